@@ -1,0 +1,110 @@
+package reconcile
+
+// Change is what a plan does to one resource.
+type Change struct {
+	Target Target
+	Action Action       // of the resource as a whole
+	Leaves []LeafChange // every leaf that is wanted or recorded, sorted by key
+	Before Observation
+	Next   []Record // what is recorded afterwards, one an owner that has anything left
+	Owners []Owner  // whose records this change writes: an owner here without a Record in Next has none left
+}
+
+// LeafChange is what a plan does to one leaf.
+type LeafChange struct {
+	Key  LeafKey
+	Want *Leaf       // nil: no longer wanted
+	Last *LeafRecord // nil: never recorded
+	Rel  Relation
+	Decision
+}
+
+// Writes reports whether c touches anything but records.
+func (c Change) Writes() bool {
+	for _, l := range c.Leaves {
+		if l.Writes() {
+			return true
+		}
+	}
+	return false
+}
+
+// Writes reports whether l touches anything but records.
+func (l LeafChange) Writes() bool {
+	switch l.Action {
+	case Create, Update, Delete, PutBack:
+		return true
+	}
+	return false
+}
+
+// Drift reports whether anything of c is not as it was recorded.
+func (c Change) Drift() bool {
+	for _, l := range c.Leaves {
+		if l.Drift {
+			return true
+		}
+	}
+	return false
+}
+
+// Pending reports whether the spec wants anything else than was recorded.
+func (c Change) Pending() bool {
+	for _, l := range c.Leaves {
+		if l.Pending {
+			return true
+		}
+	}
+	return false
+}
+
+// Origin returns the places that ask for what c changes, without repeats.
+func (c Change) Origin() []Position {
+	var out []Position
+	seen := map[Position]bool{}
+	add := func(changing bool) {
+		for _, l := range c.Leaves {
+			if l.Want == nil || (l.Action != None) != changing {
+				continue
+			}
+			for _, p := range l.Want.Origin {
+				if !seen[p] {
+					seen[p] = true
+					out = append(out, p)
+				}
+			}
+		}
+	}
+	add(true)
+	if len(out) == 0 {
+		add(false)
+	}
+	return out
+}
+
+// summary is the one action that stands for all leaves of a resource: what
+// nobody decided comes first, then what is written, then what is recorded.
+func summary(leaves []LeafChange, before Observation) Action {
+	has := map[Action]int{}
+	for _, l := range leaves {
+		has[l.Action]++
+	}
+	writes := has[Create] + has[Update] + has[Delete] + has[PutBack]
+	switch {
+	case has[Unclear] > 0:
+		return Unclear
+	case has[Clash] > 0:
+		return Clash
+	case writes > 0 && before.Presence == Absent:
+		return Create
+	case has[Delete] > 0 && has[Delete]+has[Release] == len(leaves):
+		return Delete
+	case writes > 0:
+		return Update
+	case has[Accept] > 0:
+		return Accept
+	case has[Release] > 0:
+		return Release
+	}
+	return None
+}

@@ -1,0 +1,195 @@
+package reconcile
+
+// Action is what is done to a leaf or, summed up, to a resource. Its value is
+// the symbol a person sees.
+type Action string
+
+const (
+	None    Action = ""
+	Create  Action = "+"
+	Update  Action = "~"
+	Delete  Action = "-"
+	Accept  Action = "=" // record only: it is already right
+	Release Action = "." // forget, and leave what is there
+	Clash   Action = "!" // nobody decided yet
+	Unclear Action = "?" // cannot be observed
+	PutBack Action = "<" // a dropped leaf: the prior is put back
+)
+
+// Relation is how want, live and last of one leaf relate.
+type Relation struct {
+	Want, Live, Last bool // there is one
+
+	WantLive bool // live satisfies want; both exist
+	LiveLast bool // live is what was recorded; both exist
+	WantLast bool // want is what was recorded; both exist
+
+	Declined   bool // the user refused exactly this want
+	InputsSame bool // what it depends on is as recorded
+	Shared     bool // another owner, not in this plan, still has it
+	CanMerge   bool // the provider could bring want and live together
+	Blocked    bool // something of another type is in the way
+	Unknown    bool
+
+	Own        Ownership
+	Provenance Provenance
+}
+
+// Choice is what the person said about what nobody decided.
+type Choice struct {
+	Force   bool // write ours over what is somebody else's or edited; the prior is kept
+	Restore bool // put back what was edited
+	Adopt   bool // keep what is there, and remember that ours was refused
+	Merge   bool // bring both changes together where that can be done
+}
+
+// Decision is the outcome of one row of the matrix.
+type Decision struct {
+	Action  Action
+	Drift   bool   // live is not what was recorded
+	Pending bool   // the spec wants something other than what was recorded
+	Meaning string // for people
+	Warn    bool
+
+	Provenance Provenance // of the record afterwards; "" where there is none
+	TakePrior  bool       // what is there now becomes the prior
+	Decline    bool       // record the want as refused
+	MergeBoth  bool       // three-way
+}
+
+// Decide is the matrix: the one place where want, live and last become an
+// action. It is pure.
+func Decide(r Relation, c Choice) Decision {
+	switch {
+	case !r.Want && !r.Last:
+		return Decision{}
+	case r.Unknown:
+		return Decision{Action: Unclear, Meaning: "cannot be observed", Provenance: r.Provenance}
+	case r.Last && r.Own == SeedOnly && r.Want:
+		return keep(r, "")
+	case r.Want && r.Declined:
+		return declined(r)
+	case r.Blocked && r.Want:
+		return Decision{Action: Clash, Drift: r.Last, Pending: !r.Last, Meaning: "something of another type is in the way", Provenance: r.Provenance}
+	case !r.Want:
+		return dropped(r, c)
+	case !r.Last:
+		return unrecorded(r, c)
+	case !r.Live:
+		return Decision{Action: Create, Drift: true, Pending: !r.WantLast, Meaning: "deleted since the last apply", Provenance: made(r.Provenance)}
+	case r.LiveLast && r.WantLast || r.LiveLast && r.WantLive:
+		if !r.InputsSame {
+			return Decision{Action: Update, Pending: true, Meaning: "what it depends on changed", Provenance: r.Provenance}
+		}
+		return keep(r, "")
+	case r.LiveLast:
+		return Decision{Action: Update, Pending: true, Meaning: "the spec moved", Provenance: overwritten(r.Provenance), TakePrior: r.Provenance == Adopted}
+	case r.WantLive:
+		return Decision{Action: Accept, Drift: true, Pending: !r.WantLast, Meaning: "already changed to what the spec wants", Provenance: r.Provenance}
+	case r.WantLast:
+		return drifted(r, c)
+	}
+	return bothMoved(r, c)
+}
+
+func keep(r Relation, meaning string) Decision {
+	return Decision{Meaning: meaning, Provenance: r.Provenance}
+}
+
+// declined stays as it is, whatever the user makes of it, until the want moves.
+func declined(r Relation) Decision {
+	if r.WantLive {
+		return Decision{Action: Accept, Meaning: "now what the spec wants", Provenance: Adopted}
+	}
+	return Decision{Provenance: Adopted, Decline: true}
+}
+
+// unrecorded is a want that aisync never made true.
+func unrecorded(r Relation, c Choice) Decision {
+	d := Decision{Pending: true}
+	switch {
+	case !r.Live:
+		d.Action, d.Meaning, d.Provenance = Create, "new", Created
+	case r.Own == SeedOnly:
+		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "there already, and yours", Adopted, false
+	case r.WantLive:
+		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "already right", Adopted, false
+	case c.Force:
+		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "replaces what was there", Replaced, true
+	case c.Adopt:
+		d.Action, d.Meaning, d.Provenance, d.Decline = Accept, "kept as it is", Adopted, true
+	default:
+		d.Action, d.Meaning = Clash, "there already, and not made by aisync"
+	}
+	return d
+}
+
+// drifted was edited by hand or by a tool; the spec did not move.
+func drifted(r Relation, c Choice) Decision {
+	d := Decision{Drift: true, Provenance: r.Provenance}
+	switch {
+	case c.Restore || c.Force:
+		d.Action, d.Meaning = Update, "edited since the last apply: restored"
+		d.Provenance = made(r.Provenance)
+	case c.Adopt:
+		d.Action, d.Meaning, d.Decline = Accept, "edited since the last apply: kept", true
+	default:
+		d.Action, d.Meaning = Clash, "edited since the last apply"
+	}
+	return d
+}
+
+// bothMoved was edited, and the spec wants something new as well.
+func bothMoved(r Relation, c Choice) Decision {
+	d := Decision{Drift: true, Pending: true, Provenance: r.Provenance}
+	switch {
+	case c.Force:
+		d.Action, d.Meaning, d.Provenance = Update, "edited, and the spec moved: ours", overwritten(r.Provenance)
+		d.TakePrior = r.Provenance == Adopted
+	case c.Merge && r.CanMerge:
+		d.Action, d.Meaning, d.MergeBoth = Update, "edited, and the spec moved: both", true
+	case c.Adopt:
+		d.Action, d.Meaning, d.Decline = Accept, "edited, and the spec moved: yours", true
+	case r.CanMerge:
+		d.Action, d.Meaning = Clash, "edited, and the spec moved; --merge brings both together"
+	default:
+		d.Action, d.Meaning = Clash, "edited, and the spec moved"
+	}
+	return d
+}
+
+// dropped is recorded and no longer wanted.
+func dropped(r Relation, c Choice) Decision {
+	d := Decision{Action: Release, Pending: true}
+	switch {
+	case !r.Live:
+		d.Meaning, d.Drift = "gone already", true
+	case r.Shared:
+		d.Meaning = "somebody else still wants it"
+	case r.Provenance == Adopted:
+		d.Meaning = "no longer in the spec; it was yours before"
+	case r.Blocked || !r.LiveLast && !c.Force:
+		d.Meaning, d.Warn, d.Drift = "no longer in the spec, but edited: left to you", true, true
+	case r.Provenance == Replaced:
+		d.Action, d.Meaning = PutBack, "no longer in the spec: what was there before is put back"
+	default:
+		d.Action, d.Meaning = Delete, "no longer in the spec"
+	}
+	return d
+}
+
+// made is the provenance after aisync had to write again.
+func made(p Provenance) Provenance {
+	if p == Replaced {
+		return Replaced
+	}
+	return Created
+}
+
+// overwritten is the provenance after aisync replaced what it had adopted.
+func overwritten(p Provenance) Provenance {
+	if p == Created {
+		return Created
+	}
+	return Replaced
+}

@@ -1,0 +1,50 @@
+package reconcile
+
+
+// Engine plans and applies with a fixed list of providers.
+type Engine struct {
+	Providers []Provider
+	Parallel  int // changes applied at once; 0 means 8
+}
+
+// Input is what a plan is made from.
+type Input struct {
+	Declarations []Declaration
+	Owners       []Owner // whose records this plan may prune
+	Unsupported  []Unsupported
+	Notes        []Note
+	Choice       Choice
+	Targets      []string // only these addresses, and what they depend on; all when empty
+	Excludes     []string // not these, nor what depends on them
+	Lock         bool     // --locked: nothing unpinned may be applied
+}
+
+// Plan says what an apply would do.
+type Plan struct {
+	Changes     []Change // every resource, also those with nothing to do; sorted by address
+	Conflicts   []Conflict
+	Unsupported []Unsupported
+	Notes       []Note
+	Owners      []Owner
+	Choice      Choice
+	Partial     bool // made with targets or excludes
+}
+
+// Result is what an apply did.
+type Result struct {
+	ID      string // of the apply, for rollback; "" when nothing was written
+	Done    []Address
+	Failed  []Problem
+	Skipped []Problem // with the reason: depends on a failed one, undecided
+}
+
+// provider returns the provider of a kind, or nil.
+func (e *Engine) provider(kind string) Provider {
+	for _, p := range e.Providers {
+		if p.Kind() == kind {
+			return p
+		}
+	}
+	return nil
+}
+

@@ -1,0 +1,149 @@
+// Package fsys is the only door to the file system for anything that aisync
+// writes. A path is logical until this package makes it physical: --root and
+// the project's folder are applied here and nowhere else, and nothing leaves
+// its scope. It knows nothing of specs, resources or records. Start reading at
+// FS, then Replace in disk.go.
+package fsys
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// LogicalPath is a clean, slash-separated path as it goes into content,
+// addresses and records. An absolute one is a host path without the --root
+// prefix (/home/me/.claude/settings.json); a relative one lies in the project
+// and never starts with "..".
+type LogicalPath string
+
+// Project reports whether p is relative to the project.
+func (p LogicalPath) Project() bool { return !strings.HasPrefix(string(p), "/") }
+
+// Dir returns the folder that holds p.
+func (p LogicalPath) Dir() LogicalPath { return LogicalPath(path.Dir(string(p))) }
+
+// Base returns the last element of p.
+func (p LogicalPath) Base() string { return path.Base(string(p)) }
+
+// Join appends elements to p.
+func (p LogicalPath) Join(elem ...string) LogicalPath {
+	return LogicalPath(path.Join(append([]string{string(p)}, elem...)...))
+}
+
+// Reader looks and never writes.
+type Reader interface {
+	// Lstat does not follow p itself; folders above it are followed as the
+	// scope allows. The error satisfies errors.Is(err, fs.ErrNotExist) where
+	// nothing is there.
+	Lstat(p LogicalPath) (fs.FileInfo, error)
+	ReadFile(p LogicalPath) ([]byte, error) // regular files only; a link is not followed
+	Open(p LogicalPath) (*os.File, error)   // regular files only, read-only
+	ReadDir(p LogicalPath) ([]fs.DirEntry, error)
+	Readlink(p LogicalPath) (string, error)
+	// Physical returns where p lies on this machine, with links in the folders
+	// above it resolved: for messages and for programs that are run there.
+	Physical(p LogicalPath) (string, error)
+	// Writable says whether an entry at p could be made or replaced, without
+	// trying: nil, or an error that names the folder and the reason.
+	Writable(p LogicalPath) error
+}
+
+// FS also writes. Every method may be killed at any point; its doc says what
+// is then there. Safe for concurrent use.
+type FS interface {
+	Reader
+	// Replace makes p hold content and returns once its bytes are on disk
+	// (fsync of the file; the folder's fsync waits for Flush). A reader of p
+	// sees the old or the new bytes, never a mixture. If what is there is not
+	// what expect says, nothing changes and the error wraps ErrChanged. keep,
+	// where not nil, is called with the name that the displaced entry has
+	// moved to; if it fails, the old entry is put back. A kill leaves at most
+	// a temp file of TempName(p, tag) beside p: an incomplete new file, or,
+	// after the exchange, the old one.
+	Replace(p LogicalPath, content Content, expect Expect, keep Keep) error
+	// Symlink makes p a link to target, on the same terms as Replace.
+	Symlink(p LogicalPath, target string, expect Expect, keep Keep) error
+	// Remove takes p away, on the same terms as Replace. A folder is refused.
+	Remove(p LogicalPath, expect Expect, keep Keep) error
+	// Move renames from to to, where nothing may be; across file systems it
+	// copies, syncs and removes.
+	Move(from, to LogicalPath) error
+	// Chmod sets permission bits.
+	Chmod(p LogicalPath, mode fs.FileMode) error
+	// MkdirAll makes p and what is missing above it and returns what it made,
+	// top first.
+	MkdirAll(p LogicalPath, mode fs.FileMode) ([]LogicalPath, error)
+	// Rmdir removes an empty folder; a folder with entries is an error that
+	// wraps ErrNotEmpty.
+	Rmdir(p LogicalPath) error
+	// Append adds data at the end of p, making it with mode where it is
+	// missing, and syncs it.
+	Append(p LogicalPath, data []byte, mode fs.FileMode) error
+	// OpenPart opens p for reading and writing, making it 0600 where missing:
+	// for downloads that take long and are published later by Move.
+	OpenPart(p LogicalPath) (*os.File, error)
+	// Flush syncs every folder that changed since the last Flush: what was
+	// done before it survives a loss of power.
+	Flush() error
+}
+
+// Content is what a file shall hold: Bytes, or what From yields.
+type Content struct {
+	Bytes []byte
+	From  func() (io.ReadCloser, error) // used when not nil
+	Mode  fs.FileMode                   // permission bits; 0: keep those there, or 0644 for a new file
+}
+
+// Expect is what must be found in place before it is replaced.
+type Expect struct {
+	Absent bool
+	Digest string // Digest of a regular file's bytes, or LinkDigest of a link's target
+}
+
+// Keep takes over a displaced entry that now lies at old, in the same folder
+// as before. It may move it away; what it leaves is removed.
+type Keep func(old LogicalPath) error
+
+var (
+	// ErrChanged says that what is there is not what was expected.
+	ErrChanged = errors.New("changed since it was read")
+	// ErrEscapes says that a path, or a link on its way, leaves its scope.
+	ErrEscapes = errors.New("leaves its scope")
+	// ErrNotEmpty says that a folder still has entries.
+	ErrNotEmpty = errors.New("folder is not empty")
+	// ErrBlocked says that an entry of another type (folder, link, device) is in the way.
+	ErrBlocked = errors.New("something else is in the way")
+)
+
+// Op is one mutating operation on the real file system, named like its system
+// call, as a Hook sees it.
+type Op struct {
+	Name string // "create", "write", "fsync", "exchange", "rename", "link", "unlink", "mkdir", "rmdir", "chmod", "chown", "symlink", "fsyncdir", "setxattr"
+	Path string // physical
+}
+
+// Hook is called before each Op; an error makes the operation fail with it.
+// For "write" an error that wraps io.ErrShortWrite lets half of the bytes
+// through first. Tests inject faults with it; nil in real use.
+type Hook func(Op) error
+
+// Options say where logical paths lie. See New.
+type Options struct {
+	Root    string // prefix of host paths; "" is /
+	Home    LogicalPath
+	Project string // absolute physical folder of the project; "" outside one
+	Tag     string // part of temp names: the id of the apply
+	Hook    Hook
+	UID     int // owner of what is made, where running as root for another user
+	GID     int
+	Chown   bool // UID and GID count
+}
+
+// TempName is where Replace, Symlink and Remove put the other entry of p while they work.
+func TempName(p LogicalPath, tag string) LogicalPath {
+	return p.Dir().Join("." + p.Base() + ".aisync-" + tag)
+}

@@ -1,0 +1,160 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Provider knows one kind of resource. A new one gets every guarantee by
+// passing package providertest.
+type Provider interface {
+	Kind() string
+	// Observe looks at many targets at once and returns one Observation each,
+	// in order. It never writes and never dials.
+	Observe(ctx context.Context, r ReadEnv, batch []Target) []Observation
+	// Explain tells a person what c does to owned leaves: a unified diff for
+	// whole texts, a line a leaf elsewhere. It may read again; it shows no
+	// secret and nothing that is not ours.
+	Explain(ctx context.Context, r ReadEnv, c Change) []Line
+	// Apply makes c true. It may be killed anywhere and called again. It
+	// returns ErrStale, having changed nothing, if what is there is no longer
+	// what c.Before saw. Of the result only what the provider alone can know
+	// is read: see Outcome.
+	Apply(ctx context.Context, c Change, w WriteEnv) (Outcome, error)
+}
+
+// Relater is a Provider for which being right is not equality of fingerprints
+// ("any version", "at least").
+type Relater interface {
+	Satisfied(leaf Leaf, live Fingerprint) bool
+}
+
+// Merger is a Provider that can bring together a leaf that both the user and
+// the spec changed. ok is false where they touch the same lines.
+type Merger interface {
+	CanMerge(ctx context.Context, r ReadEnv, c Change, leaf LeafChange) (ok bool)
+}
+
+// Preflighter checks before anything is written: disk space, writable
+// folders. All problems of all changes are collected.
+type Preflighter interface {
+	Preflight(ctx context.Context, r ReadEnv, batch []Change) []Problem
+}
+
+// Verifier re-reads every byte, for doctor --deep.
+type Verifier interface {
+	Verify(ctx context.Context, r ReadEnv, t Target) error
+}
+
+// Problem is something wrong with one resource, for a person.
+type Problem struct {
+	Address Address
+	Err     error
+	Hint    string
+}
+
+// Target is a resource with what is recorded of it. Resource.Leaves is empty
+// where it is no longer wanted.
+type Target struct {
+	Resource Resource
+	Last     []LeafRecord // of all owners, one a key, sorted by key
+	Private  json.RawMessage
+}
+
+// Keys returns every key that is wanted or recorded.
+func (t Target) Keys() []LeafKey {
+	keys := make([]LeafKey, 0, len(t.Resource.Leaves)+len(t.Last))
+	i, j := 0, 0
+	for i < len(t.Resource.Leaves) || j < len(t.Last) {
+		switch {
+		case j == len(t.Last) || i < len(t.Resource.Leaves) && t.Resource.Leaves[i].Key < t.Last[j].Key:
+			keys = append(keys, t.Resource.Leaves[i].Key)
+			i++
+		case i == len(t.Resource.Leaves) || t.Last[j].Key < t.Resource.Leaves[i].Key:
+			keys = append(keys, t.Last[j].Key)
+			j++
+		default:
+			keys = append(keys, t.Last[j].Key)
+			i, j = i+1, j+1
+		}
+	}
+	return keys
+}
+
+// Presence is what Observe found in the place of a target.
+type Presence int
+
+const (
+	Absent  Presence = iota
+	Present          // of the right type
+	Blocked          // something of another type is in the way
+	Unknown          // cannot be observed
+)
+
+// Observation is what is there now.
+type Observation struct {
+	Presence Presence
+	Reason   string                  // of Blocked and Unknown: what is wrong and what to do, for a person
+	Live     map[LeafKey]Fingerprint // of the keys asked for; a key that is missing is absent
+	Token    Fingerprint             // of the whole target; Apply acts only while it holds. "" when absent
+	Inputs   Fingerprint             // of what it depends on, where the provider knows any
+	Fetch    int64                   // bytes to download to make it so
+}
+
+// ReadEnv is all that a command which only looks is handed.
+type ReadEnv struct {
+	FS       fsys.Reader
+	Home     fsys.LogicalPath
+	Run      Runner                           // runs programs that only look; nil: none may be run
+	Contents func(Fingerprint) ([]byte, bool) // text that aisync last wrote, where still known
+	Backup   func(BackupID) ([]byte, error)
+	Clock    func() time.Time
+}
+
+// WriteEnv is what an apply is handed.
+type WriteEnv struct {
+	ReadEnv
+	FS       fsys.FS // shadows the reader: the same file system, writable
+	Fetch    Fetcher
+	Keep     func(old fsys.LogicalPath, token Fingerprint) error // takes a displaced entry into the backups
+	Progress func(a Address, done, total int64)                  // bytes; safe for concurrent use
+}
+
+// Runner runs a program in dir and returns its standard output. A program that
+// is missing gives an error that wraps exec.ErrNotFound.
+type Runner interface {
+	Run(ctx context.Context, dir string, argv ...string) ([]byte, error)
+}
+
+// Fetcher brings one artifact into the file part, resumably. When it returns
+// nil, part holds exactly size bytes with that sha256.
+type Fetcher interface {
+	Fetch(ctx context.Context, fs fsys.FS, name string, sources []string, size int64, sha256 string, part fsys.LogicalPath, progress func(done, total int64)) error
+}
+
+// Outcome is what only the provider knows after Apply.
+type Outcome struct {
+	Private     json.RawMessage             // for Record.Private
+	LeafPrivate map[LeafKey]json.RawMessage // for LeafRecord.Private
+	LeafLive    map[LeafKey]Fingerprint     // where it differs from what was wanted (a merge)
+	Dirs        []fsys.LogicalPath          // folders that were made on the way, top first
+	Token       Fingerprint                 // of the target afterwards; "" when it is gone
+	Content     []byte                      // whole text that was written, to be kept as a base for diffs; nil: none
+}
+
+// Line is one line of an explanation. Op is ' ', '+', '-', '@' or '~'.
+type Line struct {
+	Op   byte   `json:"op"`
+	Text string `json:"text"`
+}
+
+var (
+	// ErrStale says that a target is not what the plan saw.
+	ErrStale = errors.New("is not what the plan saw")
+	// ErrOffline says that the network is needed and may not be used.
+	ErrOffline = errors.New("needs the network and is offline")
+)

@@ -1,0 +1,49 @@
+package reconcile
+
+import "encoding/json"
+
+// Provenance says how a leaf came to be, and so what happens when it is no
+// longer wanted.
+type Provenance string
+
+const (
+	Created  Provenance = "created"  // aisync made it: deleted when dropped
+	Adopted  Provenance = "adopted"  // it was there: released when dropped
+	Replaced Provenance = "replaced" // it replaced something: the prior is put back
+)
+
+// BackupID is the digest of kept bytes, "sha256:…".
+type BackupID string
+
+// Record is what aisync last made true of one target for one owner.
+type Record struct {
+	Address   Address         `json:"address"`
+	Owner     Owner           `json:"-"` // the file that holds it says whose it is
+	Format    string          `json:"format,omitempty"`
+	Local     bool            `json:"local,omitempty"`
+	Inputs    Fingerprint     `json:"inputs,omitempty"` // of what it depends on
+	Leaves    []LeafRecord    `json:"leaves"`           // sorted by key
+	DependsOn []Address       `json:"depends_on,omitempty"`
+	Private   json.RawMessage `json:"private,omitempty"` // the provider's own
+}
+
+// LeafRecord is what aisync last made true of one leaf.
+type LeafRecord struct {
+	Key        LeafKey         `json:"key,omitempty"`
+	Live       Fingerprint     `json:"live"`               // what was there when it was last in order
+	Declined   Fingerprint     `json:"declined,omitempty"` // a want that the user refused
+	Own        Ownership       `json:"own,omitempty"`
+	Provenance Provenance      `json:"provenance"`
+	Prior      BackupID        `json:"prior,omitempty"`   // of the whole target, where Provenance is Replaced
+	Private    json.RawMessage `json:"private,omitempty"` // the provider's own, such as containers that were made
+}
+
+// Leaf returns the record of key, or nil.
+func (r *Record) Leaf(key LeafKey) *LeafRecord {
+	for i := range r.Leaves {
+		if r.Leaves[i].Key == key {
+			return &r.Leaves[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,311 @@
+// Package spec holds what a person wrote, as plain Go values: no CUE, no
+// defaults that depend on a machine, no behaviour. Package schema fills it.
+// Start reading at Spec.
+package spec
+
+import "strconv"
+
+// Position is a place in a file that a person can open. File is as the person
+// named it (relative to where they stand, where that is shorter).
+type Position struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Col  int    `json:"col"`
+}
+
+// String renders file:line:col, the form editors and CI systems link.
+func (p Position) String() string {
+	if p.File == "" {
+		return ""
+	}
+	if p.Line == 0 {
+		return p.File
+	}
+	return p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Col)
+}
+
+// Spec is everything that one invocation loaded: the selected host, the
+// project if there is one, and the catalog with the person's own entries.
+type Spec struct {
+	Host    *Host    // nil when only a project was loaded
+	Project *Project // nil outside a project
+	Catalog Catalog  // only the person's own entries; package catalog has the embedded ones
+	Files   []string // every file that was read, absolute, sorted
+	Digest  string   // sha256:… over the names and bytes of Files
+}
+
+// Host describes one machine.
+type Host struct {
+	Name     string
+	Pos      Position
+	Dir      string // absolute folder of the spec; relative sources start here
+	Builtin  bool   // the embedded default host, used where there is no spec
+	Match    Match
+	Runtimes []RuntimeUse // sorted by ID
+	Default  string
+	Roots    []string
+	Trust    Flag
+	Packages []Named
+	Bundles  []HostBundle // sorted by Name
+	MCP      []MCPServer  // sorted by Name
+	Store    Named
+	Models   []ModelUse // sorted by ID
+	Services []Service  // sorted by Name
+	Endpoint Named
+	Settings []Settings // sorted by Runtime
+	Policy   Policy
+}
+
+// Flag is a boolean with the place that set it.
+type Flag struct {
+	On  bool
+	Pos Position
+}
+
+// Named is a string with the place that said it.
+type Named struct {
+	Value string
+	Pos   Position
+}
+
+// Match selects a host: every field that is set must hold.
+type Match struct {
+	Hostname  string
+	CPU       string // regular expression
+	Product   string // regular expression
+	MemoryGiB Bound
+}
+
+// Bound is a comparison with a number of GiB, such as >=60. A zero Bound
+// always holds.
+type Bound struct {
+	Op  string // "", "==", "<", "<=", ">", ">="
+	GiB float64
+}
+
+// RuntimeUse is one runtime that a host wants.
+type RuntimeUse struct {
+	ID      string
+	Pos     Position
+	Install *Install // nil: adapter only, if the program is there
+	CLI     string   // the program that drives a generic runtime
+}
+
+// Install says how a program gets onto the machine.
+type Install struct {
+	Via     string // "npm", "pacman", …
+	Version string // "" means pinned by the lock
+	Pos     Position
+}
+
+// HostBundle is a bundle source that the host uses in user scope.
+type HostBundle struct {
+	Name   string
+	Source string // as written; see Source in package bundle for its grammar
+	Parts  []string
+	Pos    Position
+}
+
+// MCPServer is one Model Context Protocol server.
+type MCPServer struct {
+	Name    string
+	Command string
+	Args    []string
+	URL     string // of a remote server; exclusive with Command
+	Env     []EnvVar
+	Headers []EnvVar
+	Pos     Position
+}
+
+// EnvVar is a name with a value or a secret reference, exactly one of them.
+type EnvVar struct {
+	Name   string
+	Value  string
+	Secret *Secret
+	Pos    Position
+}
+
+// Secret names where a value is read from; the value itself is never in a spec.
+type Secret struct {
+	Env  string
+	File string
+}
+
+// ModelUse is one model that a host wants.
+type ModelUse struct {
+	ID    string
+	Quant string // "auto", a quant's name, or "" for the only one there is
+	Pos   Position
+}
+
+// Service is a long-running local server.
+type Service struct {
+	Name    string
+	Kind    string // "llama-server", "ollama", "llama-swap", "external"
+	Model   string
+	Models  []string
+	Port    int
+	Context int
+	Scope   string // "user" or "system"
+	Listen  string // "loopback" or "lan"
+	URL     string
+	APIs    []string
+	Enabled bool
+	Pos     Position
+}
+
+// Settings is a fragment merged into one runtime's own settings file.
+type Settings struct {
+	Runtime string
+	JSON    []byte // canonical JSON, object keys sorted
+	Pos     Position
+	Leaves  map[string]Position // JSON pointer to the line that said it
+}
+
+// Policy is how strict the host is.
+type Policy struct {
+	Drift string // "report" or "enforce"
+	Pos   Position
+}
+
+// Project is one project's own wishes; nothing in it depends on a machine.
+type Project struct {
+	Name     string
+	Pos      Position
+	Dir      string // absolute root of the project
+	File     string // its aisync.cue
+	Runtimes []Named
+	Default  string
+	Sources  []Source
+	Bundles  []BundleRef
+	Teams    []BundleRef
+	MCP      []MCPServer
+	Agents   Agents
+	Settings []Settings
+}
+
+// Source names a place bundles come from: a folder, git::URL?ref=…, or an
+// archive URL.
+type Source struct {
+	Name string
+	URL  string
+	Dir  string // folder that a relative URL starts from
+	Pos  Position
+}
+
+// BundleRef is source//name, or a bare name that exactly one source has.
+type BundleRef struct {
+	Source string
+	Name   string // "." is the generic part alone
+	Pos    Position
+}
+
+// Agents says which coordination systems a project lays out.
+type Agents struct {
+	Sessions Flag
+	Ledger   Flag
+	Tasks    Flag
+	Queues   []string
+	Runs     Flag
+	Track    bool // true: git carries what agents write there
+	Pos      Position
+}
+
+// Catalog is data about the world: runtimes, models.
+type Catalog struct {
+	Runtimes []Runtime // sorted by ID
+	Models   []Model   // sorted by ID
+}
+
+// Model is one model with its quantizations.
+type Model struct {
+	ID       string
+	Pos      Position
+	License  string
+	Context  int64 // native context length, tokens
+	Params   string
+	Homepage string
+	Quants   []Quant // smallest first
+}
+
+// Quant is one quantization of a model: one file, or the shards in order.
+type Quant struct {
+	Name  string
+	Files []ModelFile
+}
+
+// Size is the sum of the files' sizes in bytes.
+func (q Quant) Size() int64 {
+	var n int64
+	for _, f := range q.Files {
+		n += f.Size
+	}
+	return n
+}
+
+// ModelFile is one artifact. SHA256 is empty where only a hub knows it; it
+// must then be pinned before anything is fetched.
+type ModelFile struct {
+	Path    string
+	Size    int64 // bytes
+	SHA256  string
+	Repo    string // Hugging Face repository, where it comes from there
+	Sources []string
+}
+
+// Runtime is an adapter: what one agent program needs on disk. Paths of user
+// scope start with ~/, those of project scope are relative to its root.
+type Runtime struct {
+	ID          string
+	Pos         Position
+	DisplayName string
+	Command     string            // program looked for in PATH
+	Packages    map[string]string // installer ("npm", "pacman") to package name
+	Network     bool              // needs a network to be of any use
+	Hooks       string            // "native", "wrapper", "manual"
+	MCPSupport  bool
+	Local       bool // talks to the host's endpoint
+	User        Scope
+	Project     Scope
+}
+
+// Scope is where one runtime reads its parts in one scope. An empty field
+// means that the runtime has no such place there.
+type Scope struct {
+	Dir          string        // the runtime's own folder
+	Rules        string        // folder of rule files it loads by itself or by RulesRef
+	RulesForm    string        // "" verbatim, "paths": front matter with a list of globs
+	RulesRef     *Reference    // how the program is told of Rules, where it must be
+	RulesIndex   string        // instruction file that gets a marked block naming the rules
+	Skills       string        // folder of skills
+	Hooks        string        // folder of hook programs
+	Settings     *SettingsFile // settings and hooks
+	Instructions []string      // instruction files, the seeded one first
+	Imports      string        // line ensured in Instructions[0] where AGENTS.md holds something of ours
+	MCP          *MCPFile
+	Trust        []Reference // leaves that mark a project as trusted; {dir} is its path
+}
+
+// SettingsFile is a structured file in which only some leaves are ours.
+type SettingsFile struct {
+	Path   string
+	Format string   // "json", "jsonc", "toml"
+	Sets   []string // pointers of arrays that are sets; * matches one key
+	Hooks  string   // pointer of hooks by event, matcher, command; "" if none
+}
+
+// MCPFile is where a runtime reads MCP servers.
+type MCPFile struct {
+	Path    string
+	Format  string
+	Pointer string // parent object of the servers
+	Shape   string // "claude", "opencode", "codex", "copilot"
+}
+
+// Reference is one leaf that an adapter always sets.
+type Reference struct {
+	Path    string
+	Format  string
+	Pointer string // JSON pointer; ends with /- for a member of a set
+	JSON    []byte
+}

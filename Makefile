@@ -1,0 +1,56 @@
+# Everything here needs go and git, and no other tool.
+PREFIX  ?= $(HOME)/.local
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+# Links to the binary that act as a command of their own: name:command. A link
+# is made only where this version has the command.
+LINKS    = agent-roster:roster ensemble:ledger session-context-path:session ai:launch
+
+ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
+  ifeq ($(shell command -v go 2>/dev/null),)
+    $(error needs go ≥ 1.26 (https://go.dev/dl))
+  endif
+  ifeq ($(shell command -v git 2>/dev/null),)
+    $(error needs git (https://git-scm.com/downloads))
+  endif
+  ifeq ($(shell go list -m 2>/dev/null),)
+    $(error needs go ≥ 1.26 (https://go.dev/dl); this is $(shell GOTOOLCHAIN=local go env GOVERSION 2>/dev/null), which cannot fetch a newer one)
+  endif
+endif
+
+.PHONY: help build install test try bench lint docs clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+build: ## the binary, as bin/aisync
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/aisync ./cmd/aisync
+
+install: build ## into $(PREFIX)/bin, with its links
+	@mkdir -p '$(DESTDIR)$(PREFIX)/bin'
+	@install -m 0755 bin/aisync '$(DESTDIR)$(PREFIX)/bin/aisync'
+	@echo 'installed $(DESTDIR)$(PREFIX)/bin/aisync'
+	@for pair in $(LINKS); do \
+	  if bin/aisync "$${pair#*:}" --help >/dev/null 2>&1; then \
+	    ln -sf aisync '$(DESTDIR)$(PREFIX)/bin/'"$${pair%%:*}" && echo "linked    $${pair%%:*}"; \
+	  fi; \
+	done
+
+test: ## every test (RACE=1: with the race detector; ARGS: more flags for go test)
+	@go test $(if $(RACE),-race) $(ARGS) ./...
+
+try: build ## a real session in a scratch folder, checked step by step (KEEP=1 keeps the folder)
+	@scripts/try
+
+bench: build ## time, memory and fsyncs against bare loops on this machine
+	@go run ./scripts/bench $(ARGS)
+
+lint: ## gofmt, vet, and vet for macOS
+	@test -z "$$(gofmt -l .)" || { gofmt -l . | sed 's/^/not formatted: /'; exit 1; }
+	@go vet ./...
+	@GOOS=darwin go vet ./...
+
+docs: build ## docs/commands.md and the man pages in bin/man, from the commands themselves
+	@bin/aisync gen-docs bin/man --markdown docs/commands.md
+
+clean: ## remove what make built
+	@rm -rf bin dist

@@ -1,0 +1,181 @@
+package arch
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "aisync.dev/aisync/"
+
+// pkg is one package of ours, by its path below the module.
+type pkg struct {
+	Path    string
+	Imports []string // direct; ours are written below the module as well
+}
+
+// in reports whether path is one of the trees, or lies in one.
+func in(path string, trees ...string) bool {
+	return slices.ContainsFunc(trees, func(t string) bool { return path == t || strings.HasPrefix(path, t+"/") })
+}
+
+// rule is one sentence about imports. It holds if every import that it speaks
+// about is allowed.
+type rule struct {
+	says    string
+	forbids func(from, to string, ours bool) bool
+}
+
+// only says that the trees of others may be imported directly from here alone.
+func only(trees []string, here ...string) func(string, string, bool) bool {
+	return func(from, to string, ours bool) bool { return !ours && in(to, trees...) && !in(from, here...) }
+}
+
+// within says that what lies in tree imports nothing of ours but the allowed.
+func within(tree string, allowed ...string) func(string, string, bool) bool {
+	return func(from, to string, ours bool) bool { return ours && in(from, tree) && !in(to, allowed...) }
+}
+
+// reserved says that tree is imported from here alone.
+func reserved(tree string, here ...string) func(string, string, bool) bool {
+	return func(from, to string, ours bool) bool { return ours && in(to, tree) && !in(from, append(here, tree)...) }
+}
+
+var rules = []rule{
+	{"schema/spec imports nothing of ours", within("schema/spec")},
+	{"hosts/facts imports nothing of ours", within("hosts/facts")},
+	{"reconcile imports nothing of ours but fsys, which imports nothing of ours", within("reconcile/fsys", "reconcile/fsys")},
+	{"reconcile imports nothing of ours but its own parts", within("reconcile", "reconcile")},
+	{"providers import reconcile, schema/spec, hosts/facts, catalog and each other", within("providers", "providers", "reconcile", "schema/spec", "hosts/facts", "catalog")},
+	{"schema, catalog and hosts import neither reconcile nor providers", func(from, to string, ours bool) bool {
+		return ours && in(from, "schema", "catalog", "hosts") && in(to, "reconcile", "providers")
+	}},
+	{"agents use fsys, catalog and each other", within("agents", "agents", "reconcile/fsys", "catalog")},
+	{"only cmd/aisync wires: providers", reserved("providers", "cmd/aisync")},
+	{"only cmd/aisync wires: agents", reserved("agents", "cmd/aisync")},
+	{"only schema imports CUE, and the generator of catalog", only([]string{"cuelang.org/go"}, "schema", "catalog/gen")},
+	{"only hosts imports ghw", only([]string{"github.com/jaypipes"}, "hosts")},
+	{"only providers/fetch imports go-getter", only([]string{"github.com/hashicorp/go-getter"}, "providers/fetch")},
+	{"only cmd/aisync imports cobra, pflag and progressbar", only([]string{"github.com/spf13", "github.com/schollz/progressbar"}, "cmd/aisync")},
+}
+
+func TestImportsFollowTheRules(t *testing.T) {
+	pkgs := ourPackages(t)
+	for _, r := range rules {
+		for _, p := range pkgs {
+			for _, imp := range p.Imports {
+				to, ours := strings.CutPrefix(imp, module)
+				if r.forbids(p.Path, to, ours) {
+					t.Errorf("%s: but %s imports %s", r.says, p.Path, to)
+				}
+			}
+		}
+	}
+}
+
+// A package may keep a promise itself and break it through another of ours.
+func TestPromisesHoldThroughOurOwnPackagesToo(t *testing.T) {
+	pkgs := ourPackages(t)
+	for _, c := range []struct {
+		says, tree string
+		never      []string
+	}{
+		{"agents/ledger imports neither os/exec nor net", "agents/ledger", []string{"os/exec", "net"}},
+		{"nobody evaluates CUE to read the catalog", "catalog", []string{"cuelang.org/go"}},
+	} {
+		for _, p := range pkgs {
+			if !in(p.Path, c.tree) || in(p.Path, "catalog/gen") {
+				continue
+			}
+			for from, imports := range reach(pkgs, p.Path) {
+				for _, imp := range imports {
+					if in(imp, c.never...) {
+						t.Errorf("%s: but %s leads to %s, which imports %s", c.says, p.Path, from, imp)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A rule that cannot be broken protects nothing.
+func TestEveryRuleForbidsSomething(t *testing.T) {
+	trees := []string{"schema", "schema/spec", "hosts", "hosts/facts", "catalog", "reconcile", "reconcile/fsys", "providers/merge", "agents/ledger", "cmd/aisync"}
+	others := []string{"cuelang.org/go/cue", "github.com/jaypipes/ghw", "github.com/hashicorp/go-getter/v2", "github.com/spf13/cobra"}
+	for _, r := range rules {
+		broken := false
+		for _, from := range trees {
+			for _, to := range trees {
+				broken = broken || r.forbids(from, to, true)
+			}
+			for _, to := range others {
+				broken = broken || r.forbids(from, to, false)
+			}
+		}
+		if !broken {
+			t.Errorf("%s: no import breaks it", r.says)
+		}
+	}
+}
+
+// reach returns the direct imports of start and of every package of ours that
+// it leads to.
+func reach(pkgs map[string]pkg, start string) map[string][]string {
+	seen := map[string][]string{}
+	for todo := []string{start}; len(todo) > 0; {
+		p := pkgs[todo[0]]
+		todo = todo[1:]
+		if _, done := seen[p.Path]; done {
+			continue
+		}
+		seen[p.Path] = p.Imports
+		for _, imp := range p.Imports {
+			if to, ours := strings.CutPrefix(imp, module); ours {
+				todo = append(todo, to)
+			}
+		}
+	}
+	return seen
+}
+
+// ourPackages lists every package of the module with what it imports, as it is
+// built for Linux and for macOS.
+func ourPackages(t *testing.T) map[string]pkg {
+	t.Helper()
+	pkgs := map[string]pkg{}
+	for _, goos := range []string{"linux", "darwin"} {
+		cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports", module+"...")
+		cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+		out, err := cmd.Output()
+		if err != nil {
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				t.Fatalf("go list for %s: %s", goos, exit.Stderr)
+			}
+			t.Fatal(err)
+		}
+		for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+			var p struct {
+				ImportPath string
+				Imports    []string
+			}
+			if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if path, ours := strings.CutPrefix(p.ImportPath, module); ours {
+				pkgs[path] = pkg{path, append(pkgs[path].Imports, p.Imports...)}
+			}
+		}
+	}
+	if len(pkgs) < 5 {
+		t.Fatalf("go list found only %d packages of ours", len(pkgs))
+	}
+	return pkgs
+}

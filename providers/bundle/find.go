@@ -1,0 +1,138 @@
+package bundle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Found is a bundle that a reference names, with the tree that holds it.
+type Found struct {
+	Tree *Tree
+	Part *Part
+}
+
+// Find returns the bundle that ref names. A bare name means the only source
+// that has it. The error names the place of ref and what there is instead.
+func (s *Sources) Find(ctx context.Context, kind Kind, ref spec.BundleRef, among []spec.Source) (Found, error) {
+	t, err := s.holder(ctx, kind, ref, among)
+	if err != nil {
+		return Found{}, err
+	}
+	var p *Part
+	switch {
+	case ref.Name == ".":
+		p, err = t.Core()
+	case kind == Team:
+		p, err = t.Team(ref.Name)
+	default:
+		p, err = t.Language(ref.Name)
+	}
+	if err != nil {
+		return Found{}, at(ref.Pos, fmt.Errorf("bundle source %q: %w", t.Name, err))
+	}
+	return Found{t, p}, nil
+}
+
+// holder returns the tree that ref means.
+func (s *Sources) holder(ctx context.Context, kind Kind, ref spec.BundleRef, among []spec.Source) (*Tree, error) {
+	if len(among) == 0 {
+		return nil, at(ref.Pos, fmt.Errorf("%s %q: there is no source; add one, such as sources: {rulesets: \"../rulesets\"}", kind, ref.Name))
+	}
+	if ref.Source != "" {
+		names := make([]string, len(among))
+		for i, src := range among {
+			if names[i] = src.Name; src.Name != ref.Source {
+				continue
+			}
+			t, err := s.Open(ctx, src)
+			if err == nil && !has(t, kind, ref.Name) {
+				err = at(ref.Pos, fmt.Errorf("unknown %s %q in source %q%s", kind, ref.Name, ref.Source, suggest(ref.Name, namesOf(t, kind))))
+			}
+			return t, err
+		}
+		return nil, at(ref.Pos, fmt.Errorf("unknown source %q%s", ref.Source, suggest(ref.Source, names)))
+	}
+	var holders []*Tree
+	var all []string
+	for _, src := range among {
+		t, err := s.Open(ctx, src)
+		if err != nil {
+			return nil, err
+		}
+		if has(t, kind, ref.Name) {
+			holders = append(holders, t)
+		}
+		all = append(all, namesOf(t, kind)...)
+	}
+	switch len(holders) {
+	case 1:
+		return holders[0], nil
+	case 0:
+		return nil, at(ref.Pos, fmt.Errorf("unknown %s %q%s", kind, ref.Name, suggest(ref.Name, all)))
+	}
+	var places []string
+	for _, t := range holders {
+		places = append(places, fmt.Sprintf("%q", t.Name+"//"+ref.Name))
+	}
+	return nil, at(ref.Pos, fmt.Errorf("%s %q is in more than one source; say which: %s", kind, ref.Name, strings.Join(places, " or ")))
+}
+
+func has(t *Tree, kind Kind, name string) bool {
+	return kind == Language && name == "." || slices.Contains(namesOf(t, kind), name)
+}
+
+func namesOf(t *Tree, kind Kind) []string {
+	if kind == Team {
+		return t.Teams()
+	}
+	return t.Languages()
+}
+
+// suggest says which name was probably meant, and lists what there is.
+func suggest(name string, known []string) string {
+	known = slices.Clone(known)
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if len(known) == 0 {
+		return "; there is none"
+	}
+	best, least := "", 3
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < least && d < len(k) {
+			best, least = k, d
+		}
+	}
+	list := "there is " + strings.Join(known, ", ")
+	if best != "" {
+		return fmt.Sprintf("; did you mean %q? %s", best, list)
+	}
+	return "; " + list
+}
+
+// distance is the number of letters to insert, remove, change or swap with
+// their neighbour to make b of a.
+func distance(a, b string) int {
+	prev2, prev, row := []int(nil), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(prev[j]+1, row[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, row = prev, row, make([]int, len(b)+1)
+	}
+	return prev[len(b)]
+}

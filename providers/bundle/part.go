@@ -1,0 +1,267 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Kind is what a bundle is of.
+type Kind string
+
+const (
+	Core     Kind = "core"
+	Language Kind = "language"
+	Team     Kind = "team"
+)
+
+// ErrUnknown says that a tree has no bundle of that name.
+var ErrUnknown = errors.New("no such bundle")
+
+// Part is one bundle: everything that a source holds for one language or team,
+// or, as the core, for all of them. Every field may be empty.
+type Part struct {
+	Kind     Kind
+	Name     string
+	Rules    []File // for every runtime
+	Seeds    []File // first contents of instruction files; Rel is AGENTS.md, CLAUDE.md …
+	GitHooks []File
+	Ignore   []string      // lines for .gitignore
+	Ignores  []File        // where those lines stand
+	Runtimes []RuntimePart // sorted by ID
+	Problems []Problem
+}
+
+// RuntimePart is what a bundle holds for one runtime alone.
+type RuntimePart struct {
+	ID           string
+	Rules        []File
+	Hooks        []File
+	Seeds        []File
+	Others       []File // kept below the runtime's own folder, as they lie here
+	Settings     []Document
+	Instructions []File // at most one, unless two layouts have the same one
+}
+
+// Document is a file whose text is needed to declare what it asks for.
+type Document struct {
+	File
+	Text []byte
+}
+
+// Runtime returns what p holds for the runtime id alone.
+func (p *Part) Runtime(id string) RuntimePart {
+	for _, r := range p.Runtimes {
+		if r.ID == id {
+			return r
+		}
+	}
+	return RuntimePart{ID: id}
+}
+
+// Files returns every file of p.
+func (p *Part) Files() []File {
+	out := slices.Concat(p.Rules, p.Seeds, p.GitHooks, p.Ignores)
+	for _, r := range p.Runtimes {
+		out = slices.Concat(out, r.Rules, r.Hooks, r.Seeds, r.Others, r.Instructions)
+		for _, d := range r.Settings {
+			out = append(out, d.File)
+		}
+	}
+	return out
+}
+
+// readCore reads the generic rules under their new and their old name, of which
+// one may be a link to the other.
+func (t *Tree) readCore() (*Part, error) {
+	p := &Part{Kind: Core, Name: "."}
+	var links, folders []string
+	for _, dir := range ruleFolders {
+		if info, err := os.Lstat(t.at(dir)); err != nil {
+			continue
+		} else if info.Mode()&os.ModeSymlink != 0 {
+			links = append(links, dir)
+		} else {
+			folders = append(folders, dir)
+		}
+	}
+	if len(folders) == 0 {
+		folders = links
+	}
+	for _, dir := range folders {
+		if err := t.rules(p, &p.Rules, dir); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// readPart reads a language or a team in both layouts: common/ and
+// runtimes/<id>/ are the new one, claude/ and files at the top the old one.
+func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
+	root := "languages/" + name
+	if kind == Team {
+		root = "teams/" + name
+	}
+	p := &Part{Kind: kind, Name: name}
+	for _, dir := range []string{root, root + "/common"} {
+		if err := t.rules(p, &p.Rules, dir+"/rules"); err != nil {
+			return nil, err
+		}
+		if err := t.add(&p.Seeds, dir, plain, never, isSeed); err != nil {
+			return nil, err
+		}
+		if err := t.add(&p.GitHooks, dir+"/githooks", gitHook, nil, notReadme); err != nil {
+			return nil, err
+		}
+		if err := t.ignore(p, dir+"/gitignore-add.txt"); err != nil {
+			return nil, err
+		}
+	}
+	ids, err := t.folders(root + "/runtimes")
+	if err != nil {
+		return nil, err
+	}
+	if t.isDir(root+"/claude") && !slices.Contains(ids, "claude") {
+		ids = append(ids, "claude")
+		slices.Sort(ids)
+	}
+	for _, id := range ids {
+		r := RuntimePart{ID: id}
+		if id == "claude" {
+			// Rules of the old layout are neutral: every runtime gets them.
+			if err := t.rules(p, &p.Rules, root+"/claude/rules"); err != nil {
+				return nil, err
+			}
+			if err := t.runtime(&r, root+"/claude"); err != nil {
+				return nil, err
+			}
+		}
+		if err := t.rules(p, &r.Rules, root+"/runtimes/"+id+"/rules"); err != nil {
+			return nil, err
+		}
+		if err := t.runtime(&r, root+"/runtimes/"+id); err != nil {
+			return nil, err
+		}
+		p.Runtimes = append(p.Runtimes, r)
+	}
+	return p, nil
+}
+
+// runtime reads what one folder holds for one runtime, its rules apart.
+func (t *Tree) runtime(r *RuntimePart, dir string) error {
+	if err := t.add(&r.Hooks, dir+"/hooks", program, nil, notReadme); err != nil {
+		return err
+	}
+	if err := t.add(&r.Seeds, dir, plain, never, isSeed); err != nil {
+		return err
+	}
+	if err := t.add(&r.Instructions, dir, plain, never, func(rel string) bool { return rel == "instructions.md" }); err != nil {
+		return err
+	}
+	if t.isFile(dir + "/settings.json") {
+		d, err := t.document(dir+"/settings.json", "settings.json")
+		if err != nil {
+			return err
+		}
+		r.Settings = append(r.Settings, *d)
+	}
+	return t.add(&r.Others, dir, plain,
+		func(rel string) bool { return rel != "rules" && rel != "hooks" },
+		func(rel string) bool { return strings.Contains(rel, "/") })
+}
+
+// rules adds the Markdown files below dir to list, and says which have no heading.
+func (t *Tree) rules(p *Part, list *[]File, dir string) error {
+	before := len(*list)
+	if err := t.add(list, dir, rule, nil, isRule); err != nil {
+		return err
+	}
+	for _, f := range (*list)[before:] {
+		if f.Title == "" {
+			p.Problems = append(p.Problems, Problem{f.Path, "has no heading; start it with a line like \"# Commits\""})
+		}
+	}
+	return nil
+}
+
+// add reads the files below dir (see Tree.list) and merges them into list. Two
+// files of one name are one if their bytes are, else an error.
+func (t *Tree) add(list *[]File, dir string, u use, enter, keep func(string) bool) error {
+	jobs, err := t.list(dir, u, enter, keep)
+	if err != nil {
+		return err
+	}
+	files, err := t.read(jobs)
+	if err != nil {
+		return err
+	}
+	had := map[string]File{}
+	for _, f := range *list {
+		had[f.Rel] = f
+	}
+	for _, f := range files {
+		other, twice := had[f.Rel]
+		if twice && other.Digest != f.Digest {
+			return fmt.Errorf("%s and %s are both %s and differ; keep one of them", other.Path, f.Path, f.Rel)
+		}
+		if !twice {
+			*list = append(*list, f)
+		}
+	}
+	return nil
+}
+
+// ignore reads lines for .gitignore; comments and blank lines are not among them.
+func (t *Tree) ignore(p *Part, src string) error {
+	if !t.isFile(src) {
+		return nil
+	}
+	d, err := t.document(src, path.Base(src))
+	if err != nil {
+		return err
+	}
+	p.Ignores = append(p.Ignores, d.File)
+	for line := range strings.Lines(string(d.Text)) {
+		line = strings.TrimRight(line, "\r\n")
+		if trimmed := strings.TrimSpace(line); trimmed == "" || trimmed[0] == '#' || slices.Contains(p.Ignore, line) {
+			continue
+		}
+		p.Ignore = append(p.Ignore, line)
+	}
+	return nil
+}
+
+// document reads one file and keeps its text.
+func (t *Tree) document(src, rel string) (*Document, error) {
+	if err := t.inside(src); err != nil {
+		return nil, err
+	}
+	files, err := t.read([]job{{rel: rel, src: src}})
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(t.at(src))
+	if err != nil {
+		return nil, err
+	}
+	return &Document{File: files[0], Text: text}, nil
+}
+
+func (t *Tree) isDir(src string) bool {
+	info, err := os.Stat(t.at(src))
+	return err == nil && info.IsDir()
+}
+
+func never(string) bool         { return false }
+func isRule(rel string) bool    { return strings.HasSuffix(rel, ".md") && notReadme(rel) }
+func notReadme(rel string) bool { return !strings.EqualFold(rel, "README.md") }
+
+// isSeed knows an instruction file by its name: capitals, at the top.
+func isSeed(rel string) bool {
+	name, ok := strings.CutSuffix(rel, ".md")
+	return ok && name != "" && !strings.Contains(rel, "/") && name == strings.ToUpper(name) && notReadme(rel)
+}

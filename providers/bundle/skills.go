@@ -1,0 +1,116 @@
+package bundle
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Skill is one folder with a SKILL.md.
+type Skill struct {
+	Name     string // of its folder
+	Files    []File // all of it, Rel within the folder
+	Problems []Problem
+}
+
+// Bridge reports whether the text of s refers to the rules as a folder beside
+// the skill.
+func (s Skill) Bridge() bool {
+	return slices.ContainsFunc(s.Files, func(f File) bool { return f.Bridge })
+}
+
+// Hooks are the global hook programs of a source.
+type Hooks struct {
+	Programs []File    // with what they need beside them, executable or not
+	Snippet  *Document // settings-snippet.json, in the form of Claude's settings; nil without one
+}
+
+// readSkills finds skills at the top of the tree and in skills/.
+func (t *Tree) readSkills() ([]Skill, error) {
+	in, err := t.folders("skills")
+	if err != nil {
+		return nil, err
+	}
+	dirs := slices.Clone(t.top)
+	for _, name := range in {
+		dirs = append(dirs, "skills/"+name)
+	}
+	var skills []Skill
+	for _, dir := range dirs {
+		if !t.isFile(dir + "/SKILL.md") {
+			continue
+		}
+		s, err := t.readSkill(dir)
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(skills, func(o Skill) bool { return o.Name == s.Name }); i >= 0 {
+			return nil, fmt.Errorf("skill %s is there twice, as %s and as %s; keep one of them", s.Name, t.at(s.Name), t.at(dir))
+		}
+		skills = append(skills, s)
+	}
+	slices.SortFunc(skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
+	return skills, nil
+}
+
+func (t *Tree) readSkill(dir string) (Skill, error) {
+	s := Skill{Name: path.Base(dir)}
+	if err := t.add(&s.Files, dir, skill, nil, nil); err != nil {
+		return s, err
+	}
+	d, err := t.document(dir+"/SKILL.md", "SKILL.md")
+	if err != nil {
+		return s, err
+	}
+	front := frontMatter(d.Text)
+	for _, field := range []string{"name", "description"} {
+		if !hasField(front, field) {
+			s.Problems = append(s.Problems, Problem{d.Path, fmt.Sprintf("has no %s in its front matter; programs find a skill by it", field)})
+		}
+	}
+	return s, nil
+}
+
+func (t *Tree) readHooks() (*Hooks, error) {
+	h := &Hooks{}
+	if err := t.add(&h.Programs, "hooks", program, nil, func(rel string) bool { return rel != "settings-snippet.json" && notReadme(rel) }); err != nil {
+		return nil, err
+	}
+	if !t.isFile("hooks/settings-snippet.json") {
+		return h, nil
+	}
+	d, err := t.document("hooks/settings-snippet.json", "settings-snippet.json")
+	h.Snippet = d
+	return h, err
+}
+
+// frontMatter returns what stands between the --- lines at the start of text.
+func frontMatter(text []byte) []byte {
+	body, ok := bytes.CutPrefix(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("---\n"))
+	if !ok {
+		return nil
+	}
+	front, _, ok := bytes.Cut(body, []byte("\n---"))
+	if !ok {
+		return nil
+	}
+	return front
+}
+
+// hasField reports whether front sets a top-level field to anything.
+func hasField(front []byte, field string) bool {
+	lines := strings.Split(string(front), "\n")
+	for i, line := range lines {
+		value, ok := strings.CutPrefix(line, field+":")
+		if !ok {
+			continue
+		}
+		if v := strings.TrimSpace(value); v != "" && v != ">" && v != "|" {
+			return true
+		}
+		return i+1 < len(lines) && strings.HasPrefix(lines[i+1], " ") && strings.TrimSpace(lines[i+1]) != ""
+	}
+	return false
+}

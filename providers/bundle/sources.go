@@ -1,0 +1,127 @@
+// Package bundle reads bundle sources: the rules, skills, hooks, instruction
+// files and git hooks of a core, a language or a team, in the old layout and
+// in the new. It decides nothing about where they go (package runtime does)
+// and writes nothing. Start reading at Sources.Open, then Part.
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Sources opens bundle sources and remembers them, so that a source which two
+// specs name is read once. It is safe for concurrent use. The zero value opens
+// folders only.
+type Sources struct {
+	Home string // what ~/ at the start of a folder stands for
+	// Resolve brings a git or archive source to a folder on this machine and
+	// says what it is pinned to. nil: such sources are refused.
+	Resolve func(ctx context.Context, src spec.Source) (dir, pinned string, err error)
+
+	mu   sync.Mutex
+	open map[string]*opening
+}
+
+type opening struct {
+	once sync.Once
+	tree *Tree
+	err  error
+}
+
+// OfHost returns the source of a bundle that a host names.
+func OfHost(b spec.HostBundle, hostDir string) spec.Source {
+	return spec.Source{Name: b.Name, URL: b.Source, Dir: hostDir, Pos: b.Pos}
+}
+
+// Remote reports whether url names something that must be fetched: a git or
+// archive source. Everything else is a folder, read in place.
+func Remote(url string) bool {
+	if strings.Contains(url, "::") || strings.Contains(url, "://") || strings.HasPrefix(url, "git@") {
+		return true
+	}
+	for _, ext := range []string{".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".zip"} {
+		if strings.HasSuffix(strings.ToLower(url), ext) {
+			return true
+		}
+	}
+	return false
+}
+
+// Open returns the tree of src. It lists folders and reads no file; the parts
+// of the tree are read when they are asked for. A folder starts from src.Dir.
+func (s *Sources) Open(ctx context.Context, src spec.Source) (*Tree, error) {
+	key := src.Name + "\x00" + src.URL + "\x00" + src.Dir
+	s.mu.Lock()
+	if s.open == nil {
+		s.open = map[string]*opening{}
+	}
+	o := s.open[key]
+	if o == nil {
+		o = &opening{}
+		s.open[key] = o
+	}
+	s.mu.Unlock()
+	o.once.Do(func() { o.tree, o.err = s.read(ctx, src) })
+	return o.tree, o.err
+}
+
+func (s *Sources) read(ctx context.Context, src spec.Source) (*Tree, error) {
+	dir, pinned, err := s.folder(ctx, src)
+	if err != nil {
+		return nil, at(src.Pos, fmt.Errorf("bundle source %q: %w", src.Name, err))
+	}
+	t, err := openTree(dir)
+	if err != nil {
+		return nil, at(src.Pos, fmt.Errorf("bundle source %q (%s): %w", src.Name, src.URL, err))
+	}
+	t.Name, t.Pinned, t.Pos = src.Name, pinned, src.Pos
+	return t, nil
+}
+
+// folder resolves src to an absolute folder that exists.
+func (s *Sources) folder(ctx context.Context, src spec.Source) (dir, pinned string, err error) {
+	switch {
+	case src.URL == "":
+		return "", "", errors.New("is empty; name a folder, git::URL?ref=…, or the URL of an archive")
+	case Remote(src.URL):
+		if s.Resolve == nil {
+			return "", "", fmt.Errorf("%s must be fetched, and nothing here can fetch; use a folder", src.URL)
+		}
+		return s.Resolve(ctx, src)
+	case src.URL == "~" || strings.HasPrefix(src.URL, "~/"):
+		if s.Home == "" {
+			return "", "", fmt.Errorf("%s starts at a home folder, and none is known; use an absolute path", src.URL)
+		}
+		dir = filepath.Join(s.Home, src.URL[1:])
+	case filepath.IsAbs(src.URL):
+		dir = filepath.Clean(src.URL)
+	default:
+		dir = filepath.Join(src.Dir, src.URL)
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", "", fmt.Errorf("no folder %s; a relative path starts at the spec that names it", dir)
+	case err != nil:
+		return "", "", err
+	case !info.IsDir():
+		return "", "", fmt.Errorf("%s is no folder", dir)
+	}
+	return dir, "", nil
+}
+
+// at puts a position in front of an error, where there is one.
+func at(pos spec.Position, err error) error {
+	if p := pos.String(); p != "" {
+		return fmt.Errorf("%s: %w", p, err)
+	}
+	return err
+}

@@ -1,0 +1,191 @@
+package bundle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Tree is one opened source. Each part is read once, when it is first asked
+// for; all methods are safe for concurrent use.
+type Tree struct {
+	Name   string // of the source
+	Dir    string // absolute folder
+	Pinned string // what a git or archive source resolved to; "" for a folder
+	Pos    spec.Position
+
+	real      string // Dir with links resolved
+	languages []string
+	teams     []string
+	top       []string // folders at the top that may be skills
+
+	mu    sync.Mutex
+	parts map[string]func() (*Part, error)
+
+	core   func() (*Part, error)
+	skills func() ([]Skill, error)
+	hooks  func() (*Hooks, error)
+	digest func() (string, error)
+}
+
+// Problem is something about a bundle that its author should mend and that
+// hinders nobody.
+type Problem struct {
+	Path string
+	Text string
+}
+
+// known are the folders at the top of a tree that are no skills.
+var known = []string{"agent-rules", "claude-rules", "ai-templates", "claude-templates", "skills", "hooks", "languages", "teams", "runtimes", "scripts", "docs"}
+
+// ruleFolders are the names of the folder of generic rules, new and old.
+var ruleFolders = []string{"agent-rules", "claude-rules"}
+
+func openTree(dir string) (*Tree, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tree{Dir: dir, real: real, parts: map[string]func() (*Part, error){}}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() && !slices.Contains(known, e.Name()) && e.Name()[0] != '.' {
+			t.top = append(t.top, e.Name())
+		}
+	}
+	if t.languages, err = t.folders("languages"); err != nil {
+		return nil, err
+	}
+	if t.teams, err = t.folders("teams"); err != nil {
+		return nil, err
+	}
+	t.core = sync.OnceValues(t.readCore)
+	t.skills = sync.OnceValues(t.readSkills)
+	t.hooks = sync.OnceValues(t.readHooks)
+	t.digest = sync.OnceValues(t.hash)
+	return t, nil
+}
+
+// Languages returns the names of the language bundles, sorted.
+func (t *Tree) Languages() []string { return t.languages }
+
+// Teams returns the names of the team overlays, sorted.
+func (t *Tree) Teams() []string { return t.teams }
+
+// Core returns the generic part: rules for every language.
+func (t *Tree) Core() (*Part, error) { return t.core() }
+
+// Skills returns the global skills, sorted by name.
+func (t *Tree) Skills() ([]Skill, error) { return t.skills() }
+
+// Hooks returns the global hook programs and the settings that call them.
+func (t *Tree) Hooks() (*Hooks, error) { return t.hooks() }
+
+// Language returns a language bundle; the error is ErrUnknown where the tree
+// has none of that name.
+func (t *Tree) Language(name string) (*Part, error) { return t.part(Language, name, t.languages) }
+
+// Team returns a team overlay, as Language does.
+func (t *Tree) Team(name string) (*Part, error) { return t.part(Team, name, t.teams) }
+
+// Digest identifies everything that the tree could install: "sha256:…" over
+// the names, modes and digests of the files of all its parts, whatever else
+// lies in the folder.
+func (t *Tree) Digest() (string, error) { return t.digest() }
+
+func (t *Tree) part(kind Kind, name string, names []string) (*Part, error) {
+	if !slices.Contains(names, name) {
+		return nil, fmt.Errorf("%s %q in %s: %w", kind, name, t.Dir, ErrUnknown)
+	}
+	key := string(kind) + "/" + name
+	t.mu.Lock()
+	read := t.parts[key]
+	if read == nil {
+		read = sync.OnceValues(func() (*Part, error) { return t.readPart(kind, name) })
+		t.parts[key] = read
+	}
+	t.mu.Unlock()
+	return read()
+}
+
+// at returns where a slash path within the tree lies on this machine.
+func (t *Tree) at(elem ...string) string {
+	return filepath.Join(t.Dir, filepath.FromSlash(path.Join(elem...)))
+}
+
+// folders lists the real folders in dir, sorted.
+func (t *Tree) folders(dir string) ([]string, error) {
+	if err := t.inside(dir); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(t.at(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			out = append(out, e.Name())
+		}
+	}
+	return out, err
+}
+
+// isFile reports whether a file lies there, or a link to one.
+func (t *Tree) isFile(src string) bool {
+	info, err := os.Stat(t.at(src))
+	return err == nil && info.Mode().IsRegular()
+}
+
+func (t *Tree) hash() (string, error) {
+	var files []File
+	add := func(p *Part, err error) error {
+		if err == nil {
+			files = append(files, p.Files()...)
+		}
+		return err
+	}
+	errs := []error{add(t.Core())}
+	for _, name := range t.languages {
+		errs = append(errs, add(t.Language(name)))
+	}
+	for _, name := range t.teams {
+		errs = append(errs, add(t.Team(name)))
+	}
+	skills, err := t.Skills()
+	errs = append(errs, err)
+	for _, s := range skills {
+		files = append(files, s.Files...)
+	}
+	hooks, err := t.Hooks()
+	if errs = append(errs, err); err == nil {
+		files = append(files, hooks.Programs...)
+		if hooks.Snippet != nil {
+			files = append(files, hooks.Snippet.File)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return "", err
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Src, b.Src) })
+	h := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(h, "%q %o %s\n", f.Src, f.Mode, f.Digest)
+	}
+	io.WriteString(h, "aisync tree 1\n")
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -278,12 +278,14 @@ type Scope struct {
 	RulesRef     *Reference    // how the program is told of Rules, where it must be
 	RulesIndex   string        // instruction file that gets a marked block naming the rules
 	Skills       string        // folder of skills
+	SkillsAlso   []string      // other folders that it loads skills from as well
 	Hooks        string        // folder of hook programs
 	Settings     *SettingsFile // settings and hooks
 	Instructions []string      // instruction files, the seeded one first
 	Imports      string        // line ensured in Instructions[0] where AGENTS.md holds something of ours
 	MCP          *MCPFile
 	Trust        []Reference // leaves that mark a project as trusted; {dir} is its path
+	Always       []Reference // leaves that a file gets as soon as it holds anything of ours
 }
 
 // SettingsFile is a structured file in which only some leaves are ours.

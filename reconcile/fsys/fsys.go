@@ -6,6 +6,8 @@
 package fsys
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -59,18 +61,24 @@ type FS interface {
 	// Replace makes p hold content and returns once its bytes are on disk
 	// (fsync of the file; the folder's fsync waits for Flush). A reader of p
 	// sees the old or the new bytes, never a mixture. If what is there is not
-	// what expect says, nothing changes and the error wraps ErrChanged. keep,
+	// what expect says, nothing changes and the error wraps ErrChanged, and
+	// ErrBlocked too where it is of another type. An entry that an earlier run
+	// left under the temp name is an error that wraps fs.ErrExist. keep,
 	// where not nil, is called with the name that the displaced entry has
 	// moved to; if it fails, the old entry is put back. A kill leaves at most
 	// a temp file of TempName(p, tag) beside p: an incomplete new file, or,
-	// after the exchange, the old one.
+	// after the exchange, the old one. Where the file system cannot exchange
+	// (see Weaker of Disk), a copy of the old one may also be left at
+	// TempName(p, tag+"-old").
 	Replace(p LogicalPath, content Content, expect Expect, keep Keep) error
 	// Symlink makes p a link to target, on the same terms as Replace.
 	Symlink(p LogicalPath, target string, expect Expect, keep Keep) error
-	// Remove takes p away, on the same terms as Replace. A folder is refused.
+	// Remove takes p away, on the same terms as Replace: a kill leaves at most
+	// the old entry at TempName(p, tag). A folder is refused.
 	Remove(p LogicalPath, expect Expect, keep Keep) error
 	// Move renames from to to, where nothing may be; across file systems it
-	// copies, syncs and removes.
+	// copies, syncs and removes, and a kill may leave both. An entry at to is
+	// an error that wraps fs.ErrExist.
 	Move(from, to LogicalPath) error
 	// Chmod sets permission bits.
 	Chmod(p LogicalPath, mode fs.FileMode) error
@@ -84,7 +92,8 @@ type FS interface {
 	// missing, and syncs it.
 	Append(p LogicalPath, data []byte, mode fs.FileMode) error
 	// OpenPart opens p for reading and writing, making it 0600 where missing:
-	// for downloads that take long and are published later by Move.
+	// for downloads that take long and are published later by Move. The caller
+	// syncs and closes the file before that.
 	OpenPart(p LogicalPath) (*os.File, error)
 	// Flush syncs every folder that changed since the last Flush: what was
 	// done before it survives a loss of power.
@@ -98,7 +107,8 @@ type Content struct {
 	Mode  fs.FileMode                   // permission bits; 0: keep those there, or 0644 for a new file
 }
 
-// Expect is what must be found in place before it is replaced.
+// Expect is what must be found in place before it is replaced; exactly one of
+// its fields is set.
 type Expect struct {
 	Absent bool
 	Digest string // Digest of a regular file's bytes, or LinkDigest of a link's target
@@ -143,7 +153,14 @@ type Options struct {
 	Chown   bool // UID and GID count
 }
 
-// TempName is where Replace, Symlink and Remove put the other entry of p while they work.
+// TempName is where Replace, Symlink and Remove put the other entry of p while
+// they work. A name that would be too long for a file system is shortened.
 func TempName(p LogicalPath, tag string) LogicalPath {
-	return p.Dir().Join("." + p.Base() + ".aisync-" + tag)
+	base := p.Base()
+	if over := len(base) + len(tag) + len("..aisync-") - 255; over > 0 {
+		sum := sha256.Sum256([]byte(base))
+		hash := hex.EncodeToString(sum[:8])
+		base = base[:max(0, len(base)-over-len(hash))] + hash
+	}
+	return p.Dir().Join("." + base + ".aisync-" + tag)
 }

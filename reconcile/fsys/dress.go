@@ -1,0 +1,133 @@
+package fsys
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// dress gives a new file, found as st, its owner, extended attributes and mode:
+// those of old where there is one, else those that the options ask for.
+func (d *Disk) dress(fd int, at string, st *unix.Stat_t, mode fs.FileMode, old *entry) error {
+	if old != nil && old.isLink() {
+		old = nil
+	}
+	uid, gid := st.Uid, st.Gid
+	switch {
+	case old != nil:
+		uid, gid = old.st.Uid, old.st.Gid
+	case d.chown:
+		uid, gid = uint32(d.uid), uint32(d.gid)
+	}
+	if uid != st.Uid || gid != st.Gid {
+		if err := d.op("chown", at, func() error { return unix.Fchown(fd, int(uid), int(gid)) }); err != nil {
+			return fmt.Errorf("owner %d:%d cannot be kept: %w; change the owner of the file first", uid, gid, err)
+		}
+	}
+	if old != nil {
+		if err := d.copyAttributes(fd, at, old.fd); err != nil {
+			return err
+		}
+	}
+	bits := modeBits(mode)
+	switch {
+	case mode != 0:
+	case old != nil:
+		bits = uint32(old.st.Mode) & 0o7777
+	default:
+		bits = 0o644
+	}
+	if old == nil && bits == uint32(st.Mode)&0o7777 {
+		return nil
+	}
+	return d.op("chmod", at, func() error { return unix.Fchmod(fd, bits) })
+}
+
+// copyAttributes copies the extended attributes of the file old. Those that
+// belong to the user, and access lists, must be copied; what the system labels
+// itself is copied where the system lets it.
+func (d *Disk) copyAttributes(fd int, at string, old int) error {
+	names, err := attributeNames(old)
+	if err != nil {
+		return fmt.Errorf("extended attributes of %s: %w", at, err)
+	}
+	for _, name := range names {
+		value, err := attribute(old, name)
+		if err != nil {
+			continue // removed meanwhile, or not ours to read
+		}
+		err = d.op("setxattr", at, func() error { return unix.Fsetxattr(fd, name, value, 0) })
+		if err != nil && (ownAttribute(name) || !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES) && !unsupported(err)) {
+			return fmt.Errorf("extended attribute %s cannot be kept: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func ownAttribute(name string) bool {
+	return strings.HasPrefix(name, "user.") || name == "system.posix_acl_access"
+}
+
+func attributeNames(fd int) ([]string, error) {
+	for {
+		n, err := unix.Flistxattr(fd, nil)
+		if unsupported(err) || n == 0 && err == nil {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		b := make([]byte, n)
+		n, err = unix.Flistxattr(fd, b)
+		if err == unix.ERANGE {
+			continue // it grew in between
+		}
+		if err != nil {
+			return nil, err
+		}
+		var names []string
+		for _, name := range bytes.Split(b[:n], []byte{0}) {
+			if len(name) > 0 {
+				names = append(names, string(name))
+			}
+		}
+		return names, nil
+	}
+}
+
+func attribute(fd int, name string) ([]byte, error) {
+	for {
+		n, err := unix.Fgetxattr(fd, name, nil)
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		b := make([]byte, n)
+		n, err = unix.Fgetxattr(fd, name, b)
+		if err == unix.ERANGE {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+
+// modeBits turns Go's mode into the system's permission bits.
+func modeBits(m fs.FileMode) uint32 {
+	bits := uint32(m.Perm())
+	if m&fs.ModeSetuid != 0 {
+		bits |= unix.S_ISUID
+	}
+	if m&fs.ModeSetgid != 0 {
+		bits |= unix.S_ISGID
+	}
+	if m&fs.ModeSticky != 0 {
+		bits |= unix.S_ISVTX
+	}
+	return bits
+}

@@ -1,0 +1,22 @@
+package fsys
+
+import "golang.org/x/sys/unix"
+
+const folderFlags = unix.O_RDONLY | unix.O_DIRECTORY
+
+func exchangeat(dir int, a, b string) error {
+	return unix.RenameatxNp(dir, a, dir, b, unix.RENAME_SWAP)
+}
+
+func renameNewat(from int, a string, to int, b string) error {
+	return unix.RenameatxNp(from, a, to, b, unix.RENAME_EXCL)
+}
+
+// fullSync asks the drive to empty its cache: fsync(2) of macOS does not. Where
+// the file system cannot, fsync is what there is.
+func fullSync(fd int) error {
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_FULLFSYNC, 0); err == nil {
+		return nil
+	}
+	return unix.Fsync(fd)
+}

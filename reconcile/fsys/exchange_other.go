@@ -1,0 +1,13 @@
+//go:build unix && !linux && !darwin
+
+package fsys
+
+import "golang.org/x/sys/unix"
+
+const folderFlags = unix.O_RDONLY | unix.O_DIRECTORY
+
+func exchangeat(dir int, a, b string) error { return unix.ENOSYS }
+
+func renameNewat(from int, a string, to int, b string) error { return unix.ENOSYS }
+
+func fullSync(fd int) error { return unix.Fsync(fd) }

@@ -1,0 +1,184 @@
+package fsys
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lstat implements Reader.
+func (d *Disk) Lstat(p LogicalPath) (fs.FileInfo, error) {
+	f, name, err := d.split(p)
+	if err != nil {
+		return nil, err
+	}
+	defer d.folders.release(f)
+	st, err := lstatat(f.fd, name)
+	if err != nil {
+		return nil, &fs.PathError{Op: "lstat", Path: f.path(name), Err: err}
+	}
+	return fileInfo{p.Base(), st}, nil
+}
+
+// ReadFile implements Reader. Anything but a regular file is ErrBlocked.
+func (d *Disk) ReadFile(p LogicalPath) ([]byte, error) {
+	e, at, err := d.openRegular(p)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	b := make([]byte, 0, e.st.Size+1) // one more: the end is seen without growing
+	for {
+		n, err := reader{e.fd}.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return nil, &fs.PathError{Op: "read", Path: at, Err: err}
+		}
+		if len(b) == cap(b) {
+			b = slices.Grow(b, len(b)/4+512)
+		}
+	}
+}
+
+// Open implements Reader. Anything but a regular file is ErrBlocked.
+func (d *Disk) Open(p LogicalPath) (*os.File, error) {
+	e, at, err := d.openRegular(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.SetNonblock(e.fd, false); err != nil {
+		e.close()
+		return nil, &fs.PathError{Op: "open", Path: at, Err: err}
+	}
+	return os.NewFile(uintptr(e.fd), at), nil
+}
+
+func (d *Disk) openRegular(p LogicalPath) (*entry, string, error) {
+	f, name, err := d.split(p)
+	if err != nil {
+		return nil, "", err
+	}
+	defer d.folders.release(f)
+	e, err := f.open(name)
+	if err == nil && e.isLink() {
+		err = fmt.Errorf("%s is a link to %s: %w", f.path(name), e.target, ErrBlocked)
+	}
+	return e, f.path(name), err
+}
+
+// ReadDir implements Reader: the entries of the folder p, sorted by name. A
+// link to a folder within the scope is followed, as it is for the paths below.
+func (d *Disk) ReadDir(p LogicalPath) ([]fs.DirEntry, error) {
+	if err := valid(p); err != nil {
+		return nil, err
+	}
+	f, err := d.folder(p)
+	if err != nil {
+		return nil, err
+	}
+	defer d.folders.release(f)
+	fd, err := openat(f.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: f.physical, Err: err}
+	}
+	dir := os.NewFile(uintptr(fd), f.physical)
+	defer dir.Close()
+	list, err := dir.ReadDir(-1)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, err
+}
+
+// Readlink implements Reader. Anything but a link is ErrBlocked.
+func (d *Disk) Readlink(p LogicalPath) (string, error) {
+	f, name, err := d.split(p)
+	if err != nil {
+		return "", err
+	}
+	defer d.folders.release(f)
+	target, err := readlinkat(f.fd, name)
+	if errors.Is(err, unix.EINVAL) {
+		return "", fmt.Errorf("%s is not a link: %w", f.path(name), ErrBlocked)
+	}
+	if err != nil {
+		return "", &fs.PathError{Op: "readlink", Path: f.path(name), Err: err}
+	}
+	return target, nil
+}
+
+// Physical implements Reader. What is missing on the way is taken as it is named.
+func (d *Disk) Physical(p LogicalPath) (string, error) {
+	if err := valid(p); err != nil {
+		return "", err
+	}
+	if p == "/" || p == "." {
+		f, err := d.folder(p)
+		if err != nil {
+			return "", err
+		}
+		defer d.folders.release(f)
+		return f.physical, nil
+	}
+	f, rest, err := d.nearest(p)
+	if err != nil {
+		return "", err
+	}
+	defer d.folders.release(f)
+	return filepath.Join(f.physical, rest), nil
+}
+
+// nearest returns the deepest folder above p that is there, and what is left of p.
+func (d *Disk) nearest(p LogicalPath) (*folder, string, error) {
+	rest := p.Base()
+	for dir := p.Dir(); ; dir = dir.Dir() {
+		f, err := d.folder(dir)
+		if err == nil {
+			return f, rest, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || dir == "/" || dir == "." {
+			return nil, "", err
+		}
+		rest = filepath.Join(dir.Base(), rest)
+	}
+}
+
+// Writable implements Reader.
+func (d *Disk) Writable(p LogicalPath) error {
+	if err := valid(p); err != nil {
+		return err
+	}
+	f, _, err := d.nearest(p)
+	if err != nil {
+		return err
+	}
+	defer d.folders.release(f)
+	err = again(func() error { return unix.Faccessat(f.fd, ".", unix.W_OK|unix.X_OK, 0) })
+	if err == nil {
+		return nil
+	}
+	st, serr := lstatat(f.fd, ".")
+	if serr != nil {
+		return &fs.PathError{Op: "access", Path: f.physical, Err: errors.Join(err, serr)}
+	}
+	return notWritable(f.physical, st, os.Getuid(), err)
+}
+
+func notWritable(folder string, st *unix.Stat_t, uid int, err error) error {
+	switch {
+	case errors.Is(err, unix.EROFS):
+		return fmt.Errorf("folder %s lies on a read-only file system: %w; mount it writable, or choose another place", folder, err)
+	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM):
+		return fmt.Errorf("folder %s is not writable for user %d (owner %d, mode %04o): %w; run: chmod u+wx %s as its owner, or run aisync as user %d",
+			folder, uid, st.Uid, st.Mode&0o7777, err, folder, st.Uid)
+	}
+	return &fs.PathError{Op: "access", Path: folder, Err: err}
+}

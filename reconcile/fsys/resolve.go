@@ -1,0 +1,227 @@
+package fsys
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxLinks is how many links one path may go through, as in Linux.
+const maxLinks = 40
+
+// folder is a handle of a resolved folder. Everything is done relative to it,
+// so that nobody can redirect a write by swapping a folder after the check.
+type folder struct {
+	fd       int
+	logical  LogicalPath // as it was asked for
+	physical string
+	names    []string // physical, as elements below the top of its scope
+	id       identity
+	refs     int  // guarded by folders.mu
+	dropped  bool // guarded by folders.mu
+}
+
+// path returns the physical path of an entry of f.
+func (f *folder) path(name string) string { return filepath.Join(f.physical, name) }
+
+// identity tells an inode from every other that is in use.
+type identity struct{ dev, ino uint64 }
+
+func identityOf(st *unix.Stat_t) identity { return identity{uint64(st.Dev), uint64(st.Ino)} }
+
+// split returns the folder of p, open, and the entry's name in it. The caller
+// releases the folder.
+func (d *Disk) split(p LogicalPath) (*folder, string, error) {
+	if err := valid(p); err != nil {
+		return nil, "", err
+	}
+	if p == "/" || p == "." {
+		f, err := d.folder(p)
+		return f, ".", err
+	}
+	f, err := d.folder(p.Dir())
+	return f, p.Base(), err
+}
+
+// valid refuses what is not a clean path, or points above its start.
+func valid(p LogicalPath) error {
+	s := string(p)
+	switch {
+	case s == "" || strings.ContainsRune(s, 0):
+		return fmt.Errorf("path %q: %w", s, fs.ErrInvalid)
+	case s == ".." || strings.HasPrefix(s, "../") || strings.Contains(s, "/../") || strings.HasSuffix(s, "/.."):
+		return fmt.Errorf("path %q %w: it contains \"..\"", s, ErrEscapes)
+	case path.Clean(s) != s:
+		return fmt.Errorf("path %q is not clean, want %q: %w", s, path.Clean(s), fs.ErrInvalid)
+	}
+	return nil
+}
+
+// folder returns the folder p, open, from the cache where it is still the same
+// folder. The caller releases it.
+func (d *Disk) folder(p LogicalPath) (*folder, error) {
+	if f := d.folders.get(p); f != nil {
+		return f, nil
+	}
+	f, err := d.resolve(p)
+	if err != nil {
+		return nil, err
+	}
+	f.logical = p
+	d.folders.put(p, f)
+	return f, nil
+}
+
+func (d *Disk) resolve(p LogicalPath) (*folder, error) {
+	switch {
+	case p.Project() && d.project == "":
+		return nil, fmt.Errorf("path %q is relative to a project, and there is none: %w", p, fs.ErrNotExist)
+	case p == ".":
+		return d.walk("/", elements(d.project), nil)
+	case p == "/":
+		return d.walk(d.root, nil, nil)
+	}
+	up, err := d.folder(p.Dir())
+	if err != nil {
+		return nil, err
+	}
+	defer d.folders.release(up)
+	fd, err := openat(up.fd, p.Base(), folderFlags|unix.O_NOFOLLOW, 0)
+	if err == nil {
+		return newFolder(fd, up.path(p.Base()), append(slices.Clip(up.names), p.Base()))
+	}
+	if _, lerr := readlinkat(up.fd, p.Base()); lerr != nil {
+		return nil, notFolder(up.path(p.Base()), err)
+	}
+	within, err := d.bounds(p)
+	if err != nil {
+		return nil, err
+	}
+	top := d.root
+	if p.Project() {
+		top = "/"
+	}
+	return d.walk(top, append(slices.Clip(up.names), p.Base()), within)
+}
+
+// bounds returns the elements of the folder that a link on the way to p must
+// not leave: the project, the home for what is in it, or none.
+func (d *Disk) bounds(p LogicalPath) ([]string, error) {
+	base := LogicalPath(".")
+	if !p.Project() {
+		if d.home == "" || !strings.HasPrefix(string(p), strings.TrimSuffix(string(d.home), "/")+"/") {
+			return nil, nil
+		}
+		base = d.home
+	}
+	f, err := d.folder(base)
+	if err != nil {
+		return nil, err
+	}
+	defer d.folders.release(f)
+	return f.names, nil
+}
+
+// walk opens the folder that names lead to from top, following links as if top
+// were "/". It must end within the given elements.
+func (d *Disk) walk(top string, names, within []string) (*folder, error) {
+	fd, err := openat(unix.AT_FDCWD, top, folderFlags, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: top, Err: err}
+	}
+	open := []int{fd} // one for top and one for each of done
+	defer func() {
+		for _, fd := range open {
+			_ = unix.Close(fd)
+		}
+	}()
+	var done []string
+	var link, target string
+	todo := slices.Clone(names)
+	for links := 0; len(todo) > 0; {
+		name := todo[0]
+		todo = todo[1:]
+		if name == ".." {
+			if len(done) > 0 {
+				_ = unix.Close(open[len(done)])
+				open, done = open[:len(done)], done[:len(done)-1]
+			}
+			continue
+		}
+		here := open[len(done)]
+		fd, err := openat(here, name, folderFlags|unix.O_NOFOLLOW, 0)
+		if err == nil {
+			open, done = append(open, fd), append(done, name)
+			continue
+		}
+		at := join(top, append(slices.Clip(done), name))
+		to, lerr := readlinkat(here, name)
+		if lerr != nil {
+			if !inside(elements(path.Join(append(slices.Clip(done), append([]string{name}, todo...)...)...)), within) {
+				return nil, leaves(link, target, top, within)
+			}
+			return nil, notFolder(at, err)
+		}
+		if links++; links > maxLinks {
+			return nil, &fs.PathError{Op: "open", Path: at, Err: unix.ELOOP}
+		}
+		if link == "" {
+			link, target = at, to
+		}
+		if path.IsAbs(to) {
+			for _, fd := range open[1:] {
+				_ = unix.Close(fd)
+			}
+			open, done = open[:1], nil
+		}
+		todo = append(elements(to), todo...)
+	}
+	if !inside(done, within) {
+		return nil, leaves(link, target, top, within)
+	}
+	last := open[len(open)-1]
+	open = open[:len(open)-1]
+	return newFolder(last, join(top, done), done)
+}
+
+// newFolder takes over fd.
+func newFolder(fd int, physical string, names []string) (*folder, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		_ = unix.Close(fd)
+		return nil, &fs.PathError{Op: "stat", Path: physical, Err: err}
+	}
+	return &folder{fd: fd, physical: physical, names: names, id: identityOf(&st)}, nil
+}
+
+func leaves(link, target, top string, within []string) error {
+	return fmt.Errorf("link %s -> %s %w (%s): replace the link by a folder, or take what is below it out of the spec",
+		link, target, ErrEscapes, join(top, within))
+}
+
+// notFolder explains why the folder at physical could not be opened.
+func notFolder(physical string, err error) error {
+	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		return fmt.Errorf("%s is not a folder: %w", physical, ErrBlocked)
+	}
+	return &fs.PathError{Op: "open", Path: physical, Err: err}
+}
+
+func inside(names, within []string) bool {
+	return len(names) >= len(within) && slices.Equal(names[:len(within)], within)
+}
+
+// elements returns the elements of p without empty ones and ".".
+func elements(p string) []string {
+	return slices.DeleteFunc(strings.Split(p, "/"), func(s string) bool { return s == "" || s == "." })
+}
+
+func join(top string, names []string) string {
+	return filepath.Join(append([]string{top}, names...)...)
+}

@@ -1,13 +1,17 @@
 package reconcile
 
+import "io/fs"
+
 // Change is what a plan does to one resource.
 type Change struct {
-	Target Target
-	Action Action       // of the resource as a whole
-	Leaves []LeafChange // every leaf that is wanted or recorded, sorted by key
-	Before Observation
-	Next   []Record // what is recorded afterwards, one an owner that has anything left
-	Owners []Owner  // whose records this change writes: an owner here without a Record in Next has none left
+	Target    Target
+	Action    Action       // of the resource as a whole
+	Leaves    []LeafChange // every leaf that is wanted or recorded, sorted by key
+	Before    Observation
+	Exact     *Fingerprint // of a rollback: the token to return to
+	ExactMode fs.FileMode  // and the permission bits; 0: those that are there
+	Next      []Record     // what is recorded afterwards, one an owner that has anything left
+	Owners    []Owner      // whose records this change writes: an owner here without a Record in Next has none left
 }
 
 // LeafChange is what a plan does to one leaf.

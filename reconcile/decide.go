@@ -162,7 +162,7 @@ func bothMoved(r Relation, c Choice) Decision {
 func dropped(r Relation, c Choice) Decision {
 	d := Decision{Action: Release, Pending: true}
 	switch {
-	case !r.Live:
+	case !r.Live && !r.Blocked:
 		d.Meaning, d.Drift = "gone already", true
 	case r.Shared:
 		d.Meaning = "somebody else still wants it"

@@ -1,6 +1,5 @@
 package reconcile
 
-
 // Engine plans and applies with a fixed list of providers.
 type Engine struct {
 	Providers []Provider
@@ -47,4 +46,3 @@ func (e *Engine) provider(kind string) Provider {
 	}
 	return nil
 }
-

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"aisync.dev/aisync/reconcile/fsys"
@@ -23,7 +25,9 @@ type Provider interface {
 	// Apply makes c true. It may be killed anywhere and called again. It
 	// returns ErrStale, having changed nothing, if what is there is no longer
 	// what c.Before saw. Of the result only what the provider alone can know
-	// is read: see Outcome.
+	// is read: see Outcome. Where c.Exact is not nil, the target is to be put
+	// back as a whole: as the token *c.Exact says (bytes from Backup), or
+	// absent where that is "".
 	Apply(ctx context.Context, c Change, w WriteEnv) (Outcome, error)
 }
 
@@ -31,6 +35,18 @@ type Provider interface {
 // ("any version", "at least").
 type Relater interface {
 	Satisfied(leaf Leaf, live Fingerprint) bool
+}
+
+// Confirmer is a Provider that must look closer before it takes over what is
+// there already, such as a file whose digest nobody has read yet. An error
+// leaves it unrecorded.
+type Confirmer interface {
+	Confirm(ctx context.Context, r ReadEnv, c Change) (Outcome, error)
+}
+
+// Permanent is a Provider whose changes a rollback leaves alone.
+type Permanent interface {
+	NotUndone() string // why, for a person
 }
 
 // Merger is a Provider that can bring together a leaf that both the user and
@@ -62,8 +78,17 @@ type Problem struct {
 type Target struct {
 	Resource Resource
 	Last     []LeafRecord // of all owners, one a key, sorted by key
+	Inputs   Fingerprint  // as recorded
 	Private  json.RawMessage
 }
+
+// sortLeaves puts both lists of t in the order that Keys needs.
+func sortLeaves(t Target) {
+	slices.SortFunc(t.Resource.Leaves, func(a, b Leaf) int { return compareKeys(a.Key, b.Key) })
+	slices.SortFunc(t.Last, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
+}
+
+func compareKeys(a, b LeafKey) int { return strings.Compare(string(a), string(b)) }
 
 // Keys returns every key that is wanted or recorded.
 func (t Target) Keys() []LeafKey {

@@ -31,6 +31,7 @@ type Record struct {
 type LeafRecord struct {
 	Key        LeafKey         `json:"key,omitempty"`
 	Live       Fingerprint     `json:"live"`               // what was there when it was last in order
+	Want       Fingerprint     `json:"want,omitempty"`     // what was wanted then, where that is not Live (a merge)
 	Declined   Fingerprint     `json:"declined,omitempty"` // a want that the user refused
 	Own        Ownership       `json:"own,omitempty"`
 	Provenance Provenance      `json:"provenance"`
@@ -46,4 +47,12 @@ func (r *Record) Leaf(key LeafKey) *LeafRecord {
 		}
 	}
 	return nil
+}
+
+// Wanted returns what was wanted when l was recorded.
+func (l *LeafRecord) Wanted() Fingerprint {
+	if l.Want != "" {
+		return l.Want
+	}
+	return l.Live
 }

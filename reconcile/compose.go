@@ -1,0 +1,170 @@
+package reconcile
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Compose brings all declarations of each target together. It is the one place
+// where they meet: equal leaves collapse and keep every origin and owner,
+// different ones are a Conflict that names both places. The resources are
+// sorted by address, their leaves by key; a target in conflict is left out.
+func Compose(decls []Declaration) ([]Resource, []Conflict) {
+	byTarget := map[Address][]Declaration{}
+	for _, d := range decls {
+		byTarget[d.Target] = append(byTarget[d.Target], d)
+	}
+	var resources []Resource
+	var conflicts []Conflict
+	for target, ds := range byTarget {
+		r, found := compose(target, ds)
+		if len(found) > 0 {
+			conflicts = append(conflicts, found...)
+			continue
+		}
+		resources = append(resources, r)
+	}
+	slices.SortFunc(resources, func(a, b Resource) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	resources, clashes := sharedPaths(resources)
+	conflicts = append(conflicts, clashes...)
+	sort.SliceStable(conflicts, func(i, j int) bool {
+		if conflicts[i].Address != conflicts[j].Address {
+			return conflicts[i].Address < conflicts[j].Address
+		}
+		return conflicts[i].Key < conflicts[j].Key
+	})
+	return resources, conflicts
+}
+
+// compose makes one resource of the declarations of one target.
+func compose(target Address, ds []Declaration) (Resource, []Conflict) {
+	r := Resource{Address: target, Local: true}
+	leaves := map[LeafKey]Leaf{}
+	var conflicts []Conflict
+	clash := func(key LeafKey, reason, hint string, origins ...[]Position) {
+		conflicts = append(conflicts, Conflict{Address: target, Key: key, Reason: reason, Hint: hint, Origin: slices.Concat(origins...)})
+	}
+	var formatOf []Position
+	for _, d := range ds {
+		r.Local = r.Local && d.Local
+		r.DependsOn = append(r.DependsOn, d.DependsOn...)
+		for _, l := range d.Leaves {
+			if d.Format != "" && l.Own == Member {
+				if r.Format != "" && r.Format != d.Format {
+					clash(l.Key, fmt.Sprintf("declared as %s and as %s", r.Format, d.Format), "one file has one format", formatOf, l.Origin)
+				}
+				r.Format, formatOf = d.Format, l.Origin
+			}
+			l.Owners = []Owner{d.Owner}
+			had, ok := leaves[l.Key]
+			switch {
+			case !ok:
+				leaves[l.Key] = l
+			case had.Body.Fingerprint() != l.Body.Fingerprint() || had.Own != l.Own:
+				clash(l.Key, "declared twice, and not the same", "make them equal, or remove one", had.Origin, l.Origin)
+			default:
+				leaves[l.Key] = join(had, l)
+			}
+		}
+	}
+	for _, l := range leaves {
+		r.Leaves = append(r.Leaves, l)
+	}
+	slices.SortFunc(r.Leaves, func(a, b Leaf) int { return compareKeys(a.Key, b.Key) })
+	slices.Sort(r.DependsOn)
+	r.DependsOn = slices.Compact(r.DependsOn)
+	if i := slices.IndexFunc(r.Leaves, func(l Leaf) bool { return l.Own == Exclusive }); i >= 0 && len(r.Leaves) > 1 {
+		other := r.Leaves[(i+1)%len(r.Leaves)]
+		clash(r.Leaves[i].Key, "declared as a whole, and in part", "only one place may own all of it", r.Leaves[i].Origin, other.Origin)
+	}
+	for i := 1; i < len(r.Leaves); i++ {
+		for _, outer := range r.Leaves[:i] {
+			if inner := r.Leaves[i]; outer.Own == Member && strings.HasPrefix(string(outer.Key), "/") && !strings.Contains(string(outer.Key), "#") &&
+				strings.HasPrefix(string(inner.Key), string(outer.Key)) && strings.ContainsAny(string(inner.Key)[len(outer.Key):len(outer.Key)+1], "/#") {
+				clash(inner.Key, fmt.Sprintf("lies inside %s, which is declared as one value", outer.Key), "declare the parts, or the whole", outer.Origin, inner.Origin)
+			}
+		}
+	}
+	return r, conflicts
+}
+
+// join adds the places and owners of b to a, which are equal otherwise.
+func join(a, b Leaf) Leaf {
+	a.Origin = slices.Clone(a.Origin)
+	for _, p := range b.Origin {
+		if !slices.Contains(a.Origin, p) {
+			a.Origin = append(a.Origin, p)
+		}
+	}
+	for _, o := range b.Owners {
+		if !slices.Contains(a.Owners, o) {
+			a.Owners = append(slices.Clone(a.Owners), o)
+		}
+	}
+	if a.Runs == "" {
+		a.Runs = b.Runs
+	}
+	return a
+}
+
+// sharedPaths finds targets of different kinds or spelling that are one path
+// on a file system that folds case, and files in the way of folders.
+func sharedPaths(resources []Resource) ([]Resource, []Conflict) {
+	seen := map[string]int{}
+	bad := map[int]bool{}
+	var conflicts []Conflict
+	clash := func(i, j int, reason string) {
+		bad[i], bad[j] = true, true
+		conflicts = append(conflicts, Conflict{
+			Address: resources[j].Address,
+			Reason:  fmt.Sprintf("%s %s", reason, resources[i].Address),
+			Hint:    "give one of them another name",
+			Origin:  slices.Concat(firstOrigin(resources[i]), firstOrigin(resources[j])),
+		})
+	}
+	for i, r := range resources {
+		if !isPathKind(r.Address.Kind()) {
+			continue
+		}
+		key := pathKey(r.Address)
+		if j, ok := seen[key]; ok {
+			clash(j, i, "is the same path as")
+			continue
+		}
+		seen[key] = i
+	}
+	for i, r := range resources {
+		if !isPathKind(r.Address.Kind()) {
+			continue
+		}
+		for dir := path.Dir(pathKey(r.Address)); dir != "." && dir != "/"; dir = path.Dir(dir) {
+			if j, ok := seen[dir]; ok && resources[j].Address.Kind() != "dir" {
+				clash(j, i, "lies inside")
+			}
+		}
+	}
+	if len(bad) == 0 {
+		return resources, nil
+	}
+	kept := resources[:0:0]
+	for i, r := range resources {
+		if !bad[i] {
+			kept = append(kept, r)
+		}
+	}
+	return kept, conflicts
+}
+
+func pathKey(a Address) string { return strings.ToLower(path.Clean(a.Name())) }
+
+func firstOrigin(r Resource) []Position {
+	for _, l := range r.Leaves {
+		if len(l.Origin) > 0 {
+			return l.Origin[:1]
+		}
+	}
+	return nil
+}

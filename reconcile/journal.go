@@ -1,0 +1,159 @@
+package reconcile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/state"
+)
+
+// JournalVersion is the format of journals and of the entries that are kept of
+// finished applies.
+const JournalVersion = 1
+
+// Entry is what is known of one apply, for rollback and for people.
+type Entry struct {
+	FormatVersion int         `json:"format_version"`
+	ID            string      `json:"id"`
+	Time          time.Time   `json:"time"`
+	Command       string      `json:"command"`
+	Version       string      `json:"version"`
+	LockOwner     Owner       `json:"lock_owner,omitempty"` // whose lock took part
+	LockPath      string      `json:"lock_path,omitempty"`
+	RollbackOf    string      `json:"rollback_of,omitempty"`
+	RolledBack    string      `json:"rolled_back,omitempty"` // id of the apply that undid this one
+	Interrupted   bool        `json:"interrupted,omitempty"` // its end was written by a later apply
+	Changes       []EntryStep `json:"changes"`
+}
+
+// EntryStep is one change of an apply: what was there and what came of it.
+type EntryStep struct {
+	Address Address            `json:"address"`
+	Action  Action             `json:"action"`
+	Format  string             `json:"format,omitempty"`
+	Path    fsys.LogicalPath   `json:"path,omitempty"` // of path kinds
+	Before  Fingerprint        `json:"before"`         // token of the whole target; "" where nothing was
+	Mode    fs.FileMode        `json:"mode,omitempty"`
+	After   Fingerprint        `json:"after"` // "" where nothing is, or while it is not done
+	Writes  bool               `json:"writes"`
+	Keys    []LeafKey          `json:"keys"` // of the leaves that were written
+	Had     []ownedRecord      `json:"had,omitempty"`
+	Got     []ownedRecord      `json:"got,omitempty"`
+	Dirs    []fsys.LogicalPath `json:"dirs,omitempty"`
+}
+
+// ownedRecord is a record that says itself whose it is.
+type ownedRecord struct {
+	Owner  Owner  `json:"owner"`
+	Record Record `json:"record"`
+}
+
+// journal is an apply on its way. The head and every step's intent are on disk
+// before the first change; a step's end is noted after it, without a sync: a
+// note that is lost costs one more look at the target.
+type journal struct {
+	entry Entry
+	done  map[Address]EntryStep
+
+	mu   sync.Mutex
+	file *os.File
+}
+
+// journalLine is one line of the file: the head, or the end of a step.
+type journalLine struct {
+	Head *Entry     `json:"head,omitempty"`
+	Done *EntryStep `json:"done,omitempty"`
+}
+
+// readJournal returns nil where there is none.
+func readJournal(r fsys.Reader, p fsys.LogicalPath) (*journal, error) {
+	b, err := r.ReadFile(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	j := &journal{done: map[Address]EntryStep{}}
+	for n, line := range bytes.SplitAfter(b, []byte("\n")) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // torn: never counted
+		}
+		var x journalLine
+		if err := json.Unmarshal(line, &x); err != nil {
+			if n == 0 {
+				return nil, fmt.Errorf("read journal %s: line 1: %v; move the file away to go on, and see aisync doctor", p, err)
+			}
+			continue
+		}
+		switch {
+		case x.Head != nil:
+			if x.Head.FormatVersion > JournalVersion {
+				return nil, fmt.Errorf("journal %s: format_version %d, and this aisync knows up to %d: %w; upgrade aisync", p, x.Head.FormatVersion, JournalVersion, state.ErrNewer)
+			}
+			j.entry = *x.Head
+		case x.Done != nil:
+			j.done[x.Done.Address] = *x.Done
+		}
+	}
+	if j.entry.ID == "" {
+		return nil, nil // killed before the head was whole: nothing was changed
+	}
+	return j, nil
+}
+
+// beginJournal puts the head on disk. Whatever lay there is settled before.
+func beginJournal(w fsys.FS, p fsys.LogicalPath, e Entry) (*journal, error) {
+	line, err := json.Marshal(journalLine{Head: &e})
+	if err != nil {
+		return nil, fmt.Errorf("write journal: %w", err)
+	}
+	if _, err := w.MkdirAll(p.Dir(), 0o700); err != nil {
+		return nil, fmt.Errorf("write journal: %w", err)
+	}
+	if err := w.Replace(p, fsys.Content{Bytes: append(line, '\n'), Mode: 0o600}, fsys.Expect{Absent: true}, nil); err != nil {
+		return nil, fmt.Errorf("write journal: %w", err)
+	}
+	if err := w.Flush(); err != nil {
+		return nil, fmt.Errorf("write journal: %w", err)
+	}
+	f, err := w.OpenPart(p)
+	if err != nil {
+		return nil, fmt.Errorf("write journal: %w", err)
+	}
+	if _, err := f.Seek(0, 2); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("write journal: %w", err)
+	}
+	return &journal{entry: e, done: map[Address]EntryStep{}, file: f}, nil
+}
+
+// finish notes the end of one step.
+func (j *journal) finish(step EntryStep) error {
+	line, err := json.Marshal(journalLine{Done: &step})
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.done[step.Address] = step
+	_, err = j.file.Write(append(line, '\n'))
+	return err
+}
+
+// end takes the journal away: everything it was for is written.
+func (j *journal) end(w fsys.FS, p fsys.LogicalPath) error {
+	j.file.Close()
+	b, err := w.ReadFile(p)
+	if err != nil {
+		return err
+	}
+	return w.Remove(p, fsys.Expect{Digest: fsys.Digest(b)}, nil)
+}

@@ -1,0 +1,237 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Plan compares what is wanted with what is there and what was recorded, and
+// decides. It never writes and never dials. The error is only for what makes
+// any plan impossible: a dependency cycle, a pattern that names nothing,
+// a context that ended.
+func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan, error) {
+	if s.journal != nil {
+		e.settle(ctx, r, s, s.journal)
+	}
+	resources, conflicts := Compose(in.Declarations)
+	p := &Plan{
+		Conflicts:   conflicts,
+		Unsupported: slices.Clone(in.Unsupported),
+		Notes:       slices.Clone(in.Notes),
+		Owners:      in.Owners,
+		Choice:      in.Choice,
+		Partial:     len(in.Targets)+len(in.Excludes) > 0,
+	}
+	targets := e.targets(p, resources, s, in.Owners)
+	seen, err := e.observe(ctx, r, targets)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range targets {
+		p.Changes = append(p.Changes, e.change(ctx, r, s, t, seen[i], in))
+	}
+	if _, err := order(p.Changes); err != nil {
+		return nil, err
+	}
+	if err := p.narrow(in.Targets, in.Excludes); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// targets joins the resources with the records of owners; what is recorded and
+// no longer declared becomes a target without leaves. Targets in conflict are
+// left alone: a spec that contradicts itself drops nothing.
+func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner) []Target {
+	wanted := make(map[Address]Resource, len(resources))
+	for _, r := range resources {
+		wanted[r.Address] = r
+	}
+	skip := map[Address]bool{}
+	for _, c := range p.Conflicts {
+		skip[c.Address] = true
+	}
+	for _, u := range p.Unsupported {
+		skip[u.Address] = true
+	}
+	for _, o := range owners {
+		for _, rec := range s.Records(o) {
+			a := rec.Address
+			if _, ok := wanted[a]; !ok {
+				wanted[a] = Resource{Address: a, Format: rec.Format, DependsOn: rec.DependsOn, Local: rec.Local}
+			}
+		}
+	}
+	var targets []Target
+	for a, res := range wanted {
+		if skip[a] {
+			continue
+		}
+		if e.provider(a.Kind()) == nil {
+			p.Unsupported = append(p.Unsupported, Unsupported{Address: a, Reason: fmt.Sprintf("this version has no %s kind", a.Kind()), Origin: firstOrigin(res)})
+			continue
+		}
+		targets = append(targets, target(res, s.On(a), owners))
+	}
+	slices.SortFunc(targets, func(a, b Target) int {
+		return strings.Compare(string(a.Resource.Address), string(b.Resource.Address))
+	})
+	slices.SortFunc(p.Unsupported, func(a, b Unsupported) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	return targets
+}
+
+// target joins one resource with its records: those of owners, and of others
+// where they hold a leaf that is wanted here too.
+func target(res Resource, records []Record, owners []Owner) Target {
+	t := Target{Resource: res}
+	last := map[LeafKey]LeafRecord{}
+	want := map[LeafKey]bool{}
+	for _, l := range res.Leaves {
+		want[l.Key] = true
+	}
+	for _, ours := range []bool{false, true} { // ours win
+		for _, rec := range records {
+			if slices.Contains(owners, rec.Owner) != ours {
+				continue
+			}
+			if ours || t.Private == nil {
+				t.Private = rec.Private
+			}
+			t.Inputs = rec.Inputs
+			for _, l := range rec.Leaves {
+				if ours || want[l.Key] {
+					last[l.Key] = l
+				}
+			}
+		}
+	}
+	for _, l := range last {
+		t.Last = append(t.Last, l)
+	}
+	slices.SortFunc(t.Last, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
+	return t
+}
+
+// observe asks each provider once, all of them at the same time.
+func (e *Engine) observe(ctx context.Context, r ReadEnv, targets []Target) ([]Observation, error) {
+	seen := make([]Observation, len(targets))
+	batches := map[string][]int{}
+	for i, t := range targets {
+		k := t.Resource.Address.Kind()
+		batches[k] = append(batches[k], i)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for kind, at := range batches {
+		g.Go(func() error {
+			batch := make([]Target, len(at))
+			for j, i := range at {
+				batch[j] = targets[i]
+			}
+			got := e.provider(kind).Observe(ctx, r, batch)
+			if len(got) != len(at) {
+				return fmt.Errorf("provider %s observed %d of %d targets", kind, len(got), len(at))
+			}
+			for j, i := range at {
+				seen[i] = got[j]
+			}
+			return ctx.Err()
+		})
+	}
+	return seen, g.Wait()
+}
+
+// change decides every leaf of one target.
+func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Observation, in Input) Change {
+	p := e.provider(t.Resource.Address.Kind())
+	c := Change{Target: t, Before: o}
+	records := s.On(t.Resource.Address)
+	for _, key := range t.Keys() {
+		c.Leaves = append(c.Leaves, relate(p, t, o, key, sharedBy(records, in.Owners, key)))
+	}
+	for i := range c.Leaves {
+		l := &c.Leaves[i]
+		if m, ok := p.(Merger); ok && l.Rel.bothMoved() {
+			l.Rel.CanMerge = m.CanMerge(ctx, r, c, *l)
+		}
+		l.Decision = Decide(l.Rel, in.Choice)
+		if o.Reason != "" && (l.Action == Clash || l.Action == Unclear) {
+			l.Meaning = o.Reason
+		}
+		if l.Action == None && l.Want != nil && !held(records, in.Owners, *l) {
+			l.Action, l.Meaning = Accept, "already there for somebody else"
+		}
+	}
+	c.Action = summary(c.Leaves, o)
+	c.Owners = in.Owners
+	c.Next = next(c, records, in.Owners)
+	return c
+}
+
+// relate compares one leaf's want, live and last.
+func relate(p Provider, t Target, o Observation, key LeafKey, shared bool) LeafChange {
+	l := LeafChange{Key: key}
+	if i, ok := slices.BinarySearchFunc(t.Resource.Leaves, key, func(l Leaf, k LeafKey) int { return strings.Compare(string(l.Key), string(k)) }); ok {
+		l.Want = &t.Resource.Leaves[i]
+	}
+	if i, ok := slices.BinarySearchFunc(t.Last, key, func(l LeafRecord, k LeafKey) int { return strings.Compare(string(l.Key), string(k)) }); ok {
+		l.Last = &t.Last[i]
+	}
+	live, has := o.Live[key]
+	r := Relation{
+		Want: l.Want != nil, Last: l.Last != nil, Live: has && o.Presence == Present,
+		Blocked: o.Presence == Blocked, Unknown: o.Presence == Unknown,
+		InputsSame: t.Inputs == o.Inputs, Shared: shared,
+	}
+	satisfied := func(f Fingerprint) bool {
+		if rel, ok := p.(Relater); ok {
+			return rel.Satisfied(*l.Want, f)
+		}
+		return l.Want.Body.Fingerprint() == f
+	}
+	if r.Want {
+		r.Own = l.Want.Own
+		r.WantLive = r.Live && satisfied(live)
+	}
+	if r.Last {
+		r.Provenance = l.Last.Provenance
+		r.LiveLast = r.Live && live == l.Last.Live
+		if !r.Want {
+			r.Own = l.Last.Own
+		}
+	}
+	if r.Want && r.Last {
+		r.WantLast = satisfied(l.Last.Wanted())
+		r.Declined = l.Last.Declined != "" && l.Last.Declined == l.Want.Body.Fingerprint()
+	}
+	l.Rel = r
+	return l
+}
+
+func (r Relation) bothMoved() bool {
+	return r.Want && r.Last && r.Live && !r.LiveLast && !r.WantLive && !r.WantLast && !r.Declined && !r.Unknown && !r.Blocked && r.Own != SeedOnly
+}
+
+// sharedBy reports whether an owner outside the plan has key recorded.
+func sharedBy(records []Record, owners []Owner, key LeafKey) bool {
+	for i := range records {
+		if !slices.Contains(owners, records[i].Owner) && records[i].Leaf(key) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// held reports whether every owner that wants l, and is in the plan, has it recorded.
+func held(records []Record, owners []Owner, l LeafChange) bool {
+	for _, o := range l.Want.Owners {
+		i := slices.IndexFunc(records, func(r Record) bool { return r.Owner == o })
+		if slices.Contains(owners, o) && (i < 0 || records[i].Leaf(l.Key) == nil) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,286 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/state"
+)
+
+// Recover finishes the bookkeeping of an apply that was killed: displaced
+// bytes go to the backups, half-made files go away, and what had become true
+// is recorded. It returns one line for a person for each thing it did. The
+// caller holds the lock of the state. Killed itself, it can be called again.
+func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, error) {
+	if s.journal == nil {
+		return nil, nil
+	}
+	j := s.journal
+	said := []string{fmt.Sprintf("the apply of %s (%s) was interrupted; finishing its records", j.entry.Time.Local().Format("2006-01-02 15:04:05"), j.entry.ID)}
+	if j.entry.LockOwner != s.lockOwner && j.entry.LockOwner != "" && anyProjectPath(j.entry) {
+		dir := j.entry.LockOwner.ProjectDir()
+		if _, err := os.Stat(dir); err == nil {
+			return nil, fmt.Errorf("an apply in %s was interrupted; run aisync apply there first (aisync apply --project %s)", dir, dir)
+		}
+		said = append(said, fmt.Sprintf("its project %s is gone; only what lies outside of it is looked at", dir))
+	}
+	for _, step := range j.entry.Changes {
+		if step.Path == "" || step.Path.Project() && j.entry.LockOwner != s.lockOwner {
+			continue
+		}
+		line, err := settleTemp(w.FS, s, step, j.entry.ID)
+		if err != nil {
+			return said, fmt.Errorf("recover %s: %w", step.Address, err)
+		}
+		if line != "" {
+			said = append(said, line)
+		}
+	}
+	entry, lines := e.settle(ctx, w.ReadEnv, s, j)
+	entry.Interrupted = true
+	if err := w.FS.Flush(); err != nil {
+		return said, fmt.Errorf("recover: sync folders: %w", err)
+	}
+	f, err := w.FS.OpenPart(s.dir.Journal())
+	if err != nil {
+		return said, fmt.Errorf("recover: %w", err)
+	}
+	j.file = f
+	if err := s.finish(w.FS, entry, nil, j); err != nil {
+		return said, fmt.Errorf("recover: %w", err)
+	}
+	return append(said, lines...), nil
+}
+
+func anyProjectPath(e Entry) bool {
+	return slices.ContainsFunc(e.Changes, func(s EntryStep) bool { return s.Path != "" && s.Path.Project() })
+}
+
+// settleTemp deals with the temp file that a killed change left beside its
+// target: the new bytes that never got there, or the old ones that came out.
+func settleTemp(w fsys.FS, s *Store, step EntryStep, tag string) (string, error) {
+	temp := fsys.TempName(step.Path, tag)
+	was, err := tokenAt(w, temp)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	now, err := tokenAt(w, step.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	before := contentDigest(step.Before)
+	switch {
+	case now == before && before != "":
+		return "", w.Remove(temp, fsys.Expect{Digest: was}, nil) // new bytes that never got there
+	case was == before:
+		return "", s.dir.KeepBackup(w, temp, before) // old bytes that came out
+	case before == "" && now == "":
+		return "", w.Remove(temp, fsys.Expect{Digest: was}, nil)
+	case before == "":
+		return "", w.Remove(temp, fsys.Expect{Digest: was}, nil) // the second name of what was linked into place
+	}
+	// Somebody wrote the target between plan and exchange: their bytes came out.
+	if now != "" {
+		if err := w.Remove(step.Path, fsys.Expect{Digest: now}, nil); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%s: changed by somebody else while it was written; their version is back", step.Address), w.Move(temp, step.Path)
+}
+
+// tokenAt is the digest of what lies at p.
+func tokenAt(r fsys.Reader, p fsys.LogicalPath) (string, error) {
+	info, err := r.Lstat(p)
+	if err != nil {
+		return "", err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		target, err := r.Readlink(p)
+		return fsys.LinkDigest(target), err
+	}
+	f, err := r.Open(p)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return fsys.DigestReader(f)
+}
+
+// settle brings the records in memory in line with what j's apply made true:
+// a step whose end was noted counts as it was noted; of the others each leaf
+// is looked at, and is recorded anew exactly where what was wanted is there.
+// It writes nothing and returns the entry with what came of each step.
+func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (Entry, []string) {
+	entry := j.entry
+	entry.Changes = slices.Clone(entry.Changes)
+	var said []string
+	for i, step := range entry.Changes {
+		if step.Path != "" && step.Path.Project() && entry.LockOwner != s.lockOwner {
+			continue // lies in another project
+		}
+		if done, ok := j.done[step.Address]; ok {
+			step = done
+		} else {
+			step = e.look(ctx, r, step)
+			if step.After != step.Before {
+				said = append(said, fmt.Sprintf("%s: had been written", step.Address))
+			}
+		}
+		entry.Changes[i] = step
+		got := map[Owner]bool{}
+		for _, g := range step.Got {
+			rec := g.Record
+			rec.Owner = g.Owner
+			got[g.Owner] = true
+			s.set(g.Owner, step.Address, &rec)
+			s.addDirs(g.Owner, step.Dirs)
+		}
+		for _, h := range step.Had {
+			if !got[h.Owner] {
+				s.set(h.Owner, step.Address, nil)
+				s.addDirs(h.Owner, step.Dirs)
+			}
+		}
+	}
+	return entry, said
+}
+
+// look finds out what came of a step whose end nobody noted.
+func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep {
+	had, got := step.Had, step.Got
+	step.Got = had
+	p := e.provider(step.Address.Kind())
+	if p == nil || !step.Writes || step.Path == "" && !(Record{Address: step.Address}).projectKind() {
+		return step
+	}
+	t := Target{Resource: Resource{Address: step.Address, Format: step.Format}}
+	for _, g := range got {
+		for _, l := range g.Record.Leaves {
+			if !slices.ContainsFunc(t.Resource.Leaves, func(x Leaf) bool { return x.Key == l.Key }) {
+				t.Resource.Leaves = append(t.Resource.Leaves, Leaf{Key: l.Key, Own: l.Own, Body: known(l.Wanted())})
+			}
+		}
+	}
+	for _, h := range had {
+		for _, l := range h.Record.Leaves {
+			if !slices.ContainsFunc(t.Last, func(x LeafRecord) bool { return x.Key == l.Key }) {
+				t.Last = append(t.Last, l)
+			}
+		}
+	}
+	sortLeaves(t)
+	o := p.Observe(ctx, r, []Target{t})[0]
+	if o.Presence == Unknown || o.Presence == Blocked {
+		return step
+	}
+	step.After = o.Token
+	step.Got = settled(o, had, got)
+	return step
+}
+
+// settled is, for each owner, the new record of each leaf that is as the step
+// wanted it, and the old one of the others that are still there.
+func settled(o Observation, had, got []ownedRecord) []ownedRecord {
+	var out []ownedRecord
+	owners := map[Owner]bool{}
+	for _, list := range [][]ownedRecord{got, had} {
+		for _, x := range list {
+			if owners[x.Owner] {
+				continue
+			}
+			owners[x.Owner] = true
+			rec := x.Record
+			rec.Leaves = nil
+			old, now := recordOf(had, x.Owner), recordOf(got, x.Owner)
+			for _, l := range now.Leaves {
+				if o.Live[l.Key] == l.Live {
+					rec.Leaves = append(rec.Leaves, l)
+				} else if was := old.Leaf(l.Key); was != nil {
+					rec.Leaves = append(rec.Leaves, *was)
+				}
+			}
+			for _, l := range old.Leaves {
+				if _, there := o.Live[l.Key]; there && now.Leaf(l.Key) == nil {
+					rec.Leaves = append(rec.Leaves, l)
+				}
+			}
+			if len(rec.Leaves) > 0 {
+				slices.SortFunc(rec.Leaves, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
+				out = append(out, ownedRecord{x.Owner, rec})
+			}
+		}
+	}
+	return out
+}
+
+func recordOf(list []ownedRecord, o Owner) *Record {
+	for i := range list {
+		if list[i].Owner == o {
+			return &list[i].Record
+		}
+	}
+	return &Record{}
+}
+
+// known is a wanted value of which only the fingerprint is known any more.
+type known Fingerprint
+
+func (k known) Fingerprint() Fingerprint  { return Fingerprint(k) }
+func (k known) Redacted() json.RawMessage { return nil }
+
+// finish writes records, lock, contents and the entry, and ends the journal.
+func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]byte, j *journal) error {
+	owners := map[Owner]bool{}
+	for _, step := range entry.Changes {
+		for _, list := range [][]ownedRecord{step.Had, step.Got} {
+			for _, x := range list {
+				owners[x.Owner] = true
+			}
+		}
+	}
+	var list []Owner
+	for o := range owners {
+		list = append(list, o)
+	}
+	slices.Sort(list)
+	if err := s.writeID(w, entry.ID); err != nil {
+		return err
+	}
+	if err := s.saveLock(w); err != nil {
+		return err
+	}
+	if err := s.save(w, list); err != nil {
+		return err
+	}
+	for o, add := range contents {
+		if err := s.dir.WriteContents(w, fileName(o), add, s.digests(o)); err != nil {
+			return fmt.Errorf("keep written texts: %w", err)
+		}
+	}
+	if err := state.WriteVersioned(w, s.dir.Applies().Join(entry.ID+".json"), JournalVersion, entry); err != nil {
+		return fmt.Errorf("write history: %w", err)
+	}
+	if entry.RollbackOf != "" {
+		undone, err := s.markRolledBack(entry.RollbackOf, entry.ID)
+		if err != nil {
+			return err
+		}
+		if err := state.WriteVersioned(w, s.dir.Applies().Join(undone.ID+".json"), JournalVersion, undone); err != nil {
+			return fmt.Errorf("write history: %w", err)
+		}
+	}
+	if err := j.end(w, s.dir.Journal()); err != nil {
+		return fmt.Errorf("end journal: %w", err)
+	}
+	s.journal = nil
+	return w.Flush()
+}

@@ -1,0 +1,38 @@
+// Package state holds the byte-level stores under the state folder: versioned
+// JSON files, kept backups, written texts, the lock. It knows nothing of plans
+// or records, and never writes but through fsys. Start reading at Dir.
+package state
+
+import "aisync.dev/aisync/reconcile/fsys"
+
+// Dir is the state folder. Nothing in it needs to exist to be read.
+type Dir struct {
+	r    fsys.Reader
+	base fsys.LogicalPath
+}
+
+// Open names the folder; it reads and writes nothing.
+func Open(r fsys.Reader, base fsys.LogicalPath) *Dir { return &Dir{r: r, base: base} }
+
+// Base returns the folder itself.
+func (d *Dir) Base() fsys.LogicalPath { return d.base }
+
+// Records is the folder with one file an owner.
+func (d *Dir) Records() fsys.LogicalPath { return d.base.Join("records") }
+
+// Journal is the file of an apply on its way.
+func (d *Dir) Journal() fsys.LogicalPath { return d.base.Join("journal.jsonl") }
+
+// Applies is the folder with one file a finished apply.
+func (d *Dir) Applies() fsys.LogicalPath { return d.base.Join("applies") }
+
+// ID is the file that tells this state folder from every other.
+func (d *Dir) ID() fsys.LogicalPath { return d.base.Join("id.json") }
+
+// LockFile is the file whose flock one apply holds.
+func (d *Dir) LockFile() fsys.LogicalPath { return d.base.Join("lock") }
+
+func (d *Dir) backup(digest string) fsys.LogicalPath {
+	hex := digest[len("sha256:"):]
+	return d.base.Join("backups", hex[:2], hex)
+}

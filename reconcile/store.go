@@ -1,0 +1,343 @@
+package reconcile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/state"
+)
+
+// RecordsVersion is the format of the record files that this version writes.
+const RecordsVersion = 1
+
+// Store is what aisync remembers on this machine: records by owner, the
+// journal of an apply that did not finish, what was replaced. With UseLock the
+// project's lock takes part. Reading it writes nothing.
+type Store struct {
+	r      fsys.Reader
+	dir    *state.Dir
+	owners map[Owner]*ownerFile
+	index  map[Address][]Record // nil: to be made again
+
+	lock      *Lock
+	lockOwner Owner
+	lockPath  fsys.LogicalPath
+
+	journal *journal // of an apply that did not finish; nil otherwise
+}
+
+// ownerFile is everything recorded on behalf of one owner.
+type ownerFile struct {
+	FormatVersion int                `json:"format_version"`
+	Owner         Owner              `json:"owner"`
+	Dirs          []fsys.LogicalPath `json:"dirs,omitempty"`  // folders that were made for it
+	Trust         string             `json:"trust,omitempty"` // digest of the commands a person agreed to
+	Records       []Record           `json:"records"`
+}
+
+// OpenStore reads what is remembered in dir. A folder that is not there is an
+// empty store.
+func OpenStore(r fsys.Reader, dir fsys.LogicalPath) (*Store, error) {
+	s := &Store{r: r, dir: state.Open(r, dir), owners: map[Owner]*ownerFile{}}
+	entries, err := r.ReadDir(s.dir.Records())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read records: %w", err)
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		f := &ownerFile{}
+		if _, err := state.ReadVersioned(r, s.dir.Records().Join(e.Name()), RecordsVersion, nil, f); err != nil {
+			return nil, fmt.Errorf("read records: %w", err)
+		}
+		for i := range f.Records {
+			f.Records[i].Owner = f.Owner
+		}
+		s.owners[f.Owner] = f
+	}
+	s.journal, err = readJournal(r, s.dir.Journal())
+	return s, err
+}
+
+// UseLock makes l authoritative for what was last made true of owner's targets
+// that git carries. What this machine alone knows of them (a prior, private
+// notes) is kept where it is about the same state. A lock that was not found
+// is nil: then this machine's records count, and the next apply writes it at
+// path.
+func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
+	s.lock, s.lockOwner, s.lockPath, s.index = l, owner, path, nil
+	if l == nil {
+		s.lock = &Lock{}
+		return
+	}
+	f := s.owner(owner)
+	local := map[Address]*Record{}
+	merged := []Record{}
+	for i := range f.Records {
+		rec := &f.Records[i]
+		local[rec.Address] = rec
+		if rec.Local || !rec.Address.InProject() {
+			merged = append(merged, *rec)
+		}
+	}
+	for _, rec := range l.records(owner) {
+		if mine := local[rec.Address]; mine != nil {
+			if mine.Local {
+				continue
+			}
+			rec.Inputs, rec.DependsOn, rec.Private = mine.Inputs, mine.DependsOn, mine.Private
+			for i, leaf := range rec.Leaves {
+				if m := mine.Leaf(leaf.Key); m != nil && m.Live == leaf.Live && m.Provenance == leaf.Provenance {
+					rec.Leaves[i].Prior = m.Prior
+				}
+			}
+		}
+		merged = append(merged, rec)
+	}
+	slices.SortFunc(merged, func(a, b Record) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	f.Records = merged
+}
+
+// Lock returns the lock in use, nil where there is none.
+func (s *Store) Lock() *Lock { return s.lock }
+
+func (s *Store) owner(o Owner) *ownerFile {
+	f := s.owners[o]
+	if f == nil {
+		f = &ownerFile{Owner: o}
+		s.owners[o] = f
+	}
+	return f
+}
+
+// Owners returns everybody who has a record, sorted.
+func (s *Store) Owners() []Owner {
+	var out []Owner
+	for o, f := range s.owners {
+		if len(f.Records) > 0 {
+			out = append(out, o)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Records returns what is recorded on behalf of o, sorted by address.
+func (s *Store) Records(o Owner) []Record {
+	if f := s.owners[o]; f != nil {
+		return f.Records
+	}
+	return nil
+}
+
+// On returns what every owner has on record of a. A path of a project is that
+// project's alone: two projects' paths may be spelled alike.
+func (s *Store) On(a Address) []Record {
+	if s.index == nil {
+		s.index = map[Address][]Record{}
+		for o, f := range s.owners {
+			for _, rec := range f.Records {
+				if rec.Address.InProject() && o != s.lockOwner || rec.projectKind() && o != s.lockOwner {
+					continue
+				}
+				s.index[rec.Address] = append(s.index[rec.Address], rec)
+			}
+		}
+		for _, recs := range s.index {
+			slices.SortFunc(recs, func(a, b Record) int { return strings.Compare(string(a.Owner), string(b.Owner)) })
+		}
+	}
+	return s.index[a]
+}
+
+// projectKind reports whether r is about its project though its name is no path.
+func (r Record) projectKind() bool { return r.Address.Kind() == "gitconfig" }
+
+// set replaces what o has on record of a; nil leaves nothing.
+func (s *Store) set(o Owner, a Address, rec *Record) {
+	f := s.owner(o)
+	i, found := slices.BinarySearchFunc(f.Records, a, func(r Record, a Address) int { return strings.Compare(string(r.Address), string(a)) })
+	switch {
+	case found && rec == nil:
+		f.Records = slices.Delete(f.Records, i, i+1)
+	case found:
+		f.Records[i] = *rec
+	case rec != nil:
+		f.Records = slices.Insert(f.Records, i, *rec)
+	}
+	s.index = nil
+}
+
+// save writes what owners have on record. A new file is visible at once or
+// not at all.
+func (s *Store) save(w fsys.FS, owners []Owner) error {
+	for _, o := range owners {
+		f := s.owner(o)
+		f.FormatVersion = RecordsVersion
+		if err := state.WriteVersioned(w, s.recordsFile(o), RecordsVersion, f); err != nil {
+			return fmt.Errorf("write records of %s: %w", o, err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) recordsFile(o Owner) fsys.LogicalPath {
+	return s.dir.Records().Join(fileName(o) + ".json")
+}
+
+// fileName is a name for o that is a file's name everywhere.
+func fileName(o Owner) string {
+	if o == HostOwner {
+		return "host"
+	}
+	sum := sha256.Sum256([]byte(o))
+	return "project-" + hex.EncodeToString(sum[:8])
+}
+
+// Contents returns the text that aisync last wrote under that fingerprint,
+// where it is still known.
+func (s *Store) Contents(f Fingerprint) ([]byte, bool) {
+	for o := range s.owners {
+		if b, ok := s.dir.ReadContent(fileName(o), contentDigest(f)); ok {
+			return b, true
+		}
+	}
+	return nil, false
+}
+
+// contentDigest is the part of a fingerprint that is about bytes.
+func contentDigest(f Fingerprint) string {
+	digest, _, _ := strings.Cut(string(f), "+")
+	return digest
+}
+
+// Backup returns kept bytes.
+func (s *Store) Backup(id BackupID) ([]byte, error) {
+	return s.dir.GetBackup(contentDigest(Fingerprint(id)))
+}
+
+// Trusted reports whether a person agreed to the commands of digest in o.
+func (s *Store) Trusted(o Owner, digest string) bool {
+	f := s.owners[o]
+	return f != nil && f.Trust == digest
+}
+
+// Trust remembers that a person agreed to the commands of digest in o.
+func (s *Store) Trust(w fsys.FS, o Owner, digest string) error {
+	s.owner(o).Trust = digest
+	return s.save(w, []Owner{o})
+}
+
+// Unfinished reports whether an apply did not come to its end.
+func (s *Store) Unfinished() bool { return s.journal != nil }
+
+// lineage tells one state folder from every other.
+type lineage struct {
+	FormatVersion int    `json:"format_version"`
+	ID            string `json:"id"`
+}
+
+// Lineage is the random id of this state folder, "" before the first apply.
+func (s *Store) Lineage() string {
+	var id lineage
+	if _, err := state.ReadVersioned(s.r, s.dir.ID(), RecordsVersion, nil, &id); err != nil {
+		return ""
+	}
+	return id.ID
+}
+
+// History returns what earlier applies did, the newest first.
+func (s *Store) History() ([]Entry, error) {
+	entries, err := s.r.ReadDir(s.dir.Applies())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	var out []Entry
+	for _, d := range slices.Backward(entries) {
+		if !strings.HasSuffix(d.Name(), ".json") || strings.HasPrefix(d.Name(), ".") {
+			continue
+		}
+		var e Entry
+		if _, err := state.ReadVersioned(s.r, s.dir.Applies().Join(d.Name()), JournalVersion, nil, &e); err != nil {
+			return nil, fmt.Errorf("read history: %w", err)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// saveLock writes the lock in use where it says something else than its file.
+func (s *Store) saveLock(w fsys.FS) error {
+	if s.lock == nil {
+		return nil
+	}
+	s.lock.setRecords(s.Records(s.lockOwner))
+	want := s.lock.Bytes()
+	expect := fsys.Expect{}
+	switch have, err := w.ReadFile(s.lockPath); {
+	case errors.Is(err, fs.ErrNotExist):
+		if s.lock.Empty() {
+			return nil
+		}
+		expect.Absent = true
+	case err != nil:
+		return fmt.Errorf("read lock: %w", err)
+	case string(have) == string(want):
+		return nil
+	case s.lock.Empty():
+		return w.Remove(s.lockPath, fsys.Expect{Digest: fsys.Digest(have)}, nil)
+	default:
+		expect.Digest = fsys.Digest(have)
+	}
+	if err := w.Replace(s.lockPath, fsys.Content{Bytes: want}, expect, nil); err != nil {
+		return fmt.Errorf("write lock: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) lockFile() string { return string(s.lockPath) }
+
+// digests returns the digests of all texts that o has on record.
+func (s *Store) digests(o Owner) map[string]bool {
+	out := map[string]bool{}
+	for _, rec := range s.Records(o) {
+		for _, l := range rec.Leaves {
+			out[contentDigest(l.Live)] = true
+		}
+	}
+	return out
+}
+
+func (s *Store) addDirs(o Owner, dirs []fsys.LogicalPath) {
+	f := s.owner(o)
+	for _, d := range dirs {
+		if !slices.Contains(f.Dirs, d) {
+			f.Dirs = append(f.Dirs, d)
+		}
+	}
+}
+
+// writeID gives the state folder its id, once.
+func (s *Store) writeID(w fsys.FS, id string) error {
+	if s.Lineage() != "" {
+		return nil
+	}
+	err := state.WriteVersioned(w, s.dir.ID(), RecordsVersion, lineage{RecordsVersion, id})
+	if err != nil {
+		return fmt.Errorf("write state id: %w", err)
+	}
+	return nil
+}
+
+// Dir is the folder in which s lives.
+func (s *Store) Dir() *state.Dir { return s.dir }

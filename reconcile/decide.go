@@ -30,6 +30,7 @@ type Relation struct {
 	CanMerge   bool // the provider could bring want and live together
 	Blocked    bool // something of another type is in the way
 	Unknown    bool
+	NoPrior    bool // what was replaced is not kept on this machine
 
 	Own        Ownership
 	Provenance Provenance
@@ -170,7 +171,7 @@ func dropped(r Relation, c Choice) Decision {
 		d.Meaning = "no longer in the spec; it was yours before"
 	case r.Blocked || !r.LiveLast && !c.Force:
 		d.Meaning, d.Warn, d.Drift = "no longer in the spec, but edited: left to you", true, true
-	case r.Provenance == Replaced:
+	case r.Provenance == Replaced && !r.NoPrior:
 		d.Action, d.Meaning = PutBack, "no longer in the spec: what was there before is put back"
 	default:
 		d.Action, d.Meaning = Delete, "no longer in the spec"

@@ -68,6 +68,7 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 		{"X", "X", "-", created, Choice{}, Decision{Action: Delete, Pending: true}},
 		{"X", "X", "-", adopted, Choice{}, Decision{Action: Release, Pending: true}},
 		{"X", "X", "-", replaced, Choice{}, Decision{Action: PutBack, Pending: true}},
+		{"X", "X", "-", with(replaced, func(r *Relation) { r.NoPrior = true }), Choice{}, Decision{Action: Delete, Pending: true}},
 		{"X", "X", "-", with(created, func(r *Relation) { r.Shared = true }), Choice{}, Decision{Action: Release, Pending: true}},
 		{"X", "Y", "-", created, Choice{}, Decision{Action: Release, Pending: true, Drift: true, Warn: true}},
 		{"X", "Y", "-", created, Choice{Force: true}, Decision{Action: Delete, Pending: true}},

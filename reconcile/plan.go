@@ -197,7 +197,7 @@ func relate(p Provider, t Target, o Observation, key LeafKey, shared bool) LeafC
 		r.WantLive = r.Live && satisfied(live)
 	}
 	if r.Last {
-		r.Provenance = l.Last.Provenance
+		r.Provenance, r.NoPrior = l.Last.Provenance, l.Last.Prior == ""
 		r.LiveLast = r.Live && live == l.Last.Live
 		if !r.Want {
 			r.Own = l.Last.Own

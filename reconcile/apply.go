@@ -237,7 +237,7 @@ func (a *applying) one(ctx context.Context, i int) bool {
 			out, err = confirmer.Confirm(ctx, a.w.ReadEnv, c)
 		}
 	}
-	step := a.step(c)
+	step := a.journal.entry.Changes[i]
 	if err == nil {
 		step.After, step.Dirs = out.Token, out.Dirs
 		step.Got = step.Got[:0:0]

@@ -284,3 +284,22 @@ func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]b
 	s.journal = nil
 	return w.Flush()
 }
+
+// Declarations turns what is on record for o back into declarations, of which
+// only fingerprints are known. A plan made of them shows drift and nothing
+// pending: for where the sources are not at hand.
+func (s *Store) Declarations(o Owner) []Declaration {
+	var out []Declaration
+	for _, rec := range s.Records(o) {
+		d := Declaration{Target: rec.Address, Owner: o, Format: rec.Format, DependsOn: rec.DependsOn, Local: rec.Local}
+		for _, l := range rec.Leaves {
+			want := l.Wanted()
+			if l.Declined != "" {
+				want = l.Declined
+			}
+			d.Leaves = append(d.Leaves, Leaf{Key: l.Key, Own: l.Own, Body: known(want)})
+		}
+		out = append(out, d)
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Apply implements reconcile.Provider. A target that is already as c wants it
+// is left untouched.
+func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
+	a := c.Target.Resource.Address
+	p := a.Path(w.Home)
+	if err := ctx.Err(); err != nil {
+		return reconcile.Outcome{}, err
+	}
+	s := look(w.FS, p, a.Name(), true)
+	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
+		return reconcile.Outcome{}, fmt.Errorf("%w; %s", reconcile.ErrStale, s.reason)
+	}
+	if s.token() != c.Before.Token {
+		return done(w.ReadEnv, c, s)
+	}
+	b, err := build(w.ReadEnv, c, s)
+	if err != nil {
+		return reconcile.Outcome{}, inFile(a, err)
+	}
+	out := b.outcome()
+	if b.token() == s.token() {
+		return out, nil
+	}
+	out.Dirs, err = b.write(w, p, s, c.ExactMode)
+	if errors.Is(err, fsys.ErrChanged) {
+		err = fmt.Errorf("%w (%w); run the command again", reconcile.ErrStale, err)
+	}
+	if err != nil {
+		return reconcile.Outcome{Dirs: out.Dirs}, fmt.Errorf("%s: %w", a.Name(), err)
+	}
+	return out, nil
+}
+
+func (b built) outcome() reconcile.Outcome {
+	return reconcile.Outcome{LeafPrivate: b.private, LeafLive: b.live, Token: b.token(), Content: b.base}
+}
+
+// write brings b to disk in place of s, with mode where that is not 0, and
+// returns the folders that it made.
+func (b built) write(w reconcile.WriteEnv, p fsys.LogicalPath, s seen, mode fs.FileMode) ([]fsys.LogicalPath, error) {
+	var keep fsys.Keep
+	if w.Keep != nil {
+		keep = func(old fsys.LogicalPath) error { return w.Keep(old, s.token()) }
+	}
+	if b.gone {
+		return nil, w.FS.Remove(p, s.expect(), keep)
+	}
+	var dirs []fsys.LogicalPath
+	if s.presence == reconcile.Absent {
+		var err error
+		if dirs, err = w.FS.MkdirAll(p.Dir(), 0o755); err != nil {
+			return dirs, err
+		}
+	}
+	if mode == 0 {
+		mode = b.mode(s)
+	}
+	return dirs, w.FS.Replace(p, fsys.Content{Bytes: b.doc, Mode: mode}, s.expect(), keep)
+}
+
+// mode is 0 where the one that is there stays: only the bits that execute are
+// ever ours.
+func (b built) mode(s seen) fs.FileMode {
+	switch {
+	case s.presence == reconcile.Absent && b.exec:
+		return 0o755
+	case s.presence == reconcile.Absent:
+		return 0o644
+	case b.exec == s.executable():
+		return 0
+	case b.exec:
+		return s.mode.Perm() | s.mode.Perm()&0o444>>2
+	}
+	return s.mode.Perm() &^ 0o111
+}
+
+// done is the outcome where s is not what the plan saw: fine if everything is
+// as c wants it, as after a kill between the write and its record.
+func done(r reconcile.ReadEnv, c reconcile.Change, s seen) (reconcile.Outcome, error) {
+	a := c.Target.Resource.Address
+	if c.Before.Token == "" { // what stands here may be all ours: then the notes can be had again
+		if b, err := build(r, c, seen{presence: reconcile.Absent}); err == nil && b.token() == s.token() {
+			return b.outcome(), nil
+		}
+	}
+	b, err := build(r, c, s)
+	if err == nil && b.token() == s.token() && b.holds(c, s) {
+		return reconcile.Outcome{Token: s.token()}, nil
+	}
+	return reconcile.Outcome{}, fmt.Errorf("%s %w; run the command again", a.Name(), reconcile.ErrStale)
+}
+
+// holds reports whether s is what c makes, and not only what c leaves alone.
+func (b built) holds(c reconcile.Change, s seen) bool {
+	for _, l := range c.Leaves {
+		if l.MergeBoth || l.Key == reconcile.Seed && l.Writes() && l.Want != nil {
+			return false // what it would have made cannot be told from what is there
+		}
+	}
+	return true
+}
+
+var _ reconcile.Preflighter = Provider{}
+
+// Preflight implements reconcile.Preflighter: every folder that is written to
+// must let us.
+func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
+	var problems []reconcile.Problem
+	for _, c := range batch {
+		a := c.Target.Resource.Address
+		if err := r.FS.Writable(a.Path(r.Home)); err != nil {
+			problems = append(problems, reconcile.Problem{Address: a, Err: fmt.Errorf("%s: %w", a.Name(), err)})
+		}
+	}
+	return problems
+}

@@ -1,0 +1,131 @@
+// Package file is the provider of everything that aisync keeps in a file: the
+// whole of it, its first content, or single keys, lines and blocks in a file
+// that is otherwise somebody else's. It never writes what it does not own.
+// Start reading at the bodies below, then observe.go and build.go.
+package file
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// content is a Body for the key "" or reconcile.Seed.
+type content interface {
+	reconcile.Body
+	bytes() ([]byte, error)
+	executable() bool
+}
+
+// Whole is the whole of a file, or its first content. Of mode only the bit
+// that lets the owner execute it counts.
+func Whole(b []byte, mode fs.FileMode) reconcile.Body {
+	return wholeBody{b, isExecutable(mode)}
+}
+
+type wholeBody struct {
+	b    []byte
+	exec bool
+}
+
+func (w wholeBody) bytes() ([]byte, error) { return w.b, nil }
+func (w wholeBody) executable() bool       { return w.exec }
+func (w wholeBody) Fingerprint() reconcile.Fingerprint {
+	return tokenOf(fsys.Digest(w.b), w.exec)
+}
+func (w wholeBody) Redacted() json.RawMessage { return redactedContent(w.Fingerprint()) }
+
+// FromSource is the whole of a file, or its first content, that is read only
+// when it is written or shown. path is physical and may be anywhere; digest is
+// that of the bytes that transform makes of the source, or of the source
+// itself where transform is nil. Bytes that are not those when they are read
+// are an error that wraps reconcile.ErrStale.
+func FromSource(path string, digest reconcile.Fingerprint, mode fs.FileMode, transform func([]byte) []byte) reconcile.Body {
+	plain, _, _ := strings.Cut(string(digest), "+")
+	return sourceBody{path, plain, isExecutable(mode), transform}
+}
+
+type sourceBody struct {
+	path      string
+	digest    string
+	exec      bool
+	transform func([]byte) []byte
+}
+
+func (s sourceBody) bytes() ([]byte, error) {
+	b, err := os.ReadFile(s.path)
+	if err != nil {
+		return nil, fmt.Errorf("read source: %w", err)
+	}
+	if s.transform != nil {
+		b = s.transform(b)
+	}
+	if fsys.Digest(b) != s.digest {
+		return nil, fmt.Errorf("source %s %w; run the command again", s.path, reconcile.ErrStale)
+	}
+	return b, nil
+}
+func (s sourceBody) executable() bool                   { return s.exec }
+func (s sourceBody) Fingerprint() reconcile.Fingerprint { return tokenOf(s.digest, s.exec) }
+func (s sourceBody) Redacted() json.RawMessage          { return redactedContent(s.Fingerprint()) }
+
+// member is a Body for a key of package merge.
+type member struct {
+	v     merge.Value
+	head  string
+	style merge.Format
+}
+
+// Value is a value, a set member or a hook in a json, jsonc or toml file. v is
+// JSON text; the order of its keys is that in which a new value is written.
+func Value(v merge.Value) reconcile.Body { return member{v: v} }
+
+// Line is a line of text, which its key spells. Where it is added, header
+// stands above it, once for all lines of that header; "" is none.
+func Line(header string) reconcile.Body {
+	return member{v: merge.Value("true"), head: header}
+}
+
+// Block is text between two marker lines. style is how they are written:
+// merge.Text, Markdown or Slashes; "" goes by the file's name.
+func Block(style merge.Format, text string) reconcile.Body {
+	return member{v: merge.TextValue(text), style: style}
+}
+
+func (m member) Fingerprint() reconcile.Fingerprint { return valueFingerprint(m.v) }
+func (m member) Redacted() json.RawMessage          { return redact(m.v) }
+
+// valueFingerprint is the same for equal values, however they are spelled.
+func valueFingerprint(v merge.Value) reconcile.Fingerprint {
+	c, err := merge.Canonical(v)
+	if err != nil {
+		c = v // not JSON: merge.Edit refuses it and says why
+	}
+	return reconcile.Fingerprint(fsys.Digest(c))
+}
+
+// tokenOf is the fingerprint of a whole file. The bits of mode that come from a
+// umask are not part of it, so that two people agree.
+func tokenOf(digest string, exec bool) reconcile.Fingerprint {
+	if exec {
+		return reconcile.Fingerprint(digest + "+x")
+	}
+	return reconcile.Fingerprint(digest)
+}
+
+func isExecutable(mode fs.FileMode) bool { return mode&0o100 != 0 }
+
+func redactedContent(f reconcile.Fingerprint) json.RawMessage {
+	digest, _, exec := strings.Cut(string(f), "+")
+	b, _ := json.Marshal(struct {
+		Digest     string `json:"digest"`
+		Executable bool   `json:"executable,omitempty"`
+	}{digest, exec}) // a string and a bool: cannot fail
+	return b
+}

@@ -1,0 +1,258 @@
+package file
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// built is what a file shall be after a change, and what is to be recorded.
+type built struct {
+	gone    bool
+	doc     []byte
+	exec    bool
+	private map[reconcile.LeafKey]json.RawMessage
+	live    map[reconcile.LeafKey]reconcile.Fingerprint
+	base    []byte // whole text of the spec, for a later diff or three-way merge
+}
+
+// token identifies what b says.
+func (b built) token() reconcile.Fingerprint {
+	if b.gone {
+		return ""
+	}
+	return tokenOf(fsys.Digest(b.doc), b.exec)
+}
+
+// build says what c makes of s. It is pure but for reading sources and backups.
+func build(r reconcile.ReadEnv, c reconcile.Change, s seen) (built, error) {
+	b := built{
+		gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.executable(),
+		private: map[reconcile.LeafKey]json.RawMessage{}, live: map[reconcile.LeafKey]reconcile.Fingerprint{},
+	}
+	if c.Exact != nil {
+		err := b.putBack(r, *c.Exact)
+		return b, err
+	}
+	seedDropped := false
+	for _, l := range c.Leaves {
+		switch {
+		case !l.Writes():
+		case l.Key == "":
+			if err := b.whole(r, l, s); err != nil {
+				return b, err
+			}
+			if !b.gone {
+				return b, nil // what was in it went with it
+			}
+		case l.Key == reconcile.Seed && l.Want == nil:
+			seedDropped = true
+		case l.Key == reconcile.Seed && b.gone:
+			if err := b.fill(l); err != nil {
+				return b, err
+			}
+		}
+	}
+	err := b.members(r, c, s, seedDropped)
+	return b, err
+}
+
+// putBack makes b what token says.
+func (b *built) putBack(r reconcile.ReadEnv, token reconcile.Fingerprint) error {
+	b.gone, b.doc, b.exec = token == "", nil, strings.HasSuffix(string(token), "+x")
+	if b.gone {
+		return nil
+	}
+	var err error
+	b.doc, err = backup(r, reconcile.BackupID(token))
+	return err
+}
+
+// whole changes the one leaf that is all of the file.
+func (b *built) whole(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) error {
+	switch l.Action {
+	case reconcile.Delete:
+		b.gone, b.doc = true, nil
+		return nil
+	case reconcile.PutBack:
+		return b.putBack(r, reconcile.Fingerprint(l.Last.Prior))
+	}
+	if err := b.fill(l); err != nil {
+		return err
+	}
+	theirs := b.doc
+	if isText(theirs) {
+		b.base = theirs
+	}
+	merged, ok, err := merged(r, l, s, theirs)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		b.doc = merged
+		b.live[l.Key] = b.token()
+	case l.MergeBoth:
+		return fmt.Errorf("what was edited and what the spec changed touch the same lines; choose one of them with --force or --adopt")
+	}
+	return nil
+}
+
+// fill makes b the content that l wants.
+func (b *built) fill(l reconcile.LeafChange) error {
+	body, ok := l.Want.Body.(content)
+	if !ok {
+		return fmt.Errorf("leaf %q wants a %T, which is no content of a file", l.Key, l.Want.Body)
+	}
+	doc, err := body.bytes()
+	b.gone, b.doc, b.exec = false, doc, body.executable()
+	return err
+}
+
+// members changes what is ours in a document that may be anybody's.
+func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDropped bool) error {
+	var ops []memberOp
+	for _, l := range c.Leaves {
+		if l.Key == "" || l.Key == reconcile.Seed || !l.Writes() {
+			continue
+		}
+		op := memberOp{format: formatOf(c.Target, l.Key), Op: merge.Op{Key: string(l.Key)}}
+		var err error
+		switch l.Action {
+		case reconcile.Create, reconcile.Update:
+			op.Op, err = setOp(l)
+		case reconcile.PutBack:
+			op.Value, err = priorValue(r, c.Target, l)
+		}
+		if err != nil {
+			return err
+		}
+		ops = append(ops, op)
+	}
+	if seedDropped {
+		kept, err := keptOps(c, s)
+		if err != nil {
+			return err
+		}
+		if len(kept) == 0 && !sets(ops) {
+			b.gone, b.doc = true, nil
+			return nil
+		}
+		b.doc, ops = nil, append(kept, onlySets(ops)...)
+	}
+	if len(ops) == 0 || b.gone && !sets(ops) {
+		return nil
+	}
+	notes := notesOf(c.Target.Last)
+	notes.File = notes.File || b.gone || seedDropped
+	doc, made, err := edit(b.doc, ops, notes.Made)
+	if err != nil {
+		return err
+	}
+	b.gone = len(doc) == 0 && !sets(ops) && notes.File
+	b.doc = doc
+	for i, op := range ops {
+		if op.Value == nil {
+			continue
+		}
+		key := reconcile.LeafKey(op.Key)
+		n := note{Made: made[i], File: notes.File}
+		if style := styleOf(c.Target, key); style != textFormat(merge.FormatOf(c.Target.Resource.Address.Name())) {
+			n.Style = style
+		}
+		b.private[key] = n.raw()
+	}
+	return nil
+}
+
+// keptOps sets, in a document that starts anew, the members that stay when its
+// first content goes: the rest of it is known to be that content.
+func keptOps(c reconcile.Change, s seen) ([]memberOp, error) {
+	var keys []reconcile.LeafKey
+	changes := map[reconcile.LeafKey]reconcile.LeafChange{}
+	for _, l := range c.Leaves {
+		if l.Key != "" && l.Key != reconcile.Seed && !l.Writes() {
+			keys = append(keys, l.Key)
+			changes[l.Key] = l
+		}
+	}
+	live, err := readLeaves(c.Target, s.doc, keys)
+	if err != nil {
+		return nil, err
+	}
+	var ops []memberOp
+	for _, k := range keys {
+		l, ok := live[k]
+		if !ok {
+			continue
+		}
+		op := merge.Op{Key: string(k), Value: l.Value}
+		if want := changes[k].Want; want != nil {
+			if m, ok := want.Body.(member); ok {
+				op.Header = m.head
+			}
+		}
+		ops = append(ops, memberOp{formatOf(c.Target, k), op})
+	}
+	return ops, nil
+}
+
+func setOp(l reconcile.LeafChange) (merge.Op, error) {
+	m, ok := l.Want.Body.(member)
+	if !ok {
+		return merge.Op{}, fmt.Errorf("leaf %s wants a %T, which is no part of a file", l.Key, l.Want.Body)
+	}
+	return merge.Op{Key: string(l.Key), Value: m.v, Header: m.head}, nil
+}
+
+// priorValue is what l was in the file that it was changed in; nil where it was not there.
+func priorValue(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange) (merge.Value, error) {
+	doc, err := backup(r, l.Last.Prior)
+	if err != nil {
+		return nil, err
+	}
+	leaves, err := readLeaves(t, doc, []reconcile.LeafKey{l.Key})
+	if err != nil {
+		return nil, fmt.Errorf("what %s was before: %w", l.Key, err)
+	}
+	return leaves[l.Key].Value, nil
+}
+
+func backup(r reconcile.ReadEnv, id reconcile.BackupID) ([]byte, error) {
+	if r.Backup == nil || id == "" {
+		return nil, fmt.Errorf("no backup of what was there before is known; take the leaf out with aisync adopt, or edit the file")
+	}
+	b, err := r.Backup(id)
+	if err != nil {
+		return nil, fmt.Errorf("read backup: %w", err)
+	}
+	return b, nil
+}
+
+// sets reports whether any op adds or changes something.
+func sets(ops []memberOp) bool {
+	for _, op := range ops {
+		if op.Value != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// onlySets keeps of ops those that set something.
+func onlySets(ops []memberOp) []memberOp {
+	var out []memberOp
+	for _, op := range ops {
+		if op.Value != nil {
+			out = append(out, op)
+		}
+	}
+	return out
+}
+
+const keepContent = 64 << 10 // bytes; larger texts are not kept as a base
+
+func isText(b []byte) bool { return len(b) <= keepContent && !merge.IsBinary(b) }

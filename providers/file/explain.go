@@ -1,0 +1,232 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/reconcile"
+)
+
+// How much of a text is shown that is new or goes away as a whole.
+const (
+	shownNew  = 12
+	shownGone = 5
+)
+
+// Explain implements reconcile.Provider: a unified diff from what is there to
+// what shall be for whole texts, the leaves that change elsewhere.
+func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
+	a := c.Target.Resource.Address
+	s := look(r.FS, a.Path(r.Home), a.Name(), true)
+	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
+		return nil // the reason is the meaning of the change
+	}
+	if c.Exact != nil {
+		b, err := build(r, c, s)
+		return explainWhole(s, b, err)
+	}
+	var lines []reconcile.Line
+	var members []reconcile.LeafChange
+	for _, l := range c.Leaves {
+		switch {
+		case l.Action == reconcile.None || l.Action == reconcile.Accept || l.Action == reconcile.Release || l.Action == reconcile.Unclear:
+		case l.Key == "":
+			b := built{gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.executable(), live: map[reconcile.LeafKey]reconcile.Fingerprint{}}
+			err := b.whole(r, asIfForced(l), s)
+			lines = append(lines, explainWhole(s, b, err)...)
+		case l.Key == reconcile.Seed:
+			b := built{gone: l.Want == nil}
+			var err error
+			if l.Want != nil {
+				err = b.fill(l)
+			}
+			lines = append(lines, explainWhole(s, b, err)...)
+		default:
+			members = append(members, l)
+		}
+	}
+	return append(lines, explainMembers(r, c, s, members)...)
+}
+
+// asIfForced shows what a conflict is about: what ours would change.
+func asIfForced(l reconcile.LeafChange) reconcile.LeafChange {
+	if l.Action == reconcile.Clash {
+		l.Action = reconcile.Update
+		if l.Want == nil {
+			l.Action = reconcile.Delete
+		}
+	}
+	return l
+}
+
+// explainWhole shows how b differs from s.
+func explainWhole(s seen, b built, err error) []reconcile.Line {
+	switch {
+	case err != nil:
+		return []reconcile.Line{{Op: ' ', Text: "cannot be shown: " + err.Error()}}
+	case b.gone:
+		return excerpt('-', s.doc, shownGone)
+	case s.presence == reconcile.Absent:
+		return excerpt('+', b.doc, shownNew)
+	}
+	var lines []reconcile.Line
+	if b.exec != s.executable() {
+		text := "no longer executable"
+		if b.exec {
+			text = "becomes executable"
+		}
+		lines = append(lines, reconcile.Line{Op: '~', Text: text})
+	}
+	if merge.IsBinary(s.doc) || merge.IsBinary(b.doc) {
+		if string(s.doc) == string(b.doc) {
+			return lines
+		}
+		return append(lines, reconcile.Line{Op: '~', Text: fmt.Sprintf("binary, %d bytes, becomes %d bytes", len(s.doc), len(b.doc))})
+	}
+	return append(lines, unified(s.doc, b.doc)...)
+}
+
+// unified is the diff without the two lines that name the files.
+func unified(from, to []byte) []reconcile.Line {
+	var lines []reconcile.Line
+	text := strings.TrimSuffix(merge.Unified("a", "b", from, to), "\n")
+	if text == "" {
+		return nil
+	}
+	for i, line := range strings.Split(text, "\n") {
+		switch {
+		case i < 2:
+		case strings.HasPrefix(line, "@@"):
+			lines = append(lines, reconcile.Line{Op: '@', Text: line})
+		case strings.HasPrefix(line, "\\"):
+			lines = append(lines, reconcile.Line{Op: ' ', Text: line})
+		case line == "":
+			lines = append(lines, reconcile.Line{Op: ' '})
+		default:
+			lines = append(lines, reconcile.Line{Op: line[0], Text: line[1:]})
+		}
+	}
+	return lines
+}
+
+// excerpt shows the first lines of a text that is new or goes away.
+func excerpt(op byte, doc []byte, limit int) []reconcile.Line {
+	if merge.IsBinary(doc) {
+		return []reconcile.Line{{Op: op, Text: fmt.Sprintf("binary, %d bytes", len(doc))}}
+	}
+	var lines []reconcile.Line
+	all := strings.Split(strings.TrimSuffix(string(doc), "\n"), "\n")
+	for i, line := range all {
+		if i == limit && len(all) > limit+1 {
+			return append(lines, reconcile.Line{Op: ' ', Text: fmt.Sprintf("… %d more lines", len(all)-limit)})
+		}
+		lines = append(lines, reconcile.Line{Op: op, Text: line})
+	}
+	return lines
+}
+
+// explainMembers shows every leaf that changes, and nothing else of the file.
+func explainMembers(r reconcile.ReadEnv, c reconcile.Change, s seen, leaves []reconcile.LeafChange) []reconcile.Line {
+	if len(leaves) == 0 {
+		return nil
+	}
+	var keys []reconcile.LeafKey
+	for _, l := range leaves {
+		keys = append(keys, l.Key)
+	}
+	live, err := readLeaves(c.Target, s.doc, keys)
+	if err != nil {
+		return nil
+	}
+	var lines []reconcile.Line
+	for _, l := range leaves {
+		is, there := live[l.Key]
+		var want merge.Value
+		switch {
+		case l.Want != nil:
+			want = wanted(l)
+		case l.Action == reconcile.PutBack:
+			want, _ = priorValue(r, c.Target, l)
+		}
+		switch {
+		case want != nil && !there:
+			lines = append(lines, added(l.Key, want)...)
+		case want == nil && there:
+			lines = append(lines, reconcile.Line{Op: '-', Text: label(l.Key)})
+		case want != nil:
+			lines = append(lines, changed(l, is.Value, want)...)
+		}
+	}
+	return lines
+}
+
+// wanted is the value that l wants; nil where it wants none of a member.
+func wanted(l reconcile.LeafChange) merge.Value {
+	m, _ := l.Want.Body.(member)
+	return m.v
+}
+
+func added(key reconcile.LeafKey, v merge.Value) []reconcile.Line {
+	if text, ok := blockText(key, v); ok {
+		return append([]reconcile.Line{{Op: '+', Text: label(key)}}, excerpt('+', []byte(text), shownNew)...)
+	}
+	return []reconcile.Line{{Op: '+', Text: describe(key, v)}}
+}
+
+func changed(l reconcile.LeafChange, is, want merge.Value) []reconcile.Line {
+	if old, ok := blockText(l.Key, is); ok {
+		text, _ := blockText(l.Key, want)
+		return append([]reconcile.Line{{Op: '~', Text: label(l.Key)}}, unified([]byte(old+"\n"), []byte(text+"\n"))...)
+	}
+	verb := "want"
+	if l.Rel.Last && l.Rel.WantLast {
+		verb = "was recorded as"
+	}
+	return []reconcile.Line{{Op: '~', Text: fmt.Sprintf("%s is %s, %s %s", label(l.Key), redactLeaf(string(l.Key), is), verb, redactLeaf(string(l.Key), want))}}
+}
+
+// label is how a person is told of a key.
+func label(key reconcile.LeafKey) string {
+	if line, ok := strings.CutPrefix(string(key), "line:"); ok {
+		return "line " + line
+	}
+	if name, ok := strings.CutPrefix(string(key), "block:"); ok {
+		return "block " + name
+	}
+	return string(key)
+}
+
+// describe is a key with its value, where the key does not say it all.
+func describe(key reconcile.LeafKey, v merge.Value) string {
+	pointer, member, isMember := strings.Cut(string(key), "#")
+	switch {
+	case strings.HasPrefix(string(key), "line:"):
+		return label(key)
+	case isMember && (merge.Equal(v, merge.Value(member)) || string(v) == "true"):
+		return pointer + " " + member
+	case isMember:
+		return pointer + " " + string(redactLeaf(pointer, v))
+	}
+	return string(key) + ": " + string(compact(redactLeaf(string(key), v)))
+}
+
+// compact puts a value on one line.
+func compact(v json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, v) != nil {
+		return v
+	}
+	return b.Bytes()
+}
+
+// blockText is what a block holds.
+func blockText(key reconcile.LeafKey, v merge.Value) (string, bool) {
+	if !strings.HasPrefix(string(key), "block:") {
+		return "", false
+	}
+	return merge.Leaf{Value: v}.Text(), true
+}

@@ -1,0 +1,131 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Provider keeps files. It is stateless.
+type Provider struct{}
+
+// Kind implements reconcile.Provider.
+func (Provider) Kind() string { return "file" }
+
+// Observe implements reconcile.Provider. Files that are owned as a whole are
+// hashed and not kept; a document that cannot be read is Blocked where
+// something is wanted in it, with its place, and Unknown where something is
+// only recorded, so that it is not forgotten.
+func (Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
+	out := make([]reconcile.Observation, len(batch))
+	var g errgroup.Group
+	g.SetLimit(2 * runtime.GOMAXPROCS(0))
+	for i, t := range batch {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				out[i] = reconcile.Observation{Presence: reconcile.Unknown, Reason: err.Error()}
+				return nil
+			}
+			out[i], _ = observe(r, t)
+			return nil
+		})
+	}
+	_ = g.Wait() // what went wrong is in the observations
+	return out
+}
+
+func observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Observation, seen) {
+	a := t.Resource.Address
+	members := memberKeys(t.Keys())
+	s := look(r.FS, a.Path(r.Home), a.Name(), len(members) > 0)
+	o := reconcile.Observation{Presence: s.presence, Reason: s.reason, Token: s.token()}
+	if s.presence != reconcile.Present {
+		return o, s
+	}
+	o.Live = map[reconcile.LeafKey]reconcile.Fingerprint{}
+	leaves, err := readLeaves(t, s.doc, members)
+	if err != nil {
+		o.Presence, o.Live = reconcile.Blocked, nil
+		if len(t.Resource.Leaves) == 0 {
+			o.Presence = reconcile.Unknown
+		}
+		o.Reason = inFile(a, err).Error()
+		return o, s
+	}
+	for _, key := range t.Keys() {
+		switch key {
+		case "":
+			o.Live[key] = s.token()
+		case reconcile.Seed:
+			o.Live[key] = seedFingerprint(t, s, members)
+		default:
+			if l, ok := leaves[key]; ok {
+				o.Live[key] = valueFingerprint(l.Value)
+			}
+		}
+	}
+	return o, s
+}
+
+// seedFingerprint is that of s without our members, so that what we added to a
+// first content does not count as an edit of it.
+func seedFingerprint(t reconcile.Target, s seen, members []reconcile.LeafKey) reconcile.Fingerprint {
+	if len(members) == 0 {
+		return s.token()
+	}
+	ops := make([]memberOp, len(members))
+	for i, key := range members {
+		ops[i] = memberOp{format: formatOf(t, key), Op: merge.Op{Key: string(key)}}
+	}
+	bare, _, err := edit(s.doc, ops, notesOf(t.Last).Made)
+	if err != nil {
+		return s.token()
+	}
+	return tokenOf(fsys.Digest(bare), s.executable())
+}
+
+func memberKeys(keys []reconcile.LeafKey) []reconcile.LeafKey {
+	var out []reconcile.LeafKey
+	for _, k := range keys {
+		if k != "" && k != reconcile.Seed {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// readLeaves reads keys of t in doc.
+func readLeaves(t reconcile.Target, doc []byte, keys []reconcile.LeafKey) (map[reconcile.LeafKey]merge.Leaf, error) {
+	byFormat := map[merge.Format][]string{}
+	for _, k := range keys {
+		f := formatOf(t, k)
+		byFormat[f] = append(byFormat[f], string(k))
+	}
+	out := make(map[reconcile.LeafKey]merge.Leaf, len(keys))
+	for f, ks := range byFormat {
+		leaves, err := merge.Read(f, doc, ks)
+		if err != nil {
+			return nil, err
+		}
+		for k, l := range leaves {
+			out[reconcile.LeafKey(k)] = l
+		}
+	}
+	return out, nil
+}
+
+// inFile puts the name of a's file before what package merge says of it.
+func inFile(a reconcile.Address, err error) error {
+	var at *merge.Error
+	if errors.As(err, &at) && at.Line > 0 {
+		return fmt.Errorf("%s:%w", a.Name(), err)
+	}
+	return fmt.Errorf("%s: %w", a.Name(), err)
+}

@@ -1,0 +1,47 @@
+package file
+
+import (
+	"encoding/json"
+	"slices"
+
+	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/reconcile"
+)
+
+// note is LeafRecord.Private of a member: what had to be made for it, and so
+// may go with it. It holds no path and no time: a project's lock carries it.
+type note struct {
+	Made  []string     `json:"made,omitempty"`  // containers, in the words of package merge
+	File  bool         `json:"file,omitempty"`  // the file itself
+	Style merge.Format `json:"style,omitempty"` // of a block's markers, where the file's name does not tell
+}
+
+func (n note) raw() json.RawMessage {
+	if len(n.Made) == 0 && !n.File && n.Style == "" {
+		return nil
+	}
+	b, _ := json.Marshal(n) // strings and a bool: cannot fail
+	return b
+}
+
+// noteOf returns what is noted beside l. A note that cannot be read counts as
+// none: the leaf is still removed, its containers stay.
+func noteOf(l reconcile.LeafRecord) note {
+	var n note
+	_ = json.Unmarshal(l.Private, &n)
+	return n
+}
+
+// notesOf joins what is noted beside all leaves: any of them may be the last
+// to go.
+func notesOf(last []reconcile.LeafRecord) note {
+	var all note
+	for _, l := range last {
+		n := noteOf(l)
+		all.Made = append(all.Made, n.Made...)
+		all.File = all.File || n.File
+	}
+	slices.Sort(all.Made)
+	all.Made = slices.Compact(all.Made)
+	return all
+}

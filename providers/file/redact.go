@@ -1,0 +1,64 @@
+package file
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"aisync.dev/aisync/providers/merge"
+)
+
+// secretName matches the names of keys whose values nobody should see in a
+// terminal, a log or a plan.
+var secretName = regexp.MustCompile(`(?i)(token|secret|passw|api[-_]?key|private[-_]?key|access[-_]?key|credential|authorization|cookie)`)
+
+// reference matches a value that only names where a secret is.
+var reference = regexp.MustCompile(`^(Bearer )?\$(\{[A-Za-z_][A-Za-z0-9_:-]*\}|[A-Za-z_][A-Za-z0-9_]*)$|^\{env:[^}]*\}$`)
+
+const hidden = "(not shown)"
+
+// redact returns v with every string hidden that stands under the name of a
+// secret and is no reference to one. Order and spelling stay where nothing is.
+func redact(v merge.Value) json.RawMessage { return redactNamed("", v) }
+
+// redactLeaf is redact for the value of a leaf, whose key may name a secret.
+func redactLeaf(key string, v merge.Value) json.RawMessage {
+	pointer, _, _ := strings.Cut(key, "#")
+	return redactNamed(pointer[strings.LastIndexByte(pointer, '/')+1:], v)
+}
+
+func redactNamed(name string, v merge.Value) json.RawMessage {
+	var x any
+	if json.Unmarshal(v, &x) != nil {
+		return json.RawMessage(`"` + hidden + `"`)
+	}
+	y, changed := hide(x, secretName.MatchString(name))
+	if !changed {
+		return json.RawMessage(v)
+	}
+	b, _ := json.Marshal(y) // it was JSON before
+	return b
+}
+
+func hide(x any, secret bool) (any, bool) {
+	changed := false
+	switch x := x.(type) {
+	case map[string]any:
+		for k, v := range x {
+			var c bool
+			x[k], c = hide(v, secret || secretName.MatchString(k))
+			changed = changed || c
+		}
+	case []any:
+		for i, v := range x {
+			var c bool
+			x[i], c = hide(v, secret)
+			changed = changed || c
+		}
+	case string:
+		if secret && x != "" && !reference.MatchString(x) {
+			return hidden, true
+		}
+	}
+	return x, changed
+}

@@ -1,0 +1,144 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/reconcile"
+)
+
+// Place is where an owned leaf stands in the file that is there now.
+type Place struct {
+	Key  reconcile.LeafKey
+	Line int    // from 1; 0 where the file is gone
+	Text string // what is wrong there, for a person; no secret
+}
+
+// Where returns, for each leaf of c that is not as it was recorded, or that
+// stands in the way, where that is: of a whole text the first line that
+// differs, of a member its line, or that of what it should stand in.
+func (Provider) Where(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []Place {
+	a := c.Target.Resource.Address
+	var leaves []reconcile.LeafChange
+	for _, l := range c.Leaves {
+		if l.Drift || l.Action == reconcile.Clash {
+			leaves = append(leaves, l)
+		}
+	}
+	if len(leaves) == 0 {
+		return nil
+	}
+	s := look(r.FS, a.Path(r.Home), a.Name(), true)
+	var out []Place
+	for _, l := range leaves {
+		p := Place{Key: l.Key}
+		switch {
+		case s.presence == reconcile.Absent:
+			p.Text = "gone"
+		case s.presence != reconcile.Present:
+			p.Text = s.reason
+		case l.Key == "" || l.Key == reconcile.Seed:
+			p.Line, p.Text = differs(r, l, s)
+		default:
+			p.Line, p.Text = memberPlace(c.Target, l, s)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// differs is the first line of s that is not as l was recorded or is wanted.
+func differs(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) (int, string) {
+	base, ok := baseOf(r, l)
+	switch {
+	case !ok:
+		return 1, "is not what was recorded"
+	case merge.IsBinary(s.doc) || merge.IsBinary(base):
+		return 1, fmt.Sprintf("binary, %d bytes, was %d bytes", len(s.doc), len(base))
+	}
+	line := merge.DiffLines(base, s.doc)
+	if line == 0 {
+		if s.executable() {
+			return 1, "became executable"
+		}
+		return 1, "is no longer executable"
+	}
+	is, was := lineAt(s.doc, line), lineAt(base, line)
+	if is == was {
+		return line, "lines after this one are gone"
+	}
+	return line, fmt.Sprintf("is %q, was %q", is, was)
+}
+
+// baseOf is the text that l is compared with.
+func baseOf(r reconcile.ReadEnv, l reconcile.LeafChange) ([]byte, bool) {
+	if l.Last != nil && r.Contents != nil {
+		if b, ok := r.Contents(l.Last.Live); ok {
+			return b, true
+		}
+	}
+	if l.Want == nil || l.Last != nil && !l.Rel.WantLast {
+		return nil, false
+	}
+	body, ok := l.Want.Body.(content)
+	if !ok {
+		return nil, false
+	}
+	b, err := body.bytes()
+	return b, err == nil
+}
+
+func lineAt(doc []byte, n int) string {
+	lines := strings.Split(string(doc), "\n")
+	if n > len(lines) {
+		return ""
+	}
+	return strings.TrimSuffix(lines[n-1], "\r")
+}
+
+// memberPlace is where l stands, or where it should.
+func memberPlace(t reconcile.Target, l reconcile.LeafChange, s seen) (int, string) {
+	leaves, err := readLeaves(t, s.doc, []reconcile.LeafKey{l.Key})
+	if err != nil {
+		return errorLine(err), err.Error()
+	}
+	leaf, ok := leaves[l.Key]
+	if !ok {
+		return parentLine(t, l.Key, s), label(l.Key) + " is gone"
+	}
+	if _, isBlock := blockText(l.Key, leaf.Value); isBlock || l.Want == nil {
+		return leaf.Line, label(l.Key) + " is not as it was recorded"
+	}
+	return leaf.Line, changed(l, leaf.Value, wanted(l))[0].Text
+}
+
+// parentLine is the line of the nearest thing there that key lies in.
+func parentLine(t reconcile.Target, key reconcile.LeafKey, s seen) int {
+	pointer, _, isMember := strings.Cut(string(key), "#")
+	for strings.HasPrefix(pointer, "/") {
+		if !isMember {
+			pointer = pointer[:strings.LastIndexByte(pointer, '/')]
+		}
+		isMember = false
+		if pointer == "" {
+			break
+		}
+		leaves, err := readLeaves(t, s.doc, []reconcile.LeafKey{reconcile.LeafKey(pointer)})
+		if l, ok := leaves[reconcile.LeafKey(pointer)]; err == nil && ok {
+			return l.Line
+		}
+	}
+	return 1
+}
+
+// errorLine is the line that an error of package merge names.
+func errorLine(err error) int {
+	var at *merge.Error
+	if errors.As(err, &at) && at.Line > 0 {
+		return at.Line
+	}
+	return 1
+}

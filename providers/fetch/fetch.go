@@ -1,0 +1,106 @@
+// Package fetch brings artifacts whose size and sha256 are known into part
+// files, resumably and verified while they are written, and source trees into
+// folders. It never reports success with other bytes, and never publishes a
+// file under its final name. Start reading at Fetcher, then run.go.
+package fetch
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Artifact is one file of known content. The digest is the authority: a
+// source is trusted with nothing.
+type Artifact struct {
+	Name    string   // for messages
+	Sources []string // tried in order: http(s)://, file:///, an absolute path, git::URL//path?ref=
+	Size    int64    // bytes, more than 0
+	SHA256  string   // 64 hex digits
+}
+
+// Fetcher is all that the rest of the program knows of downloads. Client does
+// the work; Offline refuses it.
+type Fetcher interface {
+	// Fetch returns nil if and only if part holds exactly a.Size bytes whose
+	// sha256 is a.SHA256; they are then synced and part+".journal" is gone. It
+	// may be killed anywhere and called again: what the journal had recorded
+	// is neither fetched nor read again. It returns ErrBusy while another
+	// process fetches into part, ErrMismatch where a source served other
+	// bytes and none the right ones; part is then empty, so that the next
+	// call starts anew. Where it ends otherwise, what is verified is kept.
+	//
+	// progress, where not nil, is called at most every 100 ms and at the end,
+	// with the bytes that are verified; they go back where a source makes
+	// the download start again.
+	Fetch(ctx context.Context, a Artifact, fs Store, part fsys.LogicalPath, progress func(done, total int64)) error
+	// Tree brings a git repository (git::URL?ref=…) or an archive (URL) into
+	// the folder dst, which must not exist while its parent must. //sub in
+	// src takes only that folder of it. A whole repository keeps its .git.
+	// Killed, it leaves a folder .BASE.fetch-* beside dst, and no dst.
+	Tree(ctx context.Context, src, dst string) error
+}
+
+// Store is the part of fsys.FS that a download needs.
+type Store interface {
+	OpenPart(p fsys.LogicalPath) (*os.File, error)
+	Physical(p fsys.LogicalPath) (string, error)
+	ReadDir(p fsys.LogicalPath) ([]fs.DirEntry, error)
+	ReadFile(p fsys.LogicalPath) ([]byte, error)
+	Replace(p fsys.LogicalPath, content fsys.Content, expect fsys.Expect, keep fsys.Keep) error
+	Remove(p fsys.LogicalPath, expect fsys.Expect, keep fsys.Keep) error
+	Flush() error
+}
+
+var (
+	// ErrOffline says that the network is needed and may not be used.
+	ErrOffline = errors.New("needs the network and is offline")
+	// ErrBusy says that another process is fetching into the same part.
+	ErrBusy = errors.New("is already being fetched")
+	// ErrMismatch says that a source served other bytes than the digest asks for.
+	ErrMismatch = errors.New("sha256 mismatch")
+)
+
+// Fetch implements Fetcher.
+func (c *Client) Fetch(ctx context.Context, a Artifact, store Store, part fsys.LogicalPath, progress func(done, total int64)) error {
+	if err := a.check(); err != nil {
+		return fmt.Errorf("fetch %s: %w", a.Name, err)
+	}
+	file, err := lockPart(store, part)
+	if err != nil {
+		return fmt.Errorf("fetch %s: %w", a.Name, err)
+	}
+	defer unlock(file)
+	sweep(store, journalPath(part))
+	d := &download{
+		client:  c,
+		a:       a,
+		part:    part,
+		prefix:  newPrefix(file),
+		journal: &journal{store: store, path: journalPath(part), file: file, now: c.now},
+		meter:   meter{now: c.now, show: progress, total: a.Size},
+	}
+	if err := d.run(ctx); err != nil {
+		return fmt.Errorf("fetch %s: %w", a.Name, err)
+	}
+	return nil
+}
+
+// check refuses an artifact that could not be verified.
+func (a Artifact) check() error {
+	if raw, err := hex.DecodeString(a.SHA256); err != nil || len(raw) != 32 {
+		return fmt.Errorf("sha256 %q is not 64 hex digits: its content must be pinned first", a.SHA256)
+	}
+	if a.Size <= 0 {
+		return fmt.Errorf("size %d is not known: it must be pinned first", a.Size)
+	}
+	if len(a.Sources) == 0 {
+		return errors.New("it has no source")
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// httpSource serves one URL over HTTP/1.1 with ranges, where the server has them.
+type httpSource struct {
+	client *http.Client
+	url    *url.URL
+	now    func() time.Time
+}
+
+func (s *httpSource) String() string { return place(s.url) }
+
+// open implements source. What a server says of lengths is used to refuse
+// early, never to accept.
+func (s *httpSource) open(ctx context.Context, from, to, size int64, seen validator) (stream, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url.String(), nil)
+	if err != nil {
+		return stream{}, refuse(nextSource, "%w", bare(err))
+	}
+	req.Header.Set("Accept-Encoding", "identity")
+	ranged := from > 0 || to < size
+	if ranged {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, to-1))
+	}
+	if from > 0 {
+		if v := or(seen.ETag, seen.LastModified); v != "" {
+			req.Header.Set("If-Range", v)
+		}
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return stream{}, transportError(err)
+	}
+	st, err := s.accept(resp, from, to, size, ranged, seen)
+	if err != nil {
+		resp.Body.Close()
+		return stream{}, err
+	}
+	return st, nil
+}
+
+// accept judges the head of a response.
+func (s *httpSource) accept(resp *http.Response, from, to, size int64, ranged bool, seen validator) (stream, error) {
+	switch {
+	case resp.StatusCode == http.StatusOK:
+	case resp.StatusCode == http.StatusPartialContent && ranged:
+	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && ranged:
+		if total, ok := strings.CutPrefix(resp.Header.Get("Content-Range"), "bytes */"); ok && total != strconv.FormatInt(size, 10) {
+			return stream{}, refuse(nextSource, "has %s bytes, not the %d that are pinned", total, size)
+		}
+		return stream{}, refuse(startAgain, "answered %s to bytes %d-%d", resp.Status, from, to-1)
+	default:
+		return stream{}, s.status(resp)
+	}
+	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return stream{}, refuse(nextSource, "sends %s-encoded bytes although it was asked not to", enc)
+	}
+	st := stream{body: resp.Body, to: size, validator: validatorOf(resp.Header)}
+	if resp.StatusCode == http.StatusOK {
+		if n := resp.ContentLength; n >= 0 && n != size {
+			return stream{}, refuse(nextSource, "has %d bytes, not the %d that are pinned", n, size)
+		}
+		return st, nil
+	}
+	start, end, total, ok := contentRange(resp.Header.Get("Content-Range"))
+	switch {
+	case !ok || start != from || end >= to:
+		return stream{}, refuse(startAgain, "was asked for bytes %d-%d and answered %q", from, to-1, resp.Header.Get("Content-Range"))
+	case total != size:
+		return stream{}, refuse(nextSource, "has %d bytes, not the %d that are pinned", total, size)
+	case seen.ETag != "" && st.validator.ETag != "" && st.validator.ETag != seen.ETag:
+		return stream{}, refuse(startAgain, "has changed: ETag %s was %s", st.validator.ETag, seen.ETag)
+	}
+	st.from, st.to = start, end+1
+	return st, nil
+}
+
+// status turns a status that brings no bytes into a refusal.
+func (s *httpSource) status(resp *http.Response) error {
+	switch code := resp.StatusCode; {
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return refuse(nextSource, "answered %s: it wants a login, or terms to be accepted; for a model of Hugging Face accept them on its page and set HF_TOKEN", resp.Status)
+	case code == http.StatusNotFound || code == http.StatusGone:
+		return refuse(nextSource, "answered %s: the file is not there; check the source in the spec or the catalog", resp.Status)
+	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusTooEarly:
+		return &refusal{verdict: later, after: retryAfter(resp.Header.Get("Retry-After"), s.now()), err: fmt.Errorf("answered %s", resp.Status)}
+	default:
+		return refuse(nextSource, "answered %s", resp.Status)
+	}
+}
+
+// transportError sorts what trying again cannot mend from what it may.
+func transportError(err error) error {
+	err = bare(err)
+	var dns *net.DNSError
+	var cert *tls.CertificateVerificationError
+	if errors.As(err, &cert) || errors.As(err, &dns) && dns.IsNotFound {
+		return refuse(nextSource, "%w", err)
+	}
+	return err
+}
+
+// bare takes the URL out of an error of package http: it may be signed.
+func bare(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// validatorOf keeps what may stand in If-Range: weak ETags may not.
+func validatorOf(h http.Header) validator {
+	v := validator{ETag: h.Get("ETag"), LastModified: h.Get("Last-Modified")}
+	if !strings.HasPrefix(v.ETag, `"`) {
+		v.ETag = ""
+	}
+	return v
+}
+
+// contentRange reads "bytes START-END/TOTAL", all three known and sensible.
+func contentRange(h string) (start, end, total int64, ok bool) {
+	span, all, found := strings.Cut(strings.TrimPrefix(h, "bytes "), "/")
+	first, last, dash := strings.Cut(span, "-")
+	start, err1 := strconv.ParseInt(first, 10, 64)
+	end, err2 := strconv.ParseInt(last, 10, 64)
+	total, err3 := strconv.ParseInt(all, 10, 64)
+	ok = strings.HasPrefix(h, "bytes ") && found && dash && errors.Join(err1, err2, err3) == nil &&
+		0 <= start && start <= end && end < total
+	return start, end, total, ok
+}
+
+// retryAfter reads seconds or a date; what it cannot read is 0.
+func retryAfter(h string, now time.Time) time.Duration {
+	if s, err := strconv.ParseInt(h, 10, 32); err == nil {
+		return max(0, time.Duration(s)*time.Second)
+	}
+	if t, err := http.ParseTime(h); err == nil {
+		return max(0, t.Sub(now))
+	}
+	return 0
+}

@@ -1,0 +1,84 @@
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Endpoint is what HF_ENDPOINT names, or DefaultEndpoint.
+func Endpoint(getenv func(string) string) string {
+	if e := strings.TrimRight(getenv("HF_ENDPOINT"), "/"); e != "" {
+		return e
+	}
+	return DefaultEndpoint
+}
+
+// Token finds the token as the official client does: HF_TOKEN, then the file
+// that HF_TOKEN_PATH names, then token in HF_HOME, which is huggingface in
+// XDG_CACHE_HOME or home's .cache. "" means that there is none.
+func Token(getenv func(string) string, home string) (string, error) {
+	if t := strings.TrimSpace(getenv("HF_TOKEN")); t != "" {
+		return t, nil
+	}
+	file := getenv("HF_TOKEN_PATH")
+	if file == "" {
+		dir := getenv("HF_HOME")
+		if cache := getenv("XDG_CACHE_HOME"); dir == "" && cache != "" {
+			dir = filepath.Join(cache, "huggingface")
+		} else if dir == "" {
+			dir = filepath.Join(home, ".cache", "huggingface")
+		}
+		file = filepath.Join(dir, "token")
+	}
+	raw, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the Hugging Face token: %w", err)
+	}
+	return strings.TrimSpace(string(raw)), nil
+}
+
+// Authorize adds token to requests to endpoint's own origin (scheme, host and
+// port). It does so for each request anew, so that no redirect carries the
+// token to a content host, and never replaces another Authorization.
+func Authorize(base http.RoundTripper, endpoint, token string) http.RoundTripper {
+	origin, err := url.Parse(endpoint)
+	if err != nil || token == "" {
+		return base
+	}
+	return &authorized{base: base, origin: origin, token: token}
+}
+
+type authorized struct {
+	base   http.RoundTripper
+	origin *url.URL
+	token  string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *authorized) RoundTrip(req *http.Request) (*http.Response, error) {
+	if sameOrigin(a.origin, req.URL) && req.Header.Get("Authorization") == "" {
+		req = req.Clone(req.Context())
+		req.Header.Set("Authorization", "Bearer "+a.token)
+	}
+	return a.base.RoundTrip(req)
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+}

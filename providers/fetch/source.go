@@ -1,0 +1,89 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// source is one place that has an artifact; there is one implementation a
+// scheme. It knows nothing of digests, parts or journals.
+type source interface {
+	// open yields bytes [from, to) of an artifact of size bytes, or all of it
+	// from 0 where the place cannot do ranges. seen is what the place said of
+	// its content when it served what lies before from; where it says
+	// something else now, open yields all of it or fails. Every error that is
+	// not a refusal may pass by itself.
+	open(ctx context.Context, from, to, size int64, seen validator) (stream, error)
+	// String names the place for people and journals, without any secret.
+	String() string
+}
+
+// stream is an answer to open.
+type stream struct {
+	body      io.ReadCloser
+	from      int64 // where body starts: as asked, or 0
+	to        int64 // where it should end; what comes after is not read
+	validator validator
+}
+
+// validator identifies the content of one place over time. The zero value
+// identifies nothing.
+type validator struct {
+	ETag         string `json:"etag,omitempty"` // strong ones only
+	LastModified string `json:"last_modified,omitempty"`
+}
+
+// verdict says what a refusal means for the download.
+type verdict int
+
+const (
+	nextSource verdict = iota // this source cannot serve it
+	startAgain                // not from here on; from zero perhaps
+	later                     // not now
+)
+
+// refusal is an answer that is not the bytes that were asked for.
+type refusal struct {
+	verdict verdict
+	after   time.Duration // of later: not before
+	err     error
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+func refuse(v verdict, format string, args ...any) error {
+	return &refusal{verdict: v, err: fmt.Errorf(format, args...)}
+}
+
+// source returns the source that serves raw.
+func (c *Client) source(raw string) (source, error) {
+	if filepath.IsAbs(raw) {
+		return fileSource(filepath.Clean(raw)), nil
+	}
+	if strings.HasPrefix(raw, "git::") {
+		return &treeSource{client: c, src: raw}, nil
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("source is no URL: %w", bare(err))
+	}
+	switch {
+	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
+		return &httpSource{client: c.http, url: u, now: c.now}, nil
+	case u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") && filepath.IsAbs(u.Path):
+		return fileSource(filepath.Clean(u.Path)), nil
+	}
+	return nil, fmt.Errorf("source %q is not understood; use http(s)://, file:///, an absolute path or git::URL//path", place(u))
+}
+
+// place is u without what may be secret: user, query (signatures), fragment.
+func place(u *url.URL) string {
+	p := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, Opaque: u.Opaque}
+	return p.String()
+}

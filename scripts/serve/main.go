@@ -49,7 +49,7 @@ func serve(addr, dir string, rate int) error {
 	files := http.FileServer(http.Dir(dir))
 	return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if rate > 0 {
-			w = &slow{w, rate / 10}
+			w = &slow{w, max(rate/10, 1)}
 		}
 		files.ServeHTTP(w, r)
 	}))

@@ -1,0 +1,95 @@
+//go:build linux
+
+// Bench measures aisync against the least that the same work can cost on the
+// same machine in the same run, and prints ratios: a figure without its floor
+// says little. It needs the binary that make built and writes only below a
+// temp folder. Start reading at main.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// row is one line of the table.
+type row struct {
+	what       string
+	time       time.Duration
+	memory     int64 // peak, bytes
+	against    string
+	floor      time.Duration // what it is compared with; 0: nothing
+	durability string
+}
+
+func main() {
+	runs := flag.Int("n", 15, "runs of each; the median counts")
+	binary := flag.String("aisync", "bin/aisync", "the binary to measure")
+	rules := flag.Int("rules", 1000, "rules in the bundle")
+	model := flag.Int64("model", 60_000_000_000, "bytes of the model that is there already; 0 leaves it out")
+	flag.Parse()
+	if err := bench(*binary, *runs, *rules, *model); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func bench(binary string, runs, rules int, model int64) error {
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return err
+	}
+	size, err := os.Stat(binary)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "aisync-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	fmt.Printf("%s\nmedians of %d runs; bytes and times are of the whole process\n\n", machine(dir), runs)
+
+	w := &world{dir: dir, binary: binary, runs: runs, rules: rules}
+	if err := w.make(); err != nil {
+		return err
+	}
+	var rows []row
+	for _, measure := range []func() ([]row, error){w.start, w.firstApply, w.noChange, w.chezmoi} {
+		r, err := measure()
+		if err != nil {
+			return err
+		}
+		rows = append(rows, r...)
+	}
+	printTable(rows)
+	fmt.Printf("\nbinary: %.1f MB (limit 30 MB)\n", float64(size.Size())/1e6)
+	if err := w.fsyncs(); err != nil {
+		return err
+	}
+	if model > 0 {
+		return w.largeModel(model)
+	}
+	return nil
+}
+
+func printTable(rows []row) {
+	fmt.Printf("%-44s %10s %8s  %-52s %6s\n", "", "time", "memory", "against", "ratio")
+	for _, r := range rows {
+		ratio, memory := "", ""
+		if r.floor > 0 {
+			ratio = fmt.Sprintf("%.2f", float64(r.time)/float64(r.floor))
+		}
+		if r.memory > 0 {
+			memory = fmt.Sprintf("%.0f MB", float64(r.memory)/1e6)
+		}
+		fmt.Printf("%-44s %10s %8s  %-52s %6s\n", r.what, ms(r.time), memory, r.against, ratio)
+		if r.durability != "" {
+			fmt.Printf("  %s\n", r.durability)
+		}
+	}
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }

@@ -1,0 +1,136 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// world is a host and projects below one temp folder, in which nothing is
+// shared with the machine's own configuration.
+type world struct {
+	dir, binary string
+	runs, rules int
+}
+
+const rulesDir = "rulesets/languages/many/claude/rules"
+
+// make writes a folder bundle with many rules and a host without wishes.
+func (w *world) make() error {
+	for i := range w.rules {
+		name := filepath.Join(w.dir, rulesDir, fmt.Sprintf("rule-%04d.md", i))
+		if err := write(name, fmt.Sprintf("# Rule %04d\n\n%s\n", i, strings.Repeat("Read the whole file before you change a line of it. ", 8))); err != nil {
+			return err
+		}
+	}
+	return write(filepath.Join(w.dir, "host/bench.cue"), "package aisync\n\nhosts: bench: {}\n")
+}
+
+// project writes the spec of a project that uses the bundle.
+func (w *world) project(name string) (string, error) {
+	dir := filepath.Join(w.dir, name)
+	return dir, write(filepath.Join(dir, "aisync.cue"), `package aisync
+
+project: {
+	name:     "`+name+`"
+	runtimes: ["claude"]
+	sources: {rulesets: "../rulesets"}
+	bundles: ["rulesets//many"]
+}
+`)
+}
+
+func write(name, text string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(text), 0o644)
+}
+
+func (w *world) aisync(args ...string) []string {
+	return append([]string{w.binary, "--root", filepath.Join(w.dir, "root"), "--config", filepath.Join(w.dir, "host"), "--host", "bench"}, args...)
+}
+
+func (w *world) env() []string { return []string{"HOME=/home/bench", "AISYNC_OFFLINE=1", "NO_COLOR=1"} }
+
+// start is what an agent pays each time it calls.
+func (w *world) start() ([]row, error) {
+	floor, err := median(w.runs*3, w.dir, nil, "/bin/true")
+	if err != nil {
+		return nil, err
+	}
+	s, err := median(w.runs*3, w.dir, w.env(), w.binary, "version")
+	return []row{
+		{what: "/bin/true, for comparison", time: floor.time, memory: floor.memory},
+		{what: "aisync version", time: s.time, memory: s.memory, against: "target 10 ms, 20 MB", floor: 10 * time.Millisecond},
+	}, err
+}
+
+// firstApply writes every rule into fresh projects.
+func (w *world) firstApply() ([]row, error) {
+	var names []string
+	var contents [][]byte
+	files, err := under(filepath.Join(w.dir, rulesDir))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		names, contents = append(names, filepath.Base(f)), append(contents, b)
+	}
+	// Both sides take turns, so that a slow minute of the disk hits both.
+	var all []sample
+	bare, err := medianOf(max(w.runs/3, 3), func(i int) (time.Duration, error) {
+		project, err := w.project(fmt.Sprintf("first-%d", i))
+		if err != nil {
+			return 0, err
+		}
+		s, err := run(project, w.env(), w.aisync("apply", "--scope", "project", "--yes", "--trust", "--quiet")...)
+		if err != nil {
+			return 0, err
+		}
+		if got, _ := under(filepath.Join(project, ".claude/rules")); len(got) != w.rules {
+			return 0, fmt.Errorf("the apply wrote %d rules, want %d", len(got), w.rules)
+		}
+		all = append(all, s)
+		dir := filepath.Join(w.dir, fmt.Sprintf("bare-%d", i))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return 0, err
+		}
+		return writeSynced(dir, contents, names)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := middle(all)
+	return []row{{fmt.Sprintf("first apply, %d files", w.rules), s.time, s.memory, "bare loop of atomic, synced writes, " + ms(bare), bare,
+		"survives the death of the process at any point, and a loss of power once it has returned; so does the bare loop, without journal, records or backups"}}, nil
+}
+
+// noChange plans what firstApply applied.
+func (w *world) noChange() ([]row, error) {
+	project := filepath.Join(w.dir, "first-0")
+	targets, err := under(filepath.Join(project, ".claude/rules"))
+	if err != nil {
+		return nil, err
+	}
+	sources, err := under(filepath.Join(w.dir, rulesDir))
+	if err != nil {
+		return nil, err
+	}
+	files := append(targets, sources...)
+	bare, err := medianOf(w.runs, func(int) (time.Duration, error) { return readAndHash(files) })
+	if err != nil {
+		return nil, err
+	}
+	s, err := median(w.runs, project, w.env(), w.aisync("plan", "--scope", "project", "--detailed-exitcode")...)
+	return []row{{what: fmt.Sprintf("plan, nothing to do, %d rules", w.rules), time: s.time, memory: s.memory,
+		against: fmt.Sprintf("reading and hashing those %d files, %s", len(files), ms(bare)), floor: bare, durability: "writes nothing"}}, err
+}

@@ -1,0 +1,127 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxDepth bounds how deep documents and values nest, so that no input can
+// exhaust the stack.
+const maxDepth = 1000
+
+// Canonical returns v compact, with sorted keys and one spelling for each
+// number and string, so that equal values are equal bytes. Take fingerprints
+// of it, not of v.
+func Canonical(v Value) (Value, error) {
+	if !utf8.Valid(v) {
+		return nil, errors.New("it is not UTF-8")
+	}
+	if depth(v, jsonSyntax) > maxDepth {
+		return nil, fmt.Errorf("it nests more than %d deep", maxDepth)
+	}
+	dec := json.NewDecoder(bytes.NewReader(v))
+	dec.UseNumber()
+	var x any
+	if err := dec.Decode(&x); err != nil {
+		return nil, fmt.Errorf("it is not JSON: %w", err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("it is not JSON: something follows the value")
+	}
+	return appendCanonical(nil, x), nil
+}
+
+// Equal reports whether a and b are the same JSON value: order of keys and
+// spelling do not count. What is not JSON equals nothing.
+func Equal(a, b Value) bool {
+	ca, err := Canonical(a)
+	if err != nil {
+		return false
+	}
+	cb, err := Canonical(b)
+	return err == nil && bytes.Equal(ca, cb)
+}
+
+func appendCanonical(b []byte, x any) []byte {
+	switch x := x.(type) {
+	case map[string]any:
+		b = append(b, '{')
+		for i, k := range slices.Sorted(maps.Keys(x)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(b, quote(k)...), ':')
+			b = appendCanonical(b, x[k])
+		}
+		return append(b, '}')
+	case []any:
+		b = append(b, '[')
+		for i, e := range x {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendCanonical(b, e)
+		}
+		return append(b, ']')
+	case string:
+		return append(b, quote(x)...)
+	case json.Number:
+		return append(b, canonicalNumber(string(x))...)
+	case bool:
+		return strconv.AppendBool(b, x)
+	}
+	return append(b, "null"...)
+}
+
+// canonicalNumber spells a JSON number in one way without losing a digit:
+// plain where it is an integer of up to 30 digits, else d.ddde±x.
+func canonicalNumber(s string) string {
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = "-", s[1:]
+	}
+	mant, exp := s, new(big.Int)
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		mant = s[:i]
+		exp.SetString(strings.TrimPrefix(s[i+1:], "+"), 10)
+	}
+	whole, frac, _ := strings.Cut(mant, ".")
+	digits := whole + frac
+	exp.Sub(exp, big.NewInt(int64(len(frac))))
+	trimmed := strings.TrimRight(digits, "0")
+	exp.Add(exp, big.NewInt(int64(len(digits)-len(trimmed))))
+	digits = strings.TrimLeft(trimmed, "0")
+	if digits == "" {
+		return "0"
+	}
+	if exp.Sign() >= 0 && exp.IsInt64() && exp.Int64() <= int64(30-len(digits)) {
+		return sign + digits + strings.Repeat("0", int(exp.Int64()))
+	}
+	exp.Add(exp, big.NewInt(int64(len(digits)-1)))
+	out := sign + digits[:1]
+	if len(digits) > 1 {
+		out += "." + digits[1:]
+	}
+	if exp.Sign() == 0 {
+		return out
+	}
+	return out + "e" + exp.String()
+}
+
+// quote writes a JSON string without the escapes that only HTML needs.
+func quote(s string) Value {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string and a buffer: cannot fail
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

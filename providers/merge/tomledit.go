@@ -1,0 +1,480 @@
+package merge
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// tomlOp applies one op to e.doc and returns the new document.
+func tomlOp(e *edit, k key, op Op) ([]byte, error) {
+	if e.toml == nil || !bytes.Equal(e.toml.src, e.doc) {
+		d, err := parseTOML(e.doc)
+		if err != nil {
+			return nil, err
+		}
+		e.toml = d
+	}
+	d := e.toml
+	if op.Value == nil {
+		return d.remove(e, k)
+	}
+	v := k.want(op.Value)
+	have, err := d.leaf(k)
+	if err != nil || have != nil && Equal(have, v) {
+		return d.src, err
+	}
+	if k.kind == memberKey {
+		if _, there, _ := d.get(k.path); there {
+			return d.addMember(e, k, v)
+		}
+		e.notes.add(note{at: Pointer(k.path...)})
+		return d.set(e, k.path, wrapArray(v))
+	}
+	if have != nil {
+		return d.replace(e, k.path, v)
+	}
+	return d.set(e, k.path, v)
+}
+
+// refuse says why path cannot be edited here.
+func (d *tomlDoc) refuse(path []string, reason string) error {
+	return errorAt(d.src, d.offset(path), Pointer(path...), reason)
+}
+
+const inMany = "lies in an array of tables, which has no names to own"
+
+// arrayOfTables reports whether path is, holds or lies in an array of tables.
+func (d *tomlDoc) arrayOfTables(path []string) bool {
+	return slices.ContainsFunc(d.stmts, func(s statement) bool {
+		return s.within && (hasPrefix(s.path, path) || s.many && hasPrefix(path, s.path))
+	})
+}
+
+// spot is where an inline table, or a key with its value, is written.
+type spot struct {
+	stmt  int
+	parts []int // the way through inline tables, outermost first
+	rest  []string
+}
+
+// inline finds the key statement that writes path or holds it in inline
+// tables; rest is what of path is not written there.
+func (d *tomlDoc) inline(path []string) (spot, bool) {
+	for i, s := range d.stmts {
+		if s.header || s.within || !hasPrefix(path, s.path) {
+			continue
+		}
+		sp := spot{stmt: i, rest: path[len(s.path):]}
+		v := s.value
+		for len(sp.rest) > 0 {
+			at := slices.IndexFunc(v.parts, func(p tomlPart) bool { return hasPrefix(sp.rest, p.path) })
+			if at < 0 {
+				break
+			}
+			sp.parts = append(sp.parts, at)
+			sp.rest, v = sp.rest[len(v.parts[at].path):], v.parts[at].value
+		}
+		return sp, true
+	}
+	return spot{}, false
+}
+
+// value returns what is written at sp.
+func (d *tomlDoc) value(sp spot) tomlValue {
+	v := d.stmts[sp.stmt].value
+	for _, i := range sp.parts {
+		v = v.parts[i].value
+	}
+	return v
+}
+
+func inlineList(v tomlValue) list {
+	l := list{open: v.start + 1, close: v.end - 1}
+	for _, p := range v.parts {
+		l.items = append(l.items, p.span)
+	}
+	return l
+}
+
+// replace changes what is there to v.
+func (d *tomlDoc) replace(e *edit, path []string, v Value) ([]byte, error) {
+	if sp, ok := d.inline(path); ok && len(sp.rest) == 0 {
+		text, err := tomlValueText(v)
+		if err != nil {
+			return nil, err
+		}
+		return applySplices(d.src, []splice{{d.value(sp).span, text}}), nil
+	}
+	if d.arrayOfTables(path) {
+		return nil, d.refuse(path, inMany)
+	}
+	ps, ok := pairs(v)
+	if !ok {
+		src, err := d.removePath(e, path)
+		if err != nil {
+			return nil, err
+		}
+		return reparse(src, func(d *tomlDoc) ([]byte, error) { return d.set(e, path, v) })
+	}
+	// A table made of several statements: change what differs, keep the rest.
+	have, _, err := d.get(path)
+	if err != nil {
+		return nil, err
+	}
+	table, isTable := have.(map[string]any)
+	if !isTable {
+		return nil, d.refuse(path, "is "+tomlKind(have)+", want a table")
+	}
+	src := d.src
+	for _, p := range ps {
+		at := append(path[:len(path):len(path)], p.name)
+		x, there := table[p.name]
+		if there {
+			if old, err := tomlToJSON(x); err != nil {
+				return nil, err
+			} else if Equal(old, p.value) {
+				continue
+			}
+		}
+		src, err = reparse(src, func(d *tomlDoc) ([]byte, error) {
+			if there {
+				return d.replace(e, at, p.value)
+			}
+			return d.set(e, at, p.value)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		if slices.ContainsFunc(ps, func(p pair) bool { return p.name == name }) {
+			continue
+		}
+		at := append(path[:len(path):len(path)], name)
+		src, err = reparse(src, func(d *tomlDoc) ([]byte, error) { return d.removePath(e, at) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return src, nil
+}
+
+func reparse(src []byte, f func(*tomlDoc) ([]byte, error)) ([]byte, error) {
+	d, err := parseTOML(src)
+	if err != nil {
+		return nil, err
+	}
+	return f(d)
+}
+
+// set writes path, which is not there.
+func (d *tomlDoc) set(e *edit, path []string, v Value) ([]byte, error) {
+	for i := 1; i <= len(path); i++ {
+		if d.arrayOfTables(path[:i]) && !d.headed(path[:i]) {
+			return nil, d.refuse(path[:i], inMany)
+		}
+	}
+	if sp, ok := d.inline(path); ok {
+		return d.setInline(e, sp, path, v)
+	}
+	parent := path[:len(path)-1]
+	header, dotted := d.header1(parent), d.dotted(parent)
+	ps, isTable := pairs(v)
+	if isTable && dotted < 0 {
+		text, err := tomlTable(path, ps, newline(d.src))
+		if err != nil {
+			return nil, err
+		}
+		return d.appendText(e, text, 2), nil
+	}
+	text, err := tomlValueText(v)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case dotted >= 0: // beside a.b = … goes a.c = …
+		s := d.stmts[dotted]
+		base := 0
+		if s.owner >= 0 {
+			base = len(d.stmts[s.owner].path)
+		}
+		return d.afterKey(dotted, tomlKeys(path[base:])+" = "+text), nil
+	case len(parent) == 0:
+		return d.setRoot(e, tomlKey(path[0])+" = "+text), nil
+	case header >= 0:
+		return d.afterKey(d.lastKey(header), tomlKey(path[len(path)-1])+" = "+text), nil
+	}
+	e.notes.add(note{at: Pointer(parent...)})
+	return d.appendText(e, "["+tomlKeys(parent)+"]"+newline(d.src)+tomlKey(path[len(path)-1])+" = "+text, 2), nil
+}
+
+// headed reports whether path is only a common part of headers, so that its
+// own tables can be edited beside arrays of tables.
+func (d *tomlDoc) headed(path []string) bool {
+	return !slices.ContainsFunc(d.stmts, func(s statement) bool { return s.many && hasPrefix(path, s.path) })
+}
+
+// header1 returns the index of the header [path], -1 for none.
+func (d *tomlDoc) header1(path []string) int {
+	if len(path) == 0 {
+		return -1
+	}
+	return slices.IndexFunc(d.stmts, func(s statement) bool { return s.header && !s.within && slices.Equal(s.path, path) })
+}
+
+// dotted returns the last key statement that makes table path with dots, -1
+// for none.
+func (d *tomlDoc) dotted(path []string) int {
+	found := -1
+	for i, s := range d.stmts {
+		base := 0
+		if s.owner >= 0 {
+			base = len(d.stmts[s.owner].path)
+		}
+		if !s.header && !s.within && len(path) > base && len(s.path) > len(path) && hasPrefix(s.path, path) {
+			found = i
+		}
+	}
+	return found
+}
+
+// lastKey returns the last key statement under a header, or the header.
+func (d *tomlDoc) lastKey(header int) int {
+	last := header
+	for i, s := range d.stmts {
+		if s.owner == header && !s.header {
+			last = i
+		}
+	}
+	return last
+}
+
+// lineEnd returns where the line of off ends, without its line end.
+func (d *tomlDoc) lineEnd(off int) int {
+	n := bytes.IndexByte(d.src[off:], '\n')
+	if n < 0 {
+		return len(d.src)
+	}
+	if n > 0 && d.src[off+n-1] == '\r' {
+		n--
+	}
+	return off + n
+}
+
+// contentEnd returns where the last line before off that is not blank ends,
+// without its line end; 0 where all are blank.
+func (d *tomlDoc) contentEnd(off int) int {
+	n := len(bytes.TrimRight(d.src[:off], " \t\r\n"))
+	if n == 0 {
+		return 0
+	}
+	return min(off, d.lineEnd(n))
+}
+
+// afterKey puts a line after statement i.
+func (d *tomlDoc) afterKey(i int, text string) []byte {
+	s := d.stmts[i]
+	at := d.lineEnd(s.end)
+	return applySplices(d.src, []splice{{span{at, at}, newline(d.src) + lineIndent(d.src, s.start) + text}})
+}
+
+// appendText puts text at the end of the document, gap line ends after what
+// is there.
+func (d *tomlDoc) appendText(e *edit, text string, gap int) []byte {
+	nl := newline(d.src)
+	end := d.contentEnd(len(d.src))
+	if end == 0 {
+		e.notes.add(note{word: documentNote, text: string(d.src)})
+		return []byte(text + nl)
+	}
+	return applySplices(d.src, []splice{{span{end, end}, strings.Repeat(nl, gap) + text}})
+}
+
+// setRoot puts a key of the root before the first header.
+func (d *tomlDoc) setRoot(e *edit, text string) []byte {
+	nl := newline(d.src)
+	if last := d.lastKey(-1); last >= 0 {
+		return d.afterKey(last, text)
+	}
+	if len(d.stmts) == 0 {
+		return d.appendText(e, text, 2)
+	}
+	first := d.src[:d.stmts[0].start]
+	if end := preamble(first); end > 0 {
+		return applySplices(d.src, []splice{{span{end, end}, nl + nl + text}})
+	}
+	gap := nl
+	if !startsLine(first) {
+		gap += nl
+		e.notes.add(note{word: blankNote})
+	}
+	return append([]byte(text+gap), d.src...)
+}
+
+// preamble returns where the comment that a document begins with ends, 0 if
+// it has none that a blank line sets off.
+func preamble(src []byte) int {
+	end := 0
+	for at := 0; at < len(src); {
+		n := bytes.IndexByte(src[at:], '\n') + 1
+		if n == 0 {
+			n = len(src) - at
+		}
+		line := bytes.TrimSpace(src[at : at+n])
+		if len(line) == 0 {
+			return end
+		}
+		if line[0] != '#' {
+			return 0
+		}
+		end = at + len(bytes.TrimRight(src[at:at+n], "\r\n"))
+		at += n
+	}
+	return 0
+}
+
+// setInline writes rest of path into the inline table at sp.
+func (d *tomlDoc) setInline(e *edit, sp spot, path []string, v Value) ([]byte, error) {
+	at := d.value(sp)
+	whole := len(path) - len(sp.rest)
+	if at.kind != unstable.InlineTable {
+		return nil, d.refuse(path[:whole], "is no table")
+	}
+	names := []string{sp.rest[len(sp.rest)-1]}
+	for i := len(sp.rest) - 2; i >= 0; i-- {
+		if d.partDotted(at, sp.rest[:i+1]) {
+			names = append(slices.Clone(sp.rest[:i+1]), names...)
+			break
+		}
+		v = wrapObject(names[0], v)
+		names = []string{sp.rest[i]}
+		e.notes.add(note{at: Pointer(path[:whole+i+1]...)})
+	}
+	text, err := tomlValueText(v)
+	if err != nil {
+		return nil, err
+	}
+	l := inlineList(at)
+	sep, closing := " ", " "
+	if n := len(l.items); n > 0 {
+		gap := d.src[l.lead(d.src, tomlSyntax, n-1):l.items[n-1].start]
+		if bytes.Contains(gap, []byte("\n")) {
+			sep = newline(d.src) + lineIndent(d.src, l.items[n-1].start)
+		}
+	}
+	return d.addTo(e, l, Pointer(path[:whole]...), sep, tomlKeys(names)+" = "+text, closing), nil
+}
+
+// partDotted reports whether an inline table makes path with dots.
+func (d *tomlDoc) partDotted(v tomlValue, path []string) bool {
+	return slices.ContainsFunc(v.parts, func(p tomlPart) bool { return len(p.path) > len(path) && hasPrefix(p.path, path) })
+}
+
+// addTo adds an item to a bracketed list and notes what white space was in it.
+func (d *tomlDoc) addTo(e *edit, l list, place, sep, text, closing string) []byte {
+	splices, tail := l.add(d.src, tomlSyntax, sep, text, closing, newline(d.src))
+	if len(l.items) == 0 && tail != closing && !e.notes.made(place) {
+		if _, known := e.notes.text(innerNote, place); !known {
+			e.notes.add(note{innerNote, tail, place})
+		}
+	}
+	return applySplices(d.src, splices)
+}
+
+// arrayAt returns the array that is written at path.
+func (d *tomlDoc) arrayAt(path []string) (list, error) {
+	sp, ok := d.inline(path)
+	if !ok || len(sp.rest) > 0 || d.value(sp).kind != unstable.Array {
+		return list{}, d.refuse(path, inMany)
+	}
+	return scanArray(d.src, d.value(sp).span), nil
+}
+
+func (d *tomlDoc) addMember(e *edit, k key, v Value) ([]byte, error) {
+	l, err := d.arrayAt(k.path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := tomlValueText(v)
+	if err != nil {
+		return nil, err
+	}
+	sep, nl := "", newline(d.src)
+	if n := len(l.items); n > 0 {
+		sep = " "
+		if last := l.items[n-1]; bytes.Contains(d.src[l.lead(d.src, tomlSyntax, n-1):last.start], []byte("\n")) {
+			sep = nl + lineIndent(d.src, last.start)
+		}
+	}
+	return d.addTo(e, l, Pointer(k.path...), sep, text, ""), nil
+}
+
+// scanArray finds the elements of the array at s, which is valid TOML.
+func scanArray(src []byte, s span) list {
+	l := list{open: s.start + 1, close: s.end - 1}
+	nest, from := 0, -1
+	end := l.open
+	finish := func() {
+		if from >= 0 {
+			l.items = append(l.items, span{from, end})
+			from = -1
+		}
+	}
+	for i := l.open; i < l.close; {
+		if e, _ := tomlSyntax.comment(src, i); e > i {
+			i = e
+			continue
+		}
+		c, next := src[i], i+1
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			i++
+			continue
+		case ',':
+			if nest == 0 {
+				finish()
+				i++
+				continue
+			}
+		case '[', '{':
+			nest++
+		case ']', '}':
+			nest--
+		case '"', '\'':
+			next = tomlSyntax.skipString(src, i)
+		}
+		if from < 0 {
+			from = i
+		}
+		i, end = next, next
+	}
+	finish()
+	return l
+}
+
+// elementIndex returns which element of the array at path equals member, -1 for none.
+func (d *tomlDoc) elementIndex(path []string, member Value) (int, error) {
+	x, _, err := d.get(path)
+	if err != nil {
+		return -1, err
+	}
+	a, ok := x.([]any)
+	if !ok {
+		return -1, fmt.Errorf("read toml array %s: it is %s", Pointer(path...), tomlKind(x))
+	}
+	for i, el := range a {
+		v, err := tomlToJSON(el)
+		if err != nil {
+			return -1, err
+		}
+		if bytes.Equal(v, member) {
+			return i, nil
+		}
+	}
+	return -1, nil
+}

@@ -1,0 +1,133 @@
+// Package dir is the provider of folders that shall exist. What is in one is
+// never its business: a folder that aisync made goes again only while it is
+// empty. Start reading at Observe.
+package dir
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Folder is a folder that exists.
+func Folder() reconcile.Body { return body{} }
+
+type body struct{}
+
+func (body) Fingerprint() reconcile.Fingerprint { return exists }
+func (body) Redacted() json.RawMessage          { return json.RawMessage(`true`) }
+
+const exists reconcile.Fingerprint = "dir"
+
+// Provider keeps folders. It is stateless.
+type Provider struct{}
+
+var _ reconcile.Preflighter = Provider{}
+
+// Kind implements reconcile.Provider.
+func (Provider) Kind() string { return "dir" }
+
+// Observe implements reconcile.Provider. A link that leads to a folder within
+// the scope is a folder.
+func (Provider) Observe(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
+	out := make([]reconcile.Observation, len(batch))
+	for i, t := range batch {
+		out[i] = observe(r.FS, t.Resource.Address, r.Home)
+	}
+	return out
+}
+
+func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) reconcile.Observation {
+	p := a.Path(home)
+	info, err := r.Lstat(p)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if _, err = r.ReadDir(p); err != nil {
+			return reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s is a link to no folder that may be used (%v); make its target, or remove the link", a.Name(), err)}
+		}
+	} else if err == nil && !info.IsDir() {
+		return reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s is a file; move it away, or take the folder out of the spec", a.Name())}
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return reconcile.Observation{}
+	case errors.Is(err, fsys.ErrEscapes), errors.Is(err, fsys.ErrBlocked):
+		return reconcile.Observation{Presence: reconcile.Blocked, Reason: err.Error()}
+	case err != nil:
+		return reconcile.Observation{Presence: reconcile.Unknown, Reason: fmt.Sprintf("%s: %v", a.Name(), err)}
+	}
+	return reconcile.Observation{Presence: reconcile.Present, Token: exists, Live: map[reconcile.LeafKey]reconcile.Fingerprint{"": exists}}
+}
+
+// Explain implements reconcile.Provider: a folder says it all by its address,
+// unless it stays because something is in it.
+func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
+	a := c.Target.Resource.Address
+	if removes(c) {
+		if list, err := r.FS.ReadDir(a.Path(r.Home)); err == nil && len(list) > 0 {
+			return []reconcile.Line{{Op: ' ', Text: fmt.Sprintf("stays if it is not empty; it holds %d entries now", len(list))}}
+		}
+	}
+	return nil
+}
+
+func removes(c reconcile.Change) bool {
+	if c.Exact != nil {
+		return *c.Exact == ""
+	}
+	for _, l := range c.Leaves {
+		if l.Action == reconcile.Delete {
+			return true
+		}
+	}
+	return false
+}
+
+// Apply implements reconcile.Provider. A folder that is not empty stays, which
+// is no error: what is in it is somebody's.
+func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
+	a := c.Target.Resource.Address
+	p := a.Path(w.Home)
+	now := observe(w.FS, a, w.Home)
+	if now.Presence == reconcile.Blocked || now.Presence == reconcile.Unknown {
+		return reconcile.Outcome{}, fmt.Errorf("%w; %s", reconcile.ErrStale, now.Reason)
+	}
+	if removes(c) {
+		err := w.FS.Rmdir(p)
+		switch {
+		case err == nil || errors.Is(err, fs.ErrNotExist):
+			return reconcile.Outcome{}, nil
+		case errors.Is(err, fsys.ErrNotEmpty), errors.Is(err, fsys.ErrBlocked):
+			return reconcile.Outcome{Token: exists}, nil
+		}
+		return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
+	}
+	if now.Presence == reconcile.Present {
+		return reconcile.Outcome{Token: exists}, nil
+	}
+	made, err := w.FS.MkdirAll(p, 0o755)
+	if n := len(made); n > 0 && made[n-1] == p {
+		made = made[:n-1] // the folder itself has a record of its own
+	}
+	if err != nil {
+		return reconcile.Outcome{Dirs: made}, fmt.Errorf("%s: %w", a.Name(), err)
+	}
+	return reconcile.Outcome{Token: exists, Dirs: made}, nil
+}
+
+// Preflight implements reconcile.Preflighter: every folder that is written to
+// must let us.
+func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
+	var problems []reconcile.Problem
+	for _, c := range batch {
+		a := c.Target.Resource.Address
+		if err := r.FS.Writable(a.Path(r.Home)); err != nil {
+			problems = append(problems, reconcile.Problem{Address: a, Err: fmt.Errorf("%s: %w", a.Name(), err)})
+		}
+	}
+	return problems
+}

@@ -1,0 +1,122 @@
+package gitconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/reconcile"
+)
+
+// The scopes of git's configuration that belong to one repository. A linked
+// work tree shares local with its repository; worktree is its own, and counts
+// only where extensions.worktreeConfig is on. A relative core.hooksPath is
+// taken from the top of each work tree, so that the shared value serves all.
+const (
+	local    = "local"
+	worktree = "worktree"
+)
+
+// config is what git says in the project's folder.
+type config struct {
+	run     reconcile.Runner
+	dir     string // physical
+	entries []entry
+}
+
+type entry struct{ scope, key, value string }
+
+// read asks git for everything at once. Work trees and submodules, where .git
+// is a file, are git's business.
+func read(ctx context.Context, r reconcile.ReadEnv) (config, error) {
+	if r.Run == nil {
+		return config{}, errors.New("git config cannot be read: no program may be run here")
+	}
+	dir, err := r.FS.Physical(".")
+	if err != nil {
+		return config{}, fmt.Errorf("git config cannot be read: %w", err)
+	}
+	c := config{run: r.Run, dir: dir}
+	b, err := c.run.Run(ctx, dir, "git", "config", "--list", "--show-scope", "-z")
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return config{}, errors.New("git config cannot be read: there is no git; install git")
+	case err != nil:
+		return config{}, fmt.Errorf("git config cannot be read in %s: %s", dir, message(err))
+	}
+	fields := strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		key, value, _ := strings.Cut(fields[i+1], "\n")
+		c.entries = append(c.entries, entry{fields[i], key, value})
+	}
+	if !slices.ContainsFunc(c.entries, func(e entry) bool { return e.scope == local }) { // every repository has some
+		if _, err := c.run.Run(ctx, dir, "git", "rev-parse", "--git-dir"); err != nil {
+			return config{}, fmt.Errorf("git sees no repository in %s (%s); run git init, or git status to see why", dir, message(err))
+		}
+	}
+	return c, nil
+}
+
+// values returns what key has in scope. The names of a section and of a
+// variable do not depend on case; what is between them does.
+func (c config) values(scope, key string) []string {
+	var out []string
+	for _, e := range c.entries {
+		if e.scope == scope && e.key == canonical(key) {
+			out = append(out, e.value)
+		}
+	}
+	return out
+}
+
+// canonical is how git lists key.
+func canonical(key string) string {
+	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+	if first < 0 {
+		return strings.ToLower(key)
+	}
+	return strings.ToLower(key[:first]) + key[first:last] + strings.ToLower(key[last:])
+}
+
+// scope is where a value is written.
+func (c config) scope() string {
+	on := c.values(local, "extensions.worktreeConfig")
+	if len(on) > 0 {
+		switch strings.ToLower(on[len(on)-1]) {
+		case "true", "yes", "on", "1", "":
+			return worktree
+		}
+	}
+	return local
+}
+
+// ours is the value that counts among those of this repository.
+func (c config) ours(key string) (value, scope string, ok bool) {
+	for _, scope := range []string{worktree, local} {
+		if v := c.values(scope, key); len(v) > 0 {
+			return v[len(v)-1], scope, true
+		}
+	}
+	return "", "", false
+}
+
+// outside is the value that a person set for all repositories.
+func (c config) outside(key string) (value, scope string, ok bool) {
+	for _, scope := range []string{"global", "system"} {
+		if v := c.values(scope, key); len(v) > 0 {
+			return v[len(v)-1], scope, true
+		}
+	}
+	return "", "", false
+}
+
+// write runs git config. A lock that somebody holds is git's own message.
+func (c config) write(ctx context.Context, args ...string) error {
+	if _, err := c.run.Run(ctx, c.dir, append([]string{"git", "config"}, args...)...); err != nil {
+		return fmt.Errorf("git config %s in %s: %s", strings.Join(args, " "), c.dir, message(err))
+	}
+	return nil
+}

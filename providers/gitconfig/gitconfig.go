@@ -1,0 +1,184 @@
+// Package gitconfig is the provider of single values in a project's own git
+// configuration, such as core.hooksPath. It asks git and lets git write; it
+// never touches what a person set for all repositories, and never replaces
+// what somebody else set here unless told to. Start reading at read.
+package gitconfig
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"aisync.dev/aisync/reconcile"
+)
+
+// Value is the one value of a key.
+func Value(v string) reconcile.Body { return body(v) }
+
+type body string
+
+func (b body) Fingerprint() reconcile.Fingerprint { return token(string(b)) }
+func (b body) Redacted() json.RawMessage {
+	v, _ := json.Marshal(string(b)) // a string: cannot fail
+	return v
+}
+
+// prefix starts a token. The rest of it is the value, so that a prior value is
+// known from the record alone.
+const prefix = "value:"
+
+func token(value string) reconcile.Fingerprint { return reconcile.Fingerprint(prefix + value) }
+
+func valueOf(t string) (string, bool) { return strings.CutPrefix(t, prefix) }
+
+// Provider keeps values in the git configuration of the project. It is stateless.
+type Provider struct{}
+
+// Kind implements reconcile.Provider.
+func (Provider) Kind() string { return "gitconfig" }
+
+// Observe implements reconcile.Provider with one run of git. Without git, and
+// where git sees no repository, the value is Unknown: gitconfig is declared
+// only for a project that has one.
+func (Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
+	out := make([]reconcile.Observation, len(batch))
+	config, err := read(ctx, r)
+	for i, t := range batch {
+		if err != nil {
+			out[i] = reconcile.Observation{Presence: reconcile.Unknown, Reason: err.Error()}
+			continue
+		}
+		out[i] = config.observe(t.Resource.Address.Name())
+	}
+	return out
+}
+
+func (c config) observe(key string) reconcile.Observation {
+	for _, scope := range []string{worktree, local} {
+		if values := c.values(scope, key); len(values) > 1 {
+			return reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("git has %d values of %s (%s); keep one: git config --%s --unset %s VALUE", len(values), key, strings.Join(values, ", "), scope, key)}
+		}
+	}
+	value, _, ok := c.ours(key)
+	if !ok {
+		return reconcile.Observation{}
+	}
+	return reconcile.Observation{Presence: reconcile.Present, Token: token(value), Live: map[reconcile.LeafKey]reconcile.Fingerprint{"": token(value)}}
+}
+
+// Explain implements reconcile.Provider. It also says where a value that was
+// set for all repositories no longer counts.
+func (Provider) Explain(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
+	config, err := read(ctx, r)
+	if err != nil {
+		return nil
+	}
+	key := c.Target.Resource.Address.Name()
+	is, _, there := config.ours(key)
+	want, wanted, err := target(c)
+	if err != nil {
+		return nil
+	}
+	var lines []reconcile.Line
+	if there && !(wanted && is == want) {
+		lines = append(lines, reconcile.Line{Op: '-', Text: key + " = " + is})
+	}
+	if wanted && !(there && is == want) {
+		lines = append(lines, reconcile.Line{Op: '+', Text: key + " = " + want})
+	}
+	if general, scope, ok := config.outside(key); ok && wanted && !there {
+		lines = append(lines, reconcile.Line{Op: ' ', Text: fmt.Sprintf("the %s value %s no longer counts in this project", scope, general)})
+	}
+	return lines
+}
+
+// target is the value after c; ok is false where there shall be none.
+func target(c reconcile.Change) (value string, ok bool, err error) {
+	prior := ""
+	switch {
+	case c.Exact != nil:
+		prior = string(*c.Exact)
+	case len(c.Leaves) == 0:
+		return "", false, fmt.Errorf("%s: a change without a leaf", c.Target.Resource.Address)
+	case c.Leaves[0].Action == reconcile.PutBack:
+		prior = string(c.Leaves[0].Last.Prior)
+	case c.Leaves[0].Want != nil:
+		b, isValue := c.Leaves[0].Want.Body.(body)
+		if !isValue {
+			return "", false, fmt.Errorf("%s wants a %T, which is no value", c.Target.Resource.Address, c.Leaves[0].Want.Body)
+		}
+		return string(b), true, nil
+	}
+	value, ok = valueOf(prior)
+	return value, ok, nil
+}
+
+// Apply implements reconcile.Provider. git itself writes its file as a whole
+// or not at all.
+func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
+	key := c.Target.Resource.Address.Name()
+	config, err := read(ctx, w.ReadEnv)
+	if err != nil {
+		return reconcile.Outcome{}, err
+	}
+	want, wanted, err := target(c)
+	if err != nil {
+		return reconcile.Outcome{}, err
+	}
+	out := reconcile.Outcome{}
+	if wanted {
+		out.Token = token(want)
+	}
+	now := config.observe(key)
+	switch {
+	case now.Presence == reconcile.Blocked:
+		return reconcile.Outcome{}, fmt.Errorf("%w; %s", reconcile.ErrStale, now.Reason)
+	case now.Token == out.Token:
+		return out, nil
+	case now.Token != c.Before.Token:
+		return reconcile.Outcome{}, fmt.Errorf("git config %s %w; run the command again", key, reconcile.ErrStale)
+	}
+	is, scope, there := config.ours(key)
+	switch {
+	case wanted:
+		scope = config.scope()
+		args := []string{"--" + scope, key, want}
+		if len(config.values(scope, key)) > 0 {
+			args = []string{"--" + scope, "--replace-all", key, want, exactly(is)}
+		}
+		err = config.write(ctx, args...)
+	case there:
+		err = config.write(ctx, "--"+scope, "--unset", key, exactly(is))
+	}
+	if err != nil {
+		return reconcile.Outcome{}, err
+	}
+	return out, nil
+}
+
+// exactly is git's pattern for one value: what somebody else put there in the
+// meantime does not match and stays.
+func exactly(value string) string {
+	var b strings.Builder
+	b.WriteByte('^')
+	for _, r := range value {
+		if strings.ContainsRune(`\.+*?()|[]{}^$`, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	b.WriteByte('$')
+	return b.String()
+}
+
+// message is what git said, where it said anything.
+func message(err error) string {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		return strings.TrimPrefix(strings.TrimSpace(string(exit.Stderr)), "fatal: ")
+	}
+	return err.Error()
+}

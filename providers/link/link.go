@@ -1,0 +1,171 @@
+// Package link is the provider of symbolic links, each owned as a whole: its
+// value is the text of its target. It never follows one, and never takes the
+// place of a file or folder. Start reading at Observe.
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// To is the link's target, as Readlink returns it: relative to the folder of
+// the link, or absolute.
+func To(target string) reconcile.Body { return body(target) }
+
+type body string
+
+func (b body) Fingerprint() reconcile.Fingerprint { return token(string(b)) }
+func (b body) Redacted() json.RawMessage {
+	v, _ := json.Marshal(string(b)) // a string: cannot fail
+	return v
+}
+
+func token(target string) reconcile.Fingerprint {
+	return reconcile.Fingerprint(fsys.LinkDigest(target))
+}
+
+// Provider keeps links. It is stateless.
+type Provider struct{}
+
+var _ reconcile.Preflighter = Provider{}
+
+// Kind implements reconcile.Provider.
+func (Provider) Kind() string { return "link" }
+
+// Observe implements reconcile.Provider.
+func (Provider) Observe(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
+	out := make([]reconcile.Observation, len(batch))
+	for i, t := range batch {
+		out[i], _ = observe(r.FS, t.Resource.Address, r.Home)
+	}
+	return out
+}
+
+// observe also returns where the link leads.
+func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) (reconcile.Observation, string) {
+	p := a.Path(home)
+	info, err := r.Lstat(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return reconcile.Observation{}, ""
+	case errors.Is(err, fsys.ErrEscapes), errors.Is(err, fsys.ErrBlocked):
+		return reconcile.Observation{Presence: reconcile.Blocked, Reason: err.Error()}, ""
+	case err != nil:
+		return reconcile.Observation{Presence: reconcile.Unknown, Reason: fmt.Sprintf("%s: %v", a.Name(), err)}, ""
+	case info.Mode()&fs.ModeSymlink == 0:
+		what := "file"
+		if info.IsDir() {
+			what = "folder"
+		}
+		return reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s is a %s and no link; move it away, or take the link out of the spec", a.Name(), what)}, ""
+	}
+	target, err := r.Readlink(p)
+	if err != nil {
+		return reconcile.Observation{Presence: reconcile.Unknown, Reason: fmt.Sprintf("%s: %v", a.Name(), err)}, ""
+	}
+	is := token(target)
+	return reconcile.Observation{Presence: reconcile.Present, Token: is, Live: map[reconcile.LeafKey]reconcile.Fingerprint{"": is}}, target
+}
+
+// Explain implements reconcile.Provider.
+func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
+	_, is := observe(r.FS, c.Target.Resource.Address, r.Home)
+	want, err := target(r, c)
+	if err != nil {
+		return []reconcile.Line{{Op: ' ', Text: "cannot be shown: " + err.Error()}}
+	}
+	var lines []reconcile.Line
+	if is != "" && is != want {
+		lines = append(lines, reconcile.Line{Op: '-', Text: "-> " + is})
+	}
+	if want != "" && is != want {
+		lines = append(lines, reconcile.Line{Op: '+', Text: "-> " + want})
+	}
+	return lines
+}
+
+// target is where the link shall lead after c; "" where it shall be gone.
+func target(r reconcile.ReadEnv, c reconcile.Change) (string, error) {
+	prior := reconcile.BackupID("")
+	switch {
+	case c.Exact != nil:
+		prior = reconcile.BackupID(*c.Exact)
+	case len(c.Leaves) == 0:
+		return "", fmt.Errorf("%s: a change without a leaf", c.Target.Resource.Address)
+	case c.Leaves[0].Action == reconcile.PutBack:
+		prior = c.Leaves[0].Last.Prior
+	case c.Leaves[0].Want != nil:
+		to, ok := c.Leaves[0].Want.Body.(body)
+		if !ok {
+			return "", fmt.Errorf("%s wants a %T, which is no link", c.Target.Resource.Address, c.Leaves[0].Want.Body)
+		}
+		return string(to), nil
+	}
+	if prior == "" {
+		return "", nil
+	}
+	b, err := r.Backup(prior)
+	if err != nil {
+		return "", fmt.Errorf("where %s led before: %w", c.Target.Resource.Address.Name(), err)
+	}
+	return string(b), nil
+}
+
+// Apply implements reconcile.Provider.
+func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
+	a := c.Target.Resource.Address
+	p := a.Path(w.Home)
+	now, _ := observe(w.FS, a, w.Home)
+	want, err := target(w.ReadEnv, c)
+	if err != nil {
+		return reconcile.Outcome{}, err
+	}
+	out := reconcile.Outcome{}
+	if want != "" {
+		out.Token = token(want)
+	}
+	switch {
+	case now.Presence == reconcile.Blocked || now.Presence == reconcile.Unknown:
+		return reconcile.Outcome{}, fmt.Errorf("%w; %s", reconcile.ErrStale, now.Reason)
+	case now.Token == out.Token:
+		return out, nil
+	case now.Token != c.Before.Token:
+		return reconcile.Outcome{}, fmt.Errorf("%s %w; run the command again", a.Name(), reconcile.ErrStale)
+	}
+	expect := fsys.Expect{Absent: now.Token == "", Digest: string(now.Token)}
+	var keep fsys.Keep
+	if w.Keep != nil {
+		keep = func(old fsys.LogicalPath) error { return w.Keep(old, now.Token) }
+	}
+	if want == "" {
+		err = w.FS.Remove(p, expect, keep)
+	} else if out.Dirs, err = w.FS.MkdirAll(p.Dir(), 0o755); err == nil {
+		err = w.FS.Symlink(p, want, expect, keep)
+	}
+	if errors.Is(err, fsys.ErrChanged) {
+		err = fmt.Errorf("%w (%w); run the command again", reconcile.ErrStale, err)
+	}
+	if err != nil {
+		return reconcile.Outcome{Dirs: out.Dirs}, fmt.Errorf("%s: %w", a.Name(), err)
+	}
+	return out, nil
+}
+
+// Preflight implements reconcile.Preflighter: every folder that is written to
+// must let us.
+func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
+	var problems []reconcile.Problem
+	for _, c := range batch {
+		a := c.Target.Resource.Address
+		if err := r.FS.Writable(a.Path(r.Home)); err != nil {
+			problems = append(problems, reconcile.Problem{Address: a, Err: fmt.Errorf("%s: %w", a.Name(), err)})
+		}
+	}
+	return problems
+}

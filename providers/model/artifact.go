@@ -1,0 +1,85 @@
+// Package model is the provider of model files. One is visible under its name
+// only after its sha256 was right; an unchanged one is known by its stat, so
+// that nothing is read; and no bytes of a model are ever deleted here. Start
+// reading at Artifact, then observe.go.
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Artifact is one file of a model. It is a Body: a leaf of its own, under the
+// key "" or, for a model in shards, the name of the file.
+type Artifact struct {
+	ID      string
+	Quant   string
+	Path    fsys.LogicalPath // of the file: STORE/ID/FILE
+	Size    int64            // bytes; 0 while it is not pinned
+	SHA256  string           // 64 hex digits; "" while it is not pinned
+	Sources []string
+	Reason  string // why this quant
+}
+
+// Fingerprint implements reconcile.Body.
+func (a Artifact) Fingerprint() reconcile.Fingerprint {
+	if a.SHA256 == "" {
+		return reconcile.Fingerprint("unpinned " + string(a.Path))
+	}
+	return fingerprint(a.SHA256, a.Path)
+}
+
+// Redacted implements reconcile.Body.
+func (a Artifact) Redacted() json.RawMessage {
+	b, _ := json.Marshal(struct {
+		Quant  string           `json:"quant"`
+		Path   fsys.LogicalPath `json:"path"`
+		Size   int64            `json:"size,omitempty"`
+		SHA256 string           `json:"sha256,omitempty"`
+		Reason string           `json:"reason,omitempty"`
+	}{a.Quant, a.Path, a.Size, a.SHA256, a.Reason}) // plain fields: cannot fail
+	return b
+}
+
+func fingerprint(sha256 string, p fsys.LogicalPath) reconcile.Fingerprint {
+	return reconcile.Fingerprint("sha256:" + strings.ToLower(sha256) + " " + string(p))
+}
+
+// unverified is a file of the right size whose bytes nobody has read.
+func unverified(size int64, p fsys.LogicalPath) reconcile.Fingerprint {
+	return reconcile.Fingerprint(fmt.Sprintf("unverified:%d %s", size, p))
+}
+
+// store is the folder of all models.
+func (a Artifact) store() fsys.LogicalPath {
+	if dir, _, ok := strings.Cut(string(a.Path), "/"+a.ID+"/"); ok && dir != "" {
+		return fsys.LogicalPath(dir)
+	}
+	return a.Path.Dir()
+}
+
+// part is where the download lies until it is whole and right.
+func (a Artifact) part() fsys.LogicalPath {
+	return a.store().Join(".partial", strings.ToLower(a.SHA256)+".part")
+}
+
+// pinned says what to do where the content is not known yet.
+func (a Artifact) pinned() error {
+	if a.SHA256 == "" || a.Size <= 0 {
+		return fmt.Errorf("model %s: %s has no digest yet, so nothing could be verified; run aisync lock while online", a.ID, a.Path.Base())
+	}
+	return nil
+}
+
+// artifact is what l wants.
+func artifact(l reconcile.Leaf) (Artifact, error) {
+	a, ok := l.Body.(Artifact)
+	if !ok {
+		return a, fmt.Errorf("leaf %q wants a %T, which is no model file", l.Key, l.Body)
+	}
+	return a, nil
+}

@@ -1,0 +1,50 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"aisync.dev/aisync/reconcile"
+)
+
+// Explain implements reconcile.Provider.
+func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
+	var lines []reconcile.Line
+	say := func(op byte, format string, args ...any) {
+		lines = append(lines, reconcile.Line{Op: op, Text: fmt.Sprintf(format, args...)})
+	}
+	for _, l := range c.Leaves {
+		f := lookAt(r.FS, c.Target, l.Key)
+		if l.Want == nil {
+			if l.Action == reconcile.Delete || l.Action == reconcile.PutBack || l.Action == reconcile.Release {
+				say(' ', "the bytes stay in %s; aisync models gc removes what no spec wants", f.note.Path)
+			}
+			if f.note.Aside != "" {
+				say(' ', "what was there before is %s", f.note.Aside)
+			}
+			continue
+		}
+		a, err := artifact(*l.Want)
+		if err != nil || l.Action == reconcile.None {
+			continue
+		}
+		quant := a.Quant
+		if a.Reason != "" {
+			quant += ": " + a.Reason
+		}
+		switch {
+		case a.SHA256 == "":
+			say('+', "%s, %s (digest not pinned yet)", a.Path, quant)
+		case l.Action == reconcile.Accept:
+			say(' ', "%s is there with the right size, and will be verified (%d bytes to read)", a.Path, a.Size)
+		case f.moved:
+			say('~', "%s moves to %s", f.note.Path, a.Path)
+		case f.presence == reconcile.Present && l.Rel.Live:
+			say('~', "%s is not the wanted file; what is there is renamed, not deleted", a.Path)
+			say('+', "%s, %s, %d bytes, %d of them to fetch", a.Path, quant, a.Size, f.fetch)
+		default:
+			say('+', "%s, %s, %d bytes, %d of them to fetch", a.Path, quant, a.Size, f.fetch)
+		}
+	}
+	return lines
+}

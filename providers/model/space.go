@@ -1,0 +1,105 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/reconcile"
+)
+
+const (
+	reserve      = 2 << 30 // bytes to leave free for everything else
+	reserveAbove = 1 << 30 // of downloads smaller than this the reserve is not asked for
+)
+
+// Preflight implements reconcile.Preflighter: what is to be fetched must be
+// pinned, fit on the disk of the store, and be writable there.
+func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
+	var problems []reconcile.Problem
+	needs := map[uint64]*need{}
+	for _, c := range batch {
+		addr := c.Target.Resource.Address
+		fail := func(err error) { problems = append(problems, reconcile.Problem{Address: addr, Err: err}) }
+		for _, l := range c.Leaves {
+			if !l.Writes() || l.Want == nil {
+				continue
+			}
+			a, err := artifact(*l.Want)
+			if err == nil {
+				err = a.pinned()
+			}
+			if err == nil {
+				err = r.FS.Writable(a.Path)
+			}
+			if err != nil {
+				fail(err)
+				continue
+			}
+			at, err := r.FS.Physical(a.store())
+			if err != nil {
+				fail(err)
+				continue
+			}
+			disk, free, err := space(at)
+			if err != nil {
+				fail(fmt.Errorf("free space for %s: %w", a.store(), err))
+				continue
+			}
+			if needs[disk] == nil {
+				needs[disk] = &need{first: addr, store: string(a.store()), free: free}
+			}
+			needs[disk].bytes += lookAt(r.FS, c.Target, l.Key).fetch
+		}
+	}
+	for _, n := range needs {
+		if err := n.check(); err != nil {
+			problems = append(problems, reconcile.Problem{Address: n.first, Err: err, Hint: "free some space, name another store in the spec, or choose a smaller quant"})
+		}
+	}
+	return problems
+}
+
+// need is what one file system has to hold.
+type need struct {
+	first       reconcile.Address
+	store       string
+	bytes, free int64
+}
+
+func (n need) check() error {
+	want := n.bytes
+	if n.bytes > reserveAbove {
+		want += reserve
+	}
+	if n.bytes == 0 || want <= n.free {
+		return nil
+	}
+	return fmt.Errorf("not enough disk for %s: %d bytes to fetch and %d to leave free, but only %d are free (%d missing)",
+		n.store, n.bytes, want-n.bytes, n.free, want-n.free)
+}
+
+// space returns which file system the nearest folder above path is on, and
+// how many bytes of it this user may still fill.
+func space(path string) (disk uint64, free int64, err error) {
+	for {
+		var st unix.Statfs_t
+		err := unix.Statfs(path, &st)
+		if err == nil {
+			var dir unix.Stat_t
+			if err := unix.Stat(path, &dir); err != nil {
+				return 0, 0, err
+			}
+			return uint64(dir.Dev), int64(st.Bavail) * int64(st.Bsize), nil
+		}
+		up := filepath.Dir(path)
+		if !errors.Is(err, os.ErrNotExist) || up == path {
+			return 0, 0, err
+		}
+		path = up
+	}
+}

@@ -188,6 +188,7 @@ func (l list) remove(doc []byte, syn syntax, i int, nl string) []splice {
 	if inline := bytes.TrimLeft(rest, " \t"); len(inline) > 0 {
 		if e, _ := syn.comment(inline, 0); e > 0 && comma <= it.end {
 			cut.start = it.start // a comment on its line stays on a line of its own
+			ss = append(ss, splice{span{after, after + len(rest) - len(inline)}, ""})
 		} else if line && !startsLine(doc[it.end:]) && !startsLine(rest) {
 			cut.text = nl
 		}

@@ -65,7 +65,7 @@ func (c *folders) drop(f *folder) {
 	f.dropped = true
 	delete(c.byPath, f.logical)
 	if f.refs == 0 {
-		_ = unix.Close(f.fd)
+		f.close()
 	}
 }
 
@@ -74,6 +74,6 @@ func (c *folders) release(f *folder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.refs--; f.refs == 0 && f.dropped {
-		_ = unix.Close(f.fd)
+		f.close()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -23,6 +24,7 @@ type folder struct {
 	physical string
 	names    []string // physical, as elements below the top of its scope
 	id       identity
+	cleanup  runtime.Cleanup
 	refs     int  // guarded by folders.mu
 	dropped  bool // guarded by folders.mu
 }
@@ -197,7 +199,14 @@ func newFolder(fd int, physical string, names []string) (*folder, error) {
 		_ = unix.Close(fd)
 		return nil, &fs.PathError{Op: "stat", Path: physical, Err: err}
 	}
-	return &folder{fd: fd, physical: physical, names: names, id: identityOf(&st)}, nil
+	f := &folder{fd: fd, physical: physical, names: names, id: identityOf(&st)}
+	f.cleanup = runtime.AddCleanup(f, func(fd int) { _ = unix.Close(fd) }, fd) // a Disk needs no Close
+	return f, nil
+}
+
+func (f *folder) close() {
+	f.cleanup.Stop()
+	_ = unix.Close(f.fd)
 }
 
 func leaves(link, target, top string, within []string) error {

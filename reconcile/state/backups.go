@@ -1,12 +1,13 @@
 package state
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
-	"time"
+	"strings"
 
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -20,35 +21,57 @@ type linkBackup struct {
 }
 
 // KeepBackup moves the displaced entry at old into the backups under digest,
-// which is fsys.Digest of its bytes or fsys.LinkDigest of its target. Bytes
-// that are kept already stay as they are, and old is left to the caller.
+// which is fsys.Digest of its bytes or fsys.LinkDigest of its target. A regular
+// file keeps its mode. Where the backup is there already, intact, nothing
+// happens and old is left to the caller. If it fails, old is still there; a
+// kill leaves old, the backup, or both.
 func (d *Dir) KeepBackup(w fsys.FS, old fsys.LogicalPath, digest string) error {
+	to, err := d.backup(digest)
+	if err != nil {
+		return fmt.Errorf("keep backup: %w", err)
+	}
+	if d.has(digest) {
+		return nil
+	}
 	info, err := w.Lstat(old)
 	if err != nil {
 		return fmt.Errorf("keep backup: %w", err)
 	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		target, err := w.Readlink(old)
-		if err != nil {
+	if info.Mode()&fs.ModeSymlink == 0 && fsys.Links(info) == 1 {
+		if err = d.clear(w, to); err == nil {
+			err = w.Move(old, to)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			if _, err = w.MkdirAll(to.Dir(), 0o700); err == nil {
+				err = w.Move(old, to)
+			}
+		}
+		if err != nil && !(errors.Is(err, fs.ErrExist) && d.has(digest)) {
 			return fmt.Errorf("keep backup: %w", err)
 		}
-		b, err := json.Marshal(linkBackup{target})
-		if err != nil {
-			return fmt.Errorf("keep backup: %w", err)
-		}
-		return d.put(w, linkID(digest), b)
-	}
-	to := d.backup(digest)
-	if _, err := d.r.Lstat(to); err == nil {
 		return nil
 	}
-	if _, err := w.MkdirAll(to.Dir(), 0o700); err != nil {
+	// The other names of a file could change what is kept, so it is copied.
+	b, err := backupBytes(w, old, info)
+	if err != nil {
 		return fmt.Errorf("keep backup: %w", err)
 	}
-	if err := w.Move(old, to); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("keep backup: %w", err)
+	if digestOf(to, b) != digest {
+		return fmt.Errorf("keep backup of %s: %w", old, fsys.ErrChanged)
 	}
-	return nil
+	return d.put(w, digest, b)
+}
+
+// backupBytes is how the entry at p is kept.
+func backupBytes(r fsys.Reader, p fsys.LogicalPath, info fs.FileInfo) ([]byte, error) {
+	if info.Mode()&fs.ModeSymlink == 0 {
+		return r.ReadFile(p)
+	}
+	target, err := r.Readlink(p)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(linkBackup{target})
 }
 
 // PutBackup keeps b and returns its digest.
@@ -58,119 +81,98 @@ func (d *Dir) PutBackup(w fsys.FS, b []byte) (string, error) {
 }
 
 func (d *Dir) put(w fsys.FS, digest string, b []byte) error {
-	p := d.backup(digest)
-	if _, err := d.r.Lstat(p); err == nil {
+	if d.has(digest) {
 		return nil
 	}
-	if _, err := w.MkdirAll(p.Dir(), 0o700); err != nil {
-		return fmt.Errorf("keep backup: %w", err)
+	p, err := d.backup(digest)
+	if err == nil {
+		err = d.clear(w, p)
 	}
-	err := w.Replace(p, fsys.Content{Bytes: b, Mode: 0o600}, fsys.Expect{Absent: true}, nil)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	if err == nil {
+		_, err = w.MkdirAll(p.Dir(), 0o700)
+	}
+	if err == nil {
+		err = w.Replace(p, fsys.Content{Bytes: b, Mode: 0o600}, fsys.Expect{Absent: true}, nil)
+	}
+	if err != nil && !d.has(digest) { // somebody may have kept the same meanwhile
 		return fmt.Errorf("keep backup: %w", err)
 	}
 	return nil
 }
 
-// linkID is the name under which a link is kept: its digest with another prefix.
-func linkID(digest string) string {
-	const link = "link:"
-	if len(digest) > len(link) && digest[:len(link)] == link {
-		return "sha256:" + digest[len(link):]
+// clear removes a damaged backup, which would keep an intact one out.
+func (d *Dir) clear(w fsys.FS, p fsys.LogicalPath) error {
+	b, err := w.ReadFile(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return digest
+	if err != nil {
+		return err
+	}
+	if at, err := d.backup(digestOf(p, b)); err == nil && at == p {
+		return nil // somebody made it whole
+	}
+	return w.Remove(p, fsys.Expect{Digest: fsys.Digest(b)}, nil)
 }
 
 // GetBackup returns kept bytes, checked against digest; of a link, its target.
+// The error wraps ErrNoBackup where there are none, ErrDamaged where they are
+// no longer what was kept.
 func (d *Dir) GetBackup(digest string) ([]byte, error) {
-	id := linkID(digest)
-	if len(id) != len("sha256:")+64 {
-		return nil, fmt.Errorf("%q is no digest of a backup", digest)
+	p, err := d.backup(digest)
+	if err != nil {
+		return nil, err
 	}
-	b, err := d.r.ReadFile(d.backup(id))
+	b, err := d.r.ReadFile(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("backup %s: %w", digest, ErrNoBackup)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read backup: %w", err)
 	}
-	if id != digest {
-		var l linkBackup
-		if err := json.Unmarshal(b, &l); err != nil || fsys.LinkDigest(l.Link) != digest {
-			return nil, fmt.Errorf("backup %s: %w", digest, ErrDamaged)
-		}
-		return []byte(l.Link), nil
+	if digestOf(p, b) != digest {
+		return nil, fmt.Errorf("backup %s: %w: %s holds other bytes", digest, ErrDamaged, p)
 	}
-	if fsys.Digest(b) != digest {
-		return nil, fmt.Errorf("backup %s: %w: its bytes are others", digest, ErrDamaged)
+	if !isLink(p) {
+		return b, nil
 	}
-	return b, nil
+	var l linkBackup
+	err = json.Unmarshal(b, &l)
+	return []byte(l.Link), err
 }
 
-// kept is one backup file.
-type kept struct {
-	path fsys.LogicalPath
-	id   string
-	size int64
-	time time.Time
+func (d *Dir) has(digest string) bool {
+	_, err := d.GetBackup(digest)
+	return err == nil
 }
 
-// SweepBackups removes what needed does not name: everything older than age,
-// and then the oldest until what is left is at most limit bytes. It returns
-// what it removed; with w nil it only says what it would remove.
-func (d *Dir) SweepBackups(w fsys.FS, needed map[string]bool, now time.Time, age time.Duration, limit int64) (removed []fsys.LogicalPath, freed int64, err error) {
-	all, err := d.backups()
-	if err != nil {
-		return nil, 0, err
+const linkEnding = ".link"
+
+// backup returns where the backup with a digest lies. A link has an ending, for
+// a file may hold the very text that the link points to.
+func (d *Dir) backup(digest string) (fsys.LogicalPath, error) {
+	kind, sum, _ := strings.Cut(digest, ":")
+	raw, err := hex.DecodeString(sum)
+	if err != nil || len(raw) != sha256.Size || kind != "sha256" && kind != "link" || strings.ToLower(sum) != sum {
+		return "", fmt.Errorf("%q is no digest of a backup", digest)
 	}
-	var total int64
-	for _, k := range all {
-		total += k.size
+	name := sum
+	if kind == "link" {
+		name += linkEnding
 	}
-	for _, k := range all {
-		if needed[k.id] || now.Sub(k.time) < age && total <= limit {
-			continue
-		}
-		if w != nil {
-			b, err := w.ReadFile(k.path)
-			if err != nil {
-				return removed, freed, fmt.Errorf("sweep backups: %w", err)
-			}
-			if err := w.Remove(k.path, fsys.Expect{Digest: fsys.Digest(b)}, nil); err != nil {
-				return removed, freed, fmt.Errorf("sweep backups: %w", err)
-			}
-		}
-		removed, freed, total = append(removed, k.path), freed+k.size, total-k.size
-	}
-	return removed, freed, nil
+	return d.base.Join("backups", sum[:2], name), nil
 }
 
-// backups lists what is kept, the oldest first.
-func (d *Dir) backups() ([]kept, error) {
-	base := d.base.Join("backups")
-	dirs, err := d.r.ReadDir(base)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+func isLink(p fsys.LogicalPath) bool { return strings.HasSuffix(string(p), linkEnding) }
+
+// digestOf is the digest of what the backup file at p stands for, if it holds b.
+func digestOf(p fsys.LogicalPath, b []byte) string {
+	if !isLink(p) {
+		return fsys.Digest(b)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list backups: %w", err)
+	var l linkBackup
+	if err := json.Unmarshal(b, &l); err != nil {
+		return ""
 	}
-	var all []kept
-	for _, dir := range dirs {
-		files, err := d.r.ReadDir(base.Join(dir.Name()))
-		if err != nil {
-			return nil, fmt.Errorf("list backups: %w", err)
-		}
-		for _, f := range files {
-			info, err := f.Info()
-			if err != nil {
-				return nil, fmt.Errorf("list backups: %w", err)
-			}
-			if len(f.Name()) == 64 {
-				all = append(all, kept{base.Join(dir.Name(), f.Name()), "sha256:" + f.Name(), info.Size(), info.ModTime()})
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b kept) int { return a.time.Compare(b.time) })
-	return all, nil
+	return fsys.LinkDigest(l.Link)
 }

@@ -18,20 +18,17 @@ func (d *Dir) contents(name string) fsys.LogicalPath { return d.base.Join("conte
 // ReadContent returns the text with that digest, where aisync wrote it last
 // and still has it: a base for diffs and merges, never the truth.
 func (d *Dir) ReadContent(name, digest string) ([]byte, bool) {
-	f, err := d.r.Open(d.contents(name))
-	if err != nil {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	pack, ok := d.packs[name]
+	if !ok {
+		pack = d.openPack(name)
+		d.packs[name] = pack
+	}
+	if pack[digest] == nil {
 		return nil, false
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, false
-	}
-	z, err := zip.NewReader(f, info.Size())
-	if err != nil {
-		return nil, false
-	}
-	entry, err := z.Open(digest)
+	entry, err := pack[digest].Open()
 	if err != nil {
 		return nil, false
 	}
@@ -40,45 +37,90 @@ func (d *Dir) ReadContent(name, digest string) ([]byte, bool) {
 	return b, err == nil && fsys.Digest(b) == digest
 }
 
-// WriteContents keeps of name's texts those in keep, and adds others by their
-// digest. What cannot be read of the old ones is dropped: they are a comfort.
+// openPack reads the index of name's texts once; a thousand of them are asked
+// for one by one. The file stays open as long as the entries are in use.
+func (d *Dir) openPack(name string) map[string]*zip.File {
+	f, err := d.r.Open(d.contents(name))
+	if err != nil {
+		return nil
+	}
+	if info, err := f.Stat(); err == nil {
+		if z, err := zip.NewReader(f, info.Size()); err == nil {
+			return byName(z)
+		}
+	}
+	_ = f.Close()
+	return nil
+}
+
+func byName(z *zip.Reader) map[string]*zip.File {
+	files := map[string]*zip.File{}
+	for _, f := range z.File {
+		files[f.Name] = f
+	}
+	return files
+}
+
+// WriteContents makes name's texts those of add and of what was there whose
+// digests are in keep. Nothing is written where that changes nothing. An old
+// file that cannot be read counts as empty: the texts are a comfort.
 func (d *Dir) WriteContents(w fsys.FS, name string, add map[string][]byte, keep map[string]bool) error {
 	p := d.contents(name)
-	var out bytes.Buffer
-	z := zip.NewWriter(&out)
-	had := map[string]bool{}
-	expect := fsys.Expect{Absent: true}
 	old, err := w.ReadFile(p)
-	switch {
-	case err == nil:
-		expect = fsys.Expect{Digest: fsys.Digest(old)}
-		if r, err := zip.NewReader(bytes.NewReader(old), int64(len(old))); err == nil {
-			for _, f := range r.File {
-				if keep[f.Name] && !had[f.Name] && z.Copy(f) == nil {
-					had[f.Name] = true
-				}
-			}
-		}
-	case !errors.Is(err, fs.ErrNotExist):
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, digest := range slices.Sorted(maps.Keys(add)) {
-		if had[digest] || !keep[digest] {
-			continue
-		}
-		f, err := z.CreateHeader(&zip.FileHeader{Name: digest, Method: zip.Store})
-		if err != nil {
-			return fmt.Errorf("write %s: %w", p, err)
-		}
-		if _, err := f.Write(add[digest]); err != nil {
-			return fmt.Errorf("write %s: %w", p, err)
+	expect := fsys.Expect{Absent: true}
+	if err == nil {
+		expect = fsys.Expect{Digest: fsys.Digest(old)}
+	}
+	there := map[string]*zip.File{}
+	if z, err := zip.NewReader(bytes.NewReader(old), int64(len(old))); err == nil {
+		there = byName(z)
+	}
+	had := len(there)
+	maps.DeleteFunc(there, func(digest string, _ *zip.File) bool { return !keep[digest] })
+	fresh := map[string][]byte{}
+	for digest, b := range add {
+		if keep[digest] && there[digest] == nil {
+			fresh[digest] = b
 		}
 	}
-	if err := z.Close(); err != nil {
+	if len(fresh) == 0 && len(there) == had && (expect.Absent || had > 0) {
+		return nil
+	}
+	b, err := packed(there, fresh)
+	if err != nil {
 		return fmt.Errorf("write %s: %w", p, err)
 	}
-	if _, err := w.MkdirAll(p.Dir(), 0o700); err != nil {
-		return err
+	if bytes.Equal(b, old) {
+		return nil
 	}
-	return w.Replace(p, fsys.Content{Bytes: out.Bytes(), Mode: 0o600}, expect, nil)
+	err = write(w, p, b, expect)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.packs, name) // the next reader opens the new file
+	return err
+}
+
+// packed is a zip of both, sorted by digest; what was there is copied as it is.
+func packed(there map[string]*zip.File, fresh map[string][]byte) ([]byte, error) {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, digest := range slices.Sorted(maps.Keys(there)) {
+		if err := z.Copy(there[digest]); err != nil {
+			return nil, err
+		}
+	}
+	for _, digest := range slices.Sorted(maps.Keys(fresh)) {
+		f, err := z.CreateHeader(&zip.FileHeader{Name: digest, Method: zip.Store})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := f.Write(fresh[digest]); err != nil {
+			return nil, err
+		}
+	}
+	err := z.Close()
+	return out.Bytes(), err
 }

@@ -3,16 +3,27 @@
 // or records, and never writes but through fsys. Start reading at Dir.
 package state
 
-import "aisync.dev/aisync/reconcile/fsys"
+import (
+	"archive/zip"
+	"sync"
 
-// Dir is the state folder. Nothing in it needs to exist to be read.
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Dir is the state folder. Nothing in it needs to exist to be read. Safe for
+// concurrent use.
 type Dir struct {
 	r    fsys.Reader
 	base fsys.LogicalPath
+
+	mu    sync.Mutex
+	packs map[string]map[string]*zip.File // open texts, by name and digest
 }
 
 // Open names the folder; it reads and writes nothing.
-func Open(r fsys.Reader, base fsys.LogicalPath) *Dir { return &Dir{r: r, base: base} }
+func Open(r fsys.Reader, base fsys.LogicalPath) *Dir {
+	return &Dir{r: r, base: base, packs: map[string]map[string]*zip.File{}}
+}
 
 // Base returns the folder itself.
 func (d *Dir) Base() fsys.LogicalPath { return d.base }
@@ -31,8 +42,3 @@ func (d *Dir) ID() fsys.LogicalPath { return d.base.Join("id.json") }
 
 // LockFile is the file whose flock one apply holds.
 func (d *Dir) LockFile() fsys.LogicalPath { return d.base.Join("lock") }
-
-func (d *Dir) backup(digest string) fsys.LogicalPath {
-	hex := digest[len("sha256:"):]
-	return d.base.Join("backups", hex[:2], hex)
-}

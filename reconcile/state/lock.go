@@ -3,8 +3,11 @@ package state
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -41,56 +44,83 @@ func (e *HeldError) Error() string {
 const PIDVariable = "AISYNC_APPLY_PID"
 
 // Held is the lock of a state folder, held until Release or the process ends.
-type Held struct{ lock *flock.Flock }
+type Held struct {
+	lock *flock.Flock
+	file *os.File
+}
 
-// Lock waits up to timeout for the lock of the folder and says in it who holds
-// it. A holder that died holds nothing.
+// retry is how often a lock is tried again while waiting for it.
+const retry = 20 * time.Millisecond
+
+// Lock waits up to timeout (0: not at all) for the lock of the folder and says
+// in it who holds it. It returns a *HeldError where another does, and the error
+// of ctx where that ends first. A holder that died holds nothing.
 func (d *Dir) Lock(ctx context.Context, w fsys.FS, timeout time.Duration, me Holder) (*Held, error) {
 	if _, err := w.MkdirAll(d.base, 0o700); err != nil {
 		return nil, fmt.Errorf("lock the state: %w", err)
 	}
-	f, err := w.OpenPart(d.LockFile())
+	f, err := w.OpenPart(d.LockFile()) // makes it, for the right user, and refuses a link
 	if err != nil {
 		return nil, fmt.Errorf("lock the state: %w", err)
 	}
-	defer f.Close()
-	path, err := w.Physical(d.LockFile())
-	if err != nil {
-		return nil, fmt.Errorf("lock the state: %w", err)
+	l := flock.New(f.Name(), flock.SetFlag(os.O_RDWR))
+	if err := acquire(ctx, l, timeout, f); err != nil {
+		_ = l.Close()
+		_ = f.Close()
+		return nil, err
 	}
-	l := flock.New(path)
-	wait, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+	h := &Held{l, f}
+	if err := h.sign(me); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the state: %w", err), h.Release())
+	}
+	return h, nil
+}
+
+func acquire(ctx context.Context, l *flock.Flock, timeout time.Duration, f *os.File) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	got, err := l.TryLock()
 	if err == nil && !got && timeout > 0 {
-		got, err = l.TryLockContext(wait, 50*time.Millisecond)
-		if wait.Err() != nil && ctx.Err() == nil {
+		wait, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		got, err = l.TryLockContext(wait, retry)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 			err = nil
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the state: %w", err)
+		return fmt.Errorf("lock the state: %w", err)
 	}
 	if !got {
-		held := &HeldError{}
-		if b, err := w.ReadFile(d.LockFile()); err == nil {
-			_ = json.Unmarshal(b, &held.Holder) // half written: nobody is named
-		}
-		held.Inside = held.PID != 0 && os.Getenv(PIDVariable) == fmt.Sprint(held.PID)
-		return nil, held
+		return heldBy(f)
 	}
-	b, err := json.Marshal(me)
-	if err == nil {
-		if err = f.Truncate(0); err == nil {
-			_, err = f.WriteAt(append(b, '\n'), 0)
-		}
-	}
-	if err != nil {
-		l.Unlock()
-		return nil, fmt.Errorf("lock the state: %w", err)
-	}
-	return &Held{l}, nil
+	return nil
 }
 
-// Release gives the lock back.
-func (h *Held) Release() error { return h.lock.Unlock() }
+func heldBy(f *os.File) *HeldError {
+	held := &HeldError{}
+	if json.NewDecoder(io.NewSectionReader(f, 0, 1<<16)).Decode(&held.Holder) != nil {
+		held.Holder = Holder{} // half written: nobody is named
+	}
+	held.Inside = held.PID != 0 && os.Getenv(PIDVariable) == strconv.Itoa(held.PID)
+	return held
+}
+
+// sign writes in place: another file of that name would be another lock.
+func (h *Held) sign(me Holder) error {
+	b, err := json.Marshal(me)
+	if err != nil {
+		return err
+	}
+	if err := h.file.Truncate(0); err != nil {
+		return err
+	}
+	_, err = h.file.WriteAt(append(b, '\n'), 0)
+	return err
+}
+
+// Release gives the lock back. The file stays, for others may wait for it.
+func (h *Held) Release() error {
+	return errors.Join(h.file.Truncate(0), h.file.Close(), h.lock.Close())
+}

@@ -32,44 +32,66 @@ func ReadVersioned(r fsys.Reader, p fsys.LogicalPath, current int, m Migrations,
 	if err != nil {
 		return false, err
 	}
-	version, err := versionOf(p, b)
+	at, err := r.Physical(p)
 	if err != nil {
 		return true, err
 	}
-	if version > current {
-		return true, fmt.Errorf("%s: %w: format_version %d, and this aisync knows up to %d; upgrade aisync", p, ErrNewer, version, current)
+	version, err := versionOf(at, b, current)
+	if err != nil {
+		return true, err
 	}
 	for ; version < current; version++ {
 		step := m[version]
 		if step == nil {
-			return true, fmt.Errorf("%s: %w: no way from format_version %d to %d", p, ErrDamaged, version, version+1)
+			return true, fmt.Errorf("%s has format_version %d, and this aisync has no way from it to %d; run a release of aisync in between once", at, version, version+1)
 		}
 		if b, err = step(b); err != nil {
-			return true, fmt.Errorf("%s: migrate from format_version %d: %w", p, version, err)
+			return true, fmt.Errorf("%s: migrate from format_version %d: %w; nothing was changed", at, version, err)
 		}
 	}
 	if err := json.Unmarshal(b, v); err != nil {
-		return true, damaged(p, b, err)
+		return true, damaged(at, b, err)
 	}
 	return true, nil
 }
 
-func versionOf(p fsys.LogicalPath, b []byte) (int, error) {
-	var head struct {
-		FormatVersion int `json:"format_version"`
+// versionOf returns the version of the document b, which lies at at.
+func versionOf(at string, b []byte, current int) (int, error) {
+	version, ok := firstField(b)
+	if !ok {
+		var head struct {
+			FormatVersion int `json:"format_version"`
+		}
+		if err := json.Unmarshal(b, &head); err != nil {
+			return 0, damaged(at, b, err)
+		}
+		version = head.FormatVersion
 	}
-	if err := json.Unmarshal(b, &head); err != nil {
-		return 0, damaged(p, b, err)
+	switch {
+	case version < 1:
+		return 0, damaged(at, b, errors.New("no format_version"))
+	case version > current:
+		return 0, fmt.Errorf("%s: %w: format_version %d, and this aisync knows up to %d; upgrade aisync", at, ErrNewer, version, current)
 	}
-	if head.FormatVersion == 0 {
-		return 0, fmt.Errorf("%s: %w: no format_version; move the file away, then run aisync apply to take over what is there", p, ErrDamaged)
+	return version, nil
+}
+
+// firstField reads the version without reading on, where it comes first: as in
+// what aisync itself writes, which may be long.
+func firstField(b []byte) (version int, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return 0, false
 	}
-	return head.FormatVersion, nil
+	if t, err := d.Token(); err != nil || t != "format_version" {
+		return 0, false
+	}
+	return version, d.Decode(&version) == nil
 }
 
 // damaged adds the line and column of a JSON error.
-func damaged(p fsys.LogicalPath, b []byte, err error) error {
-	offset := int64(-1)
+func damaged(at string, b []byte, err error) error {
+	offset := int64(0)
 	var syntax *json.SyntaxError
 	var wrong *json.UnmarshalTypeError
 	switch {
@@ -78,44 +100,64 @@ func damaged(p fsys.LogicalPath, b []byte, err error) error {
 	case errors.As(err, &wrong):
 		offset = wrong.Offset
 	}
-	place := string(p)
-	if offset >= 0 && offset <= int64(len(b)) {
-		before := b[:offset]
-		line := bytes.Count(before, []byte("\n")) + 1
-		place = fmt.Sprintf("%s:%d:%d", p, line, int(offset)-bytes.LastIndexByte(before, '\n'))
-	}
-	return fmt.Errorf("%s: %w: %v; move the file away, then run aisync apply to take over what is there", place, ErrDamaged, err)
+	before := b[:min(max(offset-1, 0), int64(len(b)))] // an offset counts the byte that is wrong
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := len(before) - bytes.LastIndexByte(before, '\n')
+	return fmt.Errorf("%s:%d:%d: %w: %w; move the file away, then run aisync apply to take over what is there", at, line, column, ErrDamaged, err)
 }
 
 // WriteVersioned makes p hold v as JSON, which says its format_version itself,
 // readable by the owner only. What is there in an older format is first kept
-// as <name>.v<N>.bak. Killed, it leaves the old document or the new one.
+// as <name>.v<N>.bak; what is newer or damaged is refused as ReadVersioned does.
+// Killed, it leaves the old document or the new one.
 func WriteVersioned(w fsys.FS, p fsys.LogicalPath, current int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return err
+		return fmt.Errorf("encode %s: %w", p, err)
 	}
 	b = append(b, '\n')
-	if version, err := versionOf(p, b); err != nil || version != current {
-		return fmt.Errorf("%s: about to write format_version %d instead of %d", p, version, current)
+	if version, err := versionOf(string(p), b, current); err != nil || version != current {
+		return fmt.Errorf("%s: about to write format_version %d instead of %d: %w", p, version, current, errors.Join(err, fs.ErrInvalid))
 	}
+	old, err := w.ReadFile(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return write(w, p, b, fsys.Expect{Absent: true})
+	}
+	if err != nil || bytes.Equal(old, b) {
+		return err
+	}
+	at, err := w.Physical(p)
+	if err != nil {
+		return err
+	}
+	version, err := versionOf(at, old, current)
+	if err != nil {
+		return err
+	}
+	if version < current {
+		bak := p.Dir().Join(fmt.Sprintf("%s.v%d.bak", p.Base(), version))
+		if err := writeOver(w, bak, old); err != nil {
+			return fmt.Errorf("keep format_version %d of %s: %w", version, at, err)
+		}
+	}
+	return write(w, p, b, fsys.Expect{Digest: fsys.Digest(old)})
+}
+
+// writeOver makes p hold b, whatever it held.
+func writeOver(w fsys.FS, p fsys.LogicalPath, b []byte) error {
+	old, err := w.ReadFile(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return write(w, p, b, fsys.Expect{Absent: true})
+	case err != nil || bytes.Equal(old, b):
+		return err
+	}
+	return write(w, p, b, fsys.Expect{Digest: fsys.Digest(old)})
+}
+
+func write(w fsys.FS, p fsys.LogicalPath, b []byte, expect fsys.Expect) error {
 	if _, err := w.MkdirAll(p.Dir(), 0o700); err != nil {
 		return err
 	}
-	expect := fsys.Expect{Absent: true}
-	var keep fsys.Keep
-	switch old, err := w.ReadFile(p); {
-	case err == nil && bytes.Equal(old, b):
-		return nil
-	case err == nil:
-		expect = fsys.Expect{Digest: fsys.Digest(old)}
-		if version, err := versionOf(p, old); err == nil && version < current {
-			keep = func(from fsys.LogicalPath) error {
-				return w.Move(from, p.Dir().Join(fmt.Sprintf("%s.v%d.bak", p.Base(), version)))
-			}
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	return w.Replace(p, fsys.Content{Bytes: b, Mode: 0o600}, expect, keep)
+	return w.Replace(p, fsys.Content{Bytes: b, Mode: 0o600}, expect, nil)
 }

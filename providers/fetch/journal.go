@@ -124,6 +124,9 @@ func (j *journal) wait() error {
 	}
 	err := <-j.pending
 	j.pending = nil
+	if err != nil {
+		j.offset = -1 // what is on disk says less
+	}
 	return err
 }
 

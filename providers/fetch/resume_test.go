@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -149,6 +150,35 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestAJournalThatCannotBeWrittenEndsTheFetchAndTheNextOneRecovers(t *testing.T) {
+	t.Parallel()
+	data := noise(6 << 20)
+	for nth := 1; nth <= 4; nth++ {
+		s := serve(t, &server{data: data, etag: `"a"`})
+		root := t.TempDir()
+		writes := 0
+		full := diskAt(t, root, "one", func(op fsys.Op) error {
+			if op.Name == "write" {
+				if writes++; writes >= nth {
+					return syscall.ENOSPC
+				}
+			}
+			return nil
+		})
+		c := New(Options{JournalBytes: 1 << 20})
+		err := c.Fetch(t.Context(), artifact(data, s.URL, s.URL), full, part, nil)
+		if !errors.Is(err, syscall.ENOSPC) || len(s.header("Range")) > 1 {
+			t.Errorf("write %d: %v after %d requests", nth, err, len(s.header("Range")))
+		}
+		if err != nil && strings.Contains(err.Error(), "are kept") {
+			t.Errorf("write %d: %v", nth, err)
+		}
+		err = c.Fetch(t.Context(), artifact(data, s.URL), diskAt(t, root, "two", nil), part, nil)
+		must(t, err)
+		holds(t, err, root+string(part), data)
 	}
 }
 
@@ -318,5 +348,25 @@ func TestLongFilesAreAskedForInBoundedRanges(t *testing.T) {
 	holds(t, err, physical, data)
 	if got := strings.Join(s.header("Range"), " "); got != "bytes=0-399999 bytes=400000-799999 bytes=800000-999999" {
 		t.Error(got)
+	}
+}
+
+func TestARecordIsDueAfterSoManyBytesOrSoLong(t *testing.T) {
+	start := time.Unix(100, 0)
+	for _, c := range []struct {
+		offset int64
+		later  time.Duration
+		due    bool
+	}{
+		{1000, time.Hour, false}, // nothing new to tell
+		{1001, time.Second, false},
+		{1001, 2 * time.Second, true},
+		{1063, 0, false},
+		{1064, 0, true},
+	} {
+		j := &journal{offset: 1000, at: start, now: func() time.Time { return start.Add(c.later) }}
+		if got := j.due(c.offset, 64, 2*time.Second); got != c.due {
+			t.Errorf("%+v: %v", c, got)
+		}
 	}
 }

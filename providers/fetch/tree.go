@@ -96,7 +96,7 @@ func checkTree(root string) error {
 		allowed = map[string]bool{"http": true, "https": true, "ssh": true, "git": true, "file": true}
 		params = map[string]bool{"ref": true, "depth": true}
 	}
-	if !allowed[u.Scheme] || strings.HasPrefix(u.Host, "-") || u.Host == "" && u.Scheme != "file" {
+	if !allowed[u.Scheme] || strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-") || u.Host == "" && u.Scheme != "file" {
 		return errors.New("is not understood; use git::URL?ref=… (https, ssh, git, file) or the URL of an archive")
 	}
 	q := u.Query()

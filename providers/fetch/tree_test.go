@@ -92,6 +92,7 @@ func TestASourceThatIsNotWhatItSeemsIsRefused(t *testing.T) {
 		"git::ext::sh -c true":                    "",
 		"git::--upload-pack=true":                 "not understood",
 		"git::ssh://-oProxyCommand=true/x":        "",
+		"git::ssh://-oProxyCommand=true@host/x":   "not understood",
 		"https://example.org/a.tar.gz?checksum=x": `"checksum" is not allowed`,
 		"https://example.org/page.html":           "is no archive",
 		"https://example.org/a.gz":                "is no archive",

@@ -1,0 +1,27 @@
+package fetch
+
+import "time"
+
+// meter passes progress on, not too often.
+type meter struct {
+	now   func() time.Time
+	show  func(done, total int64)
+	total int64
+	last  time.Time
+}
+
+func (m *meter) at(done int64) {
+	if m.show == nil {
+		return
+	}
+	if now := m.now(); now.Sub(m.last) >= 100*time.Millisecond {
+		m.last = now
+		m.show(done, m.total)
+	}
+}
+
+func (m *meter) end(done int64) {
+	if m.show != nil {
+		m.show(done, m.total)
+	}
+}

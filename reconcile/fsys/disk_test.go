@@ -343,7 +343,7 @@ func TestTheFallBackKeepsNothingThatWasNotExpected(t *testing.T) {
 		case op.Name == "exchange":
 			return syscall.ENOSYS
 		case op.Name == "create" && strings.HasSuffix(op.Path, "-old"):
-			put(t, filepath.Join(w.project, "a"), "theirs")
+			put(t, filepath.Join(w.project, "a"), "two")
 		}
 		return nil
 	})
@@ -352,7 +352,7 @@ func TestTheFallBackKeepsNothingThatWasNotExpected(t *testing.T) {
 		t.Error("kept what was not expected")
 		return nil
 	})
-	if !errors.Is(err, ErrChanged) || get(t, filepath.Join(w.project, "a")) != "theirs" || names(t, w.project) != "a" {
+	if !errors.Is(err, ErrChanged) || get(t, filepath.Join(w.project, "a")) != "two" || names(t, w.project) != "a" {
 		t.Fatalf("%v, entries %s", err, names(t, w.project))
 	}
 }

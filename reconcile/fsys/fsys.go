@@ -69,7 +69,7 @@ type FS interface {
 	// a temp file of TempName(p, tag) beside p: an incomplete new file, or,
 	// after the exchange, the old one. Where the file system cannot exchange
 	// (see Weaker of Disk), a copy of the old one may also be left at
-	// TempName(p, tag+"-old").
+	// AsideName(p, tag).
 	Replace(p LogicalPath, content Content, expect Expect, keep Keep) error
 	// Symlink makes p a link to target, on the same terms as Replace.
 	Symlink(p LogicalPath, target string, expect Expect, keep Keep) error
@@ -164,3 +164,7 @@ func TempName(p LogicalPath, tag string) LogicalPath {
 	}
 	return p.Dir().Join("." + base + ".aisync-" + tag)
 }
+
+// AsideName is where a copy of p's old entry lies while it is kept, on file
+// systems that cannot exchange entries. A left-over is only ever a copy.
+func AsideName(p LogicalPath, tag string) LogicalPath { return TempName(p, tag+"-old") }

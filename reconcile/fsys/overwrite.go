@@ -35,7 +35,7 @@ func (d *Disk) keepCopy(f *folder, name string, expect Expect, keep Keep) error 
 	if keep == nil {
 		return nil
 	}
-	aside := TempName(f.logical.Join(name), d.tag+"-old").Base()
+	aside := AsideName(f.logical.Join(name), d.tag).Base()
 	id, err := d.duplicate(f, name, f, aside)
 	if err != nil {
 		return err

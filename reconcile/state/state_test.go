@@ -301,6 +301,13 @@ func TestContentsKeepWhatIsNamedAndComeInOneFile(t *testing.T) {
 			}
 		}
 	}
+	wrong := map[string][]byte{digest(4): []byte("another text")}
+	if err := d.WriteContents(w, "wrong", wrong, map[string]bool{digest(4): true}); err != nil {
+		t.Fatal(err)
+	}
+	if b, ok := d.ReadContent("wrong", digest(4)); ok {
+		t.Errorf("%q passes for another text", b)
+	}
 	if _, ok := d.ReadContent("other", digest(1)); ok {
 		t.Error("another owner sees it")
 	}

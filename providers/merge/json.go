@@ -33,7 +33,7 @@ func parseJSON(src []byte) (*jsonDoc, error) {
 // reparseJSON parses what an edit made of a document that was checked.
 func reparseJSON(src []byte) (*jsonDoc, error) {
 	d := &jsonDoc{src: src}
-	if end, _ := jsonSyntax.lastComment(src); len(bytes.TrimSpace(src[end:])) == 0 && onlyComments(src) {
+	if onlyComments(src) {
 		d.blank = true
 		return d, nil
 	}
@@ -231,7 +231,7 @@ func readJSON(doc []byte, ks []key) (map[string]Leaf, error) {
 			return nil, err
 		}
 		line, _ := position(src, v.StartOffset)
-		out[k.String()] = Leaf{Key: k.String(), Value: c, Line: line}
+		out[k.String()] = Leaf{Key: k.String(), Value: c, Line: line, Raw: string(src[v.StartOffset:v.EndOffset])}
 	}
 	return out, nil
 }

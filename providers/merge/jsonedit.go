@@ -28,7 +28,18 @@ func jsonOp(e *edit, k key, op Op) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return d.set(e, k, k.want(op.Value))
+	return d.set(e, k, k.want(op.Value), op.Raw)
+}
+
+// saysJSON reports whether raw is one value, without anything around it, that
+// equals v.
+func saysJSON(raw string, v Value) bool {
+	x, err := hujson.Parse([]byte(raw))
+	if raw == "" || err != nil || x.BeforeExtra != nil || x.AfterExtra != nil {
+		return false
+	}
+	got, err := (&jsonDoc{src: []byte(raw), root: x}).value(&x)
+	return err == nil && Equal(got, v)
 }
 
 // parsedJSON parses e.doc unless the last op left it as it was.
@@ -45,7 +56,7 @@ func (e *edit) parsedJSON() (d *jsonDoc, err error) {
 	return d, err
 }
 
-func (d *jsonDoc) set(e *edit, k key, v Value) ([]byte, error) {
+func (d *jsonDoc) set(e *edit, k key, v Value, raw string) ([]byte, error) {
 	old, err := d.leaf(k)
 	if err != nil {
 		return nil, err
@@ -54,6 +65,9 @@ func (d *jsonDoc) set(e *edit, k key, v Value) ([]byte, error) {
 		was, err := d.value(old)
 		if err != nil || Equal(was, v) {
 			return d.src, err
+		}
+		if saysJSON(raw, v) {
+			return applySplices(d.src, []splice{{span{old.StartOffset, old.EndOffset}, raw}}), nil
 		}
 		s := d.style()
 		text := d.src[old.StartOffset:old.EndOffset]

@@ -49,11 +49,13 @@ func FormatOf(name string) Format {
 // whole hook object, the string that a block holds, or true for a line.
 type Value = json.RawMessage
 
-// Leaf is one leaf of a document. Line is where it starts there, from 1.
+// Leaf is one leaf of a document. Line is where it starts there, from 1. Raw
+// is its value as it is written there, "" where it is not written in one piece.
 type Leaf struct {
 	Key   string
 	Value Value
 	Line  int
+	Raw   string
 }
 
 // Text returns what a block holds, its lines separated by "\n".
@@ -72,6 +74,7 @@ type Op struct {
 	Key    string
 	Value  Value
 	Header string // of a line: the header line that its group stands under, "" none
+	Raw    string // Leaf.Raw of an earlier Read: how to write Value where another value is, if it says the same
 }
 
 // Result is an edited document.

@@ -52,9 +52,9 @@ func TestEditsLookLikeTheirNeighbours(t *testing.T) {
 		{"table changes in place", TOML, "[m.f]\n# why\ncommand = 'a' # here\nold = 1\n\n[m.f.env]\nA = 'x'\n", "[m.f]\n# why\ncommand = \"b\" # here\nnew = true\n\n[m.f.env]\nA = 'x'\n",
 			set("/m/f", `{"command":"b","env":{"A":"x"},"new":true}`)},
 		{"array member", TOML, "n = [\n  'a', # why\n]\n", "n = [\n  'a', # why\n  \"b\",\n]\n", set(`/n#"b"`, "true")},
-		{"line under its header", Text, "# --- e ---\n*.elc\n\nmine", "# --- e ---\n*.elc\n*.eln\n\nmine", Op{"line:*.eln", Value("true"), "# --- e ---"}},
-		{"no glued line", Text, "node_modules", "node_modules\n\n# --- e ---\n*.eln", Op{"line:*.eln", Value("true"), "# --- e ---"}},
-		{"line that is there", Text, "a\r\n*.eln\r\n", "a\r\n*.eln\r\n", Op{"line:*.eln", Value("true"), "# --- e ---"}},
+		{"line under its header", Text, "# --- e ---\n*.elc\n\nmine", "# --- e ---\n*.elc\n*.eln\n\nmine", Op{Key: "line:*.eln", Value: Value("true"), Header: "# --- e ---"}},
+		{"no glued line", Text, "node_modules", "node_modules\n\n# --- e ---\n*.eln", Op{Key: "line:*.eln", Value: Value("true"), Header: "# --- e ---"}},
+		{"line that is there", Text, "a\r\n*.eln\r\n", "a\r\n*.eln\r\n", Op{Key: "line:*.eln", Value: Value("true"), Header: "# --- e ---"}},
 		{"line ends of text", Text, "a\r\n", "a\r\nb\r\n", set("line:b", "true")},
 		{"block", Markdown, "# T\n", "# T\n\n<!-- aisync:begin r -->\nx\ny\n<!-- aisync:end r -->\n", set("block:r", `"x\ny\n"`)},
 		{"block is replaced", Markdown, "<!-- aisync:begin r -->\nx\n<!-- aisync:end r -->\nmine\n", "<!-- aisync:begin r -->\n<!-- aisync:end r -->\nmine\n", set("block:r", `""`)},
@@ -100,7 +100,7 @@ func TestRemovalLeavesWhatTheUserAdded(t *testing.T) {
 		{"a comment beside our key", TOML, "[t]\na = 1\n", set("/t/k", "1"),
 			func(s string) string { return strings.Replace(s, "k = 1", "k = 1 # mine", 1) }, "[t]\na = 1\n# mine\n"},
 		{"a key in our table", TOML, "", set("/t/k", "1"), func(s string) string { return s + "mine = 2\n" }, "[t]\nmine = 2\n"},
-		{"a line under our header", Text, "a\n", Op{"line:x", Value("true"), "# --- e ---"}, func(s string) string { return s + "mine\n" }, "a\n\n# --- e ---\nmine\n"},
+		{"a line under our header", Text, "a\n", Op{Key: "line:x", Value: Value("true"), Header: "# --- e ---"}, func(s string) string { return s + "mine\n" }, "a\n\n# --- e ---\nmine\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			res := mustEdit(t, tt.format, tt.before, nil, tt.op)
@@ -198,6 +198,50 @@ func TestImpossibleRequestsAreRefused(t *testing.T) {
 	} {
 		if _, err := Edit(tt.format, nil, tt.ops, tt.made); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v: got %v, want %q", tt.ops, err, tt.want)
+		}
+	}
+}
+
+func TestAPriorValueComesBackAsItWasWritten(t *testing.T) {
+	for _, tt := range []struct {
+		format   Format
+		doc, key string
+	}{
+		{JSONC, "{\n  \"a\": [1.0, // one\n  2 ], \"b\": 1\n}", "/a"},
+		{JSON, `{"hooks":{"Stop":[{"hooks":[{ "command": "x", "type":"command" }]}]}}`, HookKey("/hooks", "Stop", "", "command", "x")},
+		{TOML, "[t]\na = [ 1,\n 2 ] # two\n", "/t/a"},
+		{TOML, "t = { a = 'x' , b = 1 }\n", "/t/a"},
+	} {
+		prior, err := Read(tt.format, []byte(tt.doc), []string{tt.key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := set(tt.key, `{"type":"command","command":"x","timeout":9}`)
+		changed := mustEdit(t, tt.format, tt.doc, nil, other)
+		if !changed.Changed {
+			t.Fatalf("%s: nothing changed", tt.key)
+		}
+		back := mustEdit(t, tt.format, string(changed.Doc), nil, Op{Key: tt.key, Value: prior[tt.key].Value, Raw: prior[tt.key].Raw})
+		if string(back.Doc) != tt.doc {
+			t.Errorf("got\n%s\nwant\n%s", back.Doc, tt.doc)
+		}
+		lie := mustEdit(t, tt.format, tt.doc, nil, Op{Key: tt.key, Value: other.Value, Raw: prior[tt.key].Raw + " #"})
+		if string(lie.Doc) != string(changed.Doc) {
+			t.Errorf("a raw text that says something else was written:\n%s", lie.Doc)
+		}
+	}
+}
+
+func BenchmarkFiftyLeavesIntoOneMegabyte(b *testing.B) {
+	doc := `{"history": [` + strings.Repeat("\n  {\"display\": \"some text\", \"n\": 1},", 25000) + "\n  1\n]}\n"
+	var ops []Op
+	for i := range 50 {
+		ops = append(ops, set(`/permissions/allow#"Bash(`+strings.Repeat("x", i)+`)"`, "true"))
+	}
+	b.SetBytes(int64(len(doc)))
+	for b.Loop() {
+		if _, err := Edit(JSON, []byte(doc), ops, nil); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

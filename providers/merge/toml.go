@@ -216,7 +216,12 @@ func readTOML(doc []byte, ks []key) (map[string]Leaf, error) {
 		}
 		if v != nil {
 			line, _ := position(src, d.offset(k.path))
-			out[k.String()] = Leaf{Key: k.String(), Value: v, Line: line}
+			leaf := Leaf{Key: k.String(), Value: v, Line: line}
+			if sp, ok := d.inline(k.path); ok && len(sp.rest) == 0 && k.kind == valueKey {
+				at := d.value(sp)
+				leaf.Raw = string(src[at.start:at.end])
+			}
+			out[k.String()] = leaf
 		}
 	}
 	return out, nil

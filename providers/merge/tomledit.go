@@ -35,10 +35,24 @@ func tomlOp(e *edit, k key, op Op) ([]byte, error) {
 		e.notes.add(note{at: Pointer(k.path...)})
 		return d.set(e, k.path, wrapArray(v))
 	}
-	if have != nil {
-		return d.replace(e, k.path, v)
+	if have == nil {
+		return d.set(e, k.path, v)
 	}
-	return d.set(e, k.path, v)
+	if sp, ok := d.inline(k.path); ok && len(sp.rest) == 0 && saysTOML(op.Raw, v) {
+		return applySplices(d.src, []splice{{d.value(sp).span, op.Raw}}), nil
+	}
+	return d.replace(e, k.path, v)
+}
+
+// saysTOML reports whether raw is one value, without anything around it, that
+// equals v.
+func saysTOML(raw string, v Value) bool {
+	d, err := parseTOML([]byte("x = " + raw))
+	if raw == "" || err != nil || len(d.stmts) != 1 || d.stmts[0].value.span != (span{4, 4 + len(raw)}) {
+		return false
+	}
+	got, err := tomlToJSON(d.tree["x"])
+	return err == nil && Equal(got, v)
 }
 
 // refuse says why path cannot be edited here.

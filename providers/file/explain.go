@@ -35,9 +35,7 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 		switch {
 		case l.Action == reconcile.None || l.Action == reconcile.Accept || l.Action == reconcile.Release || l.Action == reconcile.Unclear:
 		case l.Key == "":
-			b := built{gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.executable(), live: map[reconcile.LeafKey]reconcile.Fingerprint{}}
-			err := b.whole(r, asIfForced(l), s)
-			lines = append(lines, explainWhole(s, b, err)...)
+			lines = append(lines, explainLeaf(r, l, s)...)
 		case l.Key == reconcile.Seed:
 			b := built{gone: l.Want == nil}
 			var err error
@@ -50,6 +48,24 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 		}
 	}
 	return append(lines, explainMembers(r, c, s, members)...)
+}
+
+// explainLeaf shows what becomes of a file that is one leaf. Where only a
+// fingerprint is known of what is wanted, the text that was recorded serves.
+func explainLeaf(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) []reconcile.Line {
+	b := built{gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.executable(), live: map[reconcile.LeafKey]reconcile.Fingerprint{}}
+	if l.Want != nil {
+		if _, ok := l.Want.Body.(content); !ok {
+			base, known := baseOf(r, l)
+			if !known {
+				return []reconcile.Line{{Op: ' ', Text: "is not what was recorded; the recorded text is not known here"}}
+			}
+			b.gone, b.doc, b.exec = false, base, strings.HasSuffix(string(l.Last.Live), "+x")
+			return explainWhole(s, b, nil)
+		}
+	}
+	err := b.whole(r, asIfForced(l), s)
+	return explainWhole(s, b, err)
 }
 
 // asIfForced shows what a conflict is about: what ours would change.
@@ -153,6 +169,10 @@ func explainMembers(r reconcile.ReadEnv, c reconcile.Change, s seen, leaves []re
 			want, _ = priorValue(r, c.Target, l)
 		}
 		switch {
+		case l.Want != nil && want == nil && there: // only its fingerprint is known
+			lines = append(lines, reconcile.Line{Op: '~', Text: fmt.Sprintf("%s is %s, not what was recorded", label(l.Key), redactLeaf(string(l.Key), is.Value))})
+		case l.Want != nil && want == nil:
+			lines = append(lines, reconcile.Line{Op: '-', Text: label(l.Key) + " is gone"})
 		case want != nil && !there:
 			lines = append(lines, added(l.Key, want)...)
 		case want == nil && there:

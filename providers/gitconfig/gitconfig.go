@@ -106,11 +106,11 @@ func target(c reconcile.Change) (value string, ok bool, err error) {
 	case c.Leaves[0].Action == reconcile.PutBack:
 		prior = string(c.Leaves[0].Last.Prior)
 	case c.Leaves[0].Want != nil:
-		b, isValue := c.Leaves[0].Want.Body.(body)
-		if !isValue {
-			return "", false, fmt.Errorf("%s wants a %T, which is no value", c.Target.Resource.Address, c.Leaves[0].Want.Body)
+		want := c.Leaves[0].Want.Body
+		if value, ok = valueOf(string(want.Fingerprint())); !ok {
+			return "", false, fmt.Errorf("%s wants a %T, which is no value", c.Target.Resource.Address, want)
 		}
-		return string(b), true, nil
+		return value, true, nil
 	}
 	value, ok = valueOf(prior)
 	return value, ok, nil

@@ -77,8 +77,11 @@ func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) (reconci
 func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	_, is := observe(r.FS, c.Target.Resource.Address, r.Home)
 	want, err := target(r, c)
-	if err != nil {
-		return []reconcile.Line{{Op: ' ', Text: "cannot be shown: " + err.Error()}}
+	if err != nil { // only a fingerprint is known of what is wanted, or the backup is gone
+		if is == "" {
+			return nil
+		}
+		return []reconcile.Line{{Op: '~', Text: "-> " + is}}
 	}
 	var lines []reconcile.Line
 	if is != "" && is != want {

@@ -1,0 +1,118 @@
+package providertest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// breaks are the changes that are broken at every one of their operations.
+func breaks(s Suite) []row {
+	rows := []row{
+		{name: "create", then: "=", want: "X", live: "X"},
+		{name: "delete", last: "X", then: "=", live: ""},
+	}
+	if !s.OneValue && !s.KeepsSeed {
+		rows = append(rows,
+			row{name: "update", last: "X", then: "=", want: "Z", live: "Z"},
+			row{name: "replace", put: "Y", then: "=", want: "X", with: force, live: "X"},
+		)
+	}
+	return rows
+}
+
+// faults lets every operation outside of the bookkeeping fail once, and lets
+// everything from there on fail, as a kill would: what is there is then the
+// old or the new value, and the next apply gets where the first would have.
+func faults(t *testing.T, mk func(t *testing.T) Suite) {
+	for _, r := range breaks(mk(t)) {
+		for _, mode := range []struct {
+			name string
+			dead bool
+		}{{"failure", false}, {"kill", true}} {
+			t.Run(r.name+"/"+mode.name, func(t *testing.T) {
+				for n := 1; ; n++ {
+					b := NewBench(t, mk(t))
+					r.arrange(t, b)
+					old := b.Get(t, b)
+					seen := 0
+					_, err := b.apply(t, r.want, r.with, failAt(b, n, mode.dead, &seen))
+					if seen < n {
+						if err != nil {
+							t.Fatalf("without a fault: %v", err)
+						}
+						return
+					}
+					at := fmt.Sprintf("operation %d", n)
+					live := r.live
+					if b.Stays && r.want == "" {
+						live = old
+					}
+					if got := b.Get(t, b); got != old && got != live {
+						t.Errorf("%s: live is %q, want %q or %q", at, got, old, live)
+					}
+					if _, err := b.apply(t, r.want, r.with, nil); err != nil {
+						t.Fatalf("%s: the next apply: %v", at, err)
+					}
+					if got := b.Get(t, b); got != live {
+						t.Errorf("%s: after the next apply live is %q, want %q", at, got, live)
+					}
+					b.again(t, r.want)
+				}
+			})
+		}
+	}
+}
+
+var errFault = fmt.Errorf("injected: %w", syscall.EIO)
+
+// failAt fails the n-th operation outside of the bookkeeping and, where dead,
+// every later one of any kind.
+func failAt(b *Bench, n int, dead bool, seen *int) fsys.Hook {
+	var mu sync.Mutex
+	return func(op fsys.Op) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if dead && *seen >= n {
+			return errFault
+		}
+		if !b.outside(op.Path) {
+			return nil
+		}
+		if *seen++; *seen == n {
+			return errFault
+		}
+		return nil
+	}
+}
+
+// stale: what changed between plan and apply is left alone, and said.
+func stale(t *testing.T, mk func(t *testing.T) Suite) {
+	s := mk(t)
+	if s.OneValue || s.KeepsSeed {
+		return
+	}
+	for _, first := range []string{"", "X"} {
+		t.Run("from "+fmt.Sprintf("%q", first), func(t *testing.T) {
+			b := NewBench(t, mk(t))
+			if first != "" {
+				b.must(t, first, reconcile.Choice{})
+			}
+			cmd := b.open(t, nil)
+			p := b.plan(t, cmd, "Z", reconcile.Choice{})
+			b.Put(t, b, "Y")
+			before := b.snapshot(t)
+			if err := b.run(t.Context(), cmd, p, ""); !errors.Is(err, reconcile.ErrStale) {
+				t.Errorf("apply: %v, want %v", err, reconcile.ErrStale)
+			}
+			if after := b.snapshot(t); after != before {
+				t.Errorf("a stale plan wrote something:\n%s\nwas\n%s", after, before)
+			}
+		})
+	}
+}

@@ -222,8 +222,8 @@ echo
 	if got := skills[0].Problems; len(got) != 1 || !strings.Contains(got[0].Text, "description") {
 		t.Errorf("problems of plan: %+v, want one about its description", got)
 	}
-	if got := skills[1]; len(got.Problems) != 0 || !got.Bridge() || skills[0].Bridge() {
-		t.Errorf("review: problems %v, bridge %v", got.Problems, got.Bridge())
+	if got := skills[1]; len(got.Problems) != 0 || !slices.Equal(got.Bridges(), []string{"claude-rules"}) || skills[0].Bridges() != nil {
+		t.Errorf("review: problems %v, bridges %v", got.Problems, got.Bridges())
 	}
 	if diff := cmp.Diff([]string{"SKILL.md 644", "scripts/run.sh 644"}, rels(skills[1].Files)); diff != "" {
 		t.Error(diff)

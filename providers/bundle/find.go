@@ -50,11 +50,11 @@ func (s *Sources) holder(ctx context.Context, kind Kind, ref spec.BundleRef, amo
 			}
 			t, err := s.Open(ctx, src)
 			if err == nil && !has(t, kind, ref.Name) {
-				err = at(ref.Pos, fmt.Errorf("unknown %s %q in source %q%s", kind, ref.Name, ref.Source, suggest(ref.Name, namesOf(t, kind))))
+				err = at(ref.Pos, fmt.Errorf("unknown %s %q in source %q%s", kind, ref.Name, ref.Source, Suggest(ref.Name, namesOf(t, kind))))
 			}
 			return t, err
 		}
-		return nil, at(ref.Pos, fmt.Errorf("unknown source %q%s", ref.Source, suggest(ref.Source, names)))
+		return nil, at(ref.Pos, fmt.Errorf("unknown source %q%s", ref.Source, Suggest(ref.Source, names)))
 	}
 	var holders []*Tree
 	var all []string
@@ -72,7 +72,7 @@ func (s *Sources) holder(ctx context.Context, kind Kind, ref spec.BundleRef, amo
 	case 1:
 		return holders[0], nil
 	case 0:
-		return nil, at(ref.Pos, fmt.Errorf("unknown %s %q%s", kind, ref.Name, suggest(ref.Name, all)))
+		return nil, at(ref.Pos, fmt.Errorf("unknown %s %q%s", kind, ref.Name, Suggest(ref.Name, all)))
 	}
 	var places []string
 	for _, t := range holders {
@@ -92,8 +92,9 @@ func namesOf(t *Tree, kind Kind) []string {
 	return t.Languages()
 }
 
-// suggest says which name was probably meant, and lists what there is.
-func suggest(name string, known []string) string {
+// Suggest says which name was probably meant, and lists what there is: the end
+// of a message that starts with what is unknown.
+func Suggest(name string, known []string) string {
 	known = slices.Clone(known)
 	slices.Sort(known)
 	known = slices.Compact(known)

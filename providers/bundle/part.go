@@ -43,7 +43,7 @@ type RuntimePart struct {
 	Seeds        []File
 	Others       []File // kept below the runtime's own folder, as they lie here
 	Settings     []Document
-	Instructions []File // at most one, unless two layouts have the same one
+	Instructions []Document // text for agents, instructions.md
 }
 
 // Document is a file whose text is needed to declare what it asks for.
@@ -66,8 +66,8 @@ func (p *Part) Runtime(id string) RuntimePart {
 func (p *Part) Files() []File {
 	out := slices.Concat(p.Rules, p.Seeds, p.GitHooks, p.Ignores)
 	for _, r := range p.Runtimes {
-		out = slices.Concat(out, r.Rules, r.Hooks, r.Seeds, r.Others, r.Instructions)
-		for _, d := range r.Settings {
+		out = slices.Concat(out, r.Rules, r.Hooks, r.Seeds, r.Others)
+		for _, d := range slices.Concat(r.Settings, r.Instructions) {
 			out = append(out, d.File)
 		}
 	}
@@ -159,15 +159,15 @@ func (t *Tree) runtime(r *RuntimePart, dir string) error {
 	if err := t.add(&r.Seeds, dir, plain, never, isSeed); err != nil {
 		return err
 	}
-	if err := t.add(&r.Instructions, dir, plain, never, func(rel string) bool { return rel == "instructions.md" }); err != nil {
-		return err
-	}
-	if t.isFile(dir + "/settings.json") {
-		d, err := t.document(dir+"/settings.json", "settings.json")
+	for name, list := range map[string]*[]Document{"instructions.md": &r.Instructions, "settings.json": &r.Settings} {
+		if !t.isFile(dir + "/" + name) {
+			continue
+		}
+		d, err := t.document(dir+"/"+name, name)
 		if err != nil {
 			return err
 		}
-		r.Settings = append(r.Settings, *d)
+		*list = append(*list, *d)
 	}
 	return t.add(&r.Others, dir, plain,
 		func(rel string) bool { return rel != "rules" && rel != "hooks" },

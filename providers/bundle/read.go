@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -29,7 +31,9 @@ type File struct {
 	Title       string   // of a rule: its first heading, "" without one
 	Globs       []string // of a rule: what its "Applies to:" line names
 	FrontMatter bool     // starts with a block between --- lines
-	Bridge      bool     // of a skill's Markdown: refers to ../agent-rules/ or ../claude-rules/
+	Paths       string   // of a rule that is for some files only: front matter that says so
+	PathsDigest string   // of its bytes with Paths in front
+	Bridges     []string // of a skill's Markdown: the folders of rules that it refers to as its neighbours
 }
 
 // use says what is read out of a file besides its digest.
@@ -179,10 +183,21 @@ func (t *Tree) readOne(j job, buf *bytes.Buffer, out *File) error {
 	switch j.use {
 	case rule:
 		out.Title, out.Globs, out.FrontMatter = header(buf.Bytes())
+		if out.Paths = paths(out.Globs); out.Paths != "" && !out.FrontMatter {
+			h := sha256.New()
+			io.WriteString(h, out.Paths)
+			h.Write(buf.Bytes())
+			out.PathsDigest = "sha256:" + hex.EncodeToString(h.Sum(nil))
+		} else {
+			out.Paths = ""
+		}
 	case skill:
 		out.FrontMatter = bytes.HasPrefix(buf.Bytes(), []byte("---\n"))
-		out.Bridge = strings.HasSuffix(j.rel, ".md") &&
-			(bytes.Contains(buf.Bytes(), []byte("../agent-rules/")) || bytes.Contains(buf.Bytes(), []byte("../claude-rules/")))
+		for _, dir := range ruleFolders {
+			if strings.HasSuffix(j.rel, ".md") && bytes.Contains(buf.Bytes(), []byte("../"+dir+"/")) {
+				out.Bridges = append(out.Bridges, dir)
+			}
+		}
 	}
 	return nil
 }
@@ -208,6 +223,22 @@ func header(text []byte) (title string, globs []string, front bool) {
 		}
 	}
 	return title, globs, front
+}
+
+// paths is the front matter that limits a rule to globs: "" where one of them
+// is every file.
+func paths(globs []string) string {
+	if len(globs) == 0 || slices.Contains(globs, "**/*") || slices.Contains(globs, "**") {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("---\npaths:\n")
+	for _, g := range globs {
+		quoted, _ := json.Marshal(g) // a JSON string is a YAML string
+		fmt.Fprintf(&b, "  - %s\n", quoted)
+	}
+	b.WriteString("---\n")
+	return b.String()
 }
 
 // globsOf takes the globs between backquotes, or, where there are none, those

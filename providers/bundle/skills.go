@@ -15,10 +15,19 @@ type Skill struct {
 	Problems []Problem
 }
 
-// Bridge reports whether the text of s refers to the rules as a folder beside
-// the skill.
-func (s Skill) Bridge() bool {
-	return slices.ContainsFunc(s.Files, func(f File) bool { return f.Bridge })
+// Bridges returns the folders of rules that the text of s refers to as if they
+// lay beside it: agent-rules, claude-rules.
+func (s Skill) Bridges() []string {
+	var out []string
+	for _, f := range s.Files {
+		for _, b := range f.Bridges {
+			if !slices.Contains(out, b) {
+				out = append(out, b)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Hooks are the global hook programs of a source.

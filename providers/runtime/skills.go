@@ -1,0 +1,102 @@
+package runtime
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/providers/link"
+	"aisync.dev/aisync/reconcile"
+)
+
+// skillFolders chooses the fewest folders from which every runtime loads the
+// skills: those that some runtime reads alone come first, and a runtime that
+// reads one of them already needs no other.
+func skillFolders(places []place) []string {
+	var folders []string
+	for _, choosy := range []bool{true, false} {
+		for _, p := range places {
+			if p.scope.Skills == "" || choosy != (len(p.scope.SkillsAlso) == 0) {
+				continue
+			}
+			if len(read(p, folders)) == 0 {
+				folders = append(folders, p.scope.Skills)
+			}
+		}
+	}
+	slices.Sort(folders)
+	return folders
+}
+
+// read returns those of folders from which the runtime of p loads skills.
+func read(p place, folders []string) []string {
+	var out []string
+	for _, f := range folders {
+		if f == p.scope.Skills || slices.Contains(p.scope.SkillsAlso, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// skills installs whole skills, and beside them the folder of rules that some
+// refer to. rules says whether the same bundle's rules are installed too.
+func (b *builder) skills(places []place, label string, origin []reconcile.Position, skills []bundle.Skill, rules bool) {
+	if len(skills) == 0 {
+		return
+	}
+	folders := skillFolders(places)
+	for _, s := range skills {
+		b.problems(origin, label, s.Problems)
+		for _, folder := range folders {
+			for _, f := range s.Files {
+				b.leaf(fileAt(path.Join(folder, s.Name, f.Rel)), "", reconcile.Leaf{Body: sourceBody(f), Origin: origin}, label)
+			}
+			for _, name := range s.Bridges() {
+				b.bridge(places, folder, name, s.Name, origin, rules)
+			}
+		}
+	}
+	var names, none []string
+	for _, s := range skills {
+		names = append(names, s.Name)
+	}
+	for _, p := range places {
+		switch from := read(p, folders); {
+		case len(from) == 0:
+			none = append(none, p.rt.ID)
+		case len(from) > 1:
+			b.note(true, joined(origin, p.origin), "%s finds the skills of %s (%s) in %s: other runtimes here need each of them", p.rt.ID, label, list(names), strings.Join(from, " and in "))
+		}
+	}
+	if len(none) > 0 {
+		b.note(false, origin, "the skills of %s (%s) are not for %s: there is no folder that it loads skills from", label, list(names), list(none))
+	}
+}
+
+// bridge makes the link that lets a skill's ../agent-rules/ resolve.
+func (b *builder) bridge(places []place, folder, name, skill string, origin []reconcile.Position, rules bool) {
+	target := ""
+	for _, own := range []bool{true, false} { // the rules of the runtime whose folder this is, before any others
+		for _, p := range places {
+			if target == "" && p.scope.Rules != "" && own == (p.scope.Skills == folder) {
+				target = p.scope.Rules
+			}
+		}
+	}
+	if target == "" || !rules {
+		b.note(true, origin, "skill %s refers to ../%s/, and no rules are installed that %s could lead to", skill, name, path.Join(folder, name))
+		return
+	}
+	b.leaf(reconcile.Address("link:"+path.Join(folder, name)), "", reconcile.Leaf{Body: link.To(relative(folder, target)), Origin: origin}, skill)
+}
+
+// relative returns the way from a folder to another path of the same scope.
+func relative(from, to string) string {
+	a, c := strings.Split(from, "/"), strings.Split(to, "/")
+	for len(a) > 0 && len(c) > 0 && a[0] == c[0] {
+		a, c = a[1:], c[1:]
+	}
+	return path.Join(strings.Repeat("../", len(a)), path.Join(c...))
+}

@@ -1,0 +1,116 @@
+package workspace
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+	"github.com/google/go-cmp/cmp"
+)
+
+func on(line int) spec.Flag {
+	return spec.Flag{On: true, Pos: spec.Position{File: "aisync.cue", Line: line, Col: 3}}
+}
+
+// show renders one line a declaration, with the text of a block.
+func show(decls []reconcile.Declaration) (out []string) {
+	for _, d := range decls {
+		s := string(d.Target)
+		if d.Local {
+			s += " local"
+		}
+		for _, l := range d.Leaves {
+			s += fmt.Sprintf(" <- %s", l.Origin[0])
+			if l.Key != "" {
+				var block string
+				_ = json.Unmarshal(l.Body.Redacted(), &block)
+				s += fmt.Sprintf(" %s %q", l.Key, block)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestEachSystemLaysOutItsOwnFolders(t *testing.T) {
+	pos := spec.Position{File: "aisync.cue", Line: 14, Col: 10}
+	tests := map[string]struct {
+		agents spec.Agents
+		want   []string
+	}{
+		"nothing": {spec.Agents{}, nil},
+		"sessions": {spec.Agents{Sessions: on(15), Pos: pos}, []string{
+			"dir:.ai/session-context.d local <- aisync.cue:15:3",
+			"dir:.ai/sessions local <- aisync.cue:15:3",
+			"file:.ai/protocols.org <- aisync.cue:15:3",
+			"file:.ai/workflows/INDEX.org <- aisync.cue:15:3",
+			"file:.ai/workflows/helper-mode.org <- aisync.cue:15:3",
+			"file:.ai/workflows/startup.org <- aisync.cue:15:3",
+			"file:.ai/workflows/wrap-it-up.org <- aisync.cue:15:3",
+			`file:.gitignore <- aisync.cue:14:10 block:agents "/.ai/session-context.d/\n/.ai/session-context.org\n/.ai/sessions/"`,
+		}},
+		"ledger and runs": {spec.Agents{Ledger: on(16), Runs: on(18), Pos: pos}, []string{
+			"dir:.ilchul local <- aisync.cue:18:3",
+			"dir:.pi-ensemble/agents local <- aisync.cue:16:3",
+			`file:.gitignore <- aisync.cue:14:10 block:agents "/.ilchul/\n/.pi-ensemble/"`,
+		}},
+		"tasks": {spec.Agents{Tasks: on(17), Queues: []string{"orchestrator-core", "guardrails"}, Pos: pos}, []string{
+			"dir:tasks/inbox local <- aisync.cue:17:3",
+			"dir:tasks/runs local <- aisync.cue:17:3",
+			`file:.gitignore <- aisync.cue:14:10 block:agents "/tasks/inbox/\n/tasks/runs/"`,
+			"file:tasks/queue/guardrails/.gitkeep <- aisync.cue:17:3",
+			"file:tasks/queue/orchestrator-core/.gitkeep <- aisync.cue:17:3",
+		}},
+		"tracked, one queue named like the project": {spec.Agents{Tasks: on(17), Track: true, Pos: pos}, []string{
+			"dir:tasks/inbox local <- aisync.cue:17:3",
+			"dir:tasks/runs local <- aisync.cue:17:3",
+			"file:tasks/queue/org-drill/.gitkeep <- aisync.cue:17:3",
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := show(Declare(&spec.Project{Name: "org-drill", Dir: "/p", Agents: test.agents}))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+var orgLink = regexp.MustCompile(`\[\[file:([^]]*)\]`)
+
+func TestTheDocumentsLinkOnlyToEachOther(t *testing.T) {
+	var names []string
+	links := map[string][]string{}
+	err := fs.WalkDir(core, "core", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := core.ReadFile(name)
+		names = append(names, name)
+		if text := string(b); !strings.HasPrefix(text, "#+TITLE: ") || !strings.HasSuffix(text, "\n") {
+			t.Errorf("%s does not start with a title and end with a line", name)
+		}
+		for _, m := range orgLink.FindAllStringSubmatch(string(b), -1) {
+			links[name] = append(links[name], path.Join(path.Dir(name), m[1]))
+		}
+		return err
+	})
+	if err != nil || len(names) != 5 {
+		t.Fatalf("%d documents, error %v", len(names), err)
+	}
+	for from, targets := range links {
+		for _, to := range targets {
+			if !slices.Contains(names, to) {
+				t.Errorf("%s links to %s, which is not there", from, to)
+			}
+		}
+	}
+}

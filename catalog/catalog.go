@@ -1,0 +1,88 @@
+// Package catalog is the data that aisync comes with: the runtimes and models
+// that it knows, and a person's own entries beside them. It evaluates no CUE:
+// data.go is made from the *.cue here. Start reading at With.
+package catalog
+
+//go:generate go run ./gen
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+//go:embed *.cue
+var files embed.FS
+
+// Files is the *.cue of the catalog, for those who vendor it.
+func Files() fs.FS { return files }
+
+// Runtimes is the embedded runtimes, sorted by ID. The caller owns the slice,
+// not what its elements point to.
+func Runtimes() []spec.Runtime { return runtimes() }
+
+// Models is the embedded models, sorted by ID.
+func Models() []spec.Model { return models() }
+
+// Digest is sha256:… of the embedded catalog. It changes when a file does.
+func Digest() string {
+	h := sha256.New()
+	names, _ := fs.Glob(files, "*.cue") // sorted
+	for _, name := range names {
+		text, _ := fs.ReadFile(files, name)
+		fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// Index is the embedded catalog with a person's own entries.
+type Index struct {
+	runtimes []spec.Runtime
+	models   []spec.Model
+}
+
+// With puts own in front of the embedded entries. Package schema refuses an
+// own entry that shadows an embedded one and differs from it.
+func With(own spec.Catalog) Index {
+	return Index{
+		merged(own.Runtimes, runtimes(), func(r spec.Runtime) string { return r.ID }),
+		merged(own.Models, models(), func(m spec.Model) string { return m.ID }),
+	}
+}
+
+// merged is both lists by id; of two with one id, the first stays.
+func merged[T any](own, embedded []T, id func(T) string) []T {
+	all := slices.Concat(own, embedded)
+	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
+	return slices.CompactFunc(all, func(a, b T) bool { return id(a) == id(b) })
+}
+
+// Runtimes is every runtime, sorted by ID.
+func (x Index) Runtimes() []spec.Runtime { return slices.Clone(x.runtimes) }
+
+// Models is every model, sorted by ID.
+func (x Index) Models() []spec.Model { return slices.Clone(x.models) }
+
+// Runtime is the one with that id.
+func (x Index) Runtime(id string) (spec.Runtime, bool) {
+	i, ok := slices.BinarySearchFunc(x.runtimes, id, func(r spec.Runtime, id string) int { return cmp.Compare(r.ID, id) })
+	if !ok {
+		return spec.Runtime{}, false
+	}
+	return x.runtimes[i], true
+}
+
+// Model is the one with that id.
+func (x Index) Model(id string) (spec.Model, bool) {
+	i, ok := slices.BinarySearchFunc(x.models, id, func(m spec.Model, id string) int { return cmp.Compare(m.ID, id) })
+	if !ok {
+		return spec.Model{}, false
+	}
+	return x.models[i], true
+}

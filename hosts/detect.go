@@ -1,0 +1,173 @@
+// Package hosts finds out what is true of a machine, which host of a spec it
+// is, and which quantization of a model fits it. It decides nothing about
+// projects and writes nothing. Start reading at Detect.
+package hosts
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/jaypipes/ghw"
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/hosts/facts"
+)
+
+// Options say where to look.
+type Options struct {
+	Root     string   // prefix of every path that is read; "" is /
+	Home     string   // the person's home, below Root
+	Store    string   // where models go, below Root; "" where nobody asks
+	Path     []string // folders with programs; nil: those of PATH. Below Root where that is set
+	Hostname string   // nil value: the machine's own
+}
+
+// managers are the package managers that installing may use, by program.
+var managers = []string{"apt-get", "brew", "dnf", "flatpak", "npm", "pacman", "paru", "pipx", "uv", "yay", "zypper"}
+
+// programs are those whose presence matters to a plan or to doctor.
+var programs = []string{
+	"aider", "amp", "claude", "codex", "copilot", "curl", "cursor-agent", "gemini", "git", "goose", "llama-server", "llama-swap",
+	"node", "npm", "ollama", "opencode", "pi", "qwen", "tmux", "uvx",
+}
+
+// flags are the instruction sets that inference programs choose their code by.
+var flags = []string{"avx", "avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8", "f16c", "fma", "asimd", "sve"}
+
+// Detect looks at the machine. It never fails: what cannot be found out is
+// empty or zero, with a word in Notes. The parts are looked at side by side.
+func Detect(ctx context.Context, o Options) facts.Facts {
+	m := machine{root: o.Root}
+	f := facts.Facts{FormatVersion: facts.FormatVersion, OS: runtime.GOOS, Arch: runtime.GOARCH, Hostname: o.Hostname, Programs: map[string]string{}}
+	if f.Hostname == "" {
+		f.Hostname = m.hostname()
+	}
+	var group sync.WaitGroup
+	var notes [4][]string
+	for i, part := range []func() []string{
+		func() []string { return m.processors(ctx, &f) },
+		func() []string { return m.memory(&f) },
+		func() []string { return m.graphics(&f) },
+		func() []string {
+			m.software(&f, o.Path)
+			return m.disks(&f, o.Home, o.Store)
+		},
+	} {
+		group.Go(func() { notes[i] = part() })
+	}
+	group.Wait()
+	f.Notes = slices.Concat(notes[:]...)
+	return f
+}
+
+// machine reads below root.
+type machine struct{ root string }
+
+func (m machine) path(p string) string { return filepath.Join("/", m.root, p) }
+
+// text is the trimmed content of a small file, "" where it cannot be read.
+func (m machine) text(p string) string {
+	b, err := os.ReadFile(m.path(p))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func (m machine) hostname() string {
+	if name := m.text("/etc/hostname"); name != "" && m.root != "" {
+		return name
+	}
+	name, _ := os.Hostname() // unknown where the system does not say
+	return name
+}
+
+// processors asks ghw, which counts cores apart from threads. Its tools and
+// warnings are off: no program is run and nothing is printed.
+func (m machine) processors(ctx context.Context, f *facts.Facts) []string {
+	args := []any{ghw.WithDisableTools(), ghw.WithDisableWarnings(), ghw.WithDisableTopology()}
+	if m.root != "" {
+		args = append(args, ghw.WithChroot(m.root))
+	}
+	var notes []string
+	if product, err := ghw.Product(args...); err == nil && product.Name != "unknown" {
+		f.Product = product.Name
+		if product.Vendor != "" && product.Vendor != "unknown" && !strings.HasPrefix(product.Name, product.Vendor) {
+			f.Product = product.Vendor + " " + product.Name
+		}
+	}
+	cpu, err := ghw.CPU(args...)
+	if err != nil || len(cpu.Processors) == 0 {
+		return append(notes, "processors: unknown")
+	}
+	f.CPU.Cores, f.CPU.Threads = int(cpu.TotalCores), int(cpu.TotalHardwareThreads)
+	f.CPU.Model = cpu.Processors[0].Model
+	for _, flag := range flags {
+		if slices.Contains(cpu.Processors[0].Capabilities, flag) {
+			f.CPU.Flags = append(f.CPU.Flags, flag)
+		}
+	}
+	return notes
+}
+
+// software finds package managers and programs, and the distribution's name.
+func (m machine) software(f *facts.Facts, path []string) {
+	for line := range strings.Lines(m.text("/etc/os-release")) {
+		if id, ok := strings.CutPrefix(strings.TrimSpace(line), "ID="); ok {
+			f.Distro = strings.Trim(id, `"'`)
+		}
+	}
+	if path == nil {
+		path = filepath.SplitList(os.Getenv("PATH"))
+	}
+	find := func(name string) string {
+		for _, dir := range path {
+			if !filepath.IsAbs(dir) {
+				continue
+			}
+			info, err := os.Stat(m.path(filepath.Join(dir, name)))
+			if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				return filepath.Join(dir, name)
+			}
+		}
+		return ""
+	}
+	for _, name := range managers {
+		if find(name) != "" {
+			f.Managers = append(f.Managers, name)
+		}
+	}
+	for _, name := range programs {
+		if p := find(name); p != "" {
+			f.Programs[name] = p
+		}
+	}
+}
+
+// disks measures the file systems that home and store are on, or will be.
+func (m machine) disks(f *facts.Facts, folders ...string) []string {
+	var notes []string
+	for _, folder := range folders {
+		if folder == "" {
+			continue
+		}
+		var s unix.Statfs_t
+		there := m.path(folder)
+		err := unix.Statfs(there, &s)
+		for err == unix.ENOENT && there != m.path("/") && there != "/" {
+			there = filepath.Dir(there)
+			err = unix.Statfs(there, &s)
+		}
+		if err != nil {
+			notes = append(notes, "disk of "+folder+": unknown: "+err.Error())
+			continue
+		}
+		f.Disks = append(f.Disks, facts.Disk{Path: folder, Free: int64(s.Bavail) * int64(s.Bsize), Size: int64(s.Blocks) * int64(s.Bsize)})
+	}
+	return notes
+}

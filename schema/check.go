@@ -1,0 +1,188 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+	cueerrors "cuelang.org/go/cue/errors"
+)
+
+// check compares what was written with a definition of the schema. It walks
+// both itself, instead of unifying them and reading CUE's errors, because CUE
+// stops at the first level that is wrong and names places in the schema.
+// Unification has the last word where the walk found nothing.
+func (d *document) check(definition cue.Value) {
+	d.evaluation(d.root.Validate(cue.Concrete(false)))
+	before := len(d.problems)
+	d.compare(nil, d.root, definition, "")
+	if len(d.problems) == before && before == 0 {
+		err := definition.Unify(d.root).Validate(cue.Concrete(false))
+		d.evaluation(err)
+	}
+}
+
+// level is what a struct of the schema has room for.
+type level struct {
+	fields   map[string]cue.Value
+	required []string
+	patterns []pattern
+	open     bool
+}
+
+type pattern struct{ name, value cue.Value }
+
+func levelOf(schema cue.Value) level {
+	l := level{fields: map[string]cue.Value{}, open: schema.Allows(cue.AnyString)}
+	it, err := schema.Fields(cue.Optional(true), cue.Patterns(true))
+	if err != nil {
+		return l
+	}
+	for it.Next() {
+		sel := it.Selector()
+		switch sel.ConstraintType() {
+		case cue.PatternConstraint:
+			l.patterns = append(l.patterns, pattern{sel.Pattern(), it.Value()})
+			continue
+		case cue.RequiredConstraint:
+			l.required = append(l.required, sel.Unquoted())
+		}
+		l.fields[sel.Unquoted()] = it.Value()
+	}
+	return l
+}
+
+// names is the fields of l, sorted.
+func (l level) names() []string {
+	var names []string
+	for name := range l.fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (d *document) compare(path []string, user, schema cue.Value, want string) {
+	if user.Err() != nil && user.IncompleteKind() == cue.BottomKind {
+		return // reported by evaluation
+	}
+	if w := attribute(schema, "want"); w != "" {
+		want = w
+	}
+	kind := user.IncompleteKind()
+	if kind == cue.StructKind || kind == cue.ListKind {
+		if part, ok := disjunct(schema, kind); ok {
+			schema = part
+		} else {
+			d.wrong(path, user, schema, want)
+			return
+		}
+	}
+	switch {
+	case schema.IncompleteKind() == cue.TopKind:
+		d.concrete(path, user)
+	case kind == cue.StructKind:
+		d.compareStruct(path, user, schema)
+	case kind == cue.ListKind:
+		d.compareList(path, user, schema)
+	case schema.Unify(user).Err() != nil:
+		d.wrong(path, user, schema, want)
+	case attribute(schema, "bound") == "":
+		d.concrete(path, user)
+	}
+}
+
+func (d *document) compareStruct(path []string, user, schema cue.Value) {
+	l := levelOf(schema)
+	it, err := user.Fields()
+	if err != nil {
+		return
+	}
+	present := map[string]bool{}
+	for it.Next() {
+		name := it.Selector().Unquoted()
+		present[name] = true
+		at := append(path[:len(path):len(path)], name)
+		if s, ok := l.fields[name]; ok {
+			d.compare(at, it.Value(), s, "")
+		} else if s, ok := l.match(name); ok {
+			d.compare(at, it.Value(), s, "")
+		} else if l.open {
+			d.concrete(at, it.Value())
+		} else {
+			d.notAllowed(at, l)
+		}
+	}
+	for _, name := range l.required {
+		if !present[name] {
+			d.add(Problem{Pos: d.at.label(path...), Path: pathText(path), Message: name + " is missing", Hint: "want " + describe(l.fields[name], "")})
+		}
+	}
+}
+
+// match finds the pattern that name falls under.
+func (l level) match(name string) (cue.Value, bool) {
+	for _, p := range l.patterns {
+		if p.name.Unify(p.name.Context().Encode(name)).Err() == nil {
+			return p.value, true
+		}
+	}
+	return cue.Value{}, false
+}
+
+func (d *document) compareList(path []string, user, schema cue.Value) {
+	elem := schema.LookupPath(cue.MakePath(cue.AnyIndex))
+	it, err := user.List()
+	if err != nil {
+		return
+	}
+	for i := 0; it.Next(); i++ {
+		d.compare(append(path[:len(path):len(path)], strconv.Itoa(i)), it.Value(), elem, "")
+	}
+}
+
+// concrete reports what in user is still a type or a bound.
+func (d *document) concrete(path []string, user cue.Value) {
+	for _, e := range cueerrors.Errors(user.Validate(cue.Concrete(true))) {
+		at := path
+		if p := errorPath(e); len(p) > len(path) {
+			at = p
+		}
+		d.add(Problem{Pos: d.at.value(at...), Path: pathText(at), Message: "want a value, got " + text(user)})
+	}
+}
+
+func (d *document) notAllowed(path []string, l level) {
+	name := path[len(path)-1]
+	p := Problem{Pos: d.at.label(path...), Path: pathText(path)}
+	switch {
+	case len(path) == 1 && len(l.required) == 1 && l.required[0] == "project":
+		p.Message, p.Hint = "field not allowed: a project's spec is input from strangers, so it may hold project: only", "move it to a host's spec"
+	case len(path) == 1 && name == "project":
+		p.Message, p.Hint = "field not allowed in a host's spec", "move it to "+ProjectFile+" in the project's root"
+	case len(l.patterns) > 0:
+		p.Message = fmt.Sprintf("bad name %q", name)
+		p.Hint = "want " + describeName(l.patterns[0].name)
+	default:
+		p.Message = "field not allowed"
+		known := l.names()
+		if near := nearest(name, known); near != "" {
+			p.Hint = "did you mean " + strconv.Quote(near) + "? "
+		}
+		p.Hint += "allowed: " + strings.Join(known, ", ")
+	}
+	d.add(p)
+}
+
+func (d *document) wrong(path []string, user, schema cue.Value, want string) {
+	p := Problem{Pos: d.at.value(path...), Path: pathText(path)}
+	p.Message = fmt.Sprintf("want %s, got %s", describe(schema, want), text(user))
+	if s, err := user.String(); err == nil {
+		if near := nearest(s, choices(schema)); near != "" {
+			p.Hint = "did you mean " + strconv.Quote(near) + "?"
+		}
+	}
+	d.add(p)
+}

@@ -1,0 +1,199 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// node is one value of a document with its path. Reading is lenient: what has
+// the wrong type reads as zero, because check has already said so.
+type node struct {
+	doc  *document
+	path []string
+	v    cue.Value
+}
+
+func (d *document) node() node { return node{doc: d, v: d.root} }
+
+// get is the field of that name; it may not exist.
+func (n node) get(name string) node {
+	return node{n.doc, append(n.path[:len(n.path):len(n.path)], name), n.v.LookupPath(cue.MakePath(cue.Str(name)))}
+}
+
+func (n node) exists() bool { return n.v.Exists() }
+func (n node) name() string { return n.path[len(n.path)-1] }
+
+func (n node) str() string {
+	s, _ := n.v.String()
+	return s
+}
+
+func (n node) int() int64 {
+	i, _ := n.v.Int64()
+	return i
+}
+
+func (n node) bool(otherwise bool) bool {
+	if b, err := n.v.Bool(); err == nil {
+		return b
+	}
+	return otherwise
+}
+
+func (n node) flag() spec.Flag {
+	if !n.exists() {
+		return spec.Flag{}
+	}
+	return spec.Flag{On: n.bool(false), Pos: n.valuePos()}
+}
+
+func (n node) named() spec.Named {
+	if !n.exists() {
+		return spec.Named{}
+	}
+	return spec.Named{Value: n.str(), Pos: n.valuePos()}
+}
+
+// fields is the fields of a struct, by name.
+func (n node) fields() []node {
+	it, err := n.v.Fields()
+	if err != nil {
+		return nil
+	}
+	var nodes []node
+	for it.Next() {
+		name := it.Selector().Unquoted()
+		nodes = append(nodes, node{n.doc, append(n.path[:len(n.path):len(n.path)], name), it.Value()})
+	}
+	slices.SortFunc(nodes, func(a, b node) int { return strings.Compare(a.name(), b.name()) })
+	return nodes
+}
+
+// elements is the elements of a list, in order.
+func (n node) elements() []node {
+	it, err := n.v.List()
+	if err != nil {
+		return nil
+	}
+	var nodes []node
+	for i := 0; it.Next(); i++ {
+		nodes = append(nodes, node{n.doc, append(n.path[:len(n.path):len(n.path)], strconv.Itoa(i)), it.Value()})
+	}
+	return nodes
+}
+
+func (n node) strings() []string {
+	var list []string
+	for _, e := range n.elements() {
+		list = append(list, e.str())
+	}
+	return list
+}
+
+func (n node) nameds() []spec.Named {
+	var list []spec.Named
+	for _, e := range n.elements() {
+		list = append(list, e.named())
+	}
+	return list
+}
+
+// labelPos is where the field's name stands, valuePos where its value does.
+func (n node) labelPos() spec.Position { return n.doc.at.label(n.path...) }
+func (n node) valuePos() spec.Position { return n.doc.at.value(n.path...) }
+
+// json is the value as canonical JSON: keys sorted, nothing escaped for HTML.
+// It is nil for a value that is not concrete.
+func (n node) json() []byte {
+	raw, err := n.v.MarshalJSON()
+	if err != nil {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// problem adds what is wrong with n, at its value.
+func (n node) problem(message, hint string) {
+	n.doc.add(Problem{Pos: n.valuePos(), Path: pathText(n.path), Message: message, Hint: hint})
+}
+
+func (n node) mcpServers() []spec.MCPServer {
+	var servers []spec.MCPServer
+	for _, f := range n.fields() {
+		s := spec.MCPServer{
+			Name: f.name(), Command: f.get("command").str(), Args: f.get("args").strings(), URL: f.get("url").str(),
+			Env: f.get("env").envVars(), Headers: f.get("headers").envVars(), Pos: f.labelPos(),
+		}
+		switch {
+		case s.Command == "" && s.URL == "" && !f.get("command").exists() && !f.get("url").exists():
+			f.problem("neither command nor url", "a local server has a command, a remote one a url")
+		case s.Command != "" && s.URL != "":
+			f.problem("both command and url", "a local server has a command, a remote one a url")
+		case s.URL != "" && (len(s.Args) > 0 || len(s.Env) > 0):
+			f.problem("args and env belong to a local server, this one has a url", "a remote server takes headers")
+		case s.Command != "" && len(s.Headers) > 0:
+			f.problem("headers belong to a remote server, this one has a command", "a local server takes env")
+		}
+		servers = append(servers, s)
+	}
+	return servers
+}
+
+func (n node) envVars() []spec.EnvVar {
+	var vars []spec.EnvVar
+	for _, f := range n.fields() {
+		e := spec.EnvVar{Name: f.name(), Value: f.str(), Pos: f.labelPos()}
+		if f.v.IncompleteKind() == cue.StructKind {
+			e.Secret = &spec.Secret{Env: f.get("env").str(), File: f.get("file").str()}
+			if (e.Secret.Env == "") == (e.Secret.File == "") {
+				f.problem("a secret is named by exactly one of env and file", `write {env: "NAME"} or {file: "path"}`)
+			}
+		}
+		vars = append(vars, e)
+	}
+	return vars
+}
+
+func (n node) settings() []spec.Settings {
+	var all []spec.Settings
+	for _, f := range n.fields() {
+		s := spec.Settings{Runtime: f.name(), JSON: f.json(), Pos: f.labelPos(), Leaves: map[string]spec.Position{}}
+		f.leaves("", s.Leaves)
+		all = append(all, s)
+	}
+	return all
+}
+
+// leaves notes the place of every value in n under its JSON pointer, objects
+// and arrays too.
+func (n node) leaves(pointer string, into map[string]spec.Position) {
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	parts := n.fields()
+	if n.v.IncompleteKind() == cue.ListKind {
+		parts = n.elements()
+	}
+	for _, p := range parts {
+		at := pointer + "/" + escape.Replace(p.name())
+		into[at] = p.labelPos()
+		p.leaves(at, into)
+	}
+}

@@ -1,0 +1,132 @@
+package schema
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+func (n node) catalog() spec.Catalog {
+	var c spec.Catalog
+	for _, f := range n.get("runtimes").fields() {
+		c.Runtimes = append(c.Runtimes, f.runtime())
+	}
+	for _, f := range n.get("models").fields() {
+		c.Models = append(c.Models, f.model())
+	}
+	return c
+}
+
+func (n node) model() spec.Model {
+	m := spec.Model{
+		ID: n.name(), Pos: n.labelPos(), License: n.get("license").str(), Context: n.get("context").int(),
+		Params: n.get("params").str(), Homepage: n.get("homepage").str(),
+	}
+	for _, q := range n.get("quants").fields() {
+		quant := spec.Quant{Name: q.name()}
+		for _, f := range q.get("files").elements() {
+			file := spec.ModelFile{
+				Path: f.get("path").str(), Size: f.get("size").int(), SHA256: f.get("sha256").str(),
+				Repo: f.get("repo").str(), Sources: f.get("sources").strings(),
+			}
+			switch {
+			case file.Repo == "" && len(file.Sources) == 0:
+				f.problem("neither repo nor sources", "say where the file comes from")
+			case file.Repo == "" && file.SHA256 == "":
+				f.problem("sha256 is missing", "only a file from a repo may leave it out, because the hub knows it")
+			}
+			quant.Files = append(quant.Files, file)
+		}
+		if len(quant.Files) == 0 {
+			q.problem("no files", "a quantization is one file, or its shards in order")
+		}
+		m.Quants = append(m.Quants, quant)
+	}
+	slices.SortFunc(m.Quants, func(a, b spec.Quant) int {
+		return cmp.Or(cmp.Compare(a.Size(), b.Size()), strings.Compare(a.Name, b.Name))
+	})
+	return m
+}
+
+func (n node) runtime() spec.Runtime {
+	r := spec.Runtime{
+		ID: n.name(), Pos: n.labelPos(), DisplayName: n.get("displayName").str(), Command: n.get("command").str(),
+		Network: n.get("network").bool(false), Hooks: n.get("hooks").str(), MCPSupport: n.get("mcp").bool(false),
+		Local: n.get("local").bool(false),
+		User:  n.get("user").scope(userPath), Project: n.get("project").scope(projectPath),
+	}
+	for _, f := range n.get("packages").fields() {
+		if r.Packages == nil {
+			r.Packages = map[string]string{}
+		}
+		r.Packages[f.name()] = f.str()
+	}
+	return r
+}
+
+// scope reads one scope; where says whether a path may be written to in it.
+func (n node) scope(where func(string) bool) spec.Scope {
+	path := func(f node) string {
+		s := f.str()
+		if s != "" && !where(s) {
+			f.problem("path "+text(f.v)+" leaves its scope", "user paths start with ~/, project paths are relative; neither holds ..")
+		}
+		return s
+	}
+	paths := func(f node) []string {
+		var list []string
+		for _, e := range f.elements() {
+			list = append(list, path(e))
+		}
+		return list
+	}
+	references := func(f node) []spec.Reference {
+		var list []spec.Reference
+		for _, e := range f.elements() {
+			list = append(list, e.reference())
+		}
+		return list
+	}
+	s := spec.Scope{
+		Dir: path(n.get("dir")), Rules: path(n.get("rules")), RulesForm: n.get("rulesForm").str(),
+		RulesIndex: path(n.get("rulesIndex")), Skills: path(n.get("skills")), SkillsAlso: n.get("skillsAlso").strings(),
+		Hooks: path(n.get("hooks")), Instructions: paths(n.get("instructions")), Imports: n.get("imports").str(),
+		Trust: references(n.get("trust")), Always: references(n.get("always")),
+	}
+	if f := n.get("rulesRef"); f.exists() {
+		ref := f.reference()
+		s.RulesRef = &ref
+	}
+	if f := n.get("settings"); f.exists() {
+		s.Settings = &spec.SettingsFile{
+			Path: path(f.get("path")), Format: f.get("format").str(), Sets: f.get("sets").strings(), Hooks: f.get("hooks").str(),
+		}
+	}
+	if f := n.get("mcp"); f.exists() {
+		s.MCP = &spec.MCPFile{
+			Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
+		}
+	}
+	return s
+}
+
+func (n node) reference() spec.Reference {
+	return spec.Reference{
+		Path: n.get("path").str(), Format: n.get("format").str(), Pointer: n.get("pointer").str(), JSON: n.get("value").json(),
+	}
+}
+
+func userPath(p string) bool {
+	return strings.HasPrefix(p, "~/") && !climbs(p)
+}
+
+func projectPath(p string) bool {
+	return !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, "~") && !climbs(p)
+}
+
+// climbs reports whether p goes through a parent folder.
+func climbs(p string) bool {
+	return slices.Contains(strings.Split(p, "/"), "..")
+}

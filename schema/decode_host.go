@@ -1,0 +1,112 @@
+package schema
+
+import (
+	"cuelang.org/go/cue"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Parts of a bundle source that a host uses where it names none.
+var allParts = []string{"rules", "skills", "hooks"}
+
+// ollamaPort is where ollama listens unless it is told otherwise.
+const ollamaPort = 11434
+
+func (n node) host(dir string) *spec.Host {
+	h := &spec.Host{
+		Name: n.name(), Pos: n.labelPos(), Dir: dir,
+		Match:    n.get("match").match(),
+		Default:  n.get("default").str(),
+		Roots:    n.get("roots").strings(),
+		Trust:    n.get("trust").flag(),
+		Packages: n.get("packages").nameds(),
+		MCP:      n.get("mcp").mcpServers(),
+		Store:    n.get("store").named(),
+		Endpoint: n.get("endpoint").named(),
+		Settings: n.get("settings").settings(),
+		Policy:   spec.Policy{Drift: "report"},
+	}
+	for _, f := range n.get("runtimes").fields() {
+		h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: f.name(), Pos: f.labelPos(), Install: f.get("install").install(), CLI: f.get("cli").str()})
+	}
+	for _, f := range n.get("bundles").fields() {
+		b := spec.HostBundle{Name: f.name(), Source: f.get("source").str(), Parts: f.get("parts").strings(), Pos: f.labelPos()}
+		if len(b.Parts) == 0 {
+			b.Parts = allParts
+		}
+		h.Bundles = append(h.Bundles, b)
+	}
+	for _, f := range n.get("models").fields() {
+		h.Models = append(h.Models, spec.ModelUse{ID: f.name(), Quant: f.get("quant").str(), Pos: f.labelPos()})
+	}
+	for _, f := range n.get("services").fields() {
+		h.Services = append(h.Services, f.service())
+	}
+	if p := n.get("policy"); p.exists() {
+		h.Policy.Pos = p.labelPos()
+		if drift := p.get("drift").str(); drift != "" {
+			h.Policy.Drift = drift
+		}
+	}
+	return h
+}
+
+func (n node) match() spec.Match {
+	return spec.Match{
+		Hostname: n.get("hostname").str(), CPU: n.get("cpu").str(), Product: n.get("product").str(),
+		MemoryGiB: n.get("memoryGiB").bound(),
+	}
+}
+
+// bound reads a CUE bound such as >=60, or a number, which means exactly that.
+func (n node) bound() spec.Bound {
+	if !n.exists() {
+		return spec.Bound{}
+	}
+	ops := map[cue.Op]string{
+		cue.LessThanOp: "<", cue.LessThanEqualOp: "<=", cue.GreaterThanOp: ">", cue.GreaterThanEqualOp: ">=",
+	}
+	op, args := n.v.Expr()
+	if name, ok := ops[op]; ok && len(args) == 1 {
+		if gib, err := args[0].Float64(); err == nil {
+			return spec.Bound{Op: name, GiB: gib}
+		}
+	}
+	if gib, err := n.v.Float64(); err == nil {
+		return spec.Bound{Op: "==", GiB: gib}
+	}
+	if n.v.IncompleteKind()&cue.NumberKind != 0 {
+		n.problem("want one bound such as >=60, got "+text(n.v), "")
+	}
+	return spec.Bound{}
+}
+
+func (n node) install() *spec.Install {
+	if !n.exists() {
+		return nil
+	}
+	return &spec.Install{Via: n.get("via").str(), Version: n.get("version").str(), Pos: n.labelPos()}
+}
+
+func (n node) service() spec.Service {
+	s := spec.Service{
+		Name: n.name(), Pos: n.labelPos(), Kind: n.get("kind").str(),
+		Model: n.get("model").str(), Models: n.get("models").strings(),
+		Port: int(n.get("port").int()), Context: int(n.get("context").int()),
+		Scope: n.get("scope").str(), Listen: n.get("listen").str(),
+		URL: n.get("url").str(), APIs: n.get("apis").strings(),
+		Enabled: n.get("enabled").bool(true),
+	}
+	if s.Kind != "external" {
+		if s.Scope == "" {
+			s.Scope = "user"
+		}
+		if s.Listen == "" {
+			s.Listen = "loopback"
+		}
+	}
+	if s.Kind == "ollama" && s.Port == 0 {
+		s.Port = ollamaPort
+	}
+	return s
+}

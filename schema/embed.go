@@ -1,0 +1,112 @@
+// Package schema reads the specs that people write: it embeds the CUE
+// definitions, checks files against them and fills package spec. It never
+// writes, and never asks a network for a package. Start reading at Load.
+package schema
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/catalog"
+)
+
+//go:embed *.cue
+var definitions embed.FS
+
+const (
+	schemaPackage  = "aisync.dev/schema"
+	catalogPackage = "aisync.dev/catalog"
+	vendorFolder   = "pkg/aisync.dev" // below cue.mod
+
+	// moduleText makes a folder of specs a CUE module; the name is never resolved.
+	moduleText = "module: \"aisync.local/spec@v0\"\nlanguage: version: \"v0.9.0\"\n"
+)
+
+// Files is what lies below cue.mod in a folder of specs, name to text, so that
+// cue vet and editors work offline: module.cue, and the packages schema and
+// catalog. aisync itself always takes these packages from the binary.
+func Files() map[string][]byte {
+	files := map[string][]byte{"module.cue": []byte(moduleText)}
+	for pkg, from := range map[string]fs.FS{schemaPackage: definitions, catalogPackage: catalog.Files()} {
+		for name, text := range cueFiles(from) {
+			files["pkg/"+pkg+"/"+name] = text
+		}
+	}
+	return files
+}
+
+// cueFiles reads the *.cue of an embedded folder, which cannot fail.
+func cueFiles(from fs.FS) map[string][]byte {
+	files := map[string][]byte{}
+	names, _ := fs.Glob(from, "*.cue")
+	for _, name := range names {
+		text, err := fs.ReadFile(from, name)
+		if err != nil {
+			panic(fmt.Sprintf("schema: embedded %s: %v", name, err))
+		}
+		files[name] = text
+	}
+	return files
+}
+
+// Digest is sha256:… over the names and bytes of Files.
+func Digest() string {
+	h := sha256.New()
+	files := Files()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(h, "%s %d\n%s", name, len(files[name]), files[name])
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// Vendored says how the packages below a cue.mod folder differ from the
+// binary's: a line each for a file that is missing, changed or not ours. CUE
+// would read a file too many as part of the package. Present is false, and
+// there are no lines, where nothing was vendored. A module.cue is the person's
+// own and is not compared.
+func Vendored(cueMod string) (present bool, differs []string, err error) {
+	base := filepath.Join(cueMod, filepath.FromSlash(vendorFolder))
+	if _, err := os.Stat(base); os.IsNotExist(err) {
+		return false, nil, nil
+	}
+	want := Files()
+	delete(want, "module.cue")
+	err = filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(cueMod, path)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(rel)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		switch ours, ok := want[name]; {
+		case ok && string(ours) != string(text):
+			differs = append(differs, name+" is changed")
+		case !ok && strings.HasSuffix(name, ".cue"):
+			differs = append(differs, name+" is not part of it")
+		}
+		delete(want, name)
+		return nil
+	})
+	if err != nil {
+		return true, nil, fmt.Errorf("read vendored schema: %w", err)
+	}
+	for name := range want {
+		differs = append(differs, name+" is missing")
+	}
+	slices.Sort(differs)
+	return true, differs, nil
+}

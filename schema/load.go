@@ -1,0 +1,246 @@
+package schema
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"cuelang.org/go/cue"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Scope narrows what is loaded.
+type Scope int
+
+// What Load reads: the host's specs and the project's, or one of them.
+const (
+	Both Scope = iota
+	HostOnly
+	ProjectOnly
+)
+
+// Options says where specs are. Folders are physical.
+type Options struct {
+	HostDir    string // its *.cue, not those below it; none there: the embedded default host
+	HostName   string // chooses the host; "" is by match
+	ProjectDir string // holds aisync.cue; "" outside a project
+	Cwd        string // positions are relative to it where that is shorter; "": absolute
+	Scope      Scope
+
+	// Facts is called at most once, and only where a match or the default
+	// host needs it. Without it only HostName can choose among hosts.
+	Facts func() (facts.Facts, error)
+}
+
+// DefaultFile is the file that positions in the embedded default host name.
+const DefaultFile = embedded + "hosts/default.cue"
+
+// loader is one Load.
+type loader struct {
+	Options
+	eval    *evaluator
+	facts   func() (facts.Facts, error)
+	index   catalog.Index
+	problem Errors
+}
+
+// Load reads, checks and selects. Whatever is wrong with the specs is returned
+// together, as Errors; any other error is about reading files or facts.
+func Load(ctx context.Context, o Options) (*spec.Spec, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l := &loader{Options: o, facts: func() (facts.Facts, error) { return facts.Facts{}, errNoFacts }}
+	if o.Facts != nil {
+		l.facts = sync.OnceValues(o.Facts)
+	}
+	var hostFiles, projectFiles []source
+	var err error
+	if o.Scope != ProjectOnly {
+		if hostFiles, err = hostSources(o.HostDir); err != nil {
+			return nil, err
+		}
+	}
+	if o.Scope != HostOnly && o.ProjectDir != "" {
+		f, err := readSource(filepath.Join(o.ProjectDir, ProjectFile), "project/"+ProjectFile)
+		if err != nil {
+			return nil, err
+		}
+		projectFiles = append(projectFiles, f)
+	}
+	if l.eval, err = newEvaluator(); err != nil {
+		return nil, err
+	}
+	s := &spec.Spec{}
+	if o.Scope != ProjectOnly {
+		if err := l.host(s, hostFiles); err != nil {
+			return nil, err
+		}
+	}
+	l.index = catalog.With(s.Catalog)
+	if err := l.project(s, projectFiles); err != nil {
+		return nil, err
+	}
+	if err := l.problem.sorted(); err != nil {
+		return nil, err
+	}
+	s.Files, s.Digest = fingerprint(slices.Concat(hostFiles, projectFiles))
+	return s, nil
+}
+
+var errNoFacts = errors.New("the facts of this machine are not at hand")
+
+// host fills s.Catalog and s.Host from files, or with the default host.
+func (l *loader) host(s *spec.Spec, files []source) error {
+	if len(files) == 0 {
+		return l.defaultHost(s)
+	}
+	d := l.eval.read(files, l.Cwd)
+	defer func() { l.problem = append(l.problem, d.problems...) }()
+	if !d.root.Exists() {
+		return nil
+	}
+	d.check(l.eval.schema.LookupPath(cue.ParsePath("#HostSpec")))
+	root := d.node()
+	s.Catalog = root.get("catalog").catalog()
+	l.index = catalog.With(s.Catalog)
+	checkCatalog(root.get("catalog"), s.Catalog)
+	var all []*spec.Host
+	for _, n := range root.get("hosts").fields() {
+		h := n.host(l.HostDir)
+		checkHost(n, h, l.index)
+		all = append(all, h)
+	}
+	var err error
+	s.Host, err = l.choose(d, all)
+	return err
+}
+
+// project fills s.Project, if there is one.
+func (l *loader) project(s *spec.Spec, files []source) error {
+	if len(files) == 0 {
+		return nil
+	}
+	d := l.eval.read(files, l.Cwd)
+	if d.root.Exists() {
+		d.check(l.eval.schema.LookupPath(cue.ParsePath("#ProjectSpec")))
+		n := d.node().get("project")
+		s.Project = n.project(l.ProjectDir, files[0].path)
+		checkProject(n, s.Project, s.Host, l.index)
+	}
+	l.problem = append(l.problem, d.problems...)
+	return nil
+}
+
+// choose takes the host by name, or the one whose match holds.
+func (l *loader) choose(d *document, all []*spec.Host) (*spec.Host, error) {
+	names := make([]string, len(all))
+	for i, h := range all {
+		names[i] = h.Name
+	}
+	if l.HostName != "" {
+		if i := slices.Index(names, l.HostName); i >= 0 {
+			return all[i], nil
+		}
+		d.add(Problem{Path: "hosts", Message: fmt.Sprintf("no host %q in %s", l.HostName, d.at.file(l.HostDir)), Hint: didYouMean(l.HostName, names)})
+		return nil, nil
+	}
+	if len(all) == 0 {
+		if len(d.problems) == 0 {
+			d.add(Problem{Path: "hosts", Message: "no host in " + d.at.file(l.HostDir), Hint: "describe this machine as hosts: NAME: {…}, or run: aisync init"})
+		}
+		return nil, nil
+	}
+	if len(all) == 1 && all[0].Match == (spec.Match{}) {
+		return all[0], nil
+	}
+	f, err := l.facts()
+	if err != nil {
+		return nil, fmt.Errorf("choose a host (say which: --host %s): %w", strings.Join(names, "|"), err)
+	}
+	var fit []*spec.Host
+	var lines []string
+	for _, h := range all {
+		ok, why := hosts.Matches(h.Match, f)
+		if ok {
+			fit = append(fit, h)
+		}
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", h.Name, h.Pos, why))
+	}
+	switch len(fit) {
+	case 1:
+		return fit[0], nil
+	case 0:
+		d.add(Problem{Pos: all[0].Pos, Path: "hosts", Message: "no host matches this machine: " + strings.Join(lines, ", "), Hint: "say which: --host " + strings.Join(names, "|")})
+	default:
+		var both []string
+		for _, h := range fit {
+			both = append(both, fmt.Sprintf("%s (%s)", h.Name, h.Pos))
+		}
+		d.add(Problem{Pos: fit[0].Pos, Path: "hosts", Message: "more than one host matches this machine: " + strings.Join(both, " and "), Hint: "narrow a match, or say which: --host NAME"})
+	}
+	return nil, nil
+}
+
+// defaultHost is the embedded one, for the runtimes that this machine has.
+func (l *loader) defaultHost(s *spec.Spec) error {
+	if l.HostName != "" && l.HostName != hosts.DefaultName {
+		where := l.HostDir
+		if where == "" {
+			where = "the folder of host specs"
+		}
+		l.problem = append(l.problem, Problem{Path: "hosts", Message: fmt.Sprintf("no host %q: there is no spec in %s", l.HostName, where), Hint: "write one with: aisync init"})
+		return nil
+	}
+	text, _ := hosts.Example(hosts.DefaultName)
+	d := l.eval.read([]source{{DefaultFile, "", text}}, l.Cwd)
+	if len(d.problems) > 0 {
+		return fmt.Errorf("embedded default host: %w", d.problems)
+	}
+	h := d.node().get("hosts").get(hosts.DefaultName).host("")
+	h.Builtin = true
+	var f facts.Facts
+	if l.Facts != nil {
+		var err error
+		if f, err = l.facts(); err != nil {
+			return err
+		}
+	}
+	index := catalog.With(spec.Catalog{})
+	h.Runtimes = slices.DeleteFunc(h.Runtimes, func(u spec.RuntimeUse) bool {
+		rt, ok := index.Runtime(cmp.Or(u.CLI, u.ID))
+		return !ok || f.Programs[rt.Command] == ""
+	})
+	if !slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == h.Default }) {
+		h.Default = ""
+		if len(h.Runtimes) > 0 {
+			h.Default = h.Runtimes[0].ID
+		}
+	}
+	s.Host = h
+	return nil
+}
+
+// fingerprint is the files' paths, and a digest that is the same wherever the
+// same files lie.
+func fingerprint(files []source) ([]string, string) {
+	h := sha256.New()
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, f.path)
+		fmt.Fprintf(h, "%s %d\n%s", f.name, len(f.text), f.text)
+	}
+	slices.Sort(paths)
+	return paths, "sha256:" + hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,219 @@
+package schema
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// What CUE cannot say, or not in words for people: references, uniqueness,
+// what one kind needs and another must not have.
+
+func ids[T any](list []T, id func(T) string) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = id(v)
+	}
+	return out
+}
+
+func runtimeIDs(x catalog.Index) []string {
+	return ids(x.Runtimes(), func(r spec.Runtime) string { return r.ID })
+}
+
+// checkCatalog refuses own entries that shadow an embedded one.
+func checkCatalog(n node, own spec.Catalog) {
+	embedded := catalog.With(spec.Catalog{})
+	for _, r := range own.Runtimes {
+		if e, ok := embedded.Runtime(r.ID); ok {
+			r.Pos, e.Pos = spec.Position{}, spec.Position{}
+			if !reflect.DeepEqual(r, e) {
+				n.get("runtimes").get(r.ID).taken("runtime")
+			}
+		}
+	}
+	for _, m := range own.Models {
+		if e, ok := embedded.Model(m.ID); ok {
+			m.Pos, e.Pos = spec.Position{}, spec.Position{}
+			if !reflect.DeepEqual(m, e) {
+				n.get("models").get(m.ID).taken("model")
+			}
+		}
+	}
+}
+
+func (n node) taken(kind string) {
+	n.doc.add(Problem{
+		Pos: n.labelPos(), Path: pathText(n.path),
+		Message: fmt.Sprintf("%s %q is one of the embedded catalog's, and this one differs from it", kind, n.name()),
+		Hint:    "give yours another id",
+	})
+}
+
+// unknown reports that n, as written, names nothing.
+func (n node) unknown(kind, got string, known []string) {
+	n.problem(fmt.Sprintf("unknown %s %q", kind, got), didYouMean(got, known))
+}
+
+func checkHost(n node, h *spec.Host, x catalog.Index) {
+	checkMatch(n.get("match"), h.Match)
+	known := runtimeIDs(x)
+	for _, u := range h.Runtimes {
+		at := n.get("runtimes").get(u.ID)
+		if _, ok := x.Runtime(u.ID); !ok {
+			at.unknownLabel("runtime", known)
+		}
+		if u.CLI == "" {
+			continue
+		}
+		if _, ok := x.Runtime(u.CLI); !ok {
+			at.get("cli").unknown("runtime", u.CLI, known)
+		}
+	}
+	uses := ids(h.Runtimes, func(u spec.RuntimeUse) string { return u.ID })
+	if h.Default != "" && !slices.Contains(uses, h.Default) {
+		n.get("default").problem(fmt.Sprintf("default %q is not among the host's runtimes", h.Default), didYouMean(h.Default, uses))
+	}
+	for _, s := range h.Settings {
+		if _, ok := x.Runtime(s.Runtime); !ok {
+			n.get("settings").get(s.Runtime).unknownLabel("runtime", known)
+		}
+	}
+	if climbs(h.Store.Value) {
+		n.get("store").problem("a store's path holds no ..", "")
+	}
+	checkModels(n.get("models"), h, x)
+	checkServices(n, h)
+}
+
+// unknownLabel is unknown for something that is named by its field.
+func (n node) unknownLabel(kind string, known []string) {
+	n.doc.add(Problem{Pos: n.labelPos(), Path: pathText(n.path), Message: fmt.Sprintf("unknown %s %q", kind, n.name()), Hint: didYouMean(n.name(), known)})
+}
+
+func checkMatch(n node, m spec.Match) {
+	for name, re := range map[string]string{"cpu": m.CPU, "product": m.Product} {
+		if _, err := regexp.Compile(re); err != nil {
+			n.get(name).problem("bad regular expression: "+strings.TrimPrefix(err.Error(), "error parsing regexp: "), "see https://golang.org/s/re2syntax")
+		}
+	}
+}
+
+func checkModels(n node, h *spec.Host, x catalog.Index) {
+	known := ids(x.Models(), func(m spec.Model) string { return m.ID })
+	for _, u := range h.Models {
+		m, ok := x.Model(u.ID)
+		if !ok {
+			n.get(u.ID).unknownLabel("model", known)
+			continue
+		}
+		quants := ids(m.Quants, func(q spec.Quant) string { return q.Name })
+		switch {
+		case u.Quant == "" && len(quants) > 1:
+			n.get(u.ID).problem(fmt.Sprintf("model %q has %d quantizations and none is named", u.ID, len(quants)), `write quant: "auto", or one of `+strings.Join(quants, ", "))
+		case u.Quant != "" && u.Quant != "auto" && !slices.Contains(quants, u.Quant):
+			n.get(u.ID).get("quant").unknown("quantization", u.Quant, append(quants, "auto"))
+		}
+	}
+}
+
+func checkServices(n node, h *spec.Host) {
+	models := ids(h.Models, func(u spec.ModelUse) string { return u.ID })
+	names := ids(h.Services, func(s spec.Service) string { return s.Name })
+	taken := map[int]spec.Service{}
+	for _, s := range h.Services {
+		at := n.get("services").get(s.Name)
+		checkService(at, s, models)
+		if !s.Enabled || s.Port == 0 || s.Kind == "external" {
+			continue
+		}
+		if first, ok := taken[s.Port]; ok {
+			at.get("port").problem(fmt.Sprintf("port %d is taken by service %q", s.Port, first.Name), "the other one is at "+first.Pos.String())
+			continue
+		}
+		taken[s.Port] = s
+	}
+	if e := h.Endpoint.Value; e != "" && !slices.Contains(names, e) {
+		n.get("endpoint").unknown("service", e, names)
+	}
+}
+
+// checkService says what the service's kind needs and has no use for. Names of
+// models of an external service are its own business.
+func checkService(n node, s spec.Service, models []string) {
+	needs := map[string][]string{"llama-server": {"model", "port"}, "llama-swap": {"models", "port"}, "external": {"url"}}
+	takes := map[string][]string{
+		"llama-server": {"model", "port", "context", "scope", "listen", "apis"},
+		"ollama":       {"models", "port", "context", "scope", "listen", "apis"},
+		"llama-swap":   {"models", "port", "context", "scope", "listen", "apis"},
+		"external":     {"model", "models", "url", "apis", "context"},
+	}
+	fields, ok := takes[s.Kind]
+	if !ok {
+		return
+	}
+	for _, name := range needs[s.Kind] {
+		if !n.get(name).exists() {
+			n.doc.add(Problem{Pos: n.labelPos(), Path: pathText(n.path), Message: name + " is missing", Hint: "a service of kind " + s.Kind + " needs it"})
+		}
+	}
+	for _, f := range n.fields() {
+		if name := f.name(); name != "kind" && name != "enabled" && !slices.Contains(fields, name) && slices.Contains(serviceFields, name) {
+			n.doc.add(Problem{Pos: f.labelPos(), Path: pathText(f.path), Message: "a service of kind " + s.Kind + " has no " + name, Hint: "it takes " + strings.Join(fields, ", ")})
+		}
+	}
+	if s.Kind == "external" {
+		return
+	}
+	if s.Model != "" && !slices.Contains(models, s.Model) {
+		n.get("model").unknown("model", s.Model, models)
+	}
+	for _, m := range n.get("models").elements() {
+		if !slices.Contains(models, m.str()) {
+			m.unknown("model", m.str(), models)
+		}
+	}
+}
+
+var serviceFields = []string{"model", "models", "port", "context", "scope", "listen", "url", "apis"}
+
+func checkProject(n node, p *spec.Project, h *spec.Host, x catalog.Index) {
+	known := runtimeIDs(x)
+	var uses []string
+	for _, e := range n.get("runtimes").elements() {
+		id := e.str()
+		switch _, ok := x.Runtime(id); {
+		case id == "":
+		case !ok:
+			e.unknown("runtime", id, known)
+		case slices.Contains(uses, id):
+			e.problem(fmt.Sprintf("runtime %q is listed twice", id), "")
+		}
+		uses = append(uses, id)
+	}
+	if p.Default != "" && !slices.Contains(uses, p.Default) {
+		n.get("default").problem(fmt.Sprintf("default %q is not among the project's runtimes", p.Default), didYouMean(p.Default, uses))
+	}
+	for _, s := range p.Settings {
+		if _, ok := x.Runtime(s.Runtime); !ok {
+			n.get("settings").get(s.Runtime).unknownLabel("runtime", known)
+		}
+	}
+	sources := ids(p.Sources, func(s spec.Source) string { return s.Name })
+	if h != nil {
+		sources = append(sources, ids(h.Bundles, func(b spec.HostBundle) string { return b.Name })...)
+	}
+	for _, list := range []string{"bundles", "teams"} {
+		for _, e := range n.get(list).elements() {
+			ref, err := parseBundleRef(e.str())
+			if err == nil && ref.Source != "" && !slices.Contains(sources, ref.Source) {
+				e.unknown("source", ref.Source, sources)
+			}
+		}
+	}
+}

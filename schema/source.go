@@ -1,0 +1,285 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
+
+	"aisync.dev/aisync/catalog"
+)
+
+// ProjectFile is the name of a project's spec, in its root.
+const ProjectFile = "aisync.cue"
+
+// specPackage is the package clause of every spec.
+const specPackage = "aisync"
+
+// source is one file of a spec.
+type source struct {
+	path string // absolute, or aisync:… for one in the binary
+	name string // by which it counts in a digest: free of machine paths
+	text []byte
+}
+
+// hostSources reads the *.cue in dir, not below it. CUE's own rule applies:
+// names that begin with _ or . and tests and tools are left out. No dir, no
+// sources.
+func hostSources(dir string) ([]source, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read host specs: %w", err)
+	}
+	var files []source
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || !strings.HasSuffix(name, ".cue") || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") ||
+			strings.HasSuffix(name, "_test.cue") || strings.HasSuffix(name, "_tool.cue") {
+			continue
+		}
+		f, err := readSource(filepath.Join(dir, name), "host/"+name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func readSource(path, name string) (source, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return source{}, fmt.Errorf("read spec: %w", err)
+	}
+	return source{path, name, text}, nil
+}
+
+// evaluator builds CUE values without a module, a registry or a network:
+// imports come from the binary.
+type evaluator struct {
+	ctx    *cue.Context
+	build  *build.Context
+	schema cue.Value
+}
+
+func newEvaluator() (*evaluator, error) {
+	e := &evaluator{ctx: cuecontext.New()}
+	e.build = build.NewContext(build.Loader(e.load))
+	e.schema = e.ctx.BuildInstance(e.load(token.NoPos, schemaPackage))
+	if err := e.schema.Err(); err != nil {
+		return nil, fmt.Errorf("embedded schema: %w", err)
+	}
+	return e, nil
+}
+
+// load gives the packages that the binary holds, and nil for any other, which
+// CUE then looks for among its own.
+func (e *evaluator) load(_ token.Pos, path string) *build.Instance {
+	from, short := fs.FS(definitions), "schema"
+	switch path {
+	case schemaPackage:
+	case catalogPackage:
+		from, short = catalog.Files(), "catalog"
+	default:
+		return nil
+	}
+	inst := e.build.NewInstance(embedded+short, e.load)
+	inst.ImportPath, inst.PkgName = path, short
+	files := cueFiles(from)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, err := parser.ParseFile(embedded+short+"/"+name, files[name])
+		if err != nil {
+			inst.ReportError(cueerrors.Promote(err, "embedded"))
+			continue
+		}
+		if err := inst.AddSyntax(f); err != nil {
+			inst.ReportError(err)
+		}
+	}
+	if err := inst.Complete(); err != nil {
+		inst.ReportError(cueerrors.Promote(err, "embedded"))
+	}
+	return inst
+}
+
+// document is the files of one spec as a value, and where everything in it
+// was written. Its problems are collected, never returned one by one.
+type document struct {
+	root     cue.Value
+	at       *places
+	problems Errors
+}
+
+// read parses and evaluates files. A document with problems may have no value.
+func (e *evaluator) read(files []source, cwd string) *document {
+	d := &document{}
+	var parsed []*ast.File
+	inst := e.build.NewInstance("", e.load)
+	for _, src := range files {
+		f, err := parser.ParseFile(src.path, src.text)
+		if f != nil {
+			parsed = append(parsed, f)
+		}
+		if err == nil {
+			if err := inst.AddSyntax(f); err != nil {
+				inst.ReportError(err)
+			}
+			continue
+		}
+		d.at = newPlaces(nil, cwd)
+		d.syntax(err)
+	}
+	d.at = newPlaces(parsed, cwd)
+	if len(d.problems) > 0 {
+		return d
+	}
+	for _, f := range parsed {
+		d.checkPackage(f)
+		d.checkImports(f)
+	}
+	if len(d.problems) > 0 {
+		return d
+	}
+	inst.PkgName = specPackage
+	if err := inst.Complete(); err != nil {
+		d.evaluation(err)
+		return d
+	}
+	d.root = e.ctx.BuildInstance(inst)
+	return d
+}
+
+func (d *document) checkPackage(f *ast.File) {
+	switch name := f.PackageName(); name {
+	case specPackage:
+	case "":
+		d.add(Problem{Pos: d.at.shown(fileStart(f)), Message: "no package clause", Hint: "write " + strconv.Quote("package "+specPackage) + " above the rest"})
+	default:
+		d.add(Problem{Pos: d.at.shown(fileStart(f)), Message: fmt.Sprintf("package %s: want package %s", name, specPackage)})
+	}
+}
+
+func fileStart(f *ast.File) token.Pos {
+	for _, d := range f.Decls {
+		if p, ok := d.(*ast.Package); ok {
+			return p.Pos()
+		}
+	}
+	if len(f.Decls) > 0 {
+		return f.Decls[0].Pos()
+	}
+	return f.Pos()
+}
+
+// checkImports refuses what would have to be fetched. Paths without a dot in
+// their first part are CUE's own packages, which CUE checks itself.
+func (d *document) checkImports(f *ast.File) {
+	for imp := range f.ImportSpecs() {
+		path, err := strconv.Unquote(imp.Path.Value)
+		if err != nil || path == schemaPackage || path == catalogPackage {
+			continue
+		}
+		first, _, _ := strings.Cut(path, "/")
+		if !strings.Contains(first, ".") {
+			continue
+		}
+		hint := "a spec may import CUE's own packages, " + schemaPackage + " and " + catalogPackage
+		if near := nearest(path, []string{schemaPackage, catalogPackage}); near != "" {
+			hint = "did you mean " + strconv.Quote(near) + "?"
+		}
+		d.add(Problem{Pos: d.at.shown(imp.Pos()), Message: fmt.Sprintf("import %q: no such package in this version of aisync, and nothing is fetched", path), Hint: hint})
+	}
+}
+
+func (d *document) add(p Problem) { d.problems = append(d.problems, p) }
+
+// syntax takes over the parser's errors.
+func (d *document) syntax(err error) {
+	for _, e := range cueerrors.Errors(err) {
+		d.add(Problem{Pos: d.at.shown(userPosition(e)), Message: message(e)})
+	}
+}
+
+// evaluation takes over errors of the files themselves, before any schema:
+// unknown references, values that contradict each other.
+func (d *document) evaluation(err error) {
+	for _, e := range cueerrors.Errors(err) {
+		positions := userPositions(e)
+		p := Problem{Path: pathText(errorPath(e)), Message: message(e)}
+		if len(positions) > 0 {
+			p.Pos = d.at.shown(positions[0])
+		} else {
+			p.Pos = d.at.value(errorPath(e)...)
+		}
+		if format, _ := e.Msg(); strings.HasPrefix(format, "conflicting values") && len(positions) > 1 {
+			p.Hint = "the other one is at " + d.at.shown(positions[1]).String()
+		}
+		d.add(p)
+	}
+}
+
+func message(e cueerrors.Error) string {
+	format, args := e.Msg()
+	return strings.TrimSpace(fmt.Sprintf(format, args...))
+}
+
+func userPosition(e cueerrors.Error) token.Pos {
+	if ps := userPositions(e); len(ps) > 0 {
+		return ps[0]
+	}
+	return token.NoPos
+}
+
+// userPositions is the places of e in files of the person, in their order.
+func userPositions(e cueerrors.Error) []token.Pos {
+	var user []token.Pos
+	for _, p := range cueerrors.Positions(e) {
+		if p.IsValid() && !strings.HasPrefix(p.Filename(), embedded) {
+			user = append(user, p)
+		}
+	}
+	slices.SortStableFunc(user, token.Pos.Compare)
+	return slices.Compact(user)
+}
+
+// errorPath is the path of e without definitions that it went through.
+func errorPath(e cueerrors.Error) []string {
+	var path []string
+	for _, part := range e.Path() {
+		if !strings.HasPrefix(part, "#") {
+			path = append(path, strings.Trim(part, `"`))
+		}
+	}
+	return path
+}
+
+// pathText joins a path with dots; a part that holds one is quoted.
+func pathText(path []string) string {
+	parts := make([]string, len(path))
+	for i, p := range path {
+		if strings.Contains(p, ".") {
+			p = strconv.Quote(p)
+		}
+		parts[i] = p
+	}
+	return strings.Join(parts, ".")
+}

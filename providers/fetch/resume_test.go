@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,7 @@ func TestAnInterruptedFetchGoesOnWhereItEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(t *testing.T, physical string)
 		etag   string // of the second run
+		lied   bool   // the first run was served other bytes
 		want   []string
 	}{
 		"nothing happened between":      {want: []string{half}},
@@ -76,6 +78,7 @@ func TestAnInterruptedFetchGoesOnWhereItEnded(t *testing.T) {
 		"the journal is damaged":        {damage: flipJournal, want: []string{half}},
 		"the journal is of a later day": {damage: newerJournal, want: []string{half}},
 		"bytes follow the last record":  {damage: appendJunk, want: []string{half}},
+		"the first half was wrong":      {lied: true, want: []string{half, ""}},
 		"the content has changed":       {etag: `"b"`, want: []string{half}},
 		"the tail was lost on disk":     {damage: flipAt(-10), want: []string{half, ""}},
 		"the part was cut":              {damage: cut, want: []string{fmt.Sprintf("bytes=%d-%d", len(data)/4, len(data)-1)}},
@@ -85,6 +88,9 @@ func TestAnInterruptedFetchGoesOnWhereItEnded(t *testing.T) {
 			t.Parallel()
 			s := serve(t, &server{data: data, etag: `"a"`, first: halfThenWait(data)})
 			store, physical := disk(t, nil)
+			if c.lied {
+				s.first = halfThenWait(noise(len(data) + 1)[1:])
+			}
 			a := artifact(data, s.URL)
 			interrupted(t, s, store, a, int64(len(data)/2))
 			if rec := kept(t, physical); rec.Offset != int64(len(data)/2) || rec.Seen.ETag != `"a"` || rec.Source != s.URL {
@@ -113,7 +119,8 @@ func removeJournal(t *testing.T, physical string) { must(t, os.Remove(physical+"
 func flipJournal(t *testing.T, physical string) {
 	raw, err := os.ReadFile(physical + ".journal")
 	must(t, err)
-	raw = []byte(strings.Replace(string(raw), `"offset":6`, `"offset":5`, 1))
+	at := bytes.Index(raw, []byte(`"sha256_state":"`)) + 40 // within the state
+	raw[at] = map[bool]byte{true: 'A', false: 'B'}[raw[at] == 'B']
 	must(t, os.WriteFile(physical+".journal", raw, 0o600))
 }
 

@@ -30,7 +30,9 @@ type Fetcher interface {
 	// Fetch returns nil if and only if part holds exactly a.Size bytes whose
 	// sha256 is a.SHA256; they are then synced and part+".journal" is gone. It
 	// may be killed anywhere and called again: what the journal had recorded
-	// is neither fetched nor read again. It returns ErrBusy while another
+	// is neither fetched nor read again, but for its last 2 to 4 MiB, which
+	// show whether the disk lost writes; a byte before them that rots between
+	// two runs goes unseen here. It returns ErrBusy while another
 	// process fetches into part, ErrMismatch where a source served other
 	// bytes and none the right ones; part is then empty, so that the next
 	// call starts anew. Where it ends otherwise, what is verified is kept.

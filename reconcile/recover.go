@@ -34,12 +34,15 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 		if step.Path == "" || step.Path.Project() && j.entry.LockOwner != s.lockOwner {
 			continue
 		}
-		line, err := settleTemp(w.FS, s, step, j.entry.ID)
-		if err != nil {
-			return said, fmt.Errorf("recover %s: %w", step.Address, err)
-		}
-		if line != "" {
-			said = append(said, line)
+		ours := e.holds(ctx, w.ReadEnv, step)
+		for _, temp := range []fsys.LogicalPath{fsys.TempName(step.Path, j.entry.ID), fsys.AsideName(step.Path, j.entry.ID)} {
+			line, err := settleTemp(w.FS, s, step, temp, ours)
+			if err != nil {
+				return said, fmt.Errorf("recover %s: %w", step.Address, err)
+			}
+			if line != "" {
+				said = append(said, line)
+			}
 		}
 	}
 	entry, lines := e.settle(ctx, w.ReadEnv, s, j)
@@ -64,55 +67,71 @@ func anyProjectPath(e Entry) bool {
 
 // settleTemp deals with the temp file that a killed change left beside its
 // target: the new bytes that never got there, or the old ones that came out.
-func settleTemp(w fsys.FS, s *Store, step EntryStep, tag string) (string, error) {
-	temp := fsys.TempName(step.Path, tag)
-	was, err := tokenAt(w, temp)
+// ours says that the target holds what the change was to write.
+func settleTemp(w fsys.FS, s *Store, step EntryStep, temp fsys.LogicalPath, ours bool) (string, error) {
+	was, err := fsys.DigestAt(w, temp)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	now, err := tokenAt(w, step.Path)
+	now, err := fsys.DigestAt(w, step.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	before := contentDigest(step.Before)
-	switch {
-	case now == before && before != "":
-		return "", w.Remove(temp, fsys.Expect{Digest: was}, nil) // new bytes that never got there
-	case was == before:
-		return "", s.dir.KeepBackup(w, temp, before) // old bytes that came out
-	case before == "" && now == "":
-		return "", w.Remove(temp, fsys.Expect{Digest: was}, nil)
-	case before == "":
-		return "", w.Remove(temp, fsys.Expect{Digest: was}, nil) // the second name of what was linked into place
+	drop := func() error {
+		if err := w.Remove(temp, fsys.Expect{Digest: was}, nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
 	}
-	// Somebody wrote the target between plan and exchange: their bytes came out.
-	if now != "" {
-		if err := w.Remove(step.Path, fsys.Expect{Digest: now}, nil); err != nil {
+	keep := func(old fsys.LogicalPath) error { return s.dir.KeepBackup(w, old, now) }
+	switch {
+	case before == "" || now == before:
+		return "", drop() // new bytes that never got there, or the second name of those that did
+	case was == before:
+		if err := s.dir.KeepBackup(w, temp, was); err != nil {
 			return "", err
 		}
+		return "", drop() // what KeepBackup left, if anything
+	case now == "" && step.Action == Delete:
+		return yours(step), w.Move(temp, step.Path)
+	case ours:
+		b, err := w.ReadFile(temp)
+		if err != nil {
+			return "", err
+		}
+		if err := w.Replace(step.Path, fsys.Content{Bytes: b}, fsys.Expect{Digest: now}, keep); err != nil {
+			return "", err
+		}
+		return yours(step), drop()
 	}
-	return fmt.Sprintf("%s: changed by somebody else while it was written; their version is back", step.Address), w.Move(temp, step.Path)
+	// Somebody wrote the target before ours got there; what ours was to be goes
+	// to the backups, in case it is not ours after all.
+	if err := s.dir.KeepBackup(w, temp, was); err != nil {
+		return "", err
+	}
+	return "", drop()
 }
 
-// tokenAt is the digest of what lies at p.
-func tokenAt(r fsys.Reader, p fsys.LogicalPath) (string, error) {
-	info, err := r.Lstat(p)
-	if err != nil {
-		return "", err
+func yours(step EntryStep) string {
+	return fmt.Sprintf("%s: changed by somebody else while it was written; their version is back", step.Address)
+}
+
+// holds reports whether the target of step is as the step was to leave it.
+func (e *Engine) holds(ctx context.Context, r ReadEnv, step EntryStep) bool {
+	looked := e.look(ctx, r, step)
+	for _, g := range step.Got {
+		now := recordOf(looked.Got, g.Owner)
+		for _, l := range g.Record.Leaves {
+			if got := now.Leaf(l.Key); slices.Contains(step.Keys, l.Key) && (got == nil || got.Live != l.Live) {
+				return false
+			}
+		}
 	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		target, err := r.Readlink(p)
-		return fsys.LinkDigest(target), err
-	}
-	f, err := r.Open(p)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return fsys.DigestReader(f)
+	return len(step.Got) > 0
 }
 
 // settle brings the records in memory in line with what j's apply made true:

@@ -34,7 +34,7 @@ type Fetcher interface {
 	// show whether the disk lost writes; a byte before them that rots between
 	// two runs goes unseen here. It returns ErrBusy while another
 	// process fetches into part, ErrMismatch where a source served other
-	// bytes and none the right ones; part is then empty, so that the next
+	// bytes and none the right ones; those are thrown away, so that the next
 	// call starts anew. Where it ends otherwise, what is verified is kept.
 	//
 	// progress, where not nil, is called at most every 100 ms and at the end,

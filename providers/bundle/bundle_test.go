@@ -159,6 +159,16 @@ func TestTheOldNameOfTheRulesMayBeALink(t *testing.T) {
 	}
 }
 
+func TestSettingsOfOnePersonAreNotInstalled(t *testing.T) {
+	p := must(unpack(t, "-- languages/a/claude/settings.local.json --\n{}\n-- languages/a/claude/output.txt --\nx\n").Language("a"))(t)
+	if got := rels(p.Runtime("claude").Others); !slices.Equal(got, []string{"output.txt 644"}) {
+		t.Errorf("files: %v", got)
+	}
+	if len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Text, "each person's own") {
+		t.Errorf("problems: %+v", p.Problems)
+	}
+}
+
 func TestLinksOutOfTheTreeAreRefused(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret.md")
 	if err := os.WriteFile(outside, []byte("# S\n"), 0o600); err != nil {

@@ -136,14 +136,14 @@ func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
 			if err := t.rules(p, &p.Rules, root+"/claude/rules"); err != nil {
 				return nil, err
 			}
-			if err := t.runtime(&r, root+"/claude"); err != nil {
+			if err := t.runtime(p, &r, root+"/claude"); err != nil {
 				return nil, err
 			}
 		}
 		if err := t.rules(p, &r.Rules, root+"/runtimes/"+id+"/rules"); err != nil {
 			return nil, err
 		}
-		if err := t.runtime(&r, root+"/runtimes/"+id); err != nil {
+		if err := t.runtime(p, &r, root+"/runtimes/"+id); err != nil {
 			return nil, err
 		}
 		p.Runtimes = append(p.Runtimes, r)
@@ -152,7 +152,7 @@ func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
 }
 
 // runtime reads what one folder holds for one runtime, its rules apart.
-func (t *Tree) runtime(r *RuntimePart, dir string) error {
+func (t *Tree) runtime(p *Part, r *RuntimePart, dir string) error {
 	if err := t.add(&r.Hooks, dir+"/hooks", program, nil, notReadme); err != nil {
 		return err
 	}
@@ -169,9 +169,14 @@ func (t *Tree) runtime(r *RuntimePart, dir string) error {
 		}
 		*list = append(*list, *d)
 	}
+	if own := dir + "/settings.local.json"; t.isFile(own) {
+		p.Problems = append(p.Problems, Problem{t.at(own), "is not installed: settings of that name are each person's own"})
+	}
 	return t.add(&r.Others, dir, plain,
 		func(rel string) bool { return rel != "rules" && rel != "hooks" },
-		func(rel string) bool { return strings.Contains(rel, "/") })
+		func(rel string) bool {
+			return notReadme(rel) && !isSeed(rel) && !slices.Contains([]string{"instructions.md", "settings.json", "settings.local.json"}, rel)
+		})
 }
 
 // rules adds the Markdown files below dir to list, and says which have no heading.

@@ -148,7 +148,7 @@ func (h Host) hooks(b *builder, places []place, label string, origin []reconcile
 			continue
 		}
 		w := wish{label: label, origin: origin}
-		b.files(p, w, p.scope.Hooks, "hook programs", hooks.Programs)
+		b.files(p, w, p.scope.Hooks, "hook programs", hooks.Programs, func(bundle.File) bool { return true })
 		if d := hooks.Snippet; d != nil {
 			text := strings.ReplaceAll(string(d.Text), claudeHooks+"/", p.scope.Hooks+"/")
 			b.fragment(p, []byte(text), d.Path, label, func(string) []reconcile.Position { return origin })

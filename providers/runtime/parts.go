@@ -24,22 +24,34 @@ func (b *builder) part(p place, w wish) {
 	b.rules(p, w, w.part.Rules)
 	b.rules(p, w, own.Rules)
 	b.instructions(p, w, own.Instructions)
-	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks)
-	b.files(p, w, p.scope.Dir, "files", own.Others)
+	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks, func(bundle.File) bool { return true })
+	b.files(p, w, p.scope.Dir, "files", own.Others, program)
 	for _, d := range own.Settings {
 		b.fragment(p, d.Text, d.Path, w.label, func(string) []reconcile.Position { return w.origin })
 	}
 }
 
-// files puts whole files below folder.
-func (b *builder) files(p place, w wish, folder, what string, files []bundle.File) {
+// files puts whole files below folder. runs says which of them are run, or are
+// loaded by what is run: a change in one is a new question of trust.
+func (b *builder) files(p place, w wish, folder, what string, files []bundle.File, runs func(bundle.File) bool) {
 	if len(files) > 0 && folder == "" {
 		b.note(true, w.origin, "the %s of %s have no place with %s in this scope", what, w.label, p.rt.ID)
 		return
 	}
 	for _, f := range files {
-		b.leaf(fileAt(path.Join(folder, f.Rel)), "", reconcile.Leaf{Body: sourceBody(f), Origin: w.origin}, w.label)
+		target := path.Join(folder, f.Rel)
+		leaf := reconcile.Leaf{Body: sourceBody(f), Origin: w.origin}
+		if runs(f) {
+			leaf.Runs = target
+		}
+		b.leaf(fileAt(target), "", leaf, w.label)
 	}
+}
+
+// program reports whether f is one by its mode or its name: programs load
+// plugins and extensions out of their folders by themselves.
+func program(f bundle.File) bool {
+	return f.Mode&0o100 != 0 || slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".sh", ".py", ".rb", ".lua", ".wasm"}, path.Ext(f.Rel))
 }
 
 // fragment merges settings into the runtime's own settings file, leaf by leaf.
@@ -177,7 +189,7 @@ func (b *builder) ignores(w wish) {
 func (b *builder) gitHooks(wishes []wish, repository bool) {
 	var files []reconcile.Address
 	var origin []reconcile.Position
-	var programs []string
+	var names []string
 	for _, w := range wishes {
 		for _, f := range w.part.GitHooks {
 			target := path.Join("githooks", f.Rel)
@@ -187,13 +199,13 @@ func (b *builder) gitHooks(wishes []wish, repository bool) {
 			}
 			b.leaf(fileAt(target), "", leaf, w.label)
 			files, origin = append(files, fileAt(target)), joined(origin, w.origin)
-			programs = append(programs, f.Rel)
+			names = append(names, f.Rel)
 		}
 	}
 	switch {
 	case len(files) == 0:
 	case !repository:
-		b.note(true, origin, "the git hooks in githooks/ (%s) are not wired: this folder is not the root of a git repository", list(programs))
+		b.note(true, origin, "the git hooks in githooks/ (%s) are not wired: this folder is not the root of a git repository", list(names))
 	default:
 		const key = "gitconfig:core.hooksPath"
 		b.leaf(key, "", reconcile.Leaf{Body: gitconfig.Value("githooks"), Origin: origin}, "git hooks")

@@ -174,6 +174,19 @@ func TestGitHooksAreWiredOnlyInARepository(t *testing.T) {
 	}
 }
 
+func TestTwoHostsDeclareTheSameForOneProject(t *testing.T) {
+	core := source(t, "rulesets", "-- languages/elisp/gitignore-add.txt --\n*.other\n")
+	here := declareProject(t, drill(t))
+	p := Project{Spec: drill(t), Runtimes: adapters(), Sources: &bundle.Sources{Home: "/home/else"}, Lent: []spec.Source{core}, Git: true}
+	there, err := p.Declare(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(prints(here), prints(there)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestASourceOfTheHostIsLentWithAWarning(t *testing.T) {
 	core := source(t, "core", "-- languages/a/gitignore-add.txt --\n*.x\n")
 	p := project([]string{"claude"}, nil, "core//a")
@@ -184,11 +197,20 @@ func TestASourceOfTheHostIsLentWithAWarning(t *testing.T) {
 	}
 }
 
-func TestOtherFilesOfTheOldLayoutStayBelowTheFolderOfTheirRuntime(t *testing.T) {
-	src := source(t, "s", "-- languages/a/claude/commands/fix.md --\nFix.\n-- languages/a/runtimes/codex/prompts/x.md --\nX\n")
-	d, err := project([]string{"claude"}, []spec.Source{src}, "s//a").Declare(context.Background())
-	if err != nil || len(d.Declarations) != 1 || d.Declarations[0].Target != "file:.claude/commands/fix.md" {
-		t.Errorf("error %v, declares:\n%s", err, show(d))
+func TestOtherFilesStayBelowTheFolderOfTheirRuntimeAndProgramsAreShown(t *testing.T) {
+	src := source(t, "s", "-- languages/a/claude/commands/fix.md --\nFix.\n-- languages/a/runtimes/codex/prompts/x.md --\nX\n"+
+		"-- languages/a/runtimes/opencode/plugins/x.js --\nrun()\n-- languages/a/claude/hooks/lib.py --\nx = 1\n")
+	d, err := project([]string{"claude", "opencode"}, []spec.Source{src}, "s//a").Declare(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, decl := range d.Declarations {
+		got = append(got, strings.TrimSpace(string(decl.Target)+" "+decl.Leaves[0].Runs))
+	}
+	want := []string{"file:.claude/commands/fix.md", "file:.claude/hooks/lib.py .claude/hooks/lib.py", "file:.opencode/plugins/x.js .opencode/plugins/x.js"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -62,7 +62,7 @@ func (syn syntax) comment(gap []byte, i int) (end int, line bool) {
 	case syn == jsonSyntax && bytes.HasPrefix(rest, []byte("/*")):
 		n := bytes.Index(rest[2:], []byte("*/"))
 		if n < 0 {
-			return len(gap), false
+			return i, false // the parser will say so
 		}
 		return i + 2 + n + 2, false
 	}

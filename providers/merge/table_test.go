@@ -137,6 +137,8 @@ func TestFaultsSayWhere(t *testing.T) {
 		{JSON, "{\n  \"a\": 1,\n  b: 2\n}", set("/x", "1"), "3:3: invalid JSON"},
 		{JSON, "{\n  \"a\": 1", set("/x", "1"), "the document ends too early"},
 		{JSON, `{"a":1,` + "\n" + `"a":2}`, set("/x", "1"), `2:1: the name "a" stands twice in one object, first in line 1`},
+		{JSONC, "{}\n/* half", set("/x", "1"), "the document ends too early"},
+		{JSONC, "/* half", set("/x", "1"), "the document ends too early"},
 		{JSON, `[1]`, set("/x", "1"), "1:1: the document is an array, want an object"},
 		{JSON, "{\n \"permissions\": \"all\"}", set(`/permissions/allow#"x"`, "true"), "2:17: /permissions is a string, want an object"},
 		{JSON, `{"permissions":{"allow":{}}}`, set(`/permissions/allow#"x"`, "true"), "1:25: /permissions/allow is an object, want an array"},

@@ -67,6 +67,9 @@ func Recommend(models []spec.Model, f facts.Facts) (spec.Model, Choice, bool) {
 	var best spec.Model
 	var choice Choice
 	var size int64
+	if budget(f).bytes == 0 {
+		return best, choice, false
+	}
 	for _, m := range models {
 		c := PickQuant(m, f)
 		i := slices.IndexFunc(m.Quants, func(q spec.Quant) bool { return q.Name == c.Quant })
@@ -111,7 +114,7 @@ func budget(f facts.Facts) room {
 	if f.Memory.Total == 0 {
 		return room{}
 	}
-	return room{bytes: f.Memory.Total - max(4*gib64, f.Memory.Total*12/100), of: "memory"}
+	return room{bytes: max(1, f.Memory.Total-max(4*gib64, f.Memory.Total*12/100)), of: "memory"}
 }
 
 // need is what serving q takes: its weights, a tenth for the cache of a usual

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/reconcile"
@@ -79,7 +80,7 @@ func velox(t testing.TB) *spec.Host {
 
 func declareProject(t testing.TB, p *spec.Project) Decls {
 	t.Helper()
-	d, err := Project{Spec: p, Runtimes: adapters(), Sources: &bundle.Sources{}, Git: true}.Declare(context.Background())
+	d, err := Project{Spec: p, Runtimes: catalog.Runtimes(), Sources: &bundle.Sources{}, Git: true}.Declare(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func declareProject(t testing.TB, p *spec.Project) Decls {
 
 func declareHost(t testing.TB, h *spec.Host, f *facts.Facts) Decls {
 	t.Helper()
-	d, err := Host{Spec: h, Runtimes: adapters(), Sources: &bundle.Sources{}, Facts: f}.Declare(context.Background())
+	d, err := Host{Spec: h, Runtimes: catalog.Runtimes(), Sources: &bundle.Sources{}, Facts: f}.Declare(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,9 +177,28 @@ func TestTheContractHostDeclaresExactlyThis(t *testing.T) {
 
 func TestNoTwoDeclarationsOfTheContractConflict(t *testing.T) {
 	project, host := declareProject(t, drill(t)), declareHost(t, velox(t), nil)
-	all := slices.Concat(project.Declarations, host.Declarations, Trust(velox(t), drill(t), adapters()).Declarations)
+	all := slices.Concat(project.Declarations, host.Declarations, Trust(velox(t), drill(t), catalog.Runtimes()).Declarations)
 	if _, conflicts := reconcile.Compose(all); len(conflicts) > 0 {
 		t.Errorf("conflicts: %+v", conflicts)
+	}
+}
+
+func TestEveryRuntimeOfTheCatalogFitsBesideAllOthers(t *testing.T) {
+	p, h := drill(t), velox(t)
+	p.Runtimes, h.Runtimes = nil, nil
+	for _, rt := range catalog.Runtimes() {
+		p.Runtimes = append(p.Runtimes, spec.Named{Value: rt.ID})
+		h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: rt.ID, Install: &spec.Install{Via: "npm"}})
+	}
+	project, host := declareProject(t, p), declareHost(t, h, nil)
+	all := slices.Concat(project.Declarations, host.Declarations, Trust(h, p, catalog.Runtimes()).Declarations)
+	if _, conflicts := reconcile.Compose(all); len(conflicts) > 0 {
+		t.Errorf("conflicts: %+v", conflicts)
+	}
+	for _, rt := range catalog.Runtimes() {
+		if said := show(project) + show(host); !strings.Contains(said, rt.ID) {
+			t.Errorf("nothing is declared for %s, and nothing is said about it", rt.ID)
+		}
 	}
 }
 

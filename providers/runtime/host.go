@@ -111,7 +111,7 @@ func (h Host) bundle(ctx context.Context, b *builder, places []place, hb spec.Ho
 			return
 		}
 		for _, p := range places {
-			b.rules(p, wish{hb.Name, core, origin}, core.Rules)
+			b.rules(p, wish{hb.Name, core, origin}, core.Rules, "")
 		}
 		b.problems(origin, hb.Name, core.Problems)
 	}

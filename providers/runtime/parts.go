@@ -21,8 +21,8 @@ import (
 // part declares what a bundle holds for one runtime.
 func (b *builder) part(p place, w wish) {
 	own := w.part.Runtime(p.rt.ID)
-	b.rules(p, w, w.part.Rules)
-	b.rules(p, w, own.Rules)
+	b.rules(p, w, w.part.Rules, "")
+	b.rules(p, w, own.Rules, p.rt.ID)
 	b.instructions(p, w, own.Instructions)
 	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks, func(bundle.File) bool { return true })
 	b.files(p, w, p.scope.Dir, "files", own.Others, program)

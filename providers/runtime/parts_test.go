@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
@@ -177,7 +178,7 @@ func TestGitHooksAreWiredOnlyInARepository(t *testing.T) {
 func TestTwoHostsDeclareTheSameForOneProject(t *testing.T) {
 	core := source(t, "rulesets", "-- languages/elisp/gitignore-add.txt --\n*.other\n")
 	here := declareProject(t, drill(t))
-	p := Project{Spec: drill(t), Runtimes: adapters(), Sources: &bundle.Sources{Home: "/home/else"}, Lent: []spec.Source{core}, Git: true}
+	p := Project{Spec: drill(t), Runtimes: catalog.Runtimes(), Sources: &bundle.Sources{Home: "/home/else"}, Lent: []spec.Source{core}, Git: true}
 	there, err := p.Declare(context.Background())
 	if err != nil {
 		t.Fatal(err)

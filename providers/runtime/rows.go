@@ -24,6 +24,8 @@ var installers = []struct{ tool, command, at string }{
 	{"npm", "npm install -g %s", "@"},
 	{"uv", "uv tool install %s", "=="},
 	{"pipx", "pipx install %s", "=="},
+	{"pip", "python3 -m pip install --user %s", "=="},
+	{"aur", "paru -S %s", ""},
 	{"cargo", "cargo install %s", "@"},
 }
 

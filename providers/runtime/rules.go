@@ -22,8 +22,8 @@ type indexEntry struct {
 }
 
 // rules puts rule files where the runtime of p loads them, or names them in
-// the file that it reads.
-func (b *builder) rules(p place, w wish, files []bundle.File) {
+// the file that it reads. only is the runtime that they are for, "" for any.
+func (b *builder) rules(p place, w wish, files []bundle.File, only string) {
 	if len(files) == 0 {
 		return
 	}
@@ -35,7 +35,7 @@ func (b *builder) rules(p place, w wish, files []bundle.File) {
 		target := path.Join(p.scope.Rules, f.Rel)
 		b.leaf(fileAt(target), "", reconcile.Leaf{Body: ruleBody(f, p.scope.RulesForm), Origin: w.origin}, w.label)
 		if p.scope.RulesIndex != "" {
-			b.index[p.scope.RulesIndex] = append(b.index[p.scope.RulesIndex], indexEntry{"rule " + f.Rel, target, describe(f), w.origin})
+			b.index[p.scope.RulesIndex] = append(b.index[p.scope.RulesIndex], indexEntry{"rule " + f.Rel, target, describe(f, only), w.origin})
 		}
 	}
 	if ref := p.scope.RulesRef; ref != nil {
@@ -43,15 +43,16 @@ func (b *builder) rules(p place, w wish, files []bundle.File) {
 	}
 }
 
-func describe(f bundle.File) string {
-	title := f.Title
-	if title == "" {
-		title = strings.TrimSuffix(path.Base(f.Rel), ".md")
+// describe says what a rule is about, and what it is for.
+func describe(f bundle.File, only string) string {
+	s := firstOf(f.Title, strings.TrimSuffix(path.Base(f.Rel), ".md"))
+	if f.Paths != "" {
+		s += " (" + list(f.Globs) + ")"
 	}
-	if f.Paths == "" {
-		return title
+	if only != "" {
+		s += ", for " + only
 	}
-	return fmt.Sprintf("%s (%s)", title, list(f.Globs))
+	return s
 }
 
 // instructions puts the text that a bundle holds for one runtime into its own

@@ -10,23 +10,41 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// skillFolders chooses the fewest folders from which every runtime loads the
-// skills: those that some runtime reads alone come first, and a runtime that
-// reads one of them already needs no other.
+// skillFolders chooses, among the folders of the runtimes, those from which
+// each runtime loads the skills, as few as possible of them twice, from as few
+// folders as possible. Ten runtimes make a thousand choices, all of which are
+// looked at.
 func skillFolders(places []place) []string {
-	var folders []string
-	for _, choosy := range []bool{true, false} {
-		for _, p := range places {
-			if p.scope.Skills == "" || choosy != (len(p.scope.SkillsAlso) == 0) {
-				continue
-			}
-			if len(read(p, folders)) == 0 {
-				folders = append(folders, p.scope.Skills)
-			}
+	var all []string
+	for _, p := range places {
+		if p.scope.Skills != "" && !slices.Contains(all, p.scope.Skills) {
+			all = append(all, p.scope.Skills)
 		}
 	}
-	slices.Sort(folders)
-	return folders
+	slices.Sort(all)
+	var best []string
+	least := -1
+	for choice := range 1 << len(all) {
+		var folders []string
+		for i, f := range all {
+			if choice&(1<<i) != 0 {
+				folders = append(folders, f)
+			}
+		}
+		cost := len(folders)
+		for _, p := range places {
+			switch n := len(read(p, folders)); {
+			case n == 0 && p.scope.Skills != "":
+				cost += 1_000_000
+			case n > 1:
+				cost += 1000 * (n - 1)
+			}
+		}
+		if least < 0 || cost < least {
+			best, least = folders, cost
+		}
+	}
+	return best
 }
 
 // read returns those of folders from which the runtime of p loads skills.
@@ -62,6 +80,7 @@ func (b *builder) skills(places []place, label string, origin []reconcile.Positi
 	for _, s := range skills {
 		names = append(names, s.Name)
 	}
+	b.nameSkills(places, skills, origin)
 	for _, p := range places {
 		switch from := read(p, folders); {
 		case len(from) == 0:
@@ -72,6 +91,22 @@ func (b *builder) skills(places []place, label string, origin []reconcile.Positi
 	}
 	if len(none) > 0 {
 		b.note(false, origin, "the skills of %s (%s) are not for %s: there is no folder that it loads skills from", label, list(names), list(none))
+	}
+}
+
+// nameSkills lists the skills for runtimes that may be driven by a program
+// which knows no skills.
+func (b *builder) nameSkills(places []place, skills []bundle.Skill, origin []reconcile.Position) {
+	for _, p := range places {
+		if !p.rt.Local || p.scope.RulesIndex == "" || p.scope.Skills == "" {
+			continue
+		}
+		for _, s := range skills {
+			target := path.Join(p.scope.Skills, s.Name, "SKILL.md")
+			if b.targets[fileAt(target)] != nil {
+				b.index[p.scope.RulesIndex] = append(b.index[p.scope.RulesIndex], indexEntry{"skill " + s.Name, target, "the skill " + s.Name + ", when it is asked for", origin})
+			}
+		}
 	}
 }
 

@@ -158,7 +158,7 @@ func (l *loader) choose(d *document, all []*spec.Host) (*spec.Host, error) {
 	}
 	if len(all) == 0 {
 		if len(d.problems) == 0 {
-			d.add(Problem{Path: "hosts", Message: "no host in " + d.at.file(l.HostDir), Hint: "describe this machine as hosts: NAME: {…}, or run: aisync init"})
+			d.add(Problem{Path: "hosts", Message: "no host in " + d.at.file(l.HostDir), Hint: "describe this machine as hosts: NAME: {…}, or run: aisync init", noHost: true})
 		}
 		return nil, nil
 	}
@@ -182,7 +182,7 @@ func (l *loader) choose(d *document, all []*spec.Host) (*spec.Host, error) {
 	case 1:
 		return fit[0], nil
 	case 0:
-		d.add(Problem{Pos: all[0].Pos, Path: "hosts", Message: "no host matches this machine: " + strings.Join(lines, ", "), Hint: "say which: --host " + strings.Join(names, "|")})
+		d.add(Problem{Pos: all[0].Pos, Path: "hosts", Message: "no host matches this machine: " + strings.Join(lines, ", "), Hint: "say which: --host " + strings.Join(names, "|"), noHost: true})
 	default:
 		var both []string
 		for _, h := range fit {

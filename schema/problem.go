@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -15,7 +16,16 @@ type Problem struct {
 	Path    string // hosts.velox.services.coder.port
 	Message string
 	Hint    string // what to do, or what was probably meant
+
+	noHost bool
 }
+
+// ErrNoHost is what a Problem is when specs are there, and none of their hosts
+// is this machine.
+var ErrNoHost = errors.New("no host is this machine")
+
+// Is makes errors.Is find ErrNoHost.
+func (p Problem) Is(target error) bool { return target == ErrNoHost && p.noHost }
 
 // Error is "file:line:col: path: message; hint", without what is empty.
 func (p Problem) Error() string {

@@ -80,7 +80,8 @@ func (h Host) connect(b *builder, use spec.RuntimeUse, rt spec.Runtime, t target
 		h.opencode(b, rt, t, origin)
 	case "aider":
 		name := path.Join(rt.User.Dir, ".aider.conf.yml")
-		b.leaf(fileAt(name), "", reconcile.Leaf{Body: file.Whole(aider(rt, t), 0o644), Origin: origin}, rt.ID)
+		b.leaf(fileAt(name), "", reconcile.Leaf{Body: file.Whole(h.aider(b, rt, t), 0o644), Origin: origin}, rt.ID)
+		b.note(false, origin, "aider reads a project's AGENTS.md only where it is told to: start it with --read AGENTS.md")
 	default:
 		b.cannot(reconcile.Address("runtime:"+use.ID), origin, "driving %s with %q comes in a later version; use cli: \"opencode\" or \"aider\", or point %s at %s by hand", use.ID, use.CLI, use.CLI, t.url)
 	}
@@ -128,11 +129,15 @@ func (h Host) opencode(b *builder, rt spec.Runtime, t target, origin []reconcile
 	}
 }
 
-func aider(rt spec.Runtime, t target) []byte {
+// aider reads instructions only from files that its configuration names.
+func (h Host) aider(b *builder, rt spec.Runtime, t target) []byte {
 	var s strings.Builder
 	fmt.Fprintf(&s, "# aider as %s; written by aisync, which owns this file\n", rt.ID)
 	fmt.Fprintf(&s, "model: %s\nopenai-api-base: %s\nopenai-api-key: none\n", quoteYAML("openai/"+t.model), quoteYAML(t.url))
 	s.WriteString("check-update: false\nanalytics-disable: true\n")
+	if index := rt.User.RulesIndex; h.Home != "" && len(b.index[index]) > 0 {
+		fmt.Fprintf(&s, "read:\n  - %s\n", quoteYAML(string(fileAt(index).Path(h.Home))))
+	}
 	return []byte(s.String())
 }
 

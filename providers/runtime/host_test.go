@@ -170,8 +170,10 @@ func TestLocalRuntimesAreToldOfTheEndpoint(t *testing.T) {
 
 func TestTheConfigurationOfAiderIsYAMLWhateverTheNames(t *testing.T) {
 	rt, _ := find(adapters(), "local-openai")
-	got := string(aider(rt, target{url: "http://127.0.0.1:1/v1", model: `a"b`}))
-	for _, want := range []string{`model: "openai/a\"b"`, `openai-api-base: "http://127.0.0.1:1/v1"`} {
+	b := newBuilder(reconcile.HostOwner)
+	b.index[rt.User.RulesIndex] = []indexEntry{{}}
+	got := string(host(t).aider(b, rt, target{url: "http://127.0.0.1:1/v1", model: `a"b`}))
+	for _, want := range []string{`model: "openai/a\"b"`, `  - "/home/me/.config/rulesets/runtimes/local-openai/AGENTS.md"`, `openai-api-base: "http://127.0.0.1:1/v1"`} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no line %s in\n%s", want, got)
 		}

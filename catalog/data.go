@@ -12,7 +12,6 @@ func runtimes() []spec.Runtime {
 			Command:     "aider",
 			Packages:    map[string]string{"pip": "aider-chat"},
 			Hooks:       "manual",
-			Local:       true,
 			Project:     spec.Scope{Rules: ".agents/rules", RulesIndex: "AGENTS.md", Instructions: []string{"AGENTS.md"}},
 		},
 		{
@@ -172,7 +171,6 @@ func runtimes() []spec.Runtime {
 			Packages:    map[string]string{"npm": "opencode-ai", "pacman": "opencode"},
 			Hooks:       "wrapper",
 			MCPSupport:  true,
-			Local:       true,
 			User: spec.Scope{
 				Dir:          "~/.config/opencode",
 				Rules:        "~/.config/opencode/rules",
@@ -206,7 +204,6 @@ func runtimes() []spec.Runtime {
 			Command:     "pi",
 			Packages:    map[string]string{"npm": "@earendil-works/pi-coding-agent"},
 			Hooks:       "wrapper",
-			Local:       true,
 			User: spec.Scope{
 				Dir:          "~/.pi/agent",
 				Rules:        "~/.agents/rules",
@@ -232,7 +229,6 @@ func runtimes() []spec.Runtime {
 			Packages:    map[string]string{"npm": "@qwen-code/qwen-code"},
 			Hooks:       "native",
 			MCPSupport:  true,
-			Local:       true,
 			User: spec.Scope{
 				Dir:          "~/.qwen",
 				Rules:        "~/.qwen/rules",

@@ -65,13 +65,13 @@ func (l level) names() []string {
 }
 
 func (d *document) compare(path []string, user, schema cue.Value, want string) {
-	if user.Err() != nil && user.IncompleteKind() == cue.BottomKind {
-		return // reported by evaluation
+	kind := kindOf(user)
+	if kind == cue.BottomKind {
+		return // evaluation has said so
 	}
 	if w := attribute(schema, "want"); w != "" {
 		want = w
 	}
-	kind := user.IncompleteKind()
 	if kind == cue.StructKind || kind == cue.ListKind {
 		if part, ok := disjunct(schema, kind); ok {
 			schema = part
@@ -92,6 +92,22 @@ func (d *document) compare(path []string, user, schema cue.Value, want string) {
 	case attribute(schema, "bound") == "":
 		d.concrete(path, user)
 	}
+}
+
+// kindOf is the kind of v. A struct or list in which something is wrong counts
+// as a struct or list: the rest of it can still be read.
+func kindOf(v cue.Value) cue.Kind {
+	kind := v.IncompleteKind()
+	if kind != cue.BottomKind {
+		return kind
+	}
+	if _, err := v.Fields(); err == nil {
+		return cue.StructKind
+	}
+	if _, err := v.List(); err == nil {
+		return cue.ListKind
+	}
+	return cue.BottomKind
 }
 
 func (d *document) compareStruct(path []string, user, schema cue.Value) {

@@ -162,7 +162,7 @@ func (n node) envVars() []spec.EnvVar {
 	var vars []spec.EnvVar
 	for _, f := range n.fields() {
 		e := spec.EnvVar{Name: f.name(), Value: f.str(), Pos: f.labelPos()}
-		if f.v.IncompleteKind() == cue.StructKind {
+		if kindOf(f.v) == cue.StructKind {
 			e.Secret = &spec.Secret{Env: f.get("env").str(), File: f.get("file").str()}
 			if (e.Secret.Env == "") == (e.Secret.File == "") {
 				f.problem("a secret is named by exactly one of env and file", `write {env: "NAME"} or {file: "path"}`)
@@ -188,7 +188,7 @@ func (n node) settings() []spec.Settings {
 func (n node) leaves(pointer string, into map[string]spec.Position) {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	parts := n.fields()
-	if n.v.IncompleteKind() == cue.ListKind {
+	if kindOf(n.v) == cue.ListKind {
 		parts = n.elements()
 	}
 	for _, p := range parts {

@@ -49,8 +49,8 @@ lint: ## gofmt, vet, and vet for macOS
 	@go vet ./...
 	@GOOS=darwin go vet ./...
 
-docs: build ## docs/commands.md and the man pages in bin/man, from the commands themselves
-	@bin/aisync gen-docs bin/man --markdown docs/commands.md
+docs: build ## docs/commands.md, docs/adapters.md and the man pages (bin/docs/man1)
+	@mkdir -p bin/docs && bin/aisync gen-docs bin/docs && cp bin/docs/*.md docs/
 
 clean: ## remove what make built
 	@rm -rf bin dist

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// checks are all checks, in the order they are shown.
+func checks() []check {
+	return []check{
+		{Name: "spec", Doc: "the specs of this host and project are right", Run: checkSpec},
+		{Name: "schema", Doc: "the schema that editors read is the one of this aisync", Run: checkSchema},
+		{Name: "folders", Doc: "home, state, cache, store and the specs' folders can be written", Run: checkFolders},
+		{Name: "tools", Doc: "the programs that the specs need are there", Run: checkTools},
+		{Name: "lock", Doc: "aisync.lock can be read", Run: checkLocks},
+		{Name: "records", Doc: "records, history and kept files are readable and whole", Run: checkRecords},
+		{Name: "leftovers", Doc: "no apply left a file behind half-way", Run: checkLeftovers},
+		{Name: "managed-files", Doc: "what aisync made can be read and written", Run: checkManaged},
+		{Name: "exchange", Doc: "the file systems can swap two files in one step", Run: checkExchange},
+		{Name: "contents", Doc: "what can be verified has the bytes that it should have", Deep: true, Run: checkContents},
+	}
+}
+
+func checkSpec(_ context.Context, p *patient) []finding {
+	var out []finding
+	if p.specErr != nil {
+		for _, err := range parts(p.specErr) {
+			out = append(out, fail(firstOf(hintOf(err), "aisync validate"), "%v", err))
+		}
+	}
+	return out
+}
+
+func firstOf(texts ...string) string {
+	i := slices.IndexFunc(texts, func(s string) bool { return s != "" })
+	if i < 0 {
+		return ""
+	}
+	return texts[i]
+}
+
+// checkSchema compares what init wrote beside the specs with what this binary
+// knows. Where nothing was written, editors know less, and nothing is wrong.
+func checkSchema(_ context.Context, p *patient) []finding {
+	var out []finding
+	for _, dir := range []string{p.places.config, p.places.project} {
+		if dir == "" {
+			continue
+		}
+		cueMod := filepath.Join(dir, "cue.mod")
+		_, differs, err := schema.Vendored(cueMod)
+		if err != nil {
+			out = append(out, fail("rm -r "+shellQuote(filepath.Join(cueMod, "pkg/aisync.dev"))+" && aisync init", "%v", err))
+		} else if len(differs) > 0 {
+			out = append(out, warn("rm -r "+shellQuote(filepath.Join(cueMod, "pkg/aisync.dev"))+" && aisync init", "%s holds another schema than this aisync: %s", cueMod, strings.Join(differs, ", ")))
+		}
+	}
+	return out
+}
+
+// checkFolders asks whether an entry could be made; it makes none.
+func checkFolders(_ context.Context, p *patient) []finding {
+	if p.disk == nil {
+		return []finding{fail("", "%v", p.storeOf)}
+	}
+	var out []finding
+	for _, f := range []fsys.LogicalPath{p.places.home, p.places.state, p.places.cache, p.storeFolder()} {
+		if f == "" {
+			continue
+		}
+		if err := p.disk.Writable(f.Join("x")); err != nil {
+			out = append(out, fail("make "+p.places.physical(f)+" a folder that you may write", "%v", err))
+		}
+	}
+	// The specs' folders lie outside of --root, and a read-only one is enough
+	// while everything is pinned.
+	if plain, err := fsys.New(fsys.Options{}); err == nil {
+		for _, dir := range []string{p.places.config, p.places.project} {
+			if dir == "" {
+				continue
+			}
+			if err := plain.Writable(fsys.LogicalPath(dir).Join(lockName)); err != nil {
+				out = append(out, warn("make "+dir+" writable, or keep a complete aisync.lock in it", "%v: nothing more can be pinned there", err))
+			}
+		}
+	}
+	return out
+}
+
+// storeFolder is the host's model store, "" where the spec names none.
+func (p *patient) storeFolder() fsys.LogicalPath {
+	if p.spec == nil || p.spec.Host == nil || p.spec.Host.Store.Value == "" {
+		return ""
+	}
+	return reconcile.Address("dir:" + p.spec.Host.Store.Value).Path(p.places.home)
+}
+
+// checkTools compares what the specs name with what is in PATH.
+func checkTools(_ context.Context, p *patient) []finding {
+	if p.spec == nil || p.facts == nil {
+		return nil // the check of the spec says why
+	}
+	has := func(program string) bool {
+		return p.facts.Programs[program] != "" || slices.Contains(p.facts.Managers, program)
+	}
+	var out []finding
+	if p.wantsGit() && !has("git") {
+		out = append(out, fail("install git with your package manager", "git is not in PATH; sources by git:: and hooks of a git work tree need it"))
+	}
+	if p.spec.Host == nil {
+		return out
+	}
+	missing := map[string][]string{}
+	for _, r := range p.spec.Host.Runtimes {
+		if r.Install != nil && !has(r.Install.Via) {
+			missing[r.Install.Via] = append(missing[r.Install.Via], r.ID)
+		}
+	}
+	for via, ids := range missing {
+		out = append(out, fail("install "+via+", or take install out of the spec", "%s is not in PATH, and the spec installs %s with it", via, strings.Join(ids, ", ")))
+	}
+	for _, r := range p.spec.Host.Runtimes {
+		program := p.program(r)
+		if r.Install == nil && program != "" && !has(program) {
+			out = append(out, warn("install "+program+", or take "+r.ID+" out of runtimes", "%s: %s is not in PATH, and the spec does not install it", r.Pos, program))
+		}
+	}
+	return out
+}
+
+// program is what has to be in PATH for r, "" where that is not known.
+func (p *patient) program(r spec.RuntimeUse) string {
+	if r.CLI != "" {
+		if cli, ok := catalog.With(p.spec.Catalog).Runtime(r.CLI); ok {
+			return cli.Command
+		}
+		return r.CLI
+	}
+	known, _ := catalog.With(p.spec.Catalog).Runtime(r.ID)
+	return known.Command
+}
+
+func (p *patient) wantsGit() bool {
+	if p.places.project != "" {
+		if _, err := os.Stat(filepath.Join(p.places.project, ".git")); err == nil {
+			return true
+		}
+	}
+	if p.spec.Host != nil && slices.ContainsFunc(p.spec.Host.Bundles, func(b spec.HostBundle) bool { return strings.HasPrefix(b.Source, "git::") }) {
+		return true
+	}
+	return p.spec.Project != nil && slices.ContainsFunc(p.spec.Project.Sources, func(s spec.Source) bool { return strings.HasPrefix(s.URL, "git::") })
+}
+
+func checkLocks(_ context.Context, p *patient) []finding {
+	var out []finding
+	for _, dir := range []string{p.places.config, p.places.project} {
+		if dir == "" {
+			continue
+		}
+		name := filepath.Join(dir, lockName)
+		b, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			_, err = reconcile.ParseLock(name, b)
+		}
+		if err != nil {
+			out = append(out, fail(firstOf(hintOf(err), "restore "+name+" from git, or move it away and run aisync lock"), "%v", err))
+		}
+	}
+	return out
+}
+
+func checkRecords(_ context.Context, p *patient) []finding {
+	if p.storeOf != nil {
+		return []finding{fail(firstOf(hintOf(p.storeOf), "move the file away: what aisync made is then taken over again by the next apply"), "%v", p.storeOf)}
+	}
+	var out []finding
+	if p.store.Unfinished() {
+		out = append(out, fail("aisync apply", "an apply did not come to its end; the next one finishes its books"))
+	}
+	if _, err := p.store.History(); err != nil {
+		out = append(out, fail("move the file away; what it describes can no longer be rolled back", "%v", err))
+	}
+	for _, owner := range p.store.Owners() {
+		for _, rec := range p.store.Records(owner) {
+			for _, leaf := range rec.Leaves {
+				if leaf.Prior == "" {
+					continue
+				}
+				if _, err := p.store.Backup(leaf.Prior); err != nil {
+					out = append(out, fail("nothing brings it back; aisync adopt "+string(rec.Address)+" accepts that", "%s: what was there before aisync is not kept whole: %v", rec.Address, err))
+				}
+			}
+		}
+	}
+	return out
+}

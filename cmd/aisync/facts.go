@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/hosts/facts"
+)
+
+func factsCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "facts",
+		Short: "print what is true of this machine: processor, memory, graphics, disks, programs",
+		Long: `Prints what aisync knows of this machine and decides by. With --json it is the
+form that --facts FILE reads back, so that a plan can be made for a machine that
+is elsewhere. It starts no program and dials nothing.`,
+		Example:     "  $ aisync facts --json > laptop.json\n  $ aisync plan --facts laptop.json",
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.places()
+			if err != nil {
+				return err
+			}
+			f, err := a.loadFacts(cmd.Context(), p)
+			if err != nil {
+				return err
+			}
+			if a.g.json {
+				return a.writeJSON(f)
+			}
+			for _, l := range factLines(f) {
+				a.printf("%-10s %s\n", l[0], safe(l[1]))
+			}
+			return nil
+		},
+	}
+}
+
+// factLines is the table: a word and what is known, "unknown" where nothing is.
+func factLines(f facts.Facts) [][2]string {
+	or := func(s string) string {
+		if strings.TrimSpace(s) == "" {
+			return "unknown"
+		}
+		return s
+	}
+	size := func(n facts.Bytes) string {
+		if n == 0 {
+			return "unknown"
+		}
+		return memoryText(n)
+	}
+	out := [][2]string{
+		{"host", or(f.Hostname)},
+		{"system", or(strings.TrimSpace(f.OS + "/" + f.Arch + " " + f.Distro))},
+		{"product", or(f.Product)},
+		{"cpu", fmt.Sprintf("%s, %s, %s", or(f.CPU.Model), plural(f.CPU.Cores, "core"), plural(f.CPU.Threads, "thread"))},
+		{"cpu flags", or(strings.Join(f.CPU.Flags, " "))},
+		{"memory", fmt.Sprintf("%s usable of %s, %s free now", size(f.Memory.Total), size(f.Memory.Physical), size(f.Memory.Available))},
+	}
+	for _, g := range f.GPUs {
+		out = append(out, [2]string{"gpu", gpuText(g, size)})
+	}
+	if len(f.GPUs) == 0 {
+		out = append(out, [2]string{"gpu", "none found"})
+	}
+	for _, n := range f.NPUs {
+		out = append(out, [2]string{"npu", n.Vendor + ":" + n.Device})
+	}
+	backends := []string{}
+	if f.Vulkan {
+		backends = append(backends, "Vulkan (an ICD is installed)")
+	}
+	if f.ROCm != "" {
+		backends = append(backends, "ROCm "+f.ROCm)
+	}
+	if f.CUDA != "" {
+		backends = append(backends, "CUDA driver "+f.CUDA)
+	}
+	if len(backends) == 0 {
+		backends = []string{"CPU only"}
+	}
+	out = append(out, [2]string{"backends", strings.Join(backends, ", ")})
+	for _, d := range f.Disks {
+		out = append(out, [2]string{"disk", fmt.Sprintf("%s free of %s at %s", bytesText(d.Free), bytesText(d.Size), d.Path)})
+	}
+	out = append(out, [2]string{"packages", or(strings.Join(f.Managers, " "))})
+	var programs []string
+	for name := range f.Programs {
+		programs = append(programs, name)
+	}
+	slices.Sort(programs)
+	out = append(out, [2]string{"programs", or(strings.Join(programs, " "))})
+	for _, n := range f.Notes {
+		out = append(out, [2]string{"note", n})
+	}
+	return out
+}
+
+func gpuText(g facts.GPU, size func(facts.Bytes) string) string {
+	name := g.Name
+	if name == "" {
+		name = g.Vendor + ":" + g.Device
+	}
+	text := name
+	if g.Driver != "" {
+		text += ", driver " + g.Driver
+	}
+	if g.Unified {
+		return text + fmt.Sprintf(", shares the machine's memory: %s and %s", size(g.VRAM), size(g.GTT))
+	}
+	if g.VRAM > 0 {
+		text += ", " + size(g.VRAM) + " of its own memory"
+	}
+	return text
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/providers/fetch"
+	"aisync.dev/aisync/schema"
+)
+
+func initCommand(a *app) *cobra.Command {
+	var from string
+	var here bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "write a starter spec for this machine, or with --here for the project in this folder",
+		Long: `Without flags: describes this machine, from its facts, in HOSTNAME.cue in the
+folder of the host specs ($XDG_CONFIG_HOME/aisync), with the agent programs that
+it finds and a model that fits as a comment.
+
+--from SRC takes host specs over instead: the name of an example (` + strings.Join(hosts.Examples(), ", ") + `),
+a folder, git::URL?ref=… or the URL of an archive. Its *.cue and aisync.lock are copied.
+
+--here writes aisync.cue for the project in this folder, and nothing else.
+
+What exists is never overwritten; init says so and what to do. The one exception
+is the schema in cue.mod/pkg/aisync.dev beside the host specs, with which cue vet
+and editors work offline: it belongs to aisync and is brought up to date.`,
+		Example:     "  $ aisync init && aisync plan\n  $ aisync init --from git::https://example.org/me/machines.git\n  $ cd ~/code/app && aisync init --here",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if here && from != "" {
+				return usagef("init: --here and --from exclude each other; --from is about hosts")
+			}
+			p, err := a.places()
+			if err != nil {
+				return err
+			}
+			s := &starter{app: a, places: p}
+			switch {
+			case here:
+				err = s.project(cmd.Context())
+			case from != "":
+				err = s.copyHosts(cmd.Context(), from)
+			default:
+				err = s.host(cmd.Context())
+			}
+			if err != nil {
+				return err
+			}
+			return s.tell()
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "take host specs over from `SRC`: an example, a folder, git::URL or an archive's URL")
+	cmd.Flags().BoolVar(&here, "here", false, "write aisync.cue for the project in this folder")
+	return cmd
+}
+
+// host describes this machine unless a spec does already.
+func (s *starter) host(ctx context.Context) error {
+	found, err := s.loadSpec(ctx, s.places)
+	if err != nil && slices.ContainsFunc(parts(err), func(e error) bool { return !errors.Is(e, schema.ErrNoHost) }) {
+		return withHint(fmt.Errorf("the specs that are there are not right, so nothing is written beside them: %w", err), "aisync validate")
+	}
+	if err == nil && found.Host != nil && !found.Host.Builtin {
+		s.kept = append(s.kept, filepath.Join(s.places.config, filepath.Base(found.Host.Pos.File)))
+		s.next = "this machine is described already, as host " + found.Host.Name + "; edit that file, then: aisync plan"
+		return s.vendorSchema()
+	}
+	f, err := s.loadFacts(ctx, s.places)
+	if err != nil {
+		return err
+	}
+	name := nameOf(f.Hostname, "host")
+	s.next = "read and edit it, then: aisync plan"
+	if err := s.writeNew(s.places.config, map[string][]byte{name + ".cue": hostSpec(name, f, catalog.Runtimes(), catalog.Models())}); err != nil {
+		return err
+	}
+	return s.vendorSchema()
+}
+
+// nameOf makes text a name of the schema: lower case letters, digits, dots and
+// hyphens inside.
+func nameOf(text, otherwise string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '-':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, text)
+	if name = strings.Trim(name, ".-"); name == "" {
+		return otherwise
+	}
+	return name
+}
+
+// project writes aisync.cue into the folder the person stands in.
+func (s *starter) project(ctx context.Context) error {
+	cwd, err := s.cwd()
+	if err != nil {
+		return err
+	}
+	dir := cwd
+	if s.g.project != "" {
+		dir = s.g.project
+	}
+	if dir, err = existingFolder(cwd, dir); err != nil {
+		return err
+	}
+	if home, err := filepath.EvalSymlinks(s.places.physical(s.places.home)); err == nil && home == dir {
+		return withHint(fmt.Errorf("%s is your home, not a project; what every project shall have goes into the host's spec", dir), "aisync init")
+	}
+	f, err := s.loadFacts(ctx, s.places)
+	if err != nil {
+		return err
+	}
+	s.next = "read and edit it, then: aisync plan"
+	return s.writeNew(dir, map[string][]byte{projectFile: projectSpec(nameOf(filepath.Base(dir), "project"), f, catalog.Runtimes())})
+}
+
+// copyHosts takes over an example or what lies at src.
+func (s *starter) copyHosts(ctx context.Context, src string) error {
+	files := map[string][]byte{}
+	if text, ok := hosts.Example(src); ok {
+		files[src+".cue"] = text
+		s.next = "it is an example: change match, or use it with --host " + src + "; then: aisync plan"
+	} else {
+		dir, cleanup, err := s.bring(ctx, src)
+		if err != nil {
+			return err
+		}
+		defer cleanup()
+		if files, err = specFiles(dir); err != nil {
+			return err
+		}
+		if len(files) == 0 {
+			return fmt.Errorf("--from %s: no *.cue file lies there", src)
+		}
+		s.next = "relative sources in them now start at " + s.places.config + "; look at them, then: aisync validate"
+	}
+	if err := s.writeNew(s.places.config, files); err != nil {
+		return err
+	}
+	return s.vendorSchema()
+}
+
+// bring makes src a folder of this machine; cleanup removes what it made.
+func (s *starter) bring(ctx context.Context, src string) (dir string, cleanup func(), err error) {
+	none := func() {}
+	if !strings.HasPrefix(src, "git::") && !strings.Contains(src, "://") {
+		cwd, err := s.cwd()
+		if err != nil {
+			return "", none, err
+		}
+		if dir, err = existingFolder(cwd, src); err != nil {
+			return "", none, fmt.Errorf("--from: %w; examples are %s", err, strings.Join(hosts.Examples(), ", "))
+		}
+		return dir, none, nil
+	}
+	temp, err := os.MkdirTemp("", "aisync-init-")
+	if err != nil {
+		return "", none, err
+	}
+	cleanup = func() { os.RemoveAll(temp) }
+	dir = filepath.Join(temp, "src")
+	var getter fetch.Fetcher = fetch.Offline{}
+	if !s.g.offline {
+		getter = fetch.New(fetch.Options{UserAgent: "aisync/" + versionText()})
+	}
+	if err := getter.Tree(ctx, src, dir); err != nil {
+		cleanup()
+		return "", none, fmt.Errorf("--from %s: %w", src, err)
+	}
+	return dir, cleanup, nil
+}
+
+// specFiles reads what makes up host specs in dir: *.cue and their lock.
+func specFiles(dir string) (map[string][]byte, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, e := range entries {
+		if e.Type().IsRegular() && (strings.HasSuffix(e.Name(), ".cue") && e.Name() != projectFile || e.Name() == lockName) {
+			if files[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(files) == 1 && files[lockName] != nil {
+		delete(files, lockName)
+	}
+	return files, nil
+}

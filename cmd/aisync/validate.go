@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/schema"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// verdict is the JSON of validate.
+type verdict struct {
+	FormatVersion string   `json:"format_version"`
+	Valid         bool     `json:"valid"`
+	Host          string   `json:"host,omitempty"`
+	Project       string   `json:"project,omitempty"`
+	Files         []string `json:"files"`
+	Digest        string   `json:"digest,omitempty"`
+	Errors        []defect `json:"errors"`
+}
+
+// defect is one thing that is wrong with a spec.
+type defect struct {
+	spec.Position
+	Path    string `json:"path,omitempty"` // hosts.velox.services.coder.port
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+func validateCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate",
+		Short: "check the specs of this host and project, and nothing else",
+		Long: `Reads the specs of this host and, inside a project, of the project, and prints
+everything that is wrong with them as file:line:col: message. It looks at no
+source, no target and no state.
+
+Exit code 0: the specs are right; 1: they are not.`,
+		Example:     "  $ aisync validate\n  the specs are right: host velox, project org-drill",
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.places()
+			if err != nil {
+				return err
+			}
+			s, err := a.loadSpec(cmd.Context(), p)
+			v := verdict{FormatVersion: viewVersion, Valid: err == nil, Files: []string{}, Errors: []defect{}}
+			if err == nil {
+				v.Host, v.Project = names(s)
+				v.Files, v.Digest = append(v.Files, s.Files...), s.Digest
+			} else if v.Errors = defects(err); len(v.Errors) == 0 {
+				return err // not the spec's fault: a folder that cannot be read
+			}
+			return a.pronounce(v)
+		},
+	}
+}
+
+// names returns what s describes, "" for a part that is not there.
+func names(s *spec.Spec) (host, project string) {
+	if s.Host != nil {
+		host = s.Host.Name
+	}
+	if s.Project != nil {
+		project = s.Project.Name
+	}
+	return host, project
+}
+
+// defects are the parts of err that blame a spec.
+func defects(err error) []defect {
+	out := []defect{}
+	for _, e := range parts(err) {
+		var p schema.Problem
+		if errors.As(e, &p) {
+			out = append(out, defect{p.Pos, p.Path, p.Message, p.Hint})
+		}
+	}
+	return out
+}
+
+// pronounce prints v and returns the exit code as an error.
+func (a *app) pronounce(v verdict) error {
+	switch {
+	case a.g.json:
+		if err := a.writeJSON(v); err != nil {
+			return err
+		}
+	case v.Valid:
+		var what []string
+		if v.Host != "" {
+			what = append(what, "host "+v.Host)
+		}
+		if v.Project != "" {
+			what = append(what, "project "+v.Project)
+		}
+		a.printf("the specs are right: %s\n", safe(strings.Join(what, ", ")))
+	default:
+		for _, d := range v.Errors {
+			text := d.Message
+			if d.Path != "" {
+				text = d.Path + ": " + text
+			}
+			if d.File != "" {
+				text = d.Position.String() + ": " + text
+			}
+			if d.Hint != "" {
+				text += "; " + d.Hint
+			}
+			a.printf("%s\n", safeLines(text))
+		}
+		a.say("%s in the specs", plural(len(v.Errors), "error"))
+	}
+	if !v.Valid {
+		return exit(exitError)
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker (-X main.version=v1.2.3). Empty in a plain
+// `go build` or `go install`, where the module's own version is used.
+var version string
+
+// versionText is what this binary calls itself, in every message and file.
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	if b, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(b.Main.Version, "v") {
+		return b.Main.Version
+	}
+	return "devel"
+}
+
+func versionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:         "version",
+		Short:       "print the version of aisync and what it was built with",
+		Long:        "Prints the version of aisync, of the Go that built it, and the platform.\nIt reads nothing: no spec, no catalog, no state.",
+		Example:     "  $ aisync version\n  aisync v0.1.0 go1.26.8 linux/amd64",
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if a.g.json {
+				return a.writeJSON(struct {
+					Version  string `json:"version"`
+					Go       string `json:"go"`
+					Platform string `json:"platform"`
+				}{versionText(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+			}
+			a.printf("aisync %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return nil
+		},
+	}
+}

@@ -20,11 +20,12 @@ import (
 
 // Options say where to look.
 type Options struct {
-	Root     string   // prefix of every path that is read; "" is /
+	Root     string   // prefix of what is installed and of home and store; "" is /
+	Kernel   string   // prefix of /proc, /sys and /dev, which tell of the hardware; "" is /. A system that is being installed below Root runs on this machine
 	Home     string   // the person's home, below Root
 	Store    string   // where models go, below Root; "" where nobody asks
 	Path     []string // folders with programs; nil: those of PATH. Below Root where that is set
-	Hostname string   // nil value: the machine's own
+	Hostname string   // "": the machine's own
 }
 
 // managers are the package managers that installing may use, by program.
@@ -42,7 +43,7 @@ var flags = []string{"avx", "avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_i
 // Detect looks at the machine. It never fails: what cannot be found out is
 // empty or zero, with a word in Notes. The parts are looked at side by side.
 func Detect(ctx context.Context, o Options) facts.Facts {
-	m := machine{root: o.Root}
+	m, hardware := machine{root: o.Root}, machine{root: o.Kernel}
 	f := facts.Facts{FormatVersion: facts.FormatVersion, OS: runtime.GOOS, Arch: runtime.GOARCH, Hostname: o.Hostname, Programs: map[string]string{}}
 	if f.Hostname == "" {
 		f.Hostname = m.hostname()
@@ -50,11 +51,12 @@ func Detect(ctx context.Context, o Options) facts.Facts {
 	var group sync.WaitGroup
 	var notes [4][]string
 	for i, part := range []func() []string{
-		func() []string { return m.processors(ctx, &f) },
-		func() []string { return m.memory(&f) },
-		func() []string { return m.graphics(&f) },
+		func() []string { return hardware.processors(ctx, &f) },
+		func() []string { return hardware.memory(&f) },
+		func() []string { return hardware.graphics(&f) },
 		func() []string {
 			m.software(&f, o.Path)
+			f.Vulkan = m.vulkan()
 			return m.disks(&f, o.Home, o.Store)
 		},
 	} {

@@ -41,7 +41,8 @@ func tree(t testing.TB, name string) string {
 }
 
 func TestAMachineTellsWhatItIs(t *testing.T) {
-	f := Detect(context.Background(), Options{Root: tree(t, "strix"), Home: "/home/me", Path: []string{"/usr/bin"}})
+	root := tree(t, "strix")
+	f := Detect(context.Background(), Options{Root: root, Kernel: root, Home: "/home/me", Path: []string{"/usr/bin"}})
 	for _, d := range f.Disks {
 		if d.Free <= 0 || d.Size < d.Free {
 			t.Errorf("disk %+v", d)
@@ -65,7 +66,7 @@ func TestAMachineTellsWhatItIs(t *testing.T) {
 }
 
 func TestAMachineThatTellsNothingIsUnknownAndNoError(t *testing.T) {
-	f := Detect(context.Background(), Options{Root: t.TempDir(), Home: "/home/me", Hostname: "x", Path: []string{}})
+	f := Detect(context.Background(), Options{Root: t.TempDir(), Kernel: t.TempDir(), Home: "/home/me", Hostname: "x", Path: []string{}})
 	if f.CPU.Model != "" || f.Memory.Total != 0 || len(f.GPUs) != 0 || f.Vulkan || f.ROCm != "" {
 		t.Errorf("%+v", f)
 	}

@@ -69,10 +69,6 @@ func (m machine) graphics(f *facts.Facts) []string {
 		g.Unified = g.Driver == "amdgpu" && g.GTT > 2*g.VRAM
 		f.GPUs = append(f.GPUs, g)
 	}
-	for _, dir := range []string{"/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"} {
-		icds, _ := filepath.Glob(m.path(dir + "/*.json"))
-		f.Vulkan = f.Vulkan || len(icds) > 0
-	}
 	f.ROCm = m.rocm()
 	if _, rest, ok := strings.Cut(m.text("/proc/driver/nvidia/version"), "Kernel Module "); ok {
 		f.CUDA, _, _ = strings.Cut(strings.TrimSpace(rest), " ")
@@ -83,6 +79,16 @@ func (m machine) graphics(f *facts.Facts) []string {
 		f.NPUs = append(f.NPUs, facts.NPU{Vendor: hex4(m.text(device + "/vendor")), Device: hex4(m.text(device + "/device"))})
 	}
 	return nil
+}
+
+// vulkan reports whether a driver for it is installed.
+func (m machine) vulkan() bool {
+	for _, dir := range []string{"/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"} {
+		if icds, _ := filepath.Glob(m.path(dir + "/*.json")); len(icds) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // rocm is the graphics target that the kernel's compute driver names, such as

@@ -26,6 +26,8 @@ type linkBackup struct {
 // happens and old is left to the caller. If it fails, old is still there; a
 // kill leaves old, the backup, or both.
 func (d *Dir) KeepBackup(w fsys.FS, old fsys.LogicalPath, digest string) error {
+	d.keeping.Lock()
+	defer d.keeping.Unlock()
 	to, err := d.backup(digest)
 	if err != nil {
 		return fmt.Errorf("keep backup: %w", err)
@@ -76,6 +78,8 @@ func backupBytes(r fsys.Reader, p fsys.LogicalPath, info fs.FileInfo) ([]byte, e
 
 // PutBackup keeps b and returns its digest.
 func (d *Dir) PutBackup(w fsys.FS, b []byte) (string, error) {
+	d.keeping.Lock()
+	defer d.keeping.Unlock()
 	digest := fsys.Digest(b)
 	return digest, d.put(w, digest, b)
 }

@@ -18,6 +18,8 @@ type Dir struct {
 
 	mu    sync.Mutex
 	packs map[string]map[string]*zip.File // open texts, by name and digest
+
+	keeping sync.Mutex // one backup is made at a time: two of one digest would meet in one temp file
 }
 
 // Open names the folder; it reads and writes nothing.

@@ -41,7 +41,7 @@ type Event struct {
 func NewApplyID(now time.Time) string {
 	var b [3]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return now.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(b[:])
+	return now.UTC().Format("20060102T150405.000Z") + "-" + hex.EncodeToString(b[:])
 }
 
 // Apply makes p true. The caller holds the lock of the state and has called

@@ -193,6 +193,7 @@ func (d PlanDoc) Check(p *Plan, m PlanMeta) error {
 	differs("the catalog", short(d.Meta.CatalogDigest), short(m.CatalogDigest))
 	differs("the spec", short(d.Meta.SpecDigest), short(m.SpecDigest))
 	differs("the lock", short(d.Meta.LockDigest), short(m.LockDigest))
+	whole := len(why) // what is about all of it is said first
 	then, now := d.rows(), p.Doc(m, nil).rows()
 	for a, row := range then {
 		if now[a] != row {
@@ -207,7 +208,7 @@ func (d PlanDoc) Check(p *Plan, m PlanMeta) error {
 	if len(why) == 0 {
 		return nil
 	}
-	slices.Sort(why)
+	slices.Sort(why[whole:])
 	if n := len(why); n > 5 {
 		why = append(why[:5], fmt.Sprintf("and %d more", n-5))
 	}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/reconcile"
+)
+
+func adoptCommand(a *app) *cobra.Command {
+	s := scopeAll
+	var f applyFlags
+	cmd := &cobra.Command{
+		Use:   "adopt ADDRESS...",
+		Short: "keep what is there, and remember that ours was refused",
+		Long: `Takes what lies at an address as it is. It counts as in order from now on, until
+the spec asks for something else there; then you are asked again. No file is
+changed, only aisync's records.`,
+		Example:     "  $ aisync adopt file:.claude/settings.json",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        minArgs(1, "the address"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, arg := range args {
+				if _, err := reconcile.ParseAddress(arg); err != nil {
+					return usagef("%v", err)
+				}
+			}
+			return a.adopt(cmd.Context(), asked{scope: s, choice: reconcile.Choice{Adopt: true}, targets: args}, f)
+		},
+	}
+	s.flag(cmd)
+	f.register(cmd)
+	_ = cmd.Flags().MarkHidden("diff")
+	_ = cmd.Flags().MarkHidden("yes") // nothing is asked: nothing is written but records
+	return cmd
+}
+
+func (a *app) adopt(ctx context.Context, ask asked, f applyFlags) error {
+	w, err := a.setupHeld(ctx, ask, f, "aisync adopt")
+	if err != nil {
+		return err
+	}
+	defer w.release()
+	p, err := w.plan(ctx, ask)
+	if err != nil {
+		return err
+	}
+	p.Conflicts = nil // of the spec with itself: no part of what is there
+	named := func(c reconcile.Change) bool {
+		return slices.ContainsFunc(ask.targets, c.Target.Resource.Address.Match)
+	}
+	p.Changes = slices.DeleteFunc(p.Changes, func(c reconcile.Change) bool { return !named(c) })
+	for _, c := range p.Changes {
+		switch {
+		case c.Writes():
+			return fmt.Errorf("%s: cannot be kept as it is: %s; nothing was changed", c.Target.Resource.Address, c.Meaning())
+		case c.Action == reconcile.Clash:
+			return fmt.Errorf("%s: %s: %w; nothing was changed", c.Target.Resource.Address, c.Meaning(), reconcile.ErrUndecided)
+		case c.Action == reconcile.Unclear:
+			return fmt.Errorf("%s: %s; nothing was changed", c.Target.Resource.Address, c.Meaning())
+		}
+	}
+	if p.Empty() {
+		a.say("aisync: nothing to adopt: it is in order")
+		return nil
+	}
+	return a.carryOut(ctx, w, p, f, reconcile.ApplyOptions{Command: "adopt"})
+}

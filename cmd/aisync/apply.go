@@ -1,0 +1,309 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/reconcile"
+)
+
+// applyFlags are what apply and its relatives (adopt, rollback, destroy) take.
+type applyFlags struct {
+	yes, keepGoing, trust bool
+	diff                  string
+	parallel              int
+	lockTimeout           time.Duration
+}
+
+// register adds the flags that every command which applies has.
+func (f *applyFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	fs.StringVar(&f.diff, "diff", string(diffShort), "`HOW` much of differences: short, full, none")
+	fs.IntVar(&f.parallel, "parallel", 8, "make up to `N` changes at once")
+	fs.DurationVar(&f.lockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
+}
+
+func applyCommand(a *app) *cobra.Command {
+	ask := asked{scope: scopeAll}
+	var f applyFlags
+	cmd := &cobra.Command{
+		Use:   "apply [PLANFILE]",
+		Short: "make it so: what plan shows, after asking",
+		Long: `Shows what would change, asks, and does exactly that. With a plan file it does
+what that plan says, or refuses it if anything has changed since (exit 5).
+
+Nothing is overwritten that nobody decided about: if a file was there before, or
+was edited since, nothing at all is changed and the choices are named (exit 4).
+With --keep-going the rest is done (exit 3). What is replaced is kept, and comes
+back with aisync rollback. An apply that was interrupted is finished first.
+
+The first time a project wants agents or git to run commands (hooks, MCP
+servers), they are listed, and you are asked whether you trust them.
+
+Exit codes: 0 done; 1 error; 2 nothing to do, but something was edited since and
+nobody decided; 3 done in part; 4 undecided, nothing changed; 5 the plan file is
+out of date; 6 another apply is running; 7 needs the network and is offline.`,
+		Example: `  $ aisync apply
+  $ aisync apply --yes --trust
+  $ aisync apply tonight.plan`,
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        maxArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var file string
+			if len(args) == 1 {
+				file = args[0]
+			}
+			return a.apply(cmd.Context(), ask, f, file)
+		},
+	}
+	ask.scope.flag(cmd)
+	choiceFlags(cmd, &ask.choice)
+	narrowFlags(cmd, &ask.targets, &ask.excludes)
+	f.register(cmd)
+	cmd.Flags().BoolVarP(&f.keepGoing, "keep-going", "k", false, "leave what is undecided or fails, and do the rest")
+	cmd.Flags().BoolVar(&f.trust, "trust", false, "trust the commands that this project wants agents and git to run")
+	return cmd
+}
+
+func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) error {
+	mode, err := parseDiffMode(f.diff)
+	if err != nil {
+		return err
+	}
+	var doc reconcile.PlanDoc
+	if file != "" {
+		if doc, err = readPlanFile(file, &ask); err != nil {
+			return err
+		}
+	}
+	w, err := a.setupHeld(ctx, ask, f, "aisync apply")
+	if err != nil {
+		return err
+	}
+	defer w.release()
+	p, err := w.plan(ctx, ask)
+	if err != nil {
+		return err
+	}
+	if file != "" {
+		if err := doc.Check(p, w.meta(ask)); err != nil {
+			return err
+		}
+	}
+	view := w.view(ctx, p, ask)
+	if !a.g.json {
+		w.planText("aisync plan", mode).render(a.out, view)
+	}
+	if err := a.undecided(p, f.keepGoing); err != nil {
+		return err
+	}
+	agreed, err := a.trust(w, p, f)
+	if err != nil {
+		return err
+	}
+	if n := changing(p); n > 0 && file == "" {
+		if err := a.confirm(f.yes, "Apply "+theseChanges(n)+"?"); err != nil {
+			return err
+		}
+	}
+	if err := w.remember(agreed); err != nil {
+		return err
+	}
+	if err := w.savePins(); err != nil {
+		return err
+	}
+	return a.carryOut(ctx, w, p, f, reconcile.ApplyOptions{Command: "apply"})
+}
+
+// readPlanFile reads a plan and takes over what it was asked for.
+func readPlanFile(file string, ask *asked) (reconcile.PlanDoc, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return reconcile.PlanDoc{}, fmt.Errorf("read plan: %w", err)
+	}
+	doc, err := reconcile.ReadPlan(file, b)
+	if err != nil {
+		return doc, err
+	}
+	if len(ask.targets)+len(ask.excludes) > 0 || ask.choice != (reconcile.Choice{}) || ask.scope != scopeAll {
+		return doc, usagef("apply %s: a plan file says itself what it is about; leave out --scope, --target, --exclude and the choices", file)
+	}
+	ask.scope, ask.targets, ask.excludes, ask.choice = scope(doc.Meta.Scope), doc.Meta.Targets, doc.Meta.Excludes, doc.Meta.Choice
+	return doc, nil
+}
+
+// changing counts the resources that an apply touches or records.
+func changing(p *reconcile.Plan) int {
+	n := 0
+	for _, c := range p.Changes {
+		if c.Action != reconcile.None && c.Action != reconcile.Clash && c.Action != reconcile.Unclear {
+			n++
+		}
+	}
+	return n
+}
+
+func theseChanges(n int) string {
+	if n == 1 {
+		return "this change"
+	}
+	return fmt.Sprintf("these %d changes", n)
+}
+
+// undecided refuses a plan in which nobody chose, unless the rest shall be done.
+func (a *app) undecided(p *reconcile.Plan, keepGoing bool) error {
+	open := p.Undecided()
+	if keepGoing || len(open)+len(p.Conflicts) == 0 {
+		return nil
+	}
+	onlyDrift := len(p.Conflicts) == 0 && changing(p) == 0
+	for _, c := range open {
+		onlyDrift = onlyDrift && c.Drift() && !c.Pending()
+	}
+	if onlyDrift {
+		a.say("aisync: %s edited since the last apply and nobody decided; put back with --restore, or keep with aisync adopt ADDRESS", was(len(open), "resource"))
+		return exit(exitDiff)
+	}
+	if len(open) == 0 {
+		return withHint(fmt.Errorf("the spec contradicts itself in %s (see above): %w; nothing was changed", plural(len(p.Conflicts), "place"), reconcile.ErrUndecided), "aisync validate")
+	}
+	return fmt.Errorf("%s undecided (marked ! above): %w; nothing was changed; choose with --adopt, --force, --restore or --merge, or for one: aisync adopt ADDRESS; --keep-going does the rest", is(len(open), "resource"), reconcile.ErrUndecided)
+}
+
+func was(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " was"
+	}
+	return fmt.Sprintf("%d %ss were", n, noun)
+}
+
+func is(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return fmt.Sprintf("%d %ss are", n, noun)
+}
+
+// carryOut applies p, shows how far it is, and says what came of it.
+func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f applyFlags, o reconcile.ApplyOptions) error {
+	o.ID, o.KeepGoing, o.Version, o.Ignored = w.applyID, f.keepGoing, versionText(), w.ignored
+	bar := a.newProgress(p)
+	o.Events = func(e reconcile.Event) {
+		bar.event(e)
+		a.logEvent(e)
+		if a.g.json {
+			bar.locked(func() { _ = a.writeJSONLine(eventLine(e)) })
+		}
+	}
+	w.engine.Parallel = f.parallel
+	res, err := w.engine.Apply(ctx, w.write(bar), w.store, p, o)
+	bar.close()
+	if a.g.json {
+		if err := a.writeJSONLine(resultLine(res, err)); err != nil {
+			return err
+		}
+	}
+	if err := a.outcome(p, res, err); err != nil || len(w.leftOut) == 0 {
+		return err
+	}
+	for _, e := range w.leftOut {
+		a.say("aisync: %s", safe(e.Error()))
+	}
+	return exit(exitPartial)
+}
+
+// outcome says what an apply did, and returns the error that sets the code.
+func (a *app) outcome(p *reconcile.Plan, res reconcile.Result, err error) error {
+	var all []error
+	for _, x := range res.Failed {
+		e := fmt.Errorf("%s: %w", x.Address, x.Err)
+		if x.Hint != "" {
+			e = fmt.Errorf("%w; %s", e, x.Hint)
+		}
+		all = append(all, e)
+	}
+	done := len(res.Done)
+	switch {
+	case errors.Is(err, context.Canceled):
+		a.say("aisync: interrupted after %s; what was done is recorded; go on with: aisync apply", plural(done, "change"))
+		return err
+	case err != nil && len(all) == 0:
+		return err
+	case len(all) > 0 && done == 0:
+		return errors.Join(all...)
+	case len(all)+len(res.Skipped) > 0:
+		for _, e := range all {
+			a.report(e)
+		}
+		for _, x := range res.Skipped {
+			a.say("aisync: %s: not done: %s", safe(string(x.Address)), safe(x.Err.Error()))
+		}
+		a.said(res)
+		return exit(exitPartial)
+	}
+	if !a.g.json && (done > 0 || p.Empty()) {
+		a.said(res)
+	}
+	return nil
+}
+
+// said prints the closing line of an apply.
+func (a *app) said(res reconcile.Result) {
+	if a.g.json || len(res.Done) == 0 {
+		return
+	}
+	line := fmt.Sprintf("Applied: %s.", plural(len(res.Done), "resource"))
+	if n := len(res.Failed) + len(res.Skipped); n > 0 {
+		line = fmt.Sprintf("Applied in part: %s done, %d not.", plural(len(res.Done), "resource"), n)
+	}
+	a.printf("%s\n", line)
+	if res.ID != "" {
+		a.hint("To take it back: aisync rollback %s", res.ID)
+	}
+}
+
+// trust asks about the commands that a project wants agents and git to run,
+// where something of that is about to be installed and nobody agreed to it
+// yet. It returns what was agreed to now.
+func (a *app) trust(w *world, p *reconcile.Plan, f applyFlags) ([]reconcile.TrustItem, error) {
+	items, fresh := w.untrusted(p)
+	if len(fresh) == 0 {
+		return nil, nil
+	}
+	if f.trust {
+		return items, nil
+	}
+	if a.g.json { // the plan, with the list, was not shown
+		for _, t := range fresh {
+			fmt.Fprintf(a.err, "  %s  in %s%s\n", safe(t.Command), safe(string(t.Address)), from(t.Origin))
+		}
+	}
+	commands := plural(len(fresh), "command")
+	if !a.terminal() {
+		return nil, withHint(fmt.Errorf("this project wants agents, or git, to run %s, and nobody agreed to that; nothing was changed", commands), "aisync apply --trust, when you have read them")
+	}
+	ok, err := a.ask("This project wants agents, or git, to run " + commands + " on this machine (see above). Do you trust them?")
+	if err == nil && !ok {
+		err = errors.New("nothing was changed: you do not trust these commands")
+	}
+	return items, err
+}
+
+// logEvent notes an event in the log.
+func (a *app) logEvent(e reconcile.Event) {
+	if e.Kind == "progress" {
+		return
+	}
+	reason := ""
+	if e.Err != nil {
+		reason = e.Err.Error()
+	}
+	a.log(e.Kind, "address", string(e.Address), "action", strings.TrimSpace(string(e.Action)), "error", reason)
+}

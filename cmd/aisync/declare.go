@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/providers/dir"
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/providers/gitconfig"
+	"aisync.dev/aisync/providers/link"
+	"aisync.dev/aisync/providers/model"
+	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/providers/workspace"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// providers are all kinds that this version knows.
+func providers() []reconcile.Provider {
+	return []reconcile.Provider{file.Provider{}, dir.Provider{}, link.Provider{}, gitconfig.Provider{}, model.Provider{}}
+}
+
+// declare asks every part of the specs what it wants. pin is nil in a command
+// that only looks: what is not pinned, or not at hand, is then an error.
+func (w *world) declare(ctx context.Context, pin *pinner) error {
+	if pin == nil {
+		pin = w.looker()
+	}
+	sources := &bundle.Sources{Home: w.places.physical(w.places.home), Resolve: pin.source}
+	var host, project runtime.Decls
+	g, ctx := errgroup.WithContext(ctx)
+	if w.has(reconcile.HostOwner) && w.spec.Host != nil {
+		g.Go(func() (err error) {
+			host, err = w.declareHost(ctx, sources, pin)
+			return err
+		})
+	}
+	var projectErr error
+	if w.places.project != "" && w.has(reconcile.ProjectOwner(w.places.project)) && w.spec.Project != nil {
+		g.Go(func() error {
+			project, projectErr = w.declareProject(ctx, sources)
+			return nil
+		})
+	}
+	if err := errors.Join(g.Wait(), projectErr); err != nil {
+		return err
+	}
+	w.declared.Add(host)
+	w.declared.Add(project)
+	if len(host.Declarations) > 0 && len(project.Declarations) > 0 {
+		w.declared.Notes = append(w.declared.Notes, runtime.Overlaps(host, project, w.catalog.Runtimes())...)
+	}
+	return pin.finish()
+}
+
+func (w *world) has(o reconcile.Owner) bool { return slices.Contains(w.owners, o) }
+
+func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *pinner) (runtime.Decls, error) {
+	f, err := w.facts()
+	if err != nil {
+		return runtime.Decls{}, err
+	}
+	return runtime.Host{
+		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Models: w.catalog.Models(),
+		Sources: sources, Facts: &f, Home: w.places.home, Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
+	}.Declare(ctx)
+}
+
+func (w *world) declareProject(ctx context.Context, sources *bundle.Sources) (runtime.Decls, error) {
+	p := runtime.Project{Spec: w.spec.Project, Runtimes: w.catalog.Runtimes(), Sources: sources, Git: runtime.IsGit(w.places.project)}
+	if h := w.spec.Host; h != nil {
+		for _, b := range h.Bundles {
+			p.Lent = append(p.Lent, bundle.OfHost(b, h.Dir))
+		}
+	}
+	d, err := p.Declare(ctx)
+	d.Declarations = append(d.Declarations, workspace.Declare(w.spec.Project)...)
+	if w.spec.Host != nil {
+		d.Add(runtime.Trust(w.spec.Host, w.spec.Project, w.catalog.Runtimes()))
+	}
+	return d, err
+}

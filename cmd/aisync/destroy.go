@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/reconcile"
+)
+
+func destroyCommand(a *app) *cobra.Command {
+	var (
+		s     scope
+		f     applyFlags
+		force bool
+	)
+	cmd := &cobra.Command{
+		Use:   "destroy --scope host|project",
+		Short: "uninstall everything of an owner, and put back what was there before",
+		Long: `Takes away what aisync made for the host or for the project, puts back what it
+replaced, and leaves what was there before. It shows what it would do and asks.
+What was edited since is left to you, unless --force (a backup is kept).
+
+The spec stays; aisync apply makes everything anew.`,
+		Example:     "  $ aisync destroy --scope project",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if s == "" {
+				return &usageError{"destroy: say of what: --scope host or --scope project (all for both)", ""}
+			}
+			return a.destroy(cmd.Context(), s, force, f)
+		},
+	}
+	s.flag(cmd)
+	f.register(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "also what was edited since (a backup is kept)")
+	cmd.Flags().BoolVarP(&f.keepGoing, "keep-going", "k", false, "leave what fails, and do the rest")
+	return cmd
+}
+
+func (a *app) destroy(ctx context.Context, s scope, force bool, f applyFlags) error {
+	mode, err := parseDiffMode(f.diff)
+	if err != nil {
+		return err
+	}
+	w, err := a.hold(ctx, s, f, "aisync destroy")
+	if err != nil {
+		return err
+	}
+	defer w.release()
+	if err := w.loadRecords(ctx); err != nil {
+		return err
+	}
+	if err := w.recover(ctx); err != nil {
+		return err
+	}
+	p, err := w.engine.Plan(ctx, w.read(), w.store, reconcile.Input{Owners: w.owners, Choice: reconcile.Choice{Force: force}})
+	if err != nil {
+		return err
+	}
+	if !a.g.json {
+		w.planText("aisync destroy", mode).render(a.out, newView(p, reconcile.PlanMeta{}, w.explain(ctx)))
+	}
+	if n := changing(p); n > 0 {
+		if err := a.confirm(f.yes, "Uninstall "+plural(n, "resource")+"?"); err != nil {
+			return err
+		}
+	}
+	return a.carryOut(ctx, w, p, f, reconcile.ApplyOptions{Command: "destroy"})
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/reconcile"
+)
+
+// driftFlags are what drift alone takes.
+type driftFlags struct {
+	format, failOn, diff string
+	ignore               []string
+	verifySources        bool
+}
+
+func driftCommand(a *app) *cobra.Command {
+	s := scopeProject
+	var f driftFlags
+	cmd := &cobra.Command{
+		Use:   "drift",
+		Short: "tell what is no longer as it was made, for people and for CI",
+		Long: `Compares what is there with what aisync.lock says was made (drift), and, where
+the sources of the bundles are at hand, with what the spec asks for now
+(pending). The two are never mixed up. It looks at the project, unless --scope
+says otherwise, and writes nothing.
+
+Exit codes: 0 in order; 2 differences of the kind that --fail-on names; 1 an
+error, or something that cannot be observed.`,
+		Example: `  $ aisync drift
+  $ aisync drift --format github --fail-on drift
+  $ aisync drift --scope all --ignore 'file:~/.claude/settings.json'`,
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return a.drift(cmd.Context(), s, f) },
+	}
+	s.flag(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&f.format, "format", "text", "`FORM` of the report: text, json, sarif, github, junit")
+	fs.StringVar(&f.failOn, "fail-on", "both", "exit 2 for `WHICH`: drift, pending, both")
+	fs.StringVar(&f.diff, "diff", string(diffShort), "`HOW` much of differences: short, full, none")
+	fs.StringArrayVar(&f.ignore, "ignore", nil, "leave out this `ADDRESS` or pattern; may be repeated")
+	fs.BoolVar(&f.verifySources, "verify-sources", false, "fetch pinned sources anew and compare them with their pins")
+	return cmd
+}
+
+func (a *app) drift(ctx context.Context, s scope, f driftFlags) error {
+	mode, err := parseDiffMode(f.diff)
+	if err != nil {
+		return err
+	}
+	if a.g.json && f.format == "text" {
+		f.format = "json"
+	}
+	switch f.format {
+	case "text", "json", "sarif", "github", "junit":
+	default:
+		return usagef("--format %q: want text, json, sarif, github or junit", f.format)
+	}
+	switch f.failOn {
+	case "drift", "pending", "both":
+	default:
+		return usagef("--fail-on %q: want drift, pending or both", f.failOn)
+	}
+	w, notChecked, err := a.setupDrift(ctx, s)
+	if err != nil {
+		return err
+	}
+	if f.verifySources {
+		if err := w.verifySources(ctx); err != nil {
+			return err
+		}
+	}
+	p, err := w.plan(ctx, asked{scope: s})
+	if err != nil {
+		return err
+	}
+	v, err := w.driftView(ctx, p, f.ignore)
+	if err != nil {
+		return err
+	}
+	if notChecked != nil {
+		v.NotChecked = notChecked.Error()
+	}
+	if err := a.printDrift(v, f.format, mode); err != nil {
+		return err
+	}
+	switch {
+	case len(v.Unknown) > 0:
+		return exit(exitError)
+	case len(v.Drift) > 0 && f.failOn != "pending", len(v.Pending) > 0 && f.failOn != "drift":
+		return exit(exitDiff)
+	}
+	return nil
+}
+
+// setupDrift is setup that goes on without the sources: then what was recorded
+// takes the place of what is wanted, and notChecked says why.
+func (a *app) setupDrift(ctx context.Context, s scope) (w *world, notChecked error, err error) {
+	w, err = a.lookAround(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = w.declare(ctx, nil)
+	var missing errNotAtHand
+	if !errors.As(err, &missing) {
+		return w, nil, err
+	}
+	w.declared = runtime.Decls{}
+	for _, o := range w.owners {
+		w.declared.Declarations = append(w.declared.Declarations, w.store.Declarations(o)...)
+	}
+	return w, missing, nil
+}
+
+// driftView sorts what is not in order.
+func (w *world) driftView(ctx context.Context, p *reconcile.Plan, ignore []string) (*driftView, error) {
+	v := &driftView{FormatVersion: viewVersion, Drift: []difference{}, Pending: []difference{}, Unknown: []difference{}, Owners: p.Owners, Notes: orEmpty(p.Notes)}
+	explain := w.explain(ctx)
+	matched := make([]bool, len(ignore))
+	docs := map[reconcile.Address]reconcile.ChangeDoc{}
+	for _, d := range p.Doc(reconcile.PlanMeta{}, nil).Changes {
+		docs[d.Address] = d
+	}
+	for _, c := range p.Changes {
+		v.Checked++
+		doc, ok := docs[c.Target.Resource.Address]
+		if !ok {
+			continue
+		}
+		skip := false
+		for i, pattern := range ignore {
+			if c.Target.Resource.Address.Match(pattern) {
+				matched[i], skip = true, true
+			}
+		}
+		if skip {
+			v.Ignored++
+			continue
+		}
+		doc.Lines = explain(c)
+		f := difference{ChangeDoc: doc, File: doc.Address.Name(), Places: w.where(ctx, c)}
+		if len(f.Places) > 0 {
+			f.Line = f.Places[0].Line
+		}
+		switch {
+		case c.Action == reconcile.Unclear:
+			v.Unknown = append(v.Unknown, f)
+		case c.Drift():
+			v.Drift = append(v.Drift, f)
+			if c.Pending() {
+				v.Pending = append(v.Pending, f)
+			}
+		case c.Pending():
+			v.Pending = append(v.Pending, f)
+		}
+	}
+	for i, pattern := range ignore {
+		if _, err := reconcile.ParseAddress(pattern); err != nil && !strings.ContainsAny(pattern, "*?[") {
+			return nil, usagef("--ignore %v", err)
+		}
+		if !matched[i] {
+			w.app.say("aisync: --ignore %s: names nothing that differs", safe(pattern))
+		}
+	}
+	return v, nil
+}
+
+// placer is a provider that can say where in a target a difference stands.
+type placer interface {
+	Where(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) []file.Place
+}
+
+// where says which lines of a target are not as they should be.
+func (w *world) where(ctx context.Context, c reconcile.Change) []spot {
+	var out []spot
+	for _, p := range w.engine.Providers {
+		if pl, ok := p.(placer); ok && p.Kind() == c.Target.Resource.Address.Kind() {
+			for _, x := range pl.Where(ctx, w.read(), c) {
+				out = append(out, spot{x.Key, x.Line, x.Text})
+			}
+		}
+	}
+	return out
+}
+
+func (a *app) printDrift(v *driftView, format string, mode diffMode) error {
+	switch format {
+	case "json":
+		return a.writeJSON(v)
+	case "sarif":
+		return a.writeJSON(v.sarif(versionText()))
+	case "github":
+		v.github(a.out)
+	case "junit":
+		return v.junit(a.out)
+	default:
+		v.text(a.out, a.paint(), mode)
+		if len(v.Drift) > 0 {
+			a.hint("\n(- there now, + what aisync made)\nTo put it back: aisync apply --restore. To keep one as it is: aisync adopt %s", shellQuote(string(v.Drift[0].Address)))
+		}
+	}
+	return nil
+}
+
+// verifySources fetches every pinned source anew and compares.
+func (w *world) verifySources(ctx context.Context) error {
+	if w.app.g.offline {
+		return fmt.Errorf("drift --verify-sources %w", reconcile.ErrOffline)
+	}
+	var errs []error
+	for _, l := range []*lockFile{w.hostLock, w.projectLock} {
+		if l == nil || l == w.hostLock && !w.has(reconcile.HostOwner) || l == w.projectLock && w.scope == scopeHost {
+			continue
+		}
+		for _, pin := range l.lock.Pins() {
+			if pin.Kind == "bundle" {
+				errs = append(errs, w.verifySource(ctx, l, pin))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"aisync.dev/aisync/providers/fetch"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/state"
+)
+
+// The exit codes. An unknown code must be read as failure.
+const (
+	exitOK       = 0
+	exitError    = 1  // an error, or something unknown
+	exitDiff     = 2  // differences, where they were asked for
+	exitPartial  = 3  // applied in part
+	exitConflict = 4  // a conflict that nobody decided
+	exitStale    = 5  // the plan is no longer what would be done
+	exitLocked   = 6  // another apply is running
+	exitOffline  = 7  // needs the network and may not use it
+	exitUsage    = 64 // wrong command, flag or argument
+)
+
+// exitCode is the one place where an error becomes a code.
+func exitCode(err error) int {
+	var (
+		silent exitWith
+		usage  *usageError
+		signal signalled
+		held   *state.HeldError
+	)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &silent):
+		return int(silent)
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &signal):
+		return 128 + int(signal.sig)
+	case errors.As(err, &held), errors.Is(err, fetch.ErrBusy):
+		return exitLocked
+	case errors.Is(err, reconcile.ErrStale), errors.Is(err, reconcile.ErrStalePlan):
+		return exitStale
+	case errors.Is(err, reconcile.ErrUndecided):
+		return exitConflict
+	case errors.Is(err, reconcile.ErrOffline), errors.Is(err, fetch.ErrOffline):
+		return exitOffline
+	}
+	return exitError
+}
+
+// exitWith ends the program with a code and prints nothing: the report was the message.
+type exitWith int
+
+func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// exit returns the error that only sets the code.
+func exit(code int) error { return exitWith(code) }
+
+// usageError is a command line that cannot be meant.
+type usageError struct{ text, hint string }
+
+func (e *usageError) Error() string { return e.text }
+func (e *usageError) Hint() string  { return e.hint }
+
+func usagef(format string, args ...any) *usageError {
+	return &usageError{text: fmt.Sprintf(format, args...)}
+}
+
+// hinted is an error with what to do next.
+type hinted struct {
+	err  error
+	hint string
+}
+
+func (e *hinted) Error() string { return e.err.Error() }
+func (e *hinted) Unwrap() error { return e.err }
+func (e *hinted) Hint() string  { return "run: " + e.hint }
+
+// withHint adds the command to run next.
+func withHint(err error, hint string) error { return &hinted{err, hint} }
+
+// report prints err as a person should read it and returns the exit code. The
+// parts of a joined error come one a line.
+func (a *app) report(err error) int {
+	if code := exitCode(err); err == nil || errors.As(err, new(exitWith)) {
+		return code
+	}
+	for _, e := range parts(err) {
+		text := safeLines(e.Error())
+		var h interface{ Hint() string }
+		if errors.As(e, &h) && h.Hint() != "" && !a.env.on("AISYNC_IN_AUTOMATION") && !strings.Contains(text, h.Hint()) {
+			text += "; " + safeLines(h.Hint())
+		}
+		fmt.Fprintln(a.err, "aisync: "+text)
+	}
+	if errors.Is(err, context.Canceled) && exitCode(err) == exitError {
+		return 130
+	}
+	return exitCode(err)
+}
+
+// parts takes a joined error apart, as deep as it is joined.
+func parts(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, parts(e)...)
+	}
+	if !strings.Contains(err.Error(), "\n") && len(out) != 1 {
+		return []error{err} // fmt.Errorf with several %w: one sentence
+	}
+	return out
+}
+
+// noArgs, maxArgs and exactArgs check positional arguments as usage errors.
+func noArgs(cmd *cobra.Command, args []string) error { return maxArgs(0)(cmd, args) }
+
+func maxArgs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return &usageError{fmt.Sprintf("%s: argument %q is one too many", cmd.CommandPath(), safe(args[n])), cmd.CommandPath() + " --help"}
+		}
+		return nil
+	}
+}
+
+func exactArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return &usageError{fmt.Sprintf("%s: %s is missing", cmd.CommandPath(), what), cmd.CommandPath() + " --help"}
+		}
+		return maxArgs(n)(cmd, args)
+	}
+}
+
+func minArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return &usageError{fmt.Sprintf("%s: %s is missing", cmd.CommandPath(), what), cmd.CommandPath() + " --help"}
+		}
+		return nil
+	}
+}
+
+// nearFlag returns the flag of cmd that a wrongly spelled one may have meant.
+func nearFlag(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	wrong, best, dist := unknown.GetSpecifiedName(), "", 3
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := editDistance(wrong, f.Name); d < dist {
+			best, dist = f.Name, d
+		}
+	})
+	return best
+}
+
+// editDistance counts the letters to add, drop or change to get from a to b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/reconcile"
+)
+
+// lockDoc is lock --json; see docs/json.md.
+type lockDoc struct {
+	FormatVersion string          `json:"format_version"`
+	Changes       []string        `json:"changes"` // in words
+	Pins          []reconcile.Pin `json:"pins"`
+}
+
+func lockCommand(a *app) *cobra.Command {
+	var (
+		s      = scopeAll
+		f      applyFlags
+		update bool
+	)
+	cmd := &cobra.Command{
+		Use:   "lock [--update [ID...]]",
+		Short: "pin every source, model and automatic choice to what it is now",
+		Long: `Resolves what the specs name to something that cannot move: a git source to a
+commit and the digest of its files, a model to a commit, size and sha256,
+quant: "auto" to a quant, and writes it to aisync.lock beside the spec. What is
+pinned already stays as it is; --update moves all of it, or what is named, and
+shows what moved. A folder is never pinned: it is used as it is.
+
+It writes aisync.lock, and fetches git and archive sources into the cache.`,
+		Example: `  $ aisync lock
+  $ aisync lock --update rulesets`,
+		Annotations: map[string]string{"effect": "writes"},
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			if len(ids) > 0 && !update {
+				return &usageError{fmt.Sprintf("lock: %q: only what --update moves is named", safe(ids[0])), "aisync lock --update " + safe(ids[0])}
+			}
+			return a.lock(cmd.Context(), s, f, update, ids)
+		},
+	}
+	s.flag(cmd)
+	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
+	cmd.Flags().BoolVar(&update, "update", false, "move pins: of the sources and models that are named, or all")
+	return cmd
+}
+
+func (a *app) lock(ctx context.Context, s scope, f applyFlags, update bool, ids []string) error {
+	w, err := a.hold(ctx, s, f, "aisync lock")
+	if err != nil {
+		return err
+	}
+	defer w.release()
+	if err := w.load(ctx); err != nil {
+		return err
+	}
+	if err := w.recover(ctx); err != nil {
+		return err
+	}
+	pin := w.newPinner(asked{scope: s})
+	pin.strict = true
+	named := map[string]bool{}
+	pin.moving = func(kind, id string) bool {
+		for _, want := range ids {
+			if want == id || want == kind || kind == "model" && w.isFileOf(want, id) {
+				named[want] = true
+				return true
+			}
+		}
+		return update && len(ids) == 0
+	}
+	if err := w.declare(ctx, pin); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !named[id] {
+			return fmt.Errorf("lock --update %s: nothing of that name is pinned here; nothing was changed", id)
+		}
+	}
+	w.dropStale()
+	if err := w.saveLocks(ctx); err != nil {
+		return err
+	}
+	slices.Sort(pin.said)
+	if a.g.json {
+		doc := lockDoc{FormatVersion: viewVersion, Changes: orEmpty(pin.said), Pins: []reconcile.Pin{}}
+		for _, l := range w.locks() {
+			doc.Pins = append(doc.Pins, l.lock.Pins()...)
+		}
+		return a.writeJSON(doc)
+	}
+	for _, line := range pin.said {
+		a.printf("%s\n", safe(line))
+	}
+	if len(pin.said) == 0 {
+		a.printf("Everything is pinned already.\n")
+	}
+	return nil
+}
+
+// isFileOf reports whether the file called name belongs to the model id.
+func (w *world) isFileOf(id, name string) bool {
+	m, ok := w.catalog.Model(id)
+	if !ok {
+		return false
+	}
+	for _, q := range m.Quants {
+		for _, f := range q.Files {
+			if f.Repo+"/"+f.Path == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// locks are the locks of the owners that take part.
+func (w *world) locks() []*lockFile {
+	var out []*lockFile
+	if w.has(reconcile.HostOwner) {
+		out = append(out, w.hostLock)
+	}
+	if w.projectLock != nil && w.has(reconcile.ProjectOwner(w.places.project)) {
+		out = append(out, w.projectLock)
+	}
+	return out
+}
+
+// dropStale unpins what no spec names any more.
+func (w *world) dropStale() {
+	if h := w.spec.Host; h != nil && w.has(reconcile.HostOwner) {
+		w.hostLock.lock.Unpin(func(p reconcile.Pin) bool {
+			return p.Kind != "bundle" || slices.ContainsFunc(w.hostSources(), func(name string) bool { return name == p.Name })
+		})
+	}
+	if p := w.spec.Project; p != nil && w.projectLock != nil && w.has(reconcile.ProjectOwner(w.places.project)) {
+		w.projectLock.lock.Unpin(func(pin reconcile.Pin) bool {
+			if pin.Kind != "bundle" {
+				return true
+			}
+			for _, s := range p.Sources {
+				if s.Name == pin.Name {
+					return true
+				}
+			}
+			return false
+		})
+	}
+}
+
+func (w *world) hostSources() []string {
+	var out []string
+	for _, b := range w.spec.Host.Bundles {
+		out = append(out, b.Name)
+	}
+	return out
+}
+
+// saveLocks writes both locks. The project's goes through the engine, which
+// keeps the targets in it.
+func (w *world) saveLocks(ctx context.Context) error {
+	if err := w.savePins(); err != nil {
+		return err
+	}
+	if w.projectLock == nil || !w.has(reconcile.ProjectOwner(w.places.project)) {
+		return nil
+	}
+	if _, err := w.engine.Apply(ctx, w.write(nil), w.store, &reconcile.Plan{}, reconcile.ApplyOptions{ID: w.applyID, Command: "lock", Version: versionText()}); err != nil {
+		return w.projectLock.unwritable(err)
+	}
+	return w.fs.Flush()
+}

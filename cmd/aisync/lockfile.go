@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// lockName is the file of pins beside every spec.
+const lockName = "aisync.lock"
+
+// lockFile is one aisync.lock as it was read.
+type lockFile struct {
+	path  string // physical
+	found bool
+	was   []byte
+	lock  *reconcile.Lock // never nil
+}
+
+// readLockFile reads a lock; one that is not there is empty.
+func readLockFile(path string) (*lockFile, error) {
+	l := &lockFile{path: path, lock: &reconcile.Lock{}}
+	b, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return l, nil
+	case err != nil:
+		return nil, fmt.Errorf("read lock: %w", err)
+	}
+	l.found, l.was = true, b
+	l.lock, err = reconcile.ParseLock(path, b)
+	return l, err
+}
+
+// changed reports whether the lock says anything else than its file.
+func (l *lockFile) changed() bool {
+	if l == nil || !l.found && l.lock.Empty() {
+		return false
+	}
+	return !bytes.Equal(l.was, l.lock.Bytes())
+}
+
+// digest identifies the pins, for plan files.
+func (l *lockFile) digest() string {
+	if l == nil || !l.found {
+		return ""
+	}
+	return fsys.Digest(l.was)
+}
+
+// save writes the lock beside its spec, unless somebody changed it meanwhile.
+func (l *lockFile) save(o fsys.Options) error {
+	if !l.changed() {
+		return nil
+	}
+	o.Root, o.Home, o.Project = "", "", filepath.Dir(l.path)
+	if err := os.MkdirAll(o.Project, 0o755); err != nil {
+		return l.unwritable(err)
+	}
+	w, err := fsys.New(o)
+	if err != nil {
+		return l.unwritable(err)
+	}
+	p := fsys.LogicalPath(filepath.Base(l.path))
+	if err := w.Writable(p); err != nil {
+		return l.unwritable(err)
+	}
+	expect := fsys.Expect{Absent: !l.found}
+	if l.found {
+		expect.Digest = fsys.Digest(l.was)
+	}
+	b := l.lock.Bytes()
+	if err := w.Replace(p, fsys.Content{Bytes: b}, expect, nil); err != nil {
+		return l.unwritable(err)
+	}
+	if err := w.Flush(); err != nil {
+		return l.unwritable(err)
+	}
+	l.found, l.was = true, b
+	return nil
+}
+
+func (l *lockFile) unwritable(err error) error {
+	return fmt.Errorf("write %s: %w; the folder of a spec must be writable until everything in it is pinned: run aisync lock in a copy that is, and bring aisync.lock along", l.path, err)
+}

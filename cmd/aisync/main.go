@@ -1,0 +1,78 @@
+// Package main is the aisync command: it wires flags, files and terminals to
+// the engine, and decides nothing that the engine decides. One file is one
+// command. Start reading at run, then setup.go and apply.go.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+)
+
+func main() {
+	os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+}
+
+// run is the whole program: argv with the name it was called by, three streams
+// and an environment in, an exit code out. Nothing else of the process is used
+// but its working folder, its signals and its file system.
+func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) (code int) {
+	a := &app{in: stdin, out: stdout, err: stderr, env: newEnv(environ), argv0: filepath.Base(argv[0])}
+	defer func() {
+		if p := recover(); p != nil {
+			// Go's own code for a panic, 2, would read as drift.
+			a.crashed(p, debug.Stack())
+			code = exitError
+		}
+	}()
+	ctx, stop := untilSignal()
+	defer stop()
+
+	root := a.rootCommand()
+	args, err := a.commandLine(root, expandLink(a.argv0, argv[1:]))
+	if err == nil {
+		a.args = args
+		root.SetArgs(args)
+		err = root.ExecuteContext(ctx)
+	}
+	var s signalled
+	if errors.As(context.Cause(ctx), &s) && err != nil {
+		err = s
+	}
+	code = a.report(err)
+	a.log("exit", "code", code)
+	return code
+}
+
+// signalled is the cause of a context that a signal ended.
+type signalled struct{ sig syscall.Signal }
+
+func (s signalled) Error() string { return fmt.Sprintf("interrupted (%s)", s.sig) }
+
+// untilSignal returns a context that the first SIGINT or SIGTERM ends, so that
+// an apply can flush its journal. A second one ends the process.
+func untilSignal() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case sig := <-ch:
+			signal.Stop(ch)
+			cancel(signalled{sig.(syscall.Signal)})
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(ch)
+		close(done)
+		cancel(nil)
+	}
+}

@@ -1,0 +1,324 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/providers/fetch/hub"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// oldestReader is the oldest aisync that understands what this one writes; it
+// is pinned so that an older one refuses instead of doing something else.
+const oldestReader = "v0.1.0"
+
+// pinner answers what a spec's sources, models and quants are pinned to. Where
+// it may, it resolves what is not pinned, or what shall move, and notes it.
+// It is safe for concurrent use.
+type pinner struct {
+	w       *world
+	resolve bool                              // may fetch and dial
+	strict  bool                              // what cannot be pinned is an error, not a note
+	about   func(reconcile.Address) bool      // only these models are resolved
+	moving  func(kind string, id string) bool // what lock --update was asked to move
+
+	mu    sync.Mutex
+	fresh map[string]bool // what was pinned by this command
+	said  []string        // what was pinned or moved, for people
+	left  map[string]leftOut
+}
+
+// leftOut is a model that an apply cannot bring because it could not be pinned.
+type leftOut struct {
+	pos spec.Position
+	err error
+}
+
+// newPinner returns the pinner of an apply, which pins what it is about.
+func (w *world) newPinner(ask asked) *pinner {
+	p := w.looker()
+	p.resolve = !w.app.g.offline && !w.app.g.locked
+	p.about = func(a reconcile.Address) bool {
+		named := func(pattern string) bool { return a.Match(pattern) }
+		return (len(ask.targets) == 0 || slices.ContainsFunc(ask.targets, named)) && !slices.ContainsFunc(ask.excludes, named)
+	}
+	return p
+}
+
+// looker returns the pinner of a command that only looks.
+func (w *world) looker() *pinner {
+	return &pinner{
+		w: w, fresh: map[string]bool{}, left: map[string]leftOut{},
+		moving: func(string, string) bool { return false },
+		about:  func(reconcile.Address) bool { return true },
+	}
+}
+
+// lockOf returns the lock in which something asked for at pos is pinned.
+func (p *pinner) lockOf(project bool) *lockFile {
+	if project {
+		return p.w.projectLock
+	}
+	return p.w.hostLock
+}
+
+// set pins something and notes what moved.
+func (p *pinner) set(l *lockFile, pin reconcile.Pin) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fresh[pin.Kind+" "+pin.Name] = true
+	old, had := l.lock.Pin(pin.Kind, pin.Name, pin.Host)
+	if had && old.Host == pin.Host && maps.Equal(old.Values, pin.Values) {
+		return
+	}
+	l.lock.SetPin(pin)
+	line := fmt.Sprintf("%s %s: %s", pin.Kind, pin.Name, pinText(pin))
+	if had {
+		line = fmt.Sprintf("%s %s: %s → %s", pin.Kind, pin.Name, pinText(old), pinText(pin))
+	}
+	p.said = append(p.said, line)
+}
+
+func (p *pinner) get(l *lockFile, kind, name, host string) (reconcile.Pin, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pin, ok := l.lock.Pin(kind, name, host)
+	return pin, ok && (p.fresh[kind+" "+name] || !p.moving(kind, name))
+}
+
+// pinText shows what a pin says, digests cut.
+func pinText(pin reconcile.Pin) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(pin.Values)) {
+		v := pin.Values[k]
+		if k == "url" || k == "repo" || k == "reason" {
+			continue
+		}
+		if digest, ok := strings.CutPrefix(v, "sha256:"); ok {
+			v = digest
+		}
+		if len(v) > 20 {
+			v = v[:12]
+		}
+		out = append(out, k+" "+v)
+	}
+	return strings.Join(out, ", ")
+}
+
+// unpinned notes or returns what it means that something has no pin.
+func (p *pinner) unpinned(what string, pos spec.Position) error {
+	err := fmt.Errorf("%s is not pinned in %s", what, lockName)
+	if s := pos.String(); s != "" {
+		err = fmt.Errorf("%s: %w", s, err)
+	}
+	return withHint(err, "aisync lock")
+}
+
+// model chooses the quant of a model, pinned, with its files pinned.
+func (p *pinner) model(ctx context.Context, use spec.ModelUse, m spec.Model) (spec.Quant, string, error) {
+	q, reason, err := p.quant(use, m)
+	if err != nil {
+		return q, reason, err
+	}
+	q.Files = slices.Clone(q.Files)
+	for i := range q.Files {
+		if err := p.artifact(ctx, use, &q.Files[i]); err != nil {
+			return q, reason, err
+		}
+	}
+	return q, reason, nil
+}
+
+func (p *pinner) quant(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) {
+	byName := func(name string) (spec.Quant, bool) {
+		i := slices.IndexFunc(m.Quants, func(q spec.Quant) bool { return q.Name == name })
+		if i < 0 {
+			return spec.Quant{}, false
+		}
+		return m.Quants[i], true
+	}
+	switch {
+	case use.Quant == "" && len(m.Quants) == 1:
+		return m.Quants[0], "", nil
+	case use.Quant != "auto" && use.Quant != "":
+		q, ok := byName(use.Quant)
+		if !ok {
+			return q, "", fmt.Errorf("%s: model %q has no quant %q; it has %s", use.Pos, m.ID, use.Quant, quantNames(m))
+		}
+		return q, "", nil
+	}
+	l := p.lockOf(false)
+	host := p.w.spec.Host.Name
+	if pin, ok := p.get(l, "quant", m.ID, host); ok {
+		q, ok := byName(pin.Values["quant"])
+		if !ok {
+			return q, "", withHint(fmt.Errorf("%s: model %q has no quant %q, which %s pins", use.Pos, m.ID, pin.Values["quant"], lockName), "aisync lock --update "+m.ID)
+		}
+		return q, pin.Values["reason"], nil
+	}
+	if p.w.app.g.locked {
+		return spec.Quant{}, "", p.unpinned(fmt.Sprintf("quant: \"auto\" of model %q", m.ID), use.Pos)
+	}
+	f, err := p.w.facts()
+	if err != nil {
+		return spec.Quant{}, "", err
+	}
+	c := hosts.PickQuant(m, f)
+	q, ok := byName(c.Quant)
+	if !ok {
+		return q, "", fmt.Errorf("%s: model %q has no quant that could be chosen: %s", use.Pos, m.ID, c.Reason)
+	}
+	if p.w.fs != nil {
+		p.set(l, reconcile.Pin{Kind: "quant", Name: m.ID, Host: host, Values: map[string]string{"quant": c.Quant, "reason": c.Reason}})
+	}
+	return q, c.Reason, nil
+}
+
+func quantNames(m spec.Model) string {
+	var names []string
+	for _, q := range m.Quants {
+		names = append(names, q.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// artifact fills in what only a hub knows of a file: commit, size and digest.
+func (p *pinner) artifact(ctx context.Context, use spec.ModelUse, f *spec.ModelFile) error {
+	if f.SHA256 != "" || f.Repo == "" {
+		return nil
+	}
+	l, name := p.lockOf(false), f.Repo+"/"+f.Path
+	pin, ok := p.get(l, "model", name, "")
+	if !ok {
+		switch {
+		case p.w.app.g.locked:
+			return p.unpinned(fmt.Sprintf("model %q (%s)", use.ID, name), use.Pos)
+		case p.strict && p.w.app.g.offline:
+			return fmt.Errorf("%s: model %q: pinning it %w", use.Pos, use.ID, reconcile.ErrOffline)
+		case p.w.fs == nil:
+			return nil // the plan says that it must be pinned first
+		case !p.about(reconcile.Address("model:" + use.ID)):
+			return nil // not part of this apply
+		case !p.resolve:
+			p.leave(use, fmt.Errorf("it is not pinned, and pinning it %w", reconcile.ErrOffline))
+			return nil
+		}
+		got, err := p.ask(ctx, f)
+		switch {
+		case err != nil && p.strict:
+			return fmt.Errorf("%s: model %q: %w", use.Pos, use.ID, err)
+		case err != nil:
+			p.leave(use, fmt.Errorf("it could not be pinned: %w", err))
+			return nil
+		}
+		pin = reconcile.Pin{Kind: "model", Name: name, Values: map[string]string{"repo": f.Repo, "commit": got.Commit, "sha256": got.SHA256, "size": fmt.Sprint(got.Size)}}
+		p.set(l, pin)
+	}
+	return pinned(f, pin, hub.Endpoint(p.w.app.env.get))
+}
+
+// hubPatience is how long a hub may take to answer what a file is.
+const hubPatience = 30 * time.Second
+
+// ask asks the hub what f is now.
+func (p *pinner) ask(ctx context.Context, f *spec.ModelFile) (hub.Resolved, error) {
+	ctx, cancel := context.WithTimeout(ctx, hubPatience)
+	defer cancel()
+	return hub.Resolve(ctx, p.w.client().HTTP(), hub.Endpoint(p.w.app.env.get), f.Repo, "main", f.Path)
+}
+
+// leave notes that a model cannot be had now.
+func (p *pinner) leave(use spec.ModelUse, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left[use.ID] = leftOut{use.Pos, err}
+}
+
+// dropLeft takes the models that cannot be had now out of what is asked for.
+func (p *pinner) dropLeft() {
+	d := &p.w.declared
+	for _, id := range slices.Sorted(maps.Keys(p.left)) {
+		a, l := reconcile.Address("model:"+id), p.left[id]
+		d.Declarations = slices.DeleteFunc(d.Declarations, func(x reconcile.Declaration) bool { return x.Target == a })
+		d.Unsupported = append(d.Unsupported, reconcile.Unsupported{Address: a, Reason: l.err.Error(), Origin: []reconcile.Position{reconcile.Position(l.pos)}})
+		p.w.leftOut = append(p.w.leftOut, fmt.Errorf("%s: left out: %w", a, l.err))
+	}
+}
+
+// pinned puts a pin's values into f.
+func pinned(f *spec.ModelFile, pin reconcile.Pin, endpoint string) error {
+	if _, err := fmt.Sscan(pin.Values["size"], &f.Size); err != nil || len(pin.Values["sha256"]) != 64 || pin.Values["commit"] == "" {
+		return withHint(fmt.Errorf("%s: the pin of model %s is damaged", lockName, pin.Name), "aisync lock --update "+pin.Name)
+	}
+	f.SHA256 = pin.Values["sha256"]
+	url, err := hub.URL(endpoint, f.Repo, pin.Values["commit"], f.Path)
+	if err != nil {
+		return err
+	}
+	f.Sources = append([]string{url}, f.Sources...)
+	return nil
+}
+
+// finish checks and pins what is about everything: the catalog and the oldest
+// aisync that may apply.
+func (p *pinner) finish() error {
+	var errs []error
+	for _, l := range []*lockFile{p.w.hostLock, p.w.projectLock} {
+		if l == nil || l == p.w.projectLock && !p.w.has(reconcile.ProjectOwner(p.w.places.project)) || l == p.w.hostLock && !p.w.has(reconcile.HostOwner) {
+			continue
+		}
+		errs = append(errs, p.common(l))
+	}
+	p.dropLeft()
+	return errors.Join(errs...)
+}
+
+func (p *pinner) common(l *lockFile) error {
+	if pin, ok := l.lock.Pin("aisync", "oldest", ""); ok && olderThan(versionText(), pin.Values["version"]) {
+		return fmt.Errorf("%s: written for aisync %s or newer, and this is %s; upgrade aisync", l.path, pin.Values["version"], versionText())
+	}
+	now := catalog.Digest()
+	pin, ok := p.get(l, "catalog", "embedded", "")
+	switch {
+	case ok && pin.Values["digest"] != now:
+		if p.w.app.g.locked {
+			return withHint(fmt.Errorf("%s: pins another catalog than the one in aisync %s", l.path, versionText()), "aisync lock --update catalog")
+		}
+		p.w.declared.Notes = append(p.w.declared.Notes, reconcile.Note{Warning: true, Text: fmt.Sprintf("%s pins another catalog than the one in this aisync; adapters may write other bytes than a teammate's: aisync lock --update catalog", l.path)})
+	case !ok && p.w.fs != nil && !p.w.app.g.locked:
+		p.set(l, reconcile.Pin{Kind: "catalog", Name: "embedded", Values: map[string]string{"digest": now}})
+		p.set(l, reconcile.Pin{Kind: "aisync", Name: "oldest", Values: map[string]string{"version": oldestReader}})
+	}
+	return nil
+}
+
+// olderThan compares versions of the form v1.2.3; what has no such form, such
+// as a build of one's own, is never older.
+func olderThan(have, need string) bool {
+	var a, b [3]int
+	if n, _ := fmt.Sscanf(have, "v%d.%d.%d", &a[0], &a[1], &a[2]); n != 3 {
+		return false
+	}
+	if n, _ := fmt.Sscanf(need, "v%d.%d.%d", &b[0], &b[1], &b[2]); n != 3 {
+		return false
+	}
+	return slices.Compare(a[:], b[:]) < 0
+}
+
+// savePins writes the host's pins; those of a project are written by the
+// engine together with its targets.
+func (w *world) savePins() error {
+	if !w.hostLock.changed() {
+		return nil
+	}
+	return w.hostLock.save(w.places.fsOptions(w.applyID))
+}

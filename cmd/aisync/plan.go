@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// asked is what a plan is asked for, beside the spec.
+type asked struct {
+	scope             scope
+	choice            reconcile.Choice
+	targets, excludes []string
+}
+
+func planCommand(a *app) *cobra.Command {
+	var (
+		ask      = asked{scope: scopeAll}
+		out      string
+		detailed bool
+		diff     string
+	)
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "show what would change, why, and which line of which spec asks for it",
+		Long: `Compares what the specs ask for with what is there and with what aisync last
+made, and shows what an apply would do. It writes nothing and never uses the
+network.
+
+The signs: + create, ~ change, - delete, < put back what was there before,
+= take over as it is, . forget and leave, ! nobody decided, ? cannot be seen.
+
+Exit codes: 0, or with --detailed-exitcode 2 if there are differences; 1 for an
+error or something unknown.`,
+		Example: `  $ aisync plan
+  $ aisync plan --out tonight.plan && aisync apply tonight.plan
+  $ aisync plan --target 'file:~/.claude/*'`,
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			mode, err := parseDiffMode(diff)
+			if err != nil {
+				return err
+			}
+			return a.plan(cmd.Context(), ask, out, detailed, mode)
+		},
+	}
+	ask.scope.flag(cmd)
+	choiceFlags(cmd, &ask.choice)
+	narrowFlags(cmd, &ask.targets, &ask.excludes)
+	f := cmd.Flags()
+	f.StringVarP(&out, "out", "o", "", "write the plan to `FILE`, for aisync apply FILE")
+	f.BoolVar(&detailed, "detailed-exitcode", false, "exit 2 if there are differences")
+	f.StringVar(&diff, "diff", string(diffShort), "`HOW` much of differences: short, full, none")
+	return cmd
+}
+
+func (a *app) plan(ctx context.Context, ask asked, out string, detailed bool, mode diffMode) error {
+	w, err := a.setup(ctx, ask.scope)
+	if err != nil {
+		return err
+	}
+	p, err := w.plan(ctx, ask)
+	if err != nil {
+		return err
+	}
+	view := w.view(ctx, p, ask)
+	if out != "" {
+		if err := a.writePlanFile(out, view.PlanDoc); err != nil {
+			return err
+		}
+	}
+	if a.g.json {
+		if err := a.writeJSON(view); err != nil {
+			return err
+		}
+	} else {
+		w.planText("aisync plan", mode).render(a.out, view)
+		if changing(p) > 0 && out == "" {
+			a.hint("\nTo do this: aisync apply")
+		}
+		if out != "" {
+			a.hint("\nTo do exactly this: aisync apply %s", shellQuote(out))
+		}
+	}
+	switch {
+	case view.Summary.Unknown > 0:
+		return exit(exitError)
+	case detailed && !p.Empty():
+		return exit(exitDiff)
+	}
+	return nil
+}
+
+// writePlanFile writes a plan for its owner's eyes: it shows parts of their files.
+func (a *app) writePlanFile(name string, doc reconcile.PlanDoc) error {
+	b, err := json.MarshalIndent(doc, "", " ")
+	if err != nil {
+		return fmt.Errorf("write plan: %w", err)
+	}
+	cwd, err := a.cwd()
+	if err != nil {
+		return err
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(cwd, name)
+	}
+	return writeFile(name, append(b, '\n'), 0o600)
+}
+
+// writeFile puts a file where a person asked for it, whole or not at all.
+// A file that is there is replaced; a folder or a link is refused.
+func writeFile(name string, b []byte, mode os.FileMode) error {
+	dir, base := filepath.Split(name)
+	w, err := fsys.New(fsys.Options{Project: dir, Tag: "out"})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	p, expect := fsys.LogicalPath(base), fsys.Expect{Absent: true}
+	if old, err := w.ReadFile(p); err == nil {
+		expect = fsys.Expect{Digest: fsys.Digest(old)}
+	}
+	if err := w.Replace(p, fsys.Content{Bytes: b, Mode: mode}, expect, nil); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return w.Flush()
+}

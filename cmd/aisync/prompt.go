@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// errNoAnswer says that a question met the end of input, which is never a yes.
+var errNoAnswer = errors.New("no answer: the input ended before the question was answered")
+
+// ask puts a question on the terminal. Anything but y or yes is no; the end of
+// input is an error.
+func (a *app) ask(question string) (bool, error) {
+	fmt.Fprintf(a.err, "%s [y/N] ", question)
+	line, err := readLine(a.in)
+	if err != nil {
+		fmt.Fprintln(a.err)
+		return false, err
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}
+
+// confirm is ask where a yes is needed to go on: --yes gives it, and without a
+// terminal it cannot be had.
+func (a *app) confirm(yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if !a.terminal() {
+		return withHint(errors.New("nobody can be asked: this is no terminal, and --yes was not given"), "the same command with --yes")
+	}
+	ok, err := a.ask(question)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errors.New("nothing was changed: you did not say yes")
+	}
+	return nil
+}
+
+// readLine reads one line and not a byte more, so that the next question finds its own.
+func readLine(r io.Reader) (string, error) {
+	if br, ok := r.(*bufio.Reader); ok {
+		return br.ReadString('\n')
+	}
+	var line []byte
+	var b [1]byte
+	for {
+		n, err := r.Read(b[:])
+		if n == 1 {
+			if b[0] == '\n' {
+				return string(line), nil
+			}
+			line = append(line, b[0])
+			continue
+		}
+		if err != nil {
+			return "", errNoAnswer
+		}
+	}
+}

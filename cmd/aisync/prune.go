@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema"
+)
+
+// pruneFlags say what may go.
+type pruneFlags struct {
+	applyFlags
+	dryRun bool
+	age    time.Duration
+	cap    int64
+}
+
+// Backups are kept for a season and never fill a disk, unless somebody says
+// otherwise.
+const (
+	backupAge = 90 * 24 * time.Hour
+	backupCap = 1 << 30 // bytes
+)
+
+func pruneCommand(a *app) *cobra.Command {
+	f := pruneFlags{age: backupAge, cap: backupCap}
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "collect what belongs to nothing any more: vanished projects, unknown hosts, old backups",
+		Long: `Uninstalls what projects that are no longer on this machine have left outside of
+their folder (trust entries, keys in settings), drops pins of hosts that no spec
+names, and removes old backups. A backup that is still needed to put something
+back is never removed. It shows what would go and asks.`,
+		Example:     "  $ aisync prune --dry-run",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        noArgs,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return a.prune(cmd.Context(), f) },
+	}
+	f.register(cmd)
+	fs := cmd.Flags()
+	fs.BoolVarP(&f.dryRun, "dry-run", "n", false, "only say what would go")
+	fs.DurationVar(&f.age, "backup-age", f.age, "remove backups that are older than `TIME`")
+	fs.Int64Var(&f.cap, "backup-cap", f.cap, "and the oldest until at most this many `BYTES` are left")
+	return cmd
+}
+
+func (a *app) prune(ctx context.Context, f pruneFlags) error {
+	w, err := a.hold(ctx, scopeHost, f.applyFlags, "aisync prune")
+	if err != nil {
+		return err
+	}
+	defer w.release()
+	if err := w.loadRecords(ctx); err != nil {
+		return err
+	}
+	if err := w.recover(ctx); err != nil {
+		return err
+	}
+	found := false
+	for _, o := range w.store.Owners() {
+		gone, err := vanished(o)
+		if err != nil {
+			return err
+		}
+		if gone {
+			found = true
+			if err := a.pruneProject(ctx, o, f); err != nil {
+				return err
+			}
+		}
+	}
+	hosts, err := a.pruneHosts(ctx, w, f)
+	if err != nil {
+		return err
+	}
+	backups, err := a.pruneBackups(w, f)
+	if err != nil {
+		return err
+	}
+	if !found && !hosts && !backups {
+		a.printf("Nothing to prune.\n")
+	}
+	return nil
+}
+
+// vanished reports whether o is a project whose spec is no longer there. A
+// folder that cannot be looked at counts as there.
+func vanished(o reconcile.Owner) (bool, error) {
+	dir := o.ProjectDir()
+	if dir == "" {
+		return false, nil
+	}
+	_, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return false, nil
+}
+
+// pruneProject uninstalls what o has left. Its folder is gone: an empty one
+// stands in for it, in which nothing of it is found any more.
+func (a *app) pruneProject(ctx context.Context, o reconcile.Owner, f pruneFlags) error {
+	empty, err := os.MkdirTemp("", "aisync-gone-")
+	if err != nil {
+		return fmt.Errorf("prune %s: %w", o, err)
+	}
+	defer os.RemoveAll(empty)
+	w, err := a.locate(scopeHost)
+	if err != nil {
+		return err
+	}
+	w.places.project, w.owners = empty, []reconcile.Owner{o}
+	w.applyID = reconcile.NewApplyID(time.Now())
+	disk, err := fsys.New(w.places.fsOptions(w.applyID))
+	if err != nil {
+		return err
+	}
+	w.fs, w.reader = disk, disk
+	if w.store, err = reconcile.OpenStore(disk, w.places.state); err != nil {
+		return err
+	}
+	w.store.UseLock(o, lockName, nil)
+	p, err := w.engine.Plan(ctx, w.read(), w.store, reconcile.Input{Owners: w.owners})
+	if err != nil {
+		return err
+	}
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.Action == reconcile.Unclear {
+			forget(c)
+		}
+	}
+	if !a.g.json {
+		a.printf("%s is gone\n", safe(o.ProjectDir()))
+		text := w.planText("aisync prune", diffShort)
+		text.host, text.project = "What it left on this machine", "What was in it"
+		text.render(a.out, newView(p, reconcile.PlanMeta{}, w.explain(ctx)))
+	}
+	if f.dryRun {
+		return nil
+	}
+	if err := a.confirm(f.yes, "Uninstall what it left?"); err != nil {
+		return err
+	}
+	return a.carryOut(ctx, w, p, f.applyFlags, reconcile.ApplyOptions{Command: "prune"})
+}
+
+// forget makes c, whose target went with its project, a matter of records only.
+func forget(c *reconcile.Change) {
+	c.Action, c.Next = reconcile.Release, nil
+	for i := range c.Leaves {
+		c.Leaves[i].Decision = reconcile.Decision{Action: reconcile.Release, Pending: true, Meaning: "gone with its project"}
+	}
+}
+
+// pruneHosts drops pins of hosts that no spec names any more.
+func (a *app) pruneHosts(ctx context.Context, w *world, f pruneFlags) (bool, error) {
+	known := map[string]bool{}
+	var gone []string
+	for _, pin := range w.hostLock.lock.Pins() {
+		if _, asked := known[pin.Host]; pin.Host == "" || asked {
+			continue
+		}
+		_, err := schema.Load(ctx, schema.Options{HostDir: w.places.config, HostName: pin.Host, Scope: schema.HostOnly})
+		if known[pin.Host] = err == nil; err != nil {
+			gone = append(gone, pin.Host)
+		}
+	}
+	if len(gone) == 0 {
+		return false, nil
+	}
+	if s, err := a.loadSpec(ctx, w.places); err != nil || s.Host == nil {
+		a.say("aisync: the pins of other hosts are left alone: the specs cannot be read: %v", err)
+		return false, nil
+	}
+	for _, name := range gone {
+		a.printf("no spec names the host %s; its pins go\n", safe(name))
+	}
+	if f.dryRun {
+		return true, nil
+	}
+	if err := a.confirm(f.yes, "Drop the pins of "+plural(len(gone), "host")+"?"); err != nil {
+		return true, err
+	}
+	w.hostLock.lock.Unpin(func(p reconcile.Pin) bool { return p.Host == "" || known[p.Host] })
+	return true, w.savePins()
+}
+
+// pruneBackups removes backups that are old, or too many, and not needed.
+func (a *app) pruneBackups(w *world, f pruneFlags) (bool, error) {
+	needed := map[string]bool{}
+	for _, o := range w.store.Owners() {
+		for _, rec := range w.store.Records(o) {
+			for _, l := range rec.Leaves {
+				digest, _, _ := strings.Cut(string(l.Prior), "+") // after it: the mode
+				needed[digest] = true
+			}
+		}
+	}
+	dir := w.store.Dir()
+	old, size, err := dir.SweepBackups(nil, needed, time.Now(), f.age, f.cap)
+	if err != nil || len(old) == 0 {
+		return false, err
+	}
+	a.printf("%s, %s, that no record needs\n", plural(len(old), "old backup"), bytesText(size))
+	if f.dryRun {
+		return true, nil
+	}
+	if err := a.confirm(f.yes, "Remove them?"); err != nil {
+		return true, err
+	}
+	if _, _, err := dir.SweepBackups(w.fs, needed, time.Now(), f.age, f.cap); err != nil {
+		return true, err
+	}
+	return true, w.fs.Flush()
+}

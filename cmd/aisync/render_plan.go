@@ -1,0 +1,245 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/reconcile"
+)
+
+// planText says how a plan is printed.
+type planText struct {
+	paint         painter
+	diff          diffMode
+	command       string // that shows everything: "aisync plan"
+	host, project string // titles of the two parts
+}
+
+// render prints a whole view: what changes, what nobody decided, what cannot
+// be done, notes and totals, always all of it.
+func (t planText) render(w io.Writer, v *planView) {
+	t.rows(w, v.Changes, v.next)
+	t.conflicts(w, v.Conflicts)
+	t.unsupported(w, v.Unsupported)
+	t.commands(w, v.Commands)
+	t.notes(w, v.Notes)
+	t.totals(w, v)
+}
+
+// rows prints resources: the host's, then the project's, by kind and address.
+func (t planText) rows(w io.Writer, rows []reconcile.ChangeDoc, next map[reconcile.Address]string) {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b reconcile.ChangeDoc) int {
+		if p, q := isProject(a), isProject(b); p != q {
+			if q {
+				return -1
+			}
+			return 1
+		}
+		if c := strings.Compare(a.Kind, b.Kind); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.Address), string(b.Address))
+	})
+	for i, r := range rows {
+		if i == 0 || isProject(r) != isProject(rows[i-1]) {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			title := t.host
+			if isProject(r) {
+				title = t.project
+			}
+			fmt.Fprintln(w, t.paint.bold(safe(title)))
+		}
+		t.row(w, r, next[r.Address])
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+func (t planText) row(w io.Writer, r reconcile.ChangeDoc, next string) {
+	what := r.Meaning
+	short := onlyNew(r) && t.diff != diffFull
+	if n := newLines(r); short && n > 0 {
+		what += ", " + plural(n, "line")
+	}
+	if r.Fetch > 0 {
+		what += ", " + bytesText(r.Fetch) + " to fetch"
+	}
+	if r.Drift && !strings.Contains(what, "since the last apply") && !strings.Contains(what, "edited") {
+		what += " (drift)"
+	}
+	fmt.Fprintf(w, "  %s %s  %s%s\n", t.symbol(r.Action), safe(string(r.Address)), safe(what), t.paint.dim(from(r.Origin)))
+	for _, reason := range reasons(r) {
+		fmt.Fprintln(w, "      because: "+safe(reason))
+	}
+	if !short {
+		renderDiff(w, t.paint, r.Lines, t.diff, "      ", t.command)
+	}
+	if next != "" {
+		for _, way := range strings.Split(next, "\n") {
+			fmt.Fprintln(w, "      "+t.paint.yellow("→ "+safe(way)))
+		}
+	}
+}
+
+func (t planText) symbol(a reconcile.Action) string {
+	s := string(a)
+	switch a {
+	case reconcile.Create:
+		return t.paint.green(s)
+	case reconcile.Update, reconcile.PutBack:
+		return t.paint.yellow(s)
+	case reconcile.Delete, reconcile.Clash:
+		return t.paint.red(s)
+	case reconcile.Unclear:
+		return t.paint.cyan(s)
+	case reconcile.None:
+		return " "
+	}
+	return t.paint.dim(s)
+}
+
+// reasons are the whys of a resource's leaves, each once.
+func reasons(r reconcile.ChangeDoc) []string {
+	var out []string
+	for _, l := range r.Leaves {
+		if l.Reason != "" && !slices.Contains(out, l.Reason) {
+			out = append(out, l.Reason)
+		}
+	}
+	return out
+}
+
+// from names the places that ask for something.
+func from(origin []reconcile.Position) string {
+	var names []string
+	for _, p := range origin {
+		if s := safe(p.String()); s != "" && !slices.Contains(names, s) {
+			names = append(names, s)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > 3:
+		names = append(names[:3], plural(len(names)-3, "more place"))
+	}
+	return ", from " + strings.Join(names, " and ")
+}
+
+func (t planText) conflicts(w io.Writer, list []reconcile.Conflict) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(w, t.paint.bold("The spec contradicts itself"))
+	for _, c := range list {
+		name := string(c.Address)
+		if c.Key != "" {
+			name += " " + string(c.Key)
+		}
+		fmt.Fprintf(w, "  %s %s  %s\n", t.symbol(reconcile.Clash), safe(name), safe(c.Reason))
+		for _, p := range c.Origin {
+			if p.String() != "" {
+				fmt.Fprintln(w, "      at "+safe(p.String()))
+			}
+		}
+		if c.Hint != "" {
+			fmt.Fprintln(w, "      "+t.paint.yellow(safe(c.Hint)))
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+func (t planText) unsupported(w io.Writer, list []reconcile.Unsupported) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(w, t.paint.bold("Not done by this version"))
+	for _, u := range list {
+		fmt.Fprintf(w, "  %s %s  %s%s\n", t.paint.dim("x"), safe(string(u.Address)), safe(u.Reason), t.paint.dim(from(u.Origin)))
+	}
+	fmt.Fprintln(w)
+}
+
+// commands lists what an apply asks to be trusted.
+func (t planText) commands(w io.Writer, list []reconcile.TrustItem) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(w, t.paint.bold("The project wants agents, or git, to run (aisync apply asks whether you trust it)"))
+	for _, c := range list {
+		fmt.Fprintf(w, "  %s  in %s%s\n", safe(c.Command), safe(string(c.Address)), t.paint.dim(from(c.Origin)))
+	}
+	fmt.Fprintln(w)
+}
+
+func (t planText) notes(w io.Writer, list []reconcile.Note) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(w, t.paint.bold("Notes"))
+	for _, n := range list {
+		text := safe(n.Text) + t.paint.dim(from(n.Origin))
+		if n.Warning {
+			text = t.paint.yellow("warning: ") + text
+		}
+		fmt.Fprintln(w, "  "+text)
+	}
+	fmt.Fprintln(w)
+}
+
+// totals prints the sums. Nothing at all to do is one sentence.
+func (t planText) totals(w io.Writer, v *planView) {
+	s := v.Summary
+	if len(v.Changes)+len(v.Conflicts) == 0 {
+		line := "No changes."
+		if s.Unsupported > 0 {
+			line += fmt.Sprintf(" %d unsupported.", s.Unsupported)
+		}
+		fmt.Fprintln(w, line)
+		return
+	}
+	line := fmt.Sprintf("Plan: %d to add, %d to change, %d to destroy.", s.Create, s.Update, s.Delete)
+	var more []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{
+		{s.Accept, "to adopt"}, {s.Release, "to release"}, {s.Conflict, "undecided"},
+		{s.Unknown, "unknown"}, {s.Unsupported, "unsupported"},
+	} {
+		if part.n > 0 {
+			more = append(more, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	if len(more) > 0 {
+		line += " Also " + strings.Join(more, ", ") + "."
+	}
+	fmt.Fprintln(w, t.paint.bold(line))
+	if s.FetchBytes > 0 {
+		line := "To fetch: " + bytesText(s.FetchBytes) + "."
+		if v.Disk != nil {
+			line += fmt.Sprintf(" Free at %s: %s now, %s after.", safe(v.Disk.Path), bytesText(v.Disk.Before), bytesText(v.Disk.After))
+		}
+		fmt.Fprintln(w, line)
+	}
+	if install := installs(v.Unsupported); len(install) > 0 {
+		fmt.Fprintln(w, "To install by hand: "+strings.Join(install, ", ")+".")
+	}
+}
+
+// installs names the programs and packages that somebody has to install.
+func installs(list []reconcile.Unsupported) []string {
+	var out []string
+	for _, u := range list {
+		if k := u.Address.Kind(); k == "package" || k == "runtime" {
+			out = append(out, safe(u.Address.Name()))
+		}
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// runner runs programs with the environment that was handed over. With it a
+// provider looks (git config --get); what writes goes through it as well.
+type runner struct{ env env }
+
+// Run implements reconcile.Runner.
+func (r runner) Run(ctx context.Context, dir string, argv ...string) ([]byte, error) {
+	return r.feed(ctx, dir, nil, argv...)
+}
+
+func (r runner) feed(ctx context.Context, dir string, stdin []byte, argv ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = dir
+	cmd.Env = r.env.list()
+	cmd.Stdin = bytes.NewReader(stdin)
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		if text := strings.TrimSpace(complaint.String()); text != "" {
+			return out, fmt.Errorf("%s: %w: %s", argv[0], err, text)
+		}
+		return out, fmt.Errorf("%s: %w", argv[0], err)
+	}
+	return out, nil
+}
+
+// ignored tells which paths of the project git does not carry. Where there is
+// no git, or no repository, it carries all of them.
+func (r runner) ignored(ctx context.Context, project string, paths []fsys.LogicalPath) map[fsys.LogicalPath]bool {
+	var in bytes.Buffer
+	for _, p := range paths {
+		in.WriteString(string(p))
+		in.WriteByte(0)
+	}
+	out, err := r.feed(ctx, project, in.Bytes(), "git", "check-ignore", "-z", "--stdin")
+	var none *exec.ExitError
+	if err != nil && !(errors.As(err, &none) && none.ExitCode() == 1) {
+		return nil
+	}
+	ignored := map[fsys.LogicalPath]bool{}
+	for _, p := range strings.Split(string(out), "\x00") {
+		if p != "" {
+			ignored[fsys.LogicalPath(p)] = true
+		}
+	}
+	return ignored
+}

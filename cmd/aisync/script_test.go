@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gofrs/flock"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"aisync.dev/aisync/hosts"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"aisync": main,
+	})
+}
+
+// TestScripts runs testdata/script/*.txtar: one session each, as a person would
+// type it, against a fresh copy of the contract's specs.
+//
+//	$CONTRACT  the copy: host/ project/ rulesets/ models/
+//	$ROOT      an empty machine: nothing but a home folder, /home/me
+//	$FACTS     recorded facts of the host velox
+//	$FLAGS     --root, --host, --config and --facts for all of that
+//
+// Beside testscript's own commands: code N COMMAND… wants that exit code; serve
+// DIR hands out a folder over HTTP on loopback and points the model's source
+// at it; hold takes the lock of the state.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                filepath.Join("testdata", "script"),
+		RequireUniqueNames: true,
+		Setup:              prepare,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": wantCode, "serve": serveFolder, "hold": holdLock,
+		},
+	})
+}
+
+func prepare(e *testscript.Env) error {
+	at := func(elem ...string) string { return filepath.Join(append([]string{e.WorkDir}, elem...)...) }
+	contract, root, facts := at("contract"), at("root"), at("velox.json")
+	if err := os.CopyFS(contract, os.DirFS(filepath.Join("..", "..", "golden", "contract"))); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(root, "home", "me"), 0o755); err != nil {
+		return err
+	}
+	f, ok := hosts.Recorded("velox")
+	if !ok {
+		return errors.New("no recorded facts of velox")
+	}
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(facts, b, 0o644); err != nil {
+		return err
+	}
+	for k, v := range map[string]string{
+		"CONTRACT": contract, "ROOT": root, "FACTS": facts, "HOME": "/home/me", "LANG": "C",
+		"FLAGS":  fmt.Sprintf("--root '%s' --host velox --config '%s' --facts '%s'", root, filepath.Join(contract, "host"), facts),
+		"STATE":  filepath.Join(root, "home", "me", ".local", "state", "aisync"),
+		"USERID": strconv.Itoa(os.Getuid()),
+		// What git needs to be the same everywhere.
+		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "me", "GIT_AUTHOR_EMAIL": "me@localhost",
+		"GIT_COMMITTER_NAME": "me", "GIT_COMMITTER_EMAIL": "me@localhost",
+	} {
+		e.Setenv(k, v)
+	}
+	return nil
+}
+
+// wantCode runs a command and wants one exit code.
+func wantCode(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(first(args))
+	if neg || err != nil || len(args) < 2 {
+		ts.Fatalf("usage: code N COMMAND [ARG...]")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var e *exec.ExitError
+		if !errors.As(err, &e) {
+			ts.Fatalf("%v", err)
+		}
+		got = e.ExitCode()
+	}
+	if got != want {
+		ts.Logf("[stdout]\n%s[stderr]\n%s", ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// serveFolder serves a folder until the script ends, and puts its address in
+// place of the one that the host's spec names. With a second argument, each
+// answer takes that many bytes and then stands still.
+func serveFolder(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: serve DIR")
+	}
+	s := httptest.NewServer(http.FileServer(http.Dir(ts.MkAbs(args[0]))))
+	ts.Defer(s.Close)
+	spec := filepath.Join(ts.Getenv("CONTRACT"), "host", "velox.cue")
+	text := strings.ReplaceAll(ts.ReadFile(spec), "http://127.0.0.1:18080", s.URL)
+	ts.Check(os.WriteFile(spec, []byte(text), 0o644))
+}
+
+// holdLock takes the lock of the state, as an apply of another process would.
+func holdLock(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: hold")
+	}
+	dir := ts.Getenv("STATE")
+	ts.Check(os.MkdirAll(dir, 0o700))
+	file := filepath.Join(dir, "lock")
+	l := flock.New(file)
+	ok, err := l.TryLock()
+	ts.Check(err)
+	if !ok {
+		ts.Fatalf("the lock is held already")
+	}
+	ts.Check(os.WriteFile(file, []byte(`{"pid": 4242, "host": "elsewhere", "command": "aisync apply"}`), 0o600))
+	ts.Defer(func() { ts.Check(l.Unlock()) })
+}

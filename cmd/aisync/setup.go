@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/state"
+	"aisync.dev/aisync/schema"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// world is everything that a command which plans works with, loaded.
+type world struct {
+	app    *app
+	places places
+	scope  scope
+	owners []reconcile.Owner
+
+	spec    *spec.Spec
+	catalog catalog.Index
+	facts   func() (facts.Facts, error) // looks once, when first asked
+
+	hostLock, projectLock *lockFile
+	store                 *reconcile.Store
+	engine                *reconcile.Engine
+	reader                fsys.Reader
+	declared              runtime.Decls // what the specs ask for
+
+	// Of commands that write:
+	leftOut []error // what was asked for and cannot be had now
+	fs      fsys.FS
+	applyID string
+	held    *state.Held
+}
+
+// setup loads the world of a command that only looks: no part of it can write
+// or dial.
+func (a *app) setup(ctx context.Context, s scope) (*world, error) {
+	w, err := a.lookAround(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return w, w.declare(ctx, nil)
+}
+
+// lookAround is setup without what the specs ask for.
+func (a *app) lookAround(ctx context.Context, s scope) (*world, error) {
+	w, err := a.locate(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.onlyLook(); err != nil {
+		return nil, err
+	}
+	return w, w.load(ctx)
+}
+
+// onlyLook gives w a file system that cannot write.
+func (w *world) onlyLook() error {
+	disk, err := fsys.New(w.places.fsOptions("none"))
+	if err == nil {
+		w.reader = fsys.ReadOnly(disk)
+	}
+	return err
+}
+
+// setupHeld takes the lock of the state, finishes what an earlier apply left
+// unfinished, pins what is not pinned where that is allowed, and loads
+// everything. The caller releases it.
+func (a *app) setupHeld(ctx context.Context, ask asked, f applyFlags, command string) (*world, error) {
+	w, err := a.hold(ctx, ask.scope, f, command)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.ready(ctx, ask); err != nil {
+		w.release()
+		return nil, err
+	}
+	return w, nil
+}
+
+// hold is the first half of setupHeld: everything is loaded but the spec.
+func (a *app) hold(ctx context.Context, s scope, f applyFlags, command string) (*world, error) {
+	w, err := a.locate(s)
+	if err != nil {
+		return nil, err
+	}
+	w.applyID = reconcile.NewApplyID(time.Now())
+	disk, err := fsys.New(w.places.fsOptions(w.applyID))
+	if err != nil {
+		return nil, err
+	}
+	w.fs, w.reader = disk, disk
+	host, _ := os.Hostname() // only for the message to who waits
+	w.held, err = state.Open(disk, w.places.state).Lock(ctx, disk, f.lockTimeout, state.Holder{PID: os.Getpid(), Host: host, Since: time.Now(), Command: command})
+	if err != nil {
+		return nil, err
+	}
+	a.env[state.PIDVariable] = fmt.Sprint(os.Getpid())
+	return w, nil
+}
+
+func (w *world) ready(ctx context.Context, ask asked) error {
+	if err := w.load(ctx); err != nil {
+		return err
+	}
+	if err := w.recover(ctx); err != nil {
+		return err
+	}
+	return w.declare(ctx, w.newPinner(ask))
+}
+
+// release gives the lock back.
+func (w *world) release() {
+	if w.held != nil {
+		_ = w.held.Release() // the end of the process does it as well
+	}
+}
+
+// recover finishes an interrupted apply and says what that meant.
+func (w *world) recover(ctx context.Context) error {
+	if !w.store.Unfinished() {
+		return nil
+	}
+	lines, err := w.engine.Recover(ctx, w.write(nil), w.store)
+	for _, l := range lines {
+		w.app.say("aisync: %s", safe(l))
+	}
+	return err
+}
+
+// locate finds places and owners and makes the engine.
+func (a *app) locate(s scope) (*world, error) {
+	p, err := a.places()
+	if err != nil {
+		return nil, err
+	}
+	owners, err := s.owners(p)
+	if err != nil {
+		return nil, err
+	}
+	return &world{app: a, places: p, scope: s, owners: owners, engine: &reconcile.Engine{Providers: providers()}, facts: a.factsOf(p)}, nil
+}
+
+// load reads spec, facts, locks and records side by side.
+func (w *world) load(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		w.spec, err = w.app.loadSpecWith(ctx, w.places, w.facts)
+		return err
+	})
+	g.Go(func() error { return w.loadRecords(ctx) })
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	w.catalog = catalog.With(w.spec.Catalog)
+	return nil
+}
+
+// loadRecords reads what was made, and the locks: all that is needed to take
+// it back, be the spec as broken as it may.
+func (w *world) loadRecords(ctx context.Context) error {
+	g, _ := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		w.hostLock, err = readLockFile(filepath.Join(w.places.config, lockName))
+		return err
+	})
+	g.Go(func() (err error) {
+		if w.places.project != "" {
+			w.projectLock, err = readLockFile(filepath.Join(w.places.project, lockName))
+		}
+		return err
+	})
+	g.Go(func() (err error) {
+		w.store, err = reconcile.OpenStore(w.reader, w.places.state)
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if w.projectLock != nil {
+		var known *reconcile.Lock
+		if w.projectLock.found {
+			known = w.projectLock.lock
+		}
+		w.store.UseLock(reconcile.ProjectOwner(w.places.project), lockName, known)
+		w.projectLock.lock = w.store.Lock()
+	}
+	return nil
+}
+
+// loadSpec reads the specs and chooses the host.
+func (a *app) loadSpec(ctx context.Context, p places) (*spec.Spec, error) {
+	return a.loadSpecWith(ctx, p, a.factsOf(p))
+}
+
+func (a *app) loadSpecWith(ctx context.Context, p places, look func() (facts.Facts, error)) (*spec.Spec, error) {
+	cwd, err := a.cwd()
+	if err != nil {
+		return nil, err
+	}
+	if a.g.host == "" {
+		go func() { _, _ = look() }() // most likely needed to choose the host; whoever asks gets the error
+	}
+	return schema.Load(ctx, schema.Options{HostDir: p.config, HostName: a.g.host, ProjectDir: p.project, Facts: look, Cwd: cwd})
+}
+
+// loadFacts says what is true of the machine.
+func (a *app) loadFacts(_ context.Context, p places) (facts.Facts, error) { return a.factsOf(p)() }
+
+// factsOf returns a function that looks once, however often it is called.
+func (a *app) factsOf(p places) func() (facts.Facts, error) {
+	return sync.OnceValues(func() (facts.Facts, error) {
+		if a.g.facts != "" {
+			return hosts.ReadFacts(a.g.facts)
+		}
+		return hosts.Detect(context.Background(), hosts.Options{
+			Root: p.root, Home: string(p.home), Path: filepath.SplitList(a.env.get("PATH")),
+		}), nil
+	})
+}
+
+// read is all that may be handed to something that only looks.
+func (w *world) read() reconcile.ReadEnv {
+	return reconcile.ReadEnv{
+		FS: w.reader, Home: w.places.home, Run: runner{w.app.env}, Clock: time.Now,
+		Contents: w.store.Contents, Backup: w.store.Backup,
+	}
+}
+
+// write is what an apply is handed. bar may be nil.
+func (w *world) write(bar *progress) reconcile.WriteEnv {
+	env := reconcile.WriteEnv{ReadEnv: w.read(), FS: w.fs, Fetch: w.fetcher()}
+	env.Progress = func(reconcile.Address, int64, int64) {}
+	if bar != nil {
+		env.Progress = func(a reconcile.Address, done, total int64) {
+			bar.event(reconcile.Event{Kind: "progress", Address: a, Done: done, Total: total})
+		}
+	}
+	return env
+}
+
+// ignored tells which paths of the project git does not carry.
+func (w *world) ignored(ctx context.Context, paths []fsys.LogicalPath) map[fsys.LogicalPath]bool {
+	return runner{w.app.env}.ignored(ctx, w.places.project, paths)
+}

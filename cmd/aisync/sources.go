@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/providers/fetch"
+	"aisync.dev/aisync/providers/fetch/hub"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// errNotAtHand says that a source lies in no cache here and may not be fetched now.
+type errNotAtHand struct{ source string }
+
+func (e errNotAtHand) Error() string {
+	return fmt.Sprintf("bundle source %q has not been fetched to this machine", e.source)
+}
+func (e errNotAtHand) Hint() string { return "run: aisync lock" }
+
+// source brings a git or archive source to a folder of the cache that holds
+// exactly what is pinned.
+func (p *pinner) source(ctx context.Context, src spec.Source) (dir, pin string, err error) {
+	l := p.lockOf(p.inProject(src))
+	known, ok := p.get(l, "bundle", src.Name, "")
+	if ok && known.Values["url"] != src.URL {
+		ok = false // the spec names another place now: that is a new source
+	}
+	if ok {
+		dir := p.w.cached(known.Values["tree"])
+		if _, err := os.Stat(dir); err == nil {
+			return dir, pinName(known), nil
+		}
+	} else if p.w.app.g.locked {
+		return "", "", p.unpinned(fmt.Sprintf("bundle source %q", src.Name), src.Pos)
+	}
+	if p.w.fs == nil {
+		return "", "", errNotAtHand{src.Name}
+	}
+	if p.w.app.g.offline {
+		return "", "", fmt.Errorf("%w: it %w", errNotAtHand{src.Name}, reconcile.ErrOffline)
+	}
+	return p.fetchSource(ctx, l, src, known, ok)
+}
+
+// inProject reports whether the project names src, rather than the host.
+func (p *pinner) inProject(src spec.Source) bool {
+	return p.w.places.project != "" && src.Dir == p.w.places.project
+}
+
+func pinName(pin reconcile.Pin) string {
+	if c := pin.Values["commit"]; c != "" {
+		return c
+	}
+	return pin.Values["tree"]
+}
+
+// fetchSource fetches src into the cache, and pins it or holds it to its pin.
+func (p *pinner) fetchSource(ctx context.Context, l *lockFile, src spec.Source, known reconcile.Pin, pinned bool) (string, string, error) {
+	from := src.URL
+	if pinned && known.Values["commit"] != "" {
+		from = atCommit(src.URL, known.Values["commit"])
+	}
+	tmp, err := p.w.newCacheFolder()
+	if err != nil {
+		return "", "", err
+	}
+	defer os.RemoveAll(tmp)
+	got := filepath.Join(tmp, "tree")
+	p.w.app.say("fetching bundle source %s", safe(src.Name))
+	if err := p.w.client().Tree(ctx, from, got); err != nil {
+		return "", "", err
+	}
+	tree, err := treeDigest(ctx, got)
+	if err != nil {
+		return "", "", err
+	}
+	if pinned && tree != known.Values["tree"] {
+		return "", "", withHint(fmt.Errorf("bundle source %q: %s does not hold what %s pins: want tree %.19s…, got %.19s…", src.Name, src.URL, lockName, known.Values["tree"], tree), "aisync lock --update "+src.Name+", if the change is right")
+	}
+	if !pinned {
+		values := map[string]string{"url": src.URL, "tree": tree}
+		if commit, err := (runner{p.w.app.env}).Run(ctx, got, "git", "--git-dir", filepath.Join(got, ".git"), "rev-parse", "HEAD"); err == nil {
+			values["commit"] = strings.TrimSpace(string(commit))
+		}
+		known = reconcile.Pin{Kind: "bundle", Name: src.Name, Values: values}
+		p.set(l, known)
+	}
+	dir := p.w.cached(tree)
+	if err := os.Rename(got, dir); err != nil {
+		if _, there := os.Stat(dir); there != nil {
+			return "", "", fmt.Errorf("keep bundle source %q: %w", src.Name, err)
+		}
+	}
+	return dir, pinName(known), nil
+}
+
+// treeDigest identifies everything that the tree in dir could install.
+func treeDigest(ctx context.Context, dir string) (string, error) {
+	t, err := new(bundle.Sources).Open(ctx, spec.Source{URL: dir})
+	if err != nil {
+		return "", err
+	}
+	return t.Digest()
+}
+
+// atCommit is a git source at one commit, whatever ref it names.
+func atCommit(src, commit string) string {
+	base, query, _ := strings.Cut(src, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		values = url.Values{}
+	}
+	values.Set("ref", commit)
+	values.Del("depth") // a shallow clone may not reach it
+	return base + "?" + values.Encode()
+}
+
+// cached is the folder of the cache for a tree of that digest.
+func (w *world) cached(tree string) string {
+	sum := sha256.Sum256([]byte(tree))
+	return filepath.Join(w.places.physical(w.sourceCache()), hex.EncodeToString(sum[:12]))
+}
+
+func (w *world) sourceCache() fsys.LogicalPath { return w.places.cache.Join("sources") }
+
+func (w *world) newCacheFolder() (string, error) {
+	if _, err := w.fs.MkdirAll(w.sourceCache(), 0o700); err != nil {
+		return "", fmt.Errorf("make the cache: %w", err)
+	}
+	tmp, err := os.MkdirTemp(w.places.physical(w.sourceCache()), ".new-")
+	if err != nil {
+		return "", fmt.Errorf("make the cache: %w", err)
+	}
+	return tmp, nil
+}
+
+// client is the client for everything that is fetched.
+func (w *world) client() *fetch.Client {
+	token, _ := hub.Token(w.app.env.get, w.places.physical(w.places.home)) // a token that cannot be read: the hub says that one is missing
+	return fetch.New(fetch.Options{Endpoint: hub.Endpoint(w.app.env.get), Token: token, UserAgent: "aisync/" + versionText()})
+}
+
+// fetcher is what providers fetch with; under --offline it refuses.
+func (w *world) fetcher() reconcile.Fetcher {
+	if w.app.g.offline {
+		return artifacts{fetch.Offline{}}
+	}
+	return artifacts{w.client()}
+}
+
+// artifacts is a fetch.Fetcher as providers know it.
+type artifacts struct{ from fetch.Fetcher }
+
+// Fetch implements reconcile.Fetcher.
+func (a artifacts) Fetch(ctx context.Context, fs fsys.FS, name string, sources []string, size int64, sha256 string, part fsys.LogicalPath, progress func(done, total int64)) error {
+	return a.from.Fetch(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256}, fs, part, progress)
+}
+
+// verifySource fetches what pin names anew and compares it with the pin.
+func (w *world) verifySource(ctx context.Context, l *lockFile, pin reconcile.Pin) error {
+	tmp, err := os.MkdirTemp("", "aisync-verify-")
+	if err != nil {
+		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
+	}
+	defer os.RemoveAll(tmp)
+	from := pin.Values["url"]
+	if c := pin.Values["commit"]; c != "" {
+		from = atCommit(from, c)
+	}
+	got := filepath.Join(tmp, "tree")
+	if err := w.client().Tree(ctx, from, got); err != nil {
+		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
+	}
+	tree, err := treeDigest(ctx, got)
+	if err != nil {
+		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
+	}
+	if tree != pin.Values["tree"] {
+		return fmt.Errorf("%s: bundle source %q: pinned is tree %.19s…, but %s holds %.19s…; somebody changed the lock or the source: look at it before you apply", l.path, pin.Name, pin.Values["tree"], from, tree)
+	}
+	w.app.say("bundle source %s is what %s pins", safe(pin.Name), lockName)
+	return nil
+}

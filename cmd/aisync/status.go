@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/reconcile"
+)
+
+// statusDoc is status --json; see docs/json.md.
+type statusDoc struct {
+	FormatVersion string            `json:"format_version"`
+	Resources     []statusRow       `json:"resources"`
+	Summary       reconcile.Summary `json:"summary"`
+}
+
+type statusRow struct {
+	Address reconcile.Address `json:"address"`
+	Drift   string            `json:"drift"`   // "", "A", "M", "D", "?"
+	Pending string            `json:"pending"` // "", "A", "M", "D", "=", ".", "!", "?"
+}
+
+func statusCommand(a *app) *cobra.Command {
+	s := scopeAll
+	all := false
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "a line a resource: what was edited, and what an apply would do",
+		Long: `Two letters stand before each resource that is not in order.
+
+The first says what happened to it since aisync made it (drift):
+  M edited, D deleted.
+The second says what an apply would do (pending):
+  A add, M change, D delete, = take over as it is, . forget and leave,
+  ! nothing before somebody decides.
+? in both: it cannot be observed.
+
+It writes nothing, and exits 0 whatever it reports; see aisync drift for CI.`,
+		Example:     "  $ aisync status\n  M! file:.claude/settings.json\n   A file:.claude/rules/elisp.md",
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, err := a.setup(cmd.Context(), s)
+			if err != nil {
+				return err
+			}
+			p, err := w.plan(cmd.Context(), asked{scope: s})
+			if err != nil {
+				return err
+			}
+			doc := statusDoc{FormatVersion: viewVersion, Resources: []statusRow{}, Summary: p.Summary()}
+			for _, c := range p.Changes {
+				if r := statusOf(c); all || r.Drift+r.Pending != "" {
+					doc.Resources = append(doc.Resources, r)
+				}
+			}
+			if a.g.json {
+				return a.writeJSON(doc)
+			}
+			a.printStatus(doc, p)
+			return nil
+		},
+	}
+	s.flag(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "also what is in order")
+	return cmd
+}
+
+// statusOf is the two letters of c.
+func statusOf(c reconcile.Change) statusRow {
+	r := statusRow{Address: c.Target.Resource.Address}
+	switch {
+	case c.Action == reconcile.Unclear:
+		return statusRow{r.Address, "?", "?"}
+	case c.Drift() && c.Before.Presence == reconcile.Absent:
+		r.Drift = "D"
+	case c.Drift():
+		r.Drift = "M"
+	}
+	switch c.Action {
+	case reconcile.Create:
+		r.Pending = "A"
+	case reconcile.Update, reconcile.PutBack:
+		r.Pending = "M"
+	case reconcile.Delete:
+		r.Pending = "D"
+	case reconcile.Accept, reconcile.Release, reconcile.Clash:
+		r.Pending = string(c.Action)
+	}
+	return r
+}
+
+func (a *app) printStatus(doc statusDoc, p *reconcile.Plan) {
+	paint := a.paint()
+	for _, r := range doc.Resources {
+		a.printf("%s%s %s\n", paint.red(fmt.Sprintf("%1s", r.Drift)), paint.yellow(fmt.Sprintf("%1s", r.Pending)), safe(string(r.Address)))
+	}
+	for _, c := range p.Conflicts {
+		a.printf("%s %s  %s\n", paint.red(" !"), safe(string(c.Address)), safe(c.Reason))
+	}
+	s := doc.Summary
+	if s.Drift+s.Pending+s.Conflict+s.Unknown+s.Create+s.Update+s.Delete+s.Accept+s.Release == 0 {
+		a.printf("Everything is in order: %s.\n", plural(s.Unchanged, "resource"))
+		return
+	}
+	parts := []string{fmt.Sprintf("%d in order", s.Unchanged)}
+	for _, x := range []struct {
+		n    int
+		word string
+	}{{s.Drift, "drifted"}, {s.Pending, "pending"}, {s.Conflict, "undecided"}, {s.Unknown, "unknown"}, {s.Unsupported, "unsupported"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.word))
+		}
+	}
+	a.printf("%s.\n", strings.Join(parts, ", "))
+	a.hint("\nfirst letter, drift: M edited, D deleted; second, pending: A add, M change, D delete, = take over, . forget, ! undecided; ? unknown")
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// bytesText shows the size of something on disk or on its way, in powers of
+// 1000 as disks and hubs count: "18.6 GB".
+func bytesText(n int64) string { return sizeText(n, 1000, []string{"B", "kB", "MB", "GB", "TB", "PB"}) }
+
+// memoryText shows a size of memory, in powers of 1024: "62.5 GiB".
+func memoryText(n int64) string {
+	return sizeText(n, 1024, []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"})
+}
+
+func sizeText(n, base int64, units []string) string {
+	if n < base {
+		return strconv.FormatInt(n, 10) + " " + units[0]
+	}
+	v, i := float64(n), 0
+	for v >= float64(base) && i < len(units)-1 {
+		v /= float64(base)
+		i++
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64) + " " + units[i]
+}
+
+// plural counts a noun: "1 change", "3 changes".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// safe makes text of others harmless on a terminal: control characters,
+// invalid UTF-8 and characters that reorder a line are shown by their codes.
+// Tabs stay.
+func safe(s string) string {
+	if clean(s) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case hidden(r) && r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case hidden(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+func clean(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if hidden(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// hidden reports whether r does something to a terminal, or to the order of a
+// line, rather than stand for itself.
+func hidden(r rune) bool {
+	switch {
+	case r == '\t':
+		return false
+	case unicode.IsControl(r):
+		return true
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c, r == 0x2028, r == 0x2029:
+		return true
+	}
+	return false
+}
+
+// shellQuote shows an argument so that a shell reads it as one word.
+func shellQuote(s string) string {
+	plain := s != ""
+	for _, r := range s {
+		if !(r == '/' || r == '.' || r == '-' || r == '_' || r == ':' || r == '=' || r == '~' || r == '@' || r == '+' || r == ',' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			plain = false
+		}
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// safeLines is safe for text that may have several lines.
+func safeLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = safe(l)
+	}
+	return strings.Join(lines, "\n")
+}

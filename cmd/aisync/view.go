@@ -1,0 +1,112 @@
+package main
+
+import (
+	"strings"
+
+	"aisync.dev/aisync/reconcile"
+)
+
+// planView is a plan as people and programs see it: the engine's document and
+// the room on the disk. Its JSON is documented in docs/json.md.
+type planView struct {
+	reconcile.PlanDoc
+	Disk *diskView `json:"disk,omitempty"`
+
+	// Commands are what the project wants agents and git to run, as far as an
+	// apply would install them and nobody agreed to them yet.
+	Commands []reconcile.TrustItem `json:"untrusted_commands"`
+
+	next map[reconcile.Address]string // what a person may do where nobody decided
+}
+
+// diskView is the room on the file system of the store.
+type diskView struct {
+	Path   string `json:"path"`
+	Before int64  `json:"free_bytes_before"`
+	After  int64  `json:"free_bytes_after"`
+}
+
+// newView makes the view of p.
+func newView(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Change) []reconcile.Line) *planView {
+	v := &planView{PlanDoc: p.Doc(m, explain), Commands: []reconcile.TrustItem{}, next: map[reconcile.Address]string{}}
+	for _, c := range p.Changes {
+		if c.Action == reconcile.Clash {
+			v.next[c.Target.Resource.Address] = nextStep(c)
+		}
+	}
+	return v
+}
+
+// nextStep says which choices would decide c: those with which the matrix
+// leaves no leaf of it undecided.
+func nextStep(c reconcile.Change) string {
+	a := shellQuote(string(c.Target.Resource.Address))
+	var ways []string
+	for _, way := range []struct {
+		choice reconcile.Choice
+		text   string
+	}{
+		{reconcile.Choice{Merge: true}, "bring both together: aisync apply --merge --target " + a},
+		{reconcile.Choice{Restore: true}, "put it back: aisync apply --restore --target " + a},
+		{reconcile.Choice{Adopt: true}, "keep what is there: aisync adopt " + a},
+		{reconcile.Choice{Force: true}, "replace it, with a backup: aisync apply --force --target " + a},
+	} {
+		if decides(way.choice, c) && !(way.choice.Force && len(ways) > 0 && strings.HasPrefix(ways[0], "put it back")) {
+			ways = append(ways, way.text)
+		}
+	}
+	if len(ways) == 0 {
+		return "move it away, then: aisync apply"
+	}
+	return strings.Join(ways, "\n")
+}
+
+// decides reports whether choice leaves nothing of c undecided.
+func decides(choice reconcile.Choice, c reconcile.Change) bool {
+	for _, l := range c.Leaves {
+		if l.Action == reconcile.Clash && reconcile.Decide(l.Rel, choice).Action == reconcile.Clash {
+			return false
+		}
+	}
+	return true
+}
+
+// isProject reports whether a row belongs under the project's heading.
+func isProject(r reconcile.ChangeDoc) bool {
+	if r.Address.InProject() {
+		return true
+	}
+	for _, o := range r.Owners {
+		if o == "host" {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyNew reports whether a difference is nothing but the text of a new file.
+func onlyNew(r reconcile.ChangeDoc) bool {
+	if r.Action != reconcile.Create || r.Kind != "file" || len(r.Leaves) != 1 {
+		return false
+	}
+	if k := r.Leaves[0].Key; k != "" && k != reconcile.Seed {
+		return false
+	}
+	for _, l := range r.Lines {
+		if l.Op != '+' && l.Op != '@' && !strings.HasPrefix(l.Text, "--- ") {
+			return false
+		}
+	}
+	return true
+}
+
+// newLines counts the lines of a new file.
+func newLines(r reconcile.ChangeDoc) int {
+	n := 0
+	for _, l := range r.Lines {
+		if l.Op == '+' {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/reconcile"
+)
+
+// plan makes the plan of what was asked.
+func (w *world) plan(ctx context.Context, ask asked) (*reconcile.Plan, error) {
+	return w.engine.Plan(ctx, w.read(), w.store, w.input(ask))
+}
+
+func (w *world) input(ask asked) reconcile.Input {
+	if h := w.spec.Host; h != nil && h.Policy.Drift == "enforce" && !ask.choice.Adopt {
+		ask.choice.Restore = true
+	}
+	return reconcile.Input{
+		Declarations: w.declared.Declarations, Unsupported: w.declared.Unsupported, Notes: w.declared.Notes,
+		Owners: w.owners, Choice: ask.choice, Targets: ask.targets, Excludes: ask.excludes, Lock: w.app.g.locked,
+	}
+}
+
+// meta says what a plan was made from and where.
+func (w *world) meta(ask asked) reconcile.PlanMeta {
+	m := reconcile.PlanMeta{
+		Version: versionText(), Lineage: w.store.Lineage(), SpecDigest: w.spec.Digest,
+		LockDigest: strings.Trim(w.hostLock.digest()+" "+w.projectLock.digest(), " "), CatalogDigest: catalog.Digest(),
+		Scope: string(w.scope), Targets: ask.targets, Excludes: ask.excludes, Choice: ask.choice,
+	}
+	if w.spec.Host != nil {
+		m.Host = w.spec.Host.Name
+	}
+	return m
+}
+
+// view makes p ready to be shown.
+func (w *world) view(ctx context.Context, p *reconcile.Plan, ask asked) *planView {
+	v := newView(p, w.meta(ask), w.explain(ctx))
+	_, fresh := w.untrusted(p)
+	v.Commands = orEmpty(fresh)
+	if v.Summary.FetchBytes > 0 && w.spec.Host != nil {
+		v.Disk = w.disk(v.Summary.FetchBytes)
+	}
+	return v
+}
+
+// explain asks the providers what changes do.
+func (w *world) explain(ctx context.Context) func(reconcile.Change) []reconcile.Line {
+	env := w.read()
+	return func(c reconcile.Change) []reconcile.Line {
+		for _, p := range w.engine.Providers {
+			if p.Kind() == c.Target.Resource.Address.Kind() {
+				return p.Explain(ctx, env, c)
+			}
+		}
+		return nil
+	}
+}
+
+// disk says how much room there is where the models go; nil where nobody knows.
+func (w *world) disk(fetch int64) *diskView {
+	store := w.spec.Host.Store.Value
+	if store == "" {
+		store = "~"
+	}
+	logical := reconcile.Address("dir:" + store).Path(w.places.home)
+	dir := w.places.physical(logical)
+	for {
+		if _, err := os.Stat(dir); err == nil {
+			break
+		} else if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return nil
+		}
+		dir = filepath.Dir(dir)
+	}
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return nil
+	}
+	free := int64(s.Bavail) * int64(s.Bsize)
+	return &diskView{Path: store, Before: free, After: free - fetch}
+}
+
+// planText is how plans of this world are printed.
+func (w *world) planText(command string, mode diffMode) planText {
+	cwd, _ := w.app.cwd() // only to shorten names
+	t := planText{paint: w.app.paint(), diff: mode, command: command, host: "Host", project: "Project"}
+	if w.spec == nil {
+		return t // of a command that goes by records alone
+	}
+	if h := w.spec.Host; h != nil {
+		t.host = "Host " + h.Name
+		if !h.Builtin {
+			t.host += " (" + w.places.short(cwd, w.places.config) + ")"
+		}
+	}
+	if p := w.spec.Project; p != nil {
+		t.project = "Project " + p.Name + " (" + w.places.short(cwd, w.places.project) + ")"
+	}
+	return t
+}
+
+// untrusted returns all commands that the project asks for, and those among
+// them that p would install and nobody agreed to yet.
+func (w *world) untrusted(p *reconcile.Plan) (all, fresh []reconcile.TrustItem) {
+	owner := reconcile.ProjectOwner(w.places.project)
+	if w.places.project == "" || !w.has(owner) {
+		return nil, nil
+	}
+	all = p.Commands(owner)
+	if len(all) == 0 || w.store.Trusted(owner, reconcile.TrustDigest(all)) {
+		return all, nil
+	}
+	for _, t := range all {
+		i := slices.IndexFunc(p.Changes, func(c reconcile.Change) bool { return c.Target.Resource.Address == t.Address })
+		installs := slices.ContainsFunc(p.Changes[i].Leaves, func(l reconcile.LeafChange) bool {
+			return l.Key == t.Key && (l.Writes() || l.Action == reconcile.Accept)
+		})
+		if installs {
+			fresh = append(fresh, t)
+		}
+	}
+	return all, fresh
+}
+
+// remember notes that a person agreed to these commands.
+func (w *world) remember(items []reconcile.TrustItem) error {
+	if len(items) == 0 {
+		return nil
+	}
+	return w.store.Trust(w.fs, reconcile.ProjectOwner(w.places.project), reconcile.TrustDigest(items))
+}

@@ -136,6 +136,8 @@ func undoLeaf(key LeafKey, step EntryStep, now Observation) LeafChange {
 	live, there := now.Live[key]
 	l := LeafChange{Key: key, Last: got}
 	switch {
+	case got != nil && !there && had == nil && got.Provenance == Created:
+		l.Decision = Decision{} // it was not there before either
 	case got == nil && !there, got != nil && there && live == got.Live && got.Own != Exclusive:
 		prior := LeafRecord{Key: key, Prior: BackupID(step.Before)}
 		if got != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -110,11 +111,14 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 		return reconcile.Outcome{Token: exists}, nil
 	}
 	made, err := w.FS.MkdirAll(p, 0o755)
+	if err != nil {
+		for _, d := range slices.Backward(made) {
+			_ = w.FS.Rmdir(d) // not empty: somebody else uses it by now
+		}
+		return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
+	}
 	if n := len(made); n > 0 && made[n-1] == p {
 		made = made[:n-1] // the folder itself has a record of its own
-	}
-	if err != nil {
-		return reconcile.Outcome{Dirs: made}, fmt.Errorf("%s: %w", a.Name(), err)
 	}
 	return reconcile.Outcome{Token: exists, Dirs: made}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -38,7 +39,10 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 		err = fmt.Errorf("%w (%w); run the command again", reconcile.ErrStale, err)
 	}
 	if err != nil {
-		return reconcile.Outcome{Dirs: out.Dirs}, fmt.Errorf("%s: %w", a.Name(), err)
+		for _, d := range slices.Backward(out.Dirs) {
+			_ = w.FS.Rmdir(d) // not empty: somebody else uses it by now
+		}
+		return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
 	}
 	return out, nil
 }

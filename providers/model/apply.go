@@ -13,8 +13,9 @@ import (
 )
 
 // Apply implements reconcile.Provider. The file appears under its name by one
-// rename, when all of it is verified. What lay there is renamed aside. Killed,
-// it leaves a part that the next call goes on from.
+// rename, when all of it is verified. What lay there is renamed aside just
+// before. Killed, it leaves a part that the next call goes on from; killed
+// between the two renames, nothing under the name, and both files beside it.
 func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	out := reconcile.Outcome{LeafPrivate: map[reconcile.LeafKey]json.RawMessage{}, LeafLive: map[reconcile.LeafKey]reconcile.Fingerprint{}}
 	for _, l := range c.Leaves {
@@ -84,33 +85,37 @@ func publish(ctx context.Context, c reconcile.Change, l reconcile.LeafChange, a 
 		}
 		return verified(w.FS, a, n.Aside)
 	}
-	if err := fetch(ctx, c.Target.Resource.Address, a, w, out); err != nil {
+	if err := download(ctx, c.Target.Resource.Address, a, w, out); err != nil {
 		return note{}, err
 	}
 	if err := w.FS.Chmod(a.part(), 0o444); err != nil {
 		return note{}, fmt.Errorf("publish %s: %w", a.Path, err)
 	}
+	aside := fsys.LogicalPath("")
 	if f.presence == reconcile.Present { // as the plan saw it, and may be renamed
-		aside, err := makePlace(ctx, w.FS, a.Path)
-		if err != nil {
+		var err error
+		if aside, err = makePlace(ctx, w.FS, a.Path); err != nil {
 			return note{}, err
-		}
-		if aside != "" {
-			n.Aside = aside
 		}
 	}
 	if err := w.FS.Move(a.part(), a.Path); err != nil {
+		if aside != "" {
+			err = errors.Join(err, w.FS.Move(aside, a.Path))
+		}
 		if errors.Is(err, fs.ErrExist) {
 			err = fmt.Errorf("%w (%w); run the command again", reconcile.ErrStale, err)
 		}
 		return note{}, fmt.Errorf("publish %s: %w", a.Path, err)
 	}
+	if aside != "" {
+		n.Aside = aside
+	}
 	return verified(w.FS, a, n.Aside)
 }
 
-// fetch brings the part of a to its end. A part that is whole already needs no
+// download brings the part of a to its end. A part that is whole already needs no
 // network.
-func fetch(ctx context.Context, target reconcile.Address, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) error {
+func download(ctx context.Context, target reconcile.Address, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) error {
 	if err := makeDir(w.FS, a.part().Dir(), out); err != nil {
 		return err
 	}

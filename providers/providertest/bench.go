@@ -212,9 +212,8 @@ func (b *Bench) snapshot(t *testing.T) string {
 	return out.String()
 }
 
-// outside reports whether path is not of aisync's own bookkeeping.
-func (b *Bench) outside(path string) bool {
-	return !strings.HasPrefix(path, filepath.Join(b.Root, string(stateDir))) &&
-		!strings.HasPrefix(filepath.Base(path), string(lockFile)) && !strings.HasPrefix(filepath.Base(path), "."+string(lockFile)) &&
-		!strings.HasPrefix(filepath.Join(b.Root, string(stateDir)), path)
+// bookkeeping reports whether a physical path is one of the engine's own files.
+func (b *Bench) bookkeeping(path string) bool {
+	own := filepath.Join(b.Root, string(stateDir))
+	return strings.HasPrefix(path, own) || strings.HasPrefix(own, path) || strings.Contains(filepath.Base(path), string(lockFile))
 }

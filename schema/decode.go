@@ -164,7 +164,7 @@ func (n node) envVars() []spec.EnvVar {
 		e := spec.EnvVar{Name: f.name(), Value: f.str(), Pos: f.labelPos()}
 		if kindOf(f.v) == cue.StructKind {
 			e.Secret = &spec.Secret{Env: f.get("env").str(), File: f.get("file").str()}
-			if (e.Secret.Env == "") == (e.Secret.File == "") {
+			if e.Secret.Env != "" && e.Secret.File != "" || len(f.fields()) == 0 {
 				f.problem("a secret is named by exactly one of env and file", `write {env: "NAME"} or {file: "path"}`)
 			}
 		}

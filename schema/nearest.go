@@ -12,6 +12,7 @@ func didYouMean(got string, known []string) string {
 	if near := nearest(got, known); near != "" {
 		return "did you mean " + strconv.Quote(near) + "?"
 	}
+	known = slices.Compact(slices.Sorted(slices.Values(known)))
 	if len(known) == 0 || len(known) > 24 {
 		return ""
 	}
@@ -21,7 +22,7 @@ func didYouMean(got string, known []string) string {
 // nearest is the name that got was probably meant to be: the one with the
 // fewest edits, if these are at most a third of it. "" if there is none.
 func nearest(got string, known []string) string {
-	best, fewest := "", max(1, len(got)/3)+1
+	best, fewest := "", min(max(1, (len(got)+1)/3)+1, len(got))
 	for _, k := range slices.Sorted(slices.Values(known)) {
 		if d := edits(got, k); d < fewest && k != got {
 			best, fewest = k, d

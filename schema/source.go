@@ -28,6 +28,8 @@ const ProjectFile = "aisync.cue"
 // specPackage is the package clause of every spec.
 const specPackage = "aisync"
 
+const importHint = "a spec may import CUE's own packages, " + schemaPackage + " and " + catalogPackage
+
 // source is one file of a spec.
 type source struct {
 	path string // absolute, or aisync:… for one in the binary
@@ -164,7 +166,12 @@ func (e *evaluator) read(files []source, cwd string) *document {
 		d.evaluation(err)
 		return d
 	}
-	d.root = e.ctx.BuildInstance(inst)
+	root := e.ctx.BuildInstance(inst)
+	if kindOf(root) == cue.BottomKind {
+		d.evaluation(root.Err())
+		return d
+	}
+	d.root = root
 	return d
 }
 
@@ -202,7 +209,7 @@ func (d *document) checkImports(f *ast.File) {
 		if !strings.Contains(first, ".") {
 			continue
 		}
-		hint := "a spec may import CUE's own packages, " + schemaPackage + " and " + catalogPackage
+		hint := importHint
 		if near := nearest(path, []string{schemaPackage, catalogPackage}); near != "" {
 			hint = "did you mean " + strconv.Quote(near) + "?"
 		}
@@ -230,8 +237,11 @@ func (d *document) evaluation(err error) {
 		} else {
 			p.Pos = d.at.value(errorPath(e)...)
 		}
-		if format, _ := e.Msg(); strings.HasPrefix(format, "conflicting values") && len(positions) > 1 {
+		switch format, _ := e.Msg(); {
+		case strings.HasPrefix(format, "conflicting values") && len(positions) > 1:
 			p.Hint = "the other one is at " + d.at.shown(positions[1]).String()
+		case strings.HasPrefix(format, "builtin package"):
+			p.Hint = importHint
 		}
 		d.add(p)
 	}
@@ -272,11 +282,12 @@ func errorPath(e cueerrors.Error) []string {
 	return path
 }
 
-// pathText joins a path with dots; a part that holds one is quoted.
+// pathText joins a path with dots; a part that holds one, or a space, is
+// quoted.
 func pathText(path []string) string {
 	parts := make([]string, len(path))
 	for i, p := range path {
-		if strings.Contains(p, ".") {
+		if strings.ContainsAny(p, ". \t") {
 			p = strconv.Quote(p)
 		}
 		parts[i] = p

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,18 +36,48 @@ func describe(schema cue.Value, want string) string {
 	case cue.ListKind:
 		return "a list"
 	case cue.StructKind:
-		return "fields in {}"
+		return describeStruct(schema)
 	}
 	return fmt.Sprint(schema)
 }
 
+// describeStruct shows which fields a struct has room for, those that it needs
+// first.
+func describeStruct(schema cue.Value) string {
+	l := levelOf(schema)
+	names := slices.DeleteFunc(l.names(), func(name string) bool { return slices.Contains(l.required, name) })
+	names = slices.Concat(l.required, names)
+	if len(l.patterns) > 0 {
+		names = append(names, "NAME")
+	}
+	const enough = 4
+	if len(names) > enough {
+		names = append(names[:enough], "…")
+	}
+	for i, name := range names {
+		if name != "…" {
+			names[i] = name + ": …"
+		}
+	}
+	if len(names) == 0 {
+		return "{…}"
+	}
+	return "{" + strings.Join(names, ", ") + "}"
+}
+
 const nameRule = "a name of lower-case letters, digits, dots and hyphens"
 
+// describeName says in words what a pattern for names takes.
 func describeName(pattern cue.Value) string {
-	if s := fmt.Sprint(pattern); strings.Contains(s, "a-z0-9.-") {
+	switch s := fmt.Sprint(pattern); {
+	case strings.Contains(s, "a-z0-9.-"):
 		return nameRule
+	case strings.Contains(s, "A-Za-z0-9_]*"):
+		return "letters, digits and underscores"
+	case strings.Contains(s, "A-Za-z0-9-]"):
+		return "letters, digits and hyphens"
 	}
-	return "letters, digits and -_."
+	return "letters, digits, dots, hyphens and underscores"
 }
 
 // attribute is the text of the field's attribute of that name; a bare @name()
@@ -64,7 +95,7 @@ func attribute(v cue.Value, name string) string {
 
 // choices is the strings that a disjunction lists.
 func choices(schema cue.Value) []string {
-	op, parts := schema.Expr()
+	op, parts := cue.Dereference(schema).Expr()
 	if op != cue.OrOp {
 		return nil
 	}
@@ -85,7 +116,7 @@ func disjunct(schema cue.Value, kind cue.Kind) (cue.Value, bool) {
 	if schema.IncompleteKind()&kind == 0 {
 		return schema, false
 	}
-	if op, parts := schema.Expr(); op == cue.OrOp {
+	if op, parts := cue.Dereference(schema).Expr(); op == cue.OrOp {
 		for _, p := range parts {
 			if p.IncompleteKind() == kind {
 				return p, true
@@ -99,7 +130,7 @@ func disjunct(schema cue.Value, kind cue.Kind) (cue.Value, bool) {
 func text(v cue.Value) string {
 	switch v.IncompleteKind() {
 	case cue.StructKind:
-		return "fields in {}"
+		return "{…}"
 	case cue.ListKind:
 		return "a list"
 	}

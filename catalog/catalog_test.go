@@ -1,0 +1,138 @@
+package catalog
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+func TestTheRuntimesThatPeopleUseAreKnown(t *testing.T) {
+	x := With(spec.Catalog{})
+	for _, id := range []string{"aider", "claude", "codex", "copilot", "cursor", "gemini", "local-openai", "opencode", "pi", "qwen"} {
+		r, ok := x.Runtime(id)
+		if !ok || r.ID != id {
+			t.Errorf("%s is not known", id)
+			continue
+		}
+		if !slices.Contains([]string{"native", "wrapper", "manual"}, r.Hooks) {
+			t.Errorf("%s: hooks %q", id, r.Hooks)
+		}
+		if r.Command == "" && !r.Local {
+			t.Errorf("%s has no program", id)
+		}
+	}
+	if _, ok := x.Runtime("vim"); ok {
+		t.Error("vim is no agent")
+	}
+}
+
+// What a user scope says lies below the home, what a project's says below its
+// root; both are written to.
+func TestNoPathLeavesItsScope(t *testing.T) {
+	for _, r := range Runtimes() {
+		for _, p := range paths(r.User) {
+			if !strings.HasPrefix(p, "~/") || strings.Contains(p, "..") {
+				t.Errorf("%s: user path %q", r.ID, p)
+			}
+		}
+		for _, p := range paths(r.Project) {
+			if strings.HasPrefix(p, "~") || strings.HasPrefix(p, "/") || strings.Contains(p, "..") {
+				t.Errorf("%s: project path %q", r.ID, p)
+			}
+		}
+	}
+}
+
+func paths(s spec.Scope) []string {
+	all := slices.Concat([]string{s.Dir, s.Rules, s.RulesIndex, s.Skills, s.Hooks}, s.SkillsAlso, s.Instructions)
+	if s.Settings != nil {
+		all = append(all, s.Settings.Path)
+	}
+	if s.MCP != nil {
+		all = append(all, s.MCP.Path)
+	}
+	for _, ref := range references(s) {
+		all = append(all, ref.Path)
+	}
+	return slices.DeleteFunc(all, func(p string) bool { return p == "" })
+}
+
+func references(s spec.Scope) []spec.Reference {
+	refs := slices.Concat(s.Trust, s.Always)
+	if s.RulesRef != nil {
+		refs = append(refs, *s.RulesRef)
+	}
+	return refs
+}
+
+func TestEveryReferenceHoldsAValue(t *testing.T) {
+	for _, r := range Runtimes() {
+		for _, ref := range slices.Concat(references(r.User), references(r.Project)) {
+			if !json.Valid(ref.JSON) || !strings.HasPrefix(ref.Pointer, "/") {
+				t.Errorf("%s: %s %s %s", r.ID, ref.Path, ref.Pointer, ref.JSON)
+			}
+		}
+	}
+}
+
+// A program that loads no folder of rules is told of it, in one of two ways.
+func TestARulesFolderIsLoadedOrNamed(t *testing.T) {
+	loads := []string{"claude", "qwen"}
+	for _, r := range Runtimes() {
+		for _, s := range []spec.Scope{r.User, r.Project} {
+			if s.Rules != "" && s.RulesRef == nil && s.RulesIndex == "" && !slices.Contains(loads, r.ID) {
+				t.Errorf("%s: nothing tells it of %s", r.ID, s.Rules)
+			}
+		}
+	}
+}
+
+func TestTheGenericRuntimeStaysOutOfClaudesFolder(t *testing.T) {
+	r, _ := With(spec.Catalog{}).Runtime("local-openai")
+	for _, p := range slices.Concat(paths(r.User), paths(r.Project)) {
+		if strings.Contains(p, "claude") || strings.Contains(p, "CLAUDE") {
+			t.Error(p)
+		}
+	}
+}
+
+func TestModelsSayWhereTheyComeFrom(t *testing.T) {
+	for _, m := range Models() {
+		if m.License == "" || m.Context == 0 || m.Homepage == "" || len(m.Quants) == 0 {
+			t.Errorf("%s: %+v", m.ID, m)
+		}
+		if !slices.IsSortedFunc(m.Quants, func(a, b spec.Quant) int { return int(a.Size()/1e6 - b.Size()/1e6) }) {
+			t.Errorf("%s: the smallest quantization does not come first", m.ID)
+		}
+		for _, q := range m.Quants {
+			for _, f := range q.Files {
+				if f.Size < 1e9 || f.Repo == "" || !strings.Contains(f.Path, q.Name) {
+					t.Errorf("%s %s: %+v", m.ID, q.Name, f)
+				}
+			}
+		}
+	}
+}
+
+func TestOwnEntriesStandBesideTheEmbeddedOnes(t *testing.T) {
+	x := With(spec.Catalog{Models: []spec.Model{{ID: "tiny"}}, Runtimes: []spec.Runtime{{ID: "mine"}}})
+	if _, ok := x.Model("tiny"); !ok || len(x.Models()) != len(Models())+1 {
+		t.Error("the own model is not there")
+	}
+	if _, ok := x.Runtime("mine"); !ok || len(x.Runtimes()) != len(Runtimes())+1 {
+		t.Error("the own runtime is not there")
+	}
+	if !slices.IsSortedFunc(x.Models(), func(a, b spec.Model) int { return strings.Compare(a.ID, b.ID) }) {
+		t.Error("not sorted")
+	}
+}
+
+func TestACallerCannotChangeTheCatalog(t *testing.T) {
+	Runtimes()[0].ID = "changed"
+	if Runtimes()[0].ID == "changed" {
+		t.Error("it did")
+	}
+}

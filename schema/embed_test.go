@@ -1,0 +1,79 @@
+package schema
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// vendor writes Files below a cue.mod, as aisync init does.
+func vendor(t *testing.T) string {
+	t.Helper()
+	cueMod := filepath.Join(t.TempDir(), "cue.mod")
+	for name, text := range Files() {
+		p := filepath.Join(cueMod, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cueMod
+}
+
+func TestAVendoredSchemaIsComparedWithTheBinarys(t *testing.T) {
+	cueMod := vendor(t)
+	in := func(name string) string { return filepath.Join(cueMod, "pkg", "aisync.dev", filepath.FromSlash(name)) }
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if present, differs, err := Vendored(cueMod); !present || len(differs) > 0 || err != nil {
+		t.Fatal(present, differs, err)
+	}
+	write(filepath.Join(cueMod, "module.cue"), "module: \"mine.example/x@v0\"\nlanguage: version: \"v0.9.0\"\n")
+	write(in("schema/host.cue"), "package schema\n")
+	write(in("schema/old.cue"), "package schema\n")
+	if err := os.Remove(in("catalog/pi.cue")); err != nil {
+		t.Fatal(err)
+	}
+	_, differs, err := Vendored(cueMod)
+	want := []string{
+		"pkg/aisync.dev/catalog/pi.cue is missing",
+		"pkg/aisync.dev/schema/host.cue is changed",
+		"pkg/aisync.dev/schema/old.cue is not part of it",
+	}
+	if err != nil || !slices.Equal(differs, want) {
+		t.Error(differs, err)
+	}
+	if present, _, err := Vendored(filepath.Join(t.TempDir(), "cue.mod")); present || err != nil {
+		t.Error(present, err)
+	}
+}
+
+func TestTheNearestNameIsMeant(t *testing.T) {
+	known := []string{"claude", "codex", "opencode", "local-openai"}
+	for got, want := range map[string]string{
+		"cladue": "claude", "Claude": "claude", "codx": "codex", "opencoed": "opencode", "local_openai": "local-openai",
+		"vim": "", "x": "", "": "", "claude": "",
+	} {
+		if near := nearest(got, known); near != want {
+			t.Errorf("%q: %q, want %q", got, near, want)
+		}
+	}
+}
+
+func TestEditsAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"Same", "same", 0}, {"ab", "ba", 2}} {
+		if got := edits(c.a, c.b); got != c.want {
+			t.Errorf("%q, %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

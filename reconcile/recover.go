@@ -82,6 +82,9 @@ func settleTemp(w fsys.FS, s *Store, step EntryStep, temp fsys.LogicalPath, ours
 	}
 	before := contentDigest(step.Before)
 	drop := func() error {
+		if _, err := w.Lstat(temp); errors.Is(err, fs.ErrNotExist) {
+			return nil // KeepBackup took it
+		}
 		if err := w.Remove(temp, fsys.Expect{Digest: was}, nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

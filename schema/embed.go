@@ -43,6 +43,22 @@ func Files() map[string][]byte {
 	return files
 }
 
+// EditorFile is a file that may lie beside host specs, so that cue vet and
+// editors check them against the vendored packages. It constrains the fields
+// one by one: a definition that is embedded in a file allows more fields
+// beside it, and so would check nothing.
+const (
+	EditorFile = "schema.cue"
+	EditorText = `package aisync
+
+// For cue vet and editors; aisync itself needs no such file.
+import "aisync.dev/schema"
+
+hosts?: [schema.#Name]: schema.#Host
+catalog?: schema.#Catalog
+`
+)
+
 // cueFiles reads the *.cue of an embedded folder, which cannot fail.
 func cueFiles(from fs.FS) map[string][]byte {
 	files := map[string][]byte{}

@@ -166,7 +166,7 @@ func dialled(t *testing.T) <-chan struct{} {
 func TestImportsComeFromTheBinaryAndNeverFromANetwork(t *testing.T) {
 	calls := dialled(t)
 	for name, c := range map[string]struct{ text, want string }{
-		"schema":   {"package aisync\nimport \"aisync.dev/schema\"\nschema.#HostSpec\nhosts: a: schema.#Host & {roots: [\"~/x\"]}", ""},
+		"schema":   {"package aisync\nimport \"aisync.dev/schema\"\nhosts: a: schema.#Host & {roots: [\"~/x\"]}", ""},
 		"catalog":  {"package aisync\nimport \"aisync.dev/catalog\"\nhosts: a: {models: \"qwen3-8b\": quant: [for q, _ in catalog.models[\"qwen3-8b\"].quants {q}][0]}", ""},
 		"CUE's":    {"package aisync\nimport (\n\"strings\"\n\"list\"\n)\nhosts: a: roots: list.Concat([[strings.Join([\"~\", \"x\"], \"/\")]])", ""},
 		"unknown":  {"package aisync\n\nimport \"example.com/x\"\n\nhosts: a: x.#A", `spec.cue:3:8: import "example.com/x": no such package in this version of aisync, and nothing is fetched; a spec may import CUE's own packages, aisync.dev/schema and aisync.dev/catalog`},
@@ -182,6 +182,18 @@ func TestImportsComeFromTheBinaryAndNeverFromANetwork(t *testing.T) {
 	case <-calls:
 		t.Error("the registry was called")
 	default:
+	}
+}
+
+// The file that init writes for editors makes CUE check a spec by itself; what
+// aisync says about it stays the same, word for word.
+func TestASpecBesideTheEditorsFileIsExplainedAsWell(t *testing.T) {
+	const text = "package aisync\nhosts: a: {services: x: {kind: \"ollama\", port: 80}, stoer: \"~/x\", trust: 1}\n"
+	_, alone := hostSpec(t, text, Options{HostName: "a"})
+	dir := unpack(t, &txtar.Archive{Files: []txtar.File{{Name: "spec.cue", Data: []byte(text)}, {Name: EditorFile, Data: []byte(EditorText)}}})
+	_, beside := Load(context.Background(), Options{HostDir: dir, HostName: "a", Cwd: dir})
+	if got, want := errorText(beside), errorText(alone); got != want || len(strings.Split(want, "\n")) != 3 {
+		t.Errorf("\ngot\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,13 +12,9 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/build"
-	"cuelang.org/go/cue/cuecontext"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
-
-	"aisync.dev/aisync/catalog"
 )
 
 // ProjectFile is the name of a project's spec, in its root.
@@ -73,54 +68,6 @@ func readSource(path, name string) (source, error) {
 		return source{}, fmt.Errorf("read spec: %w", err)
 	}
 	return source{path, name, text}, nil
-}
-
-// evaluator builds CUE values without a module, a registry or a network:
-// imports come from the binary.
-type evaluator struct {
-	ctx    *cue.Context
-	build  *build.Context
-	schema cue.Value
-}
-
-func newEvaluator() (*evaluator, error) {
-	e := &evaluator{ctx: cuecontext.New()}
-	e.build = build.NewContext(build.Loader(e.load))
-	e.schema = e.ctx.BuildInstance(e.load(token.NoPos, schemaPackage))
-	if err := e.schema.Err(); err != nil {
-		return nil, fmt.Errorf("embedded schema: %w", err)
-	}
-	return e, nil
-}
-
-// load gives the packages that the binary holds, and nil for any other, which
-// CUE then looks for among its own.
-func (e *evaluator) load(_ token.Pos, path string) *build.Instance {
-	from, short := fs.FS(definitions), "schema"
-	switch path {
-	case schemaPackage:
-	case catalogPackage:
-		from, short = catalog.Files(), "catalog"
-	default:
-		return nil
-	}
-	inst := e.build.NewInstance(embedded+short, e.load)
-	inst.ImportPath, inst.PkgName = path, short
-	files := cueFiles(from)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		f, err := parser.ParseFile(embedded+short+"/"+name, files[name])
-		if err != nil {
-			inst.ReportError(cueerrors.Promote(err, "embedded"))
-			continue
-		}
-		if err := inst.AddSyntax(f); err != nil {
-			inst.ReportError(err)
-		}
-	}
-	if err := inst.Complete(); err != nil {
-		inst.ReportError(cueerrors.Promote(err, "embedded"))
-	}
-	return inst
 }
 
 // document is the files of one spec as a value, and where everything in it

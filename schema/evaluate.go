@@ -1,0 +1,97 @@
+package schema
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
+
+	"aisync.dev/aisync/catalog"
+)
+
+// evaluator builds CUE values without a module, a registry or a network:
+// imports come from the binary.
+type evaluator struct {
+	ctx    *cue.Context
+	build  *build.Context
+	schema cue.Value
+}
+
+func newEvaluator() (*evaluator, error) {
+	e := &evaluator{ctx: cuecontext.New()}
+	e.build = build.NewContext(build.Loader(e.load))
+	e.schema = e.ctx.BuildInstance(e.instance("schema", parsed("schema", definitions)))
+	if err := e.schema.Err(); err != nil {
+		return nil, fmt.Errorf("embedded schema: %w", err)
+	}
+	return e, nil
+}
+
+// load gives the packages that the binary holds, and nil for any other, which
+// CUE then looks for among its own. To a spec that imports it, every
+// definition of the schema takes anything: check compares with the real ones
+// afterwards, and says better what is wrong than CUE's own errors do.
+func (e *evaluator) load(_ token.Pos, path string) *build.Instance {
+	switch path {
+	case schemaPackage:
+		return e.instance("schema", []*ast.File{anything(parsed("schema", definitions))})
+	case catalogPackage:
+		return e.instance("catalog", parsed("catalog", catalog.Files()))
+	}
+	return nil
+}
+
+// parsed is the files of an embedded package. Tests read them all, so that an
+// error is a broken build.
+func parsed(name string, from fs.FS) []*ast.File {
+	texts := cueFiles(from)
+	var files []*ast.File
+	for _, file := range slices.Sorted(maps.Keys(texts)) {
+		f, err := parser.ParseFile(embedded+name+"/"+file, texts[file])
+		if err != nil {
+			panic(fmt.Sprintf("schema: embedded %s: %v", file, err))
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// anything is a package with the definitions of files, each of them _.
+func anything(files []*ast.File) *ast.File {
+	decls := []ast.Decl{&ast.Package{Name: ast.NewIdent("schema")}}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			field, ok := d.(*ast.Field)
+			if !ok {
+				continue
+			}
+			if name, _, err := ast.LabelName(field.Label); err == nil && strings.HasPrefix(name, "#") {
+				decls = append(decls, &ast.Field{Label: ast.NewIdent(name), Value: ast.NewIdent("_")})
+			}
+		}
+	}
+	return &ast.File{Filename: embedded + "schema/anything.cue", Decls: decls}
+}
+
+func (e *evaluator) instance(name string, files []*ast.File) *build.Instance {
+	inst := e.build.NewInstance(embedded+name, e.load)
+	inst.ImportPath, inst.PkgName = "aisync.dev/"+name, name
+	for _, f := range files {
+		if err := inst.AddSyntax(f); err != nil {
+			inst.ReportError(err)
+		}
+	}
+	if err := inst.Complete(); err != nil {
+		inst.ReportError(cueerrors.Promote(err, "embedded"))
+	}
+	return inst
+}

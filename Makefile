@@ -30,7 +30,7 @@ install: build ## into $(PREFIX)/bin, with its links
 	@install -m 0755 bin/aisync '$(DESTDIR)$(PREFIX)/bin/aisync'
 	@echo 'installed $(DESTDIR)$(PREFIX)/bin/aisync'
 	@for pair in $(LINKS); do \
-	  if bin/aisync "$${pair#*:}" --help >/dev/null 2>&1; then \
+	  if bin/aisync __complete '' 2>/dev/null | grep -q "^$${pair#*:}	"; then \
 	    ln -sf aisync '$(DESTDIR)$(PREFIX)/bin/'"$${pair%%:*}" && echo "linked    $${pair%%:*}"; \
 	  fi; \
 	done
@@ -50,7 +50,7 @@ lint: ## gofmt, vet, and vet for macOS
 	@GOOS=darwin go vet ./...
 
 docs: build ## docs/commands.md, docs/adapters.md and the man pages (bin/docs/man1)
-	@mkdir -p bin/docs && bin/aisync gen-docs bin/docs && cp bin/docs/*.md docs/
+	@mkdir -p bin/docs && env -u AISYNC_OFFLINE -u AISYNC_LOCKED bin/aisync gen-docs bin/docs && cp bin/docs/*.md docs/
 
 clean: ## remove what make built
 	@rm -rf bin dist

@@ -84,7 +84,7 @@ catalog: models: large: {
 	if err := write(filepath.Join(w.dir, "host/bench.cue"), spec); err != nil {
 		return err
 	}
-	store := filepath.Join(w.dir, "root/home/bench/models")
+	store := filepath.Join(w.dir, "root/home/bench/models/large")
 	if err := os.MkdirAll(store, 0o755); err != nil {
 		return err
 	}

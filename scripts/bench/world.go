@@ -27,6 +27,9 @@ func (w *world) make() error {
 			return err
 		}
 	}
+	if err := os.MkdirAll(filepath.Join(w.dir, "root/home/bench"), 0o755); err != nil {
+		return err
+	}
 	return write(filepath.Join(w.dir, "host/bench.cue"), "package aisync\n\nhosts: bench: {}\n")
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -123,7 +124,7 @@ func (a *applying) run(ctx context.Context) (Result, error) {
 		return a.store.dir.KeepBackup(a.w.FS, old, contentDigest(token))
 	}
 	a.w.ReadEnv.Backup, a.w.ReadEnv.Contents = a.store.Backup, a.store.Contents
-	if a.journal, err = beginJournal(a.w.FS, a.store.dir.Journal(), a.entry()); err != nil {
+	if a.journal, err = beginJournal(a.w.FS, a.store.dir.Journal(), a.entry(ctx)); err != nil {
 		return a.result, err
 	}
 	a.result.ID = a.options.ID
@@ -138,15 +139,42 @@ func (a *applying) run(ctx context.Context) (Result, error) {
 }
 
 // entry is the head of the journal: what is about to be done.
-func (a *applying) entry() Entry {
+func (a *applying) entry(ctx context.Context) Entry {
 	e := Entry{
 		FormatVersion: JournalVersion, ID: a.options.ID, Time: a.w.Clock().UTC(), Command: a.options.Command,
 		Version: a.options.Version, RollbackOf: a.options.RollbackOf, LockOwner: a.store.lockOwner, LockPath: a.store.lockFile(),
 	}
+	missing := map[fsys.LogicalPath][]fsys.LogicalPath{}
 	for _, c := range a.changes {
-		e.Changes = append(e.Changes, a.step(c))
+		s := a.step(c)
+		if c.Writes() && s.Path != "" {
+			s.Dirs = a.missing(s.Path.Dir(), missing)
+		}
+		if f, ok := a.engine.provider(s.Address.Kind()).(Foreteller); ok && c.Writes() {
+			out := f.Foretell(ctx, a.w.ReadEnv, c)
+			for i := range s.Got {
+				s.Got[i].Record = out.into(s.Got[i].Record)
+			}
+		}
+		e.Changes = append(e.Changes, s)
 	}
 	return e
+}
+
+// missing returns dir and the folders above it that are not there, top first.
+func (a *applying) missing(dir fsys.LogicalPath, known map[fsys.LogicalPath][]fsys.LogicalPath) []fsys.LogicalPath {
+	if dir == "." || dir == "/" {
+		return nil
+	}
+	if dirs, ok := known[dir]; ok {
+		return dirs
+	}
+	var dirs []fsys.LogicalPath
+	if _, err := a.w.FS.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		dirs = append(slices.Clone(a.missing(dir.Dir(), known)), dir)
+	}
+	known[dir] = dirs
+	return dirs
 }
 
 func (a *applying) step(c Change) EntryStep {
@@ -242,7 +270,7 @@ func (a *applying) one(ctx context.Context, i int) bool {
 		step.After, step.Dirs = out.Token, out.Dirs
 		step.Got = step.Got[:0:0]
 		for _, rec := range c.Next {
-			step.Got = append(step.Got, ownedRecord{rec.Owner, out.into(rec, c)})
+			step.Got = append(step.Got, ownedRecord{rec.Owner, out.into(rec)})
 		}
 		err = a.journal.finish(step)
 	}
@@ -266,7 +294,7 @@ func (a *applying) one(ctx context.Context, i int) bool {
 }
 
 // into adds to a record what only the provider knows.
-func (out Outcome) into(rec Record, c Change) Record {
+func (out Outcome) into(rec Record) Record {
 	if out.Private != nil {
 		rec.Private = out.Private
 	}
@@ -354,7 +382,10 @@ func (a *applying) sweepDirs(entry Entry) {
 			if d.Project() && o != a.store.lockOwner {
 				continue
 			}
-			if gone[d] && a.w.FS.Rmdir(d) == nil {
+			if !gone[d] {
+				continue
+			}
+			if err := a.w.FS.Rmdir(d); err == nil || errors.Is(err, fs.ErrNotExist) {
 				f.Dirs = slices.DeleteFunc(f.Dirs, func(x fsys.LogicalPath) bool { return x == d })
 			}
 		}

@@ -97,7 +97,7 @@ func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) e
 			return err
 		}
 	}
-	view := w.view(ctx, p, ask)
+	view := w.view(ctx, p, ask, mode)
 	if !a.g.json {
 		w.planText("aisync plan", mode).render(a.out, view)
 	}
@@ -203,7 +203,7 @@ func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f apply
 		}
 	}
 	w.engine.Parallel = f.parallel
-	res, err := w.engine.Apply(ctx, w.write(bar), w.store, p, o)
+	res, err := w.engine.Apply(ctx, w.write(o.Events), w.store, p, o)
 	bar.close()
 	if a.g.json {
 		if err := a.writeJSONLine(resultLine(res, err)); err != nil {

@@ -13,7 +13,7 @@ import (
 func (a *app) commandLine(root *cobra.Command, args []string) ([]string, error) {
 	path, rest := splitCommand(root, args)
 	if len(path) == 0 {
-		return args, nil
+		return args, knownWord(root, rest)
 	}
 	words := append([]string(nil), path...)
 	for _, name := range []string{"AISYNC_CLI_ARGS", "AISYNC_CLI_ARGS_" + strings.ReplaceAll(strings.Join(path, "_"), "-", "_")} {
@@ -24,6 +24,21 @@ func (a *app) commandLine(root *cobra.Command, args []string) ([]string, error) 
 		words = append(words, extra...)
 	}
 	return append(words, rest...), nil
+}
+
+// knownWord refuses what is no command, also where --help stands beside it.
+func knownWord(root *cobra.Command, args []string) error {
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == "--", arg == "help", strings.HasPrefix(arg, "__"): // cobra's own
+			return nil
+		case takesValue(root, arg):
+			i++
+		case !strings.HasPrefix(arg, "-"):
+			return unknownCommand(root, arg)
+		}
+	}
+	return nil
 }
 
 // splitCommand finds the names of the command in args, wherever global flags

@@ -11,6 +11,7 @@ import (
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // driftFlags are what drift alone takes.
@@ -128,7 +129,12 @@ func (w *world) driftView(ctx context.Context, p *reconcile.Plan, ignore []strin
 	for _, d := range p.Doc(reconcile.PlanMeta{}, nil).Changes {
 		docs[d.Address] = d
 	}
+	local := w.notSetUp(ctx, p)
 	for _, c := range p.Changes {
+		if local[c.Target.Resource.Address] {
+			v.NotSetUp++
+			continue
+		}
 		v.Checked++
 		doc, ok := docs[c.Target.Resource.Address]
 		if !ok {
@@ -170,6 +176,33 @@ func (w *world) driftView(ctx context.Context, p *reconcile.Plan, ignore []strin
 		}
 	}
 	return v, nil
+}
+
+// notSetUp names what git does not carry and no apply has made here yet. In a
+// fresh checkout that is so by nature: neither drift nor pending.
+func (w *world) notSetUp(ctx context.Context, p *reconcile.Plan) map[reconcile.Address]bool {
+	out := map[reconcile.Address]bool{}
+	var paths []fsys.LogicalPath
+	byPath := map[fsys.LogicalPath]reconcile.Address{}
+	for _, c := range p.Changes {
+		r := c.Target.Resource
+		switch {
+		case len(c.Target.Last) > 0 || c.Action != reconcile.Create:
+		case r.Local:
+			out[r.Address] = true
+		case r.Address.InProject():
+			paths = append(paths, r.Address.Path(w.places.home))
+			byPath[r.Address.Path(w.places.home)] = r.Address
+		}
+	}
+	if len(paths) > 0 {
+		for path, yes := range w.ignored(ctx, paths) {
+			if yes {
+				out[byPath[path]] = true
+			}
+		}
+	}
+	return out
 }
 
 // placer is a provider that can say where in a target a difference stands.

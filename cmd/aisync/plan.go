@@ -71,7 +71,7 @@ func (a *app) plan(ctx context.Context, ask asked, out string, detailed bool, mo
 	if err != nil {
 		return err
 	}
-	view := w.view(ctx, p, ask)
+	view := w.view(ctx, p, ask, mode)
 	if out != "" {
 		if err := a.writePlanFile(out, view.PlanDoc); err != nil {
 			return err
@@ -83,7 +83,10 @@ func (a *app) plan(ctx context.Context, ask asked, out string, detailed bool, mo
 		}
 	} else {
 		w.planText("aisync plan", mode).render(a.out, view)
-		if changing(p) > 0 && out == "" {
+		switch {
+		case len(p.Undecided())+len(p.Conflicts) > 0:
+			a.hint("\nDecide about what is marked ! first; aisync apply changes nothing until then.")
+		case changing(p) > 0 && out == "":
 			a.hint("\nTo do this: aisync apply")
 		}
 		if out != "" {

@@ -17,6 +17,7 @@ type driftView struct {
 	Unknown       []difference      `json:"unknown"`
 	Ignored       int               `json:"ignored"`
 	Checked       int               `json:"checked"`               // resources looked at
+	NotSetUp      int               `json:"not_set_up"`            // what git does not carry and no apply made here
 	NotChecked    string            `json:"not_checked,omitempty"` // why pending could not be told
 	Owners        []reconcile.Owner `json:"owners"`
 	Notes         []reconcile.Note  `json:"notes"`
@@ -74,7 +75,7 @@ func (v *driftView) text(w io.Writer, p painter, mode diffMode) {
 					fmt.Fprintf(w, "      %s:%d: %s\n", safe(f.File), at.Line, safe(at.Text))
 				}
 			}
-			if !onlyNew(f.ChangeDoc) || mode == diffFull {
+			if !wholeText(f.ChangeDoc) || mode == diffFull {
 				renderDiff(w, p, f.Lines, mode, "      ", "aisync drift")
 			}
 		}
@@ -87,6 +88,9 @@ func (v *driftView) text(w io.Writer, p painter, mode diffMode) {
 	if v.NotChecked != "" {
 		fmt.Fprintln(w, "pending: not checked: "+safe(v.NotChecked))
 	}
+	if v.NotSetUp > 0 {
+		fmt.Fprintf(w, "%s that git does not carry %s not set up on this machine (aisync apply does it).\n", plural(v.NotSetUp, "resource"), areOrIs(v.NotSetUp))
+	}
 	switch {
 	case len(v.Drift)+len(v.Pending)+len(v.Unknown) == 0 && v.NotChecked == "":
 		fmt.Fprintf(w, "No drift, nothing pending: %s in order.\n", plural(v.Checked, "resource"))
@@ -95,6 +99,13 @@ func (v *driftView) text(w io.Writer, p painter, mode diffMode) {
 	default:
 		fmt.Fprintln(w, p.bold(fmt.Sprintf("%d drifted, %d pending, %d unknown of %s.", len(v.Drift), len(v.Pending), len(v.Unknown), plural(v.Checked, "resource"))))
 	}
+}
+
+func areOrIs(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 // github prints workflow commands, which annotate the lines of a pull request.

@@ -63,8 +63,8 @@ func (t planText) rows(w io.Writer, rows []reconcile.ChangeDoc, next map[reconci
 
 func (t planText) row(w io.Writer, r reconcile.ChangeDoc, next string) {
 	what := r.Meaning
-	short := onlyNew(r) && t.diff != diffFull
-	if n := newLines(r); short && n > 0 {
+	short := wholeText(r) && t.diff != diffFull
+	if n := len(r.Lines); short && n > 0 {
 		what += ", " + plural(n, "line")
 	}
 	if r.Fetch > 0 {

@@ -41,6 +41,12 @@ func TestScripts(t *testing.T) {
 		Dir:                filepath.Join("testdata", "script"),
 		RequireUniqueNames: true,
 		Setup:              prepare,
+		Condition: func(cond string) (bool, error) {
+			if cond != "root" {
+				return false, fmt.Errorf("no condition %q", cond)
+			}
+			return os.Getuid() == 0, nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": wantCode, "serve": serveFolder, "hold": holdLock,
 		},
@@ -68,7 +74,7 @@ func prepare(e *testscript.Env) error {
 		return err
 	}
 	for k, v := range map[string]string{
-		"CONTRACT": contract, "ROOT": root, "FACTS": facts, "HOME": "/home/me", "LANG": "C",
+		"CONTRACT": contract, "ROOT": root, "FACTS": facts, "HOME": "/home/me", "LANG": "C", "HF_ENDPOINT": "http://127.0.0.1:1",
 		"FLAGS":  fmt.Sprintf("--root '%s' --host velox --config '%s' --facts '%s'", root, filepath.Join(contract, "host"), facts),
 		"STATE":  filepath.Join(root, "home", "me", ".local", "state", "aisync"),
 		"USERID": strconv.Itoa(os.Getuid()),

@@ -240,13 +240,12 @@ func (w *world) read() reconcile.ReadEnv {
 	}
 }
 
-// write is what an apply is handed. bar may be nil.
-func (w *world) write(bar *progress) reconcile.WriteEnv {
+// write is what an apply is handed. events may be nil.
+func (w *world) write(events func(reconcile.Event)) reconcile.WriteEnv {
 	env := reconcile.WriteEnv{ReadEnv: w.read(), FS: w.fs, Fetch: w.fetcher()}
-	env.Progress = func(reconcile.Address, int64, int64) {}
-	if bar != nil {
-		env.Progress = func(a reconcile.Address, done, total int64) {
-			bar.event(reconcile.Event{Kind: "progress", Address: a, Done: done, Total: total})
+	env.Progress = func(a reconcile.Address, done, total int64) {
+		if events != nil {
+			events(reconcile.Event{Kind: "progress", Address: a, Done: done, Total: total})
 		}
 	}
 	return env

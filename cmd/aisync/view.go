@@ -55,7 +55,11 @@ func nextStep(c reconcile.Change) string {
 			ways = append(ways, way.text)
 		}
 	}
-	if len(ways) == 0 {
+	switch {
+	case len(ways) > 0:
+	case c.Before.Reason != "":
+		return "" // it says itself what to do
+	default:
 		return "move it away, then: aisync apply"
 	}
 	return strings.Join(ways, "\n")
@@ -84,29 +88,19 @@ func isProject(r reconcile.ChangeDoc) bool {
 	return true
 }
 
-// onlyNew reports whether a difference is nothing but the text of a new file.
-func onlyNew(r reconcile.ChangeDoc) bool {
-	if r.Action != reconcile.Create || r.Kind != "file" || len(r.Leaves) != 1 {
+// wholeText reports whether a difference is nothing but the text of a new file,
+// or of one that goes: then its length says enough.
+func wholeText(r reconcile.ChangeDoc) bool {
+	if r.Kind != "file" || len(r.Leaves) != 1 || r.Action != reconcile.Create && r.Action != reconcile.Delete {
 		return false
 	}
 	if k := r.Leaves[0].Key; k != "" && k != reconcile.Seed {
 		return false
 	}
 	for _, l := range r.Lines {
-		if l.Op != '+' && l.Op != '@' && !strings.HasPrefix(l.Text, "--- ") {
+		if l.Op != '+' && l.Op != '-' {
 			return false
 		}
 	}
 	return true
-}
-
-// newLines counts the lines of a new file.
-func newLines(r reconcile.ChangeDoc) int {
-	n := 0
-	for _, l := range r.Lines {
-		if l.Op == '+' {
-			n++
-		}
-	}
-	return n
 }

@@ -44,8 +44,12 @@ func (w *world) meta(ask asked) reconcile.PlanMeta {
 }
 
 // view makes p ready to be shown.
-func (w *world) view(ctx context.Context, p *reconcile.Plan, ask asked) *planView {
-	v := newView(p, w.meta(ask), w.explain(ctx))
+func (w *world) view(ctx context.Context, p *reconcile.Plan, ask asked, mode diffMode) *planView {
+	explain := w.explain(ctx)
+	if mode == diffNone {
+		explain = nil
+	}
+	v := newView(p, w.meta(ask), explain)
 	_, fresh := w.untrusted(p)
 	v.Commands = orEmpty(fresh)
 	if v.Summary.FetchBytes > 0 && w.spec.Host != nil {

@@ -11,11 +11,9 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// How much of a text is shown that is new or goes away as a whole.
-const (
-	shownNew  = 12
-	shownGone = 5
-)
+// shown bounds the lines of a text that is new or goes away as a whole. Who
+// prints them cuts far earlier, unless all of it is asked for.
+const shown = 10_000
 
 // Explain implements reconcile.Provider: a unified diff from what is there to
 // what shall be for whole texts, the leaves that change elsewhere.
@@ -85,9 +83,9 @@ func explainWhole(s seen, b built, err error) []reconcile.Line {
 	case err != nil:
 		return []reconcile.Line{{Op: ' ', Text: "cannot be shown: " + err.Error()}}
 	case b.gone:
-		return excerpt('-', s.doc, shownGone)
+		return excerpt('-', s.doc)
 	case s.presence == reconcile.Absent:
-		return excerpt('+', b.doc, shownNew)
+		return excerpt('+', b.doc)
 	}
 	var lines []reconcile.Line
 	if b.exec != s.executable() {
@@ -130,15 +128,15 @@ func unified(from, to []byte) []reconcile.Line {
 }
 
 // excerpt shows the first lines of a text that is new or goes away.
-func excerpt(op byte, doc []byte, limit int) []reconcile.Line {
+func excerpt(op byte, doc []byte) []reconcile.Line {
 	if merge.IsBinary(doc) {
 		return []reconcile.Line{{Op: op, Text: fmt.Sprintf("binary, %d bytes", len(doc))}}
 	}
 	var lines []reconcile.Line
 	all := strings.Split(strings.TrimSuffix(string(doc), "\n"), "\n")
 	for i, line := range all {
-		if i == limit && len(all) > limit+1 {
-			return append(lines, reconcile.Line{Op: ' ', Text: fmt.Sprintf("… %d more lines", len(all)-limit)})
+		if i == shown && len(all) > shown+1 {
+			return append(lines, reconcile.Line{Op: ' ', Text: fmt.Sprintf("… %d more lines", len(all)-shown)})
 		}
 		lines = append(lines, reconcile.Line{Op: op, Text: line})
 	}
@@ -192,7 +190,7 @@ func wanted(l reconcile.LeafChange) merge.Value {
 
 func added(key reconcile.LeafKey, v merge.Value) []reconcile.Line {
 	if text, ok := blockText(key, v); ok {
-		return append([]reconcile.Line{{Op: '+', Text: label(key)}}, excerpt('+', []byte(text), shownNew)...)
+		return append([]reconcile.Line{{Op: '+', Text: label(key)}}, excerpt('+', []byte(text))...)
 	}
 	return []reconcile.Line{{Op: '+', Text: describe(key, v)}}
 }

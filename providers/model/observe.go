@@ -155,7 +155,7 @@ func (f *found) absent(r fsys.Reader, want Artifact) {
 // missing is what has still to be fetched of a.
 func missing(r fsys.Reader, a Artifact) int64 {
 	if a.SHA256 == "" {
-		return 0 // not known
+		return a.Size // the catalog's figure, until it is pinned
 	}
 	if info, err := r.Lstat(a.part()); err == nil {
 		return max(0, a.Size-info.Size())

@@ -88,7 +88,7 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 // where they hold a leaf that is wanted here too.
 func target(res Resource, records []Record, owners []Owner) Target {
 	t := Target{Resource: res}
-	last := map[LeafKey]LeafRecord{}
+	last, others := map[LeafKey]LeafRecord{}, map[LeafKey]LeafRecord{}
 	want := map[LeafKey]bool{}
 	for _, l := range res.Leaves {
 		want[l.Key] = true
@@ -105,13 +105,20 @@ func target(res Resource, records []Record, owners []Owner) Target {
 			for _, l := range rec.Leaves {
 				if ours || want[l.Key] {
 					last[l.Key] = l
+				} else if _, both := last[l.Key]; !both {
+					others[l.Key] = l
 				}
 			}
 		}
 	}
 	for _, l := range last {
 		t.Last = append(t.Last, l)
+		delete(others, l.Key)
 	}
+	for _, l := range others {
+		t.Others = append(t.Others, l)
+	}
+	slices.SortFunc(t.Others, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
 	slices.SortFunc(t.Last, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
 	return t
 }

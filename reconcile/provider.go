@@ -44,6 +44,14 @@ type Confirmer interface {
 	Confirm(ctx context.Context, r ReadEnv, c Change) (Outcome, error)
 }
 
+// Foreteller is a Provider that knows before it writes what its Outcome will
+// say of private notes and merged values. It goes into the journal first, so
+// that a kill right after the write forgets nothing. A zero Outcome says
+// nothing; what cannot be foretold fails in Apply.
+type Foreteller interface {
+	Foretell(ctx context.Context, r ReadEnv, c Change) Outcome
+}
+
 // Permanent is a Provider whose changes a rollback leaves alone.
 type Permanent interface {
 	NotUndone() string // why, for a person
@@ -77,7 +85,8 @@ type Problem struct {
 // where it is no longer wanted.
 type Target struct {
 	Resource Resource
-	Last     []LeafRecord // of all owners, one a key, sorted by key
+	Last     []LeafRecord // of the plan's owners, and of others what is wanted here too; one a key, sorted by key
+	Others   []LeafRecord // what only other owners have there; the plan leaves it alone
 	Inputs   Fingerprint  // as recorded
 	Private  json.RawMessage
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"
@@ -44,6 +45,9 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 				said = append(said, line)
 			}
 		}
+	}
+	if err := s.sweepTemps(w.FS, j.entry.ID); err != nil {
+		return said, fmt.Errorf("recover: %w", err)
 	}
 	entry, lines := e.settle(ctx, w.ReadEnv, s, j)
 	entry.Interrupted = true
@@ -119,6 +123,44 @@ func settleTemp(w fsys.FS, s *Store, step EntryStep, temp fsys.LogicalPath, ours
 	return "", drop()
 }
 
+// removeTemp takes a left-over away, if it is still there.
+func removeTemp(w fsys.FS, temp fsys.LogicalPath) error {
+	digest, err := fsys.DigestAt(w, temp)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return w.Remove(temp, fsys.Expect{Digest: digest}, nil)
+}
+
+// sweepTemps removes what the apply tag left of aisync's own files: the lock,
+// and everything in the state folder.
+func (s *Store) sweepTemps(w fsys.FS, tag string) error {
+	temps := []fsys.LogicalPath{}
+	if s.lockPath != "" {
+		temps = append(temps, fsys.TempName(s.lockPath, tag))
+	}
+	for _, dir := range []fsys.LogicalPath{s.dir.Base(), s.dir.Records(), s.dir.Applies(), s.dir.Base().Join("contents")} {
+		entries, err := w.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".aisync-"+tag) {
+				temps = append(temps, dir.Join(e.Name()))
+			}
+		}
+	}
+	for _, t := range temps {
+		if err := removeTemp(w, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func yours(step EntryStep) string {
 	return fmt.Sprintf("%s: changed by somebody else while it was written; their version is back", step.Address)
 }
@@ -149,28 +191,30 @@ func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (E
 		if step.Path != "" && step.Path.Project() && entry.LockOwner != s.lockOwner {
 			continue // lies in another project
 		}
+		intent := step
 		if done, ok := j.done[step.Address]; ok {
 			step = done
 		} else {
 			step = e.look(ctx, r, step)
+			step.Dirs = slices.DeleteFunc(slices.Clone(step.Dirs), func(d fsys.LogicalPath) bool {
+				_, err := r.FS.Lstat(d)
+				return err != nil // never made
+			})
 			if step.After != step.Before {
 				said = append(said, fmt.Sprintf("%s: had been written", step.Address))
 			}
 		}
 		entry.Changes[i] = step
-		got := map[Owner]bool{}
+		for _, list := range [][]ownedRecord{intent.Had, intent.Got} {
+			for _, x := range list {
+				s.set(x.Owner, step.Address, nil)
+				s.addDirs(x.Owner, step.Dirs)
+			}
+		}
 		for _, g := range step.Got {
 			rec := g.Record
 			rec.Owner = g.Owner
-			got[g.Owner] = true
 			s.set(g.Owner, step.Address, &rec)
-			s.addDirs(g.Owner, step.Dirs)
-		}
-		for _, h := range step.Had {
-			if !got[h.Owner] {
-				s.set(h.Owner, step.Address, nil)
-				s.addDirs(h.Owner, step.Dirs)
-			}
 		}
 	}
 	return entry, said

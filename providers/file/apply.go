@@ -47,6 +47,26 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 	return out, nil
 }
 
+var _ reconcile.Foreteller = Provider{}
+
+// Foretell implements reconcile.Foreteller. Of whole files there is nothing to
+// tell but the outcome of a merge.
+func (Provider) Foretell(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) reconcile.Outcome {
+	if !slices.ContainsFunc(c.Leaves, func(l reconcile.LeafChange) bool { return l.Writes() && (l.Key != "" || l.MergeBoth) }) {
+		return reconcile.Outcome{}
+	}
+	a := c.Target.Resource.Address
+	s := look(r.FS, a.Path(r.Home), a.Name(), true)
+	if s.token() != c.Before.Token {
+		return reconcile.Outcome{} // Apply says that it is stale
+	}
+	b, err := build(r, c, s)
+	if err != nil {
+		return reconcile.Outcome{} // and what is wrong
+	}
+	return b.outcome()
+}
+
 func (b built) outcome() reconcile.Outcome {
 	return reconcile.Outcome{LeafPrivate: b.private, LeafLive: b.live, Token: b.token(), Content: b.base}
 }

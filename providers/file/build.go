@@ -146,7 +146,7 @@ func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDro
 	if len(ops) == 0 || b.gone && !sets(ops) {
 		return nil
 	}
-	notes := notesOf(c.Target.Last)
+	notes := notesOf(c.Target)
 	notes.File = notes.File || b.gone || seedDropped
 	doc, made, err := edit(b.doc, ops, notes.Made)
 	if err != nil {

@@ -84,7 +84,7 @@ func seedFingerprint(t reconcile.Target, s seen, members []reconcile.LeafKey) re
 	for i, key := range members {
 		ops[i] = memberOp{format: formatOf(t, key), Op: merge.Op{Key: string(key)}}
 	}
-	bare, _, err := edit(s.doc, ops, notesOf(t.Last).Made)
+	bare, _, err := edit(s.doc, ops, notesOf(t).Made)
 	if err != nil {
 		return s.token()
 	}

@@ -32,11 +32,11 @@ func noteOf(l reconcile.LeafRecord) note {
 	return n
 }
 
-// notesOf joins what is noted beside all leaves: any of them may be the last
-// to go.
-func notesOf(last []reconcile.LeafRecord) note {
+// notesOf joins what is noted beside all leaves of t, whoever wants them: any
+// of them may be the last to go.
+func notesOf(t reconcile.Target) note {
 	var all note
-	for _, l := range last {
+	for _, l := range slices.Concat(t.Last, t.Others) {
 		n := noteOf(l)
 		all.Made = append(all.Made, n.Made...)
 		all.File = all.File || n.File

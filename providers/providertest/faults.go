@@ -69,7 +69,7 @@ func faults(t *testing.T, mk func(t *testing.T) Suite) {
 						t.Errorf("%s: after the next apply live is %q, want %q", at, got, live)
 					}
 					b.again(t, r.want)
-					if r.want != "" && r.put == "" && !mode.dead {
+					if r.want != "" && r.put == "" {
 						b.dropped(t, at, bare)
 					}
 					n += max(1, b.Stride)

@@ -162,11 +162,14 @@ func (d *document) compareList(path []string, user, schema cue.Value) {
 // concrete reports what in user is still a type or a bound.
 func (d *document) concrete(path []string, user cue.Value) {
 	for _, e := range cueerrors.Errors(user.Validate(cue.Concrete(true))) {
-		at := path
+		at, got := path, text(user)
 		if p := errorPath(e); len(p) > len(path) {
 			at = p
 		}
-		d.add(Problem{Pos: d.at.value(at...), Path: pathText(at), Message: "want a value, got " + text(user)})
+		if format, args := e.Msg(); strings.HasPrefix(format, "incomplete value") && len(args) > 0 {
+			got = fmt.Sprint(args[0])
+		}
+		d.add(Problem{Pos: d.at.value(at...), Path: pathText(at), Message: "want a value, got " + got})
 	}
 }
 

@@ -149,6 +149,9 @@ func (l *loader) choose(d *document, all []*spec.Host) (*spec.Host, error) {
 	for i, h := range all {
 		names[i] = h.Name
 	}
+	if len(all) == 0 && len(d.problems) > 0 {
+		return nil, nil // what is wrong may be why there is none
+	}
 	if l.HostName != "" {
 		if i := slices.Index(names, l.HostName); i >= 0 {
 			return all[i], nil
@@ -157,9 +160,7 @@ func (l *loader) choose(d *document, all []*spec.Host) (*spec.Host, error) {
 		return nil, nil
 	}
 	if len(all) == 0 {
-		if len(d.problems) == 0 {
-			d.add(Problem{Path: "hosts", Message: "no host in " + d.at.file(l.HostDir), Hint: "describe this machine as hosts: NAME: {…}, or run: aisync init", noHost: true})
-		}
+		d.add(Problem{Path: "hosts", Message: "no host in " + d.at.file(l.HostDir), Hint: "describe this machine as hosts: NAME: {…}, or run: aisync init", noHost: true})
 		return nil, nil
 	}
 	if len(all) == 1 && all[0].Match == (spec.Match{}) {

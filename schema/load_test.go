@@ -237,11 +237,13 @@ func TestTheHostIsChosenByNameOrByMatch(t *testing.T) {
 		"by memory":              {text: both, f: &pearl, want: "big"},
 		"by CPU and memory":      {text: both, f: &velox, want: "laptop"},
 		"the only one, no match": {text: "package aisync\nhosts: me: {}\n", want: "me"},
-		"no such name":           {text: both, host: "laptpo", err: `hosts: no host "laptpo" in .; did you mean "laptop"?`},
+		"no such name":           {text: both, host: "laptpo", err: `hosts: no host "laptpo" in DIR; did you mean "laptop"?`},
 		"none matches": {text: "package aisync\nhosts: a: match: hostname: \"a\"\nhosts: b: match: {product: \"^Mac\", memoryGiB: >200}\n", f: &velox,
 			err: `spec.cue:2:8: hosts: no host matches this machine: a (spec.cue:2:8): hostname is velox, not a, b (spec.cue:3:8): product is Framework Laptop (13th Gen Intel Core), not /^Mac/ and memory is 64 GiB, not >200 GiB; say which: --host a|b`},
 		"two match": {text: "package aisync\nhosts: a: {}\nhosts: b: match: memoryGiB: >1\n", f: &velox,
 			err: `spec.cue:2:8: hosts: more than one host matches this machine: a (spec.cue:2:8) and b (spec.cue:3:8); narrow a match, or say which: --host NAME`},
+		"no host at all": {text: "package aisync\n",
+			err: `hosts: no host in DIR; describe this machine as hosts: NAME: {…}, or run: aisync init`},
 		"no facts": {text: both, err: "choose a host (say which: --host big|laptop): the facts of this machine are not at hand"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -249,8 +251,10 @@ func TestTheHostIsChosenByNameOrByMatch(t *testing.T) {
 			if c.f != nil {
 				o.Facts = func() (facts.Facts, error) { return *c.f, nil }
 			}
-			s, err := hostSpec(t, c.text, o)
-			if got := errorText(err); got != c.err {
+			o.HostDir = unpack(t, &txtar.Archive{Files: []txtar.File{{Name: "spec.cue", Data: []byte(c.text)}}})
+			o.Cwd = o.HostDir
+			s, err := Load(context.Background(), o)
+			if got := errorText(err); got != strings.ReplaceAll(c.err, "DIR", o.HostDir) {
 				t.Fatalf("\ngot  %s\nwant %s", got, c.err)
 			}
 			if err == nil && s.Host.Name != c.want {

@@ -120,7 +120,7 @@ func (p *places) file(name string) string {
 	if p.cwd == "" || strings.HasPrefix(name, embedded) {
 		return name
 	}
-	if rel, err := filepath.Rel(p.cwd, name); err == nil && len(rel) < len(name) {
+	if rel, err := filepath.Rel(p.cwd, name); err == nil && rel != "." && len(rel) < len(name) {
 		return rel
 	}
 	return name

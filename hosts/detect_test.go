@@ -104,6 +104,8 @@ func TestTheQuantizationFitsTheMachine(t *testing.T) {
 		"a card of 32 GiB":                      {card(32), "Q6_K", true, "graphics memory"},
 		"a card of 20 GiB":                      {card(20), "Q4_K_M", false, "does not fit"},
 		"little is mapped for the graphics":     {tight, "Q5_K_M", true, "unified memory"},
+		"a card beside a large mapped memory":   {facts.Facts{Memory: facts.Memory{Total: 128 << 30}, GPUs: []facts.GPU{{Vendor: "1002", Device: "744c", Driver: "amdgpu", VRAM: 24 << 30, GTT: 62 << 30}}}, "Q4_K_M", true, "graphics memory"},
+		"the firmware gave it all to the unit":  {facts.Facts{Memory: facts.Memory{Total: 31 << 30}, GPUs: []facts.GPU{{Unified: true, VRAM: 96 << 30, GTT: 15 << 30}}}, "Q6_K", true, "unified memory"},
 		"too little memory":                     {memory(16), "Q4_K_M", false, "does not fit"},
 		"unknown memory":                        {facts.Facts{}, "Q4_K_M", false, "unknown"},
 		"a card too small for anything is none": {card(2), "Q4_K_M", true, "of memory"},

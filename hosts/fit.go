@@ -102,7 +102,8 @@ func budget(f facts.Facts) room {
 	for _, g := range f.GPUs {
 		r := room{bytes: g.VRAM*92/100 - gib64/2, of: "graphics memory", fast: true}
 		if g.Unified {
-			r = room{bytes: min(g.VRAM+g.GTT, f.Memory.Total-max(8*gib64, f.Memory.Total/10)), of: "unified memory", fast: true}
+			mapped := min(g.VRAM+g.GTT, f.Memory.Total-max(8*gib64, f.Memory.Total/10))
+			r = room{bytes: max(mapped, r.bytes), of: "unified memory", fast: true} // the firmware may have given most of it to the unit
 		}
 		if r.bytes > best.bytes && r.bytes > 4*gib64 {
 			best = r

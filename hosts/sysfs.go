@@ -43,6 +43,14 @@ var names = map[string]string{
 	"8086:a7a0": "Intel Iris Xe (Raptor Lake-P)",
 }
 
+// unified lists the units that read the machine's own memory as quickly as a
+// card reads its own. Sizes do not tell: half of the memory is mapped for a card
+// of its own as well, and most units without own memory are no quicker than the
+// processor.
+var unified = map[string]bool{
+	"1002:1586": true, // Strix Halo: 256 bits wide
+}
+
 // graphics reads what the drivers say of themselves; ghw would need a pci.ids
 // file and knows neither memory sizes nor drivers of accelerators.
 func (m machine) graphics(f *facts.Facts) []string {
@@ -64,9 +72,7 @@ func (m machine) graphics(f *facts.Facts) []string {
 			g.VRAMFree = g.VRAM - used
 		}
 		g.Name = names[g.Vendor+":"+g.Device]
-		// An APU carves a little memory out and reaches the rest through the GTT
-		// at full bandwidth; a card of its own has far more VRAM than that.
-		g.Unified = g.Driver == "amdgpu" && g.GTT > 2*g.VRAM
+		g.Unified = unified[g.Vendor+":"+g.Device]
 		f.GPUs = append(f.GPUs, g)
 	}
 	f.ROCm = m.rocm()

@@ -17,8 +17,7 @@ import (
 // row is one line of the table.
 type row struct {
 	what       string
-	time       time.Duration
-	memory     int64 // peak, bytes
+	cost       sample
 	against    string
 	floor      time.Duration // what it is compared with; 0: nothing
 	durability string
@@ -76,16 +75,13 @@ func bench(binary string, runs, rules int, model int64) error {
 }
 
 func printTable(rows []row) {
-	fmt.Printf("%-44s %10s %8s  %-52s %6s\n", "", "time", "memory", "against", "ratio")
+	fmt.Printf("%-36s %9s %9s %7s  %-50s %6s\n", "", "time", "cpu", "memory", "against", "ratio")
 	for _, r := range rows {
-		ratio, memory := "", ""
+		ratio := ""
 		if r.floor > 0 {
-			ratio = fmt.Sprintf("%.2f", float64(r.time)/float64(r.floor))
+			ratio = fmt.Sprintf("%.2f", float64(r.cost.time)/float64(r.floor))
 		}
-		if r.memory > 0 {
-			memory = fmt.Sprintf("%.0f MB", float64(r.memory)/1e6)
-		}
-		fmt.Printf("%-44s %10s %8s  %-52s %6s\n", r.what, ms(r.time), memory, r.against, ratio)
+		fmt.Printf("%-36s %9s %9s %4.0f MB  %-50s %6s\n", r.what, ms(r.cost.time), ms(r.cost.cpu), float64(r.cost.memory)/1e6, r.against, ratio)
 		if r.durability != "" {
 			fmt.Printf("  %s\n", r.durability)
 		}

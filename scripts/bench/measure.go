@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,8 +20,9 @@ import (
 // sample is what one run of a program cost.
 type sample struct {
 	time   time.Duration
-	memory int64 // peak, bytes; never less than what this program itself has, see floor
-	read   int64 // bytes that its read calls returned
+	cpu    time.Duration // user and system, of all threads
+	memory int64         // peak, bytes; never less than what this program itself has, see floor
+	read   int64         // bytes that its read calls returned
 }
 
 // run runs argv once. An exit code other than 0 is an error that shows what
@@ -43,6 +45,7 @@ func run(dir string, env []string, argv ...string) (sample, error) {
 	if err := cmd.Wait(); err != nil {
 		return s, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, out.Bytes())
 	}
+	s.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	s.memory = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss * 1024
 	return s, nil
 }
@@ -65,15 +68,22 @@ func median(n int, dir string, env []string, argv ...string) (sample, error) {
 }
 
 func middle(all []sample) sample {
-	var times []time.Duration
-	var memory, read []int64
-	for _, s := range all {
-		times, memory, read = append(times, s.time), append(memory, s.memory), append(read, s.read)
+	return sample{
+		time:   at(all, func(s sample) time.Duration { return s.time }),
+		cpu:    at(all, func(s sample) time.Duration { return s.cpu }),
+		memory: at(all, func(s sample) int64 { return s.memory }),
+		read:   at(all, func(s sample) int64 { return s.read }),
 	}
-	slices.Sort(times)
-	slices.Sort(memory)
-	slices.Sort(read)
-	return sample{times[len(times)/2], memory[len(memory)/2], read[len(read)/2]}
+}
+
+// at is the median of one figure.
+func at[T cmp.Ordered](all []sample, figure func(sample) T) T {
+	var list []T
+	for _, s := range all {
+		list = append(list, figure(s))
+	}
+	slices.Sort(list)
+	return list[len(list)/2]
 }
 
 // readBytes is rchar of /proc/PID/io: what read calls returned, from a disk or

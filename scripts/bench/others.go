@@ -28,7 +28,7 @@ func (w *world) chezmoi() ([]row, error) {
 		return nil, err
 	}
 	s, err := median(w.runs, w.dir, w.env(), append(args, "verify")...)
-	return []row{{what: "chezmoi verify, the same rules", time: s.time, memory: s.memory}}, err
+	return []row{{what: "chezmoi verify, the same rules", cost: s}}, err
 }
 
 // fsyncs counts the system calls of one more first apply.

@@ -68,8 +68,8 @@ func (w *world) start() ([]row, error) {
 	}
 	s, err := median(w.runs*3, w.dir, w.env(), w.binary, "version")
 	return []row{
-		{what: "/bin/true, for comparison", time: floor.time, memory: floor.memory},
-		{what: "aisync version", time: s.time, memory: s.memory, against: "target 10 ms, 20 MB", floor: 10 * time.Millisecond},
+		{what: "/bin/true, for comparison", cost: floor},
+		{what: "aisync version", cost: s, against: "target 10 ms, 20 MB", floor: 10 * time.Millisecond},
 	}, err
 }
 
@@ -113,7 +113,7 @@ func (w *world) firstApply() ([]row, error) {
 		return nil, err
 	}
 	s := middle(all)
-	return []row{{fmt.Sprintf("first apply, %d files", w.rules), s.time, s.memory, "bare loop of atomic, synced writes, " + ms(bare), bare,
+	return []row{{fmt.Sprintf("first apply, %d files", w.rules), s, "bare loop of atomic, synced writes, " + ms(bare), bare,
 		"survives the death of the process at any point, and a loss of power once it has returned; so does the bare loop, without journal, records or backups"}}, nil
 }
 
@@ -134,6 +134,6 @@ func (w *world) noChange() ([]row, error) {
 		return nil, err
 	}
 	s, err := median(w.runs, project, w.env(), w.aisync("plan", "--scope", "project", "--detailed-exitcode")...)
-	return []row{{what: fmt.Sprintf("plan, nothing to do, %d rules", w.rules), time: s.time, memory: s.memory,
+	return []row{{what: fmt.Sprintf("plan, nothing to do, %d rules", w.rules), cost: s,
 		against: fmt.Sprintf("reading and hashing those %d files, %s", len(files), ms(bare)), floor: bare, durability: "writes nothing"}}, err
 }

@@ -241,3 +241,25 @@ func short(digest string) string {
 	}
 	return digest
 }
+
+// lineDoc is a Line as JSON: the sign is text there, as people know it.
+type lineDoc struct {
+	Op   string `json:"op"`
+	Text string `json:"text"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (l Line) MarshalJSON() ([]byte, error) { return json.Marshal(lineDoc{string(rune(l.Op)), l.Text}) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *Line) UnmarshalJSON(b []byte) error {
+	var d lineDoc
+	if err := json.Unmarshal(b, &d); err != nil {
+		return err
+	}
+	if len(d.Op) != 1 {
+		return fmt.Errorf("a line of a plan has the sign %q; want one character", d.Op)
+	}
+	l.Op, l.Text = d.Op[0], d.Text
+	return nil
+}

@@ -182,8 +182,8 @@ type Outcome struct {
 
 // Line is one line of an explanation. Op is ' ', '+', '-', '@' or '~'.
 type Line struct {
-	Op   byte   `json:"op"`
-	Text string `json:"text"`
+	Op   byte
+	Text string
 }
 
 var (

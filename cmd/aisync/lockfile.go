@@ -60,9 +60,6 @@ func (l *lockFile) save(o fsys.Options) error {
 		return nil
 	}
 	o.Root, o.Home, o.Project = "", "", filepath.Dir(l.path)
-	if err := os.MkdirAll(o.Project, 0o755); err != nil {
-		return l.unwritable(err)
-	}
 	w, err := fsys.New(o)
 	if err != nil {
 		return l.unwritable(err)

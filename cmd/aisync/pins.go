@@ -320,5 +320,10 @@ func (w *world) savePins() error {
 	if !w.hostLock.changed() {
 		return nil
 	}
+	if !w.places.configured { // a folder named by --config is there
+		if _, err := w.fs.MkdirAll(w.places.configHome, 0o755); err != nil {
+			return w.hostLock.unwritable(err)
+		}
+	}
 	return w.hostLock.save(w.places.fsOptions(w.applyID))
 }

@@ -22,6 +22,7 @@ type places struct {
 	root         string           // physical, "" is /
 	home         fsys.LogicalPath // the person's
 	config       string           // physical folder of the host specs
+	configHome   fsys.LogicalPath // where that folder lies without --config
 	configured   bool             // it was named by --config
 	state, cache fsys.LogicalPath // aisync's own folders
 	project      string           // physical folder of the project, "" outside one
@@ -69,7 +70,8 @@ func (a *app) places() (places, error) {
 	own := a.g.user == "" // another user's folders are not ours to redirect
 	p.state = p.xdg(a.env, own, "XDG_STATE_HOME", ".local/state").Join("aisync")
 	p.cache = p.xdg(a.env, own, "XDG_CACHE_HOME", ".cache").Join("aisync")
-	p.config = p.physical(p.xdg(a.env, own, "XDG_CONFIG_HOME", ".config").Join("aisync"))
+	p.configHome = p.xdg(a.env, own, "XDG_CONFIG_HOME", ".config").Join("aisync")
+	p.config = p.physical(p.configHome)
 	if a.g.config != "" {
 		p.configured = true
 		if p.config, err = existingFolder(cwd, a.g.config); err != nil {

@@ -156,6 +156,9 @@ func (a *app) locate(s scope) (*world, error) {
 
 // load reads spec, facts, locks and records side by side.
 func (w *world) load(ctx context.Context) error {
+	if w.has(reconcile.HostOwner) {
+		ahead(w.facts)
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		w.spec, err = w.app.loadSpecWith(ctx, w.places, w.facts)
@@ -212,9 +215,18 @@ func (a *app) loadSpecWith(ctx context.Context, p places, look func() (facts.Fac
 		return nil, err
 	}
 	if a.g.host == "" {
-		go func() { _, _ = look() }() // most likely needed to choose the host; whoever asks gets the error
+		ahead(look) // most likely needed to choose the host
 	}
 	return schema.Load(ctx, schema.Options{HostDir: p.config, HostName: a.g.host, ProjectDir: p.project, Facts: look, Cwd: cwd})
+}
+
+// ahead begins to look at the machine before anybody asks. Who asks gets what
+// was found, the error, or the panic.
+func ahead(look func() (facts.Facts, error)) {
+	go func() {
+		defer func() { _ = recover() }()
+		_, _ = look()
+	}()
 }
 
 // loadFacts says what is true of the machine.

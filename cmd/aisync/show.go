@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -9,15 +10,30 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
+// stillHolds returns why a plan is no longer what would be done, or why that
+// cannot be told.
+func (a *app) stillHolds(ctx context.Context, doc reconcile.PlanDoc) error {
+	ask := asked{scope: scope(doc.Meta.Scope), targets: doc.Meta.Targets, excludes: doc.Meta.Excludes, choice: doc.Meta.Choice}
+	w, err := a.setup(ctx, ask.scope)
+	if err != nil {
+		return fmt.Errorf("whether this plan still holds cannot be told: %w", err)
+	}
+	p, err := w.plan(ctx, ask)
+	if err != nil {
+		return fmt.Errorf("whether this plan still holds cannot be told: %w", err)
+	}
+	return doc.Check(p, w.meta(ask))
+}
+
 func showCommand(a *app) *cobra.Command {
 	var diff string
 	cmd := &cobra.Command{
 		Use:   "show PLANFILE",
 		Short: "read a plan file, also one that is out of date",
-		Long: `Shows a plan that aisync plan --out wrote, as it was when it was made. Whether
-it still is what would be done, only aisync apply PLANFILE finds out.
+		Long: `Shows a plan that aisync plan --out wrote, as it was when it was made, and warns
+if it is no longer what would be done: then aisync apply refuses it.
 
-It reads the plan file and nothing else, and writes nothing.`,
+It writes nothing.`,
 		Example:     "  $ aisync plan --out tonight.plan\n  $ aisync show tonight.plan",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        exactArgs(1, "the plan file"),
@@ -34,15 +50,14 @@ It reads the plan file and nothing else, and writes nothing.`,
 			if err != nil {
 				return err
 			}
-			if doc.Meta.Version != versionText() {
-				a.say("aisync: warning: this plan was made by aisync %s, and this is %s: it cannot be applied any more", safe(doc.Meta.Version), versionText())
+			if err := a.stillHolds(cmd.Context(), doc); err != nil {
+				a.say("aisync: warning: %s", safe(err.Error()))
 			}
 			if a.g.json {
 				return a.writeJSON(doc)
 			}
 			text := planText{paint: a.paint(), diff: mode, command: "aisync show " + shellQuote(args[0]), host: "Host " + doc.Meta.Host, project: "Project"}
 			text.render(a.out, &planView{PlanDoc: doc})
-			a.hint("\nThis is how it was when the plan was made. aisync apply %s refuses it if anything has changed since.", shellQuote(args[0]))
 			return nil
 		},
 	}

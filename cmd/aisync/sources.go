@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -95,6 +96,9 @@ func (p *pinner) fetchSource(ctx context.Context, l *lockFile, src spec.Source, 
 		p.set(l, known)
 	}
 	dir := p.w.cached(tree)
+	if err := p.w.handOver(got); err != nil {
+		return "", "", err
+	}
 	if err := os.Rename(got, dir); err != nil {
 		if _, there := os.Stat(dir); there != nil {
 			return "", "", fmt.Errorf("keep bundle source %q: %w", src.Name, err)
@@ -141,6 +145,19 @@ func (w *world) newCacheFolder() (string, error) {
 		return "", fmt.Errorf("make the cache: %w", err)
 	}
 	return tmp, nil
+}
+
+// handOver gives a fetched tree to the person for whom root works.
+func (w *world) handOver(dir string) error {
+	if !w.places.chown {
+		return nil
+	}
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, w.places.uid, w.places.gid)
+	})
 }
 
 // client is the client for everything that is fetched.

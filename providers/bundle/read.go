@@ -18,6 +18,8 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // File is one file of a part. Its bytes are not kept: Digest says what they
@@ -141,10 +143,11 @@ func (t *Tree) read(jobs []job) ([]File, error) {
 	g.SetLimit(2 * runtime.GOMAXPROCS(0))
 	for start := 0; start < len(jobs); start += chunk {
 		g.Go(func() error {
-			buf := buffers.Get().(*bytes.Buffer)
+			buf := buffers.Get().(*[]byte)
 			defer buffers.Put(buf)
 			for i := start; i < min(start+chunk, len(jobs)); i++ {
-				if err := t.readOne(jobs[i], buf, &files[i]); err != nil {
+				var err error
+				if *buf, err = t.readOne(jobs[i], *buf, &files[i]); err != nil {
 					return err
 				}
 			}
@@ -157,49 +160,40 @@ func (t *Tree) read(jobs []job) ([]File, error) {
 	return files, nil
 }
 
-var buffers = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, 16<<10)) }}
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 16<<10); return &b }}
 
-func (t *Tree) readOne(j job, buf *bytes.Buffer, out *File) error {
+// readOne reads and hashes one file; buf is what it reads into, and returned.
+func (t *Tree) readOne(j job, buf []byte, out *File) ([]byte, error) {
 	name := t.at(j.src)
-	f, err := os.Open(name)
+	buf, mode, err := fsys.ReadSource(name, buf)
 	if err != nil {
-		return err
+		return buf, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	buf.Reset()
-	buf.Grow(int(info.Size()) + bytes.MinRead)
-	if _, err := buf.ReadFrom(f); err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	sum := sha256.Sum256(buf.Bytes())
+	sum := sha256.Sum256(buf)
 	*out = File{Rel: j.rel, Src: j.src, Path: name, Digest: "sha256:" + hex.EncodeToString(sum[:]), Mode: 0o644}
-	if info.Mode()&0o100 != 0 || j.use == gitHook || j.use == program && strings.HasSuffix(j.rel, ".sh") {
+	if mode&0o100 != 0 || j.use == gitHook || j.use == program && strings.HasSuffix(j.rel, ".sh") {
 		out.Mode = 0o755
 	}
 	switch j.use {
 	case rule:
-		out.Title, out.Globs, out.FrontMatter = header(buf.Bytes())
+		out.Title, out.Globs, out.FrontMatter = header(buf)
 		if out.Paths = paths(out.Globs); out.Paths != "" && !out.FrontMatter {
 			h := sha256.New()
 			io.WriteString(h, out.Paths)
-			h.Write(buf.Bytes())
+			h.Write(buf)
 			out.PathsDigest = "sha256:" + hex.EncodeToString(h.Sum(nil))
 		} else {
 			out.Paths = ""
 		}
 	case skill:
-		out.FrontMatter = bytes.HasPrefix(buf.Bytes(), []byte("---\n"))
+		out.FrontMatter = bytes.HasPrefix(buf, []byte("---\n"))
 		for _, dir := range ruleFolders {
-			if strings.HasSuffix(j.rel, ".md") && bytes.Contains(buf.Bytes(), []byte("../"+dir+"/")) {
+			if strings.HasSuffix(j.rel, ".md") && bytes.Contains(buf, []byte("../"+dir+"/")) {
 				out.Bridges = append(out.Bridges, dir)
 			}
 		}
 	}
-	return nil
+	return buf, nil
 }
 
 // header reads what a rule says about itself: its first heading, the globs of

@@ -1,14 +1,10 @@
 package file
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"sync"
 
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -44,6 +40,13 @@ func (s seen) expect() fsys.Expect {
 // look reads the file at p, as a whole or only through its digest. name is how
 // messages call it.
 func look(r fsys.Reader, p fsys.LogicalPath, name string, whole bool) seen {
+	if !whole {
+		digest, mode, err := r.Digest(p)
+		if err != nil {
+			return notOpened(r, p, name, err)
+		}
+		return seen{presence: reconcile.Present, digest: digest, mode: mode}
+	}
 	f, err := r.Open(p)
 	if err != nil {
 		return notOpened(r, p, name, err)
@@ -53,21 +56,14 @@ func look(r fsys.Reader, p fsys.LogicalPath, name string, whole bool) seen {
 	if err != nil {
 		return seen{presence: reconcile.Unknown, reason: unreadable(name, err)}
 	}
-	s := seen{presence: reconcile.Present, mode: info.Mode()}
-	if whole {
-		if s.doc, err = io.ReadAll(f); err == nil {
-			s.digest = fsys.Digest(s.doc)
-		}
-	} else {
-		s.digest, err = digest(f)
-	}
+	doc, err := io.ReadAll(f)
 	if err != nil {
 		return seen{presence: reconcile.Unknown, reason: unreadable(name, err)}
 	}
-	return s
+	return seen{presence: reconcile.Present, digest: fsys.Digest(doc), mode: info.Mode(), doc: doc}
 }
 
-// notOpened says why p cannot be opened.
+// notOpened says why p cannot be opened, or read.
 func notOpened(r fsys.Reader, p fsys.LogicalPath, name string, err error) seen {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -97,24 +93,4 @@ func unreadable(name string, err error) string {
 		return fmt.Sprintf("%s cannot be read: %v; make it readable for this user, or take it out of the spec", name, err)
 	}
 	return fmt.Sprintf("%s cannot be read: %v", name, err)
-}
-
-var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
-
-// digest is fsys.DigestReader without a new buffer a file: a plan may hash
-// thousands.
-func digest(f *os.File) (string, error) {
-	buf := buffers.Get().(*[64 << 10]byte)
-	defer buffers.Put(buf)
-	h := sha256.New()
-	for {
-		n, err := f.Read(buf[:])
-		h.Write(buf[:n])
-		if err == io.EOF {
-			return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
-		}
-		if err != nil {
-			return "", err
-		}
-	}
 }

@@ -25,15 +25,18 @@ func (Provider) Kind() string { return "file" }
 // only recorded, so that it is not forgotten.
 func (Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
 	out := make([]reconcile.Observation, len(batch))
+	const chunk = 16
 	var g errgroup.Group
 	g.SetLimit(2 * runtime.GOMAXPROCS(0))
-	for i, t := range batch {
+	for start := 0; start < len(batch); start += chunk {
 		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				out[i] = reconcile.Observation{Presence: reconcile.Unknown, Reason: err.Error()}
-				return nil
+			for i := start; i < min(start+chunk, len(batch)); i++ {
+				if err := ctx.Err(); err != nil {
+					out[i] = reconcile.Observation{Presence: reconcile.Unknown, Reason: err.Error()}
+					continue
+				}
+				out[i], _ = observe(r, batch[i])
 			}
-			out[i], _ = observe(r, t)
 			return nil
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"io"
 	"io/fs"
+	"sync"
 )
 
 // Digest returns the digest of a regular file's bytes, "sha256:<hex>".
@@ -21,12 +22,22 @@ func LinkDigest(target string) string {
 
 // DigestReader returns the Digest of all that r yields.
 func DigestReader(r io.Reader) (string, error) {
+	buf := buffers.Get().(*[64 << 10]byte)
+	defer buffers.Put(buf)
 	h := sha256.New()
-	if _, err := io.Copy(h, r); err != nil {
-		return "", err
+	for {
+		n, err := r.Read(buf[:])
+		h.Write(buf[:n])
+		if err == io.EOF {
+			return "sha256:" + hex.EncodeToString(h.Sum(buf[:0])), nil
+		}
+		if err != nil {
+			return "", err
+		}
 	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
+
+var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
 // DigestAt returns the digest of the file or link at p: what Expect wants. The
 // error satisfies errors.Is(err, fs.ErrNotExist) where nothing is there, and
@@ -43,10 +54,6 @@ func DigestAt(r Reader, p LogicalPath) (string, error) {
 		}
 		return LinkDigest(target), nil
 	}
-	f, err := r.Open(p)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return DigestReader(f)
+	digest, _, err := r.Digest(p)
+	return digest, err
 }

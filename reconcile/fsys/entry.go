@@ -14,7 +14,11 @@ type entry struct {
 	fd     int // -1 for a link
 	st     unix.Stat_t
 	target string // of a link
+	in     *folder
+	name   string
 }
+
+func (e *entry) path() string { return e.in.path(e.name) }
 
 func (e *entry) isLink() bool { return e.fd < 0 }
 
@@ -46,7 +50,7 @@ func (f *folder) open(name string) (*entry, error) {
 		}
 		return nil, &fs.PathError{Op: "open", Path: f.path(name), Err: err}
 	}
-	e := &entry{fd: fd}
+	e := &entry{fd: fd, in: f, name: name}
 	if err := unix.Fstat(fd, &e.st); err != nil {
 		e.close()
 		return nil, &fs.PathError{Op: "stat", Path: f.path(name), Err: err}
@@ -67,7 +71,7 @@ func (f *folder) openLink(name string) (*entry, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "lstat", Path: f.path(name), Err: err}
 	}
-	return &entry{fd: -1, st: *st, target: target}, nil
+	return &entry{fd: -1, st: *st, target: target, in: f, name: name}, nil
 }
 
 // expect returns the entry name if it is what want says: nil for none. The

@@ -44,6 +44,9 @@ type Reader interface {
 	Lstat(p LogicalPath) (fs.FileInfo, error)
 	ReadFile(p LogicalPath) ([]byte, error) // regular files only; a link is not followed
 	Open(p LogicalPath) (*os.File, error)   // regular files only, read-only
+	// Digest returns the digest of the regular file at p, and its mode, without
+	// keeping its bytes: for what looks at thousands.
+	Digest(p LogicalPath) (string, fs.FileMode, error)
 	ReadDir(p LogicalPath) ([]fs.DirEntry, error)
 	Readlink(p LogicalPath) (string, error)
 	// Physical returns where p lies on this machine, with links in the folders

@@ -3,7 +3,6 @@ package fsys
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,51 +28,56 @@ func (d *Disk) Lstat(p LogicalPath) (fs.FileInfo, error) {
 
 // ReadFile implements Reader. Anything but a regular file is ErrBlocked.
 func (d *Disk) ReadFile(p LogicalPath) ([]byte, error) {
-	e, at, err := d.openRegular(p)
+	e, err := d.openRegular(p)
 	if err != nil {
 		return nil, err
 	}
 	defer e.close()
-	b := make([]byte, 0, e.st.Size+1) // one more: the end is seen without growing
-	for {
-		n, err := reader{e.fd}.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if err == io.EOF {
-			return b, nil
-		}
-		if err != nil {
-			return nil, &fs.PathError{Op: "read", Path: at, Err: err}
-		}
-		if len(b) == cap(b) {
-			b = slices.Grow(b, len(b)/4+512)
-		}
+	b, err := e.readAll(nil)
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: e.path(), Err: err}
 	}
+	return b, nil
 }
 
 // Open implements Reader. Anything but a regular file is ErrBlocked.
 func (d *Disk) Open(p LogicalPath) (*os.File, error) {
-	e, at, err := d.openRegular(p)
+	e, err := d.openRegular(p)
 	if err != nil {
 		return nil, err
 	}
 	if err := unix.SetNonblock(e.fd, false); err != nil {
 		e.close()
-		return nil, &fs.PathError{Op: "open", Path: at, Err: err}
+		return nil, &fs.PathError{Op: "open", Path: e.path(), Err: err}
 	}
-	return os.NewFile(uintptr(e.fd), at), nil
+	return os.NewFile(uintptr(e.fd), e.path()), nil
 }
 
-func (d *Disk) openRegular(p LogicalPath) (*entry, string, error) {
+// Digest implements Reader. Anything but a regular file is ErrBlocked.
+func (d *Disk) Digest(p LogicalPath) (string, fs.FileMode, error) {
+	e, err := d.openRegular(p)
+	if err != nil {
+		return "", 0, err
+	}
+	defer e.close()
+	digest, err := e.digest()
+	if err != nil {
+		return "", 0, &fs.PathError{Op: "read", Path: e.path(), Err: err}
+	}
+	return digest, fileInfo{e.name, &e.st}.Mode(), nil
+}
+
+func (d *Disk) openRegular(p LogicalPath) (*entry, error) {
 	f, name, err := d.split(p)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer d.folders.release(f)
 	e, err := f.open(name)
 	if err == nil && e.isLink() {
-		err = fmt.Errorf("%s is a link to %s: %w", f.path(name), e.target, ErrBlocked)
+		err = fmt.Errorf("%s is a link to %s: %w", e.path(), e.target, ErrBlocked)
 	}
-	return e, f.path(name), err
+	return e, err
 }
 
 // ReadDir implements Reader: the entries of the folder p, sorted by name. A

@@ -1,0 +1,50 @@
+package fsys
+
+import (
+	"io"
+	"io/fs"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// ReadSource reads the regular file at a physical path, which may lie anywhere
+// and be a link, into buf, and returns buf, grown as needed, and the file's
+// mode. It costs four system calls where os.ReadFile takes nine: a bundle may
+// hold thousands of files.
+func ReadSource(name string, buf []byte) ([]byte, fs.FileMode, error) {
+	fd, err := openat(unix.AT_FDCWD, name, unix.O_RDONLY|unix.O_NONBLOCK, 0) // a named pipe must not make anybody wait
+	if err != nil {
+		return buf, 0, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	e := &entry{fd: fd}
+	defer e.close()
+	if err := unix.Fstat(fd, &e.st); err != nil {
+		return buf, 0, &fs.PathError{Op: "stat", Path: name, Err: err}
+	}
+	if !regular(&e.st) {
+		return buf, 0, blocked(name, &e.st)
+	}
+	if buf, err = e.readAll(buf[:0]); err != nil {
+		return buf, 0, &fs.PathError{Op: "read", Path: name, Err: err}
+	}
+	return buf, fileInfo{name, &e.st}.Mode(), nil
+}
+
+// readAll appends all of e to b.
+func (e *entry) readAll(b []byte) ([]byte, error) {
+	b = slices.Grow(b, int(e.st.Size)+1) // one more: the end is seen without growing
+	for {
+		n, err := reader{e.fd}.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+		if len(b) == cap(b) {
+			b = slices.Grow(b, len(b)/4+512)
+		}
+	}
+}

@@ -204,6 +204,10 @@ func (t *Tree) add(list *[]File, dir string, u use, enter, keep func(string) boo
 	if err != nil {
 		return err
 	}
+	if len(*list) == 0 {
+		*list = files
+		return nil
+	}
 	had := map[string]File{}
 	for _, f := range *list {
 		had[f.Rel] = f

@@ -75,7 +75,8 @@ func (t *Tree) list(dir string, u use, enter, keep func(rel string) bool) ([]job
 				continue
 			}
 			sub := path.Join(rel, name)
-			typ, err := t.typeOf(path.Join(dir, sub), e)
+			src := path.Join(dir, sub)
+			typ, err := t.typeOf(src, e)
 			if err != nil {
 				return err
 			}
@@ -88,7 +89,7 @@ func (t *Tree) list(dir string, u use, enter, keep func(rel string) bool) ([]job
 			case !typ.IsRegular():
 				err = fmt.Errorf("%s is neither a file nor a folder", t.at(dir, sub))
 			case keep == nil || keep(sub):
-				jobs = append(jobs, job{rel: sub, src: path.Join(dir, sub), use: u})
+				jobs = append(jobs, job{rel: sub, src: src, use: u})
 			}
 			if err != nil {
 				return err

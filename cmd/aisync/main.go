@@ -16,6 +16,9 @@ import (
 )
 
 func main() {
+	// Most commands are over before the heap has grown to 16 MB: collecting from
+	// 4 MB on, which is what 100 means, costs a tenth of their time.
+	debug.SetGCPercent(400)
 	os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }
 

@@ -78,6 +78,7 @@ func prepare(e *testscript.Env) error {
 		"FLAGS":  fmt.Sprintf("--root '%s' --host velox --config '%s' --facts '%s'", root, filepath.Join(contract, "host"), facts),
 		"STATE":  filepath.Join(root, "home", "me", ".local", "state", "aisync"),
 		"USERID": strconv.Itoa(os.Getuid()),
+		"GORACE": strings.TrimPrefix(quickRaceExit, "GORACE="),
 		// What git needs to be the same everywhere.
 		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "me", "GIT_AUTHOR_EMAIL": "me@localhost",
 		"GIT_COMMITTER_NAME": "me", "GIT_COMMITTER_EMAIL": "me@localhost",

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
 	cueerrors "cuelang.org/go/cue/errors"
 )
 
@@ -141,7 +142,7 @@ func (d *document) compareStruct(path []string, user, schema cue.Value) {
 // match finds the pattern that name falls under.
 func (l level) match(name string) (cue.Value, bool) {
 	for _, p := range l.patterns {
-		if p.name.Unify(p.name.Context().Encode(name)).Err() == nil {
+		if p.name.Unify(cuecontext.New().Encode(name)).Err() == nil {
 			return p.value, true
 		}
 	}

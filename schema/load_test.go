@@ -329,7 +329,7 @@ func TestTheDigestMovesWithTheFilesAndNotWithTheirFolder(t *testing.T) {
 		return s.Digest
 	}
 	const one = "package aisync\nhosts: a: {}\n"
-	if digest(one) != digest(one) {
+	if first := digest(one); first != digest(one) {
 		t.Error("another folder, another digest")
 	}
 	if digest(one) == digest(one+"// more\n") {

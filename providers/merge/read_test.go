@@ -36,11 +36,10 @@ func TestFlattenGivesSortedLeaves(t *testing.T) {
   "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "s"}]}],
             "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "timeout": 5, "command": "p"}]}]}
 }`
-	leaves, err := Flatten([]byte(doc), Rules{Sets: []string{"/permissions/*"}, Hooks: "/hooks", Atomic: []string{"/mcpServers/*"}})
-	if err == nil {
+	if _, err := Flatten([]byte(doc), Rules{Sets: []string{"/permissions/*"}, Hooks: "/hooks", Atomic: []string{"/mcpServers/*"}}); err == nil {
 		t.Fatal("a set that is a string must be refused")
 	}
-	leaves, err = Flatten([]byte(doc), Rules{Sets: []string{"/permissions/allow", "/permissions/deny"}, Hooks: "/hooks", Atomic: []string{"/mcpServers/*"}})
+	leaves, err := Flatten([]byte(doc), Rules{Sets: []string{"/permissions/allow", "/permissions/deny"}, Hooks: "/hooks", Atomic: []string{"/mcpServers/*"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +91,11 @@ func TestReadGivesValuesAndLines(t *testing.T) {
 		{Text, "a\r\n/x/\r\n", "line:/x/", "true", 2},
 		{Markdown, "# T\n\n<!-- aisync:begin r -->\r\none\r\ntwo\r\n<!-- aisync:end r -->\n", "block:r", `"one\ntwo"`, 3},
 	} {
-		got, err := Read(tt.format, []byte(tt.doc), []string{tt.key, "x-" + tt.key})
-		if err == nil {
+		if _, err := Read(tt.format, []byte(tt.doc), []string{tt.key, "x-" + tt.key}); err == nil {
 			t.Fatal("a key that is none was read")
 		}
-		if got, err = Read(tt.format, []byte(tt.doc), []string{tt.key}); err != nil {
+		got, err := Read(tt.format, []byte(tt.doc), []string{tt.key})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if l := got[tt.key]; string(l.Value) != tt.want || l.Line != tt.line {

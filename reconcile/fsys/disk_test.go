@@ -309,8 +309,7 @@ func TestALeftOverTempFileIsNeverOverwritten(t *testing.T) {
 }
 
 func TestWithoutExchangeTheFallBackSaysSo(t *testing.T) {
-	var w world
-	w = newWorld(t, func(op Op) error {
+	w := newWorld(t, func(op Op) error {
 		switch {
 		case op.Name == "exchange":
 			return syscall.EINVAL

@@ -53,8 +53,9 @@ type lockLine struct {
 
 // ParseLock reads the bytes of a lock; file names it in errors.
 func ParseLock(file string, b []byte) (*Lock, error) {
-	l := &Lock{}
-	for n, line := range bytes.Split(b, []byte("\n")) {
+	lines := bytes.Split(b, []byte("\n"))
+	l := &Lock{targets: make([]lockTarget, 0, len(lines))}
+	for n, line := range lines {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
@@ -159,13 +160,14 @@ func (l *Lock) Empty() bool { return len(l.pins)+len(l.targets) == 0 }
 
 // records returns the targets as records of owner.
 func (l *Lock) records(owner Owner) []Record {
-	var out []Record
-	for _, t := range l.targets {
-		if n := len(out); n > 0 && out[n-1].Address == t.Address {
-			out[n-1].Leaves = append(out[n-1].Leaves, t.Leaf)
-			continue
+	out := make([]Record, 0, len(l.targets))
+	leaves := make([]LeafRecord, len(l.targets)) // of all records, one after the other
+	for i := 0; i < len(l.targets); {
+		first, t := i, l.targets[i]
+		for ; i < len(l.targets) && l.targets[i].Address == t.Address; i++ {
+			leaves[i] = l.targets[i].Leaf
 		}
-		out = append(out, Record{Address: t.Address, Owner: owner, Format: t.Format, Leaves: []LeafRecord{t.Leaf}})
+		out = append(out, Record{Address: t.Address, Owner: owner, Format: t.Format, Leaves: leaves[first:i:i]})
 	}
 	return out
 }

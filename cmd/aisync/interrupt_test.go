@@ -37,7 +37,7 @@ func TestASignalEndsAnApplyInOrder(t *testing.T) {
 			apply := exec.Command("aisync", "--root", filepath.Join(m.dir, "root"), "--config", filepath.Join(m.dir, "contract", "host"), "--facts", filepath.Join(m.dir, "facts.json"),
 				"apply", "--yes", "--trust", "--exclude", "model:qwen*")
 			apply.Dir = m.project()
-			apply.Env = append(os.Environ(), "HOME=/home/me", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+			apply.Env = append(os.Environ(), "HOME=/home/me", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", quickRaceExit)
 			var said strings.Builder
 			apply.Stderr = &said
 			m.must(apply.Start())

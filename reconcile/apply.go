@@ -55,11 +55,12 @@ func (e *Engine) Apply(ctx context.Context, w WriteEnv, s *Store, p *Plan, o App
 	if !o.KeepGoing && len(p.Conflicts)+len(p.Undecided()) > 0 {
 		return Result{}, ErrUndecided
 	}
-	a := &applying{engine: e, w: w, store: s, options: o, waits: nil}
+	a := &applying{engine: e, w: w, store: s, options: o}
 	for _, c := range p.Changes {
 		if c.Writes() || c.Action == Accept || c.Action == Release || c.Action == Clash && c.recordsOnly() {
 			a.changes = append(a.changes, c)
 		}
+		a.partial = a.partial || c.Action == Clash || c.Action == Unclear
 		if c.Action == Clash {
 			a.result.Skipped = append(a.result.Skipped, Problem{Address: c.Target.Resource.Address, Err: ErrUndecided})
 		}
@@ -67,11 +68,42 @@ func (e *Engine) Apply(ctx context.Context, w WriteEnv, s *Store, p *Plan, o App
 	for _, c := range p.Conflicts {
 		a.result.Skipped = append(a.result.Skipped, Problem{Address: c.Address, Err: errors.New(c.Reason), Hint: c.Hint})
 	}
-	if problems := e.preflight(ctx, w.ReadEnv, a.changes); len(problems) > 0 {
-		a.result.Failed = problems
+	problems := e.preflight(ctx, w.ReadEnv, a.changes)
+	a.result.Failed = problems
+	if len(problems) > 0 && !o.KeepGoing {
 		return a.result, fmt.Errorf("nothing was changed: %w", problems[0].Err)
 	}
+	a.unready(p, problems)
 	return a.run(ctx)
+}
+
+// unready says which changes cannot be made: those that have a problem, and
+// those that wait for something that nobody decided about or that has one.
+func (a *applying) unready(p *Plan, problems []Problem) {
+	a.bad = map[Address]bool{}
+	for _, x := range problems {
+		a.bad[x.Address] = true
+	}
+	for _, c := range p.Conflicts {
+		a.bad[c.Address], a.bad[c.Other] = true, true
+	}
+	a.partial = a.partial || len(problems)+len(p.Conflicts) > 0
+	a.changes = slices.DeleteFunc(a.changes, func(c Change) bool { return a.bad[c.Target.Resource.Address] })
+	for _, c := range p.Changes {
+		if slices.ContainsFunc(c.Leaves, func(l LeafChange) bool { return l.Action == Clash && l.Last == nil }) {
+			a.bad[c.Target.Resource.Address] = true
+		}
+	}
+}
+
+// waitsForBad names what change i waits for though it will not be made.
+func (a *applying) waitsForBad(c Change) (Address, bool) {
+	on := c.Target.Resource.DependsOn
+	i := slices.IndexFunc(on, func(d Address) bool { return a.bad[d] })
+	if i < 0 || c.removes() {
+		return "", false
+	}
+	return on[i], true
 }
 
 // recordsOnly reports whether c, though undecided, has something to record.
@@ -105,6 +137,8 @@ type applying struct {
 	options ApplyOptions
 	changes []Change
 	waits   [][]int
+	bad     map[Address]bool // what is not made, so that nothing that depends on it may be
+	partial bool             // something of the plan is left out from the start
 	journal *journal
 
 	mu       sync.Mutex
@@ -114,7 +148,7 @@ type applying struct {
 
 func (a *applying) run(ctx context.Context) (Result, error) {
 	if len(a.changes) == 0 {
-		return a.result, a.store.saveLock(a.w.FS)
+		return a.result, a.nothing(ctx)
 	}
 	var err error
 	if a.waits, err = order(a.changes); err != nil {
@@ -138,11 +172,29 @@ func (a *applying) run(ctx context.Context) (Result, error) {
 	return a.result, ctx.Err()
 }
 
+// nothing writes what is out of date though nothing is to be done: a lock that
+// was not there, what an interrupted apply did not ask git about.
+func (a *applying) nothing(ctx context.Context) error {
+	a.markIgnored(ctx)
+	if err := a.store.save(a.w.FS); err != nil {
+		return err
+	}
+	if err := a.store.saveLock(a.w.FS); err != nil {
+		return err
+	}
+	if a.options.RollbackOf != "" && !a.partial {
+		if err := a.store.saveUndone(a.w.FS, a.options.RollbackOf, a.options.ID); err != nil {
+			return err
+		}
+	}
+	return a.w.FS.Flush()
+}
+
 // entry is the head of the journal: what is about to be done.
 func (a *applying) entry(ctx context.Context) Entry {
 	e := Entry{
 		FormatVersion: JournalVersion, ID: a.options.ID, Time: a.w.Clock().UTC(), Command: a.options.Command,
-		Version: a.options.Version, RollbackOf: a.options.RollbackOf, LockOwner: a.store.lockOwner, LockPath: a.store.lockFile(),
+		Version: a.options.Version, RollbackOf: a.options.RollbackOf, Partial: a.partial, LockOwner: a.store.lockOwner, LockPath: a.store.lockFile(),
 	}
 	missing := map[fsys.LogicalPath][]fsys.LogicalPath{}
 	for _, c := range a.changes {
@@ -219,6 +271,10 @@ func (a *applying) all(ctx context.Context) {
 	for i := range a.changes {
 		group.Go(func() {
 			defer close(ended[i])
+			if on, bad := a.waitsForBad(a.changes[i]); bad {
+				a.skip(i, fmt.Errorf("it waits for %s, which was not done", on))
+				return
+			}
 			for _, j := range a.waits[i] {
 				<-ended[j]
 				if !ok[j] {
@@ -328,46 +384,49 @@ func (a *applying) event(ev Event) {
 // commit makes what was done durable and writes it down; the journal goes last.
 func (a *applying) commit(ctx context.Context) error {
 	entry, _ := a.engine.settle(ctx, a.w.ReadEnv, a.store, a.journal)
-	a.markIgnored(ctx, entry)
-	a.sweepDirs(entry)
+	a.markIgnored(ctx)
+	a.store.sweepDirs(a.w, entry)
 	if err := a.w.FS.Flush(); err != nil {
 		return fmt.Errorf("sync folders: %w", err)
+	}
+	if !slices.ContainsFunc(entry.Changes, EntryStep.changed) {
+		a.result.ID = ""
 	}
 	return a.store.finish(a.w.FS, entry, a.contents, a.journal)
 }
 
-// markIgnored makes targets local that git does not carry.
-func (a *applying) markIgnored(ctx context.Context, entry Entry) {
-	if a.options.Ignored == nil || a.store.lock == nil {
+// markIgnored makes targets local that git does not carry. All of the
+// project's are asked about: what an interrupted apply made is among them.
+func (a *applying) markIgnored(ctx context.Context) {
+	if a.options.Ignored == nil || a.store.lock == nil || len(a.changes) == 0 && !a.store.recovered {
 		return
 	}
+	o := a.store.lockOwner
 	var paths []fsys.LogicalPath
-	for _, s := range entry.Changes {
-		if s.Path != "" && s.Path.Project() {
-			paths = append(paths, s.Path)
+	for _, rec := range a.store.Records(o) {
+		if rec.Address.InProject() && !rec.Local {
+			paths = append(paths, rec.Address.Path(a.w.Home))
 		}
 	}
 	if len(paths) == 0 {
 		return
 	}
 	ignored := a.options.Ignored(ctx, paths)
-	for _, s := range entry.Changes {
-		for _, got := range s.Got {
-			if ignored[s.Path] && !got.Record.Local {
-				rec := got.Record
-				rec.Local, rec.Owner = true, got.Owner
-				a.store.set(got.Owner, rec.Address, &rec)
-			}
+	for _, rec := range slices.Clone(a.store.Records(o)) {
+		if rec.Address.InProject() && !rec.Local && ignored[rec.Address.Path(a.w.Home)] {
+			rec.Local = true
+			a.store.set(o, rec.Address, &rec)
 		}
 	}
 }
 
-// sweepDirs removes folders that aisync made and that the changes left empty.
-func (a *applying) sweepDirs(entry Entry) {
+// sweepDirs removes folders that aisync made and that the changes of entry
+// left empty, unless a spec asks for the folder itself.
+func (s *Store) sweepDirs(w WriteEnv, entry Entry) {
 	gone := map[fsys.LogicalPath]bool{}
-	for _, s := range entry.Changes {
-		if s.Path != "" && s.Before != "" && s.After == "" {
-			for d := s.Path.Dir(); d != "." && d != "/" && !gone[d]; d = d.Dir() {
+	for _, step := range entry.Changes {
+		if step.Path != "" && step.Writes && step.After == "" && !s.elsewhere(entry, step) {
+			for d := step.Path.Dir(); d != "." && d != "/" && !gone[d]; d = d.Dir() {
 				gone[d] = true
 			}
 		}
@@ -375,18 +434,23 @@ func (a *applying) sweepDirs(entry Entry) {
 	if len(gone) == 0 {
 		return
 	}
-	for o, f := range a.store.owners {
+	for o, f := range s.owners {
+		for _, rec := range f.Records {
+			if p := rec.Address.Path(w.Home); rec.Address.Kind() == "dir" && (!p.Project() || o == s.lockOwner) {
+				delete(gone, p)
+			}
+		}
+	}
+	for o, f := range s.owners {
 		dirs := slices.Clone(f.Dirs)
 		slices.SortFunc(dirs, func(x, y fsys.LogicalPath) int { return len(y) - len(x) })
 		for _, d := range dirs {
-			if d.Project() && o != a.store.lockOwner {
+			if !gone[d] || d.Project() && o != s.lockOwner {
 				continue
 			}
-			if !gone[d] {
-				continue
-			}
-			if err := a.w.FS.Rmdir(d); err == nil || errors.Is(err, fs.ErrNotExist) {
+			if err := w.FS.Rmdir(d); err == nil || errors.Is(err, fs.ErrNotExist) {
 				f.Dirs = slices.DeleteFunc(f.Dirs, func(x fsys.LogicalPath) bool { return x == d })
+				s.touched[o] = true
 			}
 		}
 	}

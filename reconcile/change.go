@@ -90,8 +90,12 @@ func (c Change) Origin() []Position {
 // nobody decided comes first, then what is written, then what is recorded.
 func summary(leaves []LeafChange, before Observation) Action {
 	has := map[Action]int{}
+	dropped := 0
 	for _, l := range leaves {
 		has[l.Action]++
+		if l.Want == nil && (l.Action == Delete || l.Action == Release) {
+			dropped++
+		}
 	}
 	writes := has[Create] + has[Update] + has[Delete] + has[PutBack]
 	switch {
@@ -101,7 +105,7 @@ func summary(leaves []LeafChange, before Observation) Action {
 		return Clash
 	case writes > 0 && before.Presence == Absent:
 		return Create
-	case has[Delete] > 0 && has[Delete]+has[Release] == len(leaves):
+	case has[Delete] > 0 && dropped == len(leaves):
 		return Delete
 	case writes > 0:
 		return Update

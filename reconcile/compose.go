@@ -120,6 +120,7 @@ func sharedPaths(resources []Resource) ([]Resource, []Conflict) {
 		bad[i], bad[j] = true, true
 		conflicts = append(conflicts, Conflict{
 			Address: resources[j].Address,
+			Other:   resources[i].Address,
 			Reason:  fmt.Sprintf("%s %s", reason, resources[i].Address),
 			Hint:    "give one of them another name",
 			Origin:  slices.Concat(firstOrigin(resources[i]), firstOrigin(resources[j])),

@@ -25,12 +25,16 @@ type Relation struct {
 	WantLast bool // want is what was recorded; both exist
 
 	Declined   bool // the user refused exactly this want
+	Refused    bool // the user refused some want: what is recorded is theirs
+	Merged     bool // what is recorded holds edits of the user
 	InputsSame bool // what it depends on is as recorded
 	Shared     bool // another owner, not in this plan, still has it
 	CanMerge   bool // the provider could bring want and live together
 	Blocked    bool // something of another type is in the way
 	Unknown    bool
 	NoPrior    bool // what was replaced is not kept on this machine
+
+	Contested Owner // not in this plan, and has it recorded with another value
 
 	Own        Ownership
 	Provenance Provenance
@@ -55,6 +59,7 @@ type Decision struct {
 	Provenance Provenance // of the record afterwards; "" where there is none
 	TakePrior  bool       // what is there now becomes the prior
 	Decline    bool       // record the want as refused
+	Same       bool       // the record stays as it is; only whose it is changes
 	MergeBoth  bool       // three-way
 }
 
@@ -78,11 +83,15 @@ func Decide(r Relation, c Choice) Decision {
 		return unrecorded(r, c)
 	case !r.Live:
 		return Decision{Action: Create, Drift: true, Pending: !r.WantLast, Meaning: "deleted since the last apply", Provenance: made(r.Provenance)}
+	case r.LiveLast && r.WantLive && r.Refused:
+		return Decision{Action: Accept, Pending: true, Meaning: "the spec wants what you kept", Provenance: r.Provenance}
 	case r.LiveLast && r.WantLast || r.LiveLast && r.WantLive:
 		if !r.InputsSame {
 			return Decision{Action: Update, Pending: true, Meaning: "what it depends on changed", Provenance: r.Provenance}
 		}
 		return keep(r, "")
+	case r.LiveLast && (r.Refused || r.Merged):
+		return theirsMoved(r, c)
 	case r.LiveLast:
 		return Decision{Action: Update, Pending: true, Meaning: "the spec moved", Provenance: overwritten(r.Provenance), TakePrior: r.Provenance == Adopted}
 	case r.WantLive:
@@ -125,13 +134,30 @@ func unrecorded(r Relation, c Choice) Decision {
 	return d
 }
 
+// theirsMoved is a want that moved where what is there is the user's, or theirs
+// and ours: they were asked about another want, and are asked again.
+func theirsMoved(r Relation, c Choice) Decision {
+	d := Decision{Pending: true, Provenance: r.Provenance}
+	switch {
+	case r.Merged && r.CanMerge:
+		d.Action, d.Meaning, d.MergeBoth = Update, "the spec moved: your edits stay", true
+	case c.Force:
+		d.Action, d.Meaning, d.Provenance = Update, "the spec moved: ours", overwritten(r.Provenance)
+		d.TakePrior = r.Provenance == Adopted
+	case c.Adopt:
+		d.Action, d.Meaning, d.Decline = Accept, "the spec moved: yours", true
+	default:
+		d.Action, d.Meaning = Clash, "kept as yours before, and the spec moved"
+	}
+	return d
+}
+
 // drifted was edited by hand or by a tool; the spec did not move.
 func drifted(r Relation, c Choice) Decision {
 	d := Decision{Drift: true, Provenance: r.Provenance}
 	switch {
 	case c.Restore || c.Force:
 		d.Action, d.Meaning = Update, "edited since the last apply: restored"
-		d.Provenance = made(r.Provenance)
 	case c.Adopt:
 		d.Action, d.Meaning, d.Decline = Accept, "edited since the last apply: kept", true
 	default:
@@ -167,9 +193,9 @@ func dropped(r Relation, c Choice) Decision {
 		d.Meaning, d.Drift = "gone already", true
 	case r.Shared:
 		d.Meaning = "somebody else still wants it"
-	case r.Provenance == Adopted:
-		d.Meaning = "no longer in the spec; it was yours before"
-	case r.Blocked || !r.LiveLast && !c.Force:
+	case r.Provenance == Adopted || r.Refused:
+		d.Meaning = "no longer in the spec; it is yours"
+	case r.Blocked || (!r.LiveLast || r.Merged) && !c.Force:
 		d.Meaning, d.Warn, d.Drift = "no longer in the spec, but edited: left to you", true, true
 	case r.Provenance == Replaced && !r.NoPrior:
 		d.Action, d.Meaning = PutBack, "no longer in the spec: what was there before is put back"

@@ -67,6 +67,7 @@ type Conflict struct {
 	Reason  string     `json:"reason"`
 	Origin  []Position `json:"origin"`
 	Hint    string     `json:"hint,omitempty"`
+	Other   Address    `json:"other,omitempty"` // the other target, where two are in each other's way
 }
 
 // Unsupported is something a spec asks for that this version or this machine

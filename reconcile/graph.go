@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -27,7 +28,7 @@ func order(changes []Change) ([][]int, error) {
 	}
 	waits := make([][]int, len(changes))
 	for i, c := range changes {
-		for _, d := range c.Target.Resource.DependsOn {
+		for _, d := range c.dependsOn(index) {
 			j, ok := index[d]
 			switch {
 			case !ok || j == i:
@@ -40,6 +41,23 @@ func order(changes []Change) ([][]int, error) {
 	}
 	return waits, acyclic(changes, waits)
 }
+
+// dependsOn is what c's resource depends on: what it says, and the nearest
+// folder above it that is a resource too.
+func (c Change) dependsOn(index map[Address]int) []Address {
+	a, on := c.Target.Resource.Address, c.Target.Resource.DependsOn
+	if !isPathKind(a.Kind()) {
+		return on
+	}
+	for dir := path.Dir(a.Name()); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if d := Address("dir:" + dir); hasKey(index, d) && !slices.Contains(on, d) {
+			return append(slices.Clone(on), d)
+		}
+	}
+	return on
+}
+
+func hasKey(index map[Address]int, a Address) bool { _, ok := index[a]; return ok }
 
 func acyclic(changes []Change, waits [][]int) error {
 	const fresh, open, done = 0, 1, 2

@@ -30,6 +30,7 @@ type Entry struct {
 	RollbackOf    string      `json:"rollback_of,omitempty"`
 	RolledBack    string      `json:"rolled_back,omitempty"` // id of the apply that undid this one
 	Interrupted   bool        `json:"interrupted,omitempty"` // its end was written by a later apply
+	Partial       bool        `json:"partial,omitempty"`     // something of its plan was not done
 	Changes       []EntryStep `json:"changes"`
 }
 
@@ -109,7 +110,8 @@ func readJournal(r fsys.Reader, p fsys.LogicalPath) (*journal, error) {
 	return j, nil
 }
 
-// beginJournal puts the head on disk. Whatever lay there is settled before.
+// beginJournal puts the head on disk. A journal that lies there and says
+// something must have gone through Recover before.
 func beginJournal(w fsys.FS, p fsys.LogicalPath, e Entry) (*journal, error) {
 	line, err := json.Marshal(journalLine{Head: &e})
 	if err != nil {
@@ -118,7 +120,14 @@ func beginJournal(w fsys.FS, p fsys.LogicalPath, e Entry) (*journal, error) {
 	if _, err := w.MkdirAll(p.Dir(), 0o700); err != nil {
 		return nil, fmt.Errorf("write journal: %w", err)
 	}
-	if err := w.Replace(p, fsys.Content{Bytes: append(line, '\n'), Mode: 0o600}, fsys.Expect{Absent: true}, nil); err != nil {
+	expect := fsys.Expect{Absent: true}
+	if j, err := readJournal(w, p); err != nil || j != nil {
+		return nil, errors.Join(errors.New("write journal: an apply that was interrupted comes first; run the command again"), err)
+	}
+	if b, err := w.ReadFile(p); err == nil { // a torn head
+		expect = fsys.Expect{Digest: fsys.Digest(b)}
+	}
+	if err := w.Replace(p, fsys.Content{Bytes: append(line, '\n'), Mode: 0o600}, expect, nil); err != nil {
 		return nil, fmt.Errorf("write journal: %w", err)
 	}
 	if err := w.Flush(); err != nil {
@@ -146,6 +155,12 @@ func (j *journal) finish(step EntryStep) error {
 	j.done[step.Address] = step
 	_, err = j.file.Write(append(line, '\n'))
 	return err
+}
+
+// did reports whether step, as it was settled, came to its end.
+func (j *journal) did(step EntryStep) bool {
+	_, noted := j.done[step.Address]
+	return noted || step.Writes && step.After != step.Before
 }
 
 // end takes the journal away: everything it was for is written.

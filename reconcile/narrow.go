@@ -6,7 +6,8 @@ import (
 )
 
 // narrow keeps what targets name and what that depends on, and drops what
-// excludes name and what depends on that. A pattern that names nothing is an
+// excludes name and what depends on that; of what is taken away, the other way
+// round. A pattern that names nothing is an
 // error: it would silently do nothing.
 func (p *Plan) narrow(targets, excludes []string) error {
 	if len(targets)+len(excludes) == 0 {
@@ -16,6 +17,18 @@ func (p *Plan) narrow(targets, excludes []string) error {
 	for i, c := range p.Changes {
 		index[c.Target.Resource.Address] = i
 	}
+	needs := make([][]int, len(p.Changes)) // what cannot be left out where i is done
+	for i, c := range p.Changes {
+		for _, d := range c.Target.Resource.DependsOn {
+			switch j, ok := index[d]; {
+			case !ok:
+			case !c.removes():
+				needs[i] = append(needs[i], j)
+			case p.Changes[j].removes():
+				needs[j] = append(needs[j], i)
+			}
+		}
+	}
 	keep := make([]bool, len(p.Changes))
 	var pull func(i int)
 	pull = func(i int) {
@@ -23,10 +36,8 @@ func (p *Plan) narrow(targets, excludes []string) error {
 			return
 		}
 		keep[i] = true
-		for _, d := range p.Changes[i].Target.Resource.DependsOn {
-			if j, ok := index[d]; ok {
-				pull(j)
-			}
+		for _, j := range needs[i] {
+			pull(j)
 		}
 	}
 	for _, pattern := range targets {
@@ -60,8 +71,8 @@ func (p *Plan) narrow(targets, excludes []string) error {
 	}
 	for again := len(excludes) > 0; again; {
 		again = false
-		for i, c := range p.Changes {
-			lost := slices.ContainsFunc(c.Target.Resource.DependsOn, func(d Address) bool { j, ok := index[d]; return ok && !keep[j] })
+		for i := range p.Changes {
+			lost := slices.ContainsFunc(needs[i], func(j int) bool { return !keep[j] })
 			if keep[i] && lost {
 				keep[i], again = false, true
 			}

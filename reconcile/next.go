@@ -28,7 +28,7 @@ func next(c Change, records []Record, owners []Owner) []Record {
 // next is what owner o has on record of l afterwards; had is what it has now.
 func (l LeafChange) next(c Change, o Owner, had *LeafRecord) (LeafRecord, bool) {
 	if l.Want == nil {
-		if l.Action == Unclear && had != nil {
+		if (l.Action == Unclear || l.Action == Clash) && had != nil {
 			return *had, true
 		}
 		return LeafRecord{}, false
@@ -36,7 +36,7 @@ func (l LeafChange) next(c Change, o Owner, had *LeafRecord) (LeafRecord, bool) 
 	if !slices.Contains(l.Want.Owners, o) {
 		return LeafRecord{}, false
 	}
-	if l.Action == Clash || l.Action == Unclear || l.Action == None {
+	if l.Action == Clash || l.Action == Unclear || l.Action == None || l.Same {
 		if l.Last == nil {
 			return LeafRecord{}, false
 		}

@@ -53,7 +53,7 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 	}
 	skip := map[Address]bool{}
 	for _, c := range p.Conflicts {
-		skip[c.Address] = true
+		skip[c.Address], skip[c.Other] = true, true
 	}
 	for _, u := range p.Unsupported {
 		skip[u.Address] = true
@@ -157,7 +157,7 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 	c := Change{Target: t, Before: o}
 	records := s.On(t.Resource.Address)
 	for _, key := range t.Keys() {
-		c.Leaves = append(c.Leaves, relate(p, t, o, key, sharedBy(records, in.Owners, key)))
+		c.Leaves = append(c.Leaves, relate(p, t, o, key, records, in.Owners))
 	}
 	for i := range c.Leaves {
 		l := &c.Leaves[i]
@@ -165,11 +165,22 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 			l.Rel.CanMerge = m.CanMerge(ctx, r, c, *l)
 		}
 		l.Decision = Decide(l.Rel, in.Choice)
+		if l.Action == Clash && l.Rel.Contested != "" {
+			l.Meaning = fmt.Sprintf("%s wants something else here", l.Rel.Contested)
+		}
 		if o.Reason != "" && (l.Action == Clash || l.Action == Unclear) {
 			l.Meaning = o.Reason
 		}
-		if l.Action == None && l.Want != nil && !held(records, in.Owners, *l) {
-			l.Action, l.Meaning = Accept, "already there for somebody else"
+		if l.Action == None && l.Want != nil && l.Last != nil {
+			switch {
+			case !held(records, in.Owners, *l):
+				l.Action, l.Meaning, l.Same = Accept, "already there for somebody else", true
+			case lapsed(records, in.Owners, *l):
+				l.Action, l.Meaning, l.Same = Release, "only somebody else still wants it", true
+			}
+		}
+		if l.Want == nil && o.Presence == Blocked && len(t.Resource.Leaves) > 0 {
+			l.Decision = Decision{Action: Clash, Meaning: o.Reason, Provenance: l.Rel.Provenance} // it may still be in there
 		}
 	}
 	c.Action = summary(c.Leaves, o)
@@ -179,7 +190,7 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 }
 
 // relate compares one leaf's want, live and last.
-func relate(p Provider, t Target, o Observation, key LeafKey, shared bool) LeafChange {
+func relate(p Provider, t Target, o Observation, key LeafKey, records []Record, owners []Owner) LeafChange {
 	l := LeafChange{Key: key}
 	if i, ok := slices.BinarySearchFunc(t.Resource.Leaves, key, func(l Leaf, k LeafKey) int { return strings.Compare(string(l.Key), string(k)) }); ok {
 		l.Want = &t.Resource.Leaves[i]
@@ -191,8 +202,9 @@ func relate(p Provider, t Target, o Observation, key LeafKey, shared bool) LeafC
 	r := Relation{
 		Want: l.Want != nil, Last: l.Last != nil, Live: has && o.Presence == Present,
 		Blocked: o.Presence == Blocked, Unknown: o.Presence == Unknown,
-		InputsSame: t.Inputs == o.Inputs, Shared: shared,
+		InputsSame: t.Inputs == o.Inputs,
 	}
+	mine, other := holders(records, owners, key)
 	satisfied := func(f Fingerprint) bool {
 		if rel, ok := p.(Relater); ok {
 			return rel.Satisfied(*l.Want, f)
@@ -203,29 +215,62 @@ func relate(p Provider, t Target, o Observation, key LeafKey, shared bool) LeafC
 		r.Own = l.Want.Own
 		r.WantLive = r.Live && satisfied(live)
 	}
+	if r.Want && r.Last {
+		r.WantLast = satisfied(l.Last.Wanted())
+		r.Declined = l.Last.Declined != "" && l.Last.Declined == l.Want.Body.Fingerprint()
+		if !mine && !r.WantLast && !r.Declined { // what another owner made is no more ours than a stranger's
+			r.Last, l.Last, r.Contested = false, nil, other
+		}
+	}
 	if r.Last {
 		r.Provenance, r.NoPrior = l.Last.Provenance, l.Last.Prior == ""
 		r.LiveLast = r.Live && live == l.Last.Live
 		if !r.Want {
 			r.Own = l.Last.Own
 		}
-	}
-	if r.Want && r.Last {
-		r.WantLast = satisfied(l.Last.Wanted())
-		r.Declined = l.Last.Declined != "" && l.Last.Declined == l.Want.Body.Fingerprint()
+		r.Shared = shared(records, owners, key, l.Last.Live) || r.Live && shared(records, owners, key, live)
+		_, merges := p.(Merger)
+		r.Refused, r.Merged = l.Last.Declined != "", merges && l.Last.Want != ""
 	}
 	l.Rel = r
 	return l
 }
 
+// bothMoved reports whether edits of the user and a new want meet in r.
 func (r Relation) bothMoved() bool {
-	return r.Want && r.Last && r.Live && !r.LiveLast && !r.WantLive && !r.WantLast && !r.Declined && !r.Unknown && !r.Blocked && r.Own != SeedOnly
+	return r.Want && r.Last && r.Live && (!r.LiveLast || r.Merged) && !r.WantLive && !r.WantLast && !r.Declined && !r.Unknown && !r.Blocked && r.Own != SeedOnly
 }
 
-// sharedBy reports whether an owner outside the plan has key recorded.
-func sharedBy(records []Record, owners []Owner, key LeafKey) bool {
+// holders says whether an owner of the plan has key recorded, and names one
+// outside of it who has; "" where nobody has.
+func holders(records []Record, owners []Owner, key LeafKey) (mine bool, other Owner) {
 	for i := range records {
-		if !slices.Contains(owners, records[i].Owner) && records[i].Leaf(key) != nil {
+		switch o := records[i].Owner; {
+		case records[i].Leaf(key) == nil:
+		case slices.Contains(owners, o):
+			mine = true
+		default:
+			other = o
+		}
+	}
+	return mine, other
+}
+
+// shared reports whether somebody else than owners has key recorded as it is in live.
+func shared(records []Record, owners []Owner, key LeafKey, live Fingerprint) bool {
+	for i := range records {
+		if l := records[i].Leaf(key); l != nil && !slices.Contains(owners, records[i].Owner) && l.Live == live {
+			return true
+		}
+	}
+	return false
+}
+
+// lapsed reports whether an owner who is in the plan has l recorded and wants it no more.
+func lapsed(records []Record, owners []Owner, l LeafChange) bool {
+	for i := range records {
+		o := records[i].Owner
+		if slices.Contains(owners, o) && !slices.Contains(l.Want.Owners, o) && records[i].Leaf(l.Key) != nil {
 			return true
 		}
 	}

@@ -24,19 +24,20 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 	}
 	j := s.journal
 	said := []string{fmt.Sprintf("the apply of %s (%s) was interrupted; finishing its records", j.entry.Time.Local().Format("2006-01-02 15:04:05"), j.entry.ID)}
-	if j.entry.LockOwner != s.lockOwner && j.entry.LockOwner != "" && anyProjectPath(j.entry) {
+	if slices.ContainsFunc(j.entry.Changes, func(step EntryStep) bool { return s.elsewhere(j.entry, step) }) {
 		dir := j.entry.LockOwner.ProjectDir()
 		if _, err := os.Stat(dir); err == nil {
 			return nil, fmt.Errorf("an apply in %s was interrupted; run aisync apply there first (aisync apply --project %s)", dir, dir)
 		}
 		said = append(said, fmt.Sprintf("its project %s is gone; only what lies outside of it is looked at", dir))
 	}
+	listed := map[fsys.LogicalPath][]fs.DirEntry{}
 	for _, step := range j.entry.Changes {
-		if step.Path == "" || step.Path.Project() && j.entry.LockOwner != s.lockOwner {
+		if step.Path == "" || s.elsewhere(j.entry, step) {
 			continue
 		}
 		ours := e.holds(ctx, w.ReadEnv, step)
-		for _, temp := range []fsys.LogicalPath{fsys.TempName(step.Path, j.entry.ID), fsys.AsideName(step.Path, j.entry.ID)} {
+		for _, temp := range leftovers(w.FS, step.Path, j.entry.ID, listed) {
 			line, err := settleTemp(w.FS, s, step, temp, ours)
 			if err != nil {
 				return said, fmt.Errorf("recover %s: %w", step.Address, err)
@@ -46,11 +47,13 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 			}
 		}
 	}
-	if err := s.sweepTemps(w.FS, j.entry.ID); err != nil {
+	if err := s.sweepTemps(w.FS); err != nil {
 		return said, fmt.Errorf("recover: %w", err)
 	}
 	entry, lines := e.settle(ctx, w.ReadEnv, s, j)
 	entry.Interrupted = true
+	s.recovered = true
+	s.sweepDirs(w, entry)
 	if err := w.FS.Flush(); err != nil {
 		return said, fmt.Errorf("recover: sync folders: %w", err)
 	}
@@ -65,8 +68,10 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 	return append(said, lines...), nil
 }
 
-func anyProjectPath(e Entry) bool {
-	return slices.ContainsFunc(e.Changes, func(s EntryStep) bool { return s.Path != "" && s.Path.Project() })
+// elsewhere reports whether step lies in another project than the one at hand.
+func (s *Store) elsewhere(e Entry, step EntryStep) bool {
+	inProject := step.Path != "" && step.Path.Project() || (Record{Address: step.Address}).projectKind()
+	return inProject && e.LockOwner != s.lockOwner
 }
 
 // settleTemp deals with the temp file that a killed change left beside its
@@ -106,11 +111,7 @@ func settleTemp(w fsys.FS, s *Store, step EntryStep, temp fsys.LogicalPath, ours
 	case now == "" && step.Action == Delete:
 		return yours(step), w.Move(temp, step.Path)
 	case ours:
-		b, err := w.ReadFile(temp)
-		if err != nil {
-			return "", err
-		}
-		if err := w.Replace(step.Path, fsys.Content{Bytes: b}, fsys.Expect{Digest: now}, keep); err != nil {
+		if err := copyOver(w, temp, step.Path, fsys.Expect{Digest: now}, keep); err != nil {
 			return "", err
 		}
 		return yours(step), drop()
@@ -121,6 +122,26 @@ func settleTemp(w fsys.FS, s *Store, step EntryStep, temp fsys.LogicalPath, ours
 		return "", err
 	}
 	return "", drop()
+}
+
+// copyOver puts what lies at from in the place of to.
+func copyOver(w fsys.FS, from, to fsys.LogicalPath, expect fsys.Expect, keep fsys.Keep) error {
+	info, err := w.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		target, err := w.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return w.Symlink(to, target, expect, keep)
+	}
+	b, err := w.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return w.Replace(to, fsys.Content{Bytes: b, Mode: info.Mode().Perm()}, expect, keep)
 }
 
 // removeTemp takes a left-over away, if it is still there.
@@ -135,26 +156,52 @@ func removeTemp(w fsys.FS, temp fsys.LogicalPath) error {
 	return w.Remove(temp, fsys.Expect{Digest: digest}, nil)
 }
 
-// sweepTemps removes what the apply tag left of aisync's own files: the lock,
-// and everything in the state folder.
-func (s *Store) sweepTemps(w fsys.FS, tag string) error {
-	temps := []fsys.LogicalPath{}
-	if s.lockPath != "" {
-		temps = append(temps, fsys.TempName(s.lockPath, tag))
+// leftovers names what the apply id may have left beside p, and what a
+// recovery that was killed while it took such a thing away may have left of it.
+func leftovers(r fsys.Reader, p fsys.LogicalPath, id string, listed map[fsys.LogicalPath][]fs.DirEntry) []fsys.LogicalPath {
+	dir := p.Dir()
+	if _, ok := listed[dir]; !ok {
+		listed[dir], _ = r.ReadDir(dir) // a folder that is not there holds nothing
 	}
-	for _, dir := range []fsys.LogicalPath{s.dir.Base(), s.dir.Records(), s.dir.Applies(), s.dir.Base().Join("contents")} {
+	var out []fsys.LogicalPath
+	for _, name := range []fsys.LogicalPath{fsys.TempName(p, id), fsys.AsideName(p, id)} {
+		for _, e := range listed[dir] {
+			if e.Name() == name.Base() || strings.HasPrefix(e.Name(), "."+name.Base()+".aisync-") {
+				out = append(out, dir.Join(e.Name()))
+			}
+		}
+	}
+	return out
+}
+
+// sweepTemps removes what killed commands left of aisync's own files: of the
+// project's lock, and everything in the state folder.
+func (s *Store) sweepTemps(w fsys.FS) error {
+	sweep := func(dir fsys.LogicalPath, prefix string) error {
 		entries, err := w.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), ".aisync-"+tag) {
-				temps = append(temps, dir.Join(e.Name()))
+			if strings.HasPrefix(e.Name(), prefix) && strings.Contains(e.Name(), ".aisync-") {
+				if err := removeTemp(w, dir.Join(e.Name())); err != nil {
+					return err
+				}
 			}
 		}
+		return nil
 	}
-	for _, t := range temps {
-		if err := removeTemp(w, t); err != nil {
+	base := s.dir.Base()
+	for _, dir := range []fsys.LogicalPath{base, s.dir.Records(), s.dir.Applies(), base.Join("contents")} {
+		if err := sweep(dir, "."); err != nil {
+			return err
+		}
+	}
+	if s.lockPath == "" {
+		return nil
+	}
+	for _, prefix := range []string{".", ".."} { // the second of a killed recovery
+		if err := sweep(s.lockPath.Dir(), prefix+s.lockPath.Base()+".aisync-"); err != nil {
 			return err
 		}
 	}
@@ -188,8 +235,8 @@ func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (E
 	entry.Changes = slices.Clone(entry.Changes)
 	var said []string
 	for i, step := range entry.Changes {
-		if step.Path != "" && step.Path.Project() && entry.LockOwner != s.lockOwner {
-			continue // lies in another project
+		if s.elsewhere(entry, step) {
+			continue
 		}
 		intent := step
 		if done, ok := j.done[step.Address]; ok {
@@ -305,26 +352,13 @@ func (k known) Redacted() json.RawMessage { return nil }
 
 // finish writes records, lock, contents and the entry, and ends the journal.
 func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]byte, j *journal) error {
-	owners := map[Owner]bool{}
-	for _, step := range entry.Changes {
-		for _, list := range [][]ownedRecord{step.Had, step.Got} {
-			for _, x := range list {
-				owners[x.Owner] = true
-			}
-		}
-	}
-	var list []Owner
-	for o := range owners {
-		list = append(list, o)
-	}
-	slices.Sort(list)
 	if err := s.writeID(w, entry.ID); err != nil {
 		return err
 	}
 	if err := s.saveLock(w); err != nil {
 		return err
 	}
-	if err := s.save(w, list); err != nil {
+	if err := s.save(w); err != nil {
 		return err
 	}
 	for o, add := range contents {
@@ -332,16 +366,15 @@ func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]b
 			return fmt.Errorf("keep written texts: %w", err)
 		}
 	}
-	if err := state.WriteVersioned(w, s.dir.Applies().Join(entry.ID+".json"), JournalVersion, entry); err != nil {
-		return fmt.Errorf("write history: %w", err)
-	}
-	if entry.RollbackOf != "" {
-		undone, err := s.markRolledBack(entry.RollbackOf, entry.ID)
-		if err != nil {
-			return err
-		}
-		if err := state.WriteVersioned(w, s.dir.Applies().Join(undone.ID+".json"), JournalVersion, undone); err != nil {
+	entry.Partial = entry.Partial || slices.ContainsFunc(entry.Changes, func(step EntryStep) bool { return !j.did(step) })
+	if slices.ContainsFunc(entry.Changes, EntryStep.changed) {
+		if err := state.WriteVersioned(w, s.dir.Applies().Join(entry.ID+".json"), JournalVersion, entry); err != nil {
 			return fmt.Errorf("write history: %w", err)
+		}
+	}
+	if entry.RollbackOf != "" && !entry.Partial {
+		if err := s.saveUndone(w, entry.RollbackOf, entry.ID); err != nil {
+			return err
 		}
 	}
 	if err := j.end(w, s.dir.Journal()); err != nil {
@@ -349,6 +382,18 @@ func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]b
 	}
 	s.journal = nil
 	return w.Flush()
+}
+
+// saveUndone notes in the history that the apply undone was taken back by another.
+func (s *Store) saveUndone(w fsys.FS, undone, by string) error {
+	e, err := s.markRolledBack(undone, by)
+	if err != nil {
+		return err
+	}
+	if err := state.WriteVersioned(w, s.dir.Applies().Join(undone+".json"), JournalVersion, e); err != nil {
+		return fmt.Errorf("write history: %w", err)
+	}
+	return nil
 }
 
 // Declarations turns what is on record for o back into declarations, of which

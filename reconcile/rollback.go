@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 )
 
@@ -20,7 +21,7 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 	if err != nil {
 		return nil, Entry{}, err
 	}
-	if entry.LockOwner != s.lockOwner && anyProjectPath(entry) {
+	if slices.ContainsFunc(entry.Changes, func(step EntryStep) bool { return s.elsewhere(entry, step) }) {
 		return nil, entry, fmt.Errorf("apply %s was made in %s; run aisync rollback there", entry.ID, entry.LockOwner.ProjectDir())
 	}
 	p := &Plan{Choice: c}
@@ -33,7 +34,9 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 			p.Notes = append(p.Notes, Note{Warning: true, Text: fmt.Sprintf("%s is not undone: %s", step.Address, permanent.NotUndone())})
 			continue
 		}
-		p.Changes = append(p.Changes, undo(ctx, r, kind, step, c))
+		if step.changed() {
+			p.Changes = append(p.Changes, undo(ctx, r, s, kind, step, c))
+		}
 	}
 	slices.SortFunc(p.Changes, func(a, b Change) int {
 		return compareKeys(LeafKey(a.Target.Resource.Address), LeafKey(b.Target.Resource.Address))
@@ -64,7 +67,7 @@ func (s *Store) entry(id string) (Entry, error) {
 }
 
 // undo is the change that takes one step back.
-func undo(ctx context.Context, r ReadEnv, p Provider, step EntryStep, choice Choice) Change {
+func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, choice Choice) Change {
 	t := Target{Resource: Resource{Address: step.Address, Format: step.Format}}
 	for _, list := range [][]ownedRecord{step.Got, step.Had} {
 		for _, x := range list {
@@ -89,35 +92,118 @@ func undo(ctx context.Context, r ReadEnv, p Provider, step EntryStep, choice Cho
 			}
 		}
 	}
-	for _, h := range step.Had {
-		rec := h.Record
-		rec.Owner = h.Owner
-		c.Next = append(c.Next, rec)
+	now := s.On(step.Address)
+	written := func(key LeafKey) bool { return slices.Contains(step.Keys, key) }
+	claimed := func(key LeafKey) bool { return written(key) && shared(now, c.Owners, key, c.Before.Live[key]) }
+	release := func(key LeafKey, why string) {
+		c.Leaves = append(c.Leaves, LeafChange{Key: key, Last: recorded(t, key), Decision: Decision{Action: Release, Meaning: why}})
 	}
-	switch {
-	case !step.Writes:
-		c.Leaves = []LeafChange{{Decision: Decision{Action: Release, Meaning: "recorded by that apply only"}}}
-	case c.Before.Presence == Unknown:
-		c.Leaves = []LeafChange{{Decision: Decision{Action: Unclear, Meaning: c.Before.Reason}}}
-	case c.Before.Token == step.After || choice.Force:
+	exact := choice.Force || c.Before.Token == step.After && !slices.ContainsFunc(step.Keys, claimed)
+	if exact && c.Before.Presence != Unknown && c.Before.Token != step.Before {
 		c.Exact, c.ExactMode = &step.Before, step.Mode
-		d := Decision{Action: Update, Meaning: "exactly as it was before"}
+	}
+	for _, key := range t.Keys() {
 		switch {
-		case step.Before == "":
-			d = Decision{Action: Delete, Meaning: "it was not there before"}
-		case c.Before.Presence == Absent:
-			d.Action = Create
-		}
-		for _, key := range step.Keys {
-			c.Leaves = append(c.Leaves, LeafChange{Key: key, Last: recorded(t, key), Decision: d})
-		}
-	default:
-		for _, key := range step.Keys {
+		case c.Before.Presence == Unknown:
+			c.Leaves = append(c.Leaves, LeafChange{Key: key, Decision: Decision{Action: Unclear, Meaning: c.Before.Reason}})
+		case !step.Writes || !written(key):
+			release(key, "recorded by that apply only")
+		case c.Before.Token == step.Before:
+			release(key, "it is as it was before that apply")
+		case exact:
+			c.Leaves = append(c.Leaves, LeafChange{Key: key, Last: recorded(t, key), Decision: exactly(step, c.Before)})
+		case claimed(key):
+			release(key, "somebody else wants it by now")
+		default:
 			c.Leaves = append(c.Leaves, undoLeaf(key, step, c.Before))
 		}
 	}
-	c.Action = summary(c.Leaves, c.Before)
+	same := true
+	for _, o := range c.Owners {
+		rec := unrecord(step, o, c.Leaves, now)
+		if len(rec.Leaves) > 0 {
+			c.Next = append(c.Next, rec)
+		}
+		same = same && slices.EqualFunc(rec.Leaves, recordFor(now, o).Leaves, func(a, b LeafRecord) bool { return sameLeaf(&a, &b) })
+	}
+	if c.Action = summary(c.Leaves, c.Before); c.Action == Release && same {
+		c.Action, c.Leaves = None, nil
+	}
 	return c
+}
+
+// exactly is what is done to every leaf of a target that goes back as a whole.
+func exactly(step EntryStep, now Observation) Decision {
+	switch {
+	case step.Before == "":
+		return Decision{Action: Delete, Meaning: "it was not there before"}
+	case now.Presence == Absent:
+		return Decision{Action: Create, Meaning: "exactly as it was before"}
+	}
+	return Decision{Action: Update, Meaning: "exactly as it was before"}
+}
+
+// recordFor is what o has in records; an empty one where it has nothing.
+func recordFor(records []Record, o Owner) *Record {
+	for i := range records {
+		if records[i].Owner == o {
+			return &records[i]
+		}
+	}
+	return &Record{}
+}
+
+// unrecord is what owner o has on record once leaves are as they were before
+// step. What later applies recorded of other leaves, and what nobody decided,
+// stays on record.
+func unrecord(step EntryStep, o Owner, leaves []LeafChange, now []Record) Record {
+	had, got := recordOf(step.Had, o), recordOf(step.Got, o)
+	rec := *had
+	if rec.Address == "" {
+		rec = *got
+	}
+	current := recordFor(now, o)
+	rec.Address, rec.Owner = step.Address, o
+	rec.Leaves = nil
+	taken := map[LeafKey]bool{}
+	for _, l := range leaves {
+		if l.Action == Clash || l.Action == Unclear || sameLeaf(had.Leaf(l.Key), got.Leaf(l.Key)) {
+			continue
+		}
+		taken[l.Key] = true
+		if was := had.Leaf(l.Key); was != nil {
+			rec.Leaves = append(rec.Leaves, *was)
+		}
+	}
+	for _, l := range current.Leaves {
+		if !taken[l.Key] {
+			rec.Leaves = append(rec.Leaves, l)
+		}
+	}
+	slices.SortFunc(rec.Leaves, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
+	return rec
+}
+
+// sameLeaf reports whether a and b record the same, or nothing.
+func sameLeaf(a, b *LeafRecord) bool {
+	return reflect.DeepEqual(a, b)
+}
+
+// changed reports whether anything came of s: its target or its records.
+func (s EntryStep) changed() bool {
+	if s.Writes && s.Before != s.After {
+		return true
+	}
+	for _, list := range [][]ownedRecord{s.Had, s.Got} {
+		for _, x := range list {
+			for _, l := range x.Record.Leaves {
+				if !sameLeaf(recordOf(s.Had, x.Owner).Leaf(l.Key), recordOf(s.Got, x.Owner).Leaf(l.Key)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // undoLeaf takes back one leaf of a target that changed since.
@@ -137,7 +223,7 @@ func undoLeaf(key LeafKey, step EntryStep, now Observation) LeafChange {
 	l := LeafChange{Key: key, Last: got}
 	switch {
 	case got != nil && !there && had == nil && got.Provenance == Created:
-		l.Decision = Decision{} // it was not there before either
+		l.Decision = Decision{Action: Release, Meaning: "gone already; it was not there before either"}
 	case got == nil && !there, got != nil && there && live == got.Live && got.Own != Exclusive:
 		prior := LeafRecord{Key: key, Prior: BackupID(step.Before)}
 		if got != nil {
@@ -163,12 +249,18 @@ func recorded(t Target, key LeafKey) *LeafRecord {
 	return nil
 }
 
-// markRolledBack notes in an apply's entry that it was undone.
+// markRolledBack notes in an apply's entry that it was undone. Where that is
+// noted already, by the same apply, a kill came in between.
 func (s *Store) markRolledBack(undone, by string) (Entry, error) {
-	e, err := s.entry(undone)
+	history, err := s.History()
 	if err != nil {
 		return Entry{}, err
 	}
-	e.RolledBack = by
-	return e, nil
+	for _, e := range history {
+		if e.ID == undone {
+			e.RolledBack = by
+			return e, nil
+		}
+	}
+	return Entry{}, fmt.Errorf("%w: %s", ErrNoApply, undone)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,7 +30,9 @@ type Store struct {
 	lockOwner Owner
 	lockPath  fsys.LogicalPath
 
-	journal *journal // of an apply that did not finish; nil otherwise
+	journal   *journal       // of an apply that did not finish; nil otherwise
+	recovered bool           // by this command
+	touched   map[Owner]bool // whose files are to be written
 }
 
 // ownerFile is everything recorded on behalf of one owner.
@@ -44,7 +47,7 @@ type ownerFile struct {
 // OpenStore reads what is remembered in dir. A folder that is not there is an
 // empty store.
 func OpenStore(r fsys.Reader, dir fsys.LogicalPath) (*Store, error) {
-	s := &Store{r: r, dir: state.Open(r, dir), owners: map[Owner]*ownerFile{}}
+	s := &Store{r: r, dir: state.Open(r, dir), owners: map[Owner]*ownerFile{}, touched: map[Owner]bool{}}
 	entries, err := r.ReadDir(s.dir.Records())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read records: %w", err)
@@ -172,18 +175,19 @@ func (s *Store) set(o Owner, a Address, rec *Record) {
 	case rec != nil:
 		f.Records = slices.Insert(f.Records, i, *rec)
 	}
-	s.index = nil
+	s.index, s.touched[o] = nil, true
 }
 
-// save writes what owners have on record. A new file is visible at once or
-// not at all.
-func (s *Store) save(w fsys.FS, owners []Owner) error {
-	for _, o := range owners {
+// save writes what those owners have on record for whom anything changed. A
+// new file is visible at once or not at all.
+func (s *Store) save(w fsys.FS) error {
+	for _, o := range slices.Sorted(maps.Keys(s.touched)) {
 		f := s.owner(o)
 		f.FormatVersion = RecordsVersion
 		if err := state.WriteVersioned(w, s.recordsFile(o), RecordsVersion, f); err != nil {
 			return fmt.Errorf("write records of %s: %w", o, err)
 		}
+		delete(s.touched, o)
 	}
 	return nil
 }
@@ -232,7 +236,8 @@ func (s *Store) Trusted(o Owner, digest string) bool {
 // Trust remembers that a person agreed to the commands of digest in o.
 func (s *Store) Trust(w fsys.FS, o Owner, digest string) error {
 	s.owner(o).Trust = digest
-	return s.save(w, []Owner{o})
+	s.touched[o] = true
+	return s.save(w)
 }
 
 // Unfinished reports whether an apply did not come to its end.
@@ -313,6 +318,7 @@ func (s *Store) digests(o Owner) map[string]bool {
 	for _, rec := range s.Records(o) {
 		for _, l := range rec.Leaves {
 			out[contentDigest(l.Live)] = true
+			out[contentDigest(l.Wanted())] = true // of a merge, the base of the next one
 		}
 	}
 	return out
@@ -323,6 +329,7 @@ func (s *Store) addDirs(o Owner, dirs []fsys.LogicalPath) {
 	for _, d := range dirs {
 		if !slices.Contains(f.Dirs, d) {
 			f.Dirs = append(f.Dirs, d)
+			s.touched[o] = true
 		}
 	}
 }

@@ -1,0 +1,216 @@
+package reconcile_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "aisync.dev/aisync/reconcile"
+)
+
+const settings Address = "file:~/settings.json"
+
+func TestRollbackGivesBackTheExactBytesTwice(t *testing.T) {
+	m := newMachine(t)
+	bare := m.tree()
+	m.write("~/mine", "x")
+	_ = os.Chmod(m.at("~/mine"), 0o600)
+	first := m.tree()
+	in := mixed(m)
+	second := m.tree()
+	m.apply(in)
+	if err := m.undo("", Choice{}); err != nil || m.tree() != second {
+		t.Fatalf("%v\n%s\nwant\n%s", err, m.tree(), second)
+	}
+	if err := m.undo("", Choice{}); err != nil || m.read("~/prior") != "theirs\n" || m.read("~/update") != "" {
+		t.Fatalf("%v\n%s", err, m.tree())
+	}
+	if err := m.undo("", Choice{}); !errors.Is(err, ErrNoApply) {
+		t.Error(err)
+	}
+	if err := m.undo("apply0002", Choice{}); err == nil || !strings.Contains(err.Error(), "undone already") {
+		t.Error(err)
+	}
+	for _, o := range []Owner{HostOwner, m.owner()} {
+		if recs := m.open().store.Records(o); len(recs) != 0 {
+			t.Errorf("%s still has %+v", o, recs)
+		}
+	}
+	if bare == first {
+		t.Fatal("nothing was there")
+	}
+}
+
+func TestRollbackOfAnOlderApplyKeepsWhatLaterOnesRecorded(t *testing.T) {
+	m := newMachine(t)
+	x, y := key(settings, HostOwner, "/x", "1"), key(settings, HostOwner, "/y", "2")
+	m.apply(want(host, x))
+	m.apply(want(host, x, y))
+	if err := m.undo("apply0001", Choice{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.read("~/settings.json"); strings.Contains(got, "x") || !strings.Contains(got, "y") {
+		t.Error(got)
+	}
+	if got := m.owned(settings); got != "host:/y" {
+		t.Errorf("on record: %q", got)
+	}
+	m.settled(want(host, y))
+	m.apply(want(host))
+	if got := m.read("~/settings.json"); got != "" {
+		t.Errorf("left behind: %q", got)
+	}
+}
+
+func TestRollbackLeavesLaterEditsOfTheUserAlone(t *testing.T) {
+	m := newMachine(t)
+	m.write("~/settings.json", "{\"a\": 1}\n")
+	m.apply(want(host, key(settings, HostOwner, "/x", "1"), whole("file:~/f", HostOwner, "ours\n")))
+	m.write("~/settings.json", strings.Replace(m.read("~/settings.json"), `"a": 1`, `"a": 5`, 1))
+	m.write("~/f", "edited\n")
+	if err := m.undo("", Choice{}); !errors.Is(err, ErrUndecided) || m.read("~/f") != "edited\n" || !strings.Contains(m.read("~/settings.json"), "x") {
+		t.Fatalf("%v\n%s", err, m.tree())
+	}
+	m.write("~/f", "ours\n")
+	if err := m.undo("", Choice{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.read("~/settings.json"); got != "{\"a\": 5}\n" {
+		t.Errorf("%q", got)
+	}
+	if got := m.read("~/f"); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestRollbackTakesNothingFromAnOwnerWhoCameLater(t *testing.T) {
+	m := newMachine(t)
+	p := ProjectOwner(tempDir(t))
+	in := want([]Owner{p}, key(settings, p, "/x", "1"))
+	m.apply(want(host, key(settings, HostOwner, "/x", "1")))
+	m.apply(in)
+	if err := m.undo("apply0001", Choice{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.owned(settings); got != "project:/x" {
+		t.Errorf("on record: %q", got)
+	}
+	m.settled(in)
+}
+
+func TestARollbackThatWasPartlyDoneCanBeFinished(t *testing.T) {
+	m := newMachine(t)
+	in := mixed(m)
+	before := m.tree()
+	m.apply(in)
+	for n := int64(3); ; n += 5 {
+		s := m.open()
+		p, entry, err := s.engine.RollbackPlan(t.Context(), s.env.ReadEnv, s.store, "", Choice{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hook, dead := dieAt(n)
+		m.hook = hook
+		k := m.open()
+		k.opt.RollbackOf = entry.ID
+		_, _ = k.engine.Apply(t.Context(), k.env, k.store, p, k.opt)
+		m.hook = nil
+		if !dead.Load() {
+			break
+		}
+		s = m.open()
+		if _, err := s.engine.Recover(t.Context(), s.env, s.store); err != nil {
+			t.Fatalf("killed at %d: %v", n, err)
+		}
+		if m.tree() == before {
+			break // all of it was done, and the records are finished
+		}
+		if again, e, err := s.engine.RollbackPlan(t.Context(), s.env.ReadEnv, s.store, "", Choice{}); err != nil || e.ID != entry.ID || len(again.Undecided()) > 0 {
+			t.Fatalf("killed at %d: the next rollback would undo %s: %v %v", n, e.ID, err, again)
+		}
+	}
+	if m.tree() != before {
+		t.Errorf("%s\nwas\n%s", m.tree(), before)
+	}
+	m.apply(in)
+	m.settled(in)
+}
+
+// A rollback killed at its very end has marked what it undid already.
+func TestARollbackKilledInItsBookkeepingIsFinished(t *testing.T) {
+	for n := int64(1); ; n++ {
+		m := newMachine(t)
+		in := want(host, whole("file:~/f", HostOwner, "1"))
+		m.apply(in)
+		hook, dead := dieAt(n)
+		m.hook = hook
+		_ = m.undo("", Choice{})
+		m.hook = nil
+		s := m.open()
+		if _, err := s.engine.Recover(t.Context(), s.env, s.store); err != nil {
+			t.Fatalf("killed at %d: %v", n, err)
+		}
+		_ = m.undo("", Choice{})
+		if m.read("~/f") != "" {
+			t.Errorf("killed at %d: it was not undone", n)
+		}
+		m.apply(in)
+		m.settled(in)
+		if !dead.Load() {
+			return
+		}
+	}
+}
+
+func TestAFreshCheckoutIsInSyncAndKnowsDrift(t *testing.T) {
+	m := newMachine(t)
+	m.project = tempDir(t)
+	spec := func(o Owner) []Declaration {
+		return []Declaration{
+			whole("file:AGENTS.md", o, "rules\n"), linked("link:CLAUDE.md", o, "AGENTS.md"),
+			key("file:.claude/settings.json", o, "/x", "1"), line("file:.gitignore", o, "x/"), whole("file:x/ignored", o, "local\n"),
+		}
+	}
+	ignored := func(o *ApplyOptions) { o.Ignored = ignoresX }
+	m.apply(want([]Owner{m.owner()}, spec(m.owner())...), ignored)
+	lock := m.read("aisync.lock")
+	if strings.Contains(lock, "x/ignored") || !strings.Contains(lock, "AGENTS.md") || strings.Contains(lock, m.project) {
+		t.Fatalf("the lock:\n%s", lock)
+	}
+	other := newMachine(t)
+	other.project = m.copyOfProject()
+	if err := os.RemoveAll(other.at("x")); err != nil {
+		t.Fatal(err)
+	}
+	o := other.owner()
+	p := other.plan(other.open(), want([]Owner{o}, spec(o)...))
+	for _, c := range p.Changes {
+		if a := c.Target.Resource.Address; (c.Action != None) != (a == "file:x/ignored") || c.Drift() {
+			t.Errorf("%s %s: %s", c.Action, a, c.Meaning())
+		}
+	}
+	other.apply(want([]Owner{o}, spec(o)...), ignored)
+	if got := other.read("aisync.lock"); got != lock {
+		t.Errorf("two people, two locks:\n%s\n%s", got, lock)
+	}
+	other.write("AGENTS.md", "edited\n")
+	if p := other.plan(other.open(), want([]Owner{o}, spec(o)...)); !p.Changes[2].Drift() || p.Changes[2].Target.Resource.Address != "file:AGENTS.md" {
+		t.Errorf("%+v", p.Changes[2])
+	}
+	other.write("AGENTS.md", "rules\n")
+	other.apply(want([]Owner{o}), ignored)
+	if got := other.tree(); strings.Contains(got, " -r") || strings.Contains(got, " L") { // folders came with the checkout
+		t.Errorf("left behind:\n%s", got)
+	}
+}
+
+func (m *machine) copyOfProject() string {
+	m.Helper()
+	to := filepath.Join(tempDir(m.T), "clone")
+	if err := os.CopyFS(to, os.DirFS(m.project)); err != nil {
+		m.Fatal(err)
+	}
+	return to
+}

@@ -146,7 +146,7 @@ func (a *app) tell(results []checkResult) error {
 		for _, r := range results {
 			a.printf("%s %-16s %s\n", a.mark(r.Result), r.Name, a.paint().dim(r.Doc))
 			for _, f := range r.Findings {
-				a.printf("       %s\n", safeLines(f.What))
+				a.printf("  %s %s\n", a.mark(f.Level), safeLines(f.What))
 				if f.Fix != "" {
 					a.printf("         fix: %s\n", safeLines(f.Fix))
 				}

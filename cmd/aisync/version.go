@@ -34,10 +34,11 @@ func versionCommand(a *app) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			if a.g.json {
 				return a.writeJSON(struct {
-					Version  string `json:"version"`
-					Go       string `json:"go"`
-					Platform string `json:"platform"`
-				}{versionText(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+					FormatVersion string `json:"format_version"`
+					Version       string `json:"version"`
+					Go            string `json:"go"`
+					Platform      string `json:"platform"`
+				}{viewVersion, versionText(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 			}
 			a.printf("aisync %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return nil

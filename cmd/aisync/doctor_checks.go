@@ -115,7 +115,7 @@ func checkTools(_ context.Context, p *patient) []finding {
 		return p.facts.Programs[program] != "" || slices.Contains(p.facts.Managers, program)
 	}
 	var out []finding
-	if p.wantsGit() && !has("git") {
+	if p.wantsGit() && !p.run.has("git") { // the one of this machine, whatever --root holds
 		out = append(out, fail("install git with your package manager", "git is not in PATH; sources by git:: and hooks of a git work tree need it"))
 	}
 	if p.spec.Host == nil {
@@ -130,9 +130,15 @@ func checkTools(_ context.Context, p *patient) []finding {
 	for via, ids := range missing {
 		out = append(out, fail("install "+via+", or take install out of the spec", "%s is not in PATH, and the spec installs %s with it", via, strings.Join(ids, ", ")))
 	}
+	installed := map[string]bool{}
+	for _, r := range p.spec.Host.Runtimes {
+		if r.Install != nil {
+			installed[p.program(spec.RuntimeUse{ID: r.ID})] = true
+		}
+	}
 	for _, r := range p.spec.Host.Runtimes {
 		program := p.program(r)
-		if r.Install == nil && program != "" && !has(program) {
+		if program != "" && !installed[program] && !has(program) {
 			out = append(out, warn("install "+program+", or take "+r.ID+" out of runtimes", "%s: %s is not in PATH, and the spec does not install it", r.Pos, program))
 		}
 	}
@@ -185,6 +191,9 @@ func checkLocks(_ context.Context, p *patient) []finding {
 }
 
 func checkRecords(_ context.Context, p *patient) []finding {
+	if errors.Is(p.storeOf, fs.ErrPermission) {
+		return []finding{fail("give the folder "+p.places.physical(p.places.state)+" and what is in it to the person who runs aisync", "%v", p.storeOf)}
+	}
 	if p.storeOf != nil {
 		return []finding{fail(firstOf(hintOf(p.storeOf), "move the file away: what aisync made is then taken over again by the next apply"), "%v", p.storeOf)}
 	}
@@ -198,8 +207,8 @@ func checkRecords(_ context.Context, p *patient) []finding {
 	for _, owner := range p.store.Owners() {
 		for _, rec := range p.store.Records(owner) {
 			for _, leaf := range rec.Leaves {
-				if leaf.Prior == "" {
-					continue
+				if kind, _, _ := strings.Cut(string(leaf.Prior), ":"); kind != "sha256" && kind != "link" {
+					continue // none, or one that says itself what was there
 				}
 				if _, err := p.store.Backup(leaf.Prior); err != nil {
 					out = append(out, fail("nothing brings it back; aisync adopt "+string(rec.Address)+" accepts that", "%s: what was there before aisync is not kept whole: %v", rec.Address, err))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"aisync.dev/aisync/reconcile/fsys"
@@ -20,10 +21,19 @@ func (r runner) Run(ctx context.Context, dir string, argv ...string) ([]byte, er
 	return r.feed(ctx, dir, nil, argv...)
 }
 
+// has reports whether a program is in PATH.
+func (r runner) has(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
+
 func (r runner) feed(ctx context.Context, dir string, stdin []byte, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
-	cmd.Env = r.env.list()
+	// Inside a git hook these would make git talk about another repository.
+	cmd.Env = slices.DeleteFunc(r.env.list(), func(v string) bool {
+		return strings.HasPrefix(v, "GIT_DIR=") || strings.HasPrefix(v, "GIT_WORK_TREE=") || strings.HasPrefix(v, "GIT_INDEX_FILE=")
+	})
 	cmd.Stdin = bytes.NewReader(stdin)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint

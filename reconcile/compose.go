@@ -13,11 +13,11 @@ import (
 // different ones are a Conflict that names both places. The resources are
 // sorted by address, their leaves by key; a target in conflict is left out.
 func Compose(decls []Declaration) ([]Resource, []Conflict) {
-	byTarget := map[Address][]Declaration{}
+	byTarget := make(map[Address][]Declaration, len(decls))
 	for _, d := range decls {
 		byTarget[d.Target] = append(byTarget[d.Target], d)
 	}
-	var resources []Resource
+	resources := make([]Resource, 0, len(byTarget))
 	var conflicts []Conflict
 	for target, ds := range byTarget {
 		r, found := compose(target, ds)
@@ -113,7 +113,7 @@ func join(a, b Leaf) Leaf {
 // sharedPaths finds targets of different kinds or spelling that are one path
 // on a file system that folds case, and files in the way of folders.
 func sharedPaths(resources []Resource) ([]Resource, []Conflict) {
-	seen := map[string]int{}
+	seen := make(map[string]int, len(resources))
 	bad := map[int]bool{}
 	var conflicts []Conflict
 	clash := func(i, j int, reason string) {

@@ -31,8 +31,9 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 	if err != nil {
 		return nil, err
 	}
+	p.Changes = make([]Change, len(targets))
 	for i, t := range targets {
-		p.Changes = append(p.Changes, e.change(ctx, r, s, t, seen[i], in))
+		p.Changes[i] = e.change(ctx, r, s, t, seen[i], in)
 	}
 	if _, err := order(p.Changes); err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 			}
 		}
 	}
-	var targets []Target
+	targets := make([]Target, 0, len(wanted))
 	for a, res := range wanted {
 		if skip[a] {
 			continue

@@ -115,7 +115,7 @@ func checkTools(_ context.Context, p *patient) []finding {
 		return p.facts.Programs[program] != "" || slices.Contains(p.facts.Managers, program)
 	}
 	var out []finding
-	if p.wantsGit() && !p.run.has("git") { // the one of this machine, whatever --root holds
+	if p.wantsGit() && !(runner{}).has("git") { // the one of this machine, whatever --root holds
 		out = append(out, fail("install git with your package manager", "git is not in PATH; sources by git:: and hooks of a git work tree need it"))
 	}
 	if p.spec.Host == nil {

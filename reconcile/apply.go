@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -172,88 +171,6 @@ func (a *applying) run(ctx context.Context) (Result, error) {
 	return a.result, ctx.Err()
 }
 
-// nothing writes what is out of date though nothing is to be done: a lock that
-// was not there, what an interrupted apply did not ask git about.
-func (a *applying) nothing(ctx context.Context) error {
-	a.markIgnored(ctx)
-	if err := a.store.save(a.w.FS); err != nil {
-		return err
-	}
-	if err := a.store.saveLock(a.w.FS); err != nil {
-		return err
-	}
-	if a.options.RollbackOf != "" && !a.partial {
-		if err := a.store.saveUndone(a.w.FS, a.options.RollbackOf, a.options.ID); err != nil {
-			return err
-		}
-	}
-	return a.w.FS.Flush()
-}
-
-// entry is the head of the journal: what is about to be done.
-func (a *applying) entry(ctx context.Context) Entry {
-	e := Entry{
-		FormatVersion: JournalVersion, ID: a.options.ID, Time: a.w.Clock().UTC(), Command: a.options.Command,
-		Version: a.options.Version, RollbackOf: a.options.RollbackOf, Partial: a.partial, LockOwner: a.store.lockOwner, LockPath: a.store.lockFile(),
-	}
-	missing := map[fsys.LogicalPath][]fsys.LogicalPath{}
-	for _, c := range a.changes {
-		s := a.step(c)
-		if c.Writes() && s.Path != "" {
-			s.Dirs = a.missing(s.Path.Dir(), missing)
-		}
-		if f, ok := a.engine.provider(s.Address.Kind()).(Foreteller); ok && c.Writes() {
-			out := f.Foretell(ctx, a.w.ReadEnv, c)
-			for i := range s.Got {
-				s.Got[i].Record = out.into(s.Got[i].Record)
-			}
-		}
-		e.Changes = append(e.Changes, s)
-	}
-	return e
-}
-
-// missing returns dir and the folders above it that are not there, top first.
-func (a *applying) missing(dir fsys.LogicalPath, known map[fsys.LogicalPath][]fsys.LogicalPath) []fsys.LogicalPath {
-	if dir == "." || dir == "/" {
-		return nil
-	}
-	if dirs, ok := known[dir]; ok {
-		return dirs
-	}
-	var dirs []fsys.LogicalPath
-	if _, err := a.w.FS.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		dirs = append(slices.Clone(a.missing(dir.Dir(), known)), dir)
-	}
-	known[dir] = dirs
-	return dirs
-}
-
-func (a *applying) step(c Change) EntryStep {
-	addr := c.Target.Resource.Address
-	s := EntryStep{Address: addr, Action: c.Action, Format: c.Target.Resource.Format, Before: c.Before.Token, After: c.Before.Token, Writes: c.Writes()}
-	if isPathKind(addr.Kind()) {
-		s.Path = addr.Path(a.w.Home)
-		if info, err := a.w.FS.Lstat(s.Path); err == nil {
-			s.Mode = info.Mode().Perm()
-		}
-	}
-	for _, l := range c.Leaves {
-		if l.Writes() {
-			s.Keys = append(s.Keys, l.Key)
-		}
-	}
-	for _, rec := range a.store.On(addr) {
-		if slices.Contains(c.Owners, rec.Owner) {
-			s.Had = append(s.Had, ownedRecord{rec.Owner, rec})
-		}
-	}
-	for _, rec := range c.Next {
-		s.Got = append(s.Got, ownedRecord{rec.Owner, rec})
-	}
-	return s
-}
-
 // all runs every change, what it waits for first, a bounded number at a time.
 func (a *applying) all(ctx context.Context) {
 	parallel := a.engine.Parallel
@@ -378,80 +295,5 @@ func (a *applying) skip(i int, why error) {
 func (a *applying) event(ev Event) {
 	if a.options.Events != nil {
 		a.options.Events(ev)
-	}
-}
-
-// commit makes what was done durable and writes it down; the journal goes last.
-func (a *applying) commit(ctx context.Context) error {
-	entry, _ := a.engine.settle(ctx, a.w.ReadEnv, a.store, a.journal)
-	a.markIgnored(ctx)
-	a.store.sweepDirs(a.w, entry)
-	if err := a.w.FS.Flush(); err != nil {
-		return fmt.Errorf("sync folders: %w", err)
-	}
-	if !slices.ContainsFunc(entry.Changes, EntryStep.changed) {
-		a.result.ID = ""
-	}
-	return a.store.finish(a.w.FS, entry, a.contents, a.journal)
-}
-
-// markIgnored makes targets local that git does not carry. All of the
-// project's are asked about: what an interrupted apply made is among them.
-func (a *applying) markIgnored(ctx context.Context) {
-	if a.options.Ignored == nil || a.store.lock == nil || len(a.changes) == 0 && !a.store.recovered {
-		return
-	}
-	o := a.store.lockOwner
-	var paths []fsys.LogicalPath
-	for _, rec := range a.store.Records(o) {
-		if rec.Address.InProject() && !rec.Local {
-			paths = append(paths, rec.Address.Path(a.w.Home))
-		}
-	}
-	if len(paths) == 0 {
-		return
-	}
-	ignored := a.options.Ignored(ctx, paths)
-	for _, rec := range slices.Clone(a.store.Records(o)) {
-		if rec.Address.InProject() && !rec.Local && ignored[rec.Address.Path(a.w.Home)] {
-			rec.Local = true
-			a.store.set(o, rec.Address, &rec)
-		}
-	}
-}
-
-// sweepDirs removes folders that aisync made and that the changes of entry
-// left empty, unless a spec asks for the folder itself.
-func (s *Store) sweepDirs(w WriteEnv, entry Entry) {
-	gone := map[fsys.LogicalPath]bool{}
-	for _, step := range entry.Changes {
-		if step.Path != "" && step.Writes && step.After == "" && !s.elsewhere(entry, step) {
-			for d := step.Path.Dir(); d != "." && d != "/" && !gone[d]; d = d.Dir() {
-				gone[d] = true
-			}
-		}
-	}
-	if len(gone) == 0 {
-		return
-	}
-	for o, f := range s.owners {
-		for _, rec := range f.Records {
-			if p := rec.Address.Path(w.Home); rec.Address.Kind() == "dir" && (!p.Project() || o == s.lockOwner) {
-				delete(gone, p)
-			}
-		}
-	}
-	for o, f := range s.owners {
-		dirs := slices.Clone(f.Dirs)
-		slices.SortFunc(dirs, func(x, y fsys.LogicalPath) int { return len(y) - len(x) })
-		for _, d := range dirs {
-			if !gone[d] || d.Project() && o != s.lockOwner {
-				continue
-			}
-			if err := w.FS.Rmdir(d); err == nil || errors.Is(err, fs.ErrNotExist) {
-				f.Dirs = slices.DeleteFunc(f.Dirs, func(x fsys.LogicalPath) bool { return x == d })
-				s.touched[o] = true
-			}
-		}
 	}
 }

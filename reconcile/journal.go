@@ -2,11 +2,13 @@ package reconcile
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -171,4 +173,68 @@ func (j *journal) end(w fsys.FS, p fsys.LogicalPath) error {
 		return err
 	}
 	return w.Remove(p, fsys.Expect{Digest: fsys.Digest(b)}, nil)
+}
+
+// entry is the head of the journal: what is about to be done.
+func (a *applying) entry(ctx context.Context) Entry {
+	e := Entry{
+		FormatVersion: JournalVersion, ID: a.options.ID, Time: a.w.Clock().UTC(), Command: a.options.Command,
+		Version: a.options.Version, RollbackOf: a.options.RollbackOf, Partial: a.partial, LockOwner: a.store.lockOwner, LockPath: a.store.lockFile(),
+	}
+	missing := map[fsys.LogicalPath][]fsys.LogicalPath{}
+	for _, c := range a.changes {
+		s := a.step(c)
+		if c.Writes() && s.Path != "" {
+			s.Dirs = a.missing(s.Path.Dir(), missing)
+		}
+		if f, ok := a.engine.provider(s.Address.Kind()).(Foreteller); ok && c.Writes() {
+			out := f.Foretell(ctx, a.w.ReadEnv, c)
+			for i := range s.Got {
+				s.Got[i].Record = out.into(s.Got[i].Record)
+			}
+		}
+		e.Changes = append(e.Changes, s)
+	}
+	return e
+}
+
+// missing returns dir and the folders above it that are not there, top first.
+func (a *applying) missing(dir fsys.LogicalPath, known map[fsys.LogicalPath][]fsys.LogicalPath) []fsys.LogicalPath {
+	if dir == "." || dir == "/" {
+		return nil
+	}
+	if dirs, ok := known[dir]; ok {
+		return dirs
+	}
+	var dirs []fsys.LogicalPath
+	if _, err := a.w.FS.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		dirs = append(slices.Clone(a.missing(dir.Dir(), known)), dir)
+	}
+	known[dir] = dirs
+	return dirs
+}
+
+func (a *applying) step(c Change) EntryStep {
+	addr := c.Target.Resource.Address
+	s := EntryStep{Address: addr, Action: c.Action, Format: c.Target.Resource.Format, Before: c.Before.Token, After: c.Before.Token, Writes: c.Writes()}
+	if isPathKind(addr.Kind()) {
+		s.Path = addr.Path(a.w.Home)
+		if info, err := a.w.FS.Lstat(s.Path); err == nil {
+			s.Mode = info.Mode().Perm()
+		}
+	}
+	for _, l := range c.Leaves {
+		if l.Writes() {
+			s.Keys = append(s.Keys, l.Key)
+		}
+	}
+	for _, rec := range a.store.On(addr) {
+		if slices.Contains(c.Owners, rec.Owner) {
+			s.Had = append(s.Had, ownedRecord{rec.Owner, rec})
+		}
+	}
+	for _, rec := range c.Next {
+		s.Got = append(s.Got, ownedRecord{rec.Owner, rec})
+	}
+	return s
 }

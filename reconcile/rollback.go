@@ -248,19 +248,3 @@ func recorded(t Target, key LeafKey) *LeafRecord {
 	}
 	return nil
 }
-
-// markRolledBack notes in an apply's entry that it was undone. Where that is
-// noted already, by the same apply, a kill came in between.
-func (s *Store) markRolledBack(undone, by string) (Entry, error) {
-	history, err := s.History()
-	if err != nil {
-		return Entry{}, err
-	}
-	for _, e := range history {
-		if e.ID == undone {
-			e.RolledBack = by
-			return e, nil
-		}
-	}
-	return Entry{}, fmt.Errorf("%w: %s", ErrNoApply, undone)
-}

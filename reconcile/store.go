@@ -81,8 +81,9 @@ func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
 		return
 	}
 	f := s.owner(owner)
-	local := map[Address]*Record{}
-	merged := []Record{}
+	locked := l.records(owner)
+	local := make(map[Address]*Record, len(f.Records))
+	merged := make([]Record, 0, len(locked)+len(f.Records))
 	for i := range f.Records {
 		rec := &f.Records[i]
 		local[rec.Address] = rec
@@ -90,7 +91,7 @@ func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
 			merged = append(merged, *rec)
 		}
 	}
-	for _, rec := range l.records(owner) {
+	for _, rec := range locked {
 		if mine := local[rec.Address]; mine != nil {
 			if mine.Local {
 				continue
@@ -144,7 +145,11 @@ func (s *Store) Records(o Owner) []Record {
 // project's alone: two projects' paths may be spelled alike.
 func (s *Store) On(a Address) []Record {
 	if s.index == nil {
-		s.index = map[Address][]Record{}
+		n := 0
+		for _, f := range s.owners {
+			n += len(f.Records)
+		}
+		s.index = make(map[Address][]Record, n)
 		for o, f := range s.owners {
 			for _, rec := range f.Records {
 				if rec.Address.InProject() && o != s.lockOwner || rec.projectKind() && o != s.lockOwner {
@@ -279,35 +284,6 @@ func (s *Store) History() ([]Entry, error) {
 		out = append(out, e)
 	}
 	return out, nil
-}
-
-// saveLock writes the lock in use where it says something else than its file.
-func (s *Store) saveLock(w fsys.FS) error {
-	if s.lock == nil {
-		return nil
-	}
-	s.lock.setRecords(s.Records(s.lockOwner))
-	want := s.lock.Bytes()
-	expect := fsys.Expect{}
-	switch have, err := w.ReadFile(s.lockPath); {
-	case errors.Is(err, fs.ErrNotExist):
-		if s.lock.Empty() {
-			return nil
-		}
-		expect.Absent = true
-	case err != nil:
-		return fmt.Errorf("read lock: %w", err)
-	case string(have) == string(want):
-		return nil
-	case s.lock.Empty():
-		return w.Remove(s.lockPath, fsys.Expect{Digest: fsys.Digest(have)}, nil)
-	default:
-		expect.Digest = fsys.Digest(have)
-	}
-	if err := w.Replace(s.lockPath, fsys.Content{Bytes: want}, expect, nil); err != nil {
-		return fmt.Errorf("write lock: %w", err)
-	}
-	return nil
 }
 
 func (s *Store) lockFile() string { return string(s.lockPath) }

@@ -1,0 +1,196 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/state"
+)
+
+// commit makes what was done durable and writes it down; the journal goes last.
+func (a *applying) commit(ctx context.Context) error {
+	entry, _ := a.engine.settle(ctx, a.w.ReadEnv, a.store, a.journal)
+	a.markIgnored(ctx)
+	a.store.sweepDirs(a.w, entry)
+	if err := a.w.FS.Flush(); err != nil {
+		return fmt.Errorf("sync folders: %w", err)
+	}
+	if !slices.ContainsFunc(entry.Changes, EntryStep.changed) {
+		a.result.ID = ""
+	}
+	return a.store.finish(a.w.FS, entry, a.contents, a.journal)
+}
+
+// nothing writes what is out of date though nothing is to be done: a lock that
+// was not there, what an interrupted apply did not ask git about.
+func (a *applying) nothing(ctx context.Context) error {
+	a.markIgnored(ctx)
+	if err := a.store.save(a.w.FS); err != nil {
+		return err
+	}
+	if err := a.store.saveLock(a.w.FS); err != nil {
+		return err
+	}
+	if a.options.RollbackOf != "" && !a.partial {
+		if err := a.store.saveUndone(a.w.FS, a.options.RollbackOf, a.options.ID); err != nil {
+			return err
+		}
+	}
+	return a.w.FS.Flush()
+}
+
+// markIgnored makes targets local that git does not carry. All of the
+// project's are asked about: what an interrupted apply made is among them.
+func (a *applying) markIgnored(ctx context.Context) {
+	if a.options.Ignored == nil || a.store.lock == nil || len(a.changes) == 0 && !a.store.recovered {
+		return
+	}
+	o := a.store.lockOwner
+	var paths []fsys.LogicalPath
+	for _, rec := range a.store.Records(o) {
+		if rec.Address.InProject() && !rec.Local {
+			paths = append(paths, rec.Address.Path(a.w.Home))
+		}
+	}
+	if len(paths) == 0 {
+		return
+	}
+	ignored := a.options.Ignored(ctx, paths)
+	for _, rec := range slices.Clone(a.store.Records(o)) {
+		if rec.Address.InProject() && !rec.Local && ignored[rec.Address.Path(a.w.Home)] {
+			rec.Local = true
+			a.store.set(o, rec.Address, &rec)
+		}
+	}
+}
+
+// sweepDirs removes folders that aisync made and that the changes of entry
+// left empty, unless a spec asks for the folder itself.
+func (s *Store) sweepDirs(w WriteEnv, entry Entry) {
+	gone := map[fsys.LogicalPath]bool{}
+	for _, step := range entry.Changes {
+		if step.Path != "" && step.Writes && step.After == "" && !s.elsewhere(entry, step) {
+			for d := step.Path.Dir(); d != "." && d != "/" && !gone[d]; d = d.Dir() {
+				gone[d] = true
+			}
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	for o, f := range s.owners {
+		for _, rec := range f.Records {
+			if p := rec.Address.Path(w.Home); rec.Address.Kind() == "dir" && (!p.Project() || o == s.lockOwner) {
+				delete(gone, p)
+			}
+		}
+	}
+	for o, f := range s.owners {
+		dirs := slices.Clone(f.Dirs)
+		slices.SortFunc(dirs, func(x, y fsys.LogicalPath) int { return len(y) - len(x) })
+		for _, d := range dirs {
+			if !gone[d] || d.Project() && o != s.lockOwner {
+				continue
+			}
+			if err := w.FS.Rmdir(d); err == nil || errors.Is(err, fs.ErrNotExist) {
+				f.Dirs = slices.DeleteFunc(f.Dirs, func(x fsys.LogicalPath) bool { return x == d })
+				s.touched[o] = true
+			}
+		}
+	}
+}
+
+// finish writes records, lock, contents and the entry, and ends the journal.
+func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]byte, j *journal) error {
+	if err := s.writeID(w, entry.ID); err != nil {
+		return err
+	}
+	if err := s.saveLock(w); err != nil {
+		return err
+	}
+	if err := s.save(w); err != nil {
+		return err
+	}
+	for o, add := range contents {
+		if err := s.dir.WriteContents(w, fileName(o), add, s.digests(o)); err != nil {
+			return fmt.Errorf("keep written texts: %w", err)
+		}
+	}
+	entry.Partial = entry.Partial || slices.ContainsFunc(entry.Changes, func(step EntryStep) bool { return !j.did(step) })
+	if slices.ContainsFunc(entry.Changes, EntryStep.changed) {
+		if err := state.WriteVersioned(w, s.dir.Applies().Join(entry.ID+".json"), JournalVersion, entry); err != nil {
+			return fmt.Errorf("write history: %w", err)
+		}
+	}
+	if entry.RollbackOf != "" && !entry.Partial {
+		if err := s.saveUndone(w, entry.RollbackOf, entry.ID); err != nil {
+			return err
+		}
+	}
+	if err := j.end(w, s.dir.Journal()); err != nil {
+		return fmt.Errorf("end journal: %w", err)
+	}
+	s.journal = nil
+	return w.Flush()
+}
+
+// saveUndone notes in the history that the apply undone was taken back by another.
+func (s *Store) saveUndone(w fsys.FS, undone, by string) error {
+	e, err := s.markRolledBack(undone, by)
+	if err != nil {
+		return err
+	}
+	if err := state.WriteVersioned(w, s.dir.Applies().Join(undone+".json"), JournalVersion, e); err != nil {
+		return fmt.Errorf("write history: %w", err)
+	}
+	return nil
+}
+
+// markRolledBack notes in an apply's entry that it was undone. Where that is
+// noted already, by the same apply, a kill came in between.
+func (s *Store) markRolledBack(undone, by string) (Entry, error) {
+	history, err := s.History()
+	if err != nil {
+		return Entry{}, err
+	}
+	for _, e := range history {
+		if e.ID == undone {
+			e.RolledBack = by
+			return e, nil
+		}
+	}
+	return Entry{}, fmt.Errorf("%w: %s", ErrNoApply, undone)
+}
+
+// saveLock writes the lock in use where it says something else than its file.
+func (s *Store) saveLock(w fsys.FS) error {
+	if s.lock == nil {
+		return nil
+	}
+	s.lock.setRecords(s.Records(s.lockOwner))
+	want := s.lock.Bytes()
+	expect := fsys.Expect{}
+	switch have, err := w.ReadFile(s.lockPath); {
+	case errors.Is(err, fs.ErrNotExist):
+		if s.lock.Empty() {
+			return nil
+		}
+		expect.Absent = true
+	case err != nil:
+		return fmt.Errorf("read lock: %w", err)
+	case string(have) == string(want):
+		return nil
+	case s.lock.Empty():
+		return w.Remove(s.lockPath, fsys.Expect{Digest: fsys.Digest(have)}, nil)
+	default:
+		expect.Digest = fsys.Digest(have)
+	}
+	if err := w.Replace(s.lockPath, fsys.Content{Bytes: want}, expect, nil); err != nil {
+		return fmt.Errorf("write lock: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// settle brings the records in memory in line with what j's apply made true:
+// a step whose end was noted counts as it was noted; of the others each leaf
+// is looked at, and is recorded anew exactly where what was wanted is there.
+// It writes nothing and returns the entry with what came of each step.
+func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (Entry, []string) {
+	entry := j.entry
+	entry.Changes = slices.Clone(entry.Changes)
+	var said []string
+	for i, step := range entry.Changes {
+		if s.elsewhere(entry, step) {
+			continue
+		}
+		intent := step
+		if done, ok := j.done[step.Address]; ok {
+			step = done
+		} else {
+			step = e.look(ctx, r, step)
+			step.Dirs = slices.DeleteFunc(slices.Clone(step.Dirs), func(d fsys.LogicalPath) bool {
+				_, err := r.FS.Lstat(d)
+				return err != nil // never made
+			})
+			if step.After != step.Before {
+				said = append(said, fmt.Sprintf("%s: had been written", step.Address))
+			}
+		}
+		entry.Changes[i] = step
+		for _, list := range [][]ownedRecord{intent.Had, intent.Got} {
+			for _, x := range list {
+				s.set(x.Owner, step.Address, nil)
+				s.addDirs(x.Owner, step.Dirs)
+			}
+		}
+		for _, g := range step.Got {
+			rec := g.Record
+			rec.Owner = g.Owner
+			s.set(g.Owner, step.Address, &rec)
+		}
+	}
+	return entry, said
+}
+
+// look finds out what came of a step whose end nobody noted.
+func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep {
+	had, got := step.Had, step.Got
+	step.Got = had
+	p := e.provider(step.Address.Kind())
+	if p == nil || !step.Writes || step.Path == "" && !(Record{Address: step.Address}).projectKind() {
+		return step
+	}
+	t := Target{Resource: Resource{Address: step.Address, Format: step.Format}}
+	for _, g := range got {
+		for _, l := range g.Record.Leaves {
+			if !slices.ContainsFunc(t.Resource.Leaves, func(x Leaf) bool { return x.Key == l.Key }) {
+				t.Resource.Leaves = append(t.Resource.Leaves, Leaf{Key: l.Key, Own: l.Own, Body: known(l.Wanted())})
+			}
+		}
+	}
+	for _, h := range had {
+		for _, l := range h.Record.Leaves {
+			if !slices.ContainsFunc(t.Last, func(x LeafRecord) bool { return x.Key == l.Key }) {
+				t.Last = append(t.Last, l)
+			}
+		}
+	}
+	sortLeaves(t)
+	o := p.Observe(ctx, r, []Target{t})[0]
+	if o.Presence == Unknown || o.Presence == Blocked {
+		return step
+	}
+	step.After = o.Token
+	step.Got = settled(o, had, got)
+	return step
+}
+
+// settled is, for each owner, the new record of each leaf that is as the step
+// wanted it, and the old one of the others that are still there.
+func settled(o Observation, had, got []ownedRecord) []ownedRecord {
+	var out []ownedRecord
+	owners := map[Owner]bool{}
+	for _, list := range [][]ownedRecord{got, had} {
+		for _, x := range list {
+			if owners[x.Owner] {
+				continue
+			}
+			owners[x.Owner] = true
+			rec := x.Record
+			rec.Leaves = nil
+			old, now := recordOf(had, x.Owner), recordOf(got, x.Owner)
+			for _, l := range now.Leaves {
+				if o.Live[l.Key] == l.Live {
+					rec.Leaves = append(rec.Leaves, l)
+				} else if was := old.Leaf(l.Key); was != nil {
+					rec.Leaves = append(rec.Leaves, *was)
+				}
+			}
+			for _, l := range old.Leaves {
+				if _, there := o.Live[l.Key]; there && now.Leaf(l.Key) == nil {
+					rec.Leaves = append(rec.Leaves, l)
+				}
+			}
+			if len(rec.Leaves) > 0 {
+				slices.SortFunc(rec.Leaves, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
+				out = append(out, ownedRecord{x.Owner, rec})
+			}
+		}
+	}
+	return out
+}
+
+func recordOf(list []ownedRecord, o Owner) *Record {
+	for i := range list {
+		if list[i].Owner == o {
+			return &list[i].Record
+		}
+	}
+	return &Record{}
+}
+
+// known is a wanted value of which only the fingerprint is known any more.
+type known Fingerprint
+
+func (k known) Fingerprint() Fingerprint  { return Fingerprint(k) }
+func (k known) Redacted() json.RawMessage { return nil }

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -35,6 +37,10 @@ func (r runner) feed(ctx context.Context, dir string, stdin []byte, argv ...stri
 		return strings.HasPrefix(v, "GIT_DIR=") || strings.HasPrefix(v, "GIT_WORK_TREE=") || strings.HasPrefix(v, "GIT_INDEX_FILE=")
 	})
 	cmd.Stdin = bytes.NewReader(stdin)
+	// A program that is killed leaves its lock files behind (.git/config.lock);
+	// one that is asked to end takes them along.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	out, err := cmd.Output()

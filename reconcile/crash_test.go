@@ -103,12 +103,15 @@ func dieAt(n int64) (fsys.Hook, *atomic.Bool) {
 }
 
 // kill runs one apply that dies at its n-th operation.
-func (m *machine) kill(in Input, n int64) (died bool) {
+func (m *machine) kill(in Input, n int64, more ...func(*ApplyOptions)) (died bool) {
 	m.Helper()
 	hook, dead := dieAt(n)
 	m.hook = hook
 	defer func() { m.hook = nil }()
 	s := m.open()
+	for _, f := range more {
+		f(&s.opt)
+	}
 	_, _ = s.engine.Apply(m.Context(), s.env, s.store, m.plan(s, in), s.opt)
 	return dead.Load()
 }

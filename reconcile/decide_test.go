@@ -85,6 +85,17 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 		{"Y", "X", "X", with(adopted, func(r *Relation) { r.Declined = true }), Choice{}, Decision{Action: Accept, Provenance: Adopted}},
 		{"Y", "Y", "-", with(adopted, func(r *Relation) { r.Declined = true }), Choice{}, Decision{Action: Release, Pending: true}},
 
+		// refused before, or merged, and the want moved
+		{"Y", "Y", "X", with(created, func(r *Relation) { r.Refused = true }), Choice{}, Decision{Action: Clash, Pending: true, Provenance: Created}},
+		{"Y", "Y", "X", with(adopted, func(r *Relation) { r.Refused = true }), Choice{Force: true}, Decision{Action: Update, Pending: true, Provenance: Replaced, TakePrior: true}},
+		{"Y", "Y", "X", with(created, func(r *Relation) { r.Refused = true }), Choice{Adopt: true}, Decision{Action: Accept, Pending: true, Provenance: Created, Decline: true}},
+		{"Y", "Y", "Y", with(created, func(r *Relation) { r.Refused = true }), Choice{}, Decision{Action: Accept, Pending: true, Provenance: Created}},
+		{"Y", "Y", "-", with(created, func(r *Relation) { r.Refused = true }), Choice{}, Decision{Action: Release, Pending: true}},
+		{"Y", "Y", "X", with(created, func(r *Relation) { r.Merged, r.CanMerge = true, true }), Choice{}, Decision{Action: Update, Pending: true, Provenance: Created, MergeBoth: true}},
+		{"Y", "Y", "X", with(created, func(r *Relation) { r.Merged = true }), Choice{}, Decision{Action: Clash, Pending: true, Provenance: Created}},
+		{"Y", "Y", "-", with(created, func(r *Relation) { r.Merged = true }), Choice{}, Decision{Action: Release, Pending: true, Drift: true, Warn: true}},
+		{"X", "Y", "X", adopted, Choice{Restore: true}, Decision{Action: Update, Drift: true, Provenance: Adopted}},
+
 		// a seed is the user's once it is there
 		{"-", "-", "X", with(Relation{}, seed), Choice{}, Decision{Action: Create, Pending: true, Provenance: Created}},
 		{"-", "Y", "X", with(Relation{}, seed), Choice{Force: true}, Decision{Action: Accept, Provenance: Adopted}},

@@ -4,16 +4,22 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 
 	"aisync.dev/aisync/providers/merge"
 )
 
 // secretName matches the names of keys whose values nobody should see in a
-// terminal, a log or a plan.
-var secretName = regexp.MustCompile(`(?i)(token|secret|passw|api[-_]?key|private[-_]?key|access[-_]?key|credential|authorization|cookie)`)
+// terminal, a log or a plan. Like reference it is compiled when it is first
+// needed, not at each start of the program.
+var secretName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(token|secret|passw|api[-_]?key|private[-_]?key|access[-_]?key|credential|authorization|cookie)`)
+})
 
 // reference matches a value that only names where a secret is.
-var reference = regexp.MustCompile(`^(Bearer )?\$(\{[A-Za-z_][A-Za-z0-9_:-]*\}|[A-Za-z_][A-Za-z0-9_]*)$|^\{env:[^}]*\}$`)
+var reference = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(Bearer )?\$(\{[A-Za-z_][A-Za-z0-9_:-]*\}|[A-Za-z_][A-Za-z0-9_]*)$|^\{env:[^}]*\}$`)
+})
 
 const hidden = "(not shown)"
 
@@ -32,7 +38,7 @@ func redactNamed(name string, v merge.Value) json.RawMessage {
 	if json.Unmarshal(v, &x) != nil {
 		return json.RawMessage(`"` + hidden + `"`)
 	}
-	y, changed := hide(x, secretName.MatchString(name))
+	y, changed := hide(x, secretName().MatchString(name))
 	if !changed {
 		return json.RawMessage(v)
 	}
@@ -46,7 +52,7 @@ func hide(x any, secret bool) (any, bool) {
 	case map[string]any:
 		for k, v := range x {
 			var c bool
-			x[k], c = hide(v, secret || secretName.MatchString(k))
+			x[k], c = hide(v, secret || secretName().MatchString(k))
 			changed = changed || c
 		}
 	case []any:
@@ -56,7 +62,7 @@ func hide(x any, secret bool) (any, bool) {
 			changed = changed || c
 		}
 	case string:
-		if secret && x != "" && !reference.MatchString(x) {
+		if secret && x != "" && !reference().MatchString(x) {
 			return hidden, true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
@@ -62,11 +63,15 @@ func onlyComments(src []byte) bool {
 	return true
 }
 
-var hujsonPlace = regexp.MustCompile(`(?s)^hujson: line (\d+), column (\d+): (.*)$`)
+// hujsonPlace is compiled when it is first needed: a program that is called
+// many times a minute should not compile it at each start.
+var hujsonPlace = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^hujson: line (\d+), column (\d+): (.*)$`)
+})
 
 func jsonSyntaxError(src []byte, err error) *Error {
 	e := &Error{Reason: "invalid JSON: " + err.Error(), Hint: fixHint}
-	if m := hujsonPlace.FindStringSubmatch(err.Error()); m != nil {
+	if m := hujsonPlace().FindStringSubmatch(err.Error()); m != nil {
 		e.Line, _ = strconv.Atoi(m[1])
 		e.Col, _ = strconv.Atoi(m[2])
 		reason := strings.Replace(m[3], "unexpected EOF", "the document ends too early", 1)

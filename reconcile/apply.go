@@ -227,17 +227,7 @@ func (a *applying) one(ctx context.Context, i int) bool {
 	c := a.changes[i]
 	addr := c.Target.Resource.Address
 	a.event(Event{Kind: "start", Address: addr, Action: c.Action})
-	var out Outcome
-	var err error
-	p := a.engine.provider(addr.Kind())
-	if c.Writes() {
-		out, err = p.Apply(ctx, c, a.w)
-	} else {
-		out.Token = c.Before.Token
-		if confirmer, ok := p.(Confirmer); ok && c.Action == Accept {
-			out, err = confirmer.Confirm(ctx, a.w.ReadEnv, c)
-		}
-	}
+	out, err := a.do(ctx, c)
 	step := a.journal.entry.Changes[i]
 	if err == nil {
 		step.After, step.Dirs = out.Token, out.Dirs
@@ -264,6 +254,19 @@ func (a *applying) one(ctx context.Context, i int) bool {
 	}
 	a.event(Event{Kind: "done", Address: addr, Action: c.Action})
 	return true
+}
+
+// do makes c true, or looks closer where there is only something to record.
+func (a *applying) do(ctx context.Context, c Change) (out Outcome, err error) {
+	defer caught(&err)
+	p := a.engine.provider(c.Target.Resource.Address.Kind())
+	if c.Writes() {
+		return p.Apply(ctx, c, a.w)
+	}
+	if confirmer, ok := p.(Confirmer); ok && c.Action == Accept {
+		return confirmer.Confirm(ctx, a.w.ReadEnv, c)
+	}
+	return Outcome{Token: c.Before.Token}, nil
 }
 
 // into adds to a record what only the provider knows.

@@ -42,10 +42,10 @@ type Relation struct {
 
 // Choice is what the person said about what nobody decided.
 type Choice struct {
-	Force   bool // write ours over what is somebody else's or edited; the prior is kept
-	Restore bool // put back what was edited
-	Adopt   bool // keep what is there, and remember that ours was refused
-	Merge   bool // bring both changes together where that can be done
+	Force   bool `json:"force"`   // write ours over what is somebody else's or edited; the prior is kept
+	Restore bool `json:"restore"` // put back what was edited
+	Adopt   bool `json:"adopt"`   // keep what is there, and remember that ours was refused
+	Merge   bool `json:"merge"`   // bring both changes together where that can be done
 }
 
 // Decision is the outcome of one row of the matrix.

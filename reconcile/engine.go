@@ -1,5 +1,11 @@
 package reconcile
 
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+)
+
 // Engine plans and applies with a fixed list of providers.
 type Engine struct {
 	Providers []Provider
@@ -15,7 +21,7 @@ type Input struct {
 	Choice       Choice
 	Targets      []string // only these addresses, and what they depend on; all when empty
 	Excludes     []string // not these, nor what depends on them
-	Lock         bool     // --locked: nothing unpinned may be applied
+	Dropped      string   // why nothing is wanted any more, where it is not the spec that moved
 }
 
 // Plan says what an apply would do.
@@ -37,6 +43,14 @@ type Result struct {
 	Skipped []Problem // with the reason: depends on a failed one, undecided
 }
 
+// reason puts why things are dropped into a decision's words.
+func (in Input) reason(meaning string) string {
+	if in.Dropped == "" {
+		return meaning
+	}
+	return strings.ReplaceAll(meaning, "no longer in the spec", in.Dropped)
+}
+
 // provider returns the provider of a kind, or nil.
 func (e *Engine) provider(kind string) Provider {
 	for _, p := range e.Providers {
@@ -45,4 +59,12 @@ func (e *Engine) provider(kind string) Provider {
 		}
 	}
 	return nil
+}
+
+// caught turns a panic into an error, deferred where a goroutine would
+// otherwise end the program with a code that means something else.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("a fault in aisync itself: %v\n%s", p, debug.Stack())
+	}
 }

@@ -134,7 +134,8 @@ func (e *Engine) observe(ctx context.Context, r ReadEnv, targets []Target) ([]Ob
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	for kind, at := range batches {
-		g.Go(func() error {
+		g.Go(func() (err error) {
+			defer caught(&err)
 			batch := make([]Target, len(at))
 			for j, i := range at {
 				batch[j] = targets[i]
@@ -166,6 +167,7 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 			l.Rel.CanMerge = m.CanMerge(ctx, r, c, *l)
 		}
 		l.Decision = Decide(l.Rel, in.Choice)
+		l.Meaning = in.reason(l.Meaning)
 		if l.Action == Clash && l.Rel.Contested != "" {
 			l.Meaning = fmt.Sprintf("%s wants something else here", l.Rel.Contested)
 		}

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"
@@ -52,18 +55,34 @@ func OpenStore(r fsys.Reader, dir fsys.LogicalPath) (*Store, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read records: %w", err)
 	}
-	for _, e := range entries {
+	// Side by side: everybody's records are read, be it only to know who else
+	// has a part in a file of this host.
+	files := make([]*ownerFile, len(entries))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		f := &ownerFile{}
-		if _, err := state.ReadVersioned(r, s.dir.Records().Join(e.Name()), RecordsVersion, nil, f); err != nil {
-			return nil, fmt.Errorf("read records: %w", err)
+		g.Go(func() error {
+			f := &ownerFile{}
+			if _, err := state.ReadVersioned(r, s.dir.Records().Join(e.Name()), RecordsVersion, nil, f); err != nil {
+				return fmt.Errorf("read records: %w", err)
+			}
+			for i := range f.Records {
+				f.Records[i].Owner = f.Owner
+			}
+			files[i] = f
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if f != nil {
+			s.owners[f.Owner] = f
 		}
-		for i := range f.Records {
-			f.Records[i].Owner = f.Owner
-		}
-		s.owners[f.Owner] = f
 	}
 	s.journal, err = readJournal(r, s.dir.Journal())
 	return s, err

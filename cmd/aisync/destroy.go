@@ -55,7 +55,7 @@ func (a *app) destroy(ctx context.Context, s scope, force bool, f applyFlags) er
 	if err := w.recover(ctx); err != nil {
 		return err
 	}
-	p, err := w.engine.Plan(ctx, w.read(), w.store, reconcile.Input{Owners: w.owners, Choice: reconcile.Choice{Force: force}})
+	p, err := w.engine.Plan(ctx, w.read(), w.store, reconcile.Input{Owners: w.owners, Choice: reconcile.Choice{Force: force}, Dropped: "to be uninstalled"})
 	if err != nil {
 		return err
 	}

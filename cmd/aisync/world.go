@@ -26,7 +26,7 @@ func (w *world) input(ask asked) reconcile.Input {
 	}
 	return reconcile.Input{
 		Declarations: w.declared.Declarations, Unsupported: w.declared.Unsupported, Notes: w.declared.Notes,
-		Owners: w.owners, Choice: ask.choice, Targets: ask.targets, Excludes: ask.excludes, Lock: w.app.g.locked,
+		Owners: w.owners, Choice: ask.choice, Targets: ask.targets, Excludes: ask.excludes,
 	}
 }
 

@@ -39,12 +39,12 @@ func (w *world) fsyncs() error {
 		return nil
 	}
 	project, err := w.project("traced")
-	if err != nil {
+	if err := errors.Join(err, w.root("root")); err != nil {
 		return err
 	}
 	log := filepath.Join(w.dir, "strace")
 	argv := append([]string{strace, "-f", "-qq", "-e", "trace=fsync,fdatasync,syncfs", "-o", log},
-		w.aisync("apply", "--scope", "project", "--yes", "--trust", "--quiet")...)
+		w.aisync("root", "apply", "--scope", "project", "--yes", "--trust", "--quiet")...)
 	if _, err := run(project, w.env(), argv...); err != nil {
 		return err
 	}
@@ -92,11 +92,11 @@ catalog: models: large: {
 		return err
 	}
 	begin := time.Now()
-	if _, err := run(w.dir, w.env(), w.aisync("apply", "--scope", "host", "--yes", "--quiet")...); err != nil {
+	if _, err := run(w.dir, w.env(), w.aisync("root", "apply", "--scope", "host", "--yes", "--quiet")...); err != nil {
 		return err
 	}
 	adopt := time.Since(begin)
-	s, err := median(w.runs, w.dir, w.env(), w.aisync("plan", "--scope", "host", "--detailed-exitcode")...)
+	s, err := median(w.runs, w.dir, w.env(), w.aisync("root", "plan", "--scope", "host", "--detailed-exitcode")...)
 	if err != nil {
 		return err
 	}

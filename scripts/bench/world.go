@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,10 +28,12 @@ func (w *world) make() error {
 			return err
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(w.dir, "root/home/bench"), 0o755); err != nil {
-		return err
-	}
 	return write(filepath.Join(w.dir, "host/bench.cue"), "package aisync\n\nhosts: bench: {}\n")
+}
+
+// root makes an empty machine: what was done on one costs nothing on another.
+func (w *world) root(name string) error {
+	return os.MkdirAll(filepath.Join(w.dir, name, "home/bench"), 0o755)
 }
 
 // project writes the spec of a project that uses the bundle.
@@ -54,8 +57,9 @@ func write(name, text string) error {
 	return os.WriteFile(name, []byte(text), 0o644)
 }
 
-func (w *world) aisync(args ...string) []string {
-	return append([]string{w.binary, "--root", filepath.Join(w.dir, "root"), "--config", filepath.Join(w.dir, "host"), "--host", "bench"}, args...)
+// aisync is a command line with the machine's root in a folder below w.dir.
+func (w *world) aisync(root string, args ...string) []string {
+	return append([]string{w.binary, "--root", filepath.Join(w.dir, root), "--config", filepath.Join(w.dir, "host"), "--host", "bench"}, args...)
 }
 
 func (w *world) env() []string { return []string{"HOME=/home/bench", "AISYNC_OFFLINE=1", "NO_COLOR=1"} }
@@ -91,11 +95,12 @@ func (w *world) firstApply() ([]row, error) {
 	// Both sides take turns, so that a slow minute of the disk hits both.
 	var all []sample
 	bare, err := medianOf(max(w.runs/3, 3), func(i int) (time.Duration, error) {
+		root := fmt.Sprintf("root-%d", i)
 		project, err := w.project(fmt.Sprintf("first-%d", i))
-		if err != nil {
+		if err := errors.Join(err, w.root(root)); err != nil {
 			return 0, err
 		}
-		s, err := run(project, w.env(), w.aisync("apply", "--scope", "project", "--yes", "--trust", "--quiet")...)
+		s, err := run(project, w.env(), w.aisync(root, "apply", "--scope", "project", "--yes", "--trust", "--quiet")...)
 		if err != nil {
 			return 0, err
 		}
@@ -117,7 +122,7 @@ func (w *world) firstApply() ([]row, error) {
 		"survives the death of the process at any point, and a loss of power once it has returned; so does the bare loop, without journal, records or backups"}}, nil
 }
 
-// noChange plans what firstApply applied.
+// noChange plans what firstApply applied first.
 func (w *world) noChange() ([]row, error) {
 	project := filepath.Join(w.dir, "first-0")
 	targets, err := under(filepath.Join(project, ".claude/rules"))
@@ -133,7 +138,7 @@ func (w *world) noChange() ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := median(w.runs, project, w.env(), w.aisync("plan", "--scope", "project", "--detailed-exitcode")...)
+	s, err := median(w.runs, project, w.env(), w.aisync("root-0", "plan", "--scope", "project", "--detailed-exitcode")...)
 	return []row{{what: fmt.Sprintf("plan, nothing to do, %d rules", w.rules), cost: s,
 		against: fmt.Sprintf("reading and hashing those %d files, %s", len(files), ms(bare)), floor: bare, durability: "writes nothing"}}, err
 }

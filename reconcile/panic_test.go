@@ -12,7 +12,7 @@ import (
 )
 
 // faulty is a provider with a fault of its own.
-type faulty struct{ observe, apply bool }
+type faulty struct{ observe bool }
 
 func (faulty) Kind() string { return "faulty" }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -174,7 +175,20 @@ func (a *app) undecided(p *reconcile.Plan, keepGoing bool) error {
 	if len(open) == 0 {
 		return withHint(fmt.Errorf("the spec contradicts itself in %s (see above): %w; nothing was changed", plural(len(p.Conflicts), "place"), reconcile.ErrUndecided), "aisync validate")
 	}
-	return fmt.Errorf("%s undecided (marked ! above): %w; nothing was changed; choose with --adopt, --force, --restore or --merge, or for one: aisync adopt ADDRESS; --keep-going does the rest", is(len(open), "resource"), reconcile.ErrUndecided)
+	var byHand []string
+	for _, c := range open {
+		if len(ways(c)) == 0 {
+			byHand = append(byHand, string(c.Target.Resource.Address))
+		}
+	}
+	next := "choose with --adopt, --force, --restore or --merge, or for one: aisync adopt ADDRESS; --keep-going does the rest"
+	switch {
+	case len(byHand) == len(open):
+		next = "no flag decides that: mend by hand what is named there, then run aisync apply again; --keep-going does the rest"
+	case len(byHand) > 0:
+		next = "mend by hand what is named at " + strings.Join(byHand, ", ") + "; for the others " + next
+	}
+	return fmt.Errorf("%s undecided (marked ! above): %w; nothing was changed; %s", is(len(open), "resource"), reconcile.ErrUndecided, next)
 }
 
 func was(n int, noun string) string {
@@ -195,6 +209,7 @@ func is(n int, noun string) string {
 func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f applyFlags, o reconcile.ApplyOptions) error {
 	o.ID, o.KeepGoing, o.Version, o.Ignored = w.applyID, f.keepGoing, versionText(), w.ignored
 	bar := a.newProgress(p)
+	w.bar = bar
 	o.Events = func(e reconcile.Event) {
 		bar.event(e)
 		a.logEvent(e)
@@ -221,14 +236,7 @@ func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f apply
 
 // outcome says what an apply did, and returns the error that sets the code.
 func (a *app) outcome(p *reconcile.Plan, res reconcile.Result, err error) error {
-	var all []error
-	for _, x := range res.Failed {
-		e := fmt.Errorf("%s: %w", x.Address, x.Err)
-		if x.Hint != "" {
-			e = fmt.Errorf("%w; %s", e, x.Hint)
-		}
-		all = append(all, e)
-	}
+	all := failures(p, res.Failed)
 	done := len(res.Done)
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -237,13 +245,16 @@ func (a *app) outcome(p *reconcile.Plan, res reconcile.Result, err error) error 
 	case err != nil && len(all) == 0:
 		return err
 	case len(all) > 0 && done == 0:
+		if res.ID == "" {
+			all = append(all, errors.New("nothing was changed"))
+		}
 		return errors.Join(all...)
 	case len(all)+len(res.Skipped) > 0:
 		for _, e := range all {
 			a.report(e)
 		}
 		for _, x := range res.Skipped {
-			a.say("aisync: %s: not done: %s", safe(string(x.Address)), safe(x.Err.Error()))
+			a.say("aisync: %s: not done: %s", safe(string(x.Address)), safe(whyNot(p, x)))
 		}
 		a.said(res)
 		return exit(exitPartial)
@@ -252,6 +263,72 @@ func (a *app) outcome(p *reconcile.Plan, res reconcile.Result, err error) error 
 		a.said(res)
 	}
 	return nil
+}
+
+// failures are what went wrong, each with the place that asked for it. What
+// goes wrong with many for one reason is said once.
+func failures(p *reconcile.Plan, failed []reconcile.Problem) []error {
+	var out []*failure
+	for _, x := range failed {
+		text := strings.TrimPrefix(x.Err.Error(), x.Address.Name()+": ")
+		if i := slices.IndexFunc(out, func(f *failure) bool { return f.text == text }); i >= 0 {
+			out[i].more++
+			continue
+		}
+		f := &failure{Problem: x, text: text}
+		if i := slices.IndexFunc(p.Changes, func(c reconcile.Change) bool { return c.Target.Resource.Address == x.Address }); i >= 0 {
+			if origin := p.Changes[i].Origin(); len(origin) > 0 {
+				f.place = origin[0].String()
+			}
+		}
+		out = append(out, f)
+	}
+	var errs []error
+	for _, f := range out {
+		errs = append(errs, f)
+	}
+	return errs
+}
+
+// failure is a problem of one resource, or the same one of several.
+type failure struct {
+	reconcile.Problem
+	text, place string
+	more        int // resources that have it too
+}
+
+func (f *failure) Error() string {
+	who := string(f.Address)
+	if f.more > 0 {
+		who += " and " + plural(f.more, "more resource")
+	}
+	return who + ": " + f.text + inBrackets(f.place)
+}
+
+func (f *failure) Unwrap() error { return f.Err }
+
+// Hint is what to do next.
+func (f *failure) Hint() string {
+	var inner interface{ Hint() string }
+	if f.Problem.Hint == "" && errors.As(f.Err, &inner) {
+		return inner.Hint()
+	}
+	return f.Problem.Hint
+}
+
+// whyNot is why x was left out: of what nobody decided the plan says it.
+func whyNot(p *reconcile.Plan, x reconcile.Problem) string {
+	if errors.Is(x.Err, reconcile.ErrUndecided) {
+		for _, c := range p.Undecided() {
+			if c.Target.Resource.Address == x.Address {
+				if len(ways(c)) == 0 {
+					return c.Meaning() // it says what to do by hand
+				}
+				return c.Meaning() + "; nobody decided"
+			}
+		}
+	}
+	return x.Err.Error()
 }
 
 // said prints the closing line of an apply.

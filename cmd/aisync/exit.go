@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -80,12 +81,15 @@ type hinted struct {
 	hint string
 }
 
+// advise adds what to do next, where that is no command.
+func advise(err error, what string) error { return &hinted{err, what} }
+
 func (e *hinted) Error() string { return e.err.Error() }
 func (e *hinted) Unwrap() error { return e.err }
-func (e *hinted) Hint() string  { return "run: " + e.hint }
+func (e *hinted) Hint() string  { return e.hint }
 
 // withHint adds the command to run next.
-func withHint(err error, hint string) error { return &hinted{err, hint} }
+func withHint(err error, hint string) error { return &hinted{err, "run: " + hint} }
 
 // report prints err as a person should read it and returns the exit code. The
 // parts of a joined error come one a line.
@@ -94,10 +98,9 @@ func (a *app) report(err error) int {
 		return code
 	}
 	for _, e := range parts(err) {
-		text := safeLines(e.Error())
-		var h interface{ Hint() string }
-		if errors.As(e, &h) && h.Hint() != "" && !a.env.on("AISYNC_IN_AUTOMATION") && !strings.Contains(text, h.Hint()) {
-			text += "; " + safeLines(h.Hint())
+		text, next := safeLines(e.Error()), a.next(e)
+		if next != "" && !a.env.on("AISYNC_IN_AUTOMATION") && !strings.Contains(text, next) {
+			text += "; " + safeLines(next)
 		}
 		fmt.Fprintln(a.err, "aisync: "+text)
 	}
@@ -105,6 +108,24 @@ func (a *app) report(err error) int {
 		return 130
 	}
 	return exitCode(err)
+}
+
+// next is what a person can do about err: what it says itself, or what holds
+// for all errors of its kind.
+func (a *app) next(err error) string {
+	var h interface{ Hint() string }
+	switch {
+	case errors.As(err, &h) && h.Hint() != "":
+		return h.Hint()
+	case errors.Is(err, reconcile.ErrOffline), errors.Is(err, fetch.ErrOffline):
+		if a.env.on("AISYNC_OFFLINE") {
+			return "unset AISYNC_OFFLINE and run it again"
+		}
+		return "run it again without --offline"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "make room there and run: aisync apply, which goes on from here"
+	}
+	return ""
 }
 
 // parts takes a joined error apart, as deep as it is joined.

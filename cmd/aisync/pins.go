@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/providers/fetch/hub"
+	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -152,7 +153,7 @@ func (p *pinner) quant(use spec.ModelUse, m spec.Model) (spec.Quant, string, err
 	case use.Quant != "auto" && use.Quant != "":
 		q, ok := byName(use.Quant)
 		if !ok {
-			return q, "", fmt.Errorf("%s: model %q has no quant %q; it has %s", use.Pos, m.ID, use.Quant, quantNames(m))
+			return q, "", fmt.Errorf("it has no quant %q; it has %s", use.Quant, quantNames(m))
 		}
 		return q, "", nil
 	}
@@ -161,12 +162,12 @@ func (p *pinner) quant(use spec.ModelUse, m spec.Model) (spec.Quant, string, err
 	if pin, ok := p.get(l, "quant", m.ID, host); ok {
 		q, ok := byName(pin.Values["quant"])
 		if !ok {
-			return q, "", withHint(fmt.Errorf("%s: model %q has no quant %q, which %s pins", use.Pos, m.ID, pin.Values["quant"], lockName), "aisync lock --update "+m.ID)
+			return q, "", withHint(fmt.Errorf("it has no quant %q, which %s pins", pin.Values["quant"], lockName), "aisync lock --update "+m.ID)
 		}
 		return q, pin.Values["reason"], nil
 	}
 	if p.w.app.g.locked {
-		return spec.Quant{}, "", p.unpinned(fmt.Sprintf("quant: \"auto\" of model %q", m.ID), use.Pos)
+		return spec.Quant{}, "", p.unpinned("quant: \"auto\"", spec.Position{})
 	}
 	f, err := p.w.facts()
 	if err != nil {
@@ -175,7 +176,7 @@ func (p *pinner) quant(use spec.ModelUse, m spec.Model) (spec.Quant, string, err
 	c := hosts.PickQuant(m, f)
 	q, ok := byName(c.Quant)
 	if !ok {
-		return q, "", fmt.Errorf("%s: model %q has no quant that could be chosen: %s", use.Pos, m.ID, c.Reason)
+		return q, "", fmt.Errorf("it has no quant that could be chosen: %s", c.Reason)
 	}
 	if p.w.fs != nil {
 		p.set(l, reconcile.Pin{Kind: "quant", Name: m.ID, Host: host, Values: map[string]string{"quant": c.Quant, "reason": c.Reason}})
@@ -201,9 +202,9 @@ func (p *pinner) artifact(ctx context.Context, use spec.ModelUse, f *spec.ModelF
 	if !ok {
 		switch {
 		case p.w.app.g.locked:
-			return p.unpinned(fmt.Sprintf("model %q (%s)", use.ID, name), use.Pos)
+			return p.unpinned(name, spec.Position{})
 		case p.strict && p.w.app.g.offline:
-			return fmt.Errorf("%s: model %q: pinning it %w", use.Pos, use.ID, reconcile.ErrOffline)
+			return fmt.Errorf("pinning it %w", reconcile.ErrOffline)
 		case p.w.fs == nil:
 			return nil // the plan says that it must be pinned first
 		case !p.about(reconcile.Address("model:" + use.ID)):
@@ -215,7 +216,7 @@ func (p *pinner) artifact(ctx context.Context, use spec.ModelUse, f *spec.ModelF
 		got, err := p.ask(ctx, f)
 		switch {
 		case err != nil && p.strict:
-			return fmt.Errorf("%s: model %q: %w", use.Pos, use.ID, err)
+			return withHint(err, "aisync lock again, when the hub can be reached")
 		case err != nil:
 			p.leave(use, fmt.Errorf("it could not be pinned: %w", err))
 			return nil
@@ -243,15 +244,30 @@ func (p *pinner) leave(use spec.ModelUse, err error) {
 	p.left[use.ID] = leftOut{use.Pos, err}
 }
 
-// dropLeft takes the models that cannot be had now out of what is asked for.
-func (p *pinner) dropLeft() {
-	d := &p.w.declared
+// markLeft makes the models that cannot be had now unknown: an apply leaves
+// them as they are.
+func (p *pinner) markLeft() {
 	for _, id := range slices.Sorted(maps.Keys(p.left)) {
 		a, l := reconcile.Address("model:"+id), p.left[id]
-		d.Declarations = slices.DeleteFunc(d.Declarations, func(x reconcile.Declaration) bool { return x.Target == a })
-		d.Unsupported = append(d.Unsupported, reconcile.Unsupported{Address: a, Reason: l.err.Error(), Origin: []reconcile.Position{reconcile.Position(l.pos)}})
-		p.w.leftOut = append(p.w.leftOut, fmt.Errorf("%s: left out: %w", a, l.err))
+		next := "; pin it with aisync lock when the network is there"
+		for _, d := range p.w.declared.Declarations {
+			for i := range d.Leaves {
+				if file, ok := d.Leaves[i].Body.(model.Artifact); ok && d.Target == a {
+					file.Unknown = l.err.Error() + next
+					d.Leaves[i].Body = file
+				}
+			}
+		}
+		p.w.leftOut = append(p.w.leftOut, fmt.Errorf("%s: left out: %w%s%s", a, l.err, inBrackets(l.pos.String()), next))
 	}
+}
+
+// inBrackets is a place behind a sentence, "" where none is known.
+func inBrackets(place string) string {
+	if place == "" {
+		return ""
+	}
+	return " (" + place + ")"
 }
 
 // pinned puts a pin's values into f.
@@ -278,7 +294,7 @@ func (p *pinner) finish() error {
 		}
 		errs = append(errs, p.common(l))
 	}
-	p.dropLeft()
+	p.markLeft()
 	return errors.Join(errs...)
 }
 

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -39,7 +41,8 @@ type world struct {
 	declared              runtime.Decls // what the specs ask for
 
 	// Of commands that write:
-	leftOut []error // what was asked for and cannot be had now
+	leftOut []error   // what was asked for and cannot be had now
+	bar     *progress // while changes are made
 	fs      fsys.FS
 	applyID string
 	held    *state.Held
@@ -106,7 +109,7 @@ func (a *app) hold(ctx context.Context, s scope, f applyFlags, command string) (
 	host, _ := os.Hostname() // only for the message to who waits
 	w.held, err = state.Open(disk, w.places.state).Lock(ctx, disk, f.lockTimeout, state.Holder{PID: os.Getpid(), Host: host, Since: time.Now(), Command: command})
 	if err != nil {
-		return nil, err
+		return nil, w.ofState(err)
 	}
 	a.env[state.PIDVariable] = fmt.Sprint(os.Getpid())
 	return w, nil
@@ -139,6 +142,14 @@ func (w *world) recover(ctx context.Context) error {
 		w.app.say("aisync: %s", safe(l))
 	}
 	return err
+}
+
+// ofState says what to do where aisync's own folder cannot be used.
+func (w *world) ofState(err error) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return advise(err, fmt.Sprintf("give %s and what is in it to the user who runs aisync (id %d)", w.places.physical(w.places.state), os.Geteuid()))
 }
 
 // locate finds places and owners and makes the engine.
@@ -188,7 +199,7 @@ func (w *world) loadRecords(ctx context.Context) error {
 	})
 	g.Go(func() (err error) {
 		w.store, err = reconcile.OpenStore(w.reader, w.places.state)
-		return err
+		return w.ofState(err)
 	})
 	if err := g.Wait(); err != nil {
 		return err

@@ -4,12 +4,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/fetch"
@@ -163,7 +166,36 @@ func (w *world) handOver(dir string) error {
 // client is the client for everything that is fetched.
 func (w *world) client() *fetch.Client {
 	token, _ := hub.Token(w.app.env.get, w.places.physical(w.places.home)) // a token that cannot be read: the hub says that one is missing
-	return fetch.New(fetch.Options{Endpoint: hub.Endpoint(w.app.env.get), Token: token, UserAgent: "aisync/" + versionText()})
+	return fetch.New(fetch.Options{
+		Endpoint: hub.Endpoint(w.app.env.get), Token: token, UserAgent: "aisync/" + versionText(),
+		Retry: func(name string, why error, pause time.Duration, next, tries int) {
+			w.say("%s: %s; trying again in %s (%d of %d)", safe(name), safe(plainReason(why)), max(pause.Round(time.Second), time.Second), next, tries)
+		},
+	})
+}
+
+// plainReason is an error without the addresses that the system puts before it.
+func plainReason(err error) string {
+	for _, known := range []syscall.Errno{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EHOSTUNREACH, syscall.ENETUNREACH} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return err.Error()
+}
+
+// say is app.say, above a progress bar where one is drawn.
+func (w *world) say(format string, args ...any) {
+	if w.bar == nil {
+		w.app.say(format, args...)
+		return
+	}
+	w.bar.locked(func() {
+		if w.bar.bar != nil {
+			_ = w.bar.bar.Clear()
+		}
+		w.app.say(format, args...)
+	})
 }
 
 // fetcher is what providers fetch with; under --offline it refuses.

@@ -40,6 +40,19 @@ func newView(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Cha
 // nextStep says which choices would decide c: those with which the matrix
 // leaves no leaf of it undecided.
 func nextStep(c reconcile.Change) string {
+	ways := ways(c)
+	switch {
+	case len(ways) > 0:
+	case c.Before.Reason != "":
+		return "" // it says itself what to do
+	default:
+		return "move it away, then: aisync apply"
+	}
+	return strings.Join(ways, "\n")
+}
+
+// ways are the choices that decide c, for a person; none where only a hand can.
+func ways(c reconcile.Change) []string {
 	a := shellQuote(string(c.Target.Resource.Address))
 	var ways []string
 	for _, way := range []struct {
@@ -55,14 +68,7 @@ func nextStep(c reconcile.Change) string {
 			ways = append(ways, way.text)
 		}
 	}
-	switch {
-	case len(ways) > 0:
-	case c.Before.Reason != "":
-		return "" // it says itself what to do
-	default:
-		return "move it away, then: aisync apply"
-	}
-	return strings.Join(ways, "\n")
+	return ways
 }
 
 // decides reports whether choice leaves nothing of c undecided.

@@ -22,6 +22,10 @@ type Options struct {
 	JournalBytes int64         // what a kill may cost, at most twice; 0: 64 MiB
 	JournalEvery time.Duration // 0: 2 s
 
+	// Retry is told, before each pause, why a try brought nothing and which of
+	// how many comes next; nil: nobody is told.
+	Retry func(name string, why error, pause time.Duration, next, tries int)
+
 	Now   func() time.Time                                 // nil: time.Now
 	Sleep func(ctx context.Context, d time.Duration) error // nil: sleeps; returns early with ctx's error
 }
@@ -30,6 +34,7 @@ type Options struct {
 type Client struct {
 	http         *http.Client
 	retries      int
+	retry        func(name string, why error, pause time.Duration, next, tries int)
 	journalBytes int64
 	journalEvery time.Duration
 	span         int64 // bytes asked for in one request
@@ -45,11 +50,15 @@ const maxSpan = 16 << 30
 func New(o Options) *Client {
 	c := &Client{
 		retries:      or(o.Retries, 6),
+		retry:        o.Retry,
 		journalBytes: or(o.JournalBytes, 64<<20),
 		journalEvery: or(o.JournalEvery, 2*time.Second),
 		span:         maxSpan,
 		now:          o.Now,
 		sleep:        o.Sleep,
+	}
+	if c.retry == nil {
+		c.retry = func(string, error, time.Duration, int, int) {}
 	}
 	if c.now == nil {
 		c.now = time.Now

@@ -343,3 +343,26 @@ func TestOfflineRefusesAndTouchesNothing(t *testing.T) {
 		t.Error("offline made a file")
 	}
 }
+
+func TestEachTryThatBroughtNothingIsSaidBeforeThePause(t *testing.T) {
+	data := noise(1000)
+	s := serve(t, &server{data: data, first: answer(2, 503)})
+	fs, _ := disk(t, nil)
+	var said []string
+	c := New(Options{
+		Sleep: func(context.Context, time.Duration) error { said = append(said, "slept"); return nil },
+		Retry: func(name string, why error, pause time.Duration, next, tries int) {
+			if pause <= 0 {
+				t.Errorf("a pause of %s", pause)
+			}
+			said = append(said, fmt.Sprintf("%s: %v (%d of %d)", name, why, next, tries))
+		},
+	})
+	if err := c.Fetch(t.Context(), artifact(data, s.URL+"/f"), fs, part, nil); err != nil {
+		t.Fatal(err)
+	}
+	busy := "tiny: answered 503 Service Unavailable"
+	if want := []string{busy + " (2 of 7)", "slept", busy + " (3 of 7)", "slept"}; !slices.Equal(said, want) {
+		t.Errorf("%q, want %q", said, want)
+	}
+}

@@ -132,7 +132,11 @@ func (d *download) try(ctx context.Context, raw string) error {
 		if fails > d.client.retries {
 			return fmt.Errorf("%s: gave up after %d tries: %w", src, fails, err)
 		}
-		if err := d.client.sleep(ctx, max(r.after, pause(fails))); err != nil {
+		wait := max(r.after, pause(fails))
+		if fails > 0 {
+			d.client.retry(d.a.Name, err, wait, fails+1, d.client.retries+1)
+		}
+		if err := d.client.sleep(ctx, wait); err != nil {
 			return fmt.Errorf("%s: %w", src, err)
 		}
 	}

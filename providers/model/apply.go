@@ -31,7 +31,7 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 		}
 		n, err := publish(ctx, c, l, a, w, &out)
 		if err != nil {
-			return reconcile.Outcome{Dirs: out.Dirs}, fmt.Errorf("model %s: %w", a.ID, err)
+			return reconcile.Outcome{Dirs: out.Dirs}, err
 		}
 		out.LeafPrivate[l.Key] = n.raw()
 		out.LeafLive[l.Key] = n.fingerprint()
@@ -126,14 +126,14 @@ func download(ctx context.Context, target reconcile.Address, a Artifact, w recon
 		}
 	}
 	if w.Fetch == nil {
-		return fmt.Errorf("%s (%d bytes) %w; run it again with the network", a.Path.Base(), a.Size, reconcile.ErrOffline)
+		return fmt.Errorf("fetching its %d bytes %w", a.Size, reconcile.ErrOffline)
 	}
 	progress := func(done, total int64) {
 		if w.Progress != nil {
 			w.Progress(target, done, total)
 		}
 	}
-	return w.Fetch.Fetch(ctx, w.FS, a.ID, a.Sources, a.Size, strings.ToLower(a.SHA256), a.part(), progress)
+	return w.Fetch.Fetch(ctx, w.FS, a.Path.Base(), a.Sources, a.Size, strings.ToLower(a.SHA256), a.part(), progress)
 }
 
 func makeDir(w fsys.FS, p fsys.LogicalPath, out *reconcile.Outcome) error {

@@ -23,6 +23,7 @@ type Artifact struct {
 	SHA256  string           // 64 hex digits; "" while it is not pinned
 	Sources []string
 	Reason  string // why this quant
+	Unknown string // why nobody can say now what its content is, and what to do; "" where that is known or was not asked
 }
 
 // Fingerprint implements reconcile.Body.
@@ -70,7 +71,7 @@ func (a Artifact) part() fsys.LogicalPath {
 // pinned says what to do where the content is not known yet.
 func (a Artifact) pinned() error {
 	if a.SHA256 == "" || a.Size <= 0 {
-		return fmt.Errorf("model %s: %s has no digest yet, so nothing could be verified; run aisync lock while online", a.ID, a.Path.Base())
+		return fmt.Errorf("%s has no digest yet, so nothing could be verified; run aisync lock while online", a.Path.Base())
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 		f := lookAt(r.FS, c.Target, l.Key)
 		if l.Want == nil {
 			if l.Action == reconcile.Delete || l.Action == reconcile.PutBack || l.Action == reconcile.Release {
-				say(' ', "the bytes stay in %s; aisync models gc removes what no spec wants", f.note.Path)
+				say(' ', "the bytes stay in %s; remove them by hand when nothing needs them", f.note.Path)
 			}
 			if f.note.Aside != "" {
 				say(' ', "what was there before is %s", f.note.Aside)

@@ -27,7 +27,7 @@ func (Provider) Kind() string { return "model" }
 
 // NotUndone implements reconcile.Permanent.
 func (Provider) NotUndone() string {
-	return "a download is kept; aisync models gc removes what no spec wants"
+	return "a download is kept; remove it by hand when nothing needs it"
 }
 
 // Satisfied implements reconcile.Relater. A file of the right size is taken
@@ -53,6 +53,11 @@ func (Provider) Observe(_ context.Context, r reconcile.ReadEnv, batch []reconcil
 func observe(r fsys.Reader, t reconcile.Target) reconcile.Observation {
 	o := reconcile.Observation{Live: map[reconcile.LeafKey]reconcile.Fingerprint{}}
 	var tokens []string
+	for _, l := range t.Resource.Leaves {
+		if a, ok := l.Body.(Artifact); ok && a.Unknown != "" {
+			return reconcile.Observation{Presence: reconcile.Unknown, Reason: a.Unknown}
+		}
+	}
 	for _, key := range t.Keys() {
 		f := lookAt(r, t, key)
 		if f.presence == reconcile.Blocked || f.presence == reconcile.Unknown {

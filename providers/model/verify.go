@@ -33,7 +33,7 @@ func (Provider) Confirm(ctx context.Context, r reconcile.ReadEnv, c reconcile.Ch
 		}
 		n, err := confirm(ctx, r.FS, a, noteOf(l.Last).Aside)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("model %s: %w", a.ID, err))
+			wrong = append(wrong, err)
 			continue
 		}
 		out.LeafPrivate[l.Key], out.LeafLive[l.Key] = n.raw(), n.fingerprint()

@@ -181,8 +181,11 @@ func notWritable(folder string, st *unix.Stat_t, uid int, err error) error {
 	case errors.Is(err, unix.EROFS):
 		return fmt.Errorf("folder %s lies on a read-only file system: %w; mount it writable, or choose another place", folder, err)
 	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM):
-		return fmt.Errorf("folder %s is not writable for user %d (owner %d, mode %04o): %w; run: chmod u+wx %s as its owner, or run aisync as user %d",
-			folder, uid, st.Uid, st.Mode&0o7777, err, folder, st.Uid)
+		next := fmt.Sprintf("run aisync as user %d, or give the folder to this user: chown %d %s (as root)", st.Uid, uid, folder)
+		if int(st.Uid) == uid {
+			next = "run: chmod u+wx " + folder
+		}
+		return fmt.Errorf("folder %s is not writable for user %d (owner %d, group %d, mode %04o): %w; %s", folder, uid, st.Uid, st.Gid, st.Mode&0o7777, err, next)
 	}
 	return &fs.PathError{Op: "access", Path: folder, Err: err}
 }

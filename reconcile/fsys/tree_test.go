@@ -265,7 +265,7 @@ func TestWritableNamesTheFolderTheReasonAndAFix(t *testing.T) {
 	st.Mode, st.Uid = 0o555, 7
 	for err, want := range map[error][]string{
 		unix.EROFS:  {"/x", "read-only file system", "mount it writable"},
-		unix.EACCES: {"/x", "user 5", "owner 7", "0555", "chmod u+wx /x"},
+		unix.EACCES: {"/x", "user 5", "owner 7", "0555", "chown 5 /x"},
 	} {
 		got := notWritable("/x", &st, 5, err)
 		for _, part := range want {

@@ -194,7 +194,7 @@ func dropped(r Relation, c Choice) Decision {
 	case r.Shared:
 		d.Meaning = "somebody else still wants it"
 	case r.Provenance == Adopted || r.Refused:
-		d.Meaning = "no longer in the spec; it is yours"
+		d.Meaning = "no longer in the spec, and yours"
 	case r.Blocked || (!r.LiveLast || r.Merged) && !c.Force:
 		d.Meaning, d.Warn, d.Drift = "no longer in the spec, but edited: left to you", true, true
 	case r.Provenance == Replaced && !r.NoPrior:

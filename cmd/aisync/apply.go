@@ -322,9 +322,9 @@ func whyNot(p *reconcile.Plan, x reconcile.Problem) string {
 		for _, c := range p.Undecided() {
 			if c.Target.Resource.Address == x.Address {
 				if len(ways(c)) == 0 {
-					return c.Meaning() // it says what to do by hand
+					return meaning(c) // it says what to do by hand
 				}
-				return c.Meaning() + "; nobody decided"
+				return meaning(c) + "; nobody decided"
 			}
 		}
 	}

@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
+	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/dir"
 	"aisync.dev/aisync/providers/file"
@@ -54,7 +57,51 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 	if len(host.Declarations) > 0 && len(project.Declarations) > 0 {
 		w.declared.Notes = append(w.declared.Notes, runtime.Overlaps(host, project, w.catalog.Runtimes())...)
 	}
+	if w.has(reconcile.HostOwner) && w.spec.Host != nil && w.spec.Host.Builtin {
+		if err := w.welcome(); err != nil {
+			return err
+		}
+	}
 	return pin.finish()
+}
+
+// welcome says which host applies where nobody wrote a spec, and what would be
+// a first model for this machine.
+func (w *world) welcome() error {
+	f, err := w.facts()
+	if err != nil {
+		return err
+	}
+	var found []string
+	for _, r := range w.catalog.Runtimes() {
+		if f.Programs[r.Command] != "" {
+			found = append(found, r.ID)
+		}
+	}
+	slices.Sort(found)
+	programs := "none of the agent programs that it knows is installed"
+	if len(found) > 0 {
+		programs = "for what is installed: " + strings.Join(found, ", ")
+	}
+	note := func(text string) {
+		w.declared.Notes = append(w.declared.Notes, reconcile.Note{Text: text})
+	}
+	note(fmt.Sprintf("no host is described in %s: the built-in host %q applies (%s); aisync init describes this machine", w.configName(), w.spec.Host.Name, programs))
+	if m, choice, ok := hosts.Recommend(w.catalog.Models(), f); ok {
+		note(fmt.Sprintf("a first model for this machine: %s at %s (%s); name it under models of a host to have it fetched", m.ID, choice.Quant, choice.Reason))
+	}
+	return nil
+}
+
+// configName is the folder of the host specs as a person would type it.
+func (w *world) configName() string {
+	if w.places.configured {
+		return w.places.config
+	}
+	if rest, ok := strings.CutPrefix(string(w.places.configHome), string(w.places.home)+"/"); ok {
+		return "~/" + rest
+	}
+	return string(w.places.configHome)
 }
 
 func (w *world) has(o reconcile.Owner) bool { return slices.Contains(w.owners, o) }

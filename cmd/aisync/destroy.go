@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -67,5 +68,28 @@ func (a *app) destroy(ctx context.Context, s scope, force bool, f applyFlags) er
 			return err
 		}
 	}
-	return a.carryOut(ctx, w, p, f, reconcile.ApplyOptions{Command: "destroy"})
+	if err := a.carryOut(ctx, w, p, f, reconcile.ApplyOptions{Command: "destroy"}); err != nil {
+		return err
+	}
+	return w.dropLocks(ctx)
+}
+
+// dropLocks takes away the locks of owners that have nothing left, unless a
+// lock says what a source or a model was pinned to: that is worth keeping.
+func (w *world) dropLocks(ctx context.Context) error {
+	common := func(p reconcile.Pin) bool { return p.Kind == "catalog" || p.Kind == "aisync" }
+	for _, o := range w.owners {
+		l := w.hostLock
+		if o != reconcile.HostOwner {
+			l = w.projectLock
+		}
+		switch {
+		case len(w.store.Records(o)) > 0 || len(l.lock.Pins()) == 0:
+		case slices.ContainsFunc(l.lock.Pins(), func(p reconcile.Pin) bool { return !common(p) }):
+			w.app.hint("%s stays: it holds what sources and models are pinned to.", l.path)
+		default:
+			l.lock.Unpin(func(p reconcile.Pin) bool { return !common(p) })
+		}
+	}
+	return w.saveLocks(ctx)
 }

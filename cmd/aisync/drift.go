@@ -150,7 +150,7 @@ func (w *world) driftView(ctx context.Context, p *reconcile.Plan, ignore []strin
 			v.Ignored++
 			continue
 		}
-		doc.Lines = explain(c)
+		doc.Meaning = meaning(c)
 		f := difference{ChangeDoc: doc, File: doc.Address.Name(), Places: w.where(ctx, c)}
 		if len(f.Places) > 0 {
 			f.Line = f.Places[0].Line
@@ -158,12 +158,13 @@ func (w *world) driftView(ctx context.Context, p *reconcile.Plan, ignore []strin
 		switch {
 		case c.Action == reconcile.Unclear:
 			v.Unknown = append(v.Unknown, f)
+			continue
 		case c.Drift():
+			f.Lines = w.since(ctx, c)
 			v.Drift = append(v.Drift, f)
-			if c.Pending() {
-				v.Pending = append(v.Pending, f)
-			}
-		case c.Pending():
+		}
+		if c.Pending() {
+			f.Lines = explain(c)
 			v.Pending = append(v.Pending, f)
 		}
 	}
@@ -210,6 +211,21 @@ type placer interface {
 	Where(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) []file.Place
 }
 
+// historian is a provider that can show what became of what aisync made.
+type historian interface {
+	Since(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line
+}
+
+// since shows the way from what aisync made (-) to what is there now (+).
+func (w *world) since(ctx context.Context, c reconcile.Change) []reconcile.Line {
+	for _, p := range w.engine.Providers {
+		if h, ok := p.(historian); ok && p.Kind() == c.Target.Resource.Address.Kind() {
+			return h.Since(ctx, w.read(), c)
+		}
+	}
+	return w.explain(ctx)(c)
+}
+
 // where says which lines of a target are not as they should be.
 func (w *world) where(ctx context.Context, c reconcile.Change) []spot {
 	var out []spot
@@ -236,7 +252,7 @@ func (a *app) printDrift(v *driftView, format string, mode diffMode) error {
 	default:
 		v.text(a.out, a.paint(), mode)
 		if len(v.Drift) > 0 {
-			a.hint("\n(- there now, + what aisync made)\nTo put it back: aisync apply --restore. To keep one as it is: aisync adopt %s", shellQuote(string(v.Drift[0].Address)))
+			a.hint("\nTo put it back: aisync apply --restore. To keep one as it is: aisync adopt %s", shellQuote(string(v.Drift[0].Address)))
 		}
 	}
 	return nil

@@ -55,6 +55,7 @@ func (l *lockFile) digest() string {
 }
 
 // save writes the lock beside its spec, unless somebody changed it meanwhile.
+// One that says nothing is taken away.
 func (l *lockFile) save(o fsys.Options) error {
 	if !l.changed() {
 		return nil
@@ -71,6 +72,13 @@ func (l *lockFile) save(o fsys.Options) error {
 	expect := fsys.Expect{Absent: !l.found}
 	if l.found {
 		expect.Digest = fsys.Digest(l.was)
+	}
+	if l.lock.Empty() {
+		if err := w.Remove(p, expect, nil); err != nil {
+			return l.unwritable(err)
+		}
+		l.found, l.was = false, nil
+		return w.Flush()
 	}
 	b := l.lock.Bytes()
 	if err := w.Replace(p, fsys.Content{Bytes: b}, expect, nil); err != nil {

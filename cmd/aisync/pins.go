@@ -36,6 +36,8 @@ type pinner struct {
 	fresh map[string]bool // what was pinned by this command
 	said  []string        // what was pinned or moved, for people
 	left  map[string]leftOut
+
+	warnings []reconcile.Note
 }
 
 // leftOut is a model that an apply cannot bring because it could not be pinned.
@@ -130,6 +132,9 @@ func (p *pinner) model(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 	if err != nil {
 		return q, reason, err
 	}
+	if err := p.warnOfSize(use, m, q, reason); err != nil {
+		return q, reason, err
+	}
 	q.Files = slices.Clone(q.Files)
 	for i := range q.Files {
 		if err := p.artifact(ctx, use, &q.Files[i]); err != nil {
@@ -137,6 +142,26 @@ func (p *pinner) model(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 		}
 	}
 	return q, reason, nil
+}
+
+// warnOfSize notes that what "auto" came to does not fit this machine.
+func (p *pinner) warnOfSize(use spec.ModelUse, m spec.Model, q spec.Quant, reason string) error {
+	if use.Quant != "auto" {
+		return nil
+	}
+	f, err := p.w.facts()
+	if err != nil {
+		return err
+	}
+	if fit := hosts.PickQuant(spec.Model{ID: m.ID, Quants: []spec.Quant{q}}, f); !fit.Fits {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.warnings = append(p.warnings, reconcile.Note{
+			Warning: true, Origin: []reconcile.Position{reconcile.Position(use.Pos)},
+			Text: fmt.Sprintf("model %q at %s: %s; choose a smaller model, or expect it to be slow", m.ID, q.Name, reason),
+		})
+	}
+	return nil
 }
 
 func (p *pinner) quant(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) {
@@ -295,6 +320,7 @@ func (p *pinner) finish() error {
 		errs = append(errs, p.common(l))
 	}
 	p.markLeft()
+	p.w.declared.Notes = append(p.w.declared.Notes, p.warnings...)
 	return errors.Join(errs...)
 }
 

@@ -122,6 +122,9 @@ func (a *app) writePlanFile(name string, doc reconcile.PlanDoc) error {
 // A file that is there is replaced; a folder or a link is refused.
 func writeFile(name string, b []byte, mode os.FileMode) error {
 	dir, base := filepath.Split(name)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("write %s: there is no folder %s; make it first", name, filepath.Clean(dir))
+	}
 	w, err := fsys.New(fsys.Options{Project: dir, Tag: "out"})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)

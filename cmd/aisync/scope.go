@@ -34,7 +34,7 @@ func (s scope) owners(p places) ([]reconcile.Owner, error) {
 		return []reconcile.Owner{reconcile.HostOwner}, nil
 	case scopeProject:
 		if p.project == "" {
-			return nil, withHint(fmt.Errorf("there is no %s here or in a folder above, so there is no project", projectFile), "aisync init in the project, or name it: --project DIR")
+			return nil, withHint(fmt.Errorf("there is no %s here or in a folder above, so there is no project", projectFile), "aisync init --here in the project, or name it: --project DIR")
 		}
 		return []reconcile.Owner{reconcile.ProjectOwner(p.project)}, nil
 	}

@@ -32,13 +32,13 @@ func statusCommand(a *app) *cobra.Command {
 
 The first says what happened to it since aisync made it (drift):
   M edited, D deleted.
-The second says what an apply would do (pending):
+The second says what the spec asks for that is not so yet (pending):
   A add, M change, D delete, = take over as it is, . forget and leave,
   ! nothing before somebody decides.
 ? in both: it cannot be observed.
 
 It writes nothing, and exits 0 whatever it reports; see aisync drift for CI.`,
-		Example:     "  $ aisync status\n  M! file:.claude/settings.json\n   A file:.claude/rules/elisp.md",
+		Example:     "  $ aisync status\n  M  file:.claude/settings.json\n   A file:.claude/rules/elisp.md",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -80,14 +80,18 @@ func statusOf(c reconcile.Change) statusRow {
 		r.Drift = "M"
 	}
 	switch c.Action {
+	case reconcile.None:
 	case reconcile.Create:
 		r.Pending = "A"
 	case reconcile.Update, reconcile.PutBack:
 		r.Pending = "M"
 	case reconcile.Delete:
 		r.Pending = "D"
-	case reconcile.Accept, reconcile.Release, reconcile.Clash:
+	default:
 		r.Pending = string(c.Action)
+	}
+	if r.Drift != "" && !c.Pending() {
+		r.Pending = "" // what an apply would do about drift is no wish of the spec
 	}
 	return r
 }

@@ -29,9 +29,17 @@ type diskView struct {
 // newView makes the view of p.
 func newView(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Change) []reconcile.Line) *planView {
 	v := &planView{PlanDoc: p.Doc(m, explain), Commands: []reconcile.TrustItem{}, next: map[reconcile.Address]string{}}
+	words := map[reconcile.Address]string{}
 	for _, c := range p.Changes {
+		a := c.Target.Resource.Address
+		words[a] = meaning(c)
 		if c.Action == reconcile.Clash {
-			v.next[c.Target.Resource.Address] = nextStep(c)
+			v.next[a] = nextStep(c)
+		}
+	}
+	for _, rows := range [][]reconcile.ChangeDoc{v.Changes, v.Drift} {
+		for i := range rows {
+			rows[i].Meaning = words[rows[i].Address]
 		}
 	}
 	return v

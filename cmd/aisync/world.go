@@ -25,9 +25,33 @@ func (w *world) input(ask asked) reconcile.Input {
 		ask.choice.Restore = true
 	}
 	return reconcile.Input{
-		Declarations: w.declared.Declarations, Unsupported: w.declared.Unsupported, Notes: w.declared.Notes,
+		Declarations: w.declared.Declarations, Unsupported: w.declared.Unsupported, Notes: w.notesAbout(ask),
 		Owners: w.owners, Choice: ask.choice, Targets: ask.targets, Excludes: ask.excludes,
 	}
+}
+
+// notesAbout are the notes that have to do with what was asked for: all, or
+// those of the places that ask for a target, and warnings of no place.
+func (w *world) notesAbout(ask asked) []reconcile.Note {
+	if len(ask.targets) == 0 {
+		return w.declared.Notes
+	}
+	asking := map[reconcile.Position]bool{}
+	for _, d := range w.declared.Declarations {
+		if slices.ContainsFunc(ask.targets, d.Target.Match) {
+			for _, l := range d.Leaves {
+				for _, p := range l.Origin {
+					asking[p] = true
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(w.declared.Notes), func(n reconcile.Note) bool {
+		if len(n.Origin) == 0 {
+			return !n.Warning
+		}
+		return !slices.ContainsFunc(n.Origin, func(p reconcile.Position) bool { return asking[p] })
+	})
 }
 
 // meta says what a plan was made from and where.

@@ -77,31 +77,44 @@ func asIfForced(l reconcile.LeafChange) reconcile.LeafChange {
 	return l
 }
 
-// explainWhole shows how b differs from s.
+// explainWhole shows the way from s to b.
 func explainWhole(s seen, b built, err error) []reconcile.Line {
-	switch {
-	case err != nil:
+	if err != nil {
 		return []reconcile.Line{{Op: ' ', Text: "cannot be shown: " + err.Error()}}
-	case b.gone:
-		return excerpt('-', s.doc)
-	case s.presence == reconcile.Absent:
-		return excerpt('+', b.doc)
+	}
+	return between(whole{s.doc, s.executable(), s.presence == reconcile.Absent}, whole{b.doc, b.exec, b.gone})
+}
+
+// whole is a file at one end of a difference.
+type whole struct {
+	doc    []byte
+	exec   bool
+	absent bool
+}
+
+// between shows the way from one file to another.
+func between(from, to whole) []reconcile.Line {
+	switch {
+	case to.absent:
+		return excerpt('-', from.doc)
+	case from.absent:
+		return excerpt('+', to.doc)
 	}
 	var lines []reconcile.Line
-	if b.exec != s.executable() {
+	if to.exec != from.exec {
 		text := "no longer executable"
-		if b.exec {
+		if to.exec {
 			text = "becomes executable"
 		}
 		lines = append(lines, reconcile.Line{Op: '~', Text: text})
 	}
-	if merge.IsBinary(s.doc) || merge.IsBinary(b.doc) {
-		if string(s.doc) == string(b.doc) {
+	if merge.IsBinary(from.doc) || merge.IsBinary(to.doc) {
+		if string(from.doc) == string(to.doc) {
 			return lines
 		}
-		return append(lines, reconcile.Line{Op: '~', Text: fmt.Sprintf("binary, %d bytes, becomes %d bytes", len(s.doc), len(b.doc))})
+		return append(lines, reconcile.Line{Op: '~', Text: fmt.Sprintf("binary, %d bytes, becomes %d bytes", len(from.doc), len(to.doc))})
 	}
-	return append(lines, unified(s.doc, b.doc)...)
+	return append(lines, unified(from.doc, to.doc)...)
 }
 
 // unified is the diff without the two lines that name the files.
@@ -172,7 +185,7 @@ func explainMembers(r reconcile.ReadEnv, c reconcile.Change, s seen, leaves []re
 		case l.Want != nil && want == nil:
 			lines = append(lines, reconcile.Line{Op: '-', Text: label(l.Key) + " is gone"})
 		case want != nil && !there:
-			lines = append(lines, added(l.Key, want)...)
+			lines = append(lines, shownWith('+', l.Key, want)...)
 		case want == nil && there:
 			lines = append(lines, reconcile.Line{Op: '-', Text: label(l.Key)})
 		case want != nil:
@@ -188,11 +201,12 @@ func wanted(l reconcile.LeafChange) merge.Value {
 	return m.v
 }
 
-func added(key reconcile.LeafKey, v merge.Value) []reconcile.Line {
+// shownWith is an entry that comes or goes as a whole.
+func shownWith(op byte, key reconcile.LeafKey, v merge.Value) []reconcile.Line {
 	if text, ok := blockText(key, v); ok {
-		return append([]reconcile.Line{{Op: '+', Text: label(key)}}, excerpt('+', []byte(text))...)
+		return append([]reconcile.Line{{Op: op, Text: label(key)}}, excerpt(op, []byte(text))...)
 	}
-	return []reconcile.Line{{Op: '+', Text: describe(key, v)}}
+	return []reconcile.Line{{Op: op, Text: describe(key, v)}}
 }
 
 func changed(l reconcile.LeafChange, is, want merge.Value) []reconcile.Line {

@@ -36,7 +36,9 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 	for _, hb := range h.Spec.Bundles {
 		h.bundle(ctx, b, places, hb)
 	}
-	b.ownSettings(places, h.Spec.Settings)
+	b.ownSettings(places, h.Spec.Settings, func(runtime string) bool {
+		return slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == runtime })
+	})
 	b.mcp(places, h.Spec.MCP)
 	h.endpoint(b)
 	h.models(b)

@@ -112,12 +112,17 @@ func firstOf(values ...string) string {
 	return ""
 }
 
-// ownSettings merges the fragments that a spec itself holds.
-func (b *builder) ownSettings(places []place, settings []spec.Settings) {
+// ownSettings merges the fragments that a spec itself holds. named reports
+// which runtimes the spec names, be they installed or not.
+func (b *builder) ownSettings(places []place, settings []spec.Settings, named func(runtime string) bool) {
 	for _, s := range settings {
 		i := slices.IndexFunc(places, func(p place) bool { return p.rt.ID == s.Runtime })
 		if i < 0 {
-			b.note(true, from(s.Pos), "settings of %s are not used: it is not among the runtimes here", s.Runtime)
+			why := "it is not among the runtimes here"
+			if named(s.Runtime) {
+				why = "it is not installed"
+			}
+			b.note(true, from(s.Pos), "settings of %s are not used: %s", s.Runtime, why)
 			continue
 		}
 		b.fragment(places[i], s.JSON, "", "this spec", func(key string) []reconcile.Position { return from(positionOf(s, key)) })

@@ -43,7 +43,7 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 		b.problems(w.origin, w.label, w.part.Problems)
 	}
 	b.gitHooks(wishes, p.Git)
-	b.ownSettings(places, p.Spec.Settings)
+	b.ownSettings(places, p.Spec.Settings, func(string) bool { return false })
 	b.mcp(places, p.Spec.MCP)
 	b.finish(places)
 	return b.done()

@@ -230,7 +230,10 @@ func (a *applying) one(ctx context.Context, i int) bool {
 	out, err := a.do(ctx, c)
 	step := a.journal.entry.Changes[i]
 	if err == nil {
-		step.After, step.Dirs = out.Token, out.Dirs
+		step.After = out.Token
+		if c.Writes() {
+			step.Dirs = out.Dirs
+		}
 		step.Got = step.Got[:0:0]
 		for _, rec := range c.Next {
 			step.Got = append(step.Got, ownedRecord{rec.Owner, out.into(rec)})

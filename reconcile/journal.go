@@ -187,6 +187,9 @@ func (a *applying) entry(ctx context.Context) Entry {
 		if c.Writes() && s.Path != "" {
 			s.Dirs = a.missing(s.Path.Dir(), missing)
 		}
+		if a.store.inherited && c.Action == Accept && c.Target.Resource.Local && c.ofProject() && s.Path != "" {
+			s.Dirs = parents(s.Path)
+		}
 		if f, ok := a.engine.provider(s.Address.Kind()).(Foreteller); ok && c.Writes() {
 			out := f.Foretell(ctx, a.w.ReadEnv, c)
 			for i := range s.Got {

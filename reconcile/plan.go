@@ -167,6 +167,11 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 			l.Rel.CanMerge = m.CanMerge(ctx, r, c, *l)
 		}
 		l.Decision = Decide(l.Rel, in.Choice)
+		if s.inherited && t.Resource.Local && l.Action == Accept && l.Rel.WantLive && !l.Rel.Last && c.ofProject() {
+			// The project was applied before, git does not carry this, and it is
+			// just as it should be: another copy of these records made it.
+			l.Provenance = Created
+		}
 		l.Meaning = in.reason(l.Meaning)
 		if l.Action == Clash && l.Rel.Contested != "" {
 			l.Meaning = fmt.Sprintf("%s wants something else here", l.Rel.Contested)
@@ -190,6 +195,12 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 	c.Owners = in.Owners
 	c.Next = next(c, records, in.Owners)
 	return c
+}
+
+// ofProject reports whether c is about something in the project itself.
+func (c Change) ofProject() bool {
+	a := c.Target.Resource.Address
+	return a.InProject() || Record{Address: a}.projectKind()
 }
 
 // relate compares one leaf's want, live and last.

@@ -201,8 +201,37 @@ func TestAFreshCheckoutIsInSyncAndKnowsDrift(t *testing.T) {
 	}
 	other.write("AGENTS.md", "rules\n")
 	other.apply(want([]Owner{o}), ignored)
-	if got := other.tree(); strings.Contains(got, " -r") || strings.Contains(got, " L") { // folders came with the checkout
+	if got := other.tree(); strings.Count(got, "\n") != 2 { // home and project themselves
 		t.Errorf("left behind:\n%s", got)
+	}
+}
+
+// A project folder that is moved is another owner's, and no record says who
+// made what git does not carry. It is exactly what the spec wants and the lock
+// says that the spec was applied: so it goes again.
+func TestAProjectThatWasMovedLeavesNothingBehind(t *testing.T) {
+	m := newMachine(t)
+	m.project = tempDir(t)
+	if err := os.Chmod(m.project, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	bare := m.tree()
+	spec := func(o Owner) []Declaration {
+		made := folder("dir:.ai/sessions/old", o)
+		made.Local = true
+		return []Declaration{whole("file:.claude/rules/a.md", o, "a\n"), made}
+	}
+	m.apply(want([]Owner{m.owner()}, spec(m.owner())...))
+	m.project = m.copyOfProject()
+	o := m.owner()
+	p := m.apply(want([]Owner{o}, spec(o)...))
+	if len(p.Changes) != 2 || p.Changes[0].Action != Accept || p.Changes[1].Action != None {
+		t.Errorf("%+v", p.Changes)
+	}
+	m.settled(want([]Owner{o}, spec(o)...))
+	m.apply(want([]Owner{o}))
+	if got := m.tree(); got != bare {
+		t.Errorf("left behind:\n%s\nwas\n%s", got, bare)
 	}
 }
 

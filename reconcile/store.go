@@ -32,6 +32,7 @@ type Store struct {
 	lock      *Lock
 	lockOwner Owner
 	lockPath  fsys.LogicalPath
+	inherited bool
 
 	journal   *journal       // of an apply that did not finish; nil otherwise
 	recovered bool           // by this command
@@ -99,6 +100,7 @@ func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
 		s.lock = &Lock{}
 		return
 	}
+	s.inherited = s.owners[owner] == nil && len(l.targets) > 0
 	f := s.owner(owner)
 	locked := l.records(owner)
 	local := make(map[Address]*Record, len(f.Records))
@@ -121,11 +123,37 @@ func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
 					rec.Leaves[i].Prior = m.Prior
 				}
 			}
+		} else if rec.Leaves[0].Provenance == Created {
+			// git made the folders here, as it made the file: they go when empty.
+			f.Dirs = addNew(f.Dirs, parents(rec.Address.Path(""))...)
 		}
 		merged = append(merged, rec)
 	}
 	slices.SortFunc(merged, func(a, b Record) int { return strings.Compare(string(a.Address), string(b.Address)) })
 	f.Records = merged
+}
+
+// Inherited reports whether the project was applied before and this machine
+// has no record of it: what git does not carry is then on nobody's record.
+func (s *Store) Inherited() bool { return s.inherited }
+
+// parents returns the folders above p within its project, top first.
+func parents(p fsys.LogicalPath) []fsys.LogicalPath {
+	var out []fsys.LogicalPath
+	for d := p.Dir(); d.Project() && d != "."; d = d.Dir() {
+		out = append(out, d)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+func addNew(list []fsys.LogicalPath, more ...fsys.LogicalPath) []fsys.LogicalPath {
+	for _, d := range more {
+		if !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 // Lock returns the lock in use, nil where there is none.

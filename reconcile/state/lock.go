@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -81,6 +82,11 @@ func acquire(ctx context.Context, l *flock.Flock, timeout time.Duration, f *os.F
 		return err
 	}
 	got, err := l.TryLock()
+	if err == nil && !got && heldBy(f).gone() {
+		// Killed while it started a program: what it forked holds the lock until
+		// it is that program.
+		timeout = max(timeout, time.Second)
+	}
 	if err == nil && !got && timeout > 0 {
 		wait, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
@@ -96,6 +102,12 @@ func acquire(ctx context.Context, l *flock.Flock, timeout time.Duration, f *os.F
 		return heldBy(f)
 	}
 	return nil
+}
+
+// gone reports whether the holder was on this machine and runs no more.
+func (e *HeldError) gone() bool {
+	host, err := os.Hostname()
+	return err == nil && e.PID > 0 && e.Host == host && errors.Is(syscall.Kill(e.PID, 0), syscall.ESRCH)
 }
 
 func heldBy(f *os.File) *HeldError {

@@ -22,6 +22,7 @@ func (n node) host(dir string) *spec.Host {
 		Packages: n.get("packages").nameds(),
 		MCP:      n.get("mcp").mcpServers(),
 		Store:    n.get("store").named(),
+		Views:    n.get("views").nameds(),
 		Endpoint: n.get("endpoint").named(),
 		Settings: n.get("settings").settings(),
 		Policy:   spec.Policy{Drift: "report"},

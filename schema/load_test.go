@@ -355,6 +355,20 @@ func TestTheReferenceHostsAreSpecsThatLoad(t *testing.T) {
 	}
 }
 
+func TestViewsOfModelsAreNamedByTheirProgram(t *testing.T) {
+	s, err := hostSpec(t, "package aisync\nhosts: a: {views: [\"ollama\", \"lmstudio\"]}\n", Options{HostName: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := s.Host.Views; len(v) != 2 || v[0].Value != "ollama" || v[1].Value != "lmstudio" || v[1].Pos.Line != 2 {
+		t.Errorf("%+v", v)
+	}
+	_, err = hostSpec(t, "package aisync\nhosts: a: {views: [\"olama\"]}\n", Options{HostName: "a"})
+	if err == nil || !strings.Contains(err.Error(), `want one of huggingface|ollama|lmstudio, got "olama"; did you mean "ollama"?`) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestProblemsAreErrorsOneByOne(t *testing.T) {
 	_, err := hostSpec(t, "package aisync\nhosts: a: {x: 1, y: 2}\n", Options{HostName: "a"})
 	var all Errors

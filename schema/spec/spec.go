@@ -49,6 +49,7 @@ type Host struct {
 	Bundles  []HostBundle // sorted by Name
 	MCP      []MCPServer  // sorted by Name
 	Store    Named
+	Views    []Named    // programs that see the models as if they had fetched them: "huggingface", "ollama", "lmstudio"
 	Models   []ModelUse // sorted by ID
 	Services []Service  // sorted by Name
 	Endpoint Named
@@ -250,6 +251,7 @@ type ModelFile struct {
 	Size    int64 // bytes
 	SHA256  string
 	Repo    string // Hugging Face repository, where it comes from there
+	Commit  string // of the repository, where it is pinned
 	Sources []string
 }
 

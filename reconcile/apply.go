@@ -147,8 +147,8 @@ func (a *applying) entry(ctx context.Context) Entry {
 	missing := map[fsys.LogicalPath][]fsys.LogicalPath{}
 	for _, c := range a.changes {
 		s := a.step(c)
-		if c.Writes() && s.Path != "" {
-			s.Dirs = a.missing(s.Path.Dir(), missing)
+		if c.Writes() && s.Folder != "" {
+			s.Dirs = a.missing(s.Folder, missing)
 		}
 		if f, ok := a.engine.provider(s.Address.Kind()).(Foreteller); ok && c.Writes() {
 			out := f.Foretell(ctx, a.w.ReadEnv, c)
@@ -182,9 +182,13 @@ func (a *applying) step(c Change) EntryStep {
 	s := EntryStep{Address: addr, Action: c.Action, Format: c.Target.Resource.Format, Before: c.Before.Token, After: c.Before.Token, Writes: c.Writes()}
 	if isPathKind(addr.Kind()) {
 		s.Path = addr.Path(a.w.Home)
+		s.Folder = s.Path.Dir()
 		if info, err := a.w.FS.Lstat(s.Path); err == nil {
 			s.Mode = info.Mode().Perm()
 		}
+	}
+	if p, ok := a.engine.provider(addr.Kind()).(Placed); ok {
+		s.Folder = p.Folder(c.Target, a.w.Home)
 	}
 	for _, l := range c.Leaves {
 		if l.Writes() {
@@ -366,8 +370,8 @@ func (a *applying) markIgnored(ctx context.Context, entry Entry) {
 func (a *applying) sweepDirs(entry Entry) {
 	gone := map[fsys.LogicalPath]bool{}
 	for _, s := range entry.Changes {
-		if s.Path != "" && s.Before != "" && s.After == "" {
-			for d := s.Path.Dir(); d != "." && d != "/" && !gone[d]; d = d.Dir() {
+		if s.Folder != "" && s.Before != "" && s.After == "" {
+			for d := s.Folder; d != "." && d != "/" && !gone[d]; d = d.Dir() {
 				gone[d] = true
 			}
 		}

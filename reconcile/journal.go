@@ -38,8 +38,9 @@ type EntryStep struct {
 	Address Address            `json:"address"`
 	Action  Action             `json:"action"`
 	Format  string             `json:"format,omitempty"`
-	Path    fsys.LogicalPath   `json:"path,omitempty"` // of path kinds
-	Before  Fingerprint        `json:"before"`         // token of the whole target; "" where nothing was
+	Path    fsys.LogicalPath   `json:"path,omitempty"`   // of path kinds
+	Folder  fsys.LogicalPath   `json:"folder,omitempty"` // in which the target lies, where that is known
+	Before  Fingerprint        `json:"before"`           // token of the whole target; "" where nothing was
 	Mode    fs.FileMode        `json:"mode,omitempty"`
 	After   Fingerprint        `json:"after"` // "" where nothing is, or while it is not done
 	Writes  bool               `json:"writes"`

@@ -387,3 +387,25 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 }
+
+func TestAModelUseSaysWhatToPlanItsMemoryFor(t *testing.T) {
+	write := func(use string) string {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "me.cue"), []byte("package aisync\nhosts: me: models: \"qwen3-8b\": "+use+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	s, err := Load(context.Background(), Options{HostDir: write(`{quant: "Q4_K_M", context: 16384, fit: "ignore"}`), HostName: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []spec.ModelUse{{ID: "qwen3-8b", Quant: "Q4_K_M", Context: 16384, Fit: "ignore"}}
+	if diff := cmp.Diff(want, s.Host.Models, cmpopts.IgnoreTypes(spec.Position{})); diff != "" {
+		t.Error(diff)
+	}
+	_, err = Load(context.Background(), Options{HostDir: write(`{fit: "never"}`), HostName: "me"})
+	if !strings.Contains(errorText(err), `want "ignore"`) {
+		t.Errorf("an unknown word for fit: %v", err)
+	}
+}

@@ -134,9 +134,11 @@ type Secret struct {
 
 // ModelUse is one model that a host wants.
 type ModelUse struct {
-	ID    string
-	Quant string // "auto", a quant's name, or "" for the only one there is
-	Pos   Position
+	ID      string
+	Quant   string // "auto", a quant's name, or "" for the only one there is
+	Context int64  // tokens to plan its memory for where no service says it; 0 means not said
+	Fit     string // "ignore": no warning if it does not fit; "" otherwise
+	Pos     Position
 }
 
 // Service is a long-running local server.

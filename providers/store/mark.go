@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,13 +11,15 @@ import (
 )
 
 // A mark says that this user read every byte of a blob and found them right,
-// so that whoever records the blob later needs not read them again.
+// so that nobody needs to read them again before they are on record.
 func markPath(dir fsys.LogicalPath, sha256 string) fsys.LogicalPath {
-	return dir.Join(parts, strings.ToLower(sha256)+".verified")
+	return dir.Join(parts, fmt.Sprintf("%s%s%d", strings.ToLower(sha256), markSuffix, os.Geteuid()))
 }
 
-// mark notes that the blob behind info was verified.
-func mark(w fsys.FS, dir fsys.LogicalPath, sha256 string, info fs.FileInfo) error {
+const markSuffix = ".verified-"
+
+// Mark notes that the blob behind info was verified.
+func Mark(w fsys.FS, dir fsys.LogicalPath, sha256 string, info fs.FileInfo) error {
 	p := markPath(dir, sha256)
 	if _, err := MakeDir(w, dir, p.Dir()); err != nil {
 		return err
@@ -44,16 +45,4 @@ func Marked(r fsys.Reader, dir fsys.LogicalPath, sha256 string, info fs.FileInfo
 	b, err := r.ReadFile(p)
 	var s Stat
 	return err == nil && json.Unmarshal(b, &s) == nil && s.Of(info)
-}
-
-// Unmark forgets the mark; what it said is on record now.
-func Unmark(w fsys.FS, dir fsys.LogicalPath, sha256 string) error {
-	info, err := w.Lstat(markPath(dir, sha256))
-	if err == nil {
-		err = w.Discard(markPath(dir, sha256), info)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

@@ -145,6 +145,19 @@ func Aside(w fsys.FS, p fsys.LogicalPath) (fsys.LogicalPath, error) {
 	}
 }
 
+// Keep moves the file at p, whose bytes are known to be right, to its place in
+// the store dir, which has none of them.
+func Keep(w fsys.FS, dir fsys.LogicalPath, sha256 string, p fsys.LogicalPath) error {
+	blob := Blob(dir, sha256)
+	if _, err := MakeDir(w, dir, blob.Dir()); err != nil {
+		return err
+	}
+	if err := w.Move(p, blob); err != nil {
+		return fmt.Errorf("keep its bytes in the store: %w", err)
+	}
+	return nil
+}
+
 // Tidy removes folders that were made for nothing, the deepest first.
 func Tidy(w fsys.FS, dirs []fsys.LogicalPath) {
 	for i := len(dirs) - 1; i >= 0; i-- {

@@ -96,28 +96,16 @@ func (n viewNote) clear(w fsys.FS, p fsys.LogicalPath, s Seen, live reconcile.Fi
 		}
 		return back, n, err
 	}
-	if s.Info.Mode().IsRegular() && fsys.Links(s.Info) == 1 && s.Blob == nil {
-		if err := keepBytes(w, n.Dir, n.SHA256, p); err != nil { // the last name of these bytes
-			return back, n, err
-		}
+	if s.Info.Mode().IsRegular() && s.Blob == nil {
+		err = Keep(w, n.Dir, n.SHA256, p)
+	} else {
+		err = w.Discard(p, s.Info)
 	}
-	if err = w.Discard(p, s.Info); err == nil {
+	if err == nil {
 		old := n.view().source(w)
 		back = func() error { _, err := Place(w, n.Dir, old, p); return err }
 	}
 	return back, n, err
-}
-
-// keepBytes gives the file at p its name in the store, which has none for it.
-func keepBytes(w fsys.FS, dir fsys.LogicalPath, sha256 string, p fsys.LogicalPath) error {
-	blob := Blob(dir, sha256)
-	if _, err := MakeDir(w, dir, blob.Dir()); err != nil {
-		return err
-	}
-	if err := w.Link(p, blob); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("keep its bytes in the store: %w", err)
-	}
-	return nil
 }
 
 // Confirm implements reconcile.Confirmer: it reads every byte of a file that is

@@ -73,8 +73,8 @@ func (a *applying) markIgnored(ctx context.Context) {
 func (s *Store) sweepDirs(w WriteEnv, entry Entry) {
 	gone := map[fsys.LogicalPath]bool{}
 	for _, step := range entry.Changes {
-		if step.Path != "" && step.Writes && step.After == "" && !s.elsewhere(entry, step) {
-			for d := step.Path.Dir(); d != "." && d != "/" && !gone[d]; d = d.Dir() {
+		if step.Folder != "" && step.Writes && step.After == "" && !s.elsewhere(entry, step) {
+			for d := step.Folder; d != "." && d != "/" && !gone[d]; d = d.Dir() {
 				gone[d] = true
 			}
 		}

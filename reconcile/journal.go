@@ -41,8 +41,9 @@ type EntryStep struct {
 	Address Address            `json:"address"`
 	Action  Action             `json:"action"`
 	Format  string             `json:"format,omitempty"`
-	Path    fsys.LogicalPath   `json:"path,omitempty"` // of path kinds
-	Before  Fingerprint        `json:"before"`         // token of the whole target; "" where nothing was
+	Path    fsys.LogicalPath   `json:"path,omitempty"`   // of path kinds
+	Folder  fsys.LogicalPath   `json:"folder,omitempty"` // in which the target lies, where that is known
+	Before  Fingerprint        `json:"before"`           // token of the whole target; "" where nothing was
 	Mode    fs.FileMode        `json:"mode,omitempty"`
 	After   Fingerprint        `json:"after"` // "" where nothing is, or while it is not done
 	Writes  bool               `json:"writes"`
@@ -184,8 +185,8 @@ func (a *applying) entry(ctx context.Context) Entry {
 	missing := map[fsys.LogicalPath][]fsys.LogicalPath{}
 	for _, c := range a.changes {
 		s := a.step(c)
-		if c.Writes() && s.Path != "" {
-			s.Dirs = a.missing(s.Path.Dir(), missing)
+		if c.Writes() && s.Folder != "" {
+			s.Dirs = a.missing(s.Folder, missing)
 		}
 		if a.store.inherited && c.Action == Accept && c.Target.Resource.Local && c.ofProject() && s.Path != "" {
 			s.Dirs = parents(s.Path)
@@ -222,9 +223,13 @@ func (a *applying) step(c Change) EntryStep {
 	s := EntryStep{Address: addr, Action: c.Action, Format: c.Target.Resource.Format, Before: c.Before.Token, After: c.Before.Token, Writes: c.Writes()}
 	if isPathKind(addr.Kind()) {
 		s.Path = addr.Path(a.w.Home)
+		s.Folder = s.Path.Dir()
 		if info, err := a.w.FS.Lstat(s.Path); err == nil {
 			s.Mode = info.Mode().Perm()
 		}
+	}
+	if p, ok := a.engine.provider(addr.Kind()).(Placed); ok {
+		s.Folder = p.Folder(c.Target, a.w.Home)
 	}
 	for _, l := range c.Leaves {
 		if l.Writes() {

@@ -74,6 +74,14 @@ type Verifier interface {
 	Verify(ctx context.Context, r ReadEnv, t Target) error
 }
 
+// Placed is a Provider of a kind whose names are no paths, or whose files are
+// too large to be read back after a kill, and which still makes files in a
+// folder. Folders that are made for a target, this one and what is missing
+// above it, then go when the target does and leaves them empty.
+type Placed interface {
+	Folder(t Target, home fsys.LogicalPath) fsys.LogicalPath // "" for none
+}
+
 // Problem is something wrong with one resource, for a person.
 type Problem struct {
 	Address Address

@@ -22,6 +22,7 @@ func (n node) host(dir string) *spec.Host {
 		Packages: n.get("packages").nameds(),
 		MCP:      n.get("mcp").mcpServers(),
 		Store:    n.get("store").named(),
+		Views:    n.get("views").nameds(),
 		Endpoint: n.get("endpoint").named(),
 		Settings: n.get("settings").settings(),
 		Policy:   spec.Policy{Drift: "report"},
@@ -37,7 +38,10 @@ func (n node) host(dir string) *spec.Host {
 		h.Bundles = append(h.Bundles, b)
 	}
 	for _, f := range n.get("models").fields() {
-		h.Models = append(h.Models, spec.ModelUse{ID: f.name(), Quant: f.get("quant").str(), Pos: f.labelPos()})
+		h.Models = append(h.Models, spec.ModelUse{
+			ID: f.name(), Quant: f.get("quant").str(), Pos: f.labelPos(),
+			Context: f.get("context").int(), Fit: f.get("fit").str(),
+		})
 	}
 	for _, f := range n.get("services").fields() {
 		h.Services = append(h.Services, f.service())

@@ -355,6 +355,20 @@ func TestTheReferenceHostsAreSpecsThatLoad(t *testing.T) {
 	}
 }
 
+func TestViewsOfModelsAreNamedByTheirProgram(t *testing.T) {
+	s, err := hostSpec(t, "package aisync\nhosts: a: {views: [\"ollama\", \"lmstudio\"]}\n", Options{HostName: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := s.Host.Views; len(v) != 2 || v[0].Value != "ollama" || v[1].Value != "lmstudio" || v[1].Pos.Line != 2 {
+		t.Errorf("%+v", v)
+	}
+	_, err = hostSpec(t, "package aisync\nhosts: a: {views: [\"olama\"]}\n", Options{HostName: "a"})
+	if err == nil || !strings.Contains(err.Error(), `want one of huggingface|ollama|lmstudio, got "olama"; did you mean "ollama"?`) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestProblemsAreErrorsOneByOne(t *testing.T) {
 	_, err := hostSpec(t, "package aisync\nhosts: a: {x: 1, y: 2}\n", Options{HostName: "a"})
 	var all Errors
@@ -371,5 +385,27 @@ func BenchmarkLoad(b *testing.B) {
 		if _, err := Load(context.Background(), o); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestAModelUseSaysWhatToPlanItsMemoryFor(t *testing.T) {
+	write := func(use string) string {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "me.cue"), []byte("package aisync\nhosts: me: models: \"qwen3-8b\": "+use+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	s, err := Load(context.Background(), Options{HostDir: write(`{quant: "Q4_K_M", context: 16384, fit: "ignore"}`), HostName: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []spec.ModelUse{{ID: "qwen3-8b", Quant: "Q4_K_M", Context: 16384, Fit: "ignore"}}
+	if diff := cmp.Diff(want, s.Host.Models, cmpopts.IgnoreTypes(spec.Position{})); diff != "" {
+		t.Error(diff)
+	}
+	_, err = Load(context.Background(), Options{HostDir: write(`{fit: "never"}`), HostName: "me"})
+	if !strings.Contains(errorText(err), `want "ignore"`) {
+		t.Errorf("an unknown word for fit: %v", err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"aisync.dev/aisync/providers/link"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/providers/workspace"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -24,7 +25,7 @@ import (
 
 // providers are all kinds that this version knows.
 func providers() []reconcile.Provider {
-	return []reconcile.Provider{file.Provider{}, dir.Provider{}, link.Provider{}, gitconfig.Provider{}, model.Provider{}}
+	return []reconcile.Provider{file.Provider{}, dir.Provider{}, link.Provider{}, gitconfig.Provider{}, model.Provider{}, store.Provider{}}
 }
 
 // declare asks every part of the specs what it wants. pin is nil in a command
@@ -113,8 +114,18 @@ func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *p
 	}
 	return runtime.Host{
 		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Models: w.catalog.Models(),
-		Sources: sources, Facts: &f, Home: w.places.home, Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
+		Sources: sources, Facts: &f, Home: w.places.home, Programs: w.programs(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
 	}.Declare(ctx)
+}
+
+// programs are the folders in which other programs keep models. With --root or
+// --user the environment speaks of somebody else's.
+func (w *world) programs() store.Programs {
+	getenv := w.app.env.get
+	if w.places.root != "" || w.app.g.user != "" {
+		getenv = func(string) string { return "" }
+	}
+	return store.ProgramPlaces(getenv, w.places.home)
 }
 
 func (w *world) declareProject(ctx context.Context, sources *bundle.Sources) (runtime.Decls, error) {

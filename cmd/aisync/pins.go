@@ -300,7 +300,7 @@ func pinned(f *spec.ModelFile, pin reconcile.Pin, endpoint string) error {
 	if _, err := fmt.Sscan(pin.Values["size"], &f.Size); err != nil || len(pin.Values["sha256"]) != 64 || pin.Values["commit"] == "" {
 		return withHint(fmt.Errorf("%s: the pin of model %s is damaged", lockName, pin.Name), "aisync lock --update "+pin.Name)
 	}
-	f.SHA256 = pin.Values["sha256"]
+	f.SHA256, f.Commit = pin.Values["sha256"], pin.Values["commit"]
 	url, err := hub.URL(endpoint, f.Repo, pin.Values["commit"], f.Path)
 	if err != nil {
 		return err

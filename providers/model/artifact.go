@@ -1,7 +1,7 @@
 // Package model is the provider of model files. One is visible under its name
 // only after its sha256 was right; an unchanged one is known by its stat, so
 // that nothing is read; and no bytes of a model are ever deleted here. Start
-// reading at Artifact, then observe.go.
+// reading at Artifact, then observe.go and publish.go.
 package model
 
 import (
@@ -9,18 +9,24 @@ import (
 	"fmt"
 	"strings"
 
+	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // Artifact is one file of a model. It is a Body: a leaf of its own, under the
-// key "" or, for a model in shards, the name of the file.
+// key "" or, for a model in shards, the name of the file. Its bytes lie in the
+// store under their sha256; what the leaf owns is the friendly name.
 type Artifact struct {
 	ID      string
 	Quant   string
-	Path    fsys.LogicalPath // of the file: STORE/ID/FILE
-	Size    int64            // bytes; 0 while it is not pinned
-	SHA256  string           // 64 hex digits; "" while it is not pinned
+	License string
+	Shard   int                // its place among the files of the model, from 0
+	Store   fsys.LogicalPath   // folder of all models
+	Path    fsys.LogicalPath   // store.Friendly
+	Views   []fsys.LogicalPath // names in other programs' folders, resources of their own
+	Size    int64              // bytes; a rough figure while it is not pinned
+	SHA256  string             // 64 hex digits; "" while it is not pinned
 	Sources []string
 	Reason  string // why this quant
 	Unknown string // why nobody can say now what its content is, and what to do; "" where that is known or was not asked
@@ -37,12 +43,13 @@ func (a Artifact) Fingerprint() reconcile.Fingerprint {
 // Redacted implements reconcile.Body.
 func (a Artifact) Redacted() json.RawMessage {
 	b, _ := json.Marshal(struct {
-		Quant  string           `json:"quant"`
-		Path   fsys.LogicalPath `json:"path"`
-		Size   int64            `json:"size,omitempty"`
-		SHA256 string           `json:"sha256,omitempty"`
-		Reason string           `json:"reason,omitempty"`
-	}{a.Quant, a.Path, a.Size, a.SHA256, a.Reason}) // plain fields: cannot fail
+		Quant   string           `json:"quant"`
+		License string           `json:"license,omitempty"`
+		Path    fsys.LogicalPath `json:"path"`
+		Size    int64            `json:"size,omitempty"`
+		SHA256  string           `json:"sha256,omitempty"`
+		Reason  string           `json:"reason,omitempty"`
+	}{a.Quant, a.License, a.Path, a.Size, a.SHA256, a.Reason}) // plain fields: cannot fail
 	return b
 }
 
@@ -50,23 +57,21 @@ func fingerprint(sha256 string, p fsys.LogicalPath) reconcile.Fingerprint {
 	return reconcile.Fingerprint("sha256:" + strings.ToLower(sha256) + " " + string(p))
 }
 
-// unverified is a file of the right size whose bytes nobody has read.
+// unverified is a file of that size whose bytes nobody has read.
 func unverified(size int64, p fsys.LogicalPath) reconcile.Fingerprint {
 	return reconcile.Fingerprint(fmt.Sprintf("unverified:%d %s", size, p))
 }
 
-// store is the folder of all models.
-func (a Artifact) store() fsys.LogicalPath {
-	if dir, _, ok := strings.Cut(string(a.Path), "/"+a.ID+"/"); ok && dir != "" {
-		return fsys.LogicalPath(dir)
+// blob is where the bytes lie when they are whole and right.
+func (a Artifact) blob() fsys.LogicalPath {
+	if a.SHA256 == "" {
+		return ""
 	}
-	return a.Path.Dir()
+	return store.Blob(a.Store, a.SHA256)
 }
 
-// part is where the download lies until it is whole and right.
-func (a Artifact) part() fsys.LogicalPath {
-	return a.store().Join(".partial", strings.ToLower(a.SHA256)+".part")
-}
+// part is where the download lies until then.
+func (a Artifact) part() fsys.LogicalPath { return store.Part(a.Store, a.SHA256) }
 
 // pinned says what to do where the content is not known yet.
 func (a Artifact) pinned() error {

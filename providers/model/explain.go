@@ -16,11 +16,14 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 	for _, l := range c.Leaves {
 		f := lookAt(r.FS, c.Target, l.Key)
 		if l.Want == nil {
-			if l.Action == reconcile.Delete || l.Action == reconcile.PutBack || l.Action == reconcile.Release {
-				say(' ', "the bytes stay in %s; remove them by hand when nothing needs them", f.note.Path)
+			switch l.Action {
+			case reconcile.Delete, reconcile.PutBack:
+				say('-', "%s; the bytes stay in the store, and aisync models gc removes what no spec wants", f.note.Path)
+			case reconcile.Release:
+				say(' ', "%s stays as it is", f.note.Path)
 			}
-			if f.note.Aside != "" {
-				say(' ', "what was there before is %s", f.note.Aside)
+			if f.note.Aside != "" && l.Writes() {
+				say('+', "%s comes back", f.note.Aside)
 			}
 			continue
 		}
@@ -32,13 +35,16 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 		if a.Reason != "" {
 			quant += ": " + a.Reason
 		}
+		if a.License != "" {
+			quant += ", license " + a.License
+		}
 		switch {
 		case a.SHA256 == "":
 			say('+', "%s, %s (digest not pinned yet)", a.Path, quant)
 		case l.Action == reconcile.Accept:
 			say(' ', "%s is there with the right size, and will be verified (%d bytes to read)", a.Path, a.Size)
 		case f.moved:
-			say('~', "%s moves to %s", f.note.Path, a.Path)
+			say('~', "%s becomes %s", f.note.Path, a.Path)
 		case f.presence == reconcile.Present && l.Rel.Live:
 			say('~', "%s is not the wanted file; what is there is renamed, not deleted", a.Path)
 			say('+', "%s, %s, %d bytes, %d of them to fetch", a.Path, quant, a.Size, f.fetch)

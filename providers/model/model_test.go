@@ -24,7 +24,8 @@ import (
 
 // bytesOf is the content of a model; each has its own size.
 func bytesOf(v string) []byte {
-	return bytes.Repeat([]byte(v+" tensor "), 1000+100*int(v[0]-'X'))
+	head := "GGUF\x03\x00\x00\x00" + "\x01\x00\x00\x00\x00\x00\x00\x00" + "\x02\x00\x00\x00\x00\x00\x00\x00"
+	return append([]byte(head), bytes.Repeat([]byte(v+" tensor "), 1000+100*int(v[0]-'X'))...)
 }
 
 func sumOf(b []byte) string {
@@ -51,18 +52,28 @@ func (f fetcher) Fetch(ctx context.Context, fs fsys.FS, name string, sources []s
 	return f.client.Fetch(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256}, fs, part, progress)
 }
 
-const place fsys.LogicalPath = "/home/me/models/tiny/tiny.gguf"
+const (
+	dir   fsys.LogicalPath = "/home/me/models"
+	place fsys.LogicalPath = "/home/me/models/local/tiny/tiny.gguf"
+)
 
 func wanted(url, v string) Artifact {
 	b := bytesOf(v)
-	return Artifact{ID: "tiny", Quant: "F32", Path: place, Size: int64(len(b)), SHA256: sumOf(b), Sources: []string{url + "/" + v}}
+	return Artifact{ID: "tiny", Quant: "F32", Store: dir, Path: place, Size: int64(len(b)), SHA256: sumOf(b), Sources: []string{url + "/" + v}}
 }
 
 func suite(t *testing.T) (providertest.Suite, *atomic.Int64) {
 	srv, asked := server(t)
 	path := func(b *providertest.Bench) string { return filepath.Join(b.Root, string(place)) }
 	return providertest.Suite{
-		Provider: Provider{}, Address: "model:tiny", Stays: true, Gap: true,
+		Provider: Provider{}, Address: "model:tiny", Gap: true, Kept: []string{"home/me/models/sha256", "home/me/models/tmp"},
+		Prepare: func(t *testing.T, b *providertest.Bench) {
+			for _, d := range []string{"sha256", "tmp"} {
+				if err := os.MkdirAll(filepath.Join(b.Root, string(dir), d), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
 		Fetch: fetcher{fetch.New(fetch.Options{Retries: 1})},
 		Want: func(_ *providertest.Bench, v string) []reconcile.Leaf {
 			return []reconcile.Leaf{{Body: wanted(srv.URL, v)}}
@@ -209,8 +220,8 @@ func TestAnUnchangedModelIsKnownWithoutReadingItAndATouchedOneIsNot(t *testing.T
 	if err := (Provider{}).Verify(t.Context(), w.ReadEnv, tgt); err != nil {
 		t.Error(err)
 	}
-	_ = os.Remove(at)
-	if err := os.WriteFile(at, bytesOf("Y"), 0o644); err != nil {
+	_ = os.Remove(filepath.Join(root, string(a.blob())))
+	if err := os.WriteFile(filepath.Join(root, string(a.blob())), bytesOf("Y"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := (Provider{}).Verify(t.Context(), w.ReadEnv, tgt); err == nil {
@@ -270,7 +281,7 @@ func TestForeignBytesAreRenamedAndAPartCounts(t *testing.T) {
 	if _, err := (Provider{}).Apply(t.Context(), c, w); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(at + ".aside-" + sumOf(bytesOf("Y"))[:8]); err != nil || !bytes.Equal(got, bytesOf("Y")) {
+	if got, err := os.ReadFile(at + ".aside-1"); err != nil || !bytes.Equal(got, bytesOf("Y")) {
 		t.Errorf("the foreign bytes: %d, %v", len(got), err)
 	}
 	if _, err := os.Stat(part); !os.IsNotExist(err) {

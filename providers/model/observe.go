@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -20,6 +21,7 @@ var (
 	_ reconcile.Permanent   = Provider{}
 	_ reconcile.Preflighter = Provider{}
 	_ reconcile.Verifier    = Provider{}
+	_ reconcile.Placed      = Provider{}
 )
 
 // Kind implements reconcile.Provider.
@@ -28,6 +30,21 @@ func (Provider) Kind() string { return "model" }
 // NotUndone implements reconcile.Permanent.
 func (Provider) NotUndone() string {
 	return "a download is kept; remove it by hand when nothing needs it"
+}
+
+// Folder implements reconcile.Placed: all files of a model lie in one.
+func (Provider) Folder(t reconcile.Target, _ fsys.LogicalPath) fsys.LogicalPath {
+	for _, l := range t.Resource.Leaves {
+		if a, ok := l.Body.(Artifact); ok {
+			return a.Path.Dir()
+		}
+	}
+	for i := range t.Last {
+		if n := noteOf(&t.Last[i]); n.Path != "" {
+			return n.Path.Dir()
+		}
+	}
+	return ""
 }
 
 // Satisfied implements reconcile.Relater. A file of the right size is taken
@@ -82,8 +99,9 @@ type found struct {
 	presence reconcile.Presence
 	reason   string
 	live     reconcile.Fingerprint
-	note     note // what was recorded of it
-	moved    bool // it is intact at note.Path, and wanted elsewhere
+	note     note       // what was recorded of it
+	at       store.Seen // what lies under the name
+	moved    bool       // it is intact where it was recorded, and wanted elsewhere
 	fetch    int64
 }
 
@@ -108,31 +126,34 @@ func lookAt(r fsys.Reader, t reconcile.Target, key reconcile.LeafKey) found {
 	if at == "" {
 		return f
 	}
-	info, err := r.Lstat(at)
+	s, sha256, err := see(r, at, f.note, want)
+	f.at = s
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		f.absent(r, want)
-		return f
 	case errors.Is(err, fsys.ErrEscapes), errors.Is(err, fsys.ErrBlocked):
 		f.presence, f.reason = reconcile.Blocked, err.Error()
 		return f
 	case err != nil:
 		f.presence, f.reason = reconcile.Unknown, fmt.Sprintf("%s: %v", at, err)
 		return f
-	case !info.Mode().IsRegular():
+	case s.How == store.Absent, s.How == store.Symlink && s.Blob == nil:
+		f.absent(r, want)
+		return f
+	case s.How == store.Strange, s.How == store.Other:
 		f.presence = reconcile.Blocked
 		f.reason = fmt.Sprintf("%s is no regular file; move it away, or let the store of the spec name the folder where the models really are", at)
 		return f
 	}
 	f.presence = reconcile.Present
 	switch {
-	case f.note.intact(at, info):
-		f.live = f.note.fingerprint()
+	case f.note.intact(s) && (s.How == store.File || sha256 == f.note.SHA256):
+		f.live = fingerprint(f.note.SHA256, at)
+	case s.How == store.File:
+		f.live = unverified(s.Info.Size(), at)
 	default:
-		f.live = unverified(info.Size(), at)
-		if want.Path != "" && want.SHA256 == "" {
-			f.reason = fmt.Sprintf("%s is there, and no digest is pinned to compare it with; run aisync lock while online", at)
-		}
+		f.live = unverified(s.Blob.Size(), at)
+	}
+	if want.Path != "" && want.SHA256 == "" && f.live == unverified(s.Info.Size(), at) {
+		f.reason = fmt.Sprintf("%s is there, and no digest is pinned to compare it with; run aisync lock while online", at)
 	}
 	if want.Path != "" && f.live != want.Fingerprint() && f.live != unverified(want.Size, at) {
 		f.fetch = missing(r, want)
@@ -140,14 +161,25 @@ func lookAt(r fsys.Reader, t reconcile.Target, key reconcile.LeafKey) found {
 	return f
 }
 
+// see looks at a name that may be one of the blob that was recorded, or of the
+// one that is wanted, and says of which.
+func see(r fsys.Reader, at fsys.LogicalPath, n note, want Artifact) (store.Seen, string, error) {
+	s, err := store.Look(r, at, n.blob())
+	if err == nil && s.How != store.HardLink && s.How != store.Symlink && want.blob() != n.blob() {
+		s, err = store.Look(r, at, want.blob())
+		return s, lower(want.SHA256), err
+	}
+	return s, n.SHA256, err
+}
+
 // absent fills f where nothing lies under the wanted name: the bytes may be
-// where the store was before.
+// where the record says, under the name of before.
 func (f *found) absent(r fsys.Reader, want Artifact) {
 	if want.Path == "" {
 		return
 	}
 	if f.note.Path != "" && f.note.Path != want.Path {
-		if info, err := r.Lstat(f.note.Path); err == nil && f.note.intact(f.note.Path, info) {
+		if s, err := store.Look(r, f.note.Path, f.note.blob()); err == nil && f.note.intact(s) {
 			f.presence, f.live = reconcile.Present, f.note.fingerprint()
 			f.moved = strings.EqualFold(f.note.SHA256, want.SHA256)
 		}
@@ -162,8 +194,32 @@ func missing(r fsys.Reader, a Artifact) int64 {
 	if a.SHA256 == "" {
 		return a.Size // the catalog's figure, until it is pinned
 	}
-	if info, err := r.Lstat(a.part()); err == nil {
-		return max(0, a.Size-info.Size())
+	for _, p := range append([]fsys.LogicalPath{a.blob()}, a.elsewhere()...) {
+		if info, err := r.Lstat(p); err == nil && info.Mode().IsRegular() && info.Size() == a.Size {
+			return 0
+		}
 	}
-	return a.Size
+	info, err := r.Lstat(a.part())
+	if err != nil {
+		return a.Size
+	}
+	return max(0, a.Size-info.Size())
 }
+
+// elsewhere is where the bytes of a may lie without being in the store: where
+// an earlier layout kept them, and under the names in other programs' folders.
+func (a Artifact) elsewhere() []fsys.LogicalPath {
+	return append([]fsys.LogicalPath{store.Old(a.Store, a.ID, a.Path.Base())}, a.Views...)
+}
+
+// whole reports whether a download has come to its end.
+func whole(r fsys.Reader, a Artifact) bool {
+	info, err := r.Lstat(a.part())
+	if err != nil || info.Size() != a.Size {
+		return false
+	}
+	_, err = r.Lstat(a.part() + ".journal")
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func lower(sha256 string) string { return strings.ToLower(sha256) }

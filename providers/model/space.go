@@ -34,24 +34,24 @@ func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconc
 				err = a.pinned()
 			}
 			if err == nil {
-				err = r.FS.Writable(a.Path)
+				err = errors.Join(r.FS.Writable(a.Path), r.FS.Writable(a.blob()), r.FS.Writable(a.part()))
 			}
 			if err != nil {
 				fail(err)
 				continue
 			}
-			at, err := r.FS.Physical(a.store())
+			at, err := r.FS.Physical(a.Store)
 			if err != nil {
 				fail(err)
 				continue
 			}
 			disk, free, err := space(at)
 			if err != nil {
-				fail(fmt.Errorf("free space for %s: %w", a.store(), err))
+				fail(fmt.Errorf("free space for %s: %w", a.Store, err))
 				continue
 			}
 			if needs[disk] == nil {
-				needs[disk] = &need{first: addr, store: string(a.store()), free: free}
+				needs[disk] = &need{first: addr, store: string(a.Store), free: free}
 			}
 			needs[disk].bytes += lookAt(r.FS, c.Target, l.Key).fetch
 		}

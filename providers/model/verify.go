@@ -2,16 +2,13 @@ package model
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
+	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
-	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // Confirm implements reconcile.Confirmer: it reads every byte of a file that
@@ -31,7 +28,7 @@ func (Provider) Confirm(ctx context.Context, r reconcile.ReadEnv, c reconcile.Ch
 		if err != nil {
 			return out, err
 		}
-		n, err := confirm(ctx, r.FS, a, noteOf(l.Last).Aside)
+		n, err := confirm(ctx, r, lookAt(r.FS, c.Target, l.Key), a)
 		if err != nil {
 			wrong = append(wrong, err)
 			continue
@@ -42,25 +39,34 @@ func (Provider) Confirm(ctx context.Context, r reconcile.ReadEnv, c reconcile.Ch
 	return out, errors.Join(wrong...)
 }
 
-// confirm reads the file of a and compares.
-func confirm(ctx context.Context, r fsys.Reader, a Artifact, aside fsys.LogicalPath) (note, error) {
-	before, err := verified(r, a, aside)
-	if err != nil {
-		return note{}, err
+// confirm reads the file of a and compares, unless this user just did.
+func confirm(ctx context.Context, r reconcile.ReadEnv, f found, a Artifact) (note, error) {
+	p, bytes := a.Path, f.at.Info
+	if f.at.How == store.HardLink || f.at.How == store.Symlink {
+		p, bytes = a.blob(), f.at.Blob
 	}
-	sum, err := hashAt(ctx, r, a.Path)
-	if err != nil {
-		return note{}, err
+	switch {
+	case bytes == nil:
+		return note{}, fmt.Errorf("%s %w; run the command again", a.Path, reconcile.ErrStale)
+	case f.live == a.Fingerprint(), p == a.blob() && store.Marked(r.FS, a.Store, a.SHA256, bytes):
+	default:
+		sum, err := store.Hash(ctx, r.FS, p, nil)
+		if err != nil {
+			return note{}, err
+		}
+		if !strings.EqualFold(sum, a.SHA256) {
+			at, _ := r.FS.Physical(a.Path)
+			return note{}, fmt.Errorf("sha256 mismatch in %s: want %s, got %s; move it away (mv %s %s.wrong) and apply again to fetch the right one", p, a.SHA256, sum, at, at)
+		}
+		after, err := r.FS.Lstat(p)
+		if err != nil {
+			return note{}, err
+		}
+		if !store.StatOf(bytes).Of(after) {
+			return note{}, fmt.Errorf("%s was written to while it was read; run the command again", p)
+		}
 	}
-	if !strings.EqualFold(sum, a.SHA256) {
-		at, _ := r.Physical(a.Path)
-		return note{}, fmt.Errorf("sha256 mismatch in %s: want %s, got %s; move it away (mv %s %s.wrong) and apply again to fetch the right one", a.Path, a.SHA256, sum, at, at)
-	}
-	after, err := verified(r, a, aside)
-	if err == nil && after != before {
-		err = fmt.Errorf("%s was written to while it was read; run the command again", a.Path)
-	}
-	return after, err
+	return noteOn(a, f.at, bytes, f.note.Aside, clock(r)), store.CheckGGUF(r.FS, p, a.Path.Base())
 }
 
 // Verify implements reconcile.Verifier: it reads every byte again.
@@ -71,37 +77,17 @@ func (Provider) Verify(ctx context.Context, r reconcile.ReadEnv, t reconcile.Tar
 		if n.Path == "" {
 			continue
 		}
-		sum, err := hashAt(ctx, r.FS, n.Path)
+		p := n.Path
+		if info, err := r.FS.Lstat(n.blob()); n.Store != "" && err == nil && info.Mode().IsRegular() {
+			p = n.blob()
+		}
+		sum, err := store.Hash(ctx, r.FS, p, nil)
 		switch {
 		case err != nil:
 			wrong = append(wrong, err)
 		case sum != n.SHA256:
-			wrong = append(wrong, fmt.Errorf("sha256 mismatch in %s: want %s, got %s; move it away and apply again", n.Path, n.SHA256, sum))
+			wrong = append(wrong, fmt.Errorf("sha256 mismatch in %s: want %s, got %s; move it away and apply again", p, n.SHA256, sum))
 		}
 	}
 	return errors.Join(wrong...)
-}
-
-// hashAt returns the sha256 of all of p, in hex.
-func hashAt(ctx context.Context, r fsys.Reader, p fsys.LogicalPath) (string, error) {
-	f, err := r.Open(p)
-	if err != nil {
-		return "", fmt.Errorf("verify: %w", err)
-	}
-	defer f.Close()
-	h := sha256.New()
-	buf := make([]byte, 1<<20)
-	for {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		n, err := f.Read(buf)
-		h.Write(buf[:n])
-		if err == io.EOF {
-			return hex.EncodeToString(h.Sum(nil)), nil
-		}
-		if err != nil {
-			return "", fmt.Errorf("verify %s: %w", p, err)
-		}
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,6 +179,8 @@ func (b *Bench) snapshot(t *testing.T) string {
 			}
 			rel, _ := filepath.Rel(base, path)
 			switch {
+			case slices.Contains(b.Kept, rel) && base == b.Root:
+				return filepath.SkipDir
 			case "/"+rel == "/home/me/.local", rel == string(lockFile):
 				if d.IsDir() {
 					return filepath.SkipDir

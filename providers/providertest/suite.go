@@ -32,6 +32,10 @@ type Suite struct {
 	// Block puts something of another type in the place; nil where nothing can be.
 	Block func(t *testing.T, b *Bench)
 
+	// Kept are folders below the root whose content outlives what uses it, such
+	// as a store; what is in them is not compared.
+	Kept []string
+
 	OneValue  bool // there is no other value than X
 	Stays     bool // what was made stays when it is dropped or rolled back
 	Gap       bool // a kill while something is replaced may leave nothing there, and the old under another name

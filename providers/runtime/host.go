@@ -9,6 +9,7 @@ import (
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
@@ -23,8 +24,9 @@ type Host struct {
 	Facts    *facts.Facts     // nil: unknown, so every runtime counts as installed
 	Home     fsys.LogicalPath // what ~/ in the store's path stands for
 	// Pick chooses the quant of a model, with its files as they are pinned.
-	Pick  func(use spec.ModelUse, m spec.Model) (q spec.Quant, reason string, err error)
-	Store string // folder of the models; "": that of the spec
+	Pick     func(use spec.ModelUse, m spec.Model) (q spec.Quant, reason string, err error)
+	Store    string         // folder of the models; "": that of the spec
+	Programs store.Programs // of others that keep models; zero: where they do below Home
 }
 
 // Declare returns everything the host's spec asks for, with the host as owner.

@@ -138,7 +138,7 @@ func TestLocalRuntimesAreToldOfTheEndpoint(t *testing.T) {
 			dir + "opencode.json /model":          `"local/m"`,
 			dir + "opencode.json /small_model":    `"local/m"`,
 			dir + "opencode.json /provider/local": `{"models":{"m":{"limit":{"context":8192,"output":2048},"name":"m"}},"name":"local (coder)","npm":"@ai-sdk/openai-compatible","options":{"apiKey":"(not shown)","baseURL":"http://127.0.0.1:8081/v1"}}`,
-		}, "llama-server --model ~/.local/share/llm/models/m/*.gguf --alias m --host 127.0.0.1 --port 8081"},
+		}, "llama-server --model ~/.local/share/llm/models/*/*/*.gguf --alias m --host 127.0.0.1 --port 8081"},
 		"aider":   {"aider", service(spec.Service{Kind: "external", URL: "http://10.0.0.2:1/v1/", Model: "x"}), map[string]string{dir + ".aider.conf.yml": ""}, ""},
 		"another": {"nano", service(spec.Service{Kind: "llama-server", Model: "m", Port: 1}), map[string]string{}, `driving local-openai with "nano" comes in a later version`},
 		"none":    {"", service(spec.Service{Kind: "llama-server", Model: "m", Port: 1}), map[string]string{}, "set http://127.0.0.1:1/v1 in its own configuration by hand"},
@@ -237,9 +237,9 @@ func TestModelsLieInTheStoreFileByFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"model:big b-1.gguf": `{"quant":"Q4","path":"/home/me/.local/share/llm/models/big/b-1.gguf","size":5,"reason":"fits 64 GiB"}`,
-		"model:big b-2.gguf": `{"quant":"Q4","path":"/home/me/.local/share/llm/models/big/b-2.gguf","size":6,"reason":"fits 64 GiB"}`,
-		"model:small":        `{"quant":"F32","path":"/home/me/.local/share/llm/models/small/s.gguf","size":7,"sha256":"ab","reason":"the only one"}`,
+		"model:big b-1.gguf": `{"quant":"Q4","path":"/home/me/.local/share/llm/models/local/big/b-1.gguf","size":5,"reason":"fits 64 GiB"}`,
+		"model:big b-2.gguf": `{"quant":"Q4","path":"/home/me/.local/share/llm/models/local/big/b-2.gguf","size":6,"reason":"fits 64 GiB"}`,
+		"model:small":        `{"quant":"F32","path":"/home/me/.local/share/llm/models/local/small/s.gguf","size":7,"sha256":"ab","reason":"the only one"}`,
 	}
 	if diff := cmp.Diff(want, values(d)); diff != "" {
 		t.Error(diff)
@@ -256,6 +256,69 @@ func TestModelsLieInTheStoreFileByFile(t *testing.T) {
 		if !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("error does not say %q:\n%v", want, err)
 		}
+	}
+}
+
+func TestEachProgramGetsItsViewOfAModel(t *testing.T) {
+	h := host(t)
+	h.Models = []spec.Model{{ID: "m"}, {ID: "own"}, {ID: "parts"}}
+	h.Spec.Models = []spec.ModelUse{{ID: "m", Pos: line("h.cue", 1)}, {ID: "own", Pos: line("h.cue", 2)}, {ID: "parts", Pos: line("h.cue", 3)}}
+	h.Spec.Views = []spec.Named{{Value: "huggingface"}, {Value: "ollama"}, {Value: "lmstudio"}}
+	sum := strings.Repeat("Ab", 32)
+	h.Pick = func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) {
+		file := spec.ModelFile{Path: "sub/m.gguf", Size: 7, SHA256: sum, Repo: "o/n", Commit: "c0ffee"}
+		switch m.ID {
+		case "own":
+			file.Repo, file.Commit = "", ""
+			return spec.Quant{Name: "Q4", Files: []spec.ModelFile{file}}, "", nil
+		case "parts":
+			return spec.Quant{Name: "Q4", Files: []spec.ModelFile{{Path: "p-1.gguf", Repo: "o/p"}, {Path: "p-2.gguf", Repo: "o/p"}}}, "", nil
+		}
+		return spec.Quant{Name: "Q4", Files: []spec.ModelFile{file}}, "", nil
+	}
+	d, err := h.Declare(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	low := strings.ToLower(sum)
+	hub := "~/.cache/huggingface/hub/models--o--n/"
+	want := []string{
+		"file:" + hub + "refs/main seed",
+		"link:" + hub + "snapshots/c0ffee/sub/m.gguf \"../../../blobs/" + low + "\"",
+		"view:" + hub + "blobs/" + low,
+		"view:~/.lmstudio/models/o/n/m.gguf",
+		"view:~/.lmstudio/models/local/own/m.gguf",
+		"view:~/.ollama/models/blobs/sha256-" + low,
+		"file:~/.ollama/models/manifests/registry.ollama.ai/library/m/latest",
+		"file:~/.ollama/models/manifests/registry.ollama.ai/library/own/latest",
+	}
+	got := map[string]bool{}
+	resources, conflicts := reconcile.Compose(d.Declarations)
+	for _, r := range resources {
+		for _, l := range r.Leaves {
+			name := string(r.Address)
+			switch {
+			case l.Key != "":
+				name += " " + string(l.Key)
+			case r.Address.Kind() == "link":
+				name += " " + string(l.Body.Redacted())
+			}
+			got[name] = true
+			if r.Address.Kind() != "model" && len(r.DependsOn) == 0 {
+				t.Errorf("%s waits for nothing", r.Address)
+			}
+		}
+	}
+	for _, w := range want {
+		if !got[w] {
+			t.Errorf("%s is not declared", w)
+		}
+	}
+	if len(conflicts) > 0 || len(got) != len(want)+1+2+2 { // ollama's config; two models, two shards that are not pinned
+		t.Errorf("conflicts %v, declared %v", conflicts, got)
+	}
+	if !strings.Contains(show(d), "model own is not from Hugging Face") {
+		t.Errorf("says\n%s", show(d))
 	}
 }
 

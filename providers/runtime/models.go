@@ -8,13 +8,14 @@ import (
 
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/model"
+	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
 )
 
-// models declares the models that the host wants, each in its own folder of
-// the store; one in shards has a leaf a file.
+// models declares the models that the host wants, and their names in other
+// programs' folders; one in shards has a leaf a file.
 func (h Host) models(b *builder) {
 	for _, use := range h.Spec.Models {
 		if err := h.model(b, use); err != nil {
@@ -32,7 +33,7 @@ func (h Host) model(b *builder, use spec.ModelUse) error {
 		}
 		return errors.New("is not in the catalog" + bundle.Suggest(use.ID, names))
 	}
-	folder, err := h.folder(use.ID)
+	dir, err := h.storeDir()
 	if err != nil {
 		return err
 	}
@@ -40,11 +41,13 @@ func (h Host) model(b *builder, use spec.ModelUse) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range q.Files {
+	show := viewer{b: b, h: h, id: use.ID, files: q.Files, origin: from(use.Pos)}
+	for n, f := range q.Files {
 		a := model.Artifact{
-			ID: use.ID, Quant: q.Name, Path: folder.Join(path.Base(f.Path)),
+			ID: use.ID, Quant: q.Name, License: h.Models[i].License, Shard: n, Store: dir, Path: store.Friendly(dir, use.ID, f.Repo, f.Path),
 			Size: f.Size, SHA256: f.SHA256, Sources: f.Sources, Reason: reason,
 		}
+		a.Views = show.views(n, a)
 		leaf := reconcile.Leaf{Body: a, Origin: from(use.Pos), Reason: reason}
 		if len(q.Files) > 1 {
 			leaf.Key, leaf.Own = reconcile.LeafKey(path.Base(f.Path)), reconcile.Member
@@ -54,13 +57,21 @@ func (h Host) model(b *builder, use spec.ModelUse) error {
 	return nil
 }
 
-// folder is where the files of a model lie.
-func (h Host) folder(id string) (fsys.LogicalPath, error) {
-	store := h.store()
-	if strings.HasPrefix(store, "~") && h.Home == "" {
-		return "", errors.New("the store " + store + " starts at a home folder, and none is known")
+// storeDir is the folder of all models.
+func (h Host) storeDir() (fsys.LogicalPath, error) {
+	dir := h.store()
+	if strings.HasPrefix(dir, "~") && h.Home == "" {
+		return "", errors.New("the store " + dir + " starts at a home folder, and none is known")
 	}
-	return fileAt(store).Path(h.Home).Join(id), nil
+	return fileAt(dir).Path(h.Home), nil
+}
+
+// programs are the folders of other programs that keep models.
+func (h Host) programs() store.Programs {
+	if h.Programs != (store.Programs{}) {
+		return h.Programs
+	}
+	return store.ProgramPlaces(func(string) string { return "" }, h.Home)
 }
 
 // store is the folder of all models, as the spec names it.

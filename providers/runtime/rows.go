@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -124,9 +126,9 @@ func (h Host) modelFile(id string) string {
 				continue
 			}
 			if q, _, err := h.Pick(use, m); err == nil && len(q.Files) > 0 {
-				return path.Join(h.store(), id, path.Base(q.Files[0].Path))
+				return string(store.Friendly(fsys.LogicalPath(h.store()), id, q.Files[0].Repo, q.Files[0].Path))
 			}
 		}
 	}
-	return path.Join(h.store(), id, "*.gguf")
+	return path.Join(h.store(), "*", "*", "*.gguf")
 }

@@ -83,6 +83,16 @@ type FS interface {
 	// copies, syncs and removes, and a kill may leave both. An entry at to is
 	// an error that wraps fs.ErrExist.
 	Move(from, to LogicalPath) error
+	// Link makes to another name of the regular file at from, Clone a file of
+	// its own that shares from's blocks until one of them is written to. Neither
+	// reads a byte. What is at to already is an error that wraps fs.ErrExist;
+	// where the two cannot share, the error wraps ErrCannotShare.
+	Link(from, to LogicalPath) error
+	Clone(from, to LogicalPath, mode fs.FileMode) error
+	// Discard takes the file or link p away if it is the one that seen
+	// describes, without reading it; else nothing changes and the error wraps
+	// ErrChanged. A kill leaves at most the entry at TempName(p, tag).
+	Discard(p LogicalPath, seen fs.FileInfo) error
 	// Chmod sets permission bits.
 	Chmod(p LogicalPath, mode fs.FileMode) error
 	// MkdirAll makes p and what is missing above it and returns what it made,
@@ -135,7 +145,7 @@ var (
 // Op is one mutating operation on the real file system, named like its system
 // call, as a Hook sees it.
 type Op struct {
-	Name string // "create", "write", "fsync", "exchange", "rename", "link", "unlink", "mkdir", "rmdir", "chmod", "chown", "symlink", "fsyncdir", "setxattr"
+	Name string // "create", "write", "fsync", "exchange", "rename", "link", "clone", "unlink", "mkdir", "rmdir", "chmod", "chown", "symlink", "fsyncdir", "setxattr"
 	Path string // physical
 }
 

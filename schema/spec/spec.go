@@ -49,6 +49,7 @@ type Host struct {
 	Bundles  []HostBundle // sorted by Name
 	MCP      []MCPServer  // sorted by Name
 	Store    Named
+	Views    []Named    // programs that see the models as if they had fetched them: "huggingface", "ollama", "lmstudio"
 	Models   []ModelUse // sorted by ID
 	Services []Service  // sorted by Name
 	Endpoint Named
@@ -133,9 +134,11 @@ type Secret struct {
 
 // ModelUse is one model that a host wants.
 type ModelUse struct {
-	ID    string
-	Quant string // "auto", a quant's name, or "" for the only one there is
-	Pos   Position
+	ID      string
+	Quant   string // "auto", a quant's name, or "" for the only one there is
+	Context int64  // tokens to plan its memory for where no service says it; 0 means not said
+	Fit     string // "ignore": no warning if it does not fit; "" otherwise
+	Pos     Position
 }
 
 // Service is a long-running local server.
@@ -250,6 +253,7 @@ type ModelFile struct {
 	Size    int64 // bytes
 	SHA256  string
 	Repo    string // Hugging Face repository, where it comes from there
+	Commit  string // of the repository, where it is pinned
 	Sources []string
 }
 

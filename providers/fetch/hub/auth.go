@@ -19,12 +19,24 @@ func Endpoint(getenv func(string) string) string {
 	return DefaultEndpoint
 }
 
+// Offline reports whether the environment forbids asking a hub, in the words
+// that the official clients know.
+func Offline(getenv func(string) string) bool {
+	for _, name := range []string{"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"} {
+		switch strings.ToUpper(getenv(name)) {
+		case "1", "ON", "YES", "TRUE":
+			return true
+		}
+	}
+	return false
+}
+
 // Token finds the token as the official client does: HF_TOKEN, then the file
 // that HF_TOKEN_PATH names, then token in HF_HOME, which is huggingface in
 // XDG_CACHE_HOME or home's .cache. "" means that there is none.
 func Token(getenv func(string) string, home string) (string, error) {
 	if t := strings.TrimSpace(getenv("HF_TOKEN")); t != "" {
-		return t, nil
+		return printable(t, "HF_TOKEN")
 	}
 	file := getenv("HF_TOKEN_PATH")
 	if file == "" {
@@ -43,7 +55,17 @@ func Token(getenv func(string) string, home string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the Hugging Face token: %w", err)
 	}
-	return strings.TrimSpace(string(raw)), nil
+	return printable(strings.TrimSpace(string(raw)), file)
+}
+
+// printable refuses a token that could not stand in a header, without showing it.
+func printable(token, from string) (string, error) {
+	for _, r := range token {
+		if r <= ' ' || r > '~' {
+			return "", fmt.Errorf("read the Hugging Face token: %s holds something else than one token; log in anew or set HF_TOKEN", from)
+		}
+	}
+	return token, nil
 }
 
 // Authorize adds token to requests to endpoint's own origin (scheme, host and

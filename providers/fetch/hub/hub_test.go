@@ -44,7 +44,7 @@ func TestResolvePinsWhatTheHeadersSay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, seen := endpoint(t, c.status, append(c.header, "X-Repo-Commit", commit)...)
 			got, err := Resolve(t.Context(), s.Client(), s.URL+"/", "me/tiny", "refs/pr/1", "dir/tiny 1.gguf")
-			want := Resolved{Commit: commit, Size: 483136, SHA256: digest, URL: s.URL + "/me/tiny/resolve/" + commit + "/dir/tiny%201.gguf"}
+			want := Resolved{Path: "dir/tiny 1.gguf", Source: "hf://me/tiny@" + commit + "/dir/tiny%201.gguf", Commit: commit, Size: 483136, SHA256: digest, URL: s.URL + "/me/tiny/resolve/" + commit + "/dir/tiny%201.gguf"}
 			if err != nil || got != want {
 				t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 			}
@@ -205,5 +205,14 @@ func TestTokenAndEndpointComeFromTheUsualPlaces(t *testing.T) {
 	}
 	if got := Endpoint(func(string) string { return "http://127.0.0.1:1/" }); got != "http://127.0.0.1:1" {
 		t.Error(got)
+	}
+}
+
+func TestATokenThatIsNoneIsRefusedWithoutShowingIt(t *testing.T) {
+	for _, bad := range []string{"two words", "with\nanother", "naïve"} {
+		got, err := Token(func(k string) string { return map[string]string{"HF_TOKEN": bad}[k] }, t.TempDir())
+		if err == nil || strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "HF_TOKEN") {
+			t.Errorf("%q, %v", got, err)
+		}
 	}
 }

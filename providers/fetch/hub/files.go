@@ -1,0 +1,198 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxShards is more than any model has: a name that says more is a mistake.
+const maxShards = 999
+
+// Files pins file, or, where its name is that of a shard, all shards in order.
+// Where the endpoint lists no files it asks for each. The error wraps
+// ErrMissingShard, and names it, where others are there.
+func (c Client) Files(ctx context.Context, repo, rev, file string) ([]Resolved, error) {
+	got, err := c.files(ctx, repo, rev, file)
+	if err != nil {
+		return nil, fmt.Errorf("resolve %s of %s at %s: %w", file, repo, rev, err)
+	}
+	return got, nil
+}
+
+func (c Client) files(ctx context.Context, repo, rev, file string) ([]Resolved, error) {
+	names, err := Shards(file)
+	if err != nil {
+		return nil, err
+	}
+	commit, entries, err := c.list(ctx, repo, rev)
+	if errors.Is(err, errNoAPI) {
+		return c.each(ctx, repo, rev, names)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.pick(repo, commit, entries, names)
+}
+
+// Quant pins the file or the shards of one quantization, found by its name in
+// repo's files.
+func (c Client) Quant(ctx context.Context, repo, rev, quant string) ([]Resolved, error) {
+	got, err := c.quant(ctx, repo, rev, quant)
+	if err != nil {
+		return nil, fmt.Errorf("find quant %s of %s at %s: %w", quant, repo, rev, err)
+	}
+	return got, nil
+}
+
+func (c Client) quant(ctx context.Context, repo, rev, quant string) ([]Resolved, error) {
+	commit, entries, err := c.list(ctx, repo, rev)
+	if err != nil {
+		return nil, err
+	}
+	names, err := quantFiles(entries, quant)
+	if err != nil {
+		return nil, err
+	}
+	return c.pick(repo, commit, entries, names)
+}
+
+// list returns what is at rev, and its commit.
+func (c Client) list(ctx context.Context, repo, rev string) (string, []Entry, error) {
+	commit, err := c.commit(ctx, repo, rev)
+	if err != nil {
+		return "", nil, err
+	}
+	entries, err := c.tree(ctx, repo, commit)
+	return commit, entries, err
+}
+
+// pick pins names, which are one file or all shards of one.
+func (c Client) pick(repo, commit string, entries []Entry, names []string) ([]Resolved, error) {
+	var out []Resolved
+	var missing []string
+	for _, name := range names {
+		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Path == name })
+		if i < 0 {
+			missing = append(missing, name)
+			continue
+		}
+		e := entries[i]
+		if e.SHA256 == "" {
+			return nil, fmt.Errorf("%s: %w: the file is not stored as a large one; write its sha256 into the catalog entry", name, ErrNoDigest)
+		}
+		if e.Size <= 0 {
+			return nil, fmt.Errorf("%s does not tell the size of %s", c.endpoint(), name)
+		}
+		r, err := c.pinned(repo, commit, e)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, absent(missing, len(names), near(entries, names[0]))
+}
+
+// each pins names one by one, all at the commit of the first that is there.
+func (c Client) each(ctx context.Context, repo, rev string, names []string) ([]Resolved, error) {
+	var out []Resolved
+	var missing []string
+	for _, name := range names {
+		r, err := c.resolve(ctx, repo, rev, name)
+		switch {
+		case errors.Is(err, ErrNotFound) && len(names) > 1:
+			missing = append(missing, name)
+		case err != nil:
+			return nil, err
+		default:
+			out, rev = append(out, r), r.Commit
+		}
+	}
+	return out, absent(missing, len(names), nil)
+}
+
+// absent explains what is missing of one file or of all shards.
+func absent(missing []string, of int, instead []string) error {
+	hint := "check the repository, the revision and the path"
+	if len(instead) > 0 {
+		hint = "it has " + strings.Join(instead, ", ")
+	}
+	switch {
+	case len(missing) == 0:
+		return nil
+	case len(missing) < of:
+		return fmt.Errorf("%w: %s (%d of %d are there); ask the repository's owner, or choose another quant", ErrMissingShard, strings.Join(missing, ", "), of-len(missing), of)
+	default:
+		return fmt.Errorf("%s: %w; %s", missing[0], ErrNotFound, hint)
+	}
+}
+
+var shardName = regexp.MustCompile(`^(.*)-([0-9]{5})-of-([0-9]{5})(\.[^./]+)$`)
+
+// Shards returns the names of all shards of which file is one, in order, or
+// file alone. https://github.com/ggml-org/llama.cpp/blob/master/tools/gguf-split
+func Shards(file string) ([]string, error) {
+	m := shardName.FindStringSubmatch(file)
+	if m == nil {
+		return []string{file}, nil
+	}
+	i, _ := strconv.Atoi(m[2])
+	n, _ := strconv.Atoi(m[3])
+	if i < 1 || i > n || n > maxShards {
+		return nil, fmt.Errorf("%s is no name of a shard: there is no part %d of %d", path.Base(file), i, n)
+	}
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s-%05d-of-%05d%s", m[1], i+1, n, m[4])
+	}
+	return names, nil
+}
+
+// quantFiles finds the one model of that quantization among entries.
+func quantFiles(entries []Entry, quant string) ([]string, error) {
+	word := regexp.MustCompile(`(?i)(^|[-./])` + regexp.QuoteMeta(quant) + `([-./]|$)`)
+	var found, all []string // one name a model: the file or its first shard
+	var firsts = map[string][]string{}
+	for _, e := range entries {
+		if !strings.EqualFold(path.Ext(e.Path), ".gguf") || strings.HasPrefix(path.Base(e.Path), "mmproj") {
+			continue
+		}
+		names, err := Shards(e.Path)
+		if err != nil || firsts[names[0]] != nil {
+			continue
+		}
+		firsts[names[0]] = names
+		all = append(all, names[0])
+		if word.MatchString(strings.TrimSuffix(names[0], path.Ext(names[0]))) {
+			found = append(found, names[0])
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return firsts[found[0]], nil
+	case len(found) > 1:
+		return nil, fmt.Errorf("several files are of it: %s; write the path into the catalog entry", strings.Join(found, ", "))
+	case len(all) == 0:
+		return nil, fmt.Errorf("%w; the repository holds no GGUF file", ErrNotFound)
+	}
+	return nil, fmt.Errorf("%w; it has %s", ErrNotFound, strings.Join(all, ", "))
+}
+
+// near returns files that may be meant by one that is not there: of the same
+// name elsewhere, or in shards.
+func near(entries []Entry, file string) []string {
+	stem := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	var out []string
+	for _, e := range entries {
+		base := path.Base(e.Path)
+		if strings.EqualFold(base, path.Base(file)) || strings.HasPrefix(base, stem+"-00001-of-") {
+			out = append(out, e.Path)
+		}
+	}
+	return out
+}

@@ -1,0 +1,186 @@
+// Package oci finds models in OCI registries: which layer of an artifact is
+// the model, and where its bytes can be had with Range. It moves no content,
+// pushes nothing and keeps no credentials. Start reading at Client.Resolve.
+package oci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+)
+
+// Client asks registries. The zero value is anonymous. Safe for concurrent use.
+type Client struct {
+	HTTP         *http.Client // nil: http.DefaultClient
+	DockerConfig string       // file with logins, as docker and oras write it; "" or none there: anonymous
+}
+
+// Resolved pins an artifact.
+type Resolved struct {
+	Manifest string  // sha256:…
+	Source   string  // as Resolve was asked, at Manifest
+	Layers   []Layer // the model: one file, or its shards in order
+}
+
+// Layer is one file of an artifact.
+type Layer struct {
+	Title  string // file name; "" where the artifact does not say
+	SHA256 string // 64 hex digits
+	Size   int64  // bytes
+}
+
+var (
+	// ErrNotFound says that the registry has no such artifact.
+	ErrNotFound = errors.New("not found")
+	// ErrDenied says that a login is missing or does not suffice.
+	ErrDenied = errors.New("needs a login")
+	// ErrNoModel says that an artifact holds no file that could be the model.
+	ErrNoModel = errors.New("holds no GGUF file")
+	// ErrChanged says that the artifact has other content than was locked.
+	ErrChanged = errors.New("upstream changed")
+)
+
+// ConfigFile is where docker keeps logins: in DOCKER_CONFIG, or .docker in home.
+func ConfigFile(getenv func(string) string, home string) string {
+	if dir := getenv("DOCKER_CONFIG"); dir != "" {
+		return filepath.Join(dir, "config.json")
+	}
+	return filepath.Join(home, ".docker", "config.json")
+}
+
+// Resolve pins what source, oci://HOST/REPO with :TAG or @DIGEST and perhaps
+// #TITLE, is now.
+func (c Client) Resolve(ctx context.Context, source string) (Resolved, error) {
+	a, err := c.open(source)
+	if err != nil {
+		return Resolved{}, err
+	}
+	manifest, layers, err := a.layers(ctx)
+	if err != nil {
+		return Resolved{}, a.explain(err)
+	}
+	model, err := choose(layers, a.title)
+	if err != nil {
+		return Resolved{}, fmt.Errorf("%s: %w", a.name(), err)
+	}
+	pinned := a.scheme + "://" + a.ref.Registry + "/" + a.ref.Repository + "@" + manifest
+	if a.title != "" {
+		pinned += "#" + a.title
+	}
+	return Resolved{Manifest: manifest, Source: pinned, Layers: model}, nil
+}
+
+// Locate returns where the layer of source with that digest can be had now,
+// for requests with Range, and what Authorization to send to exactly that
+// address. Both expire: whoever is answered 401 or 403 asks again. The error
+// wraps ErrChanged, and names both digests, where the artifact holds another
+// model than is locked. Where it has a method RetryAfter() time.Duration, it
+// may pass by itself.
+func (c Client) Locate(ctx context.Context, source string, size int64, sha256 string) (string, http.Header, error) {
+	a, err := c.open(source)
+	if err != nil {
+		return "", nil, err
+	}
+	_, layers, err := a.layers(ctx)
+	if err != nil {
+		return "", nil, a.explain(err)
+	}
+	for _, l := range layers {
+		if l.SHA256 == strings.ToLower(sha256) && l.Size == size {
+			url, header, err := a.locate(ctx, l)
+			if err != nil {
+				err = a.explain(err)
+			}
+			return url, header, err
+		}
+	}
+	var has []string
+	if model, err := choose(layers, a.title); err == nil {
+		for _, l := range model {
+			has = append(has, fmt.Sprintf("sha256 %s and %d bytes", l.SHA256, l.Size))
+		}
+	} else {
+		has = append(has, "no GGUF file")
+	}
+	return "", nil, fmt.Errorf("%s: %w: locked are sha256 %s and %d bytes, it has %s; if that is right: aisync lock --update, else use another source",
+		a.name(), ErrChanged, sha256, size, strings.Join(has, ", "))
+}
+
+// artifact is one artifact at one registry, for one call.
+type artifact struct {
+	scheme string
+	ref    registry.Reference
+	title  string
+	repo   *remote.Repository
+	still  *auth.Client // follows no redirect
+	login  error        // why the logins could not be read
+}
+
+func (c Client) open(source string) (*artifact, error) {
+	scheme, rest, ok := strings.Cut(source, "://")
+	rest, title, _ := strings.Cut(rest, "#")
+	ref, err := registry.ParseReference(rest)
+	if !ok || scheme != "oci" && scheme != "oci+http" || err != nil {
+		return nil, fmt.Errorf("source %q is not understood; want oci://HOST/REPO:TAG or oci://HOST/REPO@DIGEST", source)
+	}
+	if ref.Reference == "" {
+		ref.Reference = "latest"
+	}
+	a := &artifact{scheme: scheme, ref: ref, title: title}
+	base := http.Client{}
+	if c.HTTP != nil {
+		base = *c.HTTP
+	}
+	// A store that cannot be read leaves public artifacts within reach.
+	login := func(context.Context, string) (auth.Credential, error) { return auth.EmptyCredential, nil }
+	if c.DockerConfig != "" {
+		if store, err := credentials.NewStore(c.DockerConfig, credentials.StoreOptions{}); err != nil {
+			a.login = err
+		} else {
+			login = a.optional(credentials.Credential(store))
+		}
+	}
+	cache := auth.NewCache()
+	follow, stay := base, base
+	stay.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	a.still = &auth.Client{Client: &stay, Credential: login, Cache: cache}
+	a.repo = &remote.Repository{
+		Client:           &auth.Client{Client: &follow, Credential: login, Cache: cache},
+		Reference:        ref,
+		PlainHTTP:        scheme == "oci+http" || loopback(ref.Host()),
+		MaxMetadataBytes: maxManifest,
+	}
+	return a, nil
+}
+
+// optional makes a login that cannot be had none at all, and remembers why.
+func (a *artifact) optional(get auth.CredentialFunc) auth.CredentialFunc {
+	return func(ctx context.Context, host string) (auth.Credential, error) {
+		cred, err := get(ctx, host)
+		if err != nil {
+			a.login = err
+			return auth.EmptyCredential, nil
+		}
+		return cred, nil
+	}
+}
+
+func (a *artifact) name() string { return a.scheme + "://" + a.ref.String() }
+
+// loopback reports whether host, perhaps with a port, is this machine.
+func loopback(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,206 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Garbage is something in a store that nobody known here wants.
+type Garbage struct {
+	Path    fsys.LogicalPath
+	Size    int64
+	Kind    string // "blob", "part", "view" (a link that leads nowhere)
+	Removed bool   // or would be
+	Kept    string // why it is not removed, for a person
+}
+
+// GCOptions say what may go.
+type GCOptions struct {
+	DryRun bool
+	Parts  time.Duration // unwanted parts that were written to since then stay
+	Now    time.Time
+}
+
+// GC removes what nobody wants: blobs that no spec and no record names and that
+// have no other name, downloads that were given up, links that lead nowhere. It
+// never removes what another name, another user or another process uses, and
+// says so. held must hold the records of every owner.
+func GC(w fsys.FS, dir fsys.LogicalPath, held []Held, o GCOptions) ([]Garbage, error) {
+	found, err := loose(w, dir, held, o)
+	if err != nil || o.DryRun {
+		return plain(found), err
+	}
+	var errs []error
+	for i := range found {
+		g := &found[i]
+		if !g.Removed {
+			continue
+		}
+		if err := w.Discard(g.Path, g.info); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			g.Removed, g.Kept = false, err.Error()
+			errs = append(errs, err)
+		} else if g.Kind == "blob" {
+			Tidy(w, []fsys.LogicalPath{g.Path.Dir()})
+		}
+	}
+	return plain(found), errors.Join(errs...)
+}
+
+// Loose is what GC would look at.
+func Loose(r fsys.Reader, dir fsys.LogicalPath, held []Held) ([]Garbage, error) {
+	found, err := loose(r, dir, held, GCOptions{})
+	return plain(found), err
+}
+
+type garbage struct {
+	Garbage
+	info fs.FileInfo
+}
+
+func plain(list []garbage) []Garbage {
+	var out []Garbage
+	for _, g := range list {
+		out = append(out, g.Garbage)
+	}
+	return out
+}
+
+func loose(r fsys.Reader, dir fsys.LogicalPath, held []Held, o GCOptions) ([]garbage, error) {
+	used := map[string]bool{}
+	for _, h := range held {
+		used[strings.ToLower(h.SHA256)] = true
+	}
+	links, out, err := storeLinks(r, dir)
+	if err != nil {
+		return nil, err
+	}
+	err = walk(r, dir.Join(blobs), 2, func(p fsys.LogicalPath, info fs.FileInfo) {
+		if !info.Mode().IsRegular() || used[p.Base()] {
+			return
+		}
+		g := garbage{Garbage{Path: p, Size: info.Size(), Kind: "blob"}, info}
+		switch n := fsys.Links(info) - 1; {
+		case n == 1:
+			g.Kept = "another name still uses it, and would keep its bytes"
+		case n > 1:
+			g.Kept = fmt.Sprintf("%d other names still use it, and would keep its bytes", n)
+		case links[p] != "":
+			g.Kept = fmt.Sprintf("%s leads to it", links[p])
+		case owner(info) != os.Geteuid() && os.Geteuid() != 0:
+			g.Kept = fmt.Sprintf("user %d fetched it, and may use it", owner(info))
+		}
+		g.Removed = g.Kept == ""
+		out = append(out, g)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = walk(r, dir.Join(parts), 1, func(p fsys.LogicalPath, info fs.FileInfo) {
+		sha256, _, _ := strings.Cut(p.Base(), ".")
+		_, err := r.Lstat(Blob(dir, sha256))
+		have := err == nil
+		switch {
+		case !info.Mode().IsRegular(), used[sha256] && !have:
+			return
+		case strings.Contains(p.Base(), markSuffix) && have:
+			return
+		}
+		g := garbage{Garbage{Path: p, Size: allocated(info), Kind: "part"}, info}
+		switch {
+		case owner(info) != os.Geteuid() && os.Geteuid() != 0:
+			g.Kept = fmt.Sprintf("user %d began it", owner(info))
+		case busy(r, Part(dir, sha256)):
+			g.Kept = "another process is fetching it"
+		case !have && o.Now.Sub(info.ModTime()) < o.Parts:
+			g.Kept = "it is not old yet"
+		}
+		g.Removed = g.Kept == ""
+		out = append(out, g)
+	})
+	return out, err
+}
+
+// storeLinks finds the links among the friendly names: by where they lead, and
+// as garbage where they lead nowhere.
+func storeLinks(r fsys.Reader, dir fsys.LogicalPath) (map[fsys.LogicalPath]fsys.LogicalPath, []garbage, error) {
+	links := map[fsys.LogicalPath]fsys.LogicalPath{}
+	var dead []garbage
+	tops, err := r.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	for _, top := range tops {
+		if top.Name() == blobs || top.Name() == parts {
+			continue
+		}
+		err := walk(r, dir.Join(top.Name()), 2, func(p fsys.LogicalPath, info fs.FileInfo) {
+			if info.Mode()&fs.ModeSymlink == 0 {
+				return
+			}
+			to, err := r.Readlink(p)
+			if err != nil {
+				return
+			}
+			at := fsys.LogicalPath(to)
+			if !strings.HasPrefix(to, "/") {
+				at = p.Dir().Join(to)
+			}
+			if !within(dir.Join(blobs), at) {
+				return
+			}
+			links[at] = p
+			if _, err := r.Lstat(at); errors.Is(err, fs.ErrNotExist) {
+				dead = append(dead, garbage{Garbage{Path: p, Kind: "view", Removed: true}, info})
+			}
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return links, dead, nil
+}
+
+// busy reports whether somebody fetches into p now.
+func busy(r fsys.Reader, p fsys.LogicalPath) bool {
+	f, err := r.Open(p)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	return errors.Is(err, syscall.EWOULDBLOCK)
+}
+
+// walk visits what lies below p, at most depth folders deep, and follows no
+// link. What is not there, or may not be looked into, is passed over.
+func walk(r fsys.Reader, p fsys.LogicalPath, depth int, visit func(fsys.LogicalPath, fs.FileInfo)) error {
+	entries, err := r.ReadDir(p)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fsys.ErrBlocked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		at := p.Join(e.Name())
+		if e.IsDir() {
+			if depth > 1 {
+				if err := walk(r, at, depth-1, visit); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if info, err := r.Lstat(at); err == nil {
+			visit(at, info)
+		}
+	}
+	return nil
+}

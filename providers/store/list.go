@@ -1,0 +1,157 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// State says what there is of a model or of one of its files.
+type State string
+
+const (
+	OK         State = "ok"         // there, and as it was verified
+	Unverified State = "unverified" // there with the right size, and never read
+	Partial    State = "partial"    // on its way
+	Missing    State = "missing"
+	Changed    State = "changed"  // there, and not as it was verified
+	Unpinned   State = "unpinned" // nobody knows yet what it shall be
+)
+
+// order is from the worst state that a file can make its model be.
+var order = []State{Changed, Missing, Partial, Unpinned, Unverified, OK}
+
+// FileState is one file as it lies in the store.
+type FileState struct {
+	Held
+	State State
+	Have  int64            // bytes that are there
+	Where fsys.LogicalPath // the file that holds them, "" for none
+	How   How              // what the friendly name is
+}
+
+// Model is all files of one model.
+type Model struct {
+	ID, Quant, License string
+
+	Size, Have int64 // bytes of all files
+	State      State // of the worst file
+	Files      []FileState
+	Path       fsys.LogicalPath // friendly name of the first file
+	Views      []fsys.LogicalPath
+	Verified   time.Time // of the file that was verified first; zero if one never was
+	Wanted     bool
+}
+
+// List says what there is of every model, by stats alone, sorted by ID. A model
+// that the spec wants in another form than is on record is listed twice.
+func List(r fsys.Reader, dir fsys.LogicalPath, held []Held) ([]Model, error) {
+	var models []Model
+	for _, h := range held {
+		f, err := state(r, dir, h)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(models, func(m Model) bool { return m.ID == h.ID && m.Wanted == h.Wanted })
+		if i < 0 {
+			i = len(models)
+			models = append(models, Model{ID: h.ID, Quant: h.Quant, License: h.License, Path: h.Path, Wanted: h.Wanted, Verified: h.Verified, State: OK})
+		}
+		m := &models[i]
+		m.Size += h.Size
+		m.Have += f.Have
+		m.Files = append(m.Files, f)
+		m.Views = append(m.Views, h.Views...)
+		if h.Verified.Before(m.Verified) {
+			m.Verified = h.Verified
+		}
+		if slices.Index(order, f.State) < slices.Index(order, m.State) {
+			m.State = f.State
+		}
+	}
+	slices.SortStableFunc(models, func(a, b Model) int { return cmp.Compare(a.ID, b.ID) })
+	return models, nil
+}
+
+// state looks at one file.
+func state(r fsys.Reader, dir fsys.LogicalPath, h Held) (FileState, error) {
+	f := FileState{Held: h, State: Unpinned}
+	blob := fsys.LogicalPath("")
+	if h.SHA256 != "" {
+		blob = Blob(dir, h.SHA256)
+	}
+	s, err := Look(r, h.Path, blob)
+	if err != nil {
+		return f, fmt.Errorf("look at %s: %w", h.Path, err)
+	}
+	f.How = s.How
+	bytes := s.Blob
+	f.Where = blob
+	if bytes == nil && s.How == File {
+		bytes, f.Where = s.Info, h.Path
+	}
+	if bytes != nil {
+		f.Have = bytes.Size()
+	}
+	switch {
+	case h.SHA256 == "":
+		return f, nil
+	case bytes == nil:
+		f.State, f.Where = Missing, ""
+		if info, err := r.Lstat(Part(dir, h.SHA256)); err == nil {
+			f.State, f.Have = Partial, allocated(info)
+		}
+	case h.Stat.Of(bytes), s.Blob != nil && Marked(r, dir, h.SHA256, bytes):
+		f.State = OK
+	case h.Stat != Stat{} || bytes.Size() != h.Size:
+		f.State = Changed
+	default:
+		f.State = Unverified
+	}
+	return f, nil
+}
+
+// allocated is how many bytes of a file that may have holes are on disk.
+func allocated(info fs.FileInfo) int64 {
+	if st, ok := info.Sys().(*unix.Stat_t); ok {
+		return min(info.Size(), st.Blocks*512)
+	}
+	return info.Size()
+}
+
+// Path returns the files to hand to a server, the first shard first: of what a
+// spec wants, else of what is on record. One that is not there is an error.
+func Path(r fsys.Reader, dir fsys.LogicalPath, held []Held, id string) ([]fsys.LogicalPath, error) {
+	wanted := slices.ContainsFunc(held, func(h Held) bool { return h.ID == id && h.Wanted })
+	var out []fsys.LogicalPath
+	var errs []error
+	for _, h := range held {
+		if h.ID != id || h.Wanted != wanted {
+			continue
+		}
+		f, err := state(r, dir, h)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case f.How == Absent || f.How == Strange || f.How == Other || f.State == Missing || f.State == Partial:
+			errs = append(errs, fmt.Errorf("model %q: %s is not there; run aisync apply --target model:%s", id, h.Path, id))
+		case f.State == Changed:
+			errs = append(errs, fmt.Errorf("model %q: %s is not what was verified; run aisync models verify --deep", id, h.Path))
+		}
+		out = append(out, h.Path)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no spec wants a model %q, and none of that name is on record; aisync models ls lists those that are", id)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}

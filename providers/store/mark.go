@@ -1,0 +1,48 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// A mark says that this user read every byte of a blob and found them right,
+// so that nobody needs to read them again before they are on record.
+func markPath(dir fsys.LogicalPath, sha256 string) fsys.LogicalPath {
+	return dir.Join(parts, fmt.Sprintf("%s%s%d", strings.ToLower(sha256), markSuffix, os.Geteuid()))
+}
+
+const markSuffix = ".verified-"
+
+// Mark notes that the blob behind info was verified.
+func Mark(w fsys.FS, dir fsys.LogicalPath, sha256 string, info fs.FileInfo) error {
+	p := markPath(dir, sha256)
+	if _, err := MakeDir(w, dir, p.Dir()); err != nil {
+		return err
+	}
+	expect := fsys.Expect{Absent: true}
+	if was, err := fsys.DigestAt(w, p); err == nil {
+		expect = fsys.Expect{Digest: was}
+	}
+	b, _ := json.Marshal(StatOf(info)) // plain fields: cannot fail
+	if err := w.Replace(p, fsys.Content{Bytes: b, Mode: 0o644}, expect, nil); err != nil {
+		return fmt.Errorf("note what was verified: %w", err)
+	}
+	return nil
+}
+
+// Marked reports whether this user verified the blob behind info. What others
+// noted does not count.
+func Marked(r fsys.Reader, dir fsys.LogicalPath, sha256 string, info fs.FileInfo) bool {
+	p := markPath(dir, sha256)
+	if at, err := r.Lstat(p); err != nil || !at.Mode().IsRegular() || owner(at) != os.Geteuid() {
+		return false
+	}
+	b, err := r.ReadFile(p)
+	var s Stat
+	return err == nil && json.Unmarshal(b, &s) == nil && s.Of(info)
+}

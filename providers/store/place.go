@@ -1,0 +1,174 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// How says what a name in a view is.
+type How string
+
+const (
+	Absent   How = ""
+	HardLink How = "hardlink" // another name of the blob
+	RefLink  How = "reflink"  // a file of its own that shares the blob's blocks
+	Symlink  How = "symlink"  // leads to the blob, which may be gone
+	File     How = "file"     // a file of its own
+	Strange  How = "link"     // leads elsewhere
+	Other    How = "other"    // a folder, a device
+)
+
+// Seen is what lies at a name.
+type Seen struct {
+	How  How
+	Info fs.FileInfo // of the name itself, nil where it is Absent
+	Blob fs.FileInfo // of the blob, nil where that is not there
+}
+
+// Look finds what lies at p, by stats alone. Whether a File is a RefLink only
+// a record can tell. The error is that of a name that cannot be looked at.
+func Look(r fsys.Reader, p, blob fsys.LogicalPath) (Seen, error) {
+	var s Seen
+	if blob != "" {
+		if info, err := r.Lstat(blob); err == nil && info.Mode().IsRegular() {
+			s.Blob = info
+		}
+	}
+	info, err := r.Lstat(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	s.Info = info
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		s.How = Strange
+		if to, err := r.Readlink(p); err == nil && leads(r, p, to, blob) {
+			s.How = Symlink
+		}
+	case !info.Mode().IsRegular():
+		s.How = Other
+	case s.Blob != nil && sameFile(info, s.Blob):
+		s.How = HardLink
+	default:
+		s.How = File
+	}
+	return s, nil
+}
+
+// leads reports whether a link at p to the target to leads to blob.
+func leads(r fsys.Reader, p fsys.LogicalPath, to string, blob fsys.LogicalPath) bool {
+	if blob == "" {
+		return false
+	}
+	if !strings.HasPrefix(to, "/") {
+		to = string(p.Dir().Join(to))
+	}
+	if to == string(blob) {
+		return true
+	}
+	physical, err := r.Physical(blob)
+	return err == nil && to == physical
+}
+
+// Place makes p a name of the bytes of blob: a hard link, where that cannot be
+// a clone that shares its blocks, where that cannot be a link. It never copies.
+// Something that is at p already is an error that wraps fs.ErrExist.
+func Place(w fsys.FS, dir, blob, p fsys.LogicalPath) (How, error) {
+	sweep(w, p)
+	err := w.Link(blob, p)
+	if err == nil || !errors.Is(err, fsys.ErrCannotShare) {
+		return HardLink, err
+	}
+	if err = w.Clone(blob, p, BlobMode(w, dir)); err == nil || errors.Is(err, fs.ErrExist) {
+		return RefLink, err
+	}
+	err = w.Symlink(p, target(dir, blob, p), fsys.Expect{Absent: true}, nil)
+	if errors.Is(err, fsys.ErrChanged) {
+		err = fmt.Errorf("%w: %w", fs.ErrExist, err)
+	}
+	return Symlink, err
+}
+
+// target is what a link at p to blob says. Within a store it is relative, so
+// that the store can be moved as a whole.
+func target(dir, blob, p fsys.LogicalPath) string {
+	if within(dir, p) && within(dir, blob) {
+		if rel, err := filepath.Rel(string(p.Dir()), string(blob)); err == nil {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return string(blob)
+}
+
+// sweep removes what a killed run left beside p: names of bytes that have
+// another name, or links. It is a courtesy; what cannot be removed stays.
+func sweep(w fsys.FS, p fsys.LogicalPath) {
+	entries, err := w.ReadDir(p.Dir())
+	if err != nil {
+		return
+	}
+	prefix := fsys.TempName(p, "").Base()
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		at := p.Dir().Join(e.Name())
+		info, err := w.Lstat(at)
+		if err == nil && (info.Mode()&fs.ModeSymlink != 0 || info.Mode().IsRegular() && fsys.Links(info) > 1) {
+			_ = w.Discard(at, info)
+		}
+	}
+}
+
+// Aside renames what lies at p, unread, and returns its new name.
+func Aside(w fsys.FS, p fsys.LogicalPath) (fsys.LogicalPath, error) {
+	for n := 1; ; n++ {
+		to := p.Dir().Join(fmt.Sprintf("%s.aside-%d", p.Base(), n))
+		err := w.Move(p, to)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("make place: %w", err)
+		}
+		return to, nil
+	}
+}
+
+// Keep moves the file at p, whose bytes are known to be right, to its place in
+// the store dir, which has none of them.
+func Keep(w fsys.FS, dir fsys.LogicalPath, sha256 string, p fsys.LogicalPath) error {
+	blob := Blob(dir, sha256)
+	if _, err := MakeDir(w, dir, blob.Dir()); err != nil {
+		return err
+	}
+	if err := w.Move(p, blob); err != nil {
+		return fmt.Errorf("keep its bytes in the store: %w", err)
+	}
+	return nil
+}
+
+// Tidy removes folders that were made for nothing, the deepest first.
+func Tidy(w fsys.FS, dirs []fsys.LogicalPath) {
+	for i := len(dirs) - 1; i >= 0; i-- {
+		if err := w.Rmdir(dirs[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return // somebody else uses it by now
+		}
+	}
+}
+
+func sameFile(a, b fs.FileInfo) bool {
+	x, ok := a.Sys().(*unix.Stat_t)
+	y, also := b.Sys().(*unix.Stat_t)
+	return ok && also && x.Dev == y.Dev && x.Ino == y.Ino
+}

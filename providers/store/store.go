@@ -1,0 +1,139 @@
+// Package store is where models lie: each file once, under its sha256, with
+// names beside it that people and programs know (views). It never dials, shows
+// no byte that was not verified, and deletes only in GC. Start reading at Blob
+// and Held, then place.go.
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Folders of a store that hold no views.
+const (
+	blobs = "sha256"
+	parts = "tmp"
+)
+
+// Blob is where the bytes of that sha256 lie in the store dir.
+func Blob(dir fsys.LogicalPath, sha256 string) fsys.LogicalPath {
+	hex := strings.ToLower(sha256)
+	return dir.Join(blobs, hex[:min(2, len(hex))], hex)
+}
+
+// Part is where they are fetched to; its journal lies at Part + ".journal".
+func Part(dir fsys.LogicalPath, sha256 string) fsys.LogicalPath {
+	return dir.Join(parts, strings.ToLower(sha256)+".part")
+}
+
+// Friendly is the view that every model has. repo is the Hugging Face
+// repository, owner/name, or "" where the model comes from elsewhere.
+func Friendly(dir fsys.LogicalPath, id, repo, file string) fsys.LogicalPath {
+	owner, name, ok := strings.Cut(repo, "/")
+	switch {
+	case !ok || owner == blobs || owner == parts || strings.HasPrefix(owner, ".") || strings.HasPrefix(name, "."):
+		return dir.Join("local", id, path.Base(file))
+	}
+	return dir.Join(owner, name, path.Base(file))
+}
+
+// Old is where an earlier layout kept the file itself.
+func Old(dir fsys.LogicalPath, id, file string) fsys.LogicalPath {
+	return dir.Join(id, path.Base(file))
+}
+
+// Held is one file of a model that a spec wants or a record knows.
+type Held struct {
+	ID, Quant, License string
+
+	SHA256   string // "" while it is not pinned
+	Size     int64  // bytes
+	Path     fsys.LogicalPath
+	Views    []fsys.LogicalPath // further names, in other programs' folders
+	Verified time.Time          // zero: never
+	Stat     Stat               // of the file that was verified; zero where none was
+	Wanted   bool               // by a spec; else only a record knows it
+}
+
+// Stat tells a file from every other, and from itself before it was written
+// to. The change time is no part of it: every new name of the file renews it.
+type Stat struct {
+	Size    int64  `json:"size"`
+	MtimeNS int64  `json:"mtime_ns"`
+	Inode   uint64 `json:"inode"`
+}
+
+// StatOf is the Stat of the file behind info.
+func StatOf(info fs.FileInfo) Stat {
+	s := Stat{Size: info.Size(), MtimeNS: info.ModTime().UnixNano()}
+	if st, ok := info.Sys().(*unix.Stat_t); ok {
+		s.Inode = st.Ino
+	}
+	return s
+}
+
+// Of reports whether the file behind info is the one that s describes.
+func (s Stat) Of(info fs.FileInfo) bool {
+	return s != Stat{} && info != nil && info.Mode().IsRegular() && StatOf(info) == s
+}
+
+// owner is the user who owns the file behind info.
+func owner(info fs.FileInfo) int {
+	if st, ok := info.Sys().(*unix.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return os.Geteuid()
+}
+
+// folderMode is the mode of the store's own folder; 0 where it is not there yet.
+func folderMode(r fsys.Reader, dir fsys.LogicalPath) fs.FileMode {
+	at, err := r.Physical(dir.Join(blobs)) // resolves dir itself, where that is a link
+	if err != nil {
+		return 0
+	}
+	info, err := os.Stat(filepath.Dir(at))
+	if err != nil {
+		return 0
+	}
+	return info.Mode()
+}
+
+// BlobMode is the mode of a finished file in the store dir: for everybody who
+// may enter the store, and for nobody to write.
+func BlobMode(r fsys.Reader, dir fsys.LogicalPath) fs.FileMode {
+	if m := folderMode(r, dir); m != 0 && m&0o001 == 0 {
+		return 0o440
+	}
+	return 0o444
+}
+
+// MakeDir makes the folder p, which lies in the store dir or outside of it.
+// Where a group shares the store, its new folders are the group's as well. If
+// it fails, nothing is left of what it made.
+func MakeDir(w fsys.FS, dir, p fsys.LogicalPath) ([]fsys.LogicalPath, error) {
+	shared := folderMode(w, dir)
+	made, err := w.MkdirAll(p, 0o755)
+	if err == nil && shared&0o020 != 0 && within(dir, p) {
+		for _, d := range made {
+			err = errors.Join(err, w.Chmod(d, shared.Perm()|shared&fs.ModeSetgid))
+		}
+	}
+	if err != nil {
+		Tidy(w, made)
+		return nil, err
+	}
+	return made, nil
+}
+
+func within(dir, p fsys.LogicalPath) bool {
+	return strings.HasPrefix(string(p), strings.TrimSuffix(string(dir), "/")+"/")
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// VerifyOptions say how closely to look.
+type VerifyOptions struct {
+	Deep     bool                               // read every byte again
+	Progress func(file Held, done, total int64) // of Deep; may be nil
+}
+
+// Checked is what came of one file; Err says what is wrong and what to run.
+type Checked struct {
+	Held
+	State State
+	Err   error
+}
+
+// Verify looks at every file. Without Deep it reads no byte of a model. The
+// error is that of the context.
+func Verify(ctx context.Context, r fsys.Reader, dir fsys.LogicalPath, held []Held, o VerifyOptions) ([]Checked, error) {
+	var out []Checked
+	for _, h := range held {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		f, err := state(r, dir, h)
+		c := Checked{Held: h, State: f.State, Err: err}
+		if err == nil {
+			c.State, c.Err = check(ctx, r, f, o)
+		}
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func check(ctx context.Context, r fsys.Reader, f FileState, o VerifyOptions) (State, error) {
+	again := "run aisync apply --restore --target model:" + f.ID
+	switch f.State {
+	case Unpinned:
+		return f.State, fmt.Errorf("%s has no digest to compare with; run aisync lock while online", f.Path)
+	case Missing:
+		return f.State, fmt.Errorf("%s is not there; run aisync apply --target model:%s", f.Path, f.ID)
+	case Partial:
+		return f.State, fmt.Errorf("%s is fetched in part (%d of %d bytes); run aisync apply --target model:%s", f.Path, f.Have, f.Size, f.ID)
+	}
+	if f.Have != f.Size {
+		return Changed, fmt.Errorf("%s has %d bytes, want %d; %s", f.Where, f.Have, f.Size, again)
+	}
+	if o.Deep {
+		sum, err := Hash(ctx, r, f.Where, func(done, total int64) {
+			if o.Progress != nil {
+				o.Progress(f.Held, done, total)
+			}
+		})
+		switch {
+		case err != nil:
+			return f.State, err
+		case !strings.EqualFold(sum, f.SHA256):
+			return Changed, fmt.Errorf("sha256 mismatch in %s: want %s, got %s; %s", f.Where, f.SHA256, sum, again)
+		}
+		if err := CheckGGUF(r, f.Where, f.Path.Base()); err != nil {
+			return OK, err
+		}
+		f.State = OK
+	}
+	switch {
+	case f.How == Absent, f.How == Strange, f.How == Other:
+		return f.State, fmt.Errorf("%s does not show the model; run aisync apply --target model:%s", f.Path, f.ID)
+	case f.State == Changed:
+		return f.State, fmt.Errorf("%s was touched since it was verified; run aisync models verify --deep", f.Where)
+	}
+	return f.State, nil
+}

@@ -2,124 +2,174 @@ package hosts
 
 import (
 	"fmt"
-	"slices"
 
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Choice is the quantization of a model for one machine.
-type Choice struct {
-	Quant  string
-	Reason string // one clause, for people
-	Fits   bool
+// Level says how well something fits.
+type Level string
+
+// Fits leaves 15% of the budget free, Tight less, No does not fit; Unknown is
+// said where the machine's memory is not known. What fits beside a card only,
+// for the processor, is Tight at best.
+const (
+	Fits    Level = "fits"
+	Tight   Level = "tight"
+	No      Level = "no"
+	Unknown Level = "unknown"
+)
+
+// Place is where models lie while they are served.
+type Place string
+
+const (
+	InUnified Place = "unified" // one memory for processor and graphics
+	InVRAM    Place = "gpu"     // graphics memory
+	InBoth    Place = "gpu+ram" // experts in main memory, all else in graphics memory
+	InRAM     Place = "cpu"     // main memory, read by the processor
+)
+
+// Load is one model being served.
+type Load struct {
+	Name      string // for people: the service's name, or the model's id
+	Model     string
+	Quant     string
+	Weights   int64        // bytes of all its files
+	Shape     *spec.Shape  // nil: no header is known, and the need is estimated from Weights alone
+	Context   int64        // tokens of one conversation; 0 is 32768, or less if the model was made for less
+	Sequences int64        // conversations at once, each with Context tokens; 0 is one
+	Cache     string       // type of the cache's numbers: "f16" (also ""), "bf16", "f32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"
+	Quants    []spec.Quant // all there are of the model, for advice
+	Ignore    bool         // the spec wants no warning
 }
 
-// smallestGood is the quantization below which quality suffers visibly.
-const smallestGood = "Q4_K_M"
-
-// PickQuant chooses from what a machine has in all, never from what is free
-// now, so that the choice is the same tomorrow. A graphics unit with fast
-// memory gets the best quantization that fits into it; where the processor's
-// memory bandwidth decides, the smallest one from Q4_K_M up is the quickest
-// and is preferred. Where nothing fits it is the smallest, with Fits false.
-func PickQuant(m spec.Model, f facts.Facts) Choice {
-	if len(m.Quants) == 0 {
-		return Choice{Reason: "the catalog has no quantization of it"}
-	}
-	quants := slices.Clone(m.Quants)
-	slices.SortStableFunc(quants, func(a, b spec.Quant) int { return int(min(1, max(-1, a.Size()-b.Size()))) })
-	smallest := quants[0]
-	if len(quants) == 1 {
-		c := Choice{Quant: smallest.Name, Reason: "the only quantization", Fits: true}
-		if b := budget(f); b.bytes > 0 && need(smallest) > b.bytes {
-			c.Fits, c.Reason = false, fmt.Sprintf("the only quantization, and it does not fit %s of %s", gigabytes(b.bytes), b.of)
-		}
-		return c
-	}
-	b := budget(f)
-	if b.bytes == 0 {
-		return Choice{Quant: smallest.Name, Reason: "the smallest, because the machine's memory is unknown"}
-	}
-	if need(smallest) > b.bytes {
-		return Choice{Quant: smallest.Name, Reason: fmt.Sprintf("the smallest; even it does not fit %s of %s", gigabytes(b.bytes), b.of)}
-	}
-	if !b.fast {
-		from := max(0, slices.IndexFunc(quants, func(q spec.Quant) bool { return q.Name == smallestGood }))
-		q := quants[from]
-		if need(q) > b.bytes {
-			q = smallest
-		}
-		return Choice{Quant: q.Name, Reason: fmt.Sprintf("the quickest good one where the processor's memory bandwidth decides; fits %s of %s", gigabytes(b.bytes), b.of), Fits: true}
-	}
-	best := smallest
-	for _, q := range quants {
-		if need(q) <= b.bytes {
-			best = q
-		}
-	}
-	return Choice{Quant: best.Name, Reason: fmt.Sprintf("the best that fits %s of %s", gigabytes(b.bytes), b.of), Fits: true}
+// Need is what one load takes.
+type Need struct {
+	Name      string `json:"name"`
+	Model     string `json:"model"`
+	Quant     string `json:"quant"`
+	Context   int64  `json:"context_tokens"`
+	Sequences int64  `json:"sequences"`
+	Cache     string `json:"cache_type"`
+	Weights   int64  `json:"weights_bytes"`
+	Experts   int64  `json:"experts_bytes"`          // of Weights, what could lie in main memory beside a card
+	PerToken  int64  `json:"cache_bytes_per_token"`  // of one more token, once windows are full
+	KV        int64  `json:"cache_bytes"`            // keys and values of all tokens and sequences
+	State     int64  `json:"state_bytes"`            // of recurrent layers
+	Compute   int64  `json:"compute_bytes"`          // buffers
+	Total     int64  `json:"need_bytes"`             // the sum
+	Layers    int64  `json:"layers,omitempty"`       // of all kinds
+	Attention int64  `json:"cache_layers,omitempty"` // that keep tokens, windowed ones included
+	Estimated bool   `json:"estimated"`              // from the size of the files alone: KV is a tenth of it, Compute 2 GiB
+	Warn      bool   `json:"warn"`                   // does not fit, and the spec did not say to ignore that
 }
 
-// Recommend returns the model that a person on this machine would try first:
-// the largest that fits, at the quantization that fits.
-func Recommend(models []spec.Model, f facts.Facts) (spec.Model, Choice, bool) {
-	var best spec.Model
-	var choice Choice
-	var size int64
-	if budget(f).bytes == 0 {
-		return best, choice, false
+// Verdict says whether loads fit a machine together. It is a plain value whose
+// JSON form has the unit in each name.
+type Verdict struct {
+	Level      Level    `json:"verdict"`
+	Place      Place    `json:"place"`
+	Need       int64    `json:"need_bytes"`
+	Budget     int64    `json:"budget_bytes"`                // of Place; with InBoth that of the graphics memory
+	MainNeed   int64    `json:"main_need_bytes,omitempty"`   // only with InBoth; Need is then what lies in graphics memory
+	MainBudget int64    `json:"main_budget_bytes,omitempty"` // likewise
+	Loads      []Need   `json:"loads"`
+	Advice     []Advice `json:"advice"` // what would make it fit; empty if it does
+	Warn       bool     `json:"warn"`   // a load has Warn
+	Free       Free     `json:"free_now"`
+}
+
+// Free is shown beside a verdict and decides nothing: it is another at every
+// moment.
+type Free struct {
+	Main     int64 `json:"main_bytes"`
+	Graphics int64 `json:"graphics_bytes"`
+}
+
+// Fit says whether loads fit the machine at the same time. It depends on its
+// arguments alone and never on what is free now. Memory is counted as bytes:
+//
+//	weights   the files' sizes
+//	cache     sequences × tokens × numbers kept for a token × bytes of a number;
+//	          a layer with a window keeps window+512 tokens at most
+//	state     sequences × the recurrent layers' states
+//	compute   4 × 512 × (vocabulary + 4 × embedding), at least 512 MiB; and 5% of
+//	          the weights where the processor repacks them
+//
+// after llama.cpp's src/llama-kv-cache-iswa.cpp and src/llama-hparams.cpp; the
+// last line is a rule of thumb.
+func Fit(loads []Load, f facts.Facts) Verdict {
+	v := fit(loads, f)
+	if v.Level == No {
+		v.Advice = advise(loads, f)
 	}
-	for _, m := range models {
-		c := PickQuant(m, f)
-		i := slices.IndexFunc(m.Quants, func(q spec.Quant) bool { return q.Name == c.Quant })
-		if !c.Fits || i < 0 || m.Quants[i].Size() <= size || !budget(f).fast && m.Quants[i].Size() > comfortable {
-			continue
+	for i, l := range loads {
+		v.Loads[i].Warn = v.Level == No && !l.Ignore
+		v.Warn = v.Warn || v.Loads[i].Warn
+	}
+	return v
+}
+
+// fit is Fit without advice and warnings.
+func fit(loads []Load, f facts.Facts) Verdict {
+	v := Verdict{Level: Unknown, Loads: []Need{}, Advice: []Advice{}, Free: freeNow(f)}
+	rooms := roomsOf(f)
+	for i, r := range rooms {
+		w := r.hold(loads)
+		if r.place == InRAM && i > 0 && w.Level == Fits {
+			w.Level = Tight // it runs, and the card idles
 		}
-		best, choice, size = m, c, m.Quants[i].Size()
+		w.Free, w.Advice = v.Free, v.Advice
+		if i == 0 || w.Level != No {
+			v = w
+		}
+		if v.Level != No {
+			break
+		}
 	}
-	return best, choice, size > 0
+	if len(rooms) == 0 {
+		for _, l := range loads {
+			n := l.need(false)
+			v.Loads, v.Need = append(v.Loads, n), add(v.Need, n.Total)
+		}
+	}
+	return v
 }
 
-// comfortable is the size of weights up to which a processor alone answers
-// while a person waits, if only few of them are active.
-const comfortable = 24_000_000_000
-
-// room is where the weights may lie.
-type room struct {
-	bytes int64
-	of    string // for people
-	fast  bool   // read with the bandwidth of graphics memory
+// levelOf compares a need with a budget.
+func levelOf(need, budget int64) Level {
+	switch {
+	case need > budget:
+		return No
+	case need > budget-budget/20*3:
+		return Tight
+	}
+	return Fits
 }
 
-const gib64 = int64(1) << 30
+// Reason is one clause for people, such as "needs 77.1 of 108.5 GiB of unified
+// memory".
+func (v Verdict) Reason() string {
+	switch v.Place {
+	case InUnified:
+		return fmt.Sprintf("needs %s of %s of unified memory", gibibytes(v.Need), gibibytes(v.Budget))
+	case InVRAM:
+		return fmt.Sprintf("needs %s of %s of graphics memory", gibibytes(v.Need), gibibytes(v.Budget))
+	case InBoth:
+		return fmt.Sprintf("needs %s of %s of graphics memory, and for its experts %s of %s of main memory", gibibytes(v.Need), gibibytes(v.Budget), gibibytes(v.MainNeed), gibibytes(v.MainBudget))
+	case InRAM:
+		return fmt.Sprintf("needs %s of %s of memory", gibibytes(v.Need), gibibytes(v.Budget))
+	}
+	return fmt.Sprintf("needs %s, and how much memory this machine has is not known", gibibytes(v.Need))
+}
 
-// budget is the memory for weights, cache and buffers. A unified unit reaches
-// what its driver maps, less what the system needs; a card its own memory less
-// what the desktop and the driver take; a processor all but an eighth.
-func budget(f facts.Facts) room {
-	best := room{}
+func freeNow(f facts.Facts) Free {
+	free := Free{Main: f.Memory.Available}
 	for _, g := range f.GPUs {
-		r := room{bytes: g.VRAM*92/100 - gib64/2, of: "graphics memory", fast: true}
-		if g.Unified {
-			mapped := min(g.VRAM+g.GTT, f.Memory.Total-max(8*gib64, f.Memory.Total/10))
-			r = room{bytes: max(mapped, r.bytes), of: "unified memory", fast: true} // the firmware may have given most of it to the unit
-		}
-		if r.bytes > best.bytes && r.bytes > 4*gib64 {
-			best = r
-		}
+		free.Graphics += g.VRAMFree
 	}
-	if best.bytes > 0 {
-		return best
-	}
-	if f.Memory.Total == 0 {
-		return room{}
-	}
-	return room{bytes: max(1, f.Memory.Total-max(4*gib64, f.Memory.Total*12/100)), of: "memory"}
+	return free
 }
 
-// need is what serving q takes: its weights, a tenth for the cache of a usual
-// context, and 2 GiB for buffers.
-func need(q spec.Quant) int64 { return q.Size() + q.Size()/10 + 2*gib64 }
-
-func gigabytes(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) }
+func gibibytes(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/float64(gib64)) }

@@ -81,7 +81,8 @@ func (p *padded) ReadAt(b []byte, off int64) (int, error) {
 	if off >= p.size {
 		return 0, io.EOF
 	}
-	n := copy(b, bytes.Repeat([]byte{0}, int(min(int64(len(b)), p.size-off))))
+	n := int(min(int64(len(b)), p.size-off))
+	clear(b[:n])
 	if off < int64(len(p.header)) {
 		copy(b[:n], p.header[off:])
 	}

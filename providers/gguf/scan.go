@@ -36,6 +36,7 @@ type scanner struct {
 	r    *bufio.Reader
 	at   int64 // bytes read so far
 	size int64 // of the file
+	few  [8]byte
 	err  error
 }
 
@@ -65,11 +66,18 @@ func (s *scanner) failed(err error) {
 // left is how many bytes a header of this file can still have.
 func (s *scanner) left() int64 { return min(s.size, maxHeader) - s.at }
 
+// bytes returns the next n bytes, valid until the next call; zeros after an
+// error.
 func (s *scanner) bytes(n int64) []byte {
-	if s.err != nil {
-		return make([]byte, n)
+	b := s.few[:]
+	if n > int64(len(b)) {
+		b = make([]byte, n)
 	}
-	b := make([]byte, n)
+	b = b[:n]
+	clear(b)
+	if s.err != nil {
+		return b
+	}
 	got, err := io.ReadFull(s.r, b)
 	s.at += int64(got)
 	if err != nil {

@@ -41,6 +41,8 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 		switch {
 		case a.SHA256 == "":
 			say('+', "%s, %s (digest not pinned yet)", a.Path, quant)
+		case l.Action == reconcile.Accept && f.live == a.Fingerprint():
+			say(' ', "%s is there, as it was verified", a.Path)
 		case l.Action == reconcile.Accept:
 			say(' ', "%s is there with the right size, and will be verified (%d bytes to read)", a.Path, a.Size)
 		case f.moved:

@@ -203,7 +203,7 @@ func missing(r fsys.Reader, a Artifact) int64 {
 	if err != nil {
 		return a.Size
 	}
-	return max(0, a.Size-info.Size())
+	return max(0, a.Size-store.Allocated(info))
 }
 
 // elsewhere is where the bytes of a may lie without being in the store: where

@@ -76,10 +76,14 @@ func (v viewer) declare(a reconcile.Address, l reconcile.Leaf, after ...reconcil
 // link to it in the snapshot of its commit, and the branch that names this one.
 // See https://huggingface.co/docs/huggingface_hub/guides/manage-cache.
 func (v viewer) huggingFace(f spec.ModelFile) fsys.LogicalPath {
-	if f.Repo == "" || f.Commit == "" || v.h.programs().HuggingFace == "" {
-		if f.Repo == "" {
-			v.b.note(false, v.origin, "model %s is not from Hugging Face, so its cache does not show it", v.id)
-		}
+	switch {
+	case v.h.programs().HuggingFace == "":
+		return ""
+	case f.Repo == "":
+		v.b.note(false, v.origin, "model %s is not from Hugging Face, so its cache does not show it", v.id)
+		return ""
+	case f.Commit == "":
+		v.b.note(false, v.origin, "the cache of Hugging Face does not show model %s: no commit of %s is pinned for it", v.id, f.Repo)
 		return ""
 	}
 	repo := v.h.programs().HuggingFace.Join("models--" + strings.ReplaceAll(f.Repo, "/", "--"))

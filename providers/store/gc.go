@@ -102,29 +102,34 @@ func loose(r fsys.Reader, dir fsys.LogicalPath, held []Held, o GCOptions) ([]gar
 	if err != nil {
 		return nil, err
 	}
-	err = walk(r, dir.Join(parts), 1, func(p fsys.LogicalPath, info fs.FileInfo) {
+	part := func(p fsys.LogicalPath, info fs.FileInfo) {
 		sha256, _, _ := strings.Cut(p.Base(), ".")
 		_, err := r.Lstat(Blob(dir, sha256))
 		have := err == nil
 		switch {
-		case !info.Mode().IsRegular(), used[sha256] && !have:
+		case !info.Mode().IsRegular(), used[sha256] && !have && p.Dir() == dir.Join(parts):
 			return
 		case strings.Contains(p.Base(), markSuffix) && have:
 			return
 		}
-		g := garbage{Garbage{Path: p, Size: allocated(info), Kind: "part"}, info}
+		g := garbage{Garbage{Path: p, Size: Allocated(info), Kind: "part"}, info}
 		switch {
 		case owner(info) != os.Geteuid() && os.Geteuid() != 0:
 			g.Kept = fmt.Sprintf("user %d began it", owner(info))
-		case busy(r, Part(dir, sha256)):
+		case busy(r, p.Dir().Join(sha256+".part")):
 			g.Kept = "another process is fetching it"
 		case !have && o.Now.Sub(info.ModTime()) < o.Parts:
 			g.Kept = "it is not old yet"
 		}
 		g.Removed = g.Kept == ""
 		out = append(out, g)
-	})
-	return out, err
+	}
+	for _, folder := range []string{parts, oldParts} {
+		if err := walk(r, dir.Join(folder), 1, part); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // storeLinks finds the links among the friendly names: by where they lead, and

@@ -106,7 +106,7 @@ func state(r fsys.Reader, dir fsys.LogicalPath, h Held) (FileState, error) {
 	case bytes == nil:
 		f.State, f.Where = Missing, ""
 		if info, err := r.Lstat(Part(dir, h.SHA256)); err == nil {
-			f.State, f.Have = Partial, allocated(info)
+			f.State, f.Have = Partial, Allocated(info)
 		}
 	case h.Stat.Of(bytes), s.Blob != nil && Marked(r, dir, h.SHA256, bytes):
 		f.State = OK
@@ -118,8 +118,8 @@ func state(r fsys.Reader, dir fsys.LogicalPath, h Held) (FileState, error) {
 	return f, nil
 }
 
-// allocated is how many bytes of a file that may have holes are on disk.
-func allocated(info fs.FileInfo) int64 {
+// Allocated is how many bytes of a file that may have holes are on disk.
+func Allocated(info fs.FileInfo) int64 {
 	if st, ok := info.Sys().(*unix.Stat_t); ok {
 		return min(info.Size(), st.Blocks*512)
 	}

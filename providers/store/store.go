@@ -22,6 +22,8 @@ import (
 const (
 	blobs = "sha256"
 	parts = "tmp"
+
+	oldParts = ".partial" // of an earlier layout
 )
 
 // Blob is where the bytes of that sha256 lie in the store dir.

@@ -128,6 +128,11 @@ func TestOnlyWhatNobodyUsesIsCollected(t *testing.T) {
 		}
 	}
 	write(t, at(storeDir.Join("a/b/foreign.txt")), []byte("mine"), 0o644)
+	before := storeDir.Join(oldParts, wanted.SHA256+".part")
+	write(t, at(before), []byte("half"), 0o600)
+	if err := os.Chtimes(at(before), time.Unix(1000, 0), time.Unix(1000, 0)); err != nil {
+		t.Fatal(err)
+	}
 	parts := map[string]fsys.LogicalPath{}
 	for _, name := range []string{"gone", "young", "busy", "wanted"} {
 		parts[name] = Part(storeDir, sumOf([]byte(name)))
@@ -158,7 +163,7 @@ func TestOnlyWhatNobodyUsesIsCollected(t *testing.T) {
 			t.Fatal(err)
 		}
 		removed := map[fsys.LogicalPath]bool{blobOf(loose): true, blobOf(shared): false, blobOf(linked): false, storeDir.Join("a/b/dead.gguf"): true,
-			parts["gone"]: true, parts["young"]: false, parts["busy"]: false}
+			before: true, parts["gone"]: true, parts["young"]: false, parts["busy"]: false}
 		for _, g := range got {
 			want, known := removed[g.Path]
 			delete(removed, g.Path)

@@ -20,3 +20,6 @@ func fullSync(fd int) error {
 	}
 	return unix.Fsync(fd)
 }
+
+// cloneat is not proved elsewhere than on Linux.
+func cloneat(int, int, string, uint32) error { return unix.ENOTSUP }

@@ -11,3 +11,6 @@ func exchangeat(dir int, a, b string) error { return unix.ENOSYS }
 func renameNewat(from int, a string, to int, b string) error { return unix.ENOSYS }
 
 func fullSync(fd int) error { return unix.Fsync(fd) }
+
+// cloneat is not proved elsewhere than on Linux.
+func cloneat(int, int, string, uint32) error { return unix.ENOTSUP }

@@ -134,6 +134,16 @@ func TestOneCommitIsAskedForOnceItIsKnown(t *testing.T) {
 			t.Errorf("asked for %s", r.Path)
 		}
 	}
+	h.Forget()
+	h.NoAPI = true // from its first shard on, a model is asked for at one commit
+	now := h.Add("me/m", file("s-00001-of-00002.gguf"), file("s-00002-of-00002.gguf"))
+	if got, err := at(h).Files(t.Context(), "me/m", "main", "s-00001-of-00002.gguf"); err != nil || len(got) != 2 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if asked := h.Requests(); !strings.Contains(asked[len(asked)-1].Path, now) {
+		t.Errorf("the second shard was asked for at %s", asked[len(asked)-1].Path)
+	}
+	h.NoAPI = false
 	if c, err := at(h).Commit(t.Context(), "me/m", "main"); err != nil || c == old {
 		t.Errorf("%s, %v", c, err)
 	}

@@ -126,6 +126,7 @@ func TestTheModelIsFoundAmongTheLayers(t *testing.T) {
 		"one of several":       {[]layer{{octets, "a.gguf", "a"}, {octets, "b.gguf", "b"}}, "#b.gguf", []string{"b"}, ""},
 		"a title that is none": {[]layer{{octets, "a.gguf", "a"}}, "#c.gguf", nil, "it has a.gguf"},
 		"an image":             {[]layer{{tar, "", "PK"}}, "", nil, "oras push"},
+		"an image of a GGUF":   {[]layer{{tar, "m.gguf", "PK"}}, "", nil, "oras push"},
 		"nothing":              {nil, "", nil, "no file at all"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -226,9 +227,9 @@ func TestLocateSaysWhyNot(t *testing.T) {
 		}, ErrDenied, []string{"logins could not be read"}, -1, ":v1"},
 		"no such tag": {func(*testing.T, *server) Client { return Client{} }, ErrNotFound, []string{":v9"}, -1, ":v9"},
 		"changed": {func(_ *testing.T, r *server) Client {
-			r.push("v1", layer{"application/x-gguf", "", "other"})
+			r.push("v1", layer{"application/x-gguf", "", "FUGG"})
 			return Client{}
-		}, ErrChanged, []string{sum, strings.TrimPrefix(digestOf([]byte("other")), "sha256:"), "lock --update"}, -1, ":v1"},
+		}, ErrChanged, []string{sum, strings.TrimPrefix(digestOf([]byte("FUGG")), "sha256:"), "lock --update"}, -1, ":v1"},
 		"busy":      {func(_ *testing.T, r *server) Client { r.status = 429; return Client{} }, nil, []string{"429"}, 9 * time.Second, ":v1"},
 		"blob gone": {func(_ *testing.T, r *server) Client { r.status = 404; return Client{} }, ErrNotFound, nil, -1, ":v1"},
 	} {

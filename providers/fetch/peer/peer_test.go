@@ -294,3 +294,39 @@ func TestASourceNamesAHostAndNothingElse(t *testing.T) {
 		t.Error("a digest that is none was put into a URL")
 	}
 }
+
+// sink stands for a connection to a client that takes everything; what counts
+// is how often it is given more time.
+type sink struct {
+	net.Conn
+	taken     int64
+	deadlines int
+}
+
+func (s *sink) SetWriteDeadline(time.Time) error { s.deadlines++; return nil }
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.taken += int64(len(p))
+	return len(p), nil
+}
+
+func TestAClientThatTakesSomethingIsGivenMoreTime(t *testing.T) {
+	for _, unlimited := range []bool{false, true} {
+		to := &sink{}
+		c := &conn{Conn: to, stall: time.Minute}
+		var from io.Reader = io.LimitReader(zeros{}, 3*piece+1)
+		if unlimited {
+			from = struct{ io.Reader }{from}
+		}
+		if n, err := c.ReadFrom(from); err != nil || n != 3*piece+1 || to.taken != n || to.deadlines != 4 {
+			t.Errorf("%d bytes sent, %d taken, %d times more time, %v", n, to.taken, to.deadlines, err)
+		}
+		if _, err := c.Write([]byte("x")); err != nil || to.deadlines != 5 {
+			t.Errorf("a write gave more time %d times, %v", to.deadlines, err)
+		}
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

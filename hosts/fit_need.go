@@ -1,0 +1,83 @@
+package hosts
+
+import (
+	"math"
+	"math/bits"
+)
+
+const (
+	ubatch         = 512   // tokens computed at once: llama-server's default
+	usualContext   = 32768 // tokens
+	minimumCompute = 512 << 20
+	unknownCompute = 2 * gib64
+)
+
+// cacheTypes are the bytes of 32 numbers of a cache (ggml's block sizes).
+var cacheTypes = map[string]int64{
+	"f32": 128, "f16": 64, "bf16": 64, "q8_0": 34, "q5_1": 24, "q5_0": 22, "q4_1": 20, "q4_0": 18,
+}
+
+// context is how many tokens a conversation may have.
+func (l Load) context() int64 {
+	switch {
+	case l.Context > 0:
+		return l.Context
+	case l.Shape != nil && l.Shape.Context > 0:
+		return min(usualContext, l.Shape.Context)
+	}
+	return usualContext
+}
+
+// need is what a load takes; repacked says that the processor computes with the
+// weights and makes itself a quicker copy of some of them.
+func (l Load) need(repacked bool) Need {
+	n := Need{
+		Name: l.Name, Model: l.Model, Quant: l.Quant, Weights: l.Weights, Cache: l.Cache,
+		Context: l.context(), Sequences: max(1, l.Sequences),
+	}
+	per, known := cacheTypes[l.Cache]
+	if !known {
+		n.Cache, per = "f16", cacheTypes["f16"]
+	}
+	if s := l.Shape; s == nil {
+		n.Estimated, n.KV, n.Compute = true, l.Weights/10, unknownCompute
+	} else {
+		bytes := func(numbers int64) int64 { return mul(numbers, per) / 32 }
+		n.Layers, n.Attention = s.Layers, s.Attention+s.Windowed
+		n.PerToken = bytes(add(s.Key, s.Value))
+		windowed := bytes(add(s.WindowKey, s.WindowValue))
+		n.KV = mul(n.Sequences, add(mul(n.Context, n.PerToken), mul(min(n.Context, add(s.Window, ubatch)), windowed)))
+		n.State = mul(n.Sequences, s.State)
+		n.Compute = max(minimumCompute, mul(4*ubatch, add(s.Vocabulary, mul(4, s.Embedding))))
+		n.Experts = share(l.Weights, s.ExpertsBytes, s.TensorBytes)
+	}
+	if repacked && !n.Estimated { // an estimate has room for it
+		n.Compute = add(n.Compute, l.Weights/20)
+	}
+	n.Total = add(add(n.Weights, n.KV), add(n.State, n.Compute))
+	return n
+}
+
+// most is a size that is more than any machine has and can be added up.
+const most = math.MaxInt64 / 1024
+
+func add(a, b int64) int64 { return min(most, a+b) }
+
+func mul(a, b int64) int64 {
+	hi, lo := bits.Mul64(uint64(max(0, a)), uint64(max(0, b)))
+	if hi != 0 || lo > most {
+		return most
+	}
+	return int64(lo)
+}
+
+// share is n × part / whole: another quantization of a model has the same share
+// of experts, nearly.
+func share(n, part, whole int64) int64 {
+	if whole <= 0 || part <= 0 || n <= 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(n), uint64(min(part, whole)))
+	q, _ := bits.Div64(hi, lo, uint64(whole))
+	return int64(q)
+}

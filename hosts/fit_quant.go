@@ -1,0 +1,112 @@
+package hosts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Choice is the quantization of a model for one machine.
+type Choice struct {
+	Quant  string
+	Reason string // one clause, for people
+	Fits   bool
+}
+
+// Use is how a model will be served.
+type Use struct {
+	Shape     *spec.Shape // of any of its quantizations; nil if no header is known
+	Context   int64       // as in Load
+	Sequences int64
+	Cache     string
+	Others    []Load // what is served beside it
+}
+
+// smallestGood is the quantization below which quality suffers visibly.
+const smallestGood = "Q4_K_M"
+
+// PickQuant is PickQuantFor a use of which nothing is known.
+func PickQuant(m spec.Model, f facts.Facts) Choice { return PickQuantFor(m, f, Use{}) }
+
+// PickQuantFor chooses from what a machine has in all, never from what is free
+// now, so that the choice is the same tomorrow. Where weights are read with the
+// bandwidth of graphics memory it is the best quantization that fits; where the
+// processor's memory bandwidth decides, the smallest one from Q4_K_M up is the
+// quickest and is preferred. Where nothing fits it is the smallest, with Fits
+// false.
+func PickQuantFor(m spec.Model, f facts.Facts, use Use) Choice {
+	if len(m.Quants) == 0 {
+		return Choice{Reason: "the catalog has no quantization of it"}
+	}
+	quants := slices.Clone(m.Quants)
+	slices.SortStableFunc(quants, func(a, b spec.Quant) int { return cmp.Compare(a.Size(), b.Size()) })
+	rooms := roomsOf(f)
+	small := quants[0].Name
+	switch {
+	case len(rooms) == 0 && len(quants) == 1:
+		return Choice{Quant: small, Reason: "the only quantization", Fits: true}
+	case len(rooms) == 0:
+		return Choice{Quant: small, Reason: "the smallest, because the machine's memory is unknown"}
+	}
+	if use.Shape == nil && rooms[0].fast() {
+		rooms = rooms[:1] // without a header nobody knows what could lie elsewhere
+	}
+	for _, r := range rooms {
+		fitting := slices.DeleteFunc(slices.Clone(quants), func(q spec.Quant) bool { return r.hold(use.with(m, q)).Level == No })
+		if len(fitting) == 0 {
+			continue
+		}
+		room := fmt.Sprintf("%s of %s", gigabytes(r.bytes+r.main), r.of())
+		switch {
+		case len(quants) == 1:
+			return Choice{Quant: small, Reason: "the only quantization", Fits: true}
+		case r.fast():
+			return Choice{Quant: fitting[len(fitting)-1].Name, Reason: "the best that fits " + room, Fits: true}
+		}
+		from := max(0, slices.IndexFunc(fitting, func(q spec.Quant) bool { return q.Name == smallestGood }))
+		return Choice{Quant: fitting[from].Name, Reason: "the quickest good one where the processor's memory bandwidth decides; fits " + room, Fits: true}
+	}
+	room := fmt.Sprintf("%s of %s", gigabytes(rooms[0].bytes), rooms[0].of())
+	if len(quants) == 1 {
+		return Choice{Quant: small, Reason: "the only quantization, and it does not fit " + room}
+	}
+	return Choice{Quant: small, Reason: "the smallest; even it does not fit " + room}
+}
+
+// with is everything that is served if the model is at quantization q.
+func (u Use) with(m spec.Model, q spec.Quant) []Load {
+	return append(slices.Clone(u.Others), Load{
+		Name: m.ID, Model: m.ID, Quant: q.Name, Weights: q.Size(),
+		Shape: u.Shape, Context: u.Context, Sequences: u.Sequences, Cache: u.Cache,
+	})
+}
+
+// Recommend returns the model that a person on this machine would try first:
+// the largest that fits, at the quantization that fits.
+func Recommend(models []spec.Model, f facts.Facts) (spec.Model, Choice, bool) {
+	var best spec.Model
+	var choice Choice
+	var size int64
+	rooms := roomsOf(f)
+	if len(rooms) == 0 {
+		return best, choice, false
+	}
+	for _, m := range models {
+		c := PickQuant(m, f)
+		i := slices.IndexFunc(m.Quants, func(q spec.Quant) bool { return q.Name == c.Quant })
+		if !c.Fits || i < 0 || m.Quants[i].Size() <= size || !rooms[0].fast() && m.Quants[i].Size() > comfortable {
+			continue
+		}
+		best, choice, size = m, c, m.Quants[i].Size()
+	}
+	return best, choice, size > 0
+}
+
+// comfortable is the size of weights up to which a processor alone answers
+// while a person waits, if only few of them are active.
+const comfortable = 24_000_000_000
+
+func gigabytes(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) }

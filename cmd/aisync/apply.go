@@ -213,6 +213,9 @@ func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f apply
 	o.Events = func(e reconcile.Event) {
 		bar.event(e)
 		a.logEvent(e)
+		if a.g.verbose && e.Kind != "progress" {
+			w.say("%s", eventText(e))
+		}
 		if a.g.json {
 			bar.locked(func() { _ = a.writeJSONLine(eventLine(e)) })
 		}
@@ -371,6 +374,15 @@ func (a *app) trust(w *world, p *reconcile.Plan, f applyFlags) ([]reconcile.Trus
 		err = errors.New("nothing was changed: you do not trust these commands")
 	}
 	return items, err
+}
+
+// eventText is an event for people, as --verbose shows it.
+func eventText(e reconcile.Event) string {
+	text := e.Kind + " " + safe(strings.TrimSpace(string(e.Action)+" "+string(e.Address)))
+	if e.Err != nil {
+		text += ": " + safe(e.Err.Error())
+	}
+	return text
 }
 
 // logEvent notes an event in the log.

@@ -77,6 +77,7 @@ func doctorCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.sayNewRoot(p)
 			list := slices.DeleteFunc(checks(), func(c check) bool { return c.Deep && !deep || c.Network && a.g.offline })
 			return a.tell(examine(cmd.Context(), list, a.patient(cmd.Context(), p)))
 		},
@@ -88,12 +89,12 @@ func doctorCommand(a *app) *cobra.Command {
 // patient reads what several checks need, once.
 func (a *app) patient(ctx context.Context, p places) *patient {
 	out := &patient{places: p, run: runner{a.env}}
-	disk, err := fsys.New(p.fsOptions("doctor"))
+	disk, err := p.reader("doctor")
 	if err != nil {
 		out.storeOf, out.specErr = err, err
 		return out
 	}
-	out.disk = fsys.ReadOnly(disk)
+	out.disk = disk
 	out.dir = state.Open(out.disk, p.state)
 	var wait sync.WaitGroup
 	wait.Go(func() { out.spec, out.specErr = a.loadSpec(ctx, p) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"syscall"
 
@@ -114,6 +115,7 @@ func (a *app) report(err error) int {
 // for all errors of its kind.
 func (a *app) next(err error) string {
 	var h interface{ Hint() string }
+	var dial *net.OpError
 	switch {
 	case errors.As(err, &h) && h.Hint() != "":
 		return h.Hint()
@@ -122,6 +124,8 @@ func (a *app) next(err error) string {
 			return "unset AISYNC_OFFLINE and run it again"
 		}
 		return "run it again without --offline"
+	case errors.As(err, &dial):
+		return "see that the network and that server are up, then run the same again"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "make room there and run: aisync apply, which goes on from here"
 	}

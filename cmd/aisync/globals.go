@@ -16,7 +16,7 @@ func (g *globals) register(fs *pflag.FlagSet, e env) {
 	fs.StringVar(&g.config, "config", "", "folder of the host specs `DIR` (default $XDG_CONFIG_HOME/aisync)")
 	fs.StringVar(&g.host, "host", "", "use the host `NAME` of the specs, whatever this machine is")
 	fs.StringVar(&g.project, "project", "", "project folder `DIR` (default: the nearest aisync.cue upwards)")
-	fs.StringVar(&g.root, "root", "", "put every path of the host under `DIR`")
+	fs.StringVar(&g.root, "root", "", "put every path of the host under `DIR`; one that is not there is an empty machine, and apply makes it")
 	fs.StringVar(&g.user, "user", "", "work for user `NAME` of the root's own passwd")
 	fs.StringVar(&g.facts, "facts", "", "read the machine's facts from `FILE` instead of looking")
 	fs.BoolVar(&g.offline, "offline", e.on("AISYNC_OFFLINE"), "never use the network")
@@ -24,7 +24,7 @@ func (g *globals) register(fs *pflag.FlagSet, e env) {
 	fs.BoolVar(&g.json, "json", false, "print JSON")
 	fs.StringVar(&g.color, "color", "auto", "`WHEN` to colour: auto, on, off")
 	fs.BoolVarP(&g.quiet, "quiet", "q", false, "say nothing but results and errors")
-	fs.BoolVarP(&g.verbose, "verbose", "v", false, "say more")
+	fs.BoolVarP(&g.verbose, "verbose", "v", false, "also what is in order (plan, status), and each step (apply)")
 }
 
 // check refuses values that no command could use.

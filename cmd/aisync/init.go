@@ -46,6 +46,9 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 			if err != nil {
 				return err
 			}
+			if err := a.makeRoot(p, "aisync init"); err != nil && !here {
+				return err
+			}
 			s := &starter{app: a, places: p}
 			switch {
 			case here:

@@ -34,7 +34,7 @@ func (a *app) openLog(cmd *cobra.Command) error {
 		return nil
 	}
 	p, err := a.places()
-	if err != nil {
+	if err != nil || p.newRoot {
 		return nil // the command itself says so, or does not need to know
 	}
 	if err := a.startLog(p); err != nil {

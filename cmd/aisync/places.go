@@ -20,6 +20,7 @@ const projectFile = "aisync.cue"
 // places says where everything of one invocation lies.
 type places struct {
 	root         string           // physical, "" is /
+	newRoot      bool             // root is not there yet: an empty machine, until an apply makes it
 	home         fsys.LogicalPath // the person's
 	config       string           // physical folder of the host specs
 	configHome   fsys.LogicalPath // where that folder lies without --config
@@ -57,7 +58,11 @@ func (a *app) places() (places, error) {
 		return p, err
 	}
 	if a.g.root != "" {
-		if p.root, err = existingFolder(cwd, a.g.root); err != nil {
+		p.root, err = existingFolder(cwd, a.g.root)
+		if errors.Is(err, fs.ErrNotExist) {
+			p.root, p.newRoot, err = absolute(cwd, a.g.root), true, nil
+		}
+		if err != nil {
 			return p, fmt.Errorf("--root: %w", err)
 		}
 	}
@@ -184,12 +189,10 @@ func (a *app) findProject(cwd string) (string, error) {
 // existingFolder makes dir absolute, with links resolved, so that one folder
 // has one name.
 func existingFolder(cwd, dir string) (string, error) {
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(cwd, dir)
-	}
+	dir = absolute(cwd, dir)
 	resolved, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s is not there", dir)
+		return "", missing(dir)
 	}
 	if err != nil {
 		return "", err
@@ -200,6 +203,19 @@ func existingFolder(cwd, dir string) (string, error) {
 	}
 	return resolved, err
 }
+
+func absolute(cwd, dir string) string {
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(cwd, dir)
+	}
+	return filepath.Clean(dir)
+}
+
+// missing is a folder that somebody named and that is not there.
+type missing string
+
+func (m missing) Error() string        { return string(m) + " is not there" }
+func (m missing) Is(target error) bool { return target == fs.ErrNotExist }
 
 // short shows a physical path as a person would type it from cwd or home.
 func (p places) short(cwd, path string) string {

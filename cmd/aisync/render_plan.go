@@ -15,12 +15,20 @@ type planText struct {
 	diff          diffMode
 	command       string // that shows everything: "aisync plan"
 	host, project string // titles of the two parts
+	unchanged     bool   // also what is in order
 }
 
 // render prints a whole view: what changes, what nobody decided, what cannot
 // be done, notes and totals, always all of it.
 func (t planText) render(w io.Writer, v *planView) {
 	t.rows(w, v.Changes, v.next)
+	if t.unchanged && len(v.unchanged) > 0 {
+		fmt.Fprintln(w, t.paint.bold("In order"))
+		for _, a := range v.unchanged {
+			fmt.Fprintln(w, "    "+safe(string(a)))
+		}
+		fmt.Fprintln(w)
+	}
 	t.conflicts(w, v.Conflicts)
 	t.unsupported(w, v.Unsupported)
 	t.commands(w, v.Commands)

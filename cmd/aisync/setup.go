@@ -71,11 +71,9 @@ func (a *app) lookAround(ctx context.Context, s scope) (*world, error) {
 }
 
 // onlyLook gives w a file system that cannot write.
-func (w *world) onlyLook() error {
-	disk, err := fsys.New(w.places.fsOptions("none"))
-	if err == nil {
-		w.reader = fsys.ReadOnly(disk)
-	}
+func (w *world) onlyLook() (err error) {
+	w.app.sayNewRoot(w.places)
+	w.reader, err = w.places.reader("none")
 	return err
 }
 
@@ -98,6 +96,9 @@ func (a *app) setupHeld(ctx context.Context, ask asked, f applyFlags, command st
 func (a *app) hold(ctx context.Context, s scope, f applyFlags, command string) (*world, error) {
 	w, err := a.locate(s)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.makeRoot(w.places, command); err != nil {
 		return nil, err
 	}
 	w.applyID = reconcile.NewApplyID(time.Now())

@@ -52,7 +52,7 @@ It writes nothing, and exits 0 whatever it reports; see aisync drift for CI.`,
 			}
 			doc := statusDoc{FormatVersion: viewVersion, Resources: []statusRow{}, Summary: p.Summary()}
 			for _, c := range p.Changes {
-				if r := statusOf(c); all || r.Drift+r.Pending != "" {
+				if r := statusOf(c); all || a.g.verbose || r.Drift+r.Pending != "" {
 					doc.Resources = append(doc.Resources, r)
 				}
 			}
@@ -64,7 +64,7 @@ It writes nothing, and exits 0 whatever it reports; see aisync drift for CI.`,
 		},
 	}
 	s.flag(cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "also what is in order")
+	cmd.Flags().BoolVar(&all, "all", false, "also what is in order, as with --verbose")
 	return cmd
 }
 

@@ -16,7 +16,8 @@ type planView struct {
 	// apply would install them and nobody agreed to them yet.
 	Commands []reconcile.TrustItem `json:"untrusted_commands"`
 
-	next map[reconcile.Address]string // what a person may do where nobody decided
+	next      map[reconcile.Address]string // what a person may do where nobody decided
+	unchanged []reconcile.Address
 }
 
 // diskView is the room on the file system of the store.
@@ -33,6 +34,9 @@ func newView(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Cha
 	for _, c := range p.Changes {
 		a := c.Target.Resource.Address
 		words[a] = meaning(c)
+		if c.Action == reconcile.None {
+			v.unchanged = append(v.unchanged, a)
+		}
 		if c.Action == reconcile.Clash {
 			v.next[a] = nextStep(c)
 		}

@@ -122,7 +122,7 @@ func (w *world) disk(fetch int64) *diskView {
 // planText is how plans of this world are printed.
 func (w *world) planText(command string, mode diffMode) planText {
 	cwd, _ := w.app.cwd() // only to shorten names
-	t := planText{paint: w.app.paint(), diff: mode, command: command, host: "Host", project: "Project"}
+	t := planText{paint: w.app.paint(), diff: mode, command: command, host: "Host", project: "Project", unchanged: w.app.g.verbose}
 	if w.spec == nil {
 		return t // of a command that goes by records alone
 	}
@@ -130,6 +130,9 @@ func (w *world) planText(command string, mode diffMode) planText {
 		t.host = "Host " + h.Name
 		if !h.Builtin {
 			t.host += " (" + w.places.short(cwd, w.places.config) + ")"
+		}
+		if w.places.newRoot {
+			t.host += " (root " + w.places.root + ", not there yet)"
 		}
 	}
 	if p := w.spec.Project; p != nil {

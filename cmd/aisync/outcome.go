@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/reconcile"
+)
+
+// outcome says what an apply did, and returns the error that sets the code.
+func (a *app) outcome(p *reconcile.Plan, res reconcile.Result, err error) error {
+	all := failures(p, res.Failed)
+	done := len(res.Done)
+	switch {
+	case errors.Is(err, context.Canceled):
+		a.say("aisync: interrupted after %s; what was done is recorded; go on with: aisync apply", plural(done, "change"))
+		return err
+	case err != nil && len(all) == 0:
+		return err
+	case len(all) > 0 && done == 0:
+		if res.ID == "" {
+			all = append(all, errors.New("nothing was changed"))
+		}
+		return errors.Join(all...)
+	case len(all)+len(res.Skipped) > 0:
+		for _, e := range all {
+			a.report(e)
+		}
+		a.sayLeft(p, res.Skipped)
+		a.said(res)
+		return exit(exitPartial)
+	}
+	if !a.g.json && (done > 0 || p.Empty()) {
+		a.said(res)
+	}
+	return nil
+}
+
+// failures are what went wrong, each with the place that asked for it. What
+// goes wrong with many for one reason is said once.
+func failures(p *reconcile.Plan, failed []reconcile.Problem) []error {
+	var out []*failure
+	for _, x := range failed {
+		text := strings.TrimPrefix(x.Err.Error(), x.Address.Name()+": ")
+		if i := slices.IndexFunc(out, func(f *failure) bool { return f.text == text }); i >= 0 {
+			out[i].more++
+			continue
+		}
+		f := &failure{Problem: x, text: text}
+		if i := slices.IndexFunc(p.Changes, func(c reconcile.Change) bool { return c.Target.Resource.Address == x.Address }); i >= 0 {
+			if origin := p.Changes[i].Origin(); len(origin) > 0 {
+				f.place = origin[0].String()
+			}
+		}
+		out = append(out, f)
+	}
+	var errs []error
+	for _, f := range out {
+		errs = append(errs, f)
+	}
+	return errs
+}
+
+// failure is a problem of one resource, or the same one of several.
+type failure struct {
+	reconcile.Problem
+	text, place string
+	more        int // resources that have it too
+}
+
+func (f *failure) Error() string {
+	who := string(f.Address)
+	if f.more > 0 {
+		who += " and " + plural(f.more, "more resource")
+	}
+	return who + ": " + f.text + inBrackets(f.place)
+}
+
+func (f *failure) Unwrap() error { return f.Err }
+
+// Hint is what to do next.
+func (f *failure) Hint() string {
+	var inner interface{ Hint() string }
+	if f.Problem.Hint == "" && errors.As(f.Err, &inner) {
+		return inner.Hint()
+	}
+	return f.Problem.Hint
+}
+
+// sayLeft names what was left out. What many were left out for is said once.
+func (a *app) sayLeft(p *reconcile.Plan, skipped []reconcile.Problem) {
+	count := map[string]int{}
+	for _, x := range skipped {
+		count[whyNot(p, x)]++
+	}
+	for _, x := range skipped {
+		why := whyNot(p, x)
+		n := count[why]
+		if n == 0 {
+			continue // said
+		}
+		count[why] = 0
+		who := string(x.Address)
+		if n > 1 {
+			who += " and " + plural(n-1, "more resource")
+		}
+		a.say("aisync: %s: not done: %s", safe(who), safe(why))
+	}
+}
+
+// whyNot is why x was left out: of what nobody decided the plan says it.
+func whyNot(p *reconcile.Plan, x reconcile.Problem) string {
+	if errors.Is(x.Err, reconcile.ErrUndecided) {
+		for _, c := range p.Undecided() {
+			if c.Target.Resource.Address == x.Address {
+				if len(ways(c)) == 0 {
+					return meaning(c) // it says what to do by hand
+				}
+				return meaning(c) + "; nobody decided"
+			}
+		}
+	}
+	return x.Err.Error()
+}
+
+// said prints the closing line of an apply.
+func (a *app) said(res reconcile.Result) {
+	if a.g.json || len(res.Done) == 0 {
+		return
+	}
+	line := fmt.Sprintf("Applied: %s.", plural(len(res.Done), "resource"))
+	if n := len(res.Failed) + len(res.Skipped); n > 0 {
+		line = fmt.Sprintf("Applied in part: %s done, %d not.", plural(len(res.Done), "resource"), n)
+	}
+	a.printf("%s\n", line)
+	if res.ID != "" {
+		a.hint("To take it back: aisync rollback %s", res.ID)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -30,9 +31,13 @@ type way struct {
 }
 
 func main() {
-	if len(os.Args) > 1 && (os.Args[1] == "serve" || os.Args[1] == "fetch") {
-		if err := child(os.Args[1], os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+	if len(os.Args) == 4 && os.Args[1] == "serve" {
+		rate, err := strconv.Atoi(os.Args[3])
+		if err == nil {
+			err = serve(os.Args[2], rate)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "benchmodels:", err)
 			os.Exit(1)
 		}
 		return

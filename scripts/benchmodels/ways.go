@@ -22,7 +22,8 @@ const (
 // ours is aisync's fetch in a process of its own.
 func (w *world) ours(name string, connections int, volatile bool) way {
 	return way{name, true, func(url, path string) (sample, error) {
-		return run(w.self, "fetch", url, path, strconv.FormatInt(w.size, 10), w.sum, strconv.Itoa(connections), strconv.FormatBool(volatile))
+		return run(w.fetchone, "-connections="+strconv.Itoa(connections), "-volatile="+strconv.FormatBool(volatile),
+			url, path, strconv.FormatInt(w.size, 10), w.sum)
 	}}
 }
 

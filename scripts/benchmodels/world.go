@@ -23,7 +23,8 @@ import (
 // world is what the ways have in common: a file, and a server of it in a
 // process of its own.
 type world struct {
-	dir, only, self, getter string
+	dir, only              string
+	self, fetchone, getter string // programs
 
 	size   int64
 	sum    string
@@ -39,17 +40,27 @@ func (w *world) make(size int64) error {
 		return err
 	}
 	w.self = self
-	getter := filepath.Join(w.dir, "getter")
-	build := exec.Command("go", "build", "-C", "scripts/benchmodels/getter", "-o", getter, ".") // a module of its own: the program does not link it
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Printf("left out: go-getter: %v: %s\n", err, bytes.TrimSpace(out))
-	} else {
-		w.getter = getter
+	if w.fetchone, err = w.build("fetchone", "providers/fetch/fetchone"); err != nil {
+		return err
+	}
+	// A module of its own: the program does not link it.
+	if w.getter, err = w.build("getter", "scripts/benchmodels/getter"); err != nil {
+		fmt.Println("left out: go-getter:", err)
 	}
 	if err := w.write(size); err != nil {
 		return err
 	}
 	return w.serve("0")
+}
+
+// build builds the program in folder of this repository.
+func (w *world) build(name, folder string) (string, error) {
+	path := filepath.Join(w.dir, name)
+	out, err := exec.Command("go", "build", "-C", folder, "-trimpath", "-ldflags=-s -w", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build %s: %w: %s", folder, err, bytes.TrimSpace(out))
+	}
+	return path, nil
 }
 
 // write makes a file of noise and its digest.

@@ -19,7 +19,7 @@ import (
 // source is trusted with nothing.
 type Artifact struct {
 	Name    string   // for messages
-	Sources []string // tried in order: http(s)://, file:///, an absolute path, git::URL//path?ref=
+	Sources []string // tried in order: http(s)://, file:///, an absolute path, git::URL//path?ref=, what Options.Resolve knows
 	Size    int64    // bytes, more than 0
 	SHA256  string   // 64 hex digits
 }
@@ -30,16 +30,18 @@ type Fetcher interface {
 	// Fetch returns nil if and only if part holds exactly a.Size bytes whose
 	// sha256 is a.SHA256; they are then synced and part+".journal" is gone. It
 	// may be killed anywhere and called again: what the journal had recorded
-	// is neither fetched nor read again, but for its last 2 to 4 MiB, which
-	// show whether the disk lost writes; a byte before them that rots between
-	// two runs goes unseen here. It returns ErrBusy while another
+	// is neither fetched nor read again, but for the last chunks before the
+	// hash's frontier and all behind it, which show whether the disk lost
+	// writes; a byte before them that rots between two runs goes unseen here.
+	// The space for all of part is reserved before the first request; where
+	// there is none the error wraps ENOSPC. Fetch returns ErrBusy while another
 	// process fetches into part, ErrMismatch where a source served other
 	// bytes and none the right ones; those are thrown away, so that the next
-	// call starts anew. Where it ends otherwise, what is verified is kept.
+	// call starts anew. Where it ends otherwise, what has come is kept.
 	//
 	// progress, where not nil, is called at most every 100 ms and at the end,
-	// with the bytes that are verified; they go back where a source makes
-	// the download start again.
+	// never twice at a time, with the bytes that are in place; they go back
+	// where a source makes the download start again.
 	Fetch(ctx context.Context, a Artifact, fs Store, part fsys.LogicalPath, progress func(done, total int64)) error
 	// Tree brings a git repository (git::URL?ref=…) or an archive (URL) into
 	// the folder dst, which must not exist while its parent must. //sub in
@@ -83,8 +85,9 @@ func (c *Client) Fetch(ctx context.Context, a Artifact, store Store, part fsys.L
 		client:  c,
 		a:       a,
 		part:    part,
-		prefix:  newPrefix(file),
-		journal: &journal{store: store, path: journalPath(part), file: file, now: c.now},
+		file:    file,
+		chunks:  newChunks(c.wrap(file), a.Size, c.chunkOf(a.Size)),
+		journal: &journal{store: store, path: journalPath(part), file: file, now: c.now, bytes: c.journalBytes, every: c.journalEvery, none: c.volatile},
 		meter:   meter{now: c.now, show: progress, total: a.Size},
 	}
 	if err := d.run(ctx); err != nil {

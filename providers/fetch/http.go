@@ -13,31 +13,50 @@ import (
 	"time"
 )
 
-// httpSource serves one URL over HTTP/1.1 with ranges, where the server has them.
+// httpSource serves one file over HTTP/1.1 with ranges, where the server has them.
 type httpSource struct {
 	client *http.Client
-	url    *url.URL
+	name   string
+	at     *location
 	now    func() time.Time
 }
 
-func (s *httpSource) String() string { return place(s.url) }
+func (c *Client) httpSource(name string, resolve func(context.Context) (address, error)) *httpSource {
+	return &httpSource{client: c.ranges, name: name, at: &location{resolve: resolve, now: c.now}, now: c.now}
+}
+
+func (s *httpSource) String() string { return s.name }
+func (s *httpSource) ranged() bool   { return true }
 
 // open implements source. What a server says of lengths is used to refuse
 // early, never to accept.
 func (s *httpSource) open(ctx context.Context, from, to, size int64, seen validator) (stream, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url.String(), nil)
+	at, err := s.at.where(ctx)
+	if err != nil {
+		return stream{}, err
+	}
+	st, err := s.ask(ctx, at, from, to, size, seen)
+	if err != nil && at.derived {
+		s.at.drop(at)
+	}
+	return st, err
+}
+
+func (s *httpSource) ask(ctx context.Context, at address, from, to, size int64, seen validator) (stream, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.url.String(), nil)
 	if err != nil {
 		return stream{}, refuse(nextSource, "%w", bare(err))
+	}
+	for name, values := range at.header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	req.Header.Set("Accept-Encoding", "identity")
 	ranged := from > 0 || to < size
 	if ranged {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, to-1))
 	}
-	if from > 0 {
-		if v := or(seen.ETag, seen.LastModified); v != "" {
-			req.Header.Set("If-Range", v)
-		}
+	if from > 0 && seen.ETag != "" {
+		req.Header.Set("If-Range", seen.ETag)
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
@@ -46,8 +65,16 @@ func (s *httpSource) open(ctx context.Context, from, to, size int64, seen valida
 	st, err := s.accept(resp, from, to, size, ranged, seen)
 	if err != nil {
 		resp.Body.Close()
+		if r := (*refusal)(nil); errors.As(err, &r) && r.verdict == moved && !at.derived && resp.Request.URL.String() == at.url.String() {
+			// There is nobody to ask for another address.
+			r.verdict = nextSource
+			if resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
+				r.verdict = wholeOnly
+			}
+		}
 		return stream{}, err
 	}
+	s.at.led(at, resp.Request.URL)
 	return st, nil
 }
 
@@ -60,7 +87,7 @@ func (s *httpSource) accept(resp *http.Response, from, to, size int64, ranged bo
 		if total, ok := strings.CutPrefix(resp.Header.Get("Content-Range"), "bytes */"); ok && total != strconv.FormatInt(size, 10) {
 			return stream{}, refuse(nextSource, "has %s bytes, not the %d that are pinned", total, size)
 		}
-		return stream{}, refuse(startAgain, "answered %s to bytes %d-%d", resp.Status, from, to-1)
+		return stream{}, refuse(moved, "answered %s to bytes %d-%d", resp.Status, from, to-1)
 	default:
 		return stream{}, s.status(resp)
 	}
@@ -68,19 +95,25 @@ func (s *httpSource) accept(resp *http.Response, from, to, size int64, ranged bo
 		return stream{}, refuse(nextSource, "sends %s-encoded bytes although it was asked not to", enc)
 	}
 	st := stream{body: resp.Body, to: size, validator: validatorOf(resp.Header)}
+	changed := seen.ETag != "" && st.validator.ETag != "" && st.validator.ETag != seen.ETag
 	if resp.StatusCode == http.StatusOK {
-		if n := resp.ContentLength; n >= 0 && n != size {
+		switch n := resp.ContentLength; {
+		case n >= 0 && n != size:
 			return stream{}, refuse(nextSource, "has %d bytes, not the %d that are pinned", n, size)
+		case changed:
+			return stream{}, refuse(startAgain, "has changed: ETag %s was %s", st.validator.ETag, seen.ETag)
+		case from > 0:
+			return stream{}, refuse(wholeOnly, "answered bytes %d-%d with the whole", from, to-1)
 		}
 		return st, nil
 	}
 	start, end, total, ok := contentRange(resp.Header.Get("Content-Range"))
 	switch {
 	case !ok || start != from || end >= to:
-		return stream{}, refuse(startAgain, "was asked for bytes %d-%d and answered %q", from, to-1, resp.Header.Get("Content-Range"))
+		return stream{}, refuse(wholeOnly, "was asked for bytes %d-%d and answered %q", from, to-1, resp.Header.Get("Content-Range"))
 	case total != size:
 		return stream{}, refuse(nextSource, "has %d bytes, not the %d that are pinned", total, size)
-	case seen.ETag != "" && st.validator.ETag != "" && st.validator.ETag != seen.ETag:
+	case changed:
 		return stream{}, refuse(startAgain, "has changed: ETag %s was %s", st.validator.ETag, seen.ETag)
 	}
 	st.from, st.to = start, end+1
@@ -91,11 +124,11 @@ func (s *httpSource) accept(resp *http.Response, from, to, size int64, ranged bo
 func (s *httpSource) status(resp *http.Response) error {
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return refuse(nextSource, "answered %s: it wants a login, or terms to be accepted; for a model of Hugging Face accept them on its page and set HF_TOKEN", resp.Status)
+		return refuse(moved, "answered %s: it wants a login, or terms to be accepted; for a model of Hugging Face accept them on its page and set HF_TOKEN", resp.Status)
 	case code == http.StatusNotFound || code == http.StatusGone:
-		return refuse(nextSource, "answered %s: the file is not there; check the source in the spec or the catalog", resp.Status)
+		return refuse(moved, "answered %s: the file is not there; check the source in the spec or the catalog", resp.Status)
 	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusTooEarly:
-		return &refusal{verdict: later, after: retryAfter(resp.Header.Get("Retry-After"), s.now()), err: fmt.Errorf("answered %s", resp.Status)}
+		return &refusal{verdict: notNow, after: retryAfter(resp.Header.Get("Retry-After"), s.now()), err: fmt.Errorf("answered %s", resp.Status)}
 	default:
 		return refuse(nextSource, "answered %s", resp.Status)
 	}
@@ -123,11 +156,10 @@ func bare(err error) error {
 
 // validatorOf keeps what may stand in If-Range: weak ETags may not.
 func validatorOf(h http.Header) validator {
-	v := validator{ETag: h.Get("ETag"), LastModified: h.Get("Last-Modified")}
-	if !strings.HasPrefix(v.ETag, `"`) {
-		v.ETag = ""
+	if etag := h.Get("ETag"); strings.HasPrefix(etag, `"`) {
+		return validator{ETag: etag}
 	}
-	return v
+	return validator{}
 }
 
 // contentRange reads "bytes START-END/TOTAL", all three known and sensible.

@@ -1,77 +1,29 @@
 package fetch
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// record is what a journal file holds: one claim about the part file beside
-// it, which is true whenever the file can be read, after a loss of power too.
-type record struct {
-	Version  int       `json:"version"`
-	SHA256   string    `json:"sha256"`
-	Size     int64     `json:"size"`
-	Offset   int64     `json:"offset"`       // bytes that are verified and synced
-	State    []byte    `json:"sha256_state"` // of crypto/sha256 over them
-	Tail     [2]block  `json:"tail"`
-	Source   string    `json:"source"` // which served the last of them
-	Seen     validator `json:"validator"`
-	PID      int       `json:"pid"`
-	Checksum string    `json:"checksum"` // sha256 of the record without it
-}
-
-const recordVersion = 1
-
-func journalPath(part fsys.LogicalPath) fsys.LogicalPath { return part + ".journal" }
-
-// encode renders r with its checksum.
-func (r record) encode() ([]byte, error) {
-	r.Version, r.PID, r.Checksum = recordVersion, os.Getpid(), ""
-	plain, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(plain)
-	r.Checksum = hex.EncodeToString(sum[:])
-	data, err := json.Marshal(r)
-	return append(data, '\n'), err
-}
-
-// decode is strict: a record is exactly what encode wrote, or an error. There
-// is no migration, as reading the part again gives the same knowledge.
-func decode(data []byte) (record, error) {
-	var r record
-	if err := json.Unmarshal(data, &r); err != nil {
-		return record{}, err
-	}
-	plain := r
-	plain.Checksum = ""
-	bare, err := json.Marshal(plain)
-	if err != nil {
-		return record{}, err
-	}
-	if sum := sha256.Sum256(bare); r.Version != recordVersion || hex.EncodeToString(sum[:]) != r.Checksum {
-		return record{}, errors.New("damaged, or of another version")
-	}
-	return r, nil
-}
-
 // journal keeps the newest record of one download on disk.
 type journal struct {
-	store   Store
-	path    fsys.LogicalPath
-	file    *os.File // the part
-	now     func() time.Time
+	store Store
+	path  fsys.LogicalPath
+	file  *os.File // the part
+	now   func() time.Time
+	bytes int64         // landed since the last record: the next is due
+	every time.Duration // since the last record: the next is due
+	none  bool          // nothing is written down
+
+	mu      sync.Mutex
 	held    []byte // what the journal file holds; nil: there is none
-	offset  int64  // of the last record that save was given
+	landed  int64  // of the last record that a save was given; -1: it failed
 	at      time.Time
 	pending chan error // the save that is under way
 }
@@ -91,33 +43,54 @@ func (j *journal) load() (r record, ok bool, err error) {
 	return r, err == nil, nil
 }
 
-// due reports whether offset is far enough, or the last record old enough.
-func (j *journal) due(offset, bytes int64, every time.Duration) bool {
-	return offset > j.offset && (offset-j.offset >= bytes || j.now().Sub(j.at) >= every)
-}
-
-// begin saves r while the download goes on. It first waits for the save
-// before, so that a slow disk slows the download instead of what a kill costs
-// growing.
-func (j *journal) begin(r record) error {
+// landing saves what make returns, if so many bytes have landed since the last
+// time, or so long ago it was, and returns while that goes on. It first waits
+// for the save before, and so does every other caller: a slow disk slows the
+// download instead of what a kill costs growing.
+func (j *journal) landing(landed int64, make func() (record, int64)) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.due(landed) {
+		return nil
+	}
 	if err := j.wait(); err != nil {
 		return err
 	}
-	done := make(chan error, 1)
-	j.pending, j.offset, j.at = done, r.Offset, j.now()
-	go func() { done <- j.write(r) }()
+	j.begin(make())
 	return nil
 }
 
+func (j *journal) due(landed int64) bool {
+	return !j.none && landed > j.landed && (landed-j.landed >= j.bytes || j.now().Sub(j.at) >= j.every)
+}
+
+func (j *journal) begin(r record, landed int64) {
+	done := make(chan error, 1)
+	j.pending, j.landed, j.at = done, landed, j.now()
+	go func() { done <- j.write(r) }()
+}
+
 // save saves r and returns when it is on disk.
-func (j *journal) save(r record) error {
-	if err := j.begin(r); err != nil {
+func (j *journal) save(r record, landed int64) error {
+	if j.none && j.held == nil {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.wait(); err != nil {
 		return err
 	}
+	j.begin(r, landed)
 	return j.wait()
 }
 
-// wait returns the result of the save that is under way, if one is.
+// settle returns the result of the save that is under way, if one is.
+func (j *journal) settle() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.wait()
+}
+
 func (j *journal) wait() error {
 	if j.pending == nil {
 		return nil
@@ -125,7 +98,7 @@ func (j *journal) wait() error {
 	err := <-j.pending
 	j.pending = nil
 	if err != nil {
-		j.offset = -1 // what is on disk says less
+		j.landed = -1 // what is on disk says less
 	}
 	return err
 }
@@ -155,7 +128,7 @@ func (j *journal) write(r record) error {
 
 // remove takes the journal away.
 func (j *journal) remove() error {
-	if err := j.wait(); err != nil {
+	if err := j.settle(); err != nil {
 		return err
 	}
 	if j.held == nil {

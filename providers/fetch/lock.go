@@ -91,7 +91,7 @@ func busy(store Store, part fsys.LogicalPath) error {
 	who := "another process"
 	if data, err := store.ReadFile(journalPath(part)); err == nil {
 		if rec, err := decode(data); err == nil {
-			who = fmt.Sprintf("process %d, which had %d of %d bytes when it last noted it", rec.PID, rec.Offset, rec.Size)
+			who = fmt.Sprintf("process %d, which had %d of %d bytes when it last noted it", rec.PID, rec.present(), rec.Size)
 		}
 	}
 	return fmt.Errorf("it %w into %s by %s; wait for it to end", ErrBusy, part, who)

@@ -1,19 +1,26 @@
 package fetch
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
-// meter passes progress on, not too often.
+// meter passes progress on, not too often, and once at a time.
 type meter struct {
 	now   func() time.Time
 	show  func(done, total int64)
 	total int64
-	last  time.Time
+
+	mu   sync.Mutex
+	last time.Time
 }
 
 func (m *meter) at(done int64) {
 	if m.show == nil {
 		return
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if now := m.now(); now.Sub(m.last) >= 100*time.Millisecond {
 		m.last = now
 		m.show(done, m.total)

@@ -1,78 +1,85 @@
 package fetch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 )
 
-// restart forgets the prefix: the journal first, so that it never claims
+// restart forgets everything: the journal first, so that it never claims
 // bytes that are being overwritten.
 func (d *download) restart() error {
 	d.source, d.seen, d.mixed = "", validator{}, false
-	d.prefix = newPrefix(d.prefix.file)
+	d.chunks.forget()
 	if err := d.save(); err != nil {
 		return err
 	}
-	return d.prefix.cut()
-}
-
-func (d *download) record() (record, error) {
-	state, err := d.prefix.state()
-	if err != nil {
-		return record{}, fmt.Errorf("%w: keep the sha256 state: %w", errLocal, err)
-	}
-	return record{
-		SHA256: d.a.SHA256, Size: d.a.Size, Offset: d.prefix.offset, State: state,
-		Tail: d.prefix.tail, Source: d.source, Seen: d.seen,
-	}, nil
-}
-
-func (d *download) save() error {
-	rec, err := d.record()
-	if err != nil {
+	if err := d.cut(); err != nil {
 		return err
 	}
-	return d.journal.save(rec)
+	return d.reserve()
 }
 
-func (d *download) whole() bool { return d.prefix.offset == d.a.Size }
-func (d *download) right() bool { return strings.EqualFold(d.prefix.digest(), d.a.SHA256) }
+// record is what is true of the part once it is synced.
+func (d *download) record() (record, int64) {
+	r := record{SHA256: d.a.SHA256}
+	d.mu.Lock()
+	r.Source, r.Seen = d.source, d.seen
+	d.mu.Unlock()
+	_, landed := d.chunks.count() // before the snapshot: it may know more
+	d.chunks.snapshot(&r)
+	return r, landed
+}
 
-// finish makes a right prefix durable. It is the only way to success.
+func (d *download) save() error { return d.journal.save(d.record()) }
+
+func (d *download) right() bool { return strings.EqualFold(d.chunks.digest(), d.a.SHA256) }
+
+// hashAll hashes what is written and not hashed.
+func (d *download) hashAll(ctx context.Context) error {
+	d.chunks.closing(true)
+	defer d.chunks.closing(false)
+	return d.chunks.hash(ctx)
+}
+
+// finish makes a right part durable. It is the only way to success.
 func (d *download) finish() error {
-	if err := d.journal.wait(); err != nil {
+	if err := d.journal.settle(); err != nil {
 		return err
 	}
-	if !d.right() {
+	if !d.chunks.whole() || !d.right() {
 		return ErrMismatch
 	}
-	if err := d.prefix.file.Sync(); err != nil {
-		return fmt.Errorf("sync the part: %w", err)
+	if !d.client.volatile {
+		if err := d.file.Sync(); err != nil {
+			return fmt.Errorf("sync the part: %w", err)
+		}
 	}
 	if err := d.journal.remove(); err != nil {
 		return err
 	}
-	d.meter.end(d.prefix.offset)
+	d.meter.end(d.a.Size)
 	return nil
 }
 
-// stop keeps what is verified for the next run and returns why with what to do.
+// stop keeps what has come for the next run and returns why with what to do.
 func (d *download) stop(why error) error {
-	keep := d.journal.wait()
-	if keep == nil && d.prefix.offset > d.journal.offset {
+	present, landed := d.chunks.count()
+	keep := d.journal.settle()
+	if keep == nil && landed > d.journal.landed {
 		keep = d.save()
 	}
-	if keep == nil && d.prefix.offset == 0 {
+	if keep == nil && present == 0 {
 		keep = d.journal.remove()
 	}
 	if keep != nil && !errors.Is(why, errLocal) {
 		why = errors.Join(why, keep)
 	}
-	if keep != nil || d.prefix.offset == 0 {
+	if keep != nil || present == 0 {
 		return why
 	}
-	return fmt.Errorf("%w; %d of %d bytes are kept in %s: run the same again to go on from there", why, d.prefix.offset, d.a.Size, d.part)
+	return fmt.Errorf("%w; %d of %d bytes are kept in %s: run the same again to go on from there", why, present, d.a.Size, d.part)
 }
 
 // explain makes one error of those of all sources.
@@ -87,14 +94,27 @@ func (d *download) explain(failures []error) error {
 	return err
 }
 
-// reject throws away a whole that is not right. Where it was put together,
-// the same source may still have the right one.
-func (d *download) reject() error {
+// reject deals with a whole that is not right. Where the disk gives back other
+// bytes than came over the wire, those chunks alone are fetched again, and nil
+// is returned. Else the source lied and all is thrown away; but where the part
+// was put together, the same source may still have the right one.
+func (d *download) reject(ctx context.Context) error {
+	got := d.chunks.digest()
+	bad, err := d.chunks.recheck(ctx, 0, len(d.chunks.have))
+	if err != nil {
+		return err
+	}
+	if len(bad) > 0 {
+		if d.repairs++; d.repairs > maxRepairs {
+			return fmt.Errorf("%w: the disk gives back other bytes than were written, %d times now, at byte %d this time; check the disk", errLocal, d.repairs, d.chunks.start(bad[0]))
+		}
+		d.chunks.rewind()
+		return d.save()
+	}
 	v := nextSource
 	if d.mixed {
 		v = startAgain
 	}
-	got := d.prefix.digest()
 	if err := d.restart(); err != nil {
 		return err
 	}

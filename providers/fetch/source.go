@@ -14,12 +14,13 @@ import (
 // source is one place that has an artifact; there is one implementation a
 // scheme. It knows nothing of digests, parts or journals.
 type source interface {
-	// open yields bytes [from, to) of an artifact of size bytes, or all of it
-	// from 0 where the place cannot do ranges. seen is what the place said of
-	// its content when it served what lies before from; where it says
-	// something else now, open yields all of it or fails. Every error that is
-	// not a refusal may pass by itself.
+	// open yields bytes [from, to) of an artifact of size bytes, or all of
+	// them from 0 where from is 0 and the place cannot do ranges. seen is what
+	// the place said of its content before; where it says something else now,
+	// open fails. Every error that is not a refusal may pass by itself.
 	open(ctx context.Context, from, to, size int64, seen validator) (stream, error)
+	// ranged reports whether several ranges may be asked for at a time.
+	ranged() bool
 	// String names the place for people and journals, without any secret.
 	String() string
 }
@@ -35,8 +36,7 @@ type stream struct {
 // validator identifies the content of one place over time. The zero value
 // identifies nothing.
 type validator struct {
-	ETag         string `json:"etag,omitempty"` // strong ones only
-	LastModified string `json:"last_modified,omitempty"`
+	ETag string `json:"etag,omitempty"` // strong ones only
 }
 
 // verdict says what a refusal means for the download.
@@ -44,14 +44,16 @@ type verdict int
 
 const (
 	nextSource verdict = iota // this source cannot serve it
-	startAgain                // not from here on; from zero perhaps
-	later                     // not now
+	startAgain                // its content is another one than before
+	wholeOnly                 // it cannot be trusted with ranges
+	moved                     // not at this address any more
+	notNow                    // later perhaps
 )
 
 // refusal is an answer that is not the bytes that were asked for.
 type refusal struct {
 	verdict verdict
-	after   time.Duration // of later: not before
+	after   time.Duration // of notNow: not before
 	err     error
 }
 
@@ -62,8 +64,8 @@ func refuse(v verdict, format string, args ...any) error {
 	return &refusal{verdict: v, err: fmt.Errorf(format, args...)}
 }
 
-// source returns the source that serves raw.
-func (c *Client) source(raw string) (source, error) {
+// source returns the source that serves raw, for a.
+func (c *Client) source(raw string, a Artifact) (source, error) {
 	if filepath.IsAbs(raw) {
 		return fileSource(filepath.Clean(raw)), nil
 	}
@@ -76,11 +78,17 @@ func (c *Client) source(raw string) (source, error) {
 	}
 	switch {
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
-		return &httpSource{client: c.http, url: u, now: c.now}, nil
+		plain := func(context.Context) (address, error) { return address{url: u}, nil }
+		return c.httpSource(place(u), plain), nil
 	case u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") && filepath.IsAbs(u.Path):
 		return fileSource(filepath.Clean(u.Path)), nil
 	}
-	return nil, fmt.Errorf("source %q is not understood; use http(s)://, file:///, an absolute path or git::URL//path", place(u))
+	if r := c.resolvers[u.Scheme]; r != nil {
+		return c.httpSource(place(u), func(ctx context.Context) (address, error) {
+			return resolved(ctx, r, raw, a.Size, a.SHA256)
+		}), nil
+	}
+	return nil, fmt.Errorf("source %q is not understood; use http(s)://, hf://, oci://, file:///, an absolute path or git::URL//path", place(u))
 }
 
 // place is u without what may be secret: user, query (signatures), fragment.
@@ -93,6 +101,8 @@ func place(u *url.URL) string {
 type fileSource string
 
 func (s fileSource) String() string { return string(s) }
+
+func (s fileSource) ranged() bool { return false }
 
 // open implements source.
 func (s fileSource) open(_ context.Context, from, to, size int64, _ validator) (stream, error) {

@@ -188,6 +188,8 @@ type treeSource struct {
 
 func (s *treeSource) String() string { return redacted(s.src) }
 
+func (s *treeSource) ranged() bool { return false }
+
 // open implements source; every call clones the repository, which is meant for
 // small files.
 func (s *treeSource) open(ctx context.Context, from, to, size int64, _ validator) (stream, error) {

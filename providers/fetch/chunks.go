@@ -1,0 +1,162 @@
+package fetch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"sync"
+)
+
+// chunks is what is known of a part file, stretch by stretch: how much of each
+// is written, with which checksum, and how far the sha256 has followed. It
+// knows nothing of where bytes come from. Safe for concurrent use, but each
+// chunk is written by one goroutine at a time, and only one hashes.
+type chunks struct {
+	file   contents
+	size   int64
+	length int64 // of every chunk but the last
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	have    []span
+	present int64 // bytes of all spans
+	landed  int64 // bytes that land was given, whatever was dropped since
+	hashed  int64 // the frontier: sum has seen [0, hashed)
+	sum     hash.Hash
+	state   []byte // of sum at hashed
+	closed  bool   // nothing more is coming: hash what there is
+}
+
+// contents is a part file, as far as its bytes go.
+type contents interface {
+	io.ReaderAt
+	io.WriterAt
+}
+
+// span is the written beginning of a chunk.
+type span struct {
+	n     int64
+	crc   uint32 // crc32c of what came over the wire
+	taken bool   // somebody is fetching the rest
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func newChunks(file contents, size, length int64) *chunks {
+	c := &chunks{file: file, size: size, length: length}
+	c.changed = sync.NewCond(&c.mu)
+	c.have = make([]span, (size+length-1)/length)
+	c.sum = sha256.New()
+	c.state = state(c.sum)
+	return c
+}
+
+// state is the sha256 state of h, which crypto/sha256 never fails to give.
+func state(h hash.Hash) []byte {
+	b, err := h.(encoding.BinaryMarshaler).MarshalBinary()
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func (c *chunks) start(k int) int64 { return int64(k) * c.length }
+func (c *chunks) full(k int) int64  { return min(c.length, c.size-c.start(k)) }
+
+// claim waits for the first chunk that is not whole, that nobody fetches, and
+// that lies less than window chunks ahead of the frontier, so that the hasher
+// reads what is still in memory. ok is false once there is none to come.
+func (c *chunks) claim(ctx context.Context, window int) (k int, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for ctx.Err() == nil {
+		k := int(c.hashed / c.length)
+		last := min(len(c.have), k+window)
+		for ; k < last; k++ {
+			if s := &c.have[k]; !s.taken && s.n < c.full(k) {
+				s.taken = true
+				return k, true
+			}
+		}
+		if last == len(c.have) {
+			return 0, false
+		}
+		c.changed.Wait()
+	}
+	return 0, false
+}
+
+// release ends a claim.
+func (c *chunks) release(k int) {
+	c.mu.Lock()
+	c.have[k].taken = false
+	c.mu.Unlock()
+	c.changed.Broadcast()
+}
+
+// follow waits until chunk k is less than window ahead of the frontier.
+func (c *chunks) follow(ctx context.Context, k, window int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for ctx.Err() == nil && int64(k) >= c.hashed/c.length+int64(window) {
+		c.changed.Wait()
+	}
+	return ctx.Err()
+}
+
+// span returns how much of chunk k is written.
+func (c *chunks) written(k int) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.have[k].n
+}
+
+// land writes b where chunk k ends so far. On an error nothing is claimed.
+func (c *chunks) land(k int, b []byte) error {
+	s := &c.have[k] // its n and crc change here alone
+	if _, err := c.file.WriteAt(b, c.start(k)+s.n); err != nil {
+		return fmt.Errorf("%w: write the part: %w", errLocal, err)
+	}
+	crc := crc32.Update(s.crc, castagnoli, b)
+	c.mu.Lock()
+	s.crc = crc
+	s.n += int64(len(b))
+	c.present += int64(len(b))
+	c.landed += int64(len(b))
+	c.mu.Unlock()
+	c.changed.Broadcast()
+	return nil
+}
+
+// missing returns the first byte that is not written.
+func (c *chunks) missing() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k := range c.have {
+		if c.have[k].n < c.full(k) {
+			return c.start(k) + c.have[k].n
+		}
+	}
+	return c.size
+}
+
+func (c *chunks) count() (present, landed int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.present, c.landed
+}
+
+// whole reports whether everything is written and hashed.
+func (c *chunks) whole() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.hashed == c.size
+}
+
+// digest returns the sha256 of [0, hashed) in hex. Nobody may be hashing.
+func (c *chunks) digest() string { return hex.EncodeToString(c.sum.Sum(nil)) }

@@ -1,0 +1,138 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Resolver turns a source of its scheme into a URL that serves its bytes, and
+// headers for the origin of that URL; they go to no other. It is asked again
+// when the URL has grown old or is refused. An error that has a method
+// RetryAfter() time.Duration, or that is a net.Error, is taken for one that
+// passes; after every other the source is given up.
+type Resolver func(ctx context.Context, source string, size int64, sha256 string) (at string, header http.Header, err error)
+
+// fresh is how long an address is used before it is asked for again: those
+// that are signed expire.
+const fresh = 5 * time.Minute
+
+// location is where a source's bytes are now. An address that a resolver or a
+// redirect gave is remembered, so that not each range asks for it anew. Safe
+// for concurrent use.
+type location struct {
+	resolve func(ctx context.Context) (address, error)
+	now     func() time.Time
+
+	mu     sync.Mutex // held while resolving: the others wait for the answer
+	at     address
+	until  time.Time
+	number int
+}
+
+// address is one answer to where.
+type address struct {
+	url     *url.URL
+	header  http.Header
+	derived bool // from something else, which may give another one
+	number  int
+}
+
+// where returns the address to ask.
+func (l *location) where(ctx context.Context) (address, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at.url != nil && l.now().Before(l.until) {
+		return l.at, nil
+	}
+	a, err := l.resolve(ctx)
+	if err != nil {
+		return address{}, err
+	}
+	l.keep(a)
+	return l.at, nil
+}
+
+func (l *location) keep(a address) {
+	l.number++
+	a.number = l.number
+	l.at, l.until = a, l.now().Add(fresh)
+}
+
+// led notes that asking a ended at u.
+func (l *location) led(a address, u *url.URL) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a.number != l.at.number || *u == *a.url {
+		return
+	}
+	header := a.header
+	if !sameOrigin(u, a.url) {
+		header = nil
+	}
+	until := l.until // what resolved it is as old as it was
+	l.keep(address{url: u, header: header, derived: true})
+	l.until = until
+}
+
+// drop forgets a, unless another has taken its place.
+func (l *location) drop(a address) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a.number == l.at.number {
+		l.at = address{}
+	}
+}
+
+// resolved asks r, and sorts its errors.
+func resolved(ctx context.Context, r Resolver, source string, size int64, sha256 string) (address, error) {
+	raw, header, err := r(ctx, source, size, sha256)
+	if err != nil {
+		var later interface{ RetryAfter() time.Duration }
+		var network net.Error
+		switch {
+		case errors.As(err, &later):
+			return address{}, &refusal{verdict: notNow, after: later.RetryAfter(), err: bare(err)}
+		case errors.As(err, &network):
+			return address{}, transportError(err)
+		}
+		return address{}, refuse(nextSource, "%w", err)
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return address{}, refuse(nextSource, "leads to no http(s) URL")
+	}
+	return address{url: u, header: header, derived: true}, nil
+}
+
+// guarded lets a redirect carry to another origin only what says which bytes
+// are wanted.
+func guarded(req *http.Request, via []*http.Request) error {
+	if len(via) >= 10 {
+		return errors.New("redirects more than 10 times")
+	}
+	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
+		return fmt.Errorf("redirects to a %s URL", req.URL.Scheme)
+	}
+	if sameOrigin(req.URL, via[0].URL) {
+		return nil
+	}
+	for name := range req.Header {
+		switch name {
+		case "Range", "If-Range", "Accept-Encoding", "User-Agent":
+		default:
+			req.Header.Del(name)
+		}
+	}
+	return nil
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Host, b.Host)
+}

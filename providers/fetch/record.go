@@ -1,0 +1,165 @@
+package fetch
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// record is what a journal file holds: one claim about the part file beside
+// it, which is true whenever the file can be read, after a loss of power too.
+type record struct {
+	Version  int       `json:"version"`
+	SHA256   string    `json:"sha256"`
+	Size     int64     `json:"size"`
+	Chunk    int64     `json:"chunk"`        // length of every chunk but the last
+	Hash     string    `json:"hash"`         // format of State
+	Frontier int64     `json:"frontier"`     // bytes that State has seen
+	State    []byte    `json:"sha256_state"` // of crypto/sha256
+	Done     []byte    `json:"done"`         // bitmap of whole chunks, from the frontier's on
+	CRC      []byte    `json:"crc32c"`       // of every whole chunk in order, 4 bytes each, little endian
+	Open     []open    `json:"open"`         // chunks of which there is a beginning
+	Source   string    `json:"source"`       // which served the last of them
+	Seen     validator `json:"validator"`
+	PID      int       `json:"pid"`
+	Checksum string    `json:"checksum"` // sha256 of the record without it
+}
+
+// open is a chunk that is not whole.
+type open struct {
+	Chunk int    `json:"chunk"`
+	Bytes int64  `json:"bytes"`
+	CRC   uint32 `json:"crc32c"`
+}
+
+// Version 1 knew only a prefix; such a part is read again.
+const recordVersion = 2
+
+// maxChunks bounds what a record is believed to describe.
+const maxChunks = 1 << 20
+
+// hashID changes when the toolchain's sha256 state does: it is the digest of
+// the state after a known text.
+var hashID = func() string {
+	h := sha256.New()
+	h.Write([]byte(strings.Repeat("aisync", 16)))
+	id := sha256.Sum256(state(h))
+	return hex.EncodeToString(id[:4])
+}()
+
+func journalPath(part fsys.LogicalPath) fsys.LogicalPath { return part + ".journal" }
+
+// encode renders r with its checksum.
+func (r record) encode() ([]byte, error) {
+	r.Version, r.PID, r.Checksum = recordVersion, os.Getpid(), ""
+	plain, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(plain)
+	r.Checksum = hex.EncodeToString(sum[:])
+	data, err := json.Marshal(r)
+	return append(data, '\n'), err
+}
+
+// decode is strict: a record is exactly what encode wrote, or an error. There
+// is no migration, as reading the part again gives the same knowledge.
+func decode(data []byte) (record, error) {
+	var r record
+	if err := json.Unmarshal(data, &r); err != nil {
+		return record{}, err
+	}
+	plain := r
+	plain.Checksum = ""
+	bare, err := json.Marshal(plain)
+	if err != nil {
+		return record{}, err
+	}
+	if sum := sha256.Sum256(bare); r.Version != recordVersion || hex.EncodeToString(sum[:]) != r.Checksum {
+		return record{}, errors.New("damaged, or of another version")
+	}
+	return r, nil
+}
+
+// present is how many bytes r says are written.
+func (r record) present() int64 {
+	n := r.Frontier / max(r.Chunk, 1) * r.Chunk
+	first := n / max(r.Chunk, 1)
+	for i := int64(0); i < int64(len(r.Done))*8; i++ {
+		if bit(r.Done, int(i)) {
+			n += min(r.Chunk, r.Size-(first+i)*r.Chunk)
+		}
+	}
+	for _, o := range r.Open {
+		n += o.Bytes
+	}
+	return n
+}
+
+func bit(bits []byte, i int) bool { return i/8 < len(bits) && bits[i/8]>>(i%8)&1 == 1 }
+
+// snapshot fills in what c knows now.
+func (c *chunks) snapshot(r *record) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.Size, r.Chunk, r.Hash = c.size, c.length, hashID
+	r.Frontier, r.State = c.hashed, append([]byte(nil), c.state...)
+	first := int(c.hashed / c.length)
+	for k, s := range c.have {
+		switch {
+		case s.n == 0:
+		case s.n < c.full(k):
+			r.Open = append(r.Open, open{k, s.n, s.crc})
+		default:
+			r.CRC = binary.LittleEndian.AppendUint32(r.CRC, s.crc)
+			if i := k - first; i >= 0 {
+				for len(r.Done) <= i/8 {
+					r.Done = append(r.Done, 0)
+				}
+				r.Done[i/8] |= 1 << (i % 8)
+			}
+		}
+	}
+}
+
+// restore makes c what r says, without reading the file, or returns false and
+// leaves c in an unknown state.
+func (c *chunks) restore(r record) bool {
+	if r.Size != c.size || r.Chunk != c.length || r.Hash != hashID || r.Frontier < 0 || r.Frontier > r.Size {
+		return false
+	}
+	c.forget()
+	crc := r.CRC
+	set := func(k int, n int64, sum uint32) {
+		c.have[k] = span{n: n, crc: sum}
+		c.present += n
+	}
+	first := int(r.Frontier / r.Chunk)
+	for k := range c.have {
+		if k >= first && !bit(r.Done, k-first) {
+			continue
+		}
+		if len(crc) < 4 {
+			return false
+		}
+		set(k, c.full(k), binary.LittleEndian.Uint32(crc))
+		crc = crc[4:]
+	}
+	for _, o := range r.Open {
+		if o.Chunk < first || o.Chunk >= len(c.have) || c.have[o.Chunk].n != 0 || o.Bytes <= 0 || o.Bytes >= c.full(o.Chunk) {
+			return false
+		}
+		set(o.Chunk, o.Bytes, o.CRC)
+	}
+	at := r.Frontier - c.start(first)
+	if len(crc) != 0 || at > 0 && c.have[first].n < at {
+		return false
+	}
+	return c.resumeSum(r.Frontier, r.State)
+}

@@ -1,0 +1,266 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	worthwhile   = 64 << 10         // bytes that count as progress
+	longestPause = 30 * time.Second // between two tries, unless the server says more
+	longestWait  = 5 * time.Minute  // that a server may ask for
+)
+
+var errDropped = errors.New("the connection ended early")
+
+// round is one source at work: several connections that each bring a chunk,
+// or one that brings everything in order.
+type round struct {
+	*download
+	at     *attempt
+	window int           // chunks that may be ahead of the frontier
+	opened chan struct{} // closed once the source has proved that it does ranges
+	open   sync.Once
+}
+
+// round fetches all that is missing and hashes it, or returns what the source
+// failed with. When it returns, nothing is being written or hashed any more,
+// and what came and could be written is known.
+func (d *download) round(ctx context.Context, at *attempt) error {
+	r := &round{download: d, at: at, window: 2 * d.client.connections, opened: make(chan struct{})}
+	present, _ := d.chunks.count()
+	d.mu.Lock()
+	if d.source != at.String() {
+		d.source, d.seen, d.mixed = at.String(), validator{}, d.mixed || present > 0
+	}
+	d.mu.Unlock()
+
+	whole := at.whole
+	hashing, stopHashing := context.WithCancel(ctx)
+	defer stopHashing()
+	working, stopWorking := context.WithCancel(ctx)
+	defer stopWorking()
+	hashed := make(chan error, 1)
+	go func() {
+		err := d.chunks.hash(hashing)
+		if err != nil {
+			stopWorking()
+		}
+		hashed <- err
+	}()
+	g, working := errgroup.WithContext(working)
+	defer context.AfterFunc(working, d.chunks.wake)()
+	g.Go(func() error { return r.work(working, whole, true) })
+	for n := 1; n < d.client.connections && !whole; n++ {
+		g.Go(func() error { return r.work(working, false, false) })
+	}
+	err := g.Wait()
+	if err != nil {
+		stopHashing()
+	}
+	d.chunks.closing(true)
+	if herr := <-hashed; err == nil || errors.Is(herr, errLocal) {
+		err = herr
+	}
+	d.chunks.closing(false)
+	return err
+}
+
+// work brings chunk after chunk. All but the first worker wait until that has
+// seen a range answered well.
+func (r *round) work(ctx context.Context, whole, first bool) error {
+	buf := make([]byte, bufferSize)
+	if first {
+		defer r.open.Do(func() { close(r.opened) })
+	} else {
+		select {
+		case <-r.opened:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for {
+		k, ok := r.chunks.claim(ctx, r.window)
+		if !ok {
+			return ctx.Err()
+		}
+		err := r.insist(ctx, func() (bool, error) {
+			if !whole {
+				all, err := r.bring(ctx, k, buf)
+				if whole = all; !all {
+					return r.chunks.written(k) == r.chunks.full(k), err
+				}
+				return r.chunks.missing() == r.a.Size, err
+			}
+			err := r.sweep(ctx, buf)
+			return r.chunks.missing() == r.a.Size, err
+		})
+		r.chunks.release(k)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// insist calls request until it says that it is done, pausing between tries that fail, as long as
+// the download gets on at all.
+func (r *round) insist(ctx context.Context, request func() (done bool, err error)) error {
+	_, last := r.chunks.count()
+	for fails, idle := 0, 0; ; {
+		before := last
+		done, err := request()
+		if done && !errors.Is(err, errLocal) {
+			return nil
+		}
+		if err == nil {
+			err = errors.New("sends a few bytes at a time")
+		}
+		var s *refusal
+		if !errors.As(err, &s) {
+			s = &refusal{verdict: notNow, err: err}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errLocal) || s.verdict != notNow && s.verdict != moved:
+			return err
+		case s.after > longestWait:
+			return fmt.Errorf("%w and asks to come back in %s", err, s.after)
+		}
+		fails, idle = fails+1, idle+1
+		if _, last = r.chunks.count(); last-before >= worthwhile {
+			fails, idle = 0, 0
+		}
+		if idle > r.client.retries {
+			return fmt.Errorf("gave up after %d tries: %w", idle, err)
+		}
+		wait := max(s.after, pause(fails))
+		if idle > 0 {
+			r.client.retry(r.a.Name, err, wait, idle+1, r.client.retries+1)
+		}
+		if err := r.client.sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// bring makes one request for what is missing of chunk k. whole is true where
+// the answer was everything from 0, which only the first worker can use.
+func (r *round) bring(ctx context.Context, k int, buf []byte) (whole bool, err error) {
+	end := r.chunks.start(k) + r.chunks.full(k)
+	st, err := r.ask(ctx, r.chunks.start(k)+r.chunks.written(k), end)
+	if err != nil {
+		return false, err
+	}
+	defer st.body.Close()
+	if st.to <= end {
+		r.open.Do(func() { close(r.opened) })
+		return false, r.pour(ctx, st, buf)
+	}
+	select {
+	case <-r.opened:
+		return false, refuse(wholeOnly, "answered a range with the whole")
+	default:
+	}
+	r.at.whole = true
+	return true, r.pour(ctx, st, buf)
+}
+
+// sweep makes one request for all from the first byte that is missing on, or
+// from zero where the source knows no ranges.
+func (r *round) sweep(ctx context.Context, buf []byte) error {
+	from := int64(0)
+	if !r.at.ranged() {
+		from = r.chunks.missing()
+	}
+	st, err := r.ask(ctx, from, r.a.Size)
+	if err != nil {
+		return err
+	}
+	defer st.body.Close()
+	return r.pour(ctx, st, buf)
+}
+
+// ask asks for [from, to) and notes what the source says of its content.
+func (r *round) ask(ctx context.Context, from, to int64) (stream, error) {
+	r.mu.Lock()
+	seen := r.seen
+	r.mu.Unlock()
+	st, err := r.at.open(ctx, from, to, r.a.Size, seen)
+	if err != nil {
+		return st, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := st.validator; r.seen != now && r.seen != (validator{}) && now != (validator{}) {
+		st.body.Close() // another answer came between
+		return stream{}, refuse(startAgain, "has changed: ETag %s was %s", now.ETag, r.seen.ETag)
+	} else if now != (validator{}) {
+		r.seen = now
+	}
+	return st, nil
+}
+
+// pour moves st into the chunks that it covers, and passes over what they
+// hold. It reads no further than st.to: should more come, the digest decides.
+func (r *round) pour(ctx context.Context, st stream, buf []byte) error {
+	stop := context.AfterFunc(ctx, func() { st.body.Close() }) // unblocks Read
+	defer stop()
+	crawl := r.client.crawl
+	for at := st.from; at < st.to; {
+		k := int(at / r.chunks.length)
+		if err := r.chunks.follow(ctx, k, r.window); err != nil {
+			return err
+		}
+		ahead := r.chunks.start(k) + r.chunks.written(k) - at // held already
+		most := min(r.client.limit.most(), st.to-at, r.chunks.start(k)+r.chunks.full(k)-at)
+		if ahead > 0 {
+			most = min(most, ahead)
+		}
+		n, spent, err := fill(st.body, buf[:most])
+		if err := ctx.Err(); err != nil && n == 0 {
+			return err
+		}
+		if n > 0 && ahead <= 0 {
+			if err := r.chunks.land(k, buf[:n]); err != nil {
+				return err
+			}
+			if err := r.arrived(); err != nil {
+				return err
+			}
+		}
+		at += int64(n)
+		if perr := r.client.limit.take(ctx, n); perr != nil {
+			return perr
+		}
+		switch {
+		case at == st.to:
+			return nil
+		case err == io.EOF:
+			return fmt.Errorf("%w, after %d of %d bytes", errDropped, at, r.a.Size)
+		case err != nil:
+			return fmt.Errorf("%w, after %d of %d bytes", err, at, r.a.Size)
+		}
+		if err := crawl.add(n, spent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pause is the exponential, jittered wait before the next try after fails
+// tries that brought nothing; after one that did there is none.
+func pause(fails int) time.Duration {
+	if fails == 0 {
+		return 0
+	}
+	full := min(longestPause, 500*time.Millisecond<<min(fails-1, 10))
+	return full/2 + rand.N(full/2)
+}

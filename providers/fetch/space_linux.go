@@ -1,0 +1,52 @@
+package fetch
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// reserve makes room for bytes [from, to) of f without making it longer: its
+// length tells how much was written. What a file system cannot promise it
+// does not have to; what does not fit is an error.
+func reserve(f *os.File, from, to int64) error {
+	err := retry(func() error { return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, from, to-from) })
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EFBIG) || errors.Is(err, unix.EDQUOT) {
+		return err
+	}
+	return nil
+}
+
+// free is how many bytes a user may still write beside f.
+func free(f *os.File) (int64, bool) {
+	var st unix.Statfs_t
+	if err := retry(func() error { return unix.Fstatfs(int(f.Fd()), &st) }); err != nil {
+		return 0, false
+	}
+	return int64(st.Bavail) * st.Bsize, true
+}
+
+// written is where the first stretch of f ends that was never written to; a
+// file system that cannot tell says the end of the file.
+func written(f *os.File, length int64) int64 {
+	at, err := f.Seek(0, unix.SEEK_HOLE)
+	if _, serr := f.Seek(0, io.SeekStart); err != nil || serr != nil {
+		return length
+	}
+	return min(at, length)
+}
+
+// syncData makes the bytes and the length of f durable.
+func syncData(f *os.File) error {
+	return os.NewSyscallError("fdatasync", retry(func() error { return unix.Fdatasync(int(f.Fd())) }))
+}
+
+func retry(call func() error) error {
+	for {
+		if err := call(); err != unix.EINTR {
+			return err
+		}
+	}
+}

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package fetch
+
+import "os"
+
+// reserve has no portable form; writes report what does not fit.
+func reserve(*os.File, int64, int64) error { return nil }
+
+// free does not know.
+func free(*os.File) (int64, bool) { return 0, false }
+
+// written does not know of holes.
+func written(_ *os.File, length int64) int64 { return length }
+
+// syncData makes the bytes and the length of f durable.
+func syncData(f *os.File) error { return f.Sync() }

@@ -68,12 +68,16 @@ out of date; 6 another apply is running; 7 needs the network and is offline.`,
 	narrowFlags(cmd, &ask.targets, &ask.excludes)
 	f.register(cmd)
 	cmd.Flags().BoolVarP(&f.keepGoing, "keep-going", "k", false, "leave what is undecided or fails, and do the rest")
+	ask.fetch.register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.trust, "trust", false, "trust the commands that this project wants agents and git to run")
 	return cmd
 }
 
 func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) error {
 	mode, err := parseDiffMode(f.diff)
+	if err == nil {
+		err = ask.fetch.check()
+	}
 	if err != nil {
 		return err
 	}
@@ -88,6 +92,7 @@ func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) e
 		return err
 	}
 	defer w.release()
+	ask = w.withViews(ask)
 	p, err := w.plan(ctx, ask)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		initCommand, planCommand, applyCommand, driftCommand, statusCommand, showCommand,
 		rollbackCommand, adoptCommand, pruneCommand, destroyCommand,
+		modelsCommand,
 		lockCommand, validateCommand, factsCommand,
 		doctorCommand,
 		versionCommand, completionCommand, genDocsCommand,

@@ -62,7 +62,7 @@ func TestASignalEndsAnApplyInOrder(t *testing.T) {
 			defer whole.Close()
 			m.source(whole.URL)
 			m.run("apply", "--yes", "--trust", "--exclude", "model:qwen*")
-			got, err := os.ReadFile(filepath.Join(m.dir, "root", "home", "me", ".local", "share", "llm", "models", "tiny", "tiny.gguf"))
+			got, err := os.ReadFile(filepath.Join(m.dir, "root", "home", "me", ".local", "share", "llm", "models", "local", "tiny", "tiny.gguf"))
 			if err != nil || string(got) != string(content) {
 				t.Errorf("the model is not what it should be: %v", err)
 			}

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"aisync.dev/aisync/catalog"
-	"aisync.dev/aisync/hosts"
-	"aisync.dev/aisync/providers/fetch/hub"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -37,7 +33,8 @@ type pinner struct {
 	said  []string        // what was pinned or moved, for people
 	left  map[string]leftOut
 
-	warnings []reconcile.Note
+	asked  map[string]listing // what a hub said of a model's files
+	chosen map[string]served  // the models of the spec as far as they were asked for
 }
 
 // leftOut is a model that an apply cannot bring because it could not be pinned.
@@ -61,6 +58,7 @@ func (w *world) newPinner(ask asked) *pinner {
 func (w *world) looker() *pinner {
 	return &pinner{
 		w: w, fresh: map[string]bool{}, left: map[string]leftOut{},
+		asked: map[string]listing{}, chosen: map[string]served{},
 		moving: func(string, string) bool { return false },
 		about:  func(reconcile.Address) bool { return true },
 	}
@@ -103,7 +101,7 @@ func pinText(pin reconcile.Pin) string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(pin.Values)) {
 		v := pin.Values[k]
-		if k == "url" || k == "repo" || k == "reason" {
+		if k == "url" || k == "repo" || k == "reason" || k == "shape" {
 			continue
 		}
 		if digest, ok := strings.CutPrefix(v, "sha256:"); ok {
@@ -124,142 +122,6 @@ func (p *pinner) unpinned(what string, pos spec.Position) error {
 		err = fmt.Errorf("%s: %w", s, err)
 	}
 	return withHint(err, "aisync lock")
-}
-
-// model chooses the quant of a model, pinned, with its files pinned.
-func (p *pinner) model(ctx context.Context, use spec.ModelUse, m spec.Model) (spec.Quant, string, error) {
-	q, reason, err := p.quant(use, m)
-	if err != nil {
-		return q, reason, err
-	}
-	if err := p.warnOfSize(use, m, q, reason); err != nil {
-		return q, reason, err
-	}
-	q.Files = slices.Clone(q.Files)
-	for i := range q.Files {
-		if err := p.artifact(ctx, use, &q.Files[i]); err != nil {
-			return q, reason, err
-		}
-	}
-	return q, reason, nil
-}
-
-// warnOfSize notes that what "auto" came to does not fit this machine.
-func (p *pinner) warnOfSize(use spec.ModelUse, m spec.Model, q spec.Quant, reason string) error {
-	if use.Quant != "auto" {
-		return nil
-	}
-	f, err := p.w.facts()
-	if err != nil {
-		return err
-	}
-	if fit := hosts.PickQuant(spec.Model{ID: m.ID, Quants: []spec.Quant{q}}, f); !fit.Fits {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.warnings = append(p.warnings, reconcile.Note{
-			Warning: true, Origin: []reconcile.Position{reconcile.Position(use.Pos)},
-			Text: fmt.Sprintf("model %q at %s: %s; choose a smaller model, or expect it to be slow", m.ID, q.Name, reason),
-		})
-	}
-	return nil
-}
-
-func (p *pinner) quant(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) {
-	byName := func(name string) (spec.Quant, bool) {
-		i := slices.IndexFunc(m.Quants, func(q spec.Quant) bool { return q.Name == name })
-		if i < 0 {
-			return spec.Quant{}, false
-		}
-		return m.Quants[i], true
-	}
-	switch {
-	case use.Quant == "" && len(m.Quants) == 1:
-		return m.Quants[0], "", nil
-	case use.Quant != "auto" && use.Quant != "":
-		q, ok := byName(use.Quant)
-		if !ok {
-			return q, "", fmt.Errorf("it has no quant %q; it has %s", use.Quant, quantNames(m))
-		}
-		return q, "", nil
-	}
-	l := p.lockOf(false)
-	host := p.w.spec.Host.Name
-	if pin, ok := p.get(l, "quant", m.ID, host); ok {
-		q, ok := byName(pin.Values["quant"])
-		if !ok {
-			return q, "", withHint(fmt.Errorf("it has no quant %q, which %s pins", pin.Values["quant"], lockName), "aisync lock --update "+m.ID)
-		}
-		return q, pin.Values["reason"], nil
-	}
-	if p.w.app.g.locked {
-		return spec.Quant{}, "", p.unpinned("quant: \"auto\"", spec.Position{})
-	}
-	f, err := p.w.facts()
-	if err != nil {
-		return spec.Quant{}, "", err
-	}
-	c := hosts.PickQuant(m, f)
-	q, ok := byName(c.Quant)
-	if !ok {
-		return q, "", fmt.Errorf("it has no quant that could be chosen: %s", c.Reason)
-	}
-	if p.w.fs != nil {
-		p.set(l, reconcile.Pin{Kind: "quant", Name: m.ID, Host: host, Values: map[string]string{"quant": c.Quant, "reason": c.Reason}})
-	}
-	return q, c.Reason, nil
-}
-
-func quantNames(m spec.Model) string {
-	var names []string
-	for _, q := range m.Quants {
-		names = append(names, q.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// artifact fills in what only a hub knows of a file: commit, size and digest.
-func (p *pinner) artifact(ctx context.Context, use spec.ModelUse, f *spec.ModelFile) error {
-	if f.SHA256 != "" || f.Repo == "" {
-		return nil
-	}
-	l, name := p.lockOf(false), f.Repo+"/"+f.Path
-	pin, ok := p.get(l, "model", name, "")
-	if !ok {
-		switch {
-		case p.w.app.g.locked:
-			return p.unpinned(name, spec.Position{})
-		case p.strict && p.w.app.g.offline:
-			return fmt.Errorf("pinning it %w", reconcile.ErrOffline)
-		case p.w.fs == nil:
-			return nil // the plan says that it must be pinned first
-		case !p.about(reconcile.Address("model:" + use.ID)):
-			return nil // not part of this apply
-		case !p.resolve:
-			p.leave(use, fmt.Errorf("it is not pinned, and pinning it %w", reconcile.ErrOffline))
-			return nil
-		}
-		got, err := p.ask(ctx, f)
-		switch {
-		case err != nil && p.strict:
-			return withHint(err, "aisync lock again, when the hub can be reached")
-		case err != nil:
-			p.leave(use, fmt.Errorf("it could not be pinned: %w", err))
-			return nil
-		}
-		pin = reconcile.Pin{Kind: "model", Name: name, Values: map[string]string{"repo": f.Repo, "commit": got.Commit, "sha256": got.SHA256, "size": fmt.Sprint(got.Size)}}
-		p.set(l, pin)
-	}
-	return pinned(f, pin, hub.Endpoint(p.w.app.env.get))
-}
-
-// hubPatience is how long a hub may take to answer what a file is.
-const hubPatience = 30 * time.Second
-
-// ask asks the hub what f is now.
-func (p *pinner) ask(ctx context.Context, f *spec.ModelFile) (hub.Resolved, error) {
-	ctx, cancel := context.WithTimeout(ctx, hubPatience)
-	defer cancel()
-	return hub.Resolve(ctx, p.w.client().HTTP(), hub.Endpoint(p.w.app.env.get), f.Repo, "main", f.Path)
 }
 
 // leave notes that a model cannot be had now.
@@ -295,20 +157,6 @@ func inBrackets(place string) string {
 	return " (" + place + ")"
 }
 
-// pinned puts a pin's values into f.
-func pinned(f *spec.ModelFile, pin reconcile.Pin, endpoint string) error {
-	if _, err := fmt.Sscan(pin.Values["size"], &f.Size); err != nil || len(pin.Values["sha256"]) != 64 || pin.Values["commit"] == "" {
-		return withHint(fmt.Errorf("%s: the pin of model %s is damaged", lockName, pin.Name), "aisync lock --update "+pin.Name)
-	}
-	f.SHA256, f.Commit = pin.Values["sha256"], pin.Values["commit"]
-	url, err := hub.URL(endpoint, f.Repo, pin.Values["commit"], f.Path)
-	if err != nil {
-		return err
-	}
-	f.Sources = append([]string{url}, f.Sources...)
-	return nil
-}
-
 // finish checks and pins what is about everything: the catalog and the oldest
 // aisync that may apply.
 func (p *pinner) finish() error {
@@ -320,7 +168,9 @@ func (p *pinner) finish() error {
 		errs = append(errs, p.common(l))
 	}
 	p.markLeft()
-	p.w.declared.Notes = append(p.w.declared.Notes, p.warnings...)
+	notes, err := p.fitNotes()
+	p.w.declared.Notes = append(p.w.declared.Notes, notes...)
+	errs = append(errs, err)
 	return errors.Join(errs...)
 }
 

@@ -18,6 +18,8 @@ type asked struct {
 	scope             scope
 	choice            reconcile.Choice
 	targets, excludes []string
+	models            []string   // with their names in other programs' folders
+	fetch             fetchFlags // of commands that fetch
 }
 
 func planCommand(a *app) *cobra.Command {

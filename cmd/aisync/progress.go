@@ -10,56 +10,56 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// lineEvery is how often progress is said where there is no terminal to draw on.
-const lineEvery = 5 * time.Second
-
-// progress shows how far an apply is: a bar of bytes, or of changes where
-// nothing is fetched, on a terminal; a line now and then elsewhere. It writes
-// to stderr only. Its methods may be called by many goroutines.
+// progress shows how far an apply is: the bytes that are fetched, or the
+// changes where nothing is; bars on a terminal, a line now and then elsewhere.
+// It writes to stderr only. Its methods may be called by many goroutines.
 type progress struct {
 	a       *app
 	changes int   // to do
-	bytes   int64 // to fetch
+	bytes   *bars // nil where nothing is fetched
 
-	mu      sync.Mutex
-	done    int
-	fetched map[reconcile.Address]int64
-	bar     *progressbar.ProgressBar
-	stop    chan struct{}
-	said    sync.WaitGroup
+	mu   sync.Mutex
+	done int
+	from map[reconcile.Address]*shards
+	bar  *progressbar.ProgressBar
+	stop chan struct{}
+	said sync.WaitGroup
+}
+
+// shards counts the files of one model as they come, one after the other.
+type shards struct {
+	n     int
+	done  int64
+	total int64
 }
 
 // newProgress starts to show the apply of p. close ends it.
 func (a *app) newProgress(p *reconcile.Plan) *progress {
-	pr := &progress{a: a, fetched: map[reconcile.Address]int64{}, stop: make(chan struct{})}
+	pr := &progress{a: a, from: map[reconcile.Address]*shards{}, stop: make(chan struct{})}
+	var bytes int64
 	for _, c := range p.Changes {
 		if c.Writes() {
 			pr.changes++
-			pr.bytes += c.Before.Fetch
+			bytes += c.Before.Fetch
 		}
 	}
 	switch {
+	case bytes > 0:
+		pr.bytes = a.newBars("fetched", bytes)
 	case a.g.quiet || a.g.json || pr.changes == 0:
 	case isTerminal(a.err):
-		pr.bar = pr.newBar()
+		pr.bar = progressbar.NewOptions(pr.changes,
+			progressbar.OptionSetWriter(a.err),
+			progressbar.OptionThrottle(drawEvery),
+			progressbar.OptionSetDescription("apply"),
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetWidth(30),
+			progressbar.OptionShowCount(),
+		)
 	default:
 		pr.said.Go(pr.sayNowAndThen)
 	}
 	return pr
-}
-
-func (p *progress) newBar() *progressbar.ProgressBar {
-	options := []progressbar.Option{
-		progressbar.OptionSetWriter(p.a.err),
-		progressbar.OptionThrottle(100 * time.Millisecond),
-		progressbar.OptionSetDescription("apply"),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetWidth(30),
-	}
-	if p.bytes > 0 {
-		return progressbar.NewOptions64(p.bytes, append(options, progressbar.OptionShowBytes(true))...)
-	}
-	return progressbar.NewOptions(p.changes, append(options, progressbar.OptionShowCount())...)
 }
 
 // event takes one event of the engine.
@@ -68,46 +68,50 @@ func (p *progress) event(e reconcile.Event) {
 	defer p.mu.Unlock()
 	switch e.Kind {
 	case "progress":
-		p.fetched[e.Address] = e.Done
-		if p.bar != nil && p.bytes > 0 {
-			p.bar.Describe(safe(string(e.Address)))
-			_ = p.bar.Set64(min(p.sum(), p.bytes)) // a bar that cannot be drawn is no reason to stop
+		if p.bytes != nil {
+			p.bytes.file(p.fileOf(e), e.Done, e.Total)
 		}
 	case "done", "failed":
 		p.done++
-		if p.bar != nil && p.bytes == 0 {
-			_ = p.bar.Set(min(p.done, p.changes))
+		if p.bar != nil {
+			_ = p.bar.Set(min(p.done, p.changes)) // a bar that cannot be drawn is no reason to stop
 		}
 	}
 }
 
-func (p *progress) sum() int64 {
-	var n int64
-	for _, b := range p.fetched {
-		n += b
+// fileOf names the file that e is about: the next one of its model, where the
+// one before had come to its end.
+func (p *progress) fileOf(e reconcile.Event) string {
+	s := p.from[e.Address]
+	if s == nil {
+		s = &shards{n: 1}
+		p.from[e.Address] = s
+	} else if s.done == s.total && e.Done < s.done || e.Total != s.total {
+		s.n++
 	}
-	return n
+	s.done, s.total = e.Done, e.Total
+	if s.n == 1 {
+		return e.Address.Name()
+	}
+	return fmt.Sprintf("%s, file %d", e.Address.Name(), s.n)
 }
 
 func (p *progress) sayNowAndThen() {
 	tick := time.NewTicker(lineEvery)
 	defer tick.Stop()
-	var last string
+	last := -1
 	for {
 		select {
 		case <-p.stop:
 			return
 		case <-tick.C:
 			p.mu.Lock()
-			line := fmt.Sprintf("%d of %s done", p.done, plural(p.changes, "change"))
-			if p.bytes > 0 {
-				line += fmt.Sprintf(", %s of %s fetched", bytesText(p.sum()), bytesText(p.bytes))
-			}
+			done := p.done
 			p.mu.Unlock()
-			if line != last { // nothing new is not said again
-				p.a.say("%s", line)
+			if done != last { // nothing new is not said again
+				p.a.say("%d of %s done", done, plural(p.changes, "change"))
 			}
-			last = line
+			last = done
 		}
 	}
 }
@@ -116,6 +120,9 @@ func (p *progress) sayNowAndThen() {
 func (p *progress) close() {
 	close(p.stop)
 	p.said.Wait()
+	if p.bytes != nil {
+		p.bytes.close()
+	}
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
@@ -126,4 +133,19 @@ func (p *progress) locked(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f()
+}
+
+// above runs f, which writes to stderr, where no bar is drawn.
+func (p *progress) above(f func()) {
+	p.locked(func() {
+		switch {
+		case p.bytes != nil:
+			p.bytes.above(f)
+		case p.bar != nil:
+			_ = p.bar.Clear()
+			f()
+		default:
+			f()
+		}
+	})
 }

@@ -43,6 +43,8 @@ type world struct {
 	// Of commands that write:
 	leftOut []error   // what was asked for and cannot be had now
 	bar     *progress // while changes are made
+	fetch   fetchFlags
+	pulled  []string // models that fetch.source is for
 	fs      fsys.FS
 	applyID string
 	held    *state.Held
@@ -85,6 +87,7 @@ func (a *app) setupHeld(ctx context.Context, ask asked, f applyFlags, command st
 	if err != nil {
 		return nil, err
 	}
+	w.fetch, w.pulled = ask.fetch, ask.models
 	if err := w.ready(ctx, ask); err != nil {
 		w.release()
 		return nil, err

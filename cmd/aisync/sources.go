@@ -17,6 +17,8 @@ import (
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/fetch"
 	"aisync.dev/aisync/providers/fetch/hub"
+	"aisync.dev/aisync/providers/fetch/oci"
+	"aisync.dev/aisync/providers/fetch/peer"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
@@ -165,13 +167,32 @@ func (w *world) handOver(dir string) error {
 
 // client is the client for everything that is fetched.
 func (w *world) client() *fetch.Client {
-	token, _ := hub.Token(w.app.env.get, w.places.physical(w.places.home)) // a token that cannot be read: the hub says that one is missing
-	return fetch.New(fetch.Options{
-		Endpoint: hub.Endpoint(w.app.env.get), Token: token, UserAgent: "aisync/" + versionText(),
+	getenv, home := w.app.env.get, w.places.physical(w.places.home)
+	token, _ := hub.Token(getenv, home) // a token that cannot be read: the hub says that one is missing
+	c := fetch.New(fetch.Options{
+		Endpoint: hub.Endpoint(getenv), Token: token, UserAgent: "aisync/" + versionText(),
+		Connections: w.fetch.connections, LimitRate: int64(w.fetch.rate),
 		Retry: func(name string, why error, pause time.Duration, next, tries int) {
 			w.say("%s: %s; trying again in %s (%d of %d)", safe(name), safe(plainReason(why)), max(pause.Round(time.Second), time.Second), next, tries)
 		},
 	})
+	for scheme, r := range w.resolvers(c) {
+		c.Resolve(scheme, r)
+	}
+	return c
+}
+
+// hub is Hugging Face, or the mirror that stands for it, asked through c.
+func (w *world) hub(c *fetch.Client) hub.Client {
+	return hub.Client{HTTP: c.HTTP(), Endpoint: hub.Endpoint(w.app.env.get), Offline: w.app.g.offline || hub.Offline(w.app.env.get)}
+}
+
+// resolvers are the sources that are no address themselves, by scheme.
+func (w *world) resolvers(c *fetch.Client) map[string]fetch.Resolver {
+	registry := oci.Client{HTTP: c.HTTP(), DockerConfig: oci.ConfigFile(w.app.env.get, w.places.physical(w.places.home))}
+	return map[string]fetch.Resolver{
+		"hf": w.hub(c).Locate, "oci": registry.Locate, "oci+http": registry.Locate, "peer": peer.Source{}.Locate,
+	}
 }
 
 // plainReason is an error without the addresses that the system puts before it.
@@ -190,12 +211,7 @@ func (w *world) say(format string, args ...any) {
 		w.app.say(format, args...)
 		return
 	}
-	w.bar.locked(func() {
-		if w.bar.bar != nil {
-			_ = w.bar.bar.Clear()
-		}
-		w.app.say(format, args...)
-	})
+	w.bar.above(func() { w.app.say(format, args...) })
 }
 
 // fetcher is what providers fetch with; under --offline it refuses.

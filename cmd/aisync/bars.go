@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+const (
+	lineEvery = 5 * time.Second        // how often progress is said where there is no terminal to draw on
+	drawEvery = 100 * time.Millisecond // and how often it is drawn on one
+)
+
+// bars show how far bytes are: a bar a file and one for all on a terminal, with
+// rate and remaining time; a line now and then elsewhere. It writes to stderr
+// only. Its methods may be called by many goroutines.
+type bars struct {
+	a    *app
+	draw bool // on a terminal
+	mute bool
+
+	mu     sync.Mutex
+	files  []*fileBar
+	all    *fileBar
+	first  int64 // bytes that were there when it began
+	began  time.Time
+	drawn  int // lines on the terminal now
+	last   time.Time
+	stop   chan struct{}
+	ticked sync.WaitGroup
+}
+
+// fileBar is one bar, drawn to memory.
+type fileBar struct {
+	name        string
+	done, total int64
+	bar         *progressbar.ProgressBar
+}
+
+// newBars shows what comes to total bytes. close ends it.
+func (a *app) newBars(what string, total int64) *bars {
+	b := &bars{a: a, stop: make(chan struct{}), began: time.Now(), all: newFileBar(what, total)}
+	b.mute, b.draw = a.g.quiet || a.g.json || total == 0, isTerminal(a.err)
+	if !b.mute && !b.draw {
+		b.ticked.Go(b.sayNowAndThen)
+	}
+	return b
+}
+
+func newFileBar(name string, total int64) *fileBar {
+	return &fileBar{name: name, total: total, bar: progressbar.NewOptions64(max(total, 1),
+		progressbar.OptionSetWriter(io.Discard),
+		progressbar.OptionShowBytes(true),
+		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionSetWidth(20),
+		progressbar.OptionSetDescription(name),
+	)}
+}
+
+func (f *fileBar) set(done int64) {
+	f.done = min(done, f.total)
+	_ = f.bar.Set64(f.done) // to memory: cannot fail
+}
+
+// file says how far one file is; the first call for a name adds it.
+func (b *bars) file(name string, done, total int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var f *fileBar
+	for _, have := range b.files {
+		if have.name == name {
+			f = have
+		}
+	}
+	if f == nil {
+		f = newFileBar(safe(name), total)
+		f.name = name
+		b.files = append(b.files, f)
+		b.first += done
+	}
+	f.set(done)
+	var sum int64
+	for _, have := range b.files {
+		sum += have.done
+	}
+	b.all.set(sum)
+	if b.draw && !b.mute && time.Since(b.last) >= drawEvery {
+		b.redraw()
+	}
+}
+
+// redraw puts the bars of the files that are not done, and that of all, in
+// place of those that are drawn.
+func (b *bars) redraw() {
+	b.clear()
+	b.last = time.Now()
+	var lines []string
+	for _, f := range b.files {
+		if f.done < f.total {
+			lines = append(lines, f.bar.String())
+		}
+	}
+	if len(b.files) > 1 || b.all.total > b.files[0].total || len(lines) == 0 {
+		lines = append(lines, b.all.bar.String())
+	}
+	width := 80
+	if f, ok := b.a.err.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			width = w
+		}
+	}
+	for _, l := range lines {
+		text := []rune(strings.TrimSpace(strings.ReplaceAll(l, "\r", "")))
+		fmt.Fprintln(b.a.err, string(text[:min(len(text), width-1)]))
+	}
+	b.drawn = len(lines)
+}
+
+// clear takes away what is drawn.
+func (b *bars) clear() {
+	if b.drawn > 0 {
+		fmt.Fprintf(b.a.err, "\x1b[%dA\r\x1b[J", b.drawn)
+		b.drawn = 0
+	}
+}
+
+// above writes what f writes above the bars.
+func (b *bars) above(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clear()
+	f()
+}
+
+// line is how far all of it is, in words.
+func (b *bars) line() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	text := fmt.Sprintf("%s: %s of %s", b.all.name, bytesText(b.all.done), bytesText(b.all.total))
+	rate := float64(b.all.done-b.first) / time.Since(b.began).Seconds()
+	if rate >= 1 && b.all.done < b.all.total {
+		left := time.Duration(float64(b.all.total-b.all.done) / rate * float64(time.Second))
+		text += fmt.Sprintf(", %s/s, %s left", bytesText(int64(rate)), left.Round(time.Second))
+	}
+	return text
+}
+
+func (b *bars) sayNowAndThen() {
+	tick := time.NewTicker(lineEvery)
+	defer tick.Stop()
+	last := int64(-1)
+	for {
+		select {
+		case <-b.stop:
+			return
+		case <-tick.C:
+			b.mu.Lock()
+			done := b.all.done
+			b.mu.Unlock()
+			if done != last { // nothing new is not said again
+				b.a.say("%s", b.line())
+			}
+			last = done
+		}
+	}
+}
+
+// close ends the showing; nothing is drawn afterwards.
+func (b *bars) close() {
+	close(b.stop)
+	b.ticked.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clear()
+	b.mute = true
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/providers/model"
+	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/providers/store"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema/spec"
+)
+
+func modelsCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "models",
+		Short: "the model files of this machine: fetch, list, prove, share, clean up",
+		Long: `Models lie in one folder, the store of the host's spec, each once, under the
+digest of its bytes; every program gets a name of its own for the same bytes. A
+file is visible under a model's name only when its sha256 was right.`,
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	for _, sub := range []func(*app) *cobra.Command{
+		modelsLsCommand, modelsPathCommand, modelsPullCommand, modelsFitCommand,
+		modelsVerifyCommand, modelsAdoptCommand, modelsGCCommand, modelsServeCommand,
+	} {
+		cmd.AddCommand(sub(a))
+	}
+	return cmd
+}
+
+// stockroom is the store of the host, and what specs and records know of it.
+type stockroom struct {
+	w    *world
+	dir  fsys.LogicalPath
+	held []store.Held
+}
+
+// stockroom loads what a command needs that looks at the store: no part of it
+// can write or dial, and nothing but the models is asked of the spec.
+func (a *app) stockroom(ctx context.Context) (*stockroom, error) {
+	w, err := a.lookAround(ctx, scopeHost)
+	if err != nil {
+		return nil, err
+	}
+	return w.stockroom(ctx)
+}
+
+func (w *world) stockroom(ctx context.Context) (*stockroom, error) {
+	if w.spec.Host == nil {
+		return nil, withHint(fmt.Errorf("no host is described here, so there is no store"), "aisync init")
+	}
+	if err := w.declareModels(ctx, w.looker()); err != nil {
+		return nil, err
+	}
+	var records []reconcile.Record
+	for _, o := range w.store.Owners() {
+		records = append(records, w.store.Records(o)...)
+	}
+	return &stockroom{w, w.modelStore(), model.Held(w.declared.Declarations, records)}, nil
+}
+
+// declareModels asks the host's spec for its models alone: a bundle that is not
+// at hand is no reason not to list them.
+func (w *world) declareModels(ctx context.Context, pin *pinner) error {
+	f, err := w.facts()
+	if err != nil {
+		return err
+	}
+	h := w.spec.Host
+	d, err := runtime.Host{
+		Spec:   &spec.Host{Name: h.Name, Pos: h.Pos, Dir: h.Dir, Builtin: h.Builtin, Store: h.Store, Views: h.Views, Models: h.Models},
+		Models: w.catalog.Models(), Facts: &f, Home: w.places.home, Programs: w.programs(),
+		Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
+	}.Declare(ctx)
+	if err != nil {
+		return err
+	}
+	w.declared.Add(d)
+	return nil
+}
+
+// modelStore is the folder of all models.
+func (w *world) modelStore() fsys.LogicalPath {
+	dir := "~/.local/share/llm/models"
+	if h := w.spec.Host; h != nil && h.Store.Value != "" {
+		dir = h.Store.Value
+	}
+	return reconcile.Address("dir:" + dir).Path(w.places.home)
+}
+
+// only keeps the files of the models ids, or all where none is named. A name
+// that nobody knows is an error.
+func (s *stockroom) only(ids []string) ([]store.Held, error) {
+	if len(ids) == 0 {
+		return s.held, nil
+	}
+	var out []store.Held
+	for _, id := range ids {
+		if !slices.ContainsFunc(s.held, func(h store.Held) bool { return h.ID == id }) {
+			return nil, s.unknown(id)
+		}
+	}
+	for _, h := range s.held {
+		if slices.Contains(ids, h.ID) {
+			out = append(out, h)
+		}
+	}
+	return out, nil
+}
+
+// unknown says that nothing here is called id, and what is.
+func (s *stockroom) unknown(id string) error {
+	var names []string
+	for _, h := range s.held {
+		names = append(names, h.ID)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	known := "it asks for none"
+	if len(names) > 0 {
+		known = "there are " + strings.Join(names, ", ")
+	}
+	next := "name it under models of the host's spec"
+	if _, ok := s.w.catalog.Model(id); !ok {
+		next += "; the catalog has none of that name either"
+	}
+	return advise(fmt.Errorf("no spec wants a model %q, and none is on record (%s)", id, known), next)
+}
+
+// modelNames completes the models of the spec.
+func (a *app) modelNames(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	w, err := a.lookAround(cmd.Context(), scopeHost)
+	if err != nil || w.spec.Host == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, m := range w.spec.Host.Models {
+		names = append(names, m.ID)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/providers/store"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// modelFitDoc is models fit --json; see docs/json.md.
+type modelFitDoc struct {
+	FormatVersion string            `json:"format_version"`
+	Models        []modelFitsDoc    `json:"models"`
+	Together      *hosts.Verdict    `json:"together,omitempty"` // what the enabled services serve, at once
+	Disk          hosts.DiskVerdict `json:"disk"`
+}
+
+type modelFitsDoc struct {
+	ID     string `json:"id"`
+	Quant  string `json:"quant"`
+	Reason string `json:"reason,omitempty"` // why this quant
+	hosts.Verdict
+}
+
+func modelsFitCommand(a *app) *cobra.Command {
+	var tokens int64
+	cmd := &cobra.Command{
+		Use:   "fit [ID]",
+		Short: "tell whether models fit this machine's memory, and what would make them",
+		Long: `Counts what serving a model takes: its weights, the cache of its conversation and
+the buffers to compute in, and compares that with the memory that the machine has
+in all. Verdicts: fits; tight: less than 15% are left; no. What is free just now
+is shown and decides nothing. Without an ID it tells of each model of the spec,
+and of all that the enabled services serve at once.
+
+It reads the header of a file that is here, or a few megabytes from its source
+unless --offline; where neither can be had it estimates from the size. It writes
+nothing, and exits 0 whatever it reports. With an ID, that may be any model of
+the catalog.`,
+		Example: `  $ aisync models fit
+  $ aisync models fit qwen3-coder-30b --context 131072`,
+		Annotations:       map[string]string{"effect": "read-only"},
+		Args:              maxArgs(1),
+		ValidArgsFunction: a.modelNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if tokens < 0 {
+				return usagef("--context %d: want a number of tokens", tokens)
+			}
+			return a.modelsFit(cmd.Context(), firstOf(args...), tokens)
+		},
+	}
+	cmd.Flags().Int64Var(&tokens, "context", 0, "plan for conversations of `N` tokens (default: what the service or the spec says, or 32768)")
+	return cmd
+}
+
+func (a *app) modelsFit(ctx context.Context, id string, tokens int64) error {
+	w, err := a.lookAround(ctx, scopeHost)
+	if err != nil {
+		return err
+	}
+	p := w.looker()
+	p.resolve = !a.g.offline
+	if err := w.chooseToFit(ctx, p, id); err != nil {
+		return err
+	}
+	f, err := w.facts()
+	if err != nil {
+		return err
+	}
+	doc := modelFitDoc{FormatVersion: viewVersion, Models: []modelFitsDoc{}}
+	served := p.serviceLoads()
+	var missing int64
+	for _, name := range p.chosenNames() {
+		if id != "" && name != id {
+			continue
+		}
+		x := p.chosen[name]
+		l := x.load()
+		if i := slices.IndexFunc(served, func(s hosts.Load) bool { return s.Model == name }); i >= 0 {
+			l.Context = served[i].Context
+		}
+		if tokens > 0 {
+			l.Context = tokens
+		}
+		missing += w.missing(x.quant)
+		doc.Models = append(doc.Models, modelFitsDoc{name, x.quant.Name, x.reason, hosts.Fit([]hosts.Load{l}, f)})
+	}
+	doc.Together = together(served, p.chosen, id, tokens, f)
+	doc.Disk = hosts.FitDisk(missing, w.places.physical(w.modelStore()), f)
+	if a.g.json {
+		return a.writeJSON(doc)
+	}
+	a.sayFit(doc)
+	return nil
+}
+
+// chooseToFit chooses the models of the spec, or also the model id of the
+// catalog, and reads their headers where they are not pinned.
+func (w *world) chooseToFit(ctx context.Context, p *pinner, id string) error {
+	if w.spec.Host == nil {
+		return withHint(fmt.Errorf("no host is described here, so there is nothing to fit models to"), "aisync init")
+	}
+	uses := slices.Clone(w.spec.Host.Models)
+	if id != "" && !slices.ContainsFunc(uses, func(u spec.ModelUse) bool { return u.ID == id }) {
+		uses = append(uses, spec.ModelUse{ID: id, Quant: "auto"})
+	}
+	for _, use := range uses {
+		m, ok := w.catalog.Model(use.ID)
+		if !ok {
+			return advise(fmt.Errorf("the catalog has no model %q", use.ID), "describe it under catalog in the host's spec")
+		}
+		if _, _, err := p.model(ctx, use, m); err != nil {
+			return fmt.Errorf("model %q: %w", use.ID, err)
+		}
+		x := p.chosen[use.ID]
+		if x.shape == nil && (id == "" || id == use.ID) {
+			p.lookUp(ctx, &x)
+			p.chosen[use.ID] = x
+		}
+	}
+	return nil
+}
+
+// lookUp reads the header of x, of what it is now at its source where it is
+// not pinned.
+func (p *pinner) lookUp(ctx context.Context, x *served) {
+	files := slices.Clone(x.quant.Files)
+	for i := range files {
+		f := &files[i]
+		if f.SHA256 != "" || !p.resolve {
+			continue
+		}
+		got, err := p.ask(ctx, f)
+		if err != nil {
+			return
+		}
+		f.Size, f.SHA256, f.Commit, f.Sources = got.Size, got.SHA256, got.Commit, []string{got.Source}
+	}
+	if x.shape = p.w.shape(ctx, files, p.resolve); x.shape != nil {
+		x.quant.Files = files
+	}
+}
+
+func (p *pinner) chosenNames() []string {
+	var names []string
+	for id := range p.chosen {
+		names = append(names, id)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// together is the verdict on all that is served at once, with the model id
+// among it; nil where that is one model or none.
+func together(served []hosts.Load, chosen map[string]served, id string, tokens int64, f facts.Facts) *hosts.Verdict {
+	loads := slices.DeleteFunc(slices.Clone(served), func(l hosts.Load) bool { return l.Weights == 0 })
+	among := false
+	for i := range loads {
+		if id == "" || loads[i].Model == id {
+			among = true
+			if tokens > 0 {
+				loads[i].Context = tokens
+			}
+		}
+	}
+	if !among && id != "" {
+		l := chosen[id].load()
+		l.Context = max(l.Context, tokens)
+		loads = append(loads, l)
+	}
+	if len(loads) < 2 {
+		return nil
+	}
+	v := hosts.Fit(loads, f)
+	return &v
+}
+
+// missing is how many bytes of q are not in the store.
+func (w *world) missing(q spec.Quant) int64 {
+	var n int64
+	for _, f := range q.Files {
+		if _, err := w.reader.Lstat(store.Blob(w.modelStore(), f.SHA256)); f.SHA256 == "" || err != nil {
+			n += f.Size
+		}
+	}
+	return n
+}
+
+func (a *app) sayFit(doc modelFitDoc) {
+	if len(doc.Models) == 0 {
+		a.printf("No models: the spec asks for none. To ask about one of the catalog: aisync models fit ID\n")
+	}
+	for _, m := range doc.Models {
+		a.printf("%s  %s  %s\n", a.paint().bold(safe(m.ID)), safe(m.Quant), a.verdict(m.Verdict))
+		for _, n := range m.Loads {
+			a.printf("    %s\n", safe(needText(n)))
+		}
+		a.sayAdvice(m.Verdict)
+	}
+	if v := doc.Together; v != nil {
+		var names []string
+		for _, n := range v.Loads {
+			names = append(names, n.Name)
+		}
+		a.printf("%s (%s)  %s\n", a.paint().bold("at once"), safe(strings.Join(names, ", ")), a.verdict(*v))
+		a.sayAdvice(*v)
+	}
+	if doc.Disk.Missing > 0 {
+		a.printf("disk  %s: to fetch, %s\n", doc.Disk.Level, safe(doc.Disk.Reason()))
+	}
+}
+
+func (a *app) verdict(v hosts.Verdict) string {
+	level := string(v.Level)
+	switch v.Level {
+	case hosts.Fits:
+		level = a.paint().green(level)
+	case hosts.Tight, hosts.Unknown:
+		level = a.paint().yellow(level)
+	case hosts.No:
+		level = a.paint().red(level)
+	}
+	return level + ": " + safe(v.Reason())
+}
+
+func needText(n hosts.Need) string {
+	text := fmt.Sprintf("weights %s, cache %s for %d tokens, to compute %s", memoryText(n.Weights), memoryText(n.KV+n.State), n.Context, memoryText(n.Compute))
+	if n.Estimated {
+		text += " (estimated from the size: no header could be read)"
+	}
+	return text
+}
+
+func (a *app) sayAdvice(v hosts.Verdict) {
+	for _, x := range v.Advice {
+		a.printf("    would make it fit: %s\n", safe(x.Text))
+	}
+}

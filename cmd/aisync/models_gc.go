@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/providers/store"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// modelGCDoc is models gc --json; see docs/json.md.
+type modelGCDoc struct {
+	FormatVersion string       `json:"format_version"`
+	DryRun        bool         `json:"dry_run"`
+	Files         []garbageDoc `json:"files"`
+}
+
+func modelsGCCommand(a *app) *cobra.Command {
+	var f applyFlags
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "remove what lies in the store and nobody wants, after asking",
+		Long: `Removes blobs that no spec and no record names, downloads that were given up, and
+links that lead nowhere. What another name, another user or another process uses
+stays, and is named. A model that was fetched stays on record, and therefore
+here, until its spec no longer asks for it and an apply has taken note.`,
+		Example:     "  $ aisync models gc --dry-run",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        noArgs,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return a.modelsGC(cmd.Context(), f, dryRun) },
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be removed")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
+	return cmd
+}
+
+func (a *app) modelsGC(ctx context.Context, f applyFlags, dryRun bool) error {
+	s, disk, err := a.stockroomToWrite(ctx, f, dryRun, "aisync models gc")
+	if err != nil {
+		return err
+	}
+	defer s.w.release()
+	found, err := store.GC(disk, s.dir, s.held, store.GCOptions{DryRun: true, Now: time.Now()})
+	if err != nil {
+		return err
+	}
+	if a.g.json && dryRun {
+		return a.writeJSON(modelGCDoc{viewVersion, true, s.garbage(found)})
+	}
+	if len(found) == 0 && !a.g.json {
+		a.printf("Nothing to remove: everything in %s is wanted.\n", s.w.places.physical(s.dir))
+		return nil
+	}
+	files, bytes := 0, int64(0)
+	for _, g := range found {
+		if g.Removed {
+			files, bytes = files+1, bytes+g.Size
+		}
+		if !a.g.json {
+			a.sayGarbage(s, g)
+		}
+	}
+	if dryRun {
+		a.printf("Would remove %s, %s.\n", plural(files, "file"), bytesText(bytes))
+		return nil
+	}
+	if files > 0 {
+		if err := a.confirm(f.yes, "Remove "+plural(files, "file")+", "+bytesText(bytes)+"?"); err != nil {
+			return err
+		}
+		found, err = store.GC(disk, s.dir, s.held, store.GCOptions{Now: time.Now()})
+		if err != nil {
+			return err
+		}
+		if err := disk.Flush(); err != nil {
+			return err
+		}
+	}
+	if a.g.json {
+		return a.writeJSON(modelGCDoc{viewVersion, false, s.garbage(found)})
+	}
+	files, bytes = 0, 0
+	for _, g := range found {
+		if g.Removed {
+			files, bytes = files+1, bytes+g.Size
+		}
+	}
+	a.printf("Removed %s, %s.\n", plural(files, "file"), bytesText(bytes))
+	return nil
+}
+
+func (a *app) sayGarbage(s *stockroom, g store.Garbage) {
+	why := "kept: " + g.Kept
+	if g.Removed {
+		why = "nobody wants it"
+	}
+	a.printf("  %s  %s, %s, %s\n", safe(s.w.places.physical(g.Path)), g.Kind, bytesText(g.Size), safe(why))
+}
+
+// stockroomToWrite is stockroom with a file system that can write; it holds the
+// lock of the state unless nothing shall be written. The caller releases it.
+func (a *app) stockroomToWrite(ctx context.Context, f applyFlags, dryRun bool, command string) (*stockroom, fsys.FS, error) {
+	if dryRun {
+		s, err := a.stockroom(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		disk, err := fsys.New(s.w.places.fsOptions("none"))
+		return s, disk, err
+	}
+	w, err := a.hold(ctx, scopeHost, f, command)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err = w.load(ctx); err == nil {
+		err = w.recover(ctx)
+	}
+	var s *stockroom
+	if err == nil {
+		s, err = w.stockroom(ctx)
+	}
+	if err != nil {
+		w.release()
+		return nil, nil, err
+	}
+	return s, w.fs, nil
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/providers/store"
+)
+
+// modelsDoc is models ls --json; see docs/json.md.
+type modelsDoc struct {
+	FormatVersion string       `json:"format_version"`
+	Store         string       `json:"store"`
+	Models        []modelDoc   `json:"models"`
+	Loose         []garbageDoc `json:"loose"` // in the store, and wanted by nobody here
+}
+
+type modelDoc struct {
+	ID       string         `json:"id"`
+	Quant    string         `json:"quant,omitempty"`
+	License  string         `json:"license,omitempty"`
+	State    store.State    `json:"state"`
+	Size     int64          `json:"size_bytes"`
+	Have     int64          `json:"have_bytes"`
+	Wanted   bool           `json:"wanted"`
+	Verified *time.Time     `json:"verified,omitempty"`
+	Files    []modelFileDoc `json:"files"`
+}
+
+type modelFileDoc struct {
+	Path   string      `json:"path"`
+	SHA256 string      `json:"sha256,omitempty"`
+	Size   int64       `json:"size_bytes"`
+	State  store.State `json:"state"`
+	Views  []string    `json:"views"`
+}
+
+type garbageDoc struct {
+	Path    string `json:"path"`
+	Size    int64  `json:"size_bytes"`
+	Kind    string `json:"kind"`
+	Removed bool   `json:"removed"`
+	Kept    string `json:"kept,omitempty"` // why
+}
+
+func modelsLsCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "ls",
+		Short: "list the models that the spec wants, or that were fetched, and what there is of each",
+		Long: `Lists each model with its quantization, size and state: ok; unverified: there,
+and nobody has read it yet; partial: on its way; missing; changed: there, and not
+as it was verified; unpinned: nobody knows yet what it shall be. It reads no byte
+of a model, and exits 0 whatever it reports.`,
+		Example:     "  $ aisync models ls",
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return a.modelsLs(cmd.Context()) },
+	}
+}
+
+func (a *app) modelsLs(ctx context.Context) error {
+	s, err := a.stockroom(ctx)
+	if err != nil {
+		return err
+	}
+	models, err := store.List(s.w.reader, s.dir, s.held)
+	if err != nil {
+		return err
+	}
+	loose, err := store.Loose(s.w.reader, s.dir, s.held)
+	if err != nil {
+		return err
+	}
+	if a.g.json {
+		return a.writeJSON(s.doc(models, loose))
+	}
+	if len(models) == 0 {
+		a.printf("No models: the spec asks for none.\n")
+	}
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	if len(models) > 0 {
+		fmt.Fprintln(t, "MODEL\tQUANT\tSIZE\tSTATE\tLICENSE")
+	}
+	for _, m := range models {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", safe(m.ID), safe(firstOf(m.Quant, "-")), bytesText(m.Size), stateText(m), safe(firstOf(m.License, "-")))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	var size int64
+	for _, g := range loose {
+		size += g.Size
+	}
+	if len(loose) > 0 {
+		a.printf("\nIn the store and wanted by nobody here: %s, %s. To see which: aisync models gc --dry-run\n", plural(len(loose), "file"), bytesText(size))
+	}
+	return nil
+}
+
+func stateText(m store.Model) string {
+	text := string(m.State)
+	if m.State == store.Partial && m.Size > 0 {
+		text += fmt.Sprintf(" (%d%%)", 100*m.Have/m.Size)
+	}
+	if !m.Wanted {
+		text += ", not wanted any more"
+	}
+	return text
+}
+
+func (s *stockroom) doc(models []store.Model, loose []store.Garbage) modelsDoc {
+	doc := modelsDoc{FormatVersion: viewVersion, Store: s.w.places.physical(s.dir), Models: []modelDoc{}, Loose: s.garbage(loose)}
+	for _, m := range models {
+		d := modelDoc{ID: m.ID, Quant: m.Quant, License: m.License, State: m.State, Size: m.Size, Have: m.Have, Wanted: m.Wanted, Files: []modelFileDoc{}}
+		if !m.Verified.IsZero() {
+			d.Verified = &m.Verified
+		}
+		for _, f := range m.Files {
+			file := modelFileDoc{Path: s.w.places.physical(f.Path), SHA256: f.SHA256, Size: f.Size, State: f.State, Views: []string{}}
+			for _, v := range f.Views {
+				file.Views = append(file.Views, s.w.places.physical(v))
+			}
+			d.Files = append(d.Files, file)
+		}
+		doc.Models = append(doc.Models, d)
+	}
+	return doc
+}
+
+func (s *stockroom) garbage(found []store.Garbage) []garbageDoc {
+	out := []garbageDoc{}
+	for _, g := range found {
+		out = append(out, garbageDoc{s.w.places.physical(g.Path), g.Size, g.Kind, g.Removed, g.Kept})
+	}
+	return out
+}

@@ -1,0 +1,279 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/providers/fetch/hub"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// listing is what a hub said of the files of one model at one commit.
+type listing struct {
+	files []hub.Resolved
+	err   error
+}
+
+// served is a model as it was chosen for this host.
+type served struct {
+	use    spec.ModelUse
+	model  spec.Model
+	quant  spec.Quant
+	reason string
+	shape  *spec.Shape // nil: no header was ever read
+}
+
+// model chooses the quant of a model, pinned, with its files pinned.
+func (p *pinner) model(ctx context.Context, use spec.ModelUse, m spec.Model) (spec.Quant, string, error) {
+	q, reason, err := p.quant(ctx, use, m)
+	if err != nil {
+		return q, reason, err
+	}
+	if q.Files, err = withShards(q.Files); err != nil {
+		return q, reason, err
+	}
+	for i := range q.Files {
+		if err := p.artifact(ctx, use, &q.Files[i]); err != nil {
+			return q, reason, err
+		}
+	}
+	shape := p.pinShape(ctx, use, q)
+	if f := p.w.fetch; f.source != "" && slices.Contains(p.w.pulled, use.ID) {
+		if len(q.Files) > 1 && sourceFor(f.source, "a") == sourceFor(f.source, "b") && !byDigest(f.source) {
+			return q, reason, usagef("--source %q: model %q has %d files; name their folder, with a slash at the end", safe(f.source), use.ID, len(q.Files))
+		}
+		for i := range q.Files {
+			q.Files[i].Sources = append([]string{sourceFor(f.source, q.Files[i].Path)}, q.Files[i].Sources...)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.chosen[use.ID] = served{use, m, q, reason, shape}
+	return q, reason, nil
+}
+
+// withShards names all shards where a quant names the first alone.
+func withShards(files []spec.ModelFile) ([]spec.ModelFile, error) {
+	if len(files) != 1 || files[0].Repo == "" || files[0].SHA256 != "" {
+		return slices.Clone(files), nil
+	}
+	names, err := hub.Shards(files[0].Path)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]spec.ModelFile, len(names))
+	for i, name := range names {
+		out[i] = spec.ModelFile{Path: name, Repo: files[0].Repo}
+		if i == 0 {
+			out[i].Size = files[0].Size
+		}
+		for _, s := range files[0].Sources {
+			if path.Base(s) == path.Base(files[0].Path) {
+				out[i].Sources = append(out[i].Sources, s[:len(s)-len(path.Base(s))]+path.Base(name))
+			}
+		}
+	}
+	return out, nil
+}
+
+// artifact fills in what only a hub knows of a file: commit, size and digest.
+// What the spec itself says of them must be what the hub says.
+func (p *pinner) artifact(ctx context.Context, use spec.ModelUse, f *spec.ModelFile) error {
+	if f.Repo == "" {
+		return nil
+	}
+	l, name, said := p.lockOf(false), f.Repo+"/"+f.Path, f.SHA256 != ""
+	pin, ok := p.get(l, "model", name, "")
+	if !ok {
+		switch {
+		case said && !p.strict, said && p.w.app.g.offline:
+			f.Sources = append([]string{hub.Source(f.Repo, "main", f.Path)}, f.Sources...) // the digest decides
+			return nil
+		case p.w.app.g.locked:
+			return p.unpinned(name, spec.Position{})
+		case p.strict && p.w.app.g.offline:
+			return fmt.Errorf("pinning it %w", reconcile.ErrOffline)
+		case p.w.fs == nil:
+			return nil // the plan says that it must be pinned first
+		case !p.about(reconcile.Address("model:" + use.ID)):
+			return nil // not part of this apply
+		case !p.resolve:
+			p.leave(use, fmt.Errorf("it is not pinned, and pinning it %w", reconcile.ErrOffline))
+			return nil
+		}
+		got, err := p.ask(ctx, f)
+		switch {
+		case err != nil && p.strict:
+			return withHint(err, "aisync lock again, when the hub can be reached")
+		case err != nil:
+			p.leave(use, fmt.Errorf("it could not be pinned: %w", err))
+			return nil
+		case said && got.SHA256 != f.SHA256:
+			return fmt.Errorf("%s: the spec says sha256 %s, and %s has %s: %w; correct the spec if the new one is right", name, f.SHA256, f.Repo, got.SHA256, hub.ErrChanged)
+		}
+		pin = reconcile.Pin{Kind: "model", Name: name, Values: map[string]string{"repo": f.Repo, "commit": got.Commit, "sha256": got.SHA256, "size": fmt.Sprint(got.Size)}}
+		p.set(l, pin)
+	}
+	if said && pin.Values["sha256"] != f.SHA256 {
+		return withHint(fmt.Errorf("%s: the spec says sha256 %s, and %s pins %s", name, f.SHA256, lockName, pin.Values["sha256"]), "aisync lock --update "+use.ID)
+	}
+	return pinned(f, pin)
+}
+
+// hubPatience is how long a hub may take to answer what a file is.
+const hubPatience = 30 * time.Second
+
+// ask asks the hub what f is now. All shards of a model come from one commit.
+func (p *pinner) ask(ctx context.Context, f *spec.ModelFile) (hub.Resolved, error) {
+	names, err := hub.Shards(f.Path)
+	if err != nil {
+		return hub.Resolved{}, err
+	}
+	key := f.Repo + "/" + names[0]
+	p.mu.Lock()
+	got, known := p.asked[key]
+	p.mu.Unlock()
+	if !known {
+		ctx, cancel := context.WithTimeout(ctx, hubPatience)
+		defer cancel()
+		got.files, got.err = p.w.hub(p.w.client()).Files(ctx, f.Repo, "main", names[0])
+		p.mu.Lock()
+		p.asked[key] = got
+		p.mu.Unlock()
+	}
+	if got.err != nil {
+		return hub.Resolved{}, got.err
+	}
+	i := slices.IndexFunc(got.files, func(r hub.Resolved) bool { return r.Path == f.Path })
+	if i < 0 {
+		return hub.Resolved{}, fmt.Errorf("%s: %s: %w", f.Repo, f.Path, hub.ErrNotFound)
+	}
+	return got.files[i], nil
+}
+
+// pinned puts a pin's values into f.
+func pinned(f *spec.ModelFile, pin reconcile.Pin) error {
+	if _, err := fmt.Sscan(pin.Values["size"], &f.Size); err != nil || len(pin.Values["sha256"]) != 64 || pin.Values["commit"] == "" {
+		return withHint(fmt.Errorf("%s: the pin of model %s is damaged", lockName, pin.Name), "aisync lock --update "+pin.Name)
+	}
+	f.SHA256, f.Commit = pin.Values["sha256"], pin.Values["commit"]
+	f.Sources = append([]string{hub.Source(f.Repo, f.Commit, f.Path)}, f.Sources...)
+	return nil
+}
+
+// pinShape returns what decides the memory of a model. What was pinned just
+// now has its header read, where that can be, and the pin takes it along.
+func (p *pinner) pinShape(ctx context.Context, use spec.ModelUse, q spec.Quant) *spec.Shape {
+	l := p.lockOf(false)
+	if use.Quant == "auto" {
+		if pin, ok := l.lock.Pin("quant", use.ID, p.w.spec.Host.Name); ok && pin.Values["shape"] != "" {
+			return parsedShape(pin.Values["shape"])
+		}
+	}
+	if len(q.Files) == 0 || q.Files[0].Repo == "" {
+		return nil
+	}
+	name := q.Files[0].Repo + "/" + q.Files[0].Path
+	p.mu.Lock()
+	pin, ok := l.lock.Pin("model", name, "")
+	fresh := p.fresh["model "+name]
+	p.mu.Unlock()
+	switch {
+	case !ok:
+		return nil
+	case pin.Values["shape"] != "" || !fresh:
+		return parsedShape(pin.Values["shape"])
+	}
+	shape := p.w.shape(ctx, q.Files, p.resolve)
+	if shape != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		pin.Values["shape"] = shape.String()
+		l.lock.SetPin(pin)
+	}
+	return shape
+}
+
+// parsedShape is nil for what an older lock, or a newer one, does not tell.
+func parsedShape(text string) *spec.Shape {
+	s, err := spec.ParseShape(text)
+	if text == "" || err != nil {
+		return nil
+	}
+	return &s
+}
+
+// load is what serving x takes.
+func (x served) load() hosts.Load {
+	return hosts.Load{
+		Name: x.use.ID, Model: x.use.ID, Quant: x.quant.Name, Weights: x.quant.Size(), Shape: x.shape,
+		Context: x.use.Context, Quants: x.model.Quants, Ignore: x.use.Fit == "ignore",
+	}
+}
+
+// serviceLoads are the models that the enabled services of the host serve, as
+// far as they were chosen; one that was not has no weights.
+func (p *pinner) serviceLoads() []hosts.Load {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []hosts.Load
+	for _, s := range p.w.spec.Host.Services {
+		ids := s.Models
+		if s.Model != "" {
+			ids = append([]string{s.Model}, ids...)
+		}
+		for _, id := range ids {
+			if !s.Enabled || s.Kind == "external" {
+				continue
+			}
+			l := hosts.Load{Model: id}
+			if x, ok := p.chosen[id]; ok {
+				l = x.load()
+			}
+			l.Name = s.Name
+			if len(ids) > 1 {
+				l.Name += "/" + id
+			}
+			l.Context = cmp.Or(int64(s.Context), l.Context)
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// fitNotes warns of models that do not fit this machine: each alone, and those
+// that the services serve at once. It asks nobody and reads no file.
+func (p *pinner) fitNotes() ([]reconcile.Note, error) {
+	if len(p.chosen) == 0 {
+		return nil, nil
+	}
+	f, err := p.w.facts()
+	if err != nil {
+		return nil, err
+	}
+	var notes []reconcile.Note
+	warn := func(pos spec.Position, format string, args ...any) {
+		notes = append(notes, reconcile.Note{Warning: true, Origin: []reconcile.Position{reconcile.Position(pos)}, Text: fmt.Sprintf(format, args...)})
+	}
+	for _, use := range p.w.spec.Host.Models {
+		x, ok := p.chosen[use.ID]
+		if !ok {
+			continue
+		}
+		if v := hosts.Fit([]hosts.Load{x.load()}, f); v.Warn {
+			warn(use.Pos, "model %q at %s does not fit: it %s; aisync models fit %s says what would; fit: \"ignore\" silences this", use.ID, x.quant.Name, v.Reason(), use.ID)
+		}
+	}
+	loads := slices.DeleteFunc(p.serviceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
+	if v := hosts.Fit(loads, f); len(notes) == 0 && len(loads) > 1 && v.Warn {
+		i := slices.IndexFunc(p.w.spec.Host.Services, func(s spec.Service) bool { return s.Enabled })
+		warn(p.w.spec.Host.Services[i].Pos, "the models of the enabled services do not fit at once: serving them %s; aisync models fit says what would", v.Reason())
+	}
+	return notes, nil
+}

@@ -235,6 +235,9 @@ func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f apply
 	if err := a.outcome(p, res, err); err != nil || len(w.leftOut) == 0 {
 		return err
 	}
+	if len(w.pulled) > 0 && len(res.Done) == 0 {
+		return errors.Join(w.leftOut...) // nothing else was asked for
+	}
 	for _, e := range w.leftOut {
 		a.say("aisync: %s", safe(e.Error()))
 	}

@@ -52,7 +52,7 @@ apply would do it.`,
 			return a.modelsAdopt(cmd.Context(), args, f, store.AdoptOptions{DryRun: dryRun, Copy: twice})
 		},
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be taken over; every candidate is read")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what was found, by its size")
 	cmd.Flags().BoolVar(&twice, "copy", false, "make a second copy where the bytes cannot be shared (another file system)")
 	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
 	return cmd
@@ -133,10 +133,10 @@ func (a *app) sayAdopted(s *stockroom, found []store.Adopted, dryRun bool) {
 			from = " " + safe(s.w.places.physical(x.From)) + " (" + safe(x.Program) + ")"
 		}
 		switch {
-		case x.How == "" || x.Why != "":
+		case dryRun && from != "":
+			a.printf("%s: found%s: %s\n", who, from, safe(firstOf(x.Why, x.How)))
+		case x.How == "":
 			a.printf("%s: not taken over%s: %s\n", who, from, safe(x.Why))
-		case dryRun:
-			a.printf("%s: would be taken over from%s, %s\n", who, from, x.How)
 		default:
 			a.printf("%s: taken over from%s, %s\n", who, from, x.How)
 		}

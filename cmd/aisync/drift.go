@@ -113,7 +113,7 @@ func (a *app) setupDrift(ctx context.Context, s scope) (w *world, notChecked err
 	if !errors.As(err, &missing) {
 		return w, nil, err
 	}
-	w.declared = runtime.Decls{}
+	w.declared = runtime.Decls{Notes: w.declared.Notes}
 	for _, o := range w.owners {
 		w.declared.Declarations = append(w.declared.Declarations, w.store.Declarations(o)...)
 	}

@@ -39,6 +39,9 @@ since, and can put back what it replaced.
 			if err := a.g.check(); err != nil {
 				return err
 			}
+			if cmd.Annotations["effect"] == "writes" {
+				a.outlive()
+			}
 			return a.openLog(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -103,6 +103,28 @@ func Load(ctx context.Context, o Options) (*spec.Spec, error) {
 	return s, nil
 }
 
+// HostNames returns the names of the hosts that the specs in dir describe, be
+// the rest of them right or wrong; none where they cannot be read.
+func HostNames(dir string) []string {
+	files, err := hostSources(dir)
+	if err != nil || len(files) == 0 {
+		return nil
+	}
+	e, err := newEvaluator()
+	if err != nil {
+		return nil
+	}
+	d := e.read(files, "")
+	if !d.root.Exists() {
+		return nil
+	}
+	var names []string
+	for _, n := range d.node().get("hosts").fields() {
+		names = append(names, n.name())
+	}
+	return names
+}
+
 var errNoFacts = errors.New("the facts of this machine are not at hand")
 
 // host fills s.Catalog and s.Host from files, or with the default host.

@@ -60,6 +60,7 @@ since, and can put back what it replaced.
 	for _, command := range commands() {
 		root.AddCommand(command(a))
 	}
+	a.completions(root)
 	return root
 }
 

@@ -27,6 +27,8 @@ Models and packages stay; they are named.`,
 		Example:     "  $ aisync rollback --list\n  $ aisync rollback",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        maxArgs(1),
+
+		ValidArgsFunction: a.applies,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				return a.history(cmd.Context())

@@ -45,17 +45,11 @@ func (a *app) destroy(ctx context.Context, s scope, force bool, f applyFlags) er
 	if err != nil {
 		return err
 	}
-	w, err := a.hold(ctx, s, f, "aisync destroy")
+	w, err := a.holdRecords(ctx, s, f, "aisync destroy")
 	if err != nil {
 		return err
 	}
 	defer w.release()
-	if err := w.loadRecords(ctx); err != nil {
-		return err
-	}
-	if err := w.recover(ctx); err != nil {
-		return err
-	}
 	p, err := w.engine.Plan(ctx, w.read(), w.store, reconcile.Input{Owners: w.owners, Choice: reconcile.Choice{Force: force}, Dropped: "to be uninstalled"})
 	if err != nil {
 		return err

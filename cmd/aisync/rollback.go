@@ -52,17 +52,11 @@ func (a *app) rollback(ctx context.Context, id string, force bool, f applyFlags)
 	if err != nil {
 		return err
 	}
-	w, err := a.hold(ctx, scopeAll, f, "aisync rollback")
+	w, err := a.holdRecords(ctx, scopeAll, f, "aisync rollback")
 	if err != nil {
 		return err
 	}
 	defer w.release()
-	if err := w.loadRecords(ctx); err != nil {
-		return err
-	}
-	if err := w.recover(ctx); err != nil {
-		return err
-	}
 	p, entry, err := w.engine.RollbackPlan(ctx, w.read(), w.store, id, reconcile.Choice{Force: force})
 	if err != nil {
 		return err

@@ -116,6 +116,23 @@ func (a *app) hold(ctx context.Context, s scope, f applyFlags, command string) (
 	return w, nil
 }
 
+// holdRecords is setupHeld for what goes by the records and the locks alone,
+// be the specs as broken as they may.
+func (a *app) holdRecords(ctx context.Context, s scope, f applyFlags, command string) (*world, error) {
+	w, err := a.hold(ctx, s, f, command)
+	if err != nil {
+		return nil, err
+	}
+	if err = w.loadRecords(ctx); err == nil {
+		err = w.recover(ctx)
+	}
+	if err != nil {
+		w.release()
+		return nil, err
+	}
+	return w, nil
+}
+
 func (w *world) ready(ctx context.Context, ask asked) error {
 	if err := w.load(ctx); err != nil {
 		return err

@@ -41,6 +41,10 @@ type Options struct {
 	// Facts is called at most once, and only where a match or the default
 	// host needs it. Without it only HostName can choose among hosts.
 	Facts func() (facts.Facts, error)
+
+	// NoHost makes do without a host: it is told why none of the specs, or more
+	// than one, is this machine. Without it that is an error.
+	NoHost func(Problem)
 }
 
 // DefaultFile is the file that positions in the embedded default host name.
@@ -97,6 +101,28 @@ func Load(ctx context.Context, o Options) (*spec.Spec, error) {
 	}
 	s.Files, s.Digest = fingerprint(slices.Concat(hostFiles, projectFiles))
 	return s, nil
+}
+
+// HostNames returns the names of the hosts that the specs in dir describe, be
+// the rest of them right or wrong; none where they cannot be read.
+func HostNames(dir string) []string {
+	files, err := hostSources(dir)
+	if err != nil || len(files) == 0 {
+		return nil
+	}
+	e, err := newEvaluator()
+	if err != nil {
+		return nil
+	}
+	d := e.read(files, "")
+	if !d.root.Exists() {
+		return nil
+	}
+	var names []string
+	for _, n := range d.node().get("hosts").fields() {
+		names = append(names, n.name())
+	}
+	return names
 }
 
 var errNoFacts = errors.New("the facts of this machine are not at hand")
@@ -160,7 +186,7 @@ func (l *loader) choose(d *document, all []*spec.Host) (*spec.Host, error) {
 		return nil, nil
 	}
 	if len(all) == 0 {
-		d.add(Problem{Path: "hosts", Message: "no host in " + d.at.file(l.HostDir), Hint: "describe this machine as hosts: NAME: {…}, or run: aisync init", noHost: true})
+		l.noHost(d, Problem{Path: "hosts", Message: "no host in " + d.at.file(l.HostDir), Hint: "describe this machine as hosts: NAME: {…}, or run: aisync init", noHost: true})
 		return nil, nil
 	}
 	if len(all) == 1 && all[0].Match == (spec.Match{}) {
@@ -183,15 +209,24 @@ func (l *loader) choose(d *document, all []*spec.Host) (*spec.Host, error) {
 	case 1:
 		return fit[0], nil
 	case 0:
-		d.add(Problem{Pos: all[0].Pos, Path: "hosts", Message: "no host matches this machine: " + strings.Join(lines, ", "), Hint: "say which: --host " + strings.Join(names, "|"), noHost: true})
+		l.noHost(d, Problem{Pos: all[0].Pos, Path: "hosts", Message: "no host matches this machine: " + strings.Join(lines, ", "), Hint: "say which: --host " + strings.Join(names, "|"), noHost: true})
 	default:
 		var both []string
 		for _, h := range fit {
 			both = append(both, fmt.Sprintf("%s (%s)", h.Name, h.Pos))
 		}
-		d.add(Problem{Pos: fit[0].Pos, Path: "hosts", Message: "more than one host matches this machine: " + strings.Join(both, " and "), Hint: "narrow a match, or say which: --host NAME"})
+		l.noHost(d, Problem{Pos: fit[0].Pos, Path: "hosts", Message: "more than one host matches this machine: " + strings.Join(both, " and "), Hint: "narrow a match, or say which: --host NAME"})
 	}
 	return nil, nil
+}
+
+// noHost is what it means that no host could be chosen.
+func (l *loader) noHost(d *document, why Problem) {
+	if l.NoHost != nil {
+		l.NoHost(why)
+		return
+	}
+	d.add(why)
 }
 
 // defaultHost is the embedded one, for the runtimes that this machine has.

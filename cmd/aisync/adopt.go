@@ -22,6 +22,8 @@ changed, only aisync's records.`,
 		Example:     "  $ aisync adopt file:.claude/settings.json",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        minArgs(1, "the address"),
+
+		ValidArgsFunction: a.addresses,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, arg := range args {
 				if _, err := reconcile.ParseAddress(arg); err != nil {

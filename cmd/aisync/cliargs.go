@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,15 +16,31 @@ func (a *app) commandLine(root *cobra.Command, args []string) ([]string, error) 
 	if len(path) == 0 {
 		return args, knownWord(root, rest)
 	}
-	words := append([]string(nil), path...)
-	for _, name := range []string{"AISYNC_CLI_ARGS", "AISYNC_CLI_ARGS_" + strings.ReplaceAll(strings.Join(path, "_"), "-", "_")} {
-		extra, err := shellWords(a.env.get(name))
-		if err != nil {
-			return nil, usagef("%s: %v", name, err)
-		}
-		words = append(words, extra...)
+	cmd := root
+	for _, name := range path {
+		cmd = child(cmd, name)
 	}
-	return append(words, rest...), nil
+	forAll, err := a.wordsOf("AISYNC_CLI_ARGS")
+	if err == nil {
+		forAll, err = fitting(root, cmd, forAll)
+	}
+	if err != nil {
+		return nil, err
+	}
+	name := "AISYNC_CLI_ARGS_" + strings.ReplaceAll(strings.Join(path, "_"), "-", "_")
+	forThis, err := a.wordsOf(name)
+	if err == nil {
+		err = known(cmd, name, forThis)
+	}
+	return slices.Concat(path, forAll, forThis, rest), err
+}
+
+func (a *app) wordsOf(variable string) ([]string, error) {
+	words, err := shellWords(a.env.get(variable))
+	if err != nil {
+		return nil, usagef("%s: %v", variable, err)
+	}
+	return words, nil
 }
 
 // knownWord refuses what is no command, also where --help stands beside it.

@@ -40,6 +40,9 @@ since, and can put back what it replaced.
 			if err := a.g.check(); err != nil {
 				return err
 			}
+			if cmd.Annotations["effect"] == "writes" {
+				a.outlive()
+			}
 			return a.openLog(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,6 +61,7 @@ since, and can put back what it replaced.
 	for _, command := range commands() {
 		root.AddCommand(command(a))
 	}
+	a.completions(root)
 	return root
 }
 

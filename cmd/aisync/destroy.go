@@ -45,23 +45,20 @@ func (a *app) destroy(ctx context.Context, s scope, force bool, f applyFlags) er
 	if err != nil {
 		return err
 	}
-	w, err := a.hold(ctx, s, f, "aisync destroy")
+	w, err := a.holdRecords(ctx, s, f, "aisync destroy")
 	if err != nil {
 		return err
 	}
 	defer w.release()
-	if err := w.loadRecords(ctx); err != nil {
-		return err
-	}
-	if err := w.recover(ctx); err != nil {
-		return err
-	}
 	p, err := w.engine.Plan(ctx, w.read(), w.store, reconcile.Input{Owners: w.owners, Choice: reconcile.Choice{Force: force}, Dropped: "to be uninstalled"})
 	if err != nil {
 		return err
 	}
 	if !a.g.json {
 		w.planText("aisync destroy", mode).render(a.out, newView(p, reconcile.PlanMeta{}, w.explain(ctx)))
+	}
+	if w.store.Inherited() && w.has(reconcile.ProjectOwner(w.places.project)) {
+		a.say("This project was applied elsewhere, and nothing about it is on record here. What git does not carry (core.hooksPath, links, folders that are empty) stays; to have it go too, run aisync apply first, which takes it over.")
 	}
 	if n := changing(p); n > 0 {
 		if err := a.confirm(f.yes, "Uninstall "+plural(n, "resource")+"?"); err != nil {

@@ -12,6 +12,7 @@ import (
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/state"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -183,7 +184,10 @@ func checkLocks(_ context.Context, p *patient) []finding {
 		if err == nil {
 			_, err = reconcile.ParseLock(name, b)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, reconcile.ErrLockNewer):
+			out = append(out, fail("upgrade aisync", "%v", err))
+		case err != nil:
 			out = append(out, fail(firstOf(hintOf(err), "restore "+name+" from git, or move it away and run aisync lock"), "%v", err))
 		}
 	}
@@ -194,6 +198,9 @@ func checkRecords(_ context.Context, p *patient) []finding {
 	if errors.Is(p.storeOf, fs.ErrPermission) {
 		return []finding{fail("give the folder "+p.places.physical(p.places.state)+" and what is in it to the person who runs aisync", "%v", p.storeOf)}
 	}
+	if errors.Is(p.storeOf, state.ErrNewer) {
+		return []finding{fail("upgrade aisync; moving the file away would forget what was there before aisync", "%v", p.storeOf)}
+	}
 	if p.storeOf != nil {
 		return []finding{fail(firstOf(hintOf(p.storeOf), "move the file away: what aisync made is then taken over again by the next apply"), "%v", p.storeOf)}
 	}
@@ -202,7 +209,11 @@ func checkRecords(_ context.Context, p *patient) []finding {
 		out = append(out, fail("aisync apply", "an apply did not come to its end; the next one finishes its books"))
 	}
 	if _, err := p.store.History(); err != nil {
-		out = append(out, fail("move the file away; what it describes can no longer be rolled back", "%v", err))
+		next := "move the file away; what it describes can no longer be rolled back"
+		if errors.Is(err, state.ErrNewer) {
+			next = "upgrade aisync"
+		}
+		out = append(out, fail(next, "%v", err))
 	}
 	for _, owner := range p.store.Owners() {
 		for _, rec := range p.store.Records(owner) {

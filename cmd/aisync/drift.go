@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/reconcile"
@@ -29,8 +31,9 @@ func driftCommand(a *app) *cobra.Command {
 		Short: "tell what is no longer as it was made, for people and for CI",
 		Long: `Compares what is there with what aisync.lock says was made (drift), and, where
 the sources of the bundles are at hand, with what the spec asks for now
-(pending). The two are never mixed up. It looks at the project, unless --scope
-says otherwise, and writes nothing.
+(pending). The two are never mixed up. Where a source is not on this machine,
+pending is "not checked", with the reason, and the drift alone sets the code. It
+looks at the project, unless --scope says otherwise, and writes nothing.
 
 Exit codes: 0 in order; 2 differences of the kind that --fail-on names; 1 an
 error, or something that cannot be observed.`,
@@ -87,7 +90,7 @@ func (a *app) drift(ctx context.Context, s scope, f driftFlags) error {
 		return err
 	}
 	if notChecked != nil {
-		v.NotChecked = notChecked.Error()
+		v.NotChecked = strings.ReplaceAll(notChecked.Error(), "\n", "; ")
 	}
 	if err := a.printDrift(v, f.format, mode); err != nil {
 		return err
@@ -102,22 +105,33 @@ func (a *app) drift(ctx context.Context, s scope, f driftFlags) error {
 }
 
 // setupDrift is setup that goes on without the sources: then what was recorded
-// takes the place of what is wanted, and notChecked says why.
+// takes the place of what is wanted, and notChecked says why. Where nothing was
+// recorded there is nothing to go on with.
 func (a *app) setupDrift(ctx context.Context, s scope) (w *world, notChecked error, err error) {
 	w, err = a.lookAround(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
 	err = w.declare(ctx, nil)
-	var missing errNotAtHand
-	if !errors.As(err, &missing) {
+	if err == nil || slices.ContainsFunc(parts(err), func(e error) bool { return !notHere(e) }) {
 		return w, nil, err
 	}
-	w.declared = runtime.Decls{}
+	known := runtime.Decls{Notes: w.declared.Notes}
 	for _, o := range w.owners {
-		w.declared.Declarations = append(w.declared.Declarations, w.store.Declarations(o)...)
+		known.Declarations = append(known.Declarations, w.store.Declarations(o)...)
 	}
-	return w, missing, nil
+	if len(known.Declarations) == 0 {
+		return w, nil, err
+	}
+	w.declared = known
+	return w, err, nil
+}
+
+// notHere reports whether err says that a source is not on this machine, as
+// against one that is wrong.
+func notHere(err error) bool {
+	var missing *bundle.MissingError
+	return errors.Is(err, errNotAtHand{}) || errors.As(err, &missing)
 }
 
 // driftView sorts what is not in order.

@@ -134,6 +134,9 @@ func markdown(pages []page) []byte {
 		if p.Example != "" {
 			fmt.Fprintf(&b, "\n```console\n%s\n```\n", dedent(p.Example))
 		}
+		if i == 0 {
+			b.WriteString(environmentTable())
+		}
 	}
 	return []byte(b.String())
 }
@@ -171,6 +174,9 @@ func manual(p page, all []page) []byte {
 	section("DESCRIPTION", p.Long)
 	section("FLAGS", p.Flags)
 	section("EXAMPLE", p.Example)
+	if p.Path == all[0].Path {
+		section("ENVIRONMENT", environmentText())
+	}
 	var also []string
 	for _, other := range all {
 		if other.Path != p.Path {

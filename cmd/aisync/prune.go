@@ -54,17 +54,11 @@ back is never removed. It shows what would go and asks.`,
 }
 
 func (a *app) prune(ctx context.Context, f pruneFlags) error {
-	w, err := a.hold(ctx, scopeHost, f.applyFlags, "aisync prune")
+	w, err := a.holdRecords(ctx, scopeHost, f.applyFlags, "aisync prune")
 	if err != nil {
 		return err
 	}
 	defer w.release()
-	if err := w.loadRecords(ctx); err != nil {
-		return err
-	}
-	if err := w.recover(ctx); err != nil {
-		return err
-	}
 	found := false
 	for _, o := range w.store.Owners() {
 		gone, err := vanished(o)

@@ -27,6 +27,8 @@ Models and packages stay; they are named.`,
 		Example:     "  $ aisync rollback --list\n  $ aisync rollback",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        maxArgs(1),
+
+		ValidArgsFunction: a.applies,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				return a.history(cmd.Context())
@@ -50,17 +52,11 @@ func (a *app) rollback(ctx context.Context, id string, force bool, f applyFlags)
 	if err != nil {
 		return err
 	}
-	w, err := a.hold(ctx, scopeAll, f, "aisync rollback")
+	w, err := a.holdRecords(ctx, scopeAll, f, "aisync rollback")
 	if err != nil {
 		return err
 	}
 	defer w.release()
-	if err := w.loadRecords(ctx); err != nil {
-		return err
-	}
-	if err := w.recover(ctx); err != nil {
-		return err
-	}
 	p, entry, err := w.engine.RollbackPlan(ctx, w.read(), w.store, id, reconcile.Choice{Force: force})
 	if err != nil {
 		return err

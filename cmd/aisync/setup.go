@@ -119,6 +119,23 @@ func (a *app) hold(ctx context.Context, s scope, f applyFlags, command string) (
 	return w, nil
 }
 
+// holdRecords is setupHeld for what goes by the records and the locks alone,
+// be the specs as broken as they may.
+func (a *app) holdRecords(ctx context.Context, s scope, f applyFlags, command string) (*world, error) {
+	w, err := a.hold(ctx, s, f, command)
+	if err != nil {
+		return nil, err
+	}
+	if err = w.loadRecords(ctx); err == nil {
+		err = w.recover(ctx)
+	}
+	if err != nil {
+		w.release()
+		return nil, err
+	}
+	return w, nil
+}
+
 func (w *world) ready(ctx context.Context, ask asked) error {
 	if err := w.load(ctx); err != nil {
 		return err
@@ -176,7 +193,11 @@ func (w *world) load(ctx context.Context) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		w.spec, err = w.app.loadSpecWith(ctx, w.places, w.facts)
+		o := schema.Options{Facts: w.facts}
+		if !w.has(reconcile.HostOwner) {
+			o.NoHost = w.withoutHost
+		}
+		w.spec, err = w.app.loadSpecWith(ctx, w.places, o)
 		return err
 	})
 	g.Go(func() error { return w.loadRecords(ctx) })
@@ -221,18 +242,26 @@ func (w *world) loadRecords(ctx context.Context) error {
 
 // loadSpec reads the specs and chooses the host.
 func (a *app) loadSpec(ctx context.Context, p places) (*spec.Spec, error) {
-	return a.loadSpecWith(ctx, p, a.factsOf(p))
+	return a.loadSpecWith(ctx, p, schema.Options{Facts: a.factsOf(p)})
 }
 
-func (a *app) loadSpecWith(ctx context.Context, p places, look func() (facts.Facts, error)) (*spec.Spec, error) {
+// loadSpecWith is loadSpec with what o says of facts, and of having no host.
+func (a *app) loadSpecWith(ctx context.Context, p places, o schema.Options) (*spec.Spec, error) {
 	cwd, err := a.cwd()
 	if err != nil {
 		return nil, err
 	}
 	if a.g.host == "" {
-		ahead(look) // most likely needed to choose the host
+		ahead(o.Facts) // most likely needed to choose the host
 	}
-	return schema.Load(ctx, schema.Options{HostDir: p.config, HostName: a.g.host, ProjectDir: p.project, Facts: look, Cwd: cwd})
+	o.HostDir, o.HostName, o.ProjectDir, o.Cwd = p.config, a.g.host, p.project, cwd
+	return schema.Load(ctx, o)
+}
+
+// withoutHost notes that a project is looked at without its host, which it
+// does not need: what it asks for depends on no host.
+func (w *world) withoutHost(why schema.Problem) {
+	w.declared.Notes = append(w.declared.Notes, reconcile.Note{Text: why.Message + "; the project goes without a host"})
 }
 
 // ahead begins to look at the machine before anybody asks. Who asks gets what

@@ -25,12 +25,10 @@ import (
 )
 
 // errNotAtHand says that a source lies in no cache here and may not be fetched now.
-type errNotAtHand struct{ source string }
+type errNotAtHand struct{}
 
-func (e errNotAtHand) Error() string {
-	return fmt.Sprintf("bundle source %q has not been fetched to this machine", e.source)
-}
-func (e errNotAtHand) Hint() string { return "run: aisync lock" }
+func (errNotAtHand) Error() string { return "it has not been fetched to this machine" }
+func (errNotAtHand) Hint() string  { return "run: aisync lock" }
 
 // source brings a git or archive source to a folder of the cache that holds
 // exactly what is pinned.
@@ -49,10 +47,10 @@ func (p *pinner) source(ctx context.Context, src spec.Source) (dir, pin string, 
 		return "", "", p.unpinned(fmt.Sprintf("bundle source %q", src.Name), src.Pos)
 	}
 	if p.w.fs == nil {
-		return "", "", errNotAtHand{src.Name}
+		return "", "", errNotAtHand{}
 	}
 	if p.w.app.g.offline {
-		return "", "", fmt.Errorf("%w: it %w", errNotAtHand{src.Name}, reconcile.ErrOffline)
+		return "", "", fmt.Errorf("%w: it %w", errNotAtHand{}, reconcile.ErrOffline)
 	}
 	return p.fetchSource(ctx, l, src, known, ok)
 }

@@ -19,6 +19,7 @@ type verdict struct {
 	Files         []string `json:"files"`
 	Digest        string   `json:"digest,omitempty"`
 	Errors        []defect `json:"errors"`
+	Notes         []defect `json:"notes,omitempty"` // what is no error in a project: that no host is this machine
 }
 
 // defect is one thing that is wrong with a spec.
@@ -35,7 +36,8 @@ func validateCommand(a *app) *cobra.Command {
 		Short: "check the specs of this host and project, and nothing else",
 		Long: `Reads the specs of this host and, inside a project, of the project, and prints
 everything that is wrong with them as file:line:col: message. It looks at no
-source, no target and no state.
+source, no target and no state. In a project it is no error that no host is this
+machine: a project needs none.
 
 Exit code 0: the specs are right; 1: they are not.`,
 		Example:     "  $ aisync validate\n  the specs are right: host velox, project org-drill",
@@ -46,8 +48,13 @@ Exit code 0: the specs are right; 1: they are not.`,
 			if err != nil {
 				return err
 			}
-			s, err := a.loadSpec(cmd.Context(), p)
-			v := verdict{FormatVersion: viewVersion, Valid: err == nil, Files: []string{}, Errors: []defect{}}
+			v := verdict{FormatVersion: viewVersion, Files: []string{}, Errors: []defect{}}
+			o := schema.Options{Facts: a.factsOf(p)}
+			if p.project != "" {
+				o.NoHost = func(why schema.Problem) { v.Notes = append(v.Notes, defectOf(why)) }
+			}
+			s, err := a.loadSpecWith(cmd.Context(), p, o)
+			v.Valid = err == nil
 			if err == nil {
 				v.Host, v.Project = names(s)
 				v.Files, v.Digest = append(v.Files, s.Files...), s.Digest
@@ -70,13 +77,30 @@ func names(s *spec.Spec) (host, project string) {
 	return host, project
 }
 
+func defectOf(p schema.Problem) defect { return defect{p.Pos, p.Path, p.Message, p.Hint} }
+
+// text is d as one line.
+func (d defect) text() string {
+	text := d.Message
+	if d.Path != "" {
+		text = d.Path + ": " + text
+	}
+	if d.File != "" {
+		text = d.Position.String() + ": " + text
+	}
+	if d.Hint != "" {
+		text += "; " + d.Hint
+	}
+	return text
+}
+
 // defects are the parts of err that blame a spec.
 func defects(err error) []defect {
 	out := []defect{}
 	for _, e := range parts(err) {
 		var p schema.Problem
 		if errors.As(e, &p) {
-			out = append(out, defect{p.Pos, p.Path, p.Message, p.Hint})
+			out = append(out, defectOf(p))
 		}
 	}
 	return out
@@ -100,19 +124,14 @@ func (a *app) pronounce(v verdict) error {
 		a.printf("the specs are right: %s\n", safe(strings.Join(what, ", ")))
 	default:
 		for _, d := range v.Errors {
-			text := d.Message
-			if d.Path != "" {
-				text = d.Path + ": " + text
-			}
-			if d.File != "" {
-				text = d.Position.String() + ": " + text
-			}
-			if d.Hint != "" {
-				text += "; " + d.Hint
-			}
-			a.printf("%s\n", safeLines(text))
+			a.printf("%s\n", safeLines(d.text()))
 		}
 		a.say("%s in the specs", plural(len(v.Errors), "error"))
+	}
+	if !a.g.json {
+		for _, d := range v.Notes {
+			a.say("note: %s", safeLines(d.text()))
+		}
 	}
 	if !v.Valid {
 		return exit(exitError)

@@ -36,6 +36,14 @@ type opening struct {
 	err  error
 }
 
+// MissingError says that the folder of a source is not on this machine, as in
+// a CI job that checks out the project alone.
+type MissingError struct{ Dir string }
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("no folder %s; a relative path starts at the spec that names it", e.Dir)
+}
+
 // OfHost returns the source of a bundle that a host names.
 func OfHost(b spec.HostBundle, hostDir string) spec.Source {
 	return spec.Source{Name: b.Name, URL: b.Source, Dir: hostDir, Pos: b.Pos}
@@ -109,7 +117,7 @@ func (s *Sources) folder(ctx context.Context, src spec.Source) (dir, pinned stri
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", "", fmt.Errorf("no folder %s; a relative path starts at the spec that names it", dir)
+		return "", "", &MissingError{dir}
 	case err != nil:
 		return "", "", err
 	case !info.IsDir():

@@ -98,7 +98,7 @@ func (h Host) there(command string) bool {
 func (h Host) bundle(ctx context.Context, b *builder, places []place, hb spec.HostBundle) {
 	tree, err := h.Sources.Open(ctx, bundle.OfHost(hb, h.Spec.Dir))
 	if err != nil {
-		b.errs = append(b.errs, err)
+		b.blame(err)
 		return
 	}
 	wants := func(part string) bool { return len(hb.Parts) == 0 || slices.Contains(hb.Parts, part) }

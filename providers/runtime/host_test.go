@@ -50,8 +50,8 @@ func TestServersAreWrittenInTheFormOfEachProgram(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, says := range []string{
-		"unsupported file:.codex/config.toml: MCP server far/away for codex: Authorization is a secret, and its configuration has no form that names one",
-		"unsupported file:.mcp.json: MCP server near for copilot: claude reads the same file and needs it in another form",
+		"unsupported mcp:codex/far/away: MCP server far/away for codex: Authorization is a secret, and its configuration has no form that names one",
+		"unsupported mcp:copilot/near: MCP server near for copilot: claude reads the same file and needs it in another form",
 		"note: MCP servers are not for local-openai (far/away, near)",
 		"runs uvx serve 'two words'",
 	} {

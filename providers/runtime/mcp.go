@@ -26,15 +26,17 @@ func (b *builder) mcp(places []place, servers []spec.MCPServer) {
 			continue
 		}
 		for _, m := range servers {
+			// What cannot be had is that one server: the file takes the others.
+			row := reconcile.Address("mcp:" + p.rt.ID + "/" + m.Name)
 			target, key := fileAt(f.Path), reconcile.LeafKey(f.Pointer+merge.Pointer(m.Name))
 			value, err := server(p.rt.ID, f.Shape, m)
 			if err != nil {
-				b.cannot(target, from(m.Pos), "MCP server %s for %s: %v", m.Name, p.rt.ID, err)
+				b.cannot(row, from(m.Pos), "MCP server %s for %s: %v", m.Name, p.rt.ID, err)
 				continue
 			}
 			leaf := reconcile.Leaf{Key: key, Body: file.Value(value), Own: reconcile.Member, Origin: from(m.Pos), Runs: commandLine(m)}
 			if other, ok := b.by[leafID{target, key}]; ok && b.differs(target, leaf) {
-				b.cannot(target, from(m.Pos), "MCP server %s for %s: %s reads the same file and needs it in another form", m.Name, p.rt.ID, other)
+				b.cannot(row, from(m.Pos), "MCP server %s for %s: %s reads the same file and needs it in another form", m.Name, p.rt.ID, other)
 				continue
 			}
 			b.leaf(target, merge.Format(f.Format), leaf, p.rt.ID)

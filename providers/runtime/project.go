@@ -66,7 +66,7 @@ func (p Project) wishes(ctx context.Context, b *builder) []wish {
 	add := func(kind bundle.Kind, ref spec.BundleRef) {
 		found, err := p.Sources.Find(ctx, kind, ref, p.sources(b, ref))
 		if err != nil {
-			b.errs = append(b.errs, err)
+			b.blame(err)
 			return
 		}
 		origin := from(ref.Pos)

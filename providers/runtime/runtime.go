@@ -111,6 +111,14 @@ func (b *builder) fail(origin []reconcile.Position, format string, args ...any) 
 	b.errs = append(b.errs, err)
 }
 
+// blame is fail for an error that names its place. Several parts of a spec may
+// meet the same one, such as a source that is not there: it is said once.
+func (b *builder) blame(err error) {
+	if !slices.ContainsFunc(b.errs, func(e error) bool { return e.Error() == err.Error() }) {
+		b.errs = append(b.errs, err)
+	}
+}
+
 func (b *builder) note(warning bool, origin []reconcile.Position, format string, args ...any) {
 	b.notes = append(b.notes, reconcile.Note{Warning: warning, Text: fmt.Sprintf(format, args...), Origin: origin})
 }

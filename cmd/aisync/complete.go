@@ -1,0 +1,83 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/schema"
+)
+
+// completions tells the shell what may follow the flags of cmd and of all
+// commands below it. What cannot be read completes to nothing.
+func (a *app) completions(cmd *cobra.Command) {
+	for name, values := range map[string]cobra.CompletionFunc{
+		"host":    a.hostNames,
+		"scope":   cobra.FixedCompletions([]string{string(scopeAll), string(scopeHost), string(scopeProject)}, cobra.ShellCompDirectiveNoFileComp),
+		"color":   cobra.FixedCompletions([]string{"auto", "on", "off"}, cobra.ShellCompDirectiveNoFileComp),
+		"diff":    cobra.FixedCompletions([]string{string(diffShort), string(diffFull), string(diffNone)}, cobra.ShellCompDirectiveNoFileComp),
+		"target":  a.addresses,
+		"exclude": a.addresses,
+		"ignore":  a.addresses,
+	} {
+		if cmd.LocalFlags().Lookup(name) == nil {
+			continue
+		}
+		if _, has := cmd.GetFlagCompletionFunc(name); !has {
+			_ = cmd.RegisterFlagCompletionFunc(name, values) // the flag is there, and has none yet
+		}
+	}
+	for _, c := range cmd.Commands() {
+		a.completions(c)
+	}
+}
+
+// hostNames completes to the hosts of the specs.
+func (a *app) hostNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	p, err := a.places()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return schema.HostNames(p.config), cobra.ShellCompDirectiveNoFileComp
+}
+
+// addresses completes to what is on record for the host and this project.
+func (a *app) addresses(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	if w := a.recorded(cmd); w != nil {
+		for _, o := range w.owners {
+			for _, rec := range w.store.Records(o) {
+				if s := string(rec.Address); strings.HasPrefix(s, typed) && !slices.Contains(args, s) {
+					out = append(out, safe(s))
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), cobra.ShellCompDirectiveNoFileComp
+}
+
+// applies completes to the ids of applies that can be taken back.
+func (a *app) applies(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	if w := a.recorded(cmd); w != nil && len(args) == 0 {
+		entries, _ := w.store.History() // none to offer
+		for _, e := range entries {
+			if e.RolledBack == "" {
+				out = append(out, cobra.CompletionWithDesc(e.ID, safe(e.Command)+", "+plural(len(e.Changes), "resource")))
+			}
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// recorded is the world as the records know it, or nil.
+func (a *app) recorded(cmd *cobra.Command) *world {
+	a.g.quiet = true
+	w, err := a.locate(scopeAll)
+	if err != nil || w.onlyLook() != nil || w.loadRecords(cmd.Context()) != nil {
+		return nil
+	}
+	return w
+}

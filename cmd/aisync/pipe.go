@@ -1,0 +1,39 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// outlive makes a command that writes go on when nobody reads what it says any
+// more, as in aisync apply | head -1: what was begun is ended in order, and the
+// exit code says what came of it. Commands that only look end at once.
+func (a *app) outlive() {
+	// Caught and not ignored: the programs that we start would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	a.out, a.err = unheard(a.out), unheard(a.err)
+}
+
+// unheard is w, where to write to nobody is no error.
+func unheard(w io.Writer) io.Writer {
+	if f, ok := w.(*os.File); ok {
+		return pipe{f}
+	}
+	return w
+}
+
+type pipe struct{ file *os.File }
+
+func (p pipe) Write(b []byte) (int, error) {
+	n, err := p.file.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		return len(b), nil
+	}
+	return n, err
+}
+
+// Fd is for who wants to know whether this is a terminal.
+func (p pipe) Fd() uintptr { return p.file.Fd() }

@@ -16,7 +16,11 @@ func (a *app) outcome(p *reconcile.Plan, res reconcile.Result, err error) error 
 	done := len(res.Done)
 	switch {
 	case errors.Is(err, context.Canceled):
-		a.say("aisync: interrupted after %s; what was done is recorded; go on with: aisync apply", plural(done, "change"))
+		kept := ""
+		if fetching(p) {
+			kept = "what was fetched is kept, and is not fetched again; "
+		}
+		a.say("aisync: interrupted after %s; what was done is recorded; %sgo on with: aisync apply", plural(done, "change"), kept)
 		return err
 	case err != nil && len(all) == 0:
 		return err
@@ -37,6 +41,11 @@ func (a *app) outcome(p *reconcile.Plan, res reconcile.Result, err error) error 
 		a.said(res)
 	}
 	return nil
+}
+
+// fetching reports whether p brings anything from elsewhere.
+func fetching(p *reconcile.Plan) bool {
+	return slices.ContainsFunc(p.Changes, func(c reconcile.Change) bool { return c.Writes() && c.Before.Fetch > 0 })
 }
 
 // failures are what went wrong, each with the place that asked for it. What

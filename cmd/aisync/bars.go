@@ -28,7 +28,7 @@ type bars struct {
 	mu     sync.Mutex
 	files  []*fileBar
 	all    *fileBar
-	first  int64 // bytes that were there when it began
+	first  int64 // bytes that were there when it began, which do not count
 	began  time.Time
 	drawn  int // lines on the terminal now
 	last   time.Time
@@ -89,7 +89,7 @@ func (b *bars) file(name string, done, total int64) {
 	for _, have := range b.files {
 		sum += have.done
 	}
-	b.all.set(sum)
+	b.all.set(max(0, sum-b.first))
 	if b.draw && !b.mute && time.Since(b.last) >= drawEvery {
 		b.redraw()
 	}
@@ -143,7 +143,7 @@ func (b *bars) line() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	text := fmt.Sprintf("%s: %s of %s", b.all.name, bytesText(b.all.done), bytesText(b.all.total))
-	rate := float64(b.all.done-b.first) / time.Since(b.began).Seconds()
+	rate := float64(b.all.done) / time.Since(b.began).Seconds()
 	if rate >= 1 && b.all.done < b.all.total {
 		left := time.Duration(float64(b.all.total-b.all.done) / rate * float64(time.Second))
 		text += fmt.Sprintf(", %s/s, %s left", bytesText(int64(rate)), left.Round(time.Second))

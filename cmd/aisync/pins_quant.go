@@ -74,7 +74,7 @@ func quantNames(m spec.Model) string {
 // shapeToChoose reads from a source what a quantization cannot be chosen well
 // without; nil where that cannot be had now.
 func (p *pinner) shapeToChoose(ctx context.Context, use spec.ModelUse, m spec.Model) *spec.Shape {
-	if !p.resolve || p.w.fs == nil || len(m.Quants) < 2 || !p.about(reconcile.Address("model:"+use.ID)) {
+	if !p.resolve || len(m.Quants) < 2 || !p.about(reconcile.Address("model:"+use.ID)) {
 		return nil
 	}
 	q := m.Quants[0] // one shape serves all

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // many is a client that fetches in chunks of 64 KiB over four connections, and
@@ -310,5 +312,22 @@ func TestNoSpaceIsToldBeforeTheFirstRequest(t *testing.T) {
 	}
 	if info, err := os.Stat(physical); err != nil || info.Size() != 0 {
 		t.Errorf("the part: %v %v", info, err)
+	}
+}
+
+func TestAStoreThatCannotBeWrittenIsNamedBeforeTheFirstRequest(t *testing.T) {
+	for _, why := range []error{syscall.EROFS, syscall.EACCES} {
+		s := serve(t, &server{data: noise(10)})
+		store, _ := disk(t, func(op fsys.Op) error {
+			if op.Name == "create" {
+				return why
+			}
+			return nil
+		})
+		err := many().Fetch(t.Context(), artifact(s.data, s.URL), store, part, nil)
+		contains(t, err, "tiny", "open its part", why.Error())
+		if !errors.Is(err, why) || len(s.header("Range")) != 0 {
+			t.Errorf("%v after %d requests", err, len(s.header("Range")))
+		}
 	}
 }

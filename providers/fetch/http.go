@@ -35,17 +35,16 @@ func (s *httpSource) open(ctx context.Context, from, to, size int64, seen valida
 	if err != nil {
 		return stream{}, err
 	}
-	st, err := s.ask(ctx, at, from, to, size, seen)
-	if err != nil && at.derived {
-		s.at.drop(at)
-	}
+	st, led, err := s.ask(ctx, at, from, to, size, seen)
+	s.at.answered(at, led)
 	return st, err
 }
 
-func (s *httpSource) ask(ctx context.Context, at address, from, to, size int64, seen validator) (stream, error) {
+// ask asks at and returns where that has led, nil with an error.
+func (s *httpSource) ask(ctx context.Context, at address, from, to, size int64, seen validator) (stream, *url.URL, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.url.String(), nil)
 	if err != nil {
-		return stream{}, refuse(nextSource, "%w", bare(err))
+		return stream{}, nil, refuse(nextSource, "%w", bare(err))
 	}
 	for name, values := range at.header {
 		req.Header[http.CanonicalHeaderKey(name)] = values
@@ -60,7 +59,7 @@ func (s *httpSource) ask(ctx context.Context, at address, from, to, size int64, 
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return stream{}, transportError(err)
+		return stream{}, nil, transportError(err)
 	}
 	st, err := s.accept(resp, from, to, size, ranged, seen)
 	if err != nil {
@@ -72,10 +71,9 @@ func (s *httpSource) ask(ctx context.Context, at address, from, to, size int64, 
 				r.verdict = wholeOnly
 			}
 		}
-		return stream{}, err
+		return stream{}, nil, err
 	}
-	s.at.led(at, resp.Request.URL)
-	return st, nil
+	return st, resp.Request.URL, nil
 }
 
 // accept judges the head of a response.

@@ -30,24 +30,40 @@ type location struct {
 	resolve func(ctx context.Context) (address, error)
 	now     func() time.Time
 
-	mu     sync.Mutex // held while resolving: the others wait for the answer
-	at     address
-	until  time.Time
-	number int
+	mu        sync.Mutex // held while resolving: the others wait for the answer
+	at        address
+	until     time.Time
+	number    int
+	redirects bool          // asking at the resolved address has led elsewhere
+	following chan struct{} // closed once somebody who is being led there knows
 }
 
-// address is one answer to where.
+// address is one answer to where. Whoever got one says with answered what came
+// of it.
 type address struct {
 	url     *url.URL
 	header  http.Header
 	derived bool // from something else, which may give another one
 	number  int
+	leads   bool // the others wait for what this one is redirected to
 }
 
 // where returns the address to ask.
 func (l *location) where(ctx context.Context) (address, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for l.following != nil {
+		wait := l.following
+		l.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+		}
+		l.mu.Lock()
+		if err := ctx.Err(); err != nil {
+			return address{}, err
+		}
+	}
 	if l.at.url != nil && l.now().Before(l.until) {
 		return l.at, nil
 	}
@@ -55,38 +71,39 @@ func (l *location) where(ctx context.Context) (address, error) {
 	if err != nil {
 		return address{}, err
 	}
+	l.until = l.now().Add(fresh)
 	l.keep(a)
-	return l.at, nil
+	if a = l.at; l.redirects {
+		a.leads, l.following = true, make(chan struct{})
+	}
+	return a, nil
 }
 
 func (l *location) keep(a address) {
 	l.number++
 	a.number = l.number
-	l.at, l.until = a, l.now().Add(fresh)
+	l.at = a
 }
 
-// led notes that asking a ended at u.
-func (l *location) led(a address, u *url.URL) {
+// answered notes that asking a ended at u; nil says that it was refused there.
+func (l *location) answered(a address, u *url.URL) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if a.number != l.at.number || *u == *a.url {
-		return
+	if a.leads {
+		close(l.following)
+		l.following = nil
 	}
-	header := a.header
-	if !sameOrigin(u, a.url) {
-		header = nil
-	}
-	until := l.until // what resolved it is as old as it was
-	l.keep(address{url: u, header: header, derived: true})
-	l.until = until
-}
-
-// drop forgets a, unless another has taken its place.
-func (l *location) drop(a address) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if a.number == l.at.number {
+	switch {
+	case a.number != l.at.number: // another has taken its place
+	case u == nil && a.derived:
 		l.at = address{}
+	case u != nil && *u != *a.url:
+		led := address{url: u, derived: true}
+		if sameOrigin(u, a.url) {
+			led.header = a.header
+		}
+		l.redirects = true
+		l.keep(led)
 	}
 }
 

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"syscall"
@@ -90,16 +89,18 @@ func (d *download) cut() error {
 	return nil
 }
 
-// reserve makes sure of the space for what is missing.
+// reserve makes sure of the space for what is missing, before anything is
+// asked for. It looks first: to find out by taking all there is would leave
+// none to others meanwhile.
 func (d *download) reserve() error {
 	from := d.chunks.missing()
-	err := reserve(d.file, from, d.a.Size)
-	if err == nil {
-		return nil
+	need := d.a.Size - from
+	if have, held, ok := space(d.file); ok && need-max(0, held-d.chunks.present) > have {
+		return fmt.Errorf("%w: %w: %d bytes are to come and %d are free where %s lies; make room, or move the store", errLocal, syscall.ENOSPC, need, have, d.part)
 	}
-	_ = d.cut() // gives back what could be had
-	if have, ok := free(d.file); ok && errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("%w: %w: %d bytes are to come and %d are free where %s lies; make room, or move the store", errLocal, err, d.a.Size-from, have, d.part)
+	if err := reserve(d.file, from, d.a.Size); err != nil {
+		_ = d.cut() // gives back what could be had
+		return fmt.Errorf("%w: reserve %d bytes for %s: %w", errLocal, need, d.part, err)
 	}
-	return fmt.Errorf("%w: reserve %d bytes for the part: %w", errLocal, d.a.Size-from, err)
+	return nil
 }

@@ -135,7 +135,7 @@ func (r *round) insist(ctx context.Context, request func() (done bool, err error
 			return fmt.Errorf("%w and asks to come back in %s", err, s.after)
 		}
 		fails, idle = fails+1, idle+1
-		if _, last = r.chunks.count(); last-before >= worthwhile {
+		if _, last = r.chunks.count(); last-before >= min(worthwhile, r.chunks.length) {
 			fails, idle = 0, 0
 		}
 		if idle > r.client.retries {

@@ -81,6 +81,14 @@ func (s *server) write(w http.ResponseWriter, b []byte) {
 	s.mu.Unlock()
 }
 
+// listen serves h until the test ends.
+func listen(t testing.TB, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
 // header returns one header of every request so far.
 func (s *server) header(name string) []string {
 	s.mu.Lock()

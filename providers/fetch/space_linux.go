@@ -19,13 +19,16 @@ func reserve(f *os.File, from, to int64) error {
 	return nil
 }
 
-// free is how many bytes a user may still write beside f.
-func free(f *os.File) (int64, bool) {
-	var st unix.Statfs_t
-	if err := retry(func() error { return unix.Fstatfs(int(f.Fd()), &st) }); err != nil {
-		return 0, false
+// space returns how many bytes a user may still write beside f, and how many f
+// takes up itself.
+func space(f *os.File) (free, held int64, ok bool) {
+	var system unix.Statfs_t
+	var file unix.Stat_t
+	if retry(func() error { return unix.Fstatfs(int(f.Fd()), &system) }) != nil ||
+		retry(func() error { return unix.Fstat(int(f.Fd()), &file) }) != nil {
+		return 0, 0, false
 	}
-	return int64(st.Bavail) * st.Bsize, true
+	return int64(system.Bavail) * system.Bsize, file.Blocks * 512, true
 }
 
 // written is where the first stretch of f ends that was never written to; a

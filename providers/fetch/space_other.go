@@ -7,8 +7,8 @@ import "os"
 // reserve has no portable form; writes report what does not fit.
 func reserve(*os.File, int64, int64) error { return nil }
 
-// free does not know.
-func free(*os.File) (int64, bool) { return 0, false }
+// space does not know.
+func space(*os.File) (free, held int64, ok bool) { return 0, 0, false }
 
 // written does not know of holes.
 func written(_ *os.File, length int64) int64 { return length }

@@ -31,11 +31,7 @@ type way struct {
 }
 
 func main() {
-	if len(os.Args) == 4 && os.Args[1] == "serve" {
-		rate, err := strconv.Atoi(os.Args[3])
-		if err == nil {
-			err = serve(os.Args[2], rate)
-		}
+	if is, err := child(os.Args[1:]); is {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "benchmodels:", err)
 			os.Exit(1)
@@ -52,6 +48,24 @@ func main() {
 		fmt.Fprintln(os.Stderr, "benchmodels:", err)
 		os.Exit(1)
 	}
+}
+
+// child is this program as one that it starts itself.
+func child(args []string) (is bool, err error) {
+	var n int64
+	switch {
+	case len(args) == 3 && args[0] == "serve":
+		if n, err = strconv.ParseInt(args[2], 10, 64); err == nil {
+			err = serve(args[1], int(n))
+		}
+	case len(args) == 2 && args[0] == "touch":
+		if n, err = strconv.ParseInt(args[1], 10, 64); err == nil {
+			err = touch(n)
+		}
+	default:
+		return false, nil
+	}
+	return true, err
 }
 
 func bench(dir, only string, runs int, size, slow int64) error {

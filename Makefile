@@ -17,10 +17,10 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
   endif
 endif
 
-.PHONY: help build install test try bench lint docs clean
+.PHONY: help build install test try bench bench-models lint docs clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 build: ## the binary, as bin/aisync
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/aisync ./cmd/aisync
@@ -43,6 +43,9 @@ try: build ## a real session in a scratch folder, checked step by step (KEEP=1 k
 
 bench: build ## time, memory and fsyncs against bare loops on this machine
 	@go run ./scripts/bench $(ARGS)
+
+bench-models: ## fetching 2 GiB over loopback, against curl, aria2 and openssl where they are installed
+	@go run ./scripts/benchmodels $(ARGS)
 
 lint: ## gofmt, vet, and vet for macOS
 	@test -z "$$(gofmt -l .)" || { gofmt -l . | sed 's/^/not formatted: /'; exit 1; }

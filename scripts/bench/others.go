@@ -78,7 +78,7 @@ hosts: bench: {
 catalog: models: large: {
 	license: "none"
 	context: 2048
-	quants: F32: files: [{path: "large.gguf", size: %d, sha256: %q, sources: ["http://127.0.0.1:9/large.gguf"]}]
+	quants: F32: files: [{path: "large.bin", size: %d, sha256: %q, sources: ["http://127.0.0.1:9/large.bin"]}]
 }
 `, size, sum)
 	if err := write(filepath.Join(w.dir, "host/bench.cue"), spec); err != nil {
@@ -88,7 +88,7 @@ catalog: models: large: {
 	if err := os.MkdirAll(store, 0o755); err != nil {
 		return err
 	}
-	if err := sparse(filepath.Join(store, "large.gguf"), size); err != nil {
+	if err := sparse(filepath.Join(store, "large.bin"), size); err != nil {
 		return err
 	}
 	begin := time.Now()

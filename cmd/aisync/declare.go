@@ -112,6 +112,7 @@ func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *p
 	if err != nil {
 		return runtime.Decls{}, err
 	}
+	pin.ahead(ctx, w.spec.Host.Models)
 	return runtime.Host{
 		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Models: w.catalog.Models(),
 		Sources: sources, Facts: &f, Home: w.places.home, Programs: w.programs(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // lockDoc is lock --json; see docs/json.md.
@@ -66,7 +67,7 @@ func (a *app) lock(ctx context.Context, s scope, f applyFlags, update bool, ids 
 	named := map[string]bool{}
 	pin.moving = func(kind, id string) bool {
 		for _, want := range ids {
-			if want == id || want == kind || kind == "model" && w.isFileOf(want, id) {
+			if want == id || want == kind || (kind == "model" || kind == "files") && w.isFileOf(want, id) {
 				named[want] = true
 				return true
 			}
@@ -109,10 +110,12 @@ func (w *world) isFileOf(id, name string) bool {
 		return false
 	}
 	for _, q := range m.Quants {
-		for _, f := range q.Files {
-			if f.Repo+"/"+f.Path == name {
-				return true
-			}
+		if q.Repo != "" && atRevision(q.Repo, q.Revision)+":"+q.Name == name {
+			return true
+		}
+		files, _ := withShards(q.Files) // a name that is none of a shard has no pin
+		if slices.ContainsFunc(files, func(f spec.ModelFile) bool { return modelName(f) == name }) {
+			return true
 		}
 	}
 	return false

@@ -111,6 +111,7 @@ func (w *world) chooseToFit(ctx context.Context, p *pinner, id string) error {
 	if id != "" && !slices.ContainsFunc(uses, func(u spec.ModelUse) bool { return u.ID == id }) {
 		uses = append(uses, spec.ModelUse{ID: id, Quant: "auto"})
 	}
+	p.ahead(ctx, slices.DeleteFunc(slices.Clone(uses), func(u spec.ModelUse) bool { return id != "" && u.ID != id }))
 	for _, use := range uses {
 		m, ok := w.catalog.Model(use.ID)
 		if !ok {
@@ -131,17 +132,12 @@ func (w *world) chooseToFit(ctx context.Context, p *pinner, id string) error {
 // lookUp reads the header of x, of what it is now at its source where it is
 // not pinned.
 func (p *pinner) lookUp(ctx context.Context, x *served) {
-	files := slices.Clone(x.quant.Files)
-	for i := range files {
-		f := &files[i]
-		if f.SHA256 != "" || !p.resolve {
-			continue
-		}
-		got, err := p.ask(ctx, f)
-		if err != nil {
+	files := x.quant.Files
+	if p.resolve && slices.ContainsFunc(files, func(f spec.ModelFile) bool { return f.SHA256 == "" }) {
+		var err error
+		if files, err = p.now(ctx, spec.Quant{Files: files}); err != nil {
 			return
 		}
-		f.Size, f.SHA256, f.Commit, f.Sources = got.Size, got.SHA256, got.Commit, []string{got.Source}
 	}
 	if x.shape = p.w.shape(ctx, files, p.resolve); x.shape != nil {
 		x.quant.Files = files

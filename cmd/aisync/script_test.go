@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 //
 // Beside testscript's own commands: code N COMMAND… wants that exit code; serve
 // DIR hands out a folder over HTTP on loopback and points the model's source
-// at it; hold takes the lock of the state; hub and peer are in script_hub_test.go.
+// at it; hold takes the lock of the state; hub and peer are in script_hub_test.go, registry in script_oci_test.go.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -48,13 +48,14 @@ func TestScripts(t *testing.T) {
 			return os.Getuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand,
+			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": registryCommand,
 		},
 	})
 }
 
 func prepare(e *testscript.Env) error {
 	e.Values[hubKey{}] = startHub(e.T())
+	e.Values[registryKey{}] = &registry{blobs: map[string][]byte{}, tags: map[string][]byte{}}
 	at := func(elem ...string) string { return filepath.Join(append([]string{e.WorkDir}, elem...)...) }
 	contract, root, facts := at("contract"), at("root"), at("velox.json")
 	if err := os.CopyFS(contract, os.DirFS(filepath.Join("..", "..", "golden", "contract"))); err != nil {

@@ -45,9 +45,11 @@ type world struct {
 	bar     *progress // while changes are made
 	fetch   fetchFlags
 	pulled  []string // models that fetch.source is for
-	fs      fsys.FS
-	applyID string
-	held    *state.Held
+
+	headerless bool // a source of headers let us wait in vain: the others are not asked
+	fs         fsys.FS
+	applyID    string
+	held       *state.Held
 }
 
 // setup loads the world of a command that only looks: no part of it can write

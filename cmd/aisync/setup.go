@@ -301,6 +301,7 @@ func (w *world) read() reconcile.ReadEnv {
 // write is what an apply is handed. events may be nil.
 func (w *world) write(events func(reconcile.Event)) reconcile.WriteEnv {
 	env := reconcile.WriteEnv{ReadEnv: w.read(), FS: w.fs, Fetch: w.fetcher()}
+	env.Reach = w.reacher()
 	env.Progress = func(a reconcile.Address, done, total int64) {
 		if events != nil {
 			events(reconcile.Event{Kind: "progress", Address: a, Done: done, Total: total})

@@ -225,6 +225,16 @@ func (w *world) fetcher() reconcile.Fetcher {
 	return artifacts{w.client()}
 }
 
+// reacher asks sources whether they are there; nil under --offline.
+func (w *world) reacher() reconcile.Reacher {
+	if w.app.g.offline {
+		return nil
+	}
+	return func(ctx context.Context, name string, sources []string, size int64, sha256 string) error {
+		return w.client().Reach(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256})
+	}
+}
+
 // artifacts is a fetch.Fetcher as providers know it.
 type artifacts struct{ from fetch.Fetcher }
 

@@ -194,7 +194,7 @@ func TestAResolverThatFailsIsHeededAndBounded(t *testing.T) {
 	}{
 		"for good":     {errors.New("gated: accept its terms"), 1, []string{"gated", "hf://me/tiny"}},
 		"for now":      {later{errors.New("too many")}, 7, []string{"too many", "gave up after 7 tries"}},
-		"always stale": {nil, 7, []string{"403", "HF_TOKEN", "gave up after 7 tries"}},
+		"always stale": {nil, 3, []string{"403", "HF_TOKEN", "gave up after 3 tries"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0

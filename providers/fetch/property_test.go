@@ -245,7 +245,8 @@ func property(t *testing.T, sources ...*hostile) {
 	for _, h := range sources {
 		h.mend()
 	}
-	after := c.Fetch(t.Context(), a, store, part, nil)
+	patient := New(Options{Stall: 20 * time.Second, Chunk: hostileChunk, JournalBytes: 64 << 10}) // a busy machine is no fault
+	after := patient.Fetch(t.Context(), a, store, part, nil)
 	holds(t, after, physical, data)
 	if after != nil {
 		t.Errorf("after %v, with the fault gone: %v", err, after)

@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	refusals     = 2                // that say "not at this address" before that is believed
 	worthwhile   = 64 << 10         // bytes that count as progress
 	longestPause = 30 * time.Second // between two tries, unless the server says more
 	longestWait  = 5 * time.Minute  // that a server may ask for
@@ -138,7 +139,7 @@ func (r *round) insist(ctx context.Context, request func() (done bool, err error
 		if _, last = r.chunks.count(); last-before >= min(worthwhile, r.chunks.length) {
 			fails, idle = 0, 0
 		}
-		if idle > r.client.retries {
+		if idle > r.client.retries || s.verdict == moved && idle > refusals {
 			return fmt.Errorf("gave up after %d tries: %w", idle, err)
 		}
 		wait := max(s.after, pause(fails))

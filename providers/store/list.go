@@ -140,7 +140,7 @@ func Path(r fsys.Reader, dir fsys.LogicalPath, held []Held, id string) ([]fsys.L
 		switch {
 		case err != nil:
 			errs = append(errs, err)
-		case f.State == Unpinned:
+		case f.State == Unpinned && f.How == Absent:
 			errs = append(errs, fmt.Errorf("model %q: nobody knows yet what it shall be; run aisync lock, then aisync apply --target model:%s", id, id))
 		case f.How == Absent || f.How == Strange || f.How == Other || f.State == Missing || f.State == Partial:
 			errs = append(errs, fmt.Errorf("model %q: %s is not there; run aisync apply --target model:%s", id, h.Path, id))

@@ -26,7 +26,13 @@ type journal struct {
 	landed  int64  // of the last record that a save was given; -1: it failed
 	at      time.Time
 	pending chan error // the save that is under way
+	nudged  int64      // landed when the disk was last told to begin
+	nudging sync.WaitGroup
 }
+
+// nudge is after how many bytes the disk is told to begin with them, so that
+// it has little left to do when they are synced.
+const nudge = 32 << 20
 
 // load returns the record that is there. ok is false where there is none that
 // can be believed.
@@ -50,6 +56,10 @@ func (j *journal) load() (r record, ok bool, err error) {
 func (j *journal) landing(landed int64, make func() (record, int64)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if !j.none && landed-j.nudged >= nudge {
+		j.nudged = landed
+		j.nudging.Go(func() { writeOut(j.file) })
+	}
 	if !j.due(landed) {
 		return nil
 	}
@@ -92,6 +102,7 @@ func (j *journal) settle() error {
 }
 
 func (j *journal) wait() error {
+	j.nudging.Wait()
 	if j.pending == nil {
 		return nil
 	}

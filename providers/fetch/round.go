@@ -49,8 +49,9 @@ func (d *download) round(ctx context.Context, at *attempt) error {
 	working, stopWorking := context.WithCancel(ctx)
 	defer stopWorking()
 	hashed := make(chan error, 1)
+	feed := d.chunks.feeding()
 	go func() {
-		err := d.chunks.hash(hashing)
+		err := d.chunks.hash(hashing, feed)
 		if err != nil {
 			stopWorking()
 		}
@@ -75,16 +76,20 @@ func (d *download) round(ctx context.Context, at *attempt) error {
 }
 
 // work brings chunk after chunk. All but the first worker wait until that has
-// seen a range answered well.
+// seen a range answered well, and is slower than what it brings is hashed: a
+// second connection gains nothing else.
 func (r *round) work(ctx context.Context, whole, first bool) error {
 	buf := make([]byte, bufferSize)
 	if first {
+		defer r.chunks.starve() // where this one brought everything
 		defer r.open.Do(func() { close(r.opened) })
 	} else {
-		select {
-		case <-r.opened:
-		case <-ctx.Done():
-			return ctx.Err()
+		for _, sign := range []chan struct{}{r.opened, r.chunks.starved} {
+			select {
+			case <-sign:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 	}
 	for {

@@ -33,9 +33,6 @@ type chunks struct {
 	feed    *feed  // of who hashes now
 	fed     int64  // where what the feed was given ends
 	giving  bool   // somebody is about to give what lies there
-
-	once    sync.Once
-	starved chan struct{} // closed once the hasher has waited for bytes
 }
 
 // contents is a part file, as far as its bytes go.
@@ -54,7 +51,7 @@ type span struct {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func newChunks(file contents, size, length int64) *chunks {
-	c := &chunks{file: file, size: size, length: length, starved: make(chan struct{})}
+	c := &chunks{file: file, size: size, length: length}
 	c.changed = sync.NewCond(&c.mu)
 	c.have = make([]span, (size+length-1)/length)
 	c.sum = sha256.New()

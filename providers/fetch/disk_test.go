@@ -221,7 +221,7 @@ func TestARecordRestoresExactlyWhatItWasMadeOf(t *testing.T) {
 	}
 	must(t, c.land(3, data[3*64:3*64+10]))
 	c.closing(true)
-	must(t, c.hash(t.Context(), c.feeding()))
+	must(t, c.hash(t.Context(), c.feeding(0)))
 	var r record
 	c.snapshot(&r)
 	if r.Frontier != 3*64+10 || r.present() != 3*64+10+64+40 {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"sync"
 	"time"
 )
 
 const (
-	bufferSize = 256 << 10             // of one read, write or hash; what stays in a core's cache
-	readAhead  = 8                     // buffers between reading and hashing
-	patience   = 50 * time.Millisecond // a hasher that waits for half of it, twice in a row, starves
+	bufferSize = 256 << 10 // of one read, write or hash; what stays in a core's cache
+	readAhead  = 8         // buffers between reading and hashing
 )
 
 // feed brings the part's bytes to the hasher, in order and each once. Hashing
@@ -22,6 +22,10 @@ type feed struct {
 	full  chan stretch
 	empty chan []byte
 	over  chan struct{} // nobody hashes any more
+
+	patience time.Duration // a hasher that waits for half of it, twice in a row, starves
+	starved  chan struct{} // closed once it does
+	starve   func()        // closes it
 }
 
 // stretch is bytes that were read back from the part.
@@ -30,9 +34,18 @@ type stretch struct {
 	err error
 }
 
-// feeding makes ready for hash, before anything lands.
-func (c *chunks) feeding() *feed {
-	f := &feed{make(chan stretch, readAhead), make(chan []byte, readAhead), make(chan struct{})}
+// feeding makes ready for hash, before anything lands. With no patience the
+// hasher starves from the start.
+func (c *chunks) feeding(patience time.Duration) *feed {
+	f := &feed{
+		full: make(chan stretch, readAhead), empty: make(chan []byte, readAhead), over: make(chan struct{}),
+		patience: patience, starved: make(chan struct{}),
+	}
+	f.starve = sync.OnceFunc(func() { close(f.starved) })
+	if patience <= 0 {
+		f.patience = time.Hour
+		f.starve()
+	}
 	for range readAhead {
 		f.empty <- make([]byte, bufferSize)
 	}
@@ -60,7 +73,7 @@ func (c *chunks) hash(ctx context.Context, f *feed) error {
 		<-read
 	}()
 	defer context.AfterFunc(ctx, c.wake)()
-	tick := time.NewTicker(patience)
+	tick := time.NewTicker(f.patience)
 	defer tick.Stop()
 	var idle time.Duration
 	hungry := false
@@ -70,11 +83,11 @@ func (c *chunks) hash(ctx context.Context, f *feed) error {
 		case s = <-f.full:
 		case <-tick.C:
 			idle += time.Since(waits)
-			if hungry && idle > patience/2 {
-				c.starve()
+			if hungry && idle > f.patience/2 {
+				f.starve()
 				tick.Stop()
 			}
-			hungry, idle = idle > patience/2, 0
+			hungry, idle = idle > f.patience/2, 0
 			continue
 		case <-ctx.Done():
 			return ctx.Err()
@@ -94,9 +107,6 @@ func (c *chunks) hash(ctx context.Context, f *feed) error {
 		f.empty <- s.b[:bufferSize]
 	}
 }
-
-// starve says that bytes come in more slowly than they could be hashed.
-func (c *chunks) starve() { c.once.Do(func() { close(c.starved) }) }
 
 // read gives the hasher what was written before it could be given at once.
 func (c *chunks) read(ctx context.Context, f *feed) {

@@ -41,6 +41,9 @@ func hubProperty(t *testing.T, data []byte, f hubtest.Fault, scheme string) {
 	client := func(stall time.Duration) *Client {
 		c := New(Options{Endpoint: h.URL, Token: "hf_token", Stall: stall, Chunk: hostileChunk, JournalBytes: 64 << 10, Retries: 3,
 			Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+		if stall < time.Second {
+			c.patience = 0
+		}
 		c.Resolve("hf", hub.Client{HTTP: c.HTTP(), Endpoint: h.URL}.Locate)
 		return c
 	}

@@ -17,7 +17,7 @@ type journal struct {
 	path  fsys.LogicalPath
 	file  *os.File // the part
 	now   func() time.Time
-	bytes int64         // landed since the last record: the next is due
+	bytes int64         // that a kill may cost; after half of them the next record is due, as the last may still be on its way
 	every time.Duration // since the last record: the next is due
 	none  bool          // nothing is written down
 
@@ -71,7 +71,7 @@ func (j *journal) landing(landed int64, make func() (record, int64)) error {
 }
 
 func (j *journal) due(landed int64) bool {
-	return !j.none && landed > j.landed && (landed-j.landed >= j.bytes || j.now().Sub(j.at) >= j.every)
+	return !j.none && landed > j.landed && (landed-j.landed >= j.bytes/2 || j.now().Sub(j.at) >= j.every)
 }
 
 func (j *journal) begin(r record, landed int64) {

@@ -226,6 +226,7 @@ func property(t *testing.T, sources ...*hostile) {
 	t.Helper()
 	c := New(Options{Stall: 60 * time.Millisecond, Chunk: hostileChunk, JournalBytes: 64 << 10, Retries: 3,
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+	c.patience = 0
 	a := artifact(noise(hostileSize))
 	for _, h := range sources {
 		a.Sources = append(a.Sources, listen(t, h)+"/f")

@@ -29,13 +29,14 @@ type round struct {
 	window int           // chunks that may be ahead of the frontier
 	opened chan struct{} // closed once the source has proved that it does ranges
 	open   sync.Once
+	feed   *feed
 }
 
 // round fetches all that is missing and hashes it, or returns what the source
 // failed with. When it returns, nothing is being written or hashed any more,
 // and what came and could be written is known.
 func (d *download) round(ctx context.Context, at *attempt) error {
-	r := &round{download: d, at: at, window: 2 * d.client.connections, opened: make(chan struct{})}
+	r := &round{download: d, at: at, window: 2 * d.client.connections, opened: make(chan struct{}), feed: d.chunks.feeding(d.client.patience)}
 	present, _ := d.chunks.count()
 	d.mu.Lock()
 	if d.source != at.String() {
@@ -49,9 +50,8 @@ func (d *download) round(ctx context.Context, at *attempt) error {
 	working, stopWorking := context.WithCancel(ctx)
 	defer stopWorking()
 	hashed := make(chan error, 1)
-	feed := d.chunks.feeding()
 	go func() {
-		err := d.chunks.hash(hashing, feed)
+		err := d.chunks.hash(hashing, r.feed)
 		if err != nil {
 			stopWorking()
 		}
@@ -81,10 +81,10 @@ func (d *download) round(ctx context.Context, at *attempt) error {
 func (r *round) work(ctx context.Context, whole, first bool) error {
 	buf := make([]byte, bufferSize)
 	if first {
-		defer r.chunks.starve() // where this one brought everything
+		defer r.feed.starve() // where this one brought everything
 		defer r.open.Do(func() { close(r.opened) })
 	} else {
-		for _, sign := range []chan struct{}{r.opened, r.chunks.starved} {
+		for _, sign := range []chan struct{}{r.opened, r.feed.starved} {
 			select {
 			case <-sign:
 			case <-ctx.Done():

@@ -204,7 +204,7 @@ func missing(r fsys.Reader, a Artifact) int64 {
 	if err != nil {
 		return a.Size
 	}
-	return max(0, a.Size-store.Allocated(info))
+	return max(0, a.Size-store.Fetched(r, a.part(), info))
 }
 
 // elsewhere is where the bytes of a may lie without being in the store: where

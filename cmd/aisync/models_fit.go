@@ -90,7 +90,11 @@ func (a *app) modelsFit(ctx context.Context, id string, tokens int64) error {
 			l.Context = tokens
 		}
 		missing += w.missing(x.quant)
-		doc.Models = append(doc.Models, modelFitsDoc{name, x.quant.Name, x.reason, hosts.Fit([]hosts.Load{l}, f)})
+		verdict := hosts.Verdict{Level: hosts.Unknown, Loads: []hosts.Need{}, Advice: []hosts.Advice{}}
+		if l.Weights > 0 {
+			verdict = hosts.Fit([]hosts.Load{l}, f)
+		}
+		doc.Models = append(doc.Models, modelFitsDoc{name, x.quant.Name, x.reason, verdict})
 	}
 	doc.Together = together(served, p.chosen, id, tokens, f)
 	doc.Disk = hosts.FitDisk(missing, w.places.physical(w.modelStore()), f)
@@ -194,6 +198,10 @@ func (a *app) sayFit(doc modelFitDoc) {
 		a.printf("No models: the spec asks for none. To ask about one of the catalog: aisync models fit ID\n")
 	}
 	for _, m := range doc.Models {
+		if len(m.Loads) == 0 {
+			a.printf("%s  %s  %s: its files are not known yet; aisync lock finds them when the hub can be reached\n", a.paint().bold(safe(m.ID)), safe(m.Quant), a.paint().yellow(string(m.Level)))
+			continue
+		}
 		a.printf("%s  %s  %s\n", a.paint().bold(safe(m.ID)), safe(m.Quant), a.verdict(m.Verdict))
 		for _, n := range m.Loads {
 			a.printf("    %s\n", safe(needText(n)))

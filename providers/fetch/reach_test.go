@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -89,5 +90,38 @@ func TestWhatIsGoneOrDeniedEndsSoon(t *testing.T) {
 		if took := time.Since(began); err == nil || took > 5*time.Second {
 			t.Errorf("%+v: %v after %s", f, err, took)
 		}
+	}
+}
+
+// A part is longer than what is kept of it, as several ranges came at a time.
+func TestKeptIsWhatIsNotFetchedAgain(t *testing.T) {
+	t.Parallel()
+	data := noise(400_000)
+	h := hubtest.New(t)
+	commit := h.Add("me/tiny", hubtest.File{Path: "tiny.gguf", Data: data})
+	h.Break(hubtest.Fault{DropAt: 10_000})
+	client := func() *Client {
+		c := New(Options{Endpoint: h.URL, Chunk: 64 << 10, Retries: 1, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+		c.Resolve("hf", hub.Client{HTTP: c.HTTP(), Endpoint: h.URL}.Locate)
+		return c
+	}
+	store, _ := disk(t, nil)
+	if n, ok := Kept(store, part); ok || n != 0 {
+		t.Errorf("before: %d, %v", n, ok)
+	}
+	a := artifact(data, hub.Source("me/tiny", commit, "tiny.gguf"))
+	err := client().Fetch(t.Context(), a, store, part, nil)
+	kept, ok := Kept(store, part)
+	if err == nil || !ok || kept <= 0 || kept >= a.Size {
+		t.Fatalf("kept %d, %v after %v", kept, ok, err)
+	}
+	h.Mend()
+	before := h.Sent()
+	must(t, client().Fetch(t.Context(), a, store, part, nil))
+	if sent := h.Sent() - before; sent != a.Size-kept {
+		t.Errorf("%d bytes were fetched, %d were kept of %d", sent, kept, a.Size)
+	}
+	if _, ok := Kept(store, part); ok {
+		t.Error("a whole part has a journal")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"aisync.dev/aisync/reconcile/fsys"
@@ -27,12 +28,13 @@ type journal struct {
 	at      time.Time
 	pending chan error // the save that is under way
 	nudged  int64      // landed when the disk was last told to begin
-	nudging sync.WaitGroup
+	nudging atomic.Bool // that is still under way: one at a time, a slow disk is busy enough
+	nudges  sync.WaitGroup
 }
 
 // nudge is after how many bytes the disk is told to begin with them, so that
 // it has little left to do when they are synced.
-const nudge = 32 << 20
+const nudge = 8 << 20
 
 // load returns the record that is there. ok is false where there is none that
 // can be believed.
@@ -56,9 +58,12 @@ func (j *journal) load() (r record, ok bool, err error) {
 func (j *journal) landing(landed int64, make func() (record, int64)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.none && landed-j.nudged >= nudge {
+	if !j.none && landed-j.nudged >= nudge && j.nudging.CompareAndSwap(false, true) {
 		j.nudged = landed
-		j.nudging.Go(func() { writeOut(j.file) })
+		j.nudges.Go(func() {
+			defer j.nudging.Store(false)
+			writeOut(j.file)
+		})
 	}
 	if !j.due(landed) {
 		return nil
@@ -102,7 +107,7 @@ func (j *journal) settle() error {
 }
 
 func (j *journal) wait() error {
-	j.nudging.Wait()
+	j.nudges.Wait()
 	if j.pending == nil {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestTheRuntimesThatPeopleUseAreKnown(t *testing.T) {
 	x := With(spec.Catalog{})
-	for _, id := range []string{"aider", "claude", "codex", "copilot", "cursor", "gemini", "local-openai", "opencode", "pi", "qwen"} {
+	for _, id := range []string{"aider", "amp", "claude", "codex", "copilot", "cursor", "gemini", "goose", "local-openai", "opencode", "pi", "qwen"} {
 		r, ok := x.Runtime(id)
 		if !ok || r.ID != id {
 			t.Errorf("%s is not known", id)

@@ -1,0 +1,112 @@
+// Package frontmatter reads what a Markdown file says about itself in YAML
+// between two --- lines at its start, as rules, skills, commands and agents of
+// all programs do. It writes nothing. Start reading at Split, then Parse.
+package frontmatter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Error says what is wrong with front matter, and in which line of the file.
+type Error struct {
+	Line   int
+	Reason string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("line %d: front matter: %s", e.Line, e.Reason) }
+
+// Split cuts text into its front matter, without the --- lines, and the rest.
+// ok is false where the text has none; it is then all body. An opening line
+// without a closing one is an *Error, and the text all body too.
+func Split(text []byte) (front, body []byte, ok bool, err error) {
+	first, rest := line(bytes.TrimPrefix(text, []byte("\uFEFF")))
+	if string(first) != "---" {
+		return nil, text, false, nil
+	}
+	for at := rest; len(at) > 0; {
+		l, next := line(at)
+		if string(l) == "---" {
+			return rest[:len(rest)-len(at)], next, true, nil
+		}
+		at = next
+	}
+	return nil, text, false, &Error{1, "it starts here and does not end; close it with a line ---"}
+}
+
+// line is the first line of text, without its end and blanks before that, and
+// what follows.
+func line(text []byte) (first, rest []byte) {
+	first, rest, _ = bytes.Cut(text, []byte("\n"))
+	return bytes.TrimRight(first, "\r \t"), rest
+}
+
+// Fields is front matter by name.
+type Fields map[string]any
+
+// Parse reads front matter as Split returns it. Lines of an *Error count from
+// the start of the file.
+func Parse(front []byte) (Fields, error) {
+	var f Fields
+	err := yaml.Unmarshal(front, &f)
+	var at yaml.Error
+	switch {
+	case err == nil:
+		return f, nil
+	case errors.As(err, &at) && at.GetToken() != nil && at.GetToken().Position != nil:
+		return nil, &Error{at.GetToken().Position.Line + 1, at.GetMessage()}
+	}
+	reason, _, _ := strings.Cut(err.Error(), "\n")
+	return nil, &Error{1, reason}
+}
+
+// Text is a field as text, "" where it is none.
+func (f Fields) Text(name string) string {
+	s, _ := f[name].(string)
+	return strings.TrimSpace(s)
+}
+
+// List is a field as a list: of names, or one text with commas between them.
+func (f Fields) List(name string) []string {
+	var out []string
+	add := func(s string) {
+		if s = strings.TrimSpace(s); s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	switch v := f[name].(type) {
+	case string:
+		for _, s := range splitOutsideBraces(v) {
+			add(s)
+		}
+	case []any:
+		for _, e := range v {
+			if s, ok := e.(string); ok {
+				add(s)
+			}
+		}
+	}
+	return out
+}
+
+// splitOutsideBraces splits at commas, but not within {a,b} of a pattern.
+func splitOutsideBraces(s string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i, r := range s {
+		switch {
+		case r == '{':
+			depth++
+		case r == '}' && depth > 0:
+			depth--
+		case r == ',' && depth == 0:
+			out, start = append(out, s[start:i]), i+1
+		}
+	}
+	return append(out, s[start:])
+}

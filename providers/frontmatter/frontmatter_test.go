@@ -1,0 +1,68 @@
+package frontmatter
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFrontMatterIsCutFromItsText(t *testing.T) {
+	tests := map[string]struct {
+		text, front, body string
+		ok                bool
+	}{
+		"none":         {"# A\n---\n", "", "# A\n---\n", false},
+		"some":         {"---\nname: a\n---\n# A\n", "name: a\n", "# A\n", true},
+		"empty":        {"---\n---\n# A\n", "", "# A\n", true},
+		"CRLF":         {"---\r\nname: a\r\n---\r\n# A\r\n", "name: a\r\n", "# A\r\n", true},
+		"byte order":   {"\uFEFF---\nname: a\n---\nB", "name: a\n", "B", true},
+		"nothing else": {"---\nname: a\n---", "name: a\n", "", true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			front, body, ok, err := Split([]byte(test.text))
+			if err != nil || ok != test.ok || string(front) != test.front || string(body) != test.body {
+				t.Errorf("%q %q %v %v", front, body, ok, err)
+			}
+		})
+	}
+}
+
+func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
+	_, body, ok, err := Split([]byte("---\nname: a\n# A\n"))
+	var e *Error
+	if ok || !errors.As(err, &e) || e.Line != 1 || string(body) != "---\nname: a\n# A\n" {
+		t.Errorf("no end: %q %v %v", body, ok, err)
+	}
+	_, err = Parse([]byte("name: a\nglobs: *.ts\n"))
+	if !errors.As(err, &e) || e.Line != 3 || strings.Contains(e.Reason, "\n") {
+		t.Errorf("an alias: %v", err)
+	}
+	if _, err = Parse([]byte("- a\n")); !errors.As(err, &e) || e.Line != 2 {
+		t.Errorf("a list: %v", err)
+	}
+}
+
+func TestAListMayBeATextWithCommas(t *testing.T) {
+	f, err := Parse([]byte("a: [x, \"y z\", x]\nb: '**/*.{ts,tsx}, *.js,'\nc: 3\nd:\n  - q\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{"a": f.List("a"), "b": f.List("b"), "c": f.List("c"), "d": f.List("d"), "e": f.List("e")}
+	want := map[string][]string{"a": {"x", "y z"}, "b": {"**/*.{ts,tsx}", "*.js"}, "c": nil, "d": {"q"}, "e": nil}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatARuleSaysAboutItself(t *testing.T) {
+	r, err := ReadRule([]byte("---\ndescription: \"Of C: all\"\nglobs: '*.c,*.h'\nruntimes: [claude]\n---\n# C\n"))
+	if err != nil || r.Title != "C" || r.Description != "Of C: all" || len(r.Globs) != 2 || len(r.Runtimes) != 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+	if _, err := ReadRule([]byte("---\nglobs: *.c\n---\n# C\n")); err == nil {
+		t.Error("an alias that is none is not refused")
+	}
+}

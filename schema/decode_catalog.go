@@ -50,22 +50,6 @@ func (n node) model() spec.Model {
 	return m
 }
 
-func (n node) runtime() spec.Runtime {
-	r := spec.Runtime{
-		ID: n.name(), Pos: n.labelPos(), DisplayName: n.get("displayName").str(), Command: n.get("command").str(),
-		Network: n.get("network").bool(false), Hooks: n.get("hooks").str(), MCPSupport: n.get("mcp").bool(false),
-		Local: n.get("local").bool(false),
-		User:  n.get("user").scope(userPath), Project: n.get("project").scope(projectPath),
-	}
-	for _, f := range n.get("packages").fields() {
-		if r.Packages == nil {
-			r.Packages = map[string]string{}
-		}
-		r.Packages[f.name()] = f.str()
-	}
-	return r
-}
-
 // scope reads one scope; where says whether a path may be written to in it.
 func (n node) scope(where func(string) bool) spec.Scope {
 	path := func(f node) string {

@@ -257,24 +257,9 @@ type ModelFile struct {
 	Sources []string
 }
 
-// Runtime is an adapter: what one agent program needs on disk. Paths of user
-// scope start with ~/, those of project scope are relative to its root.
-type Runtime struct {
-	ID          string
-	Pos         Position
-	DisplayName string
-	Command     string            // program looked for in PATH
-	Packages    map[string]string // installer ("npm", "pacman") to package name
-	Network     bool              // needs a network to be of any use
-	Hooks       string            // "native", "wrapper", "manual"
-	MCPSupport  bool
-	Local       bool // talks to the host's endpoint
-	User        Scope
-	Project     Scope
-}
-
-// Scope is where one runtime reads its parts in one scope. An empty field
-// means that the runtime has no such place there.
+// Scope is where one runtime reads its parts in one scope. Paths of user scope
+// start with ~/, those of project scope are relative to its root. An empty
+// field means that the runtime has no such place there.
 type Scope struct {
 	Dir          string        // the runtime's own folder
 	Rules        string        // folder of rule files it loads by itself or by RulesRef

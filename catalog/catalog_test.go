@@ -47,7 +47,7 @@ func TestNoPathLeavesItsScope(t *testing.T) {
 }
 
 func paths(s spec.Scope) []string {
-	all := slices.Concat([]string{s.Dir, s.Rules, s.RulesIndex, s.Skills, s.Hooks}, s.SkillsAlso, s.Instructions)
+	all := slices.Concat([]string{s.Dir, s.Rules, s.RulesBlock, s.RulesIndex, s.RulesKept, s.Skills, s.Hooks}, s.SkillsAlso, s.Instructions)
 	if s.Settings != nil {
 		all = append(all, s.Settings.Path)
 	}
@@ -62,8 +62,10 @@ func paths(s spec.Scope) []string {
 
 func references(s spec.Scope) []spec.Reference {
 	refs := slices.Concat(s.Trust, s.Always)
-	if s.RulesRef != nil {
-		refs = append(refs, *s.RulesRef)
+	for _, ref := range []*spec.Reference{s.RulesRef, s.BlockRef} {
+		if ref != nil {
+			refs = append(refs, *ref)
+		}
 	}
 	return refs
 }
@@ -80,7 +82,7 @@ func TestEveryReferenceHoldsAValue(t *testing.T) {
 
 // A program that loads no folder of rules is told of it, in one of two ways.
 func TestARulesFolderIsLoadedOrNamed(t *testing.T) {
-	loads := []string{"claude", "qwen"}
+	loads := []string{"claude", "copilot", "cursor", "qwen"}
 	for _, r := range Runtimes() {
 		for _, s := range []spec.Scope{r.User, r.Project} {
 			if s.Rules != "" && s.RulesRef == nil && s.RulesIndex == "" && !slices.Contains(loads, r.ID) {

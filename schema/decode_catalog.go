@@ -75,13 +75,16 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	}
 	s := spec.Scope{
 		Dir: path(n.get("dir")), Rules: path(n.get("rules")), RulesForm: n.get("rulesForm").str(),
-		RulesIndex: path(n.get("rulesIndex")), Skills: path(n.get("skills")), SkillsAlso: n.get("skillsAlso").strings(),
+		RulesAlso: n.get("rulesAlso").strings(), RulesBlock: path(n.get("rulesBlock")),
+		RulesIndex: path(n.get("rulesIndex")), RulesKept: path(n.get("rulesKept")), Skills: path(n.get("skills")), SkillsAlso: n.get("skillsAlso").strings(),
 		Hooks: path(n.get("hooks")), Instructions: paths(n.get("instructions")), Imports: n.get("imports").str(),
 		Trust: references(n.get("trust")), Always: references(n.get("always")),
 	}
-	if f := n.get("rulesRef"); f.exists() {
-		ref := f.reference()
-		s.RulesRef = &ref
+	for name, to := range map[string]**spec.Reference{"rulesRef": &s.RulesRef, "blockRef": &s.BlockRef} {
+		if f := n.get(name); f.exists() {
+			ref := f.reference()
+			*to = &ref
+		}
 	}
 	if f := n.get("settings"); f.exists() {
 		s.Settings = &spec.SettingsFile{

@@ -56,7 +56,7 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 	w.declared.Add(host)
 	w.declared.Add(project)
 	if len(host.Declarations) > 0 && len(project.Declarations) > 0 {
-		w.declared.Notes = append(w.declared.Notes, runtime.Overlaps(host, project, w.catalog.Runtimes())...)
+		w.declared.Notes = append(w.declared.Notes, runtime.Overlaps(host, project)...)
 	}
 	if w.has(reconcile.HostOwner) && w.spec.Host != nil && w.spec.Host.Builtin {
 		if err := w.welcome(); err != nil {

@@ -186,8 +186,11 @@ func (t *Tree) rules(p *Part, list *[]File, dir string) error {
 		return err
 	}
 	for _, f := range (*list)[before:] {
-		if f.Title == "" {
+		if f.About.Title == "" {
 			p.Problems = append(p.Problems, Problem{f.Path, "has no heading; start it with a line like \"# Commits\""})
+		}
+		if f.Fault != nil {
+			p.Problems = append(p.Problems, Problem{f.Path, f.Fault.Error() + "; until that is mended the rule is for every file"})
 		}
 	}
 	return nil

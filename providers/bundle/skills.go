@@ -1,17 +1,19 @@
 package bundle
 
 import (
-	"bytes"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/providers/frontmatter"
 )
 
 // Skill is one folder with a SKILL.md.
 type Skill struct {
-	Name     string // of its folder
-	Files    []File // all of it, Rel within the folder
+	Name     string   // of its folder
+	Runtimes []string // those it is for; none: all
+	Files    []File   // all of it, Rel within the folder
 	Problems []Problem
 }
 
@@ -73,11 +75,23 @@ func (t *Tree) readSkill(dir string) (Skill, error) {
 	if err != nil {
 		return s, err
 	}
-	front := frontMatter(d.Text)
+	front, _, _, err := frontmatter.Split(d.Text)
+	var fields frontmatter.Fields
+	if err == nil {
+		fields, err = frontmatter.Parse(front)
+	}
+	if err != nil {
+		s.Problems = append(s.Problems, Problem{d.Path, err.Error()})
+		return s, nil
+	}
 	for _, field := range []string{"name", "description"} {
-		if !hasField(front, field) {
+		if fields.Text(field) == "" {
 			s.Problems = append(s.Problems, Problem{d.Path, fmt.Sprintf("has no %s in its front matter; programs find a skill by it", field)})
 		}
+	}
+	s.Runtimes = fields.List("runtimes")
+	if more, ok := fields["metadata"].(map[string]any); ok && len(s.Runtimes) == 0 {
+		s.Runtimes = frontmatter.Fields(more).List("runtimes")
 	}
 	return s, nil
 }
@@ -93,33 +107,4 @@ func (t *Tree) readHooks() (*Hooks, error) {
 	d, err := t.document("hooks/settings-snippet.json", "settings-snippet.json")
 	h.Snippet = d
 	return h, err
-}
-
-// frontMatter returns what stands between the --- lines at the start of text.
-func frontMatter(text []byte) []byte {
-	body, ok := bytes.CutPrefix(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("---\n"))
-	if !ok {
-		return nil
-	}
-	front, _, ok := bytes.Cut(body, []byte("\n---"))
-	if !ok {
-		return nil
-	}
-	return front
-}
-
-// hasField reports whether front sets a top-level field to anything.
-func hasField(front []byte, field string) bool {
-	lines := strings.Split(string(front), "\n")
-	for i, line := range lines {
-		value, ok := strings.CutPrefix(line, field+":")
-		if !ok {
-			continue
-		}
-		if v := strings.TrimSpace(value); v != "" && v != ">" && v != "|" {
-			return true
-		}
-		return i+1 < len(lines) && strings.HasPrefix(lines[i+1], " ") && strings.TrimSpace(lines[i+1]) != ""
-	}
-	return false
 }

@@ -2,6 +2,7 @@ package frontmatter
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,5 +65,29 @@ func TestWhatARuleSaysAboutItself(t *testing.T) {
 	}
 	if _, err := ReadRule([]byte("---\nglobs: *.c\n---\n# C\n")); err == nil {
 		t.Error("an alias that is none is not refused")
+	}
+}
+
+func TestPatternsAreReadFromTheLineThatNamesThem(t *testing.T) {
+	tests := map[string]struct {
+		text, title string
+		globs       []string
+		wrong       bool
+	}{
+		"backquotes":   {"# A\nApplies to: `*.go`, and `cmd/**`\n", "A", []string{"*.go", "cmd/**"}, false},
+		"bare":         {"# A\nApplies to: *.go, *.mod\n", "A", []string{"*.go", "*.mod"}, false},
+		"every file":   {"# A\nApplies to: `**/*`\n", "A", nil, false},
+		"front matter": {"---\npaths: [x]\n# no title\n---\n# B\r\nApplies to: `y`\n", "B", []string{"x"}, false},
+		"always":       {"---\nglobs: x\nalwaysApply: true\n---\n# B\n", "B", nil, false},
+		"none":         {"text\n", "", nil, false},
+		"open front":   {"---\n# C\n", "C", nil, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r, err := ReadRule([]byte(test.text))
+			if r.Title != test.title || !slices.Equal(r.Globs, test.globs) || (err != nil) != test.wrong {
+				t.Errorf("got %+v %v, want %+v", r, err, test)
+			}
+		})
 	}
 }

@@ -38,6 +38,7 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 	for _, hb := range h.Spec.Bundles {
 		h.bundle(ctx, b, places, hb)
 	}
+	b.placeRules(places)
 	b.ownSettings(places, h.Spec.Settings, func(runtime string) bool {
 		return slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == runtime })
 	})
@@ -114,9 +115,7 @@ func (h Host) bundle(ctx context.Context, b *builder, places []place, hb spec.Ho
 		if failed(err) {
 			return
 		}
-		for _, p := range places {
-			b.rules(p, wish{hb.Name, core, origin}, core.Rules, "")
-		}
+		b.addRules(wish{hb.Name, core, origin}, core.Rules, "")
 		b.problems(origin, hb.Name, core.Problems)
 	}
 	if wants("skills") {

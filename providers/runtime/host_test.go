@@ -208,7 +208,7 @@ func TestTrustIsTheProjectsAndOnlyWhereTheHostSaysSo(t *testing.T) {
 
 func TestRulesOfBothScopesAreNamedOnce(t *testing.T) {
 	h, p := declareHost(t, velox(t), nil), declareProject(t, drill(t))
-	notes := Overlaps(h, p, adapters())
+	notes := Overlaps(h, p)
 	var got []string
 	for _, n := range notes {
 		got = append(got, strings.SplitN(n.Text, ";", 2)[0])

@@ -34,6 +34,7 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 	sortPlaces(places)
 	wishes := p.wishes(ctx, b)
 	for _, w := range wishes {
+		b.addRules(w, w.part.Rules, "")
 		for _, pl := range places {
 			b.part(pl, w)
 		}
@@ -42,6 +43,7 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 		b.hookNotes(places, w)
 		b.problems(w.origin, w.label, w.part.Problems)
 	}
+	b.placeRules(places)
 	b.gitHooks(wishes, p.Git)
 	b.ownSettings(places, p.Spec.Settings, func(string) bool { return false })
 	b.mcp(places, p.Spec.MCP)
@@ -51,9 +53,10 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 
 // finish declares what depends on everything else.
 func (b *builder) finish(places []place) {
-	b.indexes()
+	b.makeBridges(places)
+	b.commonFiles()
 	for _, p := range places {
-		b.imports(p)
+		b.bringIn(p)
 		b.always(p)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/link"
+	"aisync.dev/aisync/providers/runtime/render"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -72,7 +73,7 @@ func (b *builder) skills(places []place, label string, origin []reconcile.Positi
 				b.leaf(fileAt(path.Join(folder, s.Name, f.Rel)), "", reconcile.Leaf{Body: sourceBody(f), Origin: origin}, label)
 			}
 			for _, name := range s.Bridges() {
-				b.bridge(places, folder, name, s.Name, origin, rules)
+				b.bridges = append(b.bridges, bridge{folder, name, s.Name, rules, origin})
 			}
 		}
 	}
@@ -110,21 +111,50 @@ func (b *builder) nameSkills(places []place, skills []bundle.Skill, origin []rec
 	}
 }
 
-// bridge makes the link that lets a skill's ../agent-rules/ resolve.
-func (b *builder) bridge(places []place, folder, name, skill string, origin []reconcile.Position, rules bool) {
-	target := ""
-	for _, own := range []bool{true, false} { // the rules of the runtime whose folder this is, before any others
-		for _, p := range places {
-			if target == "" && p.scope.Rules != "" && own == (p.scope.Skills == folder) {
-				target = p.scope.Rules
+// bridge is the link that lets a skill's ../agent-rules/ resolve.
+type bridge struct {
+	folder, name, skill string
+	rules               bool // the same bundle's rules are installed too
+	origin              []reconcile.Position
+}
+
+// makeBridges makes the links, now that it is known where the rules lie.
+func (b *builder) makeBridges(places []place) {
+	for _, br := range b.bridges {
+		target := ""
+		for _, own := range []bool{true, false} { // the rules of the runtime whose folder this is, before any others
+			for _, p := range places {
+				if target == "" && own == (p.scope.Skills == br.folder) {
+					target = b.folders[p.rt.ID]
+				}
 			}
 		}
+		if target == "" && br.rules {
+			target = b.keepRules(places)
+		}
+		at := path.Join(br.folder, br.name)
+		if target == "" || !br.rules {
+			b.note(true, br.origin, "skill %s refers to ../%s/, and no rules are installed that %s could lead to", br.skill, br.name, at)
+			continue
+		}
+		b.leaf(reconcile.Address("link:"+at), "", reconcile.Leaf{Body: link.To(relative(br.folder, target)), Origin: br.origin}, br.skill)
 	}
-	if target == "" || !rules {
-		b.note(true, origin, "skill %s refers to ../%s/, and no rules are installed that %s could lead to", skill, name, path.Join(folder, name))
-		return
+}
+
+// keepRules puts the rules into a folder from which no program loads them, for
+// those that a skill sends there. It returns the folder, "" where there is none.
+func (b *builder) keepRules(places []place) string {
+	i := slices.IndexFunc(places, func(p place) bool { return p.scope.RulesKept != "" })
+	if i < 0 {
+		return ""
 	}
-	b.leaf(reconcile.Address("link:"+path.Join(folder, name)), "", reconcile.Leaf{Body: link.To(relative(folder, target)), Origin: origin}, skill)
+	folder := places[i].scope.RulesKept
+	for _, r := range b.rules {
+		if len(r.only) == 0 {
+			b.leaf(fileAt(path.Join(folder, r.rel)), "", reconcile.Leaf{Body: r.body(render.Plain), Origin: r.origin}, r.label)
+		}
+	}
+	return folder
 }
 
 // relative returns the way from a folder to another path of the same scope.

@@ -263,9 +263,13 @@ type ModelFile struct {
 type Scope struct {
 	Dir          string        // the runtime's own folder
 	Rules        string        // folder of rule files it loads by itself or by RulesRef
-	RulesForm    string        // "" verbatim, "paths": front matter with a list of globs
+	RulesForm    string        // form of these files: "" as they stand, "paths", "mdc", "instructions"
 	RulesRef     *Reference    // how the program is told of Rules, where it must be
-	RulesIndex   string        // instruction file that gets a marked block naming the rules
+	RulesAlso    []string      // folders and instruction files of others from which it loads rules too
+	RulesBlock   string        // instruction file that it reads, in which a marked block can hold the rules
+	BlockRef     *Reference    // how the program is told of RulesBlock, where it must be
+	RulesIndex   string        // instruction file in which a marked block only names the files in Rules
+	RulesKept    string        // folder for rules that only skills refer to; no program loads it
 	Skills       string        // folder of skills
 	SkillsAlso   []string      // other folders that it loads skills from as well
 	Hooks        string        // folder of hook programs
@@ -280,7 +284,7 @@ type Scope struct {
 // SettingsFile is a structured file in which only some leaves are ours.
 type SettingsFile struct {
 	Path   string
-	Format string   // "json", "jsonc", "toml"
+	Format string   // "json", "jsonc", "toml", "yaml"
 	Sets   []string // pointers of arrays that are sets; * matches one key
 	Hooks  string   // pointer of hooks by event, matcher, command; "" if none
 }

@@ -82,7 +82,7 @@ type member struct {
 	style merge.Format
 }
 
-// Value is a value, a set member or a hook in a json, jsonc or toml file. v is
+// Value is a value, a set member or a hook in a json, jsonc, toml or yaml file. v is
 // JSON text; the order of its keys is that in which a new value is written.
 func Value(v merge.Value) reconcile.Body { return member{v: v} }
 

@@ -104,9 +104,9 @@ func parseKeys(format Format, keys []string) ([]key, error) {
 			if lines {
 				return nil, fmt.Errorf("key %q: a %s document has no lines of its own; use a pointer such as /a/b", s, format)
 			}
-		case TOML:
+		case TOML, YAML:
 			if lines {
-				return nil, fmt.Errorf("key %q: a toml document has no lines of its own; use a pointer such as /a/b", s)
+				return nil, fmt.Errorf("key %q: a %s document has no lines of its own; use a pointer such as /a/b", s, format)
 			}
 			if k.kind == hookKey {
 				return nil, fmt.Errorf("key %q: hooks are kept in json only", s)
@@ -116,7 +116,7 @@ func parseKeys(format Format, keys []string) ([]key, error) {
 				return nil, fmt.Errorf("key %q: a %s document has lines and blocks only; use line:… or block:…", s, format)
 			}
 		default:
-			return nil, fmt.Errorf("format %q is unknown; use json, jsonc, toml, text, markdown or slashes", format)
+			return nil, fmt.Errorf("format %q is unknown; use json, jsonc, toml, yaml, text, markdown or slashes", format)
 		}
 		out[i] = k
 	}

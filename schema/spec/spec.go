@@ -268,6 +268,7 @@ type Scope struct {
 	RulesAlso    []string      // folders and instruction files of others from which it loads rules too
 	RulesBlock   string        // instruction file that it reads, in which a marked block can hold the rules
 	BlockRef     *Reference    // how the program is told of RulesBlock, where it must be
+	BlockLimit   *BlockLimit   // how much of RulesBlock it reads; nil: all of it
 	RulesIndex   string        // instruction file in which a marked block only names the files in Rules
 	RulesKept    string        // folder for rules that only skills refer to; no program loads it
 	Skills       string        // folder of skills
@@ -276,6 +277,8 @@ type Scope struct {
 	Settings     *SettingsFile // settings and hooks
 	Instructions []string      // instruction files, the seeded one first
 	Imports      string        // line ensured in Instructions[0] where AGENTS.md holds something of ours
+	ImportsApart *ImportLine   // the same where another program would follow that line and see it all twice
+	Follows      []string      // instruction files of others that it reads, with what they import
 	MCP          *MCPFile
 	Trust        []Reference // leaves that mark a project as trusted; {dir} is its path
 	Always       []Reference // leaves that a file gets as soon as it holds anything of ours
@@ -295,6 +298,19 @@ type MCPFile struct {
 	Format  string
 	Pointer string // parent object of the servers
 	Shape   string // "claude", "opencode", "codex", "copilot"
+}
+
+// ImportLine is a line of an instruction file that brings in another one.
+type ImportLine struct {
+	Path string
+	Line string
+}
+
+// BlockLimit says that a program stops reading after some bytes, and which
+// setting, a number of bytes, moves that.
+type BlockLimit struct {
+	Bytes   int64
+	Setting Reference // its JSON is not used
 }
 
 // Reference is one leaf that an adapter always sets.

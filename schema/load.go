@@ -42,6 +42,10 @@ type Options struct {
 	// host needs it. Without it only HostName can choose among hosts.
 	Facts func() (facts.Facts, error)
 
+	// Texts is, by absolute path, what to read instead of the file there: a spec
+	// before it is written. A host's spec must have such a file already.
+	Texts map[string][]byte
+
 	// NoHost makes do without a host: it is told why none of the specs, or more
 	// than one, is this machine. Without it that is an error.
 	NoHost func(Problem)
@@ -75,11 +79,19 @@ func Load(ctx context.Context, o Options) (*spec.Spec, error) {
 		if hostFiles, err = hostSources(o.HostDir); err != nil {
 			return nil, err
 		}
+		for i, f := range hostFiles {
+			if text, ok := o.Texts[f.path]; ok {
+				hostFiles[i].text = text
+			}
+		}
 	}
 	if o.Scope != HostOnly && o.ProjectDir != "" {
-		f, err := readSource(filepath.Join(o.ProjectDir, ProjectFile), "project/"+ProjectFile)
-		if err != nil {
-			return nil, err
+		f := source{path: filepath.Join(o.ProjectDir, ProjectFile), name: "project/" + ProjectFile}
+		text, ok := o.Texts[f.path]
+		if f.text = text; !ok {
+			if f, err = readSource(f.path, f.name); err != nil {
+				return nil, err
+			}
 		}
 		projectFiles = append(projectFiles, f)
 	}

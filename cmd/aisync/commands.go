@@ -13,6 +13,7 @@ func commands() []func(*app) *cobra.Command {
 		rollbackCommand, adoptCommand, pruneCommand, destroyCommand,
 		modelsCommand,
 		lockCommand, validateCommand, factsCommand,
+		addCommand, removeCommand,
 		doctorCommand,
 		versionCommand, completionCommand, genDocsCommand,
 	}

@@ -36,7 +36,7 @@ func (e *Files) add(value string, path []string) error {
 			return s.file.insert(s.inside(), len(s.inside().decls), path[n:], value)
 		}
 		// "a: b: c" and expressions take a second "a: …" beside them.
-		s := spots[0]
+		s := spots[len(spots)-1]
 		at := slices.IndexFunc(s.in.decls, func(d ast.Decl) bool { return d == ast.Decl(s.chain[0]) })
 		return s.file.insert(s.in, at+1, path[s.depth:], value)
 	}

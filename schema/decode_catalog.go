@@ -77,7 +77,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 		Dir: path(n.get("dir")), Rules: path(n.get("rules")), RulesForm: n.get("rulesForm").str(),
 		RulesAlso: n.get("rulesAlso").strings(), RulesBlock: path(n.get("rulesBlock")),
 		RulesIndex: path(n.get("rulesIndex")), RulesKept: path(n.get("rulesKept")), Skills: path(n.get("skills")), SkillsAlso: n.get("skillsAlso").strings(),
-		Hooks: path(n.get("hooks")), Instructions: paths(n.get("instructions")), Imports: n.get("imports").str(),
+		Hooks: path(n.get("hooks")), Instructions: paths(n.get("instructions")), Imports: n.get("imports").str(), Follows: n.get("follows").strings(),
 		Trust: references(n.get("trust")), Always: references(n.get("always")),
 	}
 	for name, to := range map[string]**spec.Reference{"rulesRef": &s.RulesRef, "blockRef": &s.BlockRef} {
@@ -85,6 +85,12 @@ func (n node) scope(where func(string) bool) spec.Scope {
 			ref := f.reference()
 			*to = &ref
 		}
+	}
+	if f := n.get("importsApart"); f.exists() {
+		s.ImportsApart = &spec.ImportLine{Path: path(f.get("path")), Line: f.get("line").str()}
+	}
+	if f := n.get("blockLimit"); f.exists() {
+		s.BlockLimit = &spec.BlockLimit{Bytes: f.get("bytes").int(), Setting: f.reference()}
 	}
 	if f := n.get("settings"); f.exists() {
 		s.Settings = &spec.SettingsFile{

@@ -5,12 +5,14 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/providers/runtime/render"
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // indexEntry is one line of the block that tells an agent what to read.
@@ -97,7 +99,7 @@ func (p place) common() string {
 
 // bringIn sees to it that the program of p reads the common instruction file,
 // where that holds anything of ours: by a line in its own, or by a setting.
-func (b *builder) bringIn(p place) {
+func (b *builder) bringIn(p place, places []place) {
 	d := b.targets[fileAt(p.common())]
 	if d == nil {
 		return
@@ -106,9 +108,9 @@ func (b *builder) bringIn(p place) {
 	for _, l := range d.Leaves {
 		origin = joined(origin, l.Origin)
 	}
-	if p.scope.Imports != "" && len(p.scope.Instructions) > 0 {
-		b.leaf(fileAt(p.scope.Instructions[0]), merge.Markdown, reconcile.Leaf{
-			Key:    reconcile.LeafKey(merge.LineKey(p.scope.Imports)),
+	if at := p.importLine(places); at.Line != "" {
+		b.leaf(fileAt(at.Path), merge.Markdown, reconcile.Leaf{
+			Key:    reconcile.LeafKey(merge.LineKey(at.Line)),
 			Body:   file.Line(""),
 			Own:    reconcile.Member,
 			Origin: origin,
@@ -117,6 +119,43 @@ func (b *builder) bringIn(p place) {
 	if ref := p.scope.BlockRef; ref != nil {
 		b.reference(*ref, origin, p.rt.ID)
 	}
+}
+
+// importLine is the line that brings the common file in, and where it stands:
+// not in a file that another program here reads with what it imports, if that
+// program reads the common file too.
+func (p place) importLine(places []place) spec.ImportLine {
+	if p.scope.Imports == "" || len(p.scope.Instructions) == 0 {
+		return spec.ImportLine{}
+	}
+	own := p.scope.Instructions[0]
+	twice := slices.ContainsFunc(places, func(q place) bool { return slices.Contains(q.scope.Follows, own) && q.common() == p.common() })
+	if twice && p.scope.ImportsApart != nil {
+		return *p.scope.ImportsApart
+	}
+	return spec.ImportLine{Path: own, Line: p.scope.Imports}
+}
+
+// limits moves how much a program reads of an instruction file, where the
+// rules in it take more. What else stands there has as much room again.
+func (b *builder) limits(p place) {
+	limit := p.scope.BlockLimit
+	if limit == nil {
+		return
+	}
+	var size int64
+	for _, r := range b.texts[p.scope.RulesBlock] {
+		size += int64(len(r.text)) + 2
+	}
+	if size <= limit.Bytes/2 {
+		return
+	}
+	ref := limit.Setting
+	ref.JSON = strconv.AppendInt(nil, (2*size/limit.Bytes+1)*limit.Bytes, 10)
+	_, origin := askers(b.texts[p.scope.RulesBlock])
+	b.reference(ref, origin, p.rt.ID)
+	b.note(false, origin, "%s reads %d bytes of %s by default, and the rules there take %d: %s in %s is set, which counts once the folder is trusted",
+		p.rt.ID, limit.Bytes, p.scope.RulesBlock, size, strings.TrimPrefix(ref.Pointer, "/"), ref.Path)
 }
 
 // always sets the leaves that a file of the runtime needs as soon as it holds

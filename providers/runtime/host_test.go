@@ -78,7 +78,7 @@ func TestEachRuntimeFindsEachSkillOnceWhereThatCanBe(t *testing.T) {
 		"twice where it must be": {[]string{"claude", "codex", "opencode"}, nil, []string{
 			"file:~/.agents/skills/review/SKILL.md", "file:~/.claude/skills/review/SKILL.md",
 			"link:~/.agents/skills/claude-rules", "link:~/.claude/skills/claude-rules",
-		}, "opencode finds the skills of core (review) in ~/.agents/skills and in ~/.claude/skills"},
+		}, ""},
 		"the one that both read": {[]string{"codex", "opencode"}, nil, []string{"file:~/.agents/skills/review/SKILL.md", "link:~/.agents/skills/claude-rules"}, ""},
 		"no rules to lead to":    {[]string{"claude"}, []string{"skills"}, []string{"file:~/.claude/skills/review/SKILL.md"}, "skill review refers to ../claude-rules/"},
 	}

@@ -63,10 +63,10 @@ var requests = map[string]func(tree map[string]string) string{
 	"codex": func(tree map[string]string) string { return tree["AGENTS.md"] },
 	"pi":    func(tree map[string]string) string { return firstOf(tree["AGENTS.md"], tree["CLAUDE.md"]) },
 	"claude": func(tree map[string]string) string {
-		if tree["CLAUDE.md"] == "" {
+		if tree["CLAUDE.md"]+tree[".claude/CLAUDE.md"] == "" {
 			return tree["AGENTS.md"] + below(tree, ".claude/rules", ".md")
 		}
-		return imported(tree, "CLAUDE.md") + below(tree, ".claude/rules", ".md")
+		return imported(tree, "CLAUDE.md") + imported(tree, ".claude/CLAUDE.md") + below(tree, ".claude/rules", ".md")
 	},
 	"gemini": func(tree map[string]string) string { return imported(tree, "GEMINI.md") },
 	"opencode": func(tree map[string]string) string {
@@ -80,7 +80,7 @@ var requests = map[string]func(tree map[string]string) string{
 		return tree["AGENTS.md"] + tree["QWEN.md"] + below(tree, ".qwen/rules", ".md")
 	},
 	"copilot": func(tree map[string]string) string {
-		return tree["AGENTS.md"] + tree["CLAUDE.md"] + tree["GEMINI.md"] + tree[".github/copilot-instructions.md"] +
+		return tree["AGENTS.md"] + imported(tree, "CLAUDE.md") + tree["GEMINI.md"] + tree[".github/copilot-instructions.md"] +
 			below(tree, ".claude/rules", ".md") + below(tree, ".github/instructions", ".instructions.md")
 	},
 	"cursor": func(tree map[string]string) string {

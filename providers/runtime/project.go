@@ -56,7 +56,8 @@ func (b *builder) finish(places []place) {
 	b.makeBridges(places)
 	b.commonFiles()
 	for _, p := range places {
-		b.bringIn(p)
+		b.bringIn(p, places)
+		b.limits(p)
 		b.always(p)
 	}
 }

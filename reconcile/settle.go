@@ -55,7 +55,8 @@ func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep 
 	had, got := step.Had, step.Got
 	step.Got = had
 	p := e.provider(step.Address.Kind())
-	if p == nil || !step.Writes || step.Path == "" && !(Record{Address: step.Address}).projectKind() {
+	_, recallable := p.(Recallable)
+	if p == nil || !step.Writes || step.Path == "" && !recallable && !(Record{Address: step.Address}).projectKind() {
 		return step
 	}
 	t := Target{Resource: Resource{Address: step.Address, Format: step.Format}}

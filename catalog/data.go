@@ -33,7 +33,14 @@ func runtimes() []spec.Runtime {
 				Nudge:   120,
 				NudgeBy: "filesystem",
 			},
-			Project: spec.Scope{RulesBlock: "AGENTS.md", RulesKept: ".agents/rules", Instructions: []string{"AGENTS.md"}},
+			User: spec.Scope{
+				Endpoint: []spec.Reference{
+					{Path: "~/.aider.conf.yml", Format: "yaml", Pointer: "/model", JSON: []byte(`"openai/{model}"`)},
+					{Path: "~/.aider.conf.yml", Format: "yaml", Pointer: "/openai-api-base", JSON: []byte(`"{url}/v1"`)},
+					{Path: "~/.aider.conf.yml", Format: "yaml", Pointer: "/openai-api-key", JSON: []byte(`"{key}"`)},
+				},
+			},
+			Project: spec.Scope{RulesBlock: "AGENTS.md", BlockRef: &spec.Reference{Path: ".aider.conf.yml", Format: "yaml", Pointer: "/read/-", JSON: []byte(`"AGENTS.md"`)}, RulesKept: ".agents/rules", Instructions: []string{"AGENTS.md"}},
 		},
 		{
 			ID:          "amp",
@@ -147,6 +154,26 @@ func runtimes() []spec.Runtime {
 				{Args: []string{"plugin", "validate", ".claude"}, Proves: "front matter of skills, commands and subagents is valid", InProject: true},
 				{Args: []string{"mcp", "list"}, Proves: "it sees the MCP servers, and each connects", Bad: "Pending approval|Failed to connect", Starts: true, InProject: true},
 			},
+			Trust: []spec.Trust{
+				{
+					Parts: []string{"hooks", "mcp", "settings"},
+					Records: []spec.Reference{
+						{Path: "~/.claude.json", Format: "json", Pointer: "/projects/{dir}/hasTrustDialogAccepted", JSON: []byte(`true`)},
+					},
+					Do: "cd {dir} && claude, and say yes when it asks whether you trust the folder",
+				},
+				{
+					Parts: []string{"mcp"},
+					Records: []spec.Reference{
+						{Path: "~/.claude.json", Format: "json", Pointer: "/projects/{dir}/enabledMcpjsonServers/-", JSON: []byte(`"{name}"`)},
+						{Path: ".claude/settings.local.json", Format: "json", Pointer: "/enabledMcpjsonServers/-", JSON: []byte(`"{name}"`)},
+						{Path: ".claude/settings.local.json", Format: "json", Pointer: "/enableAllProjectMcpServers", JSON: []byte(`true`)},
+						{Path: "~/.claude/settings.json", Format: "json", Pointer: "/enabledMcpjsonServers/-", JSON: []byte(`"{name}"`)},
+						{Path: "~/.claude/settings.json", Format: "json", Pointer: "/enableAllProjectMcpServers", JSON: []byte(`true`)},
+					},
+					Do: "cd {dir} && claude, and allow the server {name} when it asks",
+				},
+			},
 			User: spec.Scope{
 				Dir:          "~/.claude",
 				Rules:        "~/.claude/rules",
@@ -158,6 +185,13 @@ func runtimes() []spec.Runtime {
 				MCP:          &spec.MCPFile{Path: "~/.claude.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
 				Trust: []spec.Reference{
 					{Path: "~/.claude.json", Format: "json", Pointer: "/projects/{dir}/hasTrustDialogAccepted", JSON: []byte(`true`)},
+				},
+				Endpoint: []spec.Reference{
+					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env/ANTHROPIC_BASE_URL", JSON: []byte(`"{url}"`)},
+					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env/ANTHROPIC_AUTH_TOKEN", JSON: []byte(`"{key}"`)},
+					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env/ANTHROPIC_MODEL", JSON: []byte(`"{model}"`)},
+					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env/ANTHROPIC_DEFAULT_HAIKU_MODEL", JSON: []byte(`"{model}"`)},
+					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env/CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", JSON: []byte(`"1"`)},
 				},
 			},
 			Project: spec.Scope{
@@ -237,6 +271,16 @@ func runtimes() []spec.Runtime {
 				{Args: []string{"mcp", "list", "--json"}, Proves: "config.toml is valid", InProject: true},
 				{Args: []string{"debug", "prompt-input"}, Proves: "AGENTS.md and skills stand in the prompt", InProject: true},
 			},
+			Trust: []spec.Trust{
+				{
+					Parts: []string{"hooks", "mcp", "settings"},
+					Records: []spec.Reference{
+						{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/projects/{dir}/trust_level", JSON: []byte(`"trusted"`)},
+					},
+					Do: "cd {dir} && codex, and choose to trust the folder",
+				},
+				{Parts: []string{"hooks"}, Do: "cd {dir} && codex, then /hooks"},
+			},
 			User: spec.Scope{
 				Dir:          "~/.codex",
 				RulesBlock:   "~/.codex/AGENTS.md",
@@ -248,6 +292,12 @@ func runtimes() []spec.Runtime {
 				MCP:          &spec.MCPFile{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/mcp_servers", Shape: "codex"},
 				Trust: []spec.Reference{
 					{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/projects/{dir}/trust_level", JSON: []byte(`"trusted"`)},
+				},
+				Endpoint: []spec.Reference{
+					{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/model", JSON: []byte(`"{model}"`)},
+					{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/model_provider", JSON: []byte(`"local"`)},
+					{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/model_context_window", JSON: []byte(`"{context}"`)},
+					{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/model_providers/local", JSON: []byte(`{"base_url":"{url}/v1","name":"local ({name})","requires_openai_auth":false,"wire_api":"responses"}`)},
 				},
 			},
 			Project: spec.Scope{
@@ -323,6 +373,17 @@ func runtimes() []spec.Runtime {
 				{Args: []string{"instruction", "list"}, Proves: "it finds the instruction files", InProject: true},
 				{Args: []string{"skill", "list"}, Proves: "it finds the skills", InProject: true},
 				{Args: []string{"mcp", "list", "--json"}, Proves: "it finds the MCP servers", InProject: true},
+			},
+			Trust: []spec.Trust{
+				{
+					Parts: []string{"hooks", "mcp"},
+					Records: []spec.Reference{
+						{Path: "~/.copilot/config.json", Format: "jsonc", Pointer: "/trustedFolders/-", JSON: []byte(`"{dir}"`)},
+						{Path: "~/.copilot/config.json", Format: "jsonc", Pointer: "/trusted_folders/-", JSON: []byte(`"{dir}"`)},
+						{Path: "~/.copilot/settings.json", Format: "jsonc", Pointer: "/trustedFolders/-", JSON: []byte(`"{dir}"`)},
+					},
+					Do: "cd {dir} && copilot, and remember the folder as trusted; or copilot --trust-folder -p for one prompt",
+				},
 			},
 			User: spec.Scope{
 				Dir:          "~/.copilot",
@@ -481,6 +542,16 @@ func runtimes() []spec.Runtime {
 				{Args: []string{"skill", "list"}, Proves: "it finds the skills", Bad: "Invalid configuration", InProject: true},
 				{Args: []string{"mcp", "list"}, Proves: "it sees the MCP servers, and each connects", Bad: "Invalid configuration|Disconnected", Starts: true, InProject: true},
 			},
+			Trust: []spec.Trust{
+				{
+					Parts: []string{"everything"},
+					Records: []spec.Reference{
+						{Path: "~/.gemini/trustedFolders.json", Format: "json", Pointer: "/{dir}", JSON: []byte(`"TRUST_FOLDER"`)},
+					},
+					Parents: true,
+					Do:      "cd {dir} && gemini, and trust the folder; or GEMINI_CLI_TRUST_WORKSPACE=true",
+				},
+			},
 			User: spec.Scope{
 				Dir:          "~/.gemini",
 				RulesBlock:   "~/.gemini/GEMINI.md",
@@ -555,6 +626,18 @@ func runtimes() []spec.Runtime {
 				Skills:       "~/.agents/skills",
 				SkillsAlso:   []string{"~/.config/goose/skills"},
 				Instructions: []string{"~/.config/goose/.goosehints"},
+				MCP:          &spec.MCPFile{Path: "~/.config/goose/config.yaml", Format: "yaml", Pointer: "/extensions", Shape: "goose"},
+				Endpoint: []spec.Reference{
+					{Path: "~/.config/goose/config.yaml", Format: "yaml", Pointer: "/GOOSE_PROVIDER", JSON: []byte(`"custom_aisync"`)},
+					{Path: "~/.config/goose/config.yaml", Format: "yaml", Pointer: "/GOOSE_MODEL", JSON: []byte(`"{model}"`)},
+					{Path: "~/.config/goose/custom_providers/custom_aisync.json", Format: "json", Pointer: "/name", JSON: []byte(`"custom_aisync"`)},
+					{Path: "~/.config/goose/custom_providers/custom_aisync.json", Format: "json", Pointer: "/engine", JSON: []byte(`"openai"`)},
+					{Path: "~/.config/goose/custom_providers/custom_aisync.json", Format: "json", Pointer: "/display_name", JSON: []byte(`"local ({name})"`)},
+					{Path: "~/.config/goose/custom_providers/custom_aisync.json", Format: "json", Pointer: "/base_url", JSON: []byte(`"{url}/v1/chat/completions"`)},
+					{Path: "~/.config/goose/custom_providers/custom_aisync.json", Format: "json", Pointer: "/models", JSON: []byte(`[{"context_limit":"{context}","name":"{model}"}]`)},
+					{Path: "~/.config/goose/custom_providers/custom_aisync.json", Format: "json", Pointer: "/requires_auth", JSON: []byte(`false`)},
+					{Path: "~/.config/goose/custom_providers/custom_aisync.json", Format: "json", Pointer: "/supports_streaming", JSON: []byte(`true`)},
+				},
 			},
 			Project: spec.Scope{
 				Dir:          ".goose",
@@ -647,6 +730,11 @@ func runtimes() []spec.Runtime {
 				Settings:     &spec.SettingsFile{Path: "~/.config/opencode/opencode.json", Format: "json", Sets: []string{"/instructions"}},
 				Instructions: []string{"~/.config/opencode/AGENTS.md"},
 				MCP:          &spec.MCPFile{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/mcp", Shape: "opencode"},
+				Endpoint: []spec.Reference{
+					{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/model", JSON: []byte(`"local/{model}"`)},
+					{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/small_model", JSON: []byte(`"local/{model}"`)},
+					{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/provider/local", JSON: []byte(`{"models":{"{model}":{"limit":{"context":"{context}","output":"{output}"},"name":"{model}"}},"name":"local ({name})","npm":"@ai-sdk/openai-compatible","options":{"apiKey":"{key}","baseURL":"{url}/v1"}}`)},
+				},
 				Always: []spec.Reference{
 					{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/$schema", JSON: []byte(`"https://opencode.ai/config.json"`)},
 				},
@@ -720,6 +808,17 @@ func runtimes() []spec.Runtime {
 			Validators: []spec.Validator{
 				{Args: []string{"--list-models"}, Proves: "models.json and settings.json are valid"},
 			},
+			Trust: []spec.Trust{
+				{
+					Parts: []string{"skills", "settings", "hooks"},
+					Records: []spec.Reference{
+						{Path: "~/.pi/agent/trust.json", Format: "json", Pointer: "/{dir}", JSON: []byte(`true`)},
+						{Path: "~/.pi/agent/settings.json", Format: "json", Pointer: "/defaultProjectTrust", JSON: []byte(`"always"`)},
+					},
+					Parents: true,
+					Do:      "cd {dir} && pi, then /trust; or pi --approve for one run",
+				},
+			},
 			User: spec.Scope{
 				Dir:          "~/.pi/agent",
 				RulesBlock:   "~/.pi/agent/AGENTS.md",
@@ -728,6 +827,11 @@ func runtimes() []spec.Runtime {
 				SkillsAlso:   []string{"~/.pi/agent/skills"},
 				Settings:     &spec.SettingsFile{Path: "~/.pi/agent/settings.json", Format: "json"},
 				Instructions: []string{"~/.pi/agent/AGENTS.md"},
+				Endpoint: []spec.Reference{
+					{Path: "~/.pi/agent/settings.json", Format: "json", Pointer: "/defaultProvider", JSON: []byte(`"local"`)},
+					{Path: "~/.pi/agent/settings.json", Format: "json", Pointer: "/defaultModel", JSON: []byte(`"{model}"`)},
+					{Path: "~/.pi/agent/models.json", Format: "json", Pointer: "/providers/local", JSON: []byte(`{"api":"openai-completions","apiKey":"{key}","baseUrl":"{url}/v1","models":[{"contextWindow":"{context}","cost":{"cacheRead":0,"cacheWrite":0,"input":0,"output":0},"id":"{model}","input":["text"],"maxTokens":"{output}","name":"{model} (local)","reasoning":false}]}`)},
+				},
 			},
 			Project: spec.Scope{
 				Dir:          ".pi",
@@ -782,6 +886,15 @@ func runtimes() []spec.Runtime {
 			Validators: []spec.Validator{
 				{Args: []string{"mcp", "list"}, Proves: "it sees the MCP servers, and each connects", Bad: "Pending approval|Disconnected", Starts: true, InProject: true},
 			},
+			Trust: []spec.Trust{
+				{
+					Parts: []string{"mcp"},
+					Records: []spec.Reference{
+						{Path: "~/.qwen/mcpApprovals.json", Format: "json", Pointer: "/{dir}/{name}/status", JSON: []byte(`"approved"`)},
+					},
+					Do: "cd {dir} && qwen mcp approve {name}",
+				},
+			},
 			User: spec.Scope{
 				Dir:          "~/.qwen",
 				Rules:        "~/.qwen/rules",
@@ -791,6 +904,12 @@ func runtimes() []spec.Runtime {
 				Settings:     &spec.SettingsFile{Path: "~/.qwen/settings.json", Format: "json"},
 				Instructions: []string{"~/.qwen/AGENTS.md"},
 				MCP:          &spec.MCPFile{Path: "~/.qwen/settings.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
+				Endpoint: []spec.Reference{
+					{Path: "~/.qwen/settings.json", Format: "json", Pointer: "/security/auth/selectedType", JSON: []byte(`"openai"`)},
+					{Path: "~/.qwen/settings.json", Format: "json", Pointer: "/env/AISYNC_LOCAL_KEY", JSON: []byte(`"{key}"`)},
+					{Path: "~/.qwen/settings.json", Format: "json", Pointer: "/model/name", JSON: []byte(`"{model}"`)},
+					{Path: "~/.qwen/settings.json", Format: "json", Pointer: "/modelProviders/openai/-", JSON: []byte(`{"baseUrl":"{url}/v1","envKey":"AISYNC_LOCAL_KEY","id":"{model}","name":"{model} ({name})"}`)},
+				},
 			},
 			Project: spec.Scope{
 				Dir:          ".qwen",

@@ -36,6 +36,13 @@ func (n node) runtime() spec.Runtime {
 		}
 		r.Validators = append(r.Validators, v)
 	}
+	for _, f := range n.get("trust").elements() {
+		t := spec.Trust{Parts: f.get("parts").strings(), Parents: f.get("parents").bool(false), Do: f.get("do").str()}
+		for _, ref := range f.get("records").elements() {
+			t.Records = append(t.Records, ref.reference())
+		}
+		r.Trust = append(r.Trust, t)
+	}
 	return catalog.Completed(r)
 }
 

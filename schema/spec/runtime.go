@@ -26,6 +26,7 @@ type Runtime struct {
 	Coordination Coordination  // as the program is; package catalog fills in what is empty
 	HAL          *Coordination // as the HAL's table has it; nil: not in the table
 	Validators   []Validator   // cheapest first
+	Trust        []Trust       // what it takes from a project only where its user allowed that
 
 	User    Scope
 	Project Scope
@@ -105,4 +106,14 @@ type Validator struct {
 	Bad       string // regular expression
 	Starts    bool   // it starts MCP servers
 	InProject bool   // it says something of the project that it runs in
+}
+
+// Trust is one thing that a program takes from a project only where its user
+// allowed it. In pointers, values and Do, {dir} stands for the project's folder
+// and {name} for an MCP server.
+type Trust struct {
+	Parts   []string    // "hooks", "mcp", "skills", "settings", "everything": what of a project that is
+	Records []Reference // where the program keeps the answer: any one of them says yes; none: nobody can tell
+	Parents bool        // an answer for a folder above counts where there is no nearer one
+	Do      string      // what a person runs to allow it
 }

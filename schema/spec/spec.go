@@ -90,12 +90,23 @@ type RuntimeUse struct {
 	Pos     Position
 	Install *Install // nil: adapter only, if the program is there
 	CLI     string   // the program that drives a generic runtime
+	// Endpoint says whether it talks to a service of the host; nil: it does if
+	// it is the generic local runtime, or if none is among the host's runtimes.
+	Endpoint *EndpointUse
+}
+
+// EndpointUse is what a host says about one runtime and its services.
+type EndpointUse struct {
+	On      bool
+	Service string // "": the host's endpoint
+	Pos     Position
 }
 
 // Install says how a program gets onto the machine.
 type Install struct {
 	Via     string // "npm", "pacman", …
-	Version string // "" means pinned by the lock
+	Version string // "any", ">=1.2", "1.2.3"; "" means pinned by the lock
+	Node    string // version of Node that npm also installs; "" means that of the machine
 	Pos     Position
 }
 
@@ -281,6 +292,7 @@ type Scope struct {
 	Follows      []string      // instruction files of others that it reads, with what they import
 	MCP          *MCPFile
 	Trust        []Reference // leaves that mark a project as trusted; {dir} is its path
+	Endpoint     []Reference // leaves that point the program at a server; {url} {model} {context} {output} {key} {name}
 	Always       []Reference // leaves that a file gets as soon as it holds anything of ours
 }
 

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 //
 //	$CONTRACT  the copy: host/ project/ rulesets/ models/
 //	$ROOT      an empty machine: nothing but a home folder, /home/me
-//	$FACTS     recorded facts of the host velox
+//	$FACTS     recorded facts of the host velox, with no package manager and the programs of its spec
 //	$FLAGS     --root, --host, --config and --facts for all of that
 //
 // Beside testscript's own commands: code N COMMAND… wants that exit code; serve
@@ -67,6 +67,8 @@ func prepare(e *testscript.Env) error {
 	if !ok {
 		return errors.New("no recorded facts of velox")
 	}
+	// Nothing is to be installed, but where a script is about that.
+	f.Managers, f.Programs["claude"], f.Programs["opencode"] = nil, "/usr/bin/claude", "/usr/bin/opencode"
 	b, err := json.Marshal(f)
 	if err != nil {
 		return err

@@ -183,7 +183,7 @@ func (a *app) locate(s scope) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &world{app: a, places: p, scope: s, owners: owners, engine: &reconcile.Engine{Providers: providers()}, facts: a.factsOf(p)}, nil
+	return &world{app: a, places: p, scope: s, owners: owners, engine: &reconcile.Engine{Providers: providers(p, a.g.offline)}, facts: a.factsOf(p)}, nil
 }
 
 // load reads spec, facts, locks and records side by side.

@@ -80,7 +80,7 @@ func runtimes() []spec.Runtime {
 				SkillsAlso:   []string{"~/.config/amp/skills"},
 				Settings:     &spec.SettingsFile{Path: "~/.config/amp/settings.json", Format: "json"},
 				Instructions: []string{"~/.config/amp/AGENTS.md"},
-				MCP:          &spec.MCPFile{Path: "~/.config/amp/settings.json", Format: "json", Pointer: "/amp.mcpServers", Shape: "claude"},
+				MCP:          &spec.MCPFile{Path: "~/.config/amp/settings.json", Format: "json", Pointer: "/amp.mcpServers", Shape: "cursor", SecretEnv: "${NAME}"},
 			},
 			Project: spec.Scope{
 				Dir:          ".amp",
@@ -89,7 +89,7 @@ func runtimes() []spec.Runtime {
 				Skills:       ".agents/skills",
 				Settings:     &spec.SettingsFile{Path: ".amp/settings.json", Format: "json"},
 				Instructions: []string{"AGENTS.md"},
-				MCP:          &spec.MCPFile{Path: ".amp/settings.json", Format: "json", Pointer: "/amp.mcpServers", Shape: "claude"},
+				MCP:          &spec.MCPFile{Path: ".amp/settings.json", Format: "json", Pointer: "/amp.mcpServers", Shape: "cursor", SecretEnv: "${NAME}"},
 			},
 		},
 		{
@@ -182,7 +182,7 @@ func runtimes() []spec.Runtime {
 				Hooks:        "~/.claude/hooks",
 				Settings:     &spec.SettingsFile{Path: "~/.claude/settings.json", Format: "json", Sets: []string{"/permissions/allow", "/permissions/deny", "/permissions/ask", "/permissions/additionalDirectories", "/enabledMcpjsonServers"}, Hooks: "/hooks"},
 				Instructions: []string{"~/.claude/CLAUDE.md"},
-				MCP:          &spec.MCPFile{Path: "~/.claude.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
+				MCP:          &spec.MCPFile{Path: "~/.claude.json", Format: "json", Pointer: "/mcpServers", Shape: "claude", SecretEnv: "${NAME}"},
 				Trust: []spec.Reference{
 					{Path: "~/.claude.json", Format: "json", Pointer: "/projects/{dir}/hasTrustDialogAccepted", JSON: []byte(`true`)},
 				},
@@ -205,7 +205,7 @@ func runtimes() []spec.Runtime {
 				Instructions: []string{"CLAUDE.md"},
 				Imports:      "@AGENTS.md",
 				ImportsApart: &spec.ImportLine{Path: ".claude/CLAUDE.md", Line: "@../AGENTS.md"},
-				MCP:          &spec.MCPFile{Path: ".mcp.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
+				MCP:          &spec.MCPFile{Path: ".mcp.json", Format: "json", Pointer: "/mcpServers", Shape: "claude", SecretEnv: "${NAME}"},
 			},
 		},
 		{
@@ -468,7 +468,7 @@ func runtimes() []spec.Runtime {
 				Nudge:   30,
 				NudgeBy: "limited",
 			},
-			User: spec.Scope{Dir: "~/.cursor", MCP: &spec.MCPFile{Path: "~/.cursor/mcp.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"}},
+			User: spec.Scope{Dir: "~/.cursor", MCP: &spec.MCPFile{Path: "~/.cursor/mcp.json", Format: "json", Pointer: "/mcpServers", Shape: "cursor", SecretEnv: "${env:NAME}"}},
 			Project: spec.Scope{
 				Dir:          ".cursor",
 				Rules:        ".cursor/rules",
@@ -477,7 +477,7 @@ func runtimes() []spec.Runtime {
 				RulesKept:    ".agents/rules",
 				Skills:       ".cursor/skills",
 				Instructions: []string{"AGENTS.md"},
-				MCP:          &spec.MCPFile{Path: ".cursor/mcp.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
+				MCP:          &spec.MCPFile{Path: ".cursor/mcp.json", Format: "json", Pointer: "/mcpServers", Shape: "cursor", SecretEnv: "${env:NAME}"},
 			},
 		},
 		{
@@ -560,7 +560,7 @@ func runtimes() []spec.Runtime {
 				SkillsAlso:   []string{"~/.gemini/skills"},
 				Settings:     &spec.SettingsFile{Path: "~/.gemini/settings.json", Format: "json"},
 				Instructions: []string{"~/.gemini/GEMINI.md"},
-				MCP:          &spec.MCPFile{Path: "~/.gemini/settings.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
+				MCP:          &spec.MCPFile{Path: "~/.gemini/settings.json", Format: "json", Pointer: "/mcpServers", Shape: "gemini", SecretEnv: "${NAME}"},
 				Trust: []spec.Reference{
 					{Path: "~/.gemini/trustedFolders.json", Format: "json", Pointer: "/{dir}", JSON: []byte(`"TRUST_FOLDER"`)},
 				},
@@ -574,7 +574,7 @@ func runtimes() []spec.Runtime {
 				Settings:     &spec.SettingsFile{Path: ".gemini/settings.json", Format: "json"},
 				Instructions: []string{"GEMINI.md"},
 				Imports:      "@AGENTS.md",
-				MCP:          &spec.MCPFile{Path: ".gemini/settings.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
+				MCP:          &spec.MCPFile{Path: ".gemini/settings.json", Format: "json", Pointer: "/mcpServers", Shape: "gemini", SecretEnv: "${NAME}"},
 			},
 		},
 		{
@@ -729,7 +729,14 @@ func runtimes() []spec.Runtime {
 				SkillsAlso:   []string{"~/.agents/skills", "~/.claude/skills", "~/.opencode/skills"},
 				Settings:     &spec.SettingsFile{Path: "~/.config/opencode/opencode.json", Format: "json", Sets: []string{"/instructions"}},
 				Instructions: []string{"~/.config/opencode/AGENTS.md"},
-				MCP:          &spec.MCPFile{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/mcp", Shape: "opencode"},
+				MCP: &spec.MCPFile{
+					Path:       "~/.config/opencode/opencode.json",
+					Format:     "json",
+					Pointer:    "/mcp",
+					Shape:      "opencode",
+					SecretEnv:  "{env:NAME}",
+					SecretFile: "{file:NAME}",
+				},
 				Endpoint: []spec.Reference{
 					{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/model", JSON: []byte(`"local/{model}"`)},
 					{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/small_model", JSON: []byte(`"local/{model}"`)},
@@ -748,7 +755,14 @@ func runtimes() []spec.Runtime {
 				SkillsAlso:   []string{".agents/skills", ".claude/skills"},
 				Settings:     &spec.SettingsFile{Path: "opencode.json", Format: "json", Sets: []string{"/instructions"}},
 				Instructions: []string{"AGENTS.md"},
-				MCP:          &spec.MCPFile{Path: "opencode.json", Format: "json", Pointer: "/mcp", Shape: "opencode"},
+				MCP: &spec.MCPFile{
+					Path:       "opencode.json",
+					Format:     "json",
+					Pointer:    "/mcp",
+					Shape:      "opencode",
+					SecretEnv:  "{env:NAME}",
+					SecretFile: "{file:NAME}",
+				},
 				Always: []spec.Reference{
 					{Path: "opencode.json", Format: "json", Pointer: "/$schema", JSON: []byte(`"https://opencode.ai/config.json"`)},
 				},
@@ -903,7 +917,7 @@ func runtimes() []spec.Runtime {
 				SkillsAlso:   []string{"~/.qwen/skills"},
 				Settings:     &spec.SettingsFile{Path: "~/.qwen/settings.json", Format: "json"},
 				Instructions: []string{"~/.qwen/AGENTS.md"},
-				MCP:          &spec.MCPFile{Path: "~/.qwen/settings.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
+				MCP:          &spec.MCPFile{Path: "~/.qwen/settings.json", Format: "json", Pointer: "/mcpServers", Shape: "gemini", SecretEnv: "${NAME}"},
 				Endpoint: []spec.Reference{
 					{Path: "~/.qwen/settings.json", Format: "json", Pointer: "/security/auth/selectedType", JSON: []byte(`"openai"`)},
 					{Path: "~/.qwen/settings.json", Format: "json", Pointer: "/env/AISYNC_LOCAL_KEY", JSON: []byte(`"{key}"`)},
@@ -920,7 +934,7 @@ func runtimes() []spec.Runtime {
 				SkillsAlso:   []string{".qwen/skills"},
 				Settings:     &spec.SettingsFile{Path: ".qwen/settings.json", Format: "json"},
 				Instructions: []string{"AGENTS.md"},
-				MCP:          &spec.MCPFile{Path: ".qwen/settings.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
+				MCP:          &spec.MCPFile{Path: ".qwen/settings.json", Format: "json", Pointer: "/mcpServers", Shape: "gemini", SecretEnv: "${NAME}"},
 			},
 		},
 	}

@@ -100,6 +100,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	if f := n.get("mcp"); f.exists() {
 		s.MCP = &spec.MCPFile{
 			Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
+			SecretEnv: f.get("secretEnv").str(), SecretFile: f.get("secretFile").str(),
 		}
 	}
 	return s

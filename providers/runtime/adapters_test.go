@@ -12,14 +12,14 @@ func adapters() []spec.Runtime {
 			User: spec.Scope{
 				Dir: "~/.claude", Rules: "~/.claude/rules", RulesForm: "paths", Skills: "~/.claude/skills", Hooks: "~/.claude/hooks",
 				Settings: &spec.SettingsFile{Path: "~/.claude/settings.json", Format: "json", Sets: sets, Hooks: "/hooks"},
-				MCP:      &spec.MCPFile{Path: "~/.claude.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
+				MCP:      &spec.MCPFile{Path: "~/.claude.json", Format: "json", Pointer: "/mcpServers", Shape: "claude", SecretEnv: "${NAME}"},
 				Trust:    []spec.Reference{{Path: "~/.claude.json", Format: "json", Pointer: "/projects/{dir}/hasTrustDialogAccepted", JSON: []byte("true")}},
 			},
 			Project: spec.Scope{
 				Dir: ".claude", Rules: ".claude/rules", RulesForm: "paths", Skills: ".claude/skills", Hooks: ".claude/hooks",
 				Settings:     &spec.SettingsFile{Path: ".claude/settings.json", Format: "json", Sets: sets, Hooks: "/hooks"},
 				Instructions: []string{"CLAUDE.md"}, Imports: "@AGENTS.md",
-				MCP: &spec.MCPFile{Path: ".mcp.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
+				MCP: &spec.MCPFile{Path: ".mcp.json", Format: "json", Pointer: "/mcpServers", Shape: "claude", SecretEnv: "${NAME}"},
 			},
 		},
 		{
@@ -60,14 +60,14 @@ func adapters() []spec.Runtime {
 					{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/provider/local", JSON: []byte(`{"options":{"baseURL":"{url}/v1","apiKey":"{key}"},"models":{"{model}":{"limit":{"context":"{context}","output":"{output}"}}}}`)},
 				},
 				Skills: "~/.config/opencode/skills", SkillsAlso: []string{"~/.claude/skills", "~/.agents/skills"},
-				MCP: &spec.MCPFile{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/mcp", Shape: "opencode"},
+				MCP: &spec.MCPFile{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/mcp", Shape: "opencode", SecretEnv: "{env:NAME}", SecretFile: "{file:NAME}"},
 			},
 			Project: spec.Scope{
 				Dir: ".opencode", Rules: ".opencode/rules",
 				RulesRef:     &spec.Reference{Path: "opencode.json", Format: "json", Pointer: "/instructions/-", JSON: []byte(`".opencode/rules/*.md"`)},
 				Skills:       ".opencode/skills",
 				Instructions: []string{"AGENTS.md"},
-				MCP:          &spec.MCPFile{Path: "opencode.json", Format: "json", Pointer: "/mcp", Shape: "opencode"},
+				MCP:          &spec.MCPFile{Path: "opencode.json", Format: "json", Pointer: "/mcp", Shape: "opencode", SecretEnv: "{env:NAME}", SecretFile: "{file:NAME}"},
 				Always:       []spec.Reference{{Path: "opencode.json", Format: "json", Pointer: "/$schema", JSON: []byte(`"https://opencode.ai/config.json"`)}},
 			},
 		},

@@ -37,18 +37,19 @@ func TestServersAreWrittenInTheFormOfEachProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"file:.mcp.json /mcpServers/far~1away":      `{"type":"http","url":"https://example.org/mcp","headers":{"Authorization":"${TOKEN}"}}`,
-		"file:.mcp.json /mcpServers/near":           `{"command":"uvx","args":["serve","two words"],"env":{"LEVEL":"warn"}}`,
-		"file:.codex/config.toml /mcp_servers/near": `{"command":"uvx","args":["serve","two words"],"env":{"LEVEL":"warn"}}`,
-		"file:opencode.json /$schema":               `"https://opencode.ai/config.json"`,
-		"file:opencode.json /mcp/far~1away":         `{"type":"remote","url":"https://example.org/mcp","enabled":true,"headers":{"Authorization":"{env:TOKEN}"}}`,
-		"file:opencode.json /mcp/near":              `{"type":"local","command":["uvx","serve","two words"],"enabled":true,"environment":{"LEVEL":"warn"}}`,
+		"file:.mcp.json /mcpServers/far~1away":           `{"type":"http","url":"https://example.org/mcp","headers":{"Authorization":"${TOKEN}"}}`,
+		"file:.mcp.json /mcpServers/near":                `{"command":"uvx","args":["serve","two words"],"env":{"LEVEL":"warn"}}`,
+		"file:.codex/config.toml /mcp_servers/far~1away": `{"env_http_headers":{"Authorization":"(not shown)"},"url":"https://example.org/mcp"}`,
+		"file:.codex/config.toml /mcp_servers/near":      `{"command":"uvx","args":["serve","two words"],"env":{"LEVEL":"warn"}}`,
+		"file:opencode.json /$schema":                    `"https://opencode.ai/config.json"`,
+		"file:opencode.json /mcp/far~1away":              `{"type":"remote","url":"https://example.org/mcp","enabled":true,"headers":{"Authorization":"{env:TOKEN}"}}`,
+		"file:opencode.json /mcp/near":                   `{"type":"local","command":["uvx","serve","two words"],"enabled":true,"environment":{"LEVEL":"warn"}}`,
 	}
 	if diff := cmp.Diff(want, values(d)); diff != "" {
 		t.Error(diff)
 	}
 	for _, says := range []string{
-		"unsupported mcp:codex/far/away: MCP server far/away for codex: Authorization is a secret, and its configuration has no form that names one",
+		"unsupported mcp:copilot/far/away: MCP server far/away for copilot: Authorization is a secret, and its configuration has no form that names one",
 		"unsupported mcp:copilot/near: MCP server near for copilot: claude reads the same file and needs it in another form",
 		"note: MCP servers are not for local-openai (far/away, near)",
 		"runs uvx serve 'two words'",

@@ -309,7 +309,10 @@ type MCPFile struct {
 	Path    string
 	Format  string
 	Pointer string // parent object of the servers
-	Shape   string // "claude", "opencode", "codex", "copilot"
+	Shape   string // form of one server: "claude", "gemini", "cursor", "opencode", "codex", "copilot", "goose"
+	// How it names a variable of the environment, or a file, instead of a
+	// secret: NAME stands for it. "": it cannot, or its shape has a way.
+	SecretEnv, SecretFile string
 }
 
 // ImportLine is a line of an instruction file that brings in another one.

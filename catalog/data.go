@@ -395,6 +395,9 @@ func runtimes() []spec.Runtime {
 				SkillsAlso:   []string{"~/.copilot/skills"},
 				Instructions: []string{"~/.copilot/copilot-instructions.md"},
 				MCP:          &spec.MCPFile{Path: "~/.copilot/mcp-config.json", Format: "json", Pointer: "/mcpServers", Shape: "copilot"},
+				Trust: []spec.Reference{
+					{Path: "~/.copilot/config.json", Format: "jsonc", Pointer: "/trustedFolders/-", JSON: []byte(`"{dir}"`)},
+				},
 			},
 			Project: spec.Scope{
 				Dir:          ".github",
@@ -841,6 +844,9 @@ func runtimes() []spec.Runtime {
 				SkillsAlso:   []string{"~/.pi/agent/skills"},
 				Settings:     &spec.SettingsFile{Path: "~/.pi/agent/settings.json", Format: "json"},
 				Instructions: []string{"~/.pi/agent/AGENTS.md"},
+				Trust: []spec.Reference{
+					{Path: "~/.pi/agent/trust.json", Format: "json", Pointer: "/{dir}", JSON: []byte(`true`)},
+				},
 				Endpoint: []spec.Reference{
 					{Path: "~/.pi/agent/settings.json", Format: "json", Pointer: "/defaultProvider", JSON: []byte(`"local"`)},
 					{Path: "~/.pi/agent/settings.json", Format: "json", Pointer: "/defaultModel", JSON: []byte(`"{model}"`)},

@@ -76,6 +76,7 @@ func (w *world) view(ctx context.Context, p *reconcile.Plan, ask asked, mode dif
 	v := newView(p, w.meta(ask), explain)
 	_, fresh := w.untrusted(p)
 	v.Commands = orEmpty(fresh)
+	v.NotTrusted = orEmpty(w.notTrusted(p))
 	if v.Summary.FetchBytes > 0 && w.spec.Host != nil {
 		v.Disk = w.disk(v.Summary.FetchBytes)
 	}

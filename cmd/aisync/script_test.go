@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/fakenpm"
 )
 
 func TestMain(m *testing.M) {
@@ -35,7 +36,8 @@ func TestMain(m *testing.M) {
 //
 // Beside testscript's own commands: code N COMMAND… wants that exit code; serve
 // DIR hands out a folder over HTTP on loopback and points the model's source
-// at it; hold takes the lock of the state; hub and peer are in script_hub_test.go.
+// at it; hold takes the lock of the state; hub and peer are in script_hub_test.go, registry in
+// script_npm_test.go.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -48,13 +50,16 @@ func TestScripts(t *testing.T) {
 			return os.Getuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand,
+			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand,
 		},
 	})
 }
 
 func prepare(e *testscript.Env) error {
 	e.Values[hubKey{}] = startHub(e.T())
+	registry := fakenpm.New()
+	e.Defer(registry.Close)
+	e.Values[npmKey{}] = registry
 	at := func(elem ...string) string { return filepath.Join(append([]string{e.WorkDir}, elem...)...) }
 	contract, root, facts := at("contract"), at("root"), at("velox.json")
 	if err := os.CopyFS(contract, os.DirFS(filepath.Join("..", "..", "golden", "contract"))); err != nil {

@@ -39,25 +39,32 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 	case is.token() != c.Before.Token || is.blocked != "":
 		return reconcile.Outcome{}, fmt.Errorf("%s %w; run the command again", name, reconcile.ErrStale)
 	}
+	out := reconcile.Outcome{}
 	commands := m.remove(at, name)
 	if wanted {
 		commands = m.add(at, name, want)
+		if folder := (Provider{}).Folder(c.Target, at.Home); folder != "" {
+			if out.Dirs, err = w.FS.MkdirAll(folder, 0o755); err != nil {
+				return out, err
+			}
+		}
 	}
 	for _, argv := range commands {
 		if _, err := at.run(ctx, argv...); err != nil {
-			return reconcile.Outcome{}, m.failed(name, argv, err)
+			return out, m.failed(name, argv, err)
 		}
 	}
 	if is, err = at.one(ctx, m, name); err != nil {
-		return reconcile.Outcome{}, err
+		return out, err
 	}
 	if !done(is) {
-		return reconcile.Outcome{}, m.notDone(name, want, wanted, is)
+		return out, m.notDone(name, want, wanted, is)
 	}
 	if !wanted && m.tidy != nil {
 		m.tidy(at, w.FS, name)
 	}
-	return reconcile.Outcome{Token: is.token()}, nil
+	out.Token = is.token()
+	return out, nil
 }
 
 // one is what there is of one package.

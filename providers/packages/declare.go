@@ -93,7 +93,7 @@ func (h Host) runtime(ctx context.Context, d *Declared, use spec.RuntimeUse, rt 
 func (h Host) system(ctx context.Context, d *Declared, p spec.Named) error {
 	m := h.own()
 	if m == nil {
-		d.cannot(Address("system", p.Value), p.Pos, "this version installs with pacman, apt and brew, and this machine has none of them: install it by hand%s", h.byHand(p.Value))
+		d.cannot(reconcile.Address("package:"+p.Value), p.Pos, "this version installs with pacman, apt and brew, and this machine has none of them: install it by hand%s", h.byHand(p.Value))
 		return nil
 	}
 	return h.one(ctx, d, m, p.Value, "", "", p.Pos)

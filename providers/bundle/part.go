@@ -29,8 +29,9 @@ type Part struct {
 	Rules    []File // for every runtime
 	Seeds    []File // first contents of instruction files; Rel is AGENTS.md, CLAUDE.md …
 	GitHooks []File
-	Ignore   []string      // lines for .gitignore
-	Ignores  []File        // where those lines stand
+	Ignore   []string // lines for .gitignore
+	Ignores  []File   // where those lines stand
+	Neutral  Neutral
 	Runtimes []RuntimePart // sorted by ID
 	Problems []Problem
 }
@@ -64,7 +65,7 @@ func (p *Part) Runtime(id string) RuntimePart {
 
 // Files returns every file of p.
 func (p *Part) Files() []File {
-	out := slices.Concat(p.Rules, p.Seeds, p.GitHooks, p.Ignores)
+	out := slices.Concat(p.Rules, p.Seeds, p.GitHooks, p.Ignores, p.Neutral.files())
 	for _, r := range p.Runtimes {
 		out = slices.Concat(out, r.Rules, r.Hooks, r.Seeds, r.Others)
 		for _, d := range slices.Concat(r.Settings, r.Instructions) {
@@ -99,6 +100,13 @@ func (t *Tree) readCore() (*Part, error) {
 	return p, nil
 }
 
+// readShared reads what lies at the top of the tree for user scope, skills and
+// rules apart.
+func (t *Tree) readShared() (*Part, error) {
+	p := &Part{Kind: Core, Name: "."}
+	return p, errors.Join(t.neutral(&p.Neutral, &p.Problems, ""), t.neutralHooks(&p.Neutral, "hooks"))
+}
+
 // readPart reads a language or a team in both layouts: common/ and
 // runtimes/<id>/ are the new one, claude/ and files at the top the old one.
 func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
@@ -118,6 +126,13 @@ func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
 			return nil, err
 		}
 		if err := t.ignore(p, dir+"/gitignore-add.txt"); err != nil {
+			return nil, err
+		}
+		if err := errors.Join(
+			t.neutral(&p.Neutral, &p.Problems, dir),
+			t.neutralHooks(&p.Neutral, dir+"/hooks"),
+			t.skillsIn(&p.Neutral.Skills, dir+"/skills"),
+		); err != nil {
 			return nil, err
 		}
 	}
@@ -237,13 +252,7 @@ func (t *Tree) ignore(p *Part, src string) error {
 		return err
 	}
 	p.Ignores = append(p.Ignores, d.File)
-	for line := range strings.Lines(string(d.Text)) {
-		line = strings.TrimRight(line, "\r\n")
-		if trimmed := strings.TrimSpace(line); trimmed == "" || trimmed[0] == '#' || slices.Contains(p.Ignore, line) {
-			continue
-		}
-		p.Ignore = append(p.Ignore, line)
-	}
+	p.Ignore = lines(p.Ignore, d.Text)
 	return nil
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -41,15 +43,70 @@ func readJSON(content []byte, into any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(content, into)
+	dec := json.NewDecoder(bytes.NewReader(content))
+	dec.UseNumber()
+	return dec.Decode(into)
 }
 
-// settings takes a settings file over as it stands.
+// settings takes a settings file over as it stands, or, where it holds what
+// looks like a secret, all but that.
 func (g *gatherer) settings(runtime, name string) {
-	if o, ok := g.config(name); ok && len(o) > 0 {
-		g.copyFile("settings", name, g.own(runtime, "settings.json"), "for "+runtime+" alone, as it was")
-		g.runtime(runtime)
+	o, ok := g.config(name)
+	if !ok || len(o) == 0 {
+		return
 	}
+	g.runtime(runtime)
+	if hidden := withoutSecrets(o); len(hidden) > 0 {
+		g.settingsOf(runtime, name, o, "for "+runtime+" alone", hidden)
+		return
+	}
+	g.copyFile("settings", name, g.own(runtime, "settings.json"), "for "+runtime+" alone, as it was")
+}
+
+// settingsOf writes settings that are not as they stood in their file.
+func (g *gatherer) settingsOf(runtime, name string, o object, note string, hidden []string) {
+	if len(hidden) > 0 {
+		note += "; what looks like a secret stays where it is: " + strings.Join(hidden, ", ")
+	}
+	if len(o) == 0 {
+		if len(hidden) > 0 {
+			g.keep(name, note)
+		}
+		return
+	}
+	content, err := json.MarshalIndent(o, "", "  ")
+	to := g.own(runtime, "settings.json")
+	switch {
+	case err != nil:
+		g.keep(name, "its settings cannot be written as JSON: "+err.Error())
+	case !g.put(to, append(content, '\n'), 0o644):
+		g.keep(name, "the bundle has other settings for "+runtime+" already")
+	default:
+		g.took("settings", name, to, note)
+	}
+}
+
+// withoutSecrets takes every text out of o whose name says that it is a secret,
+// and that is no reference to one, and returns their names.
+func withoutSecrets(o object) (hidden []string) {
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		switch v := o[name].(type) {
+		case string:
+			if v != "" && secret.MatchString(name) && !reference.MatchString(v) {
+				delete(o, name)
+				hidden = append(hidden, name)
+			}
+		case object:
+			hidden = append(hidden, withoutSecrets(v)...)
+		case []any:
+			for _, e := range v {
+				if inner, ok := e.(object); ok {
+					hidden = append(hidden, withoutSecrets(inner)...)
+				}
+			}
+		}
+	}
+	return hidden
 }
 
 // configFile takes a file apart that holds MCP servers among settings: the
@@ -69,20 +126,7 @@ func (g *gatherer) configFile(runtime, name, servers string) {
 	if runtime == "opencode" {
 		delete(o, "instructions")
 	}
-	if len(o) == 0 {
-		return
-	}
-	rest, err := json.MarshalIndent(o, "", "  ")
-	if err != nil {
-		g.keep(name, "its settings cannot be written as JSON: "+err.Error())
-		return
-	}
-	to := g.own(runtime, "settings.json")
-	if !g.put(to, append(rest, '\n'), 0o644) {
-		g.keep(name, "the bundle has other settings for "+runtime+" already")
-		return
-	}
-	g.took("settings", name, to, "what is no MCP server, for "+runtime+" alone")
+	g.settingsOf(runtime, name, o, "what is no MCP server, for "+runtime+" alone", withoutSecrets(o))
 }
 
 // mcpFile takes the servers of a file that holds little else.

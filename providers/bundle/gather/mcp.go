@@ -3,6 +3,7 @@ package gather
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
@@ -47,7 +48,7 @@ func (g *gatherer) servers(runtime, from string, table any) {
 		}
 		for _, v := range slices.Concat(s.Env, s.Headers) {
 			if v.Secret == nil && secret.MatchString(v.Name) {
-				notes = append(notes, "the value of "+v.Name+" stays where it is, out of the spec: export it under that name")
+				notes = append(notes, "the value of "+v.Name+" stays where it is, out of the spec: export it as "+variableOf(v.Name))
 			}
 		}
 		hide(s.Env)
@@ -61,9 +62,26 @@ func (g *gatherer) servers(runtime, from string, table any) {
 func hide(vars []spec.EnvVar) {
 	for i, v := range vars {
 		if v.Secret == nil && secret.MatchString(v.Name) {
-			vars[i] = spec.EnvVar{Name: v.Name, Secret: &spec.Secret{Env: strings.ToUpper(strings.ReplaceAll(v.Name, "-", "_"))}}
+			vars[i] = spec.EnvVar{Name: v.Name, Secret: &spec.Secret{Env: variableOf(v.Name)}}
 		}
 	}
+}
+
+// variableOf is what the variable is called that a secret is taken from.
+func variableOf(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
+
+// tells reports whether the command line or the address of s holds what looks
+// like a secret.
+func tells(s spec.MCPServer) bool {
+	for i, arg := range s.Args {
+		flag, value, both := strings.Cut(arg, "=")
+		if strings.HasPrefix(flag, "-") && secret.MatchString(flag) && !reference.MatchString(value) && (both || i+1 < len(s.Args) && !strings.HasPrefix(s.Args[i+1], "-")) {
+			return true
+		}
+	}
+	_, query, _ := strings.Cut(s.URL, "?")
+	u, err := url.Parse(s.URL)
+	return secret.MatchString(query) || strings.Contains(query, "key=") || err == nil && u.User != nil
 }
 
 // serverOf reads a server in any of the forms; why says why it cannot be taken
@@ -89,6 +107,8 @@ func serverOf(name string, o object) (s spec.MCPServer, notes []string, why stri
 		return s, nil, "a transport of its own (" + firstText(kind, textOf(o["transport"])) + ") has no place in a spec"
 	case o["enabled"] == false || o["disabled"] == true:
 		return s, nil, "it is switched off"
+	case tells(s):
+		return s, nil, "what looks like a secret stands in its command line or address"
 	case s.URL != "" && !strings.HasPrefix(s.URL, "http://") && !strings.HasPrefix(s.URL, "https://"):
 		return s, nil, "its url is no http or https address"
 	}

@@ -86,6 +86,21 @@ func (n node) scope(where func(string) bool) spec.Scope {
 			*to = &ref
 		}
 	}
+	s.Ignore = path(n.get("ignore"))
+	for name, to := range map[string]**spec.PromptFolder{"commands": &s.Commands, "agents": &s.Agents} {
+		if f := n.get(name); f.exists() {
+			*to = &spec.PromptFolder{Path: path(f.get("path")), Form: f.get("form").str()}
+		}
+	}
+	if f := n.get("events"); f.exists() {
+		s.Events = &spec.EventsFile{
+			Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
+			Program: f.get("program").str(), Millis: f.get("millis").bool(false), Always: references(f.get("always")),
+		}
+	}
+	if f := n.get("permissions"); f.exists() {
+		s.Permissions = &spec.PermissionsFile{Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str()}
+	}
 	if f := n.get("importsApart"); f.exists() {
 		s.ImportsApart = &spec.ImportLine{Path: path(f.get("path")), Line: f.get("line").str()}
 	}

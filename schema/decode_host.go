@@ -7,7 +7,7 @@ import (
 )
 
 // Parts of a bundle source that a host uses where it names none.
-var allParts = []string{"rules", "skills", "hooks"}
+var allParts = []string{"rules", "skills", "hooks", "commands", "agents", "permissions", "ignore"}
 
 // ollamaPort is where ollama listens unless it is told otherwise.
 const ollamaPort = 11434

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 )
@@ -129,6 +130,8 @@ func strict(text []byte, into any) error {
 	var syntax *json.SyntaxError
 	var typed *json.UnmarshalTypeError
 	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		at, err = int64(len(text)), errors.New("it ends too early")
 	case errors.As(err, &syntax):
 		at = syntax.Offset
 	case errors.As(err, &typed):

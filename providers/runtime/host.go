@@ -116,6 +116,12 @@ func (h Host) bundle(ctx context.Context, b *builder, places []place, hb spec.Ho
 		b.addRules(wish{hb.Name, core, origin}, core.Rules, "")
 		b.problems(origin, hb.Name, core.Problems)
 	}
+	shared, err := tree.Shared()
+	if failed(err) {
+		return
+	}
+	b.problems(origin, hb.Name, shared.Problems)
+	h.shared(b, places, wish{hb.Name, shared, origin}, wants)
 	if wants("skills") {
 		skills, err := tree.Skills()
 		if failed(err) {
@@ -130,6 +136,25 @@ func (h Host) bundle(ctx context.Context, b *builder, places []place, hb spec.Ho
 		}
 		h.hooks(b, places, hb.Name, origin, hooks)
 	}
+}
+
+// shared declares what lies at the top of a source in words of no program.
+func (h Host) shared(b *builder, places []place, w wish, wants func(part string) bool) {
+	part := *w.part
+	w.part = &part
+	n := &part.Neutral
+	for name, clear := range map[string]func(){
+		"commands":    func() { n.Commands = nil },
+		"agents":      func() { n.Agents = nil },
+		"hooks":       func() { n.Hooks = nil },
+		"permissions": func() { n.Permissions = nil },
+		"ignore":      func() { n.Ignored = nil },
+	} {
+		if !wants(name) {
+			clear()
+		}
+	}
+	b.neutral(places, w)
 }
 
 // claudeHooks is the folder that a settings snippet names its programs in.

@@ -28,9 +28,9 @@ type Decls struct {
 
 // load is one rule that one program will load.
 type load struct {
-	runtime, rule string
-	from          string // folder or instruction file; "" where it is only named to it
-	origin        []reconcile.Position
+	runtime, rule, text string
+	from                string // folder or instruction file; "" where it is only named to it
+	origin              []reconcile.Position
 }
 
 // Add appends what other holds.

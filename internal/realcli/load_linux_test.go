@@ -117,8 +117,12 @@ func (w *world) judge(id string) {
 			}
 		}
 	}
-	if seen[mark("own", "agents")] != 1 {
-		w.t.Errorf("the person's own AGENTS.md is there %d times, want 1", seen[mark("own", "agents")])
+	own := 1
+	if id == "gemini" && !w.scope.project {
+		own = 0 // it reads AGENTS.md only where its GEMINI.md imports it
+	}
+	if n := seen[mark("own", "agents")]; n != own {
+		w.t.Errorf("the person's own AGENTS.md is there %d times, want %d", n, own)
 	}
 	for _, m := range slices.Sorted(maps.Keys(seen)) {
 		if !known[m] && seen[m] > 1 && !strings.Contains(m, "tool") {

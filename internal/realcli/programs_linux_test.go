@@ -23,7 +23,8 @@ type program struct {
 
 // inTests is what no person needs: one who sits before the program is asked.
 var inTests = map[string]program{
-	"codex": {flags: []string{"--dangerously-bypass-hook-trust"}},
+	"claude": {say: []string{"sh", "-c", `mkdir -p .claude && echo '{"enabledMcpjsonServers": ["projectsrv"]}' >.claude/settings.local.json`}},
+	"codex":  {flags: []string{"--dangerously-bypass-hook-trust"}},
 	// It has no local endpoint, so its own API is what the fake model speaks. A
 	// model by name spares a question about which to take; without --yolo it
 	// offers no tool that it would have to ask about.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -126,8 +127,11 @@ func (w *world) try(dir string, env []string, argv ...string) result {
 	if cmd.ProcessState == nil || ctx.Err() != nil {
 		w.t.Fatalf("%s: %v, %v\n%s", strings.Join(argv, " "), err, ctx.Err(), out.Bytes())
 	}
-	return result{out.String(), cmd.ProcessState.ExitCode(), time.Since(begin)}
+	return result{colours.ReplaceAllString(out.String(), ""), cmd.ProcessState.ExitCode(), time.Since(begin)}
 }
+
+// Some colour their output whatever they are told.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // run is try for what has to end well.
 func (w *world) run(dir string, env []string, argv ...string) result {

@@ -66,11 +66,12 @@ func (t *Tree) readSkills() ([]Skill, error) {
 	return skills, nil
 }
 
-// skillsIn adds the skills of one part, which are for a project.
-func (t *Tree) skillsIn(list *[]Skill, dir string) error {
+// skillsIn adds the skills of one part.
+func (t *Tree) skillsIn(list *[]Skill, problems *[]Problem, dir string) error {
 	names, err := t.folders(dir)
 	for _, name := range names {
 		if !t.isFile(dir + "/" + name + "/SKILL.md") {
+			*problems = append(*problems, Problem{t.at(dir, name), "has no SKILL.md, so it is no skill and is not installed"})
 			continue
 		}
 		s, err := t.readSkill(dir + "/" + name)

@@ -27,6 +27,7 @@ type Host struct {
 	Pick     func(use spec.ModelUse, m spec.Model) (q spec.Quant, reason string, err error)
 	Store    string         // folder of the models; "": that of the spec
 	Programs store.Programs // of others that keep models; zero: where they do below Home
+	Secrets  *Secrets       // for programs that cannot be told where a secret is; nil: such a server is left out
 }
 
 // Declare returns everything the host's spec asks for, with the host as owner.
@@ -42,6 +43,7 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 	b.ownSettings(places, h.Spec.Settings, func(runtime string) bool {
 		return slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == runtime })
 	})
+	b.secrets = h.Secrets
 	b.mcp(places, h.Spec.MCP)
 	h.endpoint(b)
 	h.models(b)
@@ -127,7 +129,7 @@ func (h Host) bundle(ctx context.Context, b *builder, places []place, hb spec.Ho
 		if failed(err) {
 			return
 		}
-		b.skills(places, hb.Name, origin, skills, wants("rules"))
+		b.skills(places, hb.Name, origin, slices.Concat(skills, shared.Skills()), wants("rules"))
 	}
 	if wants("hooks") {
 		hooks, err := tree.Hooks()
@@ -155,6 +157,15 @@ func (h Host) shared(b *builder, places []place, w wish, wants func(part string)
 		}
 	}
 	b.neutral(places, w)
+	for _, p := range places {
+		if own := part.Runtime(p.rt.ID); wants("rules") {
+			b.addRules(w, own.Rules, p.rt.ID)
+			b.addInstructions(p, w, own.Instructions)
+		}
+		if wants("hooks") {
+			b.ownFiles(p, w)
+		}
+	}
 }
 
 // claudeHooks is the folder that a settings snippet names its programs in.

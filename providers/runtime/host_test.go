@@ -427,3 +427,54 @@ func writeRules(b *testing.B, dir string, n int) {
 		}
 	}
 }
+
+func TestTheTopOfASourceIsForUserScope(t *testing.T) {
+	src := source(t, "core", `
+-- agent-rules/a.md --
+# A
+-- runtimes/codex/rules/b.md --
+# B
+-- runtimes/codex/instructions.md --
+# C
+-- runtimes/claude/settings.json --
+{"model": "x"}
+-- commands/fix.md --
+Fix.
+-- ignore --
+.env
+`)
+	for name, test := range map[string]struct {
+		parts []string
+		want  []string
+	}{
+		"all":   {nil, []string{"file:~/.claude/commands/fix.md", "file:~/.claude/rules/a.md", "file:~/.claude/settings.json", "file:~/.codex/AGENTS.md"}},
+		"rules": {[]string{"rules"}, []string{"file:~/.claude/rules/a.md", "file:~/.codex/AGENTS.md"}},
+		"some":  {[]string{"commands"}, []string{"file:~/.claude/commands/fix.md"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := host(t, spec.RuntimeUse{ID: "claude"}, spec.RuntimeUse{ID: "codex"})
+			h.Runtimes = []spec.Runtime{
+				{ID: "claude", User: spec.Scope{
+					Rules: "~/.claude/rules", RulesForm: "paths", Commands: &spec.PromptFolder{Path: "~/.claude/commands", Form: "markdown"},
+					Settings: &spec.SettingsFile{Path: "~/.claude/settings.json", Format: "json"},
+				}},
+				{ID: "codex", User: spec.Scope{RulesBlock: "~/.codex/AGENTS.md"}},
+			}
+			h.Spec.Bundles = []spec.HostBundle{{Name: "core", Source: src.URL, Parts: test.parts}}
+			d, err := h.Declare(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, decl := range d.Declarations {
+				got = append(got, string(decl.Target))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if name == "all" && (!strings.Contains(show(d), "| # A\n        | \n        | For codex only:\n        | \n        | # B") || !strings.Contains(show(d), "the ignored files of core (.env) are not for claude, codex")) {
+				t.Errorf("declares\n%s", show(d))
+			}
+		})
+	}
+}

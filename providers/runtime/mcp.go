@@ -28,12 +28,12 @@ func (b *builder) mcp(places []place, servers []spec.MCPServer) {
 			// What cannot be had is that one server: the file takes the others.
 			row := reconcile.Address("mcp:" + p.rt.ID + "/" + m.Name)
 			target, key := fileAt(f.Path), reconcile.LeafKey(f.Pointer+merge.Pointer(m.Name))
-			value, err := render.Server(*f, m)
+			body, err := b.server(*f, m, target, key)
 			if err != nil {
 				b.cannot(row, from(m.Pos), "MCP server %s for %s: %v", m.Name, p.rt.ID, err)
 				continue
 			}
-			leaf := reconcile.Leaf{Key: key, Body: file.Value(value), Own: reconcile.Member, Origin: from(m.Pos), Runs: commandLine(m)}
+			leaf := reconcile.Leaf{Key: key, Body: body, Own: reconcile.Member, Origin: from(m.Pos), Runs: commandLine(m)}
 			if other, ok := b.by[leafID{target, key}]; ok && b.differs(target, leaf) {
 				b.cannot(row, from(m.Pos), "MCP server %s for %s: %s reads the same file and needs it in another form", m.Name, p.rt.ID, other)
 				continue
@@ -41,6 +41,19 @@ func (b *builder) mcp(places []place, servers []spec.MCPServer) {
 			b.leaf(target, merge.Format(f.Format), leaf, p.rt.ID)
 		}
 	}
+}
+
+// server is m as the program of f reads it. Where that has no words for a
+// secret, its value is written; in a project, which others read, it is not.
+func (b *builder) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Address, key reconcile.LeafKey) (reconcile.Body, error) {
+	value, err := render.Server(f, m)
+	if err == nil {
+		return file.Value(value), nil
+	}
+	if b.secrets == nil {
+		return nil, err
+	}
+	return b.secrets.server(f, m, target, key)
 }
 
 // differs reports whether target already holds another value under l's key.

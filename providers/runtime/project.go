@@ -39,7 +39,7 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 			b.part(pl, w)
 		}
 		b.neutral(places, w)
-		b.skills(places, w.label, w.origin, w.part.Neutral.Skills, true)
+		b.skills(places, w.label, w.origin, w.part.Skills(), true)
 		b.seeds(places, w)
 		b.ignores(w)
 		b.hookNotes(places, w)

@@ -68,6 +68,7 @@ type builder struct {
 	loads       []load
 	folders     map[string]string // where a runtime's rules lie as files, by its id
 	bridges     []bridge
+	secrets     *Secrets
 	unsupported []reconcile.Unsupported
 	notes       []reconcile.Note
 	errs        []error

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"path/filepath"
+
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"aisync.dev/aisync/internal/fakenpm"
@@ -24,6 +26,7 @@ func npmCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Setenv("npm_config_registry", r.URL)
 	ts.Setenv("npm_config_fetch_retries", "0")
+	ts.Setenv("npm_config_cache", ts.MkAbs(filepath.Join(ts.Getenv("WORK"), "npm-cache")))
 	switch rest := args[1:]; args[0] {
 	case "publish":
 		engine := ""

@@ -85,8 +85,11 @@ func (is installed) token() reconcile.Fingerprint {
 
 // failed says what a manager complained about.
 func (m *manager) failed(name string, argv []string, err error) error {
-	if ctx := context.Canceled; errors.Is(err, ctx) {
+	if errors.Is(err, context.Canceled) {
 		return err
+	}
+	if argv[0] == "env" { // and what it sets
+		argv = argv[1+slices.IndexFunc(argv[1:], func(a string) bool { return !strings.Contains(a, "=") }):]
 	}
 	return fmt.Errorf("%s failed for %s: %s; nothing of it counts as installed; the next aisync apply tries again", quoted(argv[:min(2, len(argv))]), name, said(err))
 }

@@ -146,8 +146,6 @@ func (at place) command(argv []string) []string {
 		}
 	case at.Chown:
 		out = []string{"setpriv", "--reuid=" + strconv.Itoa(at.UID), "--regid=" + strconv.Itoa(at.GID), "--clear-groups", "env", "LC_ALL=C", "HOME=" + at.home("")}
-	case at.root != "":
-		out = append(out, "HOME="+at.home(""))
 	}
 	return append(out, argv...)
 }

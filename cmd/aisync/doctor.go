@@ -74,7 +74,7 @@ func doctorCommand(a *app) *cobra.Command {
 	var long strings.Builder
 	long.WriteString("Looks for what would keep aisync from working here, and says for each problem\nhow to mend it. It changes nothing, and dials nothing.\nWith --deep the agent programs check themselves, cut off from the network; they\nmay write into their own folders then, as whenever they are started.\n\n")
 	for _, c := range checks() {
-		fmt.Fprintf(&long, "  %-16s %s\n", c.Name, c.Doc)
+		fmt.Fprintf(&long, "  %-20s %s\n", c.Name, c.Doc)
 	}
 	long.WriteString(describeRuntimeChecks())
 	cmd := &cobra.Command{
@@ -198,7 +198,7 @@ func (a *app) tell(results []checkResult) error {
 		}
 	} else {
 		for _, r := range results {
-			a.printf("%s %-16s %s\n", a.mark(r.Result), r.Name, a.paint().dim(r.Doc))
+			a.printf("%s %-20s %s\n", a.mark(r.Result), r.Name, a.paint().dim(r.Doc))
 			for _, f := range r.Findings {
 				a.printf("  %s %s\n", a.mark(f.Level), safeLines(f.What))
 				if f.Fix != "" {

@@ -214,5 +214,5 @@ func checkTrust(_ context.Context, p *patient) []finding {
 
 // describeRuntimeChecks is the one line with which --help stands for all of runtimeChecks.
 func describeRuntimeChecks() string {
-	return fmt.Sprintf("  %-16s %s\n", "runtime-ID", "the program of each runtime is there, of the version that was asked for;\n                   with --deep its own checks find nothing")
+	return fmt.Sprintf("  %-20s %s\n", "runtime-ID", "the program of each runtime is there, of the version that was asked for;\n                       with --deep its own checks find nothing")
 }

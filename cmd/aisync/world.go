@@ -17,7 +17,8 @@ import (
 
 // plan makes the plan of what was asked.
 func (w *world) plan(ctx context.Context, ask asked) (*reconcile.Plan, error) {
-	return w.engine.Plan(ctx, w.read(), w.store, w.input(ask))
+	p, err := w.engine.Plan(ctx, w.read(), w.store, w.input(ask))
+	return p, errors.Join(err, w.seal.err)
 }
 
 func (w *world) input(ask asked) reconcile.Input {

@@ -98,6 +98,10 @@ func (b built) write(w reconcile.WriteEnv, p fsys.LogicalPath, s seen, mode fs.F
 // ever ours.
 func (b built) mode(s seen) fs.FileMode {
 	switch {
+	case b.secret && s.presence == reconcile.Absent:
+		return 0o600
+	case b.secret && s.mode.Perm()&0o077 != 0:
+		return s.mode.Perm() &^ 0o077
 	case s.presence == reconcile.Absent && b.exec:
 		return 0o755
 	case s.presence == reconcile.Absent:

@@ -152,7 +152,7 @@ func runtimes() []spec.Runtime {
 			},
 			Validators: []spec.Validator{
 				{Args: []string{"doctor"}, Proves: "its settings are valid", Bad: "Invalid settings"},
-				{Args: []string{"plugin", "validate", ".claude"}, Proves: "front matter of skills, commands and subagents is valid", InProject: true},
+				{Args: []string{"plugin", "validate", ".claude"}, Proves: "front matter of skills, commands and subagents is valid", Needs: []string{".claude/skills", ".claude/commands", ".claude/agents"}, InProject: true},
 				{Args: []string{"mcp", "list"}, Proves: "it sees the MCP servers, and each connects", Bad: "Pending approval|Failed to connect", Starts: true, InProject: true},
 			},
 			Trust: []spec.Trust{

@@ -35,6 +35,9 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 		pin = w.looker()
 	}
 	sources := &bundle.Sources{Home: w.places.physical(w.places.home), Resolve: pin.source}
+	if err := w.lend(ctx, sources); err != nil {
+		return err
+	}
 	var host, project runtime.Decls
 	g, ctx := errgroup.WithContext(ctx)
 	if w.has(reconcile.HostOwner) && w.spec.Host != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -210,6 +211,7 @@ func (w *world) load(ctx context.Context) error {
 		return err
 	}
 	w.catalog = catalog.With(w.spec.Catalog)
+	w.facts = w.withOwnPrograms(w.facts)
 	return nil
 }
 
@@ -260,6 +262,7 @@ func (a *app) loadSpecWith(ctx context.Context, p places, o schema.Options) (*sp
 		ahead(o.Facts) // most likely needed to choose the host
 	}
 	o.HostDir, o.HostName, o.ProjectDir, o.Cwd = p.config, a.g.host, p.project, cwd
+	o.Lent = a.lender(p)
 	return schema.Load(ctx, o)
 }
 
@@ -290,6 +293,24 @@ func (a *app) factsOf(p places) func() (facts.Facts, error) {
 		return hosts.Detect(context.Background(), hosts.Options{
 			Root: p.root, Home: string(p.home), Path: filepath.SplitList(a.env.get("PATH")),
 		}), nil
+	})
+}
+
+// withOwnPrograms adds to what look finds the programs of runtimes that the
+// person's own catalog or a source has. Facts out of a file stay as they are.
+func (w *world) withOwnPrograms(look func() (facts.Facts, error)) func() (facts.Facts, error) {
+	if w.app.g.facts != "" || len(w.spec.Catalog.Runtimes) == 0 {
+		return look
+	}
+	return sync.OnceValues(func() (facts.Facts, error) {
+		f, err := look()
+		f.Programs = maps.Clone(f.Programs)
+		for _, r := range w.spec.Catalog.Runtimes {
+			if at := hosts.FindProgram(w.places.root, filepath.SplitList(w.app.env.get("PATH")), r.Command); at != "" {
+				f.Programs[r.Command] = at
+			}
+		}
+		return f, err
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/providers/runtime/render"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -175,8 +176,7 @@ func (t target) fillJSON(value []byte) (filled []byte, ok bool, err error) {
 	if v, ok = t.filled(v); !ok {
 		return nil, false, nil
 	}
-	filled, err = json.Marshal(v)
-	return filled, true, err
+	return render.JSON(v), true, nil
 }
 
 func (t target) filled(v any) (any, bool) {

@@ -37,8 +37,7 @@ func HookValue(shape string, h Hook) json.RawMessage {
 			Timeout int    `json:"timeout,omitempty"`
 		}{"command", h.Command, h.Timeout}
 	}
-	b, _ := json.Marshal(v) // texts and a number: cannot fail
-	return b
+	return JSON(v)
 }
 
 // Matcher puts the program's own names for the tools of a hook together. ok is

@@ -6,10 +6,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"aisync.dev/aisync/internal/fakenpm"
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // npmMachine is a machine with the real npm and a registry of its own.
@@ -130,5 +132,37 @@ func TestInstallingNeedsTheNetworkAndLookingDoesNot(t *testing.T) {
 	}
 	if got := r.Asked(); len(got) != asked {
 		t.Errorf("the registry was asked for %v", got[asked:])
+	}
+}
+
+func TestNpmInstallsForTheUserThatRootWorksFor(t *testing.T) {
+	needs(t, "npm", "nodejs and npm")
+	needs(t, "setpriv", "util-linux")
+	needsRoot(t, "setpriv")
+	const nobody = 65534
+	m, r := npmMachine(t, Options{UID: nobody, GID: nobody, Chown: true})
+	disk, err := fsys.New(fsys.Options{Root: m.root, Home: "/home/me", Tag: "t", UID: nobody, GID: nobody, Chown: true})
+	must(t, err)
+	m.fs, m.read.FS = disk, disk
+	must(t, os.Chown(filepath.Join(m.root, "home", "me"), nobody, nobody))
+	// The folders of a test are root's alone.
+	for dir := m.root; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		must(t, os.Chmod(dir, 0o755))
+	}
+	m.read.Run = runner{env: []string{"npm_config_registry=" + r.URL, "npm_config_cache=" + filepath.Join(m.root, "home/me/.npm")}}
+	r.Publish("@own/tool", "1.0.0", "tool", "")
+	must(t, m.apply(tool, "=1.0.0"))
+	err = filepath.WalkDir(filepath.Join(m.root, "home", "me"), func(path string, d os.DirEntry, err error) error {
+		must(t, err)
+		info, err := d.Info()
+		must(t, err)
+		if uid := info.Sys().(*syscall.Stat_t).Uid; uid != nobody {
+			t.Errorf("%s belongs to %d", path, uid)
+		}
+		return nil
+	})
+	must(t, err)
+	if got := m.is(tool); got != "1.0.0" {
+		t.Errorf("installed %q", got)
 	}
 }

@@ -48,7 +48,7 @@ func Parts() []Part {
 			}
 			return code(s.Permissions.Path) + below(s.Permissions.Pointer)
 		}},
-		{"ignore", false, func(_ spec.Runtime, s spec.Scope) string { return code(s.Ignore) }},
+		{"ignore", false, ignorePlace},
 		{"mcp", false, func(_ spec.Runtime, s spec.Scope) string {
 			if s.MCP == nil {
 				return ""
@@ -68,7 +68,12 @@ func Parts() []Part {
 			}
 			return files(refs)
 		}},
-		{"endpoint", true, func(_ spec.Runtime, s spec.Scope) string { return files(s.Endpoint) }},
+		{"endpoint", true, func(r spec.Runtime, s spec.Scope) string {
+			if len(s.Endpoint) == 0 && len(r.Launch.Endpoint) > 0 {
+				return "the environment that it is started in"
+			}
+			return files(s.Endpoint)
+		}},
 		{"install", true, func(r spec.Runtime, _ spec.Scope) string {
 			return strings.Join(slices.Sorted(maps.Keys(r.Packages)), ", ")
 		}},
@@ -99,6 +104,15 @@ func hooksPlace(_ spec.Runtime, s spec.Scope) string {
 		return code(s.Settings.Path) + below(s.Settings.Hooks)
 	}
 	return ""
+}
+
+// ignorePlace is a list of files, or what is not to be read where permissions
+// are about paths.
+func ignorePlace(_ spec.Runtime, s spec.Scope) string {
+	if p := s.Permissions; s.Ignore == "" && p != nil && slices.Contains([]string{"claude", "cursor", "opencode"}, p.Shape) {
+		return "what is denied in " + code(p.Path)
+	}
+	return code(s.Ignore)
 }
 
 func promptsPlace(f *spec.PromptFolder) string {

@@ -97,7 +97,11 @@ func withoutSecrets(o object) (hidden []string) {
 				hidden = append(hidden, name)
 			}
 		case object:
-			hidden = append(hidden, withoutSecrets(v)...)
+			inner := withoutSecrets(v)
+			if len(inner) > 0 && len(v) == 0 {
+				delete(o, name)
+			}
+			hidden = append(hidden, inner...)
 		case []any:
 			for _, e := range v {
 				if inner, ok := e.(object); ok {

@@ -197,9 +197,9 @@ func lastLine(text string) string {
 
 // checkTrust names what lies in the project and is not loaded. Nothing fails
 // for that: the program asks when it is next started there.
-func checkTrust(_ context.Context, p *patient) []finding {
-	if p.specErr != nil || p.storeOf != nil || p.spec.Project == nil {
-		return nil
+func checkTrust(ctx context.Context, p *patient) []finding {
+	if p.specErr != nil || p.storeOf != nil || p.spec.Project == nil || len(checkLocks(ctx, p)) > 0 {
+		return nil // other checks say what is wrong
 	}
 	w, plan, err := p.planned()
 	if err != nil {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,6 +21,16 @@ type inventory struct {
 func (x inventory) runtime(id string) bool {
 	_, ok := x.Runtime(id)
 	return ok || x.more
+}
+
+// unknown reports that id, which stands at n, names no runtime. A name that
+// people also call one by is a hint.
+func (x inventory) unknown(n node, pos spec.Position, id string) {
+	hint := didYouMean(id, runtimeIDs(x.Index))
+	if r, ok := x.Find(id); ok {
+		hint = fmt.Sprintf("did you mean %q?", r.ID)
+	}
+	n.doc.add(Problem{Pos: pos, Path: pathText(n.path), Message: fmt.Sprintf("unknown runtime %q", id), Hint: hint})
 }
 
 // lend is what the sources of h or of p bring along beside own, and all that

@@ -73,11 +73,10 @@ func (n node) unknown(kind, got string, known []string) {
 
 func checkHost(n node, h *spec.Host, x inventory) {
 	checkMatch(n.get("match"), h.Match)
-	known := runtimeIDs(x.Index)
 	for _, u := range h.Runtimes {
 		at := n.get("runtimes").get(u.ID)
 		if !x.runtime(u.ID) {
-			at.unknownLabel("runtime", known)
+			x.unknown(at, at.labelPos(), u.ID)
 		} else if rt, ok := x.Runtime(u.ID); ok && u.Install != nil && u.Install.Via != "" && rt.Packages[u.Install.Via] == "" {
 			at.get("install").get("via").noPackage(rt, u.Install.Via)
 		}
@@ -85,7 +84,7 @@ func checkHost(n node, h *spec.Host, x inventory) {
 			continue
 		}
 		if !x.runtime(u.CLI) {
-			at.get("cli").unknown("runtime", u.CLI, known)
+			x.unknown(at.get("cli"), at.get("cli").valuePos(), u.CLI)
 		}
 	}
 	uses := ids(h.Runtimes, func(u spec.RuntimeUse) string { return u.ID })
@@ -94,7 +93,8 @@ func checkHost(n node, h *spec.Host, x inventory) {
 	}
 	for _, s := range h.Settings {
 		if !x.runtime(s.Runtime) {
-			n.get("settings").get(s.Runtime).unknownLabel("runtime", known)
+			at := n.get("settings").get(s.Runtime)
+			x.unknown(at, at.labelPos(), s.Runtime)
 		}
 	}
 	if climbs(h.Store.Value) {
@@ -201,14 +201,13 @@ func checkService(n node, s spec.Service, models []string) {
 var serviceFields = []string{"model", "models", "port", "context", "scope", "listen", "url", "apis"}
 
 func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
-	known := runtimeIDs(x.Index)
 	var uses []string
 	for _, e := range n.get("runtimes").elements() {
 		id := e.str()
 		switch {
 		case id == "":
 		case !x.runtime(id):
-			e.unknown("runtime", id, known)
+			x.unknown(e, e.valuePos(), id)
 		case slices.Contains(uses, id):
 			e.problem(fmt.Sprintf("runtime %q is listed twice", id), "")
 		}
@@ -219,7 +218,8 @@ func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 	}
 	for _, s := range p.Settings {
 		if !x.runtime(s.Runtime) {
-			n.get("settings").get(s.Runtime).unknownLabel("runtime", known)
+			at := n.get("settings").get(s.Runtime)
+			x.unknown(at, at.labelPos(), s.Runtime)
 		}
 	}
 	sources := ids(p.Sources, func(s spec.Source) string { return s.Name })

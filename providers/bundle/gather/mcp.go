@@ -25,7 +25,7 @@ var (
 
 // knownKeys are the fields of a server that a spec has, under the names that
 // programs give them, and those that say nothing.
-var knownKeys = []string{"type", "transport", "command", "args", "env", "environment", "url", "httpUrl", "serverUrl", "headers", "http_headers", "env_http_headers", "bearer_token_env_var", "tools", "enabled", "disabled"}
+var knownKeys = []string{"type", "transport", "command", "args", "env", "env_vars", "environment", "url", "httpUrl", "serverUrl", "headers", "http_headers", "env_http_headers", "bearer_token_env_var", "tools", "enabled", "disabled"}
 
 // servers takes over the MCP servers of one file.
 func (g *gatherer) servers(runtime, from string, table any) {
@@ -114,6 +114,9 @@ func serverOf(name string, o object) (s spec.MCPServer, notes []string, why stri
 	}
 	env, headers := varName, headerName
 	s.Env = append(variables(o["env"], env, &notes), variables(o["environment"], env, &notes)...)
+	for _, name := range textsOf(o["env_vars"]) { // codex
+		s.Env = append(s.Env, spec.EnvVar{Name: name, Secret: &spec.Secret{Env: name}})
+	}
 	s.Headers = append(variables(o["headers"], headers, &notes), variables(o["http_headers"], headers, &notes)...)
 	if more, ok := o["env_http_headers"].(object); ok {
 		for _, h := range slices.Sorted(maps.Keys(more)) {

@@ -66,6 +66,7 @@ for the other runtimes.`,
 	flags := cmd.Flags()
 	flags.StringSliceVar(&from, "from", nil, "read only what `WHOSE` it is: "+joinOrigins(gather.Origins, ", "))
 	flags.StringVar(&im.scope, "scope", string(scopeProject), "`WHICH` spec: project, or host for your home")
+	oneScope(cmd)
 	flags.StringVar(&im.bundle, "bundle", "", "write the bundle into `FOLDER` (default: .aisync in the project, bundle beside the host's spec)")
 	flags.BoolVar(&im.dryRun, "dry-run", false, "show what would be written, and write nothing")
 	return cmd

@@ -109,11 +109,11 @@ func (b *builder) permission(p place, w wish, perm bundle.Permission) bool {
 		}
 		return ok
 	}
-	s, ok := render.Permission(f.Shape, p.rt.Tools, perm.Action, perm.Tool, perm.Pattern)
-	if ok {
+	settings := render.Permission(f.Shape, p.rt.Tools, perm.Action, perm.Tool, perm.Pattern)
+	for _, s := range settings {
 		b.setting(f.Path, f.Format, s, w, p.rt.ID)
 	}
-	return ok
+	return len(settings) > 0
 }
 
 // setting declares one leaf of a settings file.

@@ -17,14 +17,7 @@ func runtimes() []spec.Runtime {
 			Hooks:       "manual",
 			Detect:      spec.Detect{Processes: []string{"aider"}, Scripts: []string{"aider/__main__.py"}, Files: []string{".aider.conf.yml"}},
 			Session:     spec.Session{Continue: []string{"--restore-chat-history"}},
-			Launch: spec.Launch{
-				Headless:   []string{"--yes-always", "--message", "{prompt}"},
-				Autonomous: []string{"--yes-always"},
-				Model:      []string{"--model", "openai/{model}"},
-				ReadyDelay: 5000,
-				Endpoint:   map[string]string{"AIDER_MODEL": "openai/{model}", "OPENAI_API_BASE": "{url}/v1", "OPENAI_API_KEY": "{key}"},
-				Offline:    map[string]string{"AIDER_ANALYTICS_DISABLE": "true", "AIDER_CHECK_UPDATE": "false", "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-			},
+			Launch:      spec.Launch{Headless: []string{"--yes-always", "--message", "{prompt}"}, Autonomous: []string{"--yes-always"}, Model: []string{"--model", "openai/{model}"}, Endpoint: map[string]string{"AIDER_MODEL": "openai/{model}", "OPENAI_API_BASE": "{url}/v1", "OPENAI_API_KEY": "{key}"}, Offline: map[string]string{"AIDER_ANALYTICS_DISABLE": "true", "AIDER_CHECK_UPDATE": "false", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}},
 			Coordination: spec.Coordination{
 				Events:  "no",
 				Startup: "polling",
@@ -61,8 +54,8 @@ func runtimes() []spec.Runtime {
 				},
 				Files: []string{".amp/settings.json"},
 			},
-			Session: spec.Session{IDVars: []string{"AMP_CURRENT_THREAD_ID", "AGENT_THREAD_ID"}, Resume: []string{"threads", "continue", "{id}"}, Continue: []string{"threads", "continue", "--last"}},
-			Launch:  spec.Launch{Headless: []string{"-x", "{prompt}"}, JSON: []string{"--stream-json"}, Autonomous: []string{"--dangerously-allow-all"}, ReadyDelay: 5000},
+			Session: spec.Session{IDVars: []string{"AMP_CURRENT_THREAD_ID", "AGENT_THREAD_ID"}, Resume: []string{"threads", "continue", "{id}"}},
+			Launch:  spec.Launch{Headless: []string{"-x", "{prompt}"}, JSON: []string{"--stream-json"}, Autonomous: []string{"--dangerously-allow-all"}},
 			Coordination: spec.Coordination{
 				Events:     "no",
 				SessionVar: "AMP_CURRENT_THREAD_ID",
@@ -706,14 +699,7 @@ func runtimes() []spec.Runtime {
 				Files: []string{".goosehints"},
 			},
 			Session: spec.Session{IDVars: []string{"AGENT_SESSION_ID"}, Resume: []string{"session", "--resume", "--session-id", "{id}"}, Continue: []string{"session", "--resume"}},
-			Launch: spec.Launch{
-				Interactive: []string{"run", "--interactive", "--text", "{prompt}"},
-				Headless:    []string{"run", "--text", "{prompt}"},
-				JSON:        []string{"--output-format", "json"},
-				Model:       []string{"--model", "{model}"},
-				ReadyDelay:  5000,
-				Endpoint:    map[string]string{"GOOSE_CONTEXT_LIMIT": "{context}", "GOOSE_MODEL": "{model}", "GOOSE_PROVIDER": "openai", "OPENAI_API_KEY": "{key}", "OPENAI_HOST": "{url}"},
-			},
+			Launch:  spec.Launch{Interactive: []string{"run", "--interactive", "--text", "{prompt}"}, Headless: []string{"run", "--text", "{prompt}"}, JSON: []string{"--output-format", "json"}, Model: []string{"--model", "{model}"}, Endpoint: map[string]string{"GOOSE_CONTEXT_LIMIT": "{context}", "GOOSE_MODEL": "{model}", "GOOSE_PROVIDER": "openai", "OPENAI_API_KEY": "{key}", "OPENAI_HOST": "{url}"}},
 			Coordination: spec.Coordination{
 				Events:          "no",
 				SessionVar:      "AGENT_SESSION_ID",
@@ -785,6 +771,7 @@ func runtimes() []spec.Runtime {
 			APIs:        []string{"chat", "responses", "messages"},
 			MCPSupport:  true,
 			Subagents:   true,
+			Tools:       map[string]string{"agent": "task", "edit": "edit|write|patch|apply_patch|multiedit", "fetch": "webfetch", "read": "read", "search": "grep|glob|list", "shell": "bash"},
 			Hooks:       "wrapper",
 			HookEvents: []spec.HookEvent{
 				{Event: "Notification", Level: "manual"},
@@ -837,6 +824,7 @@ func runtimes() []spec.Runtime {
 				RulesRef:     &spec.Reference{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/instructions/-", JSON: []byte(`"~/.config/opencode/rules/*.md"`)},
 				Skills:       "~/.config/opencode/skills",
 				SkillsAlso:   []string{"~/.agents/skills", "~/.claude/skills", "~/.opencode/skills"},
+				Hooks:        "~/.agents/hooks",
 				Settings:     &spec.SettingsFile{Path: "~/.config/opencode/opencode.json", Format: "json", Sets: []string{"/instructions"}},
 				Instructions: []string{"~/.config/opencode/AGENTS.md"},
 				MCP: &spec.MCPFile{
@@ -849,6 +837,7 @@ func runtimes() []spec.Runtime {
 				},
 				Commands:    &spec.PromptFolder{Path: "~/.config/opencode/commands", Form: "described"},
 				Agents:      &spec.PromptFolder{Path: "~/.config/opencode/agents", Form: "subagent"},
+				Events:      &spec.EventsFile{Path: "~/.config/opencode/plugins/aisync-hooks.js", Shape: "opencode-plugin", Program: "{path}"},
 				Permissions: &spec.PermissionsFile{Path: "~/.config/opencode/opencode.json", Format: "json", Shape: "opencode"},
 				Endpoint: []spec.Reference{
 					{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/model", JSON: []byte(`"local/{model}"`)},
@@ -866,6 +855,7 @@ func runtimes() []spec.Runtime {
 				RulesBlock:   "AGENTS.md",
 				Skills:       ".opencode/skills",
 				SkillsAlso:   []string{".agents/skills", ".claude/skills"},
+				Hooks:        ".agents/hooks",
 				Settings:     &spec.SettingsFile{Path: "opencode.json", Format: "json", Sets: []string{"/instructions"}},
 				Instructions: []string{"AGENTS.md"},
 				MCP: &spec.MCPFile{
@@ -878,6 +868,7 @@ func runtimes() []spec.Runtime {
 				},
 				Commands:    &spec.PromptFolder{Path: ".opencode/commands", Form: "described"},
 				Agents:      &spec.PromptFolder{Path: ".opencode/agents", Form: "subagent"},
+				Events:      &spec.EventsFile{Path: ".opencode/plugins/aisync-hooks.js", Shape: "opencode-plugin", Program: "\"$(git rev-parse --show-toplevel 2>/dev/null || pwd)\"/{path}"},
 				Permissions: &spec.PermissionsFile{Path: "opencode.json", Format: "json", Shape: "opencode"},
 				Always: []spec.Reference{
 					{Path: "opencode.json", Format: "json", Pointer: "/$schema", JSON: []byte(`"https://opencode.ai/config.json"`)},
@@ -894,6 +885,7 @@ func runtimes() []spec.Runtime {
 			Node:        "22.19",
 			APIs:        []string{"chat", "responses", "messages"},
 			HomeVar:     "PI_CODING_AGENT_DIR",
+			Tools:       map[string]string{"edit": "edit|write", "read": "read", "search": "grep|find|ls", "shell": "bash"},
 			Hooks:       "wrapper",
 			HookEvents: []spec.HookEvent{
 				{Event: "Notification", Level: "manual"},
@@ -955,12 +947,14 @@ func runtimes() []spec.Runtime {
 				RulesKept:    "~/.agents/rules",
 				Skills:       "~/.agents/skills",
 				SkillsAlso:   []string{"~/.pi/agent/skills"},
+				Hooks:        "~/.agents/hooks",
 				Settings:     &spec.SettingsFile{Path: "~/.pi/agent/settings.json", Format: "json"},
 				Instructions: []string{"~/.pi/agent/AGENTS.md"},
 				Trust: []spec.Reference{
 					{Path: "~/.pi/agent/trust.json", Format: "json", Pointer: "/{dir}", JSON: []byte(`true`)},
 				},
 				Commands: &spec.PromptFolder{Path: "~/.pi/agent/prompts", Form: "described"},
+				Events:   &spec.EventsFile{Path: "~/.pi/agent/extensions/aisync-hooks.js", Shape: "pi-extension", Program: "{path}"},
 				Endpoint: []spec.Reference{
 					{Path: "~/.pi/agent/settings.json", Format: "json", Pointer: "/defaultProvider", JSON: []byte(`"local"`)},
 					{Path: "~/.pi/agent/settings.json", Format: "json", Pointer: "/defaultModel", JSON: []byte(`"{model}"`)},
@@ -973,8 +967,10 @@ func runtimes() []spec.Runtime {
 				RulesKept:    ".agents/rules",
 				Skills:       ".agents/skills",
 				SkillsAlso:   []string{".pi/skills"},
+				Hooks:        ".agents/hooks",
 				Instructions: []string{"AGENTS.md"},
 				Commands:     &spec.PromptFolder{Path: ".pi/prompts", Form: "described"},
+				Events:       &spec.EventsFile{Path: ".pi/extensions/aisync-hooks.js", Shape: "pi-extension", Program: "\"$(git rev-parse --show-toplevel 2>/dev/null || pwd)\"/{path}"},
 			},
 		},
 		{
@@ -1001,14 +997,7 @@ func runtimes() []spec.Runtime {
 				Files: []string{".qwen/settings.json"},
 			},
 			Session: spec.Session{IDVars: []string{"QWEN_CODE_SESSION_ID"}, Start: []string{"--session-id", "{id}"}, Resume: []string{"--resume", "{id}"}, Continue: []string{"--continue"}, Fork: []string{"--resume", "{id}", "--fork-session"}},
-			Launch: spec.Launch{
-				Interactive: []string{"-i", "{prompt}"},
-				Headless:    []string{"-p", "{prompt}"},
-				JSON:        []string{"--output-format", "json"},
-				Autonomous:  []string{"--approval-mode", "yolo"},
-				Model:       []string{"--model", "{model}"},
-				ReadyDelay:  5000,
-			},
+			Launch:  spec.Launch{Interactive: []string{"-i", "{prompt}"}, Headless: []string{"-p", "{prompt}"}, JSON: []string{"--output-format", "json"}, Autonomous: []string{"--approval-mode", "yolo"}, Model: []string{"--model", "{model}"}},
 			Coordination: spec.Coordination{
 				Events:     "yes",
 				Forks:      true,

@@ -133,17 +133,18 @@ func leftovers(at place, name string) []string {
 	return out
 }
 
-// npmView asks the registry about one version.
+// npmView asks the registry about one version. npm would wait for a quarter of
+// an hour for one that does not answer.
 func npmView(ctx context.Context, at place, name, version string) (npmPackage, error) {
-	b, err := at.run(ctx, "npm", "view", name+"@"+version, "name", "version", "engines", "--json", "--loglevel=error")
+	b, err := at.run(ctx, "npm", "view", name+"@"+version, "name", "version", "engines", "--json", "--loglevel=error", "--fetch-timeout=30000", "--fetch-retries=1")
 	if err != nil {
 		return npmPackage{}, fmt.Errorf("npm view %s@%s: %s", name, version, said(err))
 	}
 	var one npmPackage
 	var many []npmPackage
 	switch {
-	case json.Unmarshal(b, &many) == nil && len(many) > 0: // of a range, oldest first
-		return many[len(many)-1], nil
+	case json.Unmarshal(b, &many) == nil && len(many) > 0: // of a range, in no order
+		return slices.MaxFunc(many, func(a, b npmPackage) int { return compareVersions(a.Version, b.Version) }), nil
 	case json.Unmarshal(b, &one) != nil || one.Version == "":
 		return one, fmt.Errorf("the registry knows no version %s of %s", version, name)
 	}

@@ -115,6 +115,12 @@ func TestWhatNpmWouldKeepSilentAboutIsSaidBeforehand(t *testing.T) {
 	if p := m.p.Preflight(t.Context(), m.read, batch); len(p) > 0 {
 		t.Errorf("with a newer node: %v", p)
 	}
+	for _, v := range []string{"120.21.0", "120.9.0", "121.0.0"} {
+		r.Publish(nodePackages["linux/amd64"], v, "node", "")
+	}
+	if v, err := m.p.Latest(t.Context(), m.read, "npm", nodePackages["linux/amd64"], "120"); v != "120.21.0" || err != nil {
+		t.Errorf("the newest of 120 is %q, %v", v, err)
+	}
 	if v, err := m.p.Latest(t.Context(), m.read, "npm", "old", ""); v != "2.0.0" || err != nil {
 		t.Errorf("the newest is %q, %v", v, err)
 	}

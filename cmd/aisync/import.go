@@ -237,11 +237,13 @@ func (im *importing) source(specDir string) string {
 
 // addTo adds what the spec lacks.
 func (im *importing) addTo(e *editing) error {
-	if e.scope == scopeHost {
+	switch {
+	case len(im.found.Files) == 0:
+	case e.scope == scopeHost:
 		if err := e.put("bundle "+ownSource, true, edit.Struct(edit.Text("source", im.source(im.places.config))), "bundles", ownSource); err != nil {
 			return err
 		}
-	} else if len(im.found.Files) > 0 {
+	default:
 		if err := e.put("source "+ownSource, true, edit.String(im.source(im.dir)), "sources", ownSource); err != nil {
 			return err
 		}

@@ -70,7 +70,7 @@ func (t planText) notTrusted(w io.Writer, rows []trust.Row) {
 	fmt.Fprintln(w, t.paint.bold("Not trusted (the program loads it only once you allow that there)"))
 	for _, r := range rows {
 		fmt.Fprintf(w, "  %s %s  %s%s\n", t.paint.yellow("T"), safe(r.Runtime), safe(trustText(r)), t.paint.dim(from(r.Origin)))
-		fmt.Fprintln(w, "      "+t.paint.yellow("→ "+safe(r.Do)))
+		fmt.Fprintln(w, "    "+t.paint.yellow("→ "+safe(r.Do)))
 	}
 	fmt.Fprintln(w)
 }

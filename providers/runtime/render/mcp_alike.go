@@ -37,9 +37,12 @@ func AsServer(f spec.MCPFile, there json.RawMessage) json.RawMessage {
 			return JSON(s)
 		}
 	case "codex":
-		var s codexServer
-		if only(there, &s) {
-			return JSON(s)
+		var s struct {
+			codexServer
+			Type string `json:"type"` // of ruler; codex passes over it
+		}
+		if only(there, &s) && (s.Type == "" || s.Type == "stdio" && s.Command != "" || s.Type == "http" && s.URL != "") {
+			return JSON(s.codexServer)
 		}
 	}
 	return there

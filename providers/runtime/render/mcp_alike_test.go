@@ -32,6 +32,8 @@ func TestAServerThatSaysTheSameIsOurs(t *testing.T) {
 		{"opencode", local, `{"type":"local","command":["c","x"],"enabled":true,"environment":{}}`, true},
 		{"opencode", local, `{"type":"local","command":["c","x"],"enabled":false}`, false},
 		{"codex", local, `{"command":"c","args":["x"],"env":{}}`, true},
+		{"codex", local, `{"command":"c","args":["x"],"type":"stdio"}`, true},
+		{"codex", local, `{"command":"c","args":["x"],"type":"sse"}`, false},
 		{"codex", local, `{"command":"c","args":["x"],"startup_timeout_sec":20}`, false},
 	} {
 		f := spec.MCPFile{Shape: c.shape}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -196,18 +197,18 @@ func (p place) level(event string) (level, name string) {
 // events has each program run the hooks of a bundle if it can, and says for
 // which it does not. A required one that nobody runs is a warning.
 func (b *builder) events(places []place, w wish, n bundle.Neutral) {
-	missed := map[string][]string{} // hooks of a level that is not native, by level and hook
+	missed := map[string][]string{} // by why and by hook
 	var order []string
 	for _, h := range n.Hooks {
 		for _, p := range places {
 			if !p.isFor(h.Runtimes) {
 				continue
 			}
-			level := b.event(p, w, n.Programs, h)
-			if level == "native" {
+			why := b.event(p, w, n.Programs, h)
+			if why == "" {
 				continue
 			}
-			key := level + "\x00" + h.Level + "\x00" + h.Event + " " + h.Command
+			key := why + "\x00" + h.Level + "\x00" + h.Event + " " + h.Command
 			if len(missed[key]) == 0 {
 				order = append(order, key)
 			}
@@ -218,7 +219,7 @@ func (b *builder) events(places []place, w wish, n bundle.Neutral) {
 		parts := strings.Split(key, "\x00")
 		how := map[string]string{
 			"wrapper": "not run by %s itself: start it through a wrapper that runs it, or run it by hand",
-			"tools":   "manual for %s: it cannot tell these tools apart",
+			"tools":   "manual for %s: it cannot tell these tools apart, or has no such ones",
 		}[parts[0]]
 		if how == "" {
 			how = "manual for %s: nothing runs it there"
@@ -231,16 +232,16 @@ func (b *builder) events(places []place, w wish, n bundle.Neutral) {
 	}
 }
 
-// event declares one hook for the program of p. It returns "native" if the
-// program will run it, else why it does not: its level, or "tools".
+// event declares one hook for the program of p. It returns why the program
+// will not run it, its level or "tools", or "" if it will.
 func (b *builder) event(p place, w wish, programs []bundle.File, h bundle.Hook) string {
 	level, name := p.level(h.Event)
 	f := p.scope.Events
-	if level != "native" {
-		return level
-	}
-	if f == nil {
+	switch {
+	case level == "manual" || f == nil && level == "native":
 		return "manual"
+	case f == nil || level == "wrapper" && !render.IsModule(f.Shape):
+		return "wrapper"
 	}
 	matcher, ok := render.Matcher(p.rt.Tools, h.Tools)
 	if !ok || matcher != "" && f.Shape == "copilot" {
@@ -254,6 +255,15 @@ func (b *builder) event(p place, w wish, programs []bundle.File, h bundle.Hook) 
 		b.files(p, w, p.scope.Hooks, "hook programs", programs, func(bundle.File) bool { return true })
 	}
 	hook := render.Hook{Event: name, Matcher: matcher, Command: command, Timeout: h.Timeout}
+	if render.IsModule(f.Shape) {
+		m := b.modules[f.Path]
+		if m == nil {
+			m = &module{shape: f.Shape}
+			b.modules[f.Path] = m
+		}
+		m.hooks, m.origin = append(m.hooks, render.NewModuleHook(h.Event, hook)), joined(m.origin, w.origin)
+		return ""
+	}
 	if f.Millis {
 		hook.Timeout *= 1000
 	}
@@ -268,5 +278,23 @@ func (b *builder) event(p place, w wish, programs []bundle.File, h bundle.Hook) 
 	for _, ref := range f.Always {
 		b.reference(ref, w.origin, p.rt.ID)
 	}
-	return "native"
+	return ""
+}
+
+// module is a file that runs the hooks of all bundles for one program.
+type module struct {
+	shape  string
+	hooks  []render.ModuleHook
+	origin []reconcile.Position
+}
+
+// writeModules declares them. What they run is in them, so each is one thing to
+// trust.
+func (b *builder) writeModules() {
+	for _, name := range slices.Sorted(maps.Keys(b.modules)) {
+		m := b.modules[name]
+		b.leaf(fileAt(name), "", reconcile.Leaf{
+			Body: file.Whole(render.Module(m.shape, m.hooks), 0o644), Origin: m.origin, Runs: name,
+		}, "the hooks")
+	}
 }

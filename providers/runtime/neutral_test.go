@@ -86,13 +86,15 @@ func TestAHookThatNobodyRunsIsSaidAndARequiredOneIsAWarning(t *testing.T) {
 	}
 	for _, says := range []string{
 		"warning: the required hook PreToolUse check.sh --fast of s//a is manual for aider: nothing runs it there",
-		"warning: the required hook PreToolUse check.sh --fast of s//a is not run by opencode itself",
 		"note: the hook SessionStart date of s//a is manual for aider: nothing runs it there",
 		"warning: the permissions of s//a are not for aider: there is no file that holds any in this scope",
 	} {
 		if !strings.Contains(show(d), says) {
 			t.Errorf("does not say %q:\n%s", says, show(d))
 		}
+	}
+	if tree := written(t, d.Declarations); !strings.Contains(tree[".opencode/plugins/aisync-hooks.js"], `"on":"PreToolUse","tools":["bash"]`) {
+		t.Errorf("opencode does not run it: %s", tree[".opencode/plugins/aisync-hooks.js"])
 	}
 	if !strings.Contains(show(d), `/hooks/PreToolUse#{"matcher":"Bash","type":"command","command":"\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/check.sh --fast"}`) {
 		t.Errorf("claude does not run it:\n%s", show(d))

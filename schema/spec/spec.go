@@ -326,12 +326,12 @@ type PromptFolder struct {
 	Form string // see package render
 }
 
-// EventsFile is where a program reads hooks.
+// EventsFile is where a program reads hooks, or a module of ours that runs them.
 type EventsFile struct {
 	Path    string
-	Format  string
+	Format  string // "" for a module
 	Pointer string // object of hooks by event
-	Shape   string // "claude", "cursor", "copilot"
+	Shape   string // "claude", "cursor", "copilot", "opencode-plugin", "pi-extension"
 	Program string // how a command calls a program of ours: {path} is its own
 	Millis  bool   // timeouts are in milliseconds, else in seconds
 	Always  []Reference

@@ -92,7 +92,7 @@ func withoutSecrets(o object) (hidden []string) {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		switch v := o[name].(type) {
 		case string:
-			if v != "" && secret.MatchString(name) && !reference.MatchString(v) {
+			if v != "" && LooksSecret(name) && !reference.MatchString(v) {
 				delete(o, name)
 				hidden = append(hidden, name)
 			}

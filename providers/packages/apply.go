@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // Apply implements reconcile.Provider. The manager does the work; what it did
@@ -49,9 +50,29 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 			}
 		}
 	}
+	var mark fsys.LogicalPath
+	whole := true // as far as anybody knows, before this
+	if wanted && m.unfinished != nil {
+		mark = m.unfinished(at.Home, name)
+		_, err := w.FS.Lstat(mark)
+		whole = errors.Is(err, fs.ErrNotExist)
+		if err := w.FS.Append(mark, nil, 0o644); err != nil {
+			return out, err
+		}
+	}
 	for _, argv := range commands {
-		if _, err := at.run(ctx, argv...); err != nil {
-			return out, m.failed(name, argv, err)
+		_, err := at.run(ctx, argv...)
+		if err == nil {
+			continue
+		}
+		if mark != "" && whole && saidNo(err) && ctx.Err() == nil {
+			err = errors.Join(err, takeAway(w.FS, mark)) // what was there is there again
+		}
+		return out, m.failed(name, argv, err)
+	}
+	if mark != "" {
+		if err := takeAway(w.FS, mark); err != nil {
+			return out, err
 		}
 	}
 	if is, err = at.one(ctx, m, name); err != nil {
@@ -65,6 +86,15 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 	}
 	out.Token = is.token()
 	return out, nil
+}
+
+// takeAway removes a file of aisync's own.
+func takeAway(w fsys.FS, p fsys.LogicalPath) error {
+	info, err := w.Lstat(p)
+	if err != nil {
+		return notThere(err)
+	}
+	return w.Discard(p, info)
 }
 
 // one is what there is of one package.

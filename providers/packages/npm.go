@@ -26,6 +26,9 @@ var npm = manager{
 	list: func(_ context.Context, at place, names []string) (map[string]installed, error) {
 		found := map[string]installed{}
 		for _, name := range names {
+			if _, err := at.FS.Lstat(npmUnfinished(at.Home, name)); err == nil {
+				continue // half of it may be there
+			}
 			m, err := manifest(at.ReadEnv, name)
 			if err != nil {
 				return nil, err
@@ -35,8 +38,12 @@ var npm = manager{
 		return found, nil
 	},
 	add: func(at place, name string, want constraint) [][]string {
-		argv := append(npmArgs(at, "install"), name+"@"+npmRange(want))
-		if left := leftovers(at, name); len(left) > 0 {
+		argv := append(npmArgs(at, "install"), "--allow-scripts="+name, name+"@"+npmRange(want))
+		left := leftovers(at, name)
+		if _, err := at.FS.Lstat(npmUnfinished(at.Home, name)); err == nil {
+			left = append(left, at.physical(npmModules(at.Home).Join(name))) // npm would take it for whole
+		}
+		if len(left) > 0 {
 			return [][]string{append([]string{"rm", "-rf", "--"}, left...), argv}
 		}
 		return [][]string{argv}
@@ -47,7 +54,8 @@ var npm = manager{
 		m, err := npmView(ctx, at, name, cmp.Or(within, "latest"))
 		return m.Version, err
 	},
-	check: npmCheck,
+	check:      npmCheck,
+	unfinished: npmUnfinished,
 	tidy: func(at place, w fsys.FS, name string) {
 		modules := npmModules(at.Home)
 		if scope := modules.Join(path.Dir(name)); scope != modules {
@@ -74,10 +82,15 @@ func npmModules(home fsys.LogicalPath) fsys.LogicalPath {
 	return home.Join(NpmPrefix, "lib/node_modules")
 }
 
-// npmArgs begins a command. Scripts of packages are not run: npm 11 leaves them
-// out by itself, and an older one shall do no other thing.
+// npmUnfinished is there while npm installs a package: a package that was
+// unpacked, and whose script did not run, looks to npm like any other.
+func npmUnfinished(home fsys.LogicalPath, name string) fsys.LogicalPath {
+	return home.Join(NpmPrefix, "unfinished-"+strings.ReplaceAll(name, "/", "+"))
+}
+
+// npmArgs begins a command.
 func npmArgs(at place, verb string) []string {
-	return []string{"npm", verb, "--global", "--prefix", at.home(NpmPrefix), "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
+	return []string{"npm", verb, "--global", "--prefix", at.home(NpmPrefix), "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
 }
 
 // npmRange is a constraint as npm writes it.

@@ -58,6 +58,27 @@ func TestNpmInstallsUpdatesAndRemovesInAPrefixOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestWhatAKilledNpmLeftIsNotTakenForWhole(t *testing.T) {
+	m, r := npmMachine(t, Options{})
+	r.Publish("@own/tool", "1.0.0", "tool", "")
+	must(t, m.apply(tool, "=1.0.0"))
+	prefix := filepath.Join(m.root, "home", "me", NpmPrefix)
+	main := filepath.Join(prefix, "lib/node_modules/@own/tool/main.js")
+	must(t, os.Remove(main))
+	write(t, filepath.Join(prefix, "unfinished-@own+tool"), nil)
+	if got := m.is(tool); got != "" {
+		t.Errorf("half a package counts as %q", got)
+	}
+	must(t, m.apply(tool, "=1.0.0"))
+	if _, err := os.Stat(main); err != nil || m.is(tool) != "1.0.0" {
+		t.Errorf("after another apply: %v, version %q", err, m.is(tool))
+	}
+	must(t, m.apply(tool, ""))
+	if entries, err := os.ReadDir(prefix); err != nil || len(entries) != 0 {
+		t.Errorf("the empty prefix still holds %v, %v", entries, err)
+	}
+}
+
 func TestARegistryThatFailsHalfWayLosesNothing(t *testing.T) {
 	m, r := npmMachine(t, Options{})
 	r.Publish("@own/tool", "1.0.0", "tool", "")

@@ -339,6 +339,7 @@ func runtimes() []spec.Runtime {
 			MCPSupport:  true,
 			Subagents:   true,
 			HomeVar:     "COPILOT_HOME",
+			Tools:       map[string]string{"agent": "task", "edit": "edit|create", "fetch": "web_fetch", "read": "view", "search": "grep|glob", "shell": "bash"},
 			Hooks:       "native",
 			HookEvents: []spec.HookEvent{
 				{Event: "Notification", Level: "native", Name: "notification"},
@@ -442,6 +443,7 @@ func runtimes() []spec.Runtime {
 					Format:  "json",
 					Pointer: "/hooks",
 					Shape:   "copilot",
+					Also:    []string{".claude/settings.json"},
 					Program: "\"$COPILOT_PROJECT_DIR\"/{path}",
 					Always: []spec.Reference{
 						{Path: ".github/hooks/aisync.json", Format: "json", Pointer: "/version", JSON: []byte(`1`)},

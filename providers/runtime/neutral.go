@@ -204,6 +204,9 @@ func (b *builder) events(places []place, w wish, n bundle.Neutral) {
 			if !p.isFor(h.Runtimes) {
 				continue
 			}
+			if p.covered(places, h) {
+				continue
+			}
 			why := b.event(p, w, n.Programs, h)
 			if why == "" {
 				continue
@@ -219,7 +222,7 @@ func (b *builder) events(places []place, w wish, n bundle.Neutral) {
 		parts := strings.Split(key, "\x00")
 		how := map[string]string{
 			"wrapper": "not run by %s itself: start it through a wrapper that runs it, or run it by hand",
-			"tools":   "manual for %s: it cannot tell these tools apart, or has no such ones",
+			"tools":   "manual for %s: it has no such tools",
 		}[parts[0]]
 		if how == "" {
 			how = "manual for %s: nothing runs it there"
@@ -230,6 +233,19 @@ func (b *builder) events(places []place, w wish, n bundle.Neutral) {
 			b.note(false, w.origin, "the hook %s of %s is %s", parts[2], w.label, fmt.Sprintf(how, list(missed[key])))
 		}
 	}
+}
+
+// covered reports whether the program of p takes a hook from the file of
+// another one here, which gets it there.
+func (p place) covered(places []place, h bundle.Hook) bool {
+	return p.scope.Events != nil && slices.ContainsFunc(places, func(q place) bool {
+		if q.scope.Events == nil || !slices.Contains(p.scope.Events.Also, q.scope.Events.Path) || !q.isFor(h.Runtimes) {
+			return false
+		}
+		level, _ := q.level(h.Event)
+		_, ok := render.Matcher(q.rt.Tools, h.Tools)
+		return level == "native" && ok
+	})
 }
 
 // event declares one hook for the program of p. It returns why the program
@@ -244,7 +260,7 @@ func (b *builder) event(p place, w wish, programs []bundle.File, h bundle.Hook) 
 		return "wrapper"
 	}
 	matcher, ok := render.Matcher(p.rt.Tools, h.Tools)
-	if !ok || matcher != "" && f.Shape == "copilot" {
+	if !ok {
 		return "tools"
 	}
 	command, own := h.Command, false

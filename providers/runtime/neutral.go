@@ -304,13 +304,18 @@ type module struct {
 	origin []reconcile.Position
 }
 
-// writeModules declares them. What they run is in them, so each is one thing to
-// trust.
+// writeModules declares them.
 func (b *builder) writeModules() {
 	for _, name := range slices.Sorted(maps.Keys(b.modules)) {
 		m := b.modules[name]
+		var commands []string
+		for _, h := range m.hooks {
+			if !slices.Contains(commands, h.Command) {
+				commands = append(commands, h.Command)
+			}
+		}
 		b.leaf(fileAt(name), "", reconcile.Leaf{
-			Body: file.Whole(render.Module(m.shape, m.hooks), 0o644), Origin: m.origin, Runs: name,
+			Body: file.Whole(render.Module(m.shape, m.hooks), 0o644), Origin: m.origin, Runs: strings.Join(commands, "; "),
 		}, "the hooks")
 	}
 }

@@ -1,6 +1,6 @@
 // Package catalog is the data that aisync comes with: the runtimes and models
 // that it knows, and a person's own entries beside them. It evaluates no CUE:
-// data.go is made from the *.cue here. Start reading at With.
+// data.go is made from the *.cue here and in runtimes, a file a program. Start reading at With.
 package catalog
 
 //go:generate go run ./gen
@@ -17,11 +17,11 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-//go:embed *.cue
-var files embed.FS
+//go:embed *.cue runtimes/*.cue
+var sources embed.FS
 
-// Files is the *.cue of the catalog, for those who vendor it.
-func Files() fs.FS { return files }
+// Files is the *.cue of the catalog, in their folders, for those who vendor it.
+func Files() fs.FS { return sources }
 
 // Runtimes is the embedded runtimes, sorted by ID. The caller owns the slice,
 // not what its elements point to.
@@ -33,11 +33,15 @@ func Models() []spec.Model { return models() }
 // Digest is sha256:… of the embedded catalog. It changes when a file does.
 func Digest() string {
 	h := sha256.New()
-	names, _ := fs.Glob(files, "*.cue") // sorted
-	for _, name := range names {
-		text, _ := fs.ReadFile(files, name)
+	// In lexical order; nothing of an embedded folder fails to be read.
+	_ = fs.WalkDir(sources, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(sources, name)
 		fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
-	}
+		return err
+	})
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
@@ -73,6 +77,18 @@ func (x Index) Models() []spec.Model { return slices.Clone(x.models) }
 func (x Index) Runtime(id string) (spec.Runtime, bool) {
 	i, ok := slices.BinarySearchFunc(x.runtimes, id, func(r spec.Runtime, id string) int { return cmp.Compare(r.ID, id) })
 	if !ok {
+		return spec.Runtime{}, false
+	}
+	return x.runtimes[i], true
+}
+
+// Find is the runtime that people know under that name: its id, or an alias.
+func (x Index) Find(name string) (spec.Runtime, bool) {
+	if r, ok := x.Runtime(name); ok {
+		return r, true
+	}
+	i := slices.IndexFunc(x.runtimes, func(r spec.Runtime) bool { return slices.Contains(r.Aliases, name) })
+	if i < 0 {
 		return spec.Runtime{}, false
 	}
 	return x.runtimes[i], true

@@ -11,7 +11,7 @@ import (
 
 func TestTheRuntimesThatPeopleUseAreKnown(t *testing.T) {
 	x := With(spec.Catalog{})
-	for _, id := range []string{"aider", "claude", "codex", "copilot", "cursor", "gemini", "local-openai", "opencode", "pi", "qwen"} {
+	for _, id := range []string{"aider", "amp", "claude", "codex", "copilot", "cursor", "gemini", "goose", "local-openai", "opencode", "pi", "qwen"} {
 		r, ok := x.Runtime(id)
 		if !ok || r.ID != id {
 			t.Errorf("%s is not known", id)
@@ -47,12 +47,23 @@ func TestNoPathLeavesItsScope(t *testing.T) {
 }
 
 func paths(s spec.Scope) []string {
-	all := slices.Concat([]string{s.Dir, s.Rules, s.RulesIndex, s.Skills, s.Hooks}, s.SkillsAlso, s.Instructions)
+	all := slices.Concat([]string{s.Dir, s.Rules, s.RulesBlock, s.RulesIndex, s.RulesKept, s.Skills, s.Hooks, s.Ignore}, s.SkillsAlso, s.Instructions)
 	if s.Settings != nil {
 		all = append(all, s.Settings.Path)
 	}
 	if s.MCP != nil {
 		all = append(all, s.MCP.Path)
+	}
+	if s.Events != nil {
+		all = append(all, s.Events.Path)
+	}
+	if s.Permissions != nil {
+		all = append(all, s.Permissions.Path)
+	}
+	for _, f := range []*spec.PromptFolder{s.Commands, s.Agents} {
+		if f != nil {
+			all = append(all, f.Path)
+		}
 	}
 	for _, ref := range references(s) {
 		all = append(all, ref.Path)
@@ -61,9 +72,14 @@ func paths(s spec.Scope) []string {
 }
 
 func references(s spec.Scope) []spec.Reference {
-	refs := slices.Concat(s.Trust, s.Always)
-	if s.RulesRef != nil {
-		refs = append(refs, *s.RulesRef)
+	refs := slices.Concat(s.Trust, s.Always, s.Endpoint)
+	if s.Events != nil {
+		refs = append(refs, s.Events.Always...)
+	}
+	for _, ref := range []*spec.Reference{s.RulesRef, s.BlockRef} {
+		if ref != nil {
+			refs = append(refs, *ref)
+		}
 	}
 	return refs
 }
@@ -80,7 +96,7 @@ func TestEveryReferenceHoldsAValue(t *testing.T) {
 
 // A program that loads no folder of rules is told of it, in one of two ways.
 func TestARulesFolderIsLoadedOrNamed(t *testing.T) {
-	loads := []string{"claude", "qwen"}
+	loads := []string{"claude", "copilot", "cursor", "qwen"}
 	for _, r := range Runtimes() {
 		for _, s := range []spec.Scope{r.User, r.Project} {
 			if s.Rules != "" && s.RulesRef == nil && s.RulesIndex == "" && !slices.Contains(loads, r.ID) {

@@ -44,7 +44,7 @@ type Leaf struct {
 type Declaration struct {
 	Target    Address
 	Owner     Owner
-	Format    string // how leaves are kept in the target ("json", "toml", "text"); "" for any
+	Format    string // how leaves are kept in the target ("json", "toml", "yaml", "text"); "" for any
 	Leaves    []Leaf
 	DependsOn []Address
 	Local     bool // never in the project's lock: git does not carry it

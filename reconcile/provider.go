@@ -82,6 +82,11 @@ type Placed interface {
 	Folder(t Target, home fsys.LogicalPath) fsys.LogicalPath // "" for none
 }
 
+// Recallable is a Provider of a kind whose names are no paths, and whose
+// targets can be looked at by their address and what is recorded of them. What
+// a kill left of them is then known, and is ours.
+type Recallable interface{ Recall() }
+
 // Problem is something wrong with one resource, for a person.
 type Problem struct {
 	Address Address

@@ -56,7 +56,8 @@ func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep 
 	step.Got = had
 	p := e.provider(step.Address.Kind())
 	_, foretells := p.(Foreteller)
-	if p == nil || !step.Writes || step.Path == "" && !foretells && !(Record{Address: step.Address}).projectKind() {
+	_, recallable := p.(Recallable)
+	if p == nil || !step.Writes || step.Path == "" && !foretells && !recallable && !(Record{Address: step.Address}).projectKind() {
 		return step
 	}
 	t := Target{Resource: Resource{Address: step.Address, Format: step.Format}}

@@ -57,22 +57,6 @@ func (n node) model() spec.Model {
 	return m
 }
 
-func (n node) runtime() spec.Runtime {
-	r := spec.Runtime{
-		ID: n.name(), Pos: n.labelPos(), DisplayName: n.get("displayName").str(), Command: n.get("command").str(),
-		Network: n.get("network").bool(false), Hooks: n.get("hooks").str(), MCPSupport: n.get("mcp").bool(false),
-		Local: n.get("local").bool(false),
-		User:  n.get("user").scope(userPath), Project: n.get("project").scope(projectPath),
-	}
-	for _, f := range n.get("packages").fields() {
-		if r.Packages == nil {
-			r.Packages = map[string]string{}
-		}
-		r.Packages[f.name()] = f.str()
-	}
-	return r
-}
-
 // scope reads one scope; where says whether a path may be written to in it.
 func (n node) scope(where func(string) bool) spec.Scope {
 	path := func(f node) string {
@@ -98,13 +82,37 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	}
 	s := spec.Scope{
 		Dir: path(n.get("dir")), Rules: path(n.get("rules")), RulesForm: n.get("rulesForm").str(),
-		RulesIndex: path(n.get("rulesIndex")), Skills: path(n.get("skills")), SkillsAlso: n.get("skillsAlso").strings(),
-		Hooks: path(n.get("hooks")), Instructions: paths(n.get("instructions")), Imports: n.get("imports").str(),
-		Trust: references(n.get("trust")), Always: references(n.get("always")),
+		RulesAlso: n.get("rulesAlso").strings(), RulesBlock: path(n.get("rulesBlock")),
+		RulesIndex: path(n.get("rulesIndex")), RulesKept: path(n.get("rulesKept")), Skills: path(n.get("skills")), SkillsAlso: n.get("skillsAlso").strings(),
+		Hooks: path(n.get("hooks")), Instructions: paths(n.get("instructions")), Imports: n.get("imports").str(), Follows: n.get("follows").strings(),
+		Trust: references(n.get("trust")), Always: references(n.get("always")), Endpoint: references(n.get("endpoint")),
 	}
-	if f := n.get("rulesRef"); f.exists() {
-		ref := f.reference()
-		s.RulesRef = &ref
+	for name, to := range map[string]**spec.Reference{"rulesRef": &s.RulesRef, "blockRef": &s.BlockRef} {
+		if f := n.get(name); f.exists() {
+			ref := f.reference()
+			*to = &ref
+		}
+	}
+	s.Ignore = path(n.get("ignore"))
+	for name, to := range map[string]**spec.PromptFolder{"commands": &s.Commands, "agents": &s.Agents} {
+		if f := n.get(name); f.exists() {
+			*to = &spec.PromptFolder{Path: path(f.get("path")), Form: f.get("form").str()}
+		}
+	}
+	if f := n.get("events"); f.exists() {
+		s.Events = &spec.EventsFile{
+			Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
+			Also: f.get("also").strings(), Program: f.get("program").str(), Millis: f.get("millis").bool(false), Always: references(f.get("always")),
+		}
+	}
+	if f := n.get("permissions"); f.exists() {
+		s.Permissions = &spec.PermissionsFile{Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str()}
+	}
+	if f := n.get("importsApart"); f.exists() {
+		s.ImportsApart = &spec.ImportLine{Path: path(f.get("path")), Line: f.get("line").str()}
+	}
+	if f := n.get("blockLimit"); f.exists() {
+		s.BlockLimit = &spec.BlockLimit{Bytes: f.get("bytes").int(), Setting: f.reference()}
 	}
 	if f := n.get("settings"); f.exists() {
 		s.Settings = &spec.SettingsFile{
@@ -114,6 +122,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	if f := n.get("mcp"); f.exists() {
 		s.MCP = &spec.MCPFile{
 			Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
+			SecretEnv: f.get("secretEnv").str(), SecretFile: f.get("secretFile").str(),
 		}
 	}
 	return s

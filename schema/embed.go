@@ -22,21 +22,37 @@ import (
 var definitions embed.FS
 
 const (
-	schemaPackage  = "aisync.dev/schema"
-	catalogPackage = "aisync.dev/catalog"
-	vendorFolder   = "pkg/aisync.dev" // below cue.mod
+	schemaPackage   = "aisync.dev/schema"
+	catalogPackage  = "aisync.dev/catalog"
+	runtimesPackage = "aisync.dev/catalog/runtimes"
+	vendorFolder    = "pkg/aisync.dev" // below cue.mod
 
 	// moduleText makes a folder of specs a CUE module; the name is never resolved.
 	moduleText = "module: \"aisync.local/spec@v0\"\nlanguage: version: \"v0.9.0\"\n"
 )
 
+// packages are the CUE packages in the binary, each with its folder.
+var packages = map[string]func() fs.FS{
+	schemaPackage:   func() fs.FS { return definitions },
+	catalogPackage:  catalog.Files,
+	runtimesPackage: runtimeFiles,
+}
+
+func runtimeFiles() fs.FS {
+	folder, err := fs.Sub(catalog.Files(), "runtimes")
+	if err != nil {
+		panic(fmt.Sprintf("schema: embedded catalog: %v", err))
+	}
+	return folder
+}
+
 // Files is what lies below cue.mod in a folder of specs, name to text, so that
-// cue vet and editors work offline: module.cue, and the packages schema and
-// catalog. aisync itself always takes these packages from the binary.
+// cue vet and editors work offline: module.cue, and the packages schema,
+// catalog and catalog/runtimes. aisync itself always takes these packages from the binary.
 func Files() map[string][]byte {
 	files := map[string][]byte{"module.cue": []byte(moduleText)}
-	for pkg, from := range map[string]fs.FS{schemaPackage: definitions, catalogPackage: catalog.Files()} {
-		for name, text := range cueFiles(from) {
+	for pkg, folder := range packages {
+		for name, text := range cueFiles(folder()) {
 			files["pkg/"+pkg+"/"+name] = text
 		}
 	}

@@ -38,12 +38,12 @@ func TestAVendoredSchemaIsComparedWithTheBinarys(t *testing.T) {
 	write(filepath.Join(cueMod, "module.cue"), "module: \"mine.example/x@v0\"\nlanguage: version: \"v0.9.0\"\n")
 	write(in("schema/host.cue"), "package schema\n")
 	write(in("schema/old.cue"), "package schema\n")
-	if err := os.Remove(in("catalog/pi.cue")); err != nil {
+	if err := os.Remove(in("catalog/runtimes/pi.cue")); err != nil {
 		t.Fatal(err)
 	}
 	_, differs, err := Vendored(cueMod)
 	want := []string{
-		"pkg/aisync.dev/catalog/pi.cue is missing",
+		"pkg/aisync.dev/catalog/runtimes/pi.cue is missing",
 		"pkg/aisync.dev/schema/host.cue is changed",
 		"pkg/aisync.dev/schema/old.cue is not part of it",
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -14,8 +15,6 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
-
-	"aisync.dev/aisync/catalog"
 )
 
 // evaluator builds CUE values without a module, a registry or a network:
@@ -40,12 +39,13 @@ func newEvaluator() (*evaluator, error) {
 // CUE then looks for among its own. To a spec that imports it, every
 // definition of the schema takes anything: check compares with the real ones
 // afterwards, and says better what is wrong than CUE's own errors do.
-func (e *evaluator) load(_ token.Pos, path string) *build.Instance {
-	switch path {
+func (e *evaluator) load(_ token.Pos, pkg string) *build.Instance {
+	switch pkg {
 	case schemaPackage:
 		return e.instance("schema", []*ast.File{anything(parsed("schema", definitions))})
-	case catalogPackage:
-		return e.instance("catalog", parsed("catalog", catalog.Files()))
+	case catalogPackage, runtimesPackage:
+		name := strings.TrimPrefix(pkg, "aisync.dev/")
+		return e.instance(name, parsed(name, packages[pkg]()))
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func anything(files []*ast.File) *ast.File {
 
 func (e *evaluator) instance(name string, files []*ast.File) *build.Instance {
 	inst := e.build.NewInstance(embedded+name, e.load)
-	inst.ImportPath, inst.PkgName = "aisync.dev/"+name, name
+	inst.ImportPath, inst.PkgName = "aisync.dev/"+name, path.Base(name)
 	for _, f := range files {
 		if err := inst.AddSyntax(f); err != nil {
 			inst.ReportError(err)

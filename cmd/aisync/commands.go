@@ -11,8 +11,9 @@ func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		initCommand, planCommand, applyCommand, driftCommand, statusCommand, showCommand,
 		rollbackCommand, adoptCommand, pruneCommand, destroyCommand,
-		modelsCommand,
+		modelsCommand, runtimesCommand,
 		lockCommand, validateCommand, factsCommand,
+		addCommand, removeCommand, importCommand,
 		doctorCommand,
 		versionCommand, completionCommand, genDocsCommand,
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -37,6 +38,7 @@ type world struct {
 	hostLock, projectLock *lockFile
 	store                 *reconcile.Store
 	engine                *reconcile.Engine
+	seal                  *sealer
 	reader                fsys.Reader
 	declared              runtime.Decls // what the specs ask for
 
@@ -78,6 +80,7 @@ func (a *app) lookAround(ctx context.Context, s scope) (*world, error) {
 func (w *world) onlyLook() (err error) {
 	w.app.sayNewRoot(w.places)
 	w.reader, err = w.places.reader("none")
+	w.seal.reader = w.reader
 	return err
 }
 
@@ -112,6 +115,7 @@ func (a *app) hold(ctx context.Context, s scope, f applyFlags, command string) (
 		return nil, err
 	}
 	w.fs, w.reader = disk, disk
+	w.seal.disk, w.seal.reader = disk, disk
 	host, _ := os.Hostname() // only for the message to who waits
 	w.held, err = state.Open(disk, w.places.state).Lock(ctx, disk, f.lockTimeout, state.Holder{PID: os.Getpid(), Host: host, Since: time.Now(), Command: command})
 	if err != nil {
@@ -185,7 +189,9 @@ func (a *app) locate(s scope) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &world{app: a, places: p, scope: s, owners: owners, engine: &reconcile.Engine{Providers: providers()}, facts: a.factsOf(p)}, nil
+	seal := &sealer{state: p.state}
+	engine := &reconcile.Engine{Providers: providers(p, a.g.offline, seal.Seal)}
+	return &world{app: a, places: p, scope: s, owners: owners, engine: engine, seal: seal, facts: a.factsOf(p)}, nil
 }
 
 // load reads spec, facts, locks and records side by side.
@@ -207,6 +213,7 @@ func (w *world) load(ctx context.Context) error {
 		return err
 	}
 	w.catalog = catalog.With(w.spec.Catalog)
+	w.facts = w.withOwnPrograms(w.facts)
 	return nil
 }
 
@@ -257,6 +264,7 @@ func (a *app) loadSpecWith(ctx context.Context, p places, o schema.Options) (*sp
 		ahead(o.Facts) // most likely needed to choose the host
 	}
 	o.HostDir, o.HostName, o.ProjectDir, o.Cwd = p.config, a.g.host, p.project, cwd
+	o.Lent = a.lender(p)
 	return schema.Load(ctx, o)
 }
 
@@ -287,6 +295,24 @@ func (a *app) factsOf(p places) func() (facts.Facts, error) {
 		return hosts.Detect(context.Background(), hosts.Options{
 			Root: p.root, Home: string(p.home), Path: filepath.SplitList(a.env.get("PATH")),
 		}), nil
+	})
+}
+
+// withOwnPrograms adds to what look finds the programs of runtimes that the
+// person's own catalog or a source has. Facts out of a file stay as they are.
+func (w *world) withOwnPrograms(look func() (facts.Facts, error)) func() (facts.Facts, error) {
+	if w.app.g.facts != "" || len(w.spec.Catalog.Runtimes) == 0 {
+		return look
+	}
+	return sync.OnceValues(func() (facts.Facts, error) {
+		f, err := look()
+		f.Programs = maps.Clone(f.Programs)
+		for _, r := range w.spec.Catalog.Runtimes {
+			if at := hosts.FindProgram(w.places.root, filepath.SplitList(w.app.env.get("PATH")), r.Command); at != "" {
+				f.Programs[r.Command] = at
+			}
+		}
+		return f, err
 	})
 }
 

@@ -17,7 +17,8 @@ import (
 
 // plan makes the plan of what was asked.
 func (w *world) plan(ctx context.Context, ask asked) (*reconcile.Plan, error) {
-	return w.engine.Plan(ctx, w.read(), w.store, w.input(ask))
+	p, err := w.engine.Plan(ctx, w.read(), w.store, w.input(ask))
+	return p, errors.Join(err, w.seal.err)
 }
 
 func (w *world) input(ask asked) reconcile.Input {
@@ -76,6 +77,7 @@ func (w *world) view(ctx context.Context, p *reconcile.Plan, ask asked, mode dif
 	v := newView(p, w.meta(ask), explain)
 	_, fresh := w.untrusted(p)
 	v.Commands = orEmpty(fresh)
+	v.NotTrusted = orEmpty(w.notTrusted(p))
 	if v.Summary.FetchBytes > 0 && w.spec.Host != nil {
 		v.Disk = w.disk(v.Summary.FetchBytes)
 	}
@@ -148,11 +150,12 @@ func (w *world) untrusted(p *reconcile.Plan) (all, fresh []reconcile.TrustItem) 
 	if w.places.project == "" || !w.has(owner) {
 		return nil, nil
 	}
-	all = p.Commands(owner)
+	written, lent := p.Commands(owner), w.lentCommands()
+	all = slices.Concat(written, lent)
 	if len(all) == 0 || w.store.Trusted(owner, reconcile.TrustDigest(all)) {
 		return all, nil
 	}
-	for _, t := range all {
+	for _, t := range written {
 		i := slices.IndexFunc(p.Changes, func(c reconcile.Change) bool { return c.Target.Resource.Address == t.Address })
 		installs := slices.ContainsFunc(p.Changes[i].Leaves, func(l reconcile.LeafChange) bool {
 			return l.Key == t.Key && (l.Writes() || l.Action == reconcile.Accept)
@@ -160,6 +163,10 @@ func (w *world) untrusted(p *reconcile.Plan) (all, fresh []reconcile.TrustItem) 
 		if installs {
 			fresh = append(fresh, t)
 		}
+	}
+	writes := func(l reconcile.LeafChange) bool { return l.Writes() }
+	if slices.ContainsFunc(p.Changes, func(c reconcile.Change) bool { return slices.ContainsFunc(c.Leaves, writes) }) {
+		fresh = append(fresh, lent...)
 	}
 	return all, fresh
 }

@@ -115,7 +115,7 @@ func TestBothLayoutsHoldTheSameParts(t *testing.T) {
 			got := map[string][]string{
 				"core": rels(core.Rules), "rules": rels(p.Rules), "seeds": rels(append(p.Seeds, c.Seeds...)),
 				"githooks": rels(p.GitHooks), "ignore": p.Ignore, "hooks": rels(c.Hooks), "others": rels(c.Others),
-				"settings": {string(c.Settings[0].Text)}, "globs": p.Rules[0].Globs, "title": {p.Rules[0].Title},
+				"settings": {string(c.Settings[0].Text)}, "globs": p.Rules[0].About.Globs, "title": {p.Rules[0].About.Title},
 			}
 			want := map[string][]string{
 				"core": {"commits.md 644"}, "rules": {"elisp.md 644"}, "seeds": {"CLAUDE.md 644"},
@@ -317,28 +317,6 @@ func TestTheDigestMovesWithWhatIsInstalledAndWithNothingElse(t *testing.T) {
 		if got := change(c.rel, c.text, c.mode); got == digest {
 			t.Errorf("%s did not move the digest", c.rel)
 		}
-	}
-}
-
-func TestGlobsAreReadFromTheLineThatNamesThem(t *testing.T) {
-	tests := map[string]struct {
-		text, title string
-		globs       []string
-		front       bool
-	}{
-		"backquotes":   {"# A\nApplies to: `*.go`, and `cmd/**`\n", "A", []string{"*.go", "cmd/**"}, false},
-		"bare":         {"# A\nApplies to: *.go, *.mod\n", "A", []string{"*.go", "*.mod"}, false},
-		"front matter": {"---\npaths: [x]\n# no title\n---\n# B\r\n", "B", nil, true},
-		"none":         {"text\n", "", nil, false},
-		"open front":   {"---\n# C\n", "C", nil, false},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			title, globs, front := header([]byte(test.text))
-			if title != test.title || !slices.Equal(globs, test.globs) || front != test.front {
-				t.Errorf("got %q %q %v, want %+v", title, globs, front, test)
-			}
-		})
 	}
 }
 

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -19,23 +17,22 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"aisync.dev/aisync/providers/frontmatter"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// File is one file of a part. Its bytes are not kept: Digest says what they
-// were when they were read.
+// File is one file of a part. Digest says what its bytes were when they were
+// read; only those of a rule are kept.
 type File struct {
-	Rel         string // slash-separated, within the folder that it is installed from: "commits.md"
-	Src         string // slash-separated, within the tree: "agent-rules/commits.md"
-	Path        string // where it lies on this machine
-	Digest      string // "sha256:" and the hex digest of its bytes
-	Mode        fs.FileMode
-	Title       string   // of a rule: its first heading, "" without one
-	Globs       []string // of a rule: what its "Applies to:" line names
-	FrontMatter bool     // starts with a block between --- lines
-	Paths       string   // of a rule that is for some files only: front matter that says so
-	PathsDigest string   // of its bytes with Paths in front
-	Bridges     []string // of a skill's Markdown: the folders of rules that it refers to as its neighbours
+	Rel     string // slash-separated, within the folder that it is installed from: "commits.md"
+	Src     string // slash-separated, within the tree: "agent-rules/commits.md"
+	Path    string // where it lies on this machine
+	Digest  string // "sha256:" and the hex digest of its bytes
+	Mode    fs.FileMode
+	Text    []byte           // of a rule: its bytes, which several programs read in several forms
+	About   frontmatter.Rule // of a rule: what it says about itself
+	Fault   error            // of a rule: what is wrong with its front matter
+	Bridges []string         // of a skill's Markdown: the folders of rules that it refers to as its neighbours
 }
 
 // use says what is read out of a file besides its digest.
@@ -43,7 +40,7 @@ type use int
 
 const (
 	plain   use = iota
-	rule        // title, globs, front matter
+	rule        // what it says about itself
 	skill       // references to the rules
 	program     // *.sh is executable whatever its mode says
 	gitHook     // executable always
@@ -177,17 +174,9 @@ func (t *Tree) readOne(j job, buf []byte, out *File) ([]byte, error) {
 	}
 	switch j.use {
 	case rule:
-		out.Title, out.Globs, out.FrontMatter = header(buf)
-		if out.Paths = paths(out.Globs); out.Paths != "" && !out.FrontMatter {
-			h := sha256.New()
-			io.WriteString(h, out.Paths)
-			h.Write(buf)
-			out.PathsDigest = "sha256:" + hex.EncodeToString(h.Sum(nil))
-		} else {
-			out.Paths = ""
-		}
+		out.Text = slices.Clone(buf)
+		out.About, out.Fault = frontmatter.ReadRule(out.Text)
 	case skill:
-		out.FrontMatter = bytes.HasPrefix(buf, []byte("---\n"))
 		for _, dir := range ruleFolders {
 			if strings.HasSuffix(j.rel, ".md") && bytes.Contains(buf, []byte("../"+dir+"/")) {
 				out.Bridges = append(out.Bridges, dir)
@@ -195,64 +184,4 @@ func (t *Tree) readOne(j job, buf []byte, out *File) ([]byte, error) {
 		}
 	}
 	return buf, nil
-}
-
-// header reads what a rule says about itself: its first heading, the globs of
-// its first "Applies to:" line, and whether front matter stands before them.
-func header(text []byte) (title string, globs []string, front bool) {
-	found := false
-	for n := 0; len(text) > 0 && (title == "" || !found); n++ {
-		line, rest, _ := bytes.Cut(text, []byte("\n"))
-		text = rest
-		line = bytes.TrimRight(line, "\r \t")
-		switch {
-		case n == 0 && string(line) == "---":
-			if end := bytes.Index(text, []byte("\n---")); end >= 0 {
-				front, text = true, text[end+1:]
-				_, text, _ = bytes.Cut(text, []byte("\n"))
-			}
-		case title == "" && bytes.HasPrefix(line, []byte("# ")):
-			title = strings.TrimSpace(string(line[2:]))
-		case !found && bytes.HasPrefix(line, []byte("Applies to:")):
-			found, globs = true, globsOf(string(line[len("Applies to:"):]))
-		}
-	}
-	return title, globs, front
-}
-
-// paths is the front matter that limits a rule to globs: "" where one of them
-// is every file.
-func paths(globs []string) string {
-	if len(globs) == 0 || slices.Contains(globs, "**/*") || slices.Contains(globs, "**") {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("---\npaths:\n")
-	for _, g := range globs {
-		quoted, _ := json.Marshal(g) // a JSON string is a YAML string
-		fmt.Fprintf(&b, "  - %s\n", quoted)
-	}
-	b.WriteString("---\n")
-	return b.String()
-}
-
-// globsOf takes the globs between backquotes, or, where there are none, those
-// between commas.
-func globsOf(s string) []string {
-	var out []string
-	add := func(g string) {
-		if g = strings.TrimSpace(g); g != "" && !slices.Contains(out, g) {
-			out = append(out, g)
-		}
-	}
-	if parts := strings.Split(s, "`"); len(parts) > 2 {
-		for i := 1; i < len(parts); i += 2 {
-			add(parts[i])
-		}
-		return out
-	}
-	for _, g := range strings.Split(s, ",") {
-		add(g)
-	}
-	return out
 }

@@ -1,17 +1,19 @@
 package bundle
 
 import (
-	"bytes"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/providers/frontmatter"
 )
 
 // Skill is one folder with a SKILL.md.
 type Skill struct {
-	Name     string // of its folder
-	Files    []File // all of it, Rel within the folder
+	Name     string   // of its folder
+	Runtimes []string // those it is for; none: all
+	Files    []File   // all of it, Rel within the folder
 	Problems []Problem
 }
 
@@ -34,6 +36,7 @@ func (s Skill) Bridges() []string {
 type Hooks struct {
 	Programs []File    // with what they need beside them, executable or not
 	Snippet  *Document // settings-snippet.json, in the form of Claude's settings; nil without one
+	Neutral  bool      // there is a hooks.json, which is for every runtime
 }
 
 // readSkills finds skills at the top of the tree and in skills/.
@@ -64,6 +67,26 @@ func (t *Tree) readSkills() ([]Skill, error) {
 	return skills, nil
 }
 
+// skillsIn adds the skills of one part.
+func (t *Tree) skillsIn(list *[]Skill, problems *[]Problem, dir string) error {
+	names, err := t.folders(dir)
+	for _, name := range names {
+		if !t.isFile(dir + "/" + name + "/SKILL.md") {
+			*problems = append(*problems, Problem{t.at(dir, name), "has no SKILL.md, so it is no skill and is not installed"})
+			continue
+		}
+		s, err := t.readSkill(dir + "/" + name)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(*list, func(o Skill) bool { return o.Name == name }); i >= 0 {
+			return fmt.Errorf("skill %s is there twice, as %s and as %s; keep one of them", name, (*list)[i].Files[0].Path, t.at(dir, name))
+		}
+		*list = append(*list, s)
+	}
+	return err
+}
+
 func (t *Tree) readSkill(dir string) (Skill, error) {
 	s := Skill{Name: path.Base(dir)}
 	if err := t.add(&s.Files, dir, skill, nil, nil); err != nil {
@@ -73,18 +96,30 @@ func (t *Tree) readSkill(dir string) (Skill, error) {
 	if err != nil {
 		return s, err
 	}
-	front := frontMatter(d.Text)
+	front, _, _, err := frontmatter.Split(d.Text)
+	var fields frontmatter.Fields
+	if err == nil {
+		fields, err = frontmatter.Parse(front)
+	}
+	if err != nil {
+		s.Problems = append(s.Problems, Problem{d.Path, err.Error()})
+		return s, nil
+	}
 	for _, field := range []string{"name", "description"} {
-		if !hasField(front, field) {
+		if fields.Text(field) == "" {
 			s.Problems = append(s.Problems, Problem{d.Path, fmt.Sprintf("has no %s in its front matter; programs find a skill by it", field)})
 		}
+	}
+	s.Runtimes = fields.List("runtimes")
+	if more, ok := fields["metadata"].(map[string]any); ok && len(s.Runtimes) == 0 {
+		s.Runtimes = frontmatter.Fields(more).List("runtimes")
 	}
 	return s, nil
 }
 
 func (t *Tree) readHooks() (*Hooks, error) {
-	h := &Hooks{}
-	if err := t.add(&h.Programs, "hooks", program, nil, func(rel string) bool { return rel != "settings-snippet.json" && notReadme(rel) }); err != nil {
+	h := &Hooks{Neutral: t.isFile("hooks/hooks.json")}
+	if err := t.add(&h.Programs, "hooks", program, nil, func(rel string) bool { return rel != "settings-snippet.json" && rel != "hooks.json" && notReadme(rel) }); err != nil {
 		return nil, err
 	}
 	if !t.isFile("hooks/settings-snippet.json") {
@@ -93,33 +128,4 @@ func (t *Tree) readHooks() (*Hooks, error) {
 	d, err := t.document("hooks/settings-snippet.json", "settings-snippet.json")
 	h.Snippet = d
 	return h, err
-}
-
-// frontMatter returns what stands between the --- lines at the start of text.
-func frontMatter(text []byte) []byte {
-	body, ok := bytes.CutPrefix(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("---\n"))
-	if !ok {
-		return nil
-	}
-	front, _, ok := bytes.Cut(body, []byte("\n---"))
-	if !ok {
-		return nil
-	}
-	return front
-}
-
-// hasField reports whether front sets a top-level field to anything.
-func hasField(front []byte, field string) bool {
-	lines := strings.Split(string(front), "\n")
-	for i, line := range lines {
-		value, ok := strings.CutPrefix(line, field+":")
-		if !ok {
-			continue
-		}
-		if v := strings.TrimSpace(value); v != "" && v != ">" && v != "|" {
-			return true
-		}
-		return i+1 < len(lines) && strings.HasPrefix(lines[i+1], " ") && strings.TrimSpace(lines[i+1]) != ""
-	}
-	return false
 }

@@ -46,7 +46,7 @@ func textFormat(f merge.Format) merge.Format {
 	switch f {
 	case merge.JSON, merge.JSONC:
 		return merge.Slashes
-	case merge.TOML:
+	case merge.TOML, merge.YAML:
 		return merge.Text
 	}
 	return f

@@ -58,6 +58,9 @@ func Pointer(names ...string) string {
 	return b.String()
 }
 
+// Names returns the names of which pointer is made.
+func Names(pointer string) ([]string, error) { return parsePointer(pointer) }
+
 // SetKey names member in the array at pointer.
 func SetKey(pointer string, member Value) (string, error) {
 	c, err := Canonical(member)
@@ -104,9 +107,9 @@ func parseKeys(format Format, keys []string) ([]key, error) {
 			if lines {
 				return nil, fmt.Errorf("key %q: a %s document has no lines of its own; use a pointer such as /a/b", s, format)
 			}
-		case TOML:
+		case TOML, YAML:
 			if lines {
-				return nil, fmt.Errorf("key %q: a toml document has no lines of its own; use a pointer such as /a/b", s)
+				return nil, fmt.Errorf("key %q: a %s document has no lines of its own; use a pointer such as /a/b", s, format)
 			}
 			if k.kind == hookKey {
 				return nil, fmt.Errorf("key %q: hooks are kept in json only", s)
@@ -116,7 +119,7 @@ func parseKeys(format Format, keys []string) ([]key, error) {
 				return nil, fmt.Errorf("key %q: a %s document has lines and blocks only; use line:… or block:…", s, format)
 			}
 		default:
-			return nil, fmt.Errorf("format %q is unknown; use json, jsonc, toml, text, markdown or slashes", format)
+			return nil, fmt.Errorf("format %q is unknown; use json, jsonc, toml, yaml, text, markdown or slashes", format)
 		}
 		out[i] = k
 	}

@@ -1,5 +1,5 @@
 // Package merge edits leaves of documents that belong to somebody else: JSON
-// with or without comments, TOML, and marked or plain lines of text. It goes
+// with or without comments, TOML, YAML, and marked or plain lines of text. It goes
 // from bytes to bytes, keeps every byte that it does not own, and touches no
 // file system. Start reading at Edit, then key.go for what a leaf is called.
 package merge
@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/providers/merge/yamltree"
 )
 
 // Format is how leaves are kept in a document.
@@ -19,6 +21,7 @@ const (
 	JSON     Format = "json"     // comments and trailing commas of the user are kept, never introduced
 	JSONC    Format = "jsonc"    // the same: programs differ in what they read, not in what is kept
 	TOML     Format = "toml"     // 1.0, and what go-toml reads of 1.1
+	YAML     Format = "yaml"     // one document; what has an anchor, an alias or a tag is left alone
 	Text     Format = "text"     // whole lines, and blocks between "# …" markers
 	Markdown Format = "markdown" // the same, blocks between "<!-- … -->" markers
 	Slashes  Format = "slashes"  // the same, blocks between "// …" markers
@@ -37,6 +40,8 @@ func FormatOf(name string) Format {
 		return JSONC
 	case ".toml":
 		return TOML
+	case ".yaml", ".yml":
+		return YAML
 	case ".md", ".markdown", ".mdc", ".html":
 		return Markdown
 	case ".js", ".ts", ".go", ".cue", ".c", ".rs":
@@ -45,7 +50,7 @@ func FormatOf(name string) Format {
 	return Text
 }
 
-// Value is a JSON text: of a JSON or TOML value itself, the member of a set, a
+// Value is a JSON text: of a JSON, TOML or YAML value itself, the member of a set, a
 // whole hook object, the string that a block holds, or true for a line.
 type Value = json.RawMessage
 
@@ -105,6 +110,8 @@ func Read(format Format, doc []byte, keys []string) (map[string]Leaf, error) {
 		return readJSON(doc, ks)
 	case TOML:
 		return readTOML(doc, ks)
+	case YAML:
+		return readYAML(doc, ks)
 	default:
 		return readText(format, doc, ks)
 	}
@@ -144,6 +151,8 @@ func Edit(format Format, doc []byte, ops []Op, made []string) (Result, error) {
 		ed.apply = jsonOp
 	case TOML:
 		ed.apply = tomlOp
+	case YAML:
+		ed.apply = yamlOp
 	default:
 		ed.apply = textOp(format)
 	}
@@ -157,6 +166,7 @@ type edit struct {
 	apply func(*edit, key, Op) ([]byte, error)
 	json  *jsonDoc // doc as it was last parsed
 	toml  *tomlDoc
+	yaml  *yamltree.Doc
 }
 
 func (e *edit) run(format Format, ks []key, ops []Op) (Result, error) {

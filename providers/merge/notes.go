@@ -14,6 +14,7 @@ import (
 //	inner " " /permissions/allow       this container was there and empty, with that white space in it
 //	document "\n"                      the document was there only as that white space, or not at all
 //	header "# --- x ---"               this header line was made
+//	empty " {}" /extensions            this YAML entry was there with that after its colon, which is nothing
 //	blank                              a blank line was put after the first keys of a TOML document
 type notes []note
 
@@ -24,13 +25,14 @@ const (
 	documentNote = "document"
 	headerNote   = "header"
 	blankNote    = "blank"
+	emptyNote    = "empty"
 )
 
 func (n note) String() string {
 	switch n.word {
 	case "":
 		return n.at
-	case innerNote:
+	case innerNote, emptyNote:
 		return n.word + " " + string(quote(n.text)) + " " + n.at
 	case blankNote:
 		return n.word
@@ -59,13 +61,16 @@ func parseNote(s string) (note, error) {
 	switch word {
 	case blankNote:
 		return n, nil
-	case innerNote, documentNote, headerNote:
+	case innerNote, documentNote, headerNote, emptyNote:
 		dec := json.NewDecoder(strings.NewReader(rest))
 		if err := dec.Decode(&n.text); err != nil {
 			return n, fmt.Errorf("want a string after %q: %w", word, err)
 		}
 		n.at = strings.TrimPrefix(rest[dec.InputOffset():], " ")
-		if word != headerNote && strings.Trim(n.text, " \t\r\n") != "" {
+		if word == emptyNote && !emptyYAML(n.text) {
+			return n, fmt.Errorf("only what says nothing can be put back")
+		}
+		if word != headerNote && word != emptyNote && strings.Trim(n.text, " \t\r\n") != "" {
 			return n, fmt.Errorf("only white space can be put back")
 		}
 		return n, nil

@@ -195,7 +195,7 @@ func TestImpossibleRequestsAreRefused(t *testing.T) {
 		{TOML, []Op{set("/a", `{"$datetime":"tomorrow\nb = 1"}`)}, nil, "no date"},
 		{Markdown, []Op{set("block:a", `"<!-- aisync:end a -->"`)}, nil, "is the end marker of block a"},
 		{Markdown, []Op{set("block:a --> b", `"x"`)}, nil, "no spaces"},
-		{"yaml", []Op{set("/a", "1")}, nil, "unknown"},
+		{"xml", []Op{set("/a", "1")}, nil, "unknown"},
 		{JSON, []Op{set("/a", "1")}, []string{"later 1"}, "written by another version"},
 	} {
 		if _, err := Edit(tt.format, nil, tt.ops, tt.made); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -3,54 +3,51 @@ package runtime
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"aisync.dev/aisync/reconcile"
-	"aisync.dev/aisync/schema/spec"
 )
 
 // Overlaps says which rules a program would load both from user scope and from
 // the project. It is said and not mended: what a project writes may not depend
 // on the host.
-func Overlaps(host, project Decls, catalog []spec.Runtime) []reconcile.Note {
-	mine, theirs := rulesBelow(host), rulesBelow(project)
-	var notes []reconcile.Note
-	for _, rt := range catalog {
-		if rt.User.Rules == "" || rt.Project.Rules == "" || rt.Project.RulesIndex != "" {
-			continue // it has no rules, or reads a list of them and so sees the repetition
+func Overlaps(host, project Decls) []reconcile.Note {
+	user := map[[2]string]load{} // by runtime and text
+	for _, l := range host.loads {
+		if l.from != "" {
+			user[[2]string{l.runtime, l.text}] = l
 		}
-		user := mine(rt.User.Rules)
-		var both []string
-		var origin []reconcile.Position
-		for _, name := range slices.Sorted(maps.Keys(theirs(rt.Project.Rules))) {
-			if at, ok := user[name]; ok {
-				both, origin = append(both, name), joined(origin, at)
-			}
-		}
-		if len(both) == 0 {
+	}
+	type both struct {
+		rules, from []string
+		origin      []reconcile.Position
+	}
+	twice := map[string]both{}
+	for _, l := range project.loads {
+		mine, ok := user[[2]string{l.runtime, l.text}]
+		if l.from == "" || !ok {
 			continue
 		}
+		t := twice[l.runtime]
+		t.rules, t.origin = append(t.rules, l.rule), joined(t.origin, mine.origin)
+		for _, from := range []string{mine.from, l.from} {
+			if !slices.Contains(t.from, from) {
+				t.from = append(t.from, from)
+			}
+		}
+		twice[l.runtime] = t
+	}
+	var notes []reconcile.Note
+	for _, runtime := range slices.Sorted(maps.Keys(twice)) {
+		t := twice[runtime]
+		slices.Sort(t.rules)
 		notes = append(notes, reconcile.Note{
 			Warning: true,
-			Origin:  origin,
-			Text: rt.ID + " loads " + shortened(both) + " twice, from " + rt.User.Rules + " and from " + rt.Project.Rules +
+			Origin:  t.origin,
+			Text: runtime + " loads " + shortened(slices.Compact(t.rules)) + " twice, from " + t.from[0] + " and from " + list(t.from[1:]) +
 				"; a project's files may not depend on this machine, so leave \"rules\" out of the host's bundle, or live with it",
 		})
 	}
 	return notes
-}
-
-// rulesBelow returns a function that finds the files declared below a folder.
-func rulesBelow(d Decls) func(folder string) map[string][]reconcile.Position {
-	return func(folder string) map[string][]reconcile.Position {
-		out := map[string][]reconcile.Position{}
-		for _, decl := range d.Declarations {
-			if name, ok := strings.CutPrefix(decl.Target.Name(), folder+"/"); ok && len(decl.Leaves) > 0 {
-				out[name] = decl.Leaves[0].Origin
-			}
-		}
-		return out
-	}
 }
 
 // shortened lists a few names and counts the rest.

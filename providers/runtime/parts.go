@@ -21,14 +21,25 @@ import (
 // part declares what a bundle holds for one runtime.
 func (b *builder) part(p place, w wish) {
 	own := w.part.Runtime(p.rt.ID)
-	b.rules(p, w, w.part.Rules, "")
-	b.rules(p, w, own.Rules, p.rt.ID)
-	b.instructions(p, w, own.Instructions)
+	b.addRules(w, own.Rules, p.rt.ID)
+	b.addInstructions(p, w, own.Instructions)
+	b.ownFiles(p, w)
+}
+
+// ownFiles declares the programs, settings and other files that a bundle holds
+// for one runtime as that reads them.
+func (b *builder) ownFiles(p place, w wish) {
+	own := w.part.Runtime(p.rt.ID)
 	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks, func(bundle.File) bool { return true })
 	b.files(p, w, p.scope.Dir, "files", own.Others, program)
 	for _, d := range own.Settings {
 		b.fragment(p, d.Text, d.Path, w.label, func(string) []reconcile.Position { return w.origin })
 	}
+}
+
+// sourceBody is a file of a bundle as it stands there.
+func sourceBody(f bundle.File) reconcile.Body {
+	return file.FromSource(f.Path, reconcile.Fingerprint(f.Digest), f.Mode, nil)
 }
 
 // files puts whole files below folder. runs says which of them are run, or are
@@ -159,7 +170,7 @@ func (b *builder) reference(ref spec.Reference, origin []reconcile.Position, ask
 func (b *builder) seeds(places []place, w wish) {
 	seed := func(f bundle.File, among []place) {
 		for _, p := range among {
-			for _, file := range slices.Concat(p.scope.Instructions, []string{p.scope.RulesIndex, strings.TrimPrefix(p.scope.Imports, "@")}) {
+			for _, file := range slices.Concat(p.scope.Instructions, []string{p.common()}) {
 				if file != "" && path.Base(file) == f.Rel {
 					b.leaf(fileAt(file), merge.Markdown, reconcile.Leaf{Key: reconcile.Seed, Body: sourceBody(f), Own: reconcile.SeedOnly, Origin: w.origin}, w.label)
 					return
@@ -234,9 +245,16 @@ func (b *builder) hookNotes(places []place, w wish) {
 			with = append(with, r.ID)
 		}
 	}
+	var files []string // that hold these hooks
+	for _, p := range places {
+		if s := p.scope.Settings; s != nil && slices.Contains(with, p.rt.ID) {
+			files = append(files, s.Path)
+		}
+	}
 	var without []string
 	for _, p := range places {
-		if !slices.Contains(with, p.rt.ID) {
+		takes := p.scope.Events != nil && slices.ContainsFunc(p.scope.Events.Also, func(f string) bool { return slices.Contains(files, f) })
+		if !takes && !slices.Contains(with, p.rt.ID) {
 			without = append(without, p.rt.ID)
 		}
 	}

@@ -34,14 +34,18 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 	sortPlaces(places)
 	wishes := p.wishes(ctx, b)
 	for _, w := range wishes {
+		b.addRules(w, w.part.Rules, "")
 		for _, pl := range places {
 			b.part(pl, w)
 		}
+		b.neutral(places, w)
+		b.skills(places, w.label, w.origin, w.part.Skills(), true)
 		b.seeds(places, w)
 		b.ignores(w)
 		b.hookNotes(places, w)
 		b.problems(w.origin, w.label, w.part.Problems)
 	}
+	b.placeRules(places)
 	b.gitHooks(wishes, p.Git)
 	b.ownSettings(places, p.Spec.Settings, func(string) bool { return false })
 	b.mcp(places, p.Spec.MCP)
@@ -51,9 +55,12 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 
 // finish declares what depends on everything else.
 func (b *builder) finish(places []place) {
-	b.indexes()
+	b.makeBridges(places)
+	b.commonFiles()
+	b.writeModules()
 	for _, p := range places {
-		b.imports(p)
+		b.bringIn(p, places)
+		b.limits(p)
 		b.always(p)
 	}
 }

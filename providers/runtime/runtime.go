@@ -22,6 +22,15 @@ type Decls struct {
 	Declarations []reconcile.Declaration // sorted by target
 	Unsupported  []reconcile.Unsupported // sorted by address
 	Notes        []reconcile.Note
+
+	loads []load
+}
+
+// load is one rule that one program will load.
+type load struct {
+	runtime, rule, text string
+	from                string // folder or instruction file; "" where it is only named to it
+	origin              []reconcile.Position
 }
 
 // Add appends what other holds.
@@ -53,8 +62,14 @@ type builder struct {
 	by          map[leafID]string // which bundle asked for a whole file or a seed
 	at          map[leafID]int
 	more        []reconcile.Declaration // leaves that differ from those in targets: Compose says so
+	rules       []rule                  // not placed yet
 	index       map[string][]indexEntry
-	texts       map[string][]string // instruction texts already joined, by path
+	texts       map[string][]rule // that stand in the block of an instruction file, by its path
+	loads       []load
+	folders     map[string]string // where a runtime's rules lie as files, by its id
+	bridges     []bridge
+	modules     map[string]*module // by the path of its file
+	secrets     *Secrets
 	unsupported []reconcile.Unsupported
 	notes       []reconcile.Note
 	errs        []error
@@ -72,7 +87,9 @@ func newBuilder(owner reconcile.Owner) *builder {
 		by:      map[leafID]string{},
 		at:      map[leafID]int{},
 		index:   map[string][]indexEntry{},
-		texts:   map[string][]string{},
+		texts:   map[string][]rule{},
+		folders: map[string]string{},
+		modules: map[string]*module{},
 	}
 }
 
@@ -130,7 +147,7 @@ func (b *builder) cannot(a reconcile.Address, origin []reconcile.Position, forma
 // done returns everything that was collected, in an order that depends on
 // nothing but its content.
 func (b *builder) done() (Decls, error) {
-	d := Decls{Unsupported: b.unsupported, Notes: b.notes}
+	d := Decls{Unsupported: b.unsupported, Notes: b.notes, loads: b.loads}
 	for _, a := range slices.Sorted(maps.Keys(b.targets)) {
 		decl := b.targets[a]
 		slices.SortStableFunc(decl.Leaves, func(x, y reconcile.Leaf) int { return strings.Compare(string(x.Key), string(y.Key)) })

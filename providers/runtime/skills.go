@@ -1,96 +1,83 @@
 package runtime
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/link"
+	"aisync.dev/aisync/providers/runtime/render"
 	"aisync.dev/aisync/reconcile"
 )
 
-// skillFolders chooses, among the folders of the runtimes, those from which
-// each runtime loads the skills, as few as possible of them twice, from as few
-// folders as possible. Ten runtimes make a thousand choices, all of which are
-// looked at.
-func skillFolders(places []place) []string {
-	var all []string
-	for _, p := range places {
-		if p.scope.Skills != "" && !slices.Contains(all, p.scope.Skills) {
-			all = append(all, p.scope.Skills)
-		}
+// skillSeat says from where the program of p loads skills. Each of them takes
+// skills of one name for one skill, so finding one twice does no harm.
+func skillSeat(p place, wants bool) seat {
+	s := seat{once: true, wants: wants && p.scope.Skills != "", loads: p.scope.SkillsAlso}
+	if p.scope.Skills != "" {
+		s.loads = append([]string{p.scope.Skills}, s.loads...)
 	}
-	slices.Sort(all)
-	var best []string
-	least := -1
-	for choice := range 1 << len(all) {
-		var folders []string
-		for i, f := range all {
-			if choice&(1<<i) != 0 {
-				folders = append(folders, f)
-			}
-		}
-		cost := len(folders)
-		for _, p := range places {
-			switch n := len(read(p, folders)); {
-			case n == 0 && p.scope.Skills != "":
-				cost += 1_000_000
-			case n > 1:
-				cost += 1000 * (n - 1)
-			}
-		}
-		if least < 0 || cost < least {
-			best, least = folders, cost
-		}
-	}
-	return best
+	return s
 }
 
-// read returns those of folders from which the runtime of p loads skills.
-func read(p place, folders []string) []string {
-	var out []string
-	for _, f := range folders {
-		if f == p.scope.Skills || slices.Contains(p.scope.SkillsAlso, f) {
-			out = append(out, f)
+// skillFolders chooses, among the folders of the runtimes that a skill is for,
+// as few as possible from which each of them loads it.
+func skillFolders(places []place, isFor func(place) bool) []string {
+	price := map[string]int{}
+	var seats []seat
+	for _, p := range places {
+		s := skillSeat(p, isFor(p))
+		if seats = append(seats, s); s.wants {
+			price[p.scope.Skills] = 1
 		}
 	}
-	return out
+	return cover(price, seats)
 }
 
 // skills installs whole skills, and beside them the folder of rules that some
 // refer to. rules says whether the same bundle's rules are installed too.
 func (b *builder) skills(places []place, label string, origin []reconcile.Position, skills []bundle.Skill, rules bool) {
-	if len(skills) == 0 {
-		return
-	}
-	folders := skillFolders(places)
+	folders := map[string][]string{} // by the runtimes that a skill is for
+	none := map[string][]string{}    // skills that a runtime cannot load, by its id
 	for _, s := range skills {
 		b.problems(origin, label, s.Problems)
-		for _, folder := range folders {
+		isFor := func(p place) bool { return len(s.Runtimes) == 0 || slices.Contains(s.Runtimes, p.rt.ID) }
+		chosen, known := folders[list(s.Runtimes)]
+		if !known {
+			chosen = skillFolders(places, isFor)
+			folders[list(s.Runtimes)] = chosen
+		}
+		for _, folder := range chosen {
 			for _, f := range s.Files {
 				b.leaf(fileAt(path.Join(folder, s.Name, f.Rel)), "", reconcile.Leaf{Body: sourceBody(f), Origin: origin}, label)
 			}
 			for _, name := range s.Bridges() {
-				b.bridge(places, folder, name, s.Name, origin, rules)
+				b.bridges = append(b.bridges, bridge{folder, name, s.Name, rules, origin})
+			}
+		}
+		for _, p := range places {
+			switch found := skillSeat(p, true).finds(chosen); {
+			case isFor(p) && len(found) == 0:
+				none[p.rt.ID] = append(none[p.rt.ID], s.Name)
+			case !isFor(p) && len(found) > 0:
+				b.note(false, origin, "the skill %s of %s is for %s; %s finds it too, in %s", s.Name, label, list(s.Runtimes), p.rt.ID, list(found))
 			}
 		}
 	}
-	var names, none []string
-	for _, s := range skills {
-		names = append(names, s.Name)
-	}
 	b.nameSkills(places, skills, origin)
-	for _, p := range places {
-		switch from := read(p, folders); {
-		case len(from) == 0:
-			none = append(none, p.rt.ID)
-		case len(from) > 1:
-			b.note(true, joined(origin, p.origin), "%s finds the skills of %s (%s) in %s: other runtimes here need each of them", p.rt.ID, label, list(names), strings.Join(from, " and in "))
-		}
+	b.noSkills(label, origin, none)
+}
+
+// noSkills says once for all runtimes that miss the same skills that they do.
+func (b *builder) noSkills(label string, origin []reconcile.Position, none map[string][]string) {
+	without := map[string][]string{}
+	for _, id := range slices.Sorted(maps.Keys(none)) {
+		without[list(none[id])] = append(without[list(none[id])], id)
 	}
-	if len(none) > 0 {
-		b.note(false, origin, "the skills of %s (%s) are not for %s: there is no folder that it loads skills from", label, list(names), list(none))
+	for _, names := range slices.Sorted(maps.Keys(without)) {
+		b.note(false, origin, "the skills of %s (%s) are not for %s: there is no folder that it loads skills from", label, names, list(without[names]))
 	}
 }
 
@@ -110,21 +97,50 @@ func (b *builder) nameSkills(places []place, skills []bundle.Skill, origin []rec
 	}
 }
 
-// bridge makes the link that lets a skill's ../agent-rules/ resolve.
-func (b *builder) bridge(places []place, folder, name, skill string, origin []reconcile.Position, rules bool) {
-	target := ""
-	for _, own := range []bool{true, false} { // the rules of the runtime whose folder this is, before any others
-		for _, p := range places {
-			if target == "" && p.scope.Rules != "" && own == (p.scope.Skills == folder) {
-				target = p.scope.Rules
+// bridge is the link that lets a skill's ../agent-rules/ resolve.
+type bridge struct {
+	folder, name, skill string
+	rules               bool // the same bundle's rules are installed too
+	origin              []reconcile.Position
+}
+
+// makeBridges makes the links, now that it is known where the rules lie.
+func (b *builder) makeBridges(places []place) {
+	for _, br := range b.bridges {
+		target := ""
+		for _, own := range []bool{true, false} { // the rules of the runtime whose folder this is, before any others
+			for _, p := range places {
+				if target == "" && own == (p.scope.Skills == br.folder) {
+					target = b.folders[p.rt.ID]
+				}
 			}
 		}
+		if target == "" && br.rules {
+			target = b.keepRules(places)
+		}
+		at := path.Join(br.folder, br.name)
+		if target == "" || !br.rules {
+			b.note(true, br.origin, "skill %s refers to ../%s/, and no rules are installed that %s could lead to", br.skill, br.name, at)
+			continue
+		}
+		b.leaf(reconcile.Address("link:"+at), "", reconcile.Leaf{Body: link.To(relative(br.folder, target)), Origin: br.origin}, br.skill)
 	}
-	if target == "" || !rules {
-		b.note(true, origin, "skill %s refers to ../%s/, and no rules are installed that %s could lead to", skill, name, path.Join(folder, name))
-		return
+}
+
+// keepRules puts the rules into a folder from which no program loads them, for
+// those that a skill sends there. It returns the folder, "" where there is none.
+func (b *builder) keepRules(places []place) string {
+	i := slices.IndexFunc(places, func(p place) bool { return p.scope.RulesKept != "" })
+	if i < 0 {
+		return ""
 	}
-	b.leaf(reconcile.Address("link:"+path.Join(folder, name)), "", reconcile.Leaf{Body: link.To(relative(folder, target)), Origin: origin}, skill)
+	folder := places[i].scope.RulesKept
+	for _, r := range b.rules {
+		if len(r.only) == 0 {
+			b.leaf(fileAt(path.Join(folder, r.rel)), "", reconcile.Leaf{Body: r.body(render.Plain), Origin: r.origin}, r.label)
+		}
+	}
+	return folder
 }
 
 // relative returns the way from a folder to another path of the same scope.

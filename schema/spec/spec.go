@@ -94,12 +94,23 @@ type RuntimeUse struct {
 	Pos     Position
 	Install *Install // nil: adapter only, if the program is there
 	CLI     string   // the program that drives a generic runtime
+	// Endpoint says whether it talks to a service of the host; nil: it does if
+	// it is the generic local runtime, or if none is among the host's runtimes.
+	Endpoint *EndpointUse
+}
+
+// EndpointUse is what a host says about one runtime and its services.
+type EndpointUse struct {
+	On      bool
+	Service string // "": the host's endpoint
+	Pos     Position
 }
 
 // Install says how a program gets onto the machine.
 type Install struct {
 	Via     string // "npm", "pacman", …
-	Version string // "" means pinned by the lock
+	Version string // "any", ">=1.2", "1.2.3"; "" means pinned by the lock
+	Node    string // version of Node that npm also installs; "" means that of the machine
 	Pos     Position
 }
 
@@ -276,45 +287,43 @@ func IsOCI(source string) bool {
 	return strings.HasPrefix(source, "oci://") || strings.HasPrefix(source, "oci+http://")
 }
 
-// Runtime is an adapter: what one agent program needs on disk. Paths of user
-// scope start with ~/, those of project scope are relative to its root.
-type Runtime struct {
-	ID          string
-	Pos         Position
-	DisplayName string
-	Command     string            // program looked for in PATH
-	Packages    map[string]string // installer ("npm", "pacman") to package name
-	Network     bool              // needs a network to be of any use
-	Hooks       string            // "native", "wrapper", "manual"
-	MCPSupport  bool
-	Local       bool // talks to the host's endpoint
-	User        Scope
-	Project     Scope
-}
-
-// Scope is where one runtime reads its parts in one scope. An empty field
-// means that the runtime has no such place there.
+// Scope is where one runtime reads its parts in one scope. Paths of user scope
+// start with ~/, those of project scope are relative to its root. An empty
+// field means that the runtime has no such place there.
 type Scope struct {
 	Dir          string        // the runtime's own folder
 	Rules        string        // folder of rule files it loads by itself or by RulesRef
-	RulesForm    string        // "" verbatim, "paths": front matter with a list of globs
+	RulesForm    string        // form of these files: "" as they stand, "paths", "mdc", "instructions"
 	RulesRef     *Reference    // how the program is told of Rules, where it must be
-	RulesIndex   string        // instruction file that gets a marked block naming the rules
+	RulesAlso    []string      // folders and instruction files of others from which it loads rules too
+	RulesBlock   string        // instruction file that it reads, in which a marked block can hold the rules
+	BlockRef     *Reference    // how the program is told of RulesBlock, where it must be
+	BlockLimit   *BlockLimit   // how much of RulesBlock it reads; nil: all of it
+	RulesIndex   string        // instruction file in which a marked block only names the files in Rules
+	RulesKept    string        // folder for rules that only skills refer to; no program loads it
 	Skills       string        // folder of skills
 	SkillsAlso   []string      // other folders that it loads skills from as well
 	Hooks        string        // folder of hook programs
 	Settings     *SettingsFile // settings and hooks
 	Instructions []string      // instruction files, the seeded one first
 	Imports      string        // line ensured in Instructions[0] where AGENTS.md holds something of ours
+	ImportsApart *ImportLine   // the same where another program would follow that line and see it all twice
+	Follows      []string      // instruction files of others that it reads, with what they import
 	MCP          *MCPFile
-	Trust        []Reference // leaves that mark a project as trusted; {dir} is its path
-	Always       []Reference // leaves that a file gets as soon as it holds anything of ours
+	Trust        []Reference      // leaves that mark a project as trusted; {dir} is its path
+	Commands     *PromptFolder    // prompts with a name
+	Agents       *PromptFolder    // subagents
+	Events       *EventsFile      // where it is told which hooks to run
+	Permissions  *PermissionsFile // where it is told what agents may do
+	Ignore       string           // file of patterns that it does not read
+	Endpoint     []Reference      // leaves that point the program at a server; {url} {model} {context} {output} {key} {name}
+	Always       []Reference      // leaves that a file gets as soon as it holds anything of ours
 }
 
 // SettingsFile is a structured file in which only some leaves are ours.
 type SettingsFile struct {
 	Path   string
-	Format string   // "json", "jsonc", "toml"
+	Format string   // "json", "jsonc", "toml", "yaml"
 	Sets   []string // pointers of arrays that are sets; * matches one key
 	Hooks  string   // pointer of hooks by event, matcher, command; "" if none
 }
@@ -324,7 +333,49 @@ type MCPFile struct {
 	Path    string
 	Format  string
 	Pointer string // parent object of the servers
-	Shape   string // "claude", "opencode", "codex", "copilot"
+	Shape   string // form of one server: "claude", "gemini", "cursor", "opencode", "codex", "copilot", "goose"
+	// How it names a variable of the environment, or a file, instead of a
+	// secret: NAME stands for it. "": it cannot, or its shape has a way.
+	SecretEnv, SecretFile string
+}
+
+// PromptFolder is where a program reads Markdown prompts.
+type PromptFolder struct {
+	Path string
+	Form string // see package render
+}
+
+// EventsFile is where a program reads hooks, or a module of ours that runs them.
+type EventsFile struct {
+	Path    string
+	Format  string   // "" for a module
+	Pointer string   // object of hooks by event
+	Shape   string   // "claude", "cursor", "copilot", "opencode-plugin", "pi-extension"
+	Also    []string // files of others from which it takes hooks too
+	Program string   // how a command calls a program of ours: {path} is its own
+	Millis  bool     // timeouts are in milliseconds, else in seconds
+	Always  []Reference
+}
+
+// PermissionsFile is where a program reads what agents may do.
+type PermissionsFile struct {
+	Path    string
+	Format  string // "" for a file that is all ours
+	Pointer string // object of the lists
+	Shape   string // "claude", "cursor", "gemini", "opencode", "codex"
+}
+
+// ImportLine is a line of an instruction file that brings in another one.
+type ImportLine struct {
+	Path string
+	Line string
+}
+
+// BlockLimit says that a program stops reading after some bytes, and which
+// setting, a number of bytes, moves that.
+type BlockLimit struct {
+	Bytes   int64
+	Setting Reference // its JSON is not used
 }
 
 // Reference is one leaf that an adapter always sets.

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/schema/edit"
+	"aisync.dev/aisync/schema/spec"
+)
+
+func addCommand(a *app) *cobra.Command {
+	cmd := groupCommand("add", "put a runtime, bundle, model, service or MCP server into a spec", `Writes one thing into the spec of the project or the host, where its likes stand,
+and leaves every other byte as it is: comments, order, line breaks. The spec that
+would come of it is checked before anything is written. What is there already
+stays; what is there and says something else is an error.`,
+		"  $ aisync add runtime codex\n  $ aisync add bundle rulesets//python --source ../rulesets\n  $ aisync add mcp notes -- python3 tools/notes_mcp.py\n  $ aisync add model qwen3-8b --quant auto --dry-run")
+	for _, sub := range []func(*app) *cobra.Command{addRuntimeCommand, addBundleCommand, addModelCommand, addServiceCommand, addMCPCommand} {
+		cmd.AddCommand(sub(a))
+	}
+	return cmd
+}
+
+func addRuntimeCommand(a *app) *cobra.Command {
+	var f editFlags
+	var via, version, cli string
+	cmd := &cobra.Command{
+		Use:   "runtime ID...",
+		Short: "let a host or a project have an agent program",
+		Long: `Adds runtimes by their ids (aisync runtimes ls). A project lists them; a host may
+also say how the program gets onto the machine.`,
+		Example:     "  $ aisync add runtime codex gemini\n  $ aisync add runtime codex --scope host --via npm --version 0.169.0",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        minArgs(1, "the id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if version != "" && via == "" {
+				return usagef("--version needs --via: the installer that has it")
+			}
+			given := via != "" || cli != ""
+			if given && len(args) > 1 {
+				return usagef("--via and --cli are about one runtime; name one")
+			}
+			return a.edit(cmd.Context(), kindOf("runtime"), f, func(e *editing) error {
+				if given && e.scope == scopeProject {
+					return usagef("--via and --cli are about a machine, and a project's spec says nothing of one; add --scope host")
+				}
+				install := edit.Field{}
+				if via != "" {
+					install = edit.Field{Name: "install", Value: edit.Struct(edit.Text("via", via), edit.Text("version", version))}
+				}
+				for _, id := range args {
+					if err := e.addRuntime(id, given, edit.Struct(install, edit.Text("cli", cli))); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+		ValidArgsFunction: a.completeCatalog(func(e *editing) []string { return idsOf(e.index.Runtimes(), runtimeID) }, "runtime"),
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&via, "via", "", "install it by `INSTALLER` where it is missing: npm, pacman, …")
+	cmd.Flags().StringVar(&version, "version", "", "install `VERSION` (default: what aisync.lock pins)")
+	cmd.Flags().StringVar(&cli, "cli", "", "the `RUNTIME` that drives a generic one")
+	return cmd
+}
+
+func (e *editing) addRuntime(id string, given bool, value string) error {
+	if _, ok := e.index.Runtime(id); !ok {
+		return unknown("runtime", id, idsOf(e.index.Runtimes(), runtimeID))
+	}
+	if e.scope == scopeHost {
+		return e.put("runtime "+id, given, value, "runtimes", id)
+	}
+	for _, r := range e.spec.Project.Runtimes {
+		if r.Value == id {
+			e.there("runtime "+id, r.Pos)
+			return nil
+		}
+	}
+	return e.files.Append(edit.String(id), "runtimes")
+}
+
+func addModelCommand(a *app) *cobra.Command {
+	var f editFlags
+	var quant, fit string
+	var context int
+	cmd := &cobra.Command{
+		Use:   "model ID",
+		Short: "let the host have a model",
+		Long: `Adds a model of the catalog, or of your own entries, to the host's spec. Without
+--quant it is "auto" where the model has more than one quantization: the best that
+fits this machine, decided once and pinned.`,
+		Example:     "  $ aisync add model qwen3-coder-30b --context 32768",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        exactArgs(1, "the id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.edit(cmd.Context(), kindOf("model"), f, func(e *editing) error {
+				m, ok := e.index.Model(args[0])
+				if !ok {
+					return unknown("model", args[0], idsOf(e.index.Models(), modelID))
+				}
+				quants := idsOf(m.Quants, func(q spec.Quant) string { return q.Name })
+				if quant != "" && quant != "auto" && !slices.Contains(quants, quant) {
+					return unknown("quantization", quant, append(quants, "auto"))
+				}
+				q := quant
+				if q == "" && len(quants) > 1 {
+					q = "auto"
+				}
+				value := edit.Struct(edit.Text("quant", q), edit.Number("context", context), edit.Text("fit", fit))
+				return e.put("model "+m.ID, quant != "" || context != 0 || fit != "", value, "models", m.ID)
+			})
+		},
+		ValidArgsFunction: a.completeCatalog(func(e *editing) []string { return idsOf(e.index.Models(), modelID) }, "model"),
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&quant, "quant", "", "`NAME` of a quantization, or auto")
+	cmd.Flags().IntVar(&context, "context", 0, "plan its memory for `TOKENS`")
+	cmd.Flags().StringVar(&fit, "fit", "", "`ignore`: no warning if it does not fit")
+	return cmd
+}
+
+func idsOf[T any](list []T, id func(T) string) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = id(v)
+	}
+	return out
+}
+
+func runtimeID(r spec.Runtime) string { return r.ID }
+func modelID(m spec.Model) string     { return m.ID }
+
+// completeCatalog completes to what the catalog has of a kind.
+func (a *app) completeCatalog(names func(*editing) []string, name string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		e := &editing{app: a}
+		if e.open(context.WithoutCancel(cmd.Context()), kindOf(name)) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return slices.DeleteFunc(names(e), func(id string) bool { return slices.Contains(args, id) }), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// assignment takes NAME=VALUE apart.
+func assignment(flag, s string) (name, value string, err error) {
+	for i, r := range s {
+		if r == '=' && i > 0 {
+			return s[:i], s[i+1:], nil
+		}
+	}
+	return "", "", usagef("--%s %q: want NAME=VALUE", flag, safe(s))
+}

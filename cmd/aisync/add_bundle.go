@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/schema/edit"
+	"aisync.dev/aisync/schema/spec"
+)
+
+func addBundleCommand(a *app) *cobra.Command {
+	var f editFlags
+	var source string
+	var partNames []string
+	var team bool
+	cmd := &cobra.Command{
+		Use:   "bundle NAME",
+		Short: "let a host or a project have the rules, skills and hooks of a bundle",
+		Long: `In a project NAME is SOURCE//LANGUAGE, SOURCE//. for the generic part alone, or a
+bare LANGUAGE that one source has; --source adds the source as well. With --team
+it is what a team adds. Whether a source in a folder has it is looked up; others
+are not fetched for that.
+
+For a host NAME is a name of your choice, and --source says where it lies.`,
+		Example:     "  $ aisync add bundle rulesets//python\n  $ aisync add bundle python --source git::https://example.org/me/rulesets.git?ref=v1\n  $ aisync add bundle core --scope host --source '~/rulesets' --parts rules,skills",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        exactArgs(1, "the name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.edit(cmd.Context(), kindOf("bundle"), f, func(e *editing) error {
+				if e.scope == scopeProject {
+					if len(partNames) > 0 {
+						return usagef("--parts is about a host's bundle; add --scope host")
+					}
+					return e.addBundle(cmd.Context(), args[0], source, team)
+				}
+				switch {
+				case team:
+					return usagef("--team is about a project")
+				case strings.Contains(args[0], "//"):
+					return usagef("a host names its bundle itself: aisync add bundle NAME --scope host --source %s", shellQuote(args[0]))
+				case source == "" && len(e.files.Find("bundles", args[0])) == 0:
+					return usagef("where does bundle %q lie? add --source FOLDER or --source git::URL", safe(args[0]))
+				}
+				value := edit.Struct(edit.Text("source", source), edit.Texts("parts", partNames))
+				return e.put("bundle "+args[0], source != "", value, "bundles", args[0])
+			})
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&source, "source", "", "where it lies: a folder, git::`URL`?ref=… or the URL of an archive")
+	cmd.Flags().StringSliceVar(&partNames, "parts", nil, "only these `PARTS` of a host's bundle: rules, skills, hooks")
+	cmd.Flags().BoolVar(&team, "team", false, "it is a team's overlay, not a language")
+	return cmd
+}
+
+// addBundle adds a bundle to the project, and its source where it is new.
+func (e *editing) addBundle(ctx context.Context, name, url string, team bool) error {
+	p := e.spec.Project
+	source, part, both := strings.Cut(name, "//")
+	if !both {
+		source, part = "", name
+	}
+	sources := slices.Clone(p.Sources)
+	if url != "" {
+		known := slices.IndexFunc(sources, func(s spec.Source) bool {
+			return s.URL == url && (source == "" || s.Name == source)
+		})
+		if known < 0 {
+			if source == "" {
+				source = nameOfSource(url)
+			}
+			if i := slices.IndexFunc(sources, func(s spec.Source) bool { return s.Name == source }); i >= 0 {
+				return advise(fmt.Errorf("source %s is there already, and otherwise: %s", source, sources[i].Pos), "give this one another name: aisync add bundle OTHER//"+part+" --source "+shellQuote(url))
+			}
+			if err := e.files.Add(edit.String(url), "sources", source); err != nil {
+				return err
+			}
+			sources = append(sources, spec.Source{Name: source, URL: url, Dir: p.Dir})
+		} else {
+			source = sources[known].Name
+		}
+	}
+	what, list, refs, of := "bundle", "bundles", p.Bundles, bundle.Language
+	if team {
+		what, list, refs, of = "team", "teams", p.Teams, bundle.Team
+	}
+	for _, r := range refs {
+		if r.Name == part && (r.Source == source || source == "") {
+			e.there(what+" "+name, r.Pos)
+			return nil
+		}
+	}
+	if e.spec.Host != nil {
+		for _, b := range e.spec.Host.Bundles {
+			sources = append(sources, bundle.OfHost(b, e.spec.Host.Dir))
+		}
+	}
+	if err := e.isThere(ctx, of, spec.BundleRef{Source: source, Name: part}, sources); err != nil {
+		return err
+	}
+	if source != "" {
+		part = source + "//" + part
+	}
+	return e.files.Append(edit.String(part), list)
+}
+
+// isThere looks the bundle up where that needs no network. A source that is not
+// on this machine is said and no error.
+func (e *editing) isThere(ctx context.Context, of bundle.Kind, ref spec.BundleRef, among []spec.Source) error {
+	for _, s := range among {
+		if bundle.Remote(s.URL) && (ref.Source == "" || ref.Source == s.Name) {
+			return nil
+		}
+	}
+	all := &bundle.Sources{Home: e.places.physical(e.places.home)}
+	_, err := all.Find(ctx, of, ref, among)
+	var missing *bundle.MissingError
+	if errors.As(err, &missing) {
+		e.app.say("aisync: warning: %v", err)
+		return nil
+	}
+	return err
+}
+
+// nameOfSource is a name for what lies at url: the last part of its path.
+func nameOfSource(url string) string {
+	url, _, _ = strings.Cut(strings.TrimPrefix(url, "git::"), "?")
+	base := path.Base(strings.TrimRight(url, "/"))
+	for _, ext := range []string{".git", ".zip", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar"} {
+		base = strings.TrimSuffix(base, ext)
+	}
+	return nameOf(base, "rules")
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema"
+	"aisync.dev/aisync/schema/edit"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// editing is one change of the spec of a host or a project. Nothing is written
+// before the spec that would come of it has been read and found right.
+type editing struct {
+	app    *app
+	flags  editFlags
+	places places
+	scope  scope
+	spec   *spec.Spec
+	index  catalog.Index
+	files  *edit.Files
+	paths  map[string]string // by the name of a file as it is shown
+	old    map[string][]byte // by path
+	said   []string          // what there was nothing to do about
+	gone   []listed          // what was taken out
+}
+
+// editFlags are the flags of every command that edits a spec.
+type editFlags struct {
+	scope  string
+	dryRun bool
+}
+
+func (f *editFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.scope, "scope", "", "`WHICH` spec: host, project (default: the project inside one where it can say this, else the host)")
+	oneScope(cmd)
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be written, and write nothing")
+}
+
+// oneScope completes --scope of a command that is about one spec.
+func oneScope(cmd *cobra.Command) {
+	values := cobra.FixedCompletions([]string{string(scopeHost), string(scopeProject)}, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("scope", values) // the flag is there, and has none yet
+}
+
+// edit reads the spec that k is about, lets do change it, checks what came of
+// it, shows it and writes it.
+func (a *app) edit(ctx context.Context, k kind, f editFlags, do func(*editing) error) error {
+	e := &editing{app: a, flags: f}
+	if err := e.open(ctx, k); err != nil {
+		return err
+	}
+	if err := do(e); err != nil {
+		return err
+	}
+	return e.finish(ctx, k)
+}
+
+// open finds and reads the spec, which must be right.
+func (e *editing) open(ctx context.Context, k kind) (err error) {
+	if e.places.home == "" {
+		if e.places, err = e.app.places(); err != nil {
+			return err
+		}
+	}
+	if e.scope, err = k.scope(e.flags.scope, e.places.project != ""); err != nil {
+		return err
+	}
+	if _, err := e.scope.owners(e.places); err != nil {
+		return err
+	}
+	if e.spec, err = e.load(ctx, nil); err != nil {
+		return withHint(fmt.Errorf("the spec is not right as it is, so nothing is changed in it: %w", err), "aisync validate")
+	}
+	e.index = catalog.With(e.spec.Catalog)
+	root := []string{"project"}
+	if e.scope == scopeHost {
+		h := e.spec.Host
+		if h == nil || h.Builtin {
+			return withHint(fmt.Errorf("no spec of this machine in %s yet", e.places.short("", e.places.config)), "aisync init")
+		}
+		root = []string{"hosts", h.Name}
+	}
+	return e.read(root)
+}
+
+// load reads the specs, with texts in place of files. A project needs no host.
+func (e *editing) load(ctx context.Context, texts map[string][]byte) (*spec.Spec, error) {
+	o := schema.Options{Facts: e.app.factsOf(e.places), Texts: texts}
+	if e.scope == scopeHost {
+		o.Scope = schema.HostOnly
+	} else {
+		o.NoHost = func(schema.Problem) {}
+	}
+	return e.app.loadSpecWith(ctx, e.places, o)
+}
+
+// read takes the text of the files in which root is written.
+func (e *editing) read(root []string) error {
+	cwd, err := e.app.cwd()
+	if err != nil {
+		return err
+	}
+	e.paths, e.old = map[string]string{}, map[string][]byte{}
+	var files []edit.File
+	for _, path := range e.spec.Files {
+		if inProject := e.spec.Project != nil && path == e.spec.Project.File; inProject != (e.scope == scopeProject) {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("read spec: %w", err)
+		}
+		name := e.places.short(cwd, path)
+		e.paths[name], e.old[path] = path, text
+		files = append(files, edit.File{Name: name, Text: text})
+	}
+	e.files, err = edit.Parse(files, root...)
+	return err
+}
+
+// put writes the field path unless it is there. given says whether more was
+// asked for than that it be there.
+func (e *editing) put(what string, given bool, value string, path ...string) error {
+	at := e.files.Find(path...)
+	switch {
+	case len(at) == 0:
+		return e.files.Add(value, path...)
+	case !given || e.files.Same(value, path...):
+		e.there(what, at[0])
+		return nil
+	}
+	return advise(fmt.Errorf("%s is there already, and otherwise: %s", what, at[0]), "change it there, or take it out first: aisync remove "+what)
+}
+
+func (e *editing) there(what string, at spec.Position) {
+	e.said = append(e.said, fmt.Sprintf("%s is there already: %s", what, at))
+}
+
+// unknown says which of known was probably meant.
+func unknown(what, name string, known []string) error {
+	return fmt.Errorf("unknown %s %q%s", what, safe(name), bundle.Suggest(name, known))
+}
+
+// editDoc is the JSON of add and remove.
+type editDoc struct {
+	FormatVersion string     `json:"format_version"`
+	Scope         scope      `json:"scope"`
+	DryRun        bool       `json:"dry_run"`
+	Files         []editFile `json:"files"` // that changed
+	Notes         []string   `json:"notes"`
+}
+
+type editFile struct {
+	File string `json:"file"`
+	Diff string `json:"diff"`
+}
+
+// diffs are the files that differ from what was read.
+func (e *editing) diffs() []editFile {
+	out := []editFile{}
+	for _, f := range e.files.Changed() {
+		out = append(out, editFile{f.Name, merge.Unified(f.Name, f.Name, e.old[e.paths[f.Name]], f.Text)})
+	}
+	return out
+}
+
+// check returns the texts that changed, by path, if the spec would be right.
+func (e *editing) check(ctx context.Context, k kind) (map[string][]byte, error) {
+	texts := map[string][]byte{}
+	for _, f := range e.files.Changed() {
+		texts[e.paths[f.Name]] = f.Text
+	}
+	after, err := e.load(ctx, texts)
+	if err != nil {
+		var all []error
+		for _, part := range parts(err) {
+			all = append(all, fmt.Errorf("the spec would not be right, so nothing is written: %w", part))
+		}
+		return nil, errors.Join(all...)
+	}
+	for _, l := range e.gone {
+		if slices.ContainsFunc(k.listed(after, e.scope), func(o listed) bool { return o.name == l.name }) {
+			return nil, byHand(l)
+		}
+	}
+	return texts, nil
+}
+
+// finish checks the spec as it would be, writes it and shows the difference.
+func (e *editing) finish(ctx context.Context, k kind) error {
+	texts, err := e.check(ctx, k)
+	if err != nil {
+		return err
+	}
+	if !e.flags.dryRun {
+		if err := e.write(texts); err != nil {
+			return err
+		}
+	}
+	doc := editDoc{viewVersion, e.scope, e.flags.dryRun, e.diffs(), orEmpty(e.said)}
+	if e.app.g.json {
+		return e.app.writeJSON(doc)
+	}
+	for _, f := range doc.Files {
+		e.app.printDiff(f.Diff)
+	}
+	for _, line := range doc.Notes {
+		e.app.printf("%s\n", safe(line))
+	}
+	switch {
+	case len(doc.Files) == 0:
+	case e.flags.dryRun:
+		e.app.hint("nothing is written: --dry-run")
+	default:
+		e.app.hint("next: aisync plan")
+	}
+	return nil
+}
+
+// printDiff prints a unified diff.
+func (a *app) printDiff(diff string) {
+	p := a.paint()
+	for line := range strings.Lines(diff) {
+		text := safe(strings.TrimRight(line, "\r\n"))
+		switch {
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+			text = p.bold(text)
+		case strings.HasPrefix(line, "@@"):
+			text = p.cyan(text)
+		case strings.HasPrefix(line, "+"):
+			text = p.green(text)
+		case strings.HasPrefix(line, "-"):
+			text = p.red(text)
+		}
+		a.printf("%s\n", text)
+	}
+}
+
+// write puts texts in place of the files that were read. A spec that is a link,
+// as a dotfile manager makes it, is written where it lies.
+func (e *editing) write(texts map[string][]byte) error {
+	p := e.places
+	disk, err := fsys.New(fsys.Options{Tag: "edit", Home: fsys.LogicalPath(p.physical(p.home)), UID: p.uid, GID: p.gid, Chown: p.chown})
+	if err != nil {
+		return err
+	}
+	for path, text := range texts {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return err
+		}
+		if rel, err := filepath.Rel(p.project, real); e.scope == scopeProject && (err != nil || strings.HasPrefix(rel, "..")) {
+			return fmt.Errorf("%s is a link to %s, outside of the project; edit it there", path, real)
+		}
+		if err := disk.Replace(fsys.LogicalPath(real), fsys.Content{Bytes: text}, fsys.Expect{Digest: fsys.Digest(e.old[path])}, nil); err != nil {
+			return fmt.Errorf("write %s: %w", real, err)
+		}
+	}
+	return disk.Flush()
+}

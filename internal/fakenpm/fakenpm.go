@@ -1,0 +1,139 @@
+// Package fakenpm is a registry for tests: what the real npm asks of one, on
+// loopback, with packages that a test publishes. It stores nothing and checks
+// no names. Start reading at New.
+package fakenpm
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Registry answers GET /name and the tarballs that it names there.
+type Registry struct {
+	URL string
+
+	mu       sync.Mutex
+	server   *httptest.Server
+	packages map[string]map[string]release
+	latest   map[string]string
+	cut      bool
+	asked    []string
+}
+
+// release is one version of a package.
+type release struct {
+	manifest map[string]any
+	tarball  []byte
+}
+
+// New starts an empty registry.
+func New() *Registry {
+	r := &Registry{packages: map[string]map[string]release{}, latest: map[string]string{}}
+	r.server = httptest.NewServer(r)
+	r.URL = r.server.URL
+	return r
+}
+
+// Close ends it.
+func (r *Registry) Close() { r.server.Close() }
+
+// Publish adds a version, which is the latest from then on. It has one program,
+// called command, which prints its name, version and arguments. engine is the
+// range of Node that it needs, "" for any.
+func (r *Registry) Publish(name, version, command, engine string) {
+	manifest := map[string]any{"name": name, "version": version, "bin": map[string]string{command: "main.js"}}
+	if engine != "" {
+		manifest["engines"] = map[string]string{"node": engine}
+	}
+	text, _ := json.Marshal(manifest) // strings and maps of them
+	script := fmt.Sprintf("#!/usr/bin/env node\nconsole.log(%q, process.argv.slice(2).join(' '))\n", command+" "+version)
+	tarball := pack(map[string]string{"package.json": string(text), "main.js": script})
+	sum := sha512.Sum512(tarball)
+	manifest["dist"] = map[string]string{
+		"tarball":   fmt.Sprintf("%s/%s/-/%s.tgz", r.URL, name, version),
+		"integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:]),
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.packages[name] == nil {
+		r.packages[name] = map[string]release{}
+	}
+	r.packages[name][version] = release{manifest, tarball}
+	r.latest[name] = version
+}
+
+// Cut lets every tarball end half-way, until it is called with false.
+func (r *Registry) Cut(on bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cut = on
+}
+
+// Forget empties what Asked returns.
+func (r *Registry) Forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = nil
+}
+
+// Asked returns the paths that were asked for.
+func (r *Registry) Asked() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.asked)
+}
+
+// ServeHTTP implements http.Handler.
+func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	path, _ := url.PathUnescape(strings.TrimPrefix(req.URL.EscapedPath(), "/"))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, path)
+	name, file, isFile := strings.Cut(path, "/-/")
+	releases, known := r.packages[name]
+	switch {
+	case !known:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"error":"Not found"}`)
+	case isFile:
+		b := releases[strings.TrimSuffix(file, ".tgz")].tarball
+		w.Header().Set("Content-Length", fmt.Sprint(len(b)))
+		if r.cut {
+			b = b[:len(b)/2]
+		}
+		_, _ = w.Write(b) // a client that left
+	default:
+		versions := map[string]any{}
+		for v, rel := range releases {
+			versions[v] = rel.manifest
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "dist-tags": map[string]string{"latest": r.latest[name]}, "versions": versions})
+	}
+}
+
+// pack is a tarball as npm makes it.
+func pack(files map[string]string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	t := tar.NewWriter(z)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		_ = t.WriteHeader(&tar.Header{Name: "package/" + name, Mode: 0o755, Size: int64(len(files[name])), Typeflag: tar.TypeReg})
+		_, _ = t.Write([]byte(files[name])) // into memory
+	}
+	_ = t.Close()
+	_ = z.Close()
+	return b.Bytes()
+}

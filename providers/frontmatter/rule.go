@@ -1,0 +1,76 @@
+package frontmatter
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// Rule is what a rule says about itself.
+type Rule struct {
+	Title       string
+	Description string   // "" where its front matter has none
+	Globs       []string // the files it is for; none: every file
+	Runtimes    []string // those it is for; none: all
+}
+
+// ReadRule reads what text says about itself, in its front matter or in its
+// first heading and its first line "Applies to:". The error is about the front
+// matter, which then counts as text.
+func ReadRule(text []byte) (Rule, error) {
+	front, body, ok, err := Split(text)
+	var r Rule
+	r.Title, r.Globs = header(body)
+	if !ok {
+		return r, err
+	}
+	f, err := Parse(front)
+	r.Description, r.Runtimes = f.Text("description"), f.List("runtimes")
+	for _, name := range []string{"paths", "globs", "applyTo"} {
+		if globs := f.List(name); len(globs) > 0 {
+			r.Globs = globs
+			break
+		}
+	}
+	if f["alwaysApply"] == true || slices.ContainsFunc(r.Globs, everyFile) {
+		r.Globs = nil
+	}
+	return r, err
+}
+
+func everyFile(glob string) bool { return glob == "**/*" || glob == "**" || glob == "*" }
+
+// header reads the first heading of a rule and the patterns of its first
+// "Applies to:" line.
+func header(text []byte) (title string, globs []string) {
+	for found := false; len(text) > 0 && (title == "" || !found); {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte("\n"))
+		line = bytes.TrimRight(line, "\r \t")
+		switch {
+		case title == "" && bytes.HasPrefix(line, []byte("# ")):
+			title = strings.TrimSpace(string(line[2:]))
+		case !found && bytes.HasPrefix(line, []byte("Applies to:")):
+			found, globs = true, globsOf(string(line[len("Applies to:"):]))
+		}
+	}
+	if slices.ContainsFunc(globs, everyFile) {
+		globs = nil
+	}
+	return title, globs
+}
+
+// globsOf takes the patterns between backquotes, or, where there are none,
+// those between commas.
+func globsOf(s string) []string {
+	if parts := strings.Split(s, "`"); len(parts) > 2 {
+		var out []string
+		for i := 1; i < len(parts); i += 2 {
+			if g := strings.TrimSpace(parts[i]); g != "" && !slices.Contains(out, g) {
+				out = append(out, g)
+			}
+		}
+		return out
+	}
+	return Fields{"": s}.List("")
+}

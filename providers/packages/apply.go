@@ -1,0 +1,235 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Apply implements reconcile.Provider. The manager does the work; what it did
+// is looked at afterwards. Killed, it leaves what the manager leaves, and the
+// next call goes on from there.
+func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
+	m, name := split(c.Target.Resource.Address)
+	if m == nil {
+		return reconcile.Outcome{}, fmt.Errorf("this version of aisync does not know the installer of %s", c.Target.Resource.Address.Name())
+	}
+	p.turns[m.name].Lock()
+	defer p.turns[m.name].Unlock()
+	at, err := p.at(w.ReadEnv)
+	if err != nil {
+		return reconcile.Outcome{}, err
+	}
+	at.by = m
+	want, wanted := target(c)
+	done := func(is installed) bool {
+		return is.blocked == "" && wanted == (is.version != "") && (!wanted || m.satisfies(is.version, want))
+	}
+	is, err := at.one(ctx, m, name)
+	switch {
+	case err != nil:
+		return reconcile.Outcome{}, err
+	case done(is):
+		return reconcile.Outcome{Token: is.token()}, nil
+	case is.token() != c.Before.Token || is.blocked != "":
+		return reconcile.Outcome{}, fmt.Errorf("%s %w; run the command again", name, reconcile.ErrStale)
+	}
+	out := reconcile.Outcome{}
+	commands := m.remove(at, name)
+	if wanted {
+		commands = m.add(at, name, want)
+		if folder := (Provider{}).Folder(c.Target, at.Home); folder != "" {
+			if out.Dirs, err = w.FS.MkdirAll(folder, 0o755); err != nil {
+				return out, err
+			}
+		}
+	}
+	var mark fsys.LogicalPath
+	whole := true // as far as anybody knows, before this
+	if wanted && m.unfinished != nil {
+		mark = m.unfinished(at.Home, name)
+		_, err := w.FS.Lstat(mark)
+		whole = errors.Is(err, fs.ErrNotExist)
+		if err := w.FS.Append(mark, nil, 0o644); err != nil {
+			return out, err
+		}
+	}
+	for _, argv := range commands {
+		_, err := at.run(ctx, argv...)
+		if err == nil {
+			continue
+		}
+		if mark != "" && whole && saidNo(err) && ctx.Err() == nil {
+			err = errors.Join(err, takeAway(w.FS, mark)) // what was there is there again
+		}
+		return out, m.failed(name, argv, err)
+	}
+	if mark != "" {
+		if err := takeAway(w.FS, mark); err != nil {
+			return out, err
+		}
+	}
+	if is, err = at.one(ctx, m, name); err != nil {
+		return out, err
+	}
+	if !done(is) {
+		return out, m.notDone(name, want, wanted, is)
+	}
+	if !wanted && m.tidy != nil {
+		m.tidy(at, w.FS, name)
+	}
+	out.Token = is.token()
+	return out, nil
+}
+
+// takeAway removes a file of aisync's own.
+func takeAway(w fsys.FS, p fsys.LogicalPath) error {
+	info, err := w.Lstat(p)
+	if err != nil {
+		return notThere(err)
+	}
+	return w.Discard(p, info)
+}
+
+// one is what there is of one package.
+func (at place) one(ctx context.Context, m *manager, name string) (installed, error) {
+	found, err := m.look(ctx, at, []string{name})
+	if err != nil {
+		return installed{}, fmt.Errorf("what %s has installed cannot be seen: %s", m.name, said(err))
+	}
+	return found[name], nil
+}
+
+func (is installed) token() reconcile.Fingerprint {
+	if is.version == "" {
+		return ""
+	}
+	return reconcile.Fingerprint(exactly(is.version))
+}
+
+// failed says what a manager complained about.
+func (m *manager) failed(name string, argv []string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	if argv[0] == "env" { // and what it sets
+		argv = argv[1+slices.IndexFunc(argv[1:], func(a string) bool { return !strings.Contains(a, "=") }):]
+	}
+	return fmt.Errorf("%s failed for %s: %s; nothing of it counts as installed; the next aisync apply tries again", quoted(argv[:min(2, len(argv))]), name, said(err))
+}
+
+// notDone says that a manager was content and something else is there.
+func (m *manager) notDone(name string, want constraint, wanted bool, is installed) error {
+	switch {
+	case !wanted:
+		return fmt.Errorf("%s says that it removed %s, and version %s is still there", m.name, name, is.version)
+	case is.version == "":
+		return fmt.Errorf("%s says that it installed %s, and it is not there", m.name, name)
+	}
+	return fmt.Errorf("%s installed %s %s, and the spec wants %s; it takes the newest that its sources and this machine allow: correct the version, or bring the sources up to date", m.name, name, is.version, want)
+}
+
+// Preflight implements reconcile.Preflighter: whatever can be known before the
+// first package is touched.
+func (p Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
+	at, err := p.at(r)
+	if err != nil {
+		return []reconcile.Problem{{Address: batch[0].Target.Resource.Address, Err: err}}
+	}
+	by := map[*manager][]reconcile.Change{}
+	for _, c := range batch {
+		if m, _ := split(c.Target.Resource.Address); m != nil {
+			by[m] = append(by[m], c)
+		}
+	}
+	var problems []reconcile.Problem
+	for _, m := range managers {
+		if len(by[m]) > 0 {
+			problems = append(problems, at.preflight(ctx, m, by[m])...)
+		}
+	}
+	return problems
+}
+
+func (at place) preflight(ctx context.Context, m *manager, batch []reconcile.Change) []reconcile.Problem {
+	at.by = m
+	var problems []reconcile.Problem
+	all := func(err error, hint string) []reconcile.Problem {
+		for _, c := range batch {
+			problems = append(problems, reconcile.Problem{Address: c.Target.Resource.Address, Err: err, Hint: hint})
+		}
+		return problems
+	}
+	byHand := "do it yourself, and run aisync apply again: " + at.byHand(m, batch)
+	switch {
+	case m.manual != "":
+		return all(errors.New(m.manual), byHand)
+	case !at.has(ctx, m.program):
+		return all(fmt.Errorf("%s is not in PATH, and it is what installs this", m.program), "install "+m.program+", or choose another installer in the spec")
+	case m == &brew && at.EUID == 0:
+		return all(errors.New("brew does not run as root"), "run aisync apply as the user whose brew it is")
+	case m.system && at.EUID != 0 && at.root != "":
+		return all(fmt.Errorf("%s needs to be root to work below %s", m.program, at.root), "run aisync as root")
+	case m.system && at.EUID != 0:
+		if _, err := at.Run.Run(ctx, "/", "sudo", "-n", "true"); err != nil {
+			return all(fmt.Errorf("%s needs root, and aisync never asks for a password", m.program), byHand)
+		}
+	}
+	wanted := map[string]constraint{}
+	for _, c := range batch {
+		want, ok := target(c)
+		_, name := split(c.Target.Resource.Address)
+		switch {
+		case !ok:
+		case at.Offline:
+			problems = append(problems, reconcile.Problem{Address: c.Target.Resource.Address, Err: fmt.Errorf("installing %s %w", name, reconcile.ErrOffline)})
+		default:
+			wanted[name] = want
+		}
+	}
+	if m.check == nil || len(wanted) == 0 {
+		return problems
+	}
+	for name, err := range m.check(ctx, at, wanted) {
+		problems = append(problems, reconcile.Problem{Address: Address(m.name, name), Err: err})
+	}
+	slices.SortFunc(problems, func(a, b reconcile.Problem) int {
+		return strings.Compare(string(a.Address), string(b.Address))
+	})
+	return problems
+}
+
+// byHand are the commands with which a person does what batch does.
+func (at place) byHand(m *manager, batch []reconcile.Change) string {
+	var lines []string
+	for _, c := range batch {
+		_, name := split(c.Target.Resource.Address)
+		commands := m.remove(at, name)
+		if want, ok := target(c); ok {
+			commands = m.add(at, name, want)
+		}
+		for _, argv := range commands {
+			if m.system && m.manual == "" {
+				argv = append([]string{"sudo"}, argv...)
+			}
+			if line := quoted(argv); !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return strings.Join(lines, " && ")
+}
+
+// notThere is nil where err says that nothing is there.
+func notThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

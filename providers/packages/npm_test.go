@@ -1,0 +1,195 @@
+package packages
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"aisync.dev/aisync/internal/fakenpm"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// npmMachine is a machine with the real npm and a registry of its own.
+func npmMachine(t *testing.T, o Options) (*machine, *fakenpm.Registry) {
+	t.Helper()
+	needs(t, "npm", "nodejs and npm")
+	r := fakenpm.New()
+	t.Cleanup(r.Close)
+	run := runner{env: []string{"npm_config_registry=" + r.URL, "npm_config_fetch_retries=0", "npm_config_cache=" + t.TempDir()}}
+	return newMachine(t, o, run), r
+}
+
+const tool reconcile.Address = "package:npm/@own/tool"
+
+func TestNpmInstallsUpdatesAndRemovesInAPrefixOfItsOwn(t *testing.T) {
+	m, r := npmMachine(t, Options{})
+	r.Publish("@own/tool", "1.0.0", "tool", "")
+	r.Publish("@own/tool", "1.1.0", "tool", "")
+	if got := m.is(tool); got != "" {
+		t.Fatalf("an empty prefix has %q", got)
+	}
+	must(t, m.apply(tool, "=1.0.0"))
+	program := filepath.Join(m.root, "home", "me", NpmPrefix, "bin", "tool")
+	out, err := exec.Command(program, "hello").Output()
+	if err != nil || string(out) != "tool 1.0.0 hello\n" {
+		t.Errorf("it prints %q, %v", out, err)
+	}
+	if v, ok := Version(m.read, "@own/tool"); v != "1.0.0" || !ok {
+		t.Errorf("Version says %q, %v", v, ok)
+	}
+	// What a killed npm leaves in the way of the next one.
+	left := filepath.Join(m.root, "home", "me", NpmPrefix, "lib/node_modules/@own/.tool-AbCd1234")
+	write(t, filepath.Join(left, "package.json"), []byte("{}"))
+	must(t, m.apply(tool, "=1.1.0"))
+	if got := m.is(tool); got != "1.1.0" {
+		t.Errorf("after the update there is %q", got)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Errorf("%s is still there", left)
+	}
+	must(t, m.apply(tool, ""))
+	if entries, err := os.ReadDir(filepath.Join(m.root, "home", "me", NpmPrefix)); err != nil || len(entries) != 0 {
+		t.Errorf("the empty prefix still holds %v, %v", entries, err)
+	}
+}
+
+func TestWhatAKilledNpmLeftIsNotTakenForWhole(t *testing.T) {
+	m, r := npmMachine(t, Options{})
+	r.Publish("@own/tool", "1.0.0", "tool", "")
+	must(t, m.apply(tool, "=1.0.0"))
+	prefix := filepath.Join(m.root, "home", "me", NpmPrefix)
+	main := filepath.Join(prefix, "lib/node_modules/@own/tool/main.js")
+	must(t, os.Remove(main))
+	write(t, filepath.Join(prefix, "unfinished-@own+tool"), nil)
+	if got := m.is(tool); got != "" {
+		t.Errorf("half a package counts as %q", got)
+	}
+	must(t, m.apply(tool, "=1.0.0"))
+	if _, err := os.Stat(main); err != nil || m.is(tool) != "1.0.0" {
+		t.Errorf("after another apply: %v, version %q", err, m.is(tool))
+	}
+	must(t, m.apply(tool, ""))
+	if entries, err := os.ReadDir(prefix); err != nil || len(entries) != 0 {
+		t.Errorf("the empty prefix still holds %v, %v", entries, err)
+	}
+}
+
+func TestARegistryThatFailsHalfWayLosesNothing(t *testing.T) {
+	m, r := npmMachine(t, Options{})
+	r.Publish("@own/tool", "1.0.0", "tool", "")
+	must(t, m.apply(tool, "=1.0.0"))
+	r.Publish("@own/tool", "2.0.0", "tool", "")
+	r.Cut(true)
+	err := m.apply(tool, "=2.0.0")
+	if err == nil || !strings.Contains(err.Error(), "@own/tool") || !strings.Contains(err.Error(), "tries again") {
+		t.Errorf("a tarball that ends half-way: %v", err)
+	}
+	if got := m.is(tool); got != "1.0.0" {
+		t.Errorf("after the failure there is %q", got)
+	}
+	r.Cut(false)
+	must(t, m.apply(tool, "=2.0.0"))
+	if got := m.is(tool); got != "2.0.0" {
+		t.Errorf("after another apply there is %q", got)
+	}
+}
+
+func TestWhatNpmWouldKeepSilentAboutIsSaidBeforehand(t *testing.T) {
+	m, r := npmMachine(t, Options{})
+	r.Publish("old", "1.0.0", "old", "")
+	r.Publish("old", "2.0.0", "old", ">=99")
+	r.Publish("fine", "1.0.0", "fine", "^20.0.0 || >=4")
+	batch := []reconcile.Change{
+		m.change(Address("npm", "old"), "=2.0.0"), m.change(Address("npm", "fine"), "=1.0.0"),
+		m.change(Address("npm", "fine2"), "=1.0.0"), m.change(Address("npm", "missing"), "=7.0.0"),
+	}
+	r.Publish("fine2", "1.0.0", "fine2", "")
+	got := map[reconcile.Address]string{}
+	hints := ""
+	for _, p := range m.p.Preflight(t.Context(), m.read, batch) {
+		got[p.Address] = p.Err.Error()
+		var h interface{ Hint() string }
+		if errors.As(p.Err, &h) {
+			hints += h.Hint()
+		}
+	}
+	if len(got) != 2 {
+		t.Errorf("problems %v", got)
+	}
+	if says := got[Address("npm", "old")]; !strings.Contains(says, "old 2.0.0 needs node >=99, and this machine has ") {
+		t.Errorf("old: %q", says)
+	}
+	if says := got[Address("npm", "missing")]; !strings.Contains(says, "missing") {
+		t.Errorf("missing: %q", says)
+	}
+	if !strings.Contains(hints, `node: "24"`) {
+		t.Errorf("the hint is %q", hints)
+	}
+	// A Node that comes with the same apply is the one that counts.
+	r.Publish(nodePackages["linux/amd64"], "120.0.0", "node", "")
+	batch = append(batch[:1], m.change(Address("npm", nodePackages["linux/amd64"]), "=120.0.0"))
+	if p := m.p.Preflight(t.Context(), m.read, batch); len(p) > 0 {
+		t.Errorf("with a newer node: %v", p)
+	}
+	for _, v := range []string{"120.21.0", "120.9.0", "121.0.0"} {
+		r.Publish(nodePackages["linux/amd64"], v, "node", "")
+	}
+	if v, err := m.p.Latest(t.Context(), m.read, "npm", nodePackages["linux/amd64"], "120"); v != "120.21.0" || err != nil {
+		t.Errorf("the newest of 120 is %q, %v", v, err)
+	}
+	if v, err := m.p.Latest(t.Context(), m.read, "npm", "old", ""); v != "2.0.0" || err != nil {
+		t.Errorf("the newest is %q, %v", v, err)
+	}
+}
+
+func TestInstallingNeedsTheNetworkAndLookingDoesNot(t *testing.T) {
+	m, r := npmMachine(t, Options{})
+	r.Publish("@own/tool", "1.0.0", "tool", "")
+	must(t, m.apply(tool, "=1.0.0"))
+	m.p = New(Options{Offline: true})
+	asked := len(r.Asked())
+	problems := m.p.Preflight(t.Context(), m.read, []reconcile.Change{m.change(tool, "=2.0.0"), m.change(Address("npm", "gone"), "")})
+	if len(problems) != 1 || !errors.Is(problems[0].Err, reconcile.ErrOffline) || problems[0].Address != tool {
+		t.Errorf("problems %v", problems)
+	}
+	if got := r.Asked(); len(got) != asked {
+		t.Errorf("the registry was asked for %v", got[asked:])
+	}
+}
+
+func TestNpmInstallsForTheUserThatRootWorksFor(t *testing.T) {
+	needs(t, "npm", "nodejs and npm")
+	needs(t, "setpriv", "util-linux")
+	needsRoot(t, "setpriv")
+	const nobody = 65534
+	m, r := npmMachine(t, Options{UID: nobody, GID: nobody, Chown: true})
+	disk, err := fsys.New(fsys.Options{Root: m.root, Home: "/home/me", Tag: "t", UID: nobody, GID: nobody, Chown: true})
+	must(t, err)
+	m.fs, m.read.FS = disk, disk
+	must(t, os.Chown(filepath.Join(m.root, "home", "me"), nobody, nobody))
+	// The folders of a test are root's alone.
+	for dir := m.root; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		must(t, os.Chmod(dir, 0o755))
+	}
+	m.read.Run = runner{env: []string{"npm_config_registry=" + r.URL, "npm_config_cache=" + filepath.Join(m.root, "home/me/.npm")}}
+	r.Publish("@own/tool", "1.0.0", "tool", "")
+	must(t, m.apply(tool, "=1.0.0"))
+	err = filepath.WalkDir(filepath.Join(m.root, "home", "me"), func(path string, d os.DirEntry, err error) error {
+		must(t, err)
+		info, err := d.Info()
+		must(t, err)
+		if uid := info.Sys().(*syscall.Stat_t).Uid; uid != nobody {
+			t.Errorf("%s belongs to %d", path, uid)
+		}
+		return nil
+	})
+	must(t, err)
+	if got := m.is(tool); got != "1.0.0" {
+		t.Errorf("installed %q", got)
+	}
+}

@@ -1,0 +1,53 @@
+package packages
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// uv installs Python programs, each in an environment of its own, with links in
+// ~/.local/bin. https://docs.astral.sh/uv/reference/cli/#uv-tool
+var uv = manager{
+	name: "uv", program: "uv",
+	list: func(ctx context.Context, at place, _ []string) (map[string]installed, error) {
+		b, err := at.run(ctx, "uv", "tool", "list", "--color", "never", "--offline")
+		if err != nil {
+			return nil, err
+		}
+		found := map[string]installed{}
+		for line := range strings.Lines(string(b)) { // "name v1.2.3", then a line "- program" each
+			if f := strings.Fields(line); len(f) == 2 && f[0] != "-" {
+				found[f[0]] = installed{version: plain(f[1])}
+			}
+		}
+		return found, nil
+	},
+	add: func(_ place, name string, want constraint) [][]string {
+		return [][]string{{"uv", "tool", "install", "--quiet", "--force", name + pythonRange(want)}}
+	},
+	remove: func(_ place, name string) [][]string { return [][]string{{"uv", "tool", "uninstall", name}} },
+	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
+		const resolve = `echo "$0" | uv pip compile --quiet --no-deps --no-header --no-annotate -`
+		b, err := at.run(ctx, "sh", "-c", resolve, name)
+		if err != nil {
+			return "", fmt.Errorf("uv pip compile %s: %s", name, said(err))
+		}
+		_, version, ok := strings.Cut(strings.TrimSpace(string(b)), "==")
+		if !ok {
+			return "", fmt.Errorf("uv names no version of %s", name)
+		}
+		return strings.Fields(version)[0], nil
+	},
+}
+
+// pythonRange is a constraint as Python's tools write it.
+func pythonRange(c constraint) string {
+	switch {
+	case c.exact() != "":
+		return "==" + c.exact()
+	case c.atLeast() != "":
+		return string(c)
+	}
+	return ""
+}

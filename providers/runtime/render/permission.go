@@ -1,0 +1,134 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Setting is one leaf of a settings file: a value under a pointer, or a member
+// of the set there.
+type Setting struct {
+	Pointer []string // names from the root
+	Member  bool     // Value is a member of the array there
+	Value   json.RawMessage
+}
+
+// Permission renders one permission in the words of a program's settings.
+// action is "allow", "ask" or "deny", tool a bundle's word, pattern what it is
+// about, "" everything. names are the program's own words for tools. Nothing
+// is what it returns where the program cannot express it.
+func Permission(shape string, names map[string]string, action, tool, pattern string) []Setting {
+	switch shape {
+	case "claude":
+		if text, ok := claudePermission(names, tool, pattern); ok {
+			return []Setting{member(text, "permissions", action)}
+		}
+	case "cursor":
+		if text, ok := cursorPermission(tool, pattern); ok && action != "ask" {
+			return []Setting{member(text, "permissions", action)}
+		}
+	case "gemini":
+		return geminiPermission(names, action, tool, pattern)
+	case "opencode":
+		key := map[string]string{"shell": "bash", "edit": "edit", "read": "read", "fetch": "webfetch", "agent": "task"}[tool]
+		if key == "" || tool == "fetch" && pattern != "" {
+			return nil
+		}
+		if pattern == "" {
+			pattern = "*"
+		}
+		return []Setting{{Pointer: []string{"permission", key, pattern}, Value: text(action)}}
+	}
+	return nil
+}
+
+// geminiPermission is a permission as Gemini CLI's settings have it: of a
+// command they allow one by its start, and else speak of whole tools.
+func geminiPermission(names map[string]string, action, tool, pattern string) []Setting {
+	list := map[string]string{"allow": "allowed", "ask": "confirmationRequired", "deny": "exclude"}[action]
+	prefix, ok := commandPrefix(pattern)
+	switch {
+	case names[tool] == "" || pattern != "" && (action != "allow" || tool != "shell" || !ok):
+		return nil
+	case prefix != "":
+		return []Setting{member(names[tool]+"("+prefix+")", "tools", list)}
+	}
+	var all []Setting
+	for _, name := range strings.Split(names[tool], "|") {
+		all = append(all, member(name, "tools", list))
+	}
+	return all
+}
+
+func member(s string, pointer ...string) Setting {
+	return Setting{Pointer: pointer, Member: true, Value: text(s)}
+}
+
+func text(s string) json.RawMessage { return json.RawMessage(quoted(s)) }
+
+// claudePermission is a permission as Claude Code and Qwen Code write it.
+func claudePermission(names map[string]string, tool, pattern string) (string, bool) {
+	if tool == "mcp" {
+		server, one, some := strings.Cut(pattern, "/")
+		switch {
+		case server == "":
+			return "mcp__*", true
+		case some && one != "*":
+			return "mcp__" + server + "__" + one, true
+		}
+		return "mcp__" + server, true
+	}
+	name, _, _ := strings.Cut(names[tool], "|")
+	switch {
+	case name == "" || tool == "search" && pattern != "":
+		return "", false
+	case pattern == "":
+		return name, true
+	case tool == "fetch":
+		pattern = "domain:" + pattern
+	}
+	return name + "(" + pattern + ")", true
+}
+
+// cursorPermission is a permission as Cursor's command line has it: of a
+// command it knows the program only.
+func cursorPermission(tool, pattern string) (string, bool) {
+	if pattern == "" {
+		pattern = "*"
+	}
+	switch tool {
+	case "shell":
+		words := strings.Fields(pattern)
+		if len(words) == 2 && words[1] == "*" {
+			words = words[:1]
+		}
+		return "Shell(" + strings.Join(words, " ") + ")", len(words) == 1
+	case "read":
+		return "Read(" + pattern + ")", true
+	case "edit":
+		return "Write(" + pattern + ")", true
+	}
+	return "", false
+}
+
+// commandPrefix is the words that a command must start with; false where the
+// pattern says more than that.
+func commandPrefix(pattern string) (string, bool) {
+	prefix := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(pattern, "*"), ":"))
+	return prefix, !strings.ContainsAny(prefix, "*?[{")
+}
+
+// CodexRule is a permission of a command in the language of Codex's rules.
+func CodexRule(action, tool, pattern string) (string, bool) {
+	decision := map[string]string{"allow": "allow", "ask": "prompt", "deny": "forbidden"}[action]
+	prefix, ok := commandPrefix(pattern)
+	words := strings.Fields(prefix)
+	if tool != "shell" || !ok || len(words) == 0 || decision == "" {
+		return "", false
+	}
+	for i, w := range words {
+		words[i] = quoted(w)
+	}
+	return fmt.Sprintf("prefix_rule(pattern = [%s], decision = %q)\n", strings.Join(words, ", "), decision), true
+}

@@ -1,0 +1,81 @@
+package edit
+
+import (
+	"bytes"
+
+	"cuelang.org/go/cue/ast"
+)
+
+// cut is the edit that takes the spot out. What is written as "a: b: c:" goes as
+// a whole, unless the root would go with it, which then stays empty.
+func (s spot) cut(root int, onlyRoot bool) (from, to int, with string) {
+	if s.depth < root && onlyRoot {
+		v := spanOf(s.chain[root-1-s.depth].Value)
+		return v.from, v.to, "{}"
+	}
+	i := 0
+	for i < len(s.in.decls) && s.in.decls[i] != ast.Decl(s.chain[0]) {
+		i++
+	}
+	from, to = s.file.without(spans(s.in.decls), i)
+	return from, to, ""
+}
+
+// cutElement is the edit that takes the element i out of list.
+func (f *file) cutElement(list *ast.ListLit, i int) (from, to int, with string) {
+	from, to = f.without(spans(list.Elts), i)
+	return from, to, ""
+}
+
+// without is what to take out so that items lack the one at i: its lines with
+// the comments above and beside it where it has them for itself, else it and
+// one comma.
+func (f *file) without(items []span, i int) (from, to int) {
+	item := items[i]
+	start, end := f.lineStart(item.from), f.lineEnd(f.comma(item.to))
+	alone := blank(f.Text[start:item.from]) && (i == 0 || items[i-1].to <= start)
+	rest := bytes.TrimLeft(f.Text[f.comma(item.to):end], " \t")
+	if alone && (len(rest) == 0 || bytes.HasPrefix(rest, []byte("//"))) {
+		return f.above(start), f.below(start, end)
+	}
+	switch {
+	case i > 0 && items[i-1].to > start:
+		return items[i-1].to, item.to
+	case i+1 < len(items) && items[i+1].from < end:
+		return item.from, items[i+1].from
+	}
+	return item.from, f.comma(item.to)
+}
+
+// above is where the comment begins that stands right above the line at start.
+func (f *file) above(start int) int {
+	for start > 0 {
+		before := f.lineStart(start - 1)
+		if !bytes.HasPrefix(bytes.TrimLeft(f.Text[before:start], " \t"), []byte("//")) {
+			break
+		}
+		start = before
+	}
+	return start
+}
+
+// below is where what follows the line that ends at end begins. Of two blank
+// lines that would meet, one goes.
+func (f *file) below(start, end int) int {
+	next := f.nextLine(end)
+	top := f.above(start)
+	if top > 0 && blank(f.Text[f.lineStart(top-1):top]) && next < len(f.Text) && blank(f.Text[next:f.lineEnd(next)]) {
+		next = f.nextLine(next)
+	}
+	return next
+}
+
+// nextLine is the offset behind the line break at or after i.
+func (f *file) nextLine(i int) int {
+	if n := bytes.IndexByte(f.Text[i:], '\n'); n >= 0 {
+		return i + n + 1
+	}
+	return len(f.Text)
+}
+
+func blank(b []byte) bool { return len(bytes.TrimSpace(b)) == 0 }

@@ -1,0 +1,109 @@
+package edit
+
+import (
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/literal"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// spot is one place where a path is written.
+type spot struct {
+	file  *file
+	field *ast.Field   // the last of the path
+	chain []*ast.Field // from the declaration of its struct, through "a: b: c:", to field
+	depth int          // how many names of the path lie before chain[0]
+	in    *braces      // what chain[0] is declared in
+}
+
+func (s spot) pos() spec.Position { return s.file.position(s.field.Label) }
+
+// braces is a struct between { and }, or the top of a file.
+type braces struct {
+	open, shut int // offsets of { and }; -1 at the top of a file
+	decls      []ast.Decl
+}
+
+// find returns the fields that are written at path, in all files.
+func (e *Files) find(path []string) []spot {
+	var out []spot
+	if len(path) == 0 {
+		return nil
+	}
+	for _, f := range e.files {
+		f.walk(path, 0, &braces{-1, -1, f.ast.Decls}, nil, f.ast.Decls, func(s spot) { out = append(out, s) })
+	}
+	return out
+}
+
+// walk finds path[at:] among decls. chain is how decls were come to from in.
+func (f *file) walk(path []string, at int, in *braces, chain []*ast.Field, decls []ast.Decl, found func(spot)) {
+	for _, d := range decls {
+		switch d := d.(type) {
+		case *ast.EmbedDecl:
+			f.walkValue(path, at, in, nil, d.Expr, found)
+		case *ast.Field:
+			if name, ok := labelOf(d); !ok || name != path[at] {
+				continue
+			}
+			chain := append(chain[:len(chain):len(chain)], d)
+			if at+1 == len(path) {
+				found(spot{f, d, chain, at + 1 - len(chain), in})
+				continue
+			}
+			f.walkValue(path, at+1, in, chain, d.Value, found)
+		}
+	}
+}
+
+func (f *file) walkValue(path []string, at int, in *braces, chain []*ast.Field, value ast.Expr, found func(spot)) {
+	switch v := value.(type) {
+	case *ast.StructLit:
+		if b := bracesOf(v); b != nil {
+			f.walk(path, at, b, nil, v.Elts, found)
+		} else {
+			f.walk(path, at, in, chain, v.Elts, found)
+		}
+	case *ast.BinaryExpr:
+		f.walkValue(path, at, in, nil, v.X, found)
+		f.walkValue(path, at, in, nil, v.Y, found)
+	case *ast.ParenExpr:
+		f.walkValue(path, at, in, nil, v.X, found)
+	}
+}
+
+// bracesOf is v as a struct between braces; nil for the value of "a: b: c".
+func bracesOf(v *ast.StructLit) *braces {
+	if !v.Lbrace.IsValid() || !v.Rbrace.IsValid() {
+		return nil
+	}
+	return &braces{v.Lbrace.Offset(), v.Rbrace.Offset(), v.Elts}
+}
+
+// labelOf is the name of a regular field.
+func labelOf(f *ast.Field) (string, bool) {
+	label := f.Label
+	if a, ok := label.(*ast.Alias); ok {
+		l, ok := a.Expr.(ast.Label)
+		if !ok {
+			return "", false
+		}
+		label = l
+	}
+	name, isIdent, err := ast.LabelName(label)
+	if err != nil || isIdent && (strings.HasPrefix(name, "_") || strings.HasPrefix(name, "#")) {
+		return "", false
+	}
+	return name, true
+}
+
+func isString(x ast.Expr, want string) bool {
+	lit, ok := x.(*ast.BasicLit)
+	if !ok {
+		return false
+	}
+	got, err := literal.Unquote(lit.Value)
+	return err == nil && got == want
+}

@@ -26,8 +26,8 @@ type journal struct {
 	held    []byte // what the journal file holds; nil: there is none
 	landed  int64  // of the last record that a save was given; -1: it failed
 	at      time.Time
-	pending chan error // the save that is under way
-	nudged  int64      // landed when the disk was last told to begin
+	pending chan error  // the save that is under way
+	nudged  int64       // landed when the disk was last told to begin
 	nudging atomic.Bool // that is still under way: one at a time, a slow disk is busy enough
 	nudges  sync.WaitGroup
 }

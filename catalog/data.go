@@ -27,6 +27,10 @@ func runtimes() []spec.Runtime {
 				NudgeBy: "filesystem",
 			},
 			User: spec.Scope{
+				RulesBlock:   "~/.aider/AGENTS.md",
+				BlockRef:     &spec.Reference{Path: "~/.aider.conf.yml", Format: "yaml", Pointer: "/read/-", JSON: []byte(`"~/.aider/AGENTS.md"`)},
+				RulesKept:    "~/.agents/rules",
+				Instructions: []string{"~/.aider/AGENTS.md"},
 				Endpoint: []spec.Reference{
 					{Path: "~/.aider.conf.yml", Format: "yaml", Pointer: "/model", JSON: []byte(`"openai/{model}"`)},
 					{Path: "~/.aider.conf.yml", Format: "yaml", Pointer: "/openai-api-base", JSON: []byte(`"{url}/v1"`)},

@@ -817,7 +817,7 @@ func runtimes() []spec.Runtime {
 				JSON:        []string{"--format", "json"},
 				Model:       []string{"--model", "{model}"},
 				ReadyDelay:  8000,
-				Offline:     map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
+				Offline:     map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "npm_config_fetch_retries": "0"},
 			},
 			Coordination: spec.Coordination{
 				Events:          "partial",

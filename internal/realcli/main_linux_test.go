@@ -46,6 +46,12 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	times.print()
+	if binary != "" && flag.Lookup("test.run").Value.String() == "" { // else not everything ran
+		if err := compareProved(); err != nil {
+			fmt.Fprintln(os.Stderr, "realcli:", err)
+			code = 1
+		}
+	}
 	os.Exit(code)
 }
 

@@ -1,12 +1,14 @@
 package realcli
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/fakemodel"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -15,25 +17,52 @@ import (
 type program struct {
 	Package
 	spec.Runtime
-	flags []string // of a question, beside the catalog's
-	env   []string // what stands in no file of it, with {url}
-	any   []string // environment in which it runs in a folder that nobody has trusted
-	say   []string // what a person tells it before it takes a project's MCP servers
+	flags []string                            // of a question, beside the catalog's
+	env   []string                            // what stands in no file of it, with {url}
+	any   []string                            // environment in which it runs in a folder that nobody has trusted
+	say   []string                            // what a person tells it before it takes a project's MCP servers
+	shell func(command string) fakemodel.Call // how its model runs a command
+	read  func(file string) fakemodel.Call    // how its model reads a file
+	// invoke is the command line that runs a command of its own; nil: "/name" as
+	// the question.
+	invoke func(p program, name string) []string
+}
+
+// call is a call of a tool that takes a command line, under some name.
+func call(tool, argument string, more ...any) func(string) fakemodel.Call {
+	return func(command string) fakemodel.Call {
+		args := map[string]any{argument: command}
+		for i := 0; i < len(more); i += 2 {
+			args[more[i].(string)] = more[i+1]
+		}
+		b, err := json.Marshal(args)
+		if err != nil {
+			panic(err) // strings and booleans
+		}
+		return fakemodel.Call{Tool: tool, Args: b}
+	}
 }
 
 // inTests is what no person needs: one who sits before the program is asked.
 var inTests = map[string]program{
-	"claude": {say: []string{"sh", "-c", `mkdir -p .claude && echo '{"enabledMcpjsonServers": ["projectsrv"]}' >.claude/settings.local.json`}},
-	"codex":  {flags: []string{"--dangerously-bypass-hook-trust"}},
+	"claude":  {say: []string{"sh", "-c", `mkdir -p .claude && echo '{"enabledMcpjsonServers": ["projectsrv"]}' >.claude/settings.local.json`}, shell: call("Bash", "command", "description", "Do it"), read: call("Read", "file_path")},
+	"codex":   {flags: []string{"--dangerously-bypass-hook-trust"}, shell: call("exec_command", "cmd")},
+	"copilot": {shell: call("bash", "command", "description", "Do it", "mode", "sync"), read: call("view", "path")},
+	"opencode": {shell: call("bash", "command", "description", "Do it"), invoke: func(p program, name string) []string {
+		return []string{p.Runtime.Command, "run", "--command", name, "now"}
+	}},
 	// It has no local endpoint, so its own API is what the fake model speaks. A
 	// model by name spares a question about which to take; without --yolo it
 	// offers no tool that it would have to ask about.
 	"gemini": {
 		flags: []string{"--yolo", "-m", "gemini-2.5-flash"}, env: []string{"GEMINI_API_KEY=x", "GOOGLE_GEMINI_BASE_URL={url}"},
+		shell: call("run_shell_command", "command"), read: call("read_file", "file_path"),
+		say: []string{"sh", "-c", `mkdir -p ~/.gemini/acknowledgments &&
+			printf '{"%s": {"project-judge": "%s"}}' "$PWD" "$(sha256sum <.gemini/agents/project-judge.md | cut -d' ' -f1)" >~/.gemini/acknowledgments/agents.json`},
 		any: []string{"GEMINI_CLI_TRUST_WORKSPACE=true"},
 	},
 	"pi":   {flags: []string{"--approve"}},
-	"qwen": {say: []string{"qwen", "mcp", "approve", "--all"}},
+	"qwen": {flags: []string{"--yolo"}, say: []string{"qwen", "mcp", "approve", "--all"}, shell: call("run_shell_command", "command", "is_background", false, "description", "Do it"), read: call("read_file", "file_path")},
 }
 
 // everyone is the ids of Agents.

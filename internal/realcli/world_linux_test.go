@@ -3,12 +3,16 @@ package realcli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,12 +36,19 @@ type world struct {
 	set           []string // runtimes
 	scope         scope
 	model         *fakemodel.Server
+	call          *atomic.Pointer[fakemodel.Call] // what the model answers with first; nil: nothing but words
 	cache         Cache
 }
 
 func newWorld(t *testing.T, s scope, set []string) *world {
 	t.Helper()
-	model, err := fakemodel.Start(func(fakemodel.Request) fakemodel.Reply { return fakemodel.Reply{Text: answer} })
+	call := new(atomic.Pointer[fakemodel.Call])
+	model, err := fakemodel.Start(func(q fakemodel.Request) fakemodel.Reply {
+		if c := call.Load(); c != nil && q.Turn == 0 && slices.Contains(q.Tools, c.Tool) {
+			return fakemodel.Reply{Call: c}
+		}
+		return fakemodel.Reply{Text: answer}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +58,7 @@ func newWorld(t *testing.T, s scope, set []string) *world {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	w := &world{t: t, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), set: set, scope: s, model: model, cache: cache}
+	w := &world{t: t, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), set: set, scope: s, model: model, call: call, cache: cache}
 	w.write(w.project, ".keep", "")
 	w.run(w.project, nil, "git", "init", "-q", "-b", "main")
 	w.specs()
@@ -69,6 +80,15 @@ func (w *world) scopes() (out []string) {
 		out = append(out, "project")
 	}
 	return out
+}
+
+// program makes a file that can be run below dir.
+func (w *world) program(dir, name, text string) {
+	w.t.Helper()
+	w.write(dir, name, "#!/bin/sh\n"+text)
+	if err := os.Chmod(filepath.Join(dir, name), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // write makes a file of text below dir.
@@ -193,11 +213,11 @@ func (w *world) bundle(dir, scope string) {
 	w.write(top, "skills/"+scope+"-look/SKILL.md", "---\nname: "+scope+"-look\ndescription: Use it for "+m("skill")+".\n---\n\n# Look\n\nDo "+m("body")+".\n")
 	w.write(top, "commands/"+scope+"-fix.md", "---\ndescription: Mends "+m("command")+".\n---\n\nMend "+m("fix")+".\n")
 	w.write(top, "agents/"+scope+"-judge.md", "---\nname: "+scope+"-judge\ndescription: Judges "+m("agent")+".\n---\n\nJudge "+m("verdict")+".\n")
-	w.write(top, "hooks/hooks.json", `{"hooks":[{"event":"SessionStart","command":"`+scope+`-start.sh","level":"advisory"}]}`)
-	w.write(top, "hooks/"+scope+"-start.sh", "#!/bin/sh\ncat >/dev/null\necho >\"$HOME/"+scope+"-hook\"\n")
-	if err := os.Chmod(filepath.Join(top, "hooks", scope+"-start.sh"), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
+	w.write(top, "hooks/hooks.json", `{"hooks":[
+		{"event":"SessionStart","command":"`+scope+`-hook.sh start","level":"advisory"},
+		{"event":"PreToolUse","tools":["shell"],"command":"`+scope+`-hook.sh shell","timeout":20,"level":"required"}]}`)
+	w.program(top, "hooks/"+scope+"-hook.sh", "cat >/dev/null\necho >>\"$HOME/"+scope+"-hook-$1\"\n")
+	w.write(top, "permissions.json", `{"allow":["shell(./`+scope+`-may *)"],"deny":["shell(./`+scope+`-not *)"]}`)
 	for _, id := range everyone() {
 		w.write(top, "runtimes/"+id+"/rules/"+scope+"-only-"+id+".md", "# Only\n\nKeep to "+m("only"+id)+".\n")
 		w.write(top, "runtimes/"+id+"/instructions.md", "Keep to "+m("text"+id)+".\n")
@@ -205,6 +225,7 @@ func (w *world) bundle(dir, scope string) {
 	if scope == "host" {
 		return
 	}
+	w.write(top, "ignore", "hidden.txt\n")
 	w.write(top, "rules/demo.md", "# Demo\n\nKeep to "+m("demo")+".\n")
 }
 
@@ -218,11 +239,9 @@ func each(list []string, format string) (out []string) {
 	return out
 }
 
-// question asks one program, and returns how often each mark was in what it
-// sent to its model: the most of all its requests, as some send several.
-func (w *world) question(p program, prompt string) (seen map[string]int) {
+// question asks one program, and returns what it sent to its model.
+func (w *world) question(p program, argv []string) []fakemodel.Request {
 	w.t.Helper()
-	w.model.Take()
 	env := p.environ(w.model.URL)
 	if !w.scope.project {
 		env = append(env, p.any...) // trust goes with a project's spec
@@ -230,18 +249,38 @@ func (w *world) question(p program, prompt string) (seen map[string]int) {
 	if w.scope.project && p.say != nil {
 		w.run(w.project, env, p.say...)
 	}
-	r := w.run(w.project, env, p.ask(prompt)...)
+	w.model.Take()
+	r := w.run(w.project, env, argv...)
 	times.add(p.Package.ID, r.took)
 	if !strings.Contains(r.out, answer) {
 		w.t.Errorf("%s was not answered:\n%s", p.Package.ID, r.out)
 	}
-	seen = map[string]int{}
-	for _, q := range w.model.Take() {
+	return w.model.Take()
+}
+
+// mostOf is how often each mark was in a request: the most of all of them, as
+// some programs send several.
+func mostOf(requests []fakemodel.Request) map[string]int {
+	seen := map[string]int{}
+	for _, q := range requests {
 		for m, n := range marks(string(q.Body)) {
 			seen[m] = max(seen[m], n)
 		}
 	}
 	return seen
+}
+
+// ran is how often a hook of a scope ran since the last call.
+func (w *world) ran(scope, hook string) int {
+	name := filepath.Join(w.home, scope+"-hook-"+hook)
+	b, err := os.ReadFile(name)
+	if err == nil {
+		err = os.Remove(name)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.t.Fatal(err)
+	}
+	return len(b) // it writes one byte
 }
 
 // marks counts the marks in a text.

@@ -29,6 +29,36 @@ func TestEveryProgramLoadsEverythingOnce(t *testing.T) {
 	}
 }
 
+// What a person wrote in those files before stays, is read, and does not keep
+// out what the specs ask for; and it is all that is there in the end.
+func TestAPersonsOwnFilesAreReadToo(t *testing.T) {
+	needPrograms(t)
+	own := map[string]string{}
+	for _, name := range []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md"} {
+		own[name] = "# Mine\n\nKeep to " + mark("own", strings.ToLower(strings.TrimSuffix(name, ".md"))) + ".\n"
+	}
+	for _, set := range [][]string{everyone(), {"claude"}, {"claude", "copilot"}, {"claude", "codex"}, {"gemini"}, {"qwen"}} {
+		t.Run(setName(set), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, scope{"both", true, true}, set)
+			for name, text := range own {
+				w.write(w.project, name, text)
+			}
+			w.aisync("apply", "--yes", "--trust")
+			for _, id := range set {
+				t.Run(id, func(t *testing.T) { w.with(t).judge(id) })
+			}
+			w.inOrder()
+			w.aisync("destroy", "--scope", "project", "--yes")
+			for name, text := range own {
+				if got, err := os.ReadFile(filepath.Join(w.project, name)); err != nil || string(got) != text {
+					t.Errorf("%s is not what it was (error %v):\n%s", name, err, got)
+				}
+			}
+		})
+	}
+}
+
 // needPrograms skips a test where make test-runtimes is not what runs it.
 func needPrograms(t *testing.T) {
 	t.Helper()
@@ -113,12 +143,22 @@ func (w *world) judge(id string) {
 			}
 		}
 	}
-	own := 1
-	if id == "gemini" && !w.scope.project {
-		own = 0 // it reads AGENTS.md only where its GEMINI.md imports it
+	if len(p.User.Endpoint)+len(p.Launch.Endpoint) > 0 {
+		parts.add(id, "host", "endpoint", len(seen) > 0)
 	}
-	if n := seen[mark("own", "agents")]; n != own {
-		w.t.Errorf("the person's own AGENTS.md is there %d times, want %d", n, own)
+	// Without trust it would have left these out. Claude Code does not ask for any
+	// where nobody can answer: its own list of servers proves that, elsewhere.
+	if w.scope.project && len(p.User.Trust) > 0 && id != "claude" {
+		proof := mark("project", "tool")
+		if p.Project.MCP == nil {
+			proof = mark("project", "skill")
+		}
+		parts.add(id, "host", "trust", seen[proof] > 0)
+	}
+	for m, want := range w.own(id) {
+		if seen[m] != want {
+			w.t.Errorf("the person's own file with %s is there %d times, want %d", m, seen[m], want)
+		}
 	}
 	for _, m := range slices.Sorted(maps.Keys(seen)) {
 		if !known[m] && seen[m] > 1 && !strings.Contains(m, "tool") {
@@ -129,6 +169,33 @@ func (w *world) judge(id string) {
 	if w.t.Failed() {
 		w.keep()
 	}
+}
+
+// own is how often id reads what a person wrote: its own instruction file, and
+// AGENTS.md, which claude and gemini read only where nothing else is in their own
+// files or where those import it.
+func (w *world) own(id string) map[string]int {
+	there := func(name string) bool {
+		b, err := os.ReadFile(filepath.Join(w.project, name))
+		return err == nil && marks(string(b))[mark("own", strings.ToLower(strings.TrimSuffix(name, ".md")))] > 0
+	}
+	want := map[string]int{mark("own", "agents"): 1}
+	for name, readers := range map[string][]string{"CLAUDE.md": {"claude", "copilot"}, "GEMINI.md": {"gemini", "copilot"}, "QWEN.md": {"qwen"}} {
+		if there(name) && slices.Contains(readers, id) {
+			want[mark("own", strings.ToLower(strings.TrimSuffix(name, ".md")))] = 1
+		}
+	}
+	switch {
+	case id == "gemini" && !w.scope.project, id == "claude" && there("CLAUDE.md") && !w.shares():
+		want[mark("own", "agents")] = 0
+	}
+	return want
+}
+
+// shares reports whether AGENTS.md holds anything of aisync's.
+func (w *world) shares() bool {
+	b, err := os.ReadFile(filepath.Join(w.project, "AGENTS.md"))
+	return err == nil && len(marks(string(b))) > 1
 }
 
 // keep copies what was written, for somebody who looks into a failure.

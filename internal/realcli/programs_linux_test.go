@@ -61,7 +61,7 @@ var inTests = map[string]program{
 			printf '{"%s": {"project-judge": "%s"}}' "$PWD" "$(sha256sum <.gemini/agents/project-judge.md | cut -d' ' -f1)" >~/.gemini/acknowledgments/agents.json`},
 		any: []string{"GEMINI_CLI_TRUST_WORKSPACE=true"},
 	},
-	"pi":   {flags: []string{"--approve"}},
+	"pi":   {shell: call("bash", "command")},
 	"qwen": {flags: []string{"--yolo"}, say: []string{"qwen", "mcp", "approve", "--all"}, shell: call("run_shell_command", "command", "is_background", false, "description", "Do it"), read: call("read_file", "file_path")},
 }
 

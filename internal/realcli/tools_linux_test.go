@@ -25,6 +25,7 @@ func (w *world) use(p program, c fakemodel.Call) []fakemodel.Request {
 func TestAHookRunsBeforeTheShell(t *testing.T) {
 	needPrograms(t)
 	w := newWorld(t, scope{"both", true, true}, everyone())
+	w.program(w.project, "project-may", "echo "+mark("project", "may")+"\n")
 	w.aisync("apply", "--yes", "--trust")
 	for _, id := range everyone() {
 		p := lookUp(t, id)
@@ -39,7 +40,7 @@ func TestAHookRunsBeforeTheShell(t *testing.T) {
 			if w.ran("host", "shell")+w.ran("project", "shell") > 0 {
 				t.Error("a hook ran that is for the shell alone, and nothing used the shell")
 			}
-			requests := w.use(p, p.shell("echo zq''toolsaid''qz")) // the command itself does not hold the mark
+			requests := w.use(p, p.shell("./project-may now")) // which the bundle allows
 			for _, scope := range w.scopes() {
 				n := w.ran(scope, "shell")
 				parts.add(id, scope, "hooks", n == 1)
@@ -47,8 +48,8 @@ func TestAHookRunsBeforeTheShell(t *testing.T) {
 					t.Errorf("%s: its hook of PreToolUse ran %d times, want 1", scope, n)
 				}
 			}
-			if mostOf(requests)[mark("tool", "said")] == 0 {
-				t.Errorf("the shell was not used; tools %q", requests[0].Tools)
+			if mostOf(requests)[mark("project", "may")] == 0 {
+				t.Errorf("what the shell said did not come back:\n%s", requests[len(requests)-1].Body)
 			}
 			w.keep()
 		})

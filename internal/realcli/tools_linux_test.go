@@ -56,7 +56,8 @@ func TestAHookRunsBeforeTheShell(t *testing.T) {
 	}
 }
 
-// A command is a text that a person calls by its name.
+// A command is a text that a person calls by its name. Codex takes its own only
+// from somebody who types, so nothing is proved of it.
 func TestACommandBecomesItsText(t *testing.T) {
 	needPrograms(t)
 	w := newWorld(t, scope{"both", true, true}, everyone())
@@ -68,7 +69,7 @@ func TestACommandBecomesItsText(t *testing.T) {
 			if scope == "project" {
 				at = p.Project
 			}
-			if at.Commands == nil {
+			if at.Commands == nil || id == "codex" {
 				continue
 			}
 			t.Run(id+"/"+scope, func(t *testing.T) {

@@ -30,6 +30,7 @@ type Relation struct {
 	InputsSame bool // what it depends on is as recorded
 	Shared     bool // another owner, not in this plan, still has it
 	CanMerge   bool // the provider could bring want and live together
+	Stray      bool // nobody asked for it ever, and it lies in a folder that is ours
 	Blocked    bool // something of another type is in the way
 	Unknown    bool
 	NoPrior    bool // what was replaced is not kept on this machine
@@ -68,7 +69,7 @@ type Decision struct {
 func Decide(r Relation, c Choice) Decision {
 	switch {
 	case !r.Want && !r.Last:
-		return Decision{}
+		return stray(r, c)
 	case r.Unknown:
 		return Decision{Action: Unclear, Meaning: "cannot be observed", Provenance: r.Provenance}
 	case r.Last && r.Own == SeedOnly && r.Want:
@@ -100,6 +101,22 @@ func Decide(r Relation, c Choice) Decision {
 		return drifted(r, c)
 	}
 	return bothMoved(r, c)
+}
+
+// stray is what nobody asked for. Only a person who wants everything as it was
+// made has it taken away.
+func stray(r Relation, c Choice) Decision {
+	switch {
+	case !r.Stray:
+		return Decision{}
+	case !c.Restore && r.Live:
+		return Decision{Action: Release, Drift: true, Meaning: "a stray file: nobody asked for it, in a folder that is ours"}
+	case !c.Restore:
+		return Decision{Action: Release, Drift: true, Meaning: "a stray: nobody asked for it, in a folder that is ours"}
+	case !r.Live:
+		return Decision{Drift: true, Meaning: "a stray, and no regular file: left to you"}
+	}
+	return Decision{Action: Delete, Drift: true, Meaning: "a stray file: taken away"}
 }
 
 func keep(r Relation, meaning string) Decision {

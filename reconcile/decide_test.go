@@ -32,6 +32,14 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 	rows := []row{
 		{"-", "-", "-", Relation{}, Choice{}, Decision{}},
 		{"-", "Y", "-", Relation{}, Choice{}, Decision{}},
+		{"-", "Y", "-", Relation{}, Choice{Restore: true, Force: true}, Decision{}},
+
+		// in a folder that is ours
+		{"-", "Y", "-", Relation{Stray: true}, Choice{}, Decision{Action: Release, Drift: true}},
+		{"-", "Y", "-", Relation{Stray: true}, Choice{Force: true}, Decision{Action: Release, Drift: true}},
+		{"-", "Y", "-", Relation{Stray: true}, Choice{Restore: true}, Decision{Action: Delete, Drift: true}},
+		{"-", "-", "-", Relation{Stray: true, Blocked: true}, Choice{}, Decision{Action: Release, Drift: true}},
+		{"-", "-", "-", Relation{Stray: true, Blocked: true}, Choice{Restore: true}, Decision{Drift: true}},
 
 		// never recorded
 		{"-", "-", "X", Relation{}, Choice{}, Decision{Action: Create, Pending: true, Provenance: Created}},

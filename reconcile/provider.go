@@ -102,6 +102,7 @@ type Target struct {
 	Others   []LeafRecord // what only other owners have there; the plan leaves it alone
 	Inputs   Fingerprint  // as recorded
 	Private  json.RawMessage
+	Stray    bool // neither wanted nor recorded, in a folder that is ours: looked at as a whole
 }
 
 // sortLeaves puts both lists of t in the order that Keys needs.
@@ -114,6 +115,9 @@ func compareKeys(a, b LeafKey) int { return strings.Compare(string(a), string(b)
 
 // Keys returns every key that is wanted or recorded.
 func (t Target) Keys() []LeafKey {
+	if t.Stray {
+		return []LeafKey{""}
+	}
 	keys := make([]LeafKey, 0, len(t.Resource.Leaves)+len(t.Last))
 	i, j := 0, 0
 	for i < len(t.Resource.Leaves) || j < len(t.Last) {
@@ -159,8 +163,13 @@ type ReadEnv struct {
 	Run      Runner                           // runs programs that only look; nil: none may be run
 	Contents func(Fingerprint) ([]byte, bool) // text that aisync last wrote, where still known
 	Backup   func(BackupID) ([]byte, error)
-	Clock    func() time.Time
-	Reach    Reacher // of an apply that may dial: asks whether something could be fetched; nil: nobody may be asked
+	// Committed is the text of a project's file when its lock was last
+	// committed; CRLF says whether git gives its lines the ending \r\n when it
+	// writes the file here. nil, and false: nothing is known.
+	Committed func(p fsys.LogicalPath) (text []byte, ok bool)
+	CRLF      func(p fsys.LogicalPath) bool
+	Clock     func() time.Time
+	Reach     Reacher // of an apply that may dial: asks whether something could be fetched; nil: nobody may be asked
 }
 
 // Reacher returns nil if one of the sources could serve an artifact now, else

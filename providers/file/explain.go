@@ -33,7 +33,7 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 		switch {
 		case l.Action == reconcile.None || l.Action == reconcile.Accept || l.Action == reconcile.Release || l.Action == reconcile.Unclear:
 		case l.Key == "":
-			lines = append(lines, explainLeaf(r, l, s)...)
+			lines = append(lines, explainLeaf(r, a, l, s)...)
 		case l.Key == reconcile.Seed:
 			b := built{gone: l.Want == nil}
 			var err error
@@ -50,11 +50,11 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 
 // explainLeaf shows what becomes of a file that is one leaf. Where only a
 // fingerprint is known of what is wanted, the text that was recorded serves.
-func explainLeaf(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) []reconcile.Line {
+func explainLeaf(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) []reconcile.Line {
 	b := built{gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.executable(), live: map[reconcile.LeafKey]reconcile.Fingerprint{}}
 	if l.Want != nil {
 		if _, ok := l.Want.Body.(content); !ok {
-			base, known := baseOf(r, l)
+			base, known := baseOf(r, a, l)
 			if !known {
 				return []reconcile.Line{{Op: ' ', Text: "is not what was recorded; the recorded text is not known here"}}
 			}

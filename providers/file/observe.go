@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -54,6 +55,10 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 	if s.presence != reconcile.Present {
 		return o, s
 	}
+	raw := s
+	if !asKnown(t, s) {
+		s = asCommitted(r, a, s)
+	}
 	o.Live = map[reconcile.LeafKey]reconcile.Fingerprint{}
 	leaves, err := readLeaves(t, s.doc, members)
 	if err != nil {
@@ -62,7 +67,7 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 			o.Presence = reconcile.Unknown
 		}
 		o.Reason = inFile(a, err).Error()
-		return o, s
+		return o, raw
 	}
 	for _, key := range t.Keys() {
 		switch key {
@@ -76,7 +81,14 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 			}
 		}
 	}
-	return o, s
+	return o, raw
+}
+
+// asKnown reports whether s, all of it, is just what was recorded or is wanted.
+func asKnown(t reconcile.Target, s seen) bool {
+	token := s.token()
+	return slices.ContainsFunc(t.Last, func(l reconcile.LeafRecord) bool { return l.Live == token }) ||
+		slices.ContainsFunc(t.Resource.Leaves, func(l reconcile.Leaf) bool { return l.Key == "" && l.Body.Fingerprint() == token })
 }
 
 // fingerprint is that of what stands under key.

@@ -184,7 +184,7 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 	for i := range c.Leaves {
 		l := &c.Leaves[i]
 		if m, ok := p.(Merger); ok && l.Rel.bothMoved() {
-			l.Rel.CanMerge = m.CanMerge(ctx, r, c, *l)
+			l.Rel.CanMerge, l.Rel.CanMark = m.CanMerge(ctx, r, c, *l)
 		}
 		l.Decision = Decide(l.Rel, in.Choice)
 		if s.inherited && t.Resource.Local && l.Action == Accept && l.Rel.WantLive && !l.Rel.Last && c.ofProject() {
@@ -265,13 +265,20 @@ func relate(p Provider, t Target, o Observation, key LeafKey, records []Record, 
 		r.Shared = shared(records, owners, key, l.Last.Live) || r.Live && shared(records, owners, key, live)
 		_, merges := p.(Merger)
 		r.Refused, r.Merged = l.Last.Declined != "", merges && l.Last.Want != ""
+		r.Marked, r.Resolved = r.Live && l.Last.Marked && o.Marked[key], r.Live && l.Last.Marked && !o.Marked[key]
+	} else {
+		r.Former = r.Live && r.Want && !r.WantLive && o.Former[key]
 	}
 	l.Rel = r
 	return l
 }
 
-// bothMoved reports whether edits of the user and a new want meet in r.
+// bothMoved reports whether edits of the user and a new want meet in r, or a
+// want and what is there of old.
 func (r Relation) bothMoved() bool {
+	if !r.Last {
+		return r.Want && r.Live && !r.WantLive && !r.Former && r.Contested == "" && !r.Unknown && !r.Blocked && r.Own == Exclusive
+	}
 	return r.Want && r.Last && r.Live && (!r.LiveLast || r.Merged) && !r.WantLive && !r.WantLast && !r.Declined && !r.Unknown && !r.Blocked && r.Own != SeedOnly
 }
 

@@ -26,6 +26,7 @@ type Tree struct {
 	Pos    spec.Position
 
 	real      string // Dir with links resolved
+	noHistory bool   // what git says here is a stranger's word
 	languages []string
 	teams     []string
 	top       []string // folders at the top that may be skills
@@ -38,6 +39,9 @@ type Tree struct {
 	skills func() ([]Skill, error)
 	hooks  func() (*Hooks, error)
 	digest func() (string, error)
+
+	history func() history
+	texts   sync.Map // of past, by src
 }
 
 // Problem is something about a bundle that its author should mend and that
@@ -79,6 +83,7 @@ func openTree(dir string) (*Tree, error) {
 	t.skills = sync.OnceValues(t.readSkills)
 	t.hooks = sync.OnceValues(t.readHooks)
 	t.digest = sync.OnceValues(t.hash)
+	t.history = sync.OnceValue(t.readHistory)
 	return t, nil
 }
 

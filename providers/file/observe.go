@@ -50,7 +50,7 @@ func (p Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reco
 func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Observation, seen) {
 	a := t.Resource.Address
 	members := memberKeys(t.Keys())
-	s := look(r.FS, a.Path(r.Home), a.Name(), len(members) > 0)
+	s := look(r.FS, a.Path(r.Home), a.Name(), len(members) > 0 || isMarked(t))
 	o := reconcile.Observation{Presence: s.presence, Reason: s.reason, Token: s.token()}
 	if s.presence != reconcile.Present {
 		return o, s
@@ -73,6 +73,8 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 		switch key {
 		case "":
 			o.Live[key] = s.token()
+			o.Former = map[reconcile.LeafKey]bool{key: isFormer(r, t, s)}
+			o.Marked = map[reconcile.LeafKey]bool{key: isMarked(t) && merge.HasMarkers(s.doc)}
 		case reconcile.Seed:
 			o.Live[key] = seedFingerprint(t, s, members)
 		default:

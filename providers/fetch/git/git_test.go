@@ -208,3 +208,66 @@ func TestAnEmptyRepositoryAndNoneAreSaid(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestEveryVersionOfAFileIsFoundUnderAllItsNames(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("one\n")
+	r.commit("two\r\nno end")
+	if err := os.Mkdir(filepath.Join(r.dir, "new"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.git("mv", "a.md", "new/ä b.md")
+	r.git("commit", "-qm", "renamed")
+	r.git("checkout", "-q", "-b", "side", "HEAD~2")
+	r.commit("aside\n")
+	r.git("checkout", "-q", "main")
+	all, err := History(t.Context(), r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, err := Texts(t.Context(), r.dir, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for i, v := range all {
+		got[v.Path] += "|" + string(texts[i])
+	}
+	if len(all) != 4 || got["new/ä b.md"] != "|two\r\nno end" || !strings.Contains(got["a.md"], "|aside\n") || !strings.HasSuffix(got["a.md"], "|one\n") {
+		t.Errorf("got %q", got)
+	}
+	below, err := History(t.Context(), filepath.Join(r.dir, "new"))
+	if err != nil || len(below) != 1 || below[0].Path != "ä b.md" {
+		t.Errorf("below new: %v, %v", below, err)
+	}
+	if _, err := History(t.Context(), t.TempDir()); err == nil {
+		t.Error("a folder without git has a history")
+	}
+}
+
+// What lies in .git of a folder that somebody sent may name programs.
+func TestLookingRunsNothingThatARepositoryNames(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("one\n")
+	ran := filepath.Join(t.TempDir(), "ran")
+	for _, key := range []string{"core.fsmonitor", "core.pager", "gpg.program", "diff.external", "core.sshCommand", "diff.x.textconv", "core.gitProxy"} {
+		r.git("config", key, "touch "+ran)
+	}
+	r.git("config", "log.showSignature", "true")
+	r.git("config", "extensions.partialClone", "origin")
+	r.git("config", "remote.origin.url", "ext::touch "+ran)
+	r.git("config", "remote.origin.promisor", "true")
+	all, err := History(t.Context(), r.dir)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	_, err = Texts(t.Context(), r.dir, append(all, Version{"x", strings.Repeat("1", 40)}))
+	if err == nil {
+		t.Error("an object that is not there has a text")
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a program was run")
+	}
+}

@@ -35,10 +35,18 @@ the sources of the bundles are at hand, with what the spec asks for now
 pending is "not checked", with the reason, and the drift alone sets the code. It
 looks at the project, unless --scope says otherwise, and writes nothing.
 
+A fresh checkout will do: no state, no home, no network. What was made is shown
+as it was when aisync.lock was last committed, if git has that commit. Lines may
+end as .gitattributes says, and of modes only the bit that executes counts. What
+others keep beside ours in one file is theirs. A file that nobody asked for is
+drift where an apply made its folder, and git carried nothing else there when
+the lock was committed; apply --restore takes it away and keeps a backup.
+
 Exit codes: 0 in order; 2 differences of the kind that --fail-on names; 1 an
 error, or something that cannot be observed.`,
 		Example: `  $ aisync drift
   $ aisync drift --format github --fail-on drift
+  $ aisync drift --all
   $ aisync drift --scope all --ignore 'file:~/.claude/settings.json'`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,

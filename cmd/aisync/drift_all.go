@@ -71,13 +71,22 @@ func (a *app) driftAll(ctx context.Context, s scope, f driftFlags, mode diffMode
 			row.Error, row.driftView = err.Error(), emptyDrift()
 			row.Unknown = []difference{unchecked(err)}
 		}
-		row.driftView.prefix = filepath.ToSlash(row.Project) + "/"
+		row.driftView.prefix = prefixFrom(cwd, dir)
 		found, views = append(found, row), append(views, row.driftView)
 	}
 	if err := a.printAll(found, views, f.format, mode); err != nil {
 		return err
 	}
 	return f.verdict(views...)
+}
+
+// prefixFrom is dir as reports for programs name it: from where they are made,
+// or in full where it does not lie below.
+func prefixFrom(cwd, dir string) string {
+	if rel, err := filepath.Rel(cwd, dir); err == nil && filepath.IsLocal(rel) {
+		dir = rel
+	}
+	return filepath.ToSlash(dir) + "/"
 }
 
 func emptyDrift() *driftView {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"path"
 	"strings"
 )
 
@@ -85,7 +86,11 @@ func (v *driftView) sarifRun(version string) object {
 func (v *driftView) sarifLocation(f difference) object {
 	where := object{"logicalLocations": []object{{"fullyQualifiedName": string(f.Address), "kind": "resource"}}}
 	if file, line, ok := v.at(f); ok {
-		place := object{"artifactLocation": object{"uri": (&url.URL{Path: file}).String(), "uriBaseId": "%SRCROOT%"}}
+		artifact := object{"uri": (&url.URL{Path: file}).String(), "uriBaseId": "%SRCROOT%"}
+		if path.IsAbs(file) {
+			artifact = object{"uri": (&url.URL{Scheme: "file", Path: file}).String()}
+		}
+		place := object{"artifactLocation": artifact}
 		if line > 0 {
 			place["region"] = object{"startLine": line}
 		}

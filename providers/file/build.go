@@ -157,6 +157,9 @@ func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDro
 	if err != nil {
 		return err
 	}
+	if was, ok := asItWas(r, c, s, ops, notes.Made); ok {
+		doc = was
+	}
 	b.gone = len(doc) == 0 && !sets(ops) && notes.File
 	b.doc = doc
 	for i, op := range ops {

@@ -63,7 +63,9 @@ func wholeSince(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange
 // not known.
 func recorded(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange) merge.Value {
 	if l.Want != nil && l.Rel.WantLast {
-		return wanted(l)
+		if v := wanted(l); v != nil { // else it is known by its fingerprint alone
+			return v
+		}
 	}
 	a := t.Resource.Address
 	if l.Last == nil || r.Committed == nil || !a.InProject() {

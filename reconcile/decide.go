@@ -154,11 +154,11 @@ func unrecorded(r Relation, c Choice) Decision {
 	case c.Force:
 		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "replaces what was there", Replaced, true
 	case c.Merge && (r.CanMerge || r.CanMark):
-		d.Action, d.Meaning, d.Provenance, d.TakePrior, d.MergeBoth = Update, "an edited earlier version of it: "+both(r), Replaced, true, true
+		d.Action, d.Meaning, d.Provenance, d.TakePrior, d.MergeBoth = Update, "an edited copy of it: "+both(r), Replaced, true, true
 	case c.Adopt:
 		d.Action, d.Meaning, d.Provenance, d.Decline = Accept, "kept as it is", Adopted, true
 	case r.CanMerge || r.CanMark:
-		d.Action, d.Meaning = Clash, "there already: an edited earlier version of it; "+offer(r)
+		d.Action, d.Meaning = Clash, "there already: an edited copy of it; "+offer(r)
 	default:
 		d.Action, d.Meaning = Clash, "there already, and not made by aisync"
 	}

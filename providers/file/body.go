@@ -81,7 +81,8 @@ type sourceBody struct {
 	past      func() [][]byte
 }
 
-// earlier is what the source came to before, newest first, in the form of now.
+// earlier is what the source came to before, newest first, in the form of now
+// and as it was: installers of old copied it as it was.
 func (s sourceBody) earlier() [][]byte {
 	if s.past == nil {
 		return nil
@@ -90,9 +91,9 @@ func (s sourceBody) earlier() [][]byte {
 	if s.transform == nil {
 		return all
 	}
-	out := make([][]byte, len(all))
-	for i, b := range all {
-		out[i] = s.transform(b)
+	var out [][]byte
+	for _, b := range all {
+		out = append(out, s.transform(b), b)
 	}
 	return out
 }

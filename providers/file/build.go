@@ -90,7 +90,7 @@ func (b *built) whole(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) error
 	if isText(theirs) {
 		b.base = theirs
 	}
-	merged, clean := merged(r, l, s, theirs)
+	merged, clean := merged(r, l, s)
 	switch {
 	case merged == nil && l.MergeBoth:
 		return fmt.Errorf("what was edited and what the spec changed cannot be brought together; choose one of them with --force or --adopt")

@@ -62,6 +62,13 @@ func explainLeaf(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChang
 			return explainWhole(s, b, nil)
 		}
 	}
+	if l.Action == reconcile.Clash && (l.Rel.CanMerge || l.Rel.CanMark) {
+		base, theirs, ok := ends(r, l, s)
+		if ok && !bytes.Equal(base, s.doc) && !bytes.Equal(base, theirs) {
+			lines := append([]reconcile.Line{{Op: ' ', Text: "what was changed here:"}}, unified(base, s.doc)...)
+			return append(append(lines, reconcile.Line{Op: ' ', Text: "what the bundle changed:"}), unified(base, theirs)...)
+		}
+	}
 	err := b.whole(r, asIfForced(l), s)
 	return explainWhole(s, b, err)
 }

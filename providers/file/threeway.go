@@ -47,6 +47,9 @@ func ends(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) (base, theirs []b
 	} else {
 		base, ok = wasWanted(r, l)
 	}
+	if bytes.Contains(s.doc, []byte("\r\n")) && !bytes.Contains(base, []byte("\r\n")) {
+		base, theirs = windows(base), windows(theirs) // else every line would differ
+	}
 	return base, theirs, ok && !merge.IsBinary(base)
 }
 
@@ -79,19 +82,19 @@ func earlier(l *reconcile.Leaf) [][]byte {
 // spec moves on from what was itself such a merge: those edits are still the
 // user's. It returns nil where theirs shall stand alone. clean is false where
 // conflict markers are left.
-func merged(r reconcile.ReadEnv, l reconcile.LeafChange, s seen, theirs []byte) (doc []byte, clean bool) {
+func merged(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) (doc []byte, clean bool) {
 	again := l.Last != nil && l.Last.Want != "" && !l.Last.Marked && l.Rel.LiveLast && l.Action == reconcile.Update
 	if !l.MergeBoth && !again {
 		return nil, false
 	}
-	base, _, ok := ends(r, l, s)
+	base, wants, ok := ends(r, l, s)
 	if !ok {
 		return nil, false
 	}
-	if doc, clean = merge.Merge3(base, s.doc, theirs); clean || !l.MergeBoth {
+	if doc, clean = merge.Merge3(base, s.doc, wants); clean || !l.MergeBoth {
 		return doc, clean
 	}
-	return merge.Merge3Marked(base, s.doc, theirs), false
+	return merge.Merge3Marked(base, s.doc, wants), false
 }
 
 // isMarked reports whether a merge left conflict markers in t.
@@ -117,8 +120,10 @@ func isFormer(r reconcile.ReadEnv, t reconcile.Target, s seen) bool {
 	return slices.ContainsFunc(earlier(want), func(b []byte) bool { return bytes.Equal(unix(b), is) })
 }
 
-// nearest is the one of versions from which doc differs least: the newest of
-// those. There is none where doc has less than half of its lines from any.
+// nearest is the one of versions, newest first, from which doc differs least;
+// of several the oldest, so that what the bundle changed since where doc was
+// edited is seen to meet. There is none where doc has less than half of its
+// lines from any.
 func nearest(versions [][]byte, doc []byte) ([]byte, bool) {
 	var best []byte
 	most := 0
@@ -135,11 +140,13 @@ func nearest(versions [][]byte, doc []byte) ([]byte, bool) {
 				common++
 			}
 		}
-		if score := 3*common - all; 2*common >= min(all, bytes.Count(doc, []byte("\n"))) && common > 0 && (best == nil || score > most) {
+		if score := 3*common - all; 2*common >= min(all, bytes.Count(doc, []byte("\n"))) && common > 0 && (best == nil || score >= most) {
 			best, most = v, score
 		}
 	}
 	return best, best != nil
 }
+
+func windows(b []byte) []byte { return bytes.ReplaceAll(unix(b), []byte("\n"), []byte("\r\n")) }
 
 func unix(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")) }

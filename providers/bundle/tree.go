@@ -162,7 +162,8 @@ func (t *Tree) isFile(src string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func (t *Tree) hash() (string, error) {
+// Files returns every file that the tree could install, sorted by Src.
+func (t *Tree) Files() ([]File, error) {
 	var files []File
 	add := func(p *Part, err error) error {
 		if err == nil {
@@ -191,10 +192,15 @@ func (t *Tree) hash() (string, error) {
 	}
 	manifests, err := t.manifestFiles()
 	errs, files = append(errs, err), append(files, manifests...)
-	if err := errors.Join(errs...); err != nil {
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Src, b.Src) })
+	return files, errors.Join(errs...)
+}
+
+func (t *Tree) hash() (string, error) {
+	files, err := t.Files()
+	if err != nil {
 		return "", err
 	}
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Src, b.Src) })
 	h := sha256.New()
 	for _, f := range files {
 		fmt.Fprintf(h, "%q %o %s\n", f.Src, f.Mode, f.Digest)

@@ -16,6 +16,7 @@ import (
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -40,6 +41,7 @@ type world struct {
 	engine                *reconcile.Engine
 	seal                  *sealer
 	reader                fsys.Reader
+	bundles               *bundle.Sources
 	declared              runtime.Decls // what the specs ask for
 	repository            *repository   // see repo
 	repoOnce              sync.Once

@@ -79,6 +79,7 @@ type sourceBody struct {
 	exec      bool
 	transform func([]byte) []byte
 	past      func() [][]byte
+	parts     int // of the target's path that are the bundle's own; 0: 1
 }
 
 // earlier is what the source came to before, newest first, in the form of now

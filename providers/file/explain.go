@@ -19,7 +19,7 @@ const shown = 10_000
 // what shall be for whole texts, the leaves that change elsewhere.
 func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
-	s := look(r.FS, a.Path(r.Home), a.Name(), true)
+	s := linked(r, c.Target, look(r.FS, a.Path(r.Home), a.Name(), true))
 	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
 		return nil // the reason is the meaning of the change
 	}

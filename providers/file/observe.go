@@ -51,6 +51,7 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 	a := t.Resource.Address
 	members := memberKeys(t.Keys())
 	s := look(r.FS, a.Path(r.Home), a.Name(), len(members) > 0 || isMarked(t))
+	s = linked(r, t, s)
 	o := reconcile.Observation{Presence: s.presence, Reason: s.reason, Token: s.token()}
 	if s.presence != reconcile.Present {
 		return o, s

@@ -286,6 +286,7 @@ func (out Outcome) into(rec Record) Record {
 		if live, ok := out.LeafLive[l.Key]; ok && live != l.Live {
 			l.Want, l.Live = l.Wanted(), live
 		}
+		l.Marked = l.Marked || out.LeafMarked[l.Key]
 	}
 	return rec
 }

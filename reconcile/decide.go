@@ -30,6 +30,11 @@ type Relation struct {
 	InputsSame bool // what it depends on is as recorded
 	Shared     bool // another owner, not in this plan, still has it
 	CanMerge   bool // the provider could bring want and live together
+	CanMark    bool // it could do so but for some lines, where it would leave conflict markers
+	Marked     bool // what is there still has the conflict markers of such a merge
+	Resolved   bool // it has them no more
+	Former     bool // what is there was never recorded, and is what an earlier version of the want was
+	Stray      bool // nobody asked for it ever, and it lies in a folder that is ours
 	Blocked    bool // something of another type is in the way
 	Unknown    bool
 	NoPrior    bool // what was replaced is not kept on this machine
@@ -68,7 +73,7 @@ type Decision struct {
 func Decide(r Relation, c Choice) Decision {
 	switch {
 	case !r.Want && !r.Last:
-		return Decision{}
+		return stray(r, c)
 	case r.Unknown:
 		return Decision{Action: Unclear, Meaning: "cannot be observed", Provenance: r.Provenance}
 	case r.Last && r.Own == SeedOnly && r.Want:
@@ -83,6 +88,10 @@ func Decide(r Relation, c Choice) Decision {
 		return unrecorded(r, c)
 	case !r.Live:
 		return Decision{Action: Create, Drift: true, Pending: !r.WantLast, Meaning: "deleted since the last apply", Provenance: made(r.Provenance)}
+	case r.Marked:
+		return marked(r, c)
+	case r.Resolved && r.WantLast && !r.WantLive:
+		return Decision{Action: Accept, Meaning: "merged by hand", Provenance: r.Provenance}
 	case r.LiveLast && r.WantLive && r.Refused:
 		return Decision{Action: Accept, Pending: true, Meaning: "the spec wants what you kept", Provenance: r.Provenance}
 	case r.LiveLast && r.WantLast || r.LiveLast && r.WantLive:
@@ -100,6 +109,22 @@ func Decide(r Relation, c Choice) Decision {
 		return drifted(r, c)
 	}
 	return bothMoved(r, c)
+}
+
+// stray is what nobody asked for. Only a person who wants everything as it was
+// made has it taken away.
+func stray(r Relation, c Choice) Decision {
+	switch {
+	case !r.Stray:
+		return Decision{}
+	case !c.Restore && r.Live:
+		return Decision{Action: Release, Drift: true, Meaning: "a stray file: nobody asked for it, in a folder that is ours"}
+	case !c.Restore:
+		return Decision{Action: Release, Drift: true, Meaning: "a stray: nobody asked for it, in a folder that is ours"}
+	case !r.Live:
+		return Decision{Drift: true, Meaning: "a stray, and no regular file: left to you"}
+	}
+	return Decision{Action: Delete, Drift: true, Meaning: "a stray file: taken away"}
 }
 
 func keep(r Relation, meaning string) Decision {
@@ -124,10 +149,16 @@ func unrecorded(r Relation, c Choice) Decision {
 		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "there already, and yours", Adopted, false
 	case r.WantLive:
 		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "already right", Adopted, false
+	case r.Former:
+		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "an earlier version of it, unedited: brought up to date", Replaced, true
 	case c.Force:
 		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "replaces what was there", Replaced, true
+	case c.Merge && (r.CanMerge || r.CanMark):
+		d.Action, d.Meaning, d.Provenance, d.TakePrior, d.MergeBoth = Update, "an edited copy of it: "+both(r), Replaced, true, true
 	case c.Adopt:
 		d.Action, d.Meaning, d.Provenance, d.Decline = Accept, "kept as it is", Adopted, true
+	case r.CanMerge || r.CanMark:
+		d.Action, d.Meaning = Clash, "there already: an edited copy of it; "+offer(r)
 	default:
 		d.Action, d.Meaning = Clash, "there already, and not made by aisync"
 	}
@@ -141,11 +172,15 @@ func theirsMoved(r Relation, c Choice) Decision {
 	switch {
 	case r.Merged && r.CanMerge:
 		d.Action, d.Meaning, d.MergeBoth = Update, "the spec moved: your edits stay", true
+	case r.Merged && r.CanMark && c.Merge:
+		d.Action, d.Meaning, d.MergeBoth = Update, "the spec moved: "+both(r), true
 	case c.Force:
 		d.Action, d.Meaning, d.Provenance = Update, "the spec moved: ours", overwritten(r.Provenance)
 		d.TakePrior = r.Provenance == Adopted
 	case c.Adopt:
 		d.Action, d.Meaning, d.Decline = Accept, "the spec moved: yours", true
+	case r.Merged && r.CanMark:
+		d.Action, d.Meaning = Clash, "the spec moved where your edits are; "+offer(r)
 	default:
 		d.Action, d.Meaning = Clash, "kept as yours before, and the spec moved"
 	}
@@ -173,16 +208,48 @@ func bothMoved(r Relation, c Choice) Decision {
 	case c.Force:
 		d.Action, d.Meaning, d.Provenance = Update, "edited, and the spec moved: ours", overwritten(r.Provenance)
 		d.TakePrior = r.Provenance == Adopted
-	case c.Merge && r.CanMerge:
-		d.Action, d.Meaning, d.MergeBoth = Update, "edited, and the spec moved: both", true
+	case c.Merge && (r.CanMerge || r.CanMark):
+		d.Action, d.Meaning, d.MergeBoth = Update, "edited, and the spec moved: "+both(r), true
 	case c.Adopt:
 		d.Action, d.Meaning, d.Decline = Accept, "edited, and the spec moved: yours", true
-	case r.CanMerge:
-		d.Action, d.Meaning = Clash, "edited, and the spec moved; --merge brings both together"
+	case r.CanMerge || r.CanMark:
+		d.Action, d.Meaning = Clash, "edited, and the spec moved; "+offer(r)
 	default:
 		d.Action, d.Meaning = Clash, "edited, and the spec moved"
 	}
 	return d
+}
+
+// marked holds conflict markers of an earlier merge: no runtime should read it
+// as it is, and nobody but a person can say what it should be.
+func marked(r Relation, c Choice) Decision {
+	d := Decision{Drift: true, Pending: !r.WantLast, Provenance: r.Provenance}
+	switch {
+	case c.Force || c.Restore:
+		d.Action, d.Meaning, d.Provenance = Update, "has conflict markers: ours", overwritten(r.Provenance)
+		d.TakePrior = r.Provenance == Adopted
+	case c.Adopt:
+		d.Action, d.Meaning, d.Decline = Accept, "has conflict markers: kept", true
+	default:
+		d.Action, d.Meaning = Clash, "has conflict markers of a merge: edit it until none is left"
+	}
+	return d
+}
+
+// both says how a merge ends.
+func both(r Relation) string {
+	if r.CanMerge {
+		return "both"
+	}
+	return "both, with conflict markers where they meet"
+}
+
+// offer says what a merge would do.
+func offer(r Relation) string {
+	if r.CanMerge {
+		return "--merge brings both together"
+	}
+	return "--merge brings both together, with conflict markers where they meet"
 }
 
 // dropped is recorded and no longer wanted.

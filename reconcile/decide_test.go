@@ -32,6 +32,14 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 	rows := []row{
 		{"-", "-", "-", Relation{}, Choice{}, Decision{}},
 		{"-", "Y", "-", Relation{}, Choice{}, Decision{}},
+		{"-", "Y", "-", Relation{}, Choice{Restore: true, Force: true}, Decision{}},
+
+		// in a folder that is ours
+		{"-", "Y", "-", Relation{Stray: true}, Choice{}, Decision{Action: Release, Drift: true}},
+		{"-", "Y", "-", Relation{Stray: true}, Choice{Force: true}, Decision{Action: Release, Drift: true}},
+		{"-", "Y", "-", Relation{Stray: true}, Choice{Restore: true}, Decision{Action: Delete, Drift: true}},
+		{"-", "-", "-", Relation{Stray: true, Blocked: true}, Choice{}, Decision{Action: Release, Drift: true}},
+		{"-", "-", "-", Relation{Stray: true, Blocked: true}, Choice{Restore: true}, Decision{Drift: true}},
 
 		// never recorded
 		{"-", "-", "X", Relation{}, Choice{}, Decision{Action: Create, Pending: true, Provenance: Created}},
@@ -40,6 +48,10 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 		{"-", "Y", "X", Relation{}, Choice{Restore: true}, Decision{Action: Clash, Pending: true}},
 		{"-", "Y", "X", Relation{}, Choice{Adopt: true}, Decision{Action: Accept, Pending: true, Provenance: Adopted, Decline: true}},
 		{"-", "Y", "X", Relation{}, Choice{Force: true}, Decision{Action: Update, Pending: true, Provenance: Replaced, TakePrior: true}},
+		{"-", "Y", "X", with(Relation{}, func(r *Relation) { r.Former = true }), Choice{}, Decision{Action: Update, Pending: true, Provenance: Replaced, TakePrior: true}},
+		{"-", "Y", "X", with(Relation{}, func(r *Relation) { r.CanMark = true }), Choice{}, Decision{Action: Clash, Pending: true}},
+		{"-", "Y", "X", with(Relation{}, func(r *Relation) { r.CanMark = true }), Choice{Merge: true}, Decision{Action: Update, Pending: true, Provenance: Replaced, TakePrior: true, MergeBoth: true}},
+		{"-", "Y", "X", Relation{}, Choice{Merge: true}, Decision{Action: Clash, Pending: true}},
 
 		// in sync, and the spec moved
 		{"X", "X", "X", created, Choice{}, Decision{Provenance: Created}},
@@ -63,6 +75,16 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 		{"X", "Y", "Z", with(created, func(r *Relation) { r.CanMerge = true }), Choice{Merge: true}, Decision{Action: Update, Drift: true, Pending: true, Provenance: Created, MergeBoth: true}},
 		{"X", "Y", "Z", adopted, Choice{Force: true}, Decision{Action: Update, Drift: true, Pending: true, Provenance: Replaced, TakePrior: true}},
 		{"X", "Y", "Z", created, Choice{Adopt: true}, Decision{Action: Accept, Drift: true, Pending: true, Provenance: Created, Decline: true}},
+		{"X", "Y", "Z", with(created, func(r *Relation) { r.CanMark = true }), Choice{Merge: true}, Decision{Action: Update, Drift: true, Pending: true, Provenance: Created, MergeBoth: true}},
+		{"X", "Y", "Z", with(created, func(r *Relation) { r.CanMark = true }), Choice{}, Decision{Action: Clash, Drift: true, Pending: true, Provenance: Created}},
+
+		// merged with conflict markers, and as a person left them
+		{"Y", "Y", "Y", with(created, func(r *Relation) { r.Marked, r.Merged = true, true }), Choice{}, Decision{Action: Clash, Drift: true, Provenance: Created}},
+		{"Y", "Y", "Z", with(created, func(r *Relation) { r.Marked, r.Merged, r.CanMerge = true, true, true }), Choice{Merge: true}, Decision{Action: Clash, Drift: true, Pending: true, Provenance: Created}},
+		{"Y", "W", "Y", with(created, func(r *Relation) { r.Marked = true }), Choice{Restore: true}, Decision{Action: Update, Drift: true, Provenance: Created}},
+		{"Y", "W", "Y", with(created, func(r *Relation) { r.Marked = true }), Choice{Adopt: true}, Decision{Action: Accept, Drift: true, Provenance: Created, Decline: true}},
+		{"Y", "W", "Y", with(created, func(r *Relation) { r.Resolved, r.Merged = true, true }), Choice{}, Decision{Action: Accept, Provenance: Created}},
+		{"Y", "W", "Z", with(created, func(r *Relation) { r.Resolved, r.Merged, r.CanMerge = true, true, true }), Choice{}, Decision{Action: Clash, Drift: true, Pending: true, Provenance: Created}},
 
 		// dropped
 		{"X", "X", "-", created, Choice{}, Decision{Action: Delete, Pending: true}},

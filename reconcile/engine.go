@@ -19,9 +19,10 @@ type Input struct {
 	Unsupported  []Unsupported
 	Notes        []Note
 	Choice       Choice
-	Targets      []string // only these addresses, and what they depend on; all when empty
-	Excludes     []string // not these, nor what depends on them
-	Dropped      string   // why nothing is wanted any more, where it is not the spec that moved
+	Targets      []string  // only these addresses, and what they depend on; all when empty
+	Excludes     []string  // not these, nor what depends on them
+	Strays       []Address // files that nobody asked for, in folders that are ours
+	Dropped      string    // why nothing is wanted any more, where it is not the spec that moved
 }
 
 // Plan says what an apply would do.

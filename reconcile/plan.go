@@ -26,7 +26,7 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 		Choice:      in.Choice,
 		Partial:     len(in.Targets)+len(in.Excludes) > 0,
 	}
-	targets := e.targets(p, resources, s, in.Owners)
+	targets := withStrays(e.targets(p, resources, s, in.Owners), in.Strays)
 	seen, err := e.observe(ctx, r, targets)
 	if err != nil {
 		return nil, err
@@ -82,6 +82,26 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 		return strings.Compare(string(a.Resource.Address), string(b.Resource.Address))
 	})
 	slices.SortFunc(p.Unsupported, func(a, b Unsupported) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	return targets
+}
+
+// withStrays adds what lies in folders that are ours, where it is no target.
+func withStrays(targets []Target, strays []Address) []Target {
+	if len(strays) == 0 {
+		return targets
+	}
+	known := make(map[Address]bool, len(targets))
+	for _, t := range targets {
+		known[t.Resource.Address] = true
+	}
+	for _, a := range strays {
+		if !known[a] {
+			targets = append(targets, Target{Resource: Resource{Address: a}, Stray: true})
+		}
+	}
+	slices.SortFunc(targets, func(a, b Target) int {
+		return strings.Compare(string(a.Resource.Address), string(b.Resource.Address))
+	})
 	return targets
 }
 
@@ -164,7 +184,7 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 	for i := range c.Leaves {
 		l := &c.Leaves[i]
 		if m, ok := p.(Merger); ok && l.Rel.bothMoved() {
-			l.Rel.CanMerge = m.CanMerge(ctx, r, c, *l)
+			l.Rel.CanMerge, l.Rel.CanMark = m.CanMerge(ctx, r, c, *l)
 		}
 		l.Decision = Decide(l.Rel, in.Choice)
 		if s.inherited && t.Resource.Local && l.Action == Accept && l.Rel.WantLive && !l.Rel.Last && c.ofProject() {
@@ -216,7 +236,7 @@ func relate(p Provider, t Target, o Observation, key LeafKey, records []Record, 
 	r := Relation{
 		Want: l.Want != nil, Last: l.Last != nil, Live: has && o.Presence == Present,
 		Blocked: o.Presence == Blocked, Unknown: o.Presence == Unknown,
-		InputsSame: t.Inputs == o.Inputs,
+		InputsSame: t.Inputs == o.Inputs, Stray: t.Stray,
 	}
 	mine, other := holders(records, owners, key)
 	satisfied := func(f Fingerprint) bool {
@@ -245,13 +265,20 @@ func relate(p Provider, t Target, o Observation, key LeafKey, records []Record, 
 		r.Shared = shared(records, owners, key, l.Last.Live) || r.Live && shared(records, owners, key, live)
 		_, merges := p.(Merger)
 		r.Refused, r.Merged = l.Last.Declined != "", merges && l.Last.Want != ""
+		r.Marked, r.Resolved = r.Live && l.Last.Marked && o.Marked[key], r.Live && l.Last.Marked && !o.Marked[key]
+	} else {
+		r.Former = r.Live && r.Want && !r.WantLive && o.Former[key]
 	}
 	l.Rel = r
 	return l
 }
 
-// bothMoved reports whether edits of the user and a new want meet in r.
+// bothMoved reports whether edits of the user and a new want meet in r, or a
+// want and what is there of old.
 func (r Relation) bothMoved() bool {
+	if !r.Last {
+		return r.Want && r.Live && !r.WantLive && !r.Former && r.Contested == "" && !r.Unknown && !r.Blocked && r.Own == Exclusive
+	}
 	return r.Want && r.Last && r.Live && (!r.LiveLast || r.Merged) && !r.WantLive && !r.WantLast && !r.Declined && !r.Unknown && !r.Blocked && r.Own != SeedOnly
 }
 

@@ -58,9 +58,11 @@ type Permanent interface {
 }
 
 // Merger is a Provider that can bring together a leaf that both the user and
-// the spec changed. ok is false where they touch the same lines.
+// the spec changed. clean is false where they touch the same lines; marked says
+// that such lines can be left to the user, between conflict markers. Both are
+// false where nobody knows any more from what the two went out.
 type Merger interface {
-	CanMerge(ctx context.Context, r ReadEnv, c Change, leaf LeafChange) (ok bool)
+	CanMerge(ctx context.Context, r ReadEnv, c Change, leaf LeafChange) (clean, marked bool)
 }
 
 // Preflighter checks before anything is written: disk space, writable
@@ -102,6 +104,7 @@ type Target struct {
 	Others   []LeafRecord // what only other owners have there; the plan leaves it alone
 	Inputs   Fingerprint  // as recorded
 	Private  json.RawMessage
+	Stray    bool // neither wanted nor recorded, in a folder that is ours: looked at as a whole
 }
 
 // sortLeaves puts both lists of t in the order that Keys needs.
@@ -114,6 +117,9 @@ func compareKeys(a, b LeafKey) int { return strings.Compare(string(a), string(b)
 
 // Keys returns every key that is wanted or recorded.
 func (t Target) Keys() []LeafKey {
+	if t.Stray {
+		return []LeafKey{""}
+	}
 	keys := make([]LeafKey, 0, len(t.Resource.Leaves)+len(t.Last))
 	i, j := 0, 0
 	for i < len(t.Resource.Leaves) || j < len(t.Last) {
@@ -147,6 +153,8 @@ type Observation struct {
 	Presence Presence
 	Reason   string                  // of Blocked and Unknown: what is wrong and what to do, for a person
 	Live     map[LeafKey]Fingerprint // of the keys asked for; a key that is missing is absent
+	Former   map[LeafKey]bool        // of those never recorded: what is there is an earlier version of what is wanted
+	Marked   map[LeafKey]bool        // of those recorded with conflict markers: they are still there
 	Token    Fingerprint             // of the whole target; Apply acts only while it holds. "" when absent
 	Inputs   Fingerprint             // of what it depends on, where the provider knows any
 	Fetch    int64                   // bytes to download to make it so
@@ -159,8 +167,13 @@ type ReadEnv struct {
 	Run      Runner                           // runs programs that only look; nil: none may be run
 	Contents func(Fingerprint) ([]byte, bool) // text that aisync last wrote, where still known
 	Backup   func(BackupID) ([]byte, error)
-	Clock    func() time.Time
-	Reach    Reacher // of an apply that may dial: asks whether something could be fetched; nil: nobody may be asked
+	// Committed is the text of a project's file when its lock was last
+	// committed; CRLF says whether git gives its lines the ending \r\n when it
+	// writes the file here. nil, and false: nothing is known.
+	Committed func(p fsys.LogicalPath) (text []byte, ok bool)
+	CRLF      func(p fsys.LogicalPath) bool
+	Clock     func() time.Time
+	Reach     Reacher // of an apply that may dial: asks whether something could be fetched; nil: nobody may be asked
 }
 
 // Reacher returns nil if one of the sources could serve an artifact now, else
@@ -193,6 +206,7 @@ type Outcome struct {
 	Private     json.RawMessage             // for Record.Private
 	LeafPrivate map[LeafKey]json.RawMessage // for LeafRecord.Private
 	LeafLive    map[LeafKey]Fingerprint     // where it differs from what was wanted (a merge)
+	LeafMarked  map[LeafKey]bool            // a merge that left conflict markers
 	Dirs        []fsys.LogicalPath          // folders that were made on the way, top first
 	Token       Fingerprint                 // of the target afterwards; "" when it is gone
 	Content     []byte                      // whole text that was written, to be kept as a base for diffs; nil: none

@@ -33,6 +33,7 @@ type LeafRecord struct {
 	Live       Fingerprint     `json:"live"`               // what was there when it was last in order
 	Want       Fingerprint     `json:"want,omitempty"`     // what was wanted then, where that is not Live (a merge)
 	Declined   Fingerprint     `json:"declined,omitempty"` // a want that the user refused
+	Marked     bool            `json:"marked,omitempty"`   // Live has conflict markers of a merge
 	Own        Ownership       `json:"own,omitempty"`
 	Provenance Provenance      `json:"provenance"`
 	Prior      BackupID        `json:"prior,omitempty"`   // of the whole target, where Provenance is Replaced

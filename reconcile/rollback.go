@@ -84,6 +84,7 @@ func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, 
 		}
 	}
 	sortLeaves(t)
+	t.Stray = len(t.Last) == 0 && step.Writes // of which nobody has or had a record
 	c := Change{Target: t, Before: p.Observe(ctx, r, []Target{t})[0]}
 	for _, list := range [][]ownedRecord{step.Had, step.Got} {
 		for _, x := range list {

@@ -156,6 +156,15 @@ func addNew(list []fsys.LogicalPath, more ...fsys.LogicalPath) []fsys.LogicalPat
 	return list
 }
 
+// Made returns the folders that were made on behalf of o, here or where the
+// lock comes from.
+func (s *Store) Made(o Owner) []fsys.LogicalPath {
+	if f := s.owners[o]; f != nil {
+		return f.Dirs
+	}
+	return nil
+}
+
 // Lock returns the lock in use, nil where there is none.
 func (s *Store) Lock() *Lock { return s.lock }
 

@@ -4,22 +4,32 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/reconcile"
 )
 
+// itsSource stands for the folder that a bundle comes from.
+const itsSource = "its-source"
+
 func adoptCommand(a *app) *cobra.Command {
 	s := scopeAll
 	var f applyFlags
+	var folder string
 	cmd := &cobra.Command{
 		Use:   "adopt ADDRESS...",
 		Short: "keep what is there, and remember that ours was refused",
 		Long: `Takes what lies at an address as it is. It counts as in order from now on, until
 the spec asks for something else there; then you are asked again. No file is
-changed, only aisync's records.`,
-		Example:     "  $ aisync adopt file:.claude/settings.json",
+changed, only aisync's records.
+
+With --to-bundle an edit of a file that came out of a bundle goes back into it,
+into its source where that is a folder, or into the checkout that is named: from
+then on the spec wants what is there. The difference is shown, and what the
+bundle's file was is kept.`,
+		Example:     "  $ aisync adopt file:.claude/settings.json\n  $ aisync adopt file:.claude/rules/go.md --to-bundle\n  $ aisync adopt file:.claude/rules/go.md --to-bundle=../rulesets",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        minArgs(1, "the address"),
 
@@ -30,11 +40,17 @@ changed, only aisync's records.`,
 					return usagef("%v", err)
 				}
 			}
-			return a.adopt(cmd.Context(), asked{scope: s, choice: reconcile.Choice{Adopt: true}, targets: args}, f)
+			ask := asked{scope: s, choice: reconcile.Choice{Adopt: true}, targets: args}
+			if cmd.Flags().Changed("to-bundle") {
+				return a.carryBack(cmd.Context(), ask, f, strings.TrimPrefix(folder, itsSource))
+			}
+			return a.adopt(cmd.Context(), ask, f)
 		},
 	}
 	s.flag(cmd)
 	f.register(cmd)
+	cmd.Flags().StringVar(&folder, "to-bundle", "", "carry the edit back into its bundle: into `FOLDER`, or the source itself")
+	cmd.Flags().Lookup("to-bundle").NoOptDefVal = itsSource
 	_ = cmd.Flags().MarkHidden("diff")
 	_ = cmd.Flags().MarkHidden("yes") // nothing is asked: nothing is written but records
 	return cmd

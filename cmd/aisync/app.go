@@ -19,6 +19,7 @@ type app struct {
 	args     []string // with those of AISYNC_CLI_ARGS; for the log
 	g        globals
 	logs     *logFile
+	homeless bool // the command looks at a project alone, and needs nobody's home
 }
 
 // env is an environment that was handed over. The process's own is not read.

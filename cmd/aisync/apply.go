@@ -232,7 +232,11 @@ func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f apply
 			return err
 		}
 	}
-	if err := a.outcome(p, w.pulled, res, err); err != nil || len(w.leftOut) == 0 {
+	err = a.outcome(p, w.pulled, res, err)
+	if err == nil && len(w.leftOut) == 0 {
+		return a.leftMarked(p)
+	}
+	if err != nil {
 		return err
 	}
 	if len(w.pulled) > 0 && len(res.Done) == 0 {
@@ -242,6 +246,23 @@ func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f apply
 		a.say("aisync: %s", safe(e.Error()))
 	}
 	return exit(exitPartial)
+}
+
+// leftMarked says in which files a merge left conflict markers.
+func (a *app) leftMarked(p *reconcile.Plan) error {
+	var files []string
+	for _, c := range p.Changes {
+		for _, l := range c.Leaves {
+			if l.MergeBoth && !l.Rel.CanMerge {
+				files = append(files, string(c.Target.Resource.Address))
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	a.say("aisync: conflict markers are left in %s; edit it until none is left, then run aisync apply", safe(strings.Join(files, ", ")))
+	return exit(exitDiff)
 }
 
 // trust asks about the commands that a project wants agents and git to run,

@@ -13,7 +13,7 @@ func commands() []func(*app) *cobra.Command {
 		rollbackCommand, adoptCommand, pruneCommand, destroyCommand,
 		modelsCommand, runtimesCommand,
 		lockCommand, validateCommand, factsCommand,
-		addCommand, removeCommand, importCommand,
+		addCommand, removeCommand, importCommand, lintCommand,
 		doctorCommand,
 		versionCommand, completionCommand, genDocsCommand,
 	}

@@ -35,6 +35,7 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 		pin = w.looker()
 	}
 	sources := &bundle.Sources{Home: w.places.physical(w.places.home), Resolve: pin.source}
+	w.bundles = sources
 	if err := w.lend(ctx, sources); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 type driftFlags struct {
 	format, failOn, diff string
 	ignore               []string
-	verifySources        bool
+	verifySources, all   bool
 }
 
 func driftCommand(a *app) *cobra.Command {
@@ -35,10 +35,18 @@ the sources of the bundles are at hand, with what the spec asks for now
 pending is "not checked", with the reason, and the drift alone sets the code. It
 looks at the project, unless --scope says otherwise, and writes nothing.
 
+A fresh checkout will do: no state, no home, no network. What was made is shown
+as it was when aisync.lock was last committed, if git has that commit. Lines may
+end as .gitattributes says, and of modes only the bit that executes counts. What
+others keep beside ours in one file is theirs. A file that nobody asked for is
+drift where an apply made its folder, and git carried nothing else there when
+the lock was committed; apply --restore takes it away and keeps a backup.
+
 Exit codes: 0 in order; 2 differences of the kind that --fail-on names; 1 an
 error, or something that cannot be observed.`,
 		Example: `  $ aisync drift
   $ aisync drift --format github --fail-on drift
+  $ aisync drift --all
   $ aisync drift --scope all --ignore 'file:~/.claude/settings.json'`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
@@ -50,6 +58,7 @@ error, or something that cannot be observed.`,
 	fs.StringVar(&f.failOn, "fail-on", "both", "exit 2 for `WHICH`: drift, pending, both")
 	fs.StringVar(&f.diff, "diff", string(diffShort), "`HOW` much of differences: short, full, none")
 	fs.StringArrayVar(&f.ignore, "ignore", nil, "leave out this `ADDRESS` or pattern; may be repeated")
+	fs.BoolVar(&f.all, "all", false, "look at every project below the host's roots")
 	fs.BoolVar(&f.verifySources, "verify-sources", false, "fetch pinned sources anew and compare them with their pins")
 	return cmd
 }
@@ -72,36 +81,64 @@ func (a *app) drift(ctx context.Context, s scope, f driftFlags) error {
 	default:
 		return usagef("--fail-on %q: want drift, pending or both", f.failOn)
 	}
-	w, notChecked, err := a.setupDrift(ctx, s)
+	if f.all {
+		return a.driftAll(ctx, s, f, mode)
+	}
+	v, err := a.lookForDrift(ctx, s, f)
 	if err != nil {
 		return err
-	}
-	if f.verifySources {
-		if err := w.verifySources(ctx); err != nil {
-			return err
-		}
-	}
-	p, err := w.plan(ctx, asked{scope: s})
-	if err != nil {
-		return err
-	}
-	v, err := w.driftView(ctx, p, f.ignore)
-	if err != nil {
-		return err
-	}
-	if notChecked != nil {
-		v.NotChecked = strings.ReplaceAll(notChecked.Error(), "\n", "; ")
 	}
 	if err := a.printDrift(v, f.format, mode); err != nil {
 		return err
 	}
-	switch {
-	case len(v.Unknown) > 0:
-		return exit(exitError)
-	case len(v.Drift) > 0 && f.failOn != "pending", len(v.Pending) > 0 && f.failOn != "drift":
-		return exit(exitDiff)
+	return f.verdict(v)
+}
+
+// verdict is the exit code for what was found.
+func (f driftFlags) verdict(views ...*driftView) error {
+	code := exitOK
+	for _, v := range views {
+		switch {
+		case len(v.Unknown) > 0:
+			return exit(exitError)
+		case len(v.Drift) > 0 && f.failOn != "pending", len(v.Pending) > 0 && f.failOn != "drift":
+			code = exitDiff
+		}
 	}
-	return nil
+	if code == exitOK {
+		return nil
+	}
+	return exit(code)
+}
+
+// lookForDrift compares one project, or what s says. Of a project alone it
+// needs nobody's home.
+func (a *app) lookForDrift(ctx context.Context, s scope, f driftFlags) (*driftView, error) {
+	a.homeless = s == scopeProject
+	w, notChecked, err := a.setupDrift(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if f.verifySources {
+		if err := w.verifySources(ctx); err != nil {
+			return nil, err
+		}
+	}
+	p, err := w.plan(ctx, asked{scope: s, strays: true})
+	if err != nil {
+		return nil, err
+	}
+	v, err := w.driftView(ctx, p, f.ignore)
+	if err != nil {
+		return nil, err
+	}
+	if notChecked != nil {
+		v.NotChecked = strings.ReplaceAll(notChecked.Error(), "\n", "; ")
+	}
+	if f.format != "text" && f.format != "json" && w.places.project != "" {
+		v.prefix = w.repo(ctx).Prefix()
+	}
+	return v, nil
 }
 
 // setupDrift is setup that goes on without the sources: then what was recorded
@@ -149,7 +186,9 @@ func (w *world) driftView(ctx context.Context, p *reconcile.Plan, ignore []strin
 			v.NotSetUp++
 			continue
 		}
-		v.Checked++
+		if !c.Target.Stray {
+			v.Checked++
+		}
 		doc, ok := docs[c.Target.Resource.Address]
 		if !ok {
 			continue
@@ -165,7 +204,7 @@ func (w *world) driftView(ctx context.Context, p *reconcile.Plan, ignore []strin
 			continue
 		}
 		doc.Meaning = meaning(c)
-		f := difference{ChangeDoc: doc, File: doc.Address.Name(), Places: w.where(ctx, c)}
+		f := difference{ChangeDoc: doc, File: doc.Address.Name(), Places: w.where(ctx, c), stray: c.Target.Stray}
 		if len(f.Places) > 0 {
 			f.Line = f.Places[0].Line
 		}
@@ -202,10 +241,10 @@ func (w *world) notSetUp(ctx context.Context, p *reconcile.Plan) map[reconcile.A
 	for _, c := range p.Changes {
 		r := c.Target.Resource
 		switch {
-		case len(c.Target.Last) > 0 || c.Action != reconcile.Create:
-		case r.Local:
+		case len(c.Target.Last) > 0:
+		case r.Local && (c.Action == reconcile.Create || c.Action == reconcile.Unclear):
 			out[r.Address] = true
-		case r.Address.InProject():
+		case c.Action == reconcile.Create && r.Address.InProject():
 			paths = append(paths, r.Address.Path(w.places.home))
 			byPath[r.Address.Path(w.places.home)] = r.Address
 		}
@@ -258,18 +297,28 @@ func (a *app) printDrift(v *driftView, format string, mode diffMode) error {
 	case "json":
 		return a.writeJSON(v)
 	case "sarif":
-		return a.writeJSON(v.sarif(versionText()))
+		return a.writeJSON(sarif(versionText(), v))
 	case "github":
 		v.github(a.out)
 	case "junit":
-		return v.junit(a.out)
+		return junit(a.out, v.junitSuite("aisync drift"))
 	default:
 		v.text(a.out, a.paint(), mode)
-		if len(v.Drift) > 0 {
-			a.hint("\nTo put it back: aisync apply --restore. To keep one as it is: aisync adopt %s", shellQuote(string(v.Drift[0].Address)))
-		}
+		a.sayWhatHelps(v)
 	}
 	return nil
+}
+
+// sayWhatHelps names the commands that settle what v found.
+func (a *app) sayWhatHelps(v *driftView) {
+	edited := slices.IndexFunc(v.Drift, func(f difference) bool { return !f.stray })
+	stray := slices.IndexFunc(v.Drift, func(f difference) bool { return f.stray })
+	if edited >= 0 {
+		a.hint("\nTo put it back: aisync apply --restore. To keep one as it is: aisync adopt %s", shellQuote(string(v.Drift[edited].Address)))
+	}
+	if stray >= 0 {
+		a.hint("\nTo take strays away: aisync apply --restore (a backup is kept). To leave one: move it to a folder of yours, or --ignore %s", shellQuote(string(v.Drift[stray].Address)))
+	}
 }
 
 // verifySources fetches every pinned source anew and compares.

@@ -19,7 +19,7 @@ import (
 )
 
 func initCommand(a *app) *cobra.Command {
-	var from string
+	var from, source string
 	var here bool
 	var runtimes []string
 	cmd := &cobra.Command{
@@ -33,7 +33,9 @@ it finds and a model that fits as a comment.
 a folder, git::URL?ref=… or the URL of an archive. Its *.cue and aisync.lock are copied.
 
 --here writes aisync.cue for the project in this folder, and nothing else, with
-the agent programs that are on this machine or those of --runtime.
+the agent programs that are on this machine or those of --runtime. With --source
+it names that source of bundles too, and those of its languages and teams that an
+older installer has put into the project: they are known by their rules' names.
 
 What exists is never overwritten; init says so and what to do. The one exception
 is the schema in cue.mod/pkg/aisync.dev beside the host specs, with which cue vet
@@ -48,6 +50,9 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 			if len(runtimes) > 0 && !here {
 				return usagef("init: --runtime is about a project; add --here")
 			}
+			if source != "" && !here {
+				return usagef("init: --source is about a project; add --here")
+			}
 			p, err := a.places()
 			if err != nil {
 				return err
@@ -58,7 +63,7 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 			s := &starter{app: a, places: p}
 			switch {
 			case here:
-				err = s.project(cmd.Context(), runtimes)
+				err = s.project(cmd.Context(), runtimes, source)
 			case from != "":
 				err = s.copyHosts(cmd.Context(), from)
 			default:
@@ -71,6 +76,7 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "take host specs over from `SRC`: an example, a folder, git::URL or an archive's URL")
+	cmd.Flags().StringVar(&source, "source", "", "with --here: where bundles come from: a folder, git::`URL`?ref=… or the URL of an archive")
 	cmd.Flags().BoolVar(&here, "here", false, "write aisync.cue for the project in this folder")
 	cmd.Flags().StringSliceVar(&runtimes, "runtime", nil, "with --here: the project's runtimes, by their `IDS`, instead of those found")
 	return cmd
@@ -118,7 +124,7 @@ func nameOf(text, otherwise string) string {
 }
 
 // project writes aisync.cue into the folder the person stands in.
-func (s *starter) project(ctx context.Context, runtimes []string) error {
+func (s *starter) project(ctx context.Context, runtimes []string, source string) error {
 	cwd, err := s.cwd()
 	if err != nil {
 		return err
@@ -152,7 +158,13 @@ func (s *starter) project(ctx context.Context, runtimes []string) error {
 	default:
 		runtimes, why = []string{"claude"}, "name the agent programs that people use here"
 	}
-	return s.writeNew(dir, map[string][]byte{projectFile: projectSpec(nameOf(filepath.Base(dir), "project"), runtimes, why)})
+	var sources *fromSource
+	if source != "" {
+		if sources, err = s.recognize(ctx, dir, source); err != nil {
+			return err
+		}
+	}
+	return s.writeNew(dir, map[string][]byte{projectFile: projectSpec(nameOf(filepath.Base(dir), "project"), runtimes, why, sources)})
 }
 
 // copyHosts takes over an example or what lies at src.

@@ -78,8 +78,16 @@ func memoryLine(f facts.Facts) string {
 	return text + "."
 }
 
-// projectSpec is a starter spec of a project that is called name.
-func projectSpec(name string, runtimes []string, why string) []byte {
+// projectSpec is a starter spec of a project that is called name. Without a
+// source it shows how one is named.
+func projectSpec(name string, runtimes []string, why string, from *fromSource) []byte {
+	sources := `	// sources: {rulesets: "git::https://example.org/me/rulesets.git?ref=v1"}
+	// bundles: ["rulesets//python"] // a language of it
+	// teams:   ["rulesets//myteam"] // what one team adds
+`
+	if from != nil {
+		sources = from.lines()
+	}
 	ids := make([]string, len(runtimes))
 	for i, id := range runtimes {
 		ids[i] = strconv.Quote(id)
@@ -93,15 +101,12 @@ project: {
 	runtimes: [%s] // %s
 
 	// Where bundles come from: a folder, git::URL?ref=…, or the URL of an archive.
-	// sources: {rulesets: "git::https://example.org/me/rulesets.git?ref=v1"}
-	// bundles: ["rulesets//python"] // a language of it
-	// teams:   ["rulesets//myteam"] // what one team adds
-
+%s
 	// mcp: notes: {command: "python3", args: ["tools/notes_mcp.py"]}
 
 	// agents: sessions: true // .ai/: what agents in this project tell each other
 }
-`, strconv.Quote(name), strings.Join(ids, ", "), why))
+`, strconv.Quote(name), strings.Join(ids, ", "), why, sources))
 }
 
 // installed are the runtimes whose program is on the machine.

@@ -19,6 +19,7 @@ type starter struct {
 	places        places
 	written, kept []string
 	next          string
+	notes         []string // what was found out, for people
 }
 
 // writeNew writes files into dir, making it where it is missing. One that is
@@ -84,6 +85,9 @@ func (s *starter) tell() error {
 	cwd, err := s.cwd()
 	if err != nil {
 		return err
+	}
+	for _, line := range s.notes {
+		s.printf("%s\n", safe(line))
 	}
 	vendored := 0
 	for _, f := range s.written {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 type lockDoc struct {
 	FormatVersion string          `json:"format_version"`
 	Changes       []string        `json:"changes"` // in words
+	Moved         []sourceMove    `json:"moved"`   // bundle sources, file by file
 	Pins          []reconcile.Pin `json:"pins"`
 }
 
@@ -31,7 +33,7 @@ func lockCommand(a *app) *cobra.Command {
 commit and the digest of its files, a model to a commit, size and sha256, quant:
 "auto" to a quant, a package to a version, and writes it to aisync.lock beside
 the spec. What is pinned already stays as it is; --update moves all of it, or
-what is named, and shows what moved. A folder is never pinned: it is used as it
+what is named, and shows what moved: of a bundle, how its files differ. A folder is never pinned: it is used as it
 is.
 
 It writes aisync.lock, and fetches git and archive sources into the cache.`,
@@ -47,11 +49,16 @@ It writes aisync.lock, and fetches git and archive sources into the cache.`,
 	}
 	s.flag(cmd)
 	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
+	cmd.Flags().StringVar(&f.diff, "diff", string(diffShort), "`HOW` much of what moved in bundles: short, full, none")
 	cmd.Flags().BoolVar(&update, "update", false, "move pins: of the sources and models that are named, or all")
 	return cmd
 }
 
 func (a *app) lock(ctx context.Context, s scope, f applyFlags, update bool, ids []string) error {
+	mode, err := parseDiffMode(f.diff)
+	if err != nil {
+		return err
+	}
 	w, err := a.hold(ctx, s, f, "aisync lock")
 	if err != nil {
 		return err
@@ -89,7 +96,7 @@ func (a *app) lock(ctx context.Context, s scope, f applyFlags, update bool, ids 
 	}
 	slices.Sort(pin.said)
 	if a.g.json {
-		doc := lockDoc{FormatVersion: viewVersion, Changes: orEmpty(pin.said), Pins: []reconcile.Pin{}}
+		doc := lockDoc{FormatVersion: viewVersion, Changes: orEmpty(pin.said), Moved: orEmpty(pin.moves), Pins: []reconcile.Pin{}}
 		for _, l := range w.locks() {
 			doc.Pins = append(doc.Pins, l.lock.Pins()...)
 		}
@@ -97,6 +104,10 @@ func (a *app) lock(ctx context.Context, s scope, f applyFlags, update bool, ids 
 	}
 	for _, line := range pin.said {
 		a.printf("%s\n", safe(line))
+	}
+	slices.SortFunc(pin.moves, func(x, y sourceMove) int { return strings.Compare(x.Source, y.Source) })
+	for _, m := range pin.moves {
+		a.printMove(m, mode)
 	}
 	if len(pin.said) == 0 {
 		a.printf("Everything is pinned already.\n")

@@ -32,6 +32,7 @@ type pinner struct {
 	fresh map[string]bool // what was pinned by this command
 	said  []string        // what was pinned or moved, for people
 	left  map[string]leftOut
+	moves []sourceMove // bundle sources that moved
 
 	asked  map[string]*answer // what hubs and registries said of models' files
 	silent map[string]error   // those that did not answer

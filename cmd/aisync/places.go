@@ -109,11 +109,14 @@ func (a *app) findHome(p *places) error {
 		return p.lookUp(a.g.user)
 	}
 	home := a.env.get("HOME")
+	if a.homeless && !filepath.IsAbs(home) {
+		home = nowhere
+	}
 	if !filepath.IsAbs(home) {
 		return errors.New("HOME is not set to an absolute path; set it, or name a user: --user NAME")
 	}
 	p.home = fsys.LogicalPath(filepath.Clean(home))
-	if os.Geteuid() != 0 {
+	if os.Geteuid() != 0 || a.homeless {
 		return nil
 	}
 	info, err := os.Stat(p.physical(p.home))
@@ -185,6 +188,10 @@ func (a *app) findProject(cwd string) (string, error) {
 		dir = up
 	}
 }
+
+// nowhere stands for a home that nobody has: nothing is there, and nothing is
+// ever written there.
+const nowhere = "/nonexistent"
 
 // existingFolder makes dir absolute, with links resolved, so that one folder
 // has one name.

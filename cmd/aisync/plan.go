@@ -20,6 +20,7 @@ type asked struct {
 	targets, excludes []string
 	models            []string   // with their names in other programs' folders
 	fetch             fetchFlags // of commands that fetch
+	strays            bool       // look for files that nobody asked for
 }
 
 func planCommand(a *app) *cobra.Command {

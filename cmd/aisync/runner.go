@@ -31,11 +31,7 @@ func (r runner) has(program string) bool {
 
 func (r runner) feed(ctx context.Context, dir string, stdin []byte, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir = dir
-	// Inside a git hook these would make git talk about another repository.
-	cmd.Env = slices.DeleteFunc(r.env.list(), func(v string) bool {
-		return strings.HasPrefix(v, "GIT_DIR=") || strings.HasPrefix(v, "GIT_WORK_TREE=") || strings.HasPrefix(v, "GIT_INDEX_FILE=")
-	})
+	cmd.Dir, cmd.Env = dir, r.gitEnv()
 	cmd.Stdin = bytes.NewReader(stdin)
 	// A program that is killed leaves its lock files behind (.git/config.lock);
 	// one that is asked to end takes them along.
@@ -51,6 +47,14 @@ func (r runner) feed(ctx context.Context, dir string, stdin []byte, argv ...stri
 		return out, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	return out, nil
+}
+
+// gitEnv is the environment without what a git hook runs in: that would make
+// git talk about another repository.
+func (r runner) gitEnv() []string {
+	return slices.DeleteFunc(r.env.list(), func(v string) bool {
+		return strings.HasPrefix(v, "GIT_DIR=") || strings.HasPrefix(v, "GIT_WORK_TREE=") || strings.HasPrefix(v, "GIT_INDEX_FILE=")
+	})
 }
 
 // ignored tells which paths of the project git does not carry. Where there is

@@ -16,6 +16,7 @@ import (
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -40,7 +41,10 @@ type world struct {
 	engine                *reconcile.Engine
 	seal                  *sealer
 	reader                fsys.Reader
+	bundles               *bundle.Sources
 	declared              runtime.Decls // what the specs ask for
+	repository            *repository   // see repo
+	repoOnce              sync.Once
 
 	// Of commands that write:
 	leftOut []error   // what was asked for and cannot be had now
@@ -233,6 +237,9 @@ func (w *world) loadRecords(ctx context.Context) error {
 	})
 	g.Go(func() (err error) {
 		w.store, err = reconcile.OpenStore(w.reader, w.places.state)
+		if w.app.homeless && errors.Is(err, fs.ErrPermission) { // somebody else's: nothing is known, as on a new machine
+			w.store, err = reconcile.OpenStore(w.reader, nowhere)
+		}
 		return w.ofState(err)
 	})
 	if err := g.Wait(); err != nil {
@@ -321,6 +328,8 @@ func (w *world) read() reconcile.ReadEnv {
 	return reconcile.ReadEnv{
 		FS: w.reader, Home: w.places.home, Run: runner{w.app.env}, Clock: time.Now,
 		Contents: w.store.Contents, Backup: w.store.Backup,
+		Committed: func(p fsys.LogicalPath) ([]byte, bool) { return w.repo(context.Background()).Committed(p) },
+		CRLF:      func(p fsys.LogicalPath) bool { return w.repo(context.Background()).CRLF(p) },
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/fetch"
+	"aisync.dev/aisync/providers/fetch/git"
 	"aisync.dev/aisync/providers/fetch/hub"
 	"aisync.dev/aisync/providers/fetch/oci"
 	"aisync.dev/aisync/providers/fetch/peer"
@@ -81,6 +82,9 @@ func (p *pinner) fetchSource(ctx context.Context, l *lockFile, src spec.Source, 
 	got := filepath.Join(tmp, "tree")
 	p.w.app.say("fetching bundle source %s", safe(src.Name))
 	if err := p.w.client().Tree(ctx, from, got); err != nil {
+		if pinned && errors.Is(err, git.ErrGone) {
+			err = withHint(err, "aisync lock --update "+shellQuote(src.Name)+", and look at what moved")
+		}
 		return "", "", err
 	}
 	tree, err := treeDigest(ctx, got)
@@ -92,11 +96,17 @@ func (p *pinner) fetchSource(ctx context.Context, l *lockFile, src spec.Source, 
 	}
 	if !pinned {
 		values := map[string]string{"url": src.URL, "tree": tree}
-		if commit, err := (runner{p.w.app.env}).Run(ctx, got, "git", "--git-dir", filepath.Join(got, ".git"), "rev-parse", "HEAD"); err == nil {
-			values["commit"] = strings.TrimSpace(string(commit))
+		if strings.HasPrefix(src.URL, "git::") { // what an archive has in .git is no word of git's
+			if values["commit"], err = git.Head(ctx, got); err != nil {
+				return "", "", err
+			}
 		}
+		was := known
 		known = reconcile.Pin{Kind: "bundle", Name: src.Name, Values: values}
 		p.set(l, known)
+		if err := p.moved(ctx, src, was, got); err != nil {
+			return "", "", err
+		}
 	}
 	dir := p.w.cached(tree)
 	if err := p.w.handOver(got); err != nil {

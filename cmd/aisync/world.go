@@ -17,7 +17,11 @@ import (
 
 // plan makes the plan of what was asked.
 func (w *world) plan(ctx context.Context, ask asked) (*reconcile.Plan, error) {
-	p, err := w.engine.Plan(ctx, w.read(), w.store, w.input(ask))
+	in := w.input(ask)
+	if ask.strays || ask.choice.Restore { // by policy alone, nothing is taken away that nobody asked for
+		in.Strays = w.strays(ctx)
+	}
+	p, err := w.engine.Plan(ctx, w.read(), w.store, in)
 	return p, errors.Join(err, w.seal.err)
 }
 

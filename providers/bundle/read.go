@@ -32,6 +32,7 @@ type File struct {
 	Text    []byte           // of a rule: its bytes, which several programs read in several forms
 	About   frontmatter.Rule // of a rule: what it says about itself
 	Fault   error            // of a rule: what is wrong with its front matter
+	Past    func() [][]byte  // what it held in the versions of its source that git knows, newest first
 	Bridges []string         // of a skill's Markdown: the folders of rules that it refers to as its neighbours
 }
 
@@ -169,6 +170,7 @@ func (t *Tree) readOne(j job, buf []byte, out *File) ([]byte, error) {
 	}
 	sum := sha256.Sum256(buf)
 	*out = File{Rel: j.rel, Src: j.src, Path: name, Digest: "sha256:" + hex.EncodeToString(sum[:]), Mode: 0o644}
+	out.Past = func() [][]byte { return t.past(j.src) }
 	if mode&0o100 != 0 || j.use == gitHook || j.use == program && strings.HasSuffix(j.rel, ".sh") {
 		out.Mode = 0o755
 	}

@@ -26,6 +26,7 @@ type Tree struct {
 	Pos    spec.Position
 
 	real      string // Dir with links resolved
+	noHistory bool   // what git says here is a stranger's word
 	languages []string
 	teams     []string
 	top       []string // folders at the top that may be skills
@@ -38,6 +39,9 @@ type Tree struct {
 	skills func() ([]Skill, error)
 	hooks  func() (*Hooks, error)
 	digest func() (string, error)
+
+	history func() history
+	texts   sync.Map // of past, by src
 }
 
 // Problem is something about a bundle that its author should mend and that
@@ -79,6 +83,7 @@ func openTree(dir string) (*Tree, error) {
 	t.skills = sync.OnceValues(t.readSkills)
 	t.hooks = sync.OnceValues(t.readHooks)
 	t.digest = sync.OnceValues(t.hash)
+	t.history = sync.OnceValue(t.readHistory)
 	return t, nil
 }
 
@@ -157,7 +162,8 @@ func (t *Tree) isFile(src string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func (t *Tree) hash() (string, error) {
+// Files returns every file that the tree could install, sorted by Src.
+func (t *Tree) Files() ([]File, error) {
 	var files []File
 	add := func(p *Part, err error) error {
 		if err == nil {
@@ -186,10 +192,15 @@ func (t *Tree) hash() (string, error) {
 	}
 	manifests, err := t.manifestFiles()
 	errs, files = append(errs, err), append(files, manifests...)
-	if err := errors.Join(errs...); err != nil {
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Src, b.Src) })
+	return files, errors.Join(errs...)
+}
+
+func (t *Tree) hash() (string, error) {
+	files, err := t.Files()
+	if err != nil {
 		return "", err
 	}
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Src, b.Src) })
 	h := sha256.New()
 	for _, f := range files {
 		fmt.Fprintf(h, "%q %o %s\n", f.Src, f.Mode, f.Digest)

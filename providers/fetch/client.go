@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"aisync.dev/aisync/providers/fetch/archive"
 	"aisync.dev/aisync/providers/fetch/hub"
 )
 
@@ -17,7 +18,7 @@ type Options struct {
 	UserAgent   string
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error) // nil: a net.Dialer
 
-	Stall   time.Duration // without a byte for so long, a request is given up; 0: 20 s
+	Stall   time.Duration // without a byte for so long, a request is given up; 0: 20 s. git, which is silent while it works, has three times that
 	Retries int           // tries in a row that bring nothing before a source is given up; 0: 6
 
 	Connections int                 // ranges of one artifact at a time, where one does not keep the hash busy; 0: 4
@@ -52,6 +53,8 @@ type Client struct {
 	limit        *limit
 	patience     time.Duration // with one connection; see feed
 	crawl        crawl
+	stall        time.Duration
+	treeLimits   archive.Limits
 	wrap         func(contents) contents // tests see and spoil reads and writes of a part
 	now          func() time.Time
 	sleep        func(ctx context.Context, d time.Duration) error
@@ -70,6 +73,8 @@ func New(o Options) *Client {
 		journalEvery: or(o.JournalEvery, 5*time.Second),
 		volatile:     o.Volatile,
 		patience:     50 * time.Millisecond,
+		stall:        or(o.Stall, 20*time.Second),
+		treeLimits:   treeLimits,
 		crawl:        crawl{over: 30 * time.Second, rate: 16 << 10},
 		wrap:         func(f contents) contents { return f },
 		now:          o.Now,
@@ -102,7 +107,7 @@ func New(o Options) *Client {
 		MaxIdleConnsPerHost: max(8, c.connections),
 	}
 	rt = hub.Authorize(rt, or(o.Endpoint, hub.DefaultEndpoint), o.Token)
-	c.http = &http.Client{Transport: &guard{base: rt, stall: or(o.Stall, 20*time.Second), agent: or(o.UserAgent, "aisync")}}
+	c.http = &http.Client{Transport: &guard{base: rt, stall: c.stall, agent: or(o.UserAgent, "aisync")}}
 	c.ranges = &http.Client{Transport: c.http.Transport, CheckRedirect: guarded}
 	return c
 }

@@ -47,8 +47,11 @@ type Fetcher interface {
 	Fetch(ctx context.Context, a Artifact, fs Store, part fsys.LogicalPath, progress func(done, total int64)) error
 	// Tree brings a git repository (git::URL?ref=…) or an archive (URL) into
 	// the folder dst, which must not exist while its parent must. //sub in
-	// src takes only that folder of it. A whole repository keeps its .git.
-	// Killed, it leaves a folder .BASE.fetch-* beside dst, and no dst.
+	// src takes only that folder of it. A repository's history comes along in
+	// .git, at the commit that was taken; submodules do not. An archive may
+	// hold folders, files and links that stay inside, 50,000 of them and 512 MB
+	// unpacked. Nobody is asked for a password; a host that falls silent is
+	// given up. Killed, it leaves a folder .BASE.fetch-* beside dst, and no dst.
 	Tree(ctx context.Context, src, dst string) error
 }
 

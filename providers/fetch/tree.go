@@ -10,25 +10,23 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	getter "github.com/hashicorp/go-getter/v2"
+
+	"aisync.dev/aisync/providers/fetch/archive"
+	"aisync.dev/aisync/providers/fetch/git"
 )
 
-const (
-	maxTreeFiles = 100_000
-	maxTreeBytes = 2 << 30 // packed as well as unpacked
-)
-
-// archives are the endings that unpack into a folder. tar.xz is not among
-// them: the decoder that go-getter links has had faults on hostile input.
-var archives = []string{"tar", "tar.gz", "tgz", "tar.bz2", "tbz2", "tar.zst", "tzst", "zip"}
+// treeLimits bound what a source may hold; an archive may not be larger while
+// it is packed either.
+var treeLimits = archive.Limits{Files: 50_000, Bytes: 512 << 20}
 
 // safeRef keeps a ref from being read as an option of git.
 var safeRef = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+@-]*$`)
 
-// Tree implements Fetcher, with a go-getter client of its own for each call:
-// go-getter changes the getters that it is handed.
+// Tree implements Fetcher.
 func (c *Client) Tree(ctx context.Context, src, dst string) error {
 	root, sub := getter.SourceDirSubdir(src)
 	if err := checkTree(root); err != nil {
@@ -50,27 +48,19 @@ func (c *Client) Tree(ctx context.Context, src, dst string) error {
 
 // tree gets root below tmp and moves sub of it to dst.
 func (c *Client) tree(ctx context.Context, root, sub, tmp, dst string) error {
-	all := getter.LimitedDecompressors(maxTreeFiles, maxTreeBytes)
-	some := make(map[string]getter.Decompressor)
-	for _, ending := range archives {
-		some[ending] = all[ending]
-	}
-	client := &getter.Client{
-		Getters: []getter.Getter{
-			&getter.GitGetter{},
-			&getter.HttpGetter{Client: c.http, Netrc: false, XTerraformGetDisabled: true, DoNotCheckHeadFirst: true, MaxBytes: maxTreeBytes},
-		},
-		Decompressors:   some,
-		DisableSymlinks: true,
-	}
 	got := filepath.Join(tmp, "tree")
-	_, err := client.Get(ctx, &getter.Request{Src: root, Dst: got, GetMode: getter.ModeDir, Copy: true, Umask: 0o022})
+	get := c.archive
+	if strings.HasPrefix(root, "git::") {
+		get = c.repository
+	}
+	err := get(ctx, root, got)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
-		return errors.New(strings.ReplaceAll(bare(err).Error(), root, redacted(root)))
+		return readable(err, root, tmp)
 	}
+	top := got
 	if sub != "" {
 		if got, err = subfolder(got, sub); err != nil {
 			return err
@@ -79,7 +69,80 @@ func (c *Client) tree(ctx context.Context, root, sub, tmp, dst string) error {
 	if err := checkLinks(got); err != nil {
 		return err
 	}
+	if got != top { // the history goes along
+		if err := os.Rename(filepath.Join(top, ".git"), filepath.Join(got, ".git")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	return os.Rename(got, dst)
+}
+
+// readable is err without secrets and the names of folders in between.
+func readable(err error, root, tmp string) error {
+	raw := strings.TrimPrefix(root, "git::")
+	for _, known := range []string{root, raw, strings.SplitN(raw, "?", 2)[0]} {
+		if text := err.Error(); strings.Contains(text, known) {
+			err = &worded{err, strings.ReplaceAll(text, known, redacted(known))}
+		}
+	}
+	if text := err.Error(); strings.Contains(text, tmp) {
+		err = &worded{err, strings.ReplaceAll(text, tmp, "…")}
+	}
+	return err
+}
+
+// worded is an error in other words.
+type worded struct {
+	err  error
+	text string
+}
+
+func (w *worded) Error() string { return w.text }
+func (w *worded) Unwrap() error { return w.err }
+
+// repository gets a git source. Its history comes along, for whoever asks what
+// a file was before.
+func (c *Client) repository(ctx context.Context, root, dst string) error {
+	raw, query, _ := strings.Cut(strings.TrimPrefix(root, "git::"), "?")
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return bare(err)
+	}
+	depth, _ := strconv.Atoi(q.Get("depth")) // checkTree has looked at it
+	_, err = git.Clone(ctx, git.Source{URL: raw, Ref: q.Get("ref"), Depth: depth, Stall: 3 * c.stall}, dst)
+	return err
+}
+
+// archive gets an archive, with a go-getter client of its own for each call:
+// go-getter changes the getters that it is handed.
+func (c *Client) archive(ctx context.Context, root, dst string) error {
+	unpackers := map[string]getter.Decompressor{}
+	for _, ending := range archive.Endings {
+		unpackers[ending] = unpacker{ending, c.treeLimits}
+	}
+	client := &getter.Client{
+		Getters: []getter.Getter{
+			&getter.HttpGetter{Client: c.http, Netrc: false, XTerraformGetDisabled: true, DoNotCheckHeadFirst: true, MaxBytes: c.treeLimits.Bytes},
+		},
+		Decompressors:   unpackers,
+		DisableSymlinks: true,
+	}
+	_, err := client.Get(ctx, &getter.Request{Src: root, Dst: dst, GetMode: getter.ModeDir, Copy: true, Umask: 0o022})
+	if err != nil {
+		return bare(err)
+	}
+	return nil
+}
+
+// unpacker is package archive as go-getter calls it.
+type unpacker struct {
+	ending string
+	limits archive.Limits
+}
+
+// Decompress implements getter.Decompressor.
+func (u unpacker) Decompress(dst, src string, _ bool, _ os.FileMode) error {
+	return archive.Unpack(dst, src, u.ending, u.limits)
 }
 
 // checkTree refuses a source that go-getter or git would read as something
@@ -106,18 +169,21 @@ func checkTree(root string) error {
 			return fmt.Errorf("parameter %q is not allowed: what is fetched is pinned by aisync.lock", name)
 		}
 	}
+	if depth, err := strconv.Atoi(q.Get("depth")); git && q.Has("depth") && (err != nil || depth < 1) {
+		return fmt.Errorf("depth %q is no number of commits", q.Get("depth"))
+	}
 	if ref := q.Get("ref"); git && ref != "" && !safeRef.MatchString(ref) {
 		return fmt.Errorf("ref %q is no name of a commit, tag or branch", ref)
 	}
 	if git {
 		return nil
 	}
-	for _, ending := range archives {
+	for _, ending := range archive.Endings {
 		if strings.HasSuffix(u.Path, "."+ending) || q.Get("archive") == ending {
 			return nil
 		}
 	}
-	return fmt.Errorf("is no archive that is known here: %s; or say which with ?archive=", strings.Join(archives, ", "))
+	return fmt.Errorf("is no archive that is known here: %s; or say which with ?archive=", strings.Join(archive.Endings, ", "))
 }
 
 // subfolder finds sub, which may be a pattern, in root and nowhere else.

@@ -6,11 +6,13 @@ import (
 	"compress/gzip"
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // repository makes a git repository with a tag v1 and a later commit.
@@ -62,6 +64,11 @@ func TestATreeOfGitHasTheFilesOfItsRef(t *testing.T) {
 				t.Errorf("%s: %s holds %q, %v", src, name, got, err)
 			}
 		}
+		head, err := exec.Command("git", "-C", dst, "rev-parse", "HEAD").Output()
+		commit, _ := exec.Command("git", "-C", repo, "rev-parse", map[bool]string{true: "v1", false: "HEAD"}[strings.Contains(src, "v1")]).Output()
+		if err != nil || string(head) != string(commit) {
+			t.Errorf("%s: at commit %q, %v; want %q", src, head, err, commit)
+		}
 		alone(t, dst)
 	}
 }
@@ -85,6 +92,7 @@ func TestASourceThatIsNotWhatItSeemsIsRefused(t *testing.T) {
 		repo + "?ref=HEAD~2":                      "no name of a commit",
 		repo + "?ref=--orphan=x":                  "no name of a commit",
 		repo + "?ref=v9":                          "v9",
+		repo + "?depth=x":                         `depth "x" is no number`,
 		repo + "?sshkey=QUJD":                     `"sshkey" is not allowed`,
 		repo + "//../..":                          "",
 		repo + "//none":                           "none",
@@ -166,6 +174,27 @@ func TestAnArchiveCannotEscape(t *testing.T) {
 	if _, err := os.Lstat(dst); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("half of an archive was kept")
 	}
+}
+
+func TestAnArchiveThatIsTooLargeLeavesNothing(t *testing.T) {
+	s := serve(t, &server{data: packed(t, "a.md", strings.Repeat("x", 2000))})
+	c := quick(nil)
+	c.treeLimits.Bytes = 1000
+	dst := filepath.Join(t.TempDir(), "out")
+	contains(t, c.Tree(t.Context(), s.URL+"/x.tar.gz", dst), "more than a source may")
+	alone(t, dst)
+}
+
+func TestAGitHostThatHangsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	c := quick(nil)
+	c.stall = 100 * time.Millisecond
+	dst := filepath.Join(t.TempDir(), "out")
+	contains(t, c.Tree(t.Context(), "git::http://me:secret@"+l.Addr().String()+"/x.git", dst), "no sign of life", "git::http://127.0.0.1")
+	alone(t, dst)
 }
 
 func TestAServerCannotSendATreeElsewhere(t *testing.T) {

@@ -68,7 +68,7 @@ func (Provider) Foretell(_ context.Context, r reconcile.ReadEnv, c reconcile.Cha
 }
 
 func (b built) outcome() reconcile.Outcome {
-	return reconcile.Outcome{LeafPrivate: b.private, LeafLive: b.live, Token: b.token(), Content: b.base}
+	return reconcile.Outcome{LeafPrivate: b.private, LeafLive: b.live, LeafMarked: b.marked, Token: b.token(), Content: b.base}
 }
 
 // write brings b to disk in place of s, with mode where that is not 0, and

@@ -48,7 +48,29 @@ func (w wholeBody) Redacted() json.RawMessage { return redactedContent(w.Fingerp
 // are an error that wraps reconcile.ErrStale.
 func FromSource(path string, digest reconcile.Fingerprint, mode fs.FileMode, transform func([]byte) []byte) reconcile.Body {
 	plain, _, _ := strings.Cut(string(digest), "+")
-	return sourceBody{path, plain, isExecutable(mode), transform}
+	return sourceBody{path: path, digest: plain, exec: isExecutable(mode), transform: transform}
+}
+
+// WithPast is a body of FromSource with what its source held before, newest
+// first. It is asked only where a file is there that nobody recorded, or where
+// what was recorded is known no more.
+func WithPast(b reconcile.Body, past func() [][]byte) reconcile.Body {
+	s, ok := b.(sourceBody)
+	if !ok {
+		return b
+	}
+	s.past = past
+	return s
+}
+
+// SourceOf returns the file that a body of FromSource is read from, and what is
+// made of it; ok is false for other bodies.
+func SourceOf(b reconcile.Body) (path string, transform func([]byte) []byte, ok bool) {
+	s, ok := b.(sourceBody)
+	if ok && s.transform == nil {
+		s.transform = func(b []byte) []byte { return b }
+	}
+	return s.path, s.transform, ok
 }
 
 type sourceBody struct {
@@ -56,6 +78,25 @@ type sourceBody struct {
 	digest    string
 	exec      bool
 	transform func([]byte) []byte
+	past      func() [][]byte
+	parts     int // of the target's path that are the bundle's own; 0: 1
+}
+
+// earlier is what the source came to before, newest first, in the form of now
+// and as it was: installers of old copied it as it was.
+func (s sourceBody) earlier() [][]byte {
+	if s.past == nil {
+		return nil
+	}
+	all := s.past()
+	if s.transform == nil {
+		return all
+	}
+	var out [][]byte
+	for _, b := range all {
+		out = append(out, s.transform(b), b)
+	}
+	return out
 }
 
 func (s sourceBody) bytes() ([]byte, error) {

@@ -17,6 +17,7 @@ type built struct {
 	exec    bool
 	private map[reconcile.LeafKey]json.RawMessage
 	live    map[reconcile.LeafKey]reconcile.Fingerprint
+	marked  map[reconcile.LeafKey]bool
 	base    []byte // whole text of the spec, for a later diff or three-way merge
 	secret  bool   // something of it is for its owner's eyes only
 }
@@ -89,15 +90,17 @@ func (b *built) whole(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) error
 	if isText(theirs) {
 		b.base = theirs
 	}
-	merged, ok, err := merged(r, l, s, theirs)
+	merged, clean := merged(r, l, s)
 	switch {
-	case err != nil:
-		return err
-	case ok:
-		b.doc = merged
-		b.live[l.Key] = b.token()
-	case l.MergeBoth:
-		return fmt.Errorf("what was edited and what the spec changed touch the same lines; choose one of them with --force or --adopt")
+	case merged == nil && l.MergeBoth:
+		return fmt.Errorf("what was edited and what the spec changed cannot be brought together; choose one of them with --force or --adopt")
+	case merged == nil:
+		return nil
+	}
+	b.doc = merged
+	b.live[l.Key] = b.token()
+	if !clean {
+		b.marked = map[reconcile.LeafKey]bool{l.Key: true}
 	}
 	return nil
 }
@@ -153,6 +156,9 @@ func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDro
 	doc, made, err := edit(b.doc, ops, notes.Made)
 	if err != nil {
 		return err
+	}
+	if was, ok := asItWas(r, c, s, ops, notes.Made); ok {
+		doc = was
 	}
 	b.gone = len(doc) == 0 && !sets(ops) && notes.File
 	b.doc = doc

@@ -19,7 +19,7 @@ const shown = 10_000
 // what shall be for whole texts, the leaves that change elsewhere.
 func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
-	s := look(r.FS, a.Path(r.Home), a.Name(), true)
+	s := linked(r, c.Target, look(r.FS, a.Path(r.Home), a.Name(), true))
 	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
 		return nil // the reason is the meaning of the change
 	}
@@ -33,7 +33,7 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 		switch {
 		case l.Action == reconcile.None || l.Action == reconcile.Accept || l.Action == reconcile.Release || l.Action == reconcile.Unclear:
 		case l.Key == "":
-			lines = append(lines, explainLeaf(r, l, s)...)
+			lines = append(lines, explainLeaf(r, a, l, s)...)
 		case l.Key == reconcile.Seed:
 			b := built{gone: l.Want == nil}
 			var err error
@@ -50,16 +50,23 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 
 // explainLeaf shows what becomes of a file that is one leaf. Where only a
 // fingerprint is known of what is wanted, the text that was recorded serves.
-func explainLeaf(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) []reconcile.Line {
+func explainLeaf(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) []reconcile.Line {
 	b := built{gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.executable(), live: map[reconcile.LeafKey]reconcile.Fingerprint{}}
 	if l.Want != nil {
 		if _, ok := l.Want.Body.(content); !ok {
-			base, known := baseOf(r, l)
+			base, known := baseOf(r, a, l)
 			if !known {
 				return []reconcile.Line{{Op: ' ', Text: "is not what was recorded; the recorded text is not known here"}}
 			}
 			b.gone, b.doc, b.exec = false, base, strings.HasSuffix(string(l.Last.Live), "+x")
 			return explainWhole(s, b, nil)
+		}
+	}
+	if l.Action == reconcile.Clash && (l.Rel.CanMerge || l.Rel.CanMark) {
+		base, theirs, ok := ends(r, l, s)
+		if ok && !bytes.Equal(base, s.doc) && !bytes.Equal(base, theirs) {
+			lines := append([]reconcile.Line{{Op: ' ', Text: "what was changed here:"}}, unified(base, s.doc)...)
+			return append(append(lines, reconcile.Line{Op: ' ', Text: "what the bundle changed:"}), unified(base, theirs)...)
 		}
 	}
 	err := b.whole(r, asIfForced(l), s)

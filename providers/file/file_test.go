@@ -200,7 +200,7 @@ func TestThreeWayMergeKeepsBothAndGoesOnFromThere(t *testing.T) {
 	l := act("", reconcile.Update, Whole([]byte(theirs), 0o644), last)
 	l.MergeBoth = true
 	c := m.decide("a.md", "", l)
-	if !(Provider{}).CanMerge(t.Context(), m.env.ReadEnv, c, l) {
+	if clean, _ := (Provider{}).CanMerge(t.Context(), m.env.ReadEnv, c, l); !clean {
 		t.Fatal("cannot merge different lines")
 	}
 	out := m.apply(t, c)
@@ -221,7 +221,7 @@ func TestThreeWayMergeKeepsBothAndGoesOnFromThere(t *testing.T) {
 	}
 
 	clash := act("", reconcile.Update, Whole([]byte("eins\ntwo\nthree\nfour\nfive\n"), 0o644), last)
-	if (Provider{}).CanMerge(t.Context(), m.env.ReadEnv, m.decide("a.md", "", clash), clash) {
+	if clean, marked := (Provider{}).CanMerge(t.Context(), m.env.ReadEnv, m.decide("a.md", "", clash), clash); clean || !marked {
 		t.Error("merges two edits of one line")
 	}
 }

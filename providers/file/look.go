@@ -1,6 +1,7 @@
 package file
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -61,6 +62,27 @@ func look(r fsys.Reader, p fsys.LogicalPath, name string, whole bool) seen {
 		return seen{presence: reconcile.Unknown, reason: unreadable(name, err)}
 	}
 	return seen{presence: reconcile.Present, digest: fsys.Digest(doc), mode: info.Mode(), doc: doc}
+}
+
+// asCommitted is s as git has it: without the \r that git puts before each
+// line's end when it writes the file in this place. A file in which some lines
+// have none was edited, and stays as it is.
+func asCommitted(r reconcile.ReadEnv, a reconcile.Address, s seen) seen {
+	if s.presence != reconcile.Present || r.CRLF == nil || !a.InProject() {
+		return s
+	}
+	if s.doc == nil {
+		if s = look(r.FS, a.Path(r.Home), a.Name(), true); s.presence != reconcile.Present {
+			return s
+		}
+	}
+	ends := bytes.Count(s.doc, []byte("\r\n"))
+	if ends == 0 || ends != bytes.Count(s.doc, []byte("\n")) || !r.CRLF(a.Path(r.Home)) {
+		return s
+	}
+	s.doc = bytes.ReplaceAll(s.doc, []byte("\r\n"), []byte("\n"))
+	s.digest = fsys.Digest(s.doc)
+	return s
 }
 
 // notOpened says why p cannot be opened, or read.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -49,10 +50,15 @@ func (p Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reco
 func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Observation, seen) {
 	a := t.Resource.Address
 	members := memberKeys(t.Keys())
-	s := look(r.FS, a.Path(r.Home), a.Name(), len(members) > 0)
+	s := look(r.FS, a.Path(r.Home), a.Name(), len(members) > 0 || isMarked(t))
+	s = linked(r, t, s)
 	o := reconcile.Observation{Presence: s.presence, Reason: s.reason, Token: s.token()}
 	if s.presence != reconcile.Present {
 		return o, s
+	}
+	raw := s
+	if !asKnown(t, s) {
+		s = asCommitted(r, a, s)
 	}
 	o.Live = map[reconcile.LeafKey]reconcile.Fingerprint{}
 	leaves, err := readLeaves(t, s.doc, members)
@@ -62,12 +68,14 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 			o.Presence = reconcile.Unknown
 		}
 		o.Reason = inFile(a, err).Error()
-		return o, s
+		return o, raw
 	}
 	for _, key := range t.Keys() {
 		switch key {
 		case "":
 			o.Live[key] = s.token()
+			o.Former = map[reconcile.LeafKey]bool{key: isFormer(r, t, s)}
+			o.Marked = map[reconcile.LeafKey]bool{key: isMarked(t) && merge.HasMarkers(s.doc)}
 		case reconcile.Seed:
 			o.Live[key] = seedFingerprint(t, s, members)
 		default:
@@ -76,7 +84,14 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 			}
 		}
 	}
-	return o, s
+	return o, raw
+}
+
+// asKnown reports whether s, all of it, is just what was recorded or is wanted.
+func asKnown(t reconcile.Target, s seen) bool {
+	token := s.token()
+	return slices.ContainsFunc(t.Last, func(l reconcile.LeafRecord) bool { return l.Live == token }) ||
+		slices.ContainsFunc(t.Resource.Leaves, func(l reconcile.Leaf) bool { return l.Key == "" && l.Body.Fingerprint() == token })
 }
 
 // fingerprint is that of what stands under key.

@@ -15,7 +15,7 @@ import (
 // what shall be.
 func (Provider) Since(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
-	s := look(r.FS, a.Path(r.Home), a.Name(), true)
+	s := asCommitted(r, a, look(r.FS, a.Path(r.Home), a.Name(), true))
 	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
 		return nil // the reason is the meaning of the change
 	}
@@ -36,18 +36,18 @@ func (Provider) Since(_ context.Context, r reconcile.ReadEnv, c reconcile.Change
 	var lines []reconcile.Line
 	for _, l := range drifted {
 		if l.Key == "" {
-			lines = append(lines, wholeSince(r, l, s)...)
+			lines = append(lines, wholeSince(r, a, l, s)...)
 			continue
 		}
 		is, there := live[l.Key]
-		lines = append(lines, memberSince(l, is.Value, there)...)
+		lines = append(lines, memberSince(l, is.Value, there, recorded(r, c.Target, l))...)
 	}
 	return lines
 }
 
 // wholeSince is Since of a file that is one leaf.
-func wholeSince(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) []reconcile.Line {
-	base, known := baseOf(r, l)
+func wholeSince(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) []reconcile.Line {
+	base, known := baseOf(r, a, l)
 	switch {
 	case !known && s.presence == reconcile.Absent:
 		return nil
@@ -58,18 +58,37 @@ func wholeSince(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) []reconcile
 	return between(made, whole{doc: s.doc, exec: s.executable(), absent: s.presence == reconcile.Absent})
 }
 
-// memberSince is Since of one entry. What was recorded of it is a fingerprint:
-// its value is known only while the spec still wants the same.
-func memberSince(l reconcile.LeafChange, is merge.Value, there bool) []reconcile.Line {
+// recorded is the value of which l's record has the fingerprint: what the spec
+// wants, if that did not move, or what was committed with the lock. nil: it is
+// not known.
+func recorded(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange) merge.Value {
+	if l.Want != nil && l.Rel.WantLast {
+		if v := wanted(l); v != nil { // else it is known by its fingerprint alone
+			return v
+		}
+	}
+	a := t.Resource.Address
+	if l.Last == nil || r.Committed == nil || !a.InProject() {
+		return nil
+	}
+	doc, ok := r.Committed(a.Path(r.Home))
+	if !ok {
+		return nil
+	}
+	leaves, err := readLeaves(t, doc, []reconcile.LeafKey{l.Key})
+	if leaf, ok := leaves[l.Key]; err == nil && ok && valueFingerprint(leaf.Value) == l.Last.Live {
+		return leaf.Value
+	}
+	return nil
+}
+
+// memberSince is Since of one entry, which was was; nil where that is not known.
+func memberSince(l reconcile.LeafChange, is merge.Value, there bool, was merge.Value) []reconcile.Line {
 	if holdsSecret(l) {
 		if !there {
 			return []reconcile.Line{{Op: '-', Text: label(l.Key)}}
 		}
 		return []reconcile.Line{{Op: '~', Text: label(l.Key) + " holds a secret, and is not what was recorded"}}
-	}
-	var was merge.Value
-	if l.Want != nil && l.Rel.WantLast {
-		was = wanted(l)
 	}
 	switch {
 	case !there && was == nil:

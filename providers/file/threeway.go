@@ -1,57 +1,152 @@
 package file
 
 import (
+	"bytes"
 	"context"
+	"slices"
+	"strings"
 
 	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 var _ reconcile.Merger = Provider{}
 
-// CanMerge implements reconcile.Merger: for whole texts whose last content is
-// still known, where the edit and the spec changed different lines.
-func (Provider) CanMerge(_ context.Context, r reconcile.ReadEnv, c reconcile.Change, l reconcile.LeafChange) bool {
-	if l.Key != "" || l.Want == nil || l.Last == nil {
-		return false
+// CanMerge implements reconcile.Merger: for whole texts of which it is known
+// from what the edit and the spec went out.
+func (Provider) CanMerge(_ context.Context, r reconcile.ReadEnv, c reconcile.Change, l reconcile.LeafChange) (clean, marked bool) {
+	a := c.Target.Resource.Address
+	if l.Key != "" || l.Want == nil {
+		return false, false
+	}
+	s := look(r.FS, a.Path(r.Home), a.Name(), true)
+	base, theirs, ok := ends(r, l, s)
+	if !ok {
+		return false, false
+	}
+	_, clean = merge.Merge3(base, s.doc, theirs)
+	return clean, !clean
+}
+
+// ends returns what a merge of s goes out from, and what the spec wants.
+func ends(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) (base, theirs []byte, ok bool) {
+	if l.Want == nil || s.presence != reconcile.Present {
+		return nil, nil, false
 	}
 	body, isContent := l.Want.Body.(content)
 	if !isContent {
-		return false
-	}
-	a := c.Target.Resource.Address
-	s := look(r.FS, a.Path(r.Home), a.Name(), true)
-	if s.presence != reconcile.Present {
-		return false
+		return nil, nil, false
 	}
 	theirs, err := body.bytes()
-	if err != nil {
-		return false
+	if err != nil || merge.IsBinary(s.doc) || merge.IsBinary(theirs) {
+		return nil, nil, false
 	}
-	_, ok := threeway(r, l, s, theirs)
-	return ok
+	if l.Last == nil {
+		base, ok = nearest(earlier(l.Want), s.doc)
+	} else {
+		base, ok = wasWanted(r, l)
+	}
+	if bytes.Contains(s.doc, []byte("\r\n")) && !bytes.Contains(base, []byte("\r\n")) {
+		base, theirs = windows(base), windows(theirs) // else every line would differ
+	}
+	return base, theirs, ok && !merge.IsBinary(base)
+}
+
+// wasWanted is what the spec wanted when l was recorded: as it was kept, or as
+// the history of its source has it.
+func wasWanted(r reconcile.ReadEnv, l reconcile.LeafChange) ([]byte, bool) {
+	if r.Contents != nil {
+		if b, ok := r.Contents(l.Last.Wanted()); ok {
+			return b, true
+		}
+	}
+	digest, _, _ := strings.Cut(string(l.Last.Wanted()), "+")
+	for _, b := range earlier(l.Want) {
+		if fsys.Digest(b) == digest {
+			return b, true
+		}
+	}
+	return nil, false
+}
+
+// earlier is what l was in earlier versions of its source, newest first.
+func earlier(l *reconcile.Leaf) [][]byte {
+	if s, ok := l.Body.(sourceBody); ok {
+		return s.earlier()
+	}
+	return nil
 }
 
 // merged brings s and theirs together where that is asked for, or where the
 // spec moves on from what was itself such a merge: those edits are still the
-// user's. ok is false where theirs shall stand alone.
-func merged(r reconcile.ReadEnv, l reconcile.LeafChange, s seen, theirs []byte) ([]byte, bool, error) {
-	again := l.Last != nil && l.Last.Want != "" && l.Rel.LiveLast && l.Action == reconcile.Update
-	if !l.MergeBoth && !again || s.presence != reconcile.Present {
-		return nil, false, nil
+// user's. It returns nil where theirs shall stand alone. clean is false where
+// conflict markers are left.
+func merged(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) (doc []byte, clean bool) {
+	again := l.Last != nil && l.Last.Want != "" && !l.Last.Marked && l.Rel.LiveLast && l.Action == reconcile.Update
+	if !l.MergeBoth && !again {
+		return nil, false
 	}
-	both, ok := threeway(r, l, s, theirs)
-	return both, ok, nil
+	base, wants, ok := ends(r, l, s)
+	if !ok {
+		return nil, false
+	}
+	if doc, clean = merge.Merge3(base, s.doc, wants); clean || !l.MergeBoth {
+		return doc, clean
+	}
+	return merge.Merge3Marked(base, s.doc, wants), false
 }
 
-// threeway merges on the base of what the spec wanted when l was recorded.
-func threeway(r reconcile.ReadEnv, l reconcile.LeafChange, s seen, theirs []byte) ([]byte, bool) {
-	if r.Contents == nil {
-		return nil, false
-	}
-	base, ok := r.Contents(l.Last.Wanted())
-	if !ok || merge.IsBinary(s.doc) || merge.IsBinary(theirs) {
-		return nil, false
-	}
-	return merge.Merge3(base, s.doc, theirs)
+// isMarked reports whether a merge left conflict markers in t.
+func isMarked(t reconcile.Target) bool {
+	return slices.ContainsFunc(t.Last, func(l reconcile.LeafRecord) bool { return l.Marked })
 }
+
+// isFormer reports whether what is there, and was never recorded, is what is
+// wanted as an earlier version of its source had it: nobody has edited it.
+// Line ends do not count, which git may have changed.
+func isFormer(r reconcile.ReadEnv, t reconcile.Target, s seen) bool {
+	if len(t.Last) > 0 || len(t.Resource.Leaves) != 1 {
+		return false
+	}
+	want := &t.Resource.Leaves[0]
+	if body, ok := want.Body.(sourceBody); !ok || body.past == nil || body.Fingerprint() == s.token() {
+		return false
+	}
+	if s.doc == nil {
+		s = look(r.FS, t.Resource.Address.Path(r.Home), t.Resource.Address.Name(), true)
+	}
+	is := unix(s.doc)
+	return slices.ContainsFunc(earlier(want), func(b []byte) bool { return bytes.Equal(unix(b), is) })
+}
+
+// nearest is the one of versions, newest first, from which doc differs least;
+// of several the oldest, so that what the bundle changed since where doc was
+// edited is seen to meet. There is none where doc has less than half of its
+// lines from any.
+func nearest(versions [][]byte, doc []byte) ([]byte, bool) {
+	var best []byte
+	most := 0
+	lines := map[string]int{}
+	for line := range bytes.Lines(unix(doc)) {
+		lines[string(line)]++
+	}
+	for _, v := range versions {
+		common, all := 0, 0
+		left := map[string]int{}
+		for line := range bytes.Lines(unix(v)) {
+			if all++; left[string(line)] < lines[string(line)] {
+				left[string(line)]++
+				common++
+			}
+		}
+		if score := 3*common - all; 2*common >= min(all, bytes.Count(doc, []byte("\n"))) && common > 0 && (best == nil || score >= most) {
+			best, most = v, score
+		}
+	}
+	return best, best != nil
+}
+
+func windows(b []byte) []byte { return bytes.ReplaceAll(unix(b), []byte("\n"), []byte("\r\n")) }
+
+func unix(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")) }

@@ -8,6 +8,7 @@ import (
 
 	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // Place is where an owned leaf stands in the file that is there now.
@@ -28,10 +29,10 @@ func (Provider) Where(_ context.Context, r reconcile.ReadEnv, c reconcile.Change
 			leaves = append(leaves, l)
 		}
 	}
-	if len(leaves) == 0 {
+	if len(leaves) == 0 || c.Target.Stray { // all of a stray is wrong
 		return nil
 	}
-	s := look(r.FS, a.Path(r.Home), a.Name(), true)
+	s := asCommitted(r, a, look(r.FS, a.Path(r.Home), a.Name(), true))
 	var out []Place
 	for _, l := range leaves {
 		p := Place{Key: l.Key}
@@ -41,7 +42,7 @@ func (Provider) Where(_ context.Context, r reconcile.ReadEnv, c reconcile.Change
 		case s.presence != reconcile.Present:
 			p.Text = s.reason
 		case l.Key == "" || l.Key == reconcile.Seed:
-			p.Line, p.Text = differs(r, l, s)
+			p.Line, p.Text = differs(r, a, l, s)
 		default:
 			p.Line, p.Text = memberPlace(c.Target, l, s)
 		}
@@ -51,8 +52,8 @@ func (Provider) Where(_ context.Context, r reconcile.ReadEnv, c reconcile.Change
 }
 
 // differs is the first line of s that is not as l was recorded or is wanted.
-func differs(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) (int, string) {
-	base, ok := baseOf(r, l)
+func differs(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) (int, string) {
+	base, ok := baseOf(r, a, l)
 	switch {
 	case !ok:
 		return 1, "is not what was recorded"
@@ -73,10 +74,17 @@ func differs(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) (int, string) 
 	return line, fmt.Sprintf("is %q, was %q", is, was)
 }
 
-// baseOf is the text that l is compared with.
-func baseOf(r reconcile.ReadEnv, l reconcile.LeafChange) ([]byte, bool) {
+// baseOf is the text that l is compared with: what was recorded, as this
+// machine keeps it or as it was committed with the lock, else what is wanted.
+func baseOf(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange) ([]byte, bool) {
 	if l.Last != nil && r.Contents != nil {
 		if b, ok := r.Contents(l.Last.Live); ok {
+			return b, true
+		}
+	}
+	if l.Last != nil && r.Committed != nil && a.InProject() {
+		digest, _, _ := strings.Cut(string(l.Last.Live), "+")
+		if b, ok := r.Committed(a.Path(r.Home)); ok && fsys.Digest(b) == digest {
 			return b, true
 		}
 	}

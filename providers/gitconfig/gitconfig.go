@@ -95,6 +95,24 @@ func (Provider) Explain(ctx context.Context, r reconcile.ReadEnv, c reconcile.Ch
 	return lines
 }
 
+// Since shows the way from the value that was recorded (-) to the one that is
+// there now (+).
+func (Provider) Since(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
+	config, err := read(ctx, r)
+	if err != nil || len(c.Leaves) == 0 || c.Leaves[0].Last == nil {
+		return nil
+	}
+	key := c.Target.Resource.Address.Name()
+	var lines []reconcile.Line
+	if was, ok := valueOf(string(c.Leaves[0].Last.Live)); ok {
+		lines = append(lines, reconcile.Line{Op: '-', Text: key + " = " + was})
+	}
+	if is, _, ok := config.ours(key); ok {
+		lines = append(lines, reconcile.Line{Op: '+', Text: key + " = " + is})
+	}
+	return lines
+}
+
 // target is the value after c; ok is false where there shall be none.
 func target(c reconcile.Change) (value string, ok bool, err error) {
 	prior := ""

@@ -3,6 +3,7 @@ package merge
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 )
@@ -46,13 +47,50 @@ func DiffLines(a, b []byte) int {
 // ok is false where both changed the same or touching lines in different ways,
 // or where any of them is binary.
 func Merge3(base, mine, theirs []byte) (merged []byte, ok bool) {
+	merged, conflicts := merge3(base, mine, theirs)
+	if merged == nil || conflicts > 0 {
+		return nil, false
+	}
+	return merged, true
+}
+
+// Merge3Marked is Merge3 that leaves to a person what touches: there all three
+// texts stand between conflict markers, as git's diff3 style writes them. It
+// returns nil where any of them is binary.
+func Merge3Marked(base, mine, theirs []byte) []byte {
+	merged, _ := merge3(base, mine, theirs)
+	return merged
+}
+
+const (
+	markMine   = "<<<<<<< yours\n"
+	markBase   = "||||||| before\n"
+	markTheirs = "=======\n"
+	markEnd    = ">>>>>>> the bundle\n"
+)
+
+// HasMarkers reports whether any conflict marker of Merge3Marked, or of git, is
+// left in doc.
+func HasMarkers(doc []byte) bool {
+	for line := range bytes.Lines(doc) {
+		for _, mark := range []string{"<<<<<<< ", "||||||| ", ">>>>>>> "} {
+			if bytes.HasPrefix(line, []byte(mark)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// merge3 returns nil for binary texts, and counts what it had to mark.
+func merge3(base, mine, theirs []byte) (merged []byte, conflicts int) {
 	switch {
 	case bytes.Equal(mine, theirs), bytes.Equal(base, theirs):
-		return bytes.Clone(mine), true
+		return append([]byte{}, mine...), 0
 	case bytes.Equal(base, mine):
-		return bytes.Clone(theirs), true
+		return append([]byte{}, theirs...), 0
 	case IsBinary(base) || IsBinary(mine) || IsBinary(theirs):
-		return nil, false
+		return nil, 0
 	}
 	x := changes(string(base), string(mine))
 	y := changes(string(base), string(theirs))
@@ -66,10 +104,53 @@ func Merge3(base, mine, theirs []byte) (merged []byte, ok bool) {
 		case x[0] == y[0]:
 			all, x, y = append(all, x[0]), x[1:], y[1:]
 		default:
-			return nil, false
+			var s splice
+			s, x, y = marked(string(base), x, y)
+			all = append(all, s)
+			conflicts++
 		}
 	}
-	return applySplices(base, all), true
+	return applySplices(base, all), conflicts
+}
+
+// marked takes the changes off x and y that meet, and shows them side by side.
+func marked(base string, x, y []splice) (splice, []splice, []splice) {
+	from, to := min(x[0].start, y[0].start), min(x[0].start, y[0].start)
+	var mine, theirs []splice
+	for {
+		switch {
+		case len(x) > 0 && (x[0].start <= to || len(mine)+len(theirs) == 0):
+			to, mine, x = max(to, x[0].end), append(mine, x[0]), x[1:]
+		case len(y) > 0 && y[0].start <= to:
+			to, theirs, y = max(to, y[0].end), append(theirs, y[0]), y[1:]
+		default:
+			var b strings.Builder
+			for _, part := range []struct{ mark, text string }{
+				{markMine, part(base, from, to, mine)}, {markBase, base[from:to]}, {markTheirs, part(base, from, to, theirs)},
+			} {
+				b.WriteString(part.mark)
+				b.WriteString(part.text)
+				if part.text != "" && !strings.HasSuffix(part.text, "\n") {
+					b.WriteByte('\n')
+				}
+			}
+			b.WriteString(markEnd)
+			return splice{span{from, to}, b.String()}, x, y
+		}
+	}
+}
+
+// part is base[from:to] with edits that lie in it.
+func part(base string, from, to int, edits []splice) string {
+	var b strings.Builder
+	at := from
+	for _, e := range edits {
+		b.WriteString(base[at:e.start])
+		b.WriteString(e.text)
+		at = e.end
+	}
+	b.WriteString(base[at:to])
+	return b.String()
 }
 
 // changes returns what turns a into b, as whole lines. Edits that touch are

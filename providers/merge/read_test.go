@@ -125,6 +125,29 @@ func TestMerge3(t *testing.T) {
 	}
 }
 
+func TestWhatMeetsStandsBetweenMarkers(t *testing.T) {
+	base := "a\nb\nc\nd\ne\n"
+	for _, tt := range []struct{ mine, theirs, want string }{
+		{"A\nb\nc\nd\nE\n", "B\nb\nc\nD\ne\n",
+			"<<<<<<< yours\nA\n||||||| before\na\n=======\nB\n>>>>>>> the bundle\nb\nc\n<<<<<<< yours\nd\nE\n||||||| before\nd\ne\n=======\nD\ne\n>>>>>>> the bundle\n"},
+		{"a\nb\nc\nd\ne\nf", "a\nb\nc\nd\ne\ng\n",
+			base + "<<<<<<< yours\nf\n||||||| before\n=======\ng\n>>>>>>> the bundle\n"},
+		{"a\ne\n", "a\nb\nC\nd\nE\n", "a\n<<<<<<< yours\ne\n||||||| before\nb\nc\nd\ne\n=======\nb\nC\nd\nE\n>>>>>>> the bundle\n"},
+		{"A\nb\nc\nd\ne\n", "a\nb\nc\nd\nE\n", "A\nb\nc\nd\nE\n"},
+	} {
+		got := string(Merge3Marked([]byte(base), []byte(tt.mine), []byte(tt.theirs)))
+		if got != tt.want {
+			t.Errorf("%q %q: got\n%s", tt.mine, tt.theirs, got)
+		}
+		if HasMarkers([]byte(got)) != strings.Contains(tt.want, "<<<") {
+			t.Errorf("markers of %q not seen", got)
+		}
+	}
+	if Merge3Marked([]byte(base), []byte("x\x00"), []byte("y")) != nil {
+		t.Error("a binary was merged")
+	}
+}
+
 func TestDiffsNameLines(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string

@@ -39,7 +39,7 @@ func (b *builder) ownFiles(p place, w wish) {
 
 // sourceBody is a file of a bundle as it stands there.
 func sourceBody(f bundle.File) reconcile.Body {
-	return file.FromSource(f.Path, reconcile.Fingerprint(f.Digest), f.Mode, nil)
+	return file.WithPast(file.FromSource(f.Path, reconcile.Fingerprint(f.Digest), f.Mode, nil), f.Past)
 }
 
 // files puts whole files below folder. runs says which of them are run, or are

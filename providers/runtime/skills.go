@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/link"
 	"aisync.dev/aisync/providers/runtime/render"
 	"aisync.dev/aisync/reconcile"
@@ -51,7 +52,7 @@ func (b *builder) skills(places []place, label string, origin []reconcile.Positi
 		}
 		for _, folder := range chosen {
 			for _, f := range s.Files {
-				b.leaf(fileAt(path.Join(folder, s.Name, f.Rel)), "", reconcile.Leaf{Body: sourceBody(f), Origin: origin}, label)
+				b.leaf(fileAt(path.Join(folder, s.Name, f.Rel)), "", reconcile.Leaf{Body: file.Spanning(sourceBody(f), 2+strings.Count(f.Rel, "/")), Origin: origin}, label)
 			}
 			for _, name := range s.Bridges() {
 				b.bridges = append(b.bridges, bridge{folder, name, s.Name, rules, origin})

@@ -59,6 +59,12 @@ func Declare(p *spec.Project) []reconcile.Declaration {
 	return l.out
 }
 
+// Open reports whether people and agents keep files of their own in dir, a
+// folder of the project, beside ours.
+func Open(dir string) bool {
+	return dir == ".ai" || dir == "tasks" || strings.HasPrefix(dir, "tasks/")
+}
+
 // layout collects declarations, and the paths that git is not to carry.
 type layout struct {
 	owner   reconcile.Owner

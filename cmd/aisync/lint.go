@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/providers/bundle/lint"
+)
+
+// lintDoc is lint --json; see docs/json.md.
+type lintDoc struct {
+	FormatVersion string         `json:"format_version"`
+	Dir           string         `json:"dir"`
+	Findings      []lint.Finding `json:"findings"`
+	Errors        int            `json:"errors"`
+	Warnings      int            `json:"warnings"`
+}
+
+func lintCommand(a *app) *cobra.Command {
+	strict := false
+	cmd := &cobra.Command{
+		Use:   "lint [DIR]",
+		Short: "check a bundle source before others load it",
+		Long: `Reads the bundle source in DIR (this folder) and prints what to mend as
+file:line: level: what (check). It needs no spec, no home and no network, and
+writes nothing. A line that holds "aisync-lint: ignore" is left alone.
+
+` + checksText() + `
+Exit codes: 0 no error was found; 1 something of level error was, or with
+--strict of level warning.`,
+		Example:     "  $ aisync lint\n  $ aisync lint ../rulesets --json",
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        maxArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			return a.lint(dir, strict)
+		},
+	}
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit 1 for warnings too")
+	return cmd
+}
+
+// checksText lists the checks for the help.
+func checksText() string {
+	var b strings.Builder
+	for _, c := range lint.Checks {
+		fmt.Fprintf(&b, "  %-15s %s\n", c.Name, c.Doc)
+	}
+	return b.String()
+}
+
+func (a *app) lint(dir string, strict bool) error {
+	findings, err := lint.Dir(dir)
+	if err != nil {
+		return err
+	}
+	doc := lintDoc{FormatVersion: viewVersion, Dir: dir, Findings: orEmpty(findings)}
+	for _, f := range findings {
+		if f.Level == lint.Error {
+			doc.Errors++
+		} else {
+			doc.Warnings++
+		}
+	}
+	if a.g.json {
+		if err := a.writeJSON(doc); err != nil {
+			return err
+		}
+	} else {
+		a.printFindings(doc)
+	}
+	if doc.Errors > 0 || strict && doc.Warnings > 0 {
+		return exit(exitError)
+	}
+	return nil
+}
+
+func (a *app) printFindings(doc lintDoc) {
+	p := a.paint()
+	for _, f := range doc.Findings {
+		at := safe(filepath.Join(doc.Dir, filepath.FromSlash(f.File)))
+		if f.Line > 0 {
+			at += fmt.Sprintf(":%d", f.Line)
+		}
+		level := p.red(string(f.Level))
+		if f.Level == lint.Warning {
+			level = p.yellow(string(f.Level))
+		}
+		a.printf("%s: %s: %s %s\n", p.bold(at), level, safe(f.Text), p.dim("("+f.Check+")"))
+	}
+	if len(doc.Findings) == 0 {
+		a.printf("Nothing to mend.\n")
+		return
+	}
+	a.printf("%s, %s.\n", plural(doc.Errors, "error"), plural(doc.Warnings, "warning"))
+}

@@ -1,0 +1,92 @@
+package bundle
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Recognized is a bundle that a project seems to have had installed before
+// anybody recorded it.
+type Recognized struct {
+	Kind  Kind
+	Name  string
+	Rules []string // file names of its rules that are there, sorted
+	Of    int      // how many such names it has now
+}
+
+// Recognize finds the languages and teams of t by the file names of the rules
+// in a project: installers that kept no record are known by what they copied. A
+// name that several bundles have says nothing of either. Names from the history
+// of the source count too, so that an old copy is known by its old names.
+func (t *Tree) Recognize(there []string) ([]Recognized, error) {
+	type bundle struct {
+		kind Kind
+		name string
+		now  []string
+		ever []string
+	}
+	var all []bundle
+	holders := map[string]int{}
+	add := func(kind Kind, name, folder string, part func(string) (*Part, error)) error {
+		p, err := part(name)
+		if err != nil {
+			return err
+		}
+		b := bundle{kind: kind, name: name}
+		for _, f := range slices.Concat(p.Rules, p.Runtime("claude").Rules) {
+			b.now = append(b.now, path.Base(f.Rel))
+		}
+		b.ever = append(slices.Clone(b.now), t.ruleNames(folder+"/"+name+"/")...)
+		slices.Sort(b.ever)
+		b.ever = slices.Compact(b.ever)
+		for _, n := range b.ever {
+			holders[n]++
+		}
+		all = append(all, b)
+		return nil
+	}
+	for _, name := range t.languages {
+		if err := add(Language, name, "languages", t.Language); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range t.teams {
+		if err := add(Team, name, "teams", t.Team); err != nil {
+			return nil, err
+		}
+	}
+	core, err := t.Core()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range core.Rules {
+		holders[path.Base(f.Rel)]++
+	}
+	var out []Recognized
+	for _, b := range all {
+		r := Recognized{Kind: b.kind, Name: b.name, Of: len(b.now)}
+		for _, n := range b.ever {
+			if holders[n] == 1 && slices.Contains(there, n) {
+				r.Rules = append(r.Rules, n)
+			}
+		}
+		if len(r.Rules) > 0 {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// ruleNames are the names of all rules that ever lay below folder.
+func (t *Tree) ruleNames(folder string) []string {
+	var out []string
+	for _, versions := range t.history().versions {
+		for _, v := range versions {
+			if strings.HasPrefix(v.Path, folder) && path.Base(path.Dir(v.Path)) == "rules" && isRule(path.Base(v.Path)) {
+				out = append(out, path.Base(v.Path))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,259 @@
+// Package archive unpacks tar and zip archives of strangers into a folder. It
+// writes nothing outside of it, makes nothing but folders, files and links that
+// stay inside, and stops at its limits by what really comes out, whatever the
+// archive says of itself. Start reading at Unpack.
+package archive
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/bzip2"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Limits bound what an archive may hold.
+type Limits struct {
+	Files int   // entries of any kind
+	Bytes int64 // of all files together, unpacked
+}
+
+// Endings are those of archives that Unpack knows. tar.xz is not among them:
+// its decoders have had faults on hostile input.
+var Endings = []string{"tar", "tar.gz", "tgz", "tar.bz2", "tbz2", "tar.zst", "tzst", "zip"}
+
+// ErrTooLarge says that an archive holds more than the limits allow.
+var ErrTooLarge = errors.New("holds more than a source may")
+
+// Unpack unpacks the archive src, of one of Endings, into the folder dst, which
+// it makes. Where it fails, what is in dst is for the caller to remove.
+func Unpack(dst, src, ending string, limits Limits) error {
+	if err := os.MkdirAll(dst, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dst)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	u := &unpacking{root: root, limits: limits, left: limits.Bytes, names: map[string]string{}}
+	if ending == "zip" {
+		err = u.zip(src)
+	} else {
+		err = u.tar(src, ending)
+	}
+	if err == nil && u.files == 0 {
+		err = errors.New("the archive is empty")
+	}
+	return err
+}
+
+type unpacking struct {
+	root   *os.Root
+	limits Limits
+	count  int
+	files  int
+	left   int64             // bytes that may still come
+	names  map[string]string // as they are, by how a file system that knows no case sees them
+	links  []link
+}
+
+type link struct{ name, target string }
+
+// place checks an entry's name and returns it clean; "" for the top.
+func (u *unpacking) place(name string, dir bool) (string, error) {
+	if u.count++; u.count > u.limits.Files {
+		return "", fmt.Errorf("%w: more than %d entries", ErrTooLarge, u.limits.Files)
+	}
+	switch {
+	case strings.HasPrefix(name, "/"), strings.ContainsAny(name, "\\\x00"):
+		return "", fmt.Errorf("entry %q: only names below the archive's own top are allowed, with / between them", name)
+	case path.Clean(name) == ".":
+		return "", nil
+	case !filepath.IsLocal(name) || path.Clean(name) != strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/"):
+		return "", fmt.Errorf("entry %q leads out of the archive, or in circles", name)
+	}
+	name = path.Clean(name)
+	for n := name; n != "."; n = path.Dir(n) { // its folders may have no entry of their own
+		folded := strings.ToLower(n)
+		if had, ok := u.names[folded]; ok && (had != n || n == name && !dir) {
+			if had == n {
+				return "", fmt.Errorf("entry %q is there twice", n)
+			}
+			return "", fmt.Errorf("entries %q and %q differ only in case; on many machines they are one", had, n)
+		}
+		u.names[folded] = n
+	}
+	return name, nil
+}
+
+func (u *unpacking) folder(name string) error {
+	if name == "" || name == "." {
+		return nil
+	}
+	return u.root.MkdirAll(name, 0o755)
+}
+
+// file writes one file. Of mode only the bit to execute it counts.
+func (u *unpacking) file(name string, mode fs.FileMode, from io.Reader) error {
+	if name == "" {
+		return errors.New("the archive's top is a file")
+	}
+	if err := u.folder(path.Dir(name)); err != nil {
+		return err
+	}
+	perm := fs.FileMode(0o644)
+	if mode&0o100 != 0 {
+		perm = 0o755
+	}
+	f, err := u.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(f, io.LimitReader(from, u.left+1))
+	if u.left -= n; u.left < 0 {
+		err = fmt.Errorf("%w: more than %d bytes unpacked", ErrTooLarge, u.limits.Bytes)
+	}
+	u.files++
+	return errors.Join(err, f.Close(), u.root.Chmod(name, perm))
+}
+
+// link notes a link; links are made last, so that nothing is written through one.
+func (u *unpacking) link(name, target string) error {
+	to := path.Join(path.Dir(name), target)
+	if name == "" || path.IsAbs(target) || strings.ContainsAny(target, "\\\x00") || !filepath.IsLocal(to) {
+		return fmt.Errorf("link %q leads out of the archive, to %s", name, target)
+	}
+	u.links = append(u.links, link{name, target})
+	u.files++
+	return nil
+}
+
+func (u *unpacking) makeLinks() error {
+	for _, l := range u.links {
+		if err := u.folder(path.Dir(l.name)); err != nil {
+			return err
+		}
+		if err := u.root.Symlink(l.target, l.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *unpacking) tar(src, ending string) error {
+	f, err := os.Open(src)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	plain, err := decoder(f, ending)
+	if err != nil {
+		return err
+	}
+	defer plain.Close()
+	for r := tar.NewReader(plain); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return u.makeLinks()
+		}
+		if err != nil {
+			return err
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader { // git archive puts the commit there
+			continue
+		}
+		name, err := u.place(h.Name, h.Typeflag == tar.TypeDir)
+		if err != nil {
+			return err
+		}
+		switch h.Typeflag {
+		case tar.TypeDir:
+			err = u.folder(name)
+		case tar.TypeReg:
+			err = u.file(name, h.FileInfo().Mode(), r)
+		case tar.TypeSymlink:
+			err = u.link(name, h.Linkname)
+		case tar.TypeLink:
+			err = fmt.Errorf("entry %q is a hard link, to %s; pack the file itself: tar --hard-dereference", h.Name, h.Linkname)
+		default:
+			err = fmt.Errorf("entry %q is neither file, folder nor link (a device or a pipe)", h.Name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// decoder undoes the compression of a tar.
+func decoder(f io.Reader, ending string) (io.ReadCloser, error) {
+	switch ending {
+	case "tar":
+		return io.NopCloser(f), nil
+	case "tar.gz", "tgz":
+		return gzip.NewReader(f)
+	case "tar.bz2", "tbz2":
+		return io.NopCloser(bzip2.NewReader(f)), nil
+	case "tar.zst", "tzst":
+		d, err := zstd.NewReader(f, zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		return d.IOReadCloser(), nil
+	}
+	return nil, fmt.Errorf("no archive that is known here: %q", ending)
+}
+
+func (u *unpacking) zip(src string) error {
+	z, err := zip.OpenReader(src)
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	for _, f := range z.File {
+		if err := u.zipped(f); err != nil {
+			return err
+		}
+	}
+	return u.makeLinks()
+}
+
+func (u *unpacking) zipped(f *zip.File) error {
+	mode := f.Mode()
+	name, err := u.place(f.Name, mode.IsDir())
+	if err != nil {
+		return err
+	}
+	switch {
+	case mode.IsDir():
+		return u.folder(name)
+	case mode.Type() != 0 && mode.Type() != fs.ModeSymlink:
+		return fmt.Errorf("entry %q is neither file, folder nor link (a device or a pipe)", f.Name)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return fmt.Errorf("entry %q: %w", f.Name, err)
+	}
+	defer r.Close()
+	if mode.Type() == 0 {
+		err = u.file(name, mode, r)
+	} else {
+		var target []byte
+		if target, err = io.ReadAll(io.LimitReader(r, 4096)); err == nil {
+			err = u.link(name, string(target))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+// Package git brings a git repository into a folder, at one ref, with the git
+// of the machine. It asks nobody for a password, runs no hook and no transport
+// that runs commands, fetches no submodule, and gives up a host that falls
+// silent. Start reading at Clone.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Source is a repository at a ref.
+type Source struct {
+	URL   string        // for git: https://, ssh://, git://, file://
+	Ref   string        // a branch, a tag or a commit; "" is the repository's own choice
+	Depth int           // commits of history; 0: all of it
+	Stall time.Duration // without a sign of life for so long, git is given up; 0: a minute
+}
+
+var (
+	// ErrNoRef says that the repository has no branch, tag or commit of that name.
+	ErrNoRef = errors.New("has no branch, tag or commit of that name")
+	// ErrGone says that a commit is not in the repository, or no longer.
+	ErrGone = errors.New("is not in the repository: its history was rewritten (a forced push), or it is another repository now")
+)
+
+// commit is a whole name of one.
+var commit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// Clone makes the folder dst with the files of s and its history in .git, and
+// returns the commit that the ref was. Files get the bytes that were committed,
+// whatever this machine says of line ends and filters. Where it fails, dst is
+// for the caller to remove.
+func Clone(ctx context.Context, s Source, dst string) (string, error) {
+	g := git{dir: dst, url: s.URL, stall: s.Stall}
+	if g.stall <= 0 {
+		g.stall = time.Minute
+	}
+	if err := os.MkdirAll(dst, 0o755); err != nil {
+		return "", err
+	}
+	if _, err := g.run(ctx, "init", "-q", "--template="); err != nil {
+		return "", err
+	}
+	if err := g.fetch(ctx, s); err != nil {
+		return "", err
+	}
+	id, err := g.resolve(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	_, err = g.run(ctx, "checkout", "-q", "--detach", id)
+	return id, err
+}
+
+const (
+	branches = "refs/remotes/origin/"
+	tags     = "refs/tags/"
+	chosen   = branches + "HEAD"
+)
+
+// fetch brings everything that a ref could mean.
+func (g git) fetch(ctx context.Context, s Source) error {
+	args := []string{"fetch", "--progress", "--no-tags", "--no-recurse-submodules"}
+	if s.Depth > 0 {
+		args = append(args, "--depth", strconv.Itoa(s.Depth))
+	}
+	args = append(args, "--", s.URL, "+refs/heads/*:"+branches+"*", "+refs/tags/*:"+tags+"*")
+	if s.Ref == "" {
+		args = append(args, "+HEAD:"+chosen)
+	}
+	_, err := g.run(ctx, args...)
+	return err
+}
+
+// resolve returns the commit that s.Ref names.
+func (g git) resolve(ctx context.Context, s Source) (string, error) {
+	names := []string{chosen}
+	switch short, full := strings.CutPrefix(s.Ref, "refs/heads/"); {
+	case s.Ref == "":
+	case full:
+		names = []string{branches + short}
+	case strings.HasPrefix(s.Ref, tags):
+		names = []string{s.Ref}
+	default:
+		names = []string{branches + s.Ref, tags + s.Ref}
+	}
+	var found []string
+	for _, name := range names {
+		if id, err := g.commitOf(ctx, name); err == nil {
+			found = append(found, id)
+		}
+	}
+	switch {
+	case len(found) == 2 && found[0] != found[1]:
+		return "", fmt.Errorf("%s is a branch and a tag, of different commits; say which: ref=refs/heads/%s or ref=refs/tags/%s", s.Ref, s.Ref, s.Ref)
+	case len(found) > 0:
+		return found[0], nil
+	}
+	if id, err := g.commitOf(ctx, s.Ref); err == nil {
+		return id, nil
+	}
+	if !commit.MatchString(s.Ref) {
+		return "", fmt.Errorf("%q: the repository %w%s", s.Ref, ErrNoRef, g.near(ctx))
+	}
+	// Many hosts hand out a commit that no branch leads to any more.
+	_, err := g.run(ctx, "fetch", "--progress", "--no-tags", "--no-recurse-submodules", "--", s.URL, s.Ref)
+	if id, gone := g.commitOf(ctx, s.Ref); gone == nil {
+		return id, nil
+	}
+	if stalled := new(StallError); errors.As(err, &stalled) || ctx.Err() != nil {
+		return "", err
+	}
+	return "", fmt.Errorf("commit %.12s %w", s.Ref, ErrGone)
+}
+
+func (g git) commitOf(ctx context.Context, name string) (string, error) {
+	out, err := g.run(ctx, "rev-parse", "--verify", "-q", "--end-of-options", name+"^{commit}")
+	return strings.TrimSpace(string(out)), err
+}
+
+// near lists what refs there are.
+func (g git) near(ctx context.Context) string {
+	const most = 8
+	out, err := g.run(ctx, "for-each-ref", "--count="+strconv.Itoa(most+1), "--format=%(refname:lstrip=2)", branches, tags)
+	names := strings.Fields(strings.ReplaceAll(string(out), "origin/", ""))
+	if err != nil || len(names) == 0 {
+		return "; it has none at all"
+	}
+	if len(names) > most {
+		names = append(names[:most], "…")
+	}
+	return "; it has " + strings.Join(names, ", ")
+}
+
+// git runs git in one repository.
+type git struct {
+	dir, url string
+	stall    time.Duration
+}
+
+// settings make every machine write the same bytes and run nothing.
+var settings = []string{
+	"core.hooksPath=/dev/null", "core.autocrlf=false", "core.eol=lf", "core.attributesFile=/dev/null",
+	"core.symlinks=true", "core.fileMode=true", "core.fsmonitor=false", "protocol.ext.allow=never",
+	"advice.detachedHead=false", "gc.auto=0", "maintenance.auto=false", "credential.interactive=false",
+}
+
+// run runs one command of git and returns what it prints. One that gives no
+// sign of life, on either stream, is ended with all that it started.
+func (g git) run(ctx context.Context, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var argv []string
+	for _, s := range settings {
+		argv = append(argv, "-c", s)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(argv, args...)...)
+	cmd.Dir, cmd.Env = g.dir, environment(os.Environ())
+	inGroup(cmd)
+	cmd.WaitDelay = 2 * time.Second
+	alive := time.AfterFunc(g.stall, func() { cancel(&StallError{g.stall}) })
+	defer alive.Stop()
+	var out, complaint watched
+	out.alive, complaint.alive = func() { alive.Reset(g.stall) }, func() { alive.Reset(g.stall) }
+	complaint.most = 64 << 10
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	err := cmd.Run()
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+		return out.Bytes(), nil
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, errors.New("there is no git; install git")
+	case cause != nil:
+		return nil, cause
+	}
+	if text := said(complaint.String()); text != "" {
+		return out.Bytes(), fmt.Errorf("git %s: %s", args[0], text)
+	}
+	return out.Bytes(), fmt.Errorf("git %s: %w", args[0], err)
+}
+
+// environment is env without what would make git work elsewhere, ask somebody,
+// or speak another language.
+func environment(env []string) []string {
+	drop := []string{
+		"GIT_DIR=", "GIT_WORK_TREE=", "GIT_INDEX_FILE=", "GIT_COMMON_DIR=", "GIT_OBJECT_DIRECTORY=", "GIT_NAMESPACE=",
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=", "GIT_TEMPLATE_DIR=", "GIT_TERMINAL_PROMPT=", "GIT_ALLOW_PROTOCOL=", "LC_ALL=",
+	}
+	var out []string
+	for _, v := range env {
+		keep := true
+		for _, name := range drop {
+			keep = keep && !strings.HasPrefix(v, name)
+		}
+		if keep {
+			out = append(out, v)
+		}
+	}
+	return append(out, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "LC_ALL=C")
+}
+
+// said is what git complained of, without its progress.
+func said(text string) string {
+	var lines []string
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		line = strings.TrimSpace(line)
+		for _, word := range []string{"fatal: ", "error: ", "remote: "} {
+			if rest, ok := strings.CutPrefix(line, word); ok && len(lines) < 4 && !progress.MatchString(line) {
+				lines = append(lines, rest)
+				break
+			}
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+// progress is a line that counts something.
+var progress = regexp.MustCompile(`: +\d+%|, done\.$|^remote: (Total|Enumerating|Counting|Compressing) `)
+
+// StallError says that git, or the host it talked to, fell silent.
+type StallError struct{ After time.Duration }
+
+func (e *StallError) Error() string {
+	return fmt.Sprintf("no sign of life from the host for %s", e.After)
+}
+
+// Timeout and Temporary make it a net.Error: it may pass.
+func (e *StallError) Timeout() bool   { return true }
+func (e *StallError) Temporary() bool { return true }
+
+// watched keeps what is written to it, the last of it where most is not 0, and
+// says that something was.
+type watched struct {
+	bytes.Buffer
+	mu    sync.Mutex
+	most  int
+	alive func()
+}
+
+var _ io.Writer = (*watched)(nil)
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.alive()
+	if w.most > 0 && w.Len()+len(p) > w.most {
+		w.Next(min(w.Len(), w.Len()+len(p)-w.most))
+	}
+	return w.Buffer.Write(p)
+}

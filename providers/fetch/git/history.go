@@ -1,0 +1,121 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// patience bounds what looking at a history may take.
+const patience = 20 * time.Second
+
+// Version is a file as some commits had it.
+type Version struct {
+	Path string // from the top of the repository, or from the folder that was asked about
+	Blob string
+}
+
+// History lists every version of every file below dir that any branch or tag
+// has had, newest first, each once a path. dir lies in a work tree, which a
+// stranger may have filled: nothing of it is run, and nothing is fetched. A
+// folder that git knows nothing of is an error.
+func History(ctx context.Context, dir string) ([]Version, error) {
+	out, err := look(ctx, dir, nil, "log", "--all", "HEAD", "--date-order", "--raw", "-z", "--no-abbrev", "--no-renames", "--diff-filter=AM", "--relative",
+		"--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-mailmap", "--format=", "--", ".")
+	if err != nil {
+		return nil, err
+	}
+	var all []Version
+	seen := map[Version]bool{}
+	fields := strings.Split(string(out), "\x00")
+	for i := 0; i+1 < len(fields); i++ {
+		// :100644 100755 <old> <new> M, and then the path
+		meta := strings.Fields(strings.TrimLeft(fields[i], "\n"))
+		if len(meta) != 5 || !strings.HasPrefix(meta[0], ":") {
+			continue
+		}
+		i++
+		v := Version{fields[i], meta[3]}
+		if regular := strings.HasPrefix(meta[1], "100"); regular && !seen[v] {
+			seen[v] = true
+			all = append(all, v)
+		}
+	}
+	return all, nil
+}
+
+// Texts returns the contents of versions, in their order.
+func Texts(ctx context.Context, dir string, versions []Version) ([][]byte, error) {
+	var in bytes.Buffer
+	for _, v := range versions {
+		fmt.Fprintln(&in, v.Blob)
+	}
+	out, err := look(ctx, dir, &in, "cat-file", "--batch")
+	if err != nil {
+		return nil, err
+	}
+	r := bufio.NewReader(bytes.NewReader(out))
+	var texts [][]byte
+	for range versions {
+		head, err := r.ReadString('\n')
+		f := strings.Fields(head)
+		if err != nil || len(f) != 3 {
+			return nil, fmt.Errorf("git cat-file: %q", head)
+		}
+		size, err := strconv.Atoi(f[2])
+		if err != nil {
+			return nil, fmt.Errorf("git cat-file: %q", head)
+		}
+		text := make([]byte, size+1) // and the line's end
+		if _, err := io.ReadFull(r, text); err != nil {
+			return nil, fmt.Errorf("git cat-file: %w", err)
+		}
+		texts = append(texts, text[:size])
+	}
+	return texts, nil
+}
+
+// Head is the commit that the work tree at dir, itself the top of one, is at.
+func Head(ctx context.Context, dir string) (string, error) {
+	out, err := look(ctx, dir, nil, "--git-dir", ".git", "rev-parse", "--verify", "-q", "HEAD")
+	return strings.TrimSpace(string(out)), err
+}
+
+// look runs a command of git that only looks at dir.
+func look(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var argv []string
+	for _, s := range append(slices.Clone(settings), "log.showSignature=false", "protocol.allow=never") {
+		argv = append(argv, "-c", s)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(argv, args...)...)
+	cmd.Dir, cmd.Stdin = dir, in
+	// A repository may say that its missing objects are to be fetched.
+	cmd.Env = append(environment(os.Environ()), "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat")
+	inGroup(cmd)
+	cmd.WaitDelay = time.Second
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	switch text := said(complaint.String()); {
+	case err == nil:
+		return out, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, errors.New("there is no git; install git")
+	case text != "":
+		return nil, fmt.Errorf("git in %s: %s", dir, text)
+	}
+	return nil, fmt.Errorf("git in %s: %w", dir, err)
+}

@@ -1,0 +1,113 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Spanning is a body of FromSource with how many of the last parts of its
+// target's path are the bundle's own: 1 is the file alone, more are folders
+// above it. A link among these leads to the bundle itself, or to somewhere else.
+func Spanning(b reconcile.Body, parts int) reconcile.Body {
+	s, ok := b.(sourceBody)
+	if !ok {
+		return b
+	}
+	s.parts = parts
+	return s
+}
+
+// linked judges s where a link stands in the place of a bundle's file, or of a
+// folder that is the bundle's own, in user scope: installers of old linked what
+// others copy. A link to the bundle's own file is as good as the file. Through
+// any other nothing is written: it may be somebody's checkout.
+func linked(r reconcile.ReadEnv, t reconcile.Target, s seen) seen {
+	p := t.Resource.Address.Path(r.Home)
+	if p.Project() || len(t.Resource.Leaves) != 1 {
+		return s
+	}
+	body, ok := t.Resource.Leaves[0].Body.(sourceBody)
+	if !ok || s.presence == reconcile.Present && body.parts < 2 {
+		return s
+	}
+	at, source := p, body.path
+	for range max(body.parts, 1) {
+		switch found, target := judge(r, at, source); {
+		case found == elsewhere:
+			return blockedBy(at, fmt.Sprintf("is a link to %s, which is not the bundle's %s", target, source))
+		case found == nowhere:
+			return blockedBy(at, fmt.Sprintf("is a dangling link, to %s", target))
+		case found == home && s.presence != reconcile.Present:
+			return asSource(body, at)
+		case found == home:
+			return s
+		}
+		at, source = at.Dir(), filepath.Dir(source)
+	}
+	for ; s.presence == reconcile.Absent && at != r.Home && at != "/"; at = at.Dir() {
+		if found, target := judge(r, at, ""); found == nowhere {
+			return blockedBy(at, fmt.Sprintf("is a dangling link, to %s", target))
+		}
+	}
+	return s
+}
+
+func blockedBy(at fsys.LogicalPath, why string) seen {
+	return seen{presence: reconcile.Blocked, reason: fmt.Sprintf("%s %s; remove the link, then: aisync apply", at, why)}
+}
+
+// asSource is what is seen through a link to the bundle's own file.
+func asSource(body sourceBody, at fsys.LogicalPath) seen {
+	doc, mode, err := fsys.ReadSource(body.path, nil)
+	if err != nil {
+		return seen{presence: reconcile.Unknown, reason: err.Error()}
+	}
+	if fsys.Digest(doc) != body.digest {
+		return blockedBy(at, "is a link to the bundle's own file, and this program needs it in another form")
+	}
+	return seen{presence: reconcile.Present, digest: body.digest, mode: mode, doc: doc}
+}
+
+// where a link leads.
+type where int
+
+const (
+	noLink where = iota
+	home         // to what it should
+	elsewhere
+	nowhere
+)
+
+// judge says where the link at leads, and whether that is source.
+func judge(r reconcile.ReadEnv, at fsys.LogicalPath, source string) (where, string) {
+	info, err := r.FS.Lstat(at)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return noLink, ""
+	}
+	target, err := r.FS.Readlink(at)
+	if err != nil {
+		return noLink, ""
+	}
+	to := fsys.LogicalPath(target)
+	if !filepath.IsAbs(target) {
+		to = fsys.LogicalPath(filepath.Join(string(at.Dir()), target))
+	}
+	path := string(to) // what lies out of the scope is only looked at
+	if physical, err := r.FS.Physical(to); err == nil {
+		path = physical
+	}
+	is, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nowhere, target
+	}
+	if want, werr := os.Stat(source); err == nil && werr == nil && os.SameFile(is, want) {
+		return home, target
+	}
+	return elsewhere, target
+}

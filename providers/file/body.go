@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 
 	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/reconcile"
@@ -122,32 +123,38 @@ type member struct {
 	head  string
 	style merge.Format
 	ours  func(merge.Value) merge.Value // nil: only an equal value is the same
+	print func() reconcile.Fingerprint  // of v, once: a block may be the text of many rules
+}
+
+func newMember(m member) member {
+	m.print = sync.OnceValue(func() reconcile.Fingerprint { return valueFingerprint(m.v) })
+	return m
 }
 
 // Value is a value, a set member or a hook in a json, jsonc, toml or yaml file. v is
 // JSON text; the order of its keys is that in which a new value is written.
-func Value(v merge.Value) reconcile.Body { return member{v: v} }
+func Value(v merge.Value) reconcile.Body { return newMember(member{v: v}) }
 
 // Meaning is Value for a value that others may spell otherwise: what is there
 // counts as ours makes it. ours leaves alone what it does not know, and what is
 // in our form already.
 func Meaning(v merge.Value, ours func(merge.Value) merge.Value) reconcile.Body {
-	return member{v: v, ours: ours}
+	return newMember(member{v: v, ours: ours})
 }
 
 // Line is a line of text, which its key spells. Where it is added, header
 // stands above it, once for all lines of that header; "" is none.
 func Line(header string) reconcile.Body {
-	return member{v: merge.Value("true"), head: header}
+	return newMember(member{v: merge.Value("true"), head: header})
 }
 
 // Block is text between two marker lines. style is how they are written:
 // merge.Text, Markdown or Slashes; "" goes by the file's name.
 func Block(style merge.Format, text string) reconcile.Body {
-	return member{v: merge.TextValue(text), style: style}
+	return newMember(member{v: merge.TextValue(text), style: style})
 }
 
-func (m member) Fingerprint() reconcile.Fingerprint { return valueFingerprint(m.v) }
+func (m member) Fingerprint() reconcile.Fingerprint { return m.print() }
 func (m member) Redacted() json.RawMessage          { return redact(m.v) }
 
 // valueFingerprint is the same for equal values, however they are spelled.

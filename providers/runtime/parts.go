@@ -189,6 +189,18 @@ func (b *builder) seeds(places []place, w wish) {
 	}
 }
 
+// agents puts the documents with which agents work together below .ai/, where
+// the project wants that.
+func (b *builder) agents(w wish, wanted bool) {
+	if len(w.part.Agents) > 0 && !wanted {
+		b.note(false, w.origin, "the documents for agents of %s are not used: agents: sessions: true asks for them", w.label)
+		return
+	}
+	for _, f := range w.part.Agents {
+		b.leaf(fileAt(path.Join(".ai", f.Rel)), "", reconcile.Leaf{Body: sourceBody(f), Origin: w.origin}, w.label)
+	}
+}
+
 // ignores appends the lines of a bundle to .gitignore.
 func (b *builder) ignores(w wish) {
 	for _, line := range w.part.Ignore {

@@ -126,6 +126,16 @@ func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *p
 	return d, errors.Join(err, wrong)
 }
 
+// withoutDocuments leaves out of ours, which agents work by, the documents that
+// a bundle brings: people who wrote their own have them.
+func withoutDocuments(ours, bundles []reconcile.Declaration) []reconcile.Declaration {
+	has := map[reconcile.Address]bool{}
+	for _, d := range bundles {
+		has[d.Target] = strings.HasPrefix(d.Target.Name(), ".ai/")
+	}
+	return slices.DeleteFunc(ours, func(d reconcile.Declaration) bool { return has[d.Target] })
+}
+
 // programs are the folders in which other programs keep models. With --root or
 // --user the environment speaks of somebody else's.
 func (w *world) programs() store.Programs {
@@ -144,7 +154,7 @@ func (w *world) declareProject(ctx context.Context, sources *bundle.Sources) (ru
 		}
 	}
 	d, err := p.Declare(ctx)
-	d.Declarations = append(d.Declarations, workspace.Declare(w.spec.Project)...)
+	d.Declarations = append(d.Declarations, withoutDocuments(workspace.Declare(w.spec.Project), d.Declarations)...)
 	if w.spec.Host != nil {
 		d.Add(runtime.Trust(w.spec.Host, w.spec.Project, w.catalog.Runtimes()))
 	}

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 // at it; hold takes the lock of the state; hub and peer are in script_hub_test.go,
 // oci in script_oci_test.go, registry in script_npm_test.go; silent makes
 // HF_ENDPOINT somebody who never answers; within TIME COMMAND… wants an error
-// before that.
+// before that; source and refused are in script_source_test.go.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand, "oci": registryCommand, "silent": silentCommand, "within": within,
+			"source": sourceCommand, "refused": refusedCommand,
 		},
 	})
 }
@@ -147,6 +148,7 @@ func serveFolder(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := httptest.NewServer(http.FileServer(http.Dir(ts.MkAbs(args[0]))))
 	ts.Defer(s.Close)
+	ts.Setenv("WWW", s.URL)
 	spec := filepath.Join(ts.Getenv("CONTRACT"), "host", "velox.cue")
 	text := strings.ReplaceAll(ts.ReadFile(spec), "http://127.0.0.1:18080", s.URL)
 	ts.Check(os.WriteFile(spec, []byte(text), 0o644))

@@ -2,13 +2,16 @@ package bundle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -341,5 +344,57 @@ func BenchmarkReadingAThousandRules(b *testing.B) {
 		if p, err := tree.Core(); err != nil || len(p.Rules) != 1000 {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestNamesThatDifferOnlyInCaseAreRefused(t *testing.T) {
+	for _, archive := range []string{
+		"-- agent-rules/Go.md --\n# Go\n-- agent-rules/go.md --\n# go\n",
+		"-- languages/go/common/rules/a/x.md --\n# X\n-- languages/go/common/rules/A/y.md --\n# Y\n",
+	} {
+		_, err := unpack(t, archive).Digest()
+		if err == nil || !strings.Contains(err.Error(), "differ only in case") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestBytesOfARuleStayAsTheyAre(t *testing.T) {
+	dir := t.TempDir()
+	at := filepath.Join(dir, "agent-rules", "a.md")
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"# A\r\n\r\nApplies to: `**/*.go`\r\n", "# A\n\nno end"} {
+		if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		core := must(open(t, dir).Core())(t)
+		if r := core.Rules[0]; string(r.Text) != text || r.About.Title != "A" {
+			t.Errorf("%q: read as %q, title %q", text, r.Text, r.About.Title)
+		}
+	}
+}
+
+func TestAFileThatIsTooLargeOrNoneIsNamed(t *testing.T) {
+	tree := unpack(t, "-- agent-rules/a.md --\n# A\n")
+	big := filepath.Join(tree.Dir, "agent-rules", "big.md")
+	if err := os.WriteFile(big, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(big, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, tree.Dir).Core(); !errors.Is(err, fsys.ErrTooLarge) || !strings.Contains(err.Error(), "big.md") {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Remove(big); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(big, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, tree.Dir).Core(); err == nil || !strings.Contains(err.Error(), "big.md is neither a file nor a folder") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -29,6 +29,7 @@ type Part struct {
 	Rules    []File // for every runtime
 	Seeds    []File // first contents of instruction files; Rel is AGENTS.md, CLAUDE.md …
 	GitHooks []File
+	Agents   []File   // documents for the project's .ai/, for agents that work together; Rel is below it
 	Ignore   []string // lines for .gitignore
 	Ignores  []File   // where those lines stand
 	Neutral  Neutral
@@ -78,7 +79,7 @@ func (p *Part) Skills() []Skill {
 
 // Files returns every file of p.
 func (p *Part) Files() []File {
-	out := slices.Concat(p.Rules, p.Seeds, p.GitHooks, p.Ignores, p.Neutral.files())
+	out := slices.Concat(p.Rules, p.Seeds, p.GitHooks, p.Agents, p.Ignores, p.Neutral.files())
 	for _, r := range p.Runtimes {
 		out = slices.Concat(out, r.Rules, r.Hooks, r.Seeds, r.Others)
 		for _, s := range r.Skills {
@@ -91,12 +92,29 @@ func (p *Part) Files() []File {
 	return out
 }
 
-// readCore reads the generic rules under their new and their old name, of which
-// one may be a link to the other.
+// readCore reads the generic rules, and the documents for agents, under their
+// new and their old names, of which one may be a link to the other.
 func (t *Tree) readCore() (*Part, error) {
 	p := &Part{Kind: Core, Name: "."}
+	for _, dir := range t.oneOf(ruleFolders) {
+		if err := t.rules(p, &p.Rules, dir); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range t.oneOf(templateFolders) {
+		// What a project has there of its own is the project's.
+		if err := t.add(&p.Agents, dir+"/.ai", plain, func(rel string) bool { return !slices.Contains(ofTheProject, rel) }, nil); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// oneOf returns which of the names of a folder are there, without those that
+// are links to another.
+func (t *Tree) oneOf(names []string) []string {
 	var links, folders []string
-	for _, dir := range ruleFolders {
+	for _, dir := range names {
 		if info, err := os.Lstat(t.at(dir)); err != nil {
 			continue
 		} else if info.Mode()&os.ModeSymlink != 0 {
@@ -106,14 +124,9 @@ func (t *Tree) readCore() (*Part, error) {
 		}
 	}
 	if len(folders) == 0 {
-		folders = links
+		return links
 	}
-	for _, dir := range folders {
-		if err := t.rules(p, &p.Rules, dir); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
+	return folders
 }
 
 // readShared reads what lies at the top of the tree for user scope, skills and

@@ -67,11 +67,17 @@ func (t *Tree) list(dir string, u use, enter, keep func(rel string) bool) ([]job
 			}
 			return err
 		}
+		folded := make(map[string]string, len(entries))
 		for _, e := range entries {
 			name := e.Name()
 			if name[0] == '.' || name == "__pycache__" {
 				continue
 			}
+			low := strings.ToLower(name)
+			if had, twice := folded[low]; twice {
+				return fmt.Errorf("%s and %s differ only in case; on many machines they are one: rename one", t.at(dir, rel, had), t.at(dir, rel, name))
+			}
+			folded[low] = name
 			sub := path.Join(rel, name)
 			src := path.Join(dir, sub)
 			typ, err := t.typeOf(src, e)

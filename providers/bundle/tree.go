@@ -57,6 +57,13 @@ var known = []string{"agent-rules", "claude-rules", "ai-templates", "claude-temp
 // ruleFolders are the names of the folder of generic rules, new and old.
 var ruleFolders = []string{"agent-rules", "claude-rules"}
 
+// templateFolders are the names, new and old, of the folder whose .ai/ is for
+// projects; of that, ofTheProject are folders that a project fills itself.
+var (
+	templateFolders = []string{"ai-templates", "claude-templates"}
+	ofTheProject    = []string{"project-workflows", "project-scripts", "sessions", "session-context.d", "inbox"}
+)
+
 func openTree(dir string) (*Tree, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {

@@ -189,6 +189,18 @@ func (b *builder) seeds(places []place, w wish) {
 	}
 }
 
+// agents puts the documents with which agents work together below .ai/, where
+// the project wants that.
+func (b *builder) agents(w wish, wanted bool) {
+	if len(w.part.Agents) > 0 && !wanted {
+		b.note(false, w.origin, "the documents for agents of %s are not used: agents: sessions: true asks for them", w.label)
+		return
+	}
+	for _, f := range w.part.Agents {
+		b.leaf(fileAt(path.Join(".ai", f.Rel)), "", reconcile.Leaf{Body: sourceBody(f), Origin: w.origin}, w.label)
+	}
+}
+
 // ignores appends the lines of a bundle to .gitignore.
 func (b *builder) ignores(w wish) {
 	for _, line := range w.part.Ignore {
@@ -221,13 +233,30 @@ func (b *builder) gitHooks(wishes []wish, repository bool) {
 	switch {
 	case len(files) == 0:
 	case !repository:
-		b.note(true, origin, "the git hooks in githooks/ (%s) are not wired: this folder is not the root of a git repository", list(names))
+		b.note(true, origin, "the git hooks in githooks/ (%s) are not wired: %s", list(names), outside(b.owner))
 	default:
 		const key = "gitconfig:core.hooksPath"
 		b.leaf(key, "", reconcile.Leaf{Body: gitconfig.Value("githooks"), Origin: origin}, "git hooks")
 		slices.Sort(files)
 		b.targets[key].DependsOn, b.targets[key].Local = slices.Compact(files), true
 	}
+}
+
+// outside says why a project's git hooks are not wired, and what a person may
+// do where it lies in a repository that it does not fill.
+func outside(project reconcile.Owner) string {
+	const why = "this folder is not the root of a git repository"
+	dir := project.ProjectDir()
+	for top := filepath.Dir(dir); top != dir && top != filepath.Dir(top); top = filepath.Dir(top) {
+		if IsGit(top) {
+			rel, err := filepath.Rel(top, filepath.Join(dir, "githooks"))
+			if err != nil {
+				return why
+			}
+			return why + ", but of a part of one; if they shall run for all of it: git config core.hooksPath " + filepath.ToSlash(rel)
+		}
+	}
+	return why
 }
 
 // IsGit reports whether dir is the root of a git work tree: a repository, a

@@ -42,6 +42,7 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 		b.skills(places, w.label, w.origin, w.part.Skills(), true)
 		b.seeds(places, w)
 		b.ignores(w)
+		b.agents(w, p.Spec.Agents.Sessions.On)
 		b.hookNotes(places, w)
 		b.problems(w.origin, w.label, w.part.Problems)
 	}

@@ -1,6 +1,8 @@
 package fsys
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -8,9 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// MaxSource is how large a file may be that ReadSource reads, in bytes: what a
+// bundle holds is read by agents, and lies in memory while it is compared.
+const MaxSource = 32 << 20
+
+// ErrTooLarge says that a file has more than MaxSource bytes.
+var ErrTooLarge = errors.New("is too large")
+
 // ReadSource reads the regular file at a physical path, which may lie anywhere
 // and be a link, into buf, and returns buf, grown as needed, and the file's
-// mode. It costs four system calls where os.ReadFile takes nine: a bundle may
+// mode. One of more than MaxSource bytes is ErrTooLarge. It costs four system calls where os.ReadFile takes nine: a bundle may
 // hold thousands of files.
 func ReadSource(name string, buf []byte) ([]byte, fs.FileMode, error) {
 	fd, err := openat(unix.AT_FDCWD, name, unix.O_RDONLY|unix.O_NONBLOCK, 0) // a named pipe must not make anybody wait
@@ -24,6 +33,9 @@ func ReadSource(name string, buf []byte) ([]byte, fs.FileMode, error) {
 	}
 	if !regular(&e.st) {
 		return buf, 0, blocked(name, &e.st)
+	}
+	if e.st.Size > MaxSource {
+		return buf, 0, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: %d bytes, and a file of a bundle may have %d", ErrTooLarge, e.st.Size, MaxSource)}
 	}
 	if buf, err = e.readAll(buf[:0]); err != nil {
 		return buf, 0, &fs.PathError{Op: "read", Path: name, Err: err}

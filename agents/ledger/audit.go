@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -107,16 +106,25 @@ func (l *Ledger) Events() iter.Seq2[Event, error] {
 
 // auditFiles lists the archives of Compact, oldest first, and the audit trail.
 func (l *Ledger) auditFiles() ([]string, error) {
-	names, err := filepath.Glob(l.path("audit.*.jsonl"))
+	files, err := l.archives()
+	if n := len(files); n > 0 && l.doubled(files[n-1]) {
+		files = files[:n-1]
+	}
+	return append(files, auditFile), err
+}
+
+func (l *Ledger) archives() ([]string, error) {
+	entries, err := os.ReadDir(l.path())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read %s: %w", Dir, err)
 	}
-	var files []string
-	for _, n := range names {
-		files = append(files, filepath.Base(n))
+	var files []string // ReadDir sorts them
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "audit.") && strings.HasSuffix(e.Name(), ".jsonl") && e.Name() != auditFile {
+			files = append(files, e.Name())
+		}
 	}
-	slices.Sort(files)
-	return append(files, auditFile), nil
+	return files, nil
 }
 
 func (l *Ledger) eventsOf(file string, yield func(Event, error) bool) bool {

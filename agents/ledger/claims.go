@@ -24,15 +24,6 @@ var ErrClaimed = errors.New("claimed by another agent")
 // ErrOverlap says that a path lies in, or around, one that another agent claims.
 var ErrOverlap = errors.New("overlaps another agent's claim")
 
-// refusal is an error with the original's text and a sentinel beneath.
-type refusal struct {
-	text string
-	is   error
-}
-
-func (r refusal) Error() string { return r.text }
-func (r refusal) Unwrap() error { return r.is }
-
 // Resolve returns the key of a path as it stands in worktrees.json: absolute,
 // seen from Root, links as they are. The path need not exist.
 func (l *Ledger) Resolve(path string) (string, error) {
@@ -155,51 +146,92 @@ func physical(path string) string {
 // ErrClaimed unless force is set, and one that overlaps with ErrOverlap where
 // the ledger is strict. A crash may leave a claim that is not audited.
 func (l *Ledger) Claim(agent, path string, force bool) (json.RawMessage, []Claim, error) {
-	key, err := l.owned(agent, path)
+	recs, near, err := l.ClaimAll(agent, []string{path}, force)
 	if err != nil {
-		return nil, nil, err
+		return nil, near, err
 	}
-	var rec json.RawMessage
-	var near []Claim
-	return rec, near, l.locked(func() error {
-		var previous json.RawMessage
+	return recs[0], near, nil
+}
+
+// ClaimAll claims every one of paths, or none, on the terms of Claim.
+func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json.RawMessage, near []Claim, err error) {
+	var keys []string
+	for _, p := range paths {
+		key, err := l.owned(agent, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		keys = append(keys, key)
+	}
+	err = l.locked(func() error {
+		previous := make([]json.RawMessage, len(keys))
 		since := l.stamp()
 		err := l.change(func(o object) (object, error) {
-			var all []Claim
-			for _, m := range o {
-				all = append(all, parseClaim(m))
-			}
-			near = overlaps(all, agent, key)
-			if len(near) > 0 && l.Strict && !force {
-				return nil, refusal{fmt.Sprintf("%s overlaps %s, which %s claims. Use --force to override.", key, near[0].Path, near[0].Agent), ErrOverlap}
-			}
-			entry := object{{"agent", json.RawMessage(quote(agent))}, {"since", json.RawMessage(quote(since))}}
-			if i := o.index(key); i >= 0 {
-				owner := parseClaim(o[i])
-				// How it stood before, without what it had replaced itself: repeated
-				// claims would nest without bound.
-				previous = before(o[i].value)
-				if owner.Agent != agent && !force {
-					return nil, refusal{fmt.Sprintf("Path already claimed by %s: %s. Use --force to override.", owner.Agent, key), ErrClaimed}
+			near = nil
+			for i, key := range keys {
+				entry, err := l.taken(o, agent, key, since, force, &near)
+				if err != nil {
+					return nil, err
 				}
-				if force {
-					entry = entry.with("previous", previous)
+				previous[i] = nil
+				if had := o.get(key); had != nil {
+					previous[i] = before(had)
 				}
+				o = o.with(key, entry)
 			}
-			return o.with(key, entry.compact()), nil
+			return o, nil
 		})
 		if err != nil {
 			return err
 		}
-		action := "claim"
-		if previous != nil {
-			action = "claim_update"
+		for i, key := range keys {
+			action := "claim"
+			if previous[i] != nil {
+				action = "claim_update"
+			}
+			rec, err := l.record(action, pair{"agent", agent}, pair{"path", key}, pair{"previous", previous[i]}, pair{"force", force})
+			if err != nil {
+				return err
+			}
+			if err := l.still(key, agent); err != nil {
+				return err
+			}
+			recs = append(recs, rec)
 		}
-		if rec, err = l.record(action, pair{"agent", agent}, pair{"path", key}, pair{"previous", previous}, pair{"force", force}); err != nil {
-			return err
-		}
-		return l.still(key, agent)
+		return nil
 	})
+	return recs, near, err
+}
+
+// taken is the entry of key once agent has claimed it, or why it may not.
+func (l *Ledger) taken(o object, agent, key, since string, force bool, near *[]Claim) (json.RawMessage, error) {
+	var all []Claim
+	for _, m := range o {
+		all = append(all, parseClaim(m))
+	}
+	around := overlaps(all, agent, key)
+	*near = append(*near, around...)
+	if len(around) > 0 && l.Strict && !force {
+		return nil, refusal{fmt.Sprintf("%s overlaps %s, which %s claims. Use --force to override.", key, around[0].Path, around[0].Agent), ErrOverlap}
+	}
+	entry := claimEntry(agent, since)
+	i := o.index(key)
+	if i < 0 {
+		return entry, nil
+	}
+	if owner := parseClaim(o[i]).Agent; owner != agent && !force {
+		return nil, refusal{fmt.Sprintf("Path already claimed by %s: %s. Use --force to override.", owner, key), ErrClaimed}
+	}
+	if force {
+		// Without what that one had replaced: repeated claims would nest without bound.
+		had, _ := members(entry) // of what claimEntry made: cannot fail
+		entry = had.with("previous", before(o[i].value)).compact()
+	}
+	return entry, nil
+}
+
+func claimEntry(agent, since string) json.RawMessage {
+	return object{{"agent", json.RawMessage(quote(agent))}, {"since", json.RawMessage(quote(since))}}.compact()
 }
 
 // still reads once more whether the claim stands: a writer without a lock may
@@ -213,7 +245,7 @@ func (l *Ledger) still(key, agent string) error {
 	switch {
 	case i < 0:
 		return l.change(func(o object) (object, error) {
-			return o.with(key, object{{"agent", json.RawMessage(quote(agent))}, {"since", json.RawMessage(quote(l.stamp()))}}.compact()), nil
+			return o.with(key, claimEntry(agent, l.stamp())), nil
 		})
 	case parseClaim(o[i]).Agent != agent:
 		return refusal{fmt.Sprintf("Path already claimed by %s: %s. Use --force to override.", parseClaim(o[i]).Agent, key), ErrClaimed}

@@ -16,6 +16,9 @@ type Entry struct {
 // head finds the heading of an entry: the original's pattern.
 var head = regexp.MustCompile(`^## ([0-9]{4}-[0-9]{2}-[0-9]{2}T[^ ]+) — .*?(?:\{#(msg_[A-Za-z0-9_-]+)\})?\s*$`)
 
+// sentHead takes the heading of a message apart: sender, receiver, type.
+var sentHead = regexp.MustCompile(`^## [^ ]+ — ([A-Za-z0-9][A-Za-z0-9._-]*) → ([A-Za-z0-9][A-Za-z0-9._-]*) \[([a-z]+)\]`)
+
 // block is the text of one entry as it is appended: an empty line, the heading,
 // an empty line, the body, and for a message that wants an answer how to give it.
 func block(ts, from, to, kind, id, replyTo, body string) string {

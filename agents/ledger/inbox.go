@@ -44,7 +44,7 @@ func (l *Ledger) Send(m Message) (json.RawMessage, error) {
 		return nil, first(err)
 	}
 	if !slices.Contains(Types, m.Type) {
-		return nil, fmt.Errorf("Invalid type: %s", m.Type) //nolint:staticcheck // the original's text
+		return nil, said("Invalid type: %s", m.Type)
 	}
 	if trimmed(m.Body) == "" {
 		return nil, errors.New("message body is required")

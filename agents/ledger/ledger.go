@@ -45,7 +45,7 @@ const (
 func inboxHeader(agent string) string { return "# inbox: " + agent + "\n\n" }
 
 // ErrNoLedger says that neither the folder nor one above it holds a ledger.
-var ErrNoLedger = errors.New("No .pi-ensemble/ found. Run `ensemble init` first.") //nolint:staticcheck // the original's text, which scripts match
+var ErrNoLedger = error(refusal{text: "No .pi-ensemble/ found. Run `ensemble init` first."})
 
 // Ledger is one project's ledger. Its methods may be called from any number of
 // processes at once. A crash in the middle of one leaves every file whole; what
@@ -189,7 +189,7 @@ func checkAgent(name string) error {
 	case name == "":
 		return errors.New("agent name is required")
 	case !agentName.MatchString(name):
-		return fmt.Errorf("Invalid agent name: %s. Use 1-64 chars: letters, numbers, dot, underscore, hyphen.", name) //nolint:staticcheck // the original's text
+		return said("Invalid agent name: %s. Use 1-64 chars: letters, numbers, dot, underscore, hyphen.", name)
 	}
 	return nil
 }
@@ -199,10 +199,22 @@ func checkID(id string) error {
 	case id == "":
 		return errors.New("message id is required")
 	case !messageID.MatchString(id):
-		return fmt.Errorf("Invalid message id: %s", id) //nolint:staticcheck // the original's text
+		return said("Invalid message id: %s", id)
 	}
 	return nil
 }
+
+// refusal is an error in the original's words, which scripts match, with a
+// sentinel of ours beneath where there is one.
+type refusal struct {
+	text string
+	is   error
+}
+
+func (r refusal) Error() string { return r.text }
+func (r refusal) Unwrap() error { return r.is }
+
+func said(format string, args ...any) error { return refusal{text: fmt.Sprintf(format, args...)} }
 
 // ValidAgent reports whether name can be an agent's.
 func ValidAgent(name string) bool { return checkAgent(name) == nil }

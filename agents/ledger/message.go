@@ -31,19 +31,19 @@ func (l *Ledger) lifecycle(action, from, id, body string) (json.RawMessage, erro
 
 // Thread is one message and what became of it, from the audit trail.
 type Thread struct {
-	MessageID string        `json:"messageId"`
-	TS        string        `json:"ts"`
-	From      string        `json:"from"`
-	To        string        `json:"to"`
-	Type      string        `json:"type"`
-	Body      string        `json:"body"`
+	MessageID string          `json:"messageId"`
+	TS        string          `json:"ts"`
+	From      string          `json:"from"`
+	To        string          `json:"to"`
+	Type      string          `json:"type"`
+	Body      string          `json:"body"`
 	ReplyTo   json.RawMessage `json:"replyTo,omitempty"` // null: it answers none; missing where nobody sent it
-	Status    string        `json:"status"` // open, acked, done; unknown: nobody sent it
-	AckedBy   []Acked       `json:"ackedBy"`
-	DoneBy    *string       `json:"doneBy"`
-	DoneAt    *string       `json:"doneAt"`
-	DoneBody  string        `json:"doneBody,omitempty"`
-	Events    []ThreadEvent `json:"events"`
+	Status    string          `json:"status"`            // open, acked, done; unknown: nobody sent it
+	AckedBy   []Acked         `json:"ackedBy"`
+	DoneBy    *string         `json:"doneBy"`
+	DoneAt    *string         `json:"doneAt"`
+	DoneBody  string          `json:"doneBody,omitempty"`
+	Events    []ThreadEvent   `json:"events"`
 }
 
 // Acked is one receipt.

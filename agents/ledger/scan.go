@@ -3,7 +3,6 @@ package ledger
 import (
 	"encoding/json"
 	"errors"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -176,9 +175,4 @@ func unquote(value []byte) (string, bool) {
 		}
 	}
 	return string(text), true
-}
-
-func number(value []byte) (float64, bool) {
-	n, err := strconv.ParseFloat(string(value), 64)
-	return n, err == nil
 }

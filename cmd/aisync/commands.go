@@ -14,6 +14,7 @@ func commands() []func(*app) *cobra.Command {
 		modelsCommand,
 		lockCommand, validateCommand, factsCommand,
 		doctorCommand,
+		ledgerCommand,
 		versionCommand, completionCommand, genDocsCommand,
 	}
 }

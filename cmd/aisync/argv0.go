@@ -4,7 +4,7 @@ package main
 // agent-roster, the program is aisync roster. Its exit codes and texts are that
 // command's. Any other name changes nothing.
 func expandLink(argv0 string, args []string) []string {
-	links := map[string]string{"agent-roster": "roster", "ai": "launch", "ensemble": "ledger", "session-context-path": "session"}
+	links := map[string]string{"agent-roster": "roster", "ai": "launch", "session-context-path": "session"}
 	if command := links[argv0]; command != "" {
 		return append([]string{command}, args...)
 	}

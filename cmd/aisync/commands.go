@@ -15,6 +15,7 @@ func commands() []func(*app) *cobra.Command {
 		lockCommand, validateCommand, factsCommand,
 		addCommand, removeCommand,
 		doctorCommand,
+		ledgerCommand,
 		versionCommand, completionCommand, genDocsCommand,
 	}
 }

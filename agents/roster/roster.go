@@ -21,7 +21,8 @@ type Agent struct {
 	PID     int    `json:"pid"`
 	Cwd     string `json:"cwd"`
 	Runtime string `json:"runtime"`
-	ID      string `json:"id,omitempty"`     // "" where it was started without one, or is another user's
+	ID      string `json:"id,omitempty"`     // "" where it was started without one, or that is not known
+	Known   bool   `json:"id_known"`         // its environment could be read
 	Helper  bool   `json:"helper,omitempty"` // it was started as one
 	UID     int    `json:"uid"`
 	Start   uint64 `json:"start"` // with PID it names a process for good
@@ -89,8 +90,8 @@ func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, erro
 		if part(t, read[pid], a, found, own) {
 			continue
 		}
-		if env, err := t.Env(pid); err == nil && identity.Valid(env[identity.VarID]) {
-			a.ID, a.Helper = env[identity.VarID], env[identity.VarHelper] == "1"
+		if env, err := t.Env(pid); err == nil {
+			a.ID, a.Known, a.Helper = env[identity.VarID], true, env[identity.VarHelper] == "1"
 		}
 		r.Agents = append(r.Agents, a)
 	}

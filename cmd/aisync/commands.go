@@ -15,6 +15,7 @@ func commands() []func(*app) *cobra.Command {
 		lockCommand, validateCommand, factsCommand,
 		addCommand, removeCommand,
 		doctorCommand,
+		detectCommand, rosterCommand, sessionCommand,
 		ledgerCommand,
 		versionCommand, completionCommand, genDocsCommand,
 	}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/agents/roster"
+	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// atWork is the project that an agent's command is about, and who is in it.
+type atWork struct {
+	root     string
+	runtimes []spec.Runtime
+	table    process.Table
+}
+
+// atWork finds the project of the working folder, or of --project.
+func (a *app) atWork() (atWork, error) {
+	dir := a.g.project
+	if dir == "" {
+		dir = firstOf(a.env.get(identity.VarProject), workingFolder())
+	}
+	root, err := project.Root(dir)
+	if err != nil {
+		return atWork{}, err
+	}
+	return atWork{root, a.knownRuntimes(), process.System()}, nil
+}
+
+// knownRuntimes is what the catalog knows of agent programs. No CUE is
+// evaluated: agents ask this many times a minute.
+func (a *app) knownRuntimes() []spec.Runtime { return catalog.Runtimes() }
+
+func (w atWork) others() (roster.Roster, error) { return roster.Others(w.table, w.root, w.runtimes) }
+
+// machineName is this machine's name in ids and addresses: the first label of its
+// host name.
+func machineName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "host"
+	}
+	short, _, _ := strings.Cut(name, ".")
+	return identity.Sanitize(short, "host")
+}
+
+// ownAgent is the process of the agent that runs this command; false where a
+// person does.
+func (w atWork) ownAgent() (process.Process, bool) {
+	for _, p := range process.Ancestors(w.table, w.table.Self()) {
+		if roster.Match(p, w.runtimes) != "" {
+			return p, true
+		}
+	}
+	return process.Process{}, false
+}
+
+// context is the caller's own.
+func (a *app) context(w atWork) (session.Context, error) { return session.Of(w.root, a.env.get) }
+
+// now is the time in the user's own zone: names of archives are local.
+func now() time.Time { return time.Now() }
+
+// editTexts reads the text that is given as - from the input.
+func (a *app) editTexts(e *session.Edit) error {
+	for _, text := range []*string{&e.Append, e.Body, &e.New} {
+		if text == nil || *text != "-" {
+			continue
+		}
+		input, err := io.ReadAll(io.LimitReader(a.in, maxInput+1))
+		if err != nil {
+			return fmt.Errorf("read the text from the input: %w", err)
+		}
+		if len(input) > maxInput {
+			return fmt.Errorf("the text on the input is longer than %d MB", maxInput>>20)
+		}
+		*text = string(input)
+		return nil
+	}
+	return nil
+}

@@ -1,0 +1,403 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/agents/detect"
+	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/agents/session"
+)
+
+func sessionCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "session",
+		Short: "the live contexts of a project's agents",
+		Long: `Each agent of a project keeps one live file: .ai/session-context.d/<id>.org, or
+.ai/session-context.org for the primary, which has no id. The id is AI_AGENT_ID,
+as ai sets it; an agent with one never writes the primary's file.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.sessionPath(), a.sessionStart(), a.sessionList(), a.sessionArchive(), a.sessionJournal(),
+		a.sessionGate(), a.sessionSnapshot(), a.sessionClose(), a.sessionEdit())
+	return cmd
+}
+
+func (a *app) sessionPath() *cobra.Command {
+	return &cobra.Command{
+		Use:         "path",
+		Short:       "print the file of this agent's context, absolute",
+		Long:        "Prints where this agent's context lies, be it there or not. Called as\nsession-context-path the program does this alone.",
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE:        func(cmd *cobra.Command, args []string) error { return a.printContextPath() },
+	}
+}
+
+func (a *app) printContextPath() error {
+	w, err := a.atWork()
+	if err != nil {
+		return err
+	}
+	c, err := a.context(w)
+	if err != nil {
+		return err
+	}
+	a.printf("%s\n", c.Path)
+	return nil
+}
+
+// meta is what the header of this agent's context shall say.
+func (a *app) meta(w atWork, c session.Context, model string) session.Meta {
+	m := session.Meta{Runtime: a.env.get(identity.VarRuntime), Model: model, Host: machineName(), Role: "primary", Started: now()}
+	if m.Runtime == "" {
+		r := detect.Detect(detect.Surroundings{Getenv: a.env.get, Workspace: w.root, Processes: process.System(), Runtimes: w.runtimes})
+		m.Runtime = r.Runtime
+	}
+	switch {
+	case c.Helper() || a.env.on(identity.VarHelper):
+		m.Role = "helper"
+	case c.ID != "":
+		m.Role = "agent"
+	}
+	if p, ok := w.ownAgent(); ok {
+		m.PID, m.Begun = p.PID, p.Start
+	}
+	return m
+}
+
+func (a *app) sessionStart() *cobra.Command {
+	var model string
+	cmd := &cobra.Command{
+		Use:   "start",
+		Short: "make this agent's context, with its header, if it is not there",
+		Long: `Makes the context with its header, and prints its path. Where it is there
+already, nothing changes: call it before the first change of a session. The
+primary refuses a link under its name and takes away the read-only copy that old
+tools are given while one agent with an id is alone.`,
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.atWork()
+			if err != nil {
+				return err
+			}
+			c, err := a.context(w)
+			if err != nil {
+				return err
+			}
+			if _, err := c.Start(a.meta(w, c, model)); err != nil {
+				return err
+			}
+			if err := session.SyncCopy(w.root, false); err != nil {
+				return err
+			}
+			a.printf("%s\n", c.Path)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&model, "model", "", "the model that the header names `MODEL`")
+	return cmd
+}
+
+// entries is every context of the project, by what the roster tells.
+func (a *app) entries() (atWork, session.Context, []session.Entry, error) {
+	w, err := a.atWork()
+	if err != nil {
+		return w, session.Context{}, nil, err
+	}
+	c, err := a.context(w)
+	if err != nil {
+		return w, c, nil, err
+	}
+	others, err := w.others()
+	if err != nil {
+		return w, c, nil, err
+	}
+	list, err := session.List(w.root, others, c)
+	return w, c, list, err
+}
+
+func (a *app) sessionList() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "the contexts of this project, and whether their agents live",
+		Long: `Lists the contexts: live (a process with the id runs), crashed (none does, and
+every agent here is known to be another) or stale (nobody can tell, because an
+agent runs here whose id cannot be read).`,
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, _, list, err := a.entries()
+			if err != nil {
+				return err
+			}
+			if a.g.json {
+				return a.writeJSON(struct {
+					FormatVersion string          `json:"format_version"`
+					Root          string          `json:"root"`
+					Contexts      []session.Entry `json:"contexts"`
+				}{viewVersion, w.root, list})
+			}
+			for _, e := range list {
+				a.printf("%s\n", a.entryLine(e))
+			}
+			if len(list) == 0 {
+				a.say("no contexts in %s", w.root)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) entryLine(e session.Entry) string {
+	name := firstOf(e.ID, "primary")
+	if e.Self {
+		name += " (this agent)"
+	}
+	return strings.TrimRight(pad(string(e.State), 8)+pad(name, 40)+"  changed "+session.Ago(e.Idle(now()))+" ago  "+e.Runtime, " ")
+}
+
+func pad(s string, n int) string { return s + strings.Repeat(" ", max(1, n-len(s))) }
+
+func (a *app) sessionArchive() *cobra.Command {
+	return &cobra.Command{
+		Use:         "archive [WORDS]",
+		Short:       "move this agent's context to .ai/sessions",
+		Long:        "Moves the context to .ai/sessions/YYYY-MM-DD-HH-MM-<id>-<words>.org and prints\nwhere it is. Nothing there is replaced.",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.atWork()
+			if err != nil {
+				return err
+			}
+			c, err := a.context(w)
+			if err != nil {
+				return err
+			}
+			to, err := c.Archive(strings.Join(args, " "), now())
+			if err != nil {
+				return err
+			}
+			a.printf("%s\n", to)
+			return session.SyncCopy(w.root, false)
+		},
+	}
+}
+
+func (a *app) sessionJournal() *cobra.Command {
+	var i session.Intent
+	cmd := &cobra.Command{
+		Use:         "journal --file FILE --heading HEADING INTENT",
+		Short:       "write down an edit of a shared file before making it",
+		Long:        "Appends file, heading and intent to the journal of this agent's context and\nsyncs it: after a crash the journal says what was under way.",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			i.What = strings.Join(args, " ")
+			if i.File == "" || i.What == "" {
+				return usagef("session journal wants --file FILE and what is meant to be done")
+			}
+			w, err := a.atWork()
+			if err != nil {
+				return err
+			}
+			c, err := a.context(w)
+			if err != nil {
+				return err
+			}
+			return c.Journal(i, now())
+		},
+	}
+	cmd.Flags().StringVar(&i.File, "file", "", "the shared `FILE`")
+	cmd.Flags().StringVar(&i.Heading, "heading", "", "the `HEADING` within which the edit stays")
+	return cmd
+}
+
+func (a *app) sessionGate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "gate",
+		Short: "may a whole file be rewritten now? exit code 1 while helpers live",
+		Long: `For passes over whole files, and for the primary's last commit: exits 1 while
+another agent with an id lives here or may live, and names it. Contexts of agents
+that have crashed are named too, and are in nobody's way.`,
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, _, list, err := a.entries()
+			if err != nil {
+				return err
+			}
+			g := session.Check(list)
+			if a.g.json {
+				if err := a.writeJSON(struct {
+					FormatVersion string `json:"format_version"`
+					session.Gate
+				}{viewVersion, g}); err != nil {
+					return err
+				}
+			} else {
+				a.gateText(g)
+			}
+			if !g.Open {
+				return exit(exitError)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) gateText(g session.Gate) {
+	for _, e := range g.Leftover {
+		a.say("left over: %s; look at it, then archive or remove it: %s", a.entryLine(e), e.Path)
+	}
+	if g.Open {
+		a.printf("open: no helper is at work\n")
+		return
+	}
+	for _, e := range g.Helpers {
+		a.printf("%s\n", a.entryLine(e))
+	}
+	a.printf(`closed. Ask which is meant:
+  1. commit their work in progress with yours (their journals say what is under way)
+  2. wait until they are done
+  3. leave the pass out, and closing to the last of them
+`)
+}
+
+func (a *app) sessionSnapshot() *cobra.Command {
+	return &cobra.Command{
+		Use:         "snapshot FILE",
+		Short:       "copy a file aside before a pass over all of it",
+		Long:        "Copies FILE to a folder of its own in $TMPDIR and prints the copy's path.",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        exactArgs(1, "a file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.atWork()
+			if err != nil {
+				return err
+			}
+			to, err := session.Snapshot(w.root, args[0], firstOf(a.env.get("TMPDIR"), os.TempDir()), now())
+			if err != nil {
+				return err
+			}
+			a.printf("%s\n", to)
+			return nil
+		},
+	}
+}
+
+func (a *app) sessionClose() *cobra.Command {
+	return &cobra.Command{
+		Use:   "close",
+		Short: "what this agent has to do before it ends",
+		Long: `Says which duties this agent has: all of them if it is the last one here, its own
+alone beside others, and for the primary beside live helpers the three choices,
+with exit code 1. It changes nothing.`,
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, c, list, err := a.entries()
+			if err != nil {
+				return err
+			}
+			others, err := w.others()
+			if err != nil {
+				return err
+			}
+			d := session.Close(c, list, others)
+			if a.g.json {
+				if err := a.writeJSON(struct {
+					FormatVersion string `json:"format_version"`
+					session.Duties
+				}{viewVersion, d}); err != nil {
+					return err
+				}
+			} else {
+				a.printf("%s: %s\n", d.Role, d.Text)
+				for _, e := range d.Others {
+					a.printf("  %s\n", a.entryLine(e))
+				}
+			}
+			if d.Duties == "ask" {
+				return exit(exitError)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) sessionEdit() *cobra.Command {
+	var e session.Edit
+	var show bool
+	var body string
+	cmd := &cobra.Command{
+		Use:   "edit FILE --heading HEADING (--append TEXT | --body TEXT | --old TEXT --new TEXT | --show)",
+		Short: "change what stands below one heading of a shared file, losing nobody's work",
+		Long: `Changes an org or Markdown file within the subtree of one heading: takes the
+file's lock, reads it again, refuses a heading that is not there exactly once,
+writes the intent to this agent's journal, and replaces the file in one step. A
+text given as - is read from the input. --show prints the subtree and, on
+stderr, its digest; with --digest the edit is refused if it has changed since.`,
+		Example:     "  $ aisync session edit todo.org --heading \"Inbox\" --append \"** TODO call back\"",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        exactArgs(1, "a file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.atWork()
+			if err != nil {
+				return err
+			}
+			c, err := a.context(w)
+			if err != nil {
+				return err
+			}
+			e.File = args[0]
+			if !filepath.IsAbs(e.File) {
+				e.File = filepath.Join(workingFolder(), e.File)
+			}
+			if show {
+				tree, digest, err := c.Show(e.File, e.Heading)
+				if err != nil {
+					return err
+				}
+				a.printf("%s", tree)
+				a.say("digest %s", digest)
+				return nil
+			}
+			if cmd.Flags().Changed("body") {
+				e.Body = &body
+			}
+			if err := a.editTexts(&e); err != nil {
+				return err
+			}
+			tree, err := c.Apply(e, now)
+			if err != nil {
+				return err
+			}
+			if a.g.verbose {
+				a.printf("%s", tree)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&e.Heading, "heading", "", "the `HEADING`, with or without stars, keyword and tags")
+	f.StringVar(&e.Append, "append", "", "add `TEXT` at the end of the subtree")
+	f.StringVar(&body, "body", "", "make `TEXT` what stands below the heading")
+	f.StringVar(&e.Old, "old", "", "replace `TEXT`, which stands there once")
+	f.StringVar(&e.New, "new", "", "by `TEXT`")
+	f.StringVar(&e.Digest, "digest", "", "refuse if the subtree is not that of `DIGEST`")
+	f.StringVar(&e.What, "intent", "", "one line for the journal `TEXT`")
+	f.BoolVar(&show, "show", false, "print the subtree and change nothing")
+	cmd.MarkFlagsMutuallyExclusive("append", "body", "old", "show")
+	return cmd
+}
+
+// maxInput bounds a text that is read from the input.
+const maxInput = 16 << 20

@@ -17,7 +17,7 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
   endif
 endif
 
-.PHONY: help build install test try bench bench-models lint docs clean
+.PHONY: help build install test test-runtimes try bench bench-models lint docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -37,6 +37,9 @@ install: build ## into $(PREFIX)/bin, with its links
 
 test: ## every test (RACE=1: with the race detector; ARGS: more flags for go test)
 	@go test $(if $(RACE),-race) $(ARGS) ./...
+
+test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them
+	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips
 
 try: build ## a real session in a scratch folder, checked step by step (KEEP=1 keeps the folder)
 	@scripts/try

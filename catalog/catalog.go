@@ -82,6 +82,18 @@ func (x Index) Runtime(id string) (spec.Runtime, bool) {
 	return x.runtimes[i], true
 }
 
+// Find is the runtime that people know under that name: its id, or an alias.
+func (x Index) Find(name string) (spec.Runtime, bool) {
+	if r, ok := x.Runtime(name); ok {
+		return r, true
+	}
+	i := slices.IndexFunc(x.runtimes, func(r spec.Runtime) bool { return slices.Contains(r.Aliases, name) })
+	if i < 0 {
+		return spec.Runtime{}, false
+	}
+	return x.runtimes[i], true
+}
+
 // Model is the one with that id.
 func (x Index) Model(id string) (spec.Model, bool) {
 	i, ok := slices.BinarySearchFunc(x.models, id, func(m spec.Model, id string) int { return cmp.Compare(m.ID, id) })

@@ -47,12 +47,23 @@ func TestNoPathLeavesItsScope(t *testing.T) {
 }
 
 func paths(s spec.Scope) []string {
-	all := slices.Concat([]string{s.Dir, s.Rules, s.RulesBlock, s.RulesIndex, s.RulesKept, s.Skills, s.Hooks}, s.SkillsAlso, s.Instructions)
+	all := slices.Concat([]string{s.Dir, s.Rules, s.RulesBlock, s.RulesIndex, s.RulesKept, s.Skills, s.Hooks, s.Ignore}, s.SkillsAlso, s.Instructions)
 	if s.Settings != nil {
 		all = append(all, s.Settings.Path)
 	}
 	if s.MCP != nil {
 		all = append(all, s.MCP.Path)
+	}
+	if s.Events != nil {
+		all = append(all, s.Events.Path)
+	}
+	if s.Permissions != nil {
+		all = append(all, s.Permissions.Path)
+	}
+	for _, f := range []*spec.PromptFolder{s.Commands, s.Agents} {
+		if f != nil {
+			all = append(all, f.Path)
+		}
 	}
 	for _, ref := range references(s) {
 		all = append(all, ref.Path)
@@ -61,7 +72,10 @@ func paths(s spec.Scope) []string {
 }
 
 func references(s spec.Scope) []spec.Reference {
-	refs := slices.Concat(s.Trust, s.Always)
+	refs := slices.Concat(s.Trust, s.Always, s.Endpoint)
+	if s.Events != nil {
+		refs = append(refs, s.Events.Always...)
+	}
 	for _, ref := range []*spec.Reference{s.RulesRef, s.BlockRef} {
 		if ref != nil {
 			refs = append(refs, *ref)

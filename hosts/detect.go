@@ -29,7 +29,7 @@ type Options struct {
 }
 
 // managers are the package managers that installing may use, by program.
-var managers = []string{"apt-get", "brew", "dnf", "flatpak", "npm", "pacman", "paru", "pipx", "uv", "yay", "zypper"}
+var managers = []string{"apt-get", "brew", "cargo", "dnf", "flatpak", "go", "npm", "pacman", "paru", "pipx", "uv", "yay", "zypper"}
 
 // programs are those whose presence matters to a plan or to doctor.
 var programs = []string{

@@ -78,13 +78,28 @@ func (n node) scope(where func(string) bool) spec.Scope {
 		RulesAlso: n.get("rulesAlso").strings(), RulesBlock: path(n.get("rulesBlock")),
 		RulesIndex: path(n.get("rulesIndex")), RulesKept: path(n.get("rulesKept")), Skills: path(n.get("skills")), SkillsAlso: n.get("skillsAlso").strings(),
 		Hooks: path(n.get("hooks")), Instructions: paths(n.get("instructions")), Imports: n.get("imports").str(), Follows: n.get("follows").strings(),
-		Trust: references(n.get("trust")), Always: references(n.get("always")),
+		Trust: references(n.get("trust")), Always: references(n.get("always")), Endpoint: references(n.get("endpoint")),
 	}
 	for name, to := range map[string]**spec.Reference{"rulesRef": &s.RulesRef, "blockRef": &s.BlockRef} {
 		if f := n.get(name); f.exists() {
 			ref := f.reference()
 			*to = &ref
 		}
+	}
+	s.Ignore = path(n.get("ignore"))
+	for name, to := range map[string]**spec.PromptFolder{"commands": &s.Commands, "agents": &s.Agents} {
+		if f := n.get(name); f.exists() {
+			*to = &spec.PromptFolder{Path: path(f.get("path")), Form: f.get("form").str()}
+		}
+	}
+	if f := n.get("events"); f.exists() {
+		s.Events = &spec.EventsFile{
+			Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
+			Program: f.get("program").str(), Millis: f.get("millis").bool(false), Always: references(f.get("always")),
+		}
+	}
+	if f := n.get("permissions"); f.exists() {
+		s.Permissions = &spec.PermissionsFile{Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str()}
 	}
 	if f := n.get("importsApart"); f.exists() {
 		s.ImportsApart = &spec.ImportLine{Path: path(f.get("path")), Line: f.get("line").str()}
@@ -100,6 +115,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	if f := n.get("mcp"); f.exists() {
 		s.MCP = &spec.MCPFile{
 			Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
+			SecretEnv: f.get("secretEnv").str(), SecretFile: f.get("secretFile").str(),
 		}
 	}
 	return s

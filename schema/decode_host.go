@@ -7,7 +7,7 @@ import (
 )
 
 // Parts of a bundle source that a host uses where it names none.
-var allParts = []string{"rules", "skills", "hooks"}
+var allParts = []string{"rules", "skills", "hooks", "commands", "agents", "permissions", "ignore"}
 
 // ollamaPort is where ollama listens unless it is told otherwise.
 const ollamaPort = 11434
@@ -28,7 +28,7 @@ func (n node) host(dir string) *spec.Host {
 		Policy:   spec.Policy{Drift: "report"},
 	}
 	for _, f := range n.get("runtimes").fields() {
-		h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: f.name(), Pos: f.labelPos(), Install: f.get("install").install(), CLI: f.get("cli").str()})
+		h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: f.name(), Pos: f.labelPos(), Install: f.get("install").install(), CLI: f.get("cli").str(), Endpoint: f.get("endpoint").endpointUse()})
 	}
 	for _, f := range n.get("bundles").fields() {
 		b := spec.HostBundle{Name: f.name(), Source: f.get("source").str(), Parts: f.get("parts").strings(), Pos: f.labelPos()}
@@ -53,6 +53,13 @@ func (n node) host(dir string) *spec.Host {
 		}
 	}
 	return h
+}
+
+func (n node) endpointUse() *spec.EndpointUse {
+	if !n.exists() {
+		return nil
+	}
+	return &spec.EndpointUse{On: n.bool(true), Service: n.str(), Pos: n.valuePos()}
 }
 
 func (n node) match() spec.Match {
@@ -89,7 +96,7 @@ func (n node) install() *spec.Install {
 	if !n.exists() {
 		return nil
 	}
-	return &spec.Install{Via: n.get("via").str(), Version: n.get("version").str(), Pos: n.labelPos()}
+	return &spec.Install{Via: n.get("via").str(), Version: n.get("version").str(), Node: n.get("node").str(), Pos: n.labelPos()}
 }
 
 func (n node) service() spec.Service {

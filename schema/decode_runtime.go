@@ -14,7 +14,7 @@ func (n node) runtime() spec.Runtime {
 		Homepage: n.get("homepage").str(), Command: n.get("command").str(), Packages: n.get("packages").texts(),
 		Node: n.get("node").str(), Network: n.get("network").bool(false), Local: n.get("local").bool(false),
 		APIs: n.get("apis").strings(), MCPSupport: n.get("mcp").bool(false), Subagents: n.get("subagents").bool(false),
-		HomeVar: n.get("homeVar").str(), Hooks: n.get("hooks").str(),
+		HomeVar: n.get("homeVar").str(), Hooks: n.get("hooks").str(), Tools: n.get("tools").texts(),
 		Detect: n.get("detect").detect(), Session: n.get("session").session(), Launch: n.get("launch").launch(),
 		Coordination: n.get("coordination").coordination(),
 		User:         n.get("user").scope(userPath), Project: n.get("project").scope(projectPath),
@@ -28,13 +28,20 @@ func (n node) runtime() spec.Runtime {
 	}
 	for _, f := range n.get("validators").elements() {
 		v := spec.Validator{
-			Args: f.get("args").strings(), Proves: f.get("proves").str(), Bad: f.get("bad").str(),
+			Args: f.get("args").strings(), Proves: f.get("proves").str(), Bad: f.get("bad").str(), Needs: f.get("needs").strings(),
 			Starts: f.get("starts").bool(false), InProject: f.get("inProject").bool(false),
 		}
 		if _, err := regexp.Compile(v.Bad); err != nil {
 			f.get("bad").problem("bad regular expression: "+strings.TrimPrefix(err.Error(), "error parsing regexp: "), "see https://golang.org/s/re2syntax")
 		}
 		r.Validators = append(r.Validators, v)
+	}
+	for _, f := range n.get("trust").elements() {
+		t := spec.Trust{Parts: f.get("parts").strings(), Parents: f.get("parents").bool(false), Do: f.get("do").str()}
+		for _, ref := range f.get("records").elements() {
+			t.Records = append(t.Records, ref.reference())
+		}
+		r.Trust = append(r.Trust, t)
 	}
 	return catalog.Completed(r)
 }

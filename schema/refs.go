@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -55,6 +56,16 @@ func (n node) taken(kind string) {
 	})
 }
 
+// noPackage reports that an installer has nothing of a runtime.
+func (n node) noPackage(rt spec.Runtime, via string) {
+	if len(rt.Packages) == 0 {
+		n.problem(fmt.Sprintf("no installer has %s", rt.ID), "leave out install, and install it by hand")
+		return
+	}
+	known := slices.Sorted(maps.Keys(rt.Packages))
+	n.problem(fmt.Sprintf("the catalog knows no %s package of %s", via, rt.ID), "want one of "+strings.Join(known, ", "))
+}
+
 // unknown reports that n, as written, names nothing.
 func (n node) unknown(kind, got string, known []string) {
 	n.problem(fmt.Sprintf("unknown %s %q", kind, got), didYouMean(got, known))
@@ -65,8 +76,10 @@ func checkHost(n node, h *spec.Host, x catalog.Index) {
 	known := runtimeIDs(x)
 	for _, u := range h.Runtimes {
 		at := n.get("runtimes").get(u.ID)
-		if _, ok := x.Runtime(u.ID); !ok {
+		if rt, ok := x.Runtime(u.ID); !ok {
 			at.unknownLabel("runtime", known)
+		} else if u.Install != nil && u.Install.Via != "" && rt.Packages[u.Install.Via] == "" {
+			at.get("install").get("via").noPackage(rt, u.Install.Via)
 		}
 		if u.CLI == "" {
 			continue
@@ -137,6 +150,11 @@ func checkServices(n node, h *spec.Host) {
 			continue
 		}
 		taken[s.Port] = s
+	}
+	for _, u := range h.Runtimes {
+		if e := u.Endpoint; e != nil && e.Service != "" && !slices.Contains(names, e.Service) {
+			n.get("runtimes").get(u.ID).get("endpoint").unknown("service", e.Service, names)
+		}
 	}
 	if e := h.Endpoint.Value; e != "" && !slices.Contains(names, e) {
 		n.get("endpoint").unknown("service", e, names)

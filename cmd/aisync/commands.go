@@ -13,7 +13,7 @@ func commands() []func(*app) *cobra.Command {
 		rollbackCommand, adoptCommand, pruneCommand, destroyCommand,
 		modelsCommand,
 		lockCommand, validateCommand, factsCommand,
-		addCommand, removeCommand,
+		addCommand, removeCommand, importCommand,
 		doctorCommand,
 		detectCommand, rosterCommand, sessionCommand,
 		ledgerCommand,

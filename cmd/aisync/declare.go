@@ -24,8 +24,8 @@ import (
 )
 
 // providers are all kinds that this version knows.
-func providers() []reconcile.Provider {
-	return []reconcile.Provider{file.Provider{}, dir.Provider{}, link.Provider{}, gitconfig.Provider{}, model.Provider{}, store.Provider{}}
+func providers(p places, offline bool, seal file.Seal) []reconcile.Provider {
+	return []reconcile.Provider{file.Provider{Seal: seal}, dir.Provider{}, link.Provider{}, gitconfig.Provider{}, model.Provider{}, store.Provider{}, installer(p, offline)}
 }
 
 // declare asks every part of the specs what it wants. pin is nil in a command
@@ -112,10 +112,13 @@ func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *p
 	if err != nil {
 		return runtime.Decls{}, err
 	}
-	return runtime.Host{
+	installs, wrong := w.declarePackages(ctx, pin)
+	d, err := runtime.Host{
 		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Models: w.catalog.Models(),
-		Sources: sources, Facts: &f, Home: w.places.home, Programs: w.programs(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
+		Sources: sources, Facts: &f, Home: w.places.home, Programs: w.programs(), Secrets: w.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
 	}.Declare(ctx)
+	d.Add(runtime.Decls{Declarations: installs.Declarations, Unsupported: installs.Unsupported, Notes: installs.Notes})
+	return d, errors.Join(err, wrong)
 }
 
 // programs are the folders in which other programs keep models. With --root or

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,12 +23,17 @@ import (
 // check is one thing that doctor looks at. It writes nothing, and makes as much
 // of a broken state as it can: nothing found is a good answer.
 type check struct {
-	Name    string // lower-kebab-case
-	Doc     string // what it looks at, for --help and the output
-	Network bool   // left out with --offline
-	Deep    bool   // only with --deep: it reads a lot
+	Name    string        // lower-kebab-case
+	Doc     string        // what it looks at, for --help and the output
+	Network bool          // left out with --offline
+	Deep    bool          // only with --deep: it reads a lot
+	Limit   time.Duration // how long it may take; 0: checkLimit, less than 0: for ever
 	Run     func(context.Context, *patient) []finding
 }
+
+// checkLimit is how long a check may take that says nothing of it. What reads
+// files takes milliseconds; what hangs is a network file system.
+const checkLimit = 30 * time.Second
 
 // finding is something that is not as it should be.
 type finding struct {
@@ -39,6 +45,8 @@ type finding struct {
 // patient is what the checks look at. A part that could not be read is nil, and
 // the check that is named for it says why.
 type patient struct {
+	app     *app
+	offline bool
 	places  places
 	disk    fsys.Reader
 	dir     *state.Dir
@@ -48,6 +56,9 @@ type patient struct {
 	facts   *facts.Facts
 	store   *reconcile.Store
 	storeOf error
+
+	// planned is what an apply would do, made when it is first asked for.
+	planned func() (*world, *reconcile.Plan, error)
 }
 
 // checkResult is one check with what it found.
@@ -61,10 +72,11 @@ type checkResult struct {
 func doctorCommand(a *app) *cobra.Command {
 	var deep bool
 	var long strings.Builder
-	long.WriteString("Looks for what would keep aisync from working here, and says for each problem\nhow to mend it. It changes nothing, and dials nothing.\n\n")
+	long.WriteString("Looks for what would keep aisync from working here, and says for each problem\nhow to mend it. It changes nothing, and dials nothing.\nWith --deep the agent programs check themselves, cut off from the network; they\nmay write into their own folders then, as whenever they are started.\n\n")
 	for _, c := range checks() {
-		fmt.Fprintf(&long, "  %-16s %s\n", c.Name, c.Doc)
+		fmt.Fprintf(&long, "  %-20s %s\n", c.Name, c.Doc)
 	}
+	long.WriteString(describeRuntimeChecks())
 	cmd := &cobra.Command{
 		Use:         "doctor",
 		Short:       "look for what would keep aisync from working, with a fix for each problem",
@@ -78,17 +90,19 @@ func doctorCommand(a *app) *cobra.Command {
 				return err
 			}
 			a.sayNewRoot(p)
+			it := a.patient(cmd.Context(), p)
 			list := slices.DeleteFunc(checks(), func(c check) bool { return c.Deep && !deep || c.Network && a.g.offline })
-			return a.tell(examine(cmd.Context(), list, a.patient(cmd.Context(), p)))
+			return a.tell(examine(cmd.Context(), append(list, runtimeChecks(it, deep)...), it))
 		},
 	}
-	cmd.Flags().BoolVar(&deep, "deep", false, "also read every byte of what can be verified, such as models")
+	cmd.Flags().BoolVar(&deep, "deep", false, "also read every byte of what can be verified, such as models, and run the programs' own checks")
 	return cmd
 }
 
 // patient reads what several checks need, once.
 func (a *app) patient(ctx context.Context, p places) *patient {
-	out := &patient{places: p, run: runner{a.env}}
+	out := &patient{app: a, offline: a.g.offline, places: p, run: runner{a.env}}
+	out.planned = a.plannedOnce(ctx)
 	disk, err := p.reader("doctor")
 	if err != nil {
 		out.storeOf, out.specErr = err, err
@@ -113,13 +127,52 @@ func (a *app) patient(ctx context.Context, p places) *patient {
 	return out
 }
 
+// plannedOnce returns a function that plans once, however often it is called.
+func (a *app) plannedOnce(ctx context.Context) func() (*world, *reconcile.Plan, error) {
+	var (
+		once sync.Once
+		w    *world
+		p    *reconcile.Plan
+		err  error
+	)
+	return func() (*world, *reconcile.Plan, error) {
+		once.Do(func() {
+			if w, err = a.setup(ctx, scopeAll); err == nil {
+				p, err = w.plan(ctx, asked{scope: scopeAll})
+			}
+		})
+		return w, p, err
+	}
+}
+
+// limited runs a check, and gives up on it where it takes too long.
+func limited(ctx context.Context, c check, p *patient) []finding {
+	limit := cmp.Or(c.Limit, checkLimit)
+	if limit < 0 {
+		return c.Run(ctx, p)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	done := make(chan []finding, 1)
+	go func() { done <- c.Run(ctx, p) }()
+	select {
+	case found := <-done:
+		return found
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return []finding{fail("", "it did not end within %s", limit)}
+		}
+		return []finding{fail("", "it was interrupted")}
+	}
+}
+
 // examine runs the checks side by side. The results are in their order.
 func examine(ctx context.Context, list []check, p *patient) []checkResult {
 	results := make([]checkResult, len(list))
 	var wait sync.WaitGroup
 	for i, c := range list {
 		wait.Go(func() {
-			found := append([]finding{}, c.Run(ctx, p)...)
+			found := append([]finding{}, limited(ctx, c, p)...)
 			slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(a.Level, b.Level) })
 			result := "ok"
 			if len(found) > 0 {
@@ -145,7 +198,7 @@ func (a *app) tell(results []checkResult) error {
 		}
 	} else {
 		for _, r := range results {
-			a.printf("%s %-16s %s\n", a.mark(r.Result), r.Name, a.paint().dim(r.Doc))
+			a.printf("%s %-20s %s\n", a.mark(r.Result), r.Name, a.paint().dim(r.Doc))
 			for _, f := range r.Findings {
 				a.printf("  %s %s\n", a.mark(f.Level), safeLines(f.What))
 				if f.Fix != "" {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"
@@ -29,7 +28,8 @@ func checks() []check {
 		{Name: "leftovers", Doc: "no apply left a file behind half-way", Run: checkLeftovers},
 		{Name: "managed-files", Doc: "what aisync made can be read and written", Run: checkManaged},
 		{Name: "exchange", Doc: "the file systems can swap two files in one step", Run: checkExchange},
-		{Name: "contents", Doc: "what can be verified has the bytes that it should have", Deep: true, Run: checkContents},
+		{Name: "trust", Doc: "the programs load what was written for them", Run: checkTrust},
+		{Name: "contents", Doc: "what can be verified has the bytes that it should have", Deep: true, Limit: -1, Run: checkContents},
 	}
 }
 
@@ -131,31 +131,7 @@ func checkTools(_ context.Context, p *patient) []finding {
 	for via, ids := range missing {
 		out = append(out, fail("install "+via+", or take install out of the spec", "%s is not in PATH, and the spec installs %s with it", via, strings.Join(ids, ", ")))
 	}
-	installed := map[string]bool{}
-	for _, r := range p.spec.Host.Runtimes {
-		if r.Install != nil {
-			installed[p.program(spec.RuntimeUse{ID: r.ID})] = true
-		}
-	}
-	for _, r := range p.spec.Host.Runtimes {
-		program := p.program(r)
-		if program != "" && !installed[program] && !has(program) {
-			out = append(out, warn("install "+program+", or take "+r.ID+" out of runtimes", "%s: %s is not in PATH, and the spec does not install it", r.Pos, program))
-		}
-	}
 	return out
-}
-
-// program is what has to be in PATH for r, "" where that is not known.
-func (p *patient) program(r spec.RuntimeUse) string {
-	if r.CLI != "" {
-		if cli, ok := catalog.With(p.spec.Catalog).Runtime(r.CLI); ok {
-			return cli.Command
-		}
-		return r.CLI
-	}
-	known, _ := catalog.With(p.spec.Catalog).Runtime(r.ID)
-	return known.Command
 }
 
 func (p *patient) wantsGit() bool {

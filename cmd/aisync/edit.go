@@ -62,8 +62,10 @@ func (a *app) edit(ctx context.Context, k kind, f editFlags, do func(*editing) e
 
 // open finds and reads the spec, which must be right.
 func (e *editing) open(ctx context.Context, k kind) (err error) {
-	if e.places, err = e.app.places(); err != nil {
-		return err
+	if e.places.home == "" {
+		if e.places, err = e.app.places(); err != nil {
+			return err
+		}
 	}
 	if e.scope, err = k.scope(e.flags.scope, e.places.project != ""); err != nil {
 		return err
@@ -158,14 +160,20 @@ type editFile struct {
 	Diff string `json:"diff"`
 }
 
-// finish checks the spec as it would be, shows the difference and writes it.
-func (e *editing) finish(ctx context.Context, k kind) error {
-	doc := editDoc{viewVersion, e.scope, e.flags.dryRun, []editFile{}, orEmpty(e.said)}
+// diffs are the files that differ from what was read.
+func (e *editing) diffs() []editFile {
+	out := []editFile{}
+	for _, f := range e.files.Changed() {
+		out = append(out, editFile{f.Name, merge.Unified(f.Name, f.Name, e.old[e.paths[f.Name]], f.Text)})
+	}
+	return out
+}
+
+// check returns the texts that changed, by path, if the spec would be right.
+func (e *editing) check(ctx context.Context, k kind) (map[string][]byte, error) {
 	texts := map[string][]byte{}
 	for _, f := range e.files.Changed() {
-		path := e.paths[f.Name]
-		texts[path] = f.Text
-		doc.Files = append(doc.Files, editFile{f.Name, merge.Unified(f.Name, f.Name, e.old[path], f.Text)})
+		texts[e.paths[f.Name]] = f.Text
 	}
 	after, err := e.load(ctx, texts)
 	if err != nil {
@@ -173,18 +181,28 @@ func (e *editing) finish(ctx context.Context, k kind) error {
 		for _, part := range parts(err) {
 			all = append(all, fmt.Errorf("the spec would not be right, so nothing is written: %w", part))
 		}
-		return errors.Join(all...)
+		return nil, errors.Join(all...)
 	}
 	for _, l := range e.gone {
 		if slices.ContainsFunc(k.listed(after, e.scope), func(o listed) bool { return o.name == l.name }) {
-			return byHand(l)
+			return nil, byHand(l)
 		}
+	}
+	return texts, nil
+}
+
+// finish checks the spec as it would be, writes it and shows the difference.
+func (e *editing) finish(ctx context.Context, k kind) error {
+	texts, err := e.check(ctx, k)
+	if err != nil {
+		return err
 	}
 	if !e.flags.dryRun {
 		if err := e.write(texts); err != nil {
 			return err
 		}
 	}
+	doc := editDoc{viewVersion, e.scope, e.flags.dryRun, e.diffs(), orEmpty(e.said)}
 	if e.app.g.json {
 		return e.app.writeJSON(doc)
 	}

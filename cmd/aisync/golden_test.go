@@ -98,12 +98,13 @@ func (m *machine) run(args ...string) string {
 	return m.steady(out.String())
 }
 
-// apply makes everything true but the models, which would have to be fetched.
+// apply makes everything true but the models and packages, which would have to
+// be fetched.
 func (m *machine) apply() {
 	m.t.Helper()
 	args := []string{"apply", "--yes", "--trust"}
 	if m.host != "default" {
-		args = append(args, "--exclude", "model:*")
+		args = append(args, "--exclude", "model:*", "--exclude", "package:*")
 	}
 	m.run(args...)
 }

@@ -35,7 +35,7 @@ func TestASignalEndsAnApplyInOrder(t *testing.T) {
 			m.source(slow.URL)
 
 			apply := exec.Command("aisync", "--root", filepath.Join(m.dir, "root"), "--config", filepath.Join(m.dir, "contract", "host"), "--facts", filepath.Join(m.dir, "facts.json"),
-				"apply", "--yes", "--trust", "--exclude", "model:qwen*")
+				"apply", "--yes", "--trust", "--exclude", "model:qwen*", "--exclude", "package:*")
 			apply.Dir = m.project()
 			apply.Env = append(os.Environ(), "HOME=/home/me", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", quickRaceExit)
 			var said strings.Builder
@@ -61,12 +61,12 @@ func TestASignalEndsAnApplyInOrder(t *testing.T) {
 			whole := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(m.dir, "contract", "models"))))
 			defer whole.Close()
 			m.source(whole.URL)
-			m.run("apply", "--yes", "--trust", "--exclude", "model:qwen*")
+			m.run("apply", "--yes", "--trust", "--exclude", "model:qwen*", "--exclude", "package:*")
 			got, err := os.ReadFile(filepath.Join(m.dir, "root", "home", "me", ".local", "share", "llm", "models", "local", "tiny", "tiny.gguf"))
 			if err != nil || string(got) != string(content) {
 				t.Errorf("the model is not what it should be: %v", err)
 			}
-			if out := m.run("plan", "--exclude", "model:qwen*"); !strings.Contains(out, "No changes.") {
+			if out := m.run("plan", "--exclude", "model:qwen*", "--exclude", "package:*"); !strings.Contains(out, "No changes.") {
 				t.Errorf("not everything was done:\n%s", out)
 			}
 		})

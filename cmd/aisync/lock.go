@@ -66,7 +66,7 @@ func (a *app) lock(ctx context.Context, s scope, f applyFlags, update bool, ids 
 	named := map[string]bool{}
 	pin.moving = func(kind, id string) bool {
 		for _, want := range ids {
-			if want == id || want == kind || kind == "model" && w.isFileOf(want, id) {
+			if want == id || want == kind || kind == "model" && w.isFileOf(want, id) || kind == "package" && w.isPackageOf(want, id) {
 				named[want] = true
 				return true
 			}

@@ -32,6 +32,7 @@ func (t planText) render(w io.Writer, v *planView) {
 	t.conflicts(w, v.Conflicts)
 	t.unsupported(w, v.Unsupported)
 	t.commands(w, v.Commands)
+	t.notTrusted(w, v.NotTrusted)
 	t.notes(w, v.Notes)
 	t.totals(w, v)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/fakenpm"
 )
 
 func TestMain(m *testing.M) {
@@ -28,14 +30,15 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/script/*.txtar: one session each, as a person would
 // type it, against a fresh copy of the contract's specs.
 //
-//	$CONTRACT  the copy: host/ project/ rulesets/ models/
+//	$CONTRACT  the copy: host/ project/ rulesets/ models/; its host installs nothing
 //	$ROOT      an empty machine: nothing but a home folder, /home/me
-//	$FACTS     recorded facts of the host velox
+//	$FACTS     recorded facts of the host velox, with no package manager and the programs of its spec
 //	$FLAGS     --root, --host, --config and --facts for all of that
 //
 // Beside testscript's own commands: code N COMMAND… wants that exit code; serve
 // DIR hands out a folder over HTTP on loopback and points the model's source
-// at it; hold takes the lock of the state; hub and peer are in script_hub_test.go.
+// at it; hold takes the lock of the state; hub and peer are in script_hub_test.go, registry in
+// script_npm_test.go.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -48,13 +51,16 @@ func TestScripts(t *testing.T) {
 			return os.Getuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand,
+			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand,
 		},
 	})
 }
 
 func prepare(e *testscript.Env) error {
 	e.Values[hubKey{}] = startHub(e.T())
+	registry := fakenpm.New()
+	e.Defer(registry.Close)
+	e.Values[npmKey{}] = registry
 	at := func(elem ...string) string { return filepath.Join(append([]string{e.WorkDir}, elem...)...) }
 	contract, root, facts := at("contract"), at("root"), at("velox.json")
 	if err := os.CopyFS(contract, os.DirFS(filepath.Join("..", "..", "golden", "contract"))); err != nil {
@@ -66,6 +72,17 @@ func prepare(e *testscript.Env) error {
 	f, ok := hosts.Recorded("velox")
 	if !ok {
 		return errors.New("no recorded facts of velox")
+	}
+	// Nothing is to be installed, but where a script is about that.
+	f.Managers, f.Programs["claude"], f.Programs["opencode"] = nil, "/usr/bin/claude", "/usr/bin/opencode"
+	velox := filepath.Join(contract, "host", "velox.cue")
+	text, err := os.ReadFile(velox)
+	if err != nil {
+		return err
+	}
+	text = regexp.MustCompile(`\{install: \{[^}]*\}\}`).ReplaceAll(text, []byte("{}"))
+	if err := os.WriteFile(velox, text, 0o644); err != nil {
+		return err
 	}
 	b, err := json.Marshal(f)
 	if err != nil {

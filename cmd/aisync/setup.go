@@ -37,6 +37,7 @@ type world struct {
 	hostLock, projectLock *lockFile
 	store                 *reconcile.Store
 	engine                *reconcile.Engine
+	seal                  *sealer
 	reader                fsys.Reader
 	declared              runtime.Decls // what the specs ask for
 
@@ -76,6 +77,7 @@ func (a *app) lookAround(ctx context.Context, s scope) (*world, error) {
 func (w *world) onlyLook() (err error) {
 	w.app.sayNewRoot(w.places)
 	w.reader, err = w.places.reader("none")
+	w.seal.reader = w.reader
 	return err
 }
 
@@ -110,6 +112,7 @@ func (a *app) hold(ctx context.Context, s scope, f applyFlags, command string) (
 		return nil, err
 	}
 	w.fs, w.reader = disk, disk
+	w.seal.disk, w.seal.reader = disk, disk
 	host, _ := os.Hostname() // only for the message to who waits
 	w.held, err = state.Open(disk, w.places.state).Lock(ctx, disk, f.lockTimeout, state.Holder{PID: os.Getpid(), Host: host, Since: time.Now(), Command: command})
 	if err != nil {
@@ -183,7 +186,9 @@ func (a *app) locate(s scope) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &world{app: a, places: p, scope: s, owners: owners, engine: &reconcile.Engine{Providers: providers()}, facts: a.factsOf(p)}, nil
+	seal := &sealer{state: p.state}
+	engine := &reconcile.Engine{Providers: providers(p, a.g.offline, seal.Seal)}
+	return &world{app: a, places: p, scope: s, owners: owners, engine: engine, seal: seal, facts: a.factsOf(p)}, nil
 }
 
 // load reads spec, facts, locks and records side by side.

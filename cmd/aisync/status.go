@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/providers/trust"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -13,6 +14,7 @@ import (
 type statusDoc struct {
 	FormatVersion string            `json:"format_version"`
 	Resources     []statusRow       `json:"resources"`
+	NotTrusted    []trust.Row       `json:"not_trusted"`
 	Summary       reconcile.Summary `json:"summary"`
 }
 
@@ -34,7 +36,8 @@ The first says what happened to it since aisync made it (drift):
   M edited, D deleted.
 The second says what the spec asks for that is not so yet (pending):
   A add, M change, D delete, = take over as it is, . forget and leave,
-  ! nothing before somebody decides.
+  ! nothing before somebody decides;
+  T it is written, but the program does not load it before you allow that there.
 ? in both: it cannot be observed.
 
 It writes nothing, and exits 0 whatever it reports; see aisync drift for CI.`,
@@ -50,7 +53,7 @@ It writes nothing, and exits 0 whatever it reports; see aisync drift for CI.`,
 			if err != nil {
 				return err
 			}
-			doc := statusDoc{FormatVersion: viewVersion, Resources: []statusRow{}, Summary: p.Summary()}
+			doc := statusDoc{FormatVersion: viewVersion, Resources: []statusRow{}, NotTrusted: orEmpty(w.notTrusted(p)), Summary: p.Summary()}
 			for _, c := range p.Changes {
 				if r := statusOf(c); all || a.g.verbose || r.Drift+r.Pending != "" {
 					doc.Resources = append(doc.Resources, r)
@@ -104,8 +107,11 @@ func (a *app) printStatus(doc statusDoc, p *reconcile.Plan) {
 	for _, c := range p.Conflicts {
 		a.printf("%s %s  %s\n", paint.red(" !"), safe(string(c.Address)), safe(c.Reason))
 	}
+	for _, r := range doc.NotTrusted {
+		a.printf("%s %s  %s → %s\n", paint.yellow(" T"), safe(r.Runtime), safe(trustText(r)), safe(r.Do))
+	}
 	s := doc.Summary
-	if s.Drift+s.Pending+s.Conflict+s.Unknown+s.Create+s.Update+s.Delete+s.Accept+s.Release == 0 {
+	if len(doc.NotTrusted)+s.Drift+s.Pending+s.Conflict+s.Unknown+s.Create+s.Update+s.Delete+s.Accept+s.Release == 0 {
 		a.printf("Everything is in order: %s.\n", plural(s.Unchanged, "resource"))
 		return
 	}
@@ -113,11 +119,11 @@ func (a *app) printStatus(doc statusDoc, p *reconcile.Plan) {
 	for _, x := range []struct {
 		n    int
 		word string
-	}{{s.Drift, "drifted"}, {s.Pending, "pending"}, {s.Conflict, "undecided"}, {s.Unknown, "unknown"}, {s.Unsupported, "unsupported"}} {
+	}{{s.Drift, "drifted"}, {s.Pending, "pending"}, {s.Conflict, "undecided"}, {s.Unknown, "unknown"}, {s.Unsupported, "unsupported"}, {len(doc.NotTrusted), "not trusted"}} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.word))
 		}
 	}
 	a.printf("%s.\n", strings.Join(parts, ", "))
-	a.hint("\nfirst letter, drift: M edited, D deleted; second, pending: A add, M change, D delete, = take over, . forget, ! undecided; ? unknown")
+	a.hint("\nfirst letter, drift: M edited, D deleted; second, pending: A add, M change, D delete, = take over, . forget, ! undecided, T not trusted; ? unknown")
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"aisync.dev/aisync/providers/trust"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -15,6 +16,9 @@ type planView struct {
 	// Commands are what the project wants agents and git to run, as far as an
 	// apply would install them and nobody agreed to them yet.
 	Commands []reconcile.TrustItem `json:"untrusted_commands"`
+
+	// NotTrusted is what programs do not load before their user allows it.
+	NotTrusted []trust.Row `json:"not_trusted"`
 
 	next      map[reconcile.Address]string // what a person may do where nobody decided
 	unchanged []reconcile.Address
@@ -29,7 +33,7 @@ type diskView struct {
 
 // newView makes the view of p.
 func newView(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Change) []reconcile.Line) *planView {
-	v := &planView{PlanDoc: p.Doc(m, explain), Commands: []reconcile.TrustItem{}, next: map[reconcile.Address]string{}}
+	v := &planView{PlanDoc: p.Doc(m, explain), Commands: []reconcile.TrustItem{}, NotTrusted: []trust.Row{}, next: map[reconcile.Address]string{}}
 	words := map[reconcile.Address]string{}
 	for _, c := range p.Changes {
 		a := c.Target.Resource.Address

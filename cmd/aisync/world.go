@@ -17,7 +17,8 @@ import (
 
 // plan makes the plan of what was asked.
 func (w *world) plan(ctx context.Context, ask asked) (*reconcile.Plan, error) {
-	return w.engine.Plan(ctx, w.read(), w.store, w.input(ask))
+	p, err := w.engine.Plan(ctx, w.read(), w.store, w.input(ask))
+	return p, errors.Join(err, w.seal.err)
 }
 
 func (w *world) input(ask asked) reconcile.Input {
@@ -76,6 +77,7 @@ func (w *world) view(ctx context.Context, p *reconcile.Plan, ask asked, mode dif
 	v := newView(p, w.meta(ask), explain)
 	_, fresh := w.untrusted(p)
 	v.Commands = orEmpty(fresh)
+	v.NotTrusted = orEmpty(w.notTrusted(p))
 	if v.Summary.FetchBytes > 0 && w.spec.Host != nil {
 		v.Disk = w.disk(v.Summary.FetchBytes)
 	}

@@ -81,6 +81,13 @@ func (r *Registry) Cut(on bool) {
 	r.cut = on
 }
 
+// Forget empties what Asked returns.
+func (r *Registry) Forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = nil
+}
+
 // Asked returns the paths that were asked for.
 func (r *Registry) Asked() []string {
 	r.mu.Lock()

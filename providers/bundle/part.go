@@ -29,8 +29,9 @@ type Part struct {
 	Rules    []File // for every runtime
 	Seeds    []File // first contents of instruction files; Rel is AGENTS.md, CLAUDE.md …
 	GitHooks []File
-	Ignore   []string      // lines for .gitignore
-	Ignores  []File        // where those lines stand
+	Ignore   []string // lines for .gitignore
+	Ignores  []File   // where those lines stand
+	Neutral  Neutral
 	Runtimes []RuntimePart // sorted by ID
 	Problems []Problem
 }
@@ -39,6 +40,7 @@ type Part struct {
 type RuntimePart struct {
 	ID           string
 	Rules        []File
+	Skills       []Skill
 	Hooks        []File
 	Seeds        []File
 	Others       []File // kept below the runtime's own folder, as they lie here
@@ -62,11 +64,26 @@ func (p *Part) Runtime(id string) RuntimePart {
 	return RuntimePart{ID: id}
 }
 
+// Skills returns the skills of p, those for one runtime alone among them.
+func (p *Part) Skills() []Skill {
+	out := slices.Clone(p.Neutral.Skills)
+	for _, r := range p.Runtimes {
+		for _, s := range r.Skills {
+			s.Runtimes = []string{r.ID}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // Files returns every file of p.
 func (p *Part) Files() []File {
-	out := slices.Concat(p.Rules, p.Seeds, p.GitHooks, p.Ignores)
+	out := slices.Concat(p.Rules, p.Seeds, p.GitHooks, p.Ignores, p.Neutral.files())
 	for _, r := range p.Runtimes {
 		out = slices.Concat(out, r.Rules, r.Hooks, r.Seeds, r.Others)
+		for _, s := range r.Skills {
+			out = append(out, s.Files...)
+		}
 		for _, d := range slices.Concat(r.Settings, r.Instructions) {
 			out = append(out, d.File)
 		}
@@ -99,6 +116,35 @@ func (t *Tree) readCore() (*Part, error) {
 	return p, nil
 }
 
+// readShared reads what lies at the top of the tree for user scope, skills and
+// rules apart.
+func (t *Tree) readShared() (*Part, error) {
+	p := &Part{Kind: Core, Name: "."}
+	if err := errors.Join(t.neutral(&p.Neutral, &p.Problems, ""), t.neutralHooks(&p.Neutral, "hooks")); err != nil {
+		return nil, err
+	}
+	ids, err := t.folders("runtimes")
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		r := RuntimePart{ID: id}
+		if err := t.readRuntime(p, &r, "runtimes/"+id); err != nil {
+			return nil, err
+		}
+		p.Runtimes = append(p.Runtimes, r)
+	}
+	return p, nil
+}
+
+// readRuntime reads what the folder dir holds for one runtime alone.
+func (t *Tree) readRuntime(p *Part, r *RuntimePart, dir string) error {
+	if err := t.rules(p, &r.Rules, dir+"/rules"); err != nil {
+		return err
+	}
+	return t.runtime(p, r, dir)
+}
+
 // readPart reads a language or a team in both layouts: common/ and
 // runtimes/<id>/ are the new one, claude/ and files at the top the old one.
 func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
@@ -118,6 +164,13 @@ func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
 			return nil, err
 		}
 		if err := t.ignore(p, dir+"/gitignore-add.txt"); err != nil {
+			return nil, err
+		}
+		if err := errors.Join(
+			t.neutral(&p.Neutral, &p.Problems, dir),
+			t.neutralHooks(&p.Neutral, dir+"/hooks"),
+			t.skillsIn(&p.Neutral.Skills, &p.Problems, dir+"/skills"),
+		); err != nil {
 			return nil, err
 		}
 	}
@@ -140,10 +193,7 @@ func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
 				return nil, err
 			}
 		}
-		if err := t.rules(p, &r.Rules, root+"/runtimes/"+id+"/rules"); err != nil {
-			return nil, err
-		}
-		if err := t.runtime(p, &r, root+"/runtimes/"+id); err != nil {
+		if err := t.readRuntime(p, &r, root+"/runtimes/"+id); err != nil {
 			return nil, err
 		}
 		p.Runtimes = append(p.Runtimes, r)
@@ -154,6 +204,9 @@ func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
 // runtime reads what one folder holds for one runtime, its rules apart.
 func (t *Tree) runtime(p *Part, r *RuntimePart, dir string) error {
 	if err := t.add(&r.Hooks, dir+"/hooks", program, nil, notReadme); err != nil {
+		return err
+	}
+	if err := t.skillsIn(&r.Skills, &p.Problems, dir+"/skills"); err != nil {
 		return err
 	}
 	if err := t.add(&r.Seeds, dir, plain, never, isSeed); err != nil {
@@ -173,7 +226,7 @@ func (t *Tree) runtime(p *Part, r *RuntimePart, dir string) error {
 		p.Problems = append(p.Problems, Problem{t.at(own), "is not installed: settings of that name are each person's own"})
 	}
 	return t.add(&r.Others, dir, plain,
-		func(rel string) bool { return rel != "rules" && rel != "hooks" },
+		func(rel string) bool { return !slices.Contains([]string{"rules", "hooks", "skills"}, rel) },
 		func(rel string) bool {
 			return notReadme(rel) && !isSeed(rel) && !slices.Contains([]string{"instructions.md", "settings.json", "settings.local.json"}, rel)
 		})
@@ -237,13 +290,7 @@ func (t *Tree) ignore(p *Part, src string) error {
 		return err
 	}
 	p.Ignores = append(p.Ignores, d.File)
-	for line := range strings.Lines(string(d.Text)) {
-		line = strings.TrimRight(line, "\r\n")
-		if trimmed := strings.TrimSpace(line); trimmed == "" || trimmed[0] == '#' || slices.Contains(p.Ignore, line) {
-			continue
-		}
-		p.Ignore = append(p.Ignore, line)
-	}
+	p.Ignore = lines(p.Ignore, d.Text)
 	return nil
 }
 

@@ -66,6 +66,26 @@ func (t *Tree) readSkills() ([]Skill, error) {
 	return skills, nil
 }
 
+// skillsIn adds the skills of one part.
+func (t *Tree) skillsIn(list *[]Skill, problems *[]Problem, dir string) error {
+	names, err := t.folders(dir)
+	for _, name := range names {
+		if !t.isFile(dir + "/" + name + "/SKILL.md") {
+			*problems = append(*problems, Problem{t.at(dir, name), "has no SKILL.md, so it is no skill and is not installed"})
+			continue
+		}
+		s, err := t.readSkill(dir + "/" + name)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(*list, func(o Skill) bool { return o.Name == name }); i >= 0 {
+			return fmt.Errorf("skill %s is there twice, as %s and as %s; keep one of them", name, (*list)[i].Files[0].Path, t.at(dir, name))
+		}
+		*list = append(*list, s)
+	}
+	return err
+}
+
 func (t *Tree) readSkill(dir string) (Skill, error) {
 	s := Skill{Name: path.Base(dir)}
 	if err := t.add(&s.Files, dir, skill, nil, nil); err != nil {
@@ -98,7 +118,7 @@ func (t *Tree) readSkill(dir string) (Skill, error) {
 
 func (t *Tree) readHooks() (*Hooks, error) {
 	h := &Hooks{}
-	if err := t.add(&h.Programs, "hooks", program, nil, func(rel string) bool { return rel != "settings-snippet.json" && notReadme(rel) }); err != nil {
+	if err := t.add(&h.Programs, "hooks", program, nil, func(rel string) bool { return rel != "settings-snippet.json" && rel != "hooks.json" && notReadme(rel) }); err != nil {
 		return nil, err
 	}
 	if !t.isFile("hooks/settings-snippet.json") {

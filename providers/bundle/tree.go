@@ -34,6 +34,7 @@ type Tree struct {
 	parts map[string]func() (*Part, error)
 
 	core   func() (*Part, error)
+	shared func() (*Part, error)
 	skills func() ([]Skill, error)
 	hooks  func() (*Hooks, error)
 	digest func() (string, error)
@@ -74,6 +75,7 @@ func openTree(dir string) (*Tree, error) {
 		return nil, err
 	}
 	t.core = sync.OnceValues(t.readCore)
+	t.shared = sync.OnceValues(t.readShared)
 	t.skills = sync.OnceValues(t.readSkills)
 	t.hooks = sync.OnceValues(t.readHooks)
 	t.digest = sync.OnceValues(t.hash)
@@ -88,6 +90,10 @@ func (t *Tree) Teams() []string { return t.teams }
 
 // Core returns the generic part: rules for every language.
 func (t *Tree) Core() (*Part, error) { return t.core() }
+
+// Shared returns the commands, subagents, hooks, permissions and ignored files
+// at the top of the tree, which are for user scope.
+func (t *Tree) Shared() (*Part, error) { return t.shared() }
 
 // Skills returns the global skills, sorted by name.
 func (t *Tree) Skills() ([]Skill, error) { return t.skills() }
@@ -159,7 +165,7 @@ func (t *Tree) hash() (string, error) {
 		}
 		return err
 	}
-	errs := []error{add(t.Core())}
+	errs := []error{add(t.Core()), add(t.Shared())}
 	for _, name := range t.languages {
 		errs = append(errs, add(t.Language(name)))
 	}

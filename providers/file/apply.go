@@ -98,6 +98,10 @@ func (b built) write(w reconcile.WriteEnv, p fsys.LogicalPath, s seen, mode fs.F
 // ever ours.
 func (b built) mode(s seen) fs.FileMode {
 	switch {
+	case b.secret && s.presence == reconcile.Absent:
+		return 0o600
+	case b.secret && s.mode.Perm()&0o077 != 0:
+		return s.mode.Perm() &^ 0o077
 	case s.presence == reconcile.Absent && b.exec:
 		return 0o755
 	case s.presence == reconcile.Absent:
@@ -139,13 +143,21 @@ func (b built) holds(c reconcile.Change, s seen) bool {
 var _ reconcile.Preflighter = Provider{}
 
 // Preflight implements reconcile.Preflighter: every folder that is written to
-// must let us.
+// must let us, and no file may say that it is not to be written. It could be
+// replaced all the same; who took the right to write away wants it as it is.
 func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	for _, c := range batch {
 		a := c.Target.Resource.Address
 		if err := r.FS.Writable(a.Path(r.Home)); err != nil {
 			problems = append(problems, reconcile.Problem{Address: a, Err: fmt.Errorf("%s: %w", a.Name(), err)})
+			continue
+		}
+		if info, err := r.FS.Lstat(a.Path(r.Home)); err == nil && info.Mode().IsRegular() && info.Mode()&0o200 == 0 {
+			problems = append(problems, reconcile.Problem{
+				Address: a, Err: fmt.Errorf("%s is read-only (mode %04o)", a.Name(), info.Mode().Perm()),
+				Hint: "make it writable with chmod u+w, or take it out of the spec",
+			})
 		}
 	}
 	return problems

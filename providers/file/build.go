@@ -18,6 +18,7 @@ type built struct {
 	private map[reconcile.LeafKey]json.RawMessage
 	live    map[reconcile.LeafKey]reconcile.Fingerprint
 	base    []byte // whole text of the spec, for a later diff or three-way merge
+	secret  bool   // something of it is for its owner's eyes only
 }
 
 // token identifies what b says.
@@ -123,6 +124,7 @@ func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDro
 		var err error
 		switch l.Action {
 		case reconcile.Create, reconcile.Update:
+			b.secret = b.secret || holdsSecret(l)
 			op.Op, err = setOp(l)
 		case reconcile.PutBack:
 			op.Value, err = priorValue(r, c.Target, l)
@@ -201,6 +203,12 @@ func keptOps(c reconcile.Change, s seen) ([]memberOp, error) {
 }
 
 func setOp(l reconcile.LeafChange) (merge.Op, error) {
+	if s, ok := l.Want.Body.(secret); ok {
+		if s.v == nil {
+			return merge.Op{}, fmt.Errorf("leaf %s: %w", l.Key, errSecretUnknown)
+		}
+		return merge.Op{Key: string(l.Key), Value: s.v}, nil
+	}
 	m, ok := l.Want.Body.(member)
 	if !ok {
 		return merge.Op{}, fmt.Errorf("leaf %s wants a %T, which is no part of a file", l.Key, l.Want.Body)

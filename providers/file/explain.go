@@ -172,6 +172,10 @@ func explainMembers(r reconcile.ReadEnv, c reconcile.Change, s seen, leaves []re
 	var lines []reconcile.Line
 	for _, l := range leaves {
 		is, there := live[l.Key]
+		if holdsSecret(l) {
+			lines = append(lines, explainSecret(l, there))
+			continue
+		}
 		var want merge.Value
 		switch {
 		case l.Want != nil:

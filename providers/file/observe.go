@@ -14,7 +14,9 @@ import (
 )
 
 // Provider keeps files. It is stateless.
-type Provider struct{}
+type Provider struct {
+	Seal Seal // for leaves that hold a secret; nil: they count as unlike anything recorded
+}
 
 // Kind implements reconcile.Provider.
 func (Provider) Kind() string { return "file" }
@@ -23,7 +25,7 @@ func (Provider) Kind() string { return "file" }
 // hashed and not kept; a document that cannot be read is Blocked where
 // something is wanted in it, with its place, and Unknown where something is
 // only recorded, so that it is not forgotten.
-func (Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
+func (p Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
 	out := make([]reconcile.Observation, len(batch))
 	const chunk = 16
 	var g errgroup.Group
@@ -35,7 +37,7 @@ func (Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reconc
 					out[i] = reconcile.Observation{Presence: reconcile.Unknown, Reason: err.Error()}
 					continue
 				}
-				out[i], _ = observe(r, batch[i])
+				out[i], _ = p.observe(r, batch[i])
 			}
 			return nil
 		})
@@ -44,7 +46,7 @@ func (Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reconc
 	return out
 }
 
-func observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Observation, seen) {
+func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Observation, seen) {
 	a := t.Resource.Address
 	members := memberKeys(t.Keys())
 	s := look(r.FS, a.Path(r.Home), a.Name(), len(members) > 0)
@@ -70,11 +72,19 @@ func observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Observation, se
 			o.Live[key] = seedFingerprint(t, s, members)
 		default:
 			if l, ok := leaves[key]; ok {
-				o.Live[key] = valueFingerprint(l.Value)
+				o.Live[key] = p.fingerprint(t, key, l.Value)
 			}
 		}
 	}
 	return o, s
+}
+
+// fingerprint is that of what stands under key.
+func (p Provider) fingerprint(t reconcile.Target, key reconcile.LeafKey, v merge.Value) reconcile.Fingerprint {
+	if p.Seal != nil && isSecret(t, key) {
+		return sealed(p.Seal, v)
+	}
+	return valueFingerprint(v)
 }
 
 // seedFingerprint is that of s without our members, so that what we added to a

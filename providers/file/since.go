@@ -61,6 +61,12 @@ func wholeSince(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) []reconcile
 // memberSince is Since of one entry. What was recorded of it is a fingerprint:
 // its value is known only while the spec still wants the same.
 func memberSince(l reconcile.LeafChange, is merge.Value, there bool) []reconcile.Line {
+	if holdsSecret(l) {
+		if !there {
+			return []reconcile.Line{{Op: '-', Text: label(l.Key)}}
+		}
+		return []reconcile.Line{{Op: '~', Text: label(l.Key) + " holds a secret, and is not what was recorded"}}
+	}
 	var was merge.Value
 	if l.Want != nil && l.Rel.WantLast {
 		was = wanted(l)

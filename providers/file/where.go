@@ -109,7 +109,7 @@ func memberPlace(t reconcile.Target, l reconcile.LeafChange, s seen) (int, strin
 	if !ok {
 		return parentLine(t, l.Key, s), label(l.Key) + " is gone"
 	}
-	if _, isBlock := blockText(l.Key, leaf.Value); isBlock || l.Want == nil {
+	if _, isBlock := blockText(l.Key, leaf.Value); isBlock || l.Want == nil || holdsSecret(l) {
 		return leaf.Line, label(l.Key) + " is not as it was recorded"
 	}
 	return leaf.Line, changed(l, leaf.Value, wanted(l))[0].Text

@@ -5,12 +5,13 @@ package frontmatter
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 )
 
 // Error says what is wrong with front matter, and in which line of the file.
@@ -50,19 +51,29 @@ func line(text []byte) (first, rest []byte) {
 type Fields map[string]any
 
 // Parse reads front matter as Split returns it. Lines of an *Error count from
-// the start of the file.
+// the start of the file. Patterns that start with a star need no quotes: it is
+// how Cursor writes them, although to YAML they are something else.
 func Parse(front []byte) (Fields, error) {
 	var f Fields
-	err := yaml.Unmarshal(front, &f)
-	var at yaml.Error
-	switch {
-	case err == nil:
+	err := yaml.Unmarshal(bareStar.ReplaceAllFunc(front, quoteStar), &f)
+	if err == nil {
 		return f, nil
-	case errors.As(err, &at) && at.GetToken() != nil && at.GetToken().Position != nil:
-		return nil, &Error{at.GetToken().Position.Line + 1, at.GetMessage()}
 	}
-	reason, _, _ := strings.Cut(err.Error(), "\n")
-	return nil, &Error{1, reason}
+	reason, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "yaml: "), "\n")
+	wrong := &Error{1, reason}
+	if where, rest, ok := strings.Cut(reason, ": "); ok {
+		if n, err := strconv.Atoi(strings.TrimPrefix(where, "line ")); err == nil {
+			wrong = &Error{n + 1, rest}
+		}
+	}
+	return nil, wrong
+}
+
+var bareStar = regexp.MustCompile(`(?m)^(?:globs|paths|applyTo):[ \t]*\*.*$`)
+
+func quoteStar(line []byte) []byte {
+	name, value, _ := bytes.Cut(bytes.TrimRight(line, "\r \t"), []byte(":"))
+	return fmt.Appendf(nil, "%s: '%s'", name, bytes.ReplaceAll(bytes.TrimSpace(value), []byte("'"), []byte("''")))
 }
 
 // Text is a field as text, "" where it is none.

@@ -37,12 +37,23 @@ func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
 	if ok || !errors.As(err, &e) || e.Line != 1 || string(body) != "---\nname: a\n# A\n" {
 		t.Errorf("no end: %q %v %v", body, ok, err)
 	}
-	_, err = Parse([]byte("name: a\nglobs: *.ts\n"))
-	if !errors.As(err, &e) || e.Line != 3 || strings.Contains(e.Reason, "\n") {
+	_, err = Parse([]byte("name: a\nother: *x\nb: c\n"))
+	if !errors.As(err, &e) || strings.Contains(e.Reason, "\n") {
 		t.Errorf("an alias: %v", err)
 	}
-	if _, err = Parse([]byte("- a\n")); !errors.As(err, &e) || e.Line != 2 {
+	_, err = Parse([]byte("name: a\nb: [\n"))
+	if !errors.As(err, &e) || e.Line != 3 {
+		t.Errorf("an open list: %v", err)
+	}
+	if _, err = Parse([]byte("- a\n")); !errors.As(err, &e) {
 		t.Errorf("a list: %v", err)
+	}
+}
+
+func TestPatternsNeedNoQuotes(t *testing.T) {
+	f, err := Parse([]byte("globs: *.ts,*'s.tsx \r\nalwaysApply: false\r\n"))
+	if got := f.List("globs"); err != nil || len(got) != 2 || got[1] != "*'s.tsx" {
+		t.Errorf("%q %v", got, err)
 	}
 }
 
@@ -63,7 +74,7 @@ func TestWhatARuleSaysAboutItself(t *testing.T) {
 	if err != nil || r.Title != "C" || r.Description != "Of C: all" || len(r.Globs) != 2 || len(r.Runtimes) != 1 {
 		t.Errorf("%+v %v", r, err)
 	}
-	if _, err := ReadRule([]byte("---\nglobs: *.c\n---\n# C\n")); err == nil {
+	if _, err := ReadRule([]byte("---\nglobs: [\n---\n# C\n")); err == nil {
 		t.Error("an alias that is none is not refused")
 	}
 }

@@ -58,6 +58,9 @@ func Pointer(names ...string) string {
 	return b.String()
 }
 
+// Names returns the names of which pointer is made.
+func Names(pointer string) ([]string, error) { return parsePointer(pointer) }
+
 // SetKey names member in the array at pointer.
 func SetKey(pointer string, member Value) (string, error) {
 	c, err := Canonical(member)

@@ -39,25 +39,32 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 	case is.token() != c.Before.Token || is.blocked != "":
 		return reconcile.Outcome{}, fmt.Errorf("%s %w; run the command again", name, reconcile.ErrStale)
 	}
+	out := reconcile.Outcome{}
 	commands := m.remove(at, name)
 	if wanted {
 		commands = m.add(at, name, want)
+		if folder := (Provider{}).Folder(c.Target, at.Home); folder != "" {
+			if out.Dirs, err = w.FS.MkdirAll(folder, 0o755); err != nil {
+				return out, err
+			}
+		}
 	}
 	for _, argv := range commands {
 		if _, err := at.run(ctx, argv...); err != nil {
-			return reconcile.Outcome{}, m.failed(name, argv, err)
+			return out, m.failed(name, argv, err)
 		}
 	}
 	if is, err = at.one(ctx, m, name); err != nil {
-		return reconcile.Outcome{}, err
+		return out, err
 	}
 	if !done(is) {
-		return reconcile.Outcome{}, m.notDone(name, want, wanted, is)
+		return out, m.notDone(name, want, wanted, is)
 	}
 	if !wanted && m.tidy != nil {
 		m.tidy(at, w.FS, name)
 	}
-	return reconcile.Outcome{Token: is.token()}, nil
+	out.Token = is.token()
+	return out, nil
 }
 
 // one is what there is of one package.
@@ -78,8 +85,11 @@ func (is installed) token() reconcile.Fingerprint {
 
 // failed says what a manager complained about.
 func (m *manager) failed(name string, argv []string, err error) error {
-	if ctx := context.Canceled; errors.Is(err, ctx) {
+	if errors.Is(err, context.Canceled) {
 		return err
+	}
+	if argv[0] == "env" { // and what it sets
+		argv = argv[1+slices.IndexFunc(argv[1:], func(a string) bool { return !strings.Contains(a, "=") }):]
 	}
 	return fmt.Errorf("%s failed for %s: %s; nothing of it counts as installed; the next aisync apply tries again", quoted(argv[:min(2, len(argv))]), name, said(err))
 }

@@ -34,6 +34,9 @@ var apt = manager{
 		args := []string{"install", "--yes"}
 		if want.exact() != "" {
 			name += string(want)
+			if upstream(want.exact()) == want.exact() {
+				name += "*" // whatever its revision
+			}
 			args = append(args, "--allow-downgrades")
 		}
 		return append(out, aptArgs(at, append(args, name)...))
@@ -54,7 +57,7 @@ var apt = manager{
 func aptArgs(at place, args ...string) []string {
 	argv := []string{"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"}
 	if at.root != "" {
-		argv = append(argv, "-o", "Dir="+at.root, "-o", "Dir::State::status="+at.physical("/var/lib/dpkg/status"), "-o", "DPkg::Options::=--root="+at.root)
+		argv = append(argv, "-o", "Dir="+at.root, "-o", "Dir::State::status="+at.physical("/var/lib/dpkg/status"), "-o", "DPkg::Options::=--root="+at.root, "-o", "APT::Sandbox::User=root")
 	}
 	return append(argv, args...)
 }

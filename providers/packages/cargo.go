@@ -36,7 +36,7 @@ var cargo = manager{
 	remove: func(at place, name string) [][]string {
 		return [][]string{{"cargo", "uninstall", "--quiet", "--root", at.home(".cargo"), name}}
 	},
-	latest: func(ctx context.Context, at place, name string) (string, error) {
+	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
 		b, err := at.run(ctx, "cargo", "info", "--quiet", "--color", "never", name)
 		if err != nil {
 			return "", fmt.Errorf("cargo info %s: %s", name, said(err))

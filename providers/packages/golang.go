@@ -41,7 +41,7 @@ var golang = manager{
 		return [][]string{{"rm", "-f", "--", at.physical(goBinary(at.Home, name))}}
 	},
 	// The module of a package is the longest path above it that is one.
-	latest: func(ctx context.Context, at place, name string) (string, error) {
+	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
 		var first error
 		for module := name; strings.Contains(module, "/"); module = path.Dir(module) {
 			b, err := at.run(ctx, "env", "GOFLAGS=-mod=mod", "go", "list", "-m", "-f", "{{.Version}}", module+"@latest")

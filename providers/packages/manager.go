@@ -31,9 +31,10 @@ type manager struct {
 	// add and remove are the commands, one after the other.
 	add    func(at place, name string, want constraint) [][]string
 	remove func(at place, name string) [][]string
-	// latest asks for the newest version. nil: the manager itself decides what
-	// is installed, so that nothing is pinned.
-	latest func(ctx context.Context, at place, name string) (string, error)
+	// latest asks for the newest version, of those that begin with within. nil:
+	// the manager itself decides what is installed, so that nothing is pinned.
+	latest func(ctx context.Context, at place, name, within string) (string, error)
+	series bool // a part of a version, such as "24", is a want; else within is ""
 	// check says before anything is changed what would go wrong; may be nil.
 	check func(ctx context.Context, at place, wanted map[string]constraint) map[string]error
 	// tidy takes away what nothing needs after a removal; may be nil.
@@ -74,6 +75,7 @@ type installed struct {
 // versionForm keeps out what a manager could take for a flag or a pattern.
 var (
 	versionForm = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+:~_-]*$`)
+	partial     = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 	nameForm    = regexp.MustCompile(`^(@[0-9A-Za-z][0-9A-Za-z._-]*/)?[0-9A-Za-z][0-9A-Za-z.+_-]*(/[0-9A-Za-z][0-9A-Za-z.+_-]*)*$`)
 )
 
@@ -144,8 +146,6 @@ func (at place) command(argv []string) []string {
 		}
 	case at.Chown:
 		out = []string{"setpriv", "--reuid=" + strconv.Itoa(at.UID), "--regid=" + strconv.Itoa(at.GID), "--clear-groups", "env", "LC_ALL=C", "HOME=" + at.home("")}
-	case at.root != "":
-		out = append(out, "HOME="+at.home(""))
 	}
 	return append(out, argv...)
 }

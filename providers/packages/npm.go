@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,8 +42,9 @@ var npm = manager{
 		return [][]string{argv}
 	},
 	remove: func(at place, name string) [][]string { return [][]string{append(npmArgs(at, "uninstall"), name)} },
-	latest: func(ctx context.Context, at place, name string) (string, error) {
-		m, err := npmView(ctx, at, name, "latest")
+	series: true,
+	latest: func(ctx context.Context, at place, name, within string) (string, error) {
+		m, err := npmView(ctx, at, name, cmp.Or(within, "latest"))
 		return m.Version, err
 	},
 	check: npmCheck,

@@ -113,17 +113,9 @@ func TestWhatNpmWouldKeepSilentAboutIsSaidBeforehand(t *testing.T) {
 	if p := m.p.Preflight(t.Context(), m.read, batch); len(p) > 0 {
 		t.Errorf("with a newer node: %v", p)
 	}
-	if v, err := npm.latest(t.Context(), m.at(&npm), "old"); v != "2.0.0" || err != nil {
+	if v, err := m.p.Latest(t.Context(), m.read, "npm", "old", ""); v != "2.0.0" || err != nil {
 		t.Errorf("the newest is %q, %v", v, err)
 	}
-}
-
-func (m *machine) at(by *manager) place {
-	m.t.Helper()
-	at, err := m.p.at(m.read)
-	must(m.t, err)
-	at.by = by
-	return at
 }
 
 func TestInstallingNeedsTheNetworkAndLookingDoesNot(t *testing.T) {

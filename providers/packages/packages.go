@@ -174,14 +174,13 @@ func observe(m *manager, t reconcile.Target, is installed) reconcile.Observation
 	}
 }
 
-// Explain implements reconcile.Provider: the versions, and the commands.
+// Explain implements reconcile.Provider: the versions, and what is run as root.
 func (p Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	m, name := split(c.Target.Resource.Address)
 	at, err := p.at(r)
 	if m == nil || err != nil || !c.Writes() {
 		return nil
 	}
-	at.by = m
 	var lines []reconcile.Line
 	if c.Before.Token != "" {
 		lines = append(lines, reconcile.Line{Op: '-', Text: constraint(c.Before.Token).String()})
@@ -190,10 +189,14 @@ func (p Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Ch
 	commands := m.remove(at, name)
 	if wanted {
 		commands = m.add(at, name, want)
-		lines = append(lines, reconcile.Line{Op: '+', Text: want.String()})
+		if want != anyVersion {
+			lines = append(lines, reconcile.Line{Op: '+', Text: want.String()})
+		}
 	}
 	for _, argv := range commands {
-		lines = append(lines, reconcile.Line{Op: ' ', Text: "runs " + quoted(at.command(argv))})
+		if m.system {
+			lines = append(lines, reconcile.Line{Op: ' ', Text: "as root: " + quoted(argv)})
+		}
 	}
 	return lines
 }

@@ -38,7 +38,7 @@ var pipx = manager{
 		return [][]string{{"pipx", "install", "--force", name + pythonRange(want)}}
 	},
 	remove: func(_ place, name string) [][]string { return [][]string{{"pipx", "uninstall", name}} },
-	latest: func(ctx context.Context, at place, name string) (string, error) {
+	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
 		b, err := at.run(ctx, "python3", "-m", "pip", "index", "versions", name)
 		if err != nil {
 			return "", fmt.Errorf("pip index versions %s: %s", name, said(err))

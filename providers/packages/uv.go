@@ -27,7 +27,7 @@ var uv = manager{
 		return [][]string{{"uv", "tool", "install", "--quiet", "--force", name + pythonRange(want)}}
 	},
 	remove: func(_ place, name string) [][]string { return [][]string{{"uv", "tool", "uninstall", name}} },
-	latest: func(ctx context.Context, at place, name string) (string, error) {
+	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
 		const resolve = `echo "$0" | uv pip compile --quiet --no-deps --no-header --no-annotate -`
 		b, err := at.run(ctx, "sh", "-c", resolve, name)
 		if err != nil {

@@ -12,19 +12,24 @@ func adapters() []spec.Runtime {
 			User: spec.Scope{
 				Dir: "~/.claude", Rules: "~/.claude/rules", RulesForm: "paths", Skills: "~/.claude/skills", Hooks: "~/.claude/hooks",
 				Settings: &spec.SettingsFile{Path: "~/.claude/settings.json", Format: "json", Sets: sets, Hooks: "/hooks"},
-				MCP:      &spec.MCPFile{Path: "~/.claude.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
+				MCP:      &spec.MCPFile{Path: "~/.claude.json", Format: "json", Pointer: "/mcpServers", Shape: "claude", SecretEnv: "${NAME}"},
 				Trust:    []spec.Reference{{Path: "~/.claude.json", Format: "json", Pointer: "/projects/{dir}/hasTrustDialogAccepted", JSON: []byte("true")}},
 			},
 			Project: spec.Scope{
 				Dir: ".claude", Rules: ".claude/rules", RulesForm: "paths", Skills: ".claude/skills", Hooks: ".claude/hooks",
 				Settings:     &spec.SettingsFile{Path: ".claude/settings.json", Format: "json", Sets: sets, Hooks: "/hooks"},
 				Instructions: []string{"CLAUDE.md"}, Imports: "@AGENTS.md",
-				MCP: &spec.MCPFile{Path: ".mcp.json", Format: "json", Pointer: "/mcpServers", Shape: "claude"},
+				MCP: &spec.MCPFile{Path: ".mcp.json", Format: "json", Pointer: "/mcpServers", Shape: "claude", SecretEnv: "${NAME}"},
 			},
 		},
 		{
-			ID: "codex", Command: "codex", Hooks: "manual", MCPSupport: true,
+			ID: "codex", Command: "codex", Hooks: "manual", MCPSupport: true, APIs: []string{"responses"},
 			User: spec.Scope{
+				Endpoint: []spec.Reference{
+					{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/model", JSON: []byte(`"{model}"`)},
+					{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/model_context_window", JSON: []byte(`"{context}"`)},
+					{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/model_providers/local", JSON: []byte(`{"name":"local ({name})","base_url":"{url}/v1"}`)},
+				},
 				Dir: "~/.codex", Rules: "~/.codex/rules-md", RulesIndex: "~/.codex/AGENTS.md", Skills: "~/.agents/skills",
 				MCP:   &spec.MCPFile{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/mcp_servers", Shape: "codex"},
 				Trust: []spec.Reference{{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/projects/{dir}/trust_level", JSON: []byte(`"trusted"`)}},
@@ -35,7 +40,8 @@ func adapters() []spec.Runtime {
 			},
 		},
 		{
-			ID: "copilot", Command: "copilot", Hooks: "manual", MCPSupport: true,
+			ID: "copilot", Command: "copilot", Hooks: "manual", MCPSupport: true, APIs: []string{"chat", "responses"},
+			Launch:  spec.Launch{Endpoint: map[string]string{"COPILOT_PROVIDER_BASE_URL": "{url}/v1", "COPILOT_MODEL": "{model}"}},
 			Project: spec.Scope{MCP: &spec.MCPFile{Path: ".mcp.json", Format: "json", Pointer: "/mcpServers", Shape: "copilot"}},
 		},
 		{
@@ -44,19 +50,24 @@ func adapters() []spec.Runtime {
 			Project: spec.Scope{Dir: ".agents/local-openai", Rules: ".agents/local-openai/rules", RulesIndex: "AGENTS.md", Instructions: []string{"AGENTS.md"}},
 		},
 		{
-			ID: "opencode", Command: "opencode", Hooks: "wrapper", MCPSupport: true, Packages: map[string]string{"npm": "opencode-ai"},
+			ID: "opencode", Command: "opencode", APIs: []string{"chat"}, Hooks: "wrapper", MCPSupport: true, Packages: map[string]string{"npm": "opencode-ai"},
 			User: spec.Scope{
 				Dir: "~/.config/opencode", Rules: "~/.config/opencode/rules",
 				RulesRef: &spec.Reference{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/instructions/-", JSON: []byte(`"~/.config/opencode/rules/*.md"`)},
-				Skills:   "~/.config/opencode/skills", SkillsAlso: []string{"~/.claude/skills", "~/.agents/skills"},
-				MCP: &spec.MCPFile{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/mcp", Shape: "opencode"},
+				Always:   []spec.Reference{{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/$schema", JSON: []byte(`"https://opencode.ai/config.json"`)}},
+				Endpoint: []spec.Reference{
+					{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/model", JSON: []byte(`"local/{model}"`)},
+					{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/provider/local", JSON: []byte(`{"options":{"baseURL":"{url}/v1","apiKey":"{key}"},"models":{"{model}":{"limit":{"context":"{context}","output":"{output}"}}}}`)},
+				},
+				Skills: "~/.config/opencode/skills", SkillsAlso: []string{"~/.claude/skills", "~/.agents/skills"},
+				MCP: &spec.MCPFile{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/mcp", Shape: "opencode", SecretEnv: "{env:NAME}", SecretFile: "{file:NAME}"},
 			},
 			Project: spec.Scope{
 				Dir: ".opencode", Rules: ".opencode/rules",
 				RulesRef:     &spec.Reference{Path: "opencode.json", Format: "json", Pointer: "/instructions/-", JSON: []byte(`".opencode/rules/*.md"`)},
 				Skills:       ".opencode/skills",
 				Instructions: []string{"AGENTS.md"},
-				MCP:          &spec.MCPFile{Path: "opencode.json", Format: "json", Pointer: "/mcp", Shape: "opencode"},
+				MCP:          &spec.MCPFile{Path: "opencode.json", Format: "json", Pointer: "/mcp", Shape: "opencode", SecretEnv: "{env:NAME}", SecretFile: "{file:NAME}"},
 				Always:       []spec.Reference{{Path: "opencode.json", Format: "json", Pointer: "/$schema", JSON: []byte(`"https://opencode.ai/config.json"`)}},
 			},
 		},

@@ -3,43 +3,78 @@ package runtime
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"aisync.dev/aisync/providers/file"
-	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
 
 // target is what a local runtime must know of the server it talks to.
 type target struct {
+	service string // its name in the spec
 	url     string // with /v1
 	model   string // as the server calls it
 	context int64  // tokens; 0 unknown
+	apis    []string
+	pos     spec.Position
 }
+
+// allAPIs is what an external service is taken to have that says nothing, and
+// what the servers that aisync starts have: llama-server and ollama speak all
+// of them since early 2026, and llama-swap passes on what it gets.
+var allAPIs = []string{"chat", "completions", "embeddings", "messages", "responses"}
 
 // endpoint tells the local runtimes of the host where their model is served.
 // It depends on the machine, so it stands in user scope, never in a project.
 func (h Host) endpoint(b *builder) {
-	if h.Spec.Endpoint.Value == "" {
-		return
+	unsaid := map[string]bool{}
+	for _, use := range h.Spec.Runtimes {
+		rt, ok := find(h.Runtimes, use.ID)
+		name, asked := h.serviceOf(use, rt)
+		if !ok || name.Value == "" {
+			continue
+		}
+		i := slices.IndexFunc(h.Spec.Services, func(s spec.Service) bool { return s.Name == name.Value })
+		if i < 0 {
+			continue // said below, or by the schema
+		}
+		s := h.Spec.Services[i]
+		if s.Kind == "external" && len(s.APIs) == 0 && !unsaid[s.Name] {
+			unsaid[s.Name] = true
+			b.note(true, from(s.Pos), "service %s does not say its apis, so it is taken to have all of them; aisync doctor asks it", s.Name)
+		}
+		h.connect(b, use, rt, h.target(s), joined(from(name.Pos), from(use.Pos)), asked)
 	}
 	var names []string
 	for _, s := range h.Spec.Services {
-		if names = append(names, s.Name); s.Name != h.Spec.Endpoint.Value {
-			continue
-		}
-		for _, use := range h.Spec.Runtimes {
-			if rt, ok := find(h.Runtimes, use.ID); ok && rt.Local {
-				h.connect(b, use, rt, h.target(s))
-			}
-		}
-		return
+		names = append(names, s.Name)
 	}
-	b.fail(from(h.Spec.Endpoint.Pos), "endpoint names the service %q, and there is none of that name: %s", h.Spec.Endpoint.Value, list(names))
+	if e := h.Spec.Endpoint; e.Value != "" && !slices.Contains(names, e.Value) {
+		b.fail(from(e.Pos), "endpoint names the service %q, and there is none of that name: %s", e.Value, list(names))
+	}
+}
+
+// serviceOf is the service that a runtime talks to, "" for none of the host's,
+// and whether the spec says so of this runtime. The host's endpoint is for the
+// generic local runtime where there is one: a program with a service of its
+// own is not turned away from it unasked. Without one, it is for all.
+func (h Host) serviceOf(use spec.RuntimeUse, rt spec.Runtime) (name spec.Named, asked bool) {
+	switch e := use.Endpoint; {
+	case e != nil && !e.On:
+		return spec.Named{}, true
+	case e != nil && e.Service != "":
+		return spec.Named{Value: e.Service, Pos: e.Pos}, true
+	case e != nil:
+		return spec.Named{Value: h.Spec.Endpoint.Value, Pos: e.Pos}, true
+	case rt.Local, !slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { other, _ := find(h.Runtimes, u.ID); return other.Local }):
+		return h.Spec.Endpoint, false
+	}
+	return spec.Named{}, false
 }
 
 func find(catalog []spec.Runtime, id string) (spec.Runtime, bool) {
@@ -51,7 +86,7 @@ func find(catalog []spec.Runtime, id string) (spec.Runtime, bool) {
 }
 
 func (h Host) target(s spec.Service) target {
-	t := target{url: strings.TrimSuffix(s.URL, "/"), model: s.Model, context: int64(s.Context)}
+	t := target{service: s.Name, url: strings.TrimSuffix(s.URL, "/"), model: s.Model, context: int64(s.Context), apis: s.APIs, pos: s.Pos}
 	if t.url == "" {
 		t.url = "http://127.0.0.1:" + strconv.Itoa(s.Port) + "/v1"
 	}
@@ -63,70 +98,159 @@ func (h Host) target(s spec.Service) target {
 			t.context = h.Models[i].Context
 		}
 	}
+	if len(t.apis) == 0 {
+		t.apis = allAPIs
+	}
 	return t
 }
 
-// connect writes the configuration of the program that drives a generic
-// runtime, in the runtime's own folder: the program is pointed there when it
-// is launched as that runtime, and keeps its own configuration otherwise.
-func (h Host) connect(b *builder, use spec.RuntimeUse, rt spec.Runtime, t target) {
-	origin := joined(from(h.Spec.Endpoint.Pos), from(use.Pos))
-	if use.CLI == "" || rt.User.Dir == "" {
-		b.cannot(reconcile.Address("runtime:"+use.ID), origin, "pointing %s at the endpoint %s comes in a later version; set %s in its own configuration by hand", use.ID, h.Spec.Endpoint.Value, t.url)
+// connect points a program at a server by its own configuration in user scope.
+// asked says that the spec wants that of this very runtime.
+func (h Host) connect(b *builder, use spec.RuntimeUse, rt spec.Runtime, t target, origin []reconcile.Position, asked bool) {
+	driver := rt
+	if d, ok := find(h.Runtimes, use.CLI); ok {
+		driver = d
+	}
+	if len(driver.APIs) > 0 && !slices.ContainsFunc(driver.APIs, func(api string) bool { return slices.Contains(t.apis, api) }) {
+		b.fail(from(t.pos), "service %s has the apis %s, and %s needs %s (%s); add it to apis if the service has it, or write endpoint: false for %s",
+			t.service, list(t.apis), driver.ID, strings.Join(driver.APIs, " or "), text(origin), use.ID)
 		return
 	}
+	switch {
+	case rt.Local:
+		h.drive(b, use, rt, t, origin)
+	case len(rt.User.Endpoint) > 0:
+		b.note(false, origin, "%s talks to %s (%s) from now on", rt.ID, t.service, t.url)
+		h.point(b, rt, t, origin)
+	case len(rt.Launch.Endpoint) > 0:
+		b.note(false, origin, "%s has no file that could point it at %s: it talks to it where it is started with %s in its environment", rt.ID, t.service, environment(rt.Launch.Endpoint, t))
+	case asked:
+		b.cannot(reconcile.Address("runtime:"+rt.ID), origin, "%s cannot talk to %s: it takes no server but its own maker's", rt.ID, t.service)
+	default:
+		b.note(false, origin, "%s does not talk to %s: it takes no server but its own maker's", rt.ID, t.service)
+	}
+}
+
+// environment lists variables as a shell takes them.
+func environment(vars map[string]string, t target) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		words = append(words, name+"="+t.fill(vars[name]))
+	}
+	return strings.Join(words, " ")
+}
+
+// point writes the leaves by which a program finds a server.
+func (h Host) point(b *builder, rt spec.Runtime, t target, origin []reconcile.Position) {
+	for _, ref := range rt.User.Endpoint {
+		value, ok, err := t.fillJSON(ref.JSON)
+		if err != nil {
+			b.fail(origin, "adapter: %s %s: %w", ref.Path, ref.Pointer, err)
+			continue
+		}
+		if !ok {
+			continue
+		}
+		ref.JSON = value
+		b.reference(ref, origin, rt.ID)
+	}
+}
+
+// fill puts what is known of a server into text. {url} is without /v1.
+func (t target) fill(s string) string {
+	return strings.NewReplacer("{url}", strings.TrimSuffix(t.url, "/v1"), "{model}", t.model, "{name}", t.service, "{key}", "none",
+		"{context}", strconv.FormatInt(t.context, 10), "{output}", strconv.FormatInt(t.output(), 10)).Replace(s)
+}
+
+func (t target) output() int64 { return min(maxOutput, t.context/4) }
+
+// fillJSON does the same in a JSON value, names included. What is nothing but
+// {context} or {output} becomes a number; where the context is not known, what
+// holds it is left out, and ok is false if that is the whole value.
+func (t target) fillJSON(value []byte) (filled []byte, ok bool, err error) {
+	var v any
+	if err := json.Unmarshal(value, &v); err != nil {
+		return nil, false, err
+	}
+	if v, ok = t.filled(v); !ok {
+		return nil, false, nil
+	}
+	filled, err = json.Marshal(v)
+	return filled, true, err
+}
+
+func (t target) filled(v any) (any, bool) {
+	switch v := v.(type) {
+	case string:
+		switch {
+		case v != "{context}" && v != "{output}":
+			return t.fill(v), true
+		case t.context == 0:
+			return nil, false
+		case v == "{context}":
+			return t.context, true
+		}
+		return t.output(), true
+	case []any:
+		out := []any{}
+		for _, e := range v {
+			if e, ok := t.filled(e); ok {
+				out = append(out, e)
+			}
+		}
+		return out, true
+	case map[string]any:
+		out := map[string]any{}
+		for name, e := range v {
+			if e, ok := t.filled(e); ok {
+				out[t.fill(name)] = e
+			}
+		}
+		return out, len(out) > 0 || len(v) == 0
+	}
+	return v, true
+}
+
+// drive writes the configuration of the program that drives a generic runtime,
+// in the runtime's own folder: the program is pointed there when it is launched
+// as that runtime, and keeps its own configuration otherwise.
+func (h Host) drive(b *builder, use spec.RuntimeUse, rt spec.Runtime, t target, origin []reconcile.Position) {
 	switch use.CLI {
+	case "":
+		b.cannot(reconcile.Address("runtime:"+use.ID), origin, "no program drives %s; name one (cli: \"opencode\" or \"aider\"), or set %s in a program's own configuration by hand", use.ID, t.url)
 	case "opencode":
-		h.opencode(b, rt, t, origin)
+		driver, _ := find(h.Runtimes, use.CLI)
+		h.opencode(b, rt, driver, t, origin)
 	case "aider":
 		name := path.Join(rt.User.Dir, ".aider.conf.yml")
 		b.leaf(fileAt(name), "", reconcile.Leaf{Body: file.Whole(h.aider(b, rt, t), 0o644), Origin: origin}, rt.ID)
 		b.note(false, origin, "aider reads a project's AGENTS.md only where it is told to: start it with --read AGENTS.md")
 	default:
-		b.cannot(reconcile.Address("runtime:"+use.ID), origin, "driving %s with %q comes in a later version; use cli: \"opencode\" or \"aider\", or point %s at %s by hand", use.ID, use.CLI, use.CLI, t.url)
+		b.cannot(reconcile.Address("runtime:"+use.ID), origin, "%s is not driven by %s; use cli: \"opencode\" or \"aider\", or name %s itself among the runtimes, with endpoint: true", use.ID, use.CLI, use.CLI)
 	}
 }
 
 // maxOutput bounds an answer where the context is large enough for one.
 const maxOutput = 4096
 
-func (h Host) opencode(b *builder, rt spec.Runtime, t target, origin []reconcile.Position) {
-	type limit struct {
-		Context int64 `json:"context"`
-		Output  int64 `json:"output"`
-	}
-	type model struct {
-		Name  string `json:"name"`
-		Limit *limit `json:"limit,omitempty"`
-	}
-	m := model{Name: t.model}
-	if t.context > 0 {
-		m.Limit = &limit{t.context, min(maxOutput, t.context/4)}
-	}
-	provider := struct {
-		NPM     string            `json:"npm"`
-		Name    string            `json:"name"`
-		Options map[string]string `json:"options"`
-		Models  map[string]model  `json:"models"`
-	}{"@ai-sdk/openai-compatible", "local (" + h.Spec.Endpoint.Value + ")", map[string]string{"apiKey": "none", "baseURL": t.url}, map[string]model{t.model: m}}
+// opencode writes what points that program at a server, in a file of rt's own.
+func (h Host) opencode(b *builder, rt, driver spec.Runtime, t target, origin []reconcile.Position) {
 	name := path.Join(rt.User.Dir, "opencode.json")
-	set := func(key string, v any) {
-		value, err := json.Marshal(v)
-		if err != nil {
-			b.fail(origin, "%s: %w", name, err)
-			return
+	set := func(pointer, value string) spec.Reference {
+		return spec.Reference{Path: name, Format: "json", Pointer: pointer, JSON: []byte(value)}
+	}
+	leaves := []spec.Reference{set("/autoupdate", "false"), set("/share", `"disabled"`)}
+	for _, ref := range slices.Concat(driver.User.Always, driver.User.Endpoint) {
+		if path.Base(ref.Path) == path.Base(name) {
+			ref.Path = name
+			leaves = append(leaves, ref)
 		}
-		b.leaf(fileAt(name), merge.JSON, reconcile.Leaf{Key: reconcile.LeafKey(key), Body: file.Value(value), Own: reconcile.Member, Origin: origin}, rt.ID)
 	}
-	set("/$schema", "https://opencode.ai/config.json")
-	set("/model", "local/"+t.model)
-	set("/small_model", "local/"+t.model)
-	set("/autoupdate", false)
-	set("/share", "disabled")
-	set("/provider/local", provider)
-	if rt.User.RulesIndex != "" && len(b.index[rt.User.RulesIndex]) > 0 {
-		b.reference(spec.Reference{Path: name, Format: "json", Pointer: "/instructions/-", JSON: []byte(strconv.Quote(rt.User.RulesIndex))}, origin, rt.ID)
+	if index := rt.User.RulesIndex; len(b.index[index]) > 0 {
+		leaves = append(leaves, set("/instructions/-", strconv.Quote(index)))
 	}
+	rt.User.Endpoint = leaves
+	h.point(b, rt, t, origin)
 }
 
 // aider reads instructions only from files that its configuration names.

@@ -27,6 +27,7 @@ type Host struct {
 	Pick     func(use spec.ModelUse, m spec.Model) (q spec.Quant, reason string, err error)
 	Store    string         // folder of the models; "": that of the spec
 	Programs store.Programs // of others that keep models; zero: where they do below Home
+	Secrets  *Secrets       // for programs that cannot be told where a secret is; nil: such a server is left out
 }
 
 // Declare returns everything the host's spec asks for, with the host as owner.
@@ -42,11 +43,10 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 	b.ownSettings(places, h.Spec.Settings, func(runtime string) bool {
 		return slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == runtime })
 	})
+	b.secrets = h.Secrets
 	b.mcp(places, h.Spec.MCP)
 	h.endpoint(b)
 	h.models(b)
-	h.installs(b)
-	h.packages(b)
 	h.services(b)
 	b.finish(places)
 	return b.done()
@@ -118,12 +118,18 @@ func (h Host) bundle(ctx context.Context, b *builder, places []place, hb spec.Ho
 		b.addRules(wish{hb.Name, core, origin}, core.Rules, "")
 		b.problems(origin, hb.Name, core.Problems)
 	}
+	shared, err := tree.Shared()
+	if failed(err) {
+		return
+	}
+	b.problems(origin, hb.Name, shared.Problems)
+	h.shared(b, places, wish{hb.Name, shared, origin}, wants)
 	if wants("skills") {
 		skills, err := tree.Skills()
 		if failed(err) {
 			return
 		}
-		b.skills(places, hb.Name, origin, skills, wants("rules"))
+		b.skills(places, hb.Name, origin, slices.Concat(skills, shared.Skills()), wants("rules"))
 	}
 	if wants("hooks") {
 		hooks, err := tree.Hooks()
@@ -131,6 +137,34 @@ func (h Host) bundle(ctx context.Context, b *builder, places []place, hb spec.Ho
 			return
 		}
 		h.hooks(b, places, hb.Name, origin, hooks)
+	}
+}
+
+// shared declares what lies at the top of a source in words of no program.
+func (h Host) shared(b *builder, places []place, w wish, wants func(part string) bool) {
+	part := *w.part
+	w.part = &part
+	n := &part.Neutral
+	for name, clear := range map[string]func(){
+		"commands":    func() { n.Commands = nil },
+		"agents":      func() { n.Agents = nil },
+		"hooks":       func() { n.Hooks = nil },
+		"permissions": func() { n.Permissions = nil },
+		"ignore":      func() { n.Ignored = nil },
+	} {
+		if !wants(name) {
+			clear()
+		}
+	}
+	b.neutral(places, w)
+	for _, p := range places {
+		if own := part.Runtime(p.rt.ID); wants("rules") {
+			b.addRules(w, own.Rules, p.rt.ID)
+			b.addInstructions(p, w, own.Instructions)
+		}
+		if wants("hooks") {
+			b.ownFiles(p, w)
+		}
 	}
 }
 

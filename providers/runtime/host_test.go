@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -39,18 +37,19 @@ func TestServersAreWrittenInTheFormOfEachProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"file:.mcp.json /mcpServers/far~1away":      `{"type":"http","url":"https://example.org/mcp","headers":{"Authorization":"${TOKEN}"}}`,
-		"file:.mcp.json /mcpServers/near":           `{"command":"uvx","args":["serve","two words"],"env":{"LEVEL":"warn"}}`,
-		"file:.codex/config.toml /mcp_servers/near": `{"command":"uvx","args":["serve","two words"],"env":{"LEVEL":"warn"}}`,
-		"file:opencode.json /$schema":               `"https://opencode.ai/config.json"`,
-		"file:opencode.json /mcp/far~1away":         `{"type":"remote","url":"https://example.org/mcp","enabled":true,"headers":{"Authorization":"{env:TOKEN}"}}`,
-		"file:opencode.json /mcp/near":              `{"type":"local","command":["uvx","serve","two words"],"enabled":true,"environment":{"LEVEL":"warn"}}`,
+		"file:.mcp.json /mcpServers/far~1away":           `{"type":"http","url":"https://example.org/mcp","headers":{"Authorization":"${TOKEN}"}}`,
+		"file:.mcp.json /mcpServers/near":                `{"command":"uvx","args":["serve","two words"],"env":{"LEVEL":"warn"}}`,
+		"file:.codex/config.toml /mcp_servers/far~1away": `{"env_http_headers":{"Authorization":"(not shown)"},"url":"https://example.org/mcp"}`,
+		"file:.codex/config.toml /mcp_servers/near":      `{"command":"uvx","args":["serve","two words"],"env":{"LEVEL":"warn"}}`,
+		"file:opencode.json /$schema":                    `"https://opencode.ai/config.json"`,
+		"file:opencode.json /mcp/far~1away":              `{"type":"remote","url":"https://example.org/mcp","enabled":true,"headers":{"Authorization":"{env:TOKEN}"}}`,
+		"file:opencode.json /mcp/near":                   `{"type":"local","command":["uvx","serve","two words"],"enabled":true,"environment":{"LEVEL":"warn"}}`,
 	}
 	if diff := cmp.Diff(want, values(d)); diff != "" {
 		t.Error(diff)
 	}
 	for _, says := range []string{
-		"unsupported mcp:codex/far/away: MCP server far/away for codex: Authorization is a secret, and its configuration has no form that names one",
+		"unsupported mcp:copilot/far/away: MCP server far/away for copilot: Authorization is a secret, and its configuration has no form that names one",
 		"unsupported mcp:copilot/near: MCP server near for copilot: claude reads the same file and needs it in another form",
 		"note: MCP servers are not for local-openai (far/away, near)",
 		"runs uvx serve 'two words'",
@@ -119,72 +118,6 @@ func TestABridgeLeadsFromTheSkillsToTheRules(t *testing.T) {
 		if got := relative(c[0], c[1]); got != c[2] {
 			t.Errorf("from %s to %s: %s, want %s", c[0], c[1], got, c[2])
 		}
-	}
-}
-
-func TestLocalRuntimesAreToldOfTheEndpoint(t *testing.T) {
-	const dir = "file:~/.config/rulesets/runtimes/local-openai/"
-	service := func(s spec.Service) spec.Service { s.Name, s.Enabled = "coder", true; return s }
-	tests := map[string]struct {
-		cli     string
-		service spec.Service
-		want    map[string]string
-		says    string
-	}{
-		"opencode": {"opencode", service(spec.Service{Kind: "llama-server", Model: "m", Port: 8081}), map[string]string{
-			dir + "opencode.json /$schema":        `"https://opencode.ai/config.json"`,
-			dir + "opencode.json /autoupdate":     `false`,
-			dir + "opencode.json /share":          `"disabled"`,
-			dir + "opencode.json /model":          `"local/m"`,
-			dir + "opencode.json /small_model":    `"local/m"`,
-			dir + "opencode.json /provider/local": `{"models":{"m":{"limit":{"context":8192,"output":2048},"name":"m"}},"name":"local (coder)","npm":"@ai-sdk/openai-compatible","options":{"apiKey":"(not shown)","baseURL":"http://127.0.0.1:8081/v1"}}`,
-		}, "llama-server --model ~/.local/share/llm/models/*/*/*.gguf --alias m --host 127.0.0.1 --port 8081"},
-		"aider":   {"aider", service(spec.Service{Kind: "external", URL: "http://10.0.0.2:1/v1/", Model: "x"}), map[string]string{dir + ".aider.conf.yml": ""}, ""},
-		"another": {"nano", service(spec.Service{Kind: "llama-server", Model: "m", Port: 1}), map[string]string{}, `driving local-openai with "nano" comes in a later version`},
-		"none":    {"", service(spec.Service{Kind: "llama-server", Model: "m", Port: 1}), map[string]string{}, "set http://127.0.0.1:1/v1 in its own configuration by hand"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			h := host(t, spec.RuntimeUse{ID: "local-openai", CLI: test.cli})
-			h.Models = []spec.Model{{ID: "m", Context: 8192}}
-			h.Spec.Services, h.Spec.Endpoint.Value = []spec.Service{test.service}, "coder"
-			d, err := h.Declare(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := values(d)
-			for k := range test.want {
-				if strings.HasSuffix(k, ".yml") {
-					test.want[k] = got[k]
-				}
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
-			if !strings.Contains(show(d), test.says) {
-				t.Errorf("does not say %q:\n%s", test.says, show(d))
-			}
-		})
-	}
-}
-
-func TestTheConfigurationOfAiderIsYAMLWhateverTheNames(t *testing.T) {
-	rt, _ := find(adapters(), "local-openai")
-	b := newBuilder(reconcile.HostOwner)
-	b.index[rt.User.RulesIndex] = []indexEntry{{}}
-	got := string(host(t).aider(b, rt, target{url: "http://127.0.0.1:1/v1", model: `a"b`}))
-	for _, want := range []string{`model: "openai/a\"b"`, `  - "/home/me/.config/rulesets/runtimes/local-openai/AGENTS.md"`, `openai-api-base: "http://127.0.0.1:1/v1"`} {
-		if !strings.Contains(got, want+"\n") {
-			t.Errorf("no line %s in\n%s", want, got)
-		}
-	}
-}
-
-func TestAnUnknownEndpointNamesTheServicesThereAre(t *testing.T) {
-	h := host(t)
-	h.Spec.Services, h.Spec.Endpoint = []spec.Service{{Name: "coder"}}, spec.Named{Value: "codr", Pos: line("h.cue", 3)}
-	if _, err := h.Declare(context.Background()); err == nil || !strings.Contains(err.Error(), `h.cue:3:1: endpoint names the service "codr", and there is none of that name: coder`) {
-		t.Errorf("error: %v", err)
 	}
 }
 
@@ -322,27 +255,6 @@ func TestEachProgramGetsItsViewOfAModel(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsMissingHasToBeInstalled(t *testing.T) {
-	h := host(t, spec.RuntimeUse{ID: "claude", Install: &spec.Install{Via: "npm"}}, spec.RuntimeUse{ID: "opencode", Install: &spec.Install{Via: "guix"}})
-	h.Spec.Packages = []spec.Named{{Value: "git"}, {Value: "tmux"}}
-	h.Facts = &facts.Facts{Programs: map[string]string{"claude": "/bin/claude", "git": "/bin/git"}}
-	d, err := h.Declare(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, u := range d.Unsupported {
-		got = append(got, string(u.Address)+": "+u.Reason)
-	}
-	want := []string{
-		"package:tmux: installing packages comes in a later version; install it by hand",
-		"runtime:opencode: installing programs comes in a later version; install it by hand: install opencode with guix",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("rows:\n%s", strings.Join(got, "\n"))
-	}
-}
-
 func BenchmarkDeclaringAThousandRules(b *testing.B) {
 	dir := b.TempDir()
 	writeRules(b, dir, 1000)
@@ -367,5 +279,56 @@ func writeRules(b *testing.B, dir string, n int) {
 		if err := os.WriteFile(filepath.Join(dir, "agent-rules", fmt.Sprintf("r%04d.md", i)), []byte(text), 0o644); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestTheTopOfASourceIsForUserScope(t *testing.T) {
+	src := source(t, "core", `
+-- agent-rules/a.md --
+# A
+-- runtimes/codex/rules/b.md --
+# B
+-- runtimes/codex/instructions.md --
+# C
+-- runtimes/claude/settings.json --
+{"model": "x"}
+-- commands/fix.md --
+Fix.
+-- ignore --
+.env
+`)
+	for name, test := range map[string]struct {
+		parts []string
+		want  []string
+	}{
+		"all":   {nil, []string{"file:~/.claude/commands/fix.md", "file:~/.claude/rules/a.md", "file:~/.claude/settings.json", "file:~/.codex/AGENTS.md"}},
+		"rules": {[]string{"rules"}, []string{"file:~/.claude/rules/a.md", "file:~/.codex/AGENTS.md"}},
+		"some":  {[]string{"commands"}, []string{"file:~/.claude/commands/fix.md"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := host(t, spec.RuntimeUse{ID: "claude"}, spec.RuntimeUse{ID: "codex"})
+			h.Runtimes = []spec.Runtime{
+				{ID: "claude", User: spec.Scope{
+					Rules: "~/.claude/rules", RulesForm: "paths", Commands: &spec.PromptFolder{Path: "~/.claude/commands", Form: "markdown"},
+					Settings: &spec.SettingsFile{Path: "~/.claude/settings.json", Format: "json"},
+				}},
+				{ID: "codex", User: spec.Scope{RulesBlock: "~/.codex/AGENTS.md"}},
+			}
+			h.Spec.Bundles = []spec.HostBundle{{Name: "core", Source: src.URL, Parts: test.parts}}
+			d, err := h.Declare(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, decl := range d.Declarations {
+				got = append(got, string(decl.Target))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if name == "all" && (!strings.Contains(show(d), "| # A\n        | \n        | For codex only:\n        | \n        | # B") || !strings.Contains(show(d), "the ignored files of core (.env) are not for claude, codex")) {
+				t.Errorf("declares\n%s", show(d))
+			}
+		})
 	}
 }

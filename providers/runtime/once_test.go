@@ -9,46 +9,24 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/providers/bundle"
-	"aisync.dev/aisync/providers/dir"
-	"aisync.dev/aisync/providers/file"
-	"aisync.dev/aisync/providers/link"
 	"aisync.dev/aisync/reconcile"
-	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
 )
 
 // written applies declarations in an empty folder and returns the files.
 func written(t *testing.T, decls []reconcile.Declaration) map[string]string {
 	t.Helper()
-	ctx, project := context.Background(), t.TempDir()
+	m := newMachine(t)
 	for i := range decls {
-		decls[i].Owner = reconcile.ProjectOwner(project)
+		decls[i].Owner = reconcile.ProjectOwner(m.project)
 	}
-	disk, err := fsys.New(fsys.Options{Root: t.TempDir(), Home: "/home/me", Project: project, Tag: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine := &reconcile.Engine{Parallel: 1, Providers: []reconcile.Provider{file.Provider{}, dir.Provider{}, link.Provider{}}}
-	read := reconcile.ReadEnv{FS: disk, Home: "/home/me", Clock: time.Now}
-	store, err := reconcile.OpenStore(disk, "/home/me/state/aisync")
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := engine.Plan(ctx, read, store, reconcile.Input{Declarations: decls, Owners: []reconcile.Owner{reconcile.ProjectOwner(project)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := engine.Apply(ctx, reconcile.WriteEnv{ReadEnv: read, FS: disk}, store, plan, reconcile.ApplyOptions{ID: "1", Command: "test", Version: "0"})
-	if err != nil || len(result.Failed) > 0 {
-		t.Fatalf("%v %+v", err, result.Failed)
-	}
+	m.apply(t, decls)
 	out := map[string]string{}
-	for _, name := range filesIn(t, project) {
-		if b, err := os.ReadFile(filepath.Join(project, name)); err == nil {
+	for _, name := range filesIn(t, m.project) {
+		if b, err := os.ReadFile(filepath.Join(m.project, name)); err == nil && name != "aisync.lock" {
 			out[name] = string(b)
 		}
 	}

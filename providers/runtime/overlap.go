@@ -11,10 +11,10 @@ import (
 // the project. It is said and not mended: what a project writes may not depend
 // on the host.
 func Overlaps(host, project Decls) []reconcile.Note {
-	user := map[string]load{} // by runtime and rule
+	user := map[[2]string]load{} // by runtime and text
 	for _, l := range host.loads {
 		if l.from != "" {
-			user[l.runtime+" "+l.rule] = l
+			user[[2]string{l.runtime, l.text}] = l
 		}
 	}
 	type both struct {
@@ -23,7 +23,7 @@ func Overlaps(host, project Decls) []reconcile.Note {
 	}
 	twice := map[string]both{}
 	for _, l := range project.loads {
-		mine, ok := user[l.runtime+" "+l.rule]
+		mine, ok := user[[2]string{l.runtime, l.text}]
 		if l.from == "" || !ok {
 			continue
 		}

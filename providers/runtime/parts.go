@@ -23,6 +23,13 @@ func (b *builder) part(p place, w wish) {
 	own := w.part.Runtime(p.rt.ID)
 	b.addRules(w, own.Rules, p.rt.ID)
 	b.addInstructions(p, w, own.Instructions)
+	b.ownFiles(p, w)
+}
+
+// ownFiles declares the programs, settings and other files that a bundle holds
+// for one runtime as that reads them.
+func (b *builder) ownFiles(p place, w wish) {
+	own := w.part.Runtime(p.rt.ID)
 	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks, func(bundle.File) bool { return true })
 	b.files(p, w, p.scope.Dir, "files", own.Others, program)
 	for _, d := range own.Settings {

@@ -38,6 +38,8 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 		for _, pl := range places {
 			b.part(pl, w)
 		}
+		b.neutral(places, w)
+		b.skills(places, w.label, w.origin, w.part.Skills(), true)
 		b.seeds(places, w)
 		b.ignores(w)
 		b.hookNotes(places, w)

@@ -200,7 +200,7 @@ func (b *builder) told(p place, s seat, chosen []string, form map[string]string,
 	}
 	for _, r := range rules {
 		for _, from := range found {
-			b.loads = append(b.loads, load{p.rt.ID, r.rel, from, r.origin})
+			b.loads = append(b.loads, load{p.rt.ID, r.rel, string(r.text), from, r.origin})
 		}
 	}
 	if f, ok := form[found[0]]; ok && (f == render.Plain || f == render.Paths) && len(rules[0].only) == 0 {
@@ -232,7 +232,7 @@ func (b *builder) indexRules(p place, rules []rule) {
 		target := path.Join(folder, r.rel)
 		b.leaf(fileAt(target), "", reconcile.Leaf{Body: r.body(render.Plain), Origin: r.origin}, r.label)
 		b.index[p.scope.RulesIndex] = append(b.index[p.scope.RulesIndex], indexEntry{"rule " + r.rel + " " + list(r.only), target, r.describe(), r.origin})
-		b.loads = append(b.loads, load{p.rt.ID, r.rel, "", r.origin})
+		b.loads = append(b.loads, load{p.rt.ID, r.rel, string(r.text), "", r.origin})
 		if len(r.only) == 0 {
 			b.folders[p.rt.ID] = folder
 		}

@@ -28,9 +28,9 @@ type Decls struct {
 
 // load is one rule that one program will load.
 type load struct {
-	runtime, rule string
-	from          string // folder or instruction file; "" where it is only named to it
-	origin        []reconcile.Position
+	runtime, rule, text string
+	from                string // folder or instruction file; "" where it is only named to it
+	origin              []reconcile.Position
 }
 
 // Add appends what other holds.
@@ -68,6 +68,7 @@ type builder struct {
 	loads       []load
 	folders     map[string]string // where a runtime's rules lie as files, by its id
 	bridges     []bridge
+	secrets     *Secrets
 	unsupported []reconcile.Unsupported
 	notes       []reconcile.Note
 	errs        []error

@@ -5,6 +5,7 @@ package spec
 type Runtime struct {
 	ID          string
 	Pos         Position
+	Source      string // the bundle source that brought it along; "" for an entry of a catalog
 	DisplayName string
 	Aliases     []string // other ids under which people know it
 	Homepage    string
@@ -16,9 +17,10 @@ type Runtime struct {
 	APIs        []string          // "chat", "responses", "messages": an endpoint must have one, the first is preferred; none: no endpoint can be set
 	MCPSupport  bool
 	Subagents   bool
-	HomeVar     string      // variable that moves the program's own user folder away from where User says
-	Hooks       string      // "native", "wrapper", "manual": the level of events that HookEvents does not name
-	HookEvents  []HookEvent // sorted by Event
+	HomeVar     string            // variable that moves the program's own user folder away from where User says
+	Tools       map[string]string // a bundle's word for a kind of tool to the names of the program's, with | between them
+	Hooks       string            // "native", "wrapper", "manual": the level of events that HookEvents does not name
+	HookEvents  []HookEvent       // sorted by Event
 	Detect      Detect
 	Session     Session
 	Launch      Launch
@@ -26,6 +28,7 @@ type Runtime struct {
 	Coordination Coordination  // as the program is; package catalog fills in what is empty
 	HAL          *Coordination // as the HAL's table has it; nil: not in the table
 	Validators   []Validator   // cheapest first
+	Trust        []Trust       // what it takes from a project only where its user allowed that
 
 	User    Scope
 	Project Scope
@@ -101,8 +104,19 @@ type Coordination struct {
 // network. It fails if it exits with another code than 0, or prints Bad.
 type Validator struct {
 	Args      []string
-	Proves    string // in words
-	Bad       string // regular expression
-	Starts    bool   // it starts MCP servers
-	InProject bool   // it says something of the project that it runs in
+	Proves    string   // in words
+	Bad       string   // regular expression
+	Needs     []string // of the project: it says nothing where none of these is there
+	Starts    bool     // it starts MCP servers
+	InProject bool     // it says something of the project that it runs in
+}
+
+// Trust is one thing that a program takes from a project only where its user
+// allowed it. In pointers, values and Do, {dir} stands for the project's folder
+// and {name} for an MCP server.
+type Trust struct {
+	Parts   []string    // "hooks", "mcp", "skills", "settings", "everything": what of a project that is
+	Records []Reference // where the program keeps the answer: any one of them says yes; none: nobody can tell
+	Parents bool        // an answer for a folder above counts where there is no nearer one
+	Do      string      // what a person runs to allow it
 }

@@ -90,12 +90,23 @@ type RuntimeUse struct {
 	Pos     Position
 	Install *Install // nil: adapter only, if the program is there
 	CLI     string   // the program that drives a generic runtime
+	// Endpoint says whether it talks to a service of the host; nil: it does if
+	// it is the generic local runtime, or if none is among the host's runtimes.
+	Endpoint *EndpointUse
+}
+
+// EndpointUse is what a host says about one runtime and its services.
+type EndpointUse struct {
+	On      bool
+	Service string // "": the host's endpoint
+	Pos     Position
 }
 
 // Install says how a program gets onto the machine.
 type Install struct {
 	Via     string // "npm", "pacman", …
-	Version string // "" means pinned by the lock
+	Version string // "any", ">=1.2", "1.2.3"; "" means pinned by the lock
+	Node    string // version of Node that npm also installs; "" means that of the machine
 	Pos     Position
 }
 
@@ -280,8 +291,14 @@ type Scope struct {
 	ImportsApart *ImportLine   // the same where another program would follow that line and see it all twice
 	Follows      []string      // instruction files of others that it reads, with what they import
 	MCP          *MCPFile
-	Trust        []Reference // leaves that mark a project as trusted; {dir} is its path
-	Always       []Reference // leaves that a file gets as soon as it holds anything of ours
+	Trust        []Reference      // leaves that mark a project as trusted; {dir} is its path
+	Commands     *PromptFolder    // prompts with a name
+	Agents       *PromptFolder    // subagents
+	Events       *EventsFile      // where it is told which hooks to run
+	Permissions  *PermissionsFile // where it is told what agents may do
+	Ignore       string           // file of patterns that it does not read
+	Endpoint     []Reference      // leaves that point the program at a server; {url} {model} {context} {output} {key} {name}
+	Always       []Reference      // leaves that a file gets as soon as it holds anything of ours
 }
 
 // SettingsFile is a structured file in which only some leaves are ours.
@@ -297,7 +314,35 @@ type MCPFile struct {
 	Path    string
 	Format  string
 	Pointer string // parent object of the servers
-	Shape   string // "claude", "opencode", "codex", "copilot"
+	Shape   string // form of one server: "claude", "gemini", "cursor", "opencode", "codex", "copilot", "goose"
+	// How it names a variable of the environment, or a file, instead of a
+	// secret: NAME stands for it. "": it cannot, or its shape has a way.
+	SecretEnv, SecretFile string
+}
+
+// PromptFolder is where a program reads Markdown prompts.
+type PromptFolder struct {
+	Path string
+	Form string // see package render
+}
+
+// EventsFile is where a program reads hooks.
+type EventsFile struct {
+	Path    string
+	Format  string
+	Pointer string // object of hooks by event
+	Shape   string // "claude", "cursor", "copilot"
+	Program string // how a command calls a program of ours: {path} is its own
+	Millis  bool   // timeouts are in milliseconds, else in seconds
+	Always  []Reference
+}
+
+// PermissionsFile is where a program reads what agents may do.
+type PermissionsFile struct {
+	Path    string
+	Format  string // "" for a file that is all ours
+	Pointer string // object of the lists
+	Shape   string // "claude", "cursor", "gemini", "opencode", "codex"
 }
 
 // ImportLine is a line of an instruction file that brings in another one.

@@ -28,14 +28,23 @@ func main() {
 	binary := flag.String("aisync", "bin/aisync", "the binary to measure")
 	rules := flag.Int("rules", 1000, "rules in the bundle")
 	model := flag.Int64("model", 60_000_000_000, "bytes of the model that is there already; 0 leaves it out")
+	install := flag.Bool("peers", false, "install rulesync and ruler from npm first, into the cache of make test-runtimes")
+	only := flag.Bool("adapters", false, "measure the adapters alone")
 	flag.Parse()
-	if err := bench(*binary, *runs, *rules, *model); err != nil {
+	var err error
+	if *install {
+		err = installPeers()
+	}
+	if err == nil {
+		err = bench(*binary, *runs, *rules, *model, *only)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func bench(binary string, runs, rules int, model int64) error {
+func bench(binary string, runs, rules int, model int64, adaptersAlone bool) error {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
 		return err
@@ -55,8 +64,12 @@ func bench(binary string, runs, rules int, model int64) error {
 	if err := w.make(); err != nil {
 		return err
 	}
+	measures := []func() ([]row, error){w.start, w.firstApply, w.noChange, w.chezmoi, w.fewAdapters, w.manyAdapters}
+	if adaptersAlone {
+		measures = measures[4:]
+	}
 	var rows []row
-	for _, measure := range []func() ([]row, error){w.start, w.firstApply, w.noChange, w.chezmoi} {
+	for _, measure := range measures {
 		r, err := measure()
 		if err != nil {
 			return err
@@ -64,6 +77,9 @@ func bench(binary string, runs, rules int, model int64) error {
 		rows = append(rows, r...)
 	}
 	printTable(rows)
+	if adaptersAlone {
+		return nil
+	}
 	fmt.Printf("\nbinary: %.1f MB (limit 30 MB)\n", float64(size.Size())/1e6)
 	if err := w.fsyncs(); err != nil {
 		return err
@@ -75,13 +91,13 @@ func bench(binary string, runs, rules int, model int64) error {
 }
 
 func printTable(rows []row) {
-	fmt.Printf("%-36s %9s %9s %7s  %-50s %6s\n", "", "time", "cpu", "memory", "against", "ratio")
+	fmt.Printf("%-54s %9s %9s %7s  %-50s %6s\n", "", "time", "cpu", "memory", "against", "ratio")
 	for _, r := range rows {
 		ratio := ""
 		if r.floor > 0 {
 			ratio = fmt.Sprintf("%.2f", float64(r.cost.time)/float64(r.floor))
 		}
-		fmt.Printf("%-36s %9s %9s %4.0f MB  %-50s %6s\n", r.what, ms(r.cost.time), ms(r.cost.cpu), float64(r.cost.memory)/1e6, r.against, ratio)
+		fmt.Printf("%-54s %9s %9s %4.0f MB  %-50s %6s\n", r.what, ms(r.cost.time), ms(r.cost.cpu), float64(r.cost.memory)/1e6, r.against, ratio)
 		if r.durability != "" {
 			fmt.Printf("  %s\n", r.durability)
 		}

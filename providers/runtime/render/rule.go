@@ -42,6 +42,9 @@ func RuleFile(form string, text []byte) []byte {
 	var lines []string
 	switch form {
 	case MDC:
+		if _, isText := f["globs"].(string); isText || f["alwaysApply"] != nil {
+			return text
+		}
 		lines = []string{"description: " + quoted(or(r.Description, r.Title)), "globs: " + strings.Join(r.Globs, ","), "alwaysApply: true"}
 		if len(r.Globs) > 0 {
 			lines[2] = "alwaysApply: false"

@@ -1,0 +1,130 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Object is a struct of a spec: its fields in the order of the documentation.
+// A value is a string, bool, int, map[string]string, Object, a list of these,
+// or json.RawMessage.
+type Object []Field
+
+// Field is one of them.
+type Field struct {
+	Name  string
+	Value any
+}
+
+// MarshalJSON keeps the order.
+func (o Object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(f.Value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// Entry is r as an entry of a catalog has it, in the words of a spec: what is
+// empty is left out. A spec that holds it under runtimes gives r again.
+func Entry(r spec.Runtime) Object {
+	o := object(reflect.ValueOf(r))
+	for i, f := range o {
+		if f.Name != "hookEvents" {
+			continue
+		}
+		var events Object // a list in Go, so that it has an order
+		for _, e := range r.HookEvents {
+			form := Object{{"level", e.Level}}
+			if e.Name != "" {
+				form = append(form, Field{"name", e.Name})
+			}
+			events = append(events, Field{e.Event, form})
+		}
+		o[i].Value = events
+	}
+	return o
+}
+
+func object(v reflect.Value) Object {
+	var o Object
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if v.Field(i).IsZero() || field.Name == "ID" || field.Name == "Pos" {
+			continue
+		}
+		name := specName(field.Name)
+		if bytes, ok := v.Field(i).Interface().([]byte); ok {
+			o = append(o, Field{"value", json.RawMessage(bytes)})
+			continue
+		}
+		switch field.Name {
+		case "MCPSupport":
+			name = "mcp"
+		case "Setting": // of a spec.BlockLimit, which is one struct in a spec
+			o = append(o, object(v.Field(i))...)
+			continue
+		}
+		o = append(o, Field{name, value(v.Field(i))})
+	}
+	return o
+}
+
+func value(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Pointer:
+		return value(v.Elem())
+	case reflect.Struct:
+		return object(v)
+	case reflect.Slice:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = value(v.Index(i))
+		}
+		return list
+	case reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		var o Object
+		for _, k := range keys {
+			o = append(o, Field{k.String(), value(v.MapIndex(k))})
+		}
+		return o
+	}
+	return v.Interface()
+}
+
+// specName is a Go field's name in a spec: DisplayName is displayName, IDVars
+// is idVars, APIs is apis.
+func specName(goName string) string {
+	letters := []rune(goName)
+	for i := range letters {
+		acronymEnds := i > 0 && i+1 < len(letters) && unicode.IsLower(letters[i+1]) && !(letters[i+1] == 's' && i+2 == len(letters))
+		if !unicode.IsUpper(letters[i]) || acronymEnds {
+			break
+		}
+		letters[i] = unicode.ToLower(letters[i])
+	}
+	return string(letters)
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/providers/packages"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// runtimeChecks are one check for each runtime that the host wants.
+func runtimeChecks(p *patient, deep bool) []check {
+	if p.spec == nil || p.spec.Host == nil {
+		return nil // the check of the spec says why
+	}
+	known := catalog.With(p.spec.Catalog)
+	var out []check
+	for _, use := range p.spec.Host.Runtimes {
+		rt, ok := known.Runtime(use.ID)
+		if use.CLI != "" {
+			rt, ok = known.Runtime(use.CLI)
+		}
+		if !ok || rt.Command == "" {
+			continue
+		}
+		doc := rt.Command + " is there, of the version that was asked for"
+		limit := time.Duration(0)
+		if deep {
+			doc += ", and its own checks find nothing"
+			limit = validatorLimit * time.Duration(1+len(rt.Validators))
+		}
+		out = append(out, check{Name: "runtime-" + use.ID, Doc: doc, Limit: limit, Run: func(ctx context.Context, p *patient) []finding {
+			return p.runtime(ctx, use, rt, deep)
+		}})
+	}
+	return out
+}
+
+// runtime looks at one program.
+func (p *patient) runtime(ctx context.Context, use spec.RuntimeUse, rt spec.Runtime, deep bool) []finding {
+	program := p.whereIs(rt.Command)
+	if program == "" {
+		if use.Install != nil {
+			return []finding{fail("aisync apply", "%s: %s is not installed, and the spec installs it with %s", use.Install.Pos, rt.Command, use.Install.Via)}
+		}
+		return []finding{warn("install "+rt.Command+", or take "+use.ID+" out of runtimes", "%s: %s is not in PATH, and the spec does not install it", use.Pos, rt.Command)}
+	}
+	out := p.version(use, rt)
+	if deep && p.places.root == "" {
+		out = append(out, p.validate(ctx, rt, program)...)
+	}
+	return out
+}
+
+// whereIs finds a program in PATH, or where npm installs for aisync; "" where
+// it is not there.
+func (p *patient) whereIs(command string) string {
+	if p.facts != nil && p.facts.Programs[command] != "" {
+		return p.facts.Programs[command]
+	}
+	if p.disk == nil {
+		return ""
+	}
+	for _, dir := range []string{packages.NpmPrefix + "/bin", ".local/bin"} {
+		at := p.places.home.Join(dir, command)
+		if _, err := p.disk.Lstat(at); err == nil {
+			return p.places.physical(at)
+		}
+	}
+	return ""
+}
+
+// version compares what the package manager has with what the spec or the lock says.
+func (p *patient) version(use spec.RuntimeUse, rt spec.Runtime) []finding {
+	if use.Install == nil {
+		return nil
+	}
+	name := rt.Packages[use.Install.Via]
+	_, plan, err := p.planned()
+	if err != nil || name == "" {
+		return nil // the checks of spec and trust say why
+	}
+	a := packages.Address(use.Install.Via, name)
+	i := slices.IndexFunc(plan.Changes, func(c reconcile.Change) bool { return c.Target.Resource.Address == a })
+	if i < 0 {
+		return nil
+	}
+	c := plan.Changes[i]
+	fix := "aisync apply --target " + shellQuote(string(a))
+	switch c.Action {
+	case reconcile.None, reconcile.Accept:
+		return nil
+	case reconcile.Unclear:
+		return []finding{warn("", "the version of %s cannot be told: %s", rt.Command, c.Before.Reason)}
+	case reconcile.Create:
+		return []finding{warn(fix, "%s is there, and %s has not installed it, as the spec asks", rt.Command, use.Install.Via)}
+	}
+	found := strings.TrimPrefix(string(c.Before.Token), "=")
+	return []finding{fail(fix, "%s: %s is version %s, not the one that was asked for", use.Install.Pos, rt.Command, found)}
+}
+
+// validatorLimit is how long one of a program's own checks may take: the
+// slowest that was measured, codex without a network, took 6 s on two cores.
+const validatorLimit = 45 * time.Second
+
+// validate runs a program's own checks, with an environment that holds nothing
+// of the caller's but where things are, and without the network where the
+// kernel allows that.
+func (p *patient) validate(ctx context.Context, rt spec.Runtime, program string) []finding {
+	var out []finding
+	for _, v := range rt.Validators {
+		command := strings.Join(append([]string{rt.Command}, v.Args...), " ")
+		dir := p.places.physical(p.places.home)
+		if v.InProject {
+			if p.places.project == "" {
+				continue
+			}
+			dir = p.places.project
+		}
+		if v.Starts && !p.agreed() {
+			out = append(out, warn("aisync apply", "%s is not run: it starts the project's MCP servers, and nobody agreed to that yet", command))
+			continue
+		}
+		one, cancel := context.WithTimeout(ctx, validatorLimit)
+		text, err := isolated(one, p.cleanEnv(rt, program, dir), dir, p.offline, append([]string{program}, v.Args...))
+		late := errors.Is(one.Err(), context.DeadlineExceeded)
+		cancel()
+		bad := badLine(v.Bad, text)
+		switch {
+		case errors.Is(err, errNotIsolated):
+			out = append(out, warn("", "%s is not run: %v", command, err))
+		case late:
+			out = append(out, fail("run it yourself: "+command, "%s did not end within %s", command, validatorLimit))
+		case bad != "":
+			out = append(out, fail("run it yourself: "+command, "%s, which shows that %s, says: %s", command, v.Proves, bad))
+		case err != nil:
+			out = append(out, fail("run it yourself: "+command, "%s, which shows that %s: %v: %s", command, v.Proves, err, lastLine(text)))
+		}
+	}
+	return out
+}
+
+// agreed reports whether what the project wants agents to run was agreed to.
+func (p *patient) agreed() bool {
+	w, plan, err := p.planned()
+	if err != nil {
+		return false
+	}
+	_, fresh := w.untrusted(plan)
+	return len(fresh) == 0
+}
+
+// cleanEnv is all that a program needs to find its files: an agent that runs
+// doctor would else hand its own session on.
+func (p *patient) cleanEnv(rt spec.Runtime, program, dir string) []string {
+	env := []string{"TERM=dumb", "NO_COLOR=1", "PWD=" + dir}
+	for _, name := range []string{"HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", rt.HomeVar} {
+		if v := p.app.env.get(name); name != "" && v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	path := filepath.Dir(program) + string(os.PathListSeparator) + p.app.env.get("PATH")
+	env = append(env, "PATH="+path)
+	for name, value := range rt.Launch.Offline {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// badLine is the line of text in which pattern is found, "" for none.
+func badLine(pattern, text string) string {
+	if pattern == "" {
+		return ""
+	}
+	bad := regexp.MustCompile(pattern) // the schema has checked it
+	for _, line := range strings.Split(text, "\n") {
+		if bad.MatchString(line) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// checkTrust names what lies in the project and is not loaded. Nothing fails
+// for that: the program asks when it is next started there.
+func checkTrust(_ context.Context, p *patient) []finding {
+	if p.specErr != nil || p.storeOf != nil || p.spec.Project == nil {
+		return nil
+	}
+	w, plan, err := p.planned()
+	if err != nil {
+		return []finding{warn(firstOf(hintOf(err), "aisync plan"), "it cannot be told what should be there: %v", err)}
+	}
+	var out []finding
+	for _, r := range w.notTrusted(plan) {
+		out = append(out, warn(r.Do, "%s: %s", r.Runtime, trustText(r)))
+	}
+	return out
+}
+
+// describeRuntimeChecks is the one line with which --help stands for all of runtimeChecks.
+func describeRuntimeChecks() string {
+	return fmt.Sprintf("  %-20s %s\n", "runtime-ID", "the program of each runtime is there, of the version that was asked for;\n                       with --deep its own checks find nothing")
+}

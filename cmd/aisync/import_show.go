@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"aisync.dev/aisync/providers/bundle/gather"
+)
+
+// importDoc is the JSON of import.
+type importDoc struct {
+	FormatVersion string          `json:"format_version"`
+	DryRun        bool            `json:"dry_run"`
+	Dir           string          `json:"dir"`
+	Bundle        string          `json:"bundle"`
+	From          []gather.Origin `json:"from"`
+	Runtimes      []string        `json:"runtimes"`
+	Taken         []gather.Taken  `json:"taken"`
+	Kept          []gather.Kept   `json:"kept"`
+	Written       []string        `json:"written"`
+	Spec          []editFile      `json:"spec"`        // what is new in a spec that was there
+	Superfluous   []string        `json:"superfluous"` // what programs would read twice after an apply
+}
+
+// show prints what came from where, and what was left alone. texts are the
+// specs as they are now, or would be.
+func (im *importing) show(texts map[string][]byte) error {
+	doc := importDoc{
+		viewVersion, im.dryRun, im.dir, im.bundle, orEmpty(im.found.From), orEmpty(im.found.Runtimes),
+		orEmpty(im.found.Taken), orEmpty(im.found.Kept), orEmpty(im.written), []editFile{}, orEmpty(im.superfluous),
+	}
+	if im.edit != nil {
+		doc.Spec = im.edit.diffs()
+	}
+	if im.app.g.json {
+		return im.app.writeJSON(doc)
+	}
+	im.table()
+	for _, k := range doc.Kept {
+		im.app.printf("kept as is: %s (%s)\n", safe(k.Path), safe(k.Why))
+	}
+	for _, f := range doc.Spec {
+		im.app.printDiff(f.Diff)
+	}
+	if im.edit == nil {
+		for path, text := range texts {
+			im.newFile(path, text)
+		}
+	}
+	if len(doc.Superfluous) > 0 {
+		im.app.printf("programs read these beside what aisync apply makes of them; when it is applied, take them away:\n")
+	}
+	for _, f := range doc.Superfluous {
+		im.app.printf("  %s\n", safe(f))
+	}
+	switch {
+	case texts == nil:
+	case im.dryRun:
+		im.app.hint("nothing is written: --dry-run")
+	default:
+		im.app.say("wrote %s", im.wrote())
+		im.app.hint("look at them, then: aisync plan")
+	}
+	return nil
+}
+
+// table prints a line for each thing that was taken over.
+func (im *importing) table() {
+	var what, from int
+	for _, t := range im.found.Taken {
+		what, from = max(what, len(t.What)), max(from, len(safe(t.From)))
+	}
+	for _, t := range im.found.Taken {
+		to := t.To
+		if !strings.HasPrefix(to, "mcp: ") {
+			to = im.short(filepath.Join(im.bundle, to))
+		}
+		line := fmt.Sprintf("%-*s  %-*s  → %s", what, t.What, from, safe(t.From), safe(to))
+		if t.Note != "" {
+			line += "  (" + safe(t.Note) + ")"
+		}
+		im.app.printf("%s\n", line)
+	}
+}
+
+func (im *importing) newFile(path string, text []byte) {
+	paint := im.app.paint()
+	im.app.printf("%s\n", paint.bold("+++ "+safe(im.short(path))))
+	for line := range strings.Lines(string(text)) {
+		im.app.printf("%s\n", paint.green("+"+safe(strings.TrimRight(line, "\n"))))
+	}
+}
+
+// wrote counts what was written where.
+func (im *importing) wrote() string {
+	inBundle := 0
+	var others []string
+	for _, f := range im.written {
+		if rel, err := filepath.Rel(im.bundle, f); err == nil && !strings.HasPrefix(rel, "..") {
+			inBundle++
+		} else {
+			others = append(others, im.short(f))
+		}
+	}
+	text := plural(inBundle, "file") + " below " + im.short(im.bundle)
+	if im.edit != nil {
+		for _, f := range im.edit.diffs() {
+			others = append(others, f.File)
+		}
+	}
+	if len(others) > 0 {
+		text += " and " + strings.Join(others, ", ")
+	}
+	return safe(text)
+}

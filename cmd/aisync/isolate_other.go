@@ -1,0 +1,25 @@
+//go:build !linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"time"
+)
+
+// errNotIsolated says that a program cannot be kept from the network here.
+var errNotIsolated = errors.New("this system does not let it be kept from the network, and --offline was asked for")
+
+// isolated runs a program, or does not where it must not dial: only Linux can
+// take the network away from one program.
+func isolated(ctx context.Context, env []string, dir string, must bool, argv []string) (string, error) {
+	if must {
+		return "", errNotIsolated
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env, cmd.Dir, cmd.WaitDelay = env, dir, time.Second
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}

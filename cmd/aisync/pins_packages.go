@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/providers/packages"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// installer is the provider of packages, for whom this command works.
+func installer(p places, offline bool) packages.Provider {
+	return packages.New(packages.Options{Offline: offline, EUID: os.Geteuid(), UID: p.uid, GID: p.gid, Chown: p.chown})
+}
+
+// declarePackages asks for the packages of the host.
+func (w *world) declarePackages(ctx context.Context, pin *pinner) (packages.Declared, error) {
+	f, err := w.facts()
+	if err != nil {
+		return packages.Declared{}, err
+	}
+	d, err := packages.Host{
+		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Facts: &f, Rooted: w.places.root != "",
+		Recorded: func(a reconcile.Address) bool { return len(w.store.On(a)) > 0 },
+		Installed: func(ctx context.Context, via, name string) string {
+			return installer(w.places, true).Installed(ctx, w.read(), via, name)
+		},
+		Pin: pin.packageVersion,
+	}.Declare(ctx)
+	if err == nil && w.places.root == "" && w.app.g.facts == "" {
+		d.Notes = append(d.Notes, w.unreachable(d)...)
+	}
+	return d, err
+}
+
+// unreachable warns where the folder of the links to programs is not in PATH.
+func (w *world) unreachable(d packages.Declared) []reconcile.Note {
+	dir := w.places.home.Join(".local/bin")
+	linked := slices.IndexFunc(d.Declarations, func(x reconcile.Declaration) bool {
+		return x.Target.Kind() == "link" && x.Target.Path(w.places.home).Dir() == dir
+	})
+	if linked < 0 || slices.Contains(strings.Split(w.app.env.get("PATH"), ":"), string(dir)) {
+		return nil
+	}
+	return []reconcile.Note{{
+		Warning: true, Origin: d.Declarations[linked].Leaves[0].Origin,
+		Text: fmt.Sprintf("%s is not in PATH, and programs are installed there: add it to PATH", dir),
+	}}
+}
+
+// packageVersion returns the version that a package is pinned to. What is not
+// pinned is pinned to what is installed already, else to the newest.
+func (p *pinner) packageVersion(ctx context.Context, via, name, within string, pos spec.Position) (version string, left, err error) {
+	l, id := p.lockOf(false), via+"/"+name
+	pin, ok := p.get(l, "package", id, "")
+	if ok && pin.Values["within"] == within {
+		return pin.Values["version"], nil, nil
+	}
+	offline := fmt.Errorf("%s is not pinned, and pinning it %w", name, reconcile.ErrOffline)
+	switch {
+	case p.w.app.g.locked:
+		return "", nil, p.unpinned("package "+id, spec.Position{})
+	case p.w.fs == nil, !p.about(packages.Address(via, name)):
+		return "", nil, nil
+	}
+	provider, read := installer(p.w.places, !p.resolve), p.w.read()
+	if moved := p.moving("package", id); !moved {
+		version = provider.Installed(ctx, read, via, name)
+		if within != "" && version != within && !strings.HasPrefix(version, within+".") {
+			version = ""
+		}
+	}
+	if version == "" && !p.resolve {
+		if p.strict {
+			return "", nil, offline
+		}
+		return "", p.leaveOut(packages.Address(via, name), pos, offline), nil
+	}
+	if version == "" {
+		if version, err = provider.Latest(ctx, read, via, name, within); err != nil {
+			if p.strict {
+				return "", nil, withHint(err, "aisync lock again, when that is mended")
+			}
+			return "", p.leaveOut(packages.Address(via, name), pos, err), nil
+		}
+	}
+	values := map[string]string{"version": version}
+	if within != "" {
+		values["within"] = within
+	}
+	p.set(l, reconcile.Pin{Kind: "package", Name: id, Values: values})
+	return version, nil, nil
+}
+
+// leaveOut notes that a package cannot be had now, and returns why.
+func (p *pinner) leaveOut(a reconcile.Address, pos spec.Position, err error) error {
+	const next = "; pin it with aisync lock when that is mended"
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.w.leftOut = append(p.w.leftOut, fmt.Errorf("%s: left out: %w%s%s", a, err, inBrackets(pos.String()), next))
+	return fmt.Errorf("%w%s", err, next)
+}
+
+// isPackageOf reports whether the pin called id is of what a person calls name:
+// a runtime, or the package itself.
+func (w *world) isPackageOf(name, id string) bool {
+	via, of, _ := strings.Cut(id, "/")
+	rt, ok := w.catalog.Runtime(name)
+	return name == of || ok && rt.Packages[via] == of
+}

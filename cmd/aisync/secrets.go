@@ -1,0 +1,97 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// keyName is the file of the state folder with the key under which secrets are
+// compared. It says nothing of any of them.
+const keyName = "secrets.key"
+
+// sealer makes fingerprints of secrets. Its key is read when the first is asked
+// for, and made then by a command that writes; a command that only looks takes
+// one of its own, to which nothing that is recorded compares.
+type sealer struct {
+	reader fsys.Reader
+	disk   fsys.FS // nil: only look
+	state  fsys.LogicalPath
+	load   sync.Once
+	seal   file.Seal
+	err    error
+}
+
+// Seal is a file.Seal.
+func (s *sealer) Seal(v []byte) reconcile.Fingerprint {
+	s.load.Do(s.open)
+	return s.seal(v)
+}
+
+func (s *sealer) open() {
+	fresh := make([]byte, 32)
+	_, _ = rand.Read(fresh) // never fails
+	s.seal = file.NewSeal(fresh)
+	at := s.state.Join(keyName)
+	if s.reader == nil {
+		return
+	}
+	switch key, err := s.reader.ReadFile(at); {
+	case err == nil && len(key) >= len(fresh):
+		s.seal = file.NewSeal(key)
+	case err == nil:
+		s.err = fmt.Errorf("%s is cut off: move it away, and run aisync apply --force for what is then in doubt", at)
+	case !errors.Is(err, fs.ErrNotExist):
+		s.err = fmt.Errorf("read the key of secrets: %w", err)
+	case s.disk != nil:
+		if _, err := s.disk.MkdirAll(s.state, 0o700); err != nil {
+			s.err = err
+			return
+		}
+		s.err = s.disk.Replace(at, fsys.Content{Bytes: fresh, Mode: 0o600}, fsys.Expect{Absent: true}, nil)
+	}
+}
+
+// secrets are for programs that cannot be told where a secret is.
+func (w *world) secrets() *runtime.Secrets {
+	return &runtime.Secrets{
+		Value: w.secret, Seal: w.seal.Seal,
+		Recorded: func(a reconcile.Address, key reconcile.LeafKey) (reconcile.Fingerprint, bool) {
+			for _, rec := range w.store.On(a) {
+				if l := rec.Leaf(key); l != nil && rec.Owner == reconcile.HostOwner {
+					return l.Live, true
+				}
+			}
+			return "", false
+		},
+	}
+}
+
+// secret is the value of s.
+func (w *world) secret(s spec.Secret) (string, error) {
+	if s.Env != "" {
+		if v := w.app.env.get(s.Env); v != "" {
+			return v, nil
+		}
+		return "", fmt.Errorf("its configuration has no form that names a secret, so the value is written, and the variable %s is not set here; set it and run aisync apply", s.Env)
+	}
+	name := s.File
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		name = w.places.physical(w.places.home.Join(rest))
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("its configuration has no form that names a secret, so the value is written, and it cannot be had: %w; mend that and run aisync apply", err)
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/providers/trust"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// notTrusted is what of p's project the programs of this machine do not load,
+// as far as their own records say. It looks and writes nothing.
+func (w *world) notTrusted(p *reconcile.Plan) []trust.Row {
+	project := w.spec.Project
+	if project == nil || w.places.project == "" || !w.has(reconcile.ProjectOwner(w.places.project)) {
+		return nil
+	}
+	var used []spec.Runtime
+	for _, rt := range w.catalog.Runtimes() {
+		named := slices.ContainsFunc(project.Runtimes, func(n spec.Named) bool { return n.Value == rt.ID })
+		if named && w.uses(rt) {
+			used = append(used, rt)
+		}
+	}
+	return trust.Check(w.read(), p, trust.Project{Dir: w.places.project, Owner: reconcile.ProjectOwner(w.places.project), Runtimes: used})
+}
+
+// uses reports whether a runtime is one of this machine's: its host wants it,
+// or its program is there.
+func (w *world) uses(rt spec.Runtime) bool {
+	if h := w.spec.Host; h != nil && slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID }) {
+		return true
+	}
+	f, err := w.facts()
+	return err == nil && f.Programs[rt.Command] != ""
+}
+
+// trustText says of r what is not loaded, in words.
+func trustText(r trust.Row) string {
+	var parts []string
+	for _, p := range r.Parts {
+		switch {
+		case p == "mcp" && len(r.Servers) > 0:
+			parts = append(parts, "MCP "+strings.Join(r.Servers, ", "))
+		case p == "everything":
+			parts = append(parts, "everything in the project")
+		default:
+			parts = append(parts, p)
+		}
+	}
+	text := "written, " + r.State + ": "
+	if r.State == trust.Unknown {
+		text = "written, trust unknown: "
+	}
+	text += strings.Join(parts, "; ")
+	if r.Reason != "" {
+		text += " (" + r.Reason + ")"
+	}
+	return text
+}
+
+// notTrusted lists what programs will not load before a person allows it.
+func (t planText) notTrusted(w io.Writer, rows []trust.Row) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintln(w, t.paint.bold("Not trusted (the program loads it only once you allow that there)"))
+	for _, r := range rows {
+		fmt.Fprintf(w, "  %s %s  %s%s\n", t.paint.yellow("T"), safe(r.Runtime), safe(trustText(r)), t.paint.dim(from(r.Origin)))
+		fmt.Fprintln(w, "      "+t.paint.yellow("→ "+safe(r.Do)))
+	}
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,169 @@
+// Package realcli has agent programs themselves, out of npm at pinned versions,
+// and its tests run them: what aisync writes is right if the program that it is
+// for sends it to its model. Nothing of aisync imports it. Start reading at
+// Agents and Install, then at load_test.go.
+package realcli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Package is a program out of npm at one version.
+type Package struct {
+	ID      string // of the runtime, where it is one
+	Name    string // in npm
+	Version string
+	Command string // what it puts in PATH
+}
+
+// Agents are the runtimes that the tests run. Newer versions may read other
+// files: move one pin at a time, and look at what the tests say.
+var Agents = []Package{
+	{"claude", "@anthropic-ai/claude-code", "2.1.329", "claude"},
+	{"codex", "@openai/codex", "0.169.0", "codex"},
+	{"copilot", "@github/copilot", "1.0.102", "copilot"},
+	{"gemini", "@google/gemini-cli", "0.61.0", "gemini"},
+	{"opencode", "opencode-ai", "1.18.33", "opencode"},
+	{"pi", "@earendil-works/pi-coding-agent", "0.87.1", "pi"},
+	{"qwen", "@qwen-code/qwen-code", "0.24.4", "qwen"},
+}
+
+// Peers do a part of what aisync does; make bench compares.
+var Peers = []Package{
+	{"rulesync", "rulesync", "17.0.0", "rulesync"},
+	{"ruler", "@intellectronica/ruler", "0.3.44", "ruler"},
+}
+
+// What npm takes of a range was published before this day, so that a pin stands
+// for all that it drags in.
+const before = "2026-11-22"
+
+// Some programs need a newer Node than a distribution has, and npm installs an
+// older release of a program, without a word, where Node is too old for it. So
+// both come out of npm themselves.
+var (
+	node = Package{"node", "node-linux-" + map[string]string{"amd64": "x64"}[runtime.GOARCH], "24.21.0", "node"}
+	npm  = Package{"npm", "npm", "11.19.1", "npm"}
+)
+
+// Cache is a folder of installed packages. One below it is complete or is not
+// there, whenever an installation was killed.
+type Cache string
+
+// DefaultCache is $AISYNC_TEST_CACHE, or aisync-test in the user's cache folder.
+func DefaultCache() (Cache, error) {
+	if dir := os.Getenv("AISYNC_TEST_CACHE"); dir != "" {
+		dir, err := filepath.Abs(dir)
+		return Cache(dir), err
+	}
+	dir, err := os.UserCacheDir()
+	return Cache(filepath.Join(dir, "aisync-test")), err
+}
+
+// Dir is where p is, or will be. The pins are its name: another pin is another
+// folder.
+func (c Cache) Dir(p Package) string {
+	return filepath.Join(string(c), "runtimes", p.ID+"-"+p.Version+"-node"+node.Version+"-"+before)
+}
+
+// Bin is the folder to put into PATH for p.
+func (c Cache) Bin(p Package) string { return filepath.Join(c.Dir(p), "node_modules", ".bin") }
+
+// NodeBin is the folder to put into PATH for the Node that packages run with.
+func (c Cache) NodeBin() string { return filepath.Join(c.Dir(node), "node_modules", node.Name, "bin") }
+
+// Has reports whether p is installed.
+func (c Cache) Has(p Package) bool {
+	_, err := os.Stat(c.Dir(p))
+	return err == nil
+}
+
+// Install installs what is missing of packages, and the Node and npm to do it
+// with, and says of each how large it is and how long it took. It needs npm, of
+// any version, in PATH. Two at a time take turns.
+func (c Cache) Install(ctx context.Context, say func(format string, args ...any), packages ...Package) error {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return fmt.Errorf("the programs are pinned for linux/amd64, this is %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	if err := os.MkdirAll(filepath.Join(string(c), "runtimes"), 0o755); err != nil {
+		return err
+	}
+	lock := flock.New(filepath.Join(string(c), "runtimes", "lock"))
+	if err := lock.Lock(); err != nil {
+		return fmt.Errorf("lock of %s: %w", c, err)
+	}
+	defer lock.Unlock()
+	for _, p := range append([]Package{node, npm}, packages...) {
+		begin, how := time.Now(), "there already"
+		if !c.Has(p) {
+			if err := c.install(ctx, p); err != nil {
+				return fmt.Errorf("install %s %s: %w", p.Name, p.Version, err)
+			}
+			how = fmt.Sprintf("installed in %.1f s", time.Since(begin).Seconds())
+		}
+		size, err := diskUse(c.Dir(p))
+		if err != nil {
+			return err
+		}
+		say("%-9s %-8s %4d MB  %s", p.ID, p.Version, size/1e6, how)
+	}
+	return os.RemoveAll(c.downloads())
+}
+
+// downloads is npm's own cache, kept until all is installed.
+func (c Cache) downloads() string { return filepath.Join(string(c), "runtimes", "npm-cache") }
+
+// install has p in its folder once everything of it is there.
+func (c Cache) install(ctx context.Context, p Package) error {
+	dir := c.Dir(p) + ".partial"
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755)); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"private":true}`), 0o644); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "npm", "install", p.Name+"@"+p.Version, "--before="+before, "--cache="+c.downloads(),
+		"--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PWD="+dir, "PATH="+c.Bin(npm)+":"+c.NodeBin()+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); errors.Is(err, exec.ErrNotFound) {
+		return errors.New("npm is not in PATH; install it with the machine's package manager")
+	} else if err != nil {
+		return fmt.Errorf("npm: %w\n%s", err, out)
+	}
+	var got struct{ Version string }
+	b, err := os.ReadFile(filepath.Join(dir, "node_modules", p.Name, "package.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &got)
+	}
+	if err != nil || got.Version != p.Version {
+		return fmt.Errorf("npm installed version %q (error %v)", got.Version, err)
+	}
+	return os.Rename(dir, c.Dir(p))
+}
+
+// diskUse is the sum of the files below dir, in bytes.
+func diskUse(dir string) (sum int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			sum += info.Size()
+		}
+		return err
+	})
+	return sum, err
+}

@@ -1,0 +1,101 @@
+package realcli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/internal/fakemcp"
+)
+
+// binary is the aisync whose work the programs judge. Without it nothing is
+// installed and nothing run: make test-runtimes sets it.
+var binary = os.Getenv("AISYNC_TEST_RUNTIMES")
+
+var update = flag.Bool("update", false, "rewrite catalog/proved.json")
+
+// inside marks the copy of this process that has no network but loopback.
+const inside = "AISYNC_TEST_INSIDE"
+
+// TestMain is three programs. As "fake-mcp NAME TOOL" it is an MCP server. Else
+// it installs the agent programs, while there is a network, and runs itself once
+// more without one; the tests are in there.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "fake-mcp" {
+		if fakemcp.Serve(os.Stdin, os.Stdout, os.Args[2], os.Args[3]) != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	flag.Parse()
+	if binary != "" && os.Getenv(inside) == "" {
+		os.Exit(outside())
+	}
+	if os.Getenv(inside) == "cut" {
+		if err := loopbackUp(); err != nil {
+			fmt.Fprintln(os.Stderr, "realcli: loopback:", err)
+			os.Exit(1)
+		}
+	}
+	code := m.Run()
+	times.print()
+	os.Exit(code)
+}
+
+// outside installs, then runs the tests in a network of their own, or, where
+// the machine does not allow one, as they are: TestTheNetworkIsCut says so.
+func outside() int {
+	runtime.LockOSThread() // Pdeathsig is about the thread
+	cache, err := DefaultCache()
+	if err == nil {
+		err = cache.Install(context.Background(), func(f string, a ...any) { fmt.Printf(f+"\n", a...) }, Agents...)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "realcli:", err)
+		return 1
+	}
+	err = again("cut", &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
+		AmbientCaps: []uintptr{unix.CAP_NET_ADMIN},
+		Pdeathsig:   syscall.SIGKILL,
+	})
+	if _, started := err.(*exec.ExitError); err != nil && !started {
+		err = again(err.Error(), &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL})
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
+// again runs this process once more, with the same flags.
+func again(network string, attr *syscall.SysProcAttr) error {
+	cmd := exec.Command(os.Args[0], os.Args[1:]...)
+	cmd.Env = append(os.Environ(), inside+"="+network)
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, attr
+	return cmd.Run()
+}
+
+// loopbackUp gives a new network its loopback, which begins down.
+func loopbackUp() error {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(s)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo)
+}

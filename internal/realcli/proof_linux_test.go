@@ -1,0 +1,91 @@
+package realcli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"aisync.dev/aisync/catalog"
+)
+
+// seenParts is what was seen of each program in each scope, part by part: true
+// as long as every world had it right.
+type seenParts struct {
+	mu sync.Mutex
+	of map[string]map[string]map[string]bool // program, "user" or "project", part
+}
+
+var parts = seenParts{of: map[string]map[string]map[string]bool{}}
+
+func (s *seenParts) add(id, scope, part string, right bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	scope = map[string]string{"host": "user", "project": "project"}[scope]
+	if s.of[id] == nil {
+		s.of[id] = map[string]map[string]bool{"user": {}, "project": {}}
+	}
+	before, known := s.of[id][scope][part]
+	s.of[id][scope][part] = right && (before || !known)
+}
+
+// proved is catalog/proved.json as this run would write it.
+func (s *seenParts) proved() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	right := func(m map[string]bool) []string {
+		maps.DeleteFunc(m, func(_ string, ok bool) bool { return !ok })
+		return append([]string{}, slices.Sorted(maps.Keys(m))...)
+	}
+	runtimes := map[string]catalog.Proof{}
+	for _, p := range Agents {
+		of := s.of[p.ID]
+		runtimes[p.ID] = catalog.Proof{Version: p.Version, User: right(of["user"]), Project: right(of["project"])}
+	}
+	b, err := json.MarshalIndent(map[string]any{"format_version": 1, "runtimes": runtimes}, "", "  ")
+	if err != nil {
+		panic(err) // strings and maps of strings
+	}
+	return append(b, '\n')
+}
+
+const provedFile = "../../catalog/proved.json"
+
+// compareProved wants the committed file to say what was seen, no more and no
+// less; with -update it writes it.
+func compareProved() error {
+	want := parts.proved()
+	if *update {
+		return os.WriteFile(provedFile, want, 0o644)
+	}
+	if got, err := os.ReadFile(provedFile); err != nil || string(got) != string(want) {
+		return fmt.Errorf("catalog/proved.json is not what was seen (error %v); make test-runtimes ARGS=-update writes it:\n%s", err, want)
+	}
+	return nil
+}
+
+// times are how long each program took for a question.
+var times = timesOf{of: map[string][]time.Duration{}}
+
+type timesOf struct {
+	mu sync.Mutex
+	of map[string][]time.Duration
+}
+
+func (t *timesOf) add(id string, d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of[id] = append(t.of[id], d)
+}
+
+// print is a line a program, for the log of a run.
+func (t *timesOf) print() {
+	for _, id := range slices.Sorted(maps.Keys(t.of)) {
+		all := t.of[id]
+		slices.Sort(all)
+		fmt.Printf("%-9s %3d questions, median %.1f s, slowest %.1f s\n", id, len(all), all[len(all)/2].Seconds(), all[len(all)-1].Seconds())
+	}
+}

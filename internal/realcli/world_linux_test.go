@@ -1,0 +1,260 @@
+package realcli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"aisync.dev/aisync/internal/fakemodel"
+)
+
+// answer is what the model says: a program that prints it was answered.
+const answer = "The fake model has spoken."
+
+// scope says which specs ask for anything.
+type scope struct {
+	name          string
+	host, project bool
+}
+
+// world is a fresh home and project that nothing of this machine shares, and a
+// model server.
+type world struct {
+	t             *testing.T
+	home, project string
+	set           []string // runtimes
+	scope         scope
+	model         *fakemodel.Server
+	cache         Cache
+}
+
+func newWorld(t *testing.T, s scope, set []string) *world {
+	t.Helper()
+	model, err := fakemodel.Start(func(fakemodel.Request) fakemodel.Reply { return fakemodel.Reply{Text: answer} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { model.Close() })
+	cache, err := DefaultCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	w := &world{t: t, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), set: set, scope: s, model: model, cache: cache}
+	w.write(w.project, ".keep", "")
+	w.run(w.project, nil, "git", "init", "-q", "-b", "main")
+	w.specs()
+	return w
+}
+
+// with is w for a test below its own.
+func (w world) with(t *testing.T) *world {
+	w.t = t
+	return &w
+}
+
+// scopes are those whose specs ask for something.
+func (w *world) scopes() (out []string) {
+	if w.scope.host {
+		out = append(out, "host")
+	}
+	if w.scope.project {
+		out = append(out, "project")
+	}
+	return out
+}
+
+// write makes a file of text below dir.
+func (w *world) write(dir, name, text string) {
+	w.t.Helper()
+	name = filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// environ is all that a program gets to know: the agents' own variables would
+// leak in, as this test may be run by one.
+func (w *world) environ(dir string, more []string) []string {
+	path := []string{filepath.Dir(binary), w.cache.NodeBin()}
+	for _, id := range w.set {
+		path = append(path, w.cache.Bin(lookUp(w.t, id).Package))
+	}
+	path = append(path, "/usr/local/bin", "/usr/bin", "/bin")
+	return append([]string{
+		"HOME=" + w.home, "PWD=" + dir, "PATH=" + strings.Join(path, ":"), "LANG=C.UTF-8", "TERM=xterm-256color", "NO_COLOR=1",
+		"GIT_CONFIG_NOSYSTEM=1", "AISYNC_OFFLINE=1",
+	}, more...)
+}
+
+// result is how one program ended.
+type result struct {
+	out  string // stdout and stderr
+	code int
+	took time.Duration
+}
+
+// try runs a program in dir.
+func (w *world) try(dir string, env []string, argv ...string) result {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	for _, p := range filepath.SplitList(strings.TrimPrefix(w.environ(dir, nil)[2], "PATH=")) {
+		if name := filepath.Join(p, argv[0]); argv[0] != filepath.Base(name) {
+			break
+		} else if _, err := os.Stat(name); err == nil {
+			argv = append([]string{name}, argv[1:]...)
+			break
+		}
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, w.environ(dir, env)
+	cmd.WaitDelay = 5 * time.Second // for children that keep the pipe
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	begin := time.Now()
+	err := cmd.Run()
+	if cmd.ProcessState == nil || ctx.Err() != nil {
+		w.t.Fatalf("%s: %v, %v\n%s", strings.Join(argv, " "), err, ctx.Err(), out.Bytes())
+	}
+	return result{colours.ReplaceAllString(out.String(), ""), cmd.ProcessState.ExitCode(), time.Since(begin)}
+}
+
+// Some colour their output whatever they are told.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// run is try for what has to end well.
+func (w *world) run(dir string, env []string, argv ...string) result {
+	w.t.Helper()
+	r := w.try(dir, env, argv...)
+	if r.code != 0 {
+		w.t.Fatalf("%s: exit code %d\n%s", strings.Join(argv, " "), r.code, r.out)
+	}
+	return r
+}
+
+// aisync runs the binary that is judged.
+func (w *world) aisync(args ...string) result {
+	w.t.Helper()
+	return w.run(w.project, nil, append([]string{"aisync"}, args...)...)
+}
+
+// specs writes a host's spec, a project's, and a source of bundles for each.
+func (w *world) specs() {
+	var host, project strings.Builder
+	fmt.Fprintf(&host, "package aisync\n\nhosts: here: {\n\ttrust: true\n\truntimes: {%s}\n", strings.Join(each(w.set, `"%s": {}`), ", "))
+	fmt.Fprintf(&host, "\tservices: fake: {kind: \"external\", url: %q, model: \"fake\", context: 200000, apis: [\"chat\", \"responses\", \"messages\"]}\n\tendpoint: \"fake\"\n", w.model.URL+"/v1")
+	// It has no local endpoint: how one logs in is the person's to say.
+	fmt.Fprintf(&host, "\tsettings: gemini: security: auth: selectedType: \"gemini-api-key\"\n")
+	if w.scope.host {
+		w.bundle(filepath.Join(w.home, "rulesets"), "host")
+		fmt.Fprintf(&host, "\tbundles: core: {source: \"~/rulesets\"}\n\tmcp: %s\n", w.mcp("host"))
+	}
+	host.WriteString("}\n")
+	w.write(w.home, ".config/aisync/host.cue", host.String())
+	if w.scope.project {
+		w.bundle(filepath.Join(w.project, "rulesets"), "project")
+		fmt.Fprintf(&project, "package aisync\n\nproject: {\n\tname: \"try\"\n\truntimes: [%s]\n", strings.Join(each(w.set, `"%s"`), ", "))
+		fmt.Fprintf(&project, "\tsources: here: \"./rulesets\"\n\tbundles: [\"here//demo\"]\n\tmcp: %s\n}\n", w.mcp("project"))
+		w.write(w.project, "aisync.cue", project.String())
+	}
+}
+
+// mcp is a server that this test's own binary is.
+func (w *world) mcp(scope string) string {
+	self, err := os.Executable()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	name := scope + "srv"
+	return fmt.Sprintf("%s: {command: %q, args: [\"fake-mcp\", %q, %q]}", name, self, name, mark(scope, "tool"))
+}
+
+// bundle is a source with one of everything, each with a mark of its own. What
+// a project takes is its language demo, what a host takes lies at the top.
+func (w *world) bundle(dir, scope string) {
+	m := func(what string) string { return mark(scope, what) }
+	top := dir
+	if scope == "project" {
+		top = filepath.Join(dir, "languages/demo")
+	}
+	w.write(dir, "agent-rules/"+scope+"-always.md", "# Always\n\nKeep to "+m("rule")+".\n")
+	w.write(dir, "agent-rules/"+scope+"-zig.md", "# Zig\n\nApplies to: `**/*.zig`\n\nKeep to "+m("zig")+".\n")
+	w.write(top, "skills/"+scope+"-look/SKILL.md", "---\nname: "+scope+"-look\ndescription: Use it for "+m("skill")+".\n---\n\n# Look\n\nDo "+m("body")+".\n")
+	w.write(top, "commands/"+scope+"-fix.md", "---\ndescription: Mends "+m("command")+".\n---\n\nMend "+m("fix")+".\n")
+	w.write(top, "agents/"+scope+"-judge.md", "---\nname: "+scope+"-judge\ndescription: Judges "+m("agent")+".\n---\n\nJudge "+m("verdict")+".\n")
+	w.write(top, "hooks/hooks.json", `{"hooks":[{"event":"SessionStart","command":"`+scope+`-start.sh","level":"advisory"}]}`)
+	w.write(top, "hooks/"+scope+"-start.sh", "#!/bin/sh\ncat >/dev/null\necho >\"$HOME/"+scope+"-hook\"\n")
+	if err := os.Chmod(filepath.Join(top, "hooks", scope+"-start.sh"), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, id := range everyone() {
+		w.write(top, "runtimes/"+id+"/rules/"+scope+"-only-"+id+".md", "# Only\n\nKeep to "+m("only"+id)+".\n")
+		w.write(top, "runtimes/"+id+"/instructions.md", "Keep to "+m("text"+id)+".\n")
+	}
+	if scope == "host" {
+		return
+	}
+	w.write(top, "rules/demo.md", "# Demo\n\nKeep to "+m("demo")+".\n")
+}
+
+// mark is a word that nothing else has, and that is no part of another.
+func mark(scope, what string) string { return "zq" + scope + what + "qz" }
+
+func each(list []string, format string) (out []string) {
+	for _, s := range list {
+		out = append(out, fmt.Sprintf(format, s))
+	}
+	return out
+}
+
+// question asks one program, and returns how often each mark was in what it
+// sent to its model: the most of all its requests, as some send several.
+func (w *world) question(p program, prompt string) (seen map[string]int) {
+	w.t.Helper()
+	w.model.Take()
+	env := p.environ(w.model.URL)
+	if !w.scope.project {
+		env = append(env, p.any...) // trust goes with a project's spec
+	}
+	if w.scope.project && p.say != nil {
+		w.run(w.project, env, p.say...)
+	}
+	r := w.run(w.project, env, p.ask(prompt)...)
+	times.add(p.Package.ID, r.took)
+	if !strings.Contains(r.out, answer) {
+		w.t.Errorf("%s was not answered:\n%s", p.Package.ID, r.out)
+	}
+	seen = map[string]int{}
+	for _, q := range w.model.Take() {
+		for m, n := range marks(string(q.Body)) {
+			seen[m] = max(seen[m], n)
+		}
+	}
+	return seen
+}
+
+// marks counts the marks in a text.
+func marks(s string) map[string]int {
+	out := map[string]int{}
+	for {
+		_, rest, found := strings.Cut(s, "zq")
+		if !found {
+			return out
+		}
+		if end := strings.Index(rest, "qz"); end > 0 && end < 60 && !strings.ContainsFunc(rest[:end], func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+			out["zq"+rest[:end]+"qz"]++
+		}
+		s = rest
+	}
+}

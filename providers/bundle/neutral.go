@@ -1,0 +1,224 @@
+package bundle
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Neutral is what a part holds in words that are no program's own: each
+// runtime gets it in the form that it reads. Every field may be empty.
+type Neutral struct {
+	Skills      []Skill
+	Commands    []File // prompts with a name, Markdown
+	Agents      []File // subagents, Markdown
+	Hooks       []Hook
+	Programs    []File // that Hooks call, and what they need beside them
+	Permissions []Permission
+	Ignored     []string // patterns of files that no agent shall read, as .gitignore has them
+	sources     []File   // hooks.json, permissions.json, ignore
+}
+
+func (n Neutral) files() []File {
+	out := slices.Concat(n.Commands, n.Agents, n.Programs, n.sources)
+	for _, s := range n.Skills {
+		out = append(out, s.Files...)
+	}
+	return out
+}
+
+// Hook is a command that an agent program runs when something happens.
+type Hook struct {
+	Event    string   `json:"event"` // one of Events
+	Tools    []string `json:"tools"` // some of Tools, for events of tools; none: all
+	Command  string   `json:"command"`
+	Timeout  int      `json:"timeout"` // seconds; 0: as the program has it
+	Level    string   `json:"level"`   // "required", or "advisory", which "" means
+	Runtimes []string `json:"runtimes"`
+}
+
+// Required reports whether somebody must run the hook where no program does.
+func (h Hook) Required() bool { return h.Level == "required" }
+
+// Events are the words of hooks, Tools those of hooks and permissions. Catalog
+// entries say what each is for a program.
+var (
+	Events = []string{"SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "SubagentStop", "Stop", "Notification"}
+	Tools  = []string{"shell", "edit", "read", "search", "fetch", "agent"}
+)
+
+// Permission is one thing that agents may do, must ask for, or must not do.
+type Permission struct {
+	Action  string // "allow", "ask", "deny"
+	Tool    string // one of Tools, or "mcp"
+	Pattern string // of a command, a path, a host or server/tool; "": all of them
+}
+
+func (p Permission) String() string {
+	if p.Pattern == "" {
+		return p.Tool
+	}
+	return p.Tool + "(" + p.Pattern + ")"
+}
+
+// neutral reads the neutral parts below dir, which may be "" for the top.
+func (t *Tree) neutral(n *Neutral, problems *[]Problem, dir string) error {
+	under := func(name string) string {
+		if dir == "" {
+			return name
+		}
+		return dir + "/" + name
+	}
+	if err := errors.Join(
+		t.add(&n.Commands, under("commands"), rule, nil, isRule),
+		t.add(&n.Agents, under("agents"), rule, nil, isRule),
+		t.jsonFile(n, under("permissions.json"), func(text []byte) error { return readPermissions(text, &n.Permissions) }),
+		t.jsonFile(n, under("ignore"), func(text []byte) error { n.Ignored = lines(n.Ignored, text); return nil }),
+	); err != nil {
+		return err
+	}
+	for _, f := range slices.Concat(n.Commands, n.Agents) {
+		if f.Fault != nil {
+			*problems = append(*problems, Problem{f.Path, f.Fault.Error()})
+		}
+	}
+	return nil
+}
+
+// neutralHooks reads hooks.json and the programs beside it.
+func (t *Tree) neutralHooks(n *Neutral, dir string) error {
+	before := len(n.Hooks)
+	err := t.jsonFile(n, dir+"/hooks.json", func(text []byte) error { return readHooks(text, &n.Hooks) })
+	if err != nil || len(n.Hooks) == before {
+		return err
+	}
+	return t.add(&n.Programs, dir, program, nil, func(rel string) bool {
+		return notReadme(rel) && rel != "hooks.json" && rel != "settings-snippet.json"
+	})
+}
+
+// jsonFile gives the text of a file to read, if it is there.
+func (t *Tree) jsonFile(n *Neutral, src string, read func([]byte) error) error {
+	if !t.isFile(src) {
+		return nil
+	}
+	d, err := t.document(src, src)
+	if err != nil {
+		return err
+	}
+	n.sources = append(n.sources, d.File)
+	if err := read(d.Text); err != nil {
+		return fmt.Errorf("%s%w", d.Path, err)
+	}
+	return nil
+}
+
+// strict reads JSON in which every field is known. The error starts with the
+// line, as in ":3: …".
+func strict(text []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(into)
+	if err == nil {
+		return nil
+	}
+	at := dec.InputOffset()
+	var syntax *json.SyntaxError
+	var typed *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		at, err = int64(len(text)), errors.New("it ends too early")
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &typed):
+		at = typed.Offset
+	}
+	at = min(at, int64(len(text)))
+	return fmt.Errorf(":%d: %s", 1+bytes.Count(text[:at], []byte("\n")), strings.TrimPrefix(err.Error(), "json: "))
+}
+
+func readHooks(text []byte, into *[]Hook) error {
+	var doc struct {
+		Hooks []Hook `json:"hooks"`
+	}
+	if err := strict(text, &doc); err != nil {
+		return err
+	}
+	for i, h := range doc.Hooks {
+		where := fmt.Sprintf(": hook %d", i+1)
+		event, ok := eventNamed(h.Event)
+		switch {
+		case !ok:
+			return fmt.Errorf("%s: unknown event %q%s", where, h.Event, Suggest(h.Event, Events))
+		case strings.TrimSpace(h.Command) == "":
+			return fmt.Errorf("%s: it has no command", where)
+		case h.Level != "" && h.Level != "required" && h.Level != "advisory":
+			return fmt.Errorf("%s: level %q; want \"required\" or \"advisory\"", where, h.Level)
+		case h.Timeout < 0:
+			return fmt.Errorf("%s: timeout %d; want seconds", where, h.Timeout)
+		}
+		for _, tool := range h.Tools {
+			if !slices.Contains(Tools, tool) {
+				return fmt.Errorf("%s: unknown tool %q%s", where, tool, Suggest(tool, Tools))
+			}
+		}
+		h.Event = event
+		*into = append(*into, h)
+	}
+	return nil
+}
+
+// eventNamed knows an event by its name, or by that in small letters with
+// hyphens: session-start.
+func eventNamed(name string) (string, bool) {
+	for _, e := range Events {
+		if strings.EqualFold(e, strings.ReplaceAll(name, "-", "")) {
+			return e, true
+		}
+	}
+	return "", false
+}
+
+func readPermissions(text []byte, into *[]Permission) error {
+	var doc struct{ Allow, Ask, Deny []string }
+	if err := strict(text, &doc); err != nil {
+		return err
+	}
+	for _, list := range []struct {
+		action string
+		of     []string
+	}{{"allow", doc.Allow}, {"ask", doc.Ask}, {"deny", doc.Deny}} {
+		for _, s := range list.of {
+			tool, pattern, some := strings.Cut(s, "(")
+			pattern, closed := strings.CutSuffix(pattern, ")")
+			known := append(slices.Clone(Tools), "mcp")
+			switch {
+			case some && (!closed || pattern == ""):
+				return fmt.Errorf(": %s %q: want a tool, or a tool and what it is about, such as \"shell(make *)\"", list.action, s)
+			case !slices.Contains(known, tool):
+				return fmt.Errorf(": %s %q: unknown tool %q%s", list.action, s, tool, Suggest(tool, known))
+			}
+			if p := (Permission{list.action, tool, pattern}); !slices.Contains(*into, p) {
+				*into = append(*into, p)
+			}
+		}
+	}
+	return nil
+}
+
+// lines appends the lines of text that are neither blank nor comments, each
+// once.
+func lines(into []string, text []byte) []string {
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\r\n")
+		if trimmed := strings.TrimSpace(line); trimmed == "" || trimmed[0] == '#' || slices.Contains(into, line) {
+			continue
+		}
+		into = append(into, line)
+	}
+	return into
+}

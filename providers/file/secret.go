@@ -1,0 +1,109 @@
+package file
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/reconcile"
+)
+
+// Seal is the fingerprint of a value that holds a secret, under a key that
+// stays on this machine: a plain digest of a short secret could be guessed.
+type Seal func(v []byte) reconcile.Fingerprint
+
+// sealedPrefix begins every fingerprint that a Seal makes.
+const sealedPrefix = "hmac-sha256:"
+
+// NewSeal seals with key.
+func NewSeal(key []byte) Seal {
+	return func(v []byte) reconcile.Fingerprint {
+		mac := hmac.New(sha256.New, key)
+		mac.Write(v)
+		return reconcile.Fingerprint(sealedPrefix + hex.EncodeToString(mac.Sum(nil)))
+	}
+}
+
+// Secret is Value for a v in which the value of a secret stands, because the
+// program that reads the file can be told of it in no other way. shown is v
+// with a name in its place: it is all that a plan, a log or a person sees.
+// A file that is made for it, or changed, is readable by its owner alone.
+func Secret(v, shown merge.Value, seal Seal) reconcile.Body {
+	return secret{v: v, shown: shown, print: sealed(seal, v)}
+}
+
+// Kept stands for a Secret that was recorded as print and cannot be read now:
+// what is there stays, and nothing else can be written.
+func Kept(print reconcile.Fingerprint) reconcile.Body { return secret{print: print} }
+
+type secret struct {
+	v, shown merge.Value // v is nil where it is not known
+	print    reconcile.Fingerprint
+}
+
+func (s secret) Fingerprint() reconcile.Fingerprint { return s.print }
+func (s secret) Redacted() json.RawMessage {
+	if s.shown == nil {
+		return json.RawMessage(`"` + hidden + `"`)
+	}
+	return s.shown
+}
+
+// sealed is valueFingerprint for what holds a secret.
+func sealed(seal Seal, v merge.Value) reconcile.Fingerprint {
+	c, err := merge.Canonical(v)
+	if err != nil {
+		c = v
+	}
+	return seal(c)
+}
+
+// IsSealed reports whether print is of something that holds a secret.
+func IsSealed(print reconcile.Fingerprint) bool {
+	return strings.HasPrefix(string(print), sealedPrefix)
+}
+
+// holdsSecret reports whether a leaf is, or was recorded as, one whose value
+// nobody may see.
+func holdsSecret(l reconcile.LeafChange) bool {
+	if l.Want != nil {
+		if _, ok := l.Want.Body.(secret); ok {
+			return true
+		}
+	}
+	return l.Last != nil && (IsSealed(l.Last.Live) || IsSealed(l.Last.Wanted()))
+}
+
+// isSecret is holdsSecret for a key of t.
+func isSecret(t reconcile.Target, key reconcile.LeafKey) bool {
+	for _, l := range t.Resource.Leaves {
+		if _, ok := l.Body.(secret); ok && l.Key == key {
+			return true
+		}
+	}
+	for _, l := range t.Last {
+		if l.Key == key && (IsSealed(l.Live) || IsSealed(l.Wanted())) {
+			return true
+		}
+	}
+	return false
+}
+
+// explainSecret shows that a leaf changes, and nothing of what is in it.
+func explainSecret(l reconcile.LeafChange, there bool) reconcile.Line {
+	wanted := l.Want != nil
+	switch {
+	case wanted && !there:
+		return reconcile.Line{Op: '+', Text: label(l.Key) + ": " + string(compact(l.Want.Body.Redacted()))}
+	case !wanted:
+		return reconcile.Line{Op: '-', Text: label(l.Key)}
+	}
+	return reconcile.Line{Op: '~', Text: label(l.Key) + " holds a secret and is not shown; want " + string(compact(l.Want.Body.Redacted()))}
+}
+
+// errSecretUnknown says why a Kept cannot be written.
+var errSecretUnknown = errors.New("its secret cannot be read now: set the variable, or the file, that the spec names and run the command again")

@@ -1,0 +1,255 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/providers/link"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Host is what the packages of a host depend on.
+type Host struct {
+	Spec     *spec.Host
+	Runtimes []spec.Runtime // the whole catalog
+	Facts    *facts.Facts
+	Rooted   bool // a system below another root is meant
+	// Recorded reports whether something is on record of a package.
+	Recorded func(reconcile.Address) bool
+	// Installed asks a manager for the version of a package, "" where it has none.
+	Installed func(ctx context.Context, via, name string) string
+	// Pin returns the version that a package is pinned to: its newest, or the
+	// newest that begins with within. "" where nothing is pinned and nobody may
+	// ask; left, where it cannot be had now.
+	Pin func(ctx context.Context, via, name, within string, pos spec.Position) (version string, left, err error)
+}
+
+// Declared is what packages a host's spec comes to.
+type Declared struct {
+	Declarations []reconcile.Declaration
+	Unsupported  []reconcile.Unsupported
+	Notes        []reconcile.Note
+}
+
+// Declare returns the packages that the host wants, and the links under which
+// the programs among them are found. The error joins all that is wrong.
+func (h Host) Declare(ctx context.Context) (Declared, error) {
+	var d Declared
+	var errs []error
+	blame := func(pos spec.Position, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", pos, err))
+		}
+	}
+	for _, use := range h.Spec.Runtimes {
+		i := slices.IndexFunc(h.Runtimes, func(r spec.Runtime) bool { return r.ID == use.ID })
+		if use.Install == nil || i < 0 {
+			continue
+		}
+		blame(use.Install.Pos, h.runtime(ctx, &d, use, h.Runtimes[i]))
+	}
+	for _, p := range h.Spec.Packages {
+		blame(p.Pos, h.system(ctx, &d, p))
+	}
+	return d, errors.Join(errs...)
+}
+
+// runtime declares one agent program, and the Node that it asks for.
+func (h Host) runtime(ctx context.Context, d *Declared, use spec.RuntimeUse, rt spec.Runtime) error {
+	in := use.Install
+	name := rt.Packages[in.Via]
+	m := managerOf(in.Via)
+	switch {
+	case m == nil:
+		d.cannot("runtime:"+reconcile.Address(use.ID), in.Pos, "this version installs with %s, and not with %s: install it by hand", strings.Join(names(), ", "), in.Via)
+		return nil
+	case name == "":
+		return fmt.Errorf("runtime %q: the catalog knows no %s package of it", use.ID, in.Via)
+	}
+	a := Address(in.Via, name)
+	if at := h.program(rt.Command); in.Version == "" && at != "" && !h.Recorded(a) && h.Installed(ctx, in.Via, name) == "" {
+		d.Notes = append(d.Notes, reconcile.Note{Origin: origin(in.Pos), Text: fmt.Sprintf("%s is there already (%s), so it is not installed with %s; name a version: to have that one installed", use.ID, at, in.Via)})
+		return nil
+	}
+	if err := h.one(ctx, d, m, name, in.Version, rt.Command, in.Pos); err != nil || in.Node == "" {
+		return err
+	}
+	node := nodePackages[h.platform()]
+	switch {
+	case m != &npm:
+		return fmt.Errorf("runtime %q: node: is for what npm installs, and this is installed with %s", use.ID, in.Via)
+	case node == "":
+		return fmt.Errorf("runtime %q: npm has no package of node for %s", use.ID, h.platform())
+	}
+	return h.one(ctx, d, m, node, in.Node, "node", in.Pos)
+}
+
+// system declares a package of the machine's own manager.
+func (h Host) system(ctx context.Context, d *Declared, p spec.Named) error {
+	m := h.own()
+	if m == nil {
+		d.cannot(reconcile.Address("package:"+p.Value), p.Pos, "this version installs with pacman, apt and brew, and this machine has none of them: install it by hand%s", h.byHand(p.Value))
+		return nil
+	}
+	return h.one(ctx, d, m, p.Value, "", "", p.Pos)
+}
+
+// one declares a package, and a link to its program where it has a name and
+// lies in a folder of aisync's own.
+func (h Host) one(ctx context.Context, d *Declared, m *manager, name, version, program string, pos spec.Position) error {
+	a := Address(m.name, name)
+	switch {
+	case !nameForm.MatchString(name):
+		return fmt.Errorf("%q is no name of a package", name)
+	case m.manual != "" && h.Installed(ctx, m.name, name) == "":
+		d.cannot(a, pos, "%s: %s", m.manual, quoted(m.add(place{}, name, anyVersion)[0]))
+		return nil
+	case h.Rooted && !m.rooted:
+		d.cannot(a, pos, "%s cannot work below another root; this waits until aisync apply runs on the machine itself", m.name)
+		return nil
+	}
+	w, reason, err := h.wish(ctx, m, name, version, pos)
+	if err != nil {
+		return err
+	}
+	d.Declarations = append(d.Declarations, reconcile.Declaration{
+		Target: a, Owner: reconcile.HostOwner, Leaves: []reconcile.Leaf{{Body: w, Origin: origin(pos), Reason: reason}},
+	})
+	if m == &npm && program != "" {
+		to := "../" + strings.TrimPrefix(NpmPrefix, ".local/") + "/bin/" + program
+		d.Declarations = append(d.Declarations, reconcile.Declaration{
+			Target: reconcile.Address("link:~/.local/bin/" + program), Owner: reconcile.HostOwner, DependsOn: []reconcile.Address{a},
+			Leaves: []reconcile.Leaf{{Body: link.To(to), Origin: origin(pos)}},
+		})
+	}
+	return nil
+}
+
+// wish is what a spec, or the lock where it says nothing, wants of a package.
+func (h Host) wish(ctx context.Context, m *manager, name, version string, pos spec.Position) (wish, string, error) {
+	series := m.series && partial.MatchString(version)
+	if version != "" && !series || m.latest == nil && version == "" {
+		if version == "" {
+			return wish{want: anyVersion}, "", nil
+		}
+		c, err := parseConstraint(version)
+		return wish{want: c}, "", err
+	}
+	pinned, left, err := h.Pin(ctx, m.name, name, version, pos)
+	switch {
+	case err != nil:
+		return wish{}, "", err
+	case pinned != "":
+		return wish{want: exactly(pinned)}, "pinned in aisync.lock", nil
+	}
+	w := wish{want: anyVersion}
+	if series {
+		w.want = constraint(">=" + version)
+	}
+	if left != nil {
+		w.unknown = left.Error()
+	}
+	return w, "the newest, which aisync apply pins", nil
+}
+
+// own is the machine's own package manager: that of its distribution, else the
+// first that is there.
+func (h Host) own() *manager {
+	if h.Facts == nil {
+		return nil
+	}
+	has := func(m *manager) bool { return slices.Contains(h.Facts.Managers, m.program) }
+	for _, m := range []*manager{&pacman, &apt} {
+		if slices.Contains(distributions[m.name], h.Facts.Distro) && has(m) {
+			return m
+		}
+	}
+	for _, m := range []*manager{&apt, &pacman, &brew} {
+		if has(m) {
+			return m
+		}
+	}
+	return nil
+}
+
+// distributions by their manager, as os-release names them: programs of
+// another's may be there too.
+var distributions = map[string][]string{
+	"pacman": {"arch", "archarm", "artix", "cachyos", "endeavouros", "garuda", "manjaro"},
+	"apt":    {"debian", "devuan", "elementary", "kali", "linuxmint", "pop", "raspbian", "ubuntu", "zorin"},
+}
+
+// byHand is how a person installs name, where another manager is there.
+func (h Host) byHand(name string) string {
+	for _, m := range [][2]string{{"dnf", "sudo dnf install "}, {"zypper", "sudo zypper install "}, {"flatpak", "flatpak install "}} {
+		if h.Facts != nil && slices.Contains(h.Facts.Managers, m[0]) {
+			return ": " + m[1] + name
+		}
+	}
+	return ""
+}
+
+func (h Host) program(command string) string {
+	if h.Facts == nil {
+		return ""
+	}
+	return h.Facts.Programs[command]
+}
+
+func (h Host) platform() string {
+	if h.Facts == nil {
+		return ""
+	}
+	return h.Facts.OS + "/" + h.Facts.Arch
+}
+
+func (d *Declared) cannot(a reconcile.Address, pos spec.Position, format string, args ...any) {
+	d.Unsupported = append(d.Unsupported, reconcile.Unsupported{Address: a, Reason: fmt.Sprintf(format, args...), Origin: origin(pos)})
+}
+
+func origin(pos spec.Position) []reconcile.Position {
+	if pos == (spec.Position{}) {
+		return nil
+	}
+	return []reconcile.Position{reconcile.Position(pos)}
+}
+
+// Installed asks a manager what it has of one package; "" for nothing.
+func (p Provider) Installed(ctx context.Context, r reconcile.ReadEnv, via, name string) string {
+	m := managerOf(via)
+	at, err := p.at(r)
+	if m == nil || err != nil {
+		return ""
+	}
+	is, err := at.one(ctx, m, name)
+	if err != nil {
+		return "" // Observe says what is wrong
+	}
+	return is.version
+}
+
+// Latest asks where a manager gets its packages for the newest version of one,
+// or the newest that begins with within.
+func (p Provider) Latest(ctx context.Context, r reconcile.ReadEnv, via, name, within string) (string, error) {
+	m := managerOf(via)
+	at, err := p.at(r)
+	switch {
+	case err != nil:
+		return "", err
+	case m == nil || m.latest == nil:
+		return "", fmt.Errorf("%s chooses versions itself", via)
+	case !at.has(ctx, m.program):
+		return "", fmt.Errorf("%s is not in PATH, and it is what knows the versions of %s", m.program, name)
+	}
+	at.by = m
+	v, err := m.latest(ctx, at, name, within)
+	if err == nil && !versionForm.MatchString(v) {
+		err = fmt.Errorf("%s says that the newest %s is %q, which is no version", via, name, v)
+	}
+	return v, err
+}

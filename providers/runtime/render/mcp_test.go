@@ -1,0 +1,44 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+func TestAServerIsWrittenInTheFormOfEachProgram(t *testing.T) {
+	near := spec.MCPServer{Name: "near", Command: "uvx", Args: []string{"serve"}, Env: []spec.EnvVar{{Name: "LEVEL", Value: "warn"}, {Name: "TOKEN", Secret: &spec.Secret{Env: "TOKEN"}}}}
+	far := spec.MCPServer{Name: "far", URL: "https://example.org/mcp", Headers: []spec.EnvVar{{Name: "Authorization", Secret: &spec.Secret{Env: "BEARER"}}}}
+	tests := []struct {
+		f    spec.MCPFile
+		m    spec.MCPServer
+		want string // "error: " and a part of it
+	}{
+		{spec.MCPFile{Shape: "claude", SecretEnv: "${NAME}"}, near, `{"command":"uvx","args":["serve"],"env":{"LEVEL":"warn","TOKEN":"${TOKEN}"}}`},
+		{spec.MCPFile{Shape: "claude", SecretEnv: "${NAME}"}, far, `{"type":"http","url":"https://example.org/mcp","headers":{"Authorization":"${BEARER}"}}`},
+		{spec.MCPFile{Shape: "gemini", SecretEnv: "${NAME}"}, far, `{"httpUrl":"https://example.org/mcp","headers":{"Authorization":"${BEARER}"}}`},
+		{spec.MCPFile{Shape: "cursor", SecretEnv: "${env:NAME}"}, far, `{"url":"https://example.org/mcp","headers":{"Authorization":"${env:BEARER}"}}`},
+		{spec.MCPFile{Shape: "codex"}, near, `{"command":"uvx","args":["serve"],"env":{"LEVEL":"warn"},"env_vars":["TOKEN"]}`},
+		{spec.MCPFile{Shape: "codex"}, far, `{"url":"https://example.org/mcp","env_http_headers":{"Authorization":"BEARER"}}`},
+		{spec.MCPFile{Shape: "goose"}, near, `{"name":"near","type":"stdio","enabled":true,"timeout":300,"cmd":"uvx","args":["serve"],"envs":{"LEVEL":"warn"},"env_keys":["TOKEN"]}`},
+		{spec.MCPFile{Shape: "goose"}, far, "error: no form that names one"},
+		{spec.MCPFile{Shape: "copilot"}, near, "error: no form that names one"},
+		{spec.MCPFile{Shape: "toaster"}, near, "error: no form that names one"},
+		{spec.MCPFile{Shape: "toaster", SecretEnv: "NAME"}, near, `error: the form "toaster", which this version does not know`},
+		{spec.MCPFile{Shape: "codex"}, spec.MCPServer{Command: "x", Env: []spec.EnvVar{{Name: "A", Secret: &spec.Secret{Env: "B"}}}}, `error: use {env: "A"}`},
+		{spec.MCPFile{Shape: "claude", SecretEnv: "${NAME}"}, spec.MCPServer{Command: "x", Env: []spec.EnvVar{{Name: "A", Secret: &spec.Secret{File: "~/a"}}}}, "error: can not name a file"},
+		{spec.MCPFile{Shape: "opencode", SecretFile: "{file:NAME}"}, spec.MCPServer{Command: "x", Env: []spec.EnvVar{{Name: "A", Secret: &spec.Secret{File: "~/a"}}}}, `{"type":"local","command":["x"],"enabled":true,"environment":{"A":"{file:~/a}"}}`},
+		{spec.MCPFile{Shape: "copilot"}, spec.MCPServer{Command: "x"}, `{"type":"local","command":"x","tools":["*"]}`},
+	}
+	for _, test := range tests {
+		got, err := Server(test.f, test.m)
+		if want, bad := strings.CutPrefix(test.want, "error: "); bad {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s of %s: error %v, want %s", test.f.Shape, test.m.Name, err, want)
+			}
+		} else if err != nil || string(got) != test.want {
+			t.Errorf("%s of %s:\n got %s %v\nwant %s", test.f.Shape, test.m.Name, got, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,268 @@
+// Package trust tells whether agent programs may load what was written for
+// them in a project: each keeps its own record of what its user allowed, and
+// the catalog says where. It only reads. Start reading at Check.
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Row is something that lies in a project, or will after an apply, and that a
+// program does not load as far as its own record says.
+type Row struct {
+	Runtime string               `json:"runtime"`
+	Parts   []string             `json:"parts"`             // "hooks", "mcp", "skills", "settings", "everything"
+	Servers []string             `json:"servers,omitempty"` // of "mcp", those that are meant
+	State   string               `json:"state"`             // see States
+	Reason  string               `json:"reason,omitempty"`  // why the state is Unknown
+	Do      string               `json:"do"`                // the command that allows it
+	Origin  []reconcile.Position `json:"origin"`            // what asks for it
+}
+
+// States of a Row. What is allowed has no row.
+const (
+	NotTrusted = "not trusted" // the program's record does not allow it
+	Unknown    = "unknown"     // the program keeps no record that can be read, and what it asks about is changing; or its record is broken
+)
+
+// Project is whose files are looked at, and by which programs.
+type Project struct {
+	Dir      string // absolute
+	Owner    reconcile.Owner
+	Runtimes []spec.Runtime // those that this machine uses
+}
+
+// Check compares what p holds for the project with what the programs' records
+// say. A record that p itself is about to write counts as written.
+func Check(r reconcile.ReadEnv, p *reconcile.Plan, project Project) []Row {
+	var rows []Row
+	for _, rt := range project.Runtimes {
+		w := written(p, project.Owner, rt.Project)
+		for _, t := range rt.Trust {
+			rows = append(rows, w.rows(r, p, project, rt.ID, t)...)
+		}
+	}
+	return rows
+}
+
+// parts are what lies in a project for one program, by the names of spec.Trust.
+type parts map[string]*part
+
+type part struct {
+	origin  []reconcile.Position
+	servers []string
+	changes bool // an apply of the plan would write some of it
+}
+
+// written sorts the leaves of owner by what they are to a program with scope s.
+func written(p *reconcile.Plan, owner reconcile.Owner, s spec.Scope) parts {
+	out := parts{}
+	for _, c := range p.Changes {
+		for _, l := range c.Leaves {
+			if l.Want == nil || !slices.Contains(l.Want.Owners, owner) {
+				continue
+			}
+			for _, name := range kinds(c.Target.Resource.Address, l, s) {
+				out.add(name, l)
+			}
+			if m := s.MCP; m != nil && c.Target.Resource.Address.Name() == m.Path {
+				if names, err := merge.Names(string(l.Key)); err == nil && strings.HasPrefix(string(l.Key), m.Pointer+"/") {
+					out["mcp"].servers = append(out["mcp"].servers, names[len(names)-1])
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (ps parts) add(name string, l reconcile.LeafChange) {
+	if ps[name] == nil {
+		ps[name] = &part{}
+	}
+	for _, o := range l.Want.Origin {
+		if !slices.Contains(ps[name].origin, o) {
+			ps[name].origin = append(ps[name].origin, o)
+		}
+	}
+	ps[name].changes = ps[name].changes || l.Writes()
+}
+
+// kinds names what a leaf is; none where it is not for a program with scope s.
+func kinds(a reconcile.Address, l reconcile.LeafChange, s spec.Scope) []string {
+	if a.Kind() != "file" && a.Kind() != "link" || !a.InProject() {
+		return nil
+	}
+	in := func(folder string) bool { return folder != "" && strings.HasPrefix(a.Name(), folder+"/") }
+	switch {
+	case s.MCP != nil && a.Name() == s.MCP.Path && strings.HasPrefix(string(l.Key), s.MCP.Pointer+"/"):
+		return []string{"mcp", "everything"}
+	case in(s.Skills):
+		return []string{"skills", "everything"}
+	case in(s.Hooks):
+		return []string{"hooks", "everything"}
+	case s.Settings != nil && a.Name() == s.Settings.Path:
+		if s.Settings.Hooks != "" && strings.HasPrefix(string(l.Key), s.Settings.Hooks+"/") {
+			return []string{"hooks", "everything"}
+		}
+		return []string{"settings", "everything"}
+	case in(s.Rules), in(s.Dir), slices.Contains(s.Instructions, a.Name()), s.RulesBlock == a.Name():
+		return []string{"everything"}
+	}
+	return nil
+}
+
+// rows tells what of w is not allowed by the records of t.
+func (w parts) rows(r reconcile.ReadEnv, p *reconcile.Plan, project Project, runtime string, t spec.Trust) []Row {
+	row := Row{Runtime: runtime, State: NotTrusted}
+	changes := false
+	for _, name := range t.Parts {
+		if found := w[name]; found != nil {
+			row.Parts = append(row.Parts, name)
+			row.Origin = append(row.Origin, found.origin...)
+			changes = changes || found.changes
+			if name == "mcp" {
+				row.Servers = slices.Compact(slices.Sorted(slices.Values(found.servers)))
+			}
+		}
+	}
+	if len(row.Parts) == 0 {
+		return nil
+	}
+	slices.SortFunc(row.Origin, func(a, b reconcile.Position) int { return strings.Compare(a.String(), b.String()) })
+	row.Origin = slices.Compact(row.Origin)
+	if len(t.Records) == 0 {
+		if !changes {
+			return nil // whoever was asked about it has answered, or will be asked
+		}
+		row.State, row.Reason = Unknown, "it asks about what is new or has changed, and keeps the answer to itself"
+		row.Do = words(t.Do, project.Dir, "")
+		return []Row{row}
+	}
+	if !perServer(t) {
+		return row.unless(r, p, project, t, "")
+	}
+	var rows []Row
+	for _, server := range row.Servers {
+		one := row
+		one.Servers = []string{server}
+		rows = append(rows, one.unless(r, p, project, t, server)...)
+	}
+	return rows
+}
+
+// unless returns row where no record of t allows it.
+func (row Row) unless(r reconcile.ReadEnv, p *reconcile.Plan, project Project, t spec.Trust, server string) []Row {
+	row.Do = words(t.Do, project.Dir, server)
+	for _, ref := range t.Records {
+		yes, err := allowed(r, p, project.Dir, ref, server, t.Parents)
+		if yes {
+			return nil
+		}
+		if err != nil && row.Reason == "" {
+			row.State, row.Reason = Unknown, err.Error()
+		}
+	}
+	return []Row{row}
+}
+
+// perServer reports whether t speaks of each MCP server.
+func perServer(t spec.Trust) bool {
+	return slices.ContainsFunc(t.Records, func(ref spec.Reference) bool {
+		return strings.Contains(ref.Pointer, "{name}") || strings.Contains(string(ref.JSON), "{name}")
+	})
+}
+
+// allowed reports whether the record that ref names says yes. With parents the
+// nearest folder for which it says anything decides.
+func allowed(r reconcile.ReadEnv, p *reconcile.Plan, dir string, ref spec.Reference, server string, parents bool) (bool, error) {
+	for {
+		key, want, err := resolve(ref, dir, server)
+		if err != nil {
+			return false, err
+		}
+		if pending(p, ref.Path, key, want) {
+			return true, nil
+		}
+		live, there, err := read(r, ref, key)
+		if there || err != nil {
+			return merge.Equal(live, want), err
+		}
+		up := path.Dir(dir)
+		if !parents || up == dir || !strings.Contains(ref.Pointer, "{dir}") {
+			return false, nil
+		}
+		dir = up
+	}
+}
+
+// resolve puts dir and server into the words of ref.
+func resolve(ref spec.Reference, dir, server string) (key string, want merge.Value, err error) {
+	in := func(s string, form func(string) string) string {
+		return strings.NewReplacer("{dir}", form(dir), "{name}", form(server)).Replace(s)
+	}
+	key = in(ref.Pointer, func(s string) string { return strings.TrimPrefix(merge.Pointer(s), "/") })
+	want = merge.Value(in(string(ref.JSON), func(s string) string {
+		text := string(merge.TextValue(s))
+		return text[1 : len(text)-1]
+	}))
+	if set, ok := strings.CutSuffix(key, "/-"); ok {
+		key, err = merge.SetKey(set, want)
+	}
+	return key, want, err
+}
+
+// pending reports whether an apply of p makes the record say so.
+func pending(p *reconcile.Plan, path, key string, want merge.Value) bool {
+	for _, c := range p.Changes {
+		if a := c.Target.Resource.Address; a.Kind() != "file" || a.Name() != path {
+			continue
+		}
+		for _, l := range c.Leaves {
+			if string(l.Key) == key && l.Want != nil && l.Writes() {
+				return l.Want.Body.Fingerprint() == file.Value(want).Fingerprint()
+			}
+		}
+	}
+	return false
+}
+
+// read looks a record up. A file that is not there says nothing.
+func read(r reconcile.ReadEnv, ref spec.Reference, key string) (merge.Value, bool, error) {
+	a := reconcile.Address("file:" + ref.Path)
+	doc, err := r.FS.ReadFile(a.Path(r.Home))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read %s: %w", ref.Path, err)
+	}
+	leaves, err := merge.Read(merge.Format(ref.Format), doc, []string{key})
+	if err != nil {
+		return nil, false, fmt.Errorf("%s:%w", ref.Path, err)
+	}
+	l, ok := leaves[key]
+	return l.Value, ok, nil
+}
+
+// words puts dir and server into what a person is told to do.
+func words(do, dir, server string) string {
+	return strings.NewReplacer("{dir}", quoted(dir), "{name}", quoted(server)).Replace(do)
+}
+
+// quoted makes one word of s for a shell, where it is none by itself.
+func quoted(s string) string {
+	if s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./@:") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,11 +1,8 @@
 # Everything here needs go and git, and no other tool.
 PREFIX  ?= $(HOME)/.local
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-# Links to the binary that act as a command of their own: name:command. A link
-# is made only where this version has the command.
-LINKS    = agent-roster:roster ensemble:ledger session-context-path:session ai:launch
 
-ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),help)),)
   ifeq ($(shell command -v go 2>/dev/null),)
     $(error needs go ≥ 1.26 (https://go.dev/dl))
   endif
@@ -17,26 +14,34 @@ ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
   endif
 endif
 
-.PHONY: help build install test test-runtimes try bench bench-models lint docs clean
+.PHONY: help build install uninstall install-runtime install-lang test test-kill test-runtimes try bench bench-models lint docs clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 build: ## the binary, as bin/aisync
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/aisync ./cmd/aisync
 
-install: build ## into $(PREFIX)/bin, with its links
-	@mkdir -p '$(DESTDIR)$(PREFIX)/bin'
-	@install -m 0755 bin/aisync '$(DESTDIR)$(PREFIX)/bin/aisync'
-	@echo 'installed $(DESTDIR)$(PREFIX)/bin/aisync'
-	@for pair in $(LINKS); do \
-	  if bin/aisync __complete '' 2>/dev/null | grep -q "^$${pair#*:}	"; then \
-	    ln -sf aisync '$(DESTDIR)$(PREFIX)/bin/'"$${pair%%:*}" && echo "linked    $${pair%%:*}"; \
-	  fi; \
-	done
+install: build ## the binary, its links, completions and man pages, into $(DESTDIR)$(PREFIX)
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install
+
+uninstall: ## take away what make install put there
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install --remove
+
+# What a repository of rules offers, done by aisync: docs/bundles.md.
+install-runtime: build ## RUNTIME=… [SOURCE=rules] [ARGS=--yes]: rules, skills and hooks for one runtime, in your home
+	@AISYNC='$(CURDIR)/bin/aisync' ARGS='$(ARGS)' scripts/install-rules runtime '$(RUNTIME)' '$(SOURCE)'
+
+# LANG is the locale's variable too: only the one of the command line counts.
+install-lang: build ## LANG=… PROJECT=… [RUNTIME=claude] [SOURCE=rules] [ARGS=--yes]: a language's rules, in a project
+	@AISYNC='$(CURDIR)/bin/aisync' ARGS='$(ARGS)' scripts/install-rules lang '$(or $(RUNTIME),claude)' '$(SOURCE)' \
+	  '$(if $(filter command line,$(origin LANG)),$(LANG))' '$(PROJECT)'
 
 test: ## every test (RACE=1: with the race detector; ARGS: more flags for go test)
 	@go test $(if $(RACE),-race) $(ARGS) ./...
+
+test-kill: ## downloads killed with SIGKILL, KILLS=200 times, and the resume of one of 48 GB
+	@AISYNC_KILLS=$(or $(KILLS),200) go test ./providers/fetch -run 'Killed|FortyEight' -count=1 -v -timeout 30m
 
 test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them
 	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips

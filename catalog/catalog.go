@@ -18,10 +18,10 @@ import (
 )
 
 //go:embed *.cue runtimes/*.cue
-var files embed.FS
+var sources embed.FS
 
 // Files is the *.cue of the catalog, in their folders, for those who vendor it.
-func Files() fs.FS { return files }
+func Files() fs.FS { return sources }
 
 // Runtimes is the embedded runtimes, sorted by ID. The caller owns the slice,
 // not what its elements point to.
@@ -34,11 +34,11 @@ func Models() []spec.Model { return models() }
 func Digest() string {
 	h := sha256.New()
 	// In lexical order; nothing of an embedded folder fails to be read.
-	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+	_ = fs.WalkDir(sources, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		text, err := fs.ReadFile(files, name)
+		text, err := fs.ReadFile(sources, name)
 		fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
 		return err
 	})

@@ -71,7 +71,7 @@ func object(v reflect.Value) Object {
 	var o Object
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
-		if v.Field(i).IsZero() || field.Name == "ID" || field.Name == "Pos" {
+		if v.Field(i).IsZero() || slices.Contains([]string{"ID", "Pos", "Source"}, field.Name) {
 			continue
 		}
 		name := specName(field.Name)

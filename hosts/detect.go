@@ -127,18 +127,7 @@ func (m machine) software(f *facts.Facts, path []string) {
 	if path == nil {
 		path = filepath.SplitList(os.Getenv("PATH"))
 	}
-	find := func(name string) string {
-		for _, dir := range path {
-			if !filepath.IsAbs(dir) {
-				continue
-			}
-			info, err := os.Stat(m.path(filepath.Join(dir, name)))
-			if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-				return filepath.Join(dir, name)
-			}
-		}
-		return ""
-	}
+	find := func(name string) string { return FindProgram(m.root, path, name) }
 	for _, name := range managers {
 		if find(name) != "" {
 			f.Managers = append(f.Managers, name)
@@ -149,6 +138,24 @@ func (m machine) software(f *facts.Facts, path []string) {
 			f.Programs[name] = p
 		}
 	}
+}
+
+// FindProgram is the absolute path of a program in the folders of path, which
+// lie below root where that is not ""; "" where none has it.
+func FindProgram(root string, path []string, name string) string {
+	if name == "" || strings.Contains(name, "/") {
+		return ""
+	}
+	for _, dir := range path {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		info, err := os.Stat(machine{root: root}.path(filepath.Join(dir, name)))
+		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return filepath.Join(dir, name)
+		}
+	}
+	return ""
 }
 
 // disks measures the file systems that home and store are on, or will be.

@@ -160,7 +160,12 @@ type ReadEnv struct {
 	Contents func(Fingerprint) ([]byte, bool) // text that aisync last wrote, where still known
 	Backup   func(BackupID) ([]byte, error)
 	Clock    func() time.Time
+	Reach    Reacher // of an apply that may dial: asks whether something could be fetched; nil: nobody may be asked
 }
+
+// Reacher returns nil if one of the sources could serve an artifact now, else
+// why each could not. It moves no content and writes nothing.
+type Reacher func(ctx context.Context, name string, sources []string, size int64, sha256 string) error
 
 // WriteEnv is what an apply is handed.
 type WriteEnv struct {

@@ -55,8 +55,9 @@ func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep 
 	had, got := step.Had, step.Got
 	step.Got = had
 	p := e.provider(step.Address.Kind())
+	_, foretells := p.(Foreteller)
 	_, recallable := p.(Recallable)
-	if p == nil || !step.Writes || step.Path == "" && !recallable && !(Record{Address: step.Address}).projectKind() {
+	if p == nil || !step.Writes || step.Path == "" && !foretells && !recallable && !(Record{Address: step.Address}).projectKind() {
 		return step
 	}
 	t := Target{Resource: Resource{Address: step.Address, Format: step.Format}}
@@ -71,6 +72,16 @@ func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep 
 		for _, l := range h.Record.Leaves {
 			if !slices.ContainsFunc(t.Last, func(x LeafRecord) bool { return x.Key == l.Key }) {
 				t.Last = append(t.Last, l)
+			}
+		}
+	}
+	if !isPathKind(step.Address.Kind()) {
+		// What its name is of, only a note can tell: of a new one, the foretold.
+		for _, g := range got {
+			for _, l := range g.Record.Leaves {
+				if len(l.Private) > 0 && !slices.ContainsFunc(t.Last, func(x LeafRecord) bool { return x.Key == l.Key }) {
+					t.Last = append(t.Last, l)
+				}
 			}
 		}
 	}

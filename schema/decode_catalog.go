@@ -25,22 +25,29 @@ func (n node) model() spec.Model {
 		Params: n.get("params").str(), Homepage: n.get("homepage").str(),
 	}
 	for _, q := range n.get("quants").fields() {
-		quant := spec.Quant{Name: q.name()}
+		quant := spec.Quant{Name: q.name(), Repo: q.get("repo").str(), Revision: q.get("revision").str()}
 		for _, f := range q.get("files").elements() {
 			file := spec.ModelFile{
 				Path: f.get("path").str(), Size: f.get("size").int(), SHA256: f.get("sha256").str(),
-				Repo: f.get("repo").str(), Sources: f.get("sources").strings(),
+				Repo: f.get("repo").str(), Revision: f.get("revision").str(), Sources: f.get("sources").strings(),
 			}
 			switch {
 			case file.Repo == "" && len(file.Sources) == 0:
 				f.problem("neither repo nor sources", "say where the file comes from")
-			case file.Repo == "" && file.SHA256 == "":
-				f.problem("sha256 is missing", "only a file from a repo may leave it out, because the hub knows it")
+			case file.Repo == "" && file.SHA256 == "" && !file.InRegistry():
+				f.problem("sha256 is missing", "only a file from a repo, or from oci://, may leave it out: the hub and the registry know it")
+			case file.Repo == "" && file.Revision != "":
+				f.get("revision").problem("a revision of no repo", "it is a branch, tag or commit of repo")
 			}
 			quant.Files = append(quant.Files, file)
 		}
-		if len(quant.Files) == 0 {
-			q.problem("no files", "a quantization is one file, or its shards in order")
+		switch {
+		case len(quant.Files) == 0 && quant.Repo == "":
+			q.problem("no files", "a quantization is one file, or its shards in order, or the repo that has it")
+		case len(quant.Files) > 0 && quant.Repo != "":
+			q.get("repo").problem("both files and a repo that finds them", "name the repo of each file, or leave the files out")
+		case quant.Repo == "" && quant.Revision != "":
+			q.get("revision").problem("a revision of no repo", "it is a branch, tag or commit of repo")
 		}
 		m.Quants = append(m.Quants, quant)
 	}
@@ -95,7 +102,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	if f := n.get("events"); f.exists() {
 		s.Events = &spec.EventsFile{
 			Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
-			Program: f.get("program").str(), Millis: f.get("millis").bool(false), Always: references(f.get("always")),
+			Also: f.get("also").strings(), Program: f.get("program").str(), Millis: f.get("millis").bool(false), Always: references(f.get("always")),
 		}
 	}
 	if f := n.get("permissions"); f.exists() {

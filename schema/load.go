@@ -46,6 +46,12 @@ type Options struct {
 	// before it is written. A host's spec must have such a file already.
 	Texts map[string][]byte
 
+	// Lent returns the runtimes that the sources of a host's bundles, or those of
+	// a project, bring along; one of both is nil. more says that some source is
+	// not on this machine: a runtime that nobody knows may then be one of its,
+	// and is no error here. What err joins is reported with the rest.
+	Lent func(h *spec.Host, p *spec.Project) (runtimes []spec.Runtime, more bool, err error)
+
 	// NoHost makes do without a host: it is told why none of the specs, or more
 	// than one, is this machine. Without it that is an error.
 	NoHost func(Problem)
@@ -59,7 +65,6 @@ type loader struct {
 	Options
 	eval    *evaluator
 	facts   func() (facts.Facts, error)
-	index   catalog.Index
 	problem Errors
 }
 
@@ -104,7 +109,6 @@ func Load(ctx context.Context, o Options) (*spec.Spec, error) {
 			return nil, err
 		}
 	}
-	l.index = catalog.With(s.Catalog)
 	if err := l.project(s, projectFiles); err != nil {
 		return nil, err
 	}
@@ -152,16 +156,20 @@ func (l *loader) host(s *spec.Spec, files []source) error {
 	d.check(l.eval.schema.LookupPath(cue.ParsePath("#HostSpec")))
 	root := d.node()
 	s.Catalog = root.get("catalog").catalog()
-	l.index = catalog.With(s.Catalog)
 	checkCatalog(root.get("catalog"), s.Catalog)
 	var all []*spec.Host
+	lent := map[*spec.Host][]spec.Runtime{}
 	for _, n := range root.get("hosts").fields() {
 		h := n.host(l.HostDir)
-		checkHost(n, h, l.index)
+		var x inventory
+		lent[h], x = l.lend(d, s.Catalog, h, nil)
+		checkHost(n, h, x)
 		all = append(all, h)
 	}
 	var err error
-	s.Host, err = l.choose(d, all)
+	if s.Host, err = l.choose(d, all); s.Host != nil {
+		s.Catalog.Runtimes = append(s.Catalog.Runtimes, lent[s.Host]...)
+	}
 	return err
 }
 
@@ -175,7 +183,9 @@ func (l *loader) project(s *spec.Spec, files []source) error {
 		d.check(l.eval.schema.LookupPath(cue.ParsePath("#ProjectSpec")))
 		n := d.node().get("project")
 		s.Project = n.project(l.ProjectDir, files[0].path)
-		checkProject(n, s.Project, s.Host, l.index)
+		lent, x := l.lend(d, s.Catalog, nil, s.Project)
+		s.Catalog.Runtimes = append(s.Catalog.Runtimes, lent...)
+		checkProject(n, s.Project, s.Host, x)
 	}
 	l.problem = append(l.problem, d.problems...)
 	return nil

@@ -6,10 +6,6 @@ import (
 	"strings"
 )
 
-// DidYouMean is a hint for a name that is none of known, "" if there is nothing
-// to say.
-func DidYouMean(got string, known []string) string { return didYouMean(got, known) }
-
 // didYouMean is a hint with the nearest of known, or the list of them where
 // none is near and the list is short; "" if there is nothing to say.
 func didYouMean(got string, known []string) string {

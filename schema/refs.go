@@ -71,21 +71,20 @@ func (n node) unknown(kind, got string, known []string) {
 	n.problem(fmt.Sprintf("unknown %s %q", kind, got), didYouMean(got, known))
 }
 
-func checkHost(n node, h *spec.Host, x catalog.Index) {
+func checkHost(n node, h *spec.Host, x inventory) {
 	checkMatch(n.get("match"), h.Match)
-	known := runtimeIDs(x)
 	for _, u := range h.Runtimes {
 		at := n.get("runtimes").get(u.ID)
-		if rt, ok := x.Runtime(u.ID); !ok {
-			at.unknownLabel("runtime", known)
-		} else if u.Install != nil && u.Install.Via != "" && rt.Packages[u.Install.Via] == "" {
+		if !x.runtime(u.ID) {
+			x.unknown(at, at.labelPos(), u.ID)
+		} else if rt, ok := x.Runtime(u.ID); ok && u.Install != nil && u.Install.Via != "" && rt.Packages[u.Install.Via] == "" {
 			at.get("install").get("via").noPackage(rt, u.Install.Via)
 		}
 		if u.CLI == "" {
 			continue
 		}
-		if _, ok := x.Runtime(u.CLI); !ok {
-			at.get("cli").unknown("runtime", u.CLI, known)
+		if !x.runtime(u.CLI) {
+			x.unknown(at.get("cli"), at.get("cli").valuePos(), u.CLI)
 		}
 	}
 	uses := ids(h.Runtimes, func(u spec.RuntimeUse) string { return u.ID })
@@ -93,14 +92,15 @@ func checkHost(n node, h *spec.Host, x catalog.Index) {
 		n.get("default").problem(fmt.Sprintf("default %q is not among the host's runtimes", h.Default), didYouMean(h.Default, uses))
 	}
 	for _, s := range h.Settings {
-		if _, ok := x.Runtime(s.Runtime); !ok {
-			n.get("settings").get(s.Runtime).unknownLabel("runtime", known)
+		if !x.runtime(s.Runtime) {
+			at := n.get("settings").get(s.Runtime)
+			x.unknown(at, at.labelPos(), s.Runtime)
 		}
 	}
 	if climbs(h.Store.Value) {
 		n.get("store").problem("a store's path holds no ..", "")
 	}
-	checkModels(n.get("models"), h, x)
+	checkModels(n.get("models"), h, x.Index)
 	checkServices(n, h)
 }
 
@@ -200,15 +200,14 @@ func checkService(n node, s spec.Service, models []string) {
 
 var serviceFields = []string{"model", "models", "port", "context", "scope", "listen", "url", "apis"}
 
-func checkProject(n node, p *spec.Project, h *spec.Host, x catalog.Index) {
-	known := runtimeIDs(x)
+func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 	var uses []string
 	for _, e := range n.get("runtimes").elements() {
 		id := e.str()
-		switch _, ok := x.Runtime(id); {
+		switch {
 		case id == "":
-		case !ok:
-			e.unknown("runtime", id, known)
+		case !x.runtime(id):
+			x.unknown(e, e.valuePos(), id)
 		case slices.Contains(uses, id):
 			e.problem(fmt.Sprintf("runtime %q is listed twice", id), "")
 		}
@@ -218,8 +217,9 @@ func checkProject(n node, p *spec.Project, h *spec.Host, x catalog.Index) {
 		n.get("default").problem(fmt.Sprintf("default %q is not among the project's runtimes", p.Default), didYouMean(p.Default, uses))
 	}
 	for _, s := range p.Settings {
-		if _, ok := x.Runtime(s.Runtime); !ok {
-			n.get("settings").get(s.Runtime).unknownLabel("runtime", known)
+		if !x.runtime(s.Runtime) {
+			at := n.get("settings").get(s.Runtime)
+			x.unknown(at, at.labelPos(), s.Runtime)
 		}
 	}
 	sources := ids(p.Sources, func(s spec.Source) string { return s.Name })

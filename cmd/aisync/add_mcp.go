@@ -1,12 +1,12 @@
 package main
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/providers/bundle/gather"
 	"aisync.dev/aisync/schema/edit"
 )
 
@@ -65,8 +65,6 @@ func (v *valueFlags) register(cmd *cobra.Command, name, what string) {
 	cmd.Flags().StringArrayVar(&v.file, name+"-file", nil, "`NAME=PATH` of "+what+": read from a file where it is needed; may be repeated")
 }
 
-var secretName = regexp.MustCompile(`(?i)token|secret|passw|api_?-?key|authorization|credential`)
-
 // text is the struct of all of them, "" where there is none.
 func (v *valueFlags) text(flag string, a *app) (string, error) {
 	var fields []edit.Field
@@ -75,7 +73,7 @@ func (v *valueFlags) text(flag string, a *app) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if secretName.MatchString(name) {
+		if gather.LooksSecret(name) {
 			a.say("aisync: warning: the value of %s will stand in the spec; --%s-from %s=VARIABLE keeps it out", safe(name), flag, safe(name))
 		}
 		fields = append(fields, edit.Field{Name: name, Value: edit.String(value)})

@@ -232,7 +232,7 @@ func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f apply
 			return err
 		}
 	}
-	if err := a.outcome(p, res, err); err != nil || len(w.leftOut) == 0 {
+	if err := a.outcome(p, w.pulled, res, err); err != nil || len(w.leftOut) == 0 {
 		return err
 	}
 	if len(w.pulled) > 0 && len(res.Done) == 0 {

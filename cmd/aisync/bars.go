@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +15,8 @@ import (
 const (
 	lineEvery = 5 * time.Second        // how often progress is said where there is no terminal to draw on
 	drawEvery = 100 * time.Millisecond // and how often it is drawn on one
+	nameWidth = 26                     // of a name before a bar, at most
+	besides   = 46                     // columns of a line that are neither name nor bar, at most
 )
 
 // bars show how far bytes are: a bar a file and one for all on a terminal, with
@@ -26,6 +28,7 @@ type bars struct {
 	mute bool
 
 	mu     sync.Mutex
+	width  int // of the terminal
 	files  []*fileBar
 	all    *fileBar
 	first  int64 // bytes that were there when it began, which do not count
@@ -45,7 +48,8 @@ type fileBar struct {
 
 // newBars shows what comes to total bytes. close ends it.
 func (a *app) newBars(what string, total int64) *bars {
-	b := &bars{a: a, stop: make(chan struct{}), began: time.Now(), all: newFileBar(what, total)}
+	b := &bars{a: a, stop: make(chan struct{}), began: time.Now(), width: terminalWidth(a.err)}
+	b.all = newFileBar(what, total, b.width)
 	b.mute, b.draw = a.g.quiet || a.g.json || total == 0, isTerminal(a.err)
 	if !b.mute && !b.draw {
 		b.ticked.Go(b.sayNowAndThen)
@@ -53,12 +57,23 @@ func (a *app) newBars(what string, total int64) *bars {
 	return b
 }
 
-func newFileBar(name string, total int64) *fileBar {
+// terminalWidth is that of the terminal behind w, or of an old one.
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(interface{ Fd() uintptr }); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 80
+}
+
+func newFileBar(name string, total int64, width int) *fileBar {
 	return &fileBar{name: name, total: total, bar: progressbar.NewOptions64(max(total, 1),
 		progressbar.OptionSetWriter(io.Discard),
 		progressbar.OptionShowBytes(true),
+		progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionSetWidth(20),
+		progressbar.OptionSetWidth(min(30, max(5, width-nameWidth-besides))),
 		progressbar.OptionSetDescription(name),
 	)}
 }
@@ -79,7 +94,7 @@ func (b *bars) file(name string, done, total int64) {
 		}
 	}
 	if f == nil {
-		f = newFileBar(safe(name), total)
+		f = newFileBar(safe(name), total, b.width)
 		f.name = name
 		b.files = append(b.files, f)
 		b.first += done
@@ -95,31 +110,45 @@ func (b *bars) file(name string, done, total int64) {
 	}
 }
 
-// redraw puts the bars of the files that are not done, and that of all, in
+// redraw puts the bars of the files that are on their way, and that of all, in
 // place of those that are drawn.
 func (b *bars) redraw() {
 	b.clear()
 	b.last = time.Now()
-	var lines []string
+	var drawn []*fileBar
 	for _, f := range b.files {
 		if f.done < f.total {
-			lines = append(lines, f.bar.String())
+			drawn = append(drawn, f)
 		}
 	}
-	if len(b.files) > 1 || b.all.total > b.files[0].total || len(lines) == 0 {
-		lines = append(lines, b.all.bar.String())
+	slices.SortFunc(drawn, func(x, y *fileBar) int { return strings.Compare(x.name, y.name) })
+	if len(b.files) > 1 || b.all.total > b.files[0].total || len(drawn) == 0 {
+		drawn = append(drawn, b.all)
 	}
-	width := 80
-	if f, ok := b.a.err.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			width = w
-		}
+	longest := 0
+	for _, f := range drawn {
+		longest = max(longest, len([]rune(f.name)))
 	}
-	for _, l := range lines {
-		text := []rune(strings.TrimSpace(strings.ReplaceAll(l, "\r", "")))
-		fmt.Fprintln(b.a.err, string(text[:min(len(text), width-1)]))
+	for _, f := range drawn {
+		fmt.Fprintln(b.a.err, f.line(min(longest, nameWidth), b.width-1))
 	}
-	b.drawn = len(lines)
+	b.drawn = len(drawn)
+}
+
+// line is the bar of f after its name, in so many columns at most.
+func (f *fileBar) line(name, most int) string {
+	label := []rune(safe(f.name))
+	if len(label) > name {
+		label = append(label[:name-1], '…')
+	}
+	f.bar.Describe(fmt.Sprintf("%-*s", name, string(label)))
+	text := strings.TrimSpace(strings.ReplaceAll(f.bar.String(), "\r", ""))
+	if head, times, ok := strings.Cut(text, " ["); ok { // so far, and to go
+		_, left, _ := strings.Cut(strings.TrimSuffix(times, "]"), ":")
+		text = head + " " + left + " left"
+	}
+	line := []rune(text)
+	return string(line[:min(len(line), most)])
 }
 
 // clear takes away what is drawn.

@@ -35,6 +35,9 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 		pin = w.looker()
 	}
 	sources := &bundle.Sources{Home: w.places.physical(w.places.home), Resolve: pin.source}
+	if err := w.lend(ctx, sources); err != nil {
+		return err
+	}
 	var host, project runtime.Decls
 	g, ctx := errgroup.WithContext(ctx)
 	if w.has(reconcile.HostOwner) && w.spec.Host != nil {
@@ -112,6 +115,7 @@ func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *p
 	if err != nil {
 		return runtime.Decls{}, err
 	}
+	pin.ahead(ctx, w.spec.Host.Models)
 	installs, wrong := w.declarePackages(ctx, pin)
 	d, err := runtime.Host{
 		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Models: w.catalog.Models(),

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"aisync.dev/aisync/catalog"
@@ -108,6 +109,10 @@ func (p *patient) version(use spec.RuntimeUse, rt spec.Runtime) []finding {
 	return []finding{fail(fix, "%s: %s is version %s, not the one that was asked for", use.Install.Pos, rt.Command, found)}
 }
 
+// aloneCommand is the word with which doctor calls this program to become
+// another one; see isolated.
+const aloneCommand = "__alone"
+
 // validatorLimit is how long one of a program's own checks may take: the
 // slowest that was measured, codex without a network, took 6 s on two cores.
 const validatorLimit = 45 * time.Second
@@ -121,10 +126,10 @@ func (p *patient) validate(ctx context.Context, rt spec.Runtime, program string)
 		command := strings.Join(append([]string{rt.Command}, v.Args...), " ")
 		dir := p.places.physical(p.places.home)
 		if v.InProject {
-			if p.places.project == "" {
-				continue
-			}
 			dir = p.places.project
+		}
+		if dir == "" || len(v.Needs) > 0 && !p.anyOf(v.Needs) {
+			continue // there is nothing to check
 		}
 		if v.Starts && !p.agreed() {
 			out = append(out, warn("aisync apply", "%s is not run: it starts the project's MCP servers, and nobody agreed to that yet", command))
@@ -132,6 +137,7 @@ func (p *patient) validate(ctx context.Context, rt spec.Runtime, program string)
 		}
 		one, cancel := context.WithTimeout(ctx, validatorLimit)
 		text, err := isolated(one, p.cleanEnv(rt, program, dir), dir, p.offline, append([]string{program}, v.Args...))
+		text = colours().ReplaceAllString(text, "")
 		late := errors.Is(one.Err(), context.DeadlineExceeded)
 		cancel()
 		bad := badLine(v.Bad, text)
@@ -147,6 +153,14 @@ func (p *patient) validate(ctx context.Context, rt spec.Runtime, program string)
 		}
 	}
 	return out
+}
+
+// anyOf reports whether one of these is in the project.
+func (p *patient) anyOf(names []string) bool {
+	return p.places.project != "" && slices.ContainsFunc(names, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(p.places.project, name))
+		return err == nil
+	})
 }
 
 // agreed reports whether what the project wants agents to run was agreed to.
@@ -176,6 +190,9 @@ func (p *patient) cleanEnv(rt spec.Runtime, program, dir string) []string {
 	return env
 }
 
+// colours are what programs print for a terminal, whatever NO_COLOR says.
+var colours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]") })
+
 // badLine is the line of text in which pattern is found, "" for none.
 func badLine(pattern, text string) string {
 	if pattern == "" {
@@ -197,9 +214,9 @@ func lastLine(text string) string {
 
 // checkTrust names what lies in the project and is not loaded. Nothing fails
 // for that: the program asks when it is next started there.
-func checkTrust(_ context.Context, p *patient) []finding {
-	if p.specErr != nil || p.storeOf != nil || p.spec.Project == nil {
-		return nil
+func checkTrust(ctx context.Context, p *patient) []finding {
+	if p.specErr != nil || p.storeOf != nil || p.spec.Project == nil || len(checkLocks(ctx, p)) > 0 {
+		return nil // other checks say what is wrong
 	}
 	w, plan, err := p.planned()
 	if err != nil {

@@ -44,7 +44,14 @@ type editFlags struct {
 
 func (f *editFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.scope, "scope", "", "`WHICH` spec: host, project (default: the project inside one where it can say this, else the host)")
+	oneScope(cmd)
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be written, and write nothing")
+}
+
+// oneScope completes --scope of a command that is about one spec.
+func oneScope(cmd *cobra.Command) {
+	values := cobra.FixedCompletions([]string{string(scopeHost), string(scopeProject)}, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("scope", values) // the flag is there, and has none yet
 }
 
 // edit reads the spec that k is about, lets do change it, checks what came of

@@ -2,22 +2,26 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
 )
 
 func factsCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var versions bool
+	cmd := &cobra.Command{
 		Use:   "facts",
 		Short: "print what is true of this machine: processor, memory, graphics, disks, programs",
 		Long: `Prints what aisync knows of this machine and decides by. With --json it is the
 form that --facts FILE reads back, so that a plan can be made for a machine that
-is elsewhere. It starts no program and dials nothing.`,
-		Example:     "  $ aisync facts --json > laptop.json\n  $ aisync plan --facts laptop.json",
+is elsewhere. It starts no program and dials nothing; --versions asks each program
+that it found for its version, which nothing else needs.`,
+		Example:     "  $ aisync facts --versions\n  $ aisync facts --json > laptop.json\n  $ aisync plan --facts laptop.json",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -29,6 +33,9 @@ is elsewhere. It starts no program and dials nothing.`,
 			if err != nil {
 				return err
 			}
+			if versions && p.root == "" && a.g.facts == "" { // programs of another root, or machine, are not to be started here
+				f.Versions = hosts.Versions(cmd.Context(), f, filepath.SplitList(a.env.get("PATH")), a.env.list())
+			}
 			if a.g.json {
 				return a.writeJSON(f)
 			}
@@ -38,6 +45,8 @@ is elsewhere. It starts no program and dials nothing.`,
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&versions, "versions", false, "also the versions of programs and package managers: each is started once")
+	return cmd
 }
 
 // factLines is the table: a word and what is known, "unknown" where nothing is.
@@ -88,13 +97,21 @@ func factLines(f facts.Facts) [][2]string {
 	for _, d := range f.Disks {
 		out = append(out, [2]string{"disk", fmt.Sprintf("%s free of %s at %s", bytesText(d.Free), bytesText(d.Size), d.Path)})
 	}
-	out = append(out, [2]string{"packages", or(strings.Join(f.Managers, " "))})
-	var programs []string
+	version := func(name string) string { return strings.TrimSpace(name + " " + f.Versions[name]) }
+	join := " "
+	if len(f.Versions) > 0 {
+		join = ", "
+	}
+	var managers, programs []string
+	for _, name := range f.Managers {
+		managers = append(managers, version(name))
+	}
 	for name := range f.Programs {
-		programs = append(programs, name)
+		programs = append(programs, version(name))
 	}
 	slices.Sort(programs)
-	out = append(out, [2]string{"programs", or(strings.Join(programs, " "))})
+	out = append(out, [2]string{"packages", or(strings.Join(managers, join))})
+	out = append(out, [2]string{"programs", or(strings.Join(programs, join))})
 	for _, n := range f.Notes {
 		out = append(out, [2]string{"note", n})
 	}

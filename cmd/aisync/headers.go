@@ -19,13 +19,15 @@ import (
 // by ranges from their sources. It is nil where one cannot be had: then the
 // sizes alone must do.
 func (w *world) shape(ctx context.Context, files []spec.ModelFile, dial bool) *spec.Shape {
-	ctx, cancel := context.WithTimeout(ctx, hubPatience)
+	reading, cancel := context.WithTimeout(ctx, hubPatience)
 	defer cancel()
+	dial = dial && !w.headerless
 	var headers []gguf.Header
 	client := w.client()
 	for _, f := range files {
-		h, err := w.header(ctx, client, f, dial)
+		h, err := w.header(reading, client, f, dial)
 		if err != nil {
+			w.headerless = w.headerless || reading.Err() != nil
 			w.app.log("header", "file", f.Path, "error", err.Error())
 			return nil
 		}

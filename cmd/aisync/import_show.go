@@ -103,14 +103,13 @@ func (im *importing) wrote() string {
 			others = append(others, im.short(f))
 		}
 	}
-	text := plural(inBundle, "file") + " below " + im.short(im.bundle)
 	if im.edit != nil {
 		for _, f := range im.edit.diffs() {
 			others = append(others, f.File)
 		}
 	}
-	if len(others) > 0 {
-		text += " and " + strings.Join(others, ", ")
+	if len(im.found.Files) > 0 || len(others) == 0 {
+		others = append([]string{plural(inBundle, "file") + " below " + im.short(im.bundle)}, others...)
 	}
-	return safe(text)
+	return safe(strings.Join(others, " and "))
 }

@@ -15,11 +15,13 @@ import (
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/providers/fetch"
 	"aisync.dev/aisync/schema"
+	"aisync.dev/aisync/schema/spec"
 )
 
 func initCommand(a *app) *cobra.Command {
 	var from string
 	var here bool
+	var runtimes []string
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "write a starter spec for this machine, or with --here for the project in this folder",
@@ -30,7 +32,8 @@ it finds and a model that fits as a comment.
 --from SRC takes host specs over instead: the name of an example (` + strings.Join(hosts.Examples(), ", ") + `),
 a folder, git::URL?ref=… or the URL of an archive. Its *.cue and aisync.lock are copied.
 
---here writes aisync.cue for the project in this folder, and nothing else.
+--here writes aisync.cue for the project in this folder, and nothing else, with
+the agent programs that are on this machine or those of --runtime.
 
 What exists is never overwritten; init says so and what to do. The one exception
 is the schema in cue.mod/pkg/aisync.dev beside the host specs, with which cue vet
@@ -42,6 +45,9 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 			if here && from != "" {
 				return usagef("init: --here and --from exclude each other; --from is about hosts")
 			}
+			if len(runtimes) > 0 && !here {
+				return usagef("init: --runtime is about a project; add --here")
+			}
 			p, err := a.places()
 			if err != nil {
 				return err
@@ -52,7 +58,7 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 			s := &starter{app: a, places: p}
 			switch {
 			case here:
-				err = s.project(cmd.Context())
+				err = s.project(cmd.Context(), runtimes)
 			case from != "":
 				err = s.copyHosts(cmd.Context(), from)
 			default:
@@ -66,6 +72,7 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 	}
 	cmd.Flags().StringVar(&from, "from", "", "take host specs over from `SRC`: an example, a folder, git::URL or an archive's URL")
 	cmd.Flags().BoolVar(&here, "here", false, "write aisync.cue for the project in this folder")
+	cmd.Flags().StringSliceVar(&runtimes, "runtime", nil, "with --here: the project's runtimes, by their `IDS`, instead of those found")
 	return cmd
 }
 
@@ -111,7 +118,7 @@ func nameOf(text, otherwise string) string {
 }
 
 // project writes aisync.cue into the folder the person stands in.
-func (s *starter) project(ctx context.Context) error {
+func (s *starter) project(ctx context.Context, runtimes []string) error {
 	cwd, err := s.cwd()
 	if err != nil {
 		return err
@@ -131,7 +138,21 @@ func (s *starter) project(ctx context.Context) error {
 		return err
 	}
 	s.next = "read and edit it, then: aisync plan"
-	return s.writeNew(dir, map[string][]byte{projectFile: projectSpec(nameOf(filepath.Base(dir), "project"), f, catalog.Runtimes())})
+	why := "found on this machine; name those that people use here"
+	switch found := installed(f, catalog.Runtimes()); {
+	case len(runtimes) > 0:
+		why = "that people use here"
+		for _, id := range runtimes {
+			if _, ok := catalog.With(spec.Catalog{}).Runtime(id); !ok {
+				return unknown("runtime", id, idsOf(catalog.Runtimes(), runtimeID))
+			}
+		}
+	case len(found) > 0:
+		runtimes = idsOf(found, runtimeID)
+	default:
+		runtimes, why = []string{"claude"}, "name the agent programs that people use here"
+	}
+	return s.writeNew(dir, map[string][]byte{projectFile: projectSpec(nameOf(filepath.Base(dir), "project"), runtimes, why)})
 }
 
 // copyHosts takes over an example or what lies at src.

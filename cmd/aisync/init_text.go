@@ -79,14 +79,10 @@ func memoryLine(f facts.Facts) string {
 }
 
 // projectSpec is a starter spec of a project that is called name.
-func projectSpec(name string, f facts.Facts, runtimes []spec.Runtime) []byte {
-	var ids []string
-	for _, r := range installed(f, runtimes) {
-		ids = append(ids, strconv.Quote(r.ID))
-	}
-	why := "found on this machine; name those that people use here"
-	if len(ids) == 0 {
-		ids, why = []string{`"claude"`}, "name the agent programs that people use here"
+func projectSpec(name string, runtimes []string, why string) []byte {
+	ids := make([]string, len(runtimes))
+	for i, id := range runtimes {
+		ids[i] = strconv.Quote(id)
 	}
 	return []byte(fmt.Sprintf(`package aisync
 

@@ -7,36 +7,46 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // errNotIsolated says that a program cannot be kept from the network here.
 var errNotIsolated = errors.New("this kernel does not let it be kept from the network, and --offline was asked for")
 
 // isolated runs a program in a network namespace of its own, in which there is
-// not even loopback, and returns what it prints. Where the kernel refuses that,
-// it runs as usual, or not at all where it must not dial.
+// nothing but an empty loopback, and returns what it prints. Where the kernel
+// refuses that, it runs as usual, or not at all where it must not dial.
 func isolated(ctx context.Context, env []string, dir string, must bool, argv []string) (string, error) {
-	text, err := captured(ctx, env, dir, argv, &syscall.SysProcAttr{
-		Setpgid: true, Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	text, err := captured(ctx, env, dir, self, append([]string{"aisync", aloneCommand}, argv...), &syscall.SysProcAttr{
+		Setpgid: true, Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET, AmbientCaps: []uintptr{unix.CAP_NET_ADMIN},
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
 	})
 	var ran *exec.ExitError
-	if err == nil || errors.As(err, &ran) || !errors.Is(err, syscall.EPERM) && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOSPC) {
+	switch {
+	case errors.As(err, &ran) && ran.ExitCode() == exitAlone:
+	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ENOSPC):
+	default:
 		return text, err
 	}
 	if must {
 		return "", fmt.Errorf("%w (%v)", errNotIsolated, err)
 	}
-	return captured(ctx, env, dir, argv, &syscall.SysProcAttr{Setpgid: true})
+	return captured(ctx, env, dir, argv[0], argv, &syscall.SysProcAttr{Setpgid: true})
 }
 
 // captured runs a program in a process group, which ends with it.
-func captured(ctx context.Context, env []string, dir string, argv []string, attr *syscall.SysProcAttr) (string, error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env, cmd.Dir, cmd.SysProcAttr = env, dir, attr
+func captured(ctx context.Context, env []string, dir, program string, argv []string, attr *syscall.SysProcAttr) (string, error) {
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Args, cmd.Env, cmd.Dir, cmd.SysProcAttr = argv, env, dir, attr
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -46,4 +56,35 @@ func captured(ctx context.Context, env []string, dir string, argv []string, attr
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // servers that it started and left behind
 	}
 	return out.String(), err
+}
+
+// exitAlone is the exit code of alone where it cannot do its part, one that no
+// program is known to use.
+const exitAlone = 213
+
+// alone is what this program does when isolated calls it in the new namespace:
+// it brings loopback up and becomes the program. It returns only on failure.
+func alone(argv, environ []string) int {
+	runtime.LockOSThread() // powers are a thread's
+	if err := loopbackUp(); err != nil {
+		return exitAlone
+	}
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+	err := syscall.Exec(argv[0], argv, environ)
+	fmt.Fprintln(os.Stderr, err)
+	return 127
+}
+
+func loopbackUp() error {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(s)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo)
 }

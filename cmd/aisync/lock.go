@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // lockDoc is lock --json; see docs/json.md.
@@ -25,12 +26,13 @@ func lockCommand(a *app) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "lock [--update [ID...]]",
-		Short: "pin every source, model and automatic choice to what it is now",
+		Short: "pin every source, model, package and automatic choice to what it is now",
 		Long: `Resolves what the specs name to something that cannot move: a git source to a
-commit and the digest of its files, a model to a commit, size and sha256,
-quant: "auto" to a quant, and writes it to aisync.lock beside the spec. What is
-pinned already stays as it is; --update moves all of it, or what is named, and
-shows what moved. A folder is never pinned: it is used as it is.
+commit and the digest of its files, a model to a commit, size and sha256, quant:
+"auto" to a quant, a package to a version, and writes it to aisync.lock beside
+the spec. What is pinned already stays as it is; --update moves all of it, or
+what is named, and shows what moved. A folder is never pinned: it is used as it
+is.
 
 It writes aisync.lock, and fetches git and archive sources into the cache.`,
 		Example: `  $ aisync lock
@@ -66,7 +68,7 @@ func (a *app) lock(ctx context.Context, s scope, f applyFlags, update bool, ids 
 	named := map[string]bool{}
 	pin.moving = func(kind, id string) bool {
 		for _, want := range ids {
-			if want == id || want == kind || kind == "model" && w.isFileOf(want, id) || kind == "package" && w.isPackageOf(want, id) {
+			if want == id || want == kind || (kind == "model" || kind == "files") && w.isFileOf(want, id) || kind == "package" && w.isPackageOf(want, id) {
 				named[want] = true
 				return true
 			}
@@ -109,10 +111,12 @@ func (w *world) isFileOf(id, name string) bool {
 		return false
 	}
 	for _, q := range m.Quants {
-		for _, f := range q.Files {
-			if f.Repo+"/"+f.Path == name {
-				return true
-			}
+		if q.Repo != "" && atRevision(q.Repo, q.Revision)+":"+q.Name == name {
+			return true
+		}
+		files, _ := withShards(q.Files) // a name that is none of a shard has no pin
+		if slices.ContainsFunc(files, func(f spec.ModelFile) bool { return modelName(f) == name }) {
+			return true
 		}
 	}
 	return false

@@ -90,7 +90,11 @@ func (a *app) modelsFit(ctx context.Context, id string, tokens int64) error {
 			l.Context = tokens
 		}
 		missing += w.missing(x.quant)
-		doc.Models = append(doc.Models, modelFitsDoc{name, x.quant.Name, x.reason, hosts.Fit([]hosts.Load{l}, f)})
+		verdict := hosts.Verdict{Level: hosts.Unknown, Loads: []hosts.Need{}, Advice: []hosts.Advice{}}
+		if l.Weights > 0 {
+			verdict = hosts.Fit([]hosts.Load{l}, f)
+		}
+		doc.Models = append(doc.Models, modelFitsDoc{name, x.quant.Name, x.reason, verdict})
 	}
 	doc.Together = together(served, p.chosen, id, tokens, f)
 	doc.Disk = hosts.FitDisk(missing, w.places.physical(w.modelStore()), f)
@@ -111,6 +115,7 @@ func (w *world) chooseToFit(ctx context.Context, p *pinner, id string) error {
 	if id != "" && !slices.ContainsFunc(uses, func(u spec.ModelUse) bool { return u.ID == id }) {
 		uses = append(uses, spec.ModelUse{ID: id, Quant: "auto"})
 	}
+	p.ahead(ctx, slices.DeleteFunc(slices.Clone(uses), func(u spec.ModelUse) bool { return id != "" && u.ID != id }))
 	for _, use := range uses {
 		m, ok := w.catalog.Model(use.ID)
 		if !ok {
@@ -131,17 +136,12 @@ func (w *world) chooseToFit(ctx context.Context, p *pinner, id string) error {
 // lookUp reads the header of x, of what it is now at its source where it is
 // not pinned.
 func (p *pinner) lookUp(ctx context.Context, x *served) {
-	files := slices.Clone(x.quant.Files)
-	for i := range files {
-		f := &files[i]
-		if f.SHA256 != "" || !p.resolve {
-			continue
-		}
-		got, err := p.ask(ctx, f)
-		if err != nil {
+	files := x.quant.Files
+	if p.resolve && slices.ContainsFunc(files, func(f spec.ModelFile) bool { return f.SHA256 == "" }) {
+		var err error
+		if files, err = p.now(ctx, spec.Quant{Files: files}); err != nil {
 			return
 		}
-		f.Size, f.SHA256, f.Commit, f.Sources = got.Size, got.SHA256, got.Commit, []string{got.Source}
 	}
 	if x.shape = p.w.shape(ctx, files, p.resolve); x.shape != nil {
 		x.quant.Files = files
@@ -198,6 +198,10 @@ func (a *app) sayFit(doc modelFitDoc) {
 		a.printf("No models: the spec asks for none. To ask about one of the catalog: aisync models fit ID\n")
 	}
 	for _, m := range doc.Models {
+		if len(m.Loads) == 0 {
+			a.printf("%s  %s  %s: its files are not known yet; aisync lock finds them when the hub can be reached\n", a.paint().bold(safe(m.ID)), safe(m.Quant), a.paint().yellow(string(m.Level)))
+			continue
+		}
 		a.printf("%s  %s  %s\n", a.paint().bold(safe(m.ID)), safe(m.Quant), a.verdict(m.Verdict))
 		for _, n := range m.Loads {
 			a.printf("    %s\n", safe(needText(n)))

@@ -86,7 +86,7 @@ func (a *app) modelsLs(ctx context.Context) error {
 		fmt.Fprintln(t, "MODEL\tQUANT\tSIZE\tSTATE\tLICENSE")
 	}
 	for _, m := range models {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", safe(m.ID), safe(firstOf(m.Quant, "-")), bytesText(m.Size), stateText(m), safe(firstOf(m.License, "-")))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", safe(m.ID), safe(firstOf(m.Quant, "-")), knownSize(m.Size), stateText(m), safe(firstOf(m.License, "-")))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -99,6 +99,14 @@ func (a *app) modelsLs(ctx context.Context) error {
 		a.printf("\nIn the store and wanted by nobody here: %s, %s. To see which: aisync models gc --dry-run\n", plural(len(loose), "file"), bytesText(size))
 	}
 	return nil
+}
+
+// knownSize is a number of bytes, or - while nobody knows it.
+func knownSize(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return bytesText(n)
 }
 
 func stateText(m store.Model) string {

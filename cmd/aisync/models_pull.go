@@ -147,11 +147,17 @@ func (w *world) askFor(ids []string) asked {
 	return w.withViews(ask)
 }
 
-// withViews adds what depends on the models that were asked for.
+// withViews adds what depends on the models that were asked for: their names in
+// other programs' folders, and what shows those.
 func (w *world) withViews(ask asked) asked {
+	var with []reconcile.Address
 	for _, id := range ask.models {
+		with = append(with, reconcile.Address("model:"+id))
+	}
+	for i := 0; i < len(with); i++ {
 		for _, d := range w.declared.Declarations {
-			if slices.Contains(d.DependsOn, reconcile.Address("model:"+id)) {
+			if slices.Contains(d.DependsOn, with[i]) && !slices.Contains(with, d.Target) {
+				with = append(with, d.Target)
 				ask.targets = append(ask.targets, string(d.Target))
 			}
 		}

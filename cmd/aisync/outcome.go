@@ -10,17 +10,21 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// outcome says what an apply did, and returns the error that sets the code.
-func (a *app) outcome(p *reconcile.Plan, res reconcile.Result, err error) error {
+// outcome says what an apply did, of the models pulled where it was asked for
+// them alone, and returns the error that sets the code.
+func (a *app) outcome(p *reconcile.Plan, pulled []string, res reconcile.Result, err error) error {
 	all := failures(p, res.Failed)
 	done := len(res.Done)
 	switch {
 	case errors.Is(err, context.Canceled):
-		kept := ""
+		kept, next := "", "aisync apply"
 		if fetching(p) {
-			kept = "what was fetched is kept, and is not fetched again; "
+			kept = "what was fetched is kept, and the download resumes there; "
 		}
-		a.say("aisync: interrupted after %s; what was done is recorded; %sgo on with: aisync apply", plural(done, "change"), kept)
+		if len(pulled) > 0 {
+			next = "aisync models pull " + strings.Join(pulled, " ")
+		}
+		a.say("aisync: interrupted after %s; what was done is recorded; %sgo on with: %s", plural(done, "change"), kept, safe(next))
 		return err
 	case err != nil && len(all) == 0:
 		return err

@@ -33,7 +33,8 @@ type pinner struct {
 	said  []string        // what was pinned or moved, for people
 	left  map[string]leftOut
 
-	asked  map[string]listing // what a hub said of a model's files
+	asked  map[string]*answer // what hubs and registries said of models' files
+	silent map[string]error   // those that did not answer
 	chosen map[string]served  // the models of the spec as far as they were asked for
 }
 
@@ -58,7 +59,7 @@ func (w *world) newPinner(ask asked) *pinner {
 func (w *world) looker() *pinner {
 	return &pinner{
 		w: w, fresh: map[string]bool{}, left: map[string]leftOut{},
-		asked: map[string]listing{}, chosen: map[string]served{},
+		asked: map[string]*answer{}, silent: map[string]error{}, chosen: map[string]served{},
 		moving: func(string, string) bool { return false },
 		about:  func(reconcile.Address) bool { return true },
 	}
@@ -96,6 +97,13 @@ func (p *pinner) get(l *lockFile, kind, name, host string) (reconcile.Pin, bool)
 	return pin, ok && (p.fresh[kind+" "+name] || !p.moving(kind, name))
 }
 
+// isFresh reports whether something was pinned by this command.
+func (p *pinner) isFresh(kind, name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fresh[kind+" "+name]
+}
+
 // pinText shows what a pin says, digests cut.
 func pinText(pin reconcile.Pin) string {
 	var out []string
@@ -107,7 +115,7 @@ func pinText(pin reconcile.Pin) string {
 		if digest, ok := strings.CutPrefix(v, "sha256:"); ok {
 			v = digest
 		}
-		if len(v) > 20 {
+		if len(v) > 20 && k != "file" {
 			v = v[:12]
 		}
 		out = append(out, k+" "+v)

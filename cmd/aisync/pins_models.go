@@ -3,22 +3,20 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/providers/fetch/hub"
+	"aisync.dev/aisync/providers/fetch/oci"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
-
-// listing is what a hub said of the files of one model at one commit.
-type listing struct {
-	files []hub.Resolved
-	err   error
-}
 
 // served is a model as it was chosen for this host.
 type served struct {
@@ -35,15 +33,25 @@ func (p *pinner) model(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 	if err != nil {
 		return q, reason, err
 	}
-	if q.Files, err = withShards(q.Files); err != nil {
+	again := false
+	if q.Repo != "" {
+		q.Files, again, err = p.found(ctx, use, q)
+	} else {
+		q.Files, err = withShards(q.Files)
+	}
+	if err != nil {
 		return q, reason, err
 	}
+	name := ""
+	if len(q.Files) > 0 {
+		name = modelName(q.Files[0])
+	}
 	for i := range q.Files {
-		if err := p.artifact(ctx, use, &q.Files[i]); err != nil {
+		if err := p.artifact(ctx, use, &q.Files[i], again); err != nil {
 			return q, reason, err
 		}
 	}
-	shape := p.pinShape(ctx, use, q)
+	shape := p.pinShape(ctx, use, name, q)
 	if f := p.w.fetch; f.source != "" && slices.Contains(p.w.pulled, use.ID) {
 		if len(q.Files) > 1 && sourceFor(f.source, "a") == sourceFor(f.source, "b") && !byDigest(f.source) {
 			return q, reason, usagef("--source %q: model %q has %d files; name their folder, with a slash at the end", safe(f.source), use.ID, len(q.Files))
@@ -60,7 +68,7 @@ func (p *pinner) model(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 
 // withShards names all shards where a quant names the first alone.
 func withShards(files []spec.ModelFile) ([]spec.ModelFile, error) {
-	if len(files) != 1 || files[0].Repo == "" || files[0].SHA256 != "" {
+	if len(files) != 1 || files[0].SHA256 != "" || files[0].Repo == "" && !files[0].InRegistry() {
 		return slices.Clone(files), nil
 	}
 	names, err := hub.Shards(files[0].Path)
@@ -69,12 +77,16 @@ func withShards(files []spec.ModelFile) ([]spec.ModelFile, error) {
 	}
 	out := make([]spec.ModelFile, len(names))
 	for i, name := range names {
-		out[i] = spec.ModelFile{Path: name, Repo: files[0].Repo}
-		if i == 0 {
-			out[i].Size = files[0].Size
+		out[i] = files[0]
+		out[i].Path, out[i].Sources = name, nil
+		if i > 0 {
+			out[i].Size = 0
 		}
 		for _, s := range files[0].Sources {
-			if path.Base(s) == path.Base(files[0].Path) {
+			switch {
+			case spec.IsOCI(s):
+				out[i].Sources = append(out[i].Sources, s)
+			case path.Base(s) == path.Base(files[0].Path):
 				out[i].Sources = append(out[i].Sources, s[:len(s)-len(path.Base(s))]+path.Base(name))
 			}
 		}
@@ -82,42 +94,58 @@ func withShards(files []spec.ModelFile) ([]spec.ModelFile, error) {
 	return out, nil
 }
 
-// artifact fills in what only a hub knows of a file: commit, size and digest.
-// What the spec itself says of them must be what the hub says.
-func (p *pinner) artifact(ctx context.Context, use spec.ModelUse, f *spec.ModelFile) error {
-	if f.Repo == "" {
+// modelName is the name under which what f is asked for is pinned: with another
+// revision, or another tag, it is something else. "" where nothing of f moves.
+func modelName(f spec.ModelFile) string {
+	if f.Repo != "" {
+		return atRevision(f.Repo, f.Revision) + "/" + f.Path
+	}
+	for _, s := range f.Sources {
+		if spec.IsOCI(s) {
+			artifact, _, _ := strings.Cut(s, "#")
+			return artifact + "#" + path.Base(f.Path)
+		}
+	}
+	return ""
+}
+
+// atRevision is a repository, and its revision where one is named.
+func atRevision(repo, revision string) string {
+	if revision == "" {
+		return repo
+	}
+	return repo + "@" + revision
+}
+
+// artifact fills in what only a hub or a registry knows of a file: commit or
+// manifest, size and digest. What the spec itself says of them must be what is
+// there. again: what is pinned of it was found for another answer.
+func (p *pinner) artifact(ctx context.Context, use spec.ModelUse, f *spec.ModelFile, again bool) error {
+	name := modelName(*f)
+	if name == "" {
 		return nil
 	}
-	l, name, said := p.lockOf(false), f.Repo+"/"+f.Path, f.SHA256 != ""
+	l, said := p.lockOf(false), f.SHA256 != ""
 	pin, ok := p.get(l, "model", name, "")
-	if !ok {
-		switch {
-		case said && !p.strict, said && p.w.app.g.offline:
-			f.Sources = append([]string{hub.Source(f.Repo, "main", f.Path)}, f.Sources...) // the digest decides
-			return nil
-		case p.w.app.g.locked:
-			return p.unpinned(name, spec.Position{})
-		case p.strict && p.w.app.g.offline:
-			return fmt.Errorf("pinning it %w", reconcile.ErrOffline)
-		case p.w.fs == nil:
-			return nil // the plan says that it must be pinned first
-		case !p.about(reconcile.Address("model:" + use.ID)):
-			return nil // not part of this apply
-		case !p.resolve:
-			p.leave(use, fmt.Errorf("it is not pinned, and pinning it %w", reconcile.ErrOffline))
-			return nil
+	if !ok || again && !p.isFresh("model", name) {
+		if said && (!p.strict || p.w.app.g.offline) {
+			if f.Repo != "" {
+				f.Sources = append([]string{hub.Source(f.Repo, cmp.Or(f.Commit, f.Revision, "main"), f.Path)}, f.Sources...)
+			}
+			return nil // the digest decides
 		}
-		got, err := p.ask(ctx, f)
-		switch {
-		case err != nil && p.strict:
-			return withHint(err, "aisync lock again, when the hub can be reached")
-		case err != nil:
-			p.leave(use, fmt.Errorf("it could not be pinned: %w", err))
-			return nil
-		case said && got.SHA256 != f.SHA256:
-			return fmt.Errorf("%s: the spec says sha256 %s, and %s has %s: %w; correct the spec if the new one is right", name, f.SHA256, f.Repo, got.SHA256, hub.ErrChanged)
+		if ask, err := p.mayAsk(use, name); err != nil || !ask {
+			return err
 		}
-		pin = reconcile.Pin{Kind: "model", Name: name, Values: map[string]string{"repo": f.Repo, "commit": got.Commit, "sha256": got.SHA256, "size": fmt.Sprint(got.Size)}}
+		values, err := p.ask(ctx, f)
+		if err != nil {
+			return p.unknown(use, err)
+		}
+		if said && values["sha256"] != f.SHA256 {
+			where, _, _ := strings.Cut(cmp.Or(f.Repo, name), "#")
+			return fmt.Errorf("%s: the spec says sha256 %s, and %s has %s: %w; correct the spec if the new one is right", name, f.SHA256, where, values["sha256"], hub.ErrChanged)
+		}
+		pin = reconcile.Pin{Kind: "model", Name: name, Values: values}
 		p.set(l, pin)
 	}
 	if said && pin.Values["sha256"] != f.SHA256 {
@@ -126,60 +154,74 @@ func (p *pinner) artifact(ctx context.Context, use spec.ModelUse, f *spec.ModelF
 	return pinned(f, pin)
 }
 
-// hubPatience is how long a hub may take to answer what a file is.
-const hubPatience = 30 * time.Second
+// mayAsk reports whether what, of which nothing is pinned, shall be resolved
+// now. Where it shall not, it stays as it is: the plan says so.
+func (p *pinner) mayAsk(use spec.ModelUse, what string) (bool, error) {
+	switch {
+	case p.w.app.g.locked:
+		return false, p.unpinned(what, spec.Position{})
+	case p.strict && p.w.app.g.offline:
+		return false, fmt.Errorf("pinning it %w", reconcile.ErrOffline)
+	case p.w.fs == nil, !p.about(reconcile.Address("model:" + use.ID)):
+		return false, nil // the plan says that it must be pinned first; or it is not part of this apply
+	case !p.resolve:
+		p.leave(use, fmt.Errorf("it is not pinned, and pinning it %w", reconcile.ErrOffline))
+		return false, nil
+	}
+	return true, nil
+}
 
-// ask asks the hub what f is now. All shards of a model come from one commit.
-func (p *pinner) ask(ctx context.Context, f *spec.ModelFile) (hub.Resolved, error) {
-	names, err := hub.Shards(f.Path)
-	if err != nil {
-		return hub.Resolved{}, err
+// unknown says what it means that nobody could tell what a model is: an error
+// where all must be pinned, else the model is left out.
+func (p *pinner) unknown(use spec.ModelUse, err error) error {
+	var network net.Error
+	var later interface{ RetryAfter() time.Duration }
+	switch {
+	case p.strict && (errors.As(err, &network) || errors.As(err, &later) || errors.As(err, new(*silence))):
+		return withHint(err, "aisync lock again, when the hub can be reached")
+	case p.strict:
+		return err
 	}
-	key := f.Repo + "/" + names[0]
-	p.mu.Lock()
-	got, known := p.asked[key]
-	p.mu.Unlock()
-	if !known {
-		ctx, cancel := context.WithTimeout(ctx, hubPatience)
-		defer cancel()
-		got.files, got.err = p.w.hub(p.w.client()).Files(ctx, f.Repo, "main", names[0])
-		p.mu.Lock()
-		p.asked[key] = got
-		p.mu.Unlock()
-	}
-	if got.err != nil {
-		return hub.Resolved{}, got.err
-	}
-	i := slices.IndexFunc(got.files, func(r hub.Resolved) bool { return r.Path == f.Path })
-	if i < 0 {
-		return hub.Resolved{}, fmt.Errorf("%s: %s: %w", f.Repo, f.Path, hub.ErrNotFound)
-	}
-	return got.files[i], nil
+	p.leave(use, fmt.Errorf("it could not be pinned: %w", err))
+	return nil
 }
 
 // pinned puts a pin's values into f.
 func pinned(f *spec.ModelFile, pin reconcile.Pin) error {
-	if _, err := fmt.Sscan(pin.Values["size"], &f.Size); err != nil || len(pin.Values["sha256"]) != 64 || pin.Values["commit"] == "" {
-		return withHint(fmt.Errorf("%s: the pin of model %s is damaged", lockName, pin.Name), "aisync lock --update "+pin.Name)
+	damaged := withHint(fmt.Errorf("%s: the pin of model %s is damaged", lockName, pin.Name), "aisync lock --update "+pin.Name)
+	if _, err := fmt.Sscan(pin.Values["size"], &f.Size); err != nil || len(pin.Values["sha256"]) != 64 {
+		return damaged
 	}
 	f.SHA256, f.Commit = pin.Values["sha256"], pin.Values["commit"]
-	f.Sources = append([]string{hub.Source(f.Repo, f.Commit, f.Path)}, f.Sources...)
+	switch {
+	case f.Repo != "" && f.Commit == "":
+		return damaged
+	case f.Repo != "":
+		f.Sources = append([]string{hub.Source(f.Repo, f.Commit, f.Path)}, f.Sources...)
+		return nil
+	}
+	f.Sources = slices.Clone(f.Sources)
+	i := slices.IndexFunc(f.Sources, spec.IsOCI)
+	var err error
+	if f.Sources[i], err = oci.At(f.Sources[i], pin.Values["manifest"]); err != nil {
+		return damaged
+	}
 	return nil
 }
 
-// pinShape returns what decides the memory of a model. What was pinned just
+// pinShape returns what decides the memory of a model, whose first file is
+// pinned under name. What was pinned just
 // now has its header read, where that can be, and the pin takes it along.
-func (p *pinner) pinShape(ctx context.Context, use spec.ModelUse, q spec.Quant) *spec.Shape {
+func (p *pinner) pinShape(ctx context.Context, use spec.ModelUse, name string, q spec.Quant) *spec.Shape {
 	l := p.lockOf(false)
 	if use.Quant == "auto" {
 		if pin, ok := l.lock.Pin("quant", use.ID, p.w.spec.Host.Name); ok && pin.Values["shape"] != "" {
 			return parsedShape(pin.Values["shape"])
 		}
 	}
-	if len(q.Files) == 0 || q.Files[0].Repo == "" {
+	if name == "" {
 		return nil
 	}
-	name := q.Files[0].Repo + "/" + q.Files[0].Path
 	p.mu.Lock()
 	pin, ok := l.lock.Pin("model", name, "")
 	fresh := p.fresh["model "+name]

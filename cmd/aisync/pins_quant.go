@@ -18,7 +18,11 @@ func (p *pinner) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 		if i < 0 {
 			return spec.Quant{}, false
 		}
-		return m.Quants[i], true
+		q := m.Quants[i]
+		if q.Repo != "" {
+			q.Files = nil // they only told its size
+		}
+		return q, true
 	}
 	switch {
 	case use.Quant == "" && len(m.Quants) == 1:
@@ -45,6 +49,9 @@ func (p *pinner) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 	f, err := p.w.facts()
 	if err != nil {
 		return spec.Quant{}, "", err
+	}
+	if known, err := p.sized(ctx, use, &m); err != nil || !known {
+		return spec.Quant{Name: "auto"}, "which quant fits is decided when it is pinned", err
 	}
 	shape := p.shapeToChoose(ctx, use, m)
 	context, others := p.beside(use)
@@ -78,21 +85,12 @@ func (p *pinner) shapeToChoose(ctx context.Context, use spec.ModelUse, m spec.Mo
 		return nil
 	}
 	q := m.Quants[0] // one shape serves all
-	files, err := withShards(q.Files)
+	if q.Repo != "" {
+		return p.w.shape(ctx, q.Files, true)
+	}
+	files, err := p.now(ctx, q)
 	if err != nil {
 		return nil
-	}
-	for i := range files {
-		f := &files[i]
-		if f.SHA256 != "" || f.Repo == "" {
-			continue
-		}
-		got, err := p.ask(ctx, f)
-		if err != nil {
-			return nil
-		}
-		f.Size, f.SHA256, f.Commit = got.Size, got.SHA256, got.Commit
-		f.Sources = append([]string{got.Source}, f.Sources...)
 	}
 	return p.w.shape(ctx, files, true)
 }

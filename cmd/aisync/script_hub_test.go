@@ -20,11 +20,13 @@ type hubKey struct{}
 // from the first use on:
 //
 //	hub add REPO NAME=FILE...   a commit of REPO, which main moves to
+//	hub tag REPO NAME           main's commit gets another name
 //	hub gate REPO TOKEN         nobody reads REPO without TOKEN
+//	hub terms REPO TOKEN        nor with TOKEN: its terms are not accepted
 //	hub break FAULT             it misbehaves: a name of hubtest.Faults
 //	hub mend                    and no more
 //	hub forget                  what was asked of it until now
-//	hub asked HOST              fails if nothing was asked of HOST: hub or cdn
+//	hub asked HOST [PART]       fails if nothing was asked of HOST, hub or cdn, at an address that holds PART
 func hubCommand(ts *testscript.TestScript, neg bool, args []string) {
 	h, ok := ts.Value(hubKey{}).(*hubtest.Hub)
 	if !ok {
@@ -42,6 +44,10 @@ func hubCommand(ts *testscript.TestScript, neg bool, args []string) {
 			files = append(files, hubtest.File{Path: name, Data: []byte(ts.ReadFile(file))})
 		}
 		ts.Setenv("COMMIT", h.Add(rest[0], files...))
+	case "tag":
+		h.Tag(rest[0], rest[1])
+	case "terms":
+		h.Gate(rest[0], rest[1], false)
 	case "gate":
 		h.Gate(rest[0], rest[1], true)
 	case "break":
@@ -60,7 +66,7 @@ func hubCommand(ts *testscript.TestScript, neg bool, args []string) {
 	case "asked":
 		n := 0
 		for _, r := range h.Requests() {
-			if r.Host == rest[0] {
+			if r.Host == rest[0] && (len(rest) < 2 || strings.Contains(r.Path, rest[1])) {
 				n++
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -37,8 +39,10 @@ func TestMain(m *testing.M) {
 //
 // Beside testscript's own commands: code N COMMAND… wants that exit code; serve
 // DIR hands out a folder over HTTP on loopback and points the model's source
-// at it; hold takes the lock of the state; hub and peer are in script_hub_test.go, registry in
-// script_npm_test.go.
+// at it; hold takes the lock of the state; hub and peer are in script_hub_test.go,
+// oci in script_oci_test.go, registry in script_npm_test.go; silent makes
+// HF_ENDPOINT somebody who never answers; within TIME COMMAND… wants an error
+// before that.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -51,13 +55,14 @@ func TestScripts(t *testing.T) {
 			return os.Getuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand,
+			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand, "oci": registryCommand, "silent": silentCommand, "within": within,
 		},
 	})
 }
 
 func prepare(e *testscript.Env) error {
 	e.Values[hubKey{}] = startHub(e.T())
+	e.Values[registryKey{}] = &registry{blobs: map[string][]byte{}, tags: map[string][]byte{}}
 	registry := fakenpm.New()
 	e.Defer(registry.Close)
 	e.Values[npmKey{}] = registry
@@ -163,4 +168,31 @@ func holdLock(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(os.WriteFile(file, []byte(`{"pid": 4242, "host": "elsewhere", "command": "aisync apply"}`), 0o600))
 	ts.Defer(func() { ts.Check(l.Unlock()) })
+}
+
+// silentCommand makes HF_ENDPOINT an address that accepts and never answers.
+func silentCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: silent")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { _ = l.Close() })
+	ts.Setenv("HF_ENDPOINT", "http://"+l.Addr().String())
+}
+
+// within runs a command that must fail, and soon.
+func within(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: within TIME COMMAND [ARG...]")
+	}
+	most, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	began := time.Now()
+	if ts.Exec(args[1], args[2:]...) == nil {
+		ts.Fatalf("it did not fail")
+	}
+	if took := time.Since(began); took > most {
+		ts.Fatalf("it took %s", took)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -46,9 +47,11 @@ type world struct {
 	bar     *progress // while changes are made
 	fetch   fetchFlags
 	pulled  []string // models that fetch.source is for
-	fs      fsys.FS
-	applyID string
-	held    *state.Held
+
+	headerless bool // a source of headers let us wait in vain: the others are not asked
+	fs         fsys.FS
+	applyID    string
+	held       *state.Held
 }
 
 // setup loads the world of a command that only looks: no part of it can write
@@ -210,6 +213,7 @@ func (w *world) load(ctx context.Context) error {
 		return err
 	}
 	w.catalog = catalog.With(w.spec.Catalog)
+	w.facts = w.withOwnPrograms(w.facts)
 	return nil
 }
 
@@ -260,6 +264,7 @@ func (a *app) loadSpecWith(ctx context.Context, p places, o schema.Options) (*sp
 		ahead(o.Facts) // most likely needed to choose the host
 	}
 	o.HostDir, o.HostName, o.ProjectDir, o.Cwd = p.config, a.g.host, p.project, cwd
+	o.Lent = a.lender(p)
 	return schema.Load(ctx, o)
 }
 
@@ -293,6 +298,24 @@ func (a *app) factsOf(p places) func() (facts.Facts, error) {
 	})
 }
 
+// withOwnPrograms adds to what look finds the programs of runtimes that the
+// person's own catalog or a source has. Facts out of a file stay as they are.
+func (w *world) withOwnPrograms(look func() (facts.Facts, error)) func() (facts.Facts, error) {
+	if w.app.g.facts != "" || len(w.spec.Catalog.Runtimes) == 0 {
+		return look
+	}
+	return sync.OnceValues(func() (facts.Facts, error) {
+		f, err := look()
+		f.Programs = maps.Clone(f.Programs)
+		for _, r := range w.spec.Catalog.Runtimes {
+			if at := hosts.FindProgram(w.places.root, filepath.SplitList(w.app.env.get("PATH")), r.Command); at != "" {
+				f.Programs[r.Command] = at
+			}
+		}
+		return f, err
+	})
+}
+
 // read is all that may be handed to something that only looks.
 func (w *world) read() reconcile.ReadEnv {
 	return reconcile.ReadEnv{
@@ -304,6 +327,7 @@ func (w *world) read() reconcile.ReadEnv {
 // write is what an apply is handed. events may be nil.
 func (w *world) write(events func(reconcile.Event)) reconcile.WriteEnv {
 	env := reconcile.WriteEnv{ReadEnv: w.read(), FS: w.fs, Fetch: w.fetcher()}
+	env.Reach = w.reacher()
 	env.Progress = func(a reconcile.Address, done, total int64) {
 		if events != nil {
 			events(reconcile.Event{Kind: "progress", Address: a, Done: done, Total: total})

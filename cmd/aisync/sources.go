@@ -185,9 +185,14 @@ func (w *world) hub(c *fetch.Client) hub.Client {
 	return hub.Client{HTTP: c.HTTP(), Endpoint: hub.Endpoint(w.app.env.get), Offline: w.app.g.offline || hub.Offline(w.app.env.get)}
 }
 
+// registry asks OCI registries through c.
+func (w *world) registry(c *fetch.Client) oci.Client {
+	return oci.Client{HTTP: c.HTTP(), DockerConfig: oci.ConfigFile(w.app.env.get, w.places.physical(w.places.home))}
+}
+
 // resolvers are the sources that are no address themselves, by scheme.
 func (w *world) resolvers(c *fetch.Client) map[string]fetch.Resolver {
-	registry := oci.Client{HTTP: c.HTTP(), DockerConfig: oci.ConfigFile(w.app.env.get, w.places.physical(w.places.home))}
+	registry := w.registry(c)
 	return map[string]fetch.Resolver{
 		"hf": w.hub(c).Locate, "oci": registry.Locate, "oci+http": registry.Locate, "peer": peer.Source{}.Locate,
 	}
@@ -218,6 +223,16 @@ func (w *world) fetcher() reconcile.Fetcher {
 		return artifacts{fetch.Offline{}}
 	}
 	return artifacts{w.client()}
+}
+
+// reacher asks sources whether they are there; nil under --offline.
+func (w *world) reacher() reconcile.Reacher {
+	if w.app.g.offline {
+		return nil
+	}
+	return func(ctx context.Context, name string, sources []string, size int64, sha256 string) error {
+		return w.client().Reach(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256})
+	}
 }
 
 // artifacts is a fetch.Fetcher as providers know it.

@@ -42,10 +42,12 @@ func (w *world) uses(rt spec.Runtime) bool {
 func trustText(r trust.Row) string {
 	var parts []string
 	for _, p := range r.Parts {
-		switch {
-		case p == "mcp" && len(r.Servers) > 0:
-			parts = append(parts, "MCP "+strings.Join(r.Servers, ", "))
-		case p == "everything":
+		switch p {
+		case "mcp":
+			parts = append(parts, "MCP "+strings.Join(r.Names, ", "))
+		case "subagents":
+			parts = append(parts, "subagents "+strings.Join(r.Names, ", "))
+		case "everything":
 			parts = append(parts, "everything in the project")
 		default:
 			parts = append(parts, p)
@@ -70,7 +72,7 @@ func (t planText) notTrusted(w io.Writer, rows []trust.Row) {
 	fmt.Fprintln(w, t.paint.bold("Not trusted (the program loads it only once you allow that there)"))
 	for _, r := range rows {
 		fmt.Fprintf(w, "  %s %s  %s%s\n", t.paint.yellow("T"), safe(r.Runtime), safe(trustText(r)), t.paint.dim(from(r.Origin)))
-		fmt.Fprintln(w, "      "+t.paint.yellow("→ "+safe(r.Do)))
+		fmt.Fprintln(w, "    "+t.paint.yellow("→ "+safe(r.Do)))
 	}
 	fmt.Fprintln(w)
 }

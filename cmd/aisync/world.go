@@ -150,11 +150,12 @@ func (w *world) untrusted(p *reconcile.Plan) (all, fresh []reconcile.TrustItem) 
 	if w.places.project == "" || !w.has(owner) {
 		return nil, nil
 	}
-	all = p.Commands(owner)
+	written, lent := p.Commands(owner), w.lentCommands()
+	all = slices.Concat(written, lent)
 	if len(all) == 0 || w.store.Trusted(owner, reconcile.TrustDigest(all)) {
 		return all, nil
 	}
-	for _, t := range all {
+	for _, t := range written {
 		i := slices.IndexFunc(p.Changes, func(c reconcile.Change) bool { return c.Target.Resource.Address == t.Address })
 		installs := slices.ContainsFunc(p.Changes[i].Leaves, func(l reconcile.LeafChange) bool {
 			return l.Key == t.Key && (l.Writes() || l.Action == reconcile.Accept)
@@ -162,6 +163,10 @@ func (w *world) untrusted(p *reconcile.Plan) (all, fresh []reconcile.TrustItem) 
 		if installs {
 			fresh = append(fresh, t)
 		}
+	}
+	writes := func(l reconcile.LeafChange) bool { return l.Writes() }
+	if slices.ContainsFunc(p.Changes, func(c reconcile.Change) bool { return slices.ContainsFunc(c.Leaves, writes) }) {
+		fresh = append(fresh, lent...)
 	}
 	return all, fresh
 }

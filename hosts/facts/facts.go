@@ -26,8 +26,9 @@ type Facts struct {
 	ROCm          string            `json:"rocm"`   // gfx target, such as gfx1151
 	CUDA          string            `json:"cuda"`   // driver version
 	Disks         []Disk            `json:"disks"`
-	Managers      []string          `json:"managers"` // package managers found in PATH
-	Programs      map[string]string `json:"programs"` // program name to its path in PATH
+	Managers      []string          `json:"managers"`           // package managers found in PATH
+	Programs      map[string]string `json:"programs"`           // program name to its path in PATH
+	Versions      map[string]string `json:"versions,omitempty"` // of programs and managers, by name; only where they were asked
 	Notes         []string          `json:"notes"`
 }
 

@@ -41,16 +41,38 @@ func blocks(doc string) []block {
 	return out
 }
 
+// built is the folder of the program, which is built once for all tests.
+var built string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(built)
+	os.Exit(code)
+}
+
+func binary(t *testing.T) string {
+	t.Helper()
+	if built == "" {
+		dir, err := os.MkdirTemp("", "aisync-readme-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("go", "build", "-o", dir, "aisync.dev/aisync/cmd/aisync").CombinedOutput(); err != nil {
+			os.RemoveAll(dir)
+			t.Fatalf("go build: %v\n%s", err, out)
+		}
+		built = dir
+	}
+	return built
+}
+
 func TestWhatTheDocumentsShowIsTrue(t *testing.T) {
 	top, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	docs, _ := filepath.Glob(filepath.Join(top, "docs", "*.md"))
-	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", bin, "aisync.dev/aisync/cmd/aisync").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	bin := binary(t)
 	ran := 0
 	for _, doc := range append(docs, filepath.Join(top, "README.md")) {
 		name := filepath.Base(doc)

@@ -34,6 +34,7 @@ func (t *Tree) Runtimes() ([]spec.Runtime, error) {
 			errs = append(errs, err)
 			continue
 		}
+		r.Source = t.Name
 		out = append(out, r)
 	}
 	return out, errors.Join(errs...)

@@ -184,6 +184,8 @@ func (t *Tree) hash() (string, error) {
 			files = append(files, hooks.Snippet.File)
 		}
 	}
+	manifests, err := t.manifestFiles()
+	errs, files = append(errs, err), append(files, manifests...)
 	if err := errors.Join(errs...); err != nil {
 		return "", err
 	}

@@ -30,6 +30,9 @@ type chunks struct {
 	sum     hash.Hash
 	state   []byte // of sum at hashed
 	closed  bool   // nothing more is coming: hash what there is
+	feed    *feed  // of who hashes now
+	fed     int64  // where what the feed was given ends
+	giving  bool   // somebody is about to give what lies there
 }
 
 // contents is a part file, as far as its bytes go.
@@ -117,9 +120,11 @@ func (c *chunks) written(k int) int64 {
 }
 
 // land writes b where chunk k ends so far. On an error nothing is claimed.
+// What the hasher wants next it is given at once, while it is in the cache.
 func (c *chunks) land(k int, b []byte) error {
 	s := &c.have[k] // its n and crc change here alone
-	if _, err := c.file.WriteAt(b, c.start(k)+s.n); err != nil {
+	at := c.start(k) + s.n
+	if _, err := c.file.WriteAt(b, at); err != nil {
 		return fmt.Errorf("%w: write the part: %w", errLocal, err)
 	}
 	crc := crc32.Update(s.crc, castagnoli, b)
@@ -128,8 +133,14 @@ func (c *chunks) land(k int, b []byte) error {
 	s.n += int64(len(b))
 	c.present += int64(len(b))
 	c.landed += int64(len(b))
+	f, next := c.feed, c.feed != nil && !c.giving && at == c.fed
+	c.giving = c.giving || next
 	c.mu.Unlock()
-	c.changed.Broadcast()
+	if next {
+		c.give(f, int64(len(b)))
+	} else {
+		c.changed.Broadcast()
+	}
 	return nil
 }
 

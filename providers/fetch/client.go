@@ -20,12 +20,12 @@ type Options struct {
 	Stall   time.Duration // without a byte for so long, a request is given up; 0: 20 s
 	Retries int           // tries in a row that bring nothing before a source is given up; 0: 6
 
-	Connections int                 // ranges of one artifact at a time; 0: 4
+	Connections int                 // ranges of one artifact at a time, where one does not keep the hash busy; 0: 4
 	LimitRate   int64               // bytes a second, over all that the Client fetches; 0: no limit
 	Chunk       int64               // bytes of one range; 0: 8 MiB, and 16 MiB from 64 GiB on
 	Resolve     map[string]Resolver // by scheme: what else than http(s), files and git can be a source
 
-	JournalBytes int64         // what a kill may cost, at most twice; 0: 256 MiB
+	JournalBytes int64         // what a kill may cost, beside what is on its way; 0: 256 MiB
 	JournalEvery time.Duration // 0: 5 s
 	Volatile     bool          // keep no journal and sync nothing: a kill costs all, and a loss of power what is called right
 
@@ -50,6 +50,7 @@ type Client struct {
 	journalEvery time.Duration
 	volatile     bool
 	limit        *limit
+	patience     time.Duration // with one connection; see feed
 	crawl        crawl
 	wrap         func(contents) contents // tests see and spoil reads and writes of a part
 	now          func() time.Time
@@ -68,6 +69,7 @@ func New(o Options) *Client {
 		journalBytes: or(o.JournalBytes, 256<<20),
 		journalEvery: or(o.JournalEvery, 5*time.Second),
 		volatile:     o.Volatile,
+		patience:     50 * time.Millisecond,
 		crawl:        crawl{over: 30 * time.Second, rate: 16 << 10},
 		wrap:         func(f contents) contents { return f },
 		now:          o.Now,

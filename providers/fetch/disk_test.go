@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // watched sees every access to the bytes of a part, and spoils some writes.
@@ -141,12 +142,16 @@ type hugeServer struct {
 	mu         sync.Mutex
 	lowest     int64
 	sent       int64
+	asked      time.Time // first
 }
 
 func (s *hugeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var from, to int64
 	_, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &to)
 	s.mu.Lock()
+	if s.asked.IsZero() {
+		s.asked = time.Now()
+	}
 	s.lowest = min(s.lowest, from)
 	s.sent += to + 1 - from
 	s.mu.Unlock()
@@ -194,7 +199,13 @@ func TestResumingFortyEightGigabytesReadsNoneOfThePrefix(t *testing.T) {
 	w := &watched{}
 	c := watch(New(Options{}), w)
 	a := Artifact{Name: "huge", Sources: []string{listen(t, s)}, Size: s.size, SHA256: rec.SHA256}
+	began := time.Now()
 	must(t, c.Fetch(t.Context(), a, store, part, nil))
+	if wait := s.asked.Sub(began); wait > time.Second {
+		t.Errorf("it asked for more after %s", wait)
+	} else {
+		t.Logf("it asked for more after %s", wait)
+	}
 	if s.lowest != frontier || s.sent != int64(len(s.end)) {
 		t.Errorf("fetched %d bytes from %d on, want %d from %d", s.sent, s.lowest, len(s.end), frontier)
 	}
@@ -221,7 +232,7 @@ func TestARecordRestoresExactlyWhatItWasMadeOf(t *testing.T) {
 	}
 	must(t, c.land(3, data[3*64:3*64+10]))
 	c.closing(true)
-	must(t, c.hash(t.Context()))
+	must(t, c.hash(t.Context(), c.feeding(0)))
 	var r record
 	c.snapshot(&r)
 	if r.Frontier != 3*64+10 || r.present() != 3*64+10+64+40 {

@@ -7,48 +7,155 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"sync"
+	"time"
 )
 
-const bufferSize = 256 << 10 // of one read, write or hash; what stays in a core's cache
+const (
+	bufferSize = 256 << 10 // of one read, write or hash; what stays in a core's cache
+	readAhead  = 8         // buffers between reading and hashing
+)
+
+// feed brings the part's bytes to the hasher, in order and each once. Hashing
+// is the one step that cannot be shared out, so the hasher does nothing else.
+type feed struct {
+	full  chan stretch
+	empty chan []byte
+	over  chan struct{} // nobody hashes any more
+
+	patience time.Duration // a hasher that waits for half of it, twice in a row, starves
+	starved  chan struct{} // closed once it does
+	starve   func()        // closes it
+}
+
+// stretch is bytes that were read back from the part.
+type stretch struct {
+	b   []byte
+	err error
+}
+
+// feeding makes ready for hash, before anything lands. With no patience the
+// hasher starves from the start.
+func (c *chunks) feeding(patience time.Duration) *feed {
+	f := &feed{
+		full: make(chan stretch, readAhead), empty: make(chan []byte, readAhead), over: make(chan struct{}),
+		patience: patience, starved: make(chan struct{}),
+	}
+	f.starve = sync.OnceFunc(func() { close(f.starved) })
+	if patience <= 0 {
+		f.patience = time.Hour
+		f.starve()
+	}
+	for range readAhead {
+		f.empty <- make([]byte, bufferSize)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.feed, c.fed, c.giving = f, c.hashed, false
+	return f
+}
 
 // hash lets the sha256 follow what is written, in order, until ctx ends, or
-// c is closed and all that lies together from the start is hashed. It reads
-// the file, not what the network brought: what is verified is what the part
-// holds.
-func (c *chunks) hash(ctx context.Context) error {
+// c is closed and all that lies together from the start is hashed. It takes
+// what is read back from the file, not what the network brought: what is
+// verified is what the part holds.
+func (c *chunks) hash(ctx context.Context, f *feed) error {
+	ctx, stop := context.WithCancel(ctx)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		c.read(ctx, f)
+	}()
+	defer func() { // when this returns nobody reads
+		stop()
+		close(f.over)
+		c.wake()
+		<-read
+	}()
 	defer context.AfterFunc(ctx, c.wake)()
-	buf := make([]byte, bufferSize)
-	for {
-		from, to := c.ready(ctx)
-		if from == to {
+	tick := time.NewTicker(f.patience)
+	defer tick.Stop()
+	var idle time.Duration
+	hungry := false
+	for waits := time.Now(); ; waits = time.Now() {
+		var s stretch
+		select {
+		case s = <-f.full:
+		case <-tick.C:
+			idle += time.Since(waits)
+			if hungry && idle > f.patience/2 {
+				f.starve()
+				tick.Stop()
+			}
+			hungry, idle = idle > f.patience/2, 0
+			continue
+		case <-ctx.Done():
 			return ctx.Err()
+		case <-read:
+			select {
+			case s = <-f.full:
+			default:
+				return ctx.Err()
+			}
 		}
-		b := buf[:min(int64(len(buf)), to-from)]
-		if _, err := c.file.ReadAt(b, from); err != nil {
-			return fmt.Errorf("%w: read the part: %w", errLocal, err)
+		idle += time.Since(waits)
+		if s.err != nil {
+			return fmt.Errorf("%w: read the part: %w", errLocal, s.err)
 		}
-		c.sum.Write(b)
-		c.advance(int64(len(b)))
+		c.sum.Write(s.b)
+		c.advance(int64(len(s.b)))
+		f.empty <- s.b[:bufferSize]
 	}
 }
 
-// ready waits for bytes at the frontier; there are none once c is closed or
-// ctx ended.
-func (c *chunks) ready(ctx context.Context) (from, to int64) {
+// read gives the hasher what was written before it could be given at once.
+func (c *chunks) read(ctx context.Context, f *feed) {
+	for {
+		n := c.ready(ctx)
+		if n == 0 {
+			return
+		}
+		c.give(f, n)
+	}
+}
+
+// ready waits until bytes can be given, and returns how many; it is then on
+// the caller to give them. There are none once c is closed or ctx ended.
+func (c *chunks) ready(ctx context.Context) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for ctx.Err() == nil {
-		if k := int(c.hashed / c.length); k < len(c.have) {
-			if to := c.start(k) + c.have[k].n; to > c.hashed {
-				return c.hashed, to
+		if k := int(c.fed / c.length); k < len(c.have) && !c.giving {
+			if to := c.start(k) + c.have[k].n; to > c.fed {
+				c.giving = true
+				return min(bufferSize, to-c.fed)
 			}
 		}
-		if c.closed || c.hashed == c.size {
+		if c.closed && !c.giving || c.fed == c.size {
 			break
 		}
 		c.changed.Wait()
 	}
-	return c.hashed, c.hashed
+	return 0
+}
+
+// give reads n bytes back from where the last were given, and gives them to
+// the hasher. It waits while that is behind.
+func (c *chunks) give(f *feed, n int64) {
+	var b []byte
+	select {
+	case b = <-f.empty:
+	case <-f.over:
+		return
+	}
+	b = b[:n]
+	_, err := c.file.ReadAt(b, c.fed) // which whoever gives alone changes
+	f.full <- stretch{b, err}
+	c.mu.Lock()
+	c.fed += n
+	c.giving = false
+	c.mu.Unlock()
+	c.changed.Broadcast()
 }
 
 // wake lets everyone who waits look again, at their context too.

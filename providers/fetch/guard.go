@@ -67,4 +67,8 @@ func (b *guardedBody) Close() error {
 
 type stallError struct{ after time.Duration }
 
+// Timeout and Temporary make it a net.Error: it may pass.
+func (e *stallError) Timeout() bool   { return true }
+func (e *stallError) Temporary() bool { return true }
+
 func (e *stallError) Error() string { return fmt.Sprintf("no byte arrived for %s", e.after) }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"aisync.dev/aisync/reconcile/fsys"
@@ -17,7 +18,7 @@ type journal struct {
 	path  fsys.LogicalPath
 	file  *os.File // the part
 	now   func() time.Time
-	bytes int64         // landed since the last record: the next is due
+	bytes int64         // that a kill may cost; after half of them the next record is due, as the last may still be on its way
 	every time.Duration // since the last record: the next is due
 	none  bool          // nothing is written down
 
@@ -25,8 +26,15 @@ type journal struct {
 	held    []byte // what the journal file holds; nil: there is none
 	landed  int64  // of the last record that a save was given; -1: it failed
 	at      time.Time
-	pending chan error // the save that is under way
+	pending chan error  // the save that is under way
+	nudged  int64       // landed when the disk was last told to begin
+	nudging atomic.Bool // that is still under way: one at a time, a slow disk is busy enough
+	nudges  sync.WaitGroup
 }
+
+// nudge is after how many bytes the disk is told to begin with them, so that
+// it has little left to do when they are synced.
+const nudge = 8 << 20
 
 // load returns the record that is there. ok is false where there is none that
 // can be believed.
@@ -50,6 +58,13 @@ func (j *journal) load() (r record, ok bool, err error) {
 func (j *journal) landing(landed int64, make func() (record, int64)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if !j.none && landed-j.nudged >= nudge && j.nudging.CompareAndSwap(false, true) {
+		j.nudged = landed
+		j.nudges.Go(func() {
+			defer j.nudging.Store(false)
+			writeOut(j.file)
+		})
+	}
 	if !j.due(landed) {
 		return nil
 	}
@@ -61,7 +76,7 @@ func (j *journal) landing(landed int64, make func() (record, int64)) error {
 }
 
 func (j *journal) due(landed int64) bool {
-	return !j.none && landed > j.landed && (landed-j.landed >= j.bytes || j.now().Sub(j.at) >= j.every)
+	return !j.none && landed > j.landed && (landed-j.landed >= j.bytes/2 || j.now().Sub(j.at) >= j.every)
 }
 
 func (j *journal) begin(r record, landed int64) {
@@ -92,6 +107,7 @@ func (j *journal) settle() error {
 }
 
 func (j *journal) wait() error {
+	j.nudges.Wait()
 	if j.pending == nil {
 		return nil
 	}

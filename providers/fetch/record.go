@@ -102,6 +102,23 @@ func (r record) present() int64 {
 	return n
 }
 
+// Kept returns how many bytes of a download that ended before its end will not
+// be fetched again, by its journal alone: the part itself is longer than that,
+// and has room for all. ok is false where no journal tells.
+func Kept(r interface {
+	ReadFile(p fsys.LogicalPath) ([]byte, error)
+}, part fsys.LogicalPath) (bytes int64, ok bool) {
+	text, err := r.ReadFile(journalPath(part))
+	if err != nil {
+		return 0, false
+	}
+	rec, err := decode(text)
+	if err != nil {
+		return 0, false
+	}
+	return min(rec.present(), rec.Size), true
+}
+
 func bit(bits []byte, i int) bool { return i/8 < len(bits) && bits[i/8]>>(i%8)&1 == 1 }
 
 // snapshot fills in what c knows now.

@@ -322,8 +322,8 @@ func TestARecordIsDueAfterSoManyBytesOrSoLong(t *testing.T) {
 		{1000, time.Hour, false}, // nothing new to tell
 		{1001, time.Second, false},
 		{1001, 2 * time.Second, true},
-		{1063, 0, false},
-		{1064, 0, true},
+		{1031, 0, false},
+		{1032, 0, true},
 	} {
 		j := &journal{landed: 1000, at: start, bytes: 64, every: 2 * time.Second, now: func() time.Time { return start.Add(c.later) }}
 		if got := j.due(c.offset); got != c.due {

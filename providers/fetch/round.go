@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	refusals     = 2                // that say "not at this address" before that is believed
 	worthwhile   = 64 << 10         // bytes that count as progress
 	longestPause = 30 * time.Second // between two tries, unless the server says more
 	longestWait  = 5 * time.Minute  // that a server may ask for
@@ -28,13 +29,14 @@ type round struct {
 	window int           // chunks that may be ahead of the frontier
 	opened chan struct{} // closed once the source has proved that it does ranges
 	open   sync.Once
+	feed   *feed
 }
 
 // round fetches all that is missing and hashes it, or returns what the source
 // failed with. When it returns, nothing is being written or hashed any more,
 // and what came and could be written is known.
 func (d *download) round(ctx context.Context, at *attempt) error {
-	r := &round{download: d, at: at, window: 2 * d.client.connections, opened: make(chan struct{})}
+	r := &round{download: d, at: at, window: 2 * d.client.connections, opened: make(chan struct{}), feed: d.chunks.feeding(d.client.patience)}
 	present, _ := d.chunks.count()
 	d.mu.Lock()
 	if d.source != at.String() {
@@ -49,7 +51,7 @@ func (d *download) round(ctx context.Context, at *attempt) error {
 	defer stopWorking()
 	hashed := make(chan error, 1)
 	go func() {
-		err := d.chunks.hash(hashing)
+		err := d.chunks.hash(hashing, r.feed)
 		if err != nil {
 			stopWorking()
 		}
@@ -74,16 +76,20 @@ func (d *download) round(ctx context.Context, at *attempt) error {
 }
 
 // work brings chunk after chunk. All but the first worker wait until that has
-// seen a range answered well.
+// seen a range answered well, and is slower than what it brings is hashed: a
+// second connection gains nothing else.
 func (r *round) work(ctx context.Context, whole, first bool) error {
 	buf := make([]byte, bufferSize)
 	if first {
+		defer r.feed.starve() // where this one brought everything
 		defer r.open.Do(func() { close(r.opened) })
 	} else {
-		select {
-		case <-r.opened:
-		case <-ctx.Done():
-			return ctx.Err()
+		for _, sign := range []chan struct{}{r.opened, r.feed.starved} {
+			select {
+			case <-sign:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 	}
 	for {
@@ -138,7 +144,7 @@ func (r *round) insist(ctx context.Context, request func() (done bool, err error
 		if _, last = r.chunks.count(); last-before >= min(worthwhile, r.chunks.length) {
 			fails, idle = 0, 0
 		}
-		if idle > r.client.retries {
+		if idle > r.client.retries || s.verdict == moved && idle > refusals {
 			return fmt.Errorf("gave up after %d tries: %w", idle, err)
 		}
 		wait := max(s.after, pause(fails))

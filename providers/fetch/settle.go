@@ -40,7 +40,7 @@ func (d *download) right() bool { return strings.EqualFold(d.chunks.digest(), d.
 func (d *download) hashAll(ctx context.Context) error {
 	d.chunks.closing(true)
 	defer d.chunks.closing(false)
-	return d.chunks.hash(ctx)
+	return d.chunks.hash(ctx, d.chunks.feeding(0))
 }
 
 // finish makes a right part durable. It is the only way to success.

@@ -46,6 +46,11 @@ func syncData(f *os.File) error {
 	return os.NewSyscallError("fdatasync", retry(func() error { return unix.Fdatasync(int(f.Fd())) }))
 }
 
+// writeOut begins to write to the disk what is not there yet.
+func writeOut(f *os.File) {
+	_ = unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
+}
+
 func retry(call func() error) error {
 	for {
 		if err := call(); err != unix.EINTR {

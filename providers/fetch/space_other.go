@@ -15,3 +15,6 @@ func written(_ *os.File, length int64) int64 { return length }
 
 // syncData makes the bytes and the length of f durable.
 func syncData(f *os.File) error { return f.Sync() }
+
+// writeOut does nothing: the system begins by itself.
+func writeOut(*os.File) {}

@@ -80,11 +80,19 @@ type member struct {
 	v     merge.Value
 	head  string
 	style merge.Format
+	ours  func(merge.Value) merge.Value // nil: only an equal value is the same
 }
 
 // Value is a value, a set member or a hook in a json, jsonc, toml or yaml file. v is
 // JSON text; the order of its keys is that in which a new value is written.
 func Value(v merge.Value) reconcile.Body { return member{v: v} }
+
+// Meaning is Value for a value that others may spell otherwise: what is there
+// counts as ours makes it. ours leaves alone what it does not know, and what is
+// in our form already.
+func Meaning(v merge.Value, ours func(merge.Value) merge.Value) reconcile.Body {
+	return member{v: v, ours: ours}
+}
 
 // Line is a line of text, which its key spells. Where it is added, header
 // stands above it, once for all lines of that header; "" is none.

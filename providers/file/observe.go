@@ -84,6 +84,11 @@ func (p Provider) fingerprint(t reconcile.Target, key reconcile.LeafKey, v merge
 	if p.Seal != nil && isSecret(t, key) {
 		return sealed(p.Seal, v)
 	}
+	for _, l := range t.Resource.Leaves {
+		if m, ok := l.Body.(member); ok && l.Key == key && m.ours != nil {
+			return valueFingerprint(m.ours(v))
+		}
+	}
 	return valueFingerprint(v)
 }
 

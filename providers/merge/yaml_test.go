@@ -77,7 +77,7 @@ var yamlDocs = []string{
 	"read:\n- x\n- y # why\n\nz: 1\n", "read:\n    - x\n    -\n    - a: 1\n      b: 2\nz: {deep: {}}\n", "read: [\n  a,\n  b # c\n]\n", "read: [a: b, c]\n",
 	"deep:\n  er:\n    set:\n    - 1\n  other: |+\n    text\n\n\nlast: >\n  folded\n\n\n# end\n", "deep:\n  er:\n", "deep:\n  er: {set: [], x: ~}\n", "deep: {er: {}}\n",
 	"text1: \"a # b\n  c: d\"\nplain: one\n  two\n  three # c\n", "x: |2\n    indented\n   less\ny: |-\n  z", "x: &a\n  k: v\ny: *a\nz: !custom 1\n", "base: &b {k: 1}\nuse:\n  <<: *b\n  l: 2\n",
-	"é: ü\n\"\\u00e9x\": 1\nextensions:\n  é: {ö: 1}\n", "a: 'it''s'\nb: \"q\\\"q\"\nc: http://x/#y\n", "1: one\ntrue: two\n0x1f: .inf\nd: 2001-01-01\n",
+	"é: ü\n\"\\u00e9x\": 1\nextensions:\n  é: {ö: 1}\n", "a: 'it''s'\nb: \"q\\\"q\"\nc: http://x/#y\n", "a: x\u00a0y z\n", "1: one\ntrue: two\n0x1f: .inf\nd: 2001-01-01\n",
 	aiderConf, gooseConfig,
 }
 
@@ -87,23 +87,18 @@ func yamlVariants(s string) []string {
 }
 
 func TestRemovingWhatWasAddedGivesTheSameYAMLBytes(t *testing.T) {
-	for seed := range int64(2) {
-		r := rand.New(rand.NewSource(seed))
-		for _, base := range yamlDocs {
-			for _, doc := range yamlVariants(base) {
-				if _, err := Read(YAML, []byte(doc), []string{"/zz/y"}); err != nil {
-					if doc == base {
-						t.Errorf("a sample cannot be read: %q: %v", doc, err)
-					}
-					continue // four spaces or no last line end made something else of it
+	for i, base := range yamlDocs {
+		for j, doc := range yamlVariants(base) {
+			if _, err := Read(YAML, []byte(doc), []string{"/zz/y"}); err != nil {
+				if doc == base {
+					t.Errorf("a sample cannot be read: %q: %v", doc, err)
 				}
-				pool := yamlPool
-				if strings.HasPrefix(strings.TrimPrefix(doc, "\xef\xbb\xbf"), "--- {") { // flow style: all on one line
-					pool = yamlPool[2:6]
-				}
-				t.Logf("seed %d", seed)
-				roundTrip(t, r, YAML, []byte(doc), yamlFit(t, r, doc, pool))
+				continue // four spaces or no last line end made something else of it
 			}
+			seed := int64(10*i + j)
+			t.Logf("seed %d", seed)
+			r := rand.New(rand.NewSource(seed))
+			roundTrip(t, r, YAML, []byte(doc), yamlFit(t, r, doc, yamlPool))
 		}
 	}
 }
@@ -123,7 +118,7 @@ func yamlFit(t *testing.T, r *rand.Rand, doc string, pool []Op) []Op {
 }
 
 func TestUnownedYAMLKeepsItsBytes(t *testing.T) {
-	for seed := range int64(3) {
+	for seed := range int64(2) {
 		r := rand.New(rand.NewSource(seed))
 		for _, doc := range yamlDocs {
 			ops := yamlFit(t, r, doc, yamlPool)

@@ -51,6 +51,21 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 	return out, nil
 }
 
+// Foretell implements reconcile.Foreteller: of a name that is new, which bytes
+// it will be of. By that a kill right after it was made is seen to have made it.
+func (Provider) Foretell(_ context.Context, _ reconcile.ReadEnv, c reconcile.Change) reconcile.Outcome {
+	out := reconcile.Outcome{LeafPrivate: map[reconcile.LeafKey]json.RawMessage{}}
+	for _, l := range c.Leaves {
+		if _, there := c.Before.Live[l.Key]; there || l.Action != reconcile.Create || l.Want == nil {
+			continue
+		}
+		if a, err := artifact(*l.Want); err == nil && a.SHA256 != "" {
+			out.LeafPrivate[l.Key] = note{Store: a.Store, Path: a.Path, SHA256: lower(a.SHA256)}.raw()
+		}
+	}
+	return out
+}
+
 // tokenAfter is what Observe will say of the target.
 func tokenAfter(c reconcile.Change, out reconcile.Outcome) reconcile.Fingerprint {
 	var tokens []string

@@ -28,6 +28,7 @@ type Artifact struct {
 	Size    int64              // bytes; a rough figure while it is not pinned
 	SHA256  string             // 64 hex digits; "" while it is not pinned
 	Sources []string
+	Open    string // what is found only when it is pinned, and where: Path and Size are then not known; "" where they are
 	Reason  string // why this quant
 	Unknown string // why nobody can say now what its content is, and what to do; "" where that is known or was not asked
 }
@@ -75,6 +76,9 @@ func (a Artifact) part() fsys.LogicalPath { return store.Part(a.Store, a.SHA256)
 
 // pinned says what to do where the content is not known yet.
 func (a Artifact) pinned() error {
+	if a.Open != "" {
+		return fmt.Errorf("%s are not known yet; run aisync lock while online", a.Open)
+	}
 	if a.SHA256 == "" || a.Size <= 0 {
 		return fmt.Errorf("%s has no digest yet, so nothing could be verified; run aisync lock while online", a.Path.Base())
 	}

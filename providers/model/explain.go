@@ -28,7 +28,7 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 			continue
 		}
 		a, err := artifact(*l.Want)
-		if err != nil || l.Action == reconcile.None {
+		if err != nil || l.Action == reconcile.None || l.Action == reconcile.Unclear {
 			continue
 		}
 		quant := a.Quant
@@ -39,6 +39,8 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 			quant += ", license " + a.License
 		}
 		switch {
+		case a.Open != "":
+			say('+', "%s, %s: found when aisync lock, or an apply, pins them", a.Open, a.Quant)
 		case a.SHA256 == "":
 			say('+', "%s, %s (digest not pinned yet)", a.Path, quant)
 		case l.Action == reconcile.Accept && f.live == a.Fingerprint():

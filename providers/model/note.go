@@ -54,6 +54,12 @@ func (n note) intact(s store.Seen) bool {
 	return false
 }
 
+// foretold reports whether a name that was seen is of the blob of which n was
+// noted before it was there, and which this user has verified since.
+func (n note) foretold(r fsys.Reader, s store.Seen) bool {
+	return n.Stat == store.Stat{} && n.blob() != "" && (s.How == store.HardLink || s.How == store.Symlink) && store.Marked(r, n.Store, n.SHA256, s.Blob)
+}
+
 func (n note) fingerprint() reconcile.Fingerprint { return fingerprint(n.SHA256, n.Path) }
 
 func (n note) raw() json.RawMessage {

@@ -22,6 +22,7 @@ var (
 	_ reconcile.Preflighter = Provider{}
 	_ reconcile.Verifier    = Provider{}
 	_ reconcile.Placed      = Provider{}
+	_ reconcile.Foreteller  = Provider{}
 )
 
 // Kind implements reconcile.Provider.
@@ -145,7 +146,7 @@ func lookAt(r fsys.Reader, t reconcile.Target, key reconcile.LeafKey) found {
 	}
 	f.presence = reconcile.Present
 	switch {
-	case f.note.intact(s) && (s.How == store.File || sha256 == f.note.SHA256):
+	case f.note.intact(s) && (s.How == store.File || sha256 == f.note.SHA256), sha256 == f.note.SHA256 && f.note.foretold(r, s):
 		f.live = fingerprint(f.note.SHA256, at)
 	case s.How == store.File:
 		f.live = unverified(s.Info.Size(), at)
@@ -203,7 +204,7 @@ func missing(r fsys.Reader, a Artifact) int64 {
 	if err != nil {
 		return a.Size
 	}
-	return max(0, a.Size-store.Allocated(info))
+	return max(0, a.Size-store.Fetched(r, a.part(), info))
 }
 
 // elsewhere is where the bytes of a may lie without being in the store: where

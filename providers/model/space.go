@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"aisync.dev/aisync/reconcile"
@@ -18,10 +20,12 @@ const (
 )
 
 // Preflight implements reconcile.Preflighter: what is to be fetched must be
-// pinned, fit on the disk of the store, and be writable there.
-func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
+// pinned, fit on the disk of the store, be writable there, and be had from one
+// source at least.
+func (Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	needs := map[uint64]*need{}
+	var ask []asked
 	for _, c := range batch {
 		addr := c.Target.Resource.Address
 		fail := func(err error) { problems = append(problems, reconcile.Problem{Address: addr, Err: err}) }
@@ -53,13 +57,60 @@ func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconc
 			if needs[disk] == nil {
 				needs[disk] = &need{first: addr, store: string(a.Store), free: free}
 			}
-			needs[disk].bytes += lookAt(r.FS, c.Target, l.Key).fetch
+			fetch := lookAt(r.FS, c.Target, l.Key).fetch
+			needs[disk].bytes += fetch
+			if fetch > 0 {
+				ask = append(ask, asked{addr, a})
+			}
 		}
 	}
 	for _, n := range needs {
 		if err := n.check(); err != nil {
 			problems = append(problems, reconcile.Problem{Address: n.first, Err: err, Hint: "free some space, name another store in the spec, or choose a smaller quant"})
 		}
+	}
+	if len(problems) > 0 {
+		return problems // what is wrong here needs no network to be said
+	}
+	return unreachable(ctx, r, ask)
+}
+
+// asked is a file that must be fetched.
+type asked struct {
+	of   reconcile.Address
+	file Artifact
+}
+
+// askAtOnce is how many files their sources are asked for at a time.
+const askAtOnce = 16
+
+// unreachable asks the sources of all files at once, and returns one problem for
+// each model that could not be had now.
+func unreachable(ctx context.Context, r reconcile.ReadEnv, ask []asked) []reconcile.Problem {
+	if r.Reach == nil {
+		return nil
+	}
+	errs := make([]error, len(ask))
+	var g errgroup.Group
+	g.SetLimit(askAtOnce)
+	for i, x := range ask {
+		g.Go(func() error {
+			errs[i] = r.Reach(ctx, x.file.ID, x.file.Sources, x.file.Size, lower(x.file.SHA256))
+			return nil
+		})
+	}
+	_ = g.Wait() // collects no errors
+	var problems []reconcile.Problem
+	for i, x := range ask {
+		said := slices.ContainsFunc(problems, func(p reconcile.Problem) bool { return p.Address == x.of })
+		if errs[i] == nil || said {
+			continue
+		}
+		err := fmt.Errorf("%s cannot be fetched: %w", x.file.Path.Base(), errs[i])
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		problems = append(problems, reconcile.Problem{Address: x.of, Err: err, Hint: "mend that, or name another source: aisync models pull " + x.file.ID + " --source URL"})
 	}
 	return problems
 }

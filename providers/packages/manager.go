@@ -37,6 +37,9 @@ type manager struct {
 	series bool // a part of a version, such as "24", is a want; else within is ""
 	// check says before anything is changed what would go wrong; may be nil.
 	check func(ctx context.Context, at place, wanted map[string]constraint) map[string]error
+	// unfinished is a file that is there while a package is installed, for a
+	// manager that cannot tell half a package from a whole one; else nil.
+	unfinished func(home fsys.LogicalPath, name string) fsys.LogicalPath
 	// tidy takes away what nothing needs after a removal; may be nil.
 	tidy func(at place, w fsys.FS, name string)
 	// manual says why aisync only looks; "" where it installs.
@@ -175,6 +178,12 @@ func missingProgram(err error) bool {
 func exitedWith(err error, code int) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && exit.ExitCode() == code
+}
+
+// saidNo reports whether a program failed by itself, and was not killed.
+func saidNo(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.Exited()
 }
 
 // complaint is what a program wrote to stderr, as far as it is known.

@@ -26,6 +26,9 @@ var npm = manager{
 	list: func(_ context.Context, at place, names []string) (map[string]installed, error) {
 		found := map[string]installed{}
 		for _, name := range names {
+			if _, err := at.FS.Lstat(npmUnfinished(at.Home, name)); err == nil {
+				continue // half of it may be there
+			}
 			m, err := manifest(at.ReadEnv, name)
 			if err != nil {
 				return nil, err
@@ -35,8 +38,12 @@ var npm = manager{
 		return found, nil
 	},
 	add: func(at place, name string, want constraint) [][]string {
-		argv := append(npmArgs(at, "install"), name+"@"+npmRange(want))
-		if left := leftovers(at, name); len(left) > 0 {
+		argv := append(npmArgs(at, "install"), "--allow-scripts="+name, name+"@"+npmRange(want))
+		left := leftovers(at, name)
+		if _, err := at.FS.Lstat(npmUnfinished(at.Home, name)); err == nil {
+			left = append(left, at.physical(npmModules(at.Home).Join(name))) // npm would take it for whole
+		}
+		if len(left) > 0 {
 			return [][]string{append([]string{"rm", "-rf", "--"}, left...), argv}
 		}
 		return [][]string{argv}
@@ -47,7 +54,8 @@ var npm = manager{
 		m, err := npmView(ctx, at, name, cmp.Or(within, "latest"))
 		return m.Version, err
 	},
-	check: npmCheck,
+	check:      npmCheck,
+	unfinished: npmUnfinished,
 	tidy: func(at place, w fsys.FS, name string) {
 		modules := npmModules(at.Home)
 		if scope := modules.Join(path.Dir(name)); scope != modules {
@@ -74,10 +82,15 @@ func npmModules(home fsys.LogicalPath) fsys.LogicalPath {
 	return home.Join(NpmPrefix, "lib/node_modules")
 }
 
-// npmArgs begins a command. Scripts of packages are not run: npm 11 leaves them
-// out by itself, and an older one shall do no other thing.
+// npmUnfinished is there while npm installs a package: a package that was
+// unpacked, and whose script did not run, looks to npm like any other.
+func npmUnfinished(home fsys.LogicalPath, name string) fsys.LogicalPath {
+	return home.Join(NpmPrefix, "unfinished-"+strings.ReplaceAll(name, "/", "+"))
+}
+
+// npmArgs begins a command.
 func npmArgs(at place, verb string) []string {
-	return []string{"npm", verb, "--global", "--prefix", at.home(NpmPrefix), "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
+	return []string{"npm", verb, "--global", "--prefix", at.home(NpmPrefix), "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
 }
 
 // npmRange is a constraint as npm writes it.
@@ -133,17 +146,18 @@ func leftovers(at place, name string) []string {
 	return out
 }
 
-// npmView asks the registry about one version.
+// npmView asks the registry about one version. npm would wait for a quarter of
+// an hour for one that does not answer.
 func npmView(ctx context.Context, at place, name, version string) (npmPackage, error) {
-	b, err := at.run(ctx, "npm", "view", name+"@"+version, "name", "version", "engines", "--json", "--loglevel=error")
+	b, err := at.run(ctx, "npm", "view", name+"@"+version, "name", "version", "engines", "--json", "--loglevel=error", "--fetch-timeout=30000", "--fetch-retries=1")
 	if err != nil {
 		return npmPackage{}, fmt.Errorf("npm view %s@%s: %s", name, version, said(err))
 	}
 	var one npmPackage
 	var many []npmPackage
 	switch {
-	case json.Unmarshal(b, &many) == nil && len(many) > 0: // of a range, oldest first
-		return many[len(many)-1], nil
+	case json.Unmarshal(b, &many) == nil && len(many) > 0: // of a range, in no order
+		return slices.MaxFunc(many, func(a, b npmPackage) int { return compareVersions(a.Version, b.Version) }), nil
 	case json.Unmarshal(b, &one) != nil || one.Version == "":
 		return one, fmt.Errorf("the registry knows no version %s of %s", version, name)
 	}

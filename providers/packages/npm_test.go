@@ -6,10 +6,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"aisync.dev/aisync/internal/fakenpm"
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // npmMachine is a machine with the real npm and a registry of its own.
@@ -52,6 +54,27 @@ func TestNpmInstallsUpdatesAndRemovesInAPrefixOfItsOwn(t *testing.T) {
 	}
 	must(t, m.apply(tool, ""))
 	if entries, err := os.ReadDir(filepath.Join(m.root, "home", "me", NpmPrefix)); err != nil || len(entries) != 0 {
+		t.Errorf("the empty prefix still holds %v, %v", entries, err)
+	}
+}
+
+func TestWhatAKilledNpmLeftIsNotTakenForWhole(t *testing.T) {
+	m, r := npmMachine(t, Options{})
+	r.Publish("@own/tool", "1.0.0", "tool", "")
+	must(t, m.apply(tool, "=1.0.0"))
+	prefix := filepath.Join(m.root, "home", "me", NpmPrefix)
+	main := filepath.Join(prefix, "lib/node_modules/@own/tool/main.js")
+	must(t, os.Remove(main))
+	write(t, filepath.Join(prefix, "unfinished-@own+tool"), nil)
+	if got := m.is(tool); got != "" {
+		t.Errorf("half a package counts as %q", got)
+	}
+	must(t, m.apply(tool, "=1.0.0"))
+	if _, err := os.Stat(main); err != nil || m.is(tool) != "1.0.0" {
+		t.Errorf("after another apply: %v, version %q", err, m.is(tool))
+	}
+	must(t, m.apply(tool, ""))
+	if entries, err := os.ReadDir(prefix); err != nil || len(entries) != 0 {
 		t.Errorf("the empty prefix still holds %v, %v", entries, err)
 	}
 }
@@ -113,6 +136,12 @@ func TestWhatNpmWouldKeepSilentAboutIsSaidBeforehand(t *testing.T) {
 	if p := m.p.Preflight(t.Context(), m.read, batch); len(p) > 0 {
 		t.Errorf("with a newer node: %v", p)
 	}
+	for _, v := range []string{"120.21.0", "120.9.0", "121.0.0"} {
+		r.Publish(nodePackages["linux/amd64"], v, "node", "")
+	}
+	if v, err := m.p.Latest(t.Context(), m.read, "npm", nodePackages["linux/amd64"], "120"); v != "120.21.0" || err != nil {
+		t.Errorf("the newest of 120 is %q, %v", v, err)
+	}
 	if v, err := m.p.Latest(t.Context(), m.read, "npm", "old", ""); v != "2.0.0" || err != nil {
 		t.Errorf("the newest is %q, %v", v, err)
 	}
@@ -130,5 +159,37 @@ func TestInstallingNeedsTheNetworkAndLookingDoesNot(t *testing.T) {
 	}
 	if got := r.Asked(); len(got) != asked {
 		t.Errorf("the registry was asked for %v", got[asked:])
+	}
+}
+
+func TestNpmInstallsForTheUserThatRootWorksFor(t *testing.T) {
+	needs(t, "npm", "nodejs and npm")
+	needs(t, "setpriv", "util-linux")
+	needsRoot(t, "setpriv")
+	const nobody = 65534
+	m, r := npmMachine(t, Options{UID: nobody, GID: nobody, Chown: true})
+	disk, err := fsys.New(fsys.Options{Root: m.root, Home: "/home/me", Tag: "t", UID: nobody, GID: nobody, Chown: true})
+	must(t, err)
+	m.fs, m.read.FS = disk, disk
+	must(t, os.Chown(filepath.Join(m.root, "home", "me"), nobody, nobody))
+	// The folders of a test are root's alone.
+	for dir := m.root; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		must(t, os.Chmod(dir, 0o755))
+	}
+	m.read.Run = runner{env: []string{"npm_config_registry=" + r.URL, "npm_config_cache=" + filepath.Join(m.root, "home/me/.npm")}}
+	r.Publish("@own/tool", "1.0.0", "tool", "")
+	must(t, m.apply(tool, "=1.0.0"))
+	err = filepath.WalkDir(filepath.Join(m.root, "home", "me"), func(path string, d os.DirEntry, err error) error {
+		must(t, err)
+		info, err := d.Info()
+		must(t, err)
+		if uid := info.Sys().(*syscall.Stat_t).Uid; uid != nobody {
+			t.Errorf("%s belongs to %d", path, uid)
+		}
+		return nil
+	})
+	must(t, err)
+	if got := m.is(tool); got != "1.0.0" {
+		t.Errorf("installed %q", got)
 	}
 }

@@ -1,8 +1,11 @@
 package providertest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -27,15 +30,15 @@ func breaks(s Suite) []row {
 }
 
 // faults lets every operation fail once, and lets everything from there on
-// fail, as a kill would, the engine's bookkeeping included: what is there is
-// then the old or the new value, and the next apply gets where the first would
-// have.
+// fail, as a kill would, the engine's bookkeeping included, with and without
+// the notes of what was done, which are not synced: what is there is then the
+// old or the new value, and the next apply gets where the first would have.
 func faults(t *testing.T, mk func(t *testing.T) Suite) {
 	for _, r := range breaks(mk(t)) {
 		for _, mode := range []struct {
-			name string
-			dead bool
-		}{{"failure", false}, {"kill", true}} {
+			name         string
+			dead, forget bool
+		}{{"failure", false, false}, {"kill", true, false}, {"kill without notes", true, true}} {
 			t.Run(r.name+"/"+mode.name, func(t *testing.T) {
 				for n := 1; ; {
 					b := NewBench(t, mk(t))
@@ -44,6 +47,9 @@ func faults(t *testing.T, mk func(t *testing.T) Suite) {
 					old := b.Get(t, b)
 					seen := 0
 					_, err := b.apply(t, r.want, r.with, failAt(b, n, mode.dead, &seen))
+					if mode.forget {
+						b.forget(t)
+					}
 					if seen < n {
 						if err != nil {
 							t.Fatalf("without a fault: %v", err)
@@ -76,6 +82,21 @@ func faults(t *testing.T, mk func(t *testing.T) Suite) {
 				}
 			})
 		}
+	}
+}
+
+// forget takes from the journal what it notes of changes that were made, as a
+// kill between a change and its note does.
+func (b *Bench) forget(t *testing.T) {
+	t.Helper()
+	journal := filepath.Join(b.Root, string(stateDir), "journal.jsonl")
+	text, err := os.ReadFile(journal)
+	if err != nil {
+		return // there was none yet, or none any more
+	}
+	head, _, _ := bytes.Cut(text, []byte("\n"))
+	if err := os.WriteFile(journal, append(head, '\n'), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/providers/runtime/render"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -116,6 +117,10 @@ func (h Host) connect(b *builder, use spec.RuntimeUse, rt spec.Runtime, t target
 			t.service, list(t.apis), driver.ID, strings.Join(driver.APIs, " or "), text(origin), use.ID)
 		return
 	}
+	if least := 2 * driver.FirstRequest; t.context > 0 && t.context < least {
+		b.note(true, origin, "%s begins with about %d tokens, and %s has room for %d: give it a context of %d or more, or %s will soon forget what it was told",
+			driver.ID, driver.FirstRequest, t.service, t.context, least, driver.ID)
+	}
 	switch {
 	case rt.Local:
 		h.drive(b, use, rt, t, origin)
@@ -175,8 +180,7 @@ func (t target) fillJSON(value []byte) (filled []byte, ok bool, err error) {
 	if v, ok = t.filled(v); !ok {
 		return nil, false, nil
 	}
-	filled, err = json.Marshal(v)
-	return filled, true, err
+	return render.JSON(v), true, nil
 }
 
 func (t target) filled(v any) (any, bool) {

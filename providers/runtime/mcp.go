@@ -48,7 +48,7 @@ func (b *builder) mcp(places []place, servers []spec.MCPServer) {
 func (b *builder) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Address, key reconcile.LeafKey) (reconcile.Body, error) {
 	value, err := render.Server(f, m)
 	if err == nil {
-		return file.Value(value), nil
+		return file.Meaning(value, func(there merge.Value) merge.Value { return render.AsServer(f, there) }), nil
 	}
 	if b.secrets == nil {
 		return nil, err

@@ -41,6 +41,11 @@ func (h Host) model(b *builder, use spec.ModelUse) error {
 	if err != nil {
 		return err
 	}
+	if len(q.Files) == 0 { // nobody knows yet what its name finds
+		body := model.Artifact{ID: use.ID, Quant: q.Name, License: h.Models[i].License, Store: dir, Path: store.Friendly(dir, use.ID, q.Repo, q.Name), Reason: reason, Open: openIn(q)}
+		b.leaf(reconcile.Address("model:"+use.ID), "", reconcile.Leaf{Body: body, Origin: from(use.Pos), Reason: reason}, use.ID)
+		return nil
+	}
 	show := viewer{b: b, h: h, id: use.ID, files: q.Files, origin: from(use.Pos)}
 	for n, f := range q.Files {
 		a := model.Artifact{
@@ -55,6 +60,17 @@ func (h Host) model(b *builder, use spec.ModelUse) error {
 		b.leaf(reconcile.Address("model:"+use.ID), "", leaf, use.ID)
 	}
 	return nil
+}
+
+// openIn says where the files of q will be found.
+func openIn(q spec.Quant) string {
+	switch {
+	case q.Repo == "":
+		return "its files"
+	case q.Revision == "":
+		return "its files in " + q.Repo
+	}
+	return "its files in " + q.Repo + " at " + q.Revision
 }
 
 // storeDir is the folder of all models.

@@ -3,7 +3,6 @@ package runtime
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -109,11 +108,11 @@ func (b *builder) permission(p place, w wish, perm bundle.Permission) bool {
 		}
 		return ok
 	}
-	s, ok := render.Permission(f.Shape, p.rt.Tools, perm.Action, perm.Tool, perm.Pattern)
-	if ok {
+	settings := render.Permission(f.Shape, p.rt.Tools, perm.Action, perm.Tool, perm.Pattern)
+	for _, s := range settings {
 		b.setting(f.Path, f.Format, s, w, p.rt.ID)
 	}
-	return ok
+	return len(settings) > 0
 }
 
 // setting declares one leaf of a settings file.
@@ -181,92 +180,4 @@ func readable(pattern string) (string, bool) {
 		return "**/" + rest, true
 	}
 	return "./" + rest, true
-}
-
-// level says how a program runs the hooks of an event, and what it calls it.
-func (p place) level(event string) (level, name string) {
-	for _, e := range p.rt.HookEvents {
-		if e.Event == event {
-			return e.Level, firstOf(e.Name, event)
-		}
-	}
-	return p.rt.Hooks, event
-}
-
-// events has each program run the hooks of a bundle if it can, and says for
-// which it does not. A required one that nobody runs is a warning.
-func (b *builder) events(places []place, w wish, n bundle.Neutral) {
-	missed := map[string][]string{} // hooks of a level that is not native, by level and hook
-	var order []string
-	for _, h := range n.Hooks {
-		for _, p := range places {
-			if !p.isFor(h.Runtimes) {
-				continue
-			}
-			level := b.event(p, w, n.Programs, h)
-			if level == "native" {
-				continue
-			}
-			key := level + "\x00" + h.Level + "\x00" + h.Event + " " + h.Command
-			if len(missed[key]) == 0 {
-				order = append(order, key)
-			}
-			missed[key] = append(missed[key], p.rt.ID)
-		}
-	}
-	for _, key := range order {
-		parts := strings.Split(key, "\x00")
-		how := map[string]string{
-			"wrapper": "not run by %s itself: start it through a wrapper that runs it, or run it by hand",
-			"tools":   "manual for %s: it cannot tell these tools apart",
-		}[parts[0]]
-		if how == "" {
-			how = "manual for %s: nothing runs it there"
-		}
-		if parts[1] == "required" {
-			b.note(true, w.origin, "the required hook %s of %s is %s", parts[2], w.label, fmt.Sprintf(how, list(missed[key])))
-		} else {
-			b.note(false, w.origin, "the hook %s of %s is %s", parts[2], w.label, fmt.Sprintf(how, list(missed[key])))
-		}
-	}
-}
-
-// event declares one hook for the program of p. It returns "native" if the
-// program will run it, else why it does not: its level, or "tools".
-func (b *builder) event(p place, w wish, programs []bundle.File, h bundle.Hook) string {
-	level, name := p.level(h.Event)
-	f := p.scope.Events
-	if level != "native" {
-		return level
-	}
-	if f == nil {
-		return "manual"
-	}
-	matcher, ok := render.Matcher(p.rt.Tools, h.Tools)
-	if !ok || matcher != "" && f.Shape == "copilot" {
-		return "tools"
-	}
-	command, own := h.Command, false
-	if first, _, _ := strings.Cut(command, " "); slices.ContainsFunc(programs, func(g bundle.File) bool { return g.Rel == first }) {
-		command, own = render.Call(f.Program, path.Join(p.scope.Hooks, first), command), true
-	}
-	if own {
-		b.files(p, w, p.scope.Hooks, "hook programs", programs, func(bundle.File) bool { return true })
-	}
-	hook := render.Hook{Event: name, Matcher: matcher, Command: command, Timeout: h.Timeout}
-	if f.Millis {
-		hook.Timeout *= 1000
-	}
-	value := render.HookValue(f.Shape, hook)
-	key := merge.HookKey(f.Pointer, name, matcher, "command", command)
-	if f.Shape != "claude" {
-		key, _ = merge.SetKey(f.Pointer+merge.Pointer(name), value) // JSON of our own making: cannot fail
-	}
-	b.leaf(fileAt(f.Path), merge.Format(f.Format), reconcile.Leaf{
-		Key: reconcile.LeafKey(key), Body: file.Value(value), Own: reconcile.Member, Origin: w.origin, Runs: command,
-	}, w.label)
-	for _, ref := range f.Always {
-		b.reference(ref, w.origin, p.rt.ID)
-	}
-	return "native"
 }

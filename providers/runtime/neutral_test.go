@@ -86,13 +86,15 @@ func TestAHookThatNobodyRunsIsSaidAndARequiredOneIsAWarning(t *testing.T) {
 	}
 	for _, says := range []string{
 		"warning: the required hook PreToolUse check.sh --fast of s//a is manual for aider: nothing runs it there",
-		"warning: the required hook PreToolUse check.sh --fast of s//a is not run by opencode itself",
 		"note: the hook SessionStart date of s//a is manual for aider: nothing runs it there",
 		"warning: the permissions of s//a are not for aider: there is no file that holds any in this scope",
 	} {
 		if !strings.Contains(show(d), says) {
 			t.Errorf("does not say %q:\n%s", says, show(d))
 		}
+	}
+	if tree := written(t, d.Declarations); !strings.Contains(tree[".opencode/plugins/aisync-hooks.js"], `"on":"PreToolUse","tools":["bash"]`) {
+		t.Errorf("opencode does not run it: %s", tree[".opencode/plugins/aisync-hooks.js"])
 	}
 	if !strings.Contains(show(d), `/hooks/PreToolUse#{"matcher":"Bash","type":"command","command":"\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/check.sh --fast"}`) {
 		t.Errorf("claude does not run it:\n%s", show(d))
@@ -139,5 +141,25 @@ func TestWhatIsWrongWithANeutralPartIsSaidWithItsPlace(t *testing.T) {
 		if !strings.Contains(said, want) {
 			t.Errorf("%s\nsays\n%s\nwant %s", archive, said, want)
 		}
+	}
+}
+
+func TestAProgramThatTakesTheHooksOfAnotherGetsThemOnce(t *testing.T) {
+	for _, test := range []struct {
+		runtimes []string
+		want     bool // copilot has hooks of its own
+	}{{[]string{"claude", "copilot"}, false}, {[]string{"codex", "copilot"}, true}} {
+		d, err := neutralProject(t, everything, test.runtimes...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := strings.Contains(show(d), `"matcher":"bash","timeoutSec":5`)
+		if own != test.want || strings.Contains(show(d), "is manual for copilot") {
+			t.Errorf("%q: copilot has hooks of its own: %v\n%s", test.runtimes, own, show(d))
+		}
+	}
+	d, err := neutralProject(t, "-- languages/a/claude/settings.json --\n{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]}}\n", "claude", "codex", "copilot")
+	if err != nil || !strings.Contains(show(d), "the hooks of s//a are for claude; they are manual for codex  <-") {
+		t.Errorf("%v\n%s", err, show(d))
 	}
 }

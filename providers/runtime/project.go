@@ -57,6 +57,7 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 func (b *builder) finish(places []place) {
 	b.makeBridges(places)
 	b.commonFiles()
+	b.writeModules()
 	for _, p := range places {
 		b.bringIn(p, places)
 		b.limits(p)

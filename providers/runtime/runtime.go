@@ -68,6 +68,7 @@ type builder struct {
 	loads       []load
 	folders     map[string]string // where a runtime's rules lie as files, by its id
 	bridges     []bridge
+	modules     map[string]*module // by the path of its file
 	secrets     *Secrets
 	unsupported []reconcile.Unsupported
 	notes       []reconcile.Note
@@ -88,6 +89,7 @@ func newBuilder(owner reconcile.Owner) *builder {
 		index:   map[string][]indexEntry{},
 		texts:   map[string][]rule{},
 		folders: map[string]string{},
+		modules: map[string]*module{},
 	}
 }
 

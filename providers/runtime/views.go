@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -92,8 +93,8 @@ func (v viewer) huggingFace(f spec.ModelFile) fsys.LogicalPath {
 	shown := repo.Join("snapshots", f.Commit, f.Path)
 	up := strings.Repeat("../", 2+strings.Count(path.Clean(f.Path), "/"))
 	v.declare(v.at("link", shown), reconcile.Leaf{Body: link.To(up + "blobs/" + blob.Base()), Origin: v.origin}, name)
-	branch := v.at("file", repo.Join("refs", "main"))
-	if v.b.targets[branch] == nil { // two commits of one repository: the first is as good as the other
+	branch := v.at("file", repo.Join("refs", cmp.Or(f.Revision, "main")))
+	if f.Revision != f.Commit && v.b.targets[branch] == nil { // two commits of one repository: the first is as good as the other
 		v.declare(branch, reconcile.Leaf{Key: reconcile.Seed, Own: reconcile.SeedOnly, Body: file.Whole([]byte(f.Commit), 0o644), Origin: v.origin}, name)
 	}
 	return blob

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/providers/fetch"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -76,6 +77,11 @@ func List(r fsys.Reader, dir fsys.LogicalPath, held []Held) ([]Model, error) {
 			m.State = f.State
 		}
 	}
+	for i := range models {
+		if m := &models[i]; m.State == Missing && m.Have > 0 {
+			m.State = Partial // some of its files are there, or on their way
+		}
+	}
 	slices.SortStableFunc(models, func(a, b Model) int { return cmp.Compare(a.ID, b.ID) })
 	return models, nil
 }
@@ -106,7 +112,7 @@ func state(r fsys.Reader, dir fsys.LogicalPath, h Held) (FileState, error) {
 	case bytes == nil:
 		f.State, f.Where = Missing, ""
 		if info, err := r.Lstat(Part(dir, h.SHA256)); err == nil {
-			f.State, f.Have = Partial, Allocated(info)
+			f.State, f.Have = Partial, Fetched(r, Part(dir, h.SHA256), info)
 		}
 	case h.Stat.Of(bytes), s.Blob != nil && Marked(r, dir, h.SHA256, bytes):
 		f.State = OK
@@ -116,6 +122,14 @@ func state(r fsys.Reader, dir fsys.LogicalPath, h Held) (FileState, error) {
 		f.State = Unverified
 	}
 	return f, nil
+}
+
+// Fetched is how many bytes of the part behind info need not be fetched again.
+func Fetched(r fsys.Reader, part fsys.LogicalPath, info fs.FileInfo) int64 {
+	if n, ok := fetch.Kept(r, part); ok {
+		return n
+	}
+	return Allocated(info)
 }
 
 // Allocated is how many bytes of a file that may have holes are on disk.
@@ -140,6 +154,8 @@ func Path(r fsys.Reader, dir fsys.LogicalPath, held []Held, id string) ([]fsys.L
 		switch {
 		case err != nil:
 			errs = append(errs, err)
+		case f.State == Unpinned && f.How == Absent:
+			errs = append(errs, fmt.Errorf("model %q: nobody knows yet what it shall be; run aisync lock, then aisync apply --target model:%s", id, id))
 		case f.How == Absent || f.How == Strange || f.How == Other || f.State == Missing || f.State == Partial:
 			errs = append(errs, fmt.Errorf("model %q: %s is not there; run aisync apply --target model:%s", id, h.Path, id))
 		case f.State == Changed:

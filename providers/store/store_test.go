@@ -82,7 +82,7 @@ func TestListPathAndVerifyTellEachStateApart(t *testing.T) {
 	if p, err := Path(w.FS, storeDir, held, "ok"); err != nil || len(p) != 1 || p[0] != ok.Path {
 		t.Errorf("path: %v, %v", p, err)
 	}
-	for id, says := range map[string]string{"missing": "aisync apply --target model:missing", "touched": "models verify --deep", "unpinned": "is not there", "nobody": "models ls"} {
+	for id, says := range map[string]string{"missing": "aisync apply --target model:missing", "touched": "models verify --deep", "unpinned": "run aisync lock", "nobody": "models ls"} {
 		if p, err := Path(w.FS, storeDir, held, id); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("path of %s: %v, %v", id, p, err)
 		}

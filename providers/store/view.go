@@ -84,6 +84,7 @@ var (
 	_ reconcile.Permanent   = Provider{}
 	_ reconcile.Preflighter = Provider{}
 	_ reconcile.Placed      = Provider{}
+	_ reconcile.Foreteller  = Provider{}
 )
 
 // Kind implements reconcile.Provider.

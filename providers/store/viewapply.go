@@ -49,6 +49,22 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 	return out, nil
 }
 
+// Foretell implements reconcile.Foreteller: of a name that is new, which bytes
+// it will be of. By that a kill right after it was made is seen to have made it.
+func (Provider) Foretell(_ context.Context, _ reconcile.ReadEnv, c reconcile.Change) reconcile.Outcome {
+	out := reconcile.Outcome{LeafPrivate: map[reconcile.LeafKey]json.RawMessage{}}
+	for _, l := range c.Leaves {
+		if l.Action != reconcile.Create || l.Want == nil || c.Before.Presence != reconcile.Absent {
+			continue
+		}
+		if v, ok := l.Want.Body.(View); ok {
+			raw, _ := json.Marshal(viewNote{Dir: v.Dir, SHA256: strings.ToLower(v.SHA256), Path: v.Path, Stat: Stat{Size: v.Size}}) // plain fields: cannot fail
+			out.LeafPrivate[l.Key] = raw
+		}
+	}
+	return out
+}
+
 // apply makes p show want, or nothing of ours where want is zero, and returns
 // what is to be noted. If it fails, p is as it was.
 func (n viewNote) apply(w fsys.FS, p fsys.LogicalPath, s Seen, live reconcile.Fingerprint, want View) (viewNote, []fsys.LogicalPath, error) {

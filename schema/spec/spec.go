@@ -3,7 +3,11 @@
 // Start reading at Spec.
 package spec
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Position is a place in a file that a person can open. File is as the person
 // named it (relative to where they stand, where that is shorter).
@@ -243,9 +247,13 @@ type Model struct {
 }
 
 // Quant is one quantization of a model: one file, or the shards in order.
+// Where Repo is not "", Name finds them there once it is asked: until then
+// there are no Files.
 type Quant struct {
-	Name  string
-	Files []ModelFile
+	Name     string
+	Files    []ModelFile
+	Repo     string // Hugging Face repository
+	Revision string // of Repo: a branch, tag or commit; "" is main
 }
 
 // Size is the sum of the files' sizes in bytes.
@@ -260,12 +268,23 @@ func (q Quant) Size() int64 {
 // ModelFile is one artifact. SHA256 is empty where only a hub knows it; it
 // must then be pinned before anything is fetched.
 type ModelFile struct {
-	Path    string
-	Size    int64 // bytes
-	SHA256  string
-	Repo    string // Hugging Face repository, where it comes from there
-	Commit  string // of the repository, where it is pinned
-	Sources []string
+	Path     string
+	Size     int64 // bytes
+	SHA256   string
+	Repo     string // Hugging Face repository, where it comes from there
+	Revision string // of the repository, as it was asked for: a branch, tag or commit; "" is main
+	Commit   string // of the repository, where it is pinned
+	Sources  []string
+}
+
+// InRegistry reports whether f comes from an OCI registry, which knows its digest.
+func (f ModelFile) InRegistry() bool {
+	return slices.ContainsFunc(f.Sources, IsOCI)
+}
+
+// IsOCI reports whether a source is an artifact of an OCI registry.
+func IsOCI(source string) bool {
+	return strings.HasPrefix(source, "oci://") || strings.HasPrefix(source, "oci+http://")
 }
 
 // Scope is where one runtime reads its parts in one scope. Paths of user scope
@@ -326,14 +345,15 @@ type PromptFolder struct {
 	Form string // see package render
 }
 
-// EventsFile is where a program reads hooks.
+// EventsFile is where a program reads hooks, or a module of ours that runs them.
 type EventsFile struct {
 	Path    string
-	Format  string
-	Pointer string // object of hooks by event
-	Shape   string // "claude", "cursor", "copilot"
-	Program string // how a command calls a program of ours: {path} is its own
-	Millis  bool   // timeouts are in milliseconds, else in seconds
+	Format  string   // "" for a module
+	Pointer string   // object of hooks by event
+	Shape   string   // "claude", "cursor", "copilot", "opencode-plugin", "pi-extension"
+	Also    []string // files of others from which it takes hooks too
+	Program string   // how a command calls a program of ours: {path} is its own
+	Millis  bool     // timeouts are in milliseconds, else in seconds
 	Always  []Reference
 }
 

@@ -25,9 +25,8 @@ type sample struct {
 // way is one way to fetch a file: a name and what runs it, into a path that is
 // not there yet.
 type way struct {
-	name     string
-	verified bool
-	run      func(url, path string) (sample, error)
+	name string
+	run  func(url, path string) (sample, error)
 }
 
 func main() {
@@ -57,6 +56,10 @@ func child(args []string) (is bool, err error) {
 	case len(args) == 3 && args[0] == "serve":
 		if n, err = strconv.ParseInt(args[2], 10, 64); err == nil {
 			err = serve(args[1], int(n))
+		}
+	case len(args) == 2 && args[0] == "hash":
+		if n, err = strconv.ParseInt(args[1], 10, 64); err == nil {
+			hash(n)
 		}
 	case len(args) == 2 && args[0] == "touch":
 		if n, err = strconv.ParseInt(args[1], 10, 64); err == nil {
@@ -148,9 +151,10 @@ func table(medians map[string]sample) {
 	}
 }
 
-// goals prints the ratios that are promised.
+// goals prints the ratios that are promised. None that verifies can take less
+// than its sha256, which one core computes from the first byte to the last.
 func goals(m map[string]sample) {
-	fmt.Println("\n| ratio | is | goal |\n|---|---|---|")
+	fmt.Println("\n| ratio | is | goal | sha256 alone |\n|---|---|---|---|")
 	for _, g := range []struct {
 		ours, theirs string
 		most         float64
@@ -167,6 +171,10 @@ func goals(m map[string]sample) {
 		if g.most > 0 {
 			goal = fmt.Sprintf("≤ %.2f", g.most)
 		}
-		fmt.Printf("| %s / %s | %.2f | %s |\n", g.ours, g.theirs, ours.wall.Seconds()/theirs.wall.Seconds(), goal)
+		least := "–"
+		if alone := m[floor].wall; alone > 0 {
+			least = fmt.Sprintf("%.2f", alone.Seconds()/theirs.wall.Seconds())
+		}
+		fmt.Printf("| %s / %s | %.2f | %s | %s |\n", g.ours, g.theirs, ours.wall.Seconds()/theirs.wall.Seconds(), goal, least)
 	}
 }

@@ -72,7 +72,7 @@ func (s *slow) Write(p []byte) (int, error) {
 		if f, ok := s.ResponseWriter.(http.Flusher); ok {
 			f.Flush()
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond * time.Duration(n) / time.Duration(s.chunk))
 	}
 	return done, nil
 }

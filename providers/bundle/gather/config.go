@@ -92,12 +92,16 @@ func withoutSecrets(o object) (hidden []string) {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		switch v := o[name].(type) {
 		case string:
-			if v != "" && secret.MatchString(name) && !reference.MatchString(v) {
+			if v != "" && LooksSecret(name) && !reference.MatchString(v) {
 				delete(o, name)
 				hidden = append(hidden, name)
 			}
 		case object:
-			hidden = append(hidden, withoutSecrets(v)...)
+			inner := withoutSecrets(v)
+			if len(inner) > 0 && len(v) == 0 {
+				delete(o, name)
+			}
+			hidden = append(hidden, inner...)
 		case []any:
 			for _, e := range v {
 				if inner, ok := e.(object); ok {

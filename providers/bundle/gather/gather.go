@@ -159,7 +159,7 @@ func (g *gatherer) leftOut() {
 		}
 		why := "of " + string(o) + ", which was not asked for"
 		if slices.Contains(g.From, "rulesync") || slices.Contains(g.From, "ruler") {
-			why = "taken to be written by " + string(g.From[0]) + "; if it is not: aisync import --from " + string(o)
+			why = "taken to be written by " + string(g.From[0]) + ": take it away when this is applied, or it is read twice; if it is your own: aisync import --from " + string(o)
 		}
 		in := places
 		if g.Home {

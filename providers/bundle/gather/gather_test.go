@@ -169,3 +169,21 @@ func TestNothingOutsideTheFolderIsRead(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A .claude that is a link elsewhere, as dotfile managers make it.
+func TestAFolderThatIsALinkOutIsKeptAside(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(outside, "rules/a.md"), []byte("open sesame"))
+	write(t, filepath.Join(dir, "AGENTS.md"), []byte("# A\n"))
+	write(t, filepath.Join(dir, ".cursor"), []byte("a file where a folder is looked for"))
+	if err := os.Symlink(outside, filepath.Join(dir, ".claude")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := From(dir, Options{Name: "app"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Files) != 1 || len(r.Kept) != 1 || r.Kept[0].Path != ".claude" {
+		t.Error(picture(r))
+	}
+}

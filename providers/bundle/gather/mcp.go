@@ -19,13 +19,16 @@ var (
 	// The ways in which programs write "the value of that variable": ${X} of
 	// Claude Code and others, ${env:X} of Cursor and VS Code, {env:X} of opencode.
 	reference = regexp.MustCompile(`^(?:\$\{(?:env:)?|\{env:)([A-Za-z_][A-Za-z0-9_]*)\}$`)
-	// secret is how a variable is called that holds what is nobody else's business.
-	secret = regexp.MustCompile(`(?i)token|secret|passw|api_?-?key|authorization|credential`)
+	secret    = regexp.MustCompile(`(?i)token|secret|passw|api_?-?key|authorization|credential`)
 )
+
+// LooksSecret reports whether what is called name holds, by its name, what is
+// nobody else's business.
+func LooksSecret(name string) bool { return secret.MatchString(name) }
 
 // knownKeys are the fields of a server that a spec has, under the names that
 // programs give them, and those that say nothing.
-var knownKeys = []string{"type", "transport", "command", "args", "env", "environment", "url", "httpUrl", "serverUrl", "headers", "http_headers", "env_http_headers", "bearer_token_env_var", "tools", "enabled", "disabled"}
+var knownKeys = []string{"type", "transport", "command", "args", "env", "env_vars", "environment", "url", "httpUrl", "serverUrl", "headers", "http_headers", "env_http_headers", "bearer_token_env_var", "tools", "enabled", "disabled"}
 
 // servers takes over the MCP servers of one file.
 func (g *gatherer) servers(runtime, from string, table any) {
@@ -47,7 +50,7 @@ func (g *gatherer) servers(runtime, from string, table any) {
 			continue
 		}
 		for _, v := range slices.Concat(s.Env, s.Headers) {
-			if v.Secret == nil && secret.MatchString(v.Name) {
+			if v.Secret == nil && LooksSecret(v.Name) {
 				notes = append(notes, "the value of "+v.Name+" stays where it is, out of the spec: export it as "+variableOf(v.Name))
 			}
 		}
@@ -61,7 +64,7 @@ func (g *gatherer) servers(runtime, from string, table any) {
 // hide puts references in place of values that look like secrets.
 func hide(vars []spec.EnvVar) {
 	for i, v := range vars {
-		if v.Secret == nil && secret.MatchString(v.Name) {
+		if v.Secret == nil && LooksSecret(v.Name) {
 			vars[i] = spec.EnvVar{Name: v.Name, Secret: &spec.Secret{Env: variableOf(v.Name)}}
 		}
 	}
@@ -75,13 +78,13 @@ func variableOf(name string) string { return strings.ToUpper(strings.ReplaceAll(
 func tells(s spec.MCPServer) bool {
 	for i, arg := range s.Args {
 		flag, value, both := strings.Cut(arg, "=")
-		if strings.HasPrefix(flag, "-") && secret.MatchString(flag) && !reference.MatchString(value) && (both || i+1 < len(s.Args) && !strings.HasPrefix(s.Args[i+1], "-")) {
+		if strings.HasPrefix(flag, "-") && LooksSecret(flag) && !reference.MatchString(value) && (both || i+1 < len(s.Args) && !strings.HasPrefix(s.Args[i+1], "-")) {
 			return true
 		}
 	}
 	_, query, _ := strings.Cut(s.URL, "?")
 	u, err := url.Parse(s.URL)
-	return secret.MatchString(query) || strings.Contains(query, "key=") || err == nil && u.User != nil
+	return LooksSecret(query) || strings.Contains(query, "key=") || err == nil && u.User != nil
 }
 
 // serverOf reads a server in any of the forms; why says why it cannot be taken
@@ -114,6 +117,9 @@ func serverOf(name string, o object) (s spec.MCPServer, notes []string, why stri
 	}
 	env, headers := varName, headerName
 	s.Env = append(variables(o["env"], env, &notes), variables(o["environment"], env, &notes)...)
+	for _, name := range textsOf(o["env_vars"]) { // codex
+		s.Env = append(s.Env, spec.EnvVar{Name: name, Secret: &spec.Secret{Env: name}})
+	}
 	s.Headers = append(variables(o["headers"], headers, &notes), variables(o["http_headers"], headers, &notes)...)
 	if more, ok := o["env_http_headers"].(object); ok {
 		for _, h := range slices.Sorted(maps.Keys(more)) {

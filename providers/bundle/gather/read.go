@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // read returns a file below the folder; ok is false where there is none. A link
@@ -19,7 +20,7 @@ func (g *gatherer) read(name string) (content []byte, mode fs.FileMode, ok bool)
 	info, err := g.root.Stat(name)
 	switch {
 	case err != nil && link.Mode()&fs.ModeSymlink != 0:
-		g.keep(name, "a link that leads out of the folder, or nowhere")
+		g.keep(name, "a link that is absolute, leads out of the folder, or nowhere")
 		return nil, 0, false
 	case err != nil:
 		g.fail(err)
@@ -39,9 +40,18 @@ func (g *gatherer) read(name string) (content []byte, mode fs.FileMode, ok bool)
 	return content, mode, true
 }
 
-// fail keeps the first error that is not about something missing.
+// fail keeps the first error that is not about something missing. A folder that
+// a link leads out of is kept aside, once.
 func (g *gatherer) fail(err error) {
-	if g.err == nil && !errors.Is(err, fs.ErrNotExist) {
+	var at *fs.PathError
+	switch {
+	case err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+	case errors.As(err, &at) && strings.Contains(err.Error(), "escapes from parent"): // os.Root has no name for it
+		top, _, _ := strings.Cut(at.Path, "/")
+		if !slices.ContainsFunc(g.out.Kept, func(k Kept) bool { return k.Path == top }) {
+			g.keep(top, "a link that is absolute, or leads out of the folder")
+		}
+	case g.err == nil:
 		g.err = err
 	}
 }
@@ -77,7 +87,7 @@ func (g *gatherer) walk(dir string) []string {
 			case e.IsDir():
 				in(sub)
 			case g.isLink(at) && !g.isFile(at):
-				g.keep(at, "a link to a folder, out of the folder, or nowhere")
+				g.keep(at, "a link to a folder, or one that is absolute or leads out")
 			default:
 				out = append(out, sub)
 			}

@@ -82,6 +82,8 @@ func (h *Hub) find(r *http.Request, name, rev string) (commit string, files []Fi
 	}
 	if rev == "main" {
 		rev = repo.head
+	} else if commit, ok := repo.refs[rev]; ok {
+		rev = commit
 	}
 	files, ok := repo.commits[rev]
 	if !ok {

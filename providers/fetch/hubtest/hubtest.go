@@ -53,7 +53,8 @@ type Hub struct {
 
 // repo is a repository with its history.
 type repo struct {
-	head    string
+	head    string            // of main
+	refs    map[string]string // commits by other branches and by tags
 	commits map[string][]File
 	token   string // "" is public
 	terms   bool   // 403 even with the right token
@@ -100,11 +101,18 @@ func (h *Hub) Add(name string, files ...File) string {
 	}
 	r := h.repos[name]
 	if r == nil {
-		r = &repo{commits: map[string][]File{}}
+		r = &repo{commits: map[string][]File{}, refs: map[string]string{}}
 		h.repos[name] = r
 	}
 	r.head, r.commits[commit] = commit, files
 	return commit
+}
+
+// Tag gives the commit of main another name: a tag, or a branch.
+func (h *Hub) Tag(name, ref string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.repos[name].refs[ref] = h.repos[name].head
 }
 
 // Gate makes repo readable with token only; without terms accepted not even so.

@@ -72,11 +72,28 @@ func (c Client) Resolve(ctx context.Context, source string) (Resolved, error) {
 	if err != nil {
 		return Resolved{}, fmt.Errorf("%s: %w", a.name(), err)
 	}
+	pinned, err := At(source, manifest)
+	if err != nil {
+		return Resolved{}, err
+	}
+	return Resolved{Manifest: manifest, Source: pinned, Layers: model}, nil
+}
+
+// At is source at the manifest with that digest, whatever tag it names.
+func At(source, manifest string) (string, error) {
+	a, err := Client{}.open(source)
+	if err != nil {
+		return "", err
+	}
+	a.ref.Reference = manifest
+	if err := a.ref.ValidateReferenceAsDigest(); err != nil {
+		return "", fmt.Errorf("manifest %q of %s: %w", manifest, a.name(), err)
+	}
 	pinned := a.scheme + "://" + a.ref.Registry + "/" + a.ref.Repository + "@" + manifest
 	if a.title != "" {
 		pinned += "#" + a.title
 	}
-	return Resolved{Manifest: manifest, Source: pinned, Layers: model}, nil
+	return pinned, nil
 }
 
 // Locate returns where the layer of source with that digest can be had now,

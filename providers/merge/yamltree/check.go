@@ -8,7 +8,7 @@ import (
 
 // scanComments finds the comments: every # that is not in a value or key and
 // does not touch what stands before it.
-func (d *Doc) scanComments() error {
+func (d *Doc) scanComments() {
 	var texts []Span
 	if d.Root != nil {
 		texts = d.Root.texts(nil)
@@ -30,7 +30,6 @@ func (d *Doc) scanComments() error {
 		}
 		i++
 	}
-	return nil
 }
 
 // texts appends where the keys and scalars of n are written, in order.

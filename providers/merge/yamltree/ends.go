@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -117,20 +116,16 @@ func (w walker) scalar(n *yaml.Node, out *Node, parent int) (int, error) {
 			return i + 1, nil
 		}
 	default: // plain: no escapes, so that all but white space stands there as it is
-		out.plain = true
 		i := at
 		for _, r := range n.Value {
-			if unicode.IsSpace(r) {
+			if strings.ContainsRune(" \t\r\n", r) {
 				continue
 			}
 			for i < len(src) && strings.IndexByte(" \t\r\n", src[i]) >= 0 {
 				i++
 			}
-			got, size := utf8.DecodeRune(src[min(i, len(src)):])
+			got, size := utf8.DecodeRune(src[i:])
 			if got != r {
-				if unicode.IsSpace(got) {
-					i += size
-				}
 				return 0, w.fault(at, "what begins here is written in a form that is not read here; quote it")
 			}
 			i += size
@@ -151,9 +146,6 @@ func (w walker) blockScalar(off, parent int) int {
 	indent := -1
 	if i := strings.IndexAny(head, "123456789"); i >= 0 {
 		indent = max(parent, 0) + int(head[i]-'0')
-		if parent < 0 {
-			indent = int(head[i] - '0')
-		}
 	}
 	end := off + len(head)
 	blanks := end

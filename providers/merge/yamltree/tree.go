@@ -45,7 +45,6 @@ type Node struct {
 
 	text   string // of a Scalar, decoded; of an Alias, its name
 	tag    string
-	plain  bool
 	column int // of a block collection: where its keys or dashes stand, in characters from 0
 }
 
@@ -100,10 +99,7 @@ func Parse(src []byte) (*Doc, error) {
 	var root, next yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(src))
 	err := dec.Decode(&root)
-	if errors.Is(err, io.EOF) {
-		return d, d.scanComments()
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, d.syntax(err)
 	}
 	if err := dec.Decode(&next); err == nil {
@@ -111,20 +107,15 @@ func Parse(src []byte) (*Doc, error) {
 	} else if !errors.Is(err, io.EOF) {
 		return nil, d.syntax(err)
 	}
-	if len(root.Content) != 1 {
-		return d, d.scanComments()
-	}
-	n := root.Content[0]
-	if n.Kind == yaml.ScalarNode && n.Value == "" && n.Tag == "!!null" && n.Anchor == "" && n.Style == 0 {
-		return d, d.scanComments() // nothing but comments and markers
+	if len(root.Content) != 1 || blank(root.Content[0]) { // nothing but comments and markers
+		d.scanComments()
+		return d, nil
 	}
 	w := walker{d: d}
-	if d.Root, err = w.node(n, 0, -1, 0); err != nil {
+	if d.Root, err = w.node(root.Content[0], 0, -1, 0); err != nil {
 		return nil, err
 	}
-	if err := d.scanComments(); err != nil {
-		return nil, err
-	}
+	d.scanComments()
 	return d, d.check(d.Root, 0)
 }
 
@@ -160,22 +151,21 @@ func (d *Doc) secondDocument(root *yaml.Node) int {
 
 // syntax places an error of the parser, which tells the line of what encloses
 // the problem, if any: the line after the longest beginning of the document
-// that parses is the one that a person has to look at.
+// that parses is the one that a person has to look at. Of a large document only
+// so much is tried again.
 func (d *Doc) syntax(err error) *Fault {
 	reason := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 0
 	if n, _ := fmt.Sscanf(reason, "line %d:", &line); n == 1 {
 		_, reason, _ = strings.Cut(reason, ": ")
 	}
-	if len(d.Src) <= 64<<10 {
-		line = 1
-		for i := len(d.lines) - 1; i > 0; i-- {
-			var n yaml.Node
-			if e := yaml.Unmarshal(d.Src[:d.lines[i]], &n); e == nil {
-				line = i + 1
-				break
-			}
+	for i, tried := len(d.lines)-1, 0; i >= 0 && tried < 1<<20; i-- {
+		var n yaml.Node
+		if e := yaml.Unmarshal(d.Src[:d.lines[i]], &n); e == nil {
+			line = i + 1
+			break
 		}
+		tried += d.lines[i]
 	}
 	line = min(max(line, 1), len(d.lines))
 	at := d.lines[line-1]

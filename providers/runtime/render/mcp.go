@@ -78,13 +78,13 @@ func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, error) {
 		default:
 			s.Type, s.URL = "http", m.URL
 		}
-		return json.Marshal(s)
+		return JSON(s), nil
 	case "copilot":
 		s := jsonServer{Type: "local", Command: m.Command, Args: m.Args, Env: env.values, URL: m.URL, Headers: heads.values, Tools: []string{"*"}}
 		if remote {
 			s.Type = "http"
 		}
-		return json.Marshal(s)
+		return JSON(s), nil
 	case "opencode":
 		s := opencodeServer{Type: "local", Enabled: true, URL: m.URL, Environment: env.values, Headers: heads.values}
 		if remote {
@@ -92,18 +92,18 @@ func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, error) {
 		} else {
 			s.Command = append([]string{m.Command}, m.Args...)
 		}
-		return json.Marshal(s)
+		return JSON(s), nil
 	case "codex":
-		return json.Marshal(codexServer{
+		return JSON(codexServer{
 			Command: m.Command, Args: m.Args, Env: env.values, EnvVars: env.same,
 			URL: m.URL, Headers: heads.values, EnvHeaders: heads.named,
-		})
+		}), nil
 	case "goose":
 		s := gooseServer{Name: m.Name, Type: "stdio", Enabled: true, Timeout: gooseTimeout, Cmd: m.Command, Args: m.Args, Envs: env.values, EnvKeys: env.same, URI: m.URL, Headers: heads.values}
 		if remote {
 			s.Type = "streamable_http"
 		}
-		return json.Marshal(s)
+		return JSON(s), nil
 	}
 	return nil, fmt.Errorf("its adapter names the form %q, which this version does not know", f.Shape)
 }

@@ -16,35 +16,49 @@ type Setting struct {
 
 // Permission renders one permission in the words of a program's settings.
 // action is "allow", "ask" or "deny", tool a bundle's word, pattern what it is
-// about, "" everything. names are the program's own words for tools. ok is
-// false where the program cannot express it.
-func Permission(shape string, names map[string]string, action, tool, pattern string) (s Setting, ok bool) {
+// about, "" everything. names are the program's own words for tools. Nothing
+// is what it returns where the program cannot express it.
+func Permission(shape string, names map[string]string, action, tool, pattern string) []Setting {
 	switch shape {
 	case "claude":
-		text, ok := claudePermission(names, tool, pattern)
-		return member(text, "permissions", action), ok
+		if text, ok := claudePermission(names, tool, pattern); ok {
+			return []Setting{member(text, "permissions", action)}
+		}
 	case "cursor":
-		text, ok := cursorPermission(tool, pattern)
-		return member(text, "permissions", action), ok && action != "ask"
+		if text, ok := cursorPermission(tool, pattern); ok && action != "ask" {
+			return []Setting{member(text, "permissions", action)}
+		}
 	case "gemini":
-		list, known := map[string]string{"allow": "allowed", "deny": "exclude"}[action]
-		name, _, _ := strings.Cut(names[tool], "|")
-		prefix, isPrefix := commandPrefix(pattern)
-		if !known || name == "" || tool != "shell" && pattern != "" || !isPrefix {
-			return Setting{}, false
-		}
-		if prefix != "" {
-			name += "(" + prefix + ")"
-		}
-		return member(name, "tools", list), true
+		return geminiPermission(names, action, tool, pattern)
 	case "opencode":
-		key, known := map[string]string{"shell": "bash", "edit": "edit", "read": "read", "fetch": "webfetch", "agent": "task"}[tool]
+		key := map[string]string{"shell": "bash", "edit": "edit", "read": "read", "fetch": "webfetch", "agent": "task"}[tool]
+		if key == "" || tool == "fetch" && pattern != "" {
+			return nil
+		}
 		if pattern == "" {
 			pattern = "*"
 		}
-		return Setting{Pointer: []string{"permission", key, pattern}, Value: text(action)}, known && (tool != "fetch" || pattern == "*")
+		return []Setting{{Pointer: []string{"permission", key, pattern}, Value: text(action)}}
 	}
-	return Setting{}, false
+	return nil
+}
+
+// geminiPermission is a permission as Gemini CLI's settings have it: of a
+// command they allow one by its start, and else speak of whole tools.
+func geminiPermission(names map[string]string, action, tool, pattern string) []Setting {
+	list := map[string]string{"allow": "allowed", "ask": "confirmationRequired", "deny": "exclude"}[action]
+	prefix, ok := commandPrefix(pattern)
+	switch {
+	case names[tool] == "" || pattern != "" && (action != "allow" || tool != "shell" || !ok):
+		return nil
+	case prefix != "":
+		return []Setting{member(names[tool]+"("+prefix+")", "tools", list)}
+	}
+	var all []Setting
+	for _, name := range strings.Split(names[tool], "|") {
+		all = append(all, member(name, "tools", list))
+	}
+	return all
 }
 
 func member(s string, pointer ...string) Setting {

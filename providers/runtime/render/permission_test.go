@@ -23,8 +23,10 @@ func TestAPermissionIsWrittenInTheWordsOfEachProgram(t *testing.T) {
 		{"claude", claude, "allow search x", ""},
 		{"claude", claude, "allow agent", ""},
 		{"gemini", gemini, "allow shell make *", `tools/allowed/- "run_shell_command(make)"`},
-		{"gemini", gemini, "deny shell rm -rf", `tools/exclude/- "run_shell_command(rm -rf)"`},
-		{"gemini", gemini, "deny edit", `tools/exclude/- "replace"`},
+		{"gemini", gemini, "deny shell rm -rf", ""},
+		{"gemini", gemini, "ask edit", `tools/confirmationRequired/- "replace", tools/confirmationRequired/- "write_file"`},
+		{"gemini", gemini, "allow agent", ""},
+		{"gemini", gemini, "deny edit", `tools/exclude/- "replace", tools/exclude/- "write_file"`},
 		{"gemini", gemini, "deny edit src/**", ""},
 		{"gemini", gemini, "ask shell make", ""},
 		{"gemini", gemini, "allow shell *.sh x", ""},
@@ -40,14 +42,15 @@ func TestAPermissionIsWrittenInTheWordsOfEachProgram(t *testing.T) {
 	}
 	for _, test := range tests {
 		f := strings.SplitN(test.perm+"  ", " ", 3)
-		got := ""
-		if s, ok := Permission(test.shape, test.names, f[0], f[1], strings.TrimSpace(f[2])); ok {
-			got = strings.Join(s.Pointer, "/")
+		var all []string
+		for _, s := range Permission(test.shape, test.names, f[0], f[1], strings.TrimSpace(f[2])) {
+			text := strings.Join(s.Pointer, "/")
 			if s.Member {
-				got += "/-"
+				text += "/-"
 			}
-			got += " " + string(s.Value)
+			all = append(all, text+" "+string(s.Value))
 		}
+		got := strings.Join(all, ", ")
 		if got != test.want {
 			t.Errorf("%s: %s is %q, want %q", test.shape, test.perm, got, test.want)
 		}
@@ -76,7 +79,7 @@ func TestAHookIsWrittenInTheShapeOfEachProgram(t *testing.T) {
 	for shape, want := range map[string]string{
 		"claude":  `{"type":"command","command":"x 'y'","timeout":9}`,
 		"cursor":  `{"command":"x 'y'","matcher":"Shell","timeout":9}`,
-		"copilot": `{"type":"command","bash":"x 'y'","timeoutSec":9}`,
+		"copilot": `{"type":"command","matcher":"Shell","bash":"x 'y'","timeoutSec":9}`,
 	} {
 		if got := string(HookValue(shape, h)); got != want {
 			t.Errorf("%s: %s, want %s", shape, got, want)

@@ -97,12 +97,16 @@ func RuleText(text []byte) string {
 }
 
 // quoted is s between quotes, as JSON and YAML write it.
-func quoted(s string) string {
+func quoted(s string) string { return string(JSON(s)) }
+
+// JSON writes v, which must be plain data, without the escapes that only HTML
+// needs.
+func JSON(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string: cannot fail
-	return strings.TrimSuffix(b.String(), "\n")
+	_ = enc.Encode(v) // plain data: cannot fail
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 func or(a, b string) string {

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+func TestALinkIsOneOfThisVersionsCommands(t *testing.T) {
+	root := &cobra.Command{}
+	root.AddCommand(&cobra.Command{Use: "launch [PATH]"}, &cobra.Command{Use: "roster"}, &cobra.Command{Use: "other"})
+	if got, want := linksOf(root), []string{"agent-roster", "ai"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for name, command := range links {
+		if got := expandLink(name, []string{"x"}); !slices.Equal(got, append(slices.Clip(command), "x")) {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	if got := expandLink("aisync", []string{"x"}); !slices.Equal(got, []string{"x"}) {
+		t.Errorf("its own name adds %q", got)
+	}
+}

@@ -1,0 +1,56 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// AsServer is an MCP server that stands in f as Server would write it, where it
+// says the same: programs and tools write out what is so anyway, such as
+// "type": "stdio" beside a command, or an empty env. What else is said of the
+// server is no such thing; it is then returned as it is.
+func AsServer(f spec.MCPFile, there json.RawMessage) json.RawMessage {
+	switch f.Shape {
+	case "claude", "gemini", "cursor":
+		var s jsonServer
+		switch known := only(there, &s); {
+		case !known:
+			return there
+		case s.Command != "" && s.Type == "stdio", f.Shape == "cursor" && s.URL != "" && s.Type == "http":
+			s.Type = ""
+		}
+		return JSON(s)
+	case "copilot":
+		var s jsonServer
+		if !only(there, &s) {
+			return there
+		}
+		if s.Command != "" && s.Type == "stdio" {
+			s.Type = "local"
+		}
+		return JSON(s)
+	case "opencode":
+		var s opencodeServer
+		if only(there, &s) {
+			return JSON(s)
+		}
+	case "codex":
+		var s struct {
+			codexServer
+			Type string `json:"type"` // of ruler; codex passes over it
+		}
+		if only(there, &s) && (s.Type == "" || s.Type == "stdio" && s.Command != "" || s.Type == "http" && s.URL != "") {
+			return JSON(s.codexServer)
+		}
+	}
+	return there
+}
+
+// only reads v into s and reports whether that is all of it.
+func only(v json.RawMessage, s any) bool {
+	dec := json.NewDecoder(bytes.NewReader(v))
+	dec.DisallowUnknownFields()
+	return dec.Decode(s) == nil
+}

@@ -56,14 +56,14 @@ type command struct {
 func commands() []command {
 	asJSON := grammar{switches: "json"}
 	return []command{
-		{"init", "[--agent NAME]", "make the ledger of this folder", grammar{values: "agent"}, false, nil},
+		{"init", "[--agent NAME] [--json]", "make the ledger of this folder", grammar{switches: "json", values: "agent"}, false, nil},
 		{"status", "", "agents, inboxes and claims, as JSON", asJSON, false, (*call).status},
-		{"note", "MESSAGE [--from NAME] [--json]", "append a fact to the blackboard", grammar{"json", "from", true}, false, (*call).note},
-		{"send", "AGENT MESSAGE [--from NAME] [--type TYPE] [--reply-to ID] [--json]", "put a message into an inbox; types: " + strings.Join(ledger.Types, ", "), grammar{"json", "from type reply-to", true}, false, (*call).send},
+		{"note", "MESSAGE [--from NAME] [--json] [--strict]", "append a fact to the blackboard", grammar{"json strict", "from", true}, false, (*call).note},
+		{"send", "AGENT MESSAGE [--from NAME] [--type TYPE] [--reply-to ID] [--json] [--strict]", "put a message into an inbox; types: " + strings.Join(ledger.Types, ", "), grammar{"json strict", "from type reply-to", true}, false, (*call).send},
 		{"ack", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message was received", grammar{"json", "from body", true}, false, (*call).lifecycle},
 		{"done", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message is dealt with", grammar{"json", "from body", true}, false, (*call).lifecycle},
 		{"messages", "[--limit 50] [--open] [--json]", "what became of the messages", grammar{"open json", "limit", false}, false, (*call).messages},
-		{"inbox", "[--agent NAME] [--no-clear] [--since-last-read] [--clear] [--json]", "read an inbox", grammar{"no-clear since-last-read clear json peek", "agent", false}, false, (*call).inbox},
+		{"inbox", "[--agent NAME] [--no-clear] [--since-last-read] [--clear] [--peek] [--json]", "read an inbox", grammar{"no-clear since-last-read clear json peek", "agent", false}, false, (*call).inbox},
 		{"board", "[--json]", "read the blackboard", asJSON, false, (*call).board},
 		{"claims", "", "who owns what, as JSON", asJSON, false, (*call).claims},
 		{"claim", "PATH [--agent NAME] [--force] [--json] [--strict] [--wait[=SECONDS]] [--glob]", "become the owner of a path before working on it", grammar{"force json strict glob wait", "agent wait", false}, false, (*call).claim},
@@ -160,12 +160,12 @@ func (p Program) initialize(root string, a args) (int, error) {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return exitError, fmt.Errorf("%s is no folder", root)
 	}
-	l, err := ledger.Init(root, agent)
+	l, rec, err := ledger.Init(root, agent)
 	if err != nil {
 		return exitError, err
 	}
-	fmt.Fprintf(p.Out, "initialized %s (agent: %s)\n", filepath.Join(l.Root, ledger.Dir), agent)
-	return exitDone, nil
+	c := call{Program: p, args: a}
+	return c.say(rec, "initialized %s (agent: %s)", filepath.Join(l.Root, ledger.Dir), agent)
 }
 
 func (p Program) usage() {

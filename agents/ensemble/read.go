@@ -28,7 +28,20 @@ func (c *call) board() (int, error) {
 			Content string `json:"content"`
 		}{content})
 	}
-	return exitDone, c.print(content)
+	return exitDone, c.print(c.shown(content))
+}
+
+// shown is a text of others as it may go out: as it is, unless to a terminal.
+func (c *call) shown(text string) string {
+	if c.Width == 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		whole := strings.TrimSuffix(line, "\n")
+		b.WriteString(safe(strings.ReplaceAll(whole, "\t", "    ")) + line[len(whole):])
+	}
+	return b.String()
 }
 
 func (c *call) claims() (int, error) {

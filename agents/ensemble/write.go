@@ -16,6 +16,9 @@ import (
 )
 
 func (c *call) note() (int, error) {
+	if err := c.secretless(c.text(0)); err != nil {
+		return exitError, err
+	}
 	rec, err := c.ledger.Note(c.or("from", c.self()), c.text(0))
 	if err != nil {
 		return exitError, err
@@ -29,6 +32,9 @@ func (c *call) send() (int, error) {
 		if agents, _, err := c.ledger.Agents(); err == nil && len(agents) > 0 {
 			defer c.warn("%s was not known and is now; the others are %s", m.To, strings.Join(agents, ", "))
 		}
+	}
+	if err := c.secretless(m.Body); err != nil {
+		return exitError, err
 	}
 	rec, err := c.ledger.Send(m)
 	if err != nil {
@@ -48,6 +54,9 @@ func (c *call) send() (int, error) {
 // lifecycle is ack and done.
 func (c *call) lifecycle() (int, error) {
 	body := c.or("body", c.text(1))
+	if err := c.secretless(body); err != nil {
+		return exitError, err
+	}
 	record, word := c.ledger.Ack, "acked"
 	if c.command == "done" {
 		record, word = c.ledger.Done, "resolved"
@@ -76,18 +85,23 @@ func (c *call) inbox() (int, error) {
 		c.warn("no agent %s is known here; known: %s", r.Agent, strings.Join(agents, ", "))
 	}
 	content, err := c.ledger.Inbox(r)
+	code := exitDone
 	if err != nil {
-		return exitError, err
+		if content == "" {
+			return exitError, err
+		}
+		code = exitError // what has been moved is shown all the same
+		fmt.Fprintln(c.Err, err)
 	}
 	if c.on["json"] {
-		return exitDone, c.json(struct {
+		return code, c.json(struct {
 			Agent         string `json:"agent"`
 			Clear         bool   `json:"clear"`
 			SinceLastRead bool   `json:"sinceLastRead"`
 			Content       string `json:"content"`
 		}{r.Agent, r.Clear, r.Since, content})
 	}
-	return exitDone, c.print(content)
+	return code, c.print(c.shown(content))
 }
 
 // print writes a text and ends its last line.
@@ -263,9 +277,15 @@ func (c *call) pause(d time.Duration) bool {
 }
 
 func (c *call) release() (int, error) {
-	rec, err := c.ledger.Release(c.or("agent", c.self()), c.word(0), c.on["force"])
+	if len(c.words) > 1 {
+		return exitError, fmt.Errorf("one path at a time: %s", strings.Join(c.words, " "))
+	}
+	rec, held, err := c.ledger.Release(c.or("agent", c.self()), c.word(0), c.on["force"])
 	if err != nil {
 		return exitError, err
+	}
+	if !held {
+		c.warn("nobody had claimed %s", c.word(0))
 	}
 	return c.say(rec, "released %s", c.word(0))
 }

@@ -21,6 +21,7 @@ type Event struct {
 	Type, Body         string
 	MessageID, ReplyTo string
 	Path, By, Reason   string
+	ArchivedTo         string
 	SinceLastRead      bool
 	Force              bool
 
@@ -40,7 +41,12 @@ type pair struct {
 // record appends one line to the audit trail and returns it. Members that are
 // nil or an empty string are left out, as undefined is by JSON.stringify.
 func (l *Ledger) record(action string, members ...pair) (json.RawMessage, error) {
-	line := line(l.stamp(), action, members)
+	return l.recordAt(l.stamp(), action, members...)
+}
+
+// recordAt is record with the time at which the event was.
+func (l *Ledger) recordAt(ts, action string, members ...pair) (json.RawMessage, error) {
+	line := line(ts, action, members)
 	return line, l.add(auditFile, append(line, '\n'))
 }
 
@@ -203,6 +209,8 @@ func parseEvent(text []byte) Event {
 			to = &e.By
 		case "reason":
 			to = &e.Reason
+		case "archivedTo":
+			to = &e.ArchivedTo
 		case "sinceLastRead":
 			e.SinceLastRead = string(value) == "true"
 		case "force":

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -60,12 +62,15 @@ func (l *Ledger) claimed() (object, error) {
 			}
 			return o, nil
 		}
-		if try == 5 {
+		if try == tries {
 			return nil, fmt.Errorf("%s: %w; nothing was changed; mend it by hand or run: ensemble repair", l.path(claimsFile), err)
 		}
 		time.Sleep(time.Millisecond << try)
 	}
 }
+
+// tries is how often a file is read again that another seems to be writing.
+const tries = 5
 
 func parseClaim(m member) Claim {
 	c := Claim{}
@@ -80,11 +85,15 @@ func (l *Ledger) Claims() ([]Claim, error) {
 	if err != nil {
 		return nil, err
 	}
+	return claimsOf(o), nil
+}
+
+func claimsOf(o object) []Claim {
 	var out []Claim
 	for _, m := range o {
 		out = append(out, parseClaim(m))
 	}
-	return out, nil
+	return out
 }
 
 // ClaimsText is worktrees.json as JSON, and leaves the trace of a read.
@@ -111,13 +120,17 @@ func (l *Ledger) Overlaps(agent, path string) ([]Claim, error) {
 }
 
 func overlaps(claims []Claim, agent, key string) []Claim {
+	return places{}.overlaps(claims, agent, key)
+}
+
+func (p places) overlaps(claims []Claim, agent, key string) []Claim {
 	var out []Claim
-	mine := physical(key)
+	mine := p.physical(key)
 	for _, c := range claims {
 		if c.Agent == agent || c.Path == key {
 			continue
 		}
-		if theirs := physical(c.Path); beneath(mine, theirs) || beneath(theirs, mine) {
+		if theirs := p.physical(c.Path); beneath(mine, theirs) || beneath(theirs, mine) {
 			out = append(out, c)
 		}
 	}
@@ -129,16 +142,26 @@ func beneath(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
+// places remembers where paths really are: most claims share their folders.
+type places map[string]string
+
 // physical resolves the links of the part of a path that exists.
-func physical(path string) string {
-	for dir, rest := path, ""; ; dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if dir == filepath.Dir(dir) {
-			return path
+func (p places) physical(path string) string {
+	if real, known := p[path]; known {
+		return real
+	}
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path
+	}
+	real := filepath.Join(p.physical(dir), filepath.Base(path))
+	if info, err := os.Lstat(real); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		if to, err := filepath.EvalSymlinks(real); err == nil {
+			real = to
 		}
 	}
+	p[path] = real
+	return real
 }
 
 // Claim makes agent the owner of path and returns the audit record and the
@@ -153,7 +176,8 @@ func (l *Ledger) Claim(agent, path string, force bool) (json.RawMessage, []Claim
 	return recs[0], near, nil
 }
 
-// ClaimAll claims every one of paths, or none, on the terms of Claim.
+// ClaimAll claims every one of paths, or none, on the terms of Claim. It makes
+// the agent, if need be.
 func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json.RawMessage, near []Claim, err error) {
 	var keys []string
 	for _, p := range paths {
@@ -168,8 +192,17 @@ func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json
 		since := l.stamp()
 		err := l.change(func(o object) (object, error) {
 			near = nil
+			claims, at := claimsOf(o), places{}
 			for i, key := range keys {
-				entry, err := l.taken(o, agent, key, since, force, &near)
+				if c := parseClaim(member{key, o.get(key)}); c.Agent == agent && c.Since == since {
+					continue // written by an earlier try of this claim
+				}
+				around := at.overlaps(claims, agent, key)
+				near = append(near, around...)
+				if len(around) > 0 && l.Strict && !force {
+					return nil, refusal{fmt.Sprintf("%s overlaps %s, which %s claims. Use --force to override.", key, around[0].Path, around[0].Agent), ErrOverlap}
+				}
+				entry, err := taken(o, agent, key, since, force)
 				if err != nil {
 					return nil, err
 				}
@@ -198,22 +231,13 @@ func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json
 			}
 			recs = append(recs, rec)
 		}
-		return nil
+		return l.ensureAgent(agent)
 	})
 	return recs, near, err
 }
 
 // taken is the entry of key once agent has claimed it, or why it may not.
-func (l *Ledger) taken(o object, agent, key, since string, force bool, near *[]Claim) (json.RawMessage, error) {
-	var all []Claim
-	for _, m := range o {
-		all = append(all, parseClaim(m))
-	}
-	around := overlaps(all, agent, key)
-	*near = append(*near, around...)
-	if len(around) > 0 && l.Strict && !force {
-		return nil, refusal{fmt.Sprintf("%s overlaps %s, which %s claims. Use --force to override.", key, around[0].Path, around[0].Agent), ErrOverlap}
-	}
+func taken(o object, agent, key, since string, force bool) (json.RawMessage, error) {
 	entry := claimEntry(agent, since)
 	i := o.index(key)
 	if i < 0 {
@@ -254,18 +278,19 @@ func (l *Ledger) still(key, agent string) error {
 }
 
 // Release gives path back and returns the audit record. A path that is
-// another's is refused with ErrClaimed unless force is set; a path that is
-// nobody's is released, as the original does.
-func (l *Ledger) Release(agent, path string, force bool) (json.RawMessage, error) {
+// another's is refused with ErrClaimed unless force is set. A path that is
+// nobody's is none the less released: held is false then, and as nothing
+// changed, nothing is written.
+func (l *Ledger) Release(agent, path string, force bool) (rec json.RawMessage, held bool, err error) {
 	key, err := l.owned(agent, path)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var rec json.RawMessage
-	return rec, l.locked(func() (err error) {
-		rec, err = l.release(agent, key, force, "")
+	err = l.locked(func() (err error) {
+		rec, held, err = l.release(agent, key, force, "")
 		return err
 	})
+	return rec, held, err
 }
 
 func (l *Ledger) owned(agent, path string) (string, error) {
@@ -275,9 +300,9 @@ func (l *Ledger) owned(agent, path string) (string, error) {
 	return l.Resolve(path)
 }
 
-func (l *Ledger) release(agent, key string, force bool, via string) (json.RawMessage, error) {
+func (l *Ledger) release(agent, key string, force bool, via string) (rec json.RawMessage, held bool, err error) {
 	var previous json.RawMessage
-	err := l.change(func(o object) (object, error) {
+	err = l.change(func(o object) (object, error) {
 		i := o.index(key)
 		if i < 0 {
 			return o, nil
@@ -285,13 +310,18 @@ func (l *Ledger) release(agent, key string, force bool, via string) (json.RawMes
 		if owner := parseClaim(o[i]); owner.Agent != agent && !force {
 			return nil, refusal{fmt.Sprintf("Path claimed by %s, not %s: %s. Use --force to release anyway.", owner.Agent, agent, key), ErrClaimed}
 		}
-		previous = before(o[i].value)
+		previous, held = before(o[i].value), true
 		return o.without(key), nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return l.record("release", pair{"agent", agent}, pair{"path", key}, pair{"previous", previous}, pair{"force", force}, pair{"via", via})
+	members := []pair{{"agent", agent}, {"path", key}, {"previous", previous}, {"force", force}, {"via", via}}
+	if !held {
+		return line(l.stamp(), "release", members), false, nil
+	}
+	rec, err = l.record("release", members...)
+	return rec, true, err
 }
 
 // before is an entry without the one that it had replaced.
@@ -303,29 +333,61 @@ func before(value json.RawMessage) json.RawMessage {
 	return o.without("previous").compact()
 }
 
-// change replaces worktrees.json by what edit makes of it, and reads it again:
-// where a writer without a lock has overwritten it, edit is applied to what
-// that one wrote.
+// change replaces worktrees.json by what edit makes of it, and looks again:
+// where a writer without a lock has written it meanwhile, edit is applied to
+// what that one wrote. Such a writer writes in place: what it wrote may stand in
+// the file that was replaced.
 func (l *Ledger) change(edit func(object) (object, error)) error {
+	had, err := l.claimed()
 	for try := 0; ; try++ {
-		before, err := l.claimed()
 		if err != nil {
 			return err
 		}
-		after, err := edit(before)
+		after, err := edit(had)
 		if err != nil {
 			return err
 		}
 		text := after.text()
-		if bytes.Equal(text, before.text()) {
+		if bytes.Equal(text, had.text()) {
 			return nil
 		}
-		if err := l.replace(claimsFile, text); err != nil {
+		old, _ := os.Open(l.path(claimsFile)) // where there is none, nobody writes into it
+		err = l.replace(claimsFile, text)
+		theirs := readOld(old, had)
+		if err != nil {
 			return err
 		}
-		now, err := l.read(claimsFile)
-		if err != nil || bytes.Equal(now, text) || try == 5 {
+		if had, err = l.claimed(); err != nil {
 			return err
+		}
+		switch ours := bytes.Equal(had.text(), text); {
+		case ours && theirs == nil || try == tries:
+			return nil
+		case ours:
+			had = theirs
 		}
 	}
+}
+
+// readOld returns what another has written into the file that was replaced, and
+// nil if it is as it was, or not to be read.
+func readOld(f *os.File, had object) object {
+	if f == nil {
+		return nil
+	}
+	defer f.Close()
+	for try := range tries {
+		text, err := io.ReadAll(io.NewSectionReader(f, 0, maxLine))
+		if err != nil {
+			return nil
+		}
+		if now, err := members(text); err == nil {
+			if bytes.Equal(now.text(), had.text()) {
+				return nil
+			}
+			return now
+		}
+		time.Sleep(time.Millisecond << try) // it is being written
+	}
+	return nil
 }

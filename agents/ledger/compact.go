@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -17,7 +19,7 @@ func (l *Ledger) Compact(before time.Time, by string) (name string, n int, err e
 	if err := checkAgent(by); err != nil {
 		return "", 0, err
 	}
-	return name, n, l.locked(func() error {
+	err = l.locked(func() error {
 		if err := l.dropDoubled(); err != nil {
 			return err
 		}
@@ -59,6 +61,7 @@ func (l *Ledger) Compact(before time.Time, by string) (name string, n int, err e
 		_, err = l.record("compact", pair{"by", by}, pair{"archivedTo", l.path(name)}, pair{"lines", n})
 		return err
 	})
+	return name, n, err
 }
 
 func afterSize(f *os.File, size int64) ([]byte, error) {
@@ -76,25 +79,34 @@ func afterSize(f *os.File, size int64) ([]byte, error) {
 func (l *Ledger) dropDoubled() error {
 	archives, err := l.archives()
 	if n := len(archives); err == nil && n > 0 && l.doubled(archives[n-1]) {
+		if err := l.about("remove", archives[n-1]); err != nil {
+			return err
+		}
 		err = os.Remove(l.path(archives[n-1]))
 	}
 	return err
 }
 
-// doubled reports whether the audit trail begins as the archive does.
+// doubled reports whether the audit trail begins with all that the archive holds.
 func (l *Ledger) doubled(archive string) bool {
-	a, b := l.firstLine(archive), l.firstLine(auditFile)
-	return len(a) > 0 && bytes.Equal(a, b)
-}
-
-func (l *Ledger) firstLine(file string) []byte {
-	f, err := os.Open(l.path(file))
+	a, err := os.Open(l.path(archive))
 	if err != nil {
-		return nil
+		return false
 	}
-	defer f.Close()
-	buf := make([]byte, 4096)
-	n, _ := f.Read(buf) // of an empty file: nothing
-	line, _, _ := bytes.Cut(buf[:n], []byte("\n"))
-	return line
+	defer a.Close()
+	b, err := os.Open(l.path(auditFile))
+	if err != nil {
+		return false
+	}
+	defer b.Close()
+	var bufA, bufB [32 << 10]byte
+	for some := false; ; some = true { // two trails differ in their first line
+		n, err := io.ReadFull(a, bufA[:])
+		if n == 0 {
+			return some && errors.Is(err, io.EOF)
+		}
+		if m, _ := io.ReadFull(b, bufB[:n]); m < n || !bytes.Equal(bufA[:n], bufB[:n]) {
+			return false
+		}
+	}
 }

@@ -19,16 +19,39 @@ func (l *Ledger) locked(change func() error) error {
 		return fmt.Errorf("open the lock of %s: %w", Dir, err)
 	}
 	defer f.Close() // gives the lock back too
+	if err := lock(f, unix.LOCK_EX); err != nil {
+		return err
+	}
+	if err := l.writable(); err != nil {
+		return err
+	}
+	return change()
+}
+
+// steady runs look while no process of ours changes the ledger. Where nobody of
+// ours has ever changed it there is no lock, and none is made.
+func (l *Ledger) steady(look func() error) error {
+	f, err := os.OpenFile(l.path(lockFile), os.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return look()
+	}
+	defer f.Close()
+	if err := lock(f, unix.LOCK_SH); err != nil {
+		return err
+	}
+	return look()
+}
+
+func lock(f *os.File, how int) error {
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		err := unix.Flock(int(f.Fd()), how)
 		if err == nil {
-			break
+			return nil
 		}
 		if !errors.Is(err, unix.EINTR) {
 			return fmt.Errorf("lock %s: %w", Dir, err)
 		}
 	}
-	return change()
 }
 
 func (l *Ledger) about(op, file string) error {

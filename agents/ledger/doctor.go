@@ -69,6 +69,9 @@ func (l *Ledger) Doctor() (Health, error) {
 	if future != "" {
 		h.add("clock", false, "warn", "", "an event lies in the future: "+future+"; a writer's clock is wrong")
 	}
+	if err := l.agreement(&h); err != nil {
+		return h, err
+	}
 	h.OK = h.Summary.Fail == 0
 	return h, l.traced("doctor", pair{"ok", h.OK})
 }
@@ -133,6 +136,9 @@ func (l *Ledger) agentCheck(h *Health) {
 	var broken, unread, retained []string
 	for _, a := range agents {
 		s, err := l.statusOf(a, map[string]string{})
+		if err == nil && s.Problem != "" {
+			err = errors.New(s.Problem)
+		}
 		if err != nil {
 			broken = append(broken, err.Error())
 			continue
@@ -172,6 +178,24 @@ func (l *Ledger) claimCheck(h *Health) {
 	}
 	h.add("claims", len(odd) == 0, "warn", fmt.Sprintf("%d claims", len(claims)), fmt.Sprintf("%d of %d claims want a look", len(odd), len(claims)))
 	h.detail(odd)
+}
+
+// agreement compares the files with the audit trail, lines that are no records
+// apart, which have a check of their own.
+func (l *Ledger) agreement(h *Health) error {
+	found, err := l.Verify()
+	if err != nil {
+		return err
+	}
+	var list []string
+	for _, d := range found {
+		if d.Kind != "audit" {
+			list = append(list, d.Kind+" "+d.Subject+": "+d.Problem)
+		}
+	}
+	h.add("audit-agrees", len(list) == 0, "warn", "the files say what the audit trail says", fmt.Sprintf("%d differences between the files and the audit trail; run: ensemble verify", len(list)))
+	h.detail(list)
+	return nil
 }
 
 // nested lists the ledgers up to four folders below the root.

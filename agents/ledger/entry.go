@@ -16,8 +16,42 @@ type Entry struct {
 // head finds the heading of an entry: the original's pattern.
 var head = regexp.MustCompile(`^## ([0-9]{4}-[0-9]{2}-[0-9]{2}T[^ ]+) — .*?(?:\{#(msg_[A-Za-z0-9_-]+)\})?\s*$`)
 
-// sentHead takes the heading of a message apart: sender, receiver, type.
+// sentHead takes the heading of a message apart: sender, receiver, type;
+// noteHead that of a note.
 var sentHead = regexp.MustCompile(`^## [^ ]+ — ([A-Za-z0-9][A-Za-z0-9._-]*) → ([A-Za-z0-9][A-Za-z0-9._-]*) \[([a-z]+)\]`)
+
+var noteHead = regexp.MustCompile(`^## [^ ]+ — ([A-Za-z0-9][A-Za-z0-9._-]*) \[note\]\s*$`)
+
+// remark finds what block puts behind a body.
+var remark = regexp.MustCompile(`\n\n<!-- reply(?:-to: (msg_[A-Za-z0-9_-]+) -->| with: )`)
+
+// message takes an entry apart that is a message.
+func (e Entry) message() (Message, bool) {
+	heading, body, _ := strings.Cut(e.Text, "\n")
+	h := sentHead.FindStringSubmatch(heading)
+	if h == nil {
+		return Message{}, false
+	}
+	m := Message{From: h[1], To: h[2], Type: h[3]}
+	if at := remark.FindStringSubmatchIndex(body); at != nil {
+		if at[2] >= 0 {
+			m.ReplyTo = body[at[2]:at[3]]
+		}
+		body = body[:at[0]]
+	}
+	m.Body = plain(trimmed(body))
+	return m, true
+}
+
+// note takes an entry apart that is a note.
+func (e Entry) note() (from, body string, ok bool) {
+	heading, body, _ := strings.Cut(e.Text, "\n")
+	h := noteHead.FindStringSubmatch(heading)
+	if h == nil {
+		return "", "", false
+	}
+	return h[1], plain(strings.TrimPrefix(body, "\n")), true
+}
 
 // block is the text of one entry as it is appended: an empty line, the heading,
 // an empty line, the body, and for a message that wants an answer how to give it.
@@ -42,13 +76,21 @@ func block(ts, from, to, kind, id, replyTo, body string) string {
 	return b.String()
 }
 
-// forged finds the beginning of a line in a body that a reader could take for a
-// heading or a remark of the ledger's own. JavaScript's patterns see a new line
-// behind any of these four.
-var forged = regexp.MustCompile("(^|[\n\r\u2028\u2029])(##[ \t]|<!--)")
+// forged finds the beginning of a line in a body that a reader could take for
+// the heading of an entry, or for a remark of the ledger's own. Any other
+// heading stays as it is. JavaScript's patterns see a new line behind any of
+// these four.
+var (
+	forged   = regexp.MustCompile("(^|[\n\r\u2028\u2029])(\\\\*)(## [0-9]{4}-|<!--)")
+	shielded = regexp.MustCompile("(^|[\n\r\u2028\u2029])\\\\(\\\\*)(## [0-9]{4}-|<!--)")
+)
 
 // escaped puts a backslash before them: Markdown shows the line as it was meant.
-func escaped(body string) string { return forged.ReplaceAllString(body, `$1\$2`) }
+// One that a body has there already gets another, so that plain is its reverse.
+func escaped(body string) string { return forged.ReplaceAllString(body, `$1\$2$3`) }
+
+// plain is the body that escaped was given.
+func plain(text string) string { return shielded.ReplaceAllString(text, `$1$2$3`) }
 
 // entries reads the blocks of an inbox or a blackboard. What precedes the first
 // heading is not one.

@@ -1,11 +1,13 @@
 package ledger
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -21,7 +23,7 @@ func (l *Ledger) Note(from, body string) (json.RawMessage, error) {
 		return nil, err
 	}
 	var rec json.RawMessage
-	return rec, l.locked(func() (err error) {
+	err := l.locked(func() (err error) {
 		if err = l.create(boardFile, boardHeader); err != nil {
 			return err
 		}
@@ -31,6 +33,7 @@ func (l *Ledger) Note(from, body string) (json.RawMessage, error) {
 		rec, err = l.record("note", pair{"from", from}, pair{"type", "note"}, pair{"body", body})
 		return err
 	})
+	return rec, err
 }
 
 // Message is what Send delivers.
@@ -55,7 +58,7 @@ func (l *Ledger) Send(m Message) (json.RawMessage, error) {
 		}
 	}
 	var rec json.RawMessage
-	return rec, l.locked(func() (err error) {
+	err := l.locked(func() (err error) {
 		if err = l.ensureAgent(m.To); err != nil {
 			return err
 		}
@@ -75,6 +78,7 @@ func (l *Ledger) Send(m Message) (json.RawMessage, error) {
 		}
 		return err
 	})
+	return rec, err
 }
 
 // first returns the first of joined errors.
@@ -136,7 +140,8 @@ type Reading struct {
 // Inbox returns the messages of an agent as they stand in its inbox, and unless
 // it only peeks marks them as read up to the newest of them. An agent that is
 // not there has none, and none is made. What others append meanwhile is neither
-// lost nor marked.
+// lost nor marked. Where messages were moved and what follows failed, they are
+// returned together with the error.
 func (l *Ledger) Inbox(r Reading) (content string, err error) {
 	if err := checkAgent(r.Agent); err != nil {
 		return "", err
@@ -152,23 +157,32 @@ func (l *Ledger) Inbox(r Reading) (content string, err error) {
 		if err != nil {
 			return "", err
 		}
-		content, _, err = l.wanted(r, text)
-		return content, err
+		last := ""
+		if r.Since {
+			if last, err = l.lastRead(r.Agent); err != nil {
+				return "", err
+			}
+		}
+		content, _ = l.wanted(r, text, last)
+		return content, nil
 	}
-	return content, l.locked(func() error {
+	err = l.locked(func() error {
+		last, err := l.lastRead(r.Agent) // what cannot be marked is not moved either
+		if err != nil {
+			return err
+		}
 		text, err := l.take(r)
 		if err != nil {
 			return err
 		}
 		var newest string
-		if content, newest, err = l.wanted(r, text); err != nil {
-			return err
-		}
-		if err := l.markRead(r.Agent, newest); err != nil {
+		content, newest = l.wanted(r, text, last)
+		if err := l.markRead(r.Agent, newest, last); err != nil {
 			return err
 		}
 		return l.traceInbox(r)
 	})
+	return content, err
 }
 
 func (l *Ledger) traceInbox(r Reading) error {
@@ -208,29 +222,64 @@ func (l *Ledger) take(r Reading) (string, error) {
 }
 
 // archiveAside moves what was renamed aside to the end of the archive and
-// returns it.
+// returns it. A kill before the last step leaves it in both: the next clear sees
+// that the archive ends with it.
 func (l *Ledger) archiveAside(agent string) (string, error) {
 	aside := l.agentPath(agent, clearing)
-	text, err := l.read(aside)
-	if err != nil || text == nil {
-		return "", err
+	f, err := os.Open(l.path(aside))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("clear %s: %w", aside, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return "", fmt.Errorf("clear %s: %w", aside, err)
 	}
 	archived := l.agentPath(agent, archive)
-	if err := l.add(archived, fmt.Appendf(nil, "\n<!-- cleared %s -->\n%s\n", l.stamp(), text)); err != nil {
+	done, err := l.endsWith(archived, fmt.Appendf(nil, "%s\n", text))
+	if err != nil {
 		return "", err
 	}
-	// A writer that had opened the inbox before the rename may have written to
-	// it after it was read.
-	if again, err := l.read(aside); err == nil && len(again) > len(text) {
-		if err := l.add(archived, again[len(text):]); err != nil {
+	if !done {
+		if err := l.add(archived, fmt.Appendf(nil, "\n<!-- cleared %s -->\n%s\n", l.stamp(), text)); err != nil {
 			return "", err
 		}
-		text = again
 	}
 	if err := l.about("remove", aside); err != nil {
 		return "", err
 	}
-	return string(text), os.Remove(l.path(aside))
+	if err := os.Remove(l.path(aside)); err != nil {
+		return "", fmt.Errorf("clear %s: %w", aside, err)
+	}
+	// A writer without a lock that had opened the inbox before it was renamed may
+	// have appended after it was read: that is delivered again.
+	late, err := io.ReadAll(f)
+	if err == nil && len(late) > 0 {
+		err = l.add(l.agentPath(agent, inboxFile), late)
+	}
+	return string(text), err
+}
+
+// endsWith reports whether a file ends with text, which is not only white space.
+func (l *Ledger) endsWith(file string, text []byte) (bool, error) {
+	f, err := os.Open(l.path(file))
+	if errors.Is(err, os.ErrNotExist) || len(bytes.TrimSpace(text)) == 0 {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", file, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() < int64(len(text)) {
+		return false, err
+	}
+	end := make([]byte, len(text))
+	_, err = f.ReadAt(end, info.Size()-int64(len(end)))
+	return bytes.Equal(end, text), err
 }
 
 // inboxText is what an agent has not cleared.
@@ -247,14 +296,10 @@ func (l *Ledger) inboxText(agent string) (string, error) {
 const clearing = "inbox.clearing.md"
 
 // wanted returns what of the inbox r asks for, and the time of its newest
-// message that can be believed.
-func (l *Ledger) wanted(r Reading, text string) (content, newest string, err error) {
+// message that can be believed. last is until when the agent had read.
+func (l *Ledger) wanted(r Reading, text, last string) (content, newest string) {
 	all := entries(text)
 	if r.Since {
-		last, err := l.lastRead(r.Agent)
-		if err != nil {
-			return "", "", err
-		}
 		all = slices.DeleteFunc(all, func(e Entry) bool { return !later(e.TS, last) })
 		var texts []string
 		for _, e := range all {
@@ -272,7 +317,7 @@ func (l *Ledger) wanted(r Reading, text string) (content, newest string, err err
 			newest = e.TS
 		}
 	}
-	return content, newest, nil
+	return content, newest
 }
 
 // later compares two times as they are written; what is no time is earlier
@@ -300,6 +345,11 @@ func (l *Ledger) lastRead(agent string) (string, error) {
 	if json.Unmarshal(state, &s) == nil && s.LastReadAt != "" {
 		return s.LastReadAt, nil
 	}
+	return l.lastReading(agent)
+}
+
+// lastReading is the time of the last reading in the audit trail.
+func (l *Ledger) lastReading(agent string) (string, error) {
 	last := ""
 	for e, err := range l.Events() {
 		if err != nil {
@@ -327,12 +377,9 @@ func (l *Ledger) State(agent string) (json.RawMessage, error) {
 }
 
 // markRead sets lastReadAt, if that is a step forward, and keeps all else.
-func (l *Ledger) markRead(agent, at string) error {
-	if at == "" {
+func (l *Ledger) markRead(agent, at, last string) error {
+	if at == "" || !later(at, last) {
 		return nil
-	}
-	if last, err := l.lastRead(agent); err != nil || !later(at, last) {
-		return err
 	}
 	state, err := l.State(agent)
 	if err != nil {

@@ -6,12 +6,14 @@
 package ledger
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -39,7 +41,7 @@ const (
 // First contents, as the original writes them.
 const (
 	boardHeader = "# pi-ensemble blackboard\n\nAppend-only shared notes for local coding agents.\n"
-	configText  = "version: 1\ndefault_agent: %s\n"
+	configText  = "version: 1\ndefault_agent: pi\n" // nothing reads default_agent
 )
 
 func inboxHeader(agent string) string { return "# inbox: " + agent + "\n\n" }
@@ -84,22 +86,23 @@ func Find(start string) (*Ledger, error) {
 func at(root string) *Ledger { return &Ledger{Root: root, now: time.Now} }
 
 // Init makes the ledger of root, adds what is missing of one that is there, and
-// the inbox of agent. What is there keeps its bytes.
-func Init(root, agent string) (*Ledger, error) {
+// the inbox of agent, and returns it with the audit record. What is there keeps
+// its bytes.
+func Init(root, agent string) (l *Ledger, rec json.RawMessage, err error) {
 	if err := checkAgent(agent); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	root, err := filepath.Abs(root)
+	abs, err := filepath.Abs(root)
 	if err != nil {
-		return nil, fmt.Errorf("root %s: %w", root, err)
+		return nil, nil, fmt.Errorf("root %s: %w", root, err)
 	}
-	l := at(root)
+	l = at(abs)
 	if err := os.MkdirAll(l.path(agentsDir), 0o700); err != nil {
-		return nil, fmt.Errorf("make %s: %w", Dir, err)
+		return nil, nil, fmt.Errorf("make %s: %w", Dir, err)
 	}
-	return l, l.locked(func() error {
+	err = l.locked(func() (err error) {
 		for _, f := range []struct{ name, text string }{
-			{configFile, fmt.Sprintf(configText, agent)}, {boardFile, boardHeader}, {claimsFile, "{}\n"}, {auditFile, ""},
+			{configFile, configText}, {boardFile, boardHeader}, {claimsFile, "{}\n"}, {auditFile, ""},
 		} {
 			if err := l.create(f.name, f.text); err != nil {
 				return err
@@ -108,9 +111,10 @@ func Init(root, agent string) (*Ledger, error) {
 		if err := l.ensureAgent(agent); err != nil {
 			return err
 		}
-		_, err := l.record("init", pair{"actor", agent}, pair{"root", l.Root})
+		rec, err = l.record("init", pair{"actor", agent}, pair{"root", l.Root})
 		return err
 	})
+	return l, rec, err
 }
 
 // path returns the physical place of a file of the ledger.
@@ -164,13 +168,34 @@ func (l *Ledger) Config() (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", configFile, err)
 	}
+	return config(string(text)), nil
+}
+
+func config(text string) map[string]string {
 	out := map[string]string{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		if m := configLine.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
 			out[m[1]] = strings.TrimSpace(m[2])
 		}
 	}
-	return out, nil
+	return out
+}
+
+// ErrNewer says that a later version of the protocol wrote the ledger.
+var ErrNewer = errors.New("a newer version of the ledger")
+
+// writable refuses a ledger that a later version of the protocol wrote: what
+// this one would write into it may not be what that one means. Reads go on.
+func (l *Ledger) writable() error {
+	text, err := l.read(configFile)
+	if err != nil {
+		return err
+	}
+	v := config(string(text))["version"]
+	if n, err := strconv.Atoi(v); n > Version || errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("%s: %w: version %s, and this program writes version %d; nothing was changed; use a newer program", l.path(configFile), ErrNewer, v, Version)
+	}
+	return nil
 }
 
 var (

@@ -15,7 +15,7 @@ import (
 // fresh returns a ledger whose clock goes a second a step.
 func fresh(t *testing.T) *Ledger {
 	t.Helper()
-	l, err := Init(t.TempDir(), "pi")
+	l, _, err := Init(t.TempDir(), "pi")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestClaims(t *testing.T) {
 	if got := text(t, l, "worktrees.json"); !strings.HasPrefix(got, want) || !strings.Contains(got, `"previous": {`) {
 		t.Error(got)
 	}
-	if _, err := l.Release("pi", "sub", false); err == nil || !strings.HasPrefix(err.Error(), "Path claimed by codex, not pi: ") {
+	if _, _, err := l.Release("pi", "sub", false); err == nil || !strings.HasPrefix(err.Error(), "Path claimed by codex, not pi: ") {
 		t.Error(err)
 	}
 	if d, err := l.Verify(); err != nil || len(d) > 0 {

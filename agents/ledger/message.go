@@ -23,10 +23,11 @@ func (l *Ledger) lifecycle(action, from, id, body string) (json.RawMessage, erro
 		return nil, first(err)
 	}
 	var rec json.RawMessage
-	return rec, l.locked(func() (err error) {
+	err := l.locked(func() (err error) {
 		rec, err = l.record(action, pair{"from", from}, pair{"messageId", id}, pair{"body", trimmed(body)})
 		return err
 	})
+	return rec, err
 }
 
 // Thread is one message and what became of it, from the audit trail.
@@ -50,6 +51,7 @@ type Thread struct {
 type Acked struct {
 	From string `json:"from"`
 	TS   string `json:"ts"`
+	Body string `json:"body,omitempty"`
 }
 
 // ThreadEvent is one line of the audit trail that concerns a message.
@@ -96,12 +98,15 @@ func (t *threads) add(e Event) {
 		}
 		if m.Status == "unknown" {
 			m.Status = "open"
-			if !actionable(e.Type) {
+			switch {
+			case !actionable(e.Type):
 				m.Status = "done"
+			case len(m.AckedBy) > 0:
+				m.Status = "acked"
 			}
 		}
 	case "ack":
-		m.AckedBy = append(m.AckedBy, Acked{e.From, e.TS})
+		m.AckedBy = append(m.AckedBy, Acked{e.From, e.TS, e.Body})
 		if m.Status == "open" {
 			m.Status = "acked"
 		}

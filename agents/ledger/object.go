@@ -25,6 +25,7 @@ func members(text []byte) (object, error) {
 		return nil, errors.New("not an object of JSON")
 	}
 	var o object
+	place := map[string]int{}
 	for dec.More() {
 		t, err := dec.Token()
 		if err != nil {
@@ -34,7 +35,13 @@ func members(text []byte) (object, error) {
 		if err := dec.Decode(&value); err != nil {
 			return nil, err
 		}
-		o = o.with(t.(string), value)
+		key := t.(string)
+		if i, twice := place[key]; twice {
+			o[i].value = value
+			continue
+		}
+		place[key] = len(o)
+		o = append(o, member{key, value})
 	}
 	if _, err := dec.Token(); err != nil {
 		return nil, err

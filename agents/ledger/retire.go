@@ -12,9 +12,8 @@ import (
 type Retirement struct{ Agent, By, Reason string }
 
 // Retire moves an agent's folder below agents/.retired, where nothing of it is
-// lost, and releases its claims. It returns the audit record. A crash may leave
-// claims of an agent that has gone; retiring it again is then an error, and
-// Repair releases them.
+// lost, and releases its claims before. It returns the audit record. A crash may
+// leave the folder moved but the retirement not audited, which Repair mends.
 func (l *Ledger) Retire(r Retirement) (json.RawMessage, error) {
 	if err := checkAgent(r.Agent); err != nil {
 		return nil, err
@@ -23,7 +22,7 @@ func (l *Ledger) Retire(r Retirement) (json.RawMessage, error) {
 		return nil, said("Unknown agent: %s", r.Agent)
 	}
 	var rec json.RawMessage
-	return rec, l.locked(func() error {
+	err := l.locked(func() error {
 		s, err := l.statusOf(r.Agent, map[string]string{})
 		if err != nil {
 			return err
@@ -37,7 +36,7 @@ func (l *Ledger) Retire(r Retirement) (json.RawMessage, error) {
 			if c.Agent != r.Agent {
 				continue
 			}
-			if _, err := l.release(r.Agent, c.Path, false, "retire"); err != nil {
+			if _, _, err := l.release(r.Agent, c.Path, false, "retire"); err != nil {
 				return err
 			}
 			released = append(released, c.Path)
@@ -56,4 +55,5 @@ func (l *Ledger) Retire(r Retirement) (json.RawMessage, error) {
 			pair{"pendingMessages", s.Pending}, pair{"releasedClaims", released}, pair{"archivedTo", l.path(to)})
 		return err
 	})
+	return rec, err
 }

@@ -112,12 +112,31 @@ func stringEnd(b []byte, i int) int {
 		case c == '"':
 			return i + 1
 		case c == '\\':
-			i++
+			if i++; i >= len(b) {
+				return -1
+			}
+			if b[i] == 'u' {
+				if i+4 >= len(b) || !hexDigits(b[i+1:i+5]) {
+					return -1
+				}
+				i += 4
+			} else if strings.IndexByte(`"\/bfnrt`, b[i]) < 0 {
+				return -1
+			}
 		case c < 0x20:
 			return -1
 		}
 	}
 	return -1
+}
+
+func hexDigits(b []byte) bool {
+	for _, c := range b {
+		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F') {
+			return false
+		}
+	}
+	return true
 }
 
 // valueEnd returns the place behind the value that starts at i, or -1. What is
@@ -131,7 +150,7 @@ func valueEnd(b []byte, i int) int {
 	}
 	if b[i] != '{' && b[i] != '[' {
 		end := i
-		for end < len(b) && b[end] != ',' && b[end] != '}' && b[end] != ' ' {
+		for end < len(b) && b[end] != ',' && b[end] != '}' && space(b, end) == end {
 			end++
 		}
 		if !json.Valid(b[i:end]) {

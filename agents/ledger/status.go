@@ -18,6 +18,7 @@ type AgentStatus struct {
 	OldestPendingAt *string         `json:"oldestPendingAt"`
 	NewestPendingAt *string         `json:"newestPendingAt"`
 	State           json.RawMessage `json:"state"`
+	Problem         string          `json:"problem,omitempty"` // why State is empty: it cannot be read
 
 	unread []Entry
 	stale  []Entry
@@ -90,8 +91,8 @@ func (l *Ledger) statusOf(agent string, reads map[string]string) (AgentStatus, e
 		return s, err
 	}
 	state, err := l.State(agent)
-	if err != nil {
-		return s, err
+	if err != nil { // one agent's broken state hides no other's messages
+		s.Problem = err.Error()
 	}
 	last := ""
 	if state != nil {
@@ -103,7 +104,7 @@ func (l *Ledger) statusOf(agent string, reads map[string]string) (AgentStatus, e
 	if last == "" && len(all) > 0 {
 		if reads != nil {
 			last = reads[agent]
-		} else if last, err = l.lastRead(agent); err != nil {
+		} else if last, err = l.lastReading(agent); err != nil {
 			return s, err
 		}
 	}

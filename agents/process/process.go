@@ -57,7 +57,7 @@ func (p Process) Names() []string {
 	if len(p.Args) == 0 {
 		return names
 	}
-	names = append(names, path.Base(p.Args[0]))
+	names = append(names, path.Base(title(p.Args[0])))
 	if script := p.Script(); script != "" {
 		base := path.Base(script)
 		for _, ext := range []string{".js", ".mjs", ".cjs", ".py"} {
@@ -68,19 +68,39 @@ func (p Process) Names() []string {
 	return names
 }
 
-// Script is the file that an interpreter was given to run, "" where the process
-// is none.
+// title is the first word of argv[0]: what follows is what a program says of
+// itself there ("sshd: me@pts/3"), paths among it, and no name.
+func title(arg string) string {
+	word, _, _ := strings.Cut(arg, " ")
+	return strings.TrimSuffix(word, ":")
+}
+
+// Script is what an interpreter was given to run: a file, or the name of a
+// module; "" where the process is no interpreter or was given a text.
 func (p Process) Script() string {
-	if len(p.Args) < 2 || !interpreter(path.Base(p.Args[0])) && !interpreter(path.Base(p.Exe)) {
+	if len(p.Args) < 2 {
+		return ""
+	}
+	kind := interpreter(path.Base(p.Args[0]))
+	if kind == nil {
+		kind = interpreter(path.Base(p.Exe))
+	}
+	if kind == nil {
 		return ""
 	}
 	for i := 1; i < len(p.Args); i++ {
 		switch arg := p.Args[i]; {
-		case arg == "-e" || arg == "-c" || arg == "-p" || arg == "--eval" || arg == "-m" || arg == "--print":
+		case arg == "--":
+		case kind.text(arg):
 			return ""
-		case slices.Contains(withValue, arg):
+		case kind.module != "" && arg == kind.module:
+			if i+1 < len(p.Args) {
+				return p.Args[i+1]
+			}
+			return ""
+		case slices.Contains(kind.withValue, arg):
 			i++
-		case strings.HasPrefix(arg, "-"):
+		case strings.HasPrefix(arg, "-"), kind.run && arg == "run":
 		default:
 			return arg
 		}
@@ -88,16 +108,43 @@ func (p Process) Script() string {
 	return ""
 }
 
-// withValue are the options of interpreters whose value is a word of its own.
-var withValue = []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions", "-W", "-X"}
+// language is how an interpreter reads its arguments.
+type language struct {
+	names     []string
+	letters   string   // an option of one hyphen with one of them brings a text to run
+	words     []string // so do these
+	module    string   // names a module to run
+	run       bool     // the word run may stand before the script
+	withValue []string // options whose value is a word of its own
+}
 
-func interpreter(name string) bool {
-	for _, known := range []string{"node", "nodejs", "bun", "deno", "python", "ruby", "bash", "sh", "dash", "zsh"} {
-		if rest, ok := strings.CutPrefix(name, known); ok && strings.Trim(rest, "0123456789.") == "" {
-			return true
+var languages = []language{
+	{names: []string{"node", "nodejs", "bun", "deno"}, letters: "ep", words: []string{"--eval", "--print"}, run: true,
+		withValue: []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"}},
+	{names: []string{"python", "pypy"}, letters: "c", module: "-m", withValue: []string{"-W", "-X"}},
+	{names: []string{"bash", "sh", "dash", "zsh", "ksh", "ash"}, letters: "c", withValue: []string{"-o", "+o", "-O", "+O", "--rcfile", "--init-file"}},
+	{names: []string{"ruby", "perl"}, letters: "e", withValue: []string{"-I"}},
+}
+
+// text reports whether an option says that a text follows, not a file.
+func (l *language) text(arg string) bool {
+	if slices.Contains(l.words, arg) {
+		return true
+	}
+	return len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && !slices.Contains(l.withValue, arg) && strings.ContainsAny(arg[1:], l.letters)
+}
+
+// interpreter returns how a program of that name reads its arguments; nil if
+// it is none that is known. A version may follow the name, a hyphen precede it.
+func interpreter(name string) *language {
+	for i := range languages {
+		for _, known := range languages[i].names {
+			if rest, ok := strings.CutPrefix(strings.TrimPrefix(name, "-"), known); ok && strings.Trim(rest, "0123456789.") == "" {
+				return &languages[i]
+			}
 		}
 	}
-	return false
+	return nil
 }
 
 // Ancestors returns the parents of pid, nearest first, without pid itself.

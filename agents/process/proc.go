@@ -18,9 +18,6 @@ type Proc struct {
 	self int
 }
 
-// System is the table of this machine.
-func System() Table { return Proc{"/proc", os.Getpid()} }
-
 // At is the table in another folder, for tests and for other namespaces. self
 // is the process that asks, 0 if it is none of them.
 func At(dir string, self int) Table { return Proc{strings.TrimSuffix(dir, "/"), self} }
@@ -75,7 +72,20 @@ func (t Proc) Cwd(pid int) (string, error) {
 	if err != nil {
 		return "", known(err)
 	}
-	return string(buf[:n]), nil
+	return t.standing(string(buf[:n])), nil
+}
+
+// standing takes off what the kernel adds to a folder that has been removed: an
+// agent in it is still one of the project.
+func (t Proc) standing(cwd string) string {
+	bare, gone := strings.CutSuffix(cwd, " (deleted)")
+	if !gone {
+		return cwd
+	}
+	if _, err := os.Lstat(cwd); err == nil {
+		return cwd // it is called so
+	}
+	return bare
 }
 
 // Read implements Table.
@@ -92,6 +102,9 @@ func (t Proc) Read(pid int) (Process, error) {
 	}
 	p.Comm = string(stat[open+1 : shut])
 	rest := strings.Fields(string(stat[shut+1:]))
+	if len(rest) > 0 && strings.ContainsAny(rest[0], "ZX") {
+		return p, ErrGone // it has ended; its parent has not looked yet
+	}
 	if len(rest) > 1 {
 		p.Parent, _ = strconv.Atoi(rest[1]) // a number, by proc(5)
 	}

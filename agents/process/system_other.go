@@ -28,7 +28,8 @@ func (host) PIDs() ([]int, error) {
 	return out, err
 }
 
-func known(err error) error {
+// why turns gopsutil's error into what it says of a process.
+func why(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -42,10 +43,10 @@ func known(err error) error {
 func (host) Cwd(pid int) (string, error) {
 	p, err := process.NewProcess(int32(pid))
 	if err != nil {
-		return "", known(err)
+		return "", why(err)
 	}
 	cwd, err := p.Cwd()
-	return cwd, known(err)
+	return cwd, why(err)
 }
 
 // Read implements Table.
@@ -53,7 +54,7 @@ func (h host) Read(pid int) (Process, error) {
 	out := Process{PID: pid, UID: -1}
 	p, err := process.NewProcess(int32(pid))
 	if err != nil {
-		return out, known(err)
+		return out, why(err)
 	}
 	// What is not ours to know stays empty.
 	parent, _ := p.Ppid()
@@ -75,11 +76,11 @@ func (h host) Read(pid int) (Process, error) {
 func (host) Env(pid int) (map[string]string, error) {
 	p, err := process.NewProcess(int32(pid))
 	if err != nil {
-		return nil, known(err)
+		return nil, why(err)
 	}
 	pairs, err := p.Environ()
 	if err != nil {
-		return nil, known(err)
+		return nil, why(err)
 	}
 	env := map[string]string{}
 	for _, pair := range pairs {

@@ -38,60 +38,46 @@ type Roster struct {
 }
 
 // Others lists the agents whose working folder is root or lies in it, but for
-// the one that asks: its own process, the processes above it, and what the
-// agent above it has started. Of a program and its own children of the same
-// runtime only the uppermost counts.
+// the one that asks, which is its own process and those above it. What an agent
+// has started by itself, with no shell between, is a part of it: the program
+// under a wrapper, a server of its own. What it has started through a shell is
+// another agent.
 func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, error) {
 	r := Roster{Root: root, Agents: []Agent{}, Hidden: []Agent{}}
 	pids, err := t.PIDs()
 	if err != nil {
 		return r, err
 	}
-	above := process.Ancestors(t, t.Self())
-	mine := map[int]bool{t.Self(): true}
-	for _, p := range above {
-		mine[p.PID] = true
+	s := scan{t, root, runtimes, map[int]bool{t.Self(): true}, map[int]seen{}}
+	for _, p := range process.Ancestors(t, t.Self()) {
+		s.mine[p.PID] = true
+		s.known[p.PID] = seen{p, Match(p, runtimes)}
 	}
-	own := ownAgent(above, runtimes)
-	found := map[int]Agent{}
-	read := map[int]process.Process{}
 	for _, pid := range pids {
-		if mine[pid] {
+		if s.mine[pid] {
 			continue
 		}
 		cwd, err := t.Cwd(pid)
 		hidden := errors.Is(err, process.ErrHidden)
-		if err != nil && !hidden {
-			if errors.Is(err, process.ErrGone) {
-				continue
-			}
+		switch {
+		case errors.Is(err, process.ErrGone):
+			continue
+		case err != nil && !hidden:
 			return r, fmt.Errorf("process %d: %w", pid, err)
-		}
-		if !hidden && !project.Holds(root, cwd) {
+		case !hidden && !project.Holds(root, cwd):
 			continue
 		}
-		p, err := t.Read(pid)
-		if err != nil {
-			continue // it ended, or is not ours to know
-		}
-		rt := Match(p, runtimes)
-		if rt == "" {
+		p := s.read(pid)
+		if p.runtime == "" || s.part(p.Process) {
 			continue
 		}
-		read[pid] = p
-		a := Agent{PID: pid, Cwd: cwd, Runtime: rt, UID: p.UID, Start: p.Start}
+		a := Agent{PID: pid, Cwd: cwd, Runtime: p.runtime, UID: p.UID, Start: p.Start}
+		if env, err := t.Env(pid); err == nil {
+			a.ID, a.Known, a.Helper = strings.TrimSpace(env[identity.VarID]), true, env[identity.VarHelper] == "1"
+		}
 		if hidden {
 			r.Hidden = append(r.Hidden, a)
 			continue
-		}
-		found[pid] = a
-	}
-	for pid, a := range found {
-		if part(t, read[pid], a, found, own) {
-			continue
-		}
-		if env, err := t.Env(pid); err == nil {
-			a.ID, a.Known, a.Helper = env[identity.VarID], true, env[identity.VarHelper] == "1"
 		}
 		r.Agents = append(r.Agents, a)
 	}
@@ -100,40 +86,48 @@ func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, erro
 	return r, nil
 }
 
-// ownAgent is the nearest agent above us, 0 if a person asks.
-func ownAgent(above []process.Process, runtimes []spec.Runtime) int {
-	for _, p := range above {
-		if Match(p, runtimes) != "" {
-			return p.PID
-		}
-	}
-	return 0
+// scan is one look at the processes. Each is read once.
+type scan struct {
+	table    process.Table
+	root     string
+	runtimes []spec.Runtime
+	mine     map[int]bool // the process that asks, and those above it
+	known    map[int]seen
 }
 
-// part reports whether p belongs to an agent that is counted already, or to
-// the one that asks.
-func part(t process.Table, p process.Process, a Agent, found map[int]Agent, own int) bool {
-	seen := map[int]bool{}
-	for pid := p.Parent; pid > 1 && !seen[pid]; {
-		seen[pid] = true
-		if pid == own {
-			return true
-		}
-		if up, ok := found[pid]; ok && up.Runtime == a.Runtime {
-			return true
-		}
-		up, err := t.Read(pid)
-		if err != nil {
-			return false
-		}
-		pid = up.Parent
+type seen struct {
+	process.Process
+	runtime string // "": no agent's program, or none that is alive
+}
+
+func (s scan) read(pid int) seen {
+	if p, ok := s.known[pid]; ok {
+		return p
 	}
-	return false
+	var out seen
+	if p, err := s.table.Read(pid); err == nil { // else it has ended
+		out = seen{p, Match(p, s.runtimes)}
+	}
+	s.known[pid] = out
+	return out
+}
+
+// part reports whether p belongs to an agent that is counted or asks: its
+// parent is that agent's program itself. One whose parent is at work in
+// another project counts here.
+func (s scan) part(p process.Process) bool {
+	if p.Parent <= 1 || s.read(p.Parent).runtime == "" {
+		return false
+	}
+	if s.mine[p.Parent] {
+		return true
+	}
+	cwd, err := s.table.Cwd(p.Parent)
+	return errors.Is(err, process.ErrHidden) || err == nil && project.Holds(s.root, cwd)
 }
 
 // Match returns the id of the runtime that a process is a program of, "" if of
-// none: by what the catalog says its processes are called. A name that other
-// programs have too counts only beside a script or a folder of the program's.
+// none: by what the catalog says its processes are called.
 func Match(p process.Process, runtimes []spec.Runtime) string {
 	names := p.Names()
 	script := p.Script()
@@ -144,10 +138,28 @@ func Match(p process.Process, runtimes []spec.Runtime) string {
 		if script != "" && slices.ContainsFunc(rt.Detect.Scripts, func(s string) bool { return strings.Contains(script, s) }) {
 			return rt.ID
 		}
-		if slices.ContainsFunc(rt.Detect.Generic, func(n string) bool { return slices.Contains(names, n) }) &&
-			slices.ContainsFunc(rt.Detect.Scripts, func(s string) bool { return strings.Contains(script+" "+p.Exe, s) }) {
+		if slices.ContainsFunc(rt.Detect.Generic, func(n string) bool { return slices.Contains(names, n) }) && likely(p, rt) {
 			return rt.ID
 		}
 	}
 	return ""
+}
+
+// likely reports whether a process with a name that other programs have too is
+// the runtime's: by the folder that it lies in, by a subcommand that the runtime
+// is known to run under, or because it goes on without any argument, as the
+// runtime's own command does and a tool that wants arguments does not.
+func likely(p process.Process, rt spec.Runtime) bool {
+	if slices.ContainsFunc(rt.Detect.Scripts, func(s string) bool { return strings.Contains(p.Exe, s) }) {
+		return true
+	}
+	if len(p.Args) == 1 {
+		return slices.Contains(p.Names(), rt.Command)
+	}
+	for _, line := range [][]string{rt.Launch.Interactive, rt.Launch.Headless, rt.Session.Resume, rt.Session.Continue} {
+		if len(p.Args) > 1 && len(line) > 0 && line[0] == p.Args[1] && strings.Trim(line[0], "abcdefghijklmnopqrstuvwxyz") == "" {
+			return true
+		}
+	}
+	return false
 }

@@ -23,6 +23,7 @@ const (
 	VarContext = "AI_SESSION_CONTEXT"
 	VarHelper  = "AI_HELPER"
 	VarLedger  = "PI_ENSEMBLE_AGENT"
+	VarModel   = "AI_MODEL" // what it talks to, where its launcher chose that
 )
 
 var valid = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)

@@ -195,6 +195,10 @@ func Copied(root string) (string, error) {
 	return strings.TrimSpace(id), nil
 }
 
+// DropCopy takes away the copy that an old tool was given, before a primary
+// starts. What is there and is no copy stays; a link is refused.
+func DropCopy(root string) error { return Context{Root: root}.dropCopy() }
+
 func (c Context) dropCopy() error {
 	switch id, err := Copied(c.Root); {
 	case err != nil:

@@ -62,15 +62,23 @@ func (l *Ledger) claimed() (object, error) {
 			}
 			return o, nil
 		}
-		if try == tries {
+		if try == patience || !l.young(claimsFile) {
 			return nil, fmt.Errorf("%s: %w; nothing was changed; mend it by hand or run: ensemble repair", l.path(claimsFile), err)
 		}
 		time.Sleep(time.Millisecond << try)
 	}
 }
 
-// tries is how often a file is read again that another seems to be writing.
-const tries = 5
+// tries is how often a change is made again that another has overwritten, and
+// patience how often a file is read again that another seems to be writing: for
+// a quarter of a second, the wait doubling from one millisecond on.
+const tries, patience = 5, 8
+
+// young reports whether a file was written a moment ago, perhaps not to its end.
+func (l *Ledger) young(file string) bool {
+	info, err := os.Stat(l.path(file))
+	return err == nil && time.Since(info.ModTime()) < time.Second
+}
 
 func parseClaim(m member) Claim {
 	c := Claim{}
@@ -376,7 +384,7 @@ func readOld(f *os.File, had object) object {
 		return nil
 	}
 	defer f.Close()
-	for try := range tries {
+	for try := range patience {
 		text, err := io.ReadAll(io.NewSectionReader(f, 0, maxLine))
 		if err != nil {
 			return nil

@@ -76,6 +76,9 @@ func (l *Ledger) create(file, text string) error {
 		return fmt.Errorf("make %s: %w", file, err)
 	}
 	defer os.Remove(temp)
+	if err := l.about("link", file); err != nil {
+		return err
+	}
 	if err := os.Link(temp, l.path(file)); err != nil && !errors.Is(err, os.ErrExist) {
 		// A file system without hard links: O_EXCL still never replaces anything.
 		f, err := os.OpenFile(l.path(file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

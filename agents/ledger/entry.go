@@ -22,8 +22,9 @@ var sentHead = regexp.MustCompile(`^## [^ ]+ — ([A-Za-z0-9][A-Za-z0-9._-]*) �
 
 var noteHead = regexp.MustCompile(`^## [^ ]+ — ([A-Za-z0-9][A-Za-z0-9._-]*) \[note\]\s*$`)
 
-// remark finds what block puts behind a body.
-var remark = regexp.MustCompile(`\n\n<!-- reply(?:-to: (msg_[A-Za-z0-9_-]+) -->| with: )`)
+// remark finds what stands behind a body: what block has put there, or in an
+// archive the beginning of the next inbox.
+var remark = regexp.MustCompile(`\n\s*<!-- (?:reply-to: (msg_[A-Za-z0-9_-]+) -->|reply with: |cleared )`)
 
 // message takes an entry apart that is a message.
 func (e Entry) message() (Message, bool) {

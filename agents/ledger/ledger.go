@@ -97,8 +97,13 @@ func Init(root, agent string) (l *Ledger, rec json.RawMessage, err error) {
 		return nil, nil, fmt.Errorf("root %s: %w", root, err)
 	}
 	l = at(abs)
+	rec, err = l.begin(agent)
+	return l, rec, err
+}
+
+func (l *Ledger) begin(agent string) (rec json.RawMessage, err error) {
 	if err := os.MkdirAll(l.path(agentsDir), 0o700); err != nil {
-		return nil, nil, fmt.Errorf("make %s: %w", Dir, err)
+		return nil, fmt.Errorf("make %s: %w", Dir, err)
 	}
 	err = l.locked(func() (err error) {
 		for _, f := range []struct{ name, text string }{
@@ -114,7 +119,7 @@ func Init(root, agent string) (l *Ledger, rec json.RawMessage, err error) {
 		rec, err = l.record("init", pair{"actor", agent}, pair{"root", l.Root})
 		return err
 	})
-	return l, rec, err
+	return rec, err
 }
 
 // path returns the physical place of a file of the ledger.
@@ -126,6 +131,9 @@ func (l *Ledger) agentPath(agent, file string) string { return filepath.Join(age
 
 // ensureAgent makes the inbox and the state of an agent where they are missing.
 func (l *Ledger) ensureAgent(agent string) error {
+	if err := l.about("mkdir", filepath.Join(agentsDir, agent)); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(l.path(agentsDir, agent), 0o700); err != nil {
 		return fmt.Errorf("make the folder of agent %s: %w", agent, err)
 	}

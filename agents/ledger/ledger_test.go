@@ -3,11 +3,9 @@ package ledger
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -226,64 +224,5 @@ func TestCompactKeepsEveryLine(t *testing.T) {
 	}
 	if again, err := l.Audit(0); err != nil || len(again) != len(after) {
 		t.Error(len(again), err)
-	}
-}
-
-// TestMain lets the test be one of many processes that use one ledger.
-func TestMain(m *testing.M) {
-	if root := os.Getenv("LEDGER_TEST_ROOT"); root != "" {
-		os.Exit(participant(root, os.Getenv("LEDGER_TEST_AGENT")))
-	}
-	os.Exit(m.Run())
-}
-
-const eachOperations = 60
-
-func participant(root, agent string) int {
-	l, err := Find(root)
-	for i := 0; i < eachOperations && err == nil; i++ {
-		switch i % 4 {
-		case 0:
-			_, err = l.Send(Message{From: agent, To: "pi", Type: "note", Body: agent + "-" + fmt.Sprint(i)})
-		case 1:
-			_, _, err = l.Claim(agent, agent+fmt.Sprint(i), false)
-		case 2:
-			_, err = l.Note(agent, agent+"-"+fmt.Sprint(i))
-		case 3:
-			_, err = l.Inbox(Reading{Agent: "pi", Clear: true})
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
-
-func TestManyProcessesLoseNothing(t *testing.T) {
-	l := fresh(t)
-	var all sync.WaitGroup
-	const processes = 8
-	for i := range processes {
-		all.Go(func() {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "LEDGER_TEST_ROOT="+l.Root, "LEDGER_TEST_AGENT=a"+fmt.Sprint(i))
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%s %v", out, err)
-			}
-		})
-	}
-	all.Wait()
-	d, err := l.Verify()
-	if err != nil || len(d) > 0 {
-		t.Error(d, err)
-	}
-	claims, err := l.Claims()
-	if want := processes * eachOperations / 4; err != nil || len(claims) != want {
-		t.Errorf("%d of %d claims, %v", len(claims), want, err)
-	}
-	archived := text(t, l, "agents/pi/inbox.read.md") + text(t, l, "agents/pi/inbox.md")
-	if got, want := len(entries(archived)), processes*eachOperations/4; got != want {
-		t.Errorf("%d of %d messages", got, want)
 	}
 }

@@ -76,6 +76,9 @@ func (v *verifier) replay(e Event) {
 	case "note":
 		v.noted = append(v.noted, e)
 	case "send":
+		if e.MessageID == "" {
+			return // of before messages had names
+		}
 		if _, twice := v.sent[e.MessageID]; !twice {
 			v.order = append(v.order, e.MessageID)
 		}
@@ -152,8 +155,13 @@ func (v *verifier) messages() error {
 					continue
 				}
 				delivered[e.ID] = true
-				if _, known := v.sent[e.ID]; !known {
-					v.differ("message", e.ID, "record it", v.recordSend(e), "it lies in %s of %s, and the audit trail does not say who sent it", name, agent)
+				if _, known := v.sent[e.ID]; known {
+					continue
+				}
+				if m, ok := e.message(); !ok {
+					v.differ("message", e.ID, "", nil, "it lies in %s of %s, its heading does not say who sent it, and the audit trail does not either", name, agent)
+				} else {
+					v.differ("message", e.ID, "record it", v.recordSend(e, m), "it lies in %s of %s, and the audit trail does not say who sent it", name, agent)
 				}
 			}
 		}
@@ -167,7 +175,11 @@ func (v *verifier) messages() error {
 	}
 	for _, id := range v.order {
 		e := v.sent[id]
-		if !delivered[id] {
+		switch {
+		case delivered[id]:
+		case checkAgent(e.To) != nil || checkID(id) != nil:
+			v.differ("message", id, "", nil, "%s sent it to %q, which no message can be, and no inbox holds it", e.From, e.To)
+		default:
 			v.differ("message", id, "deliver it to "+e.To, v.deliver(e), "%s sent it to %s, and no inbox holds it", e.From, e.To)
 		}
 		if e.ReplyTo != "" && !actionable(e.Type) && !v.settled[e.ReplyTo] {
@@ -204,13 +216,8 @@ func (v *verifier) agentFolders() ([]string, error) {
 
 // recordSend makes the audit line that a killed Send did not write, out of its
 // message.
-func (v *verifier) recordSend(e Entry) func() error {
-	m, ok := e.message()
+func (v *verifier) recordSend(e Entry, m Message) func() error {
 	return func() error {
-		if !ok {
-			heading, _, _ := strings.Cut(e.Text, "\n")
-			return fmt.Errorf("the heading of %s does not say who sent it: %s", e.ID, heading)
-		}
 		_, err := v.l.recordAt(e.TS, "send", pair{"from", m.From}, pair{"to", m.To}, pair{"type", m.Type}, pair{"body", m.Body}, pair{"messageId", e.ID}, pair{"replyTo", m.ReplyTo}, pair{"via", "repair"})
 		if err == nil && m.ReplyTo != "" && !actionable(m.Type) && !v.settled[m.ReplyTo] {
 			_, err = v.l.record("done", pair{"from", m.From}, pair{"messageId", m.ReplyTo}, pair{"body", "auto-closed by " + e.ID})
@@ -239,9 +246,6 @@ func (v *verifier) recordRetire(folder string) func() error {
 // with it, or the inbox was cleared well after it was sent.
 func (v *verifier) deliver(e Event) func() error {
 	return func() error {
-		if err := errors.Join(checkAgent(e.To), checkID(e.MessageID)); err != nil {
-			return err
-		}
 		if err := v.l.ensureAgent(e.To); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 )
@@ -102,6 +103,17 @@ func length(parts []string) int {
 		n += len(p)
 	}
 	return n
+}
+
+// Host is this machine's name in ids, contexts and addresses: the first label
+// of its host name.
+func Host() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "host"
+	}
+	short, _, _ := strings.Cut(name, ".")
+	return Sanitize(short, "host")
 }
 
 // Sanitize makes one part of an id of a name: lower case letters, digits,

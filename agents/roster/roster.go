@@ -86,6 +86,25 @@ func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, erro
 	return r, nil
 }
 
+// Own returns the process of the agent that asks, as others see it in their
+// rosters; false where no agent is above us.
+func Own(t process.Table, root string, runtimes []spec.Runtime) (process.Process, bool) {
+	var own process.Process
+	for _, p := range process.Ancestors(t, t.Self()) {
+		is := Match(p, runtimes) != ""
+		switch {
+		case own.PID == 0 && is:
+			own = p
+		case own.PID == 0:
+		case is && own.Parent == p.PID && project.Holds(root, p.Cwd):
+			own = p // the wrapper of the last
+		default:
+			return own, true
+		}
+	}
+	return own, own.PID != 0
+}
+
 // scan is one look at the processes. Each is read once.
 type scan struct {
 	table    process.Table

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -30,10 +30,6 @@ type Edit struct {
 // ErrMoved says that the text is no longer what the caller has read.
 var ErrMoved = errors.New("the text has changed since it was read")
 
-// tries that an edit has against programs that write the file without asking
-// us. Each begins anew on what they wrote.
-const tries = 20
-
 // Apply makes the edit and returns the subtree as it is then. It holds the lock
 // of the file, reads it again, finds the heading, writes the intent to the
 // journal of c, and replaces the file in one step if nobody else has changed it
@@ -44,46 +40,23 @@ func (c Context) Apply(e Edit, now func() time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	disk, err := fsys.New(fsys.Options{Project: c.Root, Tag: "session-edit"})
-	if err != nil {
-		return "", err
-	}
-	path := fsys.LogicalPath(name)
-	var after string
+	tree, logged := "", false
 	err = locked(c.Root, name, func() error {
-		for try := 1; ; try++ {
-			old, err := disk.ReadFile(path)
-			if err != nil {
-				return fmt.Errorf("read %s: %w", name, err)
+		_, err := change(c.Root, name, func(old string) (next string, err error) {
+			next, tree, err = e.on(name, old)
+			if err != nil || next == old || logged {
+				return next, err
 			}
-			next, tree, err := e.on(name, string(old))
-			if err != nil {
-				return err
-			}
-			if next == string(old) {
-				after = tree
-				return nil
-			}
-			if try == 1 {
-				if err := c.Journal(Intent{name, e.Heading, e.intent()}, now()); err != nil {
-					return err
-				}
-			}
-			err = disk.Replace(path, fsys.Content{Bytes: []byte(next)}, fsys.Expect{Digest: fsys.Digest(old)}, nil)
-			switch {
-			case err == nil:
-				after = tree
-				return disk.Flush()
-			case !errors.Is(err, fsys.ErrChanged) && !errors.Is(err, fs.ErrExist) || try == tries:
-				return fmt.Errorf("write %s: %w", name, err)
-			}
-			time.Sleep(time.Duration(try) * time.Millisecond)
-		}
+			logged = true
+			return next, c.Journal(Intent{name, e.Heading, e.intent()}, now())
+		})
+		return err
 	})
-	return after, err
+	return tree, err
 }
 
-// inside returns a file's place below the root.
+// inside returns the place of a file below the root, links resolved, so that a
+// file has one lock under all of its names.
 func (c Context) inside(file string) (string, error) {
 	if file == "" {
 		return "", errors.New("no file is given")
@@ -92,11 +65,10 @@ func (c Context) inside(file string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(c.Root, path)
 	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", file, err)
+		return "", fmt.Errorf("edit %s: %w", file, err)
 	}
-	path = filepath.Join(dir, filepath.Base(path))
 	if !project.Holds(c.Root, path) || path == c.Root {
 		return "", fmt.Errorf("%s does not lie in the project %s", file, c.Root)
 	}
@@ -139,15 +111,11 @@ func (e Edit) on(name, text string) (next, tree string, err error) {
 		return "", "", fmt.Errorf("%s: %q: %w; read it again: aisync session edit %s --heading %q --show", name, e.Heading, ErrMoved, name, e.Heading)
 	}
 	eol := "\n"
-	if strings.Contains(text[s.Start:s.Body], "\r\n") {
+	if strings.Contains(text[s.Start:s.Body], "\r\n") || !strings.Contains(old, "\n") && strings.Contains(text, "\r\n") {
 		eol = "\r\n"
 	}
-	lines := func(add string) string {
-		add = strings.ReplaceAll(strings.ReplaceAll(add, "\r\n", "\n"), "\n", eol)
-		if add != "" && !strings.HasSuffix(add, eol) {
-			add += eol
-		}
-		return add
+	native := func(add string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(add, "\r\n", "\n"), "\n", eol)
 	}
 	head, body := text[s.Start:s.Body], text[s.Body:s.End]
 	if !strings.HasSuffix(head, "\n") { // the last line of a file without an end
@@ -155,61 +123,87 @@ func (e Edit) on(name, text string) (next, tree string, err error) {
 	}
 	switch {
 	case e.Body != nil:
-		body = blankAround(lines(*e.Body), body, eol)
+		body = ended(native(*e.Body), eol) + body[written(body):]
 	case e.Append != "":
-		kept := strings.TrimRight(body, "\r\n")
-		blank := body[len(kept):]
-		if kept != "" {
-			kept += eol
-			blank = strings.TrimPrefix(blank, eol)
+		at := len(body)
+		if children := Subtrees(old, org); len(children) > 1 && !isHeading(e.Append, org) {
+			at = children[1].Start - (s.Body - s.Start) // a text belongs to the heading, not to the last one below it
 		}
-		if s.End == len(text) {
-			blank = ""
-		}
-		body = kept + lines(e.Append) + blank
+		own := written(body[:at])
+		body = ended(body[:own], eol) + ended(native(e.Append), eol) + body[own:]
+	case e.Old == "":
+		return "", "", errors.New("nothing to do: give a text to append, a body, or an old and a new text")
 	default:
-		if e.Old == "" {
-			return "", "", errors.New("nothing to do: give a text to append, a body, or an old and a new text")
-		}
-		switch strings.Count(old, e.Old) {
+		before := native(e.Old)
+		switch n := strings.Count(old, before); n {
 		case 0:
 			return "", "", fmt.Errorf("%s: %q: %w: the old text does not stand there", name, e.Heading, ErrMoved)
 		case 1:
-			changed := strings.Replace(old, e.Old, e.New, 1)
-			head, body = "", changed
+			head, body = "", strings.Replace(old, before, native(e.New), 1)
 		default:
-			return "", "", fmt.Errorf("%s: %q: the old text stands there %d times; give more of it", name, e.Heading, strings.Count(old, e.Old))
+			return "", "", fmt.Errorf("%s: %q: the old text stands there %d times; give more of it", name, e.Heading, n)
 		}
 	}
 	tree = head + body
-	if err := e.stays(s, tree, org); err != nil {
+	if s.End < len(text) {
+		tree = ended(tree, eol)
+	}
+	next = text[:s.Start] + tree + text[s.End:]
+	if err := e.stays(text, next, s, len(tree), org); err != nil {
 		return "", "", fmt.Errorf("%s: %w", name, err)
 	}
-	return text[:s.Start] + tree + text[s.End:], tree, nil
+	return next, tree, nil
 }
 
-// blankAround keeps the empty lines that parted the old body from the next
-// heading.
-func blankAround(body, old, eol string) string {
-	if kept := strings.TrimRight(old, "\r\n"); len(old)-len(kept) > len(eol) || kept == "" {
-		body += strings.TrimPrefix(old[len(kept):], eol)
+func isHeading(text string, org bool) bool {
+	found := Subtrees(text, org)
+	return len(found) > 0 && found[0].Start == 0
+}
+
+// ended makes a text that is not empty end its last line.
+func ended(text, eol string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += eol
 	}
-	return body
+	return text
 }
 
-// stays checks that the edit ends no subtree but its own: a heading of the same
-// or a higher level in the new text would take over what follows.
-func (e Edit) stays(s Subtree, tree string, org bool) error {
-	for i, t := range Subtrees(tree, org) {
-		if i > 0 && t.level <= s.level {
+// written is where the empty lines at the end of a text begin.
+func written(text string) int {
+	kept := len(strings.TrimRight(text, "\r\n"))
+	if kept == 0 {
+		return 0
+	}
+	if i := strings.IndexByte(text[kept:], '\n'); i >= 0 {
+		return kept + i + 1
+	}
+	return len(text)
+}
+
+// stays checks that the edit is one of its own subtree alone: that the heading
+// is still there, at its level, that nothing new stands beside or above it, and
+// that every other heading of the file is what it was.
+func (e Edit) stays(text, next string, s Subtree, length int, org bool) error {
+	inside := Subtrees(next[s.Start:s.Start+length], org)
+	if len(inside) == 0 || inside[0].Start != 0 || inside[0].level != s.level {
+		return fmt.Errorf("the edit would take away the heading %q, or change its level", e.Heading)
+	}
+	for _, t := range inside[1:] {
+		if t.level <= s.level {
 			return fmt.Errorf("the new text has the heading %q, which would end %q; an edit stays within its heading", t.Heading, e.Heading)
 		}
-		if i == 0 && (t.Start != 0 || t.level != s.level) {
-			return fmt.Errorf("the edit would change the heading's level or put text before it: %q", t.Heading)
-		}
 	}
-	if len(Subtrees(tree, org)) == 0 {
-		return fmt.Errorf("the edit would remove the heading %q", e.Heading)
+	others := func(text string, from, to int) []string {
+		var out []string
+		for _, t := range Subtrees(text, org) {
+			if t.Start < from || t.Start >= to {
+				out = append(out, t.Heading)
+			}
+		}
+		return out
+	}
+	if !slices.Equal(others(text, s.Start, s.End), others(next, s.Start, s.Start+length)) {
+		return fmt.Errorf("after the edit other headings of the file would no longer be headings: an open block in the new text?")
 	}
 	return nil
 }

@@ -6,12 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"aisync.dev/aisync/agents/project"
 )
 
 // Intent is one edit of a shared file, before it is made.
@@ -21,17 +18,17 @@ type Intent struct{ File, Heading, What string }
 // crash the journal says what was under way. The context must have been
 // started.
 func (c Context) Journal(i Intent, now time.Time) error {
-	f, err := os.OpenFile(c.Path, os.O_RDWR|os.O_APPEND|unix.O_NOFOLLOW, 0)
+	if id, err := c.copied(); err != nil || id != "" {
+		return errors.Join(err, c.notStarted())
+	}
+	f, err := c.openLocked()
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the context of %s is not started: %s; run: aisync session start", c.Name(), c.Path)
+		return c.notStarted()
 	}
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	defer f.Close()
-	if err := flock(f); err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
 	line := fmt.Sprintf("- [%s] %s :: %s :: %s\n", now.Format("2006-01-02 Mon 15:04:05"), oneLine(i.File), oneLine(i.Heading), oneLine(i.What))
 	if torn, err := endsTorn(f); err != nil {
 		return fmt.Errorf("journal: %w", err)
@@ -56,59 +53,41 @@ func endsTorn(f *os.File) (bool, error) {
 	return last[0] != '\n', nil
 }
 
-// flock waits until no other process of ours holds f.
-func flock(f *os.File) error {
+func (c Context) notStarted() error {
+	return fmt.Errorf("the context of %s is not started: %s; run: aisync session start", c.Name(), c.Path)
+}
+
+// copied is the id of the agent whose copy lies where the primary's context
+// would; "" for every other context.
+func (c Context) copied() (string, error) {
+	if c.ID != "" {
+		return "", nil
+	}
+	return Copied(c.Root)
+}
+
+// openLocked opens the context for appending, alone: where it was replaced
+// before the lock was had, the new one.
+func (c Context) openLocked() (*os.File, error) {
 	for {
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
-			return err
+		f, err := os.OpenFile(c.Path, os.O_RDWR|os.O_APPEND|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			return nil, err
+		}
+		if err := flock(f, patience); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		here, err := f.Stat()
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		there, err := os.Lstat(c.Path)
+		if err == nil && os.SameFile(here, there) {
+			return f, nil
+		}
+		_ = f.Close() // of a file that is no longer there
+		if err != nil {
+			return nil, err
 		}
 	}
-}
-
-// locked runs change while no other process of ours edits the shared file of
-// that name in the project.
-func locked(root, name string, change func() error) error {
-	dir := filepath.Join(root, project.Contexts, ".locks")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make the folder of locks: %w", err)
-	}
-	f, err := os.OpenFile(filepath.Join(dir, FileName(name)), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
-	if err != nil {
-		return fmt.Errorf("lock %s: %w", name, err)
-	}
-	defer f.Close()
-	if err := flock(f); err != nil {
-		return fmt.Errorf("lock %s: %w", name, err)
-	}
-	return change()
-}
-
-// Snapshot copies a file to a folder of its own below temp, for the time of a
-// pass over the whole file, and returns the copy.
-func Snapshot(root, file, temp string, now time.Time) (string, error) {
-	from, err := os.Open(file)
-	if err != nil {
-		return "", fmt.Errorf("snapshot: %w", err)
-	}
-	defer from.Close()
-	info, err := from.Stat()
-	if err != nil {
-		return "", fmt.Errorf("snapshot: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("snapshot: %s is no file", file)
-	}
-	dir, err := os.MkdirTemp(temp, "aisync-"+FileName(project.Name(root))+"-"+now.Format("20060102-150405")+"-")
-	if err != nil {
-		return "", fmt.Errorf("snapshot: %w", err)
-	}
-	to, err := os.OpenFile(filepath.Join(dir, filepath.Base(file)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return "", fmt.Errorf("snapshot: %w", err)
-	}
-	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
-		return "", fmt.Errorf("snapshot %s: %w", file, err)
-	}
-	return to.Name(), nil
 }

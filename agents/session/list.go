@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"aisync.dev/aisync/agents/identity"
@@ -20,8 +21,8 @@ import (
 type State string
 
 // States. Live: a process with its id runs. Crashed: none does, and every live
-// agent here is known to be another. Stale: nobody can tell, because an agent
-// runs here whose id cannot be read.
+// agent here is known to be another. Stale: nobody can tell, because it belongs
+// to another machine, or an agent runs here whose id cannot be read.
 const (
 	Live    State = "live"
 	Crashed State = "crashed"
@@ -45,7 +46,8 @@ type Entry struct {
 func (e Entry) Idle(now time.Time) time.Duration { return now.Sub(e.Changed).Truncate(time.Second) }
 
 // List returns the contexts of a project, the primary's first, with what the
-// roster tells of their agents. self is the caller's own context.
+// roster tells of their agents. self is the caller's own context, or the zero
+// value for who is no agent.
 func List(root string, others roster.Roster, self Context) ([]Entry, error) {
 	ids, err := IDs(root)
 	if err != nil {
@@ -58,9 +60,15 @@ func List(root string, others roster.Roster, self Context) ([]Entry, error) {
 	if _, err := os.Lstat(filepath.Join(root, project.Singleton)); err == nil && copied == "" {
 		ids = slices.Insert(ids, 0, "")
 	}
+	heads := map[string]map[string]string{}
+	claimed := map[string]bool{} // processes that a context names as its agent
+	for _, id := range ids {
+		heads[id] = header(ByID(root, id).Path)
+		claimed[heads[id]["PROCESS"]] = true
+	}
 	out := []Entry{}
 	for _, id := range ids {
-		c := ByID(root, id)
+		c, head := ByID(root, id), heads[id]
 		info, err := os.Lstat(c.Path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // archived meanwhile
@@ -69,11 +77,12 @@ func List(root string, others roster.Roster, self Context) ([]Entry, error) {
 			return nil, err
 		}
 		e := Entry{ID: id, Path: c.Path, Helper: c.Helper(), Changed: info.ModTime()}
-		head := header(c.Path)
 		e.Runtime, e.Started = head["RUNTIME"], head["STARTED"]
 		e.Helper = e.Helper || head["ROLE"] == "helper"
-		e.Self = c.Path == self.Path
-		e.State, e.PID = stateOf(id, head["PROCESS"], e.Self, others)
+		e.State, e.PID = stateOf(id, head, info, others, claimed)
+		if c.Path == self.Path && e.PID == 0 {
+			e.Self, e.State = true, Live
+		}
 		out = append(out, e)
 	}
 	return out, nil
@@ -81,17 +90,20 @@ func List(root string, others roster.Roster, self Context) ([]Entry, error) {
 
 // stateOf asks the roster: for the process that the context's header names, or
 // for one that was started with its id. The primary was started without one.
-func stateOf(id, process string, self bool, others roster.Roster) (State, int) {
-	if self {
-		return Live, 0
-	}
-	unknown := len(others.Hidden) > 0
+func stateOf(id string, head map[string]string, info fs.FileInfo, others roster.Roster, claimed map[string]bool) (State, int) {
+	process := head["PROCESS"]
+	unknown := head["HOST"] != "" && head["HOST"] != identity.Host()
 	for _, a := range others.Agents {
 		switch {
-		case process == fmt.Sprintf("%d %d", a.PID, a.Start), process == "" && a.Known && a.ID == id, a.Known && a.ID == id && id != "":
+		case !unknown && process == processOf(a), a.Known && id != "" && FileName(a.ID) == id, a.Known && process == "" && a.ID == "" && id == "":
 			return Live, a.PID
-		case !a.Known:
+		case !a.Known, process == "" && a.ID == "" && !claimed[processOf(a)]: // it may have named itself later
 			unknown = true
+		}
+	}
+	for _, a := range others.Hidden {
+		if owner, ok := info.Sys().(*syscall.Stat_t); !ok || a.UID < 0 || int(owner.Uid) == a.UID {
+			unknown = true // it may have made this file
 		}
 	}
 	if unknown {
@@ -116,62 +128,6 @@ func header(path string) map[string]string {
 		out[strings.ToUpper(key)] = strings.TrimSpace(value)
 	}
 	return out
-}
-
-// Gate is what stands in the way of a pass over whole files, or of the
-// primary's last commit: helpers that live, or may.
-type Gate struct {
-	Open     bool    `json:"open"`
-	Helpers  []Entry `json:"helpers"`  // in the way
-	Leftover []Entry `json:"leftover"` // of helpers that crashed: to be looked at, in nobody's way
-}
-
-// Check looks for live helpers among entries. Every other agent with an id
-// counts as one: whoever has an id may be in the middle of an edit.
-func Check(entries []Entry) Gate {
-	g := Gate{Helpers: []Entry{}, Leftover: []Entry{}}
-	for _, e := range entries {
-		switch {
-		case e.Self || e.ID == "":
-		case e.State == Crashed:
-			g.Leftover = append(g.Leftover, e)
-		default:
-			g.Helpers = append(g.Helpers, e)
-		}
-	}
-	g.Open = len(g.Helpers) == 0
-	return g
-}
-
-// Duties are what an agent that ends its session has to do.
-type Duties struct {
-	Role   string  `json:"role"`   // primary, helper, orphan
-	Duties string  `json:"duties"` // all, own, ask
-	Others []Entry `json:"others"` // that are still alive
-	Text   string  `json:"text"`
-}
-
-// Close says what the agent of self has to do before it ends. The last one out
-// closes the door: a helper that is alone has the primary's duties. A primary
-// beside live helpers has to ask.
-func Close(self Context, entries []Entry, others roster.Roster) Duties {
-	g := Check(entries)
-	alone := len(others.Agents) == 0 && len(others.Hidden) == 0
-	switch {
-	case self.ID == "" && g.Open:
-		return Duties{"primary", "all", g.Helpers, "no helper is at work: run the hygiene passes, commit, push, archive your context"}
-	case self.ID == "":
-		return Duties{"primary", "ask", g.Helpers, "helpers are at work; ask which is meant: commit their work in progress with yours (their journals say what is under way), wait for them, or archive your context alone and leave closing to the last of them"}
-	case alone:
-		return Duties{"orphan", "all", []Entry{}, "nobody else is here: you have the closing duties; run the hygiene passes, commit, push, archive your context"}
-	}
-	var live []Entry
-	for _, e := range entries {
-		if !e.Self && e.State != Crashed {
-			live = append(live, e)
-		}
-	}
-	return Duties{"helper", "own", live, "others are at work: archive your own context; no hygiene passes, no commit; tell them what you leave uncommitted"}
 }
 
 // Ago renders how long a context has been idle.

@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/agents/roster"
 )
 
 // Context is the live file of one agent. The zero ID is the primary's.
@@ -31,30 +33,33 @@ type Context struct {
 var ErrLink = errors.New("is a link")
 
 // Of resolves whose context is meant: that of the agent that the environment
-// names, or the primary's. An id that could not be a file's name is made one,
-// in a way that keeps two ids apart.
+// names, or the primary's. An id wins over a path: a helper that names itself
+// may have inherited the path of the agent that started it. An id that could
+// not be a file's name is made one, in a way that keeps two ids apart.
 func Of(root string, getenv func(string) string) (Context, error) {
 	id := strings.TrimSpace(getenv(identity.VarID))
-	if set := getenv(identity.VarContext); set != "" {
-		path := set
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(root, path)
-		}
-		path = filepath.Clean(path)
-		base, isOrg := strings.CutSuffix(filepath.Base(path), ".org")
-		if !isOrg || !under(filepath.Join(root, project.Contexts), filepath.Dir(path)) {
-			return Context{}, fmt.Errorf("%s=%s does not name a file of %s; it is what `ai` sets: unset it, or set %s alone",
-				identity.VarContext, set, filepath.Join(root, project.Contexts), identity.VarID)
-		}
-		if id == "" {
-			id = base
-		}
-		return Context{root, id, path}, nil
+	set := getenv(identity.VarContext)
+	if set == "" {
+		return ByID(root, id), nil
 	}
-	if id == "" {
-		return Context{root, "", filepath.Join(root, project.Singleton)}, nil
+	path := set
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(root, path)
 	}
-	return ByID(root, id), nil
+	path = filepath.Clean(path)
+	base, isOrg := strings.CutSuffix(filepath.Base(path), ".org")
+	switch {
+	case isOrg && under(filepath.Join(root, project.Contexts), filepath.Dir(path)):
+	case path == filepath.Join(root, project.Singleton):
+		base = ""
+	default:
+		return Context{}, fmt.Errorf("%s=%s does not name a file of %s; it is what ai sets: unset it, or set %s alone",
+			identity.VarContext, set, filepath.Join(root, project.Contexts), identity.VarID)
+	}
+	if id != "" {
+		base = id
+	}
+	return ByID(root, base), nil
 }
 
 // under reports whether two paths are one folder, links resolved.
@@ -103,35 +108,21 @@ type Meta struct {
 	PID                  int    // of the agent's process; 0 not known
 	Begun                uint64 // when that began: with PID it names the process for good
 	Started              time.Time
+	Above                []process.Process // of the agent's process: an agent may have started it
 }
 
-// Start makes the context with its header where it is not there, and reports
-// whether it made it. A second call changes nothing. The primary first takes
-// away the read-only copy that an old tool may have been given under its name,
-// and refuses a link there.
-func (c Context) Start(m Meta) (made bool, err error) {
-	if c.ID == "" {
-		if err := c.dropCopy(); err != nil {
-			return false, err
-		}
+func (m Meta) process() string {
+	if m.PID == 0 {
+		return ""
 	}
-	if info, err := os.Lstat(c.Path); err == nil {
-		if !info.Mode().IsRegular() {
-			return false, fmt.Errorf("%s %w or no file; a context is never one: move it away", c.Path, ErrLink)
-		}
-		return false, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
-		return false, fmt.Errorf("make the folder of contexts: %w", err)
-	}
-	proc := ""
-	if m.PID != 0 {
-		proc = fmt.Sprintf("%d %d", m.PID, m.Begun)
-	}
+	return fmt.Sprintf("%d %d", m.PID, m.Begun)
+}
+
+func (m Meta) text(id string) string {
 	var b strings.Builder
 	b.WriteString("#+TITLE: Session context\n")
 	for _, line := range [][2]string{
-		{"AGENT_ID", c.ID}, {"RUNTIME", m.Runtime}, {"MODEL", m.Model}, {"HOST", m.Host}, {"ROLE", m.Role}, {"PROCESS", proc},
+		{"AGENT_ID", id}, {"RUNTIME", m.Runtime}, {"MODEL", m.Model}, {"HOST", m.Host}, {"ROLE", m.Role}, {"PROCESS", m.process()},
 		{"STARTED", m.Started.Format("2006-01-02T15:04:05-07:00")},
 	} {
 		if line[1] != "" {
@@ -139,114 +130,89 @@ func (c Context) Start(m Meta) (made bool, err error) {
 		}
 	}
 	b.WriteString("\n* Summary\n\n* Journal\n")
-	return publish(c.Path, b.String())
+	return b.String()
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// publish makes a file with its content in one step. It reports false where
-// there is one already.
-func publish(path, text string) (bool, error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), ".context-*")
-	if err != nil {
-		return false, fmt.Errorf("make %s: %w", path, err)
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.WriteString(text)
-	err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close())
-	if err != nil {
-		return false, fmt.Errorf("make %s: %w", path, err)
-	}
-	switch err := os.Link(temp.Name(), path); {
-	case errors.Is(err, fs.ErrExist):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("make %s: %w", path, err)
-	}
-	return true, nil
-}
+// ErrInUse says that a context is another live agent's.
+var ErrInUse = errors.New("is the context of another live agent")
 
-// copyMark is the first line of the copy that an old tool may be given.
-const copyMark = "#+AISYNC_COPY_OF: "
-
-// Copied returns the id of the agent whose context is copied under the
-// singleton's name; "" where the singleton is missing or is the primary's own.
-func Copied(root string) (string, error) {
-	path := filepath.Join(root, project.Singleton)
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+// Start makes the context with its header where it is not there, and reports
+// whether it made it. One that is there is gone on with: only the process that
+// its header names is made the caller's. Where another of the live agents has
+// it, nothing changes and the error wraps ErrInUse. The primary first takes away
+// the read-only copy that an old tool may have been given under its name, and
+// refuses a link there. A crash leaves no context, or all of its header.
+func (c Context) Start(m Meta, others roster.Roster) (made bool, err error) {
+	if whose := c.heldBy(m, others); whose != "" {
+		return false, fmt.Errorf("%s %w, %s; take an id of your own: export %s=$(aisync session id --helper)", c.Path, ErrInUse, whose, identity.VarID)
 	}
+	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
+		return false, fmt.Errorf("make the folder of contexts: %w", err)
+	}
+	sweep(filepath.Dir(c.Path), m.Started)
+	if c.ID == "" {
+		if err := DropCopy(c.Root, m.Started); err != nil {
+			return false, err
+		}
+	}
+	if made, err := publish(c.Path, m.text(c.ID)); made || err != nil {
+		return made, err
+	}
+	info, err := os.Lstat(c.Path)
 	if err != nil {
-		return "", err
+		return false, err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s %w or no file; a context is never one: move it away", path, ErrLink)
+		return false, fmt.Errorf("%s %w or no file; a context is never one: move it away", c.Path, ErrLink)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	id, _ := strings.CutPrefix(first, copyMark)
-	if id == first {
-		return "", nil
-	}
-	return strings.TrimSpace(id), nil
+	return false, locked(c.Root, lockOfContexts, func() error { return c.goOn(m) })
 }
 
-// DropCopy takes away the copy that an old tool was given, before a primary
-// starts. What is there and is no copy stays; a link is refused.
-func DropCopy(root string) error { return Context{Root: root}.dropCopy() }
-
-func (c Context) dropCopy() error {
-	switch id, err := Copied(c.Root); {
-	case err != nil:
-		return err
-	case id == "":
-		return nil
+// heldBy says which other live agent the context belongs to, "" if none: by the
+// process in its header, or by its id. What an agent starts through a shell has
+// inherited its id, and must not take its context.
+func (c Context) heldBy(m Meta, others roster.Roster) string {
+	named := header(c.Path)["PROCESS"]
+	if named != "" && named == m.process() {
+		return ""
 	}
-	if err := os.Remove(filepath.Join(c.Root, project.Singleton)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove the copy %s: %w", project.Singleton, err)
-	}
-	return nil
-}
-
-// SyncCopy gives old tools a read-only copy of a context under the singleton's
-// name while exactly one agent with an id is there and no primary, and takes it
-// away otherwise. An agent with an id never writes that name: for one (writes
-// false) a copy that is out of date only goes.
-func SyncCopy(root string, writes bool) error {
-	ids, err := IDs(root)
-	if err != nil {
-		return err
-	}
-	copied, err := Copied(root)
-	if err != nil {
-		return err
-	}
-	singleton := filepath.Join(root, project.Singleton)
-	if _, err := os.Lstat(singleton); err == nil && copied == "" {
-		return nil // the primary's own
-	}
-	if len(ids) != 1 || !writes {
-		if copied == "" || len(ids) == 1 && ids[0] == copied {
-			return nil
+	for _, p := range m.Above {
+		if named != "" && named == fmt.Sprintf("%d %d", p.PID, p.Start) {
+			return fmt.Sprintf("process %d, which has started this one", p.PID)
 		}
-		return Context{Root: root}.dropCopy()
 	}
-	text, err := os.ReadFile(ByID(root, ids[0]).Path)
-	if errors.Is(err, fs.ErrNotExist) {
+	for _, a := range others.Agents {
+		if named != "" && named == processOf(a) || c.ID != "" && a.Known && FileName(a.ID) == FileName(c.ID) {
+			return fmt.Sprintf("process %d (%s)", a.PID, a.Runtime)
+		}
+	}
+	return ""
+}
+
+func processOf(a roster.Agent) string { return fmt.Sprintf("%d %d", a.PID, a.Start) }
+
+// goOn makes the process in the header of a context that is there the caller's.
+func (c Context) goOn(m Meta) error {
+	head := header(c.Path)
+	if m.PID == 0 || len(head) == 0 || head["PROCESS"] == m.process() {
 		return nil
 	}
+	name, err := filepath.Rel(c.Root, c.Path)
 	if err != nil {
 		return err
 	}
-	temp := filepath.Join(root, ".ai", ".session-context.copy")
-	if err := os.WriteFile(temp, []byte(copyMark+ids[0]+"\n"+string(text)), 0o444); err != nil {
-		return fmt.Errorf("copy the context of %s: %w", ids[0], err)
-	}
-	return os.Rename(temp, singleton)
+	_, err = change(c.Root, filepath.ToSlash(name), func(old string) (string, error) {
+		top, rest, ok := strings.Cut(old, "\n#+PROCESS: ")
+		if !ok {
+			top, rest, _ = strings.Cut(old, "\n")
+			return top + "\n#+PROCESS: " + m.process() + "\n" + rest, nil
+		}
+		_, rest, _ = strings.Cut(rest, "\n")
+		return top + "\n#+PROCESS: " + m.process() + "\n" + rest, nil
+	})
+	return err
 }
 
 // IDs lists the agents that have a context with an id, sorted.
@@ -257,88 +223,10 @@ func IDs(root string) ([]string, error) {
 	}
 	var ids []string
 	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), ".org"); ok && e.Type().IsRegular() && identity.Valid(id) {
+		if id, ok := strings.CutSuffix(e.Name(), ".org"); ok && e.Type().IsRegular() && !strings.HasPrefix(id, ".") {
 			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
 	return ids, nil
-}
-
-// Archive moves the context to .ai/sessions under the time, the id and a few
-// words, and returns where to; nothing that is there is replaced. A crash
-// leaves the context in one place or in both, never in none; the next Archive
-// of it ends what was begun.
-func (c Context) Archive(words string, now time.Time) (string, error) {
-	info, err := os.Lstat(c.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("there is no context of %s to archive: %s", c.Name(), c.Path)
-	}
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s %w or no file", c.Path, ErrLink)
-	}
-	if c.ID == "" {
-		if id, err := Copied(c.Root); err != nil || id != "" {
-			return "", errors.Join(err, fmt.Errorf("%s is a copy of the context of %s, not the primary's", c.Path, id))
-		}
-	}
-	dir := filepath.Join(c.Root, project.Sessions)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("make %s: %w", project.Sessions, err)
-	}
-	if twin, ok := archived(dir, info); ok { // a crash between the two steps
-		return twin, os.Remove(c.Path)
-	}
-	name := now.Format("2006-01-02-15-04")
-	if c.ID != "" {
-		name += "-" + FileName(c.ID)
-	}
-	if slug := Slug(words); slug != "" {
-		name += "-" + slug
-	}
-	for n := 1; ; n++ {
-		to := filepath.Join(dir, name+".org")
-		if n > 1 {
-			to = filepath.Join(dir, fmt.Sprintf("%s-%d.org", name, n))
-		}
-		switch err := os.Link(c.Path, to); {
-		case err == nil:
-			return to, os.Remove(c.Path)
-		case !errors.Is(err, fs.ErrExist):
-			return "", fmt.Errorf("archive %s: %w", c.Path, err)
-		}
-	}
-}
-
-// archived finds the name in dir that is the same file.
-func archived(dir string, info fs.FileInfo) (string, bool) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "", false
-	}
-	for _, e := range entries {
-		if other, err := e.Info(); err == nil && os.SameFile(info, other) {
-			return filepath.Join(dir, e.Name()), true
-		}
-	}
-	return "", false
-}
-
-// Slug makes a few words part of a file's name: at most 40 characters of lower
-// case letters and digits, words parted by hyphens.
-func Slug(words string) string {
-	slug := identity.Sanitize(words, "")
-	if strings.HasPrefix(slug, "-") || slug == "" {
-		return strings.Trim(slug, "-")
-	}
-	if len(slug) > 40 {
-		slug = slug[:40]
-		if i := strings.LastIndexByte(slug, '-'); i > 20 {
-			slug = slug[:i]
-		}
-	}
-	return strings.Trim(slug, "-_")
 }

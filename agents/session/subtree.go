@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -19,46 +20,62 @@ type Subtree struct {
 }
 
 var (
-	orgHeading = regexp.MustCompile(`^(\*+)[ \t]+(.*?)[ \t]*$`)
+	orgHeading = regexp.MustCompile(`^(\*+) +(.*?)[ \t]*$`)
 	mdHeading  = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
-	fence      = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})")
-	orgDress   = regexp.MustCompile(`^(?:[A-Z][A-Z_-]+[ \t]+)?(?:\[#[A-Za-z0-9]\][ \t]+)?(.*?)(?:[ \t]+:[\w@#%:]+:)?$`)
+	underline  = regexp.MustCompile(`^ {0,3}(=+|-+)[ \t]*$`)
+	paragraph  = regexp.MustCompile("^ {0,3}[^ \t#>|`~*+=-]")
+	numbered   = regexp.MustCompile(`^ {0,3}[0-9]+[.)][ \t]`)
+	fence      = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})([^`]*)$")
+	orgCookie  = regexp.MustCompile(`[ \t]*\[[0-9]*(?:%|/[0-9]*)\][ \t]*$`)
+	orgTags    = regexp.MustCompile(`[ \t]+:[^ \t]+:$`)
+	orgDress   = regexp.MustCompile(`^(?:([A-Z][A-Z_-]*)[ \t]+)?(?:\[#[A-Za-z0-9]+\][ \t]+)?(.*)$`)
+	orgStates  = regexp.MustCompile(`(?im)^#\+(?:SEQ_|TYP_)?TODO:(.*)$`)
 )
+
+// commonStates are keywords of org files besides those that a file declares.
+// TODO and DONE are org's own; the others are in wide use.
+var commonStates = []string{"TODO", "DONE", "NEXT", "DOING", "STARTED", "WAITING", "WAIT", "HOLD", "VERIFY", "SOMEDAY", "MAYBE",
+	"CANCELLED", "CANCELED", "DELEGATED", "FAILED", "STALLED", "BLOCKED", "INPROGRESS", "IN-PROGRESS", "PROJECT", "COMMENT"}
 
 // IsOrg reports whether a file is read as org, by its name; others are Markdown.
 func IsOrg(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".org") }
 
-// Subtrees lists the headings of a text. Lines within a fenced block of
-// Markdown are none; in org a line that begins with a star always is.
+// Subtrees lists the headings of a text. Of Markdown, lines in a fenced block,
+// in a comment and in the front matter are none; in org a line that begins with
+// a star always is.
 func Subtrees(text string, org bool) []Subtree {
 	var out []Subtree
-	at, n, open := 0, 0, ""
+	add := func(s Subtree) {
+		for i := range out {
+			if out[i].End < 0 && out[i].level >= s.level {
+				out[i].End = s.Start
+			}
+		}
+		s.End = -1
+		out = append(out, s)
+	}
+	md := markdown{}
+	at, n := 0, 0
 	for line := range strings.Lines(text) {
 		n++
 		bare := strings.TrimRight(line, "\r\n")
-		level, title := 0, ""
+		if n == 1 {
+			bare = strings.TrimPrefix(bare, "\uFEFF")
+		}
+		end := at + len(line)
 		if org {
-			if m := orgHeading.FindStringSubmatch(bare); m != nil {
-				level, title = len(m[1]), m[2]
+			if m := orgHeading.FindStringSubmatch(bare + " "); m != nil { // a heading may be empty
+				add(Subtree{Heading: bare, Line: n, Start: at, Body: end, level: len(m[1]), title: m[2]})
 			}
-		} else if m := fence.FindStringSubmatch(bare); m != nil && (open == "" || strings.HasPrefix(m[1], open)) {
-			if open == "" {
-				open = m[1]
-			} else if strings.Trim(bare, " \t`~") == "" {
-				open = ""
-			}
-		} else if m := mdHeading.FindStringSubmatch(bare); m != nil && open == "" {
-			level, title = len(m[1]), m[2]
+		} else if level, title, over := md.heading(n, bare); over {
+			add(Subtree{Heading: md.last, Line: n - 1, Start: md.lastAt, Body: end, level: level, title: title})
+			bare = ""
+		} else if level > 0 {
+			add(Subtree{Heading: bare, Line: n, Start: at, Body: end, level: level, title: title})
+			bare = ""
 		}
-		if level > 0 {
-			for i := range out {
-				if out[i].End < 0 && out[i].level >= level {
-					out[i].End = at
-				}
-			}
-			out = append(out, Subtree{bare, n, at, at + len(line), -1, level, title})
-		}
-		at += len(line)
+		md.last, md.lastAt = bare, at
+		at = end
 	}
 	for i := range out {
 		if out[i].End < 0 {
@@ -66,6 +83,56 @@ func Subtrees(text string, org bool) []Subtree {
 		}
 	}
 	return out
+}
+
+// markdown is what the lines so far say of the next one.
+type markdown struct {
+	block  string // what ends the block that is open; "" none is
+	last   string // the line before, "" where it was a heading
+	lastAt int
+}
+
+// heading says whether line n is a heading, or with over the underline of the
+// line before, which is one then.
+func (m *markdown) heading(n int, line string) (level int, title string, over bool) {
+	switch m.block {
+	case "":
+	case "---", "-->":
+		if line == m.block || m.block == "-->" && strings.Contains(line, m.block) {
+			m.block = ""
+		}
+		return 0, "", false
+	default:
+		if f := fence.FindStringSubmatch(line); f != nil && strings.HasPrefix(f[1], m.block) && strings.TrimSpace(f[2]) == "" {
+			m.block = ""
+		}
+		return 0, "", false
+	}
+	if n == 1 && line == "---" {
+		m.block = "---"
+		return 0, "", false
+	}
+	if f := fence.FindStringSubmatch(line); f != nil {
+		m.block = f[1]
+		return 0, "", false
+	}
+	if _, rest, ok := strings.Cut(line, "<!--"); ok && strings.TrimSpace(line[:strings.Index(line, "<!--")]) == "" {
+		if !strings.Contains(rest, "-->") {
+			m.block = "-->"
+		}
+		return 0, "", false
+	}
+	if h := mdHeading.FindStringSubmatch(line); h != nil {
+		return len(h[1]), h[2], false
+	}
+	if u := underline.FindStringSubmatch(line); u != nil && paragraph.MatchString(m.last) && !numbered.MatchString(m.last) {
+		level = 1
+		if u[1][0] == '-' {
+			level = 2
+		}
+		return level, strings.TrimSpace(m.last), true
+	}
+	return 0, "", false
 }
 
 // Find returns the one subtree that heading names: the whole heading line, its
@@ -77,10 +144,11 @@ func Find(text, heading string, org bool) (Subtree, error) {
 		return Subtree{}, fmt.Errorf("no heading is given")
 	}
 	var found []Subtree
+	states := states(text)
 	for _, s := range Subtrees(text, org) {
 		bare := s.title
-		if m := orgDress.FindStringSubmatch(s.title); org && m != nil {
-			bare = m[1]
+		if org {
+			bare = undressed(s.title, states)
 		}
 		if want == strings.TrimSpace(s.Heading) || want == s.title || want == bare {
 			found = append(found, s)
@@ -97,4 +165,27 @@ func Find(text, heading string, org bool) (Subtree, error) {
 		lines = append(lines, fmt.Sprint(s.Line))
 	}
 	return Subtree{}, fmt.Errorf("%d headings %q, on lines %s: an edit needs one that is there once; make it so, or give the whole line", len(found), want, strings.Join(lines, ", "))
+}
+
+// states are the keywords of an org file.
+func states(text string) []string {
+	out := commonStates
+	for _, m := range orgStates.FindAllStringSubmatch(text, -1) {
+		for _, word := range strings.Fields(m[1]) {
+			word, _, _ = strings.Cut(word, "(") // of a key to choose it by
+			out = append(slices.Clip(out), word)
+		}
+	}
+	return out
+}
+
+// undressed is the text of an org heading without its keyword, priority,
+// cookie and tags.
+func undressed(title string, states []string) string {
+	title = strings.TrimSpace(orgTags.ReplaceAllString(title, ""))
+	m := orgDress.FindStringSubmatch(title)
+	if m[1] == "" || slices.Contains(states, m[1]) {
+		title = m[2]
+	}
+	return strings.TrimSpace(orgCookie.ReplaceAllString(title, ""))
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	"aisync.dev/aisync/agents/identity"
@@ -42,27 +40,12 @@ func (a *app) knownRuntimes() []spec.Runtime { return catalog.Runtimes() }
 
 func (w atWork) others() (roster.Roster, error) { return roster.Others(w.table, w.root, w.runtimes) }
 
-// machineName is this machine's name in ids and addresses: the first label of its
-// host name.
-func machineName() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "host"
-	}
-	short, _, _ := strings.Cut(name, ".")
-	return identity.Sanitize(short, "host")
-}
+// machineName is this machine's name in ids and addresses.
+func machineName() string { return identity.Host() }
 
-// ownAgent is the process of the agent that runs this command; false where a
-// person does.
-func (w atWork) ownAgent() (process.Process, bool) {
-	for _, p := range process.Ancestors(w.table, w.table.Self()) {
-		if roster.Match(p, w.runtimes) != "" {
-			return p, true
-		}
-	}
-	return process.Process{}, false
-}
+// ownAgent is the process of the agent that runs this command, as others see
+// it; false where a person does.
+func (w atWork) ownAgent() (process.Process, bool) { return roster.Own(w.table, w.root, w.runtimes) }
 
 // context is the caller's own.
 func (a *app) context(w atWork) (session.Context, error) { return session.Of(w.root, a.env.get) }

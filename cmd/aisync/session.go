@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"aisync.dev/aisync/agents/detect"
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
 )
 
@@ -67,6 +69,7 @@ func (a *app) meta(w atWork, c session.Context, model string) session.Meta {
 	}
 	if p, ok := w.ownAgent(); ok {
 		m.PID, m.Begun = p.PID, p.Start
+		m.Above = process.Ancestors(w.table, p.PID)
 	}
 	return m
 }
@@ -91,10 +94,7 @@ tools are given while one agent with an id is alone.`,
 			if err != nil {
 				return err
 			}
-			if _, err := c.Start(a.meta(w, c, model)); err != nil {
-				return err
-			}
-			if err := session.SyncCopy(w.root, false); err != nil {
+			if err := a.begin(w, c, model); err != nil {
 				return err
 			}
 			a.printf("%s\n", c.Path)
@@ -105,22 +105,54 @@ tools are given while one agent with an id is alone.`,
 	return cmd
 }
 
-// entries is every context of the project, by what the roster tells.
-func (a *app) entries() (atWork, session.Context, []session.Entry, error) {
-	w, err := a.atWork()
-	if err != nil {
-		return w, session.Context{}, nil, err
-	}
-	c, err := a.context(w)
-	if err != nil {
-		return w, c, nil, err
-	}
+// begin starts or goes on with the caller's context.
+func (a *app) begin(w atWork, c session.Context, model string) error {
 	others, err := w.others()
 	if err != nil {
-		return w, c, nil, err
+		return err
 	}
-	list, err := session.List(w.root, others, c)
-	return w, c, list, err
+	if _, err := c.Start(a.meta(w, c, model), others); err != nil {
+		return err
+	}
+	return session.SyncCopy(w.root, false)
+}
+
+// atWorkOn begins the context of an agent that has not yet, before it changes
+// what others share. A person has none.
+func (a *app) atWorkOn(w atWork, c session.Context) error {
+	if _, ok := w.ownAgent(); !ok && c.ID == "" {
+		return nil
+	}
+	return a.begin(w, c, "")
+}
+
+// entries is every context of the project, by what the roster tells.
+func (a *app) entries() (present, error) {
+	w, err := a.atWork()
+	if err != nil {
+		return present{}, err
+	}
+	p := present{atWork: w}
+	if p.own, err = a.context(w); err != nil {
+		return p, err
+	}
+	if p.others, err = w.others(); err != nil {
+		return p, err
+	}
+	self := p.own
+	if _, ok := w.ownAgent(); !ok && self.ID == "" {
+		self = session.Context{} // a person is no agent, and not the primary
+	}
+	p.contexts, err = session.List(w.root, p.others, self)
+	return p, err
+}
+
+// present is who is here, and what they have of contexts.
+type present struct {
+	atWork
+	own      session.Context // the caller's
+	others   roster.Roster
+	contexts []session.Entry
 }
 
 func (a *app) sessionList() *cobra.Command {
@@ -133,7 +165,7 @@ agent runs here whose id cannot be read).`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, _, list, err := a.entries()
+			p, err := a.entries()
 			if err != nil {
 				return err
 			}
@@ -142,13 +174,13 @@ agent runs here whose id cannot be read).`,
 					FormatVersion string          `json:"format_version"`
 					Root          string          `json:"root"`
 					Contexts      []session.Entry `json:"contexts"`
-				}{viewVersion, w.root, list})
+				}{viewVersion, p.root, p.contexts})
 			}
-			for _, e := range list {
+			for _, e := range p.contexts {
 				a.printf("%s\n", a.entryLine(e))
 			}
-			if len(list) == 0 {
-				a.say("no contexts in %s", w.root)
+			if len(p.contexts) == 0 {
+				a.say("no contexts in %s", p.root)
 			}
 			return nil
 		},
@@ -156,7 +188,10 @@ agent runs here whose id cannot be read).`,
 }
 
 func (a *app) entryLine(e session.Entry) string {
-	name := firstOf(e.ID, "primary")
+	name := safe(firstOf(e.ID, "primary"))
+	if e.Path == "" {
+		return strings.TrimRight(pad(string(e.State), 8)+pad(firstOf(safe(e.ID), "no id"), 40)+fmt.Sprintf("  process %d, no context  %s", e.PID, e.Runtime), " ")
+	}
 	if e.Self {
 		name += " (this agent)"
 	}
@@ -212,6 +247,9 @@ func (a *app) sessionJournal() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := a.atWorkOn(w, c); err != nil {
+				return err
+			}
 			return c.Journal(i, now())
 		},
 	}
@@ -230,11 +268,11 @@ that have crashed are named too, and are in nobody's way.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, _, list, err := a.entries()
+			p, err := a.entries()
 			if err != nil {
 				return err
 			}
-			g := session.Check(list)
+			g := session.Check(p.own, p.contexts, p.others)
 			if a.g.json {
 				if err := a.writeJSON(struct {
 					FormatVersion string `json:"format_version"`
@@ -303,15 +341,11 @@ with exit code 1. It changes nothing.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, c, list, err := a.entries()
+			p, err := a.entries()
 			if err != nil {
 				return err
 			}
-			others, err := w.others()
-			if err != nil {
-				return err
-			}
-			d := session.Close(c, list, others)
+			d := session.Close(p.own, p.contexts, p.others)
 			if a.g.json {
 				if err := a.writeJSON(struct {
 					FormatVersion string `json:"format_version"`
@@ -374,6 +408,9 @@ stderr, its digest; with --digest the edit is refused if it has changed since.`,
 				e.Body = &body
 			}
 			if err := a.editTexts(&e); err != nil {
+				return err
+			}
+			if err := a.atWorkOn(w, c); err != nil {
 				return err
 			}
 			tree, err := c.Apply(e, now)

@@ -188,3 +188,23 @@ func Default(file string) (string, error) {
 	}
 	return "", fmt.Errorf(`%s names no runtime; want a line such as: runtime = "claude"`, file)
 }
+
+// NamedModel is a word for a model of the host, and what it stands for.
+type NamedModel struct{ Name, Is string }
+
+// Models are the words by which Resolve knows the models of a host: services,
+// and models by their ids.
+func Models(h *spec.Host) []NamedModel {
+	var out []NamedModel
+	for _, s := range serves(h) {
+		if s.first {
+			out = append(out, NamedModel{s.service, "service, " + s.model})
+		}
+	}
+	for _, s := range serves(h) {
+		if s.model != "" && !slices.ContainsFunc(out, func(m NamedModel) bool { return m.Name == s.model }) {
+			out = append(out, NamedModel{s.model, "model of service " + s.service})
+		}
+	}
+	return out
+}

@@ -3,8 +3,6 @@ package launch
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -182,15 +180,15 @@ func (d *Decision) NewID(root, host, label string, taken func(string) bool) stri
 	return identity.New(host, project.Name(root), label, taken)
 }
 
-// Clear makes the place of a new primary free: the read-only copy that an old
-// tool was given goes, and the session of a primary that crashed is archived.
-// It refuses a link.
-func Clear(root string, now time.Time) error {
-	if err := session.DropCopy(root); err != nil {
+// Clear makes the place of the primary of d free: the read-only copy that an old
+// tool was given goes, and the session of a primary that crashed is archived if
+// d does not go on with it. It refuses a link.
+func Clear(root string, d Decision, now time.Time) error {
+	if err := session.DropCopy(root, now); err != nil || d.Recover != nil {
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(root, project.Singleton)); err != nil {
-		return nil // there is none
+	if !slices.ContainsFunc(d.Crashed, func(e session.Entry) bool { return e.ID == "" }) {
+		return nil
 	}
 	_, err := session.ByID(root, "").Archive("crashed", now)
 	return err

@@ -47,7 +47,7 @@ func hold(root, name string, wait bool) (*Hold, error) {
 		return nil, fmt.Errorf("hold the name %s: %w", name, err)
 	}
 	for looks := 0; ; {
-		l := flock.New(path)
+		l := flock.New(path, flock.SetPermissions(0o644)) // other users of the project look at it
 		ok, err := true, error(nil)
 		if wait {
 			err = l.Lock()

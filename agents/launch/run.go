@@ -130,7 +130,7 @@ func (r Runner) syncCopy() {
 	}
 	if info, err := os.Stat(filepath.Join(s.Root, project.Singleton)); err == nil && copied == s.ID && !info.ModTime().Before(own.ModTime()) {
 		if Held(s.Root, "") {
-			_ = session.DropCopy(s.Root)
+			_ = session.DropCopy(s.Root, time.Now())
 		}
 		return
 	}
@@ -140,7 +140,7 @@ func (r Runner) syncCopy() {
 	}
 	alone := len(now.Agents) <= 1 && !Held(s.Root, "")
 	if err := session.SyncCopy(s.Root, alone); err == nil && !alone && copied == s.ID {
-		_ = session.DropCopy(s.Root)
+		_ = session.DropCopy(s.Root, time.Now())
 	}
 }
 

@@ -111,19 +111,19 @@ func SyncCopy(root string, writes bool) error {
 			return nil // the primary's own
 		}
 		if len(ids) != 1 || !writes || there.edited {
-			if there.id == "" || len(ids) == 1 && ids[0] == there.id && !there.edited {
+			if there.id == "" || len(ids) == 1 && is(ids[0], there.id) && !there.edited {
 				return nil
 			}
 			return Context{Root: root}.dropCopy(time.Now())
 		}
-		text, err := os.ReadFile(ByID(root, ids[0]).Path)
+		text, err := os.ReadFile(byFile(root, ids[0]).Path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		next := []byte(copyMark + ids[0] + " " + fsys.Digest(text) + "\n" + string(text))
+		next := []byte(copyMark + FileName(ids[0]) + " " + fsys.Digest(text) + "\n" + string(text))
 		if string(next) == string(there.text) {
 			return nil
 		}

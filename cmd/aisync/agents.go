@@ -10,7 +10,6 @@ import (
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
-	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -31,12 +30,8 @@ func (a *app) atWork() (atWork, error) {
 	if err != nil {
 		return atWork{}, err
 	}
-	return atWork{root, a.knownRuntimes(), process.System()}, nil
+	return atWork{root, a.knownRuntimes(root), process.System()}, nil
 }
-
-// knownRuntimes is what the catalog knows of agent programs. No CUE is
-// evaluated: agents ask this many times a minute.
-func (a *app) knownRuntimes() []spec.Runtime { return catalog.Runtimes() }
 
 func (w atWork) others() (roster.Roster, error) { return roster.Others(w.table, w.root, w.runtimes) }
 

@@ -15,7 +15,7 @@ func commands() []func(*app) *cobra.Command {
 		lockCommand, validateCommand, factsCommand,
 		addCommand, removeCommand, importCommand,
 		doctorCommand,
-		detectCommand, rosterCommand, sessionCommand,
+		launchCommand, detectCommand, rosterCommand, sessionCommand, whoCommand,
 		ledgerCommand,
 		versionCommand, completionCommand, genDocsCommand,
 	}

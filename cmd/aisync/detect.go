@@ -27,9 +27,11 @@ as it is possible. It never fails: what cannot be told is "unknown", exit code 0
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s := detect.Surroundings{Getenv: a.env.get, Processes: process.System(), Runtimes: a.knownRuntimes()}
+			s := detect.Surroundings{Getenv: a.env.get, Processes: process.System()}
 			if w, err := a.atWork(); err == nil {
-				s.Workspace = w.root
+				s.Workspace, s.Runtimes = w.root, w.runtimes
+			} else {
+				s.Runtimes = a.knownRuntimes("")
 			}
 			r := detect.Detect(s)
 			if compat {

@@ -63,12 +63,12 @@ func List(root string, others roster.Roster, self Context) ([]Entry, error) {
 	heads := map[string]map[string]string{}
 	claimed := map[string]bool{} // processes that a context names as its agent
 	for _, id := range ids {
-		heads[id] = header(ByID(root, id).Path)
+		heads[id] = header(byFile(root, id).Path)
 		claimed[heads[id]["PROCESS"]] = true
 	}
 	out := []Entry{}
 	for _, id := range ids {
-		c, head := ByID(root, id), heads[id]
+		c, head := byFile(root, id), heads[id]
 		info, err := os.Lstat(c.Path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // archived meanwhile
@@ -95,7 +95,7 @@ func stateOf(id string, head map[string]string, info fs.FileInfo, others roster.
 	unknown := head["HOST"] != "" && head["HOST"] != identity.Host()
 	for _, a := range others.Agents {
 		switch {
-		case !unknown && process == processOf(a), a.Known && id != "" && FileName(a.ID) == id, a.Known && process == "" && a.ID == "" && id == "":
+		case !unknown && process == processOf(a), a.Known && id != "" && is(a.ID, id), a.Known && process == "" && a.ID == "" && id == "":
 			return Live, a.PID
 		case !a.Known, process == "" && a.ID == "" && !claimed[processOf(a)]: // it may have named itself later
 			unknown = true

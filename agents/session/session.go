@@ -215,7 +215,21 @@ func (c Context) goOn(m Meta) error {
 	return err
 }
 
-// IDs lists the agents that have a context with an id, sorted.
+// byFile is the context of a file of the folder of contexts, without .org; ""
+// is the primary.
+func byFile(root, base string) Context {
+	c := ByID(root, base)
+	if base != "" {
+		c.Path = filepath.Join(root, project.Contexts, base+".org")
+	}
+	return c
+}
+
+// is reports whether an id is the one that a context's file is named for.
+func is(id, base string) bool { return id == base || id != "" && FileName(id) == base }
+
+// IDs lists the agents that have a context with an id, sorted, each as its file
+// is called.
 func IDs(root string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(root, project.Contexts))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

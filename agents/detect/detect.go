@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/roster"
@@ -80,11 +82,13 @@ type Startup struct {
 func Detect(s Surroundings) Result {
 	d := detector{Surroundings: s}
 	chosen := d.word()
+	d.ancestors()
 	if chosen == "" {
 		d.markers()
-		d.ancestors()
 		d.files()
 		chosen = d.weigh()
+	} else if len(d.near) > 0 && d.near[0] != chosen {
+		d.warn("%s was set, but the nearest agent program above is %s: one agent may run inside of the other", d.evidence[0].What, d.near[0])
 	}
 	r := d.result(chosen, "observed")
 	rt, ok := find(s.Runtimes, chosen)
@@ -161,38 +165,69 @@ func (d *detector) markers() {
 	}
 }
 
+// limit is how long the process table or a workspace may take. Both can stand
+// still: a process that the kernel has locked, a network disk that is gone.
+const limit = time.Second
+
+// look runs a look at something that may fail or never return, and takes over
+// what it saw. A look that takes too long is left behind.
+func (d *detector) look(what string, look func(*detector)) {
+	seen := make(chan detector, 1)
+	go func() {
+		l := detector{Surroundings: d.Surroundings}
+		defer func() {
+			if p := recover(); p != nil {
+				l = detector{}
+				l.warn("%s could not be read: %v", what, p)
+			}
+			seen <- l
+		}()
+		look(&l)
+	}()
+	select {
+	case l := <-seen:
+		d.evidence = append(d.evidence, l.evidence...)
+		d.warnings = append(d.warnings, l.warnings...)
+		d.near = append(d.near, l.near...)
+	case <-time.After(limit):
+		d.warn("%s did not answer within %s", what, limit)
+	}
+}
+
 func (d *detector) ancestors() {
 	if d.Processes == nil {
 		return
 	}
-	defer func() { // whatever a process table does, nobody fails for it
-		if p := recover(); p != nil {
-			d.warn("processes could not be read: %v", p)
+	d.look("the table of processes", func(l *detector) {
+		if _, err := l.Processes.Read(l.Processes.Self()); err != nil {
+			l.warn("the table of processes could not be read: %v", err)
 		}
-	}()
-	for _, p := range process.Ancestors(d.Processes, d.Processes.Self()) {
-		if id := roster.Match(p, d.Runtimes); id != "" && !slices.Contains(d.near, id) {
-			d.near = append(d.near, id)
-			d.saw("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), id, "medium")
+		for _, p := range process.Ancestors(l.Processes, l.Processes.Self()) {
+			if id := roster.Match(p, l.Runtimes); id != "" && !slices.Contains(l.near, id) {
+				l.near = append(l.near, id)
+				l.saw("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), id, "medium")
+			}
 		}
-	}
+	})
 }
 
 func (d *detector) files() {
 	if d.Workspace == "" {
 		return
 	}
-	for _, rt := range d.Runtimes {
-		for _, name := range rt.Detect.Files {
-			_, err := os.Lstat(filepath.Join(d.Workspace, filepath.FromSlash(name)))
-			switch {
-			case err == nil:
-				d.saw("file", name, rt.ID, "low")
-			case !errors.Is(err, fs.ErrNotExist):
-				d.warn("%s could not be looked at: %v", name, err)
+	d.look("the workspace "+d.Workspace, func(l *detector) {
+		for _, rt := range l.Runtimes {
+			for _, name := range rt.Detect.Files {
+				_, err := os.Lstat(filepath.Join(l.Workspace, filepath.FromSlash(name)))
+				switch {
+				case err == nil:
+					l.saw("file", name, rt.ID, "low")
+				case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+					l.warn("%s could not be looked at: %v", name, err)
+				}
 			}
 		}
-	}
+	})
 }
 
 // weigh chooses, and puts the evidence that decided first.
@@ -273,10 +308,15 @@ func (d *detector) overridden(r Result) Result {
 	}
 	seconds("GT_STALL_THRESHOLD", &r.Stall)
 	seconds("GT_NUDGE_INTERVAL", &r.Nudge)
+	if r.Nudge >= r.Stall {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("a nudge every %d s comes too late for an agent that counts as stalled after %d s", r.Nudge, r.Stall))
+	}
 	switch want := strings.TrimSpace(d.Getenv("GT_GUPP_STRATEGY")); {
 	case want == "":
 	case !slices.Contains(strategies, want):
 		r.Warnings = append(r.Warnings, fmt.Sprintf("GT_GUPP_STRATEGY=%q is none of %s; it stays %s", want, strings.Join(strategies, ", "), r.GUPP))
+	case want == "startup_fallback" && r.Runtime == Unknown:
+		r.Warnings = append(r.Warnings, fmt.Sprintf("GT_GUPP_STRATEGY=%s: nobody knows how an unknown runtime is started; it stays %s", want, r.GUPP))
 	case want == "hook_injection" && (r.Capabilities.Hooks == "no" || r.GUPP != want && r.Startup.Strategy != want):
 		r.Warnings = append(r.Warnings, fmt.Sprintf("GT_GUPP_STRATEGY=hook_injection: %s has no hooks that could bring it; it stays %s", r.Runtime, r.GUPP))
 	default:
@@ -289,56 +329,4 @@ func (d *detector) overridden(r Result) Result {
 		r.Warnings = []string{}
 	}
 	return r
-}
-
-// compatible are the runtimes that the HAL knows.
-var compatible = []string{"claude", "codex", "gemini", "cursor"}
-
-// Compat follows the HAL's own cascade to the letter, and answers out of its
-// own table.
-func Compat(s Surroundings) Result {
-	d := detector{Surroundings: s}
-	chosen := d.cascade()
-	r := d.result(chosen, "hal")
-	if rt, ok := find(s.Runtimes, chosen); ok && rt.HAL != nil {
-		r.describe(rt, *rt.HAL)
-	}
-	for _, name := range []string{"CLAUDE_SESSION_ID", "GT_SESSION_ID"} {
-		if v := s.Getenv(name); v != "" && r.SessionID == nil {
-			r.SessionID = &v
-		}
-	}
-	return d.overridden(r)
-}
-
-func (d *detector) cascade() string {
-	if word := d.Getenv("GT_RUNTIME"); word != "" {
-		if !slices.Contains(compatible, word) {
-			d.saw("word", "GT_RUNTIME="+word, Unknown, "certain")
-			return Unknown
-		}
-		d.saw("word", "GT_RUNTIME="+word, word, "certain")
-		return word
-	}
-	if d.Getenv("CLAUDE_SESSION_ID") != "" {
-		d.saw("marker", "CLAUDE_SESSION_ID", "claude", "high")
-		return "claude"
-	}
-	if d.Workspace != "" {
-		if _, err := os.Lstat(filepath.Join(d.Workspace, ".claude/settings.json")); err == nil {
-			d.saw("file", ".claude/settings.json", "claude", "medium")
-			return "claude"
-		}
-	}
-	if d.Processes != nil {
-		for _, p := range process.Ancestors(d.Processes, d.Processes.Self()) {
-			for _, name := range compatible {
-				if slices.Contains(p.Names(), name) {
-					d.saw("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), name, "low")
-					return name
-				}
-			}
-		}
-	}
-	return Unknown
 }

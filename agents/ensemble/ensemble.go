@@ -128,6 +128,17 @@ func (p Program) run() (int, error) {
 	return exitUsage, nil
 }
 
+// Open finds the ledger that the words mean, for what stands beside the
+// commands, and returns it with the words but --root.
+func (p Program) Open() (l *ledger.Ledger, rest []string, err error) {
+	rest, root, err := cutRoot(p.Args)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err = ledger.Find(p.start(root))
+	return l, rest, err
+}
+
 // start is the folder that a ledger is looked for from.
 func (p Program) start(root string) string {
 	if root == "" {

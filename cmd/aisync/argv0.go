@@ -12,6 +12,7 @@ var links = map[string][]string{
 	"agent-roster":         {"roster"},
 	"ai":                   {"launch"},
 	"ensemble":             {"ledger"},
+	"ensemble-tmux":        {"ledger", "tmux"},
 	"session-context-path": {"session", "path"},
 }
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"aisync.dev/aisync/agents/ensemble"
+	"aisync.dev/aisync/agents/wake"
 )
 
 // ledgerCommand is the coordination ledger. Its words are pi-ensemble's, so
@@ -21,9 +22,13 @@ func ledgerCommand(a *app) *cobra.Command {
 blackboard, an inbox for each agent, claims on paths, and an audit trail.
 Called as ensemble it is a replacement for the program of pi-ensemble and works
 on the same folder beside it; as aisync ledger, reads leave no audit lines.
+aisync ledger tmux, which is ensemble-tmux too, wakes agents that sit in tmux.
 aisync ledger help lists the commands; docs/ledger.md describes the files.`,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] == "tmux" {
+				return exitWith(wake.Run(wake.Program{Program: a.ledgerProgram(cmd.Context(), args[1:]), Home: a.env.get("HOME")}))
+			}
 			return exitWith(a.ensemble(cmd.Context(), args, true))
 		},
 	}
@@ -31,11 +36,17 @@ aisync ledger help lists the commands; docs/ledger.md describes the files.`,
 
 // ensemble runs a command of the ledger and returns its exit code.
 func (a *app) ensemble(ctx context.Context, args []string, plain bool) int {
-	p := ensemble.Program{Args: args, Out: a.out, Err: a.err, Getenv: a.env.get, Dir: workingFolder(), Plain: plain, Done: ctx.Done()}
+	p := a.ledgerProgram(ctx, args)
+	p.Plain = plain
+	return ensemble.Run(p)
+}
+
+func (a *app) ledgerProgram(ctx context.Context, args []string) ensemble.Program {
+	p := ensemble.Program{Args: args, Out: a.out, Err: a.err, Getenv: a.env.get, Dir: workingFolder(), Done: ctx.Done()}
 	if f, ok := a.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.Width, p.Height, _ = term.GetSize(int(f.Fd())) // without a size it is shown once
 	}
-	return ensemble.Run(p)
+	return p
 }
 
 // workingFolder is the folder that the process stands in, without links: what

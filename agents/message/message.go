@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,20 +25,29 @@ import (
 // Address is where a message goes, or comes from: machine.project[.agent-id].
 type Address struct{ Machine, Project, Agent string }
 
+// generated is what follows machine and project in an id that was made for an
+// agent.
+var generated = regexp.MustCompile(`^[a-z0-9_-]+\.([0-9a-f]{4}|[0-9a-f]{8})$`)
+
 // Parse reads an address. An agent's id has dots itself, so only the first two
-// part it. Two places stand for one agent's id of this form too: an id begins
-// with its machine and project.
+// part it. pearl.org-drill.claude.a83f is the agent of that whole name: an id
+// that was made begins with its machine and project. After machine.project
+// there may also be an id that does not: a helper's, or one that somebody chose.
 func Parse(text string) (Address, error) {
-	parts := strings.SplitN(strings.TrimSpace(text), ".", 3)
+	text = strings.TrimSpace(text)
+	parts := strings.SplitN(text, ".", 3)
 	if len(parts) < 2 || slices.Contains(parts, "") {
 		return Address{}, fmt.Errorf("%q is no address; want machine.project, or machine.project.agent-id", text)
 	}
 	a := Address{Machine: parts[0], Project: parts[1]}
+	for _, part := range parts[:2] {
+		if !identity.Valid(part) {
+			return Address{}, fmt.Errorf("%q is no address: %q can be no machine's or project's name", text, part)
+		}
+	}
 	if len(parts) == 3 {
 		a.Agent = parts[2]
-		// An id such as pearl.org-drill.claude.a83f is known by its whole name;
-		// helper-a83f stands alone.
-		if !identity.IsHelper(a.Agent) && !strings.HasPrefix(a.Agent, a.Machine+"."+a.Project+".") {
+		if generated.MatchString(a.Agent) {
 			a.Agent = text
 		}
 		if err := identity.Check(a.Agent); err != nil {
@@ -59,6 +69,12 @@ func (a Address) String() string {
 	return base + "." + a.Agent
 }
 
+// For reports whether a message to a is for the agent of an id; "" is the
+// primary, who gets what is for nobody else.
+func (a Address) For(id string) bool {
+	return a.Agent == "" || id != "" && (a.Agent == id || a.Agent == session.FileName(id) || a.Machine+"."+a.Project+"."+a.Agent == id)
+}
+
 // Message is one message. What is empty is not in the file.
 type Message struct {
 	From, To                     Address
@@ -71,7 +87,7 @@ type Message struct {
 // Received is a message in an inbox.
 type Received struct {
 	Message
-	File string // name below inbox/from-agents
+	File string // its name in inbox/from-agents
 	Mine bool   // for everybody, or for the agent that looks
 }
 
@@ -88,7 +104,7 @@ func (m Message) text() string {
 			fmt.Fprintf(&b, "#+%s: %s\n", line[0], strings.Join(strings.Fields(line[1]), " "))
 		}
 	}
-	fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(m.Body))
+	fmt.Fprintf(&b, "\n%s\n", strings.Trim(m.Body, "\r\n"))
 	return b.String()
 }
 
@@ -122,23 +138,37 @@ func (m Message) Check() error {
 
 // Deliver puts m into the inbox of the project at root and returns the file. It
 // replaces nothing: a name that is taken gets a number. A reader sees the whole
-// message or none.
+// message or none. An inbox that is a link out of the project is refused.
 func Deliver(root string, m Message) (string, error) {
 	if err := m.Check(); err != nil {
 		return "", err
 	}
-	return Put(filepath.Join(root, project.FromAgents), m.Name(), m.text())
+	dir, err := inbox(root)
+	if err != nil {
+		return "", err
+	}
+	return put(dir, m.Name(), m.text())
 }
 
-// Text is the file of a message that another machine is to have.
-func Text(m Message) string { return m.text() }
-
-// Put makes a file of text in dir under name, or name and a number.
-func Put(dir, name, text string) (string, error) {
+// inbox makes the folder of a project's messages where it is not there.
+func inbox(root string) (string, error) {
+	dir := filepath.Join(root, project.FromAgents)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the inbox: %w", err)
 	}
-	temp, err := os.CreateTemp(dir, ".message-*")
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("inbox: %w", err)
+	}
+	if !project.Holds(root, real) {
+		return "", fmt.Errorf("%s leads out of the project, to %s: nothing is delivered through it", dir, real)
+	}
+	return dir, nil
+}
+
+// put makes a file of text in dir under name, or name and a number.
+func put(dir, name, text string) (string, error) {
+	temp, err := os.CreateTemp(dir, tempMark+"*")
 	if err != nil {
 		return "", fmt.Errorf("write a message: %w", err)
 	}
@@ -160,6 +190,9 @@ func Put(dir, name, text string) (string, error) {
 		}
 	}
 }
+
+// tempMark begins the name of a file that is being written.
+const tempMark = ".message-"
 
 // Inbox lists the messages of the project at root by name. A message for
 // another agent is left out unless all is set. agent is who looks; "" is the
@@ -185,7 +218,7 @@ func Inbox(root, agent string, all bool) ([]Received, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Mine = r.To.Agent == "" || r.To.Agent == agent
+		r.Mine = r.To.For(agent)
 		if r.Mine || all {
 			out = append(out, r)
 		}
@@ -212,7 +245,7 @@ func Read(root, agent, name string, takeOver bool) (Received, error) {
 	if err != nil {
 		return r, err
 	}
-	if r.Mine = r.To.Agent == "" || r.To.Agent == agent; !r.Mine && !takeOver {
+	if r.Mine = r.To.For(agent); !r.Mine && !takeOver {
 		return Received{}, fmt.Errorf("%s %w, %s; --take-over reads it all the same", name, ErrNotMine, r.To.Agent)
 	}
 	return r, nil
@@ -222,6 +255,13 @@ func Read(root, agent, name string, takeOver bool) (Received, error) {
 const maxMessage = 4 << 20
 
 func read(path string, body bool) (Received, error) {
+	info, err := os.Lstat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", path)
+	}
+	if err != nil {
+		return Received{}, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return Received{}, err
@@ -246,7 +286,7 @@ func read(path string, body bool) (Received, error) {
 		if err != nil {
 			return r, fmt.Errorf("read %s: %w", path, err)
 		}
-		r.Body = strings.TrimSpace(r.Body + string(rest))
+		r.Body = strings.Trim(r.Body+string(rest), "\r\n")
 	}
 	return r, nil
 }

@@ -15,7 +15,7 @@ func commands() []func(*app) *cobra.Command {
 		lockCommand, validateCommand, factsCommand,
 		addCommand, removeCommand, importCommand,
 		doctorCommand,
-		launchCommand, detectCommand, rosterCommand, sessionCommand, whoCommand,
+		launchCommand, detectCommand, rosterCommand, sessionCommand, messageCommand, whoCommand,
 		ledgerCommand,
 		versionCommand, completionCommand, genDocsCommand,
 	}

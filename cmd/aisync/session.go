@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,7 +24,7 @@ as ai sets it; an agent with one never writes the primary's file.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.sessionPath(), a.sessionStart(), a.sessionList(), a.sessionArchive(), a.sessionJournal(),
+	cmd.AddCommand(a.sessionPath(), a.sessionID(), a.sessionStart(), a.sessionList(), a.sessionArchive(), a.sessionJournal(),
 		a.sessionGate(), a.sessionSnapshot(), a.sessionClose(), a.sessionEdit())
 	return cmd
 }
@@ -56,7 +55,7 @@ func (a *app) printContextPath() error {
 
 // meta is what the header of this agent's context shall say.
 func (a *app) meta(w atWork, c session.Context, model string) session.Meta {
-	m := session.Meta{Runtime: a.env.get(identity.VarRuntime), Model: model, Host: machineName(), Role: "primary", Started: now()}
+	m := session.Meta{Runtime: a.env.get(identity.VarRuntime), Model: firstOf(model, a.env.get(identity.VarModel)), Host: machineName(), Role: "primary", Started: now()}
 	if m.Runtime == "" {
 		r := detect.Detect(detect.Surroundings{Getenv: a.env.get, Workspace: w.root, Processes: process.System(), Runtimes: w.runtimes})
 		m.Runtime = r.Runtime
@@ -200,32 +199,6 @@ func (a *app) entryLine(e session.Entry) string {
 
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(1, n-len(s))) }
 
-func (a *app) sessionArchive() *cobra.Command {
-	return &cobra.Command{
-		Use:         "archive [WORDS]",
-		Short:       "move this agent's context to .ai/sessions",
-		Long:        "Moves the context to .ai/sessions/YYYY-MM-DD-HH-MM-<id>-<words>.org and prints\nwhere it is. Nothing there is replaced.",
-		Annotations: map[string]string{"effect": "writes"},
-		Args:        cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.atWork()
-			if err != nil {
-				return err
-			}
-			c, err := a.context(w)
-			if err != nil {
-				return err
-			}
-			to, err := c.Archive(strings.Join(args, " "), now())
-			if err != nil {
-				return err
-			}
-			a.printf("%s\n", to)
-			return session.SyncCopy(w.root, false)
-		},
-	}
-}
-
 func (a *app) sessionJournal() *cobra.Command {
 	var i session.Intent
 	cmd := &cobra.Command{
@@ -293,7 +266,7 @@ that have crashed are named too, and are in nobody's way.`,
 
 func (a *app) gateText(g session.Gate) {
 	for _, e := range g.Leftover {
-		a.say("left over: %s; look at it, then archive or remove it: %s", a.entryLine(e), e.Path)
+		a.say("left over: %s; look at it, %s, then: aisync session archive --agent %s", a.entryLine(e), e.Path, firstOf(e.ID, "primary"))
 	}
 	if g.Open {
 		a.printf("open: no helper is at work\n")
@@ -366,75 +339,3 @@ with exit code 1. It changes nothing.`,
 		},
 	}
 }
-
-func (a *app) sessionEdit() *cobra.Command {
-	var e session.Edit
-	var show bool
-	var body string
-	cmd := &cobra.Command{
-		Use:   "edit FILE --heading HEADING (--append TEXT | --body TEXT | --old TEXT --new TEXT | --show)",
-		Short: "change what stands below one heading of a shared file, losing nobody's work",
-		Long: `Changes an org or Markdown file within the subtree of one heading: takes the
-file's lock, reads it again, refuses a heading that is not there exactly once,
-writes the intent to this agent's journal, and replaces the file in one step. A
-text given as - is read from the input. --show prints the subtree and, on
-stderr, its digest; with --digest the edit is refused if it has changed since.`,
-		Example:     "  $ aisync session edit todo.org --heading \"Inbox\" --append \"** TODO call back\"",
-		Annotations: map[string]string{"effect": "writes"},
-		Args:        exactArgs(1, "a file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.atWork()
-			if err != nil {
-				return err
-			}
-			c, err := a.context(w)
-			if err != nil {
-				return err
-			}
-			e.File = args[0]
-			if !filepath.IsAbs(e.File) {
-				e.File = filepath.Join(workingFolder(), e.File)
-			}
-			if show {
-				tree, digest, err := c.Show(e.File, e.Heading)
-				if err != nil {
-					return err
-				}
-				a.printf("%s", tree)
-				a.say("digest %s", digest)
-				return nil
-			}
-			if cmd.Flags().Changed("body") {
-				e.Body = &body
-			}
-			if err := a.editTexts(&e); err != nil {
-				return err
-			}
-			if err := a.atWorkOn(w, c); err != nil {
-				return err
-			}
-			tree, err := c.Apply(e, now)
-			if err != nil {
-				return err
-			}
-			if a.g.verbose {
-				a.printf("%s", tree)
-			}
-			return nil
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&e.Heading, "heading", "", "the `HEADING`, with or without stars, keyword and tags")
-	f.StringVar(&e.Append, "append", "", "add `TEXT` at the end of the subtree")
-	f.StringVar(&body, "body", "", "make `TEXT` what stands below the heading")
-	f.StringVar(&e.Old, "old", "", "replace `TEXT`, which stands there once")
-	f.StringVar(&e.New, "new", "", "by `TEXT`")
-	f.StringVar(&e.Digest, "digest", "", "refuse if the subtree is not that of `DIGEST`")
-	f.StringVar(&e.What, "intent", "", "one line for the journal `TEXT`")
-	f.BoolVar(&show, "show", false, "print the subtree and change nothing")
-	cmd.MarkFlagsMutuallyExclusive("append", "body", "old", "show")
-	return cmd
-}
-
-// maxInput bounds a text that is read from the input.
-const maxInput = 16 << 20

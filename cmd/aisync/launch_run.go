@@ -71,7 +71,7 @@ func (a *app) show(t launch.Tmux, id string) error {
 // windowCommand is this program again, in the window: it decides by what is said
 // here, and where somebody else was first, anew.
 func (a *app) windowCommand(program string, l *launcher, d launch.Decision, f launchFlags, more []string) []string {
-	words := []string{program, "launch", "--no-tmux", "--type", "--runtime=" + l.word}
+	words := append(append([]string{program}, windowWords(program)...), "--no-tmux", "--type", "--runtime="+l.word)
 	for _, g := range [][2]string{{"--config", a.g.config}, {"--host", a.g.host}, {"--facts", a.g.facts}, {"--root", a.g.root}, {"--user", a.g.user}} {
 		if g[1] != "" {
 			words = append(words, g[0]+"="+g[1])
@@ -96,6 +96,14 @@ func (a *app) windowCommand(program string, l *launcher, d launch.Decision, f la
 		words = append(append(words, "--"), more...)
 	}
 	return words
+}
+
+// windowWords make a launch of the program of a file: a copy of it may be called ai.
+func windowWords(program string) []string {
+	if links[filepath.Base(program)] != nil {
+		return nil
+	}
+	return []string{"launch"}
 }
 
 // passedOn are the variables of this environment that a window needs to mean the

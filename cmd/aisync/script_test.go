@@ -26,6 +26,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"aisync": main,
+		"ai":     main,
 	})
 }
 

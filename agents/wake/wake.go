@@ -245,7 +245,7 @@ func (s settings) tmux(words ...string) (string, error) {
 		if errors.Is(err, exec.ErrNotFound) {
 			return "", errors.New("there is no tmux; install tmux")
 		}
-		return "", fmt.Errorf("tmux: %s", strings.TrimSpace(errs.String()+" "+err.Error()))
+		return "", fmt.Errorf("tmux: %s", strings.Join(strings.Fields(errs.String()+" "+err.Error()), " "))
 	}
 	return out.String(), nil
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 )
 
@@ -27,10 +26,20 @@ const (
 	VarModel   = "AI_MODEL" // what it talks to, where its launcher chose that
 )
 
-var valid = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
 // Valid reports whether id can be an agent's: also as a file's name.
-func Valid(id string) bool { return valid.MatchString(id) && !strings.Contains(id, "..") }
+func Valid(id string) bool {
+	if id == "" || len(id) > MaxLength || strings.Contains(id, "..") || strings.ContainsRune("._-", rune(id[0])) {
+		return false
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
 
 // Check is Valid with the reason.
 func Check(id string) error {

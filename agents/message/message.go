@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"aisync.dev/aisync/agents/identity"
@@ -27,7 +28,9 @@ type Address struct{ Machine, Project, Agent string }
 
 // generated is what follows machine and project in an id that was made for an
 // agent.
-var generated = regexp.MustCompile(`^[a-z0-9_-]+\.([0-9a-f]{4}|[0-9a-f]{8})$`)
+var generated = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9_-]+\.([0-9a-f]{4}|[0-9a-f]{8})$`)
+})
 
 // Parse reads an address. An agent's id has dots itself, so only the first two
 // part it. pearl.org-drill.claude.a83f is the agent of that whole name: an id
@@ -47,7 +50,7 @@ func Parse(text string) (Address, error) {
 	}
 	if len(parts) == 3 {
 		a.Agent = parts[2]
-		if generated.MatchString(a.Agent) {
+		if generated().MatchString(a.Agent) {
 			a.Agent = text
 		}
 		if err := identity.Check(a.Agent); err != nil {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Subtree is one heading of an org or Markdown text with what stands below it,
@@ -19,18 +20,22 @@ type Subtree struct {
 	title   string
 }
 
-var (
-	orgHeading = regexp.MustCompile(`^(\*+) +(.*?)[ \t]*$`)
-	mdHeading  = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
-	underline  = regexp.MustCompile(`^ {0,3}(=+|-+)[ \t]*$`)
-	paragraph  = regexp.MustCompile("^ {0,3}[^ \t#>|`~*+=-]")
-	numbered   = regexp.MustCompile(`^ {0,3}[0-9]+[.)][ \t]`)
-	fence      = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})([^`]*)$")
-	orgCookie  = regexp.MustCompile(`[ \t]*\[[0-9]*(?:%|/[0-9]*)\][ \t]*$`)
-	orgTags    = regexp.MustCompile(`[ \t]+:[^ \t]+:$`)
-	orgDress   = regexp.MustCompile(`^(?:([A-Z][A-Z_-]*)[ \t]+)?(?:\[#[A-Za-z0-9]+\][ \t]+)?(.*)$`)
-	orgStates  = regexp.MustCompile(`(?im)^#\+(?:SEQ_|TYP_)?TODO:(.*)$`)
-)
+// patterns are compiled when a file is first looked at: most commands look at none.
+var patterns = sync.OnceValue(func() (p struct {
+	orgHeading, mdHeading, underline, paragraph, numbered, fence, orgCookie, orgTags, orgDress, orgStates *regexp.Regexp
+}) {
+	p.orgHeading = regexp.MustCompile(`^(\*+) +(.*?)[ \t]*$`)
+	p.mdHeading = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
+	p.underline = regexp.MustCompile(`^ {0,3}(=+|-+)[ \t]*$`)
+	p.paragraph = regexp.MustCompile("^ {0,3}[^ \t#>|`~*+=-]")
+	p.numbered = regexp.MustCompile(`^ {0,3}[0-9]+[.)][ \t]`)
+	p.fence = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})([^`]*)$")
+	p.orgCookie = regexp.MustCompile(`[ \t]*\[[0-9]*(?:%|/[0-9]*)\][ \t]*$`)
+	p.orgTags = regexp.MustCompile(`[ \t]+:[^ \t]+:$`)
+	p.orgDress = regexp.MustCompile(`^(?:([A-Z][A-Z_-]*)[ \t]+)?(?:\[#[A-Za-z0-9]+\][ \t]+)?(.*)$`)
+	p.orgStates = regexp.MustCompile(`(?im)^#\+(?:SEQ_|TYP_)?TODO:(.*)$`)
+	return p
+})
 
 // commonStates are keywords of org files besides those that a file declares.
 // TODO and DONE are org's own; the others are in wide use.
@@ -64,7 +69,7 @@ func Subtrees(text string, org bool) []Subtree {
 		}
 		end := at + len(line)
 		if org {
-			if m := orgHeading.FindStringSubmatch(bare + " "); m != nil { // a heading may be empty
+			if m := patterns().orgHeading.FindStringSubmatch(bare + " "); m != nil { // a heading may be empty
 				add(Subtree{Heading: bare, Line: n, Start: at, Body: end, level: len(m[1]), title: m[2]})
 			}
 		} else if level, title, over := md.heading(n, bare); over {
@@ -103,7 +108,7 @@ func (m *markdown) heading(n int, line string) (level int, title string, over bo
 		}
 		return 0, "", false
 	default:
-		if f := fence.FindStringSubmatch(line); f != nil && strings.HasPrefix(f[1], m.block) && strings.TrimSpace(f[2]) == "" {
+		if f := patterns().fence.FindStringSubmatch(line); f != nil && strings.HasPrefix(f[1], m.block) && strings.TrimSpace(f[2]) == "" {
 			m.block = ""
 		}
 		return 0, "", false
@@ -112,7 +117,7 @@ func (m *markdown) heading(n int, line string) (level int, title string, over bo
 		m.block = "---"
 		return 0, "", false
 	}
-	if f := fence.FindStringSubmatch(line); f != nil {
+	if f := patterns().fence.FindStringSubmatch(line); f != nil {
 		m.block = f[1]
 		return 0, "", false
 	}
@@ -122,10 +127,10 @@ func (m *markdown) heading(n int, line string) (level int, title string, over bo
 		}
 		return 0, "", false
 	}
-	if h := mdHeading.FindStringSubmatch(line); h != nil {
+	if h := patterns().mdHeading.FindStringSubmatch(line); h != nil {
 		return len(h[1]), h[2], false
 	}
-	if u := underline.FindStringSubmatch(line); u != nil && paragraph.MatchString(m.last) && !numbered.MatchString(m.last) {
+	if u := patterns().underline.FindStringSubmatch(line); u != nil && patterns().paragraph.MatchString(m.last) && !patterns().numbered.MatchString(m.last) {
 		level = 1
 		if u[1][0] == '-' {
 			level = 2
@@ -170,7 +175,7 @@ func Find(text, heading string, org bool) (Subtree, error) {
 // states are the keywords of an org file.
 func states(text string) []string {
 	out := commonStates
-	for _, m := range orgStates.FindAllStringSubmatch(text, -1) {
+	for _, m := range patterns().orgStates.FindAllStringSubmatch(text, -1) {
 		for _, word := range strings.Fields(m[1]) {
 			word, _, _ = strings.Cut(word, "(") // of a key to choose it by
 			out = append(slices.Clip(out), word)
@@ -182,10 +187,10 @@ func states(text string) []string {
 // undressed is the text of an org heading without its keyword, priority,
 // cookie and tags.
 func undressed(title string, states []string) string {
-	title = strings.TrimSpace(orgTags.ReplaceAllString(title, ""))
-	m := orgDress.FindStringSubmatch(title)
+	title = strings.TrimSpace(patterns().orgTags.ReplaceAllString(title, ""))
+	m := patterns().orgDress.FindStringSubmatch(title)
 	if m[1] == "" || slices.Contains(states, m[1]) {
 		title = m[2]
 	}
-	return strings.TrimSpace(orgCookie.ReplaceAllString(title, ""))
+	return strings.TrimSpace(patterns().orgCookie.ReplaceAllString(title, ""))
 }

@@ -22,15 +22,20 @@ type atWork struct {
 
 // atWork finds the project of the working folder, or of --project.
 func (a *app) atWork() (atWork, error) {
-	dir := a.g.project
-	if dir == "" {
-		dir = firstOf(a.env.get(identity.VarProject), workingFolder())
-	}
-	root, err := project.Root(dir)
+	root, err := a.projectAtWork()
 	if err != nil {
 		return atWork{}, err
 	}
 	return atWork{root, a.knownRuntimes(root), process.System()}, nil
+}
+
+// projectAtWork is the root of that project.
+func (a *app) projectAtWork() (string, error) {
+	dir := a.g.project
+	if dir == "" {
+		dir = firstOf(a.env.get(identity.VarProject), workingFolder())
+	}
+	return project.Root(dir)
 }
 
 func (w atWork) others() (roster.Roster, error) { return roster.Others(w.table, w.root, w.runtimes) }

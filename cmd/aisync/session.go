@@ -41,11 +41,11 @@ func (a *app) sessionPath() *cobra.Command {
 }
 
 func (a *app) printContextPath() error {
-	w, err := a.atWork()
+	root, err := a.projectAtWork()
 	if err != nil {
 		return err
 	}
-	c, err := a.context(w)
+	c, err := session.Of(root, a.env.get)
 	if err != nil {
 		return err
 	}

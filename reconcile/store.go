@@ -43,8 +43,9 @@ type Store struct {
 type ownerFile struct {
 	FormatVersion int                `json:"format_version"`
 	Owner         Owner              `json:"owner"`
-	Dirs          []fsys.LogicalPath `json:"dirs,omitempty"`  // folders that were made for it
-	Trust         string             `json:"trust,omitempty"` // digest of the commands a person agreed to
+	Dirs          []fsys.LogicalPath `json:"dirs,omitempty"`   // folders that were made for it
+	Trust         string             `json:"trust,omitempty"`  // digest of the commands a person agreed to
+	Agreed        []string           `json:"agreed,omitempty"` // digests of each of them, sorted
 	Records       []Record           `json:"records"`
 }
 
@@ -294,11 +295,22 @@ func (s *Store) Trusted(o Owner, digest string) bool {
 	return f != nil && f.Trust == digest
 }
 
-// Trust remembers that a person agreed to the commands of digest in o.
-func (s *Store) Trust(w fsys.FS, o Owner, digest string) error {
-	s.owner(o).Trust = digest
+// Trust remembers that a person agreed to these commands of o, and to no others.
+func (s *Store) Trust(w fsys.FS, o Owner, items []TrustItem) error {
+	f := s.owner(o)
+	f.Trust, f.Agreed = TrustDigest(items), nil
+	for _, t := range items {
+		f.Agreed = append(f.Agreed, t.digest())
+	}
+	slices.Sort(f.Agreed)
 	s.touched[o] = true
 	return s.save(w)
+}
+
+// Agreed reports whether a person agreed to what Body of t is, at its place.
+func (s *Store) Agreed(o Owner, t TrustItem) bool {
+	f := s.owners[o]
+	return f != nil && slices.Contains(f.Agreed, t.digest())
 }
 
 // Unfinished reports whether an apply did not come to its end.

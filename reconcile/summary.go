@@ -109,3 +109,9 @@ func TrustDigest(items []TrustItem) string {
 	sum := sha256.Sum256([]byte(strings.Join(lines, "\x01")))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
+
+// digest identifies what is run at one place. How it is called is part of it.
+func (t TrustItem) digest() string {
+	sum := sha256.Sum256([]byte(string(t.Address) + "\x00" + string(t.Key) + "\x00" + t.Body))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

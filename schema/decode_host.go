@@ -30,6 +30,9 @@ func (n node) host(dir string) *spec.Host {
 	for _, f := range n.get("runtimes").fields() {
 		h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: f.name(), Pos: f.labelPos(), Install: f.get("install").install(), CLI: f.get("cli").str(), Endpoint: f.get("endpoint").endpointUse()})
 	}
+	for _, f := range n.get("mailboxes").fields() {
+		h.Mailboxes = append(h.Mailboxes, spec.Mailbox{Machine: f.name(), Place: f.str(), Pos: f.labelPos()})
+	}
 	for _, f := range n.get("bundles").fields() {
 		b := spec.HostBundle{Name: f.name(), Source: f.get("source").str(), Parts: f.get("parts").strings(), Pos: f.labelPos()}
 		if len(b.Parts) == 0 {

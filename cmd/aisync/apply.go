@@ -270,11 +270,11 @@ func (a *app) leftMarked(p *reconcile.Plan) error {
 // yet. It returns what was agreed to now.
 func (a *app) trust(w *world, p *reconcile.Plan, f applyFlags) ([]reconcile.TrustItem, error) {
 	items, fresh := w.untrusted(p)
+	if f.trust {
+		return items, nil // also to what came with the project's files, and needs no change
+	}
 	if len(fresh) == 0 {
 		return nil, nil
-	}
-	if f.trust {
-		return items, nil
 	}
 	if a.g.json { // the plan, with the list, was not shown
 		for _, t := range fresh {

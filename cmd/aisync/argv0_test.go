@@ -14,7 +14,7 @@ func TestALinkIsOneOfThisVersionsCommands(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for name, command := range links {
-		if got := expandLink(name, []string{"x"}); !slices.Equal(got, []string{command, "x"}) {
+		if got := expandLink(name, []string{"x"}); !slices.Equal(got, append(slices.Clip(command), "x")) {
 			t.Errorf("%s is %q", name, got)
 		}
 	}

@@ -20,6 +20,9 @@ func (a *app) commandLine(root *cobra.Command, args []string) ([]string, error) 
 	for _, name := range path {
 		cmd = child(cmd, name)
 	}
+	if cmd.DisableFlagParsing { // its flags are its own, and mean something else: the ledger's --root
+		return slices.Concat(path, rest), nil
+	}
 	forAll, err := a.wordsOf("AISYNC_CLI_ARGS")
 	if err == nil {
 		forAll, err = fitting(root, cmd, forAll)

@@ -15,6 +15,8 @@ func commands() []func(*app) *cobra.Command {
 		lockCommand, validateCommand, factsCommand,
 		addCommand, removeCommand, importCommand, lintCommand,
 		doctorCommand,
+		launchCommand, detectCommand, rosterCommand, sessionCommand, messageCommand, whoCommand,
+		ledgerCommand,
 		versionCommand, completionCommand, genDocsCommand,
 	}
 }

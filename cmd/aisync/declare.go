@@ -25,7 +25,7 @@ import (
 
 // providers are all kinds that this version knows.
 func providers(p places, offline bool, seal file.Seal) []reconcile.Provider {
-	return []reconcile.Provider{file.Provider{Seal: seal}, dir.Provider{}, link.Provider{}, gitconfig.Provider{}, model.Provider{}, store.Provider{}, installer(p, offline)}
+	return []reconcile.Provider{file.Provider{Seal: seal}, dir.Provider{Layouts: workspace.Layouts()}, link.Provider{}, gitconfig.Provider{}, model.Provider{}, store.Provider{}, installer(p, offline)}
 }
 
 // declare asks every part of the specs what it wants. pin is nil in a command

@@ -40,6 +40,9 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 	ctx, stop := untilSignal()
 	defer stop()
 
+	if a.argv0 == "ensemble" { // agents call it all the time: the tree of commands costs more than a claim
+		return a.ensemble(ctx, argv[1:], false)
+	}
 	root := a.rootCommand()
 	args, err := a.commandLine(root, expandLink(a.argv0, argv[1:]))
 	if err == nil {

@@ -25,7 +25,9 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"aisync": main,
+		"aisync":   main,
+		"ai":       main,
+		"ensemble": main,
 	})
 }
 

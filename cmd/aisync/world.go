@@ -180,5 +180,5 @@ func (w *world) remember(items []reconcile.TrustItem) error {
 	if len(items) == 0 {
 		return nil
 	}
-	return w.store.Trust(w.fs, reconcile.ProjectOwner(w.places.project), reconcile.TrustDigest(items))
+	return w.store.Trust(w.fs, reconcile.ProjectOwner(w.places.project), items)
 }

@@ -55,7 +55,7 @@ var rules = []rule{
 	{"schema, catalog and hosts import neither reconcile nor providers", func(from, to string, ours bool) bool {
 		return ours && in(from, "schema", "catalog", "hosts") && in(to, "reconcile", "providers")
 	}},
-	{"agents use fsys, catalog and each other", within("agents", "agents", "reconcile/fsys", "catalog")},
+	{"agents use fsys, catalog with its plain structs, and each other", within("agents", "agents", "reconcile/fsys", "catalog", "schema/spec")},
 	{"only cmd/aisync wires: providers", reserved("providers", "cmd/aisync")},
 	{"only cmd/aisync wires: agents", reserved("agents", "cmd/aisync")},
 	{"only schema imports CUE, and the generator of catalog", only([]string{"cuelang.org/go"}, "schema", "catalog/gen")},

@@ -61,6 +61,11 @@ func binary(t *testing.T) string {
 			os.RemoveAll(dir)
 			t.Fatalf("go build: %v\n%s", err, out)
 		}
+		for _, link := range []string{"ensemble", "ensemble-tmux"} {
+			if err := os.Symlink("aisync", filepath.Join(dir, link)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		built = dir
 	}
 	return built

@@ -26,7 +26,9 @@ func (body) Redacted() json.RawMessage          { return json.RawMessage(`true`)
 const exists reconcile.Fingerprint = "dir"
 
 // Provider keeps folders. It is stateless.
-type Provider struct{}
+type Provider struct {
+	Layouts map[string]Layout // of folders that may have been laid out, by their names: what may be removed with them
+}
 
 var _ reconcile.Preflighter = Provider{}
 
@@ -38,9 +40,17 @@ func (Provider) Kind() string { return "dir" }
 func (Provider) Observe(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
 	out := make([]reconcile.Observation, len(batch))
 	for i, t := range batch {
-		out[i] = observe(r.FS, t.Resource.Address, r.Home)
+		out[i] = see(r.FS, t, r.Home)
 	}
 	return out
+}
+
+func see(r fsys.Reader, t reconcile.Target, home fsys.LogicalPath) reconcile.Observation {
+	o := observe(r, t.Resource.Address, home)
+	if b, ok := laidOut(t); ok {
+		o = b.observe(o, r, t.Resource.Address.Path(home))
+	}
+	return o
 }
 
 func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) reconcile.Observation {
@@ -73,6 +83,9 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 			return []reconcile.Line{{Op: ' ', Text: fmt.Sprintf("stays if it is not empty; it holds %d entries now", len(list))}}
 		}
 	}
+	if b, ok := laidOut(c.Target); ok && !removes(c) {
+		return b.explain(r.FS, a.Path(r.Home))
+	}
 	return nil
 }
 
@@ -90,14 +103,19 @@ func removes(c reconcile.Change) bool {
 
 // Apply implements reconcile.Provider. A folder that is not empty stays, which
 // is no error: what is in it is somebody's.
-func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
+func (d Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	a := c.Target.Resource.Address
 	p := a.Path(w.Home)
-	now := observe(w.FS, a, w.Home)
+	now := see(w.FS, c.Target, w.Home)
 	if now.Presence == reconcile.Blocked || now.Presence == reconcile.Unknown {
 		return reconcile.Outcome{}, fmt.Errorf("%w; %s", reconcile.ErrStale, now.Reason)
 	}
 	if removes(c) {
+		if laid := d.Layouts[a.Name()]; now.Presence == reconcile.Present && laid.first != nil {
+			if err := laid.empty(w.FS, p); err != nil {
+				return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
+			}
+		}
 		err := w.FS.Rmdir(p)
 		switch {
 		case err == nil || errors.Is(err, fs.ErrNotExist):
@@ -107,15 +125,28 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 		}
 		return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
 	}
-	if now.Presence == reconcile.Present {
+	if now.Token == exists {
 		return reconcile.Outcome{Token: exists}, nil
 	}
-	made, err := w.FS.MkdirAll(p, 0o755)
+	b, filled := laidOut(c.Target)
+	if l, known := d.Layouts[a.Name()]; known && !filled { // put back
+		b, filled = l.laid, true
+	}
+	mode := fs.FileMode(0o755)
+	if filled {
+		mode = 0o700
+	}
+	made, err := w.FS.MkdirAll(p, mode)
 	if err != nil {
-		for _, d := range slices.Backward(made) {
-			_ = w.FS.Rmdir(d) // not empty: somebody else uses it by now
+		for _, m := range slices.Backward(made) {
+			_ = w.FS.Rmdir(m) // not empty: somebody else uses it by now
 		}
 		return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
+	}
+	if filled {
+		if err := b.complete(w.FS, p); err != nil {
+			return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
+		}
 	}
 	if n := len(made); n > 0 && made[n-1] == p {
 		made = made[:n-1] // the folder itself has a record of its own

@@ -41,6 +41,9 @@ func (b *builder) events(places []place, w wish, n bundle.Neutral) {
 			if why == "" {
 				continue
 			}
+			if b.around(p, w, n.Programs, h) {
+				why = "launcher"
+			}
 			key := why + "\x00" + h.Level + "\x00" + h.Event + " " + h.Command
 			if len(missed[key]) == 0 {
 				order = append(order, key)
@@ -53,6 +56,8 @@ func (b *builder) events(places []place, w wish, n bundle.Neutral) {
 		how := map[string]string{
 			"wrapper": "not run by %s itself: start it through a wrapper that runs it, or run it by hand",
 			"tools":   "manual for %s: it has no such tools",
+
+			"launcher": "not run by %s itself, but by ai: start it with that",
 		}[parts[0]]
 		if how == "" {
 			how = "manual for %s: nothing runs it there"

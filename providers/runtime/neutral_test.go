@@ -86,7 +86,7 @@ func TestAHookThatNobodyRunsIsSaidAndARequiredOneIsAWarning(t *testing.T) {
 	}
 	for _, says := range []string{
 		"warning: the required hook PreToolUse check.sh --fast of s//a is manual for aider: nothing runs it there",
-		"note: the hook SessionStart date of s//a is manual for aider: nothing runs it there",
+		"note: the hook SessionStart date of s//a is not run by aider itself, but by ai: start it with that",
 		"warning: the permissions of s//a are not for aider: there is no file that holds any in this scope",
 	} {
 		if !strings.Contains(show(d), says) {

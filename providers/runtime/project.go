@@ -59,6 +59,7 @@ func (b *builder) finish(places []place) {
 	b.makeBridges(places)
 	b.commonFiles()
 	b.writeModules()
+	b.writeChecks()
 	for _, p := range places {
 		b.bringIn(p, places)
 		b.limits(p)

@@ -69,6 +69,7 @@ type builder struct {
 	folders     map[string]string // where a runtime's rules lie as files, by its id
 	bridges     []bridge
 	modules     map[string]*module // by the path of its file
+	checks      []check
 	secrets     *Secrets
 	unsupported []reconcile.Unsupported
 	notes       []reconcile.Note

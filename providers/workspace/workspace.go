@@ -32,7 +32,7 @@ func Declare(p *spec.Project) []reconcile.Declaration {
 		l.ignore("/.ai/session-context.d/", "/.ai/session-context.org", "/.ai/sessions/")
 	}
 	if a := p.Agents; a.Ledger.On {
-		l.folder(".pi-ensemble/agents", position(a.Ledger.Pos, a.Pos))
+		l.want(ledgerDir, ledger(), position(a.Ledger.Pos, a.Pos))
 		l.ignore("/.pi-ensemble/")
 	}
 	if a := p.Agents; a.Tasks.On {
@@ -73,12 +73,14 @@ type layout struct {
 }
 
 // folder wants a folder that only this machine has.
-func (l *layout) folder(path string, at []reconcile.Position) {
+func (l *layout) folder(path string, at []reconcile.Position) { l.want(path, dir.Folder(), at) }
+
+func (l *layout) want(path string, folder reconcile.Body, at []reconcile.Position) {
 	l.out = append(l.out, reconcile.Declaration{
 		Target: reconcile.Address("dir:" + path),
 		Owner:  l.owner,
 		Local:  true,
-		Leaves: []reconcile.Leaf{{Body: dir.Folder(), Origin: at}},
+		Leaves: []reconcile.Leaf{{Body: folder, Origin: at}},
 	})
 }
 

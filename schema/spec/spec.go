@@ -40,25 +40,26 @@ type Spec struct {
 
 // Host describes one machine.
 type Host struct {
-	Name     string
-	Pos      Position
-	Dir      string // absolute folder of the spec; relative sources start here
-	Builtin  bool   // the embedded default host, used where there is no spec
-	Match    Match
-	Runtimes []RuntimeUse // sorted by ID
-	Default  string
-	Roots    []string
-	Trust    Flag
-	Packages []Named
-	Bundles  []HostBundle // sorted by Name
-	MCP      []MCPServer  // sorted by Name
-	Store    Named
-	Views    []Named    // programs that see the models as if they had fetched them: "huggingface", "ollama", "lmstudio"
-	Models   []ModelUse // sorted by ID
-	Services []Service  // sorted by Name
-	Endpoint Named
-	Settings []Settings // sorted by Runtime
-	Policy   Policy
+	Name      string
+	Pos       Position
+	Dir       string // absolute folder of the spec; relative sources start here
+	Builtin   bool   // the embedded default host, used where there is no spec
+	Match     Match
+	Runtimes  []RuntimeUse // sorted by ID
+	Default   string
+	Roots     []string
+	Mailboxes []Mailbox // sorted by Machine
+	Trust     Flag
+	Packages  []Named
+	Bundles   []HostBundle // sorted by Name
+	MCP       []MCPServer  // sorted by Name
+	Store     Named
+	Views     []Named    // programs that see the models as if they had fetched them: "huggingface", "ollama", "lmstudio"
+	Models    []ModelUse // sorted by ID
+	Services  []Service  // sorted by Name
+	Endpoint  Named
+	Settings  []Settings // sorted by Runtime
+	Policy    Policy
 }
 
 // Flag is a boolean with the place that set it.
@@ -71,6 +72,13 @@ type Flag struct {
 type Named struct {
 	Value string
 	Pos   Position
+}
+
+// Mailbox is the folder through which messages for the agents of a machine go.
+type Mailbox struct {
+	Machine string
+	Place   string // ~/PATH, /PATH or ssh://[user@]host[:port]/PATH
+	Pos     Position
 }
 
 // Match selects a host: every field that is set must hold.

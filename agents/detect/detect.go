@@ -1,0 +1,332 @@
+// Package detect tells which agent program we run in, by evidence, and what
+// that program can do. It is the only one that looks at the programs' markers.
+// It changes nothing, never fails and never waits: what cannot be told is
+// unknown, which means polling. Start reading at Detect.
+package detect
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/agents/roster"
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Unknown is the runtime that could not be told.
+const Unknown = "unknown"
+
+// Surroundings are what detection may look at.
+type Surroundings struct {
+	Getenv    func(string) string
+	Workspace string // folder whose files count as the last evidence; "" none
+	Processes process.Table
+	Runtimes  []spec.Runtime // by what is known of them; sorted by ID
+}
+
+// Evidence is one sign, and the runtime that it speaks for.
+type Evidence struct {
+	Kind    string `json:"kind"` // word, marker, process, file
+	What    string `json:"what"`
+	Runtime string `json:"runtime"`
+	Weight  string `json:"weight"` // certain, high, medium, low
+}
+
+// Result is what is known of the runtime that we run in.
+type Result struct {
+	Runtime      string            `json:"runtime"`
+	Confidence   string            `json:"confidence"` // certain, high, medium, low, none
+	Evidence     []Evidence        `json:"evidence"`   // the deciding one first
+	SessionID    *string           `json:"session_id"` // null does not mean that there are no hooks
+	AgentID      string            `json:"agent_id,omitempty"`
+	Capabilities Capabilities      `json:"capabilities"`
+	Startup      Startup           `json:"startup"`
+	GUPP         string            `json:"gupp_strategy"`
+	Stall        int               `json:"stall_threshold_seconds"`
+	Nudge        int               `json:"nudge_interval_seconds"`
+	Warnings     []string          `json:"warnings"`
+	Profile      string            `json:"profile"` // observed; hal with --compat
+	Hooks        map[string]string `json:"hook_events,omitempty"`
+}
+
+// Capabilities say what a runtime can do.
+type Capabilities struct {
+	Hooks      string `json:"hooks"`      // yes, partial, no
+	HookLevel  string `json:"hook_level"` // native, wrapper, manual
+	Forks      bool   `json:"context_fork"`
+	SessionVar string `json:"session_variable,omitempty"`
+	NudgeBy    string `json:"nudge"`
+	MCP        bool   `json:"mcp"`
+	Subagents  bool   `json:"subagents"`
+}
+
+// Startup says how an agent gets its first work.
+type Startup struct {
+	Strategy string              `json:"strategy"`
+	Commands map[string][]string `json:"commands,omitempty"` // by role, * any other
+}
+
+// Detect weighs all evidence. An explicit word wins; then what the runtime
+// itself sets, of several the one whose process is nearest above us, since
+// programs started by another inherit its variables; then the nearest process;
+// then files, which aisync writes itself.
+func Detect(s Surroundings) Result {
+	d := detector{Surroundings: s}
+	chosen := d.word()
+	d.ancestors()
+	if chosen == "" {
+		d.markers()
+		d.files()
+		chosen = d.weigh()
+	} else if len(d.near) > 0 && d.near[0] != chosen {
+		d.warn("%s was set, but the nearest agent program above is %s: one agent may run inside of the other", d.evidence[0].What, d.near[0])
+	}
+	r := d.result(chosen, "observed")
+	rt, ok := find(s.Runtimes, chosen)
+	if !ok {
+		return d.overridden(r)
+	}
+	c := catalog.Completed(rt)
+	r.describe(c, c.Coordination)
+	for _, name := range rt.Session.IDVars {
+		if v := s.Getenv(name); v != "" && r.SessionID == nil {
+			r.SessionID = &v
+		}
+	}
+	return d.overridden(r)
+}
+
+type detector struct {
+	Surroundings
+	evidence []Evidence
+	warnings []string
+	near     []string // runtimes of the processes above us, nearest first
+}
+
+func find(runtimes []spec.Runtime, name string) (spec.Runtime, bool) {
+	i := slices.IndexFunc(runtimes, func(r spec.Runtime) bool { return r.ID == name || slices.Contains(r.Aliases, name) })
+	if i < 0 {
+		return spec.Runtime{}, false
+	}
+	return runtimes[i], true
+}
+
+func (d *detector) warn(format string, args ...any) {
+	d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
+}
+
+func (d *detector) saw(kind, what, runtime, weight string) {
+	d.evidence = append(d.evidence, Evidence{kind, what, runtime, weight})
+}
+
+// word is what somebody said in so many words; "" if nobody did.
+func (d *detector) word() string {
+	for _, name := range []string{"GT_RUNTIME", "AI_RUNTIME"} {
+		word := strings.ToLower(strings.TrimSpace(d.Getenv(name)))
+		if word == "" {
+			continue
+		}
+		rt, ok := find(d.Runtimes, word)
+		switch {
+		case ok:
+			d.saw("word", name+"="+word, rt.ID, "certain")
+			return rt.ID
+		case name == "GT_RUNTIME":
+			d.warn("GT_RUNTIME=%q is no runtime that is known; see aisync runtimes ls", word)
+			d.saw("word", name+"="+word, Unknown, "certain")
+			return Unknown
+		}
+		// A model's alias is what our launcher says for a local runtime.
+		d.warn("AI_RUNTIME=%q is no runtime that is known", word)
+	}
+	return ""
+}
+
+var weights = map[string]string{"proof": "high", "strong": "medium", "weak": "low"}
+
+func (d *detector) markers() {
+	for _, rt := range d.Runtimes {
+		for _, m := range rt.Detect.Markers {
+			v := d.Getenv(m.Name)
+			if v == "" || m.Value != "" && v != m.Value || !strings.HasPrefix(v, m.Prefix) {
+				continue
+			}
+			d.saw("marker", m.Name, rt.ID, weights[m.Strength])
+		}
+	}
+}
+
+// limit is how long the process table or a workspace may take. Both can stand
+// still: a process that the kernel has locked, a network disk that is gone.
+const limit = time.Second
+
+// look runs a look at something that may fail or never return, and takes over
+// what it saw. A look that takes too long is left behind.
+func (d *detector) look(what string, look func(*detector)) {
+	seen := make(chan detector, 1)
+	go func() {
+		l := detector{Surroundings: d.Surroundings}
+		defer func() {
+			if p := recover(); p != nil {
+				l = detector{}
+				l.warn("%s could not be read: %v", what, p)
+			}
+			seen <- l
+		}()
+		look(&l)
+	}()
+	select {
+	case l := <-seen:
+		d.evidence = append(d.evidence, l.evidence...)
+		d.warnings = append(d.warnings, l.warnings...)
+		d.near = append(d.near, l.near...)
+	case <-time.After(limit):
+		d.warn("%s did not answer within %s", what, limit)
+	}
+}
+
+func (d *detector) ancestors() {
+	if d.Processes == nil {
+		return
+	}
+	d.look("the table of processes", func(l *detector) {
+		if _, err := l.Processes.Read(l.Processes.Self()); err != nil {
+			l.warn("the table of processes could not be read: %v", err)
+		}
+		for _, p := range process.Ancestors(l.Processes, l.Processes.Self()) {
+			if id := roster.Match(p, l.Runtimes); id != "" && !slices.Contains(l.near, id) {
+				l.near = append(l.near, id)
+				l.saw("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), id, "medium")
+			}
+		}
+	})
+}
+
+func (d *detector) files() {
+	if d.Workspace == "" {
+		return
+	}
+	d.look("the workspace "+d.Workspace, func(l *detector) {
+		for _, rt := range l.Runtimes {
+			for _, name := range rt.Detect.Files {
+				_, err := os.Lstat(filepath.Join(l.Workspace, filepath.FromSlash(name)))
+				switch {
+				case err == nil:
+					l.saw("file", name, rt.ID, "low")
+				case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+					l.warn("%s could not be looked at: %v", name, err)
+				}
+			}
+		}
+	})
+}
+
+// weigh chooses, and puts the evidence that decided first.
+func (d *detector) weigh() string {
+	best := -1
+	rank := func(e Evidence) int {
+		n := map[string]int{"high": 300, "medium": 200, "low": 100}[e.Weight]
+		if e.Kind == "file" {
+			n = 10 // less than any other: we write them ourselves
+		}
+		// Of nested programs the innermost is meant, whatever they inherited.
+		if i := slices.Index(d.near, e.Runtime); i >= 0 && e.Kind != "file" {
+			n += 90 - min(i, 8)*10
+			if i == 0 && e.Weight != "low" {
+				n += 300
+			}
+		}
+		return n
+	}
+	for i, e := range d.evidence {
+		if best < 0 || rank(e) > rank(d.evidence[best]) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return Unknown
+	}
+	chosen := d.evidence[best]
+	if chosen.Kind == "file" && slices.ContainsFunc(d.evidence, func(e Evidence) bool { return e.Runtime != chosen.Runtime }) {
+		d.warn("files speak for several runtimes, so none is taken at its word; set AI_RUNTIME")
+		return Unknown
+	}
+	d.evidence = append([]Evidence{chosen}, slices.Delete(d.evidence, best, best+1)...)
+	for _, e := range d.evidence {
+		if e.Runtime != chosen.Runtime && e.Weight == "high" {
+			d.warn("%s speaks for %s: one agent runs inside of the other", e.What, e.Runtime)
+			break
+		}
+	}
+	return chosen.Runtime
+}
+
+func (d *detector) result(chosen, profile string) Result {
+	r := Result{Runtime: chosen, Confidence: "none", Evidence: d.evidence, Warnings: d.warnings, Profile: profile, AgentID: d.Getenv("AI_AGENT_ID")}
+	if chosen != Unknown && len(d.evidence) > 0 {
+		r.Confidence = d.evidence[0].Weight
+	}
+	r.describe(spec.Runtime{Hooks: "manual"}, catalog.Unknown())
+	return r
+}
+
+// describe takes over what the catalog knows of a runtime.
+func (r *Result) describe(rt spec.Runtime, c spec.Coordination) {
+	r.Capabilities = Capabilities{c.Events, rt.Hooks, c.Forks, c.SessionVar, c.NudgeBy, rt.MCPSupport, rt.Subagents}
+	r.Startup = Startup{c.Startup, c.StartupCommands}
+	r.GUPP, r.Stall, r.Nudge = c.GUPP, c.Stall, c.Nudge
+	r.Hooks = map[string]string{}
+	for _, e := range rt.HookEvents {
+		r.Hooks[e.Event] = e.Level
+	}
+}
+
+// strategies of GUPP. The HAL's type has three of them, its table four.
+var strategies = []string{"hook_injection", "startup_fallback", "prompt_preamble", "polling"}
+
+// overridden applies what an operator set. No word makes hooks appear.
+func (d *detector) overridden(r Result) Result {
+	seconds := func(name string, to *int) {
+		text := strings.TrimSpace(d.Getenv(name))
+		if text == "" {
+			return
+		}
+		if n, err := strconv.Atoi(text); err == nil && n > 0 {
+			*to = n
+			return
+		}
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s=%q is no positive number of seconds; it stays %d", name, text, *to))
+	}
+	seconds("GT_STALL_THRESHOLD", &r.Stall)
+	seconds("GT_NUDGE_INTERVAL", &r.Nudge)
+	if r.Nudge >= r.Stall {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("a nudge every %d s comes too late for an agent that counts as stalled after %d s", r.Nudge, r.Stall))
+	}
+	switch want := strings.TrimSpace(d.Getenv("GT_GUPP_STRATEGY")); {
+	case want == "":
+	case !slices.Contains(strategies, want):
+		r.Warnings = append(r.Warnings, fmt.Sprintf("GT_GUPP_STRATEGY=%q is none of %s; it stays %s", want, strings.Join(strategies, ", "), r.GUPP))
+	case want == "startup_fallback" && r.Runtime == Unknown:
+		r.Warnings = append(r.Warnings, fmt.Sprintf("GT_GUPP_STRATEGY=%s: nobody knows how an unknown runtime is started; it stays %s", want, r.GUPP))
+	case want == "hook_injection" && (r.Capabilities.Hooks == "no" || r.GUPP != want && r.Startup.Strategy != want):
+		r.Warnings = append(r.Warnings, fmt.Sprintf("GT_GUPP_STRATEGY=hook_injection: %s has no hooks that could bring it; it stays %s", r.Runtime, r.GUPP))
+	default:
+		r.GUPP = want
+	}
+	if r.Evidence == nil {
+		r.Evidence = []Evidence{}
+	}
+	if r.Warnings == nil {
+		r.Warnings = []string{}
+	}
+	return r
+}

@@ -1,0 +1,222 @@
+// Package ensemble is the command line of the ledger: the commands, texts,
+// JSON and exit codes of pi-ensemble's program, and what aisync has beyond
+// them. It decides nothing that package ledger decides; what must wait or poll
+// does it here. Start reading at Run.
+package ensemble
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aisync.dev/aisync/agents/ledger"
+)
+
+// Exit codes.
+const (
+	exitDone    = 0
+	exitError   = 1
+	exitUsage   = 2   // unknown command
+	exitTimeout = 124 // of a wait, as timeout(1)
+)
+
+// Program is one call: its words without the program's name, and what it may use of its process.
+type Program struct {
+	Args          []string
+	Out, Err      io.Writer
+	Getenv        func(string) string
+	Dir           string          // the working folder, without links
+	Plain         bool            // as `aisync ledger`: reads leave no audit line, and doctor says by its exit code what it found
+	Done          <-chan struct{} // closed when the user has had enough of a wait
+	Width, Height int             // of the terminal; 0: Out is none
+}
+
+// call is a program with its ledger.
+type call struct {
+	Program
+	args
+	command string
+	ledger  *ledger.Ledger
+}
+
+// command is one word of the command line.
+type command struct {
+	name    string
+	use     string
+	doc     string
+	grammar grammar
+	ours    bool // not in the original
+	run     func(c *call) (int, error)
+}
+
+func commands() []command {
+	asJSON := grammar{switches: "json"}
+	return []command{
+		{"init", "[--agent NAME] [--json]", "make the ledger of this folder", grammar{switches: "json", values: "agent"}, false, nil},
+		{"status", "", "agents, inboxes and claims, as JSON", asJSON, false, (*call).status},
+		{"note", "MESSAGE [--from NAME] [--json] [--strict]", "append a fact to the blackboard", grammar{"json strict", "from", true}, false, (*call).note},
+		{"send", "AGENT MESSAGE [--from NAME] [--type TYPE] [--reply-to ID] [--json] [--strict]", "put a message into an inbox; types: " + strings.Join(ledger.Types, ", "), grammar{"json strict", "from type reply-to", true}, false, (*call).send},
+		{"ack", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message was received", grammar{"json", "from body", true}, false, (*call).lifecycle},
+		{"done", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message is dealt with", grammar{"json", "from body", true}, false, (*call).lifecycle},
+		{"messages", "[--limit 50] [--open] [--json]", "what became of the messages", grammar{"open json", "limit", false}, false, (*call).messages},
+		{"inbox", "[--agent NAME] [--no-clear] [--since-last-read] [--clear] [--peek] [--json]", "read an inbox", grammar{"no-clear since-last-read clear json peek", "agent", false}, false, (*call).inbox},
+		{"board", "[--json]", "read the blackboard", asJSON, false, (*call).board},
+		{"claims", "", "who owns what, as JSON", asJSON, false, (*call).claims},
+		{"claim", "PATH [--agent NAME] [--force] [--json] [--strict] [--wait[=SECONDS]] [--glob]", "become the owner of a path before working on it", grammar{"force json strict glob wait", "agent wait", false}, false, (*call).claim},
+		{"release", "PATH [--agent NAME] [--force] [--json]", "give a path back", grammar{"force json", "agent", false}, false, (*call).release},
+		{"audit", "[--limit 50] [--json]", "the last events", grammar{"json", "limit", false}, false, (*call).audit},
+		{"timeline", "[--limit 50] [--json]", "the last events in words", grammar{"json", "limit", false}, false, (*call).timeline},
+		{"overview", "[--limit 10] [--json]", "what an agent reads first", grammar{"json", "limit", false}, false, (*call).overview},
+		{"doctor", "[--json]", "look for what is wrong", asJSON, false, (*call).doctor},
+		{"stale", "[--days 30] [--json]", "agents that have not been heard of", grammar{"json", "days", false}, false, (*call).stale},
+		{"retire", "AGENT…|--stale DAYS [--by NAME] [--reason TEXT] [--dry-run] [--json]", "archive agents that are gone", grammar{"dry-run json", "stale by reason", false}, false, (*call).retire},
+		{"watch", "[--agent NAME] [--json]", "print new messages as they come", grammar{"json", "agent", false}, true, (*call).watch},
+		{"verify", "[--json]", "replay the audit trail and compare it with the files", asJSON, true, (*call).verify},
+		{"repair", "[--by NAME] [--json]", "mend what verify finds, with a backup", grammar{"json", "by", false}, true, (*call).repair},
+		{"compact", "[--days 30] [--by NAME] [--json]", "archive old lines of the audit trail", grammar{"json", "days by", false}, true, (*call).compact},
+		{"top", "[--interval 2s]", "watch agents, messages and claims on a terminal", grammar{values: "interval"}, true, (*call).top},
+		{"export", "--html FILE", "the whole story as one page", grammar{values: "html"}, true, (*call).export},
+	}
+}
+
+// Run does what the words say and returns the exit code.
+func Run(p Program) int {
+	code, err := p.run()
+	if err != nil {
+		fmt.Fprintln(p.Err, err)
+	}
+	return code
+}
+
+func (p Program) run() (int, error) {
+	argv, root, err := cutRoot(p.Args)
+	if err != nil {
+		return exitError, err
+	}
+	if len(argv) == 0 || argv[0] == "help" || argv[0] == "--help" || argv[0] == "-h" {
+		p.usage()
+		return exitDone, nil
+	}
+	for _, cmd := range commands() {
+		if cmd.name != argv[0] {
+			continue
+		}
+		a, err := cmd.grammar.parse(argv[1:])
+		if err != nil {
+			return exitError, fmt.Errorf("%s: %w", cmd.name, err)
+		}
+		start := p.start(root)
+		if cmd.name == "init" {
+			return p.initialize(start, a)
+		}
+		l, err := ledger.Find(start)
+		if err != nil {
+			return exitError, err
+		}
+		l.Trace = !p.Plain
+		code, err := cmd.run(&call{p, a, cmd.name, l})
+		if err != nil && code == exitDone {
+			code = exitError
+		}
+		return code, err
+	}
+	p.usage()
+	return exitUsage, nil
+}
+
+// Open finds the ledger that the words mean, for what stands beside the
+// commands, and returns it with the words but --root.
+func (p Program) Open() (l *ledger.Ledger, rest []string, err error) {
+	rest, root, err := cutRoot(p.Args)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err = ledger.Find(p.start(root))
+	return l, rest, err
+}
+
+// start is the folder that a ledger is looked for from.
+func (p Program) start(root string) string {
+	if root == "" {
+		root = p.Getenv("PI_ENSEMBLE_ROOT")
+	}
+	if root == "" || filepath.IsAbs(root) {
+		if root == "" {
+			return p.Dir
+		}
+		return filepath.Clean(root)
+	}
+	return filepath.Join(p.Dir, root)
+}
+
+// self is the name of the agent that calls.
+func (p Program) self() string {
+	for _, name := range []string{p.Getenv("PI_ENSEMBLE_AGENT"), p.Getenv("USER")} {
+		if name != "" {
+			if ledger.ValidAgent(name) {
+				return name
+			}
+			break
+		}
+	}
+	return "agent"
+}
+
+func (p Program) initialize(root string, a args) (int, error) {
+	agent := a.or("agent", p.self())
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return exitError, fmt.Errorf("%s is no folder", root)
+	}
+	l, rec, err := ledger.Init(root, agent)
+	if err != nil {
+		return exitError, err
+	}
+	c := call{Program: p, args: a}
+	return c.say(rec, "initialized %s (agent: %s)", filepath.Join(l.Root, ledger.Dir), agent)
+}
+
+func (p Program) usage() {
+	name := "ensemble"
+	if p.Plain {
+		name = "aisync ledger"
+	}
+	fmt.Fprintf(p.Out, "usage: %s [--root PATH] COMMAND\n\n", name)
+	for _, c := range commands() {
+		fmt.Fprintf(p.Out, "  %-9s %s\n            %s\n", c.name, c.use, c.doc)
+	}
+	fmt.Fprint(p.Out, "\nThe ledger is the nearest .pi-ensemble/ above --root, PI_ENSEMBLE_ROOT or the working folder.\nWho you are: --from or --agent, PI_ENSEMBLE_AGENT, or USER.\n")
+}
+
+// json prints a value as the original prints it.
+func (c *call) json(v any) error {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(c.Out, b.String())
+	return err
+}
+
+// say prints the record of what was done as JSON where that is asked for, and
+// words otherwise.
+func (c *call) say(rec json.RawMessage, format string, words ...any) (int, error) {
+	if c.on["json"] {
+		return exitDone, c.json(rec)
+	}
+	_, err := fmt.Fprintf(c.Out, format+"\n", words...)
+	return exitDone, err
+}
+
+// warn tells a person something that changes nothing.
+func (c *call) warn(format string, words ...any) {
+	fmt.Fprintf(c.Err, "warning: "+format+"\n", words...)
+}
+
+var errInterrupted = errors.New("interrupted")

@@ -1,0 +1,296 @@
+package ensemble
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"aisync.dev/aisync/agents/ledger"
+)
+
+func (c *call) status() (int, error) {
+	s, err := c.ledger.Status()
+	if err != nil {
+		return exitError, err
+	}
+	return exitDone, c.json(s)
+}
+
+func (c *call) board() (int, error) {
+	content, err := c.ledger.Board()
+	if err != nil {
+		return exitError, err
+	}
+	if c.on["json"] {
+		return exitDone, c.json(struct {
+			Content string `json:"content"`
+		}{content})
+	}
+	return exitDone, c.print(c.shown(content))
+}
+
+// shown is a text of others as it may go out: as it is, unless to a terminal.
+func (c *call) shown(text string) string {
+	if c.Width == 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		whole := strings.TrimSuffix(line, "\n")
+		b.WriteString(safe(strings.ReplaceAll(whole, "\t", "    ")) + line[len(whole):])
+	}
+	return b.String()
+}
+
+func (c *call) claims() (int, error) {
+	text, err := c.ledger.ClaimsText()
+	if err != nil {
+		return exitError, err
+	}
+	return exitDone, c.json(text)
+}
+
+func (c *call) audit() (int, error) {
+	events, err := c.ledger.Audit(c.limit(50))
+	if err != nil {
+		return exitError, err
+	}
+	records := []json.RawMessage{}
+	for _, e := range events {
+		records = append(records, e.Trail())
+	}
+	if c.on["json"] {
+		return exitDone, c.json(records)
+	}
+	for _, r := range records {
+		if err := c.print(string(r)); err != nil {
+			return exitError, err
+		}
+	}
+	return exitDone, nil
+}
+
+func (c *call) timeline() (int, error) {
+	moments, err := c.ledger.Timeline(c.limit(50))
+	if err != nil {
+		return exitError, err
+	}
+	if c.on["json"] {
+		return exitDone, c.json(moments)
+	}
+	for _, m := range moments {
+		fmt.Fprintf(c.Out, "%-24s  %-12s  %s\n", m.TS, m.Action, safe(m.Summary))
+	}
+	return exitDone, nil
+}
+
+// safe makes a text of others fit for a terminal: control characters, which
+// could move the cursor or name the window, are shown as what they are.
+func safe(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r < 0x20 || r >= 0x7f && r < 0xa0:
+			return '·'
+		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // they turn the order of reading
+			return '·'
+		}
+		return r
+	}, s)
+}
+
+func (c *call) messages() (int, error) {
+	messages, err := c.ledger.Messages(c.limit(50), c.on["open"])
+	if err != nil {
+		return exitError, err
+	}
+	if c.on["json"] {
+		return exitDone, c.json(messages)
+	}
+	if len(messages) == 0 {
+		return exitDone, c.print("no messages")
+	}
+	for _, m := range messages {
+		fmt.Fprintln(c.Out, messageLine(m))
+	}
+	return exitDone, nil
+}
+
+func messageLine(m ledger.Thread) string {
+	return fmt.Sprintf("%-7s  %s  %s  %s → %s [%s]  %s", m.Status, m.MessageID, m.TS, m.From, m.To, m.Type, safe(oneLine(m.Body, 80)))
+}
+
+func oneLine(s string, n int) string {
+	text := []rune(strings.Join(strings.Fields(s), " "))
+	if len(text) > n {
+		return string(text[:n-1]) + "…"
+	}
+	return string(text)
+}
+
+func (c *call) overview() (int, error) {
+	o, err := c.ledger.Overview(c.limit(10))
+	if err != nil {
+		return exitError, err
+	}
+	if c.on["json"] {
+		return exitDone, c.json(o)
+	}
+	return exitDone, c.print(overviewText(o))
+}
+
+func overviewText(o ledger.Overview) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "ledger  %s (version %s)\n", o.Root, o.Version)
+	section := func(title string, n int) { fmt.Fprintf(&b, "\n%s (%d)\n", title, n) }
+	section("agents", len(o.Agents))
+	for _, a := range o.Agents {
+		read := "never read"
+		if a.LastReadAt != nil {
+			read = "read until " + *a.LastReadAt
+		}
+		fmt.Fprintf(&b, "  %-20s  %d unread, %d read and kept; %s\n", a.Agent, a.Unread, a.Stale, read)
+	}
+	section("claims", len(o.Claims))
+	for _, c := range o.Claims {
+		fmt.Fprintf(&b, "  %-20s  %s  since %s\n", c.Agent, safe(c.Path), c.Since)
+	}
+	section("open messages", len(o.OpenMessages))
+	for _, m := range o.OpenMessages {
+		fmt.Fprintf(&b, "  %s\n", messageLine(m))
+	}
+	section("recent", len(o.Recent))
+	for _, m := range o.Recent {
+		fmt.Fprintf(&b, "  %s  %s\n", m.TS, safe(m.Summary))
+	}
+	if o.Malformed > 0 {
+		fmt.Fprintf(&b, "\n%d lines of the audit trail are no records; run: ensemble doctor\n", o.Malformed)
+	}
+	return b.String()
+}
+
+func (c *call) doctor() (int, error) {
+	h, err := c.ledger.Doctor()
+	if err != nil {
+		return exitError, err
+	}
+	code := exitDone
+	if c.Plain && !h.OK {
+		code = exitError
+	}
+	if c.on["json"] {
+		return code, c.json(h)
+	}
+	marks := map[string]string{"pass": "✓", "fail": "✗", "warn": "!", "info": "i"}
+	for _, check := range h.Checks {
+		fmt.Fprintf(c.Out, "%s %s: %s\n", marks[check.Status], check.Name, safe(check.Message))
+		if check.Details != nil {
+			details, err := json.Marshal(check.Details)
+			if err != nil {
+				return exitError, err
+			}
+			fmt.Fprintf(c.Out, "  details: %s\n", details)
+		}
+	}
+	return code, nil
+}
+
+func (c *call) stale() (int, error) {
+	days, err := c.days(30)
+	if err != nil {
+		return exitError, err
+	}
+	idle, err := c.ledger.Stale(days)
+	if err != nil {
+		return exitError, err
+	}
+	if c.on["json"] {
+		return exitDone, c.json(idle)
+	}
+	if len(idle) == 0 {
+		return exitDone, c.print("nothing stale")
+	}
+	for _, i := range idle {
+		last := "never"
+		if i.LastActiveAt != nil {
+			last = *i.LastActiveAt
+		}
+		fmt.Fprintf(c.Out, "%-20s  last active %s (%d days), %d pending, %d claims\n", i.Agent, last, i.IdleDays, i.Pending, len(i.Claims))
+	}
+	return exitDone, nil
+}
+
+func (c *call) days(otherwise float64) (float64, error) {
+	text, ok := c.value["days"]
+	if !ok {
+		return otherwise, nil
+	}
+	days, err := strconv.ParseFloat(text, 64)
+	if err != nil || days < 0 {
+		return 0, fmt.Errorf("--days %s: want a number of days", text)
+	}
+	return days, nil
+}
+
+func (c *call) verify() (int, error) {
+	found, err := c.ledger.Verify()
+	if err != nil {
+		return exitError, err
+	}
+	code := exitDone
+	if len(found) > 0 {
+		code = exitError
+	}
+	return code, c.differences(found, "the files say what the audit trail says")
+}
+
+func (c *call) differences(found []ledger.Difference, none string) error {
+	if c.on["json"] {
+		return c.json(append([]ledger.Difference{}, found...))
+	}
+	if len(found) == 0 {
+		return c.print(none)
+	}
+	for _, d := range found {
+		fmt.Fprintf(c.Out, "%s %s: %s\n", d.Kind, safe(d.Subject), safe(d.Problem))
+		if d.Repair != "" {
+			fmt.Fprintf(c.Out, "  repair: %s\n", safe(d.Repair))
+		}
+	}
+	return nil
+}
+
+func (c *call) repair() (int, error) {
+	found, backup, err := c.ledger.Repair(c.or("by", c.self()))
+	if err != nil {
+		return exitError, err
+	}
+	if err := c.differences(found, "nothing to mend"); err != nil || backup == "" {
+		return exitDone, err
+	}
+	fmt.Fprintf(c.Err, "mended; the files as they were are in %s\n", backup)
+	return exitDone, nil
+}
+
+func (c *call) compact() (int, error) {
+	days, err := c.days(30)
+	if err != nil {
+		return exitError, err
+	}
+	before := time.Now().Add(-time.Duration(days * 24 * float64(time.Hour)))
+	name, n, err := c.ledger.Compact(before, c.or("by", c.self()))
+	if err != nil {
+		return exitError, err
+	}
+	if c.on["json"] {
+		return exitDone, c.json(struct {
+			Archive string `json:"archive"`
+			Lines   int    `json:"lines"`
+		}{name, n})
+	}
+	if n == 0 {
+		return exitDone, c.print(fmt.Sprintf("nothing is older than %g days", days))
+	}
+	return exitDone, c.print(fmt.Sprintf("archived %d lines in %s", n, name))
+}

@@ -1,0 +1,147 @@
+package ensemble
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"aisync.dev/aisync/agents/ledger"
+)
+
+// every is how often watch looks.
+const every = 200 * time.Millisecond
+
+// watch prints messages that are sent from now on, until it is interrupted.
+func (c *call) watch() (int, error) {
+	agent := c.value["agent"]
+	if agent != "" && !ledger.ValidAgent(agent) {
+		return exitError, fmt.Errorf("Invalid agent name: %s. Use 1-64 chars: letters, numbers, dot, underscore, hyphen.", agent) //lint:ignore ST1005 the original's text
+	}
+	f := ledger.Follow{}
+	if _, err := c.ledger.Since(&f); err != nil {
+		return exitError, err
+	}
+	if !c.on["json"] {
+		fmt.Fprintln(c.Err, "watching; ^C ends")
+	}
+	for c.pause(every) {
+		events, err := c.ledger.Since(&f)
+		if err != nil {
+			return exitError, err
+		}
+		for _, e := range events {
+			if e.Action != "send" || agent != "" && e.To != agent {
+				continue
+			}
+			line := string(e.Raw)
+			if !c.on["json"] {
+				line = fmt.Sprintf("%s  %s → %s [%s] %s\n%s", e.TS, e.From, e.To, e.Type, e.MessageID, indented(e.Body))
+			}
+			if err := c.print(line); err != nil {
+				return exitError, err
+			}
+		}
+	}
+	return exitDone, nil
+}
+
+func indented(body string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimSpace(body)) {
+		b.WriteString("    " + safe(strings.TrimRight(line, "\r\n")) + "\n")
+	}
+	return b.String()
+}
+
+// top shows the ledger again and again on a terminal, and once elsewhere.
+func (c *call) top() (int, error) {
+	interval, err := time.ParseDuration(c.or("interval", "2s"))
+	if err != nil || interval < 100*time.Millisecond {
+		return exitError, fmt.Errorf("--interval %s: want a duration such as 2s, 100ms or more", c.value["interval"])
+	}
+	c.ledger.Trace = false
+	if c.Width == 0 {
+		text, err := c.screen(100, 1000)
+		if err != nil {
+			return exitError, err
+		}
+		return exitDone, c.print(text)
+	}
+	fmt.Fprint(c.Out, "\x1b[?1049h\x1b[?25l") // another screen, no cursor
+	defer fmt.Fprint(c.Out, "\x1b[?25h\x1b[?1049l")
+	for {
+		text, err := c.screen(c.Width, c.Height)
+		if err != nil {
+			return exitError, err
+		}
+		fmt.Fprint(c.Out, "\x1b[H"+strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\x1b[K\r\n")+"\x1b[J")
+		if !c.pause(interval) {
+			return exitDone, nil
+		}
+	}
+}
+
+// screen is what top shows on so many columns and lines.
+func (c *call) screen(width, height int) (string, error) {
+	o, err := c.ledger.Overview(height)
+	if err != nil {
+		return "", err
+	}
+	now := time.Now()
+	lines := []string{fmt.Sprintf("ledger %s   %d agents, %d claims, %d open   %s", o.Root, len(o.Agents), len(o.Claims), len(o.OpenMessages), now.Format("15:04:05")), ""}
+	lines = append(lines, fmt.Sprintf("%-24s %7s %7s  %s", "AGENT", "UNREAD", "KEPT", "READ"))
+	for _, a := range o.Agents {
+		read := "never"
+		if a.LastReadAt != nil {
+			read = ago(now, *a.LastReadAt)
+		}
+		lines = append(lines, fmt.Sprintf("%-24s %7d %7d  %s", a.Agent, a.Unread, a.Stale, read))
+	}
+	lines = append(lines, "", fmt.Sprintf("%-24s %-14s %s", "CLAIM OF", "SINCE", "PATH"))
+	for _, k := range o.Claims {
+		lines = append(lines, fmt.Sprintf("%-24s %-14s %s", k.Agent, ago(now, k.Since), strings.TrimPrefix(k.Path, o.Root+"/")))
+	}
+	lines = append(lines, "", fmt.Sprintf("%-24s %-14s %s", "OPEN FOR", "SENT", "MESSAGE"))
+	for _, m := range o.OpenMessages {
+		lines = append(lines, fmt.Sprintf("%-24s %-14s %s, from %s: %s", m.To, ago(now, m.TS), m.Type, m.From, oneLine(m.Body, 200)))
+	}
+	// What happened last fills the rest of the screen.
+	lines = append(lines, "", "RECENT")
+	if room := height - len(lines); room < len(o.Recent) {
+		o.Recent = o.Recent[len(o.Recent)-max(room, 0):]
+	}
+	for _, m := range o.Recent {
+		lines = append(lines, fmt.Sprintf("%-14s %s", ago(now, m.TS), m.Summary))
+	}
+	if len(lines) > height {
+		lines = append(lines[:height-1], "…")
+	}
+	for i, line := range lines {
+		if text := []rune(safe(line)); len(text) > width {
+			lines[i] = string(text[:width-1]) + "…"
+		} else {
+			lines[i] = string(text)
+		}
+	}
+	return strings.Join(lines, "\n") + "\n", nil
+}
+
+// ago says how long ago a time was.
+func ago(now time.Time, stamp string) string {
+	t, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		return "?"
+	}
+	switch d := now.Sub(t); {
+	case d < 0:
+		return "in the future"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds ago", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+	}
+}

@@ -1,0 +1,337 @@
+package ensemble
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"aisync.dev/aisync/agents/ledger"
+)
+
+func (c *call) note() (int, error) {
+	if err := c.secretless(c.text(0)); err != nil {
+		return exitError, err
+	}
+	rec, err := c.ledger.Note(c.or("from", c.self()), c.text(0))
+	if err != nil {
+		return exitError, err
+	}
+	return c.say(rec, "noted")
+}
+
+func (c *call) send() (int, error) {
+	m := ledger.Message{From: c.or("from", c.self()), To: c.word(0), Type: c.or("type", "handoff"), Body: c.text(1), ReplyTo: c.value["reply-to"]}
+	if known := c.ledger.Known(m.To); !known && ledger.ValidAgent(m.To) {
+		if agents, _, err := c.ledger.Agents(); err == nil && len(agents) > 0 {
+			defer c.warn("%s was not known and is now; the others are %s", m.To, strings.Join(agents, ", "))
+		}
+	}
+	if err := c.secretless(m.Body); err != nil {
+		return exitError, err
+	}
+	rec, err := c.ledger.Send(m)
+	if err != nil {
+		return exitError, err
+	}
+	var sent struct{ MessageID string }
+	if err := json.Unmarshal(rec, &sent); err != nil {
+		return exitError, err
+	}
+	text := fmt.Sprintf("sent to %s: %s", m.To, sent.MessageID)
+	if m.ReplyTo != "" {
+		text += " (reply to " + m.ReplyTo + ")"
+	}
+	return c.say(rec, "%s", text)
+}
+
+// lifecycle is ack and done.
+func (c *call) lifecycle() (int, error) {
+	body := c.or("body", c.text(1))
+	if err := c.secretless(body); err != nil {
+		return exitError, err
+	}
+	record, word := c.ledger.Ack, "acked"
+	if c.command == "done" {
+		record, word = c.ledger.Done, "resolved"
+	}
+	rec, err := record(c.or("from", c.self()), c.word(0), body)
+	if err != nil {
+		return exitError, err
+	}
+	return c.say(rec, "%s %s", word, c.word(0))
+}
+
+func (c *call) inbox() (int, error) {
+	r := ledger.Reading{Agent: c.or("agent", c.self()), Since: c.on["since-last-read"], Peek: c.on["peek"]}
+	switch {
+	case c.on["clear"]:
+		r.Clear = true
+	case c.on["since-last-read"], c.on["peek"]:
+	default:
+		r.Clear = !c.on["no-clear"]
+	}
+	if r.Peek && r.Clear {
+		return exitError, errors.New("--peek and --clear exclude each other")
+	}
+	if ledger.ValidAgent(r.Agent) && !c.ledger.Known(r.Agent) {
+		agents, _, _ := c.ledger.Agents() // only for the warning
+		c.warn("no agent %s is known here; known: %s", r.Agent, strings.Join(agents, ", "))
+	}
+	content, err := c.ledger.Inbox(r)
+	code := exitDone
+	if err != nil {
+		if content == "" {
+			return exitError, err
+		}
+		code = exitError // what has been moved is shown all the same
+		fmt.Fprintln(c.Err, err)
+	}
+	if c.on["json"] {
+		return code, c.json(struct {
+			Agent         string `json:"agent"`
+			Clear         bool   `json:"clear"`
+			SinceLastRead bool   `json:"sinceLastRead"`
+			Content       string `json:"content"`
+		}{r.Agent, r.Clear, r.Since, content})
+	}
+	return code, c.print(c.shown(content))
+}
+
+// print writes a text and ends its last line.
+func (c *call) print(text string) error {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := fmt.Fprint(c.Out, text)
+	return err
+}
+
+// claim also waits, at whose end it has the path or says who has it.
+func (c *call) claim() (int, error) {
+	agent := c.or("agent", c.self())
+	c.ledger.Strict = c.on["strict"]
+	paths, err := c.paths()
+	if err != nil {
+		return exitError, err
+	}
+	deadline, err := c.deadline()
+	if err != nil {
+		return exitError, err
+	}
+	for said := false; ; {
+		recs, near, err := c.ledger.ClaimAll(agent, paths, c.on["force"])
+		if err == nil {
+			for _, n := range near {
+				c.warn("%s overlaps %s, which %s claims", strings.Join(paths, ", "), n.Path, n.Agent)
+			}
+			return c.claimed(recs, paths)
+		}
+		if !errors.Is(err, ledger.ErrClaimed) && !errors.Is(err, ledger.ErrOverlap) || deadline.IsZero() {
+			return exitError, err
+		}
+		if !said {
+			fmt.Fprintf(c.Err, "waiting: %v\n", err)
+			said = true
+		}
+		if left := time.Until(deadline); left <= 0 {
+			return exitTimeout, err
+		} else if !c.pause(min(left, 100*time.Millisecond)) {
+			return exitError, errInterrupted
+		}
+	}
+}
+
+func (c *call) claimed(recs []json.RawMessage, paths []string) (int, error) {
+	if c.on["json"] {
+		if c.on["glob"] {
+			return exitDone, c.json(recs)
+		}
+		return exitDone, c.json(recs[0])
+	}
+	for _, p := range paths {
+		fmt.Fprintf(c.Out, "claimed %s\n", p)
+	}
+	return exitDone, nil
+}
+
+// paths are those that are meant: the one that is named, or with --glob all
+// that a pattern names.
+func (c *call) paths() ([]string, error) {
+	if len(c.words) > 1 {
+		return nil, fmt.Errorf("one path at a time: %s; quote a pattern and use --glob for many", strings.Join(c.words, " "))
+	}
+	if !c.on["glob"] {
+		return []string{c.word(0)}, nil
+	}
+	pattern := c.word(0)
+	if pattern == "" {
+		return nil, errors.New("path is required")
+	}
+	base := ""
+	if !filepath.IsAbs(pattern) {
+		base = c.ledger.Root
+	}
+	found, err := glob(base, pattern)
+	if err != nil {
+		return nil, fmt.Errorf("--glob %s: %w", pattern, err)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("--glob %s: nothing there has such a name, and only what is there can be claimed by a pattern", pattern)
+	}
+	return found, nil
+}
+
+// glob lists what a pattern names below base, sorted: * and ? stay within one
+// name, and ** is any number of folders.
+func glob(base, pattern string) ([]string, error) {
+	if !strings.Contains(pattern, "**") {
+		found, err := filepath.Glob(filepath.Join(base, pattern))
+		for i := range found {
+			if rel, err := filepath.Rel(base, found[i]); base != "" && err == nil {
+				found[i] = rel
+			}
+		}
+		return found, err
+	}
+	parts := strings.Split(filepath.Clean(pattern), "/")
+	if err := goodPattern(parts); err != nil {
+		return nil, err
+	}
+	root := base
+	if base == "" {
+		root = "/"
+		parts = parts[1:]
+	}
+	var found []string
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || path == ".":
+			return nil
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == ledger.Dir):
+			return fs.SkipDir
+		case !d.IsDir() && matches(parts, strings.Split(path, "/")):
+			if base == "" {
+				path = "/" + path
+			}
+			found = append(found, path)
+		}
+		return nil
+	})
+	return found, err
+}
+
+func goodPattern(parts []string) error {
+	for _, p := range parts {
+		if _, err := filepath.Match(p, "x"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func matches(pattern, path []string) bool {
+	switch {
+	case len(pattern) == 0:
+		return len(path) == 0
+	case pattern[0] == "**":
+		return matches(pattern[1:], path) || len(path) > 0 && matches(pattern, path[1:])
+	case len(path) == 0:
+		return false
+	}
+	ok, _ := filepath.Match(pattern[0], path[0]) // goodPattern has checked it
+	return ok && matches(pattern[1:], path[1:])
+}
+
+// deadline is when a wait ends: never where there is none to be. --wait alone
+// waits for a day.
+func (c *call) deadline() (time.Time, error) {
+	if c.on["wait"] {
+		return time.Now().Add(24 * time.Hour), nil
+	}
+	text, ok := c.value["wait"]
+	if !ok {
+		return time.Time{}, nil
+	}
+	seconds, err := strconv.ParseFloat(strings.TrimSuffix(text, "s"), 64)
+	if err != nil || seconds <= 0 {
+		return time.Time{}, fmt.Errorf("--wait=%s: want a number of seconds", text)
+	}
+	return time.Now().Add(time.Duration(seconds * float64(time.Second))), nil
+}
+
+// pause waits, unless the user has had enough.
+func (c *call) pause(d time.Duration) bool {
+	select {
+	case <-c.Done:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+func (c *call) release() (int, error) {
+	if len(c.words) > 1 {
+		return exitError, fmt.Errorf("one path at a time: %s", strings.Join(c.words, " "))
+	}
+	rec, held, err := c.ledger.Release(c.or("agent", c.self()), c.word(0), c.on["force"])
+	if err != nil {
+		return exitError, err
+	}
+	if !held {
+		c.warn("nobody had claimed %s", c.word(0))
+	}
+	return c.say(rec, "released %s", c.word(0))
+}
+
+func (c *call) retire() (int, error) {
+	targets := slices.Clone(c.words)
+	if text, ok := c.value["stale"]; ok {
+		days, err := strconv.ParseFloat(text, 64)
+		if err != nil || days <= 0 {
+			return exitError, errors.New("--stale requires a positive number of days")
+		}
+		idle, err := c.ledger.Stale(days)
+		if err != nil {
+			return exitError, err
+		}
+		for _, i := range idle {
+			targets = append(targets, i.Agent)
+		}
+		if len(targets) == 0 {
+			return c.say(json.RawMessage("[]"), "nothing to retire")
+		}
+	}
+	if len(targets) == 0 {
+		return c.say(json.RawMessage("[]"), "no agents given (use AGENT... or --stale N)")
+	}
+	for _, t := range targets { // all, or none because of a slip
+		if !c.ledger.Known(t) {
+			return exitError, fmt.Errorf("Unknown agent: %s", t) //lint:ignore ST1005 the original's text
+		}
+	}
+	if c.on["dry-run"] {
+		if c.on["json"] {
+			return exitDone, c.json(map[string]any{"dryRun": true, "targets": targets})
+		}
+		return exitDone, c.print("would retire " + strings.Join(targets, ", "))
+	}
+	recs := []json.RawMessage{}
+	for _, t := range targets {
+		rec, err := c.ledger.Retire(ledger.Retirement{Agent: t, By: c.or("by", c.self()), Reason: c.value["reason"]})
+		if err != nil {
+			return exitError, err
+		}
+		recs = append(recs, rec)
+	}
+	if c.on["json"] {
+		return exitDone, c.json(recs)
+	}
+	return exitDone, c.print("retired " + strings.Join(targets, ", "))
+}

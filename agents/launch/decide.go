@@ -1,0 +1,195 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/agents/roster"
+	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Ask is what somebody wants of a launch.
+type Ask struct {
+	ID        string // start under this id
+	NewID     bool   // start under an id, be there nobody else
+	Helper    bool
+	Recover   bool
+	RecoverID string // which session, with Recover: an id, or Primary; "": the one there is
+	Fresh     bool
+}
+
+// Primary is what Ask.RecoverID calls the primary, which has no id.
+const Primary = "primary"
+
+// Decision is how an agent is started.
+type Decision struct {
+	Role     string          // "primary", "agent", "helper"
+	ID       string          // "" for the primary, and where one is to be made
+	Recover  *session.Entry  // the session that it goes on with
+	Crashed  []session.Entry // sessions that nobody ended
+	Others   []roster.Agent  // who is at work here
+	Warnings []string
+}
+
+// ErrUndecided says that a session crashed, and nobody said what to do about it.
+var ErrUndecided = errors.New("a session did not end")
+
+// outsider sees all processes as nobody's own: an agent that starts another one
+// is at work itself.
+type outsider struct{ process.Table }
+
+func (outsider) Self() int { return 0 }
+
+// Everybody is the roster with the agent that asks, if an agent does.
+func Everybody(t process.Table, root string, runtimes []spec.Runtime) (roster.Roster, error) {
+	return roster.Others(outsider{t}, root, runtimes)
+}
+
+// Decide says which agent a launch starts. The first in a project is its
+// primary, and so is one beside helpers whose primary has gone. It returns
+// ErrUndecided, with the sessions in question, where one crashed and ask does
+// not say whether to recover it.
+func Decide(root string, now roster.Roster, ask Ask) (Decision, error) {
+	d := Decision{Role: Primary, Others: now.Agents}
+	entries, err := session.List(root, now, session.Context{})
+	if err != nil {
+		return d, err
+	}
+	for _, e := range entries {
+		if e.State == session.Crashed && !Held(root, e.ID) {
+			d.Crashed = append(d.Crashed, e)
+		}
+	}
+	for _, h := range now.Hidden {
+		d.warn("process %d (%s) is another user's and may be at work here: nobody can tell", h.PID, h.Runtime)
+	}
+	led := Held(root, "") || slices.ContainsFunc(now.Agents, func(a roster.Agent) bool { return !helps(a) })
+	switch {
+	case ask.Recover:
+		return d, d.recover(root, ask.RecoverID, led)
+	case ask.ID != "":
+		return d, d.named(root, ask)
+	case ask.Helper && (led || len(now.Agents) > 0):
+		d.Role = "helper"
+		return d, nil
+	case ask.NewID || led:
+		d.Role = "agent"
+		return d, nil
+	}
+	if ask.Helper {
+		d.warn("nobody is at work in %s, so there is nobody to help: this is its primary", project.Name(root))
+	}
+	for _, a := range now.Agents {
+		d.warn("the helper %s is still at work here (process %d), and its primary has gone", a.ID, a.PID)
+	}
+	if len(d.Crashed) > 0 && !ask.Fresh {
+		return d, ErrUndecided
+	}
+	return d, nil
+}
+
+func (d *Decision) warn(format string, args ...any) {
+	d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...))
+}
+
+// helps reports whether an agent is known to be a helper.
+func helps(a roster.Agent) bool { return a.Known && (a.Helper || identity.IsHelper(a.ID)) }
+
+func (d *Decision) recover(root, id string, led bool) error {
+	var names []string
+	for _, e := range d.Crashed {
+		names = append(names, NameOf(e))
+	}
+	switch {
+	case len(names) == 0:
+		return fmt.Errorf("no session of %s crashed: there is nothing to recover", project.Name(root))
+	case id == "" && len(names) > 1:
+		return fmt.Errorf("%d sessions did not end; say which: --recover=%s", len(names), strings.Join(names, ", --recover="))
+	case id == "":
+		id = names[0]
+	}
+	i := slices.Index(names, id)
+	if i < 0 {
+		return fmt.Errorf("%q is no session that crashed: there are %s", id, strings.Join(names, ", "))
+	}
+	e := d.Crashed[i]
+	d.Recover, d.ID, d.Role = &e, e.ID, roleOf(e)
+	if e.ID == "" && led {
+		return fmt.Errorf("the primary's session cannot be recovered while another agent leads in %s", project.Name(root))
+	}
+	return nil
+}
+
+func roleOf(e session.Entry) string {
+	switch {
+	case e.ID == "":
+		return Primary
+	case e.Helper:
+		return "helper"
+	}
+	return "agent"
+}
+
+// NameOf is what a session is called where somebody chooses.
+func NameOf(e session.Entry) string {
+	if e.ID == "" {
+		return Primary
+	}
+	return e.ID
+}
+
+func (d *Decision) named(root string, ask Ask) error {
+	if err := identity.Check(ask.ID); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(d.Others, func(a roster.Agent) bool { return a.ID == ask.ID }); i >= 0 || Held(root, ask.ID) {
+		return fmt.Errorf("%s: %w in %s", ask.ID, ErrHeld, project.Name(root))
+	}
+	d.ID, d.Role = ask.ID, "agent"
+	if ask.Helper || identity.IsHelper(ask.ID) {
+		d.Role = "helper"
+	}
+	if i := slices.IndexFunc(d.Crashed, func(e session.Entry) bool { return e.ID == ask.ID }); i >= 0 {
+		d.Recover = &d.Crashed[i]
+	}
+	return nil
+}
+
+// MakeID gives d an id, reserved, if it needs one.
+func (d *Decision) MakeID(root, host, label string) error {
+	taken, err := session.Taken(root, roster.Roster{Root: root, Agents: d.Others})
+	if err != nil || d.Role == Primary || d.ID != "" {
+		return err
+	}
+	d.ID, err = Reserve(root, taken, func(taken func(string) bool) string { return d.NewID(root, host, label, taken) })
+	return err
+}
+
+// NewID is an id that would do for d.
+func (d *Decision) NewID(root, host, label string, taken func(string) bool) string {
+	if d.Role == "helper" {
+		return identity.NewHelper(taken)
+	}
+	return identity.New(host, project.Name(root), label, taken)
+}
+
+// Clear makes the place of the primary of d free: the read-only copy that an old
+// tool was given goes, and the session of a primary that crashed is archived if
+// d does not go on with it. It refuses a link.
+func Clear(root string, d Decision, now time.Time) error {
+	if err := session.DropCopy(root, now); err != nil || d.Recover != nil {
+		return err
+	}
+	if !slices.ContainsFunc(d.Crashed, func(e session.Entry) bool { return e.ID == "" }) {
+		return nil
+	}
+	_, err := session.ByID(root, "").Archive("crashed", now)
+	return err
+}

@@ -1,0 +1,115 @@
+// Package launch starts agents: it finds projects, says which runtime a word
+// means, decides who the new agent is, and runs its program in a tmux window or
+// in this terminal, with a bundle's checks before and after. It evaluates no
+// spec and asks nobody: cmd/aisync does. Start reading at Decide and Start.
+package launch
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Start is one agent, ready to be started.
+type Start struct {
+	Root        string            `json:"project"`
+	Role        string            `json:"role"`
+	ID          string            `json:"id,omitempty"`
+	Runtime     string            `json:"runtime"`
+	Label       string            `json:"label"` // in names of windows
+	Model       string            `json:"model,omitempty"`
+	Recovers    string            `json:"recovers,omitempty"` // the file of the session that it goes on with
+	Command     []string          `json:"command"`
+	Environment map[string]string `json:"environment"` // added to that of the launcher
+	Opening     string            `json:"opening,omitempty"`
+	Type        bool              `json:"type_opening"` // the program takes no instruction as an argument
+	Ready       string            `json:"-"`            // see spec.Launch
+	ReadyDelay  int               `json:"-"`            // milliseconds
+}
+
+// Program is what is started: a runtime's own, or the one that drives it.
+type Program struct {
+	Runtime     spec.Runtime // whose command, and whose way of taking an instruction
+	Args        []string     // after those that it always gets
+	Environment map[string]string
+	Model       string
+}
+
+// Plan puts together how the agent of d is started.
+func Plan(root string, d Decision, c Choice, p Program, more []string) Start {
+	l := p.Runtime.Launch
+	s := Start{
+		Root: root, Role: d.Role, ID: d.ID, Runtime: c.Runtime.ID, Label: c.Label, Model: p.Model,
+		Opening: Opening(root, d), Ready: l.Ready, ReadyDelay: l.ReadyDelay,
+		Environment: map[string]string{},
+	}
+	if d.Recover != nil {
+		s.Recovers = d.Recover.Path
+	}
+	s.Command = slices.Concat([]string{p.Runtime.Command}, l.Args, p.Args, more)
+	if len(l.Interactive) == 0 {
+		s.Type = true
+	} else {
+		for _, arg := range l.Interactive {
+			s.Command = append(s.Command, strings.ReplaceAll(arg, "{prompt}", s.Opening))
+		}
+	}
+	maps.Copy(s.Environment, l.Environment)
+	maps.Copy(s.Environment, p.Environment)
+	maps.Copy(s.Environment, map[string]string{identity.VarRuntime: c.Runtime.ID, identity.VarProject: root})
+	set := func(name, value string) {
+		if value != "" {
+			s.Environment[name] = value
+		}
+	}
+	set(identity.VarModel, p.Model)
+	if d.ID != "" {
+		set(identity.VarID, d.ID)
+		set(identity.VarContext, session.ByID(root, d.ID).Path)
+		set(identity.VarLedger, d.ID)
+	}
+	if d.Role == "helper" {
+		set(identity.VarHelper, "1")
+	}
+	return s
+}
+
+// ours are the variables that say who an agent is: what a launcher has of them
+// is another agent's, and nothing that it starts inherits it.
+var ours = []string{identity.VarID, identity.VarRuntime, identity.VarProject, identity.VarContext, identity.VarHelper, identity.VarModel}
+
+// Environ is the environment of the program, sorted: that of the launcher,
+// without who that is, and with what the agent gets.
+func (s Start) Environ(from map[string]string) []string {
+	all := maps.Clone(from)
+	if all[identity.VarLedger] == all[identity.VarID] {
+		delete(all, identity.VarLedger) // else a person set it
+	}
+	for _, name := range ours {
+		delete(all, name)
+	}
+	maps.Copy(all, s.Environment)
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, name+"="+all[name])
+	}
+	return out
+}
+
+// Window is what the agent's window is called: the project alone, or with the
+// runtime where several agents are at work there. A helper's says so.
+func (s Start) Window(several bool) string {
+	name := project.Name(s.Root)
+	switch {
+	case s.Role == "helper":
+		return name + ":" + s.ID
+	case several:
+		return name + ":" + s.Label
+	}
+	return name
+}

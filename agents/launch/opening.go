@@ -1,0 +1,56 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/agents/session"
+)
+
+// HelperMode is the workflow of helpers.
+const HelperMode = ".ai/workflows/helper-mode.org"
+
+// Opening is the first instruction of the agent that d starts, on one line:
+// programs take a line's end for the end of it.
+func Opening(root string, d Decision) string {
+	var say []string
+	add := func(format string, args ...any) { say = append(say, fmt.Sprintf(format, args...)) }
+	if project.Is(root) {
+		add("Read %s and follow it.", project.Protocols)
+	}
+	c := session.ByID(root, d.ID)
+	at, err := filepath.Rel(root, c.Path)
+	if err != nil {
+		at = c.Path
+	}
+	switch d.Role {
+	case Primary:
+		add("You are the primary agent of this project; your session file is %s.", at)
+	case "helper":
+		add("You are a helper, with the id %s; your session file is %s.", d.ID, at)
+		if _, err := os.Stat(filepath.Join(root, HelperMode)); err == nil {
+			add("Read %s and follow it instead of the startup workflow.", HelperMode)
+		}
+		add("No commits, no pulls, no passes over whole files, no inbox, no memory: these are the primary's.")
+	default:
+		add("You are the agent %s; your session file is %s (AI_SESSION_CONTEXT). Never write %s.", d.ID, at, project.Singleton)
+	}
+	if d.Recover != nil {
+		add("The session before you crashed: read that file first, see from its journal what was under way, and go on from there.")
+	}
+	if n := len(d.Others); n > 0 {
+		var ids []string
+		for _, a := range d.Others {
+			if a.ID != "" {
+				ids = append(ids, a.ID)
+			} else {
+				ids = append(ids, a.Runtime)
+			}
+		}
+		add("Others are at work here (%s): change shared files below one heading at a time (aisync session edit).", strings.Join(ids, ", "))
+	}
+	return strings.Join(say, " ")
+}

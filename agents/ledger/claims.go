@@ -1,0 +1,401 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Claim is one entry of worktrees.json.
+type Claim struct {
+	Path     string          `json:"path"`
+	Agent    string          `json:"agent"`
+	Since    string          `json:"since"`
+	Previous json.RawMessage `json:"previous,omitempty"`
+}
+
+// ErrClaimed says that a path is another agent's.
+var ErrClaimed = errors.New("claimed by another agent")
+
+// ErrOverlap says that a path lies in, or around, one that another agent claims.
+var ErrOverlap = errors.New("overlaps another agent's claim")
+
+// Resolve returns the key of a path as it stands in worktrees.json: absolute,
+// seen from Root, links as they are. The path need not exist.
+func (l *Ledger) Resolve(path string) (string, error) {
+	if path == "" {
+		return "", errors.New("path is required")
+	}
+	if strings.ContainsRune(path, 0) {
+		return "", errors.New("path has a zero byte")
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(l.Root, path)
+	}
+	return filepath.Clean(path), nil
+}
+
+// claimed reads worktrees.json. One that cannot be read is an error, and left
+// as it is: taking it for empty would forget who owns what. The original writes
+// it in place, so a reader may meet it half written: it is read again.
+func (l *Ledger) claimed() (object, error) {
+	for try := 0; ; try++ {
+		text, err := l.read(claimsFile)
+		if err != nil {
+			return nil, err
+		}
+		if text == nil {
+			return nil, nil
+		}
+		o, err := members(text)
+		if err == nil {
+			for _, m := range o {
+				if c := parseClaim(m); c.Agent == "" {
+					return nil, fmt.Errorf("%s: the entry of %s names no agent; mend it by hand or run: ensemble repair", l.path(claimsFile), m.key)
+				}
+			}
+			return o, nil
+		}
+		if try == patience || !l.young(claimsFile) {
+			return nil, fmt.Errorf("%s: %w; nothing was changed; mend it by hand or run: ensemble repair", l.path(claimsFile), err)
+		}
+		time.Sleep(time.Millisecond << try)
+	}
+}
+
+// tries is how often a change is made again that another has overwritten, and
+// patience how often a file is read again that another seems to be writing: for
+// a quarter of a second, the wait doubling from one millisecond on.
+const tries, patience = 5, 8
+
+// young reports whether a file was written a moment ago, perhaps not to its end.
+func (l *Ledger) young(file string) bool {
+	info, err := os.Stat(l.path(file))
+	return err == nil && time.Since(info.ModTime()) < time.Second
+}
+
+func parseClaim(m member) Claim {
+	c := Claim{}
+	_ = json.Unmarshal(m.value, &c) // what is no claim has no agent
+	c.Path = m.key
+	return c
+}
+
+// Claims lists who owns what, in the order of worktrees.json.
+func (l *Ledger) Claims() ([]Claim, error) {
+	o, err := l.claimed()
+	if err != nil {
+		return nil, err
+	}
+	return claimsOf(o), nil
+}
+
+func claimsOf(o object) []Claim {
+	var out []Claim
+	for _, m := range o {
+		out = append(out, parseClaim(m))
+	}
+	return out
+}
+
+// ClaimsText is worktrees.json as JSON, and leaves the trace of a read.
+func (l *Ledger) ClaimsText() (json.RawMessage, error) {
+	o, err := l.claimed()
+	if err != nil {
+		return nil, err
+	}
+	return o.compact(), l.traced("claims_read")
+}
+
+// Overlaps lists the claims of others that path lies in or around, links
+// resolved as far as the paths exist.
+func (l *Ledger) Overlaps(agent, path string) ([]Claim, error) {
+	key, err := l.Resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := l.Claims()
+	if err != nil {
+		return nil, err
+	}
+	return overlaps(claims, agent, key), nil
+}
+
+func overlaps(claims []Claim, agent, key string) []Claim {
+	return places{}.overlaps(claims, agent, key)
+}
+
+func (p places) overlaps(claims []Claim, agent, key string) []Claim {
+	var out []Claim
+	mine := p.physical(key)
+	for _, c := range claims {
+		if c.Agent == agent || c.Path == key {
+			continue
+		}
+		if theirs := p.physical(c.Path); beneath(mine, theirs) || beneath(theirs, mine) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// beneath reports whether path is folder or lies in it.
+func beneath(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// places remembers where paths really are: most claims share their folders.
+type places map[string]string
+
+// physical resolves the links of the part of a path that exists.
+func (p places) physical(path string) string {
+	if real, known := p[path]; known {
+		return real
+	}
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path
+	}
+	real := filepath.Join(p.physical(dir), filepath.Base(path))
+	if info, err := os.Lstat(real); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		if to, err := filepath.EvalSymlinks(real); err == nil {
+			real = to
+		}
+	}
+	p[path] = real
+	return real
+}
+
+// Claim makes agent the owner of path and returns the audit record and the
+// claims of others that overlap it. A path that is another's is refused with
+// ErrClaimed unless force is set, and one that overlaps with ErrOverlap where
+// the ledger is strict. A crash may leave a claim that is not audited.
+func (l *Ledger) Claim(agent, path string, force bool) (json.RawMessage, []Claim, error) {
+	recs, near, err := l.ClaimAll(agent, []string{path}, force)
+	if err != nil {
+		return nil, near, err
+	}
+	return recs[0], near, nil
+}
+
+// ClaimAll claims every one of paths, or none, on the terms of Claim. It makes
+// the agent, if need be.
+func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json.RawMessage, near []Claim, err error) {
+	var keys []string
+	for _, p := range paths {
+		key, err := l.owned(agent, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		keys = append(keys, key)
+	}
+	err = l.locked(func() error {
+		previous := make([]json.RawMessage, len(keys))
+		since := l.stamp()
+		err := l.change(func(o object) (object, error) {
+			near = nil
+			claims, at := claimsOf(o), places{}
+			for i, key := range keys {
+				if c := parseClaim(member{key, o.get(key)}); c.Agent == agent && c.Since == since {
+					continue // written by an earlier try of this claim
+				}
+				around := at.overlaps(claims, agent, key)
+				near = append(near, around...)
+				if len(around) > 0 && l.Strict && !force {
+					return nil, refusal{fmt.Sprintf("%s overlaps %s, which %s claims. Use --force to override.", key, around[0].Path, around[0].Agent), ErrOverlap}
+				}
+				entry, err := taken(o, agent, key, since, force)
+				if err != nil {
+					return nil, err
+				}
+				previous[i] = nil
+				if had := o.get(key); had != nil {
+					previous[i] = before(had)
+				}
+				o = o.with(key, entry)
+			}
+			return o, nil
+		})
+		if err != nil {
+			return err
+		}
+		for i, key := range keys {
+			action := "claim"
+			if previous[i] != nil {
+				action = "claim_update"
+			}
+			rec, err := l.record(action, pair{"agent", agent}, pair{"path", key}, pair{"previous", previous[i]}, pair{"force", force})
+			if err != nil {
+				return err
+			}
+			if err := l.still(key, agent); err != nil {
+				return err
+			}
+			recs = append(recs, rec)
+		}
+		return l.ensureAgent(agent)
+	})
+	return recs, near, err
+}
+
+// taken is the entry of key once agent has claimed it, or why it may not.
+func taken(o object, agent, key, since string, force bool) (json.RawMessage, error) {
+	entry := claimEntry(agent, since)
+	i := o.index(key)
+	if i < 0 {
+		return entry, nil
+	}
+	if owner := parseClaim(o[i]).Agent; owner != agent && !force {
+		return nil, refusal{fmt.Sprintf("Path already claimed by %s: %s. Use --force to override.", owner, key), ErrClaimed}
+	}
+	if force {
+		// Without what that one had replaced: repeated claims would nest without bound.
+		had, _ := members(entry) // of what claimEntry made: cannot fail
+		entry = had.with("previous", before(o[i].value)).compact()
+	}
+	return entry, nil
+}
+
+func claimEntry(agent, since string) json.RawMessage {
+	return object{{"agent", json.RawMessage(quote(agent))}, {"since", json.RawMessage(quote(since))}}.compact()
+}
+
+// still reads once more whether the claim stands: a writer without a lock may
+// have put back what it had read before.
+func (l *Ledger) still(key, agent string) error {
+	o, err := l.claimed()
+	if err != nil {
+		return err
+	}
+	i := o.index(key)
+	switch {
+	case i < 0:
+		return l.change(func(o object) (object, error) {
+			return o.with(key, claimEntry(agent, l.stamp())), nil
+		})
+	case parseClaim(o[i]).Agent != agent:
+		return refusal{fmt.Sprintf("Path already claimed by %s: %s. Use --force to override.", parseClaim(o[i]).Agent, key), ErrClaimed}
+	}
+	return nil
+}
+
+// Release gives path back and returns the audit record. A path that is
+// another's is refused with ErrClaimed unless force is set. A path that is
+// nobody's is none the less released: held is false then, and as nothing
+// changed, nothing is written.
+func (l *Ledger) Release(agent, path string, force bool) (rec json.RawMessage, held bool, err error) {
+	key, err := l.owned(agent, path)
+	if err != nil {
+		return nil, false, err
+	}
+	err = l.locked(func() (err error) {
+		rec, held, err = l.release(agent, key, force, "")
+		return err
+	})
+	return rec, held, err
+}
+
+func (l *Ledger) owned(agent, path string) (string, error) {
+	if err := checkAgent(agent); err != nil {
+		return "", err
+	}
+	return l.Resolve(path)
+}
+
+func (l *Ledger) release(agent, key string, force bool, via string) (rec json.RawMessage, held bool, err error) {
+	var previous json.RawMessage
+	err = l.change(func(o object) (object, error) {
+		i := o.index(key)
+		if i < 0 {
+			return o, nil
+		}
+		if owner := parseClaim(o[i]); owner.Agent != agent && !force {
+			return nil, refusal{fmt.Sprintf("Path claimed by %s, not %s: %s. Use --force to release anyway.", owner.Agent, agent, key), ErrClaimed}
+		}
+		previous, held = before(o[i].value), true
+		return o.without(key), nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	members := []pair{{"agent", agent}, {"path", key}, {"previous", previous}, {"force", force}, {"via", via}}
+	if !held {
+		return line(l.stamp(), "release", members), false, nil
+	}
+	rec, err = l.record("release", members...)
+	return rec, true, err
+}
+
+// before is an entry without the one that it had replaced.
+func before(value json.RawMessage) json.RawMessage {
+	o, err := members(value)
+	if err != nil {
+		return value
+	}
+	return o.without("previous").compact()
+}
+
+// change replaces worktrees.json by what edit makes of it, and looks again:
+// where a writer without a lock has written it meanwhile, edit is applied to
+// what that one wrote. Such a writer writes in place: what it wrote may stand in
+// the file that was replaced.
+func (l *Ledger) change(edit func(object) (object, error)) error {
+	had, err := l.claimed()
+	for try := 0; ; try++ {
+		if err != nil {
+			return err
+		}
+		after, err := edit(had)
+		if err != nil {
+			return err
+		}
+		text := after.text()
+		if bytes.Equal(text, had.text()) {
+			return nil
+		}
+		old, _ := os.Open(l.path(claimsFile)) // where there is none, nobody writes into it
+		err = l.replace(claimsFile, text)
+		theirs := readOld(old, had)
+		if err != nil {
+			return err
+		}
+		if had, err = l.claimed(); err != nil {
+			return err
+		}
+		switch ours := bytes.Equal(had.text(), text); {
+		case ours && theirs == nil || try == tries:
+			return nil
+		case ours:
+			had = theirs
+		}
+	}
+}
+
+// readOld returns what another has written into the file that was replaced, and
+// nil if it is as it was, or not to be read.
+func readOld(f *os.File, had object) object {
+	if f == nil {
+		return nil
+	}
+	defer f.Close()
+	for try := range patience {
+		text, err := io.ReadAll(io.NewSectionReader(f, 0, maxLine))
+		if err != nil {
+			return nil
+		}
+		if now, err := members(text); err == nil {
+			if bytes.Equal(now.text(), had.text()) {
+				return nil
+			}
+			return now
+		}
+		time.Sleep(time.Millisecond << try) // it is being written
+	}
+	return nil
+}

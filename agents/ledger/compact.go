@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// Compact moves the events before a time out of audit.jsonl into an archive
+// beside it, audit.<time>.jsonl, which every reader of ours still reads; the
+// original does not. It returns the archive's name and how many lines it holds;
+// none where nothing is that old. A crash may leave the lines in both: readers
+// then pass over the archive, and the next Compact removes it.
+func (l *Ledger) Compact(before time.Time, by string) (name string, n int, err error) {
+	if err := checkAgent(by); err != nil {
+		return "", 0, err
+	}
+	err = l.locked(func() error {
+		if err := l.dropDoubled(); err != nil {
+			return err
+		}
+		f, err := os.Open(l.path(auditFile))
+		if err != nil {
+			return fmt.Errorf("read %s: %w", auditFile, err)
+		}
+		defer f.Close()
+		text, err := os.ReadFile(l.path(auditFile))
+		if err != nil {
+			return fmt.Errorf("read %s: %w", auditFile, err)
+		}
+		limit, cut := stampOf(before), 0
+		for line := range bytes.Lines(text) {
+			e := parseEvent(bytes.TrimRight(line, "\r\n"))
+			if e.Malformed == nil && !later(limit, e.TS) || !bytes.HasSuffix(line, []byte("\n")) {
+				break
+			}
+			cut, n = cut+len(line), n+1
+		}
+		if n == 0 {
+			return nil
+		}
+		name = "audit." + strings.ReplaceAll(l.stamp(), ":", "-") + ".jsonl"
+		if err := l.replace(name, text[:cut]); err != nil {
+			return err
+		}
+		if err := l.replace(auditFile, text[cut:]); err != nil {
+			return err
+		}
+		// A writer without a lock may have appended to the old file meanwhile.
+		if late, err := afterSize(f, int64(len(text))); err != nil {
+			return err
+		} else if len(late) > 0 {
+			if err := l.add(auditFile, late); err != nil {
+				return err
+			}
+		}
+		_, err = l.record("compact", pair{"by", by}, pair{"archivedTo", l.path(name)}, pair{"lines", n})
+		return err
+	})
+	return name, n, err
+}
+
+func afterSize(f *os.File, size int64) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() <= size {
+		return nil, err
+	}
+	late := make([]byte, info.Size()-size)
+	_, err = f.ReadAt(late, size)
+	return late, err
+}
+
+// dropDoubled removes the archive of a Compact that was killed before it had
+// shortened the audit trail.
+func (l *Ledger) dropDoubled() error {
+	archives, err := l.archives()
+	if n := len(archives); err == nil && n > 0 && l.doubled(archives[n-1]) {
+		if err := l.about("remove", archives[n-1]); err != nil {
+			return err
+		}
+		err = os.Remove(l.path(archives[n-1]))
+	}
+	return err
+}
+
+// doubled reports whether the audit trail begins with all that the archive holds.
+func (l *Ledger) doubled(archive string) bool {
+	a, err := os.Open(l.path(archive))
+	if err != nil {
+		return false
+	}
+	defer a.Close()
+	b, err := os.Open(l.path(auditFile))
+	if err != nil {
+		return false
+	}
+	defer b.Close()
+	var bufA, bufB [32 << 10]byte
+	for some := false; ; some = true { // two trails differ in their first line
+		n, err := io.ReadFull(a, bufA[:])
+		if n == 0 {
+			return some && errors.Is(err, io.EOF)
+		}
+		if m, _ := io.ReadFull(b, bufB[:n]); m < n || !bytes.Equal(bufA[:n], bufB[:n]) {
+			return false
+		}
+	}
+}

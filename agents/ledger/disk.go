@@ -1,0 +1,181 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// locked runs change while no other process of ours changes this ledger. The
+// original takes no lock: what it may do meanwhile is met where it matters, by
+// appending, by renaming, and by reading again after a write.
+func (l *Ledger) locked(change func() error) error {
+	f, err := os.OpenFile(l.path(lockFile), os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the lock of %s: %w", Dir, err)
+	}
+	defer f.Close() // gives the lock back too
+	if err := lock(f, unix.LOCK_EX); err != nil {
+		return err
+	}
+	if err := l.writable(); err != nil {
+		return err
+	}
+	return change()
+}
+
+// steady runs look while no process of ours changes the ledger. Where nobody of
+// ours has ever changed it there is no lock, and none is made.
+func (l *Ledger) steady(look func() error) error {
+	f, err := os.OpenFile(l.path(lockFile), os.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return look()
+	}
+	defer f.Close()
+	if err := lock(f, unix.LOCK_SH); err != nil {
+		return err
+	}
+	return look()
+}
+
+func lock(f *os.File, how int) error {
+	for {
+		err := unix.Flock(int(f.Fd()), how)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("lock %s: %w", Dir, err)
+		}
+	}
+}
+
+func (l *Ledger) about(op, file string) error {
+	if l.hook == nil {
+		return nil
+	}
+	return l.hook(op, file)
+}
+
+// create makes a file with its first content where there is none.
+func (l *Ledger) create(file, text string) error {
+	if _, err := os.Lstat(l.path(file)); err == nil {
+		return nil
+	}
+	if err := l.about("create", file); err != nil {
+		return err
+	}
+	// A name that appears with its content in one step: a reader never sees an
+	// inbox without its header.
+	temp := l.temp(file)
+	if err := os.WriteFile(temp, []byte(text), 0o600); err != nil {
+		return fmt.Errorf("make %s: %w", file, err)
+	}
+	defer os.Remove(temp)
+	if err := l.about("link", file); err != nil {
+		return err
+	}
+	if err := os.Link(temp, l.path(file)); err != nil && !errors.Is(err, os.ErrExist) {
+		// A file system without hard links: O_EXCL still never replaces anything.
+		f, err := os.OpenFile(l.path(file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("make %s: %w", file, err)
+		}
+		_, err = f.WriteString(text)
+		return errors.Join(err, f.Close())
+	}
+	return nil
+}
+
+// temp is a name beside file that only the holder of the lock uses: one that a
+// killed process left is overwritten by the next.
+func (l *Ledger) temp(file string) string {
+	p := l.path(file)
+	return filepath.Join(filepath.Dir(p), "."+filepath.Base(p)+".tmp")
+}
+
+// replace makes file hold text in one step, keeping its mode.
+func (l *Ledger) replace(file string, text []byte) error {
+	if err := l.about("replace", file); err != nil {
+		return err
+	}
+	mode := os.FileMode(0o600)
+	if info, err := os.Lstat(l.path(file)); err == nil {
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file; move it away", l.path(file))
+		}
+		mode = info.Mode().Perm()
+	}
+	temp := l.temp(file)
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, mode)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(temp)
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	if err := l.about("rename", file); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, l.path(file)); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}
+
+// add appends text to file, in one write. A last line without its end, which a
+// killed writer left, gets it first, so that nothing is glued to it. The cost
+// does not depend on the size of the file.
+func (l *Ledger) add(file string, text []byte) error {
+	if err := l.about("append", file); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(l.path(file), os.O_RDWR|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return fmt.Errorf("append to %s: %w", file, err)
+	}
+	torn, err := endsTorn(f)
+	if torn {
+		text = append([]byte{'\n'}, text...)
+	}
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("append to %s: %w", file, err)
+	}
+	return nil
+}
+
+func endsTorn(f *os.File) (bool, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return last[0] != '\n', nil
+}
+
+// read returns a file's bytes; none where it is missing.
+func (l *Ledger) read(file string) ([]byte, error) {
+	b, err := os.ReadFile(l.path(file))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	return b, nil
+}

@@ -1,0 +1,411 @@
+package ledger
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Note appends a note to the blackboard and returns its audit record.
+func (l *Ledger) Note(from, body string) (json.RawMessage, error) {
+	if trimmed(body) == "" {
+		return nil, errors.New("note body is required")
+	}
+	if err := checkAgent(from); err != nil {
+		return nil, err
+	}
+	var rec json.RawMessage
+	err := l.locked(func() (err error) {
+		if err = l.create(boardFile, boardHeader); err != nil {
+			return err
+		}
+		if err = l.add(boardFile, []byte(block(l.stamp(), from, "", "note", "", "", body))); err != nil {
+			return err
+		}
+		rec, err = l.record("note", pair{"from", from}, pair{"type", "note"}, pair{"body", body})
+		return err
+	})
+	return rec, err
+}
+
+// Message is what Send delivers.
+type Message struct{ From, To, Type, Body, ReplyTo string }
+
+// Send appends a message to the inbox of its receiver, whom it makes if need
+// be, and returns its audit record. An answer that ends something closes what
+// it replies to. A crash may leave the message delivered but not audited.
+func (l *Ledger) Send(m Message) (json.RawMessage, error) {
+	if err := errors.Join(checkAgent(m.To), checkAgent(m.From)); err != nil {
+		return nil, first(err)
+	}
+	if !slices.Contains(Types, m.Type) {
+		return nil, said("Invalid type: %s", m.Type)
+	}
+	if trimmed(m.Body) == "" {
+		return nil, errors.New("message body is required")
+	}
+	if m.ReplyTo != "" {
+		if err := checkID(m.ReplyTo); err != nil {
+			return nil, err
+		}
+	}
+	var rec json.RawMessage
+	err := l.locked(func() (err error) {
+		if err = l.ensureAgent(m.To); err != nil {
+			return err
+		}
+		inbox := l.agentPath(m.To, inboxFile)
+		ts, err := l.after(inbox)
+		if err != nil {
+			return err
+		}
+		id := newID()
+		if err = l.add(inbox, []byte(block(ts, m.From, m.To, m.Type, id, m.ReplyTo, m.Body))); err != nil {
+			return err
+		}
+		rec, err = l.record("send", pair{"from", m.From}, pair{"to", m.To}, pair{"type", m.Type}, pair{"body", m.Body},
+			pair{"messageId", id}, pair{"replyTo", m.ReplyTo})
+		if err == nil && m.ReplyTo != "" && !actionable(m.Type) {
+			_, err = l.record("done", pair{"from", m.From}, pair{"messageId", m.ReplyTo}, pair{"body", "auto-closed by " + id})
+		}
+		return err
+	})
+	return rec, err
+}
+
+// first returns the first of joined errors.
+func first(err error) error {
+	if j, ok := err.(interface{ Unwrap() []error }); ok && len(j.Unwrap()) > 0 {
+		return j.Unwrap()[0]
+	}
+	return err
+}
+
+func newID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand
+	return "msg_" + hex.EncodeToString(b[:])
+}
+
+// skew is how far ahead of our clock another writer's may be before its times
+// are no longer believed.
+const skew = time.Minute
+
+// tail is how much of an inbox is read for its last heading.
+const tail = 64 << 10
+
+// after returns a time for a new entry of file: now, or just after the last
+// entry, so that no two messages of one inbox have the same and a reader's
+// mark is either before or behind a message.
+func (l *Ledger) after(file string) (string, error) {
+	now := l.now()
+	f, err := os.Open(l.path(file))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", file, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	from := max(0, info.Size()-tail)
+	text := make([]byte, info.Size()-from)
+	if n, err := f.ReadAt(text, from); err != nil && n < len(text) {
+		return "", fmt.Errorf("read %s: %w", file, err)
+	}
+	if all := entries(string(text)); len(all) > 0 {
+		if t, err := time.Parse(time.RFC3339Nano, all[len(all)-1].TS); err == nil && !t.Before(now.Truncate(time.Millisecond)) && t.Before(now.Add(skew)) {
+			return stampOf(t.Add(time.Millisecond)), nil
+		}
+	}
+	return stampOf(now), nil
+}
+
+// Reading says which messages of an inbox are wanted, and what becomes of them.
+type Reading struct {
+	Agent string
+	Clear bool // move what is there to inbox.read.md
+	Since bool // only what is newer than the last reading
+	Peek  bool // leave no trace: nothing is marked as read, nothing is audited; excludes Clear
+}
+
+// Inbox returns the messages of an agent as they stand in its inbox, and unless
+// it only peeks marks them as read up to the newest of them. An agent that is
+// not there has none, and none is made. What others append meanwhile is neither
+// lost nor marked. Where messages were moved and what follows failed, they are
+// returned together with the error.
+func (l *Ledger) Inbox(r Reading) (content string, err error) {
+	if err := checkAgent(r.Agent); err != nil {
+		return "", err
+	}
+	if !l.Known(r.Agent) {
+		if !r.Peek && l.Trace {
+			err = l.traceInbox(r)
+		}
+		return "", err
+	}
+	if r.Peek {
+		text, err := l.inboxText(r.Agent)
+		if err != nil {
+			return "", err
+		}
+		last := ""
+		if r.Since {
+			if last, err = l.lastRead(r.Agent); err != nil {
+				return "", err
+			}
+		}
+		content, _ = l.wanted(r, text, last)
+		return content, nil
+	}
+	err = l.locked(func() error {
+		last, err := l.lastRead(r.Agent) // what cannot be marked is not moved either
+		if err != nil {
+			return err
+		}
+		text, err := l.take(r)
+		if err != nil {
+			return err
+		}
+		var newest string
+		content, newest = l.wanted(r, text, last)
+		if err := l.markRead(r.Agent, newest, last); err != nil {
+			return err
+		}
+		return l.traceInbox(r)
+	})
+	return content, err
+}
+
+func (l *Ledger) traceInbox(r Reading) error {
+	action := "inbox_read"
+	if r.Clear {
+		action = "inbox_clear"
+	}
+	_, err := l.record(action, pair{"agent", r.Agent}, pair{"sinceLastRead", r.Since})
+	return err
+}
+
+// take returns the inbox, and moves it into the archive where it is to be
+// cleared: it is renamed first, so that a writer without a lock appends either
+// to what is archived or to the new inbox. A kill leaves the renamed inbox,
+// which every reader sees and the next clear archives.
+func (l *Ledger) take(r Reading) (string, error) {
+	text, err := l.inboxText(r.Agent)
+	if err != nil || !r.Clear {
+		return text, err
+	}
+	inbox, aside := l.agentPath(r.Agent, inboxFile), l.agentPath(r.Agent, clearing)
+	left, err := l.archiveAside(r.Agent)
+	if err != nil {
+		return "", err
+	}
+	if err := l.about("rename", inbox); err != nil {
+		return "", err
+	}
+	if err := os.Rename(l.path(inbox), l.path(aside)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("clear %s: %w", inbox, err)
+	}
+	if err := l.create(inbox, inboxHeader(r.Agent)); err != nil {
+		return "", err
+	}
+	text, err = l.archiveAside(r.Agent)
+	return left + text, err
+}
+
+// archiveAside moves what was renamed aside to the end of the archive and
+// returns it. A kill before the last step leaves it in both: the next clear sees
+// that the archive ends with it.
+func (l *Ledger) archiveAside(agent string) (string, error) {
+	aside := l.agentPath(agent, clearing)
+	f, err := os.Open(l.path(aside))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("clear %s: %w", aside, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return "", fmt.Errorf("clear %s: %w", aside, err)
+	}
+	archived := l.agentPath(agent, archive)
+	done, err := l.endsWith(archived, fmt.Appendf(nil, "%s\n", text))
+	if err != nil {
+		return "", err
+	}
+	if !done {
+		if err := l.add(archived, fmt.Appendf(nil, "\n<!-- cleared %s -->\n%s\n", l.stamp(), text)); err != nil {
+			return "", err
+		}
+	}
+	if err := l.about("remove", aside); err != nil {
+		return "", err
+	}
+	if err := os.Remove(l.path(aside)); err != nil {
+		return "", fmt.Errorf("clear %s: %w", aside, err)
+	}
+	// A writer without a lock that had opened the inbox before it was renamed may
+	// have appended after it was read: that is delivered again.
+	late, err := io.ReadAll(f)
+	if err == nil && len(late) > 0 {
+		err = l.add(l.agentPath(agent, inboxFile), late)
+	}
+	return string(text), err
+}
+
+// endsWith reports whether a file ends with text, which is not only white space.
+func (l *Ledger) endsWith(file string, text []byte) (bool, error) {
+	f, err := os.Open(l.path(file))
+	if errors.Is(err, os.ErrNotExist) || len(bytes.TrimSpace(text)) == 0 {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", file, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() < int64(len(text)) {
+		return false, err
+	}
+	end := make([]byte, len(text))
+	_, err = f.ReadAt(end, info.Size()-int64(len(end)))
+	return bytes.Equal(end, text), err
+}
+
+// inboxText is what an agent has not cleared.
+func (l *Ledger) inboxText(agent string) (string, error) {
+	left, err := l.read(l.agentPath(agent, clearing))
+	if err != nil {
+		return "", err
+	}
+	text, err := l.read(l.agentPath(agent, inboxFile))
+	return string(left) + string(text), err
+}
+
+// clearing is the inbox while it moves into the archive.
+const clearing = "inbox.clearing.md"
+
+// wanted returns what of the inbox r asks for, and the time of its newest
+// message that can be believed. last is until when the agent had read.
+func (l *Ledger) wanted(r Reading, text, last string) (content, newest string) {
+	all := entries(text)
+	if r.Since {
+		all = slices.DeleteFunc(all, func(e Entry) bool { return !later(e.TS, last) })
+		var texts []string
+		for _, e := range all {
+			texts = append(texts, e.Text)
+		}
+		if content = strings.Join(texts, "\n\n"); content != "" {
+			content += "\n"
+		}
+	} else {
+		content = text
+	}
+	horizon := stampOf(l.now().Add(skew))
+	for _, e := range all {
+		if later(e.TS, newest) && !later(e.TS, horizon) {
+			newest = e.TS
+		}
+	}
+	return content, newest
+}
+
+// later compares two times as they are written; what is no time is earlier
+// than any.
+func later(a, b string) bool {
+	ta, erra := time.Parse(time.RFC3339Nano, a)
+	tb, errb := time.Parse(time.RFC3339Nano, b)
+	switch {
+	case erra != nil:
+		return false
+	case errb != nil:
+		return true
+	}
+	return ta.After(tb)
+}
+
+// lastRead returns until when agent has read: what its state says, or else the
+// last reading in the audit trail.
+func (l *Ledger) lastRead(agent string) (string, error) {
+	state, err := l.State(agent)
+	if err != nil {
+		return "", err
+	}
+	var s struct{ LastReadAt string }
+	if json.Unmarshal(state, &s) == nil && s.LastReadAt != "" {
+		return s.LastReadAt, nil
+	}
+	return l.lastReading(agent)
+}
+
+// lastReading is the time of the last reading in the audit trail.
+func (l *Ledger) lastReading(agent string) (string, error) {
+	last := ""
+	for e, err := range l.Events() {
+		if err != nil {
+			return "", err
+		}
+		if e.Agent == agent && (e.Action == "inbox_read" || e.Action == "inbox_clear") {
+			last = e.TS
+		}
+	}
+	return last, nil
+}
+
+// State returns what state.json of an agent holds; nil where it has none. What
+// is no object is an error, and left as it is.
+func (l *Ledger) State(agent string) (json.RawMessage, error) {
+	file := l.agentPath(agent, stateFile)
+	text, err := l.read(file)
+	if err != nil || text == nil {
+		return nil, err
+	}
+	if _, err := members(text); err != nil {
+		return nil, fmt.Errorf("%s: %w; mend it by hand or run: ensemble repair", l.path(file), err)
+	}
+	return text, nil
+}
+
+// markRead sets lastReadAt, if that is a step forward, and keeps all else.
+func (l *Ledger) markRead(agent, at, last string) error {
+	if at == "" || !later(at, last) {
+		return nil
+	}
+	state, err := l.State(agent)
+	if err != nil {
+		return err
+	}
+	object, err := members(state)
+	if err != nil {
+		object = nil // there was none
+	}
+	object = object.with("lastReadAt", json.RawMessage(quote(at)))
+	return l.replace(l.agentPath(agent, stateFile), object.text())
+}
+
+// Board returns the blackboard.
+func (l *Ledger) Board() (string, error) {
+	text, err := l.read(boardFile)
+	if err != nil {
+		return "", err
+	}
+	return string(text), l.traced("board_read")
+}
+
+// traced leaves the audit line of a read, where that is wanted.
+func (l *Ledger) traced(action string, members ...pair) error {
+	if !l.Trace {
+		return nil
+	}
+	return l.locked(func() error { _, err := l.record(action, members...); return err })
+}

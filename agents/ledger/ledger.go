@@ -1,0 +1,273 @@
+// Package ledger keeps the coordination ledger of a project, .pi-ensemble/: a
+// blackboard, inboxes, claims on paths and an audit trail, all of them files
+// that a person can read. It is compatible with the pi-ensemble package and may
+// work on one folder beside it. It starts nothing, dials nothing, polls nothing
+// and knows no process or terminal. Start reading at Find and Ledger.Send.
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Dir is the name of the ledger's folder in a project.
+const Dir = ".pi-ensemble"
+
+// Version is that of the file protocol, as config.yaml says it.
+const Version = 1
+
+// Files of the ledger, relative to its folder.
+const (
+	configFile = "config.yaml"
+	boardFile  = "blackboard.md"
+	claimsFile = "worktrees.json"
+	auditFile  = "audit.jsonl"
+	agentsDir  = "agents"
+	inboxFile  = "inbox.md"
+	archive    = "inbox.read.md"
+	stateFile  = "state.json"
+	retiredDir = ".retired"
+	lockFile   = ".lock"
+)
+
+// First contents, as the original writes them.
+const (
+	boardHeader = "# pi-ensemble blackboard\n\nAppend-only shared notes for local coding agents.\n"
+	configText  = "version: 1\ndefault_agent: pi\n" // nothing reads default_agent
+)
+
+func inboxHeader(agent string) string { return "# inbox: " + agent + "\n\n" }
+
+// ErrNoLedger says that neither the folder nor one above it holds a ledger.
+var ErrNoLedger = error(refusal{text: "No .pi-ensemble/ found. Run `ensemble init` first."})
+
+// Ledger is one project's ledger. Its methods may be called from any number of
+// processes at once. A crash in the middle of one leaves every file whole; what
+// it may leave undone is said at the method, found by Verify and mended by
+// Repair.
+type Ledger struct {
+	Root string // the folder that holds .pi-ensemble, as it was given: claims are relative to it
+
+	// Trace makes reads leave the audit lines that the original leaves.
+	Trace bool
+	// Strict makes a claim that overlaps another agent's an error.
+	Strict bool
+
+	now  func() time.Time
+	hook func(op, file string) error // before every change of a file; nil outside of tests
+}
+
+// Find returns the ledger that root, or else the folder start, lies in: the
+// nearest folder upwards with a .pi-ensemble.
+func Find(start string) (*Ledger, error) {
+	root, err := filepath.Abs(start)
+	if err != nil {
+		return nil, fmt.Errorf("root %s: %w", start, err)
+	}
+	for dir := root; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(filepath.Join(dir, Dir))
+		if err == nil && info.IsDir() {
+			return at(dir), nil
+		}
+		if dir == filepath.Dir(dir) {
+			return nil, ErrNoLedger
+		}
+	}
+}
+
+func at(root string) *Ledger { return &Ledger{Root: root, now: time.Now} }
+
+// Init makes the ledger of root, adds what is missing of one that is there, and
+// the inbox of agent, and returns it with the audit record. What is there keeps
+// its bytes.
+func Init(root, agent string) (l *Ledger, rec json.RawMessage, err error) {
+	if err := checkAgent(agent); err != nil {
+		return nil, nil, err
+	}
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return nil, nil, fmt.Errorf("root %s: %w", root, err)
+	}
+	l = at(abs)
+	rec, err = l.begin(agent)
+	return l, rec, err
+}
+
+func (l *Ledger) begin(agent string) (rec json.RawMessage, err error) {
+	if err := os.MkdirAll(l.path(agentsDir), 0o700); err != nil {
+		return nil, fmt.Errorf("make %s: %w", Dir, err)
+	}
+	err = l.locked(func() (err error) {
+		for _, f := range []struct{ name, text string }{
+			{configFile, configText}, {boardFile, boardHeader}, {claimsFile, "{}\n"}, {auditFile, ""},
+		} {
+			if err := l.create(f.name, f.text); err != nil {
+				return err
+			}
+		}
+		if err := l.ensureAgent(agent); err != nil {
+			return err
+		}
+		rec, err = l.record("init", pair{"actor", agent}, pair{"root", l.Root})
+		return err
+	})
+	return rec, err
+}
+
+// path returns the physical place of a file of the ledger.
+func (l *Ledger) path(parts ...string) string {
+	return filepath.Join(append([]string{l.Root, Dir}, parts...)...)
+}
+
+func (l *Ledger) agentPath(agent, file string) string { return filepath.Join(agentsDir, agent, file) }
+
+// ensureAgent makes the inbox and the state of an agent where they are missing.
+func (l *Ledger) ensureAgent(agent string) error {
+	if err := l.about("mkdir", filepath.Join(agentsDir, agent)); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.path(agentsDir, agent), 0o700); err != nil {
+		return fmt.Errorf("make the folder of agent %s: %w", agent, err)
+	}
+	if err := l.create(l.agentPath(agent, inboxFile), inboxHeader(agent)); err != nil {
+		return err
+	}
+	state := fmt.Sprintf("{\n  \"status\": \"idle\",\n  \"task\": null,\n  \"since\": %s\n}\n", quote(l.stamp()))
+	return l.create(l.agentPath(agent, stateFile), state)
+}
+
+// Agents lists those that have a folder, sorted. Folders whose name no agent
+// can have are returned apart; those that start with a dot are nobody's.
+func (l *Ledger) Agents() (agents, odd []string, err error) {
+	entries, err := os.ReadDir(l.path(agentsDir))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, nil, fmt.Errorf("read %s: %w", agentsDir, err)
+	}
+	for _, e := range entries {
+		switch {
+		case !e.IsDir() || strings.HasPrefix(e.Name(), "."):
+		case checkAgent(e.Name()) == nil:
+			agents = append(agents, e.Name())
+		default:
+			odd = append(odd, e.Name())
+		}
+	}
+	return agents, odd, nil
+}
+
+// Known reports whether agent has a folder.
+func (l *Ledger) Known(agent string) bool {
+	agents, _, err := l.Agents()
+	return err == nil && slices.Contains(agents, agent)
+}
+
+// Config returns version and the other keys of config.yaml, read as the
+// original reads it: flat, one "key: value" a line.
+func (l *Ledger) Config() (map[string]string, error) {
+	text, err := os.ReadFile(l.path(configFile))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", configFile, err)
+	}
+	return config(string(text)), nil
+}
+
+func config(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(text) {
+		if m := configLine.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
+			out[m[1]] = strings.TrimSpace(m[2])
+		}
+	}
+	return out
+}
+
+// ErrNewer says that a later version of the protocol wrote the ledger.
+var ErrNewer = errors.New("a newer version of the ledger")
+
+// writable refuses a ledger that a later version of the protocol wrote: what
+// this one would write into it may not be what that one means. Reads go on.
+func (l *Ledger) writable() error {
+	text, err := l.read(configFile)
+	if err != nil {
+		return err
+	}
+	v := config(string(text))["version"]
+	if n, err := strconv.Atoi(v); n > Version || errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("%s: %w: version %s, and this program writes version %d; nothing was changed; use a newer program", l.path(configFile), ErrNewer, v, Version)
+	}
+	return nil
+}
+
+var (
+	configLine = regexp.MustCompile(`^([A-Za-z0-9_-]+):\s*(.*)$`)
+	agentName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	messageID  = regexp.MustCompile(`^msg_[A-Za-z0-9_-]{8,64}$`)
+)
+
+// Types of messages. Handoffs and questions want an answer; the others end one.
+var Types = []string{"note", "handoff", "question", "result", "ack"}
+
+func actionable(kind string) bool { return kind == "handoff" || kind == "question" }
+
+func checkAgent(name string) error {
+	switch {
+	case name == "":
+		return errors.New("agent name is required")
+	case !agentName.MatchString(name):
+		return said("Invalid agent name: %s. Use 1-64 chars: letters, numbers, dot, underscore, hyphen.", name)
+	}
+	return nil
+}
+
+func checkID(id string) error {
+	switch {
+	case id == "":
+		return errors.New("message id is required")
+	case !messageID.MatchString(id):
+		return said("Invalid message id: %s", id)
+	}
+	return nil
+}
+
+// refusal is an error in the original's words, which scripts match, with a
+// sentinel of ours beneath where there is one.
+type refusal struct {
+	text string
+	is   error
+}
+
+func (r refusal) Error() string { return r.text }
+func (r refusal) Unwrap() error { return r.is }
+
+func said(format string, args ...any) error { return refusal{text: fmt.Sprintf(format, args...)} }
+
+// ValidAgent reports whether name can be an agent's.
+func ValidAgent(name string) bool { return checkAgent(name) == nil }
+
+// stamp is the time now in the form of JavaScript's toISOString.
+func (l *Ledger) stamp() string { return stampOf(l.now()) }
+
+const isoForm = "2006-01-02T15:04:05.000Z"
+
+func stampOf(t time.Time) string { return t.UTC().Format(isoForm) }
+
+// trimmed is what JavaScript's trim leaves.
+func trimmed(s string) string {
+	return strings.TrimFunc(s, func(r rune) bool { return r == '\uFEFF' || isJSSpace(r) })
+}
+
+func isJSSpace(r rune) bool {
+	switch {
+	case r >= '\t' && r <= '\r', r == ' ', r == 0xA0, r == 0x1680, r >= 0x2000 && r <= 0x200A, r == 0x2028, r == 0x2029, r == 0x202F, r == 0x205F, r == 0x3000:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,157 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Ack records that a message was received, Done that it is dealt with. An id
+// that nobody sent is taken: its message may be in another ledger.
+func (l *Ledger) Ack(from, id, body string) (json.RawMessage, error) {
+	return l.lifecycle("ack", from, id, body)
+}
+
+// Done records that what a message asked for is done.
+func (l *Ledger) Done(from, id, body string) (json.RawMessage, error) {
+	return l.lifecycle("done", from, id, body)
+}
+
+func (l *Ledger) lifecycle(action, from, id, body string) (json.RawMessage, error) {
+	if err := errors.Join(checkID(id), checkAgent(from)); err != nil {
+		return nil, first(err)
+	}
+	var rec json.RawMessage
+	err := l.locked(func() (err error) {
+		rec, err = l.record(action, pair{"from", from}, pair{"messageId", id}, pair{"body", trimmed(body)})
+		return err
+	})
+	return rec, err
+}
+
+// Thread is one message and what became of it, from the audit trail.
+type Thread struct {
+	MessageID string          `json:"messageId"`
+	TS        string          `json:"ts"`
+	From      string          `json:"from"`
+	To        string          `json:"to"`
+	Type      string          `json:"type"`
+	Body      string          `json:"body"`
+	ReplyTo   json.RawMessage `json:"replyTo,omitempty"` // null: it answers none; missing where nobody sent it
+	Status    string          `json:"status"`            // open, acked, done; unknown: nobody sent it
+	AckedBy   []Acked         `json:"ackedBy"`
+	DoneBy    *string         `json:"doneBy"`
+	DoneAt    *string         `json:"doneAt"`
+	DoneBody  string          `json:"doneBody,omitempty"`
+	Events    []ThreadEvent   `json:"events"`
+}
+
+// Acked is one receipt.
+type Acked struct {
+	From string `json:"from"`
+	TS   string `json:"ts"`
+	Body string `json:"body,omitempty"`
+}
+
+// ThreadEvent is one line of the audit trail that concerns a message.
+type ThreadEvent struct {
+	Action string `json:"action"`
+	TS     string `json:"ts"`
+	From   string `json:"from"`
+}
+
+// Open reports whether something is still to be done.
+func (t Thread) Open() bool { return t.Status == "open" || t.Status == "acked" }
+
+// threads collects messages from events. keepDone false forgets those that are
+// done at once, so that memory follows the open ones, not the history.
+type threads struct {
+	keepDone bool
+	by       map[string]*Thread
+	closed   map[string]bool
+}
+
+func newThreads(keepDone bool) *threads {
+	return &threads{keepDone: keepDone, by: map[string]*Thread{}, closed: map[string]bool{}}
+}
+
+func (t *threads) add(e Event) {
+	if e.MessageID == "" || e.Malformed != nil || (e.Action != "send" && e.Action != "ack" && e.Action != "done") {
+		return
+	}
+	if !t.keepDone && (t.closed[e.MessageID] || e.Action == "send" && !actionable(e.Type)) {
+		return
+	}
+	m := t.by[e.MessageID]
+	if m == nil {
+		m = &Thread{MessageID: e.MessageID, TS: e.TS, Status: "unknown", AckedBy: []Acked{}}
+		t.by[e.MessageID] = m
+	}
+	m.Events = append(m.Events, ThreadEvent{e.Action, e.TS, e.From})
+	switch e.Action {
+	case "send":
+		m.TS, m.From, m.To, m.Type, m.Body = e.TS, e.From, e.To, e.Type, e.Body
+		m.ReplyTo = json.RawMessage("null")
+		if e.ReplyTo != "" {
+			m.ReplyTo = json.RawMessage(quote(e.ReplyTo))
+		}
+		if m.Status == "unknown" {
+			m.Status = "open"
+			switch {
+			case !actionable(e.Type):
+				m.Status = "done"
+			case len(m.AckedBy) > 0:
+				m.Status = "acked"
+			}
+		}
+	case "ack":
+		m.AckedBy = append(m.AckedBy, Acked{e.From, e.TS, e.Body})
+		if m.Status == "open" {
+			m.Status = "acked"
+		}
+	case "done":
+		from, at := e.From, e.TS
+		m.Status, m.DoneBy, m.DoneAt, m.DoneBody = "done", &from, &at, e.Body
+		if !t.keepDone {
+			delete(t.by, e.MessageID)
+			t.closed[e.MessageID] = true
+		}
+	}
+}
+
+// list returns the messages by time.
+func (t *threads) list(open bool) []Thread {
+	out := []Thread{}
+	for _, m := range t.by {
+		if !open || m.Open() {
+			out = append(out, *m)
+		}
+	}
+	slices.SortFunc(out, func(a, b Thread) int {
+		if c := strings.Compare(a.TS, b.TS); c != 0 {
+			return c
+		}
+		return strings.Compare(a.MessageID, b.MessageID)
+	})
+	return out
+}
+
+// Messages returns the last limit messages (0: all), or the open ones alone.
+func (l *Ledger) Messages(limit int, open bool) ([]Thread, error) {
+	t := newThreads(!open)
+	for e, err := range l.Events() {
+		if err != nil {
+			return nil, err
+		}
+		t.add(e)
+	}
+	return lastOf(t.list(open), limit), nil
+}
+
+func lastOf[T any](all []T, limit int) []T {
+	if limit > 0 && len(all) > limit {
+		return all[len(all)-limit:]
+	}
+	return all
+}

@@ -1,0 +1,74 @@
+package ledger
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Repair mends what Verify finds, by what the audit trail says, and returns it
+// together with the folder that holds every file as it was before. Nothing is
+// mended that Verify has no answer for. Where nothing can be mended it does
+// nothing and returns no folder. It may be killed and run again.
+func (l *Ledger) Repair(by string) (found []Difference, backup string, err error) {
+	if err := checkAgent(by); err != nil {
+		return nil, "", err
+	}
+	err = l.locked(func() error {
+		if found, err = l.verify(); err != nil {
+			return err
+		}
+		var mended []string
+		for _, d := range found {
+			if d.mend == nil {
+				continue
+			}
+			if backup == "" {
+				if backup, err = l.backup(); err != nil {
+					return err
+				}
+			}
+			if err := d.mend(); err != nil {
+				return fmt.Errorf("%s %s: %w; the files as they were are in %s", d.Kind, d.Subject, err, backup)
+			}
+			mended = append(mended, d.Kind+" "+d.Subject+": "+d.Repair)
+		}
+		if mended == nil {
+			return nil
+		}
+		_, err := l.record("repair", pair{"by", by}, pair{"backup", backup}, pair{"mended", mended})
+		return err
+	})
+	return found, backup, err
+}
+
+// backup copies the files of the ledger, without older backups, into a folder
+// of it, and returns the folder.
+func (l *Ledger) backup() (string, error) {
+	to := l.path(".backup", strings.NewReplacer(":", "-", ".", "-").Replace(l.stamp()))
+	if err := l.about("backup", to); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return "", fmt.Errorf("back up: %w", err)
+	}
+	return to, filepath.WalkDir(l.path(), func(path string, d os.DirEntry, err error) error {
+		rel := strings.TrimPrefix(strings.TrimPrefix(path, l.path()), "/")
+		switch {
+		case err != nil:
+			return err
+		case rel == ".backup":
+			return filepath.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o700)
+		case !d.Type().IsRegular() || rel == lockFile:
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), text, 0o600)
+	})
+}

@@ -1,0 +1,347 @@
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// AgentStatus is one agent's part of Status. Times are null where there is none.
+type AgentStatus struct {
+	Agent           string          `json:"agent"`
+	Pending         int             `json:"pending"` // messages in the inbox
+	Unread          int             `json:"unread"`  // newer than the last reading
+	Stale           int             `json:"stale"`   // read, but not cleared
+	LastReadAt      *string         `json:"lastReadAt"`
+	OldestPendingAt *string         `json:"oldestPendingAt"`
+	NewestPendingAt *string         `json:"newestPendingAt"`
+	State           json.RawMessage `json:"state"`
+	Problem         string          `json:"problem,omitempty"` // why State is empty: it cannot be read
+
+	unread []Entry
+	stale  []Entry
+}
+
+// Status is the ledger at a glance.
+type Status struct {
+	Root      string          `json:"root"`
+	Version   json.RawMessage `json:"version"`
+	Agents    []AgentStatus   `json:"agents"`
+	Worktrees json.RawMessage `json:"worktrees"`
+}
+
+// Status reads every inbox.
+func (l *Ledger) Status() (Status, error) {
+	s := Status{Root: l.Root}
+	var err error
+	if s.Version, err = l.version(); err != nil {
+		return s, err
+	}
+	if s.Agents, err = l.agentStatus(nil); err != nil {
+		return s, err
+	}
+	claims, err := l.claimed()
+	if err != nil {
+		return s, err
+	}
+	s.Worktrees = claims.compact()
+	return s, l.traced("status")
+}
+
+// version is what config.yaml says: a number where it is one.
+func (l *Ledger) version() (json.RawMessage, error) {
+	c, err := l.Config()
+	if err != nil {
+		return nil, err
+	}
+	v, ok := c["version"]
+	switch {
+	case !ok:
+		return json.RawMessage("null"), nil
+	case v != "" && strings.Trim(v, "0123456789") == "":
+		return json.RawMessage(strings.TrimLeft(v[:len(v)-1], "0") + v[len(v)-1:]), nil
+	}
+	return json.RawMessage(quote(v)), nil
+}
+
+// agentStatus describes all agents. reads holds their last readings out of the
+// audit trail, if that has been looked through already.
+func (l *Ledger) agentStatus(reads map[string]string) ([]AgentStatus, error) {
+	agents, _, err := l.Agents()
+	if err != nil {
+		return nil, err
+	}
+	out := []AgentStatus{}
+	for _, a := range agents {
+		s, err := l.statusOf(a, reads)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func (l *Ledger) statusOf(agent string, reads map[string]string) (AgentStatus, error) {
+	s := AgentStatus{Agent: agent, State: json.RawMessage("{}")}
+	text, err := l.inboxText(agent)
+	if err != nil {
+		return s, err
+	}
+	state, err := l.State(agent)
+	if err != nil { // one agent's broken state hides no other's messages
+		s.Problem = err.Error()
+	}
+	last := ""
+	if state != nil {
+		object, _ := members(state) // State has checked it
+		s.State = object.compact()
+		last, _ = unquote(object.get("lastReadAt"))
+	}
+	all := entries(text)
+	if last == "" && len(all) > 0 {
+		if reads != nil {
+			last = reads[agent]
+		} else if last, err = l.lastReading(agent); err != nil {
+			return s, err
+		}
+	}
+	if last != "" {
+		s.LastReadAt = &last
+	}
+	for _, e := range all {
+		if last == "" || later(e.TS, last) {
+			s.unread = append(s.unread, e)
+		} else {
+			s.stale = append(s.stale, e)
+		}
+	}
+	s.Pending, s.Unread, s.Stale = len(all), len(s.unread), len(s.stale)
+	if len(all) > 0 {
+		s.OldestPendingAt, s.NewestPendingAt = &all[0].TS, &all[len(all)-1].TS
+	}
+	return s, nil
+}
+
+// Overview is what an agent reads first.
+type Overview struct {
+	Root         string          `json:"root"`
+	Version      json.RawMessage `json:"version"`
+	Agents       []AgentStatus   `json:"agents"`
+	Pending      []AgentStatus   `json:"pending"` // agents with messages in their inbox
+	Unread       []AgentStatus   `json:"unread"`
+	Stale        []AgentStatus   `json:"stale"`
+	Claims       []Claim         `json:"claims"`
+	OpenMessages []Thread        `json:"openMessages"`
+	Recent       []Moment        `json:"recent"`
+	Malformed    int             `json:"malformed"` // lines of the audit trail that are no records
+}
+
+// Overview looks once through the audit trail, in memory that follows what is
+// open, and shows the last limit events. It leaves no trace.
+func (l *Ledger) Overview(limit int) (Overview, error) {
+	o := Overview{Root: l.Root, Pending: []AgentStatus{}, Unread: []AgentStatus{}, Stale: []AgentStatus{}, Claims: []Claim{}, Recent: []Moment{}}
+	var err error
+	if o.Version, err = l.version(); err != nil {
+		return o, err
+	}
+	open, reads := newThreads(false), map[string]string{}
+	recent := ring{size: limit}
+	for e, err := range l.Events() {
+		if err != nil {
+			return o, err
+		}
+		recent.add(e)
+		if e.Malformed != nil {
+			o.Malformed++
+			continue
+		}
+		open.add(e)
+		if e.Action == "inbox_read" || e.Action == "inbox_clear" {
+			reads[e.Agent] = e.TS
+		}
+	}
+	if o.Agents, err = l.agentStatus(reads); err != nil {
+		return o, err
+	}
+	for _, a := range o.Agents {
+		if a.Pending > 0 {
+			o.Pending = append(o.Pending, a)
+		}
+		if a.Unread > 0 {
+			o.Unread = append(o.Unread, a)
+		}
+		if a.Stale > 0 {
+			o.Stale = append(o.Stale, a)
+		}
+	}
+	claims, err := l.Claims()
+	if err != nil {
+		return o, err
+	}
+	for _, c := range claims {
+		c.Previous = nil
+		o.Claims = append(o.Claims, c)
+	}
+	o.OpenMessages = open.list(true)
+	o.Recent = recent.moments()
+	return o, nil
+}
+
+// Moment is one line of a timeline.
+type Moment struct {
+	TS      string          `json:"ts"`
+	Action  string          `json:"action"`
+	Summary string          `json:"summary"`
+	Record  json.RawMessage `json:"record"`
+}
+
+// Timeline returns the last limit events (0: all) in words.
+func (l *Ledger) Timeline(limit int) ([]Moment, error) {
+	r := ring{size: limit}
+	for e, err := range l.Events() {
+		if err != nil {
+			return nil, err
+		}
+		r.add(e)
+	}
+	return r.moments(), nil
+}
+
+// ring keeps the last events; all of them where size is not positive.
+type ring struct {
+	size   int
+	next   int
+	events []Event
+}
+
+func (r *ring) add(e Event) {
+	if r.size <= 0 || len(r.events) < r.size {
+		e.Raw = slices.Clone(e.Raw)
+		r.events = append(r.events, e)
+		return
+	}
+	e.Raw = append(r.events[r.next].Raw[:0], e.Raw...)
+	r.events[r.next] = e
+	r.next = (r.next + 1) % r.size
+}
+
+func (r *ring) moments() []Moment {
+	out := []Moment{}
+	for i := range r.events {
+		out = append(out, momentOf(r.events[(r.next+i)%len(r.events)]))
+	}
+	return out
+}
+
+func momentOf(e Event) Moment {
+	if e.Malformed != nil {
+		return Moment{Action: "malformed", Summary: fmt.Sprintf("%s:%d is no record: %v", e.File, e.Line, e.Malformed), Record: e.Trail()}
+	}
+	return Moment{e.TS, e.Action, summary(e), e.Raw}
+}
+
+// summary says in a few words what an event is.
+func summary(e Event) string {
+	switch e.Action {
+	case "init":
+		return "ledger initialized"
+	case "note":
+		return e.From + " noted: " + brief(e.Body)
+	case "send":
+		return fmt.Sprintf("%s → %s [%s] %s: %s", e.From, e.To, e.Type, e.MessageID, brief(e.Body))
+	case "ack", "done":
+		words := map[string]string{"ack": "acknowledged", "done": "resolved"}
+		text := fmt.Sprintf("%s %s %s", e.From, words[e.Action], e.MessageID)
+		if e.Body != "" {
+			text += ": " + brief(e.Body)
+		}
+		return text
+	case "inbox_read":
+		return e.Agent + " read its inbox"
+	case "inbox_clear":
+		return e.Agent + " cleared its inbox"
+	case "claim":
+		return e.Agent + " claimed " + e.Path
+	case "claim_update":
+		return e.Agent + " took over the claim on " + e.Path
+	case "release":
+		return e.Agent + " released " + e.Path
+	case "retire":
+		return e.By + " retired " + e.Agent
+	}
+	return strings.TrimSpace(e.Action + " " + e.Agent)
+}
+
+// brief is one line of at most 72 characters.
+func brief(body string) string {
+	text := []rune(strings.Join(strings.Fields(body), " "))
+	if len(text) > 72 {
+		return string(text[:71]) + "…"
+	}
+	return string(text)
+}
+
+// Idle is an agent that has not been heard of for a while.
+type Idle struct {
+	Agent        string   `json:"agent"`
+	LastActiveAt *string  `json:"lastActiveAt"`
+	IdleDays     int      `json:"idleDays"`
+	Pending      int      `json:"pending"`
+	Claims       []string `json:"claims"`
+}
+
+// Stale lists the agents of which the audit trail has nothing for that many
+// days. An agent of which it has nothing at all is as old as its state says.
+func (l *Ledger) Stale(days float64) ([]Idle, error) {
+	last := map[string]string{}
+	for e, err := range l.Events() {
+		if err != nil {
+			return nil, err
+		}
+		for _, who := range []string{e.Agent, e.From} {
+			if who != "" && later(e.TS, last[who]) {
+				last[who] = e.TS
+			}
+		}
+	}
+	claims, err := l.Claims()
+	if err != nil {
+		return nil, err
+	}
+	agents, _, err := l.Agents()
+	if err != nil {
+		return nil, err
+	}
+	out := []Idle{}
+	for _, a := range agents {
+		s, err := l.statusOf(a, map[string]string{})
+		if err != nil {
+			return nil, err
+		}
+		i := Idle{Agent: a, Pending: s.Pending, Claims: []string{}}
+		at := last[a]
+		if at == "" {
+			state, _ := members(s.State)
+			at, _ = unquote(state.get("since"))
+		}
+		var idle time.Duration
+		if t, err := time.Parse(time.RFC3339Nano, at); err == nil {
+			idle = l.now().Sub(t)
+			i.LastActiveAt = &at
+		}
+		if idle.Hours() < days*24 {
+			continue
+		}
+		i.IdleDays = int(idle.Hours() / 24)
+		for _, c := range claims {
+			if c.Agent == a {
+				i.Claims = append(i.Claims, c.Path)
+			}
+		}
+		out = append(out, i)
+	}
+	return out, nil
+}

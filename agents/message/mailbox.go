@@ -1,0 +1,177 @@
+package message
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/project"
+)
+
+// Mailbox is a folder through which messages go to another machine, or come
+// from others: BOX/machine/project/NAME.org. It is a folder that something else
+// syncs, or one of another machine that ssh leads to.
+type Mailbox struct {
+	Dir              string // a folder of this machine, absolute, or where Host is set of that one
+	Host, User, Port string // with Host: over ssh
+}
+
+// ParseMailbox reads a place: an absolute path, ~/PATH below home, or
+// ssh://[user@]host[:port]/path, whose /~/path is below that machine's home.
+func ParseMailbox(place, home string) (Mailbox, error) {
+	if rest, ok := strings.CutPrefix(place, "~/"); ok {
+		return Mailbox{Dir: filepath.Join(home, rest)}, nil
+	}
+	if filepath.IsAbs(place) {
+		return Mailbox{Dir: filepath.Clean(place)}, nil
+	}
+	u, err := url.Parse(place)
+	if err != nil || u.Scheme != "ssh" || u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") || strings.HasPrefix(u.User.Username(), "-") || len(u.Path) < 2 || u.RawQuery != "" || u.Fragment != "" {
+		return Mailbox{}, fmt.Errorf("mailbox %q: want ~/PATH, /PATH or ssh://[user@]host[:port]/PATH", place)
+	}
+	dir := u.Path
+	if rest, ok := strings.CutPrefix(dir, "/~/"); ok {
+		dir = rest // ssh begins in the home
+	}
+	return Mailbox{Dir: dir, Host: u.Hostname(), User: u.User.Username(), Port: u.Port()}, nil
+}
+
+// Remote reports whether the mailbox is reached through a network.
+func (b Mailbox) Remote() bool { return b.Host != "" }
+
+// Post puts m into the mailbox and returns where: a path, or host:path. As with
+// Deliver, nothing is replaced and nobody sees half a message.
+func (b Mailbox) Post(ctx context.Context, m Message) (string, error) {
+	if err := m.Check(); err != nil {
+		return "", err
+	}
+	if b.Remote() {
+		return b.postOverSSH(ctx, m)
+	}
+	if _, err := os.Stat(b.Dir); err != nil {
+		return "", fmt.Errorf("mailbox of %s: %w; is what syncs it there?", m.To.Machine, err)
+	}
+	dir := filepath.Join(b.Dir, m.To.Machine, m.To.Project)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("mailbox of %s: %w", m.To.Machine, err)
+	}
+	return put(dir, m.Name(), m.text())
+}
+
+// remote makes a file of its input in "$1" under "$2", or "$2" and a number,
+// and prints its name. It runs in any POSIX shell.
+const remote = `umask 022 && mkdir -p -- "$1" && cd -- "$1" || exit 1
+t=.message-$$.$(date +%s); trap 'rm -f "$t"' EXIT
+cat >"$t" || exit 1
+n=$2.org; i=1
+while [ "$i" -lt 1000 ]; do
+  ln "$t" "$n" 2>/dev/null && { printf '%s\n' "$n"; exit 0; }
+  [ -e "$n" ] || exit 1
+  i=$((i+1)); n=$2-$i.org
+done
+exit 1`
+
+// sshPatience is how long a machine may take to answer at all, and a message to
+// be there.
+const (
+	sshConnect  = 10 * time.Second
+	sshPatience = time.Minute
+)
+
+func (b Mailbox) postOverSSH(ctx context.Context, m Message) (string, error) {
+	ctx, stop := context.WithTimeout(ctx, sshPatience)
+	defer stop()
+	args := []string{"-o", "BatchMode=yes", "-o", fmt.Sprintf("ConnectTimeout=%d", int(sshConnect.Seconds()))}
+	if b.Port != "" {
+		args = append(args, "-p", b.Port)
+	}
+	to := b.Host
+	if b.User != "" {
+		to = b.User + "@" + to
+	}
+	dir := b.Dir + "/" + m.To.Machine + "/" + m.To.Project
+	args = append(args, "--", to, "sh -c "+quote(remote)+" sh "+quote(dir)+" "+quote(m.Name()))
+	cmd := exec.CommandContext(ctx, "ssh", args...)
+	cmd.Stdin = strings.NewReader(m.text())
+	cmd.WaitDelay = time.Second
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		why := strings.Join(strings.Fields(said.String()), " ")
+		if why != "" {
+			why = ": " + why
+		}
+		return "", fmt.Errorf("mailbox of %s, ssh to %s: %w%s", m.To.Machine, to, err, why)
+	}
+	return to + ":" + dir + "/" + strings.TrimSpace(out.String()), nil
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// Collect moves what has come for the project at root, as a machine of that
+// name, out of the mailbox into the project's inbox, and returns the files. Of a
+// kill in the middle a message may be left in both; none is lost.
+func (b Mailbox) Collect(machine, root string) ([]string, error) {
+	if b.Remote() {
+		return nil, errors.New("the mailbox of this machine is on another one; name a folder of this machine")
+	}
+	dir := filepath.Join(b.Dir, machine, identity.Sanitize(project.Name(root), "project"))
+	box, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mailbox of %s: %w", machine, err)
+	}
+	defer box.Close()
+	// One collects at a time; where the disk knows no locks, two may bring a message twice.
+	if err := unix.Flock(int(box.Fd()), unix.LOCK_EX); err != nil && !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOSYS) {
+		return nil, fmt.Errorf("mailbox of %s: %w", machine, err)
+	}
+	entries, err := box.ReadDir(-1)
+	if err != nil {
+		return nil, fmt.Errorf("mailbox of %s: %w", machine, err)
+	}
+	var got []string
+	for _, e := range entries {
+		name, isOrg := strings.CutSuffix(e.Name(), ".org")
+		if !isOrg || strings.HasPrefix(name, ".") || !e.Type().IsRegular() {
+			continue // what a program that syncs is still writing, or its own
+		}
+		from := filepath.Join(dir, e.Name())
+		text, err := os.ReadFile(from)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // another one collects
+		}
+		if err != nil {
+			return got, fmt.Errorf("mailbox of %s: %w", machine, err)
+		}
+		to, err := inbox(root)
+		if err != nil {
+			return got, err
+		}
+		there, err := os.ReadFile(filepath.Join(to, e.Name()))
+		if err != nil || !bytes.Equal(there, text) { // else a kill came between the two steps
+			file, err := put(to, name, string(text))
+			if err != nil {
+				return got, err
+			}
+			got = append(got, file)
+		}
+		if err := os.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return got, fmt.Errorf("mailbox of %s: %w", machine, err)
+		}
+	}
+	return got, nil
+}

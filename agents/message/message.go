@@ -1,0 +1,323 @@
+// Package message carries messages between agents as org files in
+// inbox/from-agents of the receiving project. It starts nothing but what a
+// mailbox is configured to be reached with; people's inbox is never touched.
+// Start reading at Send and Inbox.
+package message
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/agents/session"
+)
+
+// Address is where a message goes, or comes from: machine.project[.agent-id].
+type Address struct{ Machine, Project, Agent string }
+
+// generated is what follows machine and project in an id that was made for an
+// agent.
+var generated = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9_-]+\.([0-9a-f]{4}|[0-9a-f]{8})$`)
+})
+
+// Parse reads an address. An agent's id has dots itself, so only the first two
+// part it. pearl.org-drill.claude.a83f is the agent of that whole name: an id
+// that was made begins with its machine and project. After machine.project
+// there may also be an id that does not: a helper's, or one that somebody chose.
+func Parse(text string) (Address, error) {
+	text = strings.TrimSpace(text)
+	parts := strings.SplitN(text, ".", 3)
+	if len(parts) < 2 || slices.Contains(parts, "") {
+		return Address{}, fmt.Errorf("%q is no address; want machine.project, or machine.project.agent-id", text)
+	}
+	a := Address{Machine: parts[0], Project: parts[1]}
+	for _, part := range parts[:2] {
+		if !identity.Valid(part) {
+			return Address{}, fmt.Errorf("%q is no address: %q can be no machine's or project's name", text, part)
+		}
+	}
+	if len(parts) == 3 {
+		a.Agent = parts[2]
+		if generated().MatchString(a.Agent) {
+			a.Agent = text
+		}
+		if err := identity.Check(a.Agent); err != nil {
+			return Address{}, fmt.Errorf("address %q: %w", text, err)
+		}
+	}
+	return a, nil
+}
+
+// String is the form that Parse reads.
+func (a Address) String() string {
+	base := a.Machine + "." + a.Project
+	switch {
+	case a.Agent == "":
+		return base
+	case strings.HasPrefix(a.Agent, base+"."):
+		return a.Agent
+	}
+	return base + "." + a.Agent
+}
+
+// For reports whether a message to a is for the agent of an id; "" is the
+// primary, who gets what is for nobody else.
+func (a Address) For(id string) bool {
+	return a.Agent == "" || id != "" && (a.Agent == id || a.Agent == session.FileName(id) || a.Machine+"."+a.Project+"."+a.Agent == id)
+}
+
+// Message is one message. What is empty is not in the file.
+type Message struct {
+	From, To                     Address
+	SenderRuntime, TargetRuntime string
+	Model                        string
+	Subject, Body                string
+	Sent                         time.Time
+}
+
+// Received is a message in an inbox.
+type Received struct {
+	Message
+	File string // its name in inbox/from-agents
+	Mine bool   // for everybody, or for the agent that looks
+}
+
+// text is the file of a message.
+func (m Message) text() string {
+	var b strings.Builder
+	for _, line := range [][2]string{
+		{"TITLE", firstOf(m.Subject, "Message from "+m.From.String())}, {"FROM", m.From.String()}, {"TO", m.To.String()},
+		{"DATE", m.Sent.Format("2006-01-02T15:04:05-07:00")},
+		{"SENDER_AGENT_ID", m.From.Agent}, {"SENDER_RUNTIME", m.SenderRuntime},
+		{"TARGET_AGENT_ID", m.To.Agent}, {"TARGET_RUNTIME", m.TargetRuntime}, {"MODEL", m.Model},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(&b, "#+%s: %s\n", line[0], strings.Join(strings.Fields(line[1]), " "))
+		}
+	}
+	fmt.Fprintf(&b, "\n%s\n", strings.Trim(m.Body, "\r\n"))
+	return b.String()
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// Name is what a message's file is called, without .org: the time to the
+// minute, who sends it, and a few words.
+func (m Message) Name() string {
+	from := firstOf(m.From.Agent, m.From.Machine+"."+m.From.Project)
+	name := m.Sent.Format("2006-01-02-1504") + "-from-" + session.FileName(from)
+	if slug := session.Slug(firstOf(m.Subject, m.Body)); slug != "" {
+		name += "-" + slug
+	}
+	return name
+}
+
+// Check says what is wrong with a message, nil if nothing.
+func (m Message) Check() error {
+	if strings.TrimSpace(m.Body) == "" {
+		return errors.New("a message wants a text")
+	}
+	return nil
+}
+
+// Deliver puts m into the inbox of the project at root and returns the file. It
+// replaces nothing: a name that is taken gets a number. A reader sees the whole
+// message or none. An inbox that is a link out of the project is refused.
+func Deliver(root string, m Message) (string, error) {
+	if err := m.Check(); err != nil {
+		return "", err
+	}
+	dir, err := inbox(root)
+	if err != nil {
+		return "", err
+	}
+	return put(dir, m.Name(), m.text())
+}
+
+// inbox makes the folder of a project's messages where it is not there.
+func inbox(root string) (string, error) {
+	dir := filepath.Join(root, project.FromAgents)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make the inbox: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("inbox: %w", err)
+	}
+	if !project.Holds(root, real) {
+		return "", fmt.Errorf("%s leads out of the project, to %s: nothing is delivered through it", dir, real)
+	}
+	return dir, nil
+}
+
+// put makes a file of text in dir under name, or name and a number.
+func put(dir, name, text string) (string, error) {
+	temp, err := os.CreateTemp(dir, tempMark+"*")
+	if err != nil {
+		return "", fmt.Errorf("write a message: %w", err)
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.WriteString(text)
+	if err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err != nil {
+		return "", fmt.Errorf("write a message: %w", err)
+	}
+	for n := 1; ; n++ {
+		to := filepath.Join(dir, name+".org")
+		if n > 1 {
+			to = filepath.Join(dir, fmt.Sprintf("%s-%d.org", name, n))
+		}
+		switch err := os.Link(temp.Name(), to); {
+		case err == nil:
+			return to, nil
+		case !errors.Is(err, fs.ErrExist):
+			return "", fmt.Errorf("deliver to %s: %w", dir, err)
+		}
+	}
+}
+
+// tempMark begins the name of a file that is being written.
+const tempMark = ".message-"
+
+// Inbox lists the messages of the project at root by name. A message for
+// another agent is left out unless all is set. agent is who looks; "" is the
+// primary, who sees what is for the project and no agent's.
+func Inbox(root, agent string, all bool) ([]Received, error) {
+	dir := filepath.Join(root, project.FromAgents)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the inbox: %w", err)
+	}
+	var out []Received
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".org") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		r, err := read(filepath.Join(dir, e.Name()), false)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // somebody took it meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.Mine = r.To.For(agent)
+		if r.Mine || all {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// ErrNotMine says that a message is for another agent.
+var ErrNotMine = errors.New("is for another agent")
+
+// Read returns one message of the project at root by its file's name. One for
+// another agent is ErrNotMine unless takeOver is set.
+func Read(root, agent, name string, takeOver bool) (Received, error) {
+	if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
+		return Received{}, fmt.Errorf("%q is no message's name; see: aisync message inbox", name)
+	}
+	if !strings.HasSuffix(name, ".org") {
+		name += ".org"
+	}
+	r, err := read(filepath.Join(root, project.FromAgents, name), true)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, fmt.Errorf("there is no message %s; see: aisync message inbox", name)
+	}
+	if err != nil {
+		return r, err
+	}
+	if r.Mine = r.To.For(agent); !r.Mine && !takeOver {
+		return Received{}, fmt.Errorf("%s %w, %s; --take-over reads it all the same", name, ErrNotMine, r.To.Agent)
+	}
+	return r, nil
+}
+
+// maxMessage bounds what is read of a message.
+const maxMessage = 4 << 20
+
+func read(path string, body bool) (Received, error) {
+	info, err := os.Lstat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", path)
+	}
+	if err != nil {
+		return Received{}, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return Received{}, err
+	}
+	defer f.Close()
+	r := Received{File: filepath.Base(path)}
+	in := bufio.NewReader(io.LimitReader(f, maxMessage))
+	for {
+		line, err := in.ReadString('\n')
+		key, value, ok := strings.Cut(strings.TrimPrefix(line, "#+"), ":")
+		if !ok || !strings.HasPrefix(line, "#+") {
+			r.Body = line
+			break
+		}
+		r.set(strings.ToUpper(key), strings.TrimSpace(value))
+		if err != nil {
+			break
+		}
+	}
+	if body {
+		rest, err := io.ReadAll(in)
+		if err != nil {
+			return r, fmt.Errorf("read %s: %w", path, err)
+		}
+		r.Body = strings.Trim(r.Body+string(rest), "\r\n")
+	}
+	return r, nil
+}
+
+// set takes over one line of the header. What an address cannot be is left out:
+// older senders wrote none.
+func (r *Received) set(key, value string) {
+	switch key {
+	case "TITLE":
+		r.Subject = value
+	case "FROM":
+		r.From, _ = Parse(value)
+	case "TO":
+		if a, err := Parse(value); err == nil {
+			r.To.Machine, r.To.Project = a.Machine, a.Project
+			r.To.Agent = firstOf(r.To.Agent, a.Agent)
+		}
+	case "DATE":
+		r.Sent, _ = time.Parse("2006-01-02T15:04:05-07:00", value)
+	case "SENDER_AGENT_ID":
+		r.From.Agent = value
+	case "TARGET_AGENT_ID":
+		r.To.Agent = value
+	case "SENDER_RUNTIME":
+		r.SenderRuntime = value
+	case "TARGET_RUNTIME":
+		r.TargetRuntime = value
+	case "MODEL":
+		r.Model = value
+	}
+}

@@ -1,0 +1,82 @@
+// Package project knows where a project of agents begins and where its shared
+// files lie. It reads the file system and writes nothing. Start reading at Root.
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Places below a root, slash-separated.
+const (
+	Protocols  = ".ai/protocols.org"       // what makes a folder a project
+	Singleton  = ".ai/session-context.org" // the primary's context
+	Contexts   = ".ai/session-context.d"   // one context an agent with an id
+	Sessions   = ".ai/sessions"            // archived contexts
+	Inbox      = "inbox"                   // people's
+	FromAgents = "inbox/from-agents"       // agents'
+)
+
+// Root returns the root of the project that dir lies in, absolute and without
+// links: the nearest folder upwards with .ai/protocols.org, else the top of the
+// git work tree (linked ones and submodules have a .git of their own), else dir.
+func Root(dir string) (string, error) {
+	dir, err := Physical(dir)
+	if err != nil {
+		return "", err
+	}
+	for _, mark := range []string{Protocols, ".git"} {
+		for at := dir; ; at = filepath.Dir(at) {
+			_, err := os.Lstat(filepath.Join(at, mark))
+			if err == nil {
+				return at, nil
+			}
+			if !errors.Is(err, fs.ErrNotExist) && !isNotFolder(err) {
+				return "", fmt.Errorf("look for the project of %s: %w", dir, err)
+			}
+			if at == filepath.Dir(at) {
+				break
+			}
+		}
+	}
+	return dir, nil
+}
+
+// Physical returns the absolute path of a folder without links.
+func Physical(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("folder %s: %w", dir, err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return "", fmt.Errorf("folder %s: %w", dir, err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", fmt.Errorf("folder %s: %w", dir, err)
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("%s is no folder", dir)
+	}
+	return real, nil
+}
+
+// Is reports whether a folder is itself the root of a project.
+func Is(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, Protocols))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Holds reports whether path is root or lies in it, by whole names:
+// /a/project-2 does not lie in /a/project. Both are absolute and clean.
+func Holds(root, path string) bool {
+	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
+}
+
+// Name is what the project is called: the name of its folder.
+func Name(root string) string { return filepath.Base(root) }

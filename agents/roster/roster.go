@@ -1,0 +1,184 @@
+// Package roster finds the agents that are alive in a project, by looking at
+// the processes of this machine. It keeps no list, so none can be out of date,
+// and it writes nothing. Start reading at Others.
+package roster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Agent is one live agent of a project.
+type Agent struct {
+	PID     int    `json:"pid"`
+	Cwd     string `json:"cwd"`
+	Runtime string `json:"runtime"`
+	ID      string `json:"id,omitempty"`     // "" where it was started without one, or that is not known
+	Known   bool   `json:"id_known"`         // its environment could be read
+	Helper  bool   `json:"helper,omitempty"` // it was started as one
+	UID     int    `json:"uid"`
+	Start   uint64 `json:"start"` // with PID it names a process for good
+}
+
+// Roster is what Others found.
+type Roster struct {
+	Root   string  `json:"root"`
+	Agents []Agent `json:"agents"` // by PID
+	// Hidden are other users' agents whose folder may not be looked at: they may
+	// or may not be in this project.
+	Hidden []Agent `json:"hidden"`
+}
+
+// Others lists the agents whose working folder is root or lies in it, but for
+// the one that asks, which is its own process and those above it. What an agent
+// has started by itself, with no shell between, is a part of it: the program
+// under a wrapper, a server of its own. What it has started through a shell is
+// another agent.
+func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, error) {
+	r := Roster{Root: root, Agents: []Agent{}, Hidden: []Agent{}}
+	pids, err := t.PIDs()
+	if err != nil {
+		return r, err
+	}
+	s := scan{t, root, runtimes, map[int]bool{t.Self(): true}, map[int]seen{}}
+	for _, p := range process.Ancestors(t, t.Self()) {
+		s.mine[p.PID] = true
+		s.known[p.PID] = seen{p, Match(p, runtimes)}
+	}
+	for _, pid := range pids {
+		if s.mine[pid] {
+			continue
+		}
+		cwd, err := t.Cwd(pid)
+		hidden := errors.Is(err, process.ErrHidden)
+		switch {
+		case errors.Is(err, process.ErrGone):
+			continue
+		case err != nil && !hidden:
+			return r, fmt.Errorf("process %d: %w", pid, err)
+		case !hidden && !project.Holds(root, cwd):
+			continue
+		}
+		p := s.read(pid)
+		if p.runtime == "" || s.part(p.Process) {
+			continue
+		}
+		a := Agent{PID: pid, Cwd: cwd, Runtime: p.runtime, UID: p.UID, Start: p.Start}
+		if env, err := t.Env(pid); err == nil {
+			a.ID, a.Known, a.Helper = strings.TrimSpace(env[identity.VarID]), true, env[identity.VarHelper] == "1"
+		}
+		if hidden {
+			r.Hidden = append(r.Hidden, a)
+			continue
+		}
+		r.Agents = append(r.Agents, a)
+	}
+	slices.SortFunc(r.Agents, func(a, b Agent) int { return cmp.Compare(a.PID, b.PID) })
+	slices.SortFunc(r.Hidden, func(a, b Agent) int { return cmp.Compare(a.PID, b.PID) })
+	return r, nil
+}
+
+// Own returns the process of the agent that asks, as others see it in their
+// rosters; false where no agent is above us.
+func Own(t process.Table, root string, runtimes []spec.Runtime) (process.Process, bool) {
+	var own process.Process
+	for _, p := range process.Ancestors(t, t.Self()) {
+		is := Match(p, runtimes) != ""
+		switch {
+		case own.PID == 0 && is:
+			own = p
+		case own.PID == 0:
+		case is && own.Parent == p.PID && project.Holds(root, p.Cwd):
+			own = p // the wrapper of the last
+		default:
+			return own, true
+		}
+	}
+	return own, own.PID != 0
+}
+
+// scan is one look at the processes. Each is read once.
+type scan struct {
+	table    process.Table
+	root     string
+	runtimes []spec.Runtime
+	mine     map[int]bool // the process that asks, and those above it
+	known    map[int]seen
+}
+
+type seen struct {
+	process.Process
+	runtime string // "": no agent's program, or none that is alive
+}
+
+func (s scan) read(pid int) seen {
+	if p, ok := s.known[pid]; ok {
+		return p
+	}
+	var out seen
+	if p, err := s.table.Read(pid); err == nil { // else it has ended
+		out = seen{p, Match(p, s.runtimes)}
+	}
+	s.known[pid] = out
+	return out
+}
+
+// part reports whether p belongs to an agent that is counted or asks: its
+// parent is that agent's program itself. One whose parent is at work in
+// another project counts here.
+func (s scan) part(p process.Process) bool {
+	if p.Parent <= 1 || s.read(p.Parent).runtime == "" {
+		return false
+	}
+	if s.mine[p.Parent] {
+		return true
+	}
+	cwd, err := s.table.Cwd(p.Parent)
+	return errors.Is(err, process.ErrHidden) || err == nil && project.Holds(s.root, cwd)
+}
+
+// Match returns the id of the runtime that a process is a program of, "" if of
+// none: by what the catalog says its processes are called.
+func Match(p process.Process, runtimes []spec.Runtime) string {
+	names := p.Names()
+	script := p.Script()
+	for _, rt := range runtimes {
+		if slices.ContainsFunc(rt.Detect.Processes, func(n string) bool { return slices.Contains(names, n) }) {
+			return rt.ID
+		}
+		if script != "" && slices.ContainsFunc(rt.Detect.Scripts, func(s string) bool { return strings.Contains(script, s) }) {
+			return rt.ID
+		}
+		if slices.ContainsFunc(rt.Detect.Generic, func(n string) bool { return slices.Contains(names, n) }) && likely(p, rt) {
+			return rt.ID
+		}
+	}
+	return ""
+}
+
+// likely reports whether a process with a name that other programs have too is
+// the runtime's: by the folder that it lies in, by a subcommand that the runtime
+// is known to run under, or because it goes on without any argument, as the
+// runtime's own command does and a tool that wants arguments does not.
+func likely(p process.Process, rt spec.Runtime) bool {
+	if slices.ContainsFunc(rt.Detect.Scripts, func(s string) bool { return strings.Contains(p.Exe, s) }) {
+		return true
+	}
+	if len(p.Args) == 1 {
+		return slices.Contains(p.Names(), rt.Command)
+	}
+	for _, line := range [][]string{rt.Launch.Interactive, rt.Launch.Headless, rt.Session.Resume, rt.Session.Continue} {
+		if len(p.Args) > 1 && len(line) > 0 && line[0] == p.Args[1] && strings.Trim(line[0], "abcdefghijklmnopqrstuvwxyz") == "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,140 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// copyMark begins the first line of the copy that an old tool may be given:
+// the agent's id and the digest of what follows the line.
+const copyMark = "#+AISYNC_COPY_OF: "
+
+// standIn is what lies under the singleton's name, where it is such a copy.
+type standIn struct {
+	id     string // "": it is missing, or the primary's own
+	text   []byte // the whole file
+	edited bool   // somebody wrote to it all the same
+}
+
+func readCopy(root string) (standIn, error) {
+	path := filepath.Join(root, project.Singleton)
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return standIn{}, nil
+	}
+	if err != nil {
+		return standIn{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return standIn{}, fmt.Errorf("%s %w or no file; a context is never one: move it away", path, ErrLink)
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return standIn{}, nil
+	}
+	if err != nil {
+		return standIn{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	first, rest, _ := strings.Cut(string(text), "\n")
+	mark, ok := strings.CutPrefix(first, copyMark)
+	words := strings.Fields(mark)
+	if !ok || len(words) == 0 {
+		return standIn{}, nil
+	}
+	return standIn{words[0], text, len(words) != 2 || words[1] != fsys.Digest([]byte(rest))}, nil
+}
+
+// Copied returns the id of the agent whose context is copied under the
+// singleton's name; "" where the singleton is missing or is the primary's own.
+func Copied(root string) (string, error) {
+	s, err := readCopy(root)
+	return s.id, err
+}
+
+// DropCopy takes away the copy that an old tool was given, before a primary
+// starts. What is there and is no copy stays; a link is refused.
+func DropCopy(root string, now time.Time) error {
+	if id, err := Copied(root); err != nil || id == "" {
+		return err
+	}
+	return locked(root, lockOfContexts, func() error { return Context{Root: root}.dropCopy(now) })
+}
+
+// dropCopy takes the copy away, if there is one. What somebody has written to
+// it goes to the archive.
+func (c Context) dropCopy(now time.Time) error {
+	s, err := readCopy(c.Root)
+	if err != nil || s.id == "" {
+		return err
+	}
+	if s.edited {
+		edited := Context{c.Root, s.id, filepath.Join(c.Root, project.Singleton)}
+		if _, err := edited.archive("edited copy", now); err != nil {
+			return fmt.Errorf("keep what was written to the copy: %w", err)
+		}
+		return nil
+	}
+	if err := os.Remove(filepath.Join(c.Root, project.Singleton)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the copy %s: %w", project.Singleton, err)
+	}
+	return nil
+}
+
+// SyncCopy gives old tools a read-only copy of a context under the singleton's
+// name while exactly one agent with an id is there and no primary, and takes it
+// away otherwise. An agent with an id never writes that name: for one (writes
+// false) a copy that is out of date only goes. What the primary, or anybody
+// else, has put there meanwhile stays.
+func SyncCopy(root string, writes bool) error {
+	if _, err := os.Lstat(filepath.Join(root, project.Contexts)); errors.Is(err, fs.ErrNotExist) {
+		return nil // no agent with an id has ever been here
+	}
+	return locked(root, lockOfContexts, func() error {
+		ids, err := IDs(root)
+		if err != nil {
+			return err
+		}
+		there, err := readCopy(root)
+		if err != nil {
+			return err
+		}
+		singleton := filepath.Join(root, project.Singleton)
+		if _, err := os.Lstat(singleton); err == nil && there.id == "" {
+			return nil // the primary's own
+		}
+		if len(ids) != 1 || !writes || there.edited {
+			if there.id == "" || len(ids) == 1 && is(ids[0], there.id) && !there.edited {
+				return nil
+			}
+			return Context{Root: root}.dropCopy(time.Now())
+		}
+		text, err := os.ReadFile(byFile(root, ids[0]).Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		next := []byte(copyMark + FileName(ids[0]) + " " + fsys.Digest(text) + "\n" + string(text))
+		if string(next) == string(there.text) {
+			return nil
+		}
+		expect := fsys.Expect{Absent: true}
+		if there.id != "" {
+			expect = fsys.Expect{Digest: fsys.Digest(there.text)}
+		}
+		err = replace(root, project.Singleton, fsys.Content{Bytes: next, Mode: 0o444}, expect)
+		if errors.Is(err, fsys.ErrChanged) {
+			return nil // somebody who does not ask us; theirs stays
+		}
+		return err
+	})
+}

@@ -1,0 +1,231 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Edit is one change within the subtree of one heading of a shared file.
+// Exactly one of Append, Body and Old is used.
+type Edit struct {
+	File    string // below the root, or absolute in it
+	Heading string
+	Append  string  // goes to the end of the subtree
+	Body    *string // becomes what stands below the heading
+	Old     string  // must stand in the subtree once, and becomes
+	New     string
+	Digest  string // of the subtree as the caller has read it; "": not checked
+	What    string // one line for the journal
+}
+
+// ErrMoved says that the text is no longer what the caller has read.
+var ErrMoved = errors.New("the text has changed since it was read")
+
+// Apply makes the edit and returns the subtree as it is then. It holds the lock
+// of the file, reads it again, finds the heading, writes the intent to the
+// journal of c, and replaces the file in one step if nobody else has changed it
+// meanwhile; if somebody has, it begins again on what they wrote. A crash
+// leaves the old or the new file, and the journal says what was meant.
+func (c Context) Apply(e Edit, now func() time.Time) (string, error) {
+	name, err := c.inside(e.File)
+	if err != nil {
+		return "", err
+	}
+	tree, logged := "", false
+	err = locked(c.Root, name, func() error {
+		_, err := change(c.Root, name, func(old string) (next string, err error) {
+			next, tree, err = e.on(name, old)
+			if err != nil || next == old || logged {
+				return next, err
+			}
+			logged = true
+			return next, c.Journal(Intent{name, e.Heading, e.intent()}, now())
+		})
+		return err
+	})
+	return tree, err
+}
+
+// inside returns the place of a file below the root, links resolved, so that a
+// file has one lock under all of its names.
+func (c Context) inside(file string) (string, error) {
+	if file == "" {
+		return "", errors.New("no file is given")
+	}
+	path := file
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.Root, path)
+	}
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("edit %s: %w", file, err)
+	}
+	if !project.Holds(c.Root, path) || path == c.Root {
+		return "", fmt.Errorf("%s does not lie in the project %s", file, c.Root)
+	}
+	name, err := filepath.Rel(c.Root, path)
+	return filepath.ToSlash(name), err
+}
+
+func (e Edit) intent() string {
+	switch {
+	case e.What != "":
+		return e.What
+	case e.Append != "":
+		return "append: " + brief(e.Append)
+	case e.Body != nil:
+		return "replace the body: " + brief(*e.Body)
+	}
+	return "replace: " + brief(e.Old) + " by: " + brief(e.New)
+}
+
+func brief(s string) string {
+	text := []rune(oneLine(s))
+	if len(text) > 60 {
+		return string(text[:59]) + "…"
+	}
+	return string(text)
+}
+
+// on returns the whole text after the edit, and the subtree in it.
+func (e Edit) on(name, text string) (next, tree string, err error) {
+	org := IsOrg(name)
+	if !utf8.ValidString(text) {
+		return "", "", fmt.Errorf("%s is not UTF-8", name)
+	}
+	s, err := Find(text, e.Heading, org)
+	if err != nil {
+		return "", "", fmt.Errorf("%s: %w", name, err)
+	}
+	old := text[s.Start:s.End]
+	if e.Digest != "" && e.Digest != fsys.Digest([]byte(old)) {
+		return "", "", fmt.Errorf("%s: %q: %w; read it again: aisync session edit %s --heading %q --show", name, e.Heading, ErrMoved, name, e.Heading)
+	}
+	eol := "\n"
+	if strings.Contains(text[s.Start:s.Body], "\r\n") || !strings.Contains(old, "\n") && strings.Contains(text, "\r\n") {
+		eol = "\r\n"
+	}
+	native := func(add string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(add, "\r\n", "\n"), "\n", eol)
+	}
+	head, body := text[s.Start:s.Body], text[s.Body:s.End]
+	if !strings.HasSuffix(head, "\n") { // the last line of a file without an end
+		head += eol
+	}
+	switch {
+	case e.Body != nil:
+		body = ended(native(*e.Body), eol) + body[written(body):]
+	case e.Append != "":
+		at := len(body)
+		if children := Subtrees(old, org); len(children) > 1 && !isHeading(e.Append, org) {
+			at = children[1].Start - (s.Body - s.Start) // a text belongs to the heading, not to the last one below it
+		}
+		own := written(body[:at])
+		body = ended(body[:own], eol) + ended(native(e.Append), eol) + body[own:]
+	case e.Old == "":
+		return "", "", errors.New("nothing to do: give a text to append, a body, or an old and a new text")
+	default:
+		before := native(e.Old)
+		switch n := strings.Count(old, before); n {
+		case 0:
+			return "", "", fmt.Errorf("%s: %q: %w: the old text does not stand there", name, e.Heading, ErrMoved)
+		case 1:
+			head, body = "", strings.Replace(old, before, native(e.New), 1)
+		default:
+			return "", "", fmt.Errorf("%s: %q: the old text stands there %d times; give more of it", name, e.Heading, n)
+		}
+	}
+	tree = head + body
+	if s.End < len(text) {
+		tree = ended(tree, eol)
+	}
+	next = text[:s.Start] + tree + text[s.End:]
+	if err := e.stays(text, next, s, len(tree), org); err != nil {
+		return "", "", fmt.Errorf("%s: %w", name, err)
+	}
+	return next, tree, nil
+}
+
+func isHeading(text string, org bool) bool {
+	found := Subtrees(text, org)
+	return len(found) > 0 && found[0].Start == 0
+}
+
+// ended makes a text that is not empty end its last line.
+func ended(text, eol string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += eol
+	}
+	return text
+}
+
+// written is where the empty lines at the end of a text begin.
+func written(text string) int {
+	kept := len(strings.TrimRight(text, "\r\n"))
+	if kept == 0 {
+		return 0
+	}
+	if i := strings.IndexByte(text[kept:], '\n'); i >= 0 {
+		return kept + i + 1
+	}
+	return len(text)
+}
+
+// stays checks that the edit is one of its own subtree alone: that the heading
+// is still there, at its level, that nothing new stands beside or above it, and
+// that every other heading of the file is what it was.
+func (e Edit) stays(text, next string, s Subtree, length int, org bool) error {
+	inside := Subtrees(next[s.Start:s.Start+length], org)
+	if len(inside) == 0 || inside[0].Start != 0 || inside[0].level != s.level {
+		return fmt.Errorf("the edit would take away the heading %q, or change its level", e.Heading)
+	}
+	for _, t := range inside[1:] {
+		if t.level <= s.level {
+			return fmt.Errorf("the new text has the heading %q, which would end %q; an edit stays within its heading", t.Heading, e.Heading)
+		}
+	}
+	others := func(text string, from, to int) []string {
+		var out []string
+		for _, t := range Subtrees(text, org) {
+			if t.Start < from || t.Start >= to {
+				out = append(out, t.Heading)
+			}
+		}
+		return out
+	}
+	if !slices.Equal(others(text, s.Start, s.End), others(next, s.Start, s.Start+length)) {
+		return fmt.Errorf("after the edit other headings of the file would no longer be headings: an open block in the new text?")
+	}
+	return nil
+}
+
+// Show returns a subtree as it is, and its digest for Edit.
+func (c Context) Show(file, heading string) (tree, digest string, err error) {
+	name, err := c.inside(file)
+	if err != nil {
+		return "", "", err
+	}
+	disk, err := fsys.New(fsys.Options{Project: c.Root})
+	if err != nil {
+		return "", "", err
+	}
+	text, err := disk.ReadFile(fsys.LogicalPath(name))
+	if err != nil {
+		return "", "", fmt.Errorf("read %s: %w", name, err)
+	}
+	text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	s, err := Find(string(text), heading, IsOrg(name))
+	if err != nil {
+		return "", "", fmt.Errorf("%s: %w", name, err)
+	}
+	return string(text[s.Start:s.End]), fsys.Digest(text[s.Start:s.End]), nil
+}

@@ -1,0 +1,93 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Intent is one edit of a shared file, before it is made.
+type Intent struct{ File, Heading, What string }
+
+// Journal appends an intent to the context's journal and syncs it: after a
+// crash the journal says what was under way. The context must have been
+// started.
+func (c Context) Journal(i Intent, now time.Time) error {
+	if id, err := c.copied(); err != nil || id != "" {
+		return errors.Join(err, c.notStarted())
+	}
+	f, err := c.openLocked()
+	if errors.Is(err, fs.ErrNotExist) {
+		return c.notStarted()
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	defer f.Close()
+	line := fmt.Sprintf("- [%s] %s :: %s :: %s\n", now.Format("2006-01-02 Mon 15:04:05"), oneLine(i.File), oneLine(i.Heading), oneLine(i.What))
+	if torn, err := endsTorn(f); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	} else if torn {
+		line = "\n" + line
+	}
+	if _, err := f.WriteString(line); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return f.Sync()
+}
+
+func endsTorn(f *os.File) (bool, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return last[0] != '\n', nil
+}
+
+func (c Context) notStarted() error {
+	return fmt.Errorf("the context of %s is not started: %s; run: aisync session start", c.Name(), c.Path)
+}
+
+// copied is the id of the agent whose copy lies where the primary's context
+// would; "" for every other context.
+func (c Context) copied() (string, error) {
+	if c.ID != "" {
+		return "", nil
+	}
+	return Copied(c.Root)
+}
+
+// openLocked opens the context for appending, alone: where it was replaced
+// before the lock was had, the new one.
+func (c Context) openLocked() (*os.File, error) {
+	for {
+		f, err := os.OpenFile(c.Path, os.O_RDWR|os.O_APPEND|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			return nil, err
+		}
+		if err := flock(f, patience); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		here, err := f.Stat()
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		there, err := os.Lstat(c.Path)
+		if err == nil && os.SameFile(here, there) {
+			return f, nil
+		}
+		_ = f.Close() // of a file that is no longer there
+		if err != nil {
+			return nil, err
+		}
+	}
+}

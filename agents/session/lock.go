@@ -1,0 +1,167 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Folders beside the contexts that are no contexts.
+const (
+	locks    = project.Contexts + "/.locks"
+	leftOver = project.Contexts + "/.left" // what a crash left of an edit
+)
+
+// lockOfContexts is the lock of whoever makes or replaces a context.
+const lockOfContexts = project.Contexts
+
+// patience is how long a lock is waited for. Who holds one writes a small file;
+// only a process that was stopped holds it longer.
+const patience = 60 * time.Second
+
+// ErrBusy says that a lock was not to be had.
+var ErrBusy = errors.New("another process holds the lock")
+
+// flock waits until no other process holds f, or patience ends.
+func flock(f *os.File, patience time.Duration) error {
+	had := make(chan error, 1)
+	go func() {
+		for {
+			if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
+				had <- err
+				return
+			}
+		}
+	}()
+	select {
+	case err := <-had:
+		return err
+	case <-time.After(patience):
+		return fmt.Errorf("%s: %w for %s", f.Name(), ErrBusy, patience)
+	}
+}
+
+// locked runs do while no other process of ours changes the shared file of
+// that name in the project. The end of a process ends its lock.
+func locked(root, name string, do func() error) error {
+	dir := filepath.Join(root, locks)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder of locks: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, FileName(name)), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", name, err)
+	}
+	defer f.Close()
+	if err := flock(f, patience); err != nil {
+		return fmt.Errorf("lock %s: %w", name, err)
+	}
+	return do()
+}
+
+// publish makes a file with its content in one step. It reports false where
+// there is one already.
+func publish(path, text string) (bool, error) {
+	temp, err := os.CreateTemp(filepath.Dir(path), tempMark+"*")
+	if err != nil {
+		return false, fmt.Errorf("make %s: %w", path, err)
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.WriteString(text)
+	err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close())
+	if err != nil {
+		return false, fmt.Errorf("make %s: %w", path, err)
+	}
+	switch err := os.Link(temp.Name(), path); {
+	case errors.Is(err, fs.ErrExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("make %s: %w", path, err)
+	}
+	return true, nil
+}
+
+const tempMark = ".context-"
+
+// sweep removes what a crash of publish has left in a folder an hour ago or
+// longer.
+func sweep(dir string, now time.Time) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); strings.HasPrefix(e.Name(), tempMark) && err == nil && now.Sub(info.ModTime()) > time.Hour {
+			_ = os.Remove(filepath.Join(dir, e.Name())) // the next one tries again
+		}
+	}
+}
+
+// tries that a change has against programs that write the file without asking
+// us. Each begins anew on what they wrote.
+const tries = 20
+
+// change replaces the file of that name by what next makes of it, and returns
+// the new text. The caller holds the file's lock. Of a file that somebody else
+// changes meanwhile nothing is lost: next is asked again.
+func change(root, name string, next func(old string) (string, error)) (string, error) {
+	disk, err := fsys.New(fsys.Options{Project: root})
+	if err != nil {
+		return "", err
+	}
+	for try := 1; ; try++ {
+		old, err := disk.ReadFile(fsys.LogicalPath(name))
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", name, err)
+		}
+		text, err := next(string(old))
+		if err != nil || text == string(old) {
+			return text, err
+		}
+		err = replace(root, name, fsys.Content{Bytes: []byte(text)}, fsys.Expect{Digest: fsys.Digest(old)})
+		if err == nil {
+			return text, nil
+		}
+		if !errors.Is(err, fsys.ErrChanged) || errors.Is(err, fsys.ErrBlocked) || try == tries {
+			return "", fmt.Errorf("write %s: %w", name, err)
+		}
+		time.Sleep(time.Duration(try) * time.Millisecond)
+	}
+}
+
+// replace writes a file of the project in one step if it is as expected. The
+// caller holds its lock, so that what lies under the temp name was left by a
+// crash: half a new file, or the old one. It is put aside, not lost.
+func replace(root, name string, content fsys.Content, expect fsys.Expect) error {
+	const tag = "session"
+	disk, err := fsys.New(fsys.Options{Project: root, Tag: tag})
+	if err != nil {
+		return err
+	}
+	path := fsys.LogicalPath(name)
+	for _, left := range []fsys.LogicalPath{fsys.TempName(path, tag), fsys.AsideName(path, tag)} {
+		if _, err := disk.Lstat(left); err != nil {
+			continue
+		}
+		if _, err := disk.MkdirAll(leftOver, 0o755); err != nil {
+			return err
+		}
+		to := fsys.LogicalPath(fmt.Sprintf("%s/%s-%d", leftOver, FileName(name), time.Now().UnixNano()))
+		if err := disk.Move(left, to); err != nil {
+			return fmt.Errorf("put aside what a crash left: %w", err)
+		}
+	}
+	if err := disk.Replace(path, content, expect, nil); err != nil {
+		return err
+	}
+	return disk.Flush()
+}

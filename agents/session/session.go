@@ -1,0 +1,246 @@
+// Package session keeps the live contexts of a project's agents: one file an
+// agent, .ai/session-context.d/<id>.org, and the primary's
+// .ai/session-context.org, which an agent with an id never writes. It asks the
+// roster who is alive and starts nothing. Start reading at Of.
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/agents/roster"
+)
+
+// Context is the live file of one agent. The zero ID is the primary's.
+type Context struct {
+	Root string // of the project, without links
+	ID   string
+	Path string // absolute
+}
+
+// ErrLink says that a link stands where a context should be.
+var ErrLink = errors.New("is a link")
+
+// Of resolves whose context is meant: that of the agent that the environment
+// names, or the primary's. An id wins over a path: a helper that names itself
+// may have inherited the path of the agent that started it. An id that could
+// not be a file's name is made one, in a way that keeps two ids apart.
+func Of(root string, getenv func(string) string) (Context, error) {
+	id := strings.TrimSpace(getenv(identity.VarID))
+	set := getenv(identity.VarContext)
+	if set == "" {
+		return ByID(root, id), nil
+	}
+	path := set
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(root, path)
+	}
+	path = filepath.Clean(path)
+	base, isOrg := strings.CutSuffix(filepath.Base(path), ".org")
+	switch {
+	case isOrg && under(filepath.Join(root, project.Contexts), filepath.Dir(path)):
+	case path == filepath.Join(root, project.Singleton):
+		base = ""
+	default:
+		return Context{}, fmt.Errorf("%s=%s does not name a file of %s; it is what ai sets: unset it, or set %s alone",
+			identity.VarContext, set, filepath.Join(root, project.Contexts), identity.VarID)
+	}
+	if id != "" {
+		base = id
+	}
+	return ByID(root, base), nil
+}
+
+// under reports whether two paths are one folder, links resolved.
+func under(want, dir string) bool {
+	if want == dir {
+		return true
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	return err == nil && real == want
+}
+
+// ByID is the context of an agent with an id; "" is the primary.
+func ByID(root, id string) Context {
+	if id == "" {
+		return Context{root, "", filepath.Join(root, project.Singleton)}
+	}
+	return Context{root, id, filepath.Join(root, project.Contexts, FileName(id)+".org")}
+}
+
+// FileName is the name that an id has as a file: itself, or where it cannot be
+// one, something like it with a digest.
+func FileName(id string) string {
+	if identity.Valid(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	name := identity.Sanitize(id, "agent")
+	return name[:min(len(name), identity.MaxLength-9)] + "-" + hex.EncodeToString(sum[:])[:8]
+}
+
+// Helper reports whether the context is a helper's.
+func (c Context) Helper() bool { return identity.IsHelper(c.ID) }
+
+// Name is what messages call the agent.
+func (c Context) Name() string {
+	if c.ID == "" {
+		return "primary"
+	}
+	return c.ID
+}
+
+// Meta is what the header of a context says.
+type Meta struct {
+	Runtime, Model, Host string
+	Role                 string // primary, agent, helper
+	PID                  int    // of the agent's process; 0 not known
+	Begun                uint64 // when that began: with PID it names the process for good
+	Started              time.Time
+	Above                []process.Process // of the agent's process: an agent may have started it
+}
+
+func (m Meta) process() string {
+	if m.PID == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %d", m.PID, m.Begun)
+}
+
+func (m Meta) text(id string) string {
+	var b strings.Builder
+	b.WriteString("#+TITLE: Session context\n")
+	for _, line := range [][2]string{
+		{"AGENT_ID", id}, {"RUNTIME", m.Runtime}, {"MODEL", m.Model}, {"HOST", m.Host}, {"ROLE", m.Role}, {"PROCESS", m.process()},
+		{"STARTED", m.Started.Format("2006-01-02T15:04:05-07:00")},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(&b, "#+%s: %s\n", line[0], oneLine(line[1]))
+		}
+	}
+	b.WriteString("\n* Summary\n\n* Journal\n")
+	return b.String()
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// ErrInUse says that a context is another live agent's.
+var ErrInUse = errors.New("is the context of another live agent")
+
+// Start makes the context with its header where it is not there, and reports
+// whether it made it. One that is there is gone on with: only the process that
+// its header names is made the caller's. Where another of the live agents has
+// it, nothing changes and the error wraps ErrInUse. The primary first takes away
+// the read-only copy that an old tool may have been given under its name, and
+// refuses a link there. A crash leaves no context, or all of its header.
+func (c Context) Start(m Meta, others roster.Roster) (made bool, err error) {
+	if whose := c.heldBy(m, others); whose != "" {
+		return false, fmt.Errorf("%s %w, %s; take an id of your own: export %s=$(aisync session id --helper)", c.Path, ErrInUse, whose, identity.VarID)
+	}
+	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
+		return false, fmt.Errorf("make the folder of contexts: %w", err)
+	}
+	sweep(filepath.Dir(c.Path), m.Started)
+	if c.ID == "" {
+		if err := DropCopy(c.Root, m.Started); err != nil {
+			return false, err
+		}
+	}
+	if made, err := publish(c.Path, m.text(c.ID)); made || err != nil {
+		return made, err
+	}
+	info, err := os.Lstat(c.Path)
+	if err != nil {
+		return false, err
+	}
+	if !info.Mode().IsRegular() {
+		return false, fmt.Errorf("%s %w or no file; a context is never one: move it away", c.Path, ErrLink)
+	}
+	return false, locked(c.Root, lockOfContexts, func() error { return c.goOn(m) })
+}
+
+// heldBy says which other live agent the context belongs to, "" if none: by the
+// process in its header, or by its id. What an agent starts through a shell has
+// inherited its id, and must not take its context.
+func (c Context) heldBy(m Meta, others roster.Roster) string {
+	named := header(c.Path)["PROCESS"]
+	if named != "" && named == m.process() {
+		return ""
+	}
+	for _, p := range m.Above {
+		if named != "" && named == fmt.Sprintf("%d %d", p.PID, p.Start) {
+			return fmt.Sprintf("process %d, which has started this one", p.PID)
+		}
+	}
+	for _, a := range others.Agents {
+		if named != "" && named == processOf(a) || c.ID != "" && a.Known && FileName(a.ID) == FileName(c.ID) {
+			return fmt.Sprintf("process %d (%s)", a.PID, a.Runtime)
+		}
+	}
+	return ""
+}
+
+func processOf(a roster.Agent) string { return fmt.Sprintf("%d %d", a.PID, a.Start) }
+
+// goOn makes the process in the header of a context that is there the caller's.
+func (c Context) goOn(m Meta) error {
+	head := header(c.Path)
+	if m.PID == 0 || len(head) == 0 || head["PROCESS"] == m.process() {
+		return nil
+	}
+	name, err := filepath.Rel(c.Root, c.Path)
+	if err != nil {
+		return err
+	}
+	_, err = change(c.Root, filepath.ToSlash(name), func(old string) (string, error) {
+		top, rest, ok := strings.Cut(old, "\n#+PROCESS: ")
+		if !ok {
+			top, rest, _ = strings.Cut(old, "\n")
+			return top + "\n#+PROCESS: " + m.process() + "\n" + rest, nil
+		}
+		_, rest, _ = strings.Cut(rest, "\n")
+		return top + "\n#+PROCESS: " + m.process() + "\n" + rest, nil
+	})
+	return err
+}
+
+// byFile is the context of a file of the folder of contexts, without .org; ""
+// is the primary.
+func byFile(root, base string) Context {
+	c := ByID(root, base)
+	if base != "" {
+		c.Path = filepath.Join(root, project.Contexts, base+".org")
+	}
+	return c
+}
+
+// is reports whether an id is the one that a context's file is named for.
+func is(id, base string) bool { return id == base || id != "" && FileName(id) == base }
+
+// IDs lists the agents that have a context with an id, sorted, each as its file
+// is called.
+func IDs(root string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(root, project.Contexts))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read %s: %w", project.Contexts, err)
+	}
+	var ids []string
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ".org"); ok && e.Type().IsRegular() && !strings.HasPrefix(id, ".") {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}

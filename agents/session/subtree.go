@@ -1,0 +1,196 @@
+package session
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Subtree is one heading of an org or Markdown text with what stands below it,
+// as places in the text.
+type Subtree struct {
+	Heading string // as it stands, without the line's end
+	Line    int    // of the heading, from 1
+	Start   int    // of the heading's line
+	Body    int    // of what follows the heading's line
+	End     int    // behind the last line of the subtree
+	level   int
+	title   string
+}
+
+// patterns are compiled when a file is first looked at: most commands look at none.
+var patterns = sync.OnceValue(func() (p struct {
+	orgHeading, mdHeading, underline, paragraph, numbered, fence, orgCookie, orgTags, orgDress, orgStates *regexp.Regexp
+}) {
+	p.orgHeading = regexp.MustCompile(`^(\*+) +(.*?)[ \t]*$`)
+	p.mdHeading = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
+	p.underline = regexp.MustCompile(`^ {0,3}(=+|-+)[ \t]*$`)
+	p.paragraph = regexp.MustCompile("^ {0,3}[^ \t#>|`~*+=-]")
+	p.numbered = regexp.MustCompile(`^ {0,3}[0-9]+[.)][ \t]`)
+	p.fence = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})([^`]*)$")
+	p.orgCookie = regexp.MustCompile(`[ \t]*\[[0-9]*(?:%|/[0-9]*)\][ \t]*$`)
+	p.orgTags = regexp.MustCompile(`[ \t]+:[^ \t]+:$`)
+	p.orgDress = regexp.MustCompile(`^(?:([A-Z][A-Z_-]*)[ \t]+)?(?:\[#[A-Za-z0-9]+\][ \t]+)?(.*)$`)
+	p.orgStates = regexp.MustCompile(`(?im)^#\+(?:SEQ_|TYP_)?TODO:(.*)$`)
+	return p
+})
+
+// commonStates are keywords of org files besides those that a file declares.
+// TODO and DONE are org's own; the others are in wide use.
+var commonStates = []string{"TODO", "DONE", "NEXT", "DOING", "STARTED", "WAITING", "WAIT", "HOLD", "VERIFY", "SOMEDAY", "MAYBE",
+	"CANCELLED", "CANCELED", "DELEGATED", "FAILED", "STALLED", "BLOCKED", "INPROGRESS", "IN-PROGRESS", "PROJECT", "COMMENT"}
+
+// IsOrg reports whether a file is read as org, by its name; others are Markdown.
+func IsOrg(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".org") }
+
+// Subtrees lists the headings of a text. Of Markdown, lines in a fenced block,
+// in a comment and in the front matter are none; in org a line that begins with
+// a star always is.
+func Subtrees(text string, org bool) []Subtree {
+	var out []Subtree
+	add := func(s Subtree) {
+		for i := range out {
+			if out[i].End < 0 && out[i].level >= s.level {
+				out[i].End = s.Start
+			}
+		}
+		s.End = -1
+		out = append(out, s)
+	}
+	md := markdown{}
+	at, n := 0, 0
+	for line := range strings.Lines(text) {
+		n++
+		bare := strings.TrimRight(line, "\r\n")
+		if n == 1 {
+			bare = strings.TrimPrefix(bare, "\uFEFF")
+		}
+		end := at + len(line)
+		if org {
+			if m := patterns().orgHeading.FindStringSubmatch(bare + " "); m != nil { // a heading may be empty
+				add(Subtree{Heading: bare, Line: n, Start: at, Body: end, level: len(m[1]), title: m[2]})
+			}
+		} else if level, title, over := md.heading(n, bare); over {
+			add(Subtree{Heading: md.last, Line: n - 1, Start: md.lastAt, Body: end, level: level, title: title})
+			bare = ""
+		} else if level > 0 {
+			add(Subtree{Heading: bare, Line: n, Start: at, Body: end, level: level, title: title})
+			bare = ""
+		}
+		md.last, md.lastAt = bare, at
+		at = end
+	}
+	for i := range out {
+		if out[i].End < 0 {
+			out[i].End = at
+		}
+	}
+	return out
+}
+
+// markdown is what the lines so far say of the next one.
+type markdown struct {
+	block  string // what ends the block that is open; "" none is
+	last   string // the line before, "" where it was a heading
+	lastAt int
+}
+
+// heading says whether line n is a heading, or with over the underline of the
+// line before, which is one then.
+func (m *markdown) heading(n int, line string) (level int, title string, over bool) {
+	switch m.block {
+	case "":
+	case "---", "-->":
+		if line == m.block || m.block == "-->" && strings.Contains(line, m.block) {
+			m.block = ""
+		}
+		return 0, "", false
+	default:
+		if f := patterns().fence.FindStringSubmatch(line); f != nil && strings.HasPrefix(f[1], m.block) && strings.TrimSpace(f[2]) == "" {
+			m.block = ""
+		}
+		return 0, "", false
+	}
+	if n == 1 && line == "---" {
+		m.block = "---"
+		return 0, "", false
+	}
+	if f := patterns().fence.FindStringSubmatch(line); f != nil {
+		m.block = f[1]
+		return 0, "", false
+	}
+	if _, rest, ok := strings.Cut(line, "<!--"); ok && strings.TrimSpace(line[:strings.Index(line, "<!--")]) == "" {
+		if !strings.Contains(rest, "-->") {
+			m.block = "-->"
+		}
+		return 0, "", false
+	}
+	if h := patterns().mdHeading.FindStringSubmatch(line); h != nil {
+		return len(h[1]), h[2], false
+	}
+	if u := patterns().underline.FindStringSubmatch(line); u != nil && patterns().paragraph.MatchString(m.last) && !patterns().numbered.MatchString(m.last) {
+		level = 1
+		if u[1][0] == '-' {
+			level = 2
+		}
+		return level, strings.TrimSpace(m.last), true
+	}
+	return 0, "", false
+}
+
+// Find returns the one subtree that heading names: the whole heading line, its
+// text, or in org its text without keyword, priority and tags. None and several
+// are errors that name the lines.
+func Find(text, heading string, org bool) (Subtree, error) {
+	want := strings.TrimSpace(heading)
+	if want == "" {
+		return Subtree{}, fmt.Errorf("no heading is given")
+	}
+	var found []Subtree
+	states := states(text)
+	for _, s := range Subtrees(text, org) {
+		bare := s.title
+		if org {
+			bare = undressed(s.title, states)
+		}
+		if want == strings.TrimSpace(s.Heading) || want == s.title || want == bare {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return Subtree{}, fmt.Errorf("no heading %q; a heading is given as it stands, with or without its %s", want, map[bool]string{true: "stars, keyword and tags", false: "number signs"}[org])
+	}
+	var lines []string
+	for _, s := range found {
+		lines = append(lines, fmt.Sprint(s.Line))
+	}
+	return Subtree{}, fmt.Errorf("%d headings %q, on lines %s: an edit needs one that is there once; make it so, or give the whole line", len(found), want, strings.Join(lines, ", "))
+}
+
+// states are the keywords of an org file.
+func states(text string) []string {
+	out := commonStates
+	for _, m := range patterns().orgStates.FindAllStringSubmatch(text, -1) {
+		for _, word := range strings.Fields(m[1]) {
+			word, _, _ = strings.Cut(word, "(") // of a key to choose it by
+			out = append(slices.Clip(out), word)
+		}
+	}
+	return out
+}
+
+// undressed is the text of an org heading without its keyword, priority,
+// cookie and tags.
+func undressed(title string, states []string) string {
+	title = strings.TrimSpace(patterns().orgTags.ReplaceAllString(title, ""))
+	m := patterns().orgDress.FindStringSubmatch(title)
+	if m[1] == "" || slices.Contains(states, m[1]) {
+		title = m[2]
+	}
+	return strings.TrimSpace(patterns().orgCookie.ReplaceAllString(title, ""))
+}

@@ -1,0 +1,123 @@
+package wake
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aisync.dev/aisync/agents/ledger"
+)
+
+// settings say which agent sits in which pane.
+type settings struct {
+	file   string
+	socket string // of tmux, for -L; "" for the usual one
+	of     func(variable string) string
+}
+
+// settings reads tmux.env; the environment goes before it. The file is read, not
+// run: one NAME=value a line.
+func (p Program) settings() (settings, error) {
+	s := settings{file: filepath.Join(p.Home, ".config/pi-ensemble/tmux.env")}
+	text, err := os.ReadFile(s.file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	values := map[string]string{}
+	for n, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok {
+			return s, fmt.Errorf("%s:%d: want NAME=value, got %q", s.file, n+1, line)
+		}
+		value = strings.TrimSpace(value)
+		if q := value; len(q) > 1 && (q[0] == '"' || q[0] == '\'') && q[len(q)-1] == q[0] {
+			value = q[1 : len(q)-1]
+		}
+		values[strings.TrimSpace(name)] = value
+	}
+	s.of = func(variable string) string {
+		if v := p.Getenv(variable); v != "" {
+			return v
+		}
+		return values[variable]
+	}
+	s.socket = s.of("ENSEMBLE_TMUX_SOCKET")
+	return s, nil
+}
+
+// variable is the name under which an agent's pane is kept.
+func variable(agent string) string {
+	return "ENSEMBLE_TMUX_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(agent)) + "_PANE"
+}
+
+func (s settings) pane(agent string) (string, error) {
+	if !ledger.ValidAgent(agent) {
+		return "", fmt.Errorf("Invalid agent name: %s. Use 1-64 chars: letters, numbers, dot, underscore, hyphen.", agent) //lint:ignore ST1005 the original's text
+	}
+	if pane := s.of(variable(agent)); pane != "" {
+		return pane, nil
+	}
+	return "", noPane{agent, variable(agent), s.file}
+}
+
+// exists reports whether tmux has the pane.
+func (s settings) exists(pane string) error {
+	id, err := s.tmux("display-message", "-p", "-t", pane, "#{pane_id}")
+	if err == nil && strings.TrimSpace(id) == "" {
+		err = errors.New("no such pane")
+	}
+	if err != nil {
+		return fmt.Errorf("pane %s: %w", pane, err)
+	}
+	return nil
+}
+
+// wake types a comment into the agent's pane and ends the line.
+func (s settings) wake(agent, message string) error {
+	pane, err := s.pane(agent)
+	if err != nil {
+		return err
+	}
+	if err := s.exists(pane); err != nil {
+		return err
+	}
+	if _, err := s.tmux("send-keys", "-t", pane, "-l", "--", Comment(message)); err != nil {
+		return err
+	}
+	_, err = s.tmux("send-keys", "-t", pane, "Enter")
+	return err
+}
+
+func (s settings) panes(out io.Writer) error {
+	list, err := s.tmux("list-panes", "-a", "-F", "#{pane_id}  #{session_name}:#{window_index}.#{pane_index}  #{pane_current_command}  #{pane_current_path}")
+	fmt.Fprint(out, list)
+	return err
+}
+
+// status says of each agent where it sits and what it has not read.
+func (p Program) status(l *ledger.Ledger, s settings) error {
+	l.Trace = false
+	all, err := l.Status()
+	if err != nil {
+		return err
+	}
+	for _, a := range all.Agents {
+		where, pane := "no pane", s.of(variable(a.Agent))
+		if pane != "" {
+			where = "pane " + pane
+			if err := s.exists(pane); err != nil {
+				where += ", which tmux does not have"
+			}
+		}
+		fmt.Fprintf(p.Out, "%-20s  %d unread  %s\n", a.Agent, a.Unread, where)
+	}
+	return nil
+}

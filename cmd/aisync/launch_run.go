@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/agents/roster"
+	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/providers/file"
+	runtimes "aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/reconcile"
+)
+
+// openWindow opens the agent's window and shows it.
+func (a *app) openWindow(ctx context.Context, l *launcher, d launch.Decision, f launchFlags, more []string) error {
+	if err := a.installed(l.program.Runtime); err != nil {
+		return err
+	}
+	if _, err := a.checks(l); err != nil {
+		return err
+	}
+	if err := d.MakeID(l.root, machineName(), l.choice.Label); err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	t, s := a.tmux(), launch.Plan(l.root, d, l.choice, l.program, more)
+	id, name, err := t.Open(s, a.windowCommand(program, l, d, f, more), a.passedOn(l))
+	if err != nil {
+		launch.Unreserve(l.root, d.ID)
+		return fmt.Errorf("open a window: %w", err)
+	}
+	a.printf("%s\n", firstOf(d.ID, launch.Primary))
+	switch {
+	case t.Inside:
+		a.say("started in the window %s", safe(name))
+	case !a.terminal():
+		a.say("started in the window %s; to see it: tmux attach -t %s", safe(name), launch.Session)
+	default:
+		return a.show(t, id)
+	}
+	return nil
+}
+
+// show attaches this terminal to a window.
+func (a *app) show(t launch.Tmux, id string) error {
+	if !t.Inside && !a.terminal() {
+		return withHint(errors.New("this is no terminal that could show it"), "tmux attach -t "+launch.Session)
+	}
+	words := t.Attach(id)
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Env = t.Environ
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(words, " "), err)
+	}
+	return nil
+}
+
+// windowCommand is this program again, in the window: it decides by what is said
+// here, and where somebody else was first, anew.
+func (a *app) windowCommand(program string, l *launcher, d launch.Decision, f launchFlags, more []string) []string {
+	words := append(append([]string{program}, windowWords(program)...), "--no-tmux", "--type", "--runtime="+l.word)
+	for _, g := range [][2]string{{"--config", a.g.config}, {"--host", a.g.host}, {"--facts", a.g.facts}, {"--root", a.g.root}, {"--user", a.g.user}} {
+		if g[1] != "" {
+			words = append(words, g[0]+"="+g[1])
+		}
+	}
+	if a.g.offline {
+		words = append(words, "--offline")
+	}
+	switch {
+	case d.Recover != nil && f.recover != "":
+		words = append(words, "--recover="+launch.NameOf(*d.Recover))
+	case d.ID != "":
+		words = append(words, "--id="+d.ID)
+		if d.Role == "helper" {
+			words = append(words, "--helper")
+		}
+	case f.fresh:
+		words = append(words, "--fresh")
+	}
+	words = append(words, l.root)
+	if len(more) > 0 {
+		words = append(append(words, "--"), more...)
+	}
+	return words
+}
+
+// windowWords make a launch of the program of a file: a copy of it may be called ai.
+func windowWords(program string) []string {
+	if links[filepath.Base(program)] != nil {
+		return nil
+	}
+	return []string{"launch"}
+}
+
+// passedOn are the variables of this environment that a window needs to mean the
+// same: a tmux server has those of whoever started it.
+func (a *app) passedOn(l *launcher) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(a.env)) {
+		switch {
+		case name == "PATH", name == "HOME", name == l.choice.Runtime.HomeVar, strings.HasPrefix(name, "XDG_"), strings.HasPrefix(name, "AISYNC_"):
+			out = append(out, name+"="+a.env.get(name))
+		}
+	}
+	return out
+}
+
+// runAgent runs the agent here, and ends as its program does.
+func (a *app) runAgent(ctx context.Context, l *launcher, d launch.Decision, f launchFlags, more []string) error {
+	if err := a.installed(l.program.Runtime); err != nil {
+		return err
+	}
+	checks, err := a.checks(l)
+	if err != nil {
+		return err
+	}
+	if err := d.MakeID(l.root, machineName(), l.choice.Label); err != nil {
+		return err
+	}
+	hold, err := launch.HoldID(l.root, d.ID)
+	if errors.Is(err, launch.ErrHeld) && d.ID == "" { // somebody was faster
+		a.say("aisync: another agent has just become the primary here: this one gets an id")
+		d.Role, d.Recover = "agent", nil
+		if err = d.MakeID(l.root, machineName(), l.choice.Label); err == nil {
+			hold, err = launch.HoldID(l.root, d.ID)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer hold.Release()
+	if d.ID == "" {
+		if err := launch.Clear(l.root, d, now()); err != nil {
+			return err
+		}
+	}
+	s := launch.Plan(l.root, d, l.choice, l.program, more)
+	r := launch.Runner{
+		Start: s, Environ: a.env, Checks: checks, Streams: launch.Streams{In: a.in, Out: a.out, Err: a.err},
+		Roster: func() (roster.Roster, error) { return l.everybody() },
+	}
+	switch {
+	case f.typed:
+		r.Pane = a.env.get("TMUX_PANE")
+	case s.Type:
+		a.say("%s takes no instruction when it is started; give it this one:\n%s", s.Runtime, safe(s.Opening))
+	}
+	code, err := r.Run(ctx)
+	if err != nil {
+		a.report(err)
+	}
+	return exit(code)
+}
+
+// checks are those that bundles want run around the program: the person's own,
+// and the project's if somebody here agreed to them.
+func (a *app) checks(l *launcher) ([]launch.Check, error) {
+	var out []launch.Check
+	own := l.places.physical(l.places.home.Join(runtimes.ChecksFile))
+	for _, name := range []string{own, filepath.Join(l.root, runtimes.ChecksFile)} {
+		text, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read checks: %w", err)
+		}
+		checks, err := launch.ParseChecks(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		checks = slices.DeleteFunc(checks, func(c launch.Check) bool { return !slices.Contains(c.Runtimes, l.choice.Runtime.ID) })
+		if len(checks) == 0 {
+			continue
+		}
+		if name != own {
+			if agreed, err := a.agreed(l, text); err != nil || !agreed {
+				if err == nil {
+					err = withHint(fmt.Errorf("%s has %s to be run around %s, and nobody on this machine agreed to that; read it", name, plural(len(checks), "command"), l.choice.Runtime.ID), "aisync apply --trust")
+				}
+				return nil, err
+			}
+		}
+		out = append(out, checks...)
+	}
+	return out, nil
+}
+
+// agreed reports whether somebody agreed, on this machine, to the project's
+// checks as they stand.
+func (a *app) agreed(l *launcher, text []byte) (bool, error) {
+	p := l.places
+	p.project = l.root
+	reader, err := p.reader("none")
+	if err != nil {
+		return false, err
+	}
+	store, err := reconcile.OpenStore(reader, p.state)
+	if err != nil {
+		return false, err
+	}
+	return store.Agreed(reconcile.ProjectOwner(l.root), reconcile.TrustItem{
+		Address: reconcile.Address("file:" + runtimes.ChecksFile), Body: string(file.Whole(text, 0o644).Fingerprint()),
+	}), nil
+}
+
+// printLaunch shows what would be run, in words that a shell takes.
+func (a *app) printLaunch(l *launcher, d launch.Decision, more []string) error {
+	if d.Role != launch.Primary && d.ID == "" {
+		taken, err := session.Taken(l.root, roster.Roster{Root: l.root, Agents: d.Others})
+		if err != nil {
+			return err
+		}
+		d.ID = d.NewID(l.root, machineName(), l.choice.Label, taken)
+	}
+	s := launch.Plan(l.root, d, l.choice, l.program, more)
+	if a.g.json {
+		return a.writeJSON(struct {
+			FormatVersion string `json:"format_version"`
+			launch.Start
+		}{viewVersion, s})
+	}
+	a.printf("cd %s\n", shellQuote(s.Root))
+	for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
+		a.printf("export %s=%s\n", name, shellQuote(s.Environment[name]))
+	}
+	var words []string
+	for _, w := range s.Command {
+		words = append(words, shellQuote(w))
+	}
+	a.printf("%s\n", strings.Join(words, " "))
+	if s.Type {
+		a.printf("# typed into it: %s\n", safe(s.Opening))
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/agents/ledger"
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/agents/roster"
+	"aisync.dev/aisync/agents/session"
+)
+
+// whoDoc is who owns what in a project.
+type whoDoc struct {
+	FormatVersion string          `json:"format_version"`
+	Project       string          `json:"project"`
+	Agents        []roster.Agent  `json:"agents"` // with the one that asks
+	Hidden        []roster.Agent  `json:"hidden"` // other users', who may be here or not
+	Contexts      []session.Entry `json:"contexts"`
+	Claims        []ledger.Claim  `json:"claims"`
+	Messages      []openMessage   `json:"open_messages"`
+	Problems      []string        `json:"problems"` // what could not be read
+}
+
+// openMessage is one message of the ledger that nobody is done with.
+type openMessage struct {
+	ID     string `json:"id"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Type   string `json:"type"`
+	Status string `json:"status"` // open, acked
+	Since  string `json:"since"`
+	Text   string `json:"text"` // its first line
+}
+
+func whoCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "who",
+		Short: "who owns what in this project: agents, session files, claims, open messages",
+		Long: `Shows in one view who is at work in this project and what is whose: the agents
+that run (as roster finds them, the one that asks too), their session files, and
+of the ledger the claimed paths and the messages that nobody is done with. What
+cannot be read is said, and the rest is shown; the exit code is 1 then.`,
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.atWork()
+			if err != nil {
+				return err
+			}
+			doc := a.who(w)
+			if a.g.json {
+				if err := a.writeJSON(doc); err != nil {
+					return err
+				}
+			} else {
+				a.whoText(doc)
+			}
+			if len(doc.Problems) > 0 {
+				return exit(exitError)
+			}
+			return nil
+		},
+	}
+}
+
+// who looks at everything; what fails is among the problems.
+func (a *app) who(w atWork) whoDoc {
+	doc := whoDoc{FormatVersion: viewVersion, Project: w.root, Agents: []roster.Agent{}, Hidden: []roster.Agent{},
+		Contexts: []session.Entry{}, Claims: []ledger.Claim{}, Messages: []openMessage{}, Problems: []string{}}
+	problem := func(err error) bool {
+		if err != nil {
+			doc.Problems = append(doc.Problems, err.Error())
+		}
+		return err != nil
+	}
+	here, err := launch.Everybody(process.System(), w.root, w.runtimes)
+	if !problem(err) {
+		doc.Agents, doc.Hidden = here.Agents, here.Hidden
+		list, err := session.List(w.root, here, session.Context{})
+		if !problem(err) {
+			doc.Contexts = list
+		}
+	}
+	l, err := ledger.Find(w.root)
+	if errors.Is(err, ledger.ErrNoLedger) {
+		return doc
+	}
+	if problem(err) {
+		return doc
+	}
+	if claims, err := l.Claims(); !problem(err) {
+		doc.Claims = append(doc.Claims, claims...)
+		slices.SortFunc(doc.Claims, func(x, y ledger.Claim) int {
+			return cmp.Or(strings.Compare(x.Agent, y.Agent), strings.Compare(x.Path, y.Path))
+		})
+	}
+	if open, err := l.Messages(0, true); !problem(err) {
+		for _, m := range open {
+			line, _, _ := strings.Cut(strings.TrimSpace(m.Body), "\n")
+			doc.Messages = append(doc.Messages, openMessage{m.MessageID, m.From, m.To, m.Type, m.Status, m.TS, line})
+		}
+	}
+	return doc
+}
+
+func (a *app) whoText(doc whoDoc) {
+	section := func(title string, n int, none string) bool {
+		if n == 0 {
+			a.printf("%s: %s\n", title, none)
+			return false
+		}
+		a.printf("%s\n", title)
+		return true
+	}
+	if section("agents", len(doc.Agents), "nobody is at work here") {
+		for _, g := range doc.Agents {
+			id := firstOf(g.ID, "no id")
+			if !g.Known {
+				id = "id not known"
+			}
+			a.printf("  %s%s process %d in %s\n", pad(safe(id), 40), pad(g.Runtime, 12), g.PID, safe(below(doc.Project, g.Cwd)))
+		}
+	}
+	for _, h := range doc.Hidden {
+		a.printf("  process %d (%s) is another user's and may be here\n", h.PID, h.Runtime)
+	}
+	if section("session files", len(doc.Contexts), "none") {
+		for _, e := range doc.Contexts {
+			a.printf("  %s\n", a.entryLine(e))
+		}
+	}
+	if section("claims", len(doc.Claims), "none") {
+		for _, c := range doc.Claims {
+			a.printf("  %s%s since %s\n", pad(safe(c.Agent), 40), safe(below(doc.Project, c.Path)), safe(c.Since))
+		}
+	}
+	if section("open messages", len(doc.Messages), "none") {
+		for _, m := range doc.Messages {
+			a.printf("  %s to %s, %s, %s: %s (%s)\n", safe(m.From), safe(m.To), safe(m.Type), m.Status, safe(m.Text), safe(m.ID))
+		}
+	}
+	for _, p := range doc.Problems {
+		a.say("aisync: not shown: %s", safe(p))
+	}
+}
+
+// below shows a path as it lies in a project, and one that does not as it is.
+func below(root, path string) string {
+	rel, err := filepath.Rel(root, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(os.PathSeparator)) {
+		return path
+	}
+	return rel
+}

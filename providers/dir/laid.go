@@ -1,0 +1,204 @@
+package dir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// First is an entry of a folder that is laid out: a file with its first
+// content, for its user alone, or, where Folder is set, a folder.
+type First struct {
+	Name    string
+	Folder  bool
+	Content string
+	Sound   func([]byte) error // says what is wrong with what the file holds by now; nil: anything may
+}
+
+// Laid is a folder, for its user alone, with what is to be in it at first. What
+// its files hold later is theirs: only an entry that is missing, or that Sound
+// finds broken, is drift. A broken one is never written; mend says what to run.
+// It is removed only as long as nobody has written to it.
+func Laid(mend string, first ...First) Layout { return Layout{laid{mend, first}} }
+
+// Layout is a Body that Laid has made.
+type Layout struct{ laid }
+
+type laid struct {
+	mend  string
+	first []First
+}
+
+func (laid) Fingerprint() reconcile.Fingerprint { return exists }
+func (laid) Redacted() json.RawMessage          { return json.RawMessage(`true`) }
+
+const damaged reconcile.Fingerprint = "dir+damaged"
+
+// laidOut returns the body of a target that is wanted so.
+func laidOut(t reconcile.Target) (laid, bool) {
+	for _, l := range t.Resource.Leaves {
+		if b, ok := l.Body.(Layout); ok {
+			return b.laid, true
+		}
+	}
+	return laid{}, false
+}
+
+// state is what a laid out folder lacks. untouched says that nothing in it is
+// more than a beginning of what was laid out: somebody made the folder and was
+// interrupted.
+type state struct {
+	missing, broken []string // lines for a person
+	untouched       bool
+}
+
+func (b laid) look(r fsys.Reader, dir fsys.LogicalPath) state {
+	s := state{untouched: true}
+	list, err := r.ReadDir(dir)
+	if err != nil {
+		return state{broken: []string{err.Error()}}
+	}
+	for _, e := range list {
+		if !slices.ContainsFunc(b.first, func(f First) bool { return f.Name == e.Name() }) {
+			s.untouched = false
+		}
+	}
+	var short []string
+	for _, f := range b.first {
+		p := dir.Join(f.Name)
+		info, err := r.Lstat(p)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			s.missing = append(s.missing, f.Name+" is missing")
+		case err != nil:
+			s.broken = append(s.broken, err.Error())
+		case f.Folder:
+			if list, err := r.ReadDir(p); err != nil {
+				s.broken = append(s.broken, f.Name+" is no folder")
+			} else if len(list) > 0 {
+				s.untouched = false
+			}
+		case !info.Mode().IsRegular():
+			s.broken = append(s.broken, f.Name+" is no regular file")
+		case f.Sound == nil && info.Size() > int64(len(f.Content)):
+			s.untouched = false // anything may be in it, and it is not read
+		default:
+			text, err := r.ReadFile(p)
+			switch {
+			case err != nil:
+				s.broken = append(s.broken, err.Error())
+			case string(text) == f.Content:
+			case strings.HasPrefix(f.Content, string(text)):
+				short = append(short, f.Name+" is cut off")
+			default:
+				s.untouched = false
+				if f.Sound == nil {
+					continue
+				}
+				if err := f.Sound(text); err != nil {
+					s.broken = append(s.broken, fmt.Sprintf("%s: %v", f.Name, err))
+				}
+			}
+		}
+	}
+	if len(s.broken) > 0 {
+		s.untouched = false
+	}
+	if s.untouched {
+		s.missing = append(s.missing, short...)
+	} else {
+		s.broken = append(s.broken, short...)
+	}
+	return s
+}
+
+// observe is that of the folder, once the folder is there.
+func (b laid) observe(o reconcile.Observation, r fsys.Reader, dir fsys.LogicalPath) reconcile.Observation {
+	if o.Presence != reconcile.Present {
+		return o
+	}
+	switch s := b.look(r, dir); {
+	case s.untouched && len(s.missing) > 0:
+		return reconcile.Observation{}
+	case len(s.missing)+len(s.broken) > 0:
+		return reconcile.Observation{Presence: reconcile.Present, Token: damaged, Live: map[reconcile.LeafKey]reconcile.Fingerprint{"": damaged}}
+	}
+	return o
+}
+
+// complete makes what is missing in the folder. What is broken stays as it is,
+// and is an error.
+func (b laid) complete(w fsys.FS, dir fsys.LogicalPath) error {
+	s := b.look(w, dir)
+	for _, f := range b.first {
+		p := dir.Join(f.Name)
+		if f.Folder {
+			if _, err := w.MkdirAll(p, 0o700); err != nil {
+				return err
+			}
+			continue
+		}
+		text, err := w.ReadFile(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			text, err = nil, w.Append(p, nil, 0o600)
+		}
+		if err == nil && len(text) < len(f.Content) && strings.HasPrefix(f.Content, string(text)) && (s.untouched || len(text) == 0) {
+			err = w.Append(p, []byte(f.Content[len(text):]), 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if s := b.look(w, dir); len(s.broken) > 0 {
+		return fmt.Errorf("%s; it is left as it is; %s", strings.Join(s.broken, "; "), b.mend)
+	}
+	return nil
+}
+
+// explain says what is wrong with the folder.
+func (b laid) explain(r fsys.Reader, dir fsys.LogicalPath) (out []reconcile.Line) {
+	if _, err := r.Lstat(dir); err != nil {
+		return nil
+	}
+	s := b.look(r, dir)
+	if s.untouched {
+		return nil
+	}
+	for _, m := range s.missing {
+		out = append(out, reconcile.Line{Op: '+', Text: m})
+	}
+	for _, m := range s.broken {
+		out = append(out, reconcile.Line{Op: ' ', Text: m + "; " + b.mend})
+	}
+	return out
+}
+
+// empty takes away what was laid out in a folder, if nobody has written to any
+// of it. A kill leaves a part of it, which the next removal takes away.
+func (b laid) empty(w fsys.FS, dir fsys.LogicalPath) error {
+	if !b.look(w, dir).untouched {
+		return nil
+	}
+	entries, err := w.ReadDir(dir)
+	for _, e := range entries {
+		if err != nil {
+			return err
+		}
+		p := dir.Join(e.Name())
+		if e.IsDir() {
+			err = w.Rmdir(p)
+			continue
+		}
+		var info fs.FileInfo
+		if info, err = w.Lstat(p); err == nil {
+			err = w.Discard(p, info)
+		}
+	}
+	return err
+}

@@ -95,7 +95,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	if f := n.get("events"); f.exists() {
 		s.Events = &spec.EventsFile{
 			Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
-			Program: f.get("program").str(), Millis: f.get("millis").bool(false), Always: references(f.get("always")),
+			Also: f.get("also").strings(), Program: f.get("program").str(), Millis: f.get("millis").bool(false), Always: references(f.get("always")),
 		}
 	}
 	if f := n.get("permissions"); f.exists() {

@@ -14,7 +14,7 @@ func (n node) runtime() spec.Runtime {
 		Homepage: n.get("homepage").str(), Command: n.get("command").str(), Packages: n.get("packages").texts(),
 		Node: n.get("node").str(), Network: n.get("network").bool(false), Local: n.get("local").bool(false),
 		APIs: n.get("apis").strings(), MCPSupport: n.get("mcp").bool(false), Subagents: n.get("subagents").bool(false),
-		HomeVar: n.get("homeVar").str(), Hooks: n.get("hooks").str(), Tools: n.get("tools").texts(),
+		HomeVar: n.get("homeVar").str(), Hooks: n.get("hooks").str(), Tools: n.get("tools").texts(), FirstRequest: n.get("firstRequest").int(),
 		Detect: n.get("detect").detect(), Session: n.get("session").session(), Launch: n.get("launch").launch(),
 		Coordination: n.get("coordination").coordination(),
 		User:         n.get("user").scope(userPath), Project: n.get("project").scope(projectPath),

@@ -98,7 +98,7 @@ func (p *pinner) packageVersion(ctx context.Context, via, name, within string, p
 
 // leaveOut notes that a package cannot be had now, and returns why.
 func (p *pinner) leaveOut(a reconcile.Address, pos spec.Position, err error) error {
-	const next = "; pin it with aisync lock when that is mended"
+	const next = "; name a version in the spec, or pin one with aisync lock when that is mended"
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.w.leftOut = append(p.w.leftOut, fmt.Errorf("%s: left out: %w%s%s", a, err, inBrackets(pos.String()), next))

@@ -42,10 +42,12 @@ func (w *world) uses(rt spec.Runtime) bool {
 func trustText(r trust.Row) string {
 	var parts []string
 	for _, p := range r.Parts {
-		switch {
-		case p == "mcp" && len(r.Servers) > 0:
-			parts = append(parts, "MCP "+strings.Join(r.Servers, ", "))
-		case p == "everything":
+		switch p {
+		case "mcp":
+			parts = append(parts, "MCP "+strings.Join(r.Names, ", "))
+		case "subagents":
+			parts = append(parts, "subagents "+strings.Join(r.Names, ", "))
+		case "everything":
 			parts = append(parts, "everything in the project")
 		default:
 			parts = append(parts, p)

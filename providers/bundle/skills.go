@@ -36,6 +36,7 @@ func (s Skill) Bridges() []string {
 type Hooks struct {
 	Programs []File    // with what they need beside them, executable or not
 	Snippet  *Document // settings-snippet.json, in the form of Claude's settings; nil without one
+	Neutral  bool      // there is a hooks.json, which is for every runtime
 }
 
 // readSkills finds skills at the top of the tree and in skills/.
@@ -117,7 +118,7 @@ func (t *Tree) readSkill(dir string) (Skill, error) {
 }
 
 func (t *Tree) readHooks() (*Hooks, error) {
-	h := &Hooks{}
+	h := &Hooks{Neutral: t.isFile("hooks/hooks.json")}
 	if err := t.add(&h.Programs, "hooks", program, nil, func(rel string) bool { return rel != "settings-snippet.json" && rel != "hooks.json" && notReadme(rel) }); err != nil {
 		return nil, err
 	}

@@ -148,3 +148,57 @@ func emptyYAML(text string) bool {
 func elements(v Value) (items []Value, ok bool) {
 	return items, v[0] == '[' && json.Unmarshal(v, &items) == nil
 }
+
+// yamlWithout is what d says besides k and the containers that only hold k.
+func yamlWithout(d *yamltree.Doc, k key) any {
+	root := d.Outline(d.Root)
+	chain := []any{root}
+	for _, name := range k.path {
+		m, ok := chain[len(chain)-1].(map[string]any)
+		if !ok || m[name] == nil {
+			break
+		}
+		chain = append(chain, m[name])
+	}
+	if len(chain) == len(k.path)+1 {
+		chain[len(k.path)] = nil
+		if k.kind == memberKey {
+			way, _ := yamlWay(d, k.path)
+			chain[len(k.path)] = yamlOthers(d, way[len(way)-1].Value, k)
+		}
+	}
+	for i := len(chain) - 1; i > 0; i-- {
+		m, name := chain[i-1].(map[string]any), k.path[i-1]
+		if yamlNothing(chain[i]) {
+			delete(m, name)
+		} else {
+			m[name] = chain[i]
+		}
+	}
+	if yamlNothing(chain[0]) {
+		return nil
+	}
+	return chain[0]
+}
+
+// yamlOthers are the elements of n besides the member of k.
+func yamlOthers(d *yamltree.Doc, n *yamltree.Node, k key) []any {
+	var out []any
+	for _, it := range n.Items {
+		if v, err := yamlValue(d, it.Value, ""); err != nil || !bytes.Equal(v, k.member) {
+			out = append(out, d.Outline(it.Value))
+		}
+	}
+	return out
+}
+
+// yamlNothing reports whether an outline says no more than that nothing is there.
+func yamlNothing(x any) bool {
+	switch x := x.(type) {
+	case map[string]any:
+		return len(x) == 0
+	case []any:
+		return len(x) == 0
+	}
+	return x == nil || x == "null"
+}

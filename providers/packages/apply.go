@@ -50,30 +50,8 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 			}
 		}
 	}
-	var mark fsys.LogicalPath
-	whole := true // as far as anybody knows, before this
-	if wanted && m.unfinished != nil {
-		mark = m.unfinished(at.Home, name)
-		_, err := w.FS.Lstat(mark)
-		whole = errors.Is(err, fs.ErrNotExist)
-		if err := w.FS.Append(mark, nil, 0o644); err != nil {
-			return out, err
-		}
-	}
-	for _, argv := range commands {
-		_, err := at.run(ctx, argv...)
-		if err == nil {
-			continue
-		}
-		if mark != "" && whole && saidNo(err) && ctx.Err() == nil {
-			err = errors.Join(err, takeAway(w.FS, mark)) // what was there is there again
-		}
-		return out, m.failed(name, argv, err)
-	}
-	if mark != "" {
-		if err := takeAway(w.FS, mark); err != nil {
-			return out, err
-		}
+	if err := at.perform(ctx, w.FS, name, commands, wanted); err != nil {
+		return out, err
 	}
 	if is, err = at.one(ctx, m, name); err != nil {
 		return out, err
@@ -86,6 +64,35 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 	}
 	out.Token = is.token()
 	return out, nil
+}
+
+// perform runs commands. What installs leaves a mark while it is at work, for a
+// manager that cannot tell half a package from a whole one.
+func (at place) perform(ctx context.Context, w fsys.FS, name string, commands [][]string, installs bool) error {
+	var mark fsys.LogicalPath
+	whole := true // as far as anybody knows, before this
+	if installs && at.by.unfinished != nil {
+		mark = at.by.unfinished(at.Home, name)
+		_, err := w.Lstat(mark)
+		whole = errors.Is(err, fs.ErrNotExist)
+		if err := w.Append(mark, nil, 0o644); err != nil {
+			return err
+		}
+	}
+	for _, argv := range commands {
+		_, err := at.run(ctx, argv...)
+		if err == nil {
+			continue
+		}
+		if mark != "" && whole && saidNo(err) && ctx.Err() == nil {
+			err = errors.Join(err, takeAway(w, mark)) // what was there is there again
+		}
+		return at.by.failed(name, argv, err)
+	}
+	if mark == "" {
+		return nil
+	}
+	return takeAway(w, mark)
 }
 
 // takeAway removes a file of aisync's own.

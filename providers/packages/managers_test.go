@@ -4,11 +4,15 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,15 +150,68 @@ func TestGoBuildsAProgramThatSaysWhatItIs(t *testing.T) {
 	}
 }
 
-func TestCargoListsWhatItInstalled(t *testing.T) {
+// crates serves two versions of one program as a registry does.
+func crates(t *testing.T) *httptest.Server {
+	t.Helper()
+	index := ""
+	files := map[string][]byte{}
+	for _, v := range []string{"1.0.0", "1.1.0"} {
+		dir := "tinyprog-" + v + "/"
+		crate := archive(t,
+			[2]string{dir + "Cargo.toml", "[package]\nname = \"tinyprog\"\nversion = \"" + v + "\"\nedition = \"2021\"\n"},
+			[2]string{dir + "Cargo.lock", "version = 3\n\n[[package]]\nname = \"tinyprog\"\nversion = \"" + v + "\"\n"},
+			[2]string{dir + "src/main.rs", "fn main() {}\n"})
+		index += fmt.Sprintf(`{"name":"tinyprog","vers":"%s","deps":[],"cksum":"%x","features":{},"yanked":false}`+"\n", v, sha256.Sum256(crate))
+		files["/dl/tinyprog/"+v+"/download"] = crate
+	}
+	files["/ti/ny/tinyprog"] = []byte(index)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/config.json" {
+			fmt.Fprintf(w, `{"dl":"http://%s/dl"}`, r.Host)
+			return
+		}
+		b, ok := files[r.URL.Path]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = w.Write(b) // a client that left
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// ownRegistry names the registry where cargo would ask its own: for info alone
+// a replacement in its configuration does not count.
+type ownRegistry struct{ runner }
+
+func (r ownRegistry) Run(ctx context.Context, dir string, argv ...string) ([]byte, error) {
+	if slices.Contains(argv, "info") {
+		argv = append(argv, "--registry", "own")
+	}
+	return r.runner.Run(ctx, dir, argv...)
+}
+
+func TestCargoBuildsAndForgetsAProgram(t *testing.T) {
 	needs(t, "cargo", "cargo")
-	m := newMachine(t, Options{}, runner{})
-	if got := m.is(Address("cargo", "ripgrep")); got != "" {
+	home := t.TempDir()
+	write(t, filepath.Join(home, "config.toml"), []byte("[source.crates-io]\nreplace-with = \"own\"\n\n[registries.own]\nindex = \"sparse+"+crates(t).URL+"/\"\n"))
+	m := newMachine(t, Options{}, ownRegistry{runner{env: []string{"CARGO_HOME=" + home}}})
+	a := Address("cargo", "tinyprog")
+	if got := m.is(a); got != "" {
 		t.Errorf("an empty home has %q", got)
 	}
-	write(t, filepath.Join(m.root, "home/me/.cargo/.crates.toml"), []byte("[v1]\n\"ripgrep 14.1.1 (registry+https://example.org/index)\" = [\"rg\"]\n"))
-	if got := m.is(Address("cargo", "ripgrep")); got != "14.1.1" {
-		t.Errorf("it has %q", got)
+	if v, err := m.p.Latest(t.Context(), m.read, "cargo", "tinyprog", ""); v != "1.1.0" || err != nil {
+		t.Errorf("the newest is %q, %v", v, err)
+	}
+	for _, want := range []string{"1.0.0", "1.1.0"} {
+		must(t, m.apply(a, exactly(want)))
+		if got := m.is(a); got != want {
+			t.Errorf("built %q, want %s", got, want)
+		}
+	}
+	must(t, m.apply(a, ""))
+	if got := m.is(a); got != "" {
+		t.Errorf("after its removal there is %q", got)
 	}
 }
 

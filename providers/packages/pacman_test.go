@@ -123,7 +123,7 @@ func TestPacmanKeepsThePromisesOfEveryProvider(t *testing.T) {
 	}
 	providertest.Run(t, func(t *testing.T) providertest.Suite {
 		return providertest.Suite{
-			Provider: New(Options{EUID: os.Geteuid()}), Address: Address("pacman", "tool"), Run: run, Stride: 13, Kept: []string{"var"},
+			Provider: New(Options{EUID: os.Geteuid()}), Address: Address("pacman", "tool"), Run: run, Stride: 29, Kept: []string{"var"},
 			Prepare: func(t *testing.T, b *providertest.Bench) { arch(t, b.Root, conf) },
 			Want: func(_ *providertest.Bench, v string) []reconcile.Leaf {
 				return []reconcile.Leaf{{Body: wish{want: exactly(strings.TrimSuffix(versions[v], "-1"))}}}

@@ -117,6 +117,10 @@ func (h Host) connect(b *builder, use spec.RuntimeUse, rt spec.Runtime, t target
 			t.service, list(t.apis), driver.ID, strings.Join(driver.APIs, " or "), text(origin), use.ID)
 		return
 	}
+	if least := 2 * driver.FirstRequest; t.context > 0 && t.context < least {
+		b.note(true, origin, "%s begins with about %d tokens, and %s has room for %d: give it a context of %d or more, or %s will soon forget what it was told",
+			driver.ID, driver.FirstRequest, t.service, t.context, least, driver.ID)
+	}
 	switch {
 	case rt.Local:
 		h.drive(b, use, rt, t, origin)

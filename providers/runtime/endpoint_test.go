@@ -123,6 +123,22 @@ func TestWhoTalksToTheEndpointIsTheSpecsToSay(t *testing.T) {
 	}
 }
 
+func TestAContextThatIsSoonFullIsAWarning(t *testing.T) {
+	for tokens, warns := range map[int]bool{4096: true, 20000: false, 0: false} {
+		h := pointed(t, spec.Service{Kind: "external", URL: "http://127.0.0.1:1/v1", Model: "m", APIs: []string{"responses"}, Context: tokens}, "codex")
+		for i := range h.Runtimes {
+			h.Runtimes[i].FirstRequest = 10000
+		}
+		d, err := h.Declare(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Contains(show(d), "warning: codex begins with about 10000 tokens, and s has room for 4096"); said != warns {
+			t.Errorf("%d: %s", tokens, show(d))
+		}
+	}
+}
+
 func TestAServiceThatLacksWhatAProgramNeedsIsAnErrorOfBothPlaces(t *testing.T) {
 	far := spec.Service{Kind: "external", URL: "http://127.0.0.1:1/v1", Model: "m", APIs: []string{"chat"}}
 	_, err := pointed(t, far, "codex", "opencode").Declare(context.Background())

@@ -174,7 +174,7 @@ const claudeHooks = "~/.claude/hooks"
 // hooks installs hook programs and the settings that call them for runtimes
 // that have hooks of their own, and says for which others they are manual.
 func (h Host) hooks(b *builder, places []place, label string, origin []reconcile.Position, hooks *bundle.Hooks) {
-	if len(hooks.Programs) == 0 && hooks.Snippet == nil {
+	if hooks.Snippet == nil && (hooks.Neutral || len(hooks.Programs) == 0) {
 		return
 	}
 	manual := map[string][]string{}
@@ -192,7 +192,7 @@ func (h Host) hooks(b *builder, places []place, label string, origin []reconcile
 		}
 	}
 	for _, level := range []struct{ id, says string }{
-		{"native", "not wired for %s yet: its own form of hooks comes in a later version"},
+		{"native", "in Claude's own form, and so manual for %s: in a hooks/hooks.json they would be for all"},
 		{"wrapper", "not run by %s itself: run them by hand, or start it through a wrapper that does"},
 		{"manual", "manual for %s: nothing runs them, the rules say what to check"},
 		{"", "manual for %s: nothing runs them, the rules say what to check"},

@@ -143,3 +143,23 @@ func TestWhatIsWrongWithANeutralPartIsSaidWithItsPlace(t *testing.T) {
 		}
 	}
 }
+
+func TestAProgramThatTakesTheHooksOfAnotherGetsThemOnce(t *testing.T) {
+	for _, test := range []struct {
+		runtimes []string
+		want     bool // copilot has hooks of its own
+	}{{[]string{"claude", "copilot"}, false}, {[]string{"codex", "copilot"}, true}} {
+		d, err := neutralProject(t, everything, test.runtimes...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := strings.Contains(show(d), `"matcher":"bash","timeoutSec":5`)
+		if own != test.want || strings.Contains(show(d), "is manual for copilot") {
+			t.Errorf("%q: copilot has hooks of its own: %v\n%s", test.runtimes, own, show(d))
+		}
+	}
+	d, err := neutralProject(t, "-- languages/a/claude/settings.json --\n{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]}}\n", "claude", "codex", "copilot")
+	if err != nil || !strings.Contains(show(d), "the hooks of s//a are for claude; they are manual for codex  <-") {
+		t.Errorf("%v\n%s", err, show(d))
+	}
+}

@@ -245,9 +245,16 @@ func (b *builder) hookNotes(places []place, w wish) {
 			with = append(with, r.ID)
 		}
 	}
+	var files []string // that hold these hooks
+	for _, p := range places {
+		if s := p.scope.Settings; s != nil && slices.Contains(with, p.rt.ID) {
+			files = append(files, s.Path)
+		}
+	}
 	var without []string
 	for _, p := range places {
-		if !slices.Contains(with, p.rt.ID) {
+		takes := p.scope.Events != nil && slices.ContainsFunc(p.scope.Events.Also, func(f string) bool { return slices.Contains(files, f) })
+		if !takes && !slices.Contains(with, p.rt.ID) {
 			without = append(without, p.rt.ID)
 		}
 	}

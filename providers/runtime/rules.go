@@ -117,7 +117,7 @@ func ruleSeat(p place, wants bool) seat {
 	if p.indexed() {
 		s.loads = append(s.loads, p.scope.RulesIndex)
 		if wants {
-			s.loads = nil // a list says so itself, and names what is not in the text
+			s.loads = nil // a text or, failing that, a list will do: it decides nothing
 		}
 		return s
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -21,12 +22,12 @@ import (
 // program does not load as far as its own record says.
 type Row struct {
 	Runtime string               `json:"runtime"`
-	Parts   []string             `json:"parts"`             // "hooks", "mcp", "skills", "settings", "everything"
-	Servers []string             `json:"servers,omitempty"` // of "mcp", those that are meant
-	State   string               `json:"state"`             // see States
-	Reason  string               `json:"reason,omitempty"`  // why the state is Unknown
-	Do      string               `json:"do"`                // the command that allows it
-	Origin  []reconcile.Position `json:"origin"`            // what asks for it
+	Parts   []string             `json:"parts"`            // see spec.Trust
+	Names   []string             `json:"names,omitempty"`  // of MCP servers and subagents, those that are meant
+	State   string               `json:"state"`            // see States
+	Reason  string               `json:"reason,omitempty"` // why the state is Unknown
+	Do      string               `json:"do"`               // the command that allows it
+	Origin  []reconcile.Position `json:"origin"`           // what asks for it
 }
 
 // States of a Row. What is allowed has no row.
@@ -60,8 +61,8 @@ type parts map[string]*part
 
 type part struct {
 	origin  []reconcile.Position
-	servers []string
-	changes bool // an apply of the plan would write some of it
+	digests map[string]string // of MCP servers and subagents by name; "" of a server
+	changes bool              // an apply of the plan would write some of it
 }
 
 // written sorts the leaves of owner by what they are to a program with scope s.
@@ -72,12 +73,16 @@ func written(p *reconcile.Plan, owner reconcile.Owner, s spec.Scope) parts {
 			if l.Want == nil || !slices.Contains(l.Want.Owners, owner) {
 				continue
 			}
-			for _, name := range kinds(c.Target.Resource.Address, l, s) {
-				out.add(name, l)
-			}
-			if m := s.MCP; m != nil && c.Target.Resource.Address.Name() == m.Path {
-				if names, err := merge.Names(string(l.Key)); err == nil && strings.HasPrefix(string(l.Key), m.Pointer+"/") {
-					out["mcp"].servers = append(out["mcp"].servers, names[len(names)-1])
+			for _, kind := range kinds(c.Target.Resource.Address, l, s) {
+				out.add(kind, l)
+				switch kind {
+				case "mcp":
+					if names, err := merge.Names(string(l.Key)); err == nil {
+						out[kind].digests[names[len(names)-1]] = ""
+					}
+				case "subagents":
+					file := path.Base(c.Target.Resource.Address.Name())
+					out[kind].digests[strings.TrimSuffix(file, path.Ext(file))] = digest(l.Want.Body.Fingerprint())
 				}
 			}
 		}
@@ -85,9 +90,16 @@ func written(p *reconcile.Plan, owner reconcile.Owner, s spec.Scope) parts {
 	return out
 }
 
+// digest is the bare number of a whole file's fingerprint.
+func digest(f reconcile.Fingerprint) string {
+	_, hex, _ := strings.Cut(string(f), ":")
+	hex, _, _ = strings.Cut(hex, "+")
+	return hex
+}
+
 func (ps parts) add(name string, l reconcile.LeafChange) {
 	if ps[name] == nil {
-		ps[name] = &part{}
+		ps[name] = &part{digests: map[string]string{}}
 	}
 	for _, o := range l.Want.Origin {
 		if !slices.Contains(ps[name].origin, o) {
@@ -102,20 +114,27 @@ func kinds(a reconcile.Address, l reconcile.LeafChange, s spec.Scope) []string {
 	if a.Kind() != "file" && a.Kind() != "link" || !a.InProject() {
 		return nil
 	}
-	in := func(folder string) bool { return folder != "" && strings.HasPrefix(a.Name(), folder+"/") }
+	name, key := a.Name(), string(l.Key)
+	in := func(folders ...string) bool {
+		return slices.ContainsFunc(folders, func(f string) bool { return f != "" && strings.HasPrefix(name, f+"/") })
+	}
+	under := func(pointer string) bool { return pointer == "" || strings.HasPrefix(key, pointer+"/") }
 	switch {
-	case s.MCP != nil && a.Name() == s.MCP.Path && strings.HasPrefix(string(l.Key), s.MCP.Pointer+"/"):
+	case s.MCP != nil && name == s.MCP.Path && under(s.MCP.Pointer):
 		return []string{"mcp", "everything"}
-	case in(s.Skills):
-		return []string{"skills", "everything"}
-	case in(s.Hooks):
+	case s.Events != nil && name == s.Events.Path && under(s.Events.Pointer):
 		return []string{"hooks", "everything"}
-	case s.Settings != nil && a.Name() == s.Settings.Path:
-		if s.Settings.Hooks != "" && strings.HasPrefix(string(l.Key), s.Settings.Hooks+"/") {
-			return []string{"hooks", "everything"}
-		}
+	case s.Settings != nil && name == s.Settings.Path && s.Settings.Hooks != "" && under(s.Settings.Hooks):
+		return []string{"hooks", "everything"}
+	case s.Settings != nil && name == s.Settings.Path, s.Permissions != nil && name == s.Permissions.Path:
 		return []string{"settings", "everything"}
-	case in(s.Rules), in(s.Dir), slices.Contains(s.Instructions, a.Name()), s.RulesBlock == a.Name():
+	case in(s.Skills), in(s.SkillsAlso...):
+		return []string{"skills", "everything"}
+	case s.Agents != nil && in(s.Agents.Path):
+		return []string{"subagents", "everything"}
+	case s.Commands != nil && in(s.Commands.Path):
+		return []string{"commands", "everything"}
+	case in(s.Rules, s.Dir), slices.Contains(s.Instructions, name), s.RulesBlock == name:
 		return []string{"everything"}
 	}
 	return nil
@@ -124,17 +143,17 @@ func kinds(a reconcile.Address, l reconcile.LeafChange, s spec.Scope) []string {
 // rows tells what of w is not allowed by the records of t.
 func (w parts) rows(r reconcile.ReadEnv, p *reconcile.Plan, project Project, runtime string, t spec.Trust) []Row {
 	row := Row{Runtime: runtime, State: NotTrusted}
+	digests := map[string]string{}
 	changes := false
 	for _, name := range t.Parts {
 		if found := w[name]; found != nil {
 			row.Parts = append(row.Parts, name)
 			row.Origin = append(row.Origin, found.origin...)
 			changes = changes || found.changes
-			if name == "mcp" {
-				row.Servers = slices.Compact(slices.Sorted(slices.Values(found.servers)))
-			}
+			maps.Copy(digests, found.digests)
 		}
 	}
+	row.Names = slices.Sorted(maps.Keys(digests))
 	if len(row.Parts) == 0 {
 		return nil
 	}
@@ -145,26 +164,37 @@ func (w parts) rows(r reconcile.ReadEnv, p *reconcile.Plan, project Project, run
 			return nil // whoever was asked about it has answered, or will be asked
 		}
 		row.State, row.Reason = Unknown, "it asks about what is new or has changed, and keeps the answer to itself"
-		row.Do = words(t.Do, project.Dir, "")
+		row.Do = words{"{dir}": project.Dir}.in(t.Do, quoted)
 		return []Row{row}
 	}
-	if !perServer(t) {
-		return row.unless(r, p, project, t, "")
+	if !byName(t) {
+		return row.unless(r, p, project, t, words{"{dir}": project.Dir})
 	}
 	var rows []Row
-	for _, server := range row.Servers {
+	for _, name := range row.Names {
 		one := row
-		one.Servers = []string{server}
-		rows = append(rows, one.unless(r, p, project, t, server)...)
+		one.Names = []string{name}
+		rows = append(rows, one.unless(r, p, project, t, words{"{dir}": project.Dir, "{name}": name, "{sha256}": digests[name]})...)
 	}
 	return rows
 }
 
+// words are what stands for {dir}, {name} and {sha256}.
+type words map[string]string
+
+// in puts w into text, each in the form that is right there.
+func (w words) in(text string, form func(string) string) string {
+	for _, name := range slices.Sorted(maps.Keys(w)) {
+		text = strings.ReplaceAll(text, name, form(w[name]))
+	}
+	return text
+}
+
 // unless returns row where no record of t allows it.
-func (row Row) unless(r reconcile.ReadEnv, p *reconcile.Plan, project Project, t spec.Trust, server string) []Row {
-	row.Do = words(t.Do, project.Dir, server)
+func (row Row) unless(r reconcile.ReadEnv, p *reconcile.Plan, project Project, t spec.Trust, w words) []Row {
+	row.Do = w.in(t.Do, quoted)
 	for _, ref := range t.Records {
-		yes, err := allowed(r, p, project.Dir, ref, server, t.Parents)
+		yes, err := allowed(r, p, ref, w, t.Parents)
 		if yes {
 			return nil
 		}
@@ -175,8 +205,8 @@ func (row Row) unless(r reconcile.ReadEnv, p *reconcile.Plan, project Project, t
 	return []Row{row}
 }
 
-// perServer reports whether t speaks of each MCP server.
-func perServer(t spec.Trust) bool {
+// byName reports whether t speaks of each MCP server or subagent.
+func byName(t spec.Trust) bool {
 	return slices.ContainsFunc(t.Records, func(ref spec.Reference) bool {
 		return strings.Contains(ref.Pointer, "{name}") || strings.Contains(string(ref.JSON), "{name}")
 	})
@@ -184,9 +214,10 @@ func perServer(t spec.Trust) bool {
 
 // allowed reports whether the record that ref names says yes. With parents the
 // nearest folder for which it says anything decides.
-func allowed(r reconcile.ReadEnv, p *reconcile.Plan, dir string, ref spec.Reference, server string, parents bool) (bool, error) {
+func allowed(r reconcile.ReadEnv, p *reconcile.Plan, ref spec.Reference, w words, parents bool) (bool, error) {
+	w = maps.Clone(w)
 	for {
-		key, want, err := resolve(ref, dir, server)
+		key, want, err := resolve(ref, w)
 		if err != nil {
 			return false, err
 		}
@@ -197,21 +228,18 @@ func allowed(r reconcile.ReadEnv, p *reconcile.Plan, dir string, ref spec.Refere
 		if there || err != nil {
 			return merge.Equal(live, want), err
 		}
-		up := path.Dir(dir)
-		if !parents || up == dir || !strings.Contains(ref.Pointer, "{dir}") {
+		up := path.Dir(w["{dir}"])
+		if !parents || up == w["{dir}"] || !strings.Contains(ref.Pointer, "{dir}") {
 			return false, nil
 		}
-		dir = up
+		w["{dir}"] = up
 	}
 }
 
-// resolve puts dir and server into the words of ref.
-func resolve(ref spec.Reference, dir, server string) (key string, want merge.Value, err error) {
-	in := func(s string, form func(string) string) string {
-		return strings.NewReplacer("{dir}", form(dir), "{name}", form(server)).Replace(s)
-	}
-	key = in(ref.Pointer, func(s string) string { return strings.TrimPrefix(merge.Pointer(s), "/") })
-	want = merge.Value(in(string(ref.JSON), func(s string) string {
+// resolve puts w into ref.
+func resolve(ref spec.Reference, w words) (key string, want merge.Value, err error) {
+	key = w.in(ref.Pointer, func(s string) string { return strings.TrimPrefix(merge.Pointer(s), "/") })
+	want = merge.Value(w.in(string(ref.JSON), func(s string) string {
 		text := string(merge.TextValue(s))
 		return text[1 : len(text)-1]
 	}))
@@ -252,11 +280,6 @@ func read(r reconcile.ReadEnv, ref spec.Reference, key string) (merge.Value, boo
 	}
 	l, ok := leaves[key]
 	return l.Value, ok, nil
-}
-
-// words puts dir and server into what a person is told to do.
-func words(do, dir, server string) string {
-	return strings.NewReplacer("{dir}", quoted(dir), "{name}", quoted(server)).Replace(do)
 }
 
 // quoted makes one word of s for a shell, where it is none by itself.

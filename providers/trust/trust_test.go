@@ -90,7 +90,7 @@ func (m *machine) check(runtime string, p *reconcile.Plan) []Row {
 func said(rows []Row) string {
 	var lines []string
 	for _, r := range rows {
-		lines = append(lines, strings.Join(r.Parts, "+")+" "+strings.Join(r.Servers, ",")+" "+r.State)
+		lines = append(lines, strings.Join(r.Parts, "+")+" "+strings.Join(r.Names, ",")+" "+r.State)
 	}
 	return strings.Join(lines, "; ")
 }
@@ -122,7 +122,10 @@ func TestEachProgramsOwnRecordDecides(t *testing.T) {
 		{"qwen approves by name", "qwen", mcp(".qwen/settings.json", "/mcpServers"), "~/.qwen/mcpApprovals.json", `{"{dir}": {"a": {"hash": "x", "status": "approved"}}}`, "mcp b not trusted"},
 		{"pi trusts everything", "pi", map[string][]string{".agents/skills/x/SKILL.md": {""}}, "~/.pi/agent/settings.json", `{"defaultProjectTrust": "always"}`, ""},
 		{"pi trusts nothing", "pi", map[string][]string{".agents/skills/x/SKILL.md": {""}}, "~/.pi/agent/trust.json", `{"{dir}": false}`, "skills  not trusted"},
-		{"copilot", "copilot", mcp(".mcp.json", "/mcpServers"), "~/.copilot/config.json", "// by copilot\n{\"trustedFolders\": [\"{dir}\"]}", ""},
+		{"copilot", "copilot", mcp(".github/mcp.json", "/mcpServers"), "~/.copilot/config.json", "// by copilot\n{\"trustedFolders\": [\"{dir}\"]}", ""},
+		{"copilot does not look into its settings", "copilot", mcp(".github/mcp.json", "/mcpServers"), "~/.copilot/settings.json", `{"trustedFolders": ["{dir}"]}`, "mcp a,b not trusted"},
+		{"gemini asks about each subagent as it is", "gemini", map[string][]string{".gemini/agents/a.md": {""}}, "~/.gemini/acknowledgments/agents.json", `{"{dir}": {"a": "of another text"}}`, "everything  not trusted; subagents a not trusted"},
+		{"codex's hooks", "codex", map[string][]string{".codex/hooks.json": {"/hooks/Stop#x"}}, "~/.codex/config.toml", "[projects.\"{dir}\"]\ntrust_level = \"trusted\"\n", ""},
 		{"opencode asks nobody", "opencode", mcp("opencode.json", "/mcp"), "", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -154,5 +157,16 @@ func TestWhatTheSameApplyTrustsIsTrusted(t *testing.T) {
 	})
 	if rows := m.check("codex", p); len(rows) > 0 {
 		t.Errorf("got %v", rows)
+	}
+}
+
+func TestAnAnswerIsBoundToTheTextThatItWasAbout(t *testing.T) {
+	m := newMachine(t)
+	p := m.plan(reconcile.None, map[string][]string{".gemini/agents/a.md": {""}})
+	sum := digest(p.Changes[0].Leaves[0].Want.Body.Fingerprint())
+	m.write("~/.gemini/trustedFolders.json", `{"{dir}": "TRUST_FOLDER"}`)
+	m.write("~/.gemini/acknowledgments/agents.json", `{"{dir}": {"a": "`+sum+`"}}`)
+	if rows := m.check("gemini", p); len(sum) != 64 || len(rows) > 0 {
+		t.Errorf("%q: %v", sum, rows)
 	}
 }

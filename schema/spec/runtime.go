@@ -3,27 +3,28 @@ package spec
 // Runtime is one agent program: what it needs on disk, and how others start
 // it, tell that it runs, and reach it. Every field may be empty.
 type Runtime struct {
-	ID          string
-	Pos         Position
-	Source      string // the bundle source that brought it along; "" for an entry of a catalog
-	DisplayName string
-	Aliases     []string // other ids under which people know it
-	Homepage    string
-	Command     string            // program looked for in PATH
-	Packages    map[string]string // installer ("npm", "pacman") to package name
-	Node        string            // least version of Node that its npm package runs on, such as "22.19"
-	Network     bool              // needs a network to be of any use
-	Local       bool              // has no service of its own: talks to the host's endpoint
-	APIs        []string          // "chat", "responses", "messages": an endpoint must have one, the first is preferred; none: no endpoint can be set
-	MCPSupport  bool
-	Subagents   bool
-	HomeVar     string            // variable that moves the program's own user folder away from where User says
-	Tools       map[string]string // a bundle's word for a kind of tool to the names of the program's, with | between them
-	Hooks       string            // "native", "wrapper", "manual": the level of events that HookEvents does not name
-	HookEvents  []HookEvent       // sorted by Event
-	Detect      Detect
-	Session     Session
-	Launch      Launch
+	ID           string
+	Pos          Position
+	Source       string // the bundle source that brought it along; "" for an entry of a catalog
+	DisplayName  string
+	Aliases      []string // other ids under which people know it
+	Homepage     string
+	Command      string            // program looked for in PATH
+	Packages     map[string]string // installer ("npm", "pacman") to package name
+	Node         string            // least version of Node that its npm package runs on, such as "22.19"
+	Network      bool              // needs a network to be of any use
+	Local        bool              // has no service of its own: talks to the host's endpoint
+	APIs         []string          // "chat", "responses", "messages": an endpoint must have one, the first is preferred; none: no endpoint can be set
+	MCPSupport   bool
+	Subagents    bool
+	HomeVar      string            // variable that moves the program's own user folder away from where User says
+	Tools        map[string]string // a bundle's word for a kind of tool to the names of the program's, with | between them
+	FirstRequest int64             // tokens that it sends before anybody has said anything: a quarter of the bytes, as measured with the version of catalog/proved.json; 0: not known
+	Hooks        string            // "native", "wrapper", "manual": the level of events that HookEvents does not name
+	HookEvents   []HookEvent       // sorted by Event
+	Detect       Detect
+	Session      Session
+	Launch       Launch
 
 	Coordination Coordination  // as the program is; package catalog fills in what is empty
 	HAL          *Coordination // as the HAL's table has it; nil: not in the table
@@ -112,10 +113,10 @@ type Validator struct {
 }
 
 // Trust is one thing that a program takes from a project only where its user
-// allowed it. In pointers, values and Do, {dir} stands for the project's folder
-// and {name} for an MCP server.
+// allowed it. In pointers, values and Do, {dir} stands for the project's folder,
+// {name} for an MCP server or subagent, {sha256} for the digest of its text.
 type Trust struct {
-	Parts   []string    // "hooks", "mcp", "skills", "settings", "everything": what of a project that is
+	Parts   []string    // "hooks", "mcp", "skills", "commands", "subagents", "settings", "everything": what of a project that is
 	Records []Reference // where the program keeps the answer: any one of them says yes; none: nobody can tell
 	Parents bool        // an answer for a folder above counts where there is no nearer one
 	Do      string      // what a person runs to allow it

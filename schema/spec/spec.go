@@ -329,11 +329,12 @@ type PromptFolder struct {
 // EventsFile is where a program reads hooks, or a module of ours that runs them.
 type EventsFile struct {
 	Path    string
-	Format  string // "" for a module
-	Pointer string // object of hooks by event
-	Shape   string // "claude", "cursor", "copilot", "opencode-plugin", "pi-extension"
-	Program string // how a command calls a program of ours: {path} is its own
-	Millis  bool   // timeouts are in milliseconds, else in seconds
+	Format  string   // "" for a module
+	Pointer string   // object of hooks by event
+	Shape   string   // "claude", "cursor", "copilot", "opencode-plugin", "pi-extension"
+	Also    []string // files of others from which it takes hooks too
+	Program string   // how a command calls a program of ours: {path} is its own
+	Millis  bool     // timeouts are in milliseconds, else in seconds
 	Always  []Reference
 }
 

@@ -21,9 +21,10 @@ func HookValue(shape string, h Hook) json.RawMessage {
 	case "copilot":
 		v = struct {
 			Type    string `json:"type"`
+			Matcher string `json:"matcher,omitempty"`
 			Bash    string `json:"bash"`
 			Timeout int    `json:"timeoutSec,omitempty"`
-		}{"command", h.Command, h.Timeout}
+		}{"command", h.Matcher, h.Command, h.Timeout}
 	case "cursor":
 		v = struct {
 			Command string `json:"command"`

@@ -79,7 +79,7 @@ func TestAHookIsWrittenInTheShapeOfEachProgram(t *testing.T) {
 	for shape, want := range map[string]string{
 		"claude":  `{"type":"command","command":"x 'y'","timeout":9}`,
 		"cursor":  `{"command":"x 'y'","matcher":"Shell","timeout":9}`,
-		"copilot": `{"type":"command","bash":"x 'y'","timeoutSec":9}`,
+		"copilot": `{"type":"command","matcher":"Shell","bash":"x 'y'","timeoutSec":9}`,
 	} {
 		if got := string(HookValue(shape, h)); got != want {
 			t.Errorf("%s: %s, want %s", shape, got, want)

@@ -1,28 +1,5 @@
 // Package doctor looks at model servers from outside, as a client sees them:
-// who has the port, which models it names, whether a prompt brings tokens. It
-// starts nothing, writes nothing, and knows nothing of specs. Start reading at
-// Listeners and Endpoint.
+// which models a server names, which APIs it has, whether a prompt brings
+// tokens. It starts nothing, writes nothing, and knows nothing of specs. Start
+// reading at Endpoint.
 package doctor
-
-import (
-	"fmt"
-	"net/netip"
-)
-
-// Listener is one TCP socket that takes connections.
-type Listener struct {
-	Address netip.AddrPort
-	UID     int    // of the user who opened it
-	PID     int    // the first process that holds it; 0 where that may not be seen
-	Program string // its name
-
-	pids []int // all that hold it
-}
-
-// String names whoever listens, for a person.
-func (l Listener) String() string {
-	if l.PID == 0 {
-		return fmt.Sprintf("a process of the user with id %d", l.UID)
-	}
-	return fmt.Sprintf("%s (process %d)", l.Program, l.PID)
-}

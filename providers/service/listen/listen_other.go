@@ -1,11 +1,11 @@
 //go:build !linux
 
-package doctor
+package listen
 
 import "errors"
 
-// Listeners is for Linux: elsewhere it says that it cannot tell.
-func Listeners(int) ([]Listener, error) {
+// On is for Linux: elsewhere it says that it cannot tell.
+func On(int) ([]Listener, error) {
 	return nil, errors.New("only Linux tells who listens on a port")
 }
 

@@ -1,4 +1,4 @@
-package doctor
+package listen
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func TestWhoListensIsFound(t *testing.T) {
 			}
 			defer l.Close()
 			port := l.Addr().(*net.TCPAddr).Port
-			got, err := Listeners(port)
+			got, err := On(port)
 			if err != nil || len(got) != 1 {
 				t.Fatalf("got %v, %v", got, err)
 			}
@@ -41,7 +41,7 @@ func TestWhoListensIsFound(t *testing.T) {
 				t.Errorf("it is in %s", own)
 			}
 			l.Close()
-			if got, err := Listeners(port); len(got) != 0 || err != nil {
+			if got, err := On(port); len(got) != 0 || err != nil {
 				t.Errorf("closed: got %v, %v", got, err)
 			}
 		})

@@ -1,4 +1,4 @@
-package doctor
+package listen
 
 import (
 	"bufio"
@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// Listeners returns who listens on a TCP port of this machine. It reads /proc
+// On returns who listens on a TCP port of this machine. It reads /proc
 // and asks nobody: the kernel's list of sockets names the user, and a process
 // that holds the socket is found among those whose open files may be seen.
-func Listeners(port int) ([]Listener, error) {
+func On(port int) ([]Listener, error) {
 	var out []Listener
 	owners := map[string][]int{} // inode of a socket to indexes of out
 	for _, name := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 // Beside testscript's own commands: code N COMMAND… wants that exit code; serve
 // DIR hands out a folder over HTTP on loopback and points the model's source
 // at it; hold takes the lock of the state; hub and peer are in script_hub_test.go, registry in
-// script_npm_test.go.
+// script_npm_test.go, model in script_model_test.go.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -51,7 +51,7 @@ func TestScripts(t *testing.T) {
 			return os.Getuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand,
+			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand, "model": modelCommand,
 		},
 	})
 }

@@ -23,6 +23,13 @@ type content interface {
 	executable() bool
 }
 
+// Executable reports whether b is a whole file that its owner shall be able to
+// execute.
+func Executable(b reconcile.Body) bool {
+	c, ok := b.(content)
+	return ok && c.executable()
+}
+
 // Whole is the whole of a file, or its first content. Of mode only the bit
 // that lets the owner execute it counts.
 func Whole(b []byte, mode fs.FileMode) reconcile.Body {

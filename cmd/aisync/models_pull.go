@@ -147,11 +147,12 @@ func (w *world) askFor(ids []string) asked {
 	return w.withViews(ask)
 }
 
-// withViews adds what depends on the models that were asked for.
+// withViews adds the names of the models that were asked for. A server of one
+// is left to an apply.
 func (w *world) withViews(ask asked) asked {
 	for _, id := range ask.models {
 		for _, d := range w.declared.Declarations {
-			if slices.Contains(d.DependsOn, reconcile.Address("model:"+id)) {
+			if d.Target.Kind() != "service" && slices.Contains(d.DependsOn, reconcile.Address("model:"+id)) {
 				ask.targets = append(ask.targets, string(d.Target))
 			}
 		}

@@ -18,12 +18,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/fakellama"
 	"aisync.dev/aisync/internal/fakenpm"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"aisync": main,
+		"aisync":       main,
+		"llama-server": func() { os.Exit(fakellama.Main(os.Args[1:])) },
 	})
 }
 
@@ -51,7 +53,8 @@ func TestScripts(t *testing.T) {
 			return os.Getuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand, "model": modelCommand,
+			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand,
+			"freeport": freePort, "squat": squat, "ask": ask, "model": modelCommand,
 		},
 	})
 }
@@ -61,6 +64,7 @@ func prepare(e *testscript.Env) error {
 	registry := fakenpm.New()
 	e.Defer(registry.Close)
 	e.Values[npmKey{}] = registry
+	e.Defer(func() { endServices(e.WorkDir) })
 	at := func(elem ...string) string { return filepath.Join(append([]string{e.WorkDir}, elem...)...) }
 	contract, root, facts := at("contract"), at("root"), at("velox.json")
 	if err := os.CopyFS(contract, os.DirFS(filepath.Join("..", "..", "golden", "contract"))); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 
 	"aisync.dev/aisync/providers/file"
@@ -35,9 +36,9 @@ func (v viewer) views(i int, a model.Artifact) []fsys.LogicalPath {
 	}
 	v.of = &a
 	var names []fsys.LogicalPath
-	for _, program := range v.h.Spec.Views {
+	for _, program := range v.h.viewers(v.id) {
 		var p fsys.LogicalPath
-		switch program.Value {
+		switch program {
 		case "huggingface":
 			p = v.huggingFace(v.files[i])
 		case "ollama":
@@ -50,6 +51,22 @@ func (v viewer) views(i int, a model.Artifact) []fsys.LogicalPath {
 		}
 	}
 	return names
+}
+
+// viewers are the programs that see a model: those that the spec names, and
+// ollama where a service of it serves the model.
+func (h Host) viewers(id string) []string {
+	var out []string
+	for _, program := range h.Spec.Views {
+		out = append(out, program.Value)
+	}
+	serves := func(s spec.Service) bool {
+		return s.Enabled && s.Kind == "ollama" && slices.Contains(s.Models, id)
+	}
+	if !slices.Contains(out, "ollama") && slices.ContainsFunc(h.Spec.Services, serves) {
+		out = append(out, "ollama")
+	}
+	return out
 }
 
 // at is the address of a path of the host.

@@ -172,8 +172,8 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 			// just as it should be: another copy of these records made it.
 			l.Provenance = Created
 		}
-		if _, sole := p.(Sole); sole && l.Action == Accept && l.Rel.WantLive && !l.Rel.Last {
-			l.Provenance = Created
+		if _, sole := p.(Sole); sole && (l.Provenance == Replaced || l.Action == Accept && l.Rel.WantLive && !l.Rel.Last) {
+			l.Provenance, l.TakePrior = Created, false
 		}
 		l.Meaning = in.reason(l.Meaning)
 		if l.Action == Clash && l.Rel.Contested != "" {

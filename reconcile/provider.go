@@ -87,9 +87,9 @@ type Placed interface {
 // a kill left of them is then known, and is ours.
 type Recallable interface{ Recall() }
 
-// Sole is a Provider of a kind whose targets nobody but aisync makes: one that
-// is there already, just as it is wanted, was made by aisync, though no record
-// says so.
+// Sole is a Provider of a kind whose targets nobody but aisync makes: what is
+// there already was made by aisync, though no record says so. It goes when it
+// is dropped, and nothing is put back in its place.
 type Sole interface{ Sole() }
 
 // Problem is something wrong with one resource, for a person.

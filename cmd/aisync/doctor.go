@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"
@@ -62,8 +63,9 @@ type patient struct {
 	storeOf error
 
 	// What several checks need is made when it is first asked for, once.
-	planned func() (*world, *reconcile.Plan, error) // what an apply would do
-	stocked func() (*stock, error)                  // the models of the host
+	planned func() (*world, *reconcile.Plan, error)  // what an apply would do
+	stocked func() (*stock, error)                   // the models of the host
+	states  func() (map[string]control.State, error) // of its services, by name
 }
 
 // checkResult is one check with what it found.
@@ -117,6 +119,7 @@ func doctorCommand(a *app) *cobra.Command {
 func (a *app) patient(ctx context.Context, p places) *patient {
 	out := &patient{app: a, offline: a.g.offline, places: p, run: runner{a.env}}
 	out.planned, out.stocked = a.plannedOnce(ctx), a.stockedOnce(ctx)
+	out.states = out.statesOnce(ctx)
 	disk, err := p.reader("doctor")
 	if err != nil {
 		out.storeOf, out.specErr = err, err

@@ -12,6 +12,8 @@ import (
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/doctor"
 	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/providers/service"
+	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/providers/service/listen"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -71,7 +73,7 @@ func serviceChecks(p *patient, prompts, deep bool) []check {
 
 func (p *patient) server(s spec.Service) *server {
 	v := &server{p: p, service: s}
-	v.endpoint = doctor.Endpoint{URL: runtime.ServiceURL(s), Client: doctor.Client(p.offline || s.Kind != "external")}
+	v.endpoint = doctor.Endpoint{URL: service.BaseURL(s), Client: doctor.Client(p.offline || s.Kind != "external")}
 	if len(s.APIs) > 0 && !slices.Contains(s.APIs, "chat") {
 		v.endpoint.API = s.APIs[0]
 	}
@@ -83,12 +85,12 @@ func (p *patient) server(s spec.Service) *server {
 	return v
 }
 
-// served are the models that the spec has this service serve.
-func (v *server) served() []string {
-	if v.service.Model == "" {
-		return v.service.Models
+// named is the name among names under which the server has model m; "" for none.
+func (v *server) named(names []string, m string) string {
+	if name := service.ModelName(v.service, m); slices.Contains(names, name) {
+		return name
 	}
-	return append([]string{v.service.Model}, v.service.Models...)
+	return doctor.Named(names, m) // an external server may be an ollama
 }
 
 // restart is what to do where it does not answer as it should.
@@ -130,8 +132,8 @@ func (v *server) models(ctx context.Context) []finding {
 		return []finding{fail(v.restart(), "%v", err)}
 	}
 	var out []finding
-	for _, m := range v.served() {
-		if doctor.Named(names, m) == "" {
+	for _, m := range service.ModelsOf(v.service) {
+		if v.named(names, m) == "" {
 			has := "it serves none"
 			if len(names) > 0 {
 				has = "it serves " + strings.Join(names, ", ")
@@ -139,7 +141,7 @@ func (v *server) models(ctx context.Context) []finding {
 			out = append(out, fail(v.restart(), "%s does not serve %s: %s", v.endpoint.URL, m, has))
 		}
 	}
-	if len(names) == 0 && len(v.served()) == 0 {
+	if len(names) == 0 && len(service.ModelsOf(v.service)) == 0 {
 		out = append(out, fail(v.restart(), "%s serves no model", v.endpoint.URL))
 	}
 	return append(out, v.apis(ctx)...)
@@ -177,7 +179,7 @@ func (v *server) apis(ctx context.Context) (out []finding) {
 // promptCheck asks a model for a few words; with deep, each model of the
 // service. The result is the time that the answers took.
 func (v *server) promptCheck(deep bool) check {
-	asked := max(1, len(v.served()))
+	asked := max(1, len(service.ModelsOf(v.service)))
 	if !deep {
 		asked = 1
 	}
@@ -191,13 +193,13 @@ func (v *server) promptCheck(deep bool) check {
 		}
 		var out []finding
 		var took time.Duration
-		models := v.served()
+		models := service.ModelsOf(v.service)
 		if len(models) == 0 {
 			models = names
 		}
 		for _, m := range models[:min(asked, len(models))] {
 			one, cancel := context.WithTimeout(ctx, cmp.Or(v.p.timeout, promptLimit))
-			answer, err := v.endpoint.Prompt(one, firstOf(doctor.Named(names, m), m))
+			answer, err := v.endpoint.Prompt(one, firstOf(v.named(names, m), m))
 			cancel()
 			if err != nil {
 				out = append(out, fail(v.restart(), "%s: %v", m, err))
@@ -209,13 +211,13 @@ func (v *server) promptCheck(deep bool) check {
 }
 
 // running says whether the service is what the spec asks for, as the plan sees
-// it: enabled, active, and started from this very unit with these very models.
+// it: active, and started from this very unit with these very models.
 func (v *server) running(ctx context.Context) []finding {
 	_, plan, err := v.p.planned()
 	if err != nil {
 		return []finding{skip("not checked: the check of drift says why")}
 	}
-	addr := reconcile.Address("service:" + cmp.Or(v.service.Scope, "user") + "/" + v.service.Name)
+	addr := service.Address(v.service)
 	if i := slices.IndexFunc(plan.Unsupported, func(u reconcile.Unsupported) bool { return u.Address == addr }); i >= 0 {
 		return []finding{fail("", "%s", plan.Unsupported[i].Reason)}
 	}
@@ -225,14 +227,49 @@ func (v *server) running(ctx context.Context) []finding {
 	}
 	switch c := plan.Changes[i]; c.Action {
 	case reconcile.None, reconcile.Accept:
-		return nil
+		return v.comesBack()
 	case reconcile.Unclear:
 		return []finding{fail("", "it cannot be told how it is: %s", c.Before.Reason)}
 	case reconcile.Create:
-		return []finding{fail("aisync services start "+v.service.Name+", or aisync apply", "it does not run")}
+		return []finding{fail("aisync services start "+v.service.Name+", or aisync apply", "%s", v.lastWords(ctx))}
 	default:
 		return []finding{fail("aisync apply", "it runs, and not as the spec asks: %s", c.Meaning())}
 	}
+}
+
+// comesBack says whether the service that runs is started again with the machine.
+func (v *server) comesBack() []finding {
+	w, _, err := v.p.planned()
+	if err != nil {
+		return nil
+	}
+	states, err := v.p.states()
+	switch st := states[v.service.Name]; {
+	case err != nil || st.Enabled:
+		return nil // its link is a matter of drift
+	case w.keeper.by == control.Own:
+		return []finding{warn("aisync apply after each start of the machine", "no service manager runs here, so it does not come back when the machine does")}
+	default:
+		return []finding{fail("aisync apply", "it runs, and is not enabled: it does not come back when the machine does")}
+	}
+}
+
+// lastWords says that a service does not run, how it ended, and what it wrote.
+func (v *server) lastWords(ctx context.Context) string {
+	text := "it does not run"
+	w, _, err := v.p.planned()
+	if err != nil || w.keeper.controller == nil {
+		return text
+	}
+	states, _ := v.p.states()
+	if st := states[v.service.Name]; st.Ended != "" {
+		text += "; it ended: " + st.Ended
+	}
+	lines := service.LastLines(ctx, w.keeper.controller(w.keeper.by, v.service.Scope == "system"), v.service.Name, 5)
+	if len(lines) > 0 {
+		text += "; the last that it wrote:\n" + strings.Join(lines, "\n")
+	}
+	return text
 }
 
 // owns reports whether a listener is this service; known is false where that
@@ -241,5 +278,17 @@ func (v *server) owns(l listen.Listener) (own, known bool) {
 	if v.service.Scope == "system" && l.PID == 0 {
 		return false, false // another user's processes do not show what they hold
 	}
-	return l.InUnit("aisync-" + v.service.Name + ".service"), true
+	states, _ := v.p.states()
+	return l.InUnit(control.UnitName(v.service.Name)) || l.Below(states[v.service.Name].PID), true
+}
+
+// statesOnce returns a function that asks once how the services are.
+func (p *patient) statesOnce(ctx context.Context) func() (map[string]control.State, error) {
+	return sync.OnceValues(func() (map[string]control.State, error) {
+		w, _, err := p.planned()
+		if err != nil || w.spec.Host == nil {
+			return nil, err
+		}
+		return w.serviceStates(ctx, w.spec.Host.Services)
+	})
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/schema/spec"
@@ -124,7 +123,7 @@ func (a *app) serviceDocs(ctx context.Context, names []string) (*world, []servic
 	}
 	docs := []serviceDoc{}
 	for _, s := range list {
-		d := serviceDoc{Name: s.Name, Kind: s.Kind, Scope: s.Scope, Wanted: s.Enabled, Manager: string(w.keeper.by), State: "unknown", Port: s.Port, URL: runtime.ServiceURL(s), Models: append([]string{}, service.ModelsOf(s)...)}
+		d := serviceDoc{Name: s.Name, Kind: s.Kind, Scope: s.Scope, Wanted: s.Enabled, Manager: string(w.keeper.by), State: "unknown", Port: s.Port, URL: service.BaseURL(s), Models: append([]string{}, service.ModelsOf(s)...)}
 		st, ok := states[s.Name]
 		switch {
 		case s.Kind == "external":

@@ -63,6 +63,3 @@ func (h Host) ownConfig(rt spec.Runtime, cli string, env map[string]string) []st
 	}
 	return nil
 }
-
-// ServiceURL is where a service answers, with /v1.
-func ServiceURL(s spec.Service) string { return Host{Spec: &spec.Host{}}.target(s).url }

@@ -179,7 +179,7 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 		if l.Action == Clash && l.Rel.Contested != "" {
 			l.Meaning = fmt.Sprintf("%s wants something else here", l.Rel.Contested)
 		}
-		if o.Reason != "" && (l.Action == Clash || l.Action == Unclear) {
+		if o.Reason != "" && (l.Action == Clash || l.Action == Unclear || l.Action == Create && l.Rel.Last) {
 			l.Meaning = o.Reason
 		}
 		if l.Action == None && l.Want != nil && l.Last != nil {

@@ -150,7 +150,7 @@ const (
 // Observation is what is there now.
 type Observation struct {
 	Presence Presence
-	Reason   string                  // of Blocked and Unknown: what is wrong and what to do, for a person
+	Reason   string                  // of Blocked and Unknown: what is wrong and what to do, for a person; of Absent: how it went, where that is known
 	Live     map[LeafKey]Fingerprint // of the keys asked for; a key that is missing is absent
 	Token    Fingerprint             // of the whole target; Apply acts only while it holds. "" when absent
 	Inputs   Fingerprint             // of what it depends on, where the provider knows any

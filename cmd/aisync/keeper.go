@@ -202,3 +202,20 @@ func (w *world) serviceStates(ctx context.Context, list []spec.Service) (map[str
 	}
 	return states, wrong
 }
+
+// forgetUnits has service managers forget the units of services that p took
+// away. One that does not answer forgets them when it next starts.
+func (w *world) forgetUnits(ctx context.Context, p *reconcile.Plan) {
+	scopes := map[string]bool{}
+	for _, c := range p.Changes {
+		if a := c.Target.Resource.Address; a.Kind() == "service" && c.Action == reconcile.Delete {
+			scope, _ := service.NameOf(a)
+			scopes[scope] = true
+		}
+	}
+	for scope := range scopes {
+		if w.keeper.controller != nil {
+			_ = w.keeper.controller(w.keeper.by, scope == "system").Reload(ctx)
+		}
+	}
+}

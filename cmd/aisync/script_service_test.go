@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -73,4 +74,20 @@ func endServices(dir string) {
 		}
 		return nil
 	})
+}
+
+// eventually runs a command until it exits 0, for ten seconds at most.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: eventually COMMAND [ARG...]")
+	}
+	for until := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		err := ts.Exec(args[0], args[1:]...)
+		if err == nil {
+			return
+		}
+		if time.Now().After(until) {
+			ts.Fatalf("%v: %v", args, err)
+		}
+	}
 }

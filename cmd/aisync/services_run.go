@@ -46,10 +46,7 @@ func begin(ctx context.Context, w *world, c control.Controller, s spec.Service, 
 	if again {
 		start = c.Restart
 	}
-	if err := start(ctx, s.Name); err != nil {
-		return err
-	}
-	return service.Await(ctx, c, s.Name, s.Port)
+	return service.Await(ctx, c, s.Name, s.Port, start(ctx, s.Name))
 }
 
 // defined reports whether the definition of a service is there.

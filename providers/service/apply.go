@@ -53,9 +53,7 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 	} else {
 		err = at.Restart(ctx, name)
 	}
-	if err == nil {
-		err = await(ctx, at, name, want.port, want.Fingerprint())
-	}
+	err = await(ctx, at, name, want.port, want.Fingerprint(), err)
 	if err != nil {
 		if ctx.Err() == nil {
 			err = errors.Join(err, at.Stop(ctx, name)) // else it would try and try
@@ -73,14 +71,21 @@ func (r run) outcome() reconcile.Outcome {
 // grace is how long an apply waits for a server to listen.
 const grace = 10 * time.Second
 
-// Await waits until a service that was just started listens on its port, and
-// sees whether it stays: one that ends is an error with the last that it wrote.
-func Await(ctx context.Context, at control.Controller, name string, port int) error {
-	return await(ctx, at, name, port, "")
+// Await waits until a service listens on its port whose start ended with the
+// error started, and sees whether it stays: one that ends is an error with the
+// last that it wrote.
+func Await(ctx context.Context, at control.Controller, name string, port int, started error) error {
+	return await(ctx, at, name, port, "", started)
 }
 
 // await is Await for a service that must have been started as want says.
-func await(ctx context.Context, at control.Controller, name string, port int, want reconcile.Fingerprint) error {
+func await(ctx context.Context, at control.Controller, name string, port int, want reconcile.Fingerprint, started error) error {
+	if started != nil {
+		if st, err := state(ctx, at, name); err == nil && st.Ended != "" && st.Activity != control.Running {
+			return died(ctx, at, st)
+		}
+		return started
+	}
 	for until := time.Now().Add(grace); ; {
 		st, err := state(ctx, at, name)
 		switch {

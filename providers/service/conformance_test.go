@@ -88,10 +88,7 @@ func TestServicesKeepThePromisesOfEveryProvider(t *testing.T) {
 func TestAServerThatEndsShowsWhatItWrote(t *testing.T) {
 	b := newBox(t)
 	b.define("X", map[string]string{"FAKELLAMA_DIE": "no such device"})
-	if err := b.at.Start(t.Context(), "coder"); err != nil {
-		t.Fatal(err)
-	}
-	err := Await(t.Context(), b.at, "coder", b.port)
+	err := Await(t.Context(), b.at, "coder", b.port, b.at.Start(t.Context(), "coder"))
 	if err == nil || !strings.Contains(err.Error(), "exit code 1") || !strings.Contains(err.Error(), "no such device") {
 		t.Errorf("got %v", err)
 	}
@@ -100,10 +97,7 @@ func TestAServerThatEndsShowsWhatItWrote(t *testing.T) {
 func TestAServerThatIsKilledComesBack(t *testing.T) {
 	b := newBox(t)
 	b.define("X", nil)
-	if err := b.at.Start(t.Context(), "coder"); err != nil {
-		t.Fatal(err)
-	}
-	if err := Await(t.Context(), b.at, "coder", b.port); err != nil {
+	if err := Await(t.Context(), b.at, "coder", b.port, b.at.Start(t.Context(), "coder")); err != nil {
 		t.Fatal(err)
 	}
 	first, _ := state(t.Context(), b.at, "coder")

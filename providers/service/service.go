@@ -127,8 +127,10 @@ func (p Provider) Observe(ctx context.Context, _ reconcile.ReadEnv, batch []reco
 
 func observation(s control.State) reconcile.Observation {
 	switch {
+	case s.Activity != control.Running && s.Ended != "":
+		return reconcile.Observation{Reason: "it ended since the last apply, " + s.Ended}
 	case s.Activity != control.Running:
-		return reconcile.Observation{}
+		return reconcile.Observation{Reason: "it was stopped since the last apply"}
 	case s.Hidden:
 		return reconcile.Observation{Presence: reconcile.Unknown, Reason: fmt.Sprintf("service %s runs, and only root may see what it was started with; run aisync as root", s.Name)}
 	}

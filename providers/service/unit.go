@@ -75,7 +75,6 @@ func (u unit) systemd() []byte {
 	line("PrivateTmp=yes")
 	line("ProtectSystem=full")
 	line("ProtectControlGroups=yes")
-	line("ProtectKernelTunables=yes")
 	line("RestrictSUIDSGID=yes")
 	line("RestrictRealtime=yes")
 	line("LockPersonality=yes")

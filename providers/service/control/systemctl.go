@@ -14,6 +14,7 @@ type systemctl struct{ Options }
 
 // run returns what systemctl prints, in words that are not translated.
 func (c systemctl) run(ctx context.Context, args ...string) (string, error) {
+	verb := args[0]
 	if !c.System {
 		args = append([]string{"--user"}, args...)
 	}
@@ -25,10 +26,11 @@ func (c systemctl) run(ctx context.Context, args ...string) (string, error) {
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		if text := strings.TrimSpace(string(exit.Stderr)); text != "" {
+		// The lines after the first say which commands to look with.
+		if text, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n"); text != "" {
 			err = errors.New(text)
 		}
-		return string(out), fmt.Errorf("systemctl %s: %w", strings.Join(args, " "), err)
+		return string(out), fmt.Errorf("systemctl %s: %w", verb, err)
 	}
 	return string(out), err
 }

@@ -151,6 +151,8 @@ func stateOf(name string, property func(string) string) State {
 // code (1 exited, 2 killed, 3 dumped) and its status.
 func ended(result string, code, status int) string {
 	switch {
+	case result == "success" || result == "":
+		return "" // somebody stopped it
 	case result == "oom-kill":
 		return "killed, for the machine had no memory left"
 	case result == "timeout":

@@ -122,6 +122,15 @@ func mine(port, pid int) bool {
 
 // died says how a server ended, with the last that it wrote.
 func died(ctx context.Context, at control.Controller, st control.State) error {
+	for range 20 { // what runs it may still have to notice how it ended
+		if st.Ended != "" || ctx.Err() != nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+		if now, err := state(ctx, at, st.Name); err == nil {
+			st = now
+		}
+	}
 	said := "it wrote nothing"
 	if lines := LastLines(ctx, at, st.Name, 8); len(lines) > 0 {
 		said = "its last lines:\n    " + strings.Join(lines, "\n    ")

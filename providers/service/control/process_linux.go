@@ -15,7 +15,7 @@ import (
 // else's process, and os.ErrNotExist where there is none such.
 func Variable(pid int, name string) (string, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if errors.Is(err, syscall.ESRCH) {
+	if errors.Is(err, syscall.ESRCH) || err == nil && len(b) == 0 { // it has ended, and nobody has noticed yet
 		err = os.ErrNotExist
 	}
 	if err != nil {

@@ -178,6 +178,8 @@ func (st State) look() State {
 	switch {
 	case errors.Is(err, os.ErrPermission):
 		st.Hidden = true
+	case errors.Is(err, os.ErrNotExist): // what runs it is about to notice
+		st.Activity, st.PID, st.Since = Starting, 0, time.Time{}
 	case err == nil:
 		st.Inputs = inputs
 	}

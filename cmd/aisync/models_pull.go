@@ -147,12 +147,19 @@ func (w *world) askFor(ids []string) asked {
 	return w.withViews(ask)
 }
 
-// withViews adds the names of the models that were asked for. A server of one
-// is left to an apply.
+// withViews adds the names of the models that were asked for, and what tells
+// other programs of those. A server of one is left to an apply.
 func (w *world) withViews(ask asked) asked {
+	reached := map[reconcile.Address]bool{}
 	for _, id := range ask.models {
+		reached[reconcile.Address("model:"+id)] = true
+	}
+	for more := true; more; {
+		more = false
 		for _, d := range w.declared.Declarations {
-			if d.Target.Kind() != "service" && slices.Contains(d.DependsOn, reconcile.Address("model:"+id)) {
+			depends := slices.ContainsFunc(d.DependsOn, func(a reconcile.Address) bool { return reached[a] })
+			if depends && d.Target.Kind() != "service" && !reached[d.Target] {
+				reached[d.Target], more = true, true
 				ask.targets = append(ask.targets, string(d.Target))
 			}
 		}

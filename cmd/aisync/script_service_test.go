@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -56,6 +57,38 @@ func ask(ts *testscript.TestScript, neg bool, args []string) {
 	if err := resp.Write(&body); err != nil || len(args) == 2 && !strings.Contains(body.String(), args[1]) {
 		ts.Fatalf("%s: %v, no %q in\n%s", args[0], err, args[1:], body.String())
 	}
+}
+
+// chat asks a model for a few words, of which it wants at least one token.
+func chat(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: chat URL MODEL")
+	}
+	question := fmt.Sprintf(`{"model": %q, "max_tokens": 4, "messages": [{"role": "user", "content": "hi"}]}`, args[1])
+	resp, err := http.Post(args[0]+"/chat/completions", "application/json", strings.NewReader(question))
+	ts.Check(err)
+	defer resp.Body.Close()
+	var answer struct {
+		Usage struct {
+			Tokens int `json:"completion_tokens"`
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Usage.Tokens == 0 {
+		ts.Fatalf("%s: %s, %d tokens, %v", args[0], resp.Status, answer.Usage.Tokens, err)
+	}
+}
+
+// ollamaFolder is where the tests keep the real ollama, "" where it is not.
+func ollamaFolder() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Join(cache, "aisync-test/ollama/v0.9.6")
+	if _, err := os.Stat(filepath.Join(dir, "ollama")); err != nil {
+		return ""
+	}
+	return dir
 }
 
 // endServices ends what a script that failed has left running below dir.

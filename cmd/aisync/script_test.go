@@ -47,14 +47,17 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup:              prepare,
 		Condition: func(cond string) (bool, error) {
-			if cond != "root" {
-				return false, fmt.Errorf("no condition %q", cond)
+			switch cond {
+			case "root":
+				return os.Getuid() == 0, nil
+			case "ollama":
+				return ollamaFolder() != "", nil
 			}
-			return os.Getuid() == 0, nil
+			return false, fmt.Errorf("no condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand,
-			"freeport": freePort, "squat": squat, "ask": ask, "model": modelCommand,
+			"freeport": freePort, "squat": squat, "ask": ask, "chat": chat, "model": modelCommand,
 		},
 	})
 }
@@ -99,6 +102,7 @@ func prepare(e *testscript.Env) error {
 		"CONTRACT": contract, "ROOT": root, "FACTS": facts, "HOME": "/home/me", "LANG": "C", "HF_ENDPOINT": "http://127.0.0.1:1",
 		"FLAGS":  fmt.Sprintf("--root '%s' --host velox --config '%s' --facts '%s'", root, filepath.Join(contract, "host"), facts),
 		"STATE":  filepath.Join(root, "home", "me", ".local", "state", "aisync"),
+		"OLLAMA": ollamaFolder(),
 		"USERID": strconv.Itoa(os.Getuid()),
 		"GORACE": strings.TrimPrefix(quickRaceExit, "GORACE="),
 		// What git needs to be the same everywhere.

@@ -101,9 +101,7 @@ func (h Host) command(s spec.Service, program string, models []served, config fs
 		if longest > 0 { // else 4096, which an agent's first question fills
 			c.env["OLLAMA_CONTEXT_LENGTH"] = strconv.FormatInt(longest, 10)
 		}
-		if s.Parallel > 0 {
-			c.env["OLLAMA_NUM_PARALLEL"] = strconv.Itoa(s.Parallel)
-		}
+		c.env["OLLAMA_NUM_PARALLEL"] = strconv.Itoa(max(1, s.Parallel)) // else it chooses, and memory was counted for one
 	}
 	maps.Copy(c.env, s.Env)
 	return c

@@ -122,6 +122,9 @@ func (h Host) howTo(program string, s spec.Service) string {
 	var mine []string
 	b := backend(s, h.Facts)
 	for _, via := range vias(program) {
+		if via == "pacman" && program == "llama-server" && h.Facts != nil && h.Facts.Distro == "arch" {
+			continue // the AUR has it, and some of Arch's relatives
+		}
 		if h.Facts != nil && slices.Contains(h.Facts.Managers, installerProgram(via)) {
 			mine = append(mine, fmt.Sprintf("install: {via: %q} (%s)", via, packageOf(program, via, b)))
 		}
@@ -139,7 +142,7 @@ func installerProgram(via string) string {
 	case "apt":
 		return "apt-get"
 	case "aur":
-		return "paru"
+		return "pacman" // which looks at what is installed; a person builds it
 	}
 	return via
 }

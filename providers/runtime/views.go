@@ -23,6 +23,7 @@ type viewer struct {
 	b      *builder
 	h      Host
 	id     string
+	chat   string // spec.Model.Chat
 	files  []spec.ModelFile
 	origin []reconcile.Position
 	of     *model.Artifact // the file that is being declared
@@ -171,11 +172,7 @@ func (v viewer) ollama() fsys.LogicalPath {
 	text, _ := json.Marshal(config) // plain fields: cannot fail
 	sum := sha256.Sum256(text)
 	configDigest := "sha256:" + hex.EncodeToString(sum[:])
-	manifest, _ := json.Marshal(ollamaManifest{
-		SchemaVersion: 2, MediaType: "application/vnd.docker.distribution.manifest.v2+json",
-		Config: ollamaLayer{"application/vnd.docker.container.image.v1+json", configDigest, int64(len(text))},
-		Layers: []ollamaLayer{{"application/vnd.ollama.image.model", digest, v.of.Size}},
-	}) // plain fields: cannot fail
+	layers := []ollamaLayer{{"application/vnd.ollama.image.model", digest, v.of.Size}}
 	blobAt := func(digest string) fsys.LogicalPath {
 		return dir.Join("blobs", strings.Replace(digest, ":", "-", 1))
 	}
@@ -183,7 +180,21 @@ func (v viewer) ollama() fsys.LogicalPath {
 	whole := func(p fsys.LogicalPath, b []byte, after ...reconcile.Address) reconcile.Address {
 		return v.declare(v.at("file", p), reconcile.Leaf{Body: file.Whole(b, 0o644), Origin: v.origin}, after...)
 	}
-	blob := whole(blobAt(configDigest), text, name)
-	whole(dir.Join("manifests", "registry.ollama.ai", "library", v.id, "latest"), manifest, name, blob)
+	after := []reconcile.Address{name, whole(blobAt(configDigest), text, name)}
+	for _, part := range ollamaParts(v.chat) {
+		sum := sha256.Sum256(part.text)
+		part.Digest, part.Size = "sha256:"+hex.EncodeToString(sum[:]), int64(len(part.text))
+		layers = append(layers, part.ollamaLayer)
+		after = append(after, whole(blobAt(part.Digest), part.text))
+	}
+	if v.chat == "" {
+		v.b.note(true, v.origin, "ollama is not told the form of the prompts of model %s, so it passes them on bare, and lets no agent use tools; say it in the catalog's entry (chat: \"chatml\")", v.id)
+	}
+	manifest, _ := json.Marshal(ollamaManifest{
+		SchemaVersion: 2, MediaType: "application/vnd.docker.distribution.manifest.v2+json",
+		Config: ollamaLayer{"application/vnd.docker.container.image.v1+json", configDigest, int64(len(text))},
+		Layers: layers,
+	}) // plain fields: cannot fail
+	whole(dir.Join("manifests", "registry.ollama.ai", "library", v.id, "latest"), manifest, after...)
 	return blobAt(digest)
 }

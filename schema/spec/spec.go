@@ -268,6 +268,7 @@ type Model struct {
 	Context  int64 // native context length, tokens
 	Params   string
 	Homepage string
+	Chat     string  // form of its prompts: "chatml"; "" where aisync knows none
 	Quants   []Quant // smallest first
 }
 

@@ -14,7 +14,7 @@ ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),help)),)
   endif
 endif
 
-.PHONY: help build install uninstall install-runtime install-lang test test-kill test-runtimes try bench bench-models lint docs clean
+.PHONY: help build install uninstall install-runtime install-lang test test-kill test-runtimes test-systemd try bench bench-models lint docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +45,10 @@ test-kill: ## downloads killed with SIGKILL, KILLS=200 times, and the resume of 
 
 test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them
 	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips
+
+test-systemd: ## services under the real user manager of systemd, in a control group of its own (root; skipped where that cannot be)
+	@AISYNC_TEST_SYSTEMD=1 scripts/test-systemd env GOCACHE="$$(go env GOCACHE)" GOMODCACHE="$$(go env GOMODCACHE)" \
+	  go test -count=1 -run 'Systemd|Systemctl' $(ARGS) ./cmd/aisync ./providers/service/control
 
 try: build ## a real session in a scratch folder, checked step by step (KEEP=1 keeps the folder)
 	@scripts/try

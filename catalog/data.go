@@ -1088,6 +1088,7 @@ func models() []spec.Model {
 			Context:  32768,
 			Params:   "8.2B",
 			Homepage: "https://huggingface.co/Qwen/Qwen3-8B",
+			Chat:     "chatml",
 			Quants: []spec.Quant{
 				{
 					Name: "Q4_K_M",
@@ -1103,6 +1104,7 @@ func models() []spec.Model {
 			Context:  262144,
 			Params:   "30B, 3B active",
 			Homepage: "https://huggingface.co/Qwen/Qwen3-Coder-30B-A3B-Instruct",
+			Chat:     "chatml",
 			Quants: []spec.Quant{
 				{
 					Name: "Q4_K_M",
@@ -1130,6 +1132,7 @@ func models() []spec.Model {
 			Context:  262144,
 			Params:   "80B, 3B active",
 			Homepage: "https://huggingface.co/Qwen/Qwen3-Next-80B-A3B-Instruct",
+			Chat:     "chatml",
 			Quants: []spec.Quant{
 				{
 					Name: "Q4_K_M",

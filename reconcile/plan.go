@@ -192,11 +192,14 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 			// just as it should be: another copy of these records made it.
 			l.Provenance = Created
 		}
+		if _, sole := p.(Sole); sole && (l.Provenance == Replaced || l.Action == Accept && l.Rel.WantLive && !l.Rel.Last) {
+			l.Provenance, l.TakePrior = Created, false
+		}
 		l.Meaning = in.reason(l.Meaning)
 		if l.Action == Clash && l.Rel.Contested != "" {
 			l.Meaning = fmt.Sprintf("%s wants something else here", l.Rel.Contested)
 		}
-		if o.Reason != "" && (l.Action == Clash || l.Action == Unclear) {
+		if o.Reason != "" && (l.Action == Clash || l.Action == Unclear || l.Action == Create && l.Rel.Last) {
 			l.Meaning = o.Reason
 		}
 		if l.Action == None && l.Want != nil && l.Last != nil {

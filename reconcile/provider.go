@@ -89,6 +89,11 @@ type Placed interface {
 // a kill left of them is then known, and is ours.
 type Recallable interface{ Recall() }
 
+// Sole is a Provider of a kind whose targets nobody but aisync makes: what is
+// there already was made by aisync, though no record says so. It goes when it
+// is dropped, and nothing is put back in its place.
+type Sole interface{ Sole() }
+
 // Problem is something wrong with one resource, for a person.
 type Problem struct {
 	Address Address
@@ -151,7 +156,7 @@ const (
 // Observation is what is there now.
 type Observation struct {
 	Presence Presence
-	Reason   string                  // of Blocked and Unknown: what is wrong and what to do, for a person
+	Reason   string                  // of Blocked and Unknown: what is wrong and what to do, for a person; of Absent: how it went, where that is known
 	Live     map[LeafKey]Fingerprint // of the keys asked for; a key that is missing is absent
 	Former   map[LeafKey]bool        // of those never recorded: what is there is an earlier version of what is wanted
 	Marked   map[LeafKey]bool        // of those recorded with conflict markers: they are still there

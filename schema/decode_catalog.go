@@ -22,7 +22,7 @@ func (n node) catalog() spec.Catalog {
 func (n node) model() spec.Model {
 	m := spec.Model{
 		ID: n.name(), Pos: n.labelPos(), License: n.get("license").str(), Context: n.get("context").int(),
-		Params: n.get("params").str(), Homepage: n.get("homepage").str(),
+		Params: n.get("params").str(), Homepage: n.get("homepage").str(), Chat: n.get("chat").str(),
 	}
 	for _, q := range n.get("quants").fields() {
 		quant := spec.Quant{Name: q.name(), Repo: q.get("repo").str(), Revision: q.get("revision").str()}

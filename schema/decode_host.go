@@ -110,6 +110,17 @@ func (n node) service() spec.Service {
 		Scope: n.get("scope").str(), Listen: n.get("listen").str(),
 		URL: n.get("url").str(), APIs: n.get("apis").strings(),
 		Enabled: n.get("enabled").bool(true),
+		Install: n.get("install").install(), Backend: n.get("backend").str(), Parallel: int(n.get("parallel").int()),
+		ChatTemplate: n.get("chatTemplate").str(), Args: n.get("args").strings(),
+	}
+	if layers := n.get("gpuLayers"); layers.exists() {
+		s.GPULayers = new(int(layers.int()))
+	}
+	for _, v := range n.get("env").fields() {
+		if s.Env == nil {
+			s.Env = map[string]string{}
+		}
+		s.Env[v.name()] = v.str()
 	}
 	if s.Kind != "external" {
 		if s.Scope == "" {

@@ -166,9 +166,9 @@ func checkServices(n node, h *spec.Host) {
 func checkService(n node, s spec.Service, models []string) {
 	needs := map[string][]string{"llama-server": {"model", "port"}, "llama-swap": {"models", "port"}, "external": {"url"}}
 	takes := map[string][]string{
-		"llama-server": {"model", "port", "context", "scope", "listen", "apis"},
-		"ollama":       {"models", "port", "context", "scope", "listen", "apis"},
-		"llama-swap":   {"models", "port", "context", "scope", "listen", "apis"},
+		"llama-server": {"model", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
+		"ollama":       {"models", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "env"},
+		"llama-swap":   {"models", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
 		"external":     {"model", "models", "url", "apis", "context"},
 	}
 	fields, ok := takes[s.Kind]
@@ -188,6 +188,7 @@ func checkService(n node, s spec.Service, models []string) {
 	if s.Kind == "external" {
 		return
 	}
+	checkOverrides(n)
 	if s.Model != "" && !slices.Contains(models, s.Model) {
 		n.get("model").unknown("model", s.Model, models)
 	}
@@ -198,7 +199,40 @@ func checkService(n node, s spec.Service, models []string) {
 	}
 }
 
-var serviceFields = []string{"model", "models", "port", "context", "scope", "listen", "url", "apis"}
+var serviceFields = []string{"model", "models", "port", "context", "scope", "listen", "url", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"}
+
+// overrides are arguments and variables that say what a field of a service
+// says, or what aisync must know: where it listens above all.
+var overrides = map[string]string{
+	"-m": "model", "--model": "model", "-a": "model", "--alias": "model", "-hf": "model", "--hf-repo": "model", "-mu": "model", "--model-url": "model",
+	"--host": "listen", "--port": "port", "-c": "context", "--ctx-size": "context", "-np": "parallel", "--parallel": "parallel",
+	"-ngl": "gpuLayers", "--gpu-layers": "gpuLayers", "--n-gpu-layers": "gpuLayers", "--chat-template": "chatTemplate", "--chat-template-file": "chatTemplate",
+	"LLAMA_ARG_HOST": "listen", "LLAMA_ARG_PORT": "port", "LLAMA_ARG_MODEL": "model", "OLLAMA_HOST": "listen and port", "OLLAMA_MODELS": "models",
+	"OLLAMA_CONTEXT_LENGTH": "context", "OLLAMA_NUM_PARALLEL": "parallel", "OLLAMA_NOPRUNE": "models",
+}
+
+// checkOverrides finds arguments and variables that would unsay a field.
+func checkOverrides(n node) {
+	const never = "it is written from the other fields"
+	for _, a := range n.get("args").elements() {
+		flag, _, _ := strings.Cut(a.str(), "=")
+		if field, ok := overrides[flag]; ok {
+			a.problem(fmt.Sprintf("args may not set %s", flag), never+": say it with "+field)
+		}
+	}
+	for _, v := range n.get("env").fields() {
+		field, ok := overrides[v.name()]
+		switch {
+		case ok:
+			n.doc.add(Problem{Pos: v.labelPos(), Path: pathText(v.path), Message: "env may not set " + v.name(), Hint: never + ": say it with " + field})
+		case strings.HasPrefix(v.name(), "AISYNC_"):
+			n.doc.add(Problem{Pos: v.labelPos(), Path: pathText(v.path), Message: "env may not set " + v.name(), Hint: "the names that start with AISYNC_ are aisync's own"})
+		}
+	}
+	if file := n.get("chatTemplate"); strings.Contains(file.str(), "/") && !strings.HasPrefix(file.str(), "/") && !strings.HasPrefix(file.str(), "~/") {
+		file.problem("want a name, or a file that starts with ~/ or /", "a server is not started in the folder of a spec")
+	}
+}
 
 func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 	var uses []string

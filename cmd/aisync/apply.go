@@ -226,6 +226,7 @@ func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f apply
 	}
 	w.engine.Parallel = f.parallel
 	res, err := w.engine.Apply(ctx, w.write(o.Events), w.store, p, o)
+	w.forgetUnits(ctx, p)
 	bar.close()
 	if a.g.json {
 		if err := a.writeJSONLine(resultLine(res, err)); err != nil {

@@ -11,7 +11,7 @@ func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		initCommand, planCommand, applyCommand, driftCommand, statusCommand, showCommand,
 		rollbackCommand, adoptCommand, pruneCommand, destroyCommand,
-		modelsCommand, runtimesCommand,
+		modelsCommand, runtimesCommand, servicesCommand,
 		lockCommand, validateCommand, factsCommand,
 		addCommand, removeCommand, importCommand, lintCommand,
 		doctorCommand,

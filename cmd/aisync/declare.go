@@ -24,8 +24,8 @@ import (
 )
 
 // providers are all kinds that this version knows.
-func providers(p places, offline bool, seal file.Seal) []reconcile.Provider {
-	return []reconcile.Provider{file.Provider{Seal: seal}, dir.Provider{Layouts: workspace.Layouts()}, link.Provider{}, gitconfig.Provider{}, model.Provider{}, store.Provider{}, installer(p, offline)}
+func providers(p places, k keeper, offline bool, seal file.Seal) []reconcile.Provider {
+	return []reconcile.Provider{file.Provider{Seal: seal}, dir.Provider{Layouts: workspace.Layouts()}, link.Provider{}, gitconfig.Provider{}, model.Provider{}, store.Provider{}, installer(p, offline), k.provider(p)}
 }
 
 // declare asks every part of the specs what it wants. pin is nil in a command
@@ -123,7 +123,12 @@ func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *p
 		Sources: sources, Facts: &f, Home: w.places.home, Programs: w.programs(), Secrets: w.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
 	}.Declare(ctx)
 	d.Add(runtime.Decls{Declarations: installs.Declarations, Unsupported: installs.Unsupported, Notes: installs.Notes})
-	return d, errors.Join(err, wrong)
+	if err := errors.Join(err, wrong); err != nil {
+		return d, err
+	}
+	services, err := w.declareServices(pin, d, installs.Unsupported)
+	d.Add(runtime.Decls{Declarations: services.Declarations, Unsupported: services.Unsupported, Notes: services.Notes})
+	return d, err
 }
 
 // withoutDocuments leaves out of ours, which agents work by, the documents that

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"
@@ -29,6 +30,9 @@ type check struct {
 	Deep    bool          // only with --deep: it reads a lot
 	Limit   time.Duration // how long it may take; 0: checkLimit, less than 0: for ever
 	Run     func(context.Context, *patient) []finding
+
+	// Prompt is Run for a check that asks a model: it says how long that took.
+	Prompt func(context.Context) ([]finding, time.Duration)
 }
 
 // checkLimit is how long a check may take that says nothing of it. What reads
@@ -37,7 +41,7 @@ const checkLimit = 30 * time.Second
 
 // finding is something that is not as it should be.
 type finding struct {
-	Level string `json:"level"` // "warn": works, with less; "fail"
+	Level string `json:"level"` // "fail"; "warn": works, with less; "skip": nobody looked, and why
 	What  string `json:"what"`
 	Fix   string `json:"fix,omitempty"` // a command, or what to do by hand
 }
@@ -47,6 +51,7 @@ type finding struct {
 type patient struct {
 	app     *app
 	offline bool
+	timeout time.Duration // for one answer of a server; 0: as long as that kind of answer may take
 	places  places
 	disk    fsys.Reader
 	dir     *state.Dir
@@ -57,20 +62,24 @@ type patient struct {
 	store   *reconcile.Store
 	storeOf error
 
-	// planned is what an apply would do, made when it is first asked for.
-	planned func() (*world, *reconcile.Plan, error)
+	// What several checks need is made when it is first asked for, once.
+	planned func() (*world, *reconcile.Plan, error)  // what an apply would do
+	stocked func() (*stock, error)                   // the models of the host
+	states  func() (map[string]control.State, error) // of its services, by name
 }
 
 // checkResult is one check with what it found.
 type checkResult struct {
 	Name     string    `json:"name"`
 	Doc      string    `json:"doc"`
-	Result   string    `json:"result"` // "ok", "warn", "fail"
+	Result   string    `json:"result"`                   // "ok", "skip", "warn", "fail"
+	Took     float64   `json:"prompt_seconds,omitempty"` // of checks that ask a model
 	Findings []finding `json:"findings"`
 }
 
 func doctorCommand(a *app) *cobra.Command {
-	var deep bool
+	var deep, noPrompt bool
+	var timeout time.Duration
 	var long strings.Builder
 	long.WriteString("Looks for what would keep aisync from working here, and says for each problem\nhow to mend it. It changes nothing, and dials nothing.\nWith --deep the agent programs check themselves, cut off from the network; they\nmay write into their own folders then, as whenever they are started.\n\n")
 	for _, c := range checks() {
@@ -91,18 +100,26 @@ func doctorCommand(a *app) *cobra.Command {
 			}
 			a.sayNewRoot(p)
 			it := a.patient(cmd.Context(), p)
+			it.timeout = timeout
 			list := slices.DeleteFunc(checks(), func(c check) bool { return c.Deep && !deep || c.Network && a.g.offline })
-			return a.tell(examine(cmd.Context(), append(list, runtimeChecks(it, deep)...), it))
+			list = slices.Concat(list, runtimeChecks(it, deep), serviceChecks(it, !noPrompt, deep))
+			if deep && !noPrompt {
+				list = append(list, agentChecks(it)...)
+			}
+			return a.tell(examine(cmd.Context(), list, it))
 		},
 	}
 	cmd.Flags().BoolVar(&deep, "deep", false, "also read every byte of what can be verified, such as models, and run the programs' own checks")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give a server `TIME` for each answer (default: 10s to name its models, 3m to a prompt)")
+	cmd.Flags().BoolVar(&noPrompt, "no-prompt", false, "ask no model anything: that may have to be read into memory first")
 	return cmd
 }
 
 // patient reads what several checks need, once.
 func (a *app) patient(ctx context.Context, p places) *patient {
 	out := &patient{app: a, offline: a.g.offline, places: p, run: runner{a.env}}
-	out.planned = a.plannedOnce(ctx)
+	out.planned, out.stocked = a.plannedOnce(ctx), a.stockedOnce(ctx)
+	out.states = out.statesOnce(ctx)
 	disk, err := p.reader("doctor")
 	if err != nil {
 		out.storeOf, out.specErr = err, err
@@ -146,23 +163,34 @@ func (a *app) plannedOnce(ctx context.Context) func() (*world, *reconcile.Plan, 
 }
 
 // limited runs a check, and gives up on it where it takes too long.
-func limited(ctx context.Context, c check, p *patient) []finding {
+func limited(ctx context.Context, c check, p *patient) ([]finding, time.Duration) {
+	run := c.Prompt
+	if run == nil {
+		run = func(ctx context.Context) ([]finding, time.Duration) { return c.Run(ctx, p), 0 }
+	}
 	limit := cmp.Or(c.Limit, checkLimit)
 	if limit < 0 {
-		return c.Run(ctx, p)
+		return run(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	done := make(chan []finding, 1)
-	go func() { done <- c.Run(ctx, p) }()
+	type result struct {
+		found []finding
+		took  time.Duration
+	}
+	done := make(chan result, 1)
+	go func() {
+		found, took := run(ctx)
+		done <- result{found, took}
+	}()
 	select {
-	case found := <-done:
-		return found
+	case r := <-done:
+		return r.found, r.took
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return []finding{fail("", "it did not end within %s", limit)}
+			return []finding{fail("", "it did not end within %s", limit)}, 0
 		}
-		return []finding{fail("", "it was interrupted")}
+		return []finding{fail("", "it was interrupted")}, 0
 	}
 }
 
@@ -172,13 +200,14 @@ func examine(ctx context.Context, list []check, p *patient) []checkResult {
 	var wait sync.WaitGroup
 	for i, c := range list {
 		wait.Go(func() {
-			found := append([]finding{}, limited(ctx, c, p)...)
-			slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(a.Level, b.Level) })
+			found, took := limited(ctx, c, p)
+			found = append([]finding{}, found...) // never null in JSON
+			slices.SortStableFunc(found, func(a, b finding) int { return slices.Index(levels, a.Level) - slices.Index(levels, b.Level) })
 			result := "ok"
 			if len(found) > 0 {
-				result = found[0].Level // "fail" sorts before "warn"
+				result = found[0].Level
 			}
-			results[i] = checkResult{c.Name, c.Doc, result, found}
+			results[i] = checkResult{Name: c.Name, Doc: c.Doc, Result: result, Took: took.Seconds(), Findings: found}
 		})
 	}
 	wait.Wait()
@@ -198,9 +227,13 @@ func (a *app) tell(results []checkResult) error {
 		}
 	} else {
 		for _, r := range results {
-			a.printf("%s %-20s %s\n", a.mark(r.Result), r.Name, a.paint().dim(r.Doc))
+			doc := r.Doc
+			if r.Took > 0 {
+				doc += fmt.Sprintf(" (%.1f s)", r.Took)
+			}
+			a.printf("%s %-20s %s\n", a.mark(r.Result), r.Name, a.paint().dim(doc))
 			for _, f := range r.Findings {
-				a.printf("  %s %s\n", a.mark(f.Level), safeLines(f.What))
+				a.printf("  %s %s\n", a.mark(f.Level), strings.ReplaceAll(safeLines(f.What), "\n", "\n         "))
 				if f.Fix != "" {
 					a.printf("         fix: %s\n", safeLines(f.Fix))
 				}
@@ -216,12 +249,14 @@ func (a *app) tell(results []checkResult) error {
 // mark is the sign of a result with its word, so that nothing hangs on colour
 // or on a font.
 func (a *app) mark(result string) string {
-	signs := map[string]string{"ok": "✓", "warn": "!", "fail": "✗"}
+	signs := map[string]string{"ok": "✓", "skip": "–", "warn": "!", "fail": "✗"}
 	if !a.unicode() {
-		signs = map[string]string{"ok": "+", "warn": "!", "fail": "x"}
+		signs = map[string]string{"ok": "+", "skip": "-", "warn": "!", "fail": "x"}
 	}
 	text := fmt.Sprintf("%s %-4s", signs[result], result)
 	switch result {
+	case "skip":
+		return a.paint().dim(text)
 	case "warn":
 		return a.paint().yellow(text)
 	case "fail":
@@ -236,13 +271,20 @@ func (a *app) unicode() bool {
 	return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
 }
 
-// fail and warn make findings.
+// levels are what a finding can be, worst first.
+var levels = []string{"fail", "warn", "skip"}
+
+// fail, warn and skip make findings.
 func fail(fix, format string, args ...any) finding {
 	return finding{"fail", fmt.Sprintf(format, args...), fix}
 }
 
 func warn(fix, format string, args ...any) finding {
 	return finding{"warn", fmt.Sprintf(format, args...), fix}
+}
+
+func skip(format string, args ...any) finding {
+	return finding{"skip", fmt.Sprintf(format, args...), ""}
 }
 
 // hintOf is what err itself says to do next.

@@ -28,6 +28,11 @@ func checks() []check {
 		{Name: "leftovers", Doc: "no apply left a file behind half-way", Run: checkLeftovers},
 		{Name: "managed-files", Doc: "what aisync made can be read and written", Run: checkManaged},
 		{Name: "exchange", Doc: "the file systems can swap two files in one step", Run: checkExchange},
+		{Name: "drift", Doc: "what the specs ask for is there, and as it was made", Run: checkDrift},
+		{Name: "hooks", Doc: "hooks and MCP servers can be started", Run: checkHooks},
+		{Name: "models", Doc: "the models are there, as they were verified, and are what the catalog says", Run: checkModels},
+		{Name: "memory", Doc: "what the enabled services serve fits the memory", Run: checkMemory},
+		{Name: "clock", Doc: "the clock has not gone back", Run: checkClock},
 		{Name: "trust", Doc: "the programs load what was written for them", Run: checkTrust},
 		{Name: "contents", Doc: "what can be verified has the bytes that it should have", Deep: true, Limit: -1, Run: checkContents},
 	}

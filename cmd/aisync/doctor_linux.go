@@ -21,3 +21,6 @@ func cannotExchange(dir string) string {
 	}
 	return ""
 }
+
+// noExec reports whether nothing on a file system can be executed.
+func noExec(s unix.Statfs_t) bool { return s.Flags&unix.ST_NOEXEC != 0 }

@@ -136,7 +136,7 @@ func (p *patient) validate(ctx context.Context, rt spec.Runtime, program string)
 			continue
 		}
 		one, cancel := context.WithTimeout(ctx, validatorLimit)
-		text, err := isolated(one, p.cleanEnv(rt, program, dir), dir, p.offline, append([]string{program}, v.Args...))
+		text, err := isolated(one, p.cleanEnv(rt, program, dir), dir, p.offline, nil, append([]string{program}, v.Args...))
 		text = colours().ReplaceAllString(text, "")
 		late := errors.Is(one.Err(), context.DeadlineExceeded)
 		cancel()
@@ -215,8 +215,11 @@ func lastLine(text string) string {
 // checkTrust names what lies in the project and is not loaded. Nothing fails
 // for that: the program asks when it is next started there.
 func checkTrust(ctx context.Context, p *patient) []finding {
-	if p.specErr != nil || p.storeOf != nil || p.spec.Project == nil || len(checkLocks(ctx, p)) > 0 {
-		return nil // other checks say what is wrong
+	if why := p.unreadable(ctx); why != nil {
+		return why
+	}
+	if p.spec.Project == nil {
+		return nil
 	}
 	w, plan, err := p.planned()
 	if err != nil {

@@ -26,7 +26,7 @@ func main() {
 // and an environment in, an exit code out. Nothing else of the process is used
 // but its working folder, its signals and its file system.
 func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) (code int) {
-	if len(argv) > 2 && argv[1] == aloneCommand {
+	if len(argv) > 3 && argv[1] == aloneCommand {
 		return alone(argv[2:], environ)
 	}
 	a := &app{in: stdin, out: stdout, err: stderr, env: newEnv(environ), argv0: filepath.Base(argv[0])}

@@ -147,17 +147,19 @@ func (w *world) askFor(ids []string) asked {
 	return w.withViews(ask)
 }
 
-// withViews adds what depends on the models that were asked for: their names in
-// other programs' folders, and what shows those.
+// withViews adds the names of the models that were asked for, and what tells
+// other programs of those. A server of one is left to an apply.
 func (w *world) withViews(ask asked) asked {
-	var with []reconcile.Address
+	reached := map[reconcile.Address]bool{}
 	for _, id := range ask.models {
-		with = append(with, reconcile.Address("model:"+id))
+		reached[reconcile.Address("model:"+id)] = true
 	}
-	for i := 0; i < len(with); i++ {
+	for more := true; more; {
+		more = false
 		for _, d := range w.declared.Declarations {
-			if slices.Contains(d.DependsOn, with[i]) && !slices.Contains(with, d.Target) {
-				with = append(with, d.Target)
+			depends := slices.ContainsFunc(d.DependsOn, func(a reconcile.Address) bool { return reached[a] })
+			if depends && d.Target.Kind() != "service" && !reached[d.Target] {
+				reached[d.Target], more = true, true
 				ask.targets = append(ask.targets, string(d.Target))
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/providers/fetch/hub"
 	"aisync.dev/aisync/providers/fetch/oci"
+	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -266,10 +267,8 @@ func (p *pinner) serviceLoads() []hosts.Load {
 	defer p.mu.Unlock()
 	var out []hosts.Load
 	for _, s := range p.w.spec.Host.Services {
-		ids := s.Models
-		if s.Model != "" {
-			ids = append([]string{s.Model}, ids...)
-		}
+		var mine []hosts.Load
+		ids := service.ModelsOf(s)
 		for _, id := range ids {
 			if !s.Enabled || s.Kind == "external" {
 				continue
@@ -283,8 +282,13 @@ func (p *pinner) serviceLoads() []hosts.Load {
 				l.Name += "/" + id
 			}
 			l.Context = cmp.Or(int64(s.Context), l.Context)
-			out = append(out, l)
+			l.Sequences = int64(s.Parallel)
+			mine = append(mine, l)
 		}
+		if s.Kind == "llama-swap" && len(mine) > 0 { // it has one in memory at a time
+			mine = []hosts.Load{slices.MaxFunc(mine, func(a, b hosts.Load) int { return cmp.Compare(a.Weights, b.Weights) })}
+		}
+		out = append(out, mine...)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -23,8 +24,9 @@ func (w *world) declarePackages(ctx context.Context, pin *pinner) (packages.Decl
 	if err != nil {
 		return packages.Declared{}, err
 	}
+	servers, wrong := w.servicePrograms()
 	d, err := packages.Host{
-		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Facts: &f, Rooted: w.places.root != "",
+		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Programs: servers, Facts: &f, Rooted: w.places.root != "",
 		Recorded: func(a reconcile.Address) bool { return len(w.store.On(a)) > 0 },
 		Installed: func(ctx context.Context, via, name string) string {
 			return installer(w.places, true).Installed(ctx, w.read(), via, name)
@@ -34,7 +36,7 @@ func (w *world) declarePackages(ctx context.Context, pin *pinner) (packages.Decl
 	if err == nil && w.places.root == "" && w.app.g.facts == "" {
 		d.Notes = append(d.Notes, w.unreachable(d)...)
 	}
-	return d, err
+	return d, errors.Join(err, wrong)
 }
 
 // unreachable warns where the folder of the links to programs is not in PATH.

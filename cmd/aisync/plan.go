@@ -29,6 +29,7 @@ func planCommand(a *app) *cobra.Command {
 		out      string
 		detailed bool
 		diff     string
+		packages string
 	)
 	cmd := &cobra.Command{
 		Use:   "plan",
@@ -44,15 +45,19 @@ Exit codes: 0, or with --detailed-exitcode 2 if there are differences; 1 for an
 error or something unknown.`,
 		Example: `  $ aisync plan
   $ aisync plan --out tonight.plan && aisync apply tonight.plan
-  $ aisync plan --target 'file:~/.claude/*'`,
+  $ aisync plan --target 'file:~/.claude/*'
+  $ pacstrap /mnt $(aisync --root /mnt plan --packages pacman)`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			mode, err := parseDiffMode(diff)
+			if err == nil && packages != "" && a.g.json {
+				err = usagef("--packages prints names alone; the JSON of a plan has them among its changes")
+			}
 			if err != nil {
 				return err
 			}
-			return a.plan(cmd.Context(), ask, out, detailed, mode)
+			return a.plan(cmd.Context(), ask, out, packages, detailed, mode)
 		},
 	}
 	ask.scope.flag(cmd)
@@ -61,11 +66,12 @@ error or something unknown.`,
 	f := cmd.Flags()
 	f.StringVarP(&out, "out", "o", "", "write the plan to `FILE`, for aisync apply FILE")
 	f.BoolVar(&detailed, "detailed-exitcode", false, "exit 2 if there are differences")
+	f.StringVar(&packages, "packages", "", "print nothing but the names of the packages to install with `VIA` (pacman, apt, npm, …), one a line")
 	f.StringVar(&diff, "diff", string(diffShort), "`HOW` much of differences: short, full, none")
 	return cmd
 }
 
-func (a *app) plan(ctx context.Context, ask asked, out string, detailed bool, mode diffMode) error {
+func (a *app) plan(ctx context.Context, ask asked, out, packages string, detailed bool, mode diffMode) error {
 	w, err := a.setup(ctx, ask.scope)
 	if err != nil {
 		return err
@@ -80,11 +86,16 @@ func (a *app) plan(ctx context.Context, ask asked, out string, detailed bool, mo
 			return err
 		}
 	}
-	if a.g.json {
+	switch {
+	case packages != "":
+		for _, name := range toInstall(p, packages) {
+			a.printf("%s\n", safe(name))
+		}
+	case a.g.json:
 		if err := a.writeJSON(view); err != nil {
 			return err
 		}
-	} else {
+	default:
 		w.planText("aisync plan", mode).render(a.out, view)
 		switch {
 		case len(p.Undecided())+len(p.Conflicts) > 0:

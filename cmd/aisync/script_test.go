@@ -20,14 +20,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/fakellama"
 	"aisync.dev/aisync/internal/fakenpm"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"aisync":   main,
-		"ai":       main,
-		"ensemble": main,
+		"aisync":       main,
+		"ai":           main,
+		"ensemble":     main,
+		"llama-server": func() { os.Exit(fakellama.Main(os.Args[1:])) },
 	})
 }
 
@@ -44,21 +46,26 @@ func TestMain(m *testing.M) {
 // at it; hold takes the lock of the state; hub and peer are in script_hub_test.go,
 // oci in script_oci_test.go, registry in script_npm_test.go; silent makes
 // HF_ENDPOINT somebody who never answers; within TIME COMMAND… wants an error
-// before that; source and refused are in script_source_test.go.
+// before that; source and refused are in script_source_test.go,
+// model in script_model_test.go.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
 		RequireUniqueNames: true,
 		Setup:              prepare,
 		Condition: func(cond string) (bool, error) {
-			if cond != "root" {
-				return false, fmt.Errorf("no condition %q", cond)
+			switch cond {
+			case "root":
+				return os.Getuid() == 0, nil
+			case "ollama":
+				return ollamaFolder() != "", nil
 			}
-			return os.Getuid() == 0, nil
+			return false, fmt.Errorf("no condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand, "oci": registryCommand, "silent": silentCommand, "within": within,
 			"source": sourceCommand, "refused": refusedCommand,
+			"freeport": freePort, "squat": squat, "ask": ask, "chat": chat, "model": modelCommand,
 		},
 	})
 }
@@ -69,6 +76,7 @@ func prepare(e *testscript.Env) error {
 	registry := fakenpm.New()
 	e.Defer(registry.Close)
 	e.Values[npmKey{}] = registry
+	e.Defer(func() { endServices(e.WorkDir) })
 	at := func(elem ...string) string { return filepath.Join(append([]string{e.WorkDir}, elem...)...) }
 	contract, root, facts := at("contract"), at("root"), at("velox.json")
 	if err := os.CopyFS(contract, os.DirFS(filepath.Join("..", "..", "golden", "contract"))); err != nil {
@@ -103,6 +111,7 @@ func prepare(e *testscript.Env) error {
 		"CONTRACT": contract, "ROOT": root, "FACTS": facts, "HOME": "/home/me", "LANG": "C", "HF_ENDPOINT": "http://127.0.0.1:1",
 		"FLAGS":  fmt.Sprintf("--root '%s' --host velox --config '%s' --facts '%s'", root, filepath.Join(contract, "host"), facts),
 		"STATE":  filepath.Join(root, "home", "me", ".local", "state", "aisync"),
+		"OLLAMA": ollamaFolder(),
 		"USERID": strconv.Itoa(os.Getuid()),
 		"GORACE": strings.TrimPrefix(quickRaceExit, "GORACE="),
 		// What git needs to be the same everywhere.

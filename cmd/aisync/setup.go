@@ -29,6 +29,7 @@ import (
 type world struct {
 	app    *app
 	places places
+	keeper keeper
 	scope  scope
 	owners []reconcile.Owner
 
@@ -193,9 +194,13 @@ func (a *app) locate(s scope) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
+	k, err := a.keeper(p)
+	if err != nil {
+		return nil, err
+	}
 	seal := &sealer{state: p.state}
-	engine := &reconcile.Engine{Providers: providers(p, a.g.offline, seal.Seal)}
-	return &world{app: a, places: p, scope: s, owners: owners, engine: engine, seal: seal, facts: a.factsOf(p)}, nil
+	engine := &reconcile.Engine{Providers: providers(p, k, a.g.offline, seal.Seal)}
+	return &world{app: a, places: p, keeper: k, scope: s, owners: owners, engine: engine, seal: seal, facts: a.factsOf(p)}, nil
 }
 
 // load reads spec, facts, locks and records side by side.

@@ -49,6 +49,9 @@ type Server struct {
 	unknown []string
 }
 
+// New is a server that listens nowhere: a handler for somebody else's.
+func New(answer func(Request) Reply) *Server { return &Server{answer: answer} }
+
 // Start listens on a free port of loopback. answer is called for each request,
 // perhaps for several at a time.
 func Start(answer func(Request) Reply) (*Server, error) {
@@ -56,7 +59,8 @@ func Start(answer func(Request) Reply) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{URL: "http://" + l.Addr().String(), answer: answer}
+	s := New(answer)
+	s.URL = "http://" + l.Addr().String()
 	s.http = http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go s.http.Serve(l) // ends with Close
 	return s, nil

@@ -24,6 +24,23 @@ type content interface {
 	executable() bool
 }
 
+// Executable reports whether b is a whole file that its owner shall be able to
+// execute.
+func Executable(b reconcile.Body) bool {
+	c, ok := b.(content)
+	return ok && c.executable()
+}
+
+// Text is what b makes a file hold, where b is about the whole of it.
+func Text(b reconcile.Body) (text []byte, ok bool) {
+	c, ok := b.(content)
+	if !ok {
+		return nil, false
+	}
+	text, err := c.bytes()
+	return text, err == nil
+}
+
 // Whole is the whole of a file, or its first content. Of mode only the bit
 // that lets the owner execute it counts.
 func Whole(b []byte, mode fs.FileMode) reconcile.Body {

@@ -17,6 +17,7 @@ import (
 type Host struct {
 	Spec     *spec.Host
 	Runtimes []spec.Runtime // the whole catalog
+	Programs []Program      // further ones
 	Facts    *facts.Facts
 	Rooted   bool // a system below another root is meant
 	// Recorded reports whether something is on record of a package.
@@ -27,6 +28,12 @@ type Host struct {
 	// newest that begins with within. "" where nothing is pinned and nobody may
 	// ask; left, where it cannot be had now.
 	Pin func(ctx context.Context, via, name, within string, pos spec.Position) (version string, left, err error)
+}
+
+// Program is a program that something of the spec needs.
+type Program struct {
+	Command, Via, Name, Version string
+	Pos                         spec.Position
 }
 
 // Declared is what packages a host's spec comes to.
@@ -53,6 +60,9 @@ func (h Host) Declare(ctx context.Context) (Declared, error) {
 		}
 		blame(use.Install.Pos, h.runtime(ctx, &d, use, h.Runtimes[i]))
 	}
+	for _, p := range h.Programs {
+		blame(p.Pos, h.further(ctx, &d, p))
+	}
 	for _, p := range h.Spec.Packages {
 		blame(p.Pos, h.system(ctx, &d, p))
 	}
@@ -71,9 +81,7 @@ func (h Host) runtime(ctx context.Context, d *Declared, use spec.RuntimeUse, rt 
 	case name == "":
 		return fmt.Errorf("runtime %q: the catalog knows no %s package of it", use.ID, in.Via)
 	}
-	a := Address(in.Via, name)
-	if at := h.program(rt.Command); in.Version == "" && at != "" && !h.Recorded(a) && h.Installed(ctx, in.Via, name) == "" {
-		d.Notes = append(d.Notes, reconcile.Note{Origin: origin(in.Pos), Text: fmt.Sprintf("%s is there already (%s), so it is not installed with %s; name a version: to have that one installed", use.ID, at, in.Via)})
+	if h.elsewhere(ctx, d, use.ID, Program{rt.Command, in.Via, name, in.Version, in.Pos}) {
 		return nil
 	}
 	if err := h.one(ctx, d, m, name, in.Version, rt.Command, in.Pos); err != nil || in.Node == "" {
@@ -87,6 +95,30 @@ func (h Host) runtime(ctx context.Context, d *Declared, use spec.RuntimeUse, rt 
 		return fmt.Errorf("runtime %q: npm has no package of node for %s", use.ID, h.platform())
 	}
 	return h.one(ctx, d, m, node, in.Node, "node", in.Pos)
+}
+
+// elsewhere reports, and says, that a program is there that no package of ours
+// brought, and that any version of it will do. what is how a person calls it.
+func (h Host) elsewhere(ctx context.Context, d *Declared, what string, p Program) bool {
+	at := h.program(p.Command)
+	if p.Version != "" || at == "" || h.Recorded(Address(p.Via, p.Name)) || h.Installed(ctx, p.Via, p.Name) != "" {
+		return false
+	}
+	d.Notes = append(d.Notes, reconcile.Note{Origin: origin(p.Pos), Text: fmt.Sprintf("%s is there already (%s), so it is not installed with %s; name a version: to have that one installed", what, at, p.Via)})
+	return true
+}
+
+// further declares a program that something of the spec needs.
+func (h Host) further(ctx context.Context, d *Declared, p Program) error {
+	m := managerOf(p.Via)
+	if m == nil {
+		d.cannot(reconcile.Address("package:"+p.Name), p.Pos, "this version installs with %s, and not with %s: install it by hand", strings.Join(names(), ", "), p.Via)
+		return nil
+	}
+	if h.elsewhere(ctx, d, p.Command, p) {
+		return nil
+	}
+	return h.one(ctx, d, m, p.Name, p.Version, p.Command, p.Pos)
 }
 
 // system declares a package of the machine's own manager.

@@ -94,10 +94,8 @@ func (h Host) target(s spec.Service) target {
 	if t.model == "" && len(s.Models) > 0 {
 		t.model = s.Models[0]
 	}
-	if t.context == 0 && s.Kind != "external" {
-		if i := slices.IndexFunc(h.Models, func(m spec.Model) bool { return m.ID == t.model }); i >= 0 {
-			t.context = h.Models[i].Context
-		}
+	if i := slices.IndexFunc(h.Models, func(m spec.Model) bool { return m.ID == t.model }); i >= 0 && s.Kind != "external" {
+		t.context = s.ContextOf(h.Spec, t.model, h.Models[i])
 	}
 	if len(t.apis) == 0 {
 		t.apis = allAPIs

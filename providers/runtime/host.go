@@ -47,7 +47,6 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 	b.mcp(places, h.Spec.MCP)
 	h.endpoint(b)
 	h.models(b)
-	h.services(b)
 	b.finish(places)
 	return b.done()
 }

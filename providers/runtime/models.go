@@ -46,7 +46,7 @@ func (h Host) model(b *builder, use spec.ModelUse) error {
 		b.leaf(reconcile.Address("model:"+use.ID), "", reconcile.Leaf{Body: body, Origin: from(use.Pos), Reason: reason}, use.ID)
 		return nil
 	}
-	show := viewer{b: b, h: h, id: use.ID, files: q.Files, origin: from(use.Pos)}
+	show := viewer{b: b, h: h, id: use.ID, chat: h.Models[i].Chat, files: q.Files, origin: from(use.Pos)}
 	for n, f := range q.Files {
 		a := model.Artifact{
 			ID: use.ID, Quant: q.Name, License: h.Models[i].License, Shard: n, Store: dir, Path: store.Friendly(dir, use.ID, f.Repo, f.Path),

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 
 	"aisync.dev/aisync/providers/file"
@@ -23,6 +24,7 @@ type viewer struct {
 	b      *builder
 	h      Host
 	id     string
+	chat   string // spec.Model.Chat
 	files  []spec.ModelFile
 	origin []reconcile.Position
 	of     *model.Artifact // the file that is being declared
@@ -36,9 +38,9 @@ func (v viewer) views(i int, a model.Artifact) []fsys.LogicalPath {
 	}
 	v.of = &a
 	var names []fsys.LogicalPath
-	for _, program := range v.h.Spec.Views {
+	for _, program := range v.h.viewers(v.id) {
 		var p fsys.LogicalPath
-		switch program.Value {
+		switch program {
 		case "huggingface":
 			p = v.huggingFace(v.files[i])
 		case "ollama":
@@ -51,6 +53,22 @@ func (v viewer) views(i int, a model.Artifact) []fsys.LogicalPath {
 		}
 	}
 	return names
+}
+
+// viewers are the programs that see a model: those that the spec names, and
+// ollama where a service of it serves the model.
+func (h Host) viewers(id string) []string {
+	var out []string
+	for _, program := range h.Spec.Views {
+		out = append(out, program.Value)
+	}
+	serves := func(s spec.Service) bool {
+		return s.Enabled && s.Kind == "ollama" && slices.Contains(s.Models, id)
+	}
+	if !slices.Contains(out, "ollama") && slices.ContainsFunc(h.Spec.Services, serves) {
+		out = append(out, "ollama")
+	}
+	return out
 }
 
 // at is the address of a path of the host.
@@ -155,11 +173,7 @@ func (v viewer) ollama() fsys.LogicalPath {
 	text, _ := json.Marshal(config) // plain fields: cannot fail
 	sum := sha256.Sum256(text)
 	configDigest := "sha256:" + hex.EncodeToString(sum[:])
-	manifest, _ := json.Marshal(ollamaManifest{
-		SchemaVersion: 2, MediaType: "application/vnd.docker.distribution.manifest.v2+json",
-		Config: ollamaLayer{"application/vnd.docker.container.image.v1+json", configDigest, int64(len(text))},
-		Layers: []ollamaLayer{{"application/vnd.ollama.image.model", digest, v.of.Size}},
-	}) // plain fields: cannot fail
+	layers := []ollamaLayer{{"application/vnd.ollama.image.model", digest, v.of.Size}}
 	blobAt := func(digest string) fsys.LogicalPath {
 		return dir.Join("blobs", strings.Replace(digest, ":", "-", 1))
 	}
@@ -167,7 +181,21 @@ func (v viewer) ollama() fsys.LogicalPath {
 	whole := func(p fsys.LogicalPath, b []byte, after ...reconcile.Address) reconcile.Address {
 		return v.declare(v.at("file", p), reconcile.Leaf{Body: file.Whole(b, 0o644), Origin: v.origin}, after...)
 	}
-	blob := whole(blobAt(configDigest), text, name)
-	whole(dir.Join("manifests", "registry.ollama.ai", "library", v.id, "latest"), manifest, name, blob)
+	after := []reconcile.Address{name, whole(blobAt(configDigest), text, name)}
+	for _, part := range ollamaParts(v.chat) {
+		sum := sha256.Sum256(part.text)
+		part.Digest, part.Size = "sha256:"+hex.EncodeToString(sum[:]), int64(len(part.text))
+		layers = append(layers, part.ollamaLayer)
+		after = append(after, whole(blobAt(part.Digest), part.text))
+	}
+	if v.chat == "" {
+		v.b.note(true, v.origin, "ollama is not told the form of the prompts of model %s, so it passes them on bare, and lets no agent use tools; say it in the catalog's entry (chat: \"chatml\")", v.id)
+	}
+	manifest, _ := json.Marshal(ollamaManifest{
+		SchemaVersion: 2, MediaType: "application/vnd.docker.distribution.manifest.v2+json",
+		Config: ollamaLayer{"application/vnd.docker.container.image.v1+json", configDigest, int64(len(text))},
+		Layers: layers,
+	}) // plain fields: cannot fail
+	whole(dir.Join("manifests", "registry.ollama.ai", "library", v.id, "latest"), manifest, after...)
 	return blobAt(digest)
 }

@@ -205,7 +205,7 @@ func (d *Disk) link(f *folder, name, target string) (id identity, err error) {
 		return id, &fs.PathError{Op: "lstat", Path: at, Err: err}
 	}
 	id = identityOf(st)
-	if d.chown {
+	if d.gives(at) {
 		err = d.op("chown", at, func() error { return unix.Fchownat(f.fd, name, d.uid, d.gid, unix.AT_SYMLINK_NOFOLLOW) })
 		if err != nil {
 			return id, d.discard(f, name, id, err)

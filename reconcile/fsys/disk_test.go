@@ -166,6 +166,19 @@ func TestNewEntriesBelongToTheUserThatRootWorksFor(t *testing.T) {
 			t.Errorf("%s: owner %d:%d, %v", p, st.Uid, st.Gid, err)
 		}
 	}
+	// What the machine itself reads stays root's.
+	if _, err = d.MkdirAll("/etc/systemd/system/x.wants", 0o755); err == nil {
+		err = errors.Join(d.Replace("/etc/systemd/system/u", Content{}, absent, nil), d.Symlink("/etc/systemd/system/x.wants/u", "../u", absent, nil))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"etc/systemd", "etc/systemd/system/u", "etc/systemd/system/x.wants/u"} {
+		var st unix.Stat_t
+		if err := unix.Lstat(filepath.Join(w.root, p), &st); err != nil || st.Uid != 0 || st.Gid != 0 {
+			t.Errorf("%s: owner %d:%d, %v", p, st.Uid, st.Gid, err)
+		}
+	}
 }
 
 func TestSymlinkAndRemove(t *testing.T) {

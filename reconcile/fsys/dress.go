@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +21,7 @@ func (d *Disk) dress(fd int, at string, st *unix.Stat_t, mode fs.FileMode, old *
 	switch {
 	case old != nil:
 		uid, gid = old.st.Uid, old.st.Gid
-	case d.chown:
+	case d.gives(at):
 		uid, gid = uint32(d.uid), uint32(d.gid)
 	}
 	if uid != st.Uid || gid != st.Gid {
@@ -45,6 +46,22 @@ func (d *Disk) dress(fd int, at string, st *unix.Stat_t, mode fs.FileMode, old *
 		return nil
 	}
 	return d.op("chmod", at, func() error { return unix.Fchmod(fd, bits) })
+}
+
+// gives reports whether a new entry at the physical path at belongs to the
+// user that root works for. What lies in the machine's own configuration is
+// root's: a unit that a person may change would run what they write into it.
+func (d *Disk) gives(at string) bool {
+	if !d.chown {
+		return false
+	}
+	for _, machine := range []string{"etc", "Library"} {
+		dir := filepath.Join(d.root, machine)
+		if at == dir || strings.HasPrefix(at, dir+"/") {
+			return false
+		}
+	}
+	return true
 }
 
 // copyAttributes copies the extended attributes of the file old. Those that

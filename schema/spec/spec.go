@@ -178,6 +178,35 @@ type Service struct {
 	APIs    []string
 	Enabled bool
 	Pos     Position
+
+	Install      *Install          // of its program; nil: it is there already
+	Backend      string            // "vulkan", "rocm", "cuda", "cpu"; "" is what the machine has
+	Parallel     int               // conversations at once, each with Context tokens; 0 is one
+	GPULayers    *int              // nil: all where the machine's graphics are worth it, else none
+	ChatTemplate string            // a name, or a file that starts with ~/ or /
+	Args         []string          // of llama-server, after those that aisync gives it
+	Env          map[string]string // beside what aisync sets
+}
+
+// maxUnsaid is how many tokens a conversation is planned with that nobody said:
+// enough for an agent's first question, and not the memory of a whole machine.
+const maxUnsaid = 32768
+
+// ContextOf is how many tokens one conversation with model m has where s serves
+// it: what the service says, then what h says of the model. 0: not known.
+func (s Service) ContextOf(h *Host, id string, m Model) int64 {
+	if s.Context > 0 {
+		return int64(s.Context)
+	}
+	for _, use := range h.Models {
+		if use.ID == id && use.Context > 0 {
+			return use.Context
+		}
+	}
+	if s.Kind == "external" || m.Context == 0 {
+		return 0
+	}
+	return min(maxUnsaid, m.Context)
 }
 
 // Settings is a fragment merged into one runtime's own settings file.
@@ -251,6 +280,7 @@ type Model struct {
 	Context  int64 // native context length, tokens
 	Params   string
 	Homepage string
+	Chat     string  // form of its prompts: "chatml"; "" where aisync knows none
 	Quants   []Quant // smallest first
 }
 

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/doctor"
+	"aisync.dev/aisync/providers/runtime"
+)
+
+// agentLimit is how long a program may take to answer one prompt. What it sends
+// before that prompt is long, 10,000 tokens and more, which take a processor
+// minutes where nothing helps it.
+const agentLimit = 10 * time.Minute
+
+// agentPrompt asks for something that needs no tool.
+const agentPrompt = "Reply with the one word: ready. Use no tool."
+
+// agentChecks send one prompt through each program that talks to a service of
+// the host, as a person would with its own command line.
+func agentChecks(p *patient) []check {
+	if p.spec == nil || p.spec.Host == nil || p.places.root != "" {
+		return nil
+	}
+	known := catalog.With(p.spec.Catalog)
+	host := runtime.Host{Spec: p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models(), Home: p.places.home}
+	var out []check
+	for _, l := range host.LocalLaunches() {
+		program := p.whereIs(l.Program.Command)
+		if program == "" || !l.Service.Enabled || len(l.Program.Launch.Headless) == 0 {
+			continue // runtime-ID and service-NAME say so
+		}
+		doc := l.Program.Command + " itself brings an answer from " + l.Service.Name
+		out = append(out, check{Name: "agent-" + l.ID, Doc: doc, Limit: agentLimit + endpointLimit, Prompt: func(ctx context.Context) ([]finding, time.Duration) {
+			begin := time.Now()
+			found := p.agent(ctx, l, program)
+			return found, time.Since(begin)
+		}})
+	}
+	return out
+}
+
+// agent runs one program. It may go nowhere but to its service, and stands in
+// an empty folder, which is gone afterwards.
+func (p *patient) agent(ctx context.Context, l runtime.LocalLaunch, program string) []finding {
+	v := p.server(l.Service)
+	if !doctor.Loopback(v.endpoint.URL) && p.offline {
+		return []finding{skip("not asked: endpoint-%s says why", l.Service.Name)}
+	}
+	if _, err := v.names(); err != nil {
+		return []finding{skip("not asked: endpoint-%s says why", l.Service.Name)}
+	}
+	dir, err := os.MkdirTemp("", "aisync-doctor-")
+	if err != nil {
+		return []finding{fail("", "%v", err)}
+	}
+	defer os.RemoveAll(dir)
+	env := p.cleanEnv(l.Program, program, dir)
+	for _, name := range slices.Sorted(maps.Keys(l.Env)) {
+		env = append(env, name+"="+l.Env[name])
+	}
+	argv := append([]string{program}, l.Args...)
+	for _, a := range l.Program.Launch.Headless {
+		argv = append(argv, strings.ReplaceAll(a, "{prompt}", agentPrompt))
+	}
+	ctx, cancel := context.WithTimeout(ctx, agentLimit)
+	defer cancel()
+	way := &door{url: v.endpoint.URL}
+	text, err := isolated(ctx, env, dir, p.offline, way, argv)
+	text = strings.TrimSpace(colours().ReplaceAllString(text, ""))
+	command := l.Program.Command + " " + strings.Join(l.Program.Launch.Headless, " ")
+	by := "run it yourself: " + command
+	switch {
+	case errors.Is(err, errNotIsolated):
+		return []finding{warn("", "%s is not run: %v", l.Program.Command, err)}
+	case ctx.Err() != nil:
+		return []finding{fail(by, "%s did not end within %s", command, agentLimit)}
+	case err != nil:
+		return []finding{fail(by, "%s: %v: %s", command, err, lastLine(text))}
+	case !way.answered():
+		return []finding{fail(by, "%s never got an answer from %s; it says: %s", command, v.endpoint.URL, lastLine(text))}
+	case text == "":
+		return []finding{fail(by, "%s printed nothing", command)}
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+
+	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/providers/packages"
+	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/providers/service"
+	"aisync.dev/aisync/providers/service/control"
+	"aisync.dev/aisync/providers/store"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// managerVariable chooses who runs services, where that is not to be found out.
+const managerVariable = "AISYNC_SERVICE_MANAGER"
+
+// keeper is who runs services for this invocation.
+type keeper struct {
+	by      control.Kind
+	waits   string // why nothing can be started or stopped here; "" where it can
+	journal bool
+	// controller is nil where nothing runs, nor can be seen: below another root,
+	// and for facts that were recorded elsewhere.
+	controller func(by control.Kind, system bool) control.Controller
+}
+
+func (a *app) keeper(p places) (keeper, error) {
+	by, inChroot := control.Detect()
+	k := keeper{by: by, journal: true}
+	switch forced := a.env.get(managerVariable); forced {
+	case "":
+	case string(control.Systemd), string(control.Launchd), string(control.Own):
+		k.by, inChroot = control.Kind(forced), false
+	default:
+		return k, usagef("%s=%s: want systemd, launchd or supervise", managerVariable, safe(forced))
+	}
+	switch {
+	case p.root != "":
+		k.by, k.waits = control.Systemd, "it starts when the system below --root is booted, and aisync apply sees to it there"
+		return k, nil
+	case a.g.facts != "":
+		k.by, k.waits = control.Systemd, "the facts are recorded ones, so nothing is started or stopped here"
+		return k, nil
+	case inChroot:
+		k.waits = "this is a chroot: it starts when the system is booted, and aisync apply sees to it there"
+		return k, nil
+	}
+	k.journal = control.Journaled()
+	k.controller = func(by control.Kind, system bool) control.Controller {
+		return control.New(by, a.controlOptions(p, by, system, k.journal))
+	}
+	return k, nil
+}
+
+func (a *app) controlOptions(p places, by control.Kind, system, journal bool) control.Options {
+	o := control.Options{
+		System: system, UID: os.Getuid(), RuntimeDir: a.env.get("XDG_RUNTIME_DIR"), Journal: journal, Env: a.env.list(),
+		Units: p.physical(service.UnitFolder(by, p.home, p.configHome.Dir(), system)), Logs: p.physical(service.LogFolder(p.state)),
+	}
+	if p.chown {
+		o.UID, o.GID, o.As, o.RuntimeDir = p.uid, p.gid, true, ""
+	}
+	if own := "/run/user/" + strconv.Itoa(o.UID); o.RuntimeDir == "" {
+		if _, err := os.Stat(own); err == nil {
+			o.RuntimeDir = own
+		}
+	}
+	if self, err := os.Executable(); err == nil {
+		o.Self = []string{self}
+	}
+	return o
+}
+
+// serviceProvider starts and stops the services.
+func (k keeper) provider(p places) service.Provider {
+	return service.Provider{By: k.by, Controllers: k.controller, State: p.state}
+}
+
+// declareServices asks for the services of the host, whose models were chosen
+// by pin and declared in d.
+func (w *world) declareServices(pin *pinner, d runtime.Decls, lacking []reconcile.Unsupported) (service.Declared, error) {
+	f, err := w.facts()
+	if err != nil {
+		return service.Declared{}, err
+	}
+	loads := slices.DeleteFunc(pin.serviceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
+	h := service.Host{
+		Spec: w.spec.Host, Facts: &f, Home: w.places.home, Config: w.places.configHome.Dir(), State: w.places.state, Ollama: w.programs().Ollama,
+		By: w.keeper.by, Waits: w.keeper.waits, Journal: w.keeper.journal, User: w.places.owner(w.app.g.user),
+		Place:    string(hosts.Fit(loads, f).Place),
+		Recorded: func(a reconcile.Address) bool { return len(w.store.On(a)) > 0 },
+		Lacking: func(a reconcile.Address) bool {
+			return slices.ContainsFunc(lacking, func(u reconcile.Unsupported) bool { return u.Address == a })
+		},
+		Models: func(id string) (service.Model, bool) { return w.servedModel(pin, d, id) },
+		Memory: func(s spec.Service) int64 { return memoryOf(s, loads, hosts.Fit(loads, f)) },
+	}
+	return h.Declare(), nil
+}
+
+// owner is the name of whose home it is; "" is root.
+func (p places) owner(named string) string {
+	if named != "" {
+		return named
+	}
+	uid := os.Getuid()
+	if uid == 0 {
+		return ""
+	}
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return u.Username
+	}
+	return strconv.Itoa(uid)
+}
+
+// servedModel is a model as pin chose it.
+func (w *world) servedModel(pin *pinner, d runtime.Decls, id string) (service.Model, bool) {
+	pin.mu.Lock()
+	x, ok := pin.chosen[id]
+	pin.mu.Unlock()
+	if !ok || len(x.quant.Files) == 0 {
+		return service.Model{}, false
+	}
+	first := x.quant.Files[0]
+	m := service.Model{File: store.Friendly(w.modelStore(), id, first.Repo, first.Path), Context: x.model.Context}
+	for _, f := range x.quant.Files {
+		m.SHA256 = append(m.SHA256, f.SHA256)
+	}
+	ollama := w.programs().Ollama
+	for _, x := range d.Declarations {
+		if isBelow(x.Target.Path(w.places.home), ollama) && slices.ContainsFunc(x.DependsOn, func(a reconcile.Address) bool {
+			return a == reconcile.Address("model:"+id) || isBelow(a.Path(w.places.home), ollama)
+		}) {
+			m.Views = append(m.Views, x.Target)
+		}
+	}
+	return m, true
+}
+
+func isBelow(p, dir fsys.LogicalPath) bool {
+	return dir != "" && len(p) > len(dir) && p[:len(dir)+1] == dir+"/"
+}
+
+// memoryOf is what serving s takes, 0 where that is a guess.
+func memoryOf(s spec.Service, loads []hosts.Load, v hosts.Verdict) int64 {
+	var sum int64
+	for i, n := range v.Loads {
+		if loads[i].Name != s.Name && loads[i].Name != s.Name+"/"+n.Model {
+			continue
+		}
+		if n.Estimated {
+			return 0
+		}
+		sum += n.Total
+	}
+	return sum
+}
+
+// servicePrograms are the packages that the services ask for.
+func (w *world) servicePrograms() ([]packages.Program, error) {
+	f, err := w.facts()
+	if err != nil {
+		return nil, err
+	}
+	return service.Programs(w.spec.Host, &f)
+}
+
+// serviceStates asks how services are, by name. External ones and those of
+// which nobody can tell are left out; why stands in the error.
+func (w *world) serviceStates(ctx context.Context, list []spec.Service) (map[string]control.State, error) {
+	states := map[string]control.State{}
+	if w.keeper.controller == nil {
+		return states, fmt.Errorf("%s", cmp.Or(w.keeper.waits, "nothing runs here"))
+	}
+	var wrong error
+	for _, scope := range []string{"user", "system"} {
+		var names []string
+		for _, s := range list {
+			if s.Kind != "external" && s.Scope == scope {
+				names = append(names, s.Name)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		got, err := w.keeper.controller(w.keeper.by, scope == "system").States(ctx, names)
+		if err != nil {
+			wrong = err
+		}
+		for _, st := range got {
+			states[st.Name] = st
+		}
+	}
+	return states, wrong
+}
+
+// forgetUnits has service managers forget the units of services that p took
+// away. One that does not answer forgets them when it next starts.
+func (w *world) forgetUnits(ctx context.Context, p *reconcile.Plan) {
+	scopes := map[string]bool{}
+	for _, c := range p.Changes {
+		if a := c.Target.Resource.Address; a.Kind() == "service" && c.Action == reconcile.Delete {
+			scope, _ := service.NameOf(a)
+			scopes[scope] = true
+		}
+	}
+	for scope := range scopes {
+		if w.keeper.controller != nil {
+			_ = w.keeper.controller(w.keeper.by, scope == "system").Reload(ctx)
+		}
+	}
+}

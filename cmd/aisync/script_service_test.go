@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// freePort sets variables to ports that nobody listens on.
+func freePort(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: freeport VARIABLE...")
+	}
+	for _, name := range args {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		ts.Check(err)
+		defer l.Close()
+		ts.Setenv(name, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+	}
+}
+
+// squat listens on a port until the script ends, as some other program would.
+func squat(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: squat PORT")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:"+args[0])
+	ts.Check(err)
+	ts.Defer(func() { _ = l.Close() })
+}
+
+// ask gets an address, and with ! wants that nobody answers there.
+func ask(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: ask URL [TEXT]")
+	}
+	resp, err := http.Get(args[0])
+	if neg {
+		if err == nil {
+			ts.Fatalf("%s answers %s", args[0], resp.Status)
+		}
+		return
+	}
+	ts.Check(err)
+	defer resp.Body.Close()
+	var body strings.Builder
+	if err := resp.Write(&body); err != nil || len(args) == 2 && !strings.Contains(body.String(), args[1]) {
+		ts.Fatalf("%s: %v, no %q in\n%s", args[0], err, args[1:], body.String())
+	}
+}
+
+// chat asks a model for a few words, of which it wants at least one token.
+func chat(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: chat URL MODEL")
+	}
+	question := fmt.Sprintf(`{"model": %q, "max_tokens": 4, "messages": [{"role": "user", "content": "hi"}]}`, args[1])
+	resp, err := http.Post(args[0]+"/chat/completions", "application/json", strings.NewReader(question))
+	ts.Check(err)
+	defer resp.Body.Close()
+	var answer struct {
+		Usage struct {
+			Tokens int `json:"completion_tokens"`
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Usage.Tokens == 0 {
+		ts.Fatalf("%s: %s, %d tokens, %v", args[0], resp.Status, answer.Usage.Tokens, err)
+	}
+}
+
+// ollamaFolder is where the tests keep the real ollama, "" where it is not.
+func ollamaFolder() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Join(cache, "aisync-test/ollama/v0.9.6")
+	if _, err := os.Stat(filepath.Join(dir, "ollama")); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// endServices ends what a script that failed has left running below dir.
+func endServices(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".state" {
+			return nil
+		}
+		var note struct{ Supervisor struct{ PID int } }
+		if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, &note) == nil && note.Supervisor.PID > 1 {
+			exe, err := os.Readlink("/proc/" + strconv.Itoa(note.Supervisor.PID) + "/exe")
+			self, _ := os.Executable()
+			if err == nil && (filepath.Base(exe) == "aisync" || exe == self) {
+				_ = syscall.Kill(note.Supervisor.PID, syscall.SIGTERM)
+			}
+		}
+		return nil
+	})
+}
+
+// eventually runs a command until it exits 0, for ten seconds at most.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: eventually COMMAND [ARG...]")
+	}
+	for until := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		err := ts.Exec(args[0], args[1:]...)
+		if err == nil {
+			return
+		}
+		if time.Now().After(until) {
+			ts.Fatalf("%v: %v", args, err)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+// Package fakellama stands in for llama-server in tests, because no binary of
+// it can be had everywhere: it takes the flags that aisync gives the real one,
+// refuses others, wants a GGUF file as its model, and answers without one. It
+// proves that units and command lines hang together, not that llama-server
+// accepts them.
+package fakellama
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"aisync.dev/aisync/internal/fakemodel"
+)
+
+// DieVariable makes the server end right after it has started, with these
+// words on standard error.
+const DieVariable = "FAKELLAMA_DIE"
+
+// Main is the program: it ends with SIGTERM.
+func Main(args []string) int {
+	f := flag.NewFlagSet("llama-server", flag.ContinueOnError)
+	model, alias := f.String("model", "", ""), f.String("alias", "", "")
+	host, port := f.String("host", "127.0.0.1", ""), f.Int("port", 8080, "")
+	f.Int("parallel", 1, "")
+	f.Int("ctx-size", 0, "")
+	f.Int("n-gpu-layers", 0, "")
+	f.Bool("jinja", false, "")
+	f.Bool("cpu-moe", false, "")
+	f.Bool("no-warmup", false, "")
+	f.String("chat-template", "", "")
+	template := f.String("chat-template-file", "", "")
+	if err := f.Parse(args); err != nil {
+		return 1
+	}
+	fmt.Fprintln(os.Stderr, "main: loading model", *model)
+	for _, err := range []error{isModel(*model), readable(*template), dies()} {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "main: exiting due to", err)
+			return 1
+		}
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(*host, strconv.Itoa(*port)))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "start: couldn't bind HTTP server socket:", err)
+		return 1
+	}
+	fmt.Fprintln(os.Stderr, "main: server is listening on", listener.Addr())
+	server := http.Server{Handler: handler(*alias), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }()
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
+	<-end
+	_ = server.Close()
+	fmt.Fprintln(os.Stderr, "main: cleaning up before exit")
+	return 0
+}
+
+func isModel(file string) error {
+	r, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("model loading error: %w", err)
+	}
+	defer r.Close()
+	magic := make([]byte, 4)
+	if _, err := io.ReadFull(r, magic); err != nil || !bytes.Equal(magic, []byte("GGUF")) {
+		return fmt.Errorf("model loading error: %s: invalid magic characters", file)
+	}
+	return nil
+}
+
+func readable(file string) error {
+	if file == "" {
+		return nil
+	}
+	_, err := os.ReadFile(file)
+	return err
+}
+
+func dies() error {
+	if text := os.Getenv(DieVariable); text != "" {
+		return fmt.Errorf("%s", text)
+	}
+	return nil
+}
+
+// handler names one model, and answers like package fakemodel.
+func handler(alias string) http.Handler {
+	answers := fakemodel.New(func(fakemodel.Request) fakemodel.Reply { return fakemodel.Reply{Text: "Hello from " + alias + "."} })
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"status":"ok"}`) })
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": []map[string]string{{"id": alias, "object": "model", "owned_by": "llamacpp"}}})
+	})
+	mux.Handle("/", answers)
+	return mux
+}

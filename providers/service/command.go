@@ -1,0 +1,194 @@
+package service
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// command is what runs a server: a program, its arguments, its variables.
+type command struct {
+	argv []string
+	env  map[string]string
+}
+
+// allLayers is more layers than any model has.
+const allLayers = 999
+
+// served is a model as a server is handed it.
+type served struct {
+	id      string
+	file    fsys.LogicalPath // the first of its files
+	context int64            // tokens of one conversation; 0: what the model was made for
+}
+
+// llamaServer is the command line of llama-server for one model. The port is
+// text, for llama-swap fills it in. See
+// https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md.
+//
+// The context of the server is shared by its slots, so it is as many times
+// that of a conversation. --jinja is the default of newer versions; of older
+// ones, tools work with it alone.
+func (h Host) llamaServer(program string, s spec.Service, m served, host, port string) []string {
+	slots := max(1, s.Parallel)
+	argv := []string{program, "--model", string(m.file), "--alias", m.id, "--host", host, "--port", port,
+		"--parallel", strconv.Itoa(slots), "--ctx-size", strconv.FormatInt(m.context*int64(slots), 10)}
+	layers := 0
+	switch {
+	case s.GPULayers != nil:
+		layers = *s.GPULayers
+	case s.Backend != "cpu" && h.Place != "cpu" && h.Place != "":
+		layers = allLayers
+	}
+	argv = append(argv, "--n-gpu-layers", strconv.Itoa(layers))
+	if layers > 0 && h.Place == "gpu+ram" {
+		argv = append(argv, "--cpu-moe") // the experts stay in main memory
+	}
+	argv = append(argv, "--jinja")
+	switch t := s.ChatTemplate; {
+	case strings.Contains(t, "/"):
+		argv = append(argv, "--chat-template-file", string(h.path(t)))
+	case t != "":
+		argv = append(argv, "--chat-template", t)
+	}
+	return append(argv, s.Args...)
+}
+
+// path is where a path of the spec lies.
+func (h Host) path(p string) fsys.LogicalPath {
+	if rest, ok := strings.CutPrefix(p, "~/"); ok {
+		return h.Home.Join(rest)
+	}
+	return fsys.LogicalPath(path.Clean(p))
+}
+
+// address is where a server listens: this machine alone, unless the spec says
+// in so many words that the network may reach it.
+func address(s spec.Service) string {
+	if s.Listen == "lan" {
+		return "0.0.0.0"
+	}
+	return "127.0.0.1"
+}
+
+// command returns what runs s; models are those that it serves, and config is
+// where the configuration of llama-swap lies.
+func (h Host) command(s spec.Service, program string, models []served, config fsys.LogicalPath) command {
+	c := command{env: map[string]string{}}
+	port := strconv.Itoa(s.Port)
+	switch s.Kind {
+	case "llama-server":
+		c.argv = h.llamaServer(program, s, models[0], address(s), port)
+	case "llama-swap":
+		c.argv = []string{program, "--config", string(config), "--listen", address(s) + ":" + port}
+	case "ollama":
+		// See https://github.com/ollama/ollama/blob/main/envconfig/config.go. What
+		// aisync laid into its folder must not be taken for rubbish at start.
+		c.argv = []string{program, "serve"}
+		c.env["OLLAMA_HOST"] = address(s) + ":" + port
+		c.env["OLLAMA_MODELS"] = string(h.Ollama)
+		c.env["OLLAMA_NOPRUNE"] = "1"
+		longest := int64(s.Context)
+		for _, m := range models {
+			longest = max(longest, m.context)
+		}
+		if longest > 0 { // else 4096, which an agent's first question fills
+			c.env["OLLAMA_CONTEXT_LENGTH"] = strconv.FormatInt(longest, 10)
+		}
+		c.env["OLLAMA_NUM_PARALLEL"] = strconv.Itoa(max(1, s.Parallel)) // else it chooses, and memory was counted for one
+	}
+	maps.Copy(c.env, s.Env)
+	return c
+}
+
+// swapPorts is where llama-swap's own servers begin by themselves: its default.
+const swapPorts = 5800
+
+// swapStart is the first of n ports in a row that no service has, and that the
+// services of kind llama-swap before s do not use either.
+func (h Host) swapStart(s spec.Service) int {
+	start := swapPorts
+	for _, other := range h.Spec.Services {
+		if other.Name == s.Name {
+			break
+		}
+		if other.Kind == "llama-swap" {
+			start += len(other.Models)
+		}
+	}
+	for again := true; again; {
+		again = false
+		for _, other := range h.Spec.Services {
+			if other.Port >= start && other.Port < start+len(s.Models) {
+				start, again = other.Port+1, true
+			}
+		}
+	}
+	return start
+}
+
+// swapConfig is the configuration of llama-swap: a server of each model, of
+// which one runs at a time. See
+// https://github.com/mostlygeek/llama-swap/blob/main/docs/configuration.md.
+func (h Host) swapConfig(s spec.Service, program string, models []served) []byte {
+	var b strings.Builder
+	b.WriteString(header + "\n")
+	// A large model is read for minutes.
+	b.WriteString("healthCheckTimeout: 600\nstartPort: " + strconv.Itoa(h.swapStart(s)) + "\nmodels:\n")
+	for _, m := range models {
+		argv := h.llamaServer(program, s, m, "127.0.0.1", "${PORT}")
+		b.WriteString("  " + strconv.Quote(m.id) + ":\n")
+		b.WriteString("    proxy: \"http://127.0.0.1:${PORT}\"\n")
+		b.WriteString("    cmd: " + strconv.Quote(shell(argv)) + "\n")
+	}
+	return []byte(b.String())
+}
+
+// header is the first line of every file that is aisync's alone.
+const header = "# Written by aisync, which owns this file: change the spec instead."
+
+// shell is argv as a shell, and llama-swap, splits it.
+func shell(argv []string) string {
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\|&;()<>*?[]#~!`") || strings.Contains(a, "$") && a != "${PORT}" {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		words[i] = a
+	}
+	return strings.Join(words, " ")
+}
+
+// sorted are variables in a fixed order.
+func sorted(env map[string]string) []string { return slices.Sorted(maps.Keys(env)) }
+
+// BaseURL is where s is reached from this machine, with /v1.
+func BaseURL(s spec.Service) string {
+	return cmp.Or(strings.TrimSuffix(s.URL, "/"), "http://127.0.0.1:"+strconv.Itoa(s.Port)+"/v1")
+}
+
+// ModelName is what s calls a model in its list. Requests may leave ollama's
+// tag out.
+func ModelName(s spec.Service, id string) string {
+	if s.Kind == "ollama" && !strings.Contains(id, ":") {
+		return id + ":latest"
+	}
+	return id
+}
+
+// Runs reports whether aisync is to run s.
+func Runs(s spec.Service) bool { return s.Enabled && s.Kind != "external" }
+
+// ModelsOf are the models that s serves.
+func ModelsOf(s spec.Service) []string {
+	if s.Model != "" {
+		return append([]string{s.Model}, s.Models...)
+	}
+	return s.Models
+}

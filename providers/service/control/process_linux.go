@@ -1,0 +1,58 @@
+package control
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Variable is a variable of the environment that a process was started with.
+// The error satisfies errors.Is with os.ErrPermission where that is somebody
+// else's process, and os.ErrNotExist where there is none such.
+func Variable(pid int, name string) (string, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if errors.Is(err, syscall.ESRCH) || err == nil && len(b) == 0 { // it has ended, and nobody has noticed yet
+		err = os.ErrNotExist
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, kv := range bytes.Split(b, []byte{0}) {
+		if value, ok := bytes.CutPrefix(kv, []byte(name+"=")); ok {
+			return string(value), nil
+		}
+	}
+	return "", nil
+}
+
+// began is when a process was started, in ticks since the machine was: with
+// the number of the process it says which one is meant. "" where it is gone.
+func began(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	// The name, in brackets, may hold anything.
+	_, rest, ok := bytes.Cut(b[max(0, bytes.LastIndexByte(b, ')')):], []byte(") "))
+	fields := strings.Fields(string(rest))
+	if !ok || len(fields) < 20 || fields[0] == "Z" {
+		return ""
+	}
+	return fields[19]
+}
+
+// ProgramOf is the name of the program of a process, "" where nobody tells.
+func ProgramOf(pid int) string {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// withParent has a child end when its parent does, however that ends.
+func withParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }

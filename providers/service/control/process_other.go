@@ -1,0 +1,34 @@
+//go:build !linux
+
+package control
+
+import (
+	"errors"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Variable is not known here: launchd says it itself.
+func Variable(int, string) (string, error) { return "", errors.ErrUnsupported }
+
+// began is when a process was started, as ps says it; "" where it is gone.
+func began(pid int) string {
+	out, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// ProgramOf is the name of the program of a process, "" where nobody tells.
+func ProgramOf(pid int) string {
+	out, err := exec.Command("ps", "-o", "comm=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func withParent(*syscall.SysProcAttr) {}

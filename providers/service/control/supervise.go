@@ -1,0 +1,138 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// A service that ends with an error is started again, later each time; one
+// that does so tries times within window is given up, as systemd does with
+// StartLimitBurst.
+const (
+	firstPause = 500 * time.Millisecond
+	longPause  = 30 * time.Second
+	tries      = 5
+	window     = 5 * time.Minute
+)
+
+// Supervise runs what the definition at file says until ctx ends, and notes in
+// the folder logs how it is. What the server writes goes to the standard
+// output and error of this process.
+func Supervise(ctx context.Context, file, logs string) error {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read definition: %w", err)
+	}
+	var d Definition
+	if err := json.Unmarshal(b, &d); err != nil || d.Name == "" || len(d.Command) == 0 {
+		return fmt.Errorf("%s is no definition of a service (%w)", file, err)
+	}
+	// The server ends when the thread that started it does.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	s := supervisor{Definition: d, logs: logs}
+	s.note.Supervisor = process{os.Getpid(), began(os.Getpid())}
+	return s.run(ctx)
+}
+
+type supervisor struct {
+	Definition
+	logs string
+	note note
+}
+
+func (s *supervisor) run(ctx context.Context) error {
+	var failures []time.Time
+	pause := firstPause
+	for {
+		started := time.Now()
+		err := s.once(ctx)
+		s.note.Server, s.note.Since = process{}, time.Time{}
+		if ctx.Err() != nil || err == nil {
+			s.note.Activity, s.note.Ended = Stopped, ""
+			return s.save()
+		}
+		s.note.Ended = saidBy(err)
+		fmt.Fprintf(os.Stderr, "aisync: service %s ended: %s\n", s.Name, s.note.Ended)
+		now := time.Now()
+		failures = append(failures, now)
+		for now.Sub(failures[0]) > window {
+			failures = failures[1:]
+		}
+		if len(failures) >= tries {
+			s.note.Activity = Failed
+			return errors.Join(fmt.Errorf("service %s ended %d times within %s: %w", s.Name, len(failures), window, err), s.save())
+		}
+		if now.Sub(started) > window {
+			pause = firstPause
+		}
+		s.note.Activity = Starting
+		if err := s.save(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			s.note.Activity = Stopped
+			return s.save()
+		case <-time.After(pause):
+		}
+		s.note.Restarts++
+		pause = min(2*pause, longPause)
+	}
+}
+
+// once runs the server until it ends, or until ctx does: it is then asked to
+// end, and killed where it does not within ten seconds.
+func (s *supervisor) once(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, s.Command[0], s.Command[1:]...)
+	cmd.Env = os.Environ()
+	for name, value := range s.Environment {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	withParent(cmd.SysProcAttr)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.note.Server = process{cmd.Process.Pid, began(cmd.Process.Pid)}
+	s.note.Activity, s.note.Since = Running, time.Now().UTC()
+	if err := s.save(); err != nil {
+		_ = cmd.Cancel()
+		return errors.Join(err, cmd.Wait())
+	}
+	return cmd.Wait()
+}
+
+func saidBy(err error) string {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return err.Error()
+	}
+	if st, ok := exit.Sys().(syscall.WaitStatus); ok && st.Signaled() {
+		return "signal " + st.Signal().String()
+	}
+	return fmt.Sprintf("exit code %d", exit.ExitCode())
+}
+
+// save writes the note; who reads sees the old one or the new one.
+func (s *supervisor) save() error {
+	b, err := json.Marshal(s.note)
+	if err != nil {
+		return err
+	}
+	file := noteFile(s.logs, s.Name)
+	if err := os.WriteFile(file+".new", b, 0o600); err != nil {
+		return fmt.Errorf("note how service %s is: %w", s.Name, err)
+	}
+	return os.Rename(file+".new", file)
+}

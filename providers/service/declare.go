@@ -1,0 +1,346 @@
+package service
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/providers/link"
+	"aisync.dev/aisync/providers/packages"
+	"aisync.dev/aisync/providers/service/control"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Host is what the services of a host depend on.
+type Host struct {
+	Spec   *spec.Host
+	Facts  *facts.Facts
+	Home   fsys.LogicalPath
+	Config fsys.LogicalPath // XDG_CONFIG_HOME
+	State  fsys.LogicalPath // aisync's own
+	Ollama fsys.LogicalPath // folder of ollama's models
+
+	By      control.Kind
+	Waits   string // why nothing can be started or stopped here; "" where it can
+	Journal bool   // what servers write is kept by systemd
+	User    string // whom services of the machine run as; "" is root
+
+	Models   func(id string) (Model, bool)
+	Memory   func(s spec.Service) int64 // bytes that serving s takes; 0: not known
+	Place    string                     // where models lie while they are served: "unified", "gpu", "gpu+ram", "cpu", "" not known
+	Recorded func(reconcile.Address) bool
+	Lacking  func(reconcile.Address) bool // packages that cannot be installed here
+}
+
+// Model is a model as it was chosen for the host.
+type Model struct {
+	File    fsys.LogicalPath    // the first of its files
+	SHA256  []string            // of each file; "" where it is not pinned
+	Context int64               // tokens that it was made for; 0: not known
+	Views   []reconcile.Address // by which ollama sees it
+}
+
+// Declared is what services come to.
+type Declared struct {
+	Declarations []reconcile.Declaration
+	Unsupported  []reconcile.Unsupported
+	Notes        []reconcile.Note
+}
+
+// Address names what runs of a service.
+func Address(s spec.Service) reconcile.Address {
+	return reconcile.Address("service:" + s.Scope + "/" + s.Name)
+}
+
+// Programs are the packages that services ask for.
+func Programs(h *spec.Host, f *facts.Facts) ([]packages.Program, error) {
+	var out []packages.Program
+	var errs []error
+	for _, s := range h.Services {
+		if s.Install == nil || !Runs(s) {
+			continue
+		}
+		via := s.Install.Via
+		for i, program := range programs[s.Kind] {
+			name := packageOf(program, via, backend(s, f))
+			switch {
+			case name != "":
+				p := packages.Program{Command: program, Via: via, Name: name, Version: s.Install.Version, Pos: s.Install.Pos}
+				if i > 0 {
+					p.Version = "" // that of the first
+				}
+				if !slices.ContainsFunc(out, func(q packages.Program) bool { return q.Via == p.Via && q.Name == p.Name }) {
+					out = append(out, p)
+				}
+			case i == 0:
+				errs = append(errs, fmt.Errorf("%s: service %q: no package of %s is known for %s; known: %s; else install it by hand (%s)",
+					s.Install.Pos, s.Name, program, via, strings.Join(vias(program), ", "), byHand[program]))
+			}
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// Declare returns units, configurations and the running state of all services
+// that are enabled.
+func (h Host) Declare() Declared {
+	var d Declared
+	for _, s := range h.Spec.Services {
+		if Runs(s) {
+			h.one(&d, s)
+		}
+	}
+	return d
+}
+
+// wants are the declarations of one service.
+type wants struct {
+	*Declared
+	s     spec.Service
+	after []reconcile.Address // what running waits for
+}
+
+func (w *wants) declare(a reconcile.Address, body reconcile.Body, after ...reconcile.Address) {
+	w.Declarations = append(w.Declarations, reconcile.Declaration{
+		Target: a, Owner: reconcile.HostOwner, DependsOn: after,
+		Leaves: []reconcile.Leaf{{Body: body, Origin: origin(w.s)}},
+	})
+}
+
+func (w *wants) cannot(a reconcile.Address, format string, args ...any) {
+	w.Unsupported = append(w.Unsupported, reconcile.Unsupported{Address: a, Reason: fmt.Sprintf(format, args...), Origin: origin(w.s)})
+}
+
+func origin(s spec.Service) []reconcile.Position {
+	return []reconcile.Position{reconcile.Position(s.Pos)}
+}
+
+// files are where the definition of a service lies, what starts it, and its
+// configuration.
+type files struct {
+	unit, wanted, config fsys.LogicalPath // wanted is "" where the unit alone starts it
+	target               string           // of wanted
+}
+
+func (h Host) files(s spec.Service) files {
+	own := h.Home.Join(".local/share/aisync/services")
+	f := files{config: own.Join(s.Name + ".yaml")}
+	name := control.UnitName(s.Name)
+	system := s.Scope == "system"
+	switch {
+	case h.By == control.Own:
+		f.unit = own.Join(s.Name + ".json")
+		return f
+	case h.By == control.Launchd && system:
+		f.unit = fsys.LogicalPath("/Library/LaunchDaemons").Join(control.LabelOf(s.Name) + ".plist")
+		return f
+	case h.By == control.Launchd:
+		f.unit = h.Home.Join("Library/LaunchAgents", control.LabelOf(s.Name)+".plist")
+		return f
+	}
+	dir := UnitFolder(h.By, h.Home, h.Config, system)
+	f.unit = dir.Join(name)
+	f.wanted, f.target = dir.Join(unit{system: system}.target()+".wants", name), "../"+name
+	if system {
+		f.config = fsys.LogicalPath("/etc/aisync/services").Join(s.Name + ".yaml")
+	}
+	return f
+}
+
+// Definition is where the definition of s lies.
+func Definition(by control.Kind, home, config fsys.LogicalPath, s spec.Service) fsys.LogicalPath {
+	return Host{By: by, Home: home, Config: config}.files(s).unit
+}
+
+// UnitFolder is where the definitions of services lie.
+func UnitFolder(by control.Kind, home, config fsys.LogicalPath, system bool) fsys.LogicalPath {
+	switch {
+	case by == control.Own:
+		return home.Join(".local/share/aisync/services")
+	case by == control.Launchd && system:
+		return "/Library/LaunchDaemons"
+	case by == control.Launchd:
+		return home.Join("Library/LaunchAgents")
+	case system:
+		return "/etc/systemd/system"
+	}
+	return config.Join("systemd/user")
+}
+
+// at is the address of a path of the host.
+func (h Host) at(kind string, p fsys.LogicalPath) reconcile.Address {
+	if rest, ok := strings.CutPrefix(string(p), string(h.Home)+"/"); ok && h.Home != "" {
+		return reconcile.Address(kind + ":~/" + rest)
+	}
+	return reconcile.Address(kind + ":" + string(p))
+}
+
+func (h Host) one(d *Declared, s spec.Service) {
+	w := &wants{Declared: d, s: s}
+	f := h.files(s)
+	if why := h.missing(s); why != "" {
+		// Of one that was made before, all stays as it is.
+		w.cannot(Address(s), "%s", why)
+		for _, a := range []reconcile.Address{h.at("file", f.unit), h.at("link", f.wanted), h.at("file", f.config)} {
+			if h.Recorded != nil && h.Recorded(a) {
+				w.cannot(a, "left as it is: %s", why)
+			}
+		}
+		return
+	}
+	if s.Listen == "lan" {
+		w.Notes = append(w.Notes, reconcile.Note{Warning: true, Origin: origin(s), Text: fmt.Sprintf("service %s listens on the network: whoever reaches port %d may use it, without a key", s.Name, s.Port)})
+	}
+	h.packages(w)
+	models, inputs, needs := h.models(w)
+	if len(models) < len(ModelsOf(s)) {
+		return // said where the models are declared
+	}
+	u := unit{command: h.command(s, h.place(programs[s.Kind][0], s), models, f.config), name: s.Name, system: s.Scope == "system", waits: s.Listen == "lan"}
+	u.says = "aisync: " + s.Name + ", " + s.Kind
+	if len(models) > 0 {
+		u.says += " of " + strings.Join(ModelsOf(s), ", ")
+	}
+	if u.system {
+		u.user = h.User
+	}
+	if !h.Journal || h.By != control.Systemd {
+		u.log = control.LogFile(string(LogFolder(h.State)), s.Name)
+	}
+	if h.Memory != nil {
+		u.memory = bound(h.Memory(s), h.Facts)
+	}
+	if s.Kind == "llama-swap" {
+		text := h.swapConfig(s, h.place("llama-server", s), models)
+		w.declare(h.at("file", f.config), file.Whole(text, 0o644))
+		w.after = append(w.after, h.at("file", f.config))
+		inputs["configuration"] = digest(text)
+	}
+	inputs["unit"] = digest(h.text(u))
+	u.digest = digestOf(inputs)
+	w.declare(h.at("file", f.unit), file.Whole(h.text(u), 0o644))
+	w.after = append(w.after, h.at("file", f.unit))
+	if f.wanted != "" {
+		w.declare(h.at("link", f.wanted), link.To(f.target), h.at("file", f.unit))
+		w.after = append(w.after, h.at("link", f.wanted))
+	}
+	if h.Waits != "" {
+		w.cannot(Address(s), "%s", h.Waits)
+		return
+	}
+	w.declare(Address(s), run{digest: u.digest, inputs: inputs, by: h.By, port: s.Port, needs: needs, argv: u.argv}, w.after...)
+}
+
+// LogFolder is where servers write whose words nobody else keeps.
+func LogFolder(state fsys.LogicalPath) fsys.LogicalPath { return state.Join("services") }
+
+// missing says what a service lacks for good on this machine; "" for nothing.
+func (h Host) missing(s spec.Service) string {
+	if s.Scope == "system" && h.By == control.Own {
+		return `a service of the machine needs systemd or launchd, and neither runs here; write scope: "user"`
+	}
+	for _, program := range programs[s.Kind] {
+		if h.place(program, s) == "" {
+			return fmt.Sprintf("%s is not in PATH: %s", program, h.howTo(program, s))
+		}
+		if a := h.packageOf(program, s); a != "" && h.Facts.Programs[program] == "" && h.Lacking != nil && h.Lacking(a) {
+			return fmt.Sprintf("%s is not in PATH: it waits for %s", program, a)
+		}
+	}
+	return ""
+}
+
+// packages has the service wait for those that hold its programs.
+func (h Host) packages(w *wants) {
+	for _, program := range programs[w.s.Kind] {
+		if a := h.packageOf(program, w.s); a != "" {
+			w.after = append(w.after, a)
+		}
+	}
+}
+
+// packageOf is the package that the spec has a program installed by, "" for none.
+func (h Host) packageOf(program string, s spec.Service) reconcile.Address {
+	if s.Install == nil {
+		return ""
+	}
+	name := packageOf(program, s.Install.Via, backend(s, h.Facts))
+	if name == "" {
+		return ""
+	}
+	return packages.Address(s.Install.Via, name)
+}
+
+// models are those that the service serves, what of them a running server
+// depends on, and the files that must be there before it is started.
+func (h Host) models(w *wants) (models []served, inputs map[string]string, needs []fsys.LogicalPath) {
+	inputs = map[string]string{}
+	for _, id := range ModelsOf(w.s) {
+		m, ok := h.Models(id)
+		if !ok {
+			continue
+		}
+		models = append(models, served{id, m.File, w.s.ContextOf(h.Spec, id, spec.Model{Context: m.Context})})
+		inputs["model "+id] = digest([]byte(strings.Join(m.SHA256, "\n")))
+		w.after = append(w.after, reconcile.Address("model:"+id))
+		if w.s.Kind == "ollama" {
+			w.after = append(w.after, m.Views...)
+		} else {
+			needs = append(needs, m.File)
+		}
+	}
+	if strings.Contains(w.s.ChatTemplate, "/") {
+		needs = append(needs, h.path(w.s.ChatTemplate))
+	}
+	return models, inputs, needs
+}
+
+// text is u in the words of what runs it.
+func (h Host) text(u unit) []byte {
+	switch h.By {
+	case control.Own:
+		b, _ := json.MarshalIndent(u.definition(), "", "  ") // text alone: cannot fail
+		return append(b, '\n')
+	case control.Launchd:
+		return u.launchd()
+	}
+	return u.systemd()
+}
+
+// bound is what a server may take that needs so many bytes: half as much again
+// and two GiB, for an estimate is none to kill a server by; 0 for what is
+// beyond the machine.
+func bound(need int64, f *facts.Facts) int64 {
+	const gib = int64(1) << 30
+	most := (need + need/2 + 2*gib) / gib * gib
+	if need == 0 || f == nil || most > f.Memory.Total*9/10 {
+		return 0
+	}
+	return most
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// digestOf is one digest of all inputs.
+func digestOf(inputs map[string]string) string {
+	b, _ := json.Marshal(inputs) // text, in a fixed order: cannot fail
+	return digest(b)[:32]
+}
+
+// NameOf takes an address apart.
+func NameOf(a reconcile.Address) (scope, name string) {
+	scope, name, _ = strings.Cut(a.Name(), "/")
+	return scope, path.Base(name)
+}

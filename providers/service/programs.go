@@ -1,0 +1,148 @@
+package service
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// programs are those of the kinds of service: each kind's own, then those that
+// it starts.
+var programs = map[string][]string{
+	"llama-server": {"llama-server"},
+	"ollama":       {"ollama"},
+	"llama-swap":   {"llama-swap", "llama-server"},
+}
+
+// channels are the packages that hold a program, by installer and backend; ""
+// is that of a processor alone, and of every backend that has none of its own.
+// Sources: archlinux.org and aur.archlinux.org (llama.cpp is in the AUR, and in
+// the repositories of some of Arch's relatives), formulae.brew.sh,
+// packages.debian.org (llama.cpp from 14 on), pkg.go.dev.
+var channels = map[string]map[string]map[string]string{
+	"llama-server": {
+		"pacman": {"": "llama.cpp", "vulkan": "llama.cpp-vulkan", "rocm": "llama.cpp-hip", "cuda": "llama.cpp-cuda"},
+		"aur":    {"": "llama.cpp", "vulkan": "llama.cpp-vulkan", "rocm": "llama.cpp-hip", "cuda": "llama.cpp-cuda"},
+		"apt":    {"": "llama.cpp"},
+		"brew":   {"": "llama.cpp"},
+	},
+	"ollama": {
+		"pacman": {"": "ollama", "vulkan": "ollama-vulkan", "rocm": "ollama-rocm", "cuda": "ollama-cuda"},
+		"brew":   {"": "ollama"},
+		"go":     {"": "github.com/ollama/ollama"},
+	},
+	"llama-swap": {
+		"aur":  {"": "llama-swap"},
+		"brew": {"": "mostlygeek/llama-swap/llama-swap"},
+	},
+}
+
+// byHand is where a person finds a program that no installer has.
+var byHand = map[string]string{
+	"llama-server": "https://github.com/ggml-org/llama.cpp/releases",
+	"ollama":       "https://ollama.com/download",
+	"llama-swap":   "https://github.com/mostlygeek/llama-swap/releases",
+}
+
+// backend is what computes for s: what the spec says, else the best that the
+// machine has. Vulkan comes before ROCm: its driver is part of every desktop,
+// and ROCm is heavy and knows few units.
+func backend(s spec.Service, f *facts.Facts) string {
+	switch {
+	case s.Backend != "":
+		return s.Backend
+	case f == nil || len(f.GPUs) == 0:
+		return "cpu"
+	case f.CUDA != "":
+		return "cuda"
+	case f.Vulkan:
+		return "vulkan"
+	case f.ROCm != "":
+		return "rocm"
+	}
+	return "cpu"
+}
+
+// packageOf is the package of program that an installer has for a backend; ""
+// for none.
+func packageOf(program, via, backend string) string {
+	names := channels[program][via]
+	if name := names[backend]; name != "" {
+		return name
+	}
+	return names[""]
+}
+
+// vias are the installers that have a program.
+func vias(program string) []string {
+	var out []string
+	for via := range channels[program] {
+		out = append(out, via)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// place is where a program lies: where it was found, or where its installer
+// will put it. "" where nobody will.
+func (h Host) place(program string, s spec.Service) string {
+	if h.Facts != nil && h.Facts.Programs[program] != "" {
+		return h.Facts.Programs[program]
+	}
+	if s.Install == nil || packageOf(program, s.Install.Via, "") == "" {
+		return ""
+	}
+	switch s.Install.Via {
+	case "pacman", "aur", "apt":
+		return "/usr/bin/" + program
+	case "go":
+		return string(h.Home.Join(".local/bin", program))
+	case "brew":
+		return brewPrefix(h.Facts) + "/bin/" + program
+	}
+	return ""
+}
+
+// brewPrefix is where brew installs, after its own documentation.
+func brewPrefix(f *facts.Facts) string {
+	switch {
+	case f == nil || f.OS == "linux":
+		return "/home/linuxbrew/.linuxbrew"
+	case f.Arch == "arm64":
+		return "/opt/homebrew"
+	}
+	return "/usr/local"
+}
+
+// howTo says what a person does who lacks a program.
+func (h Host) howTo(program string, s spec.Service) string {
+	var mine []string
+	b := backend(s, h.Facts)
+	for _, via := range vias(program) {
+		if via == "pacman" && program == "llama-server" && h.Facts != nil && h.Facts.Distro == "arch" {
+			continue // the AUR has it, and some of Arch's relatives
+		}
+		if h.Facts != nil && slices.Contains(h.Facts.Managers, installerProgram(via)) {
+			mine = append(mine, fmt.Sprintf("install: {via: %q} (%s)", via, packageOf(program, via, b)))
+		}
+	}
+	said := "install it by hand (" + byHand[program] + ")"
+	if len(mine) > 0 && s.Install == nil {
+		return "add " + strings.Join(mine, " or ") + " to the service, or " + said
+	}
+	return said
+}
+
+// installerProgram is the program of an installer as facts name it.
+func installerProgram(via string) string {
+	switch via {
+	case "apt":
+		return "apt-get"
+	case "aur":
+		return "pacman" // which looks at what is installed; a person builds it
+	}
+	return via
+}

@@ -1,0 +1,210 @@
+// Package service is what a host's services come to: units, configurations,
+// packages, and one resource a service for what runs of it. A server that runs
+// carries the digest of all that it was started with, so that what it runs
+// from, and nothing else, decides whether it is started again. It talks to
+// service managers through package control, and serves nothing itself. Start
+// reading at Host.Declare, then Provider.
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/providers/service/control"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Provider starts and stops services. Their definitions are files of other
+// resources, which running depends on.
+type Provider struct {
+	By          control.Kind
+	Controllers func(by control.Kind, system bool) control.Controller // nil: nothing runs where this machine is, which is below another root
+	State       fsys.LogicalPath
+}
+
+var (
+	_ reconcile.Permanent   = Provider{}
+	_ reconcile.Preflighter = Provider{}
+	_ reconcile.Recallable  = Provider{}
+	_ reconcile.Sole        = Provider{}
+)
+
+// Kind implements reconcile.Provider.
+func (Provider) Kind() string { return "service" }
+
+// NotUndone implements reconcile.Permanent.
+func (Provider) NotUndone() string {
+	return "a server that runs goes on as it was started; aisync services restart or stop does the rest"
+}
+
+// Recall implements reconcile.Recallable: the address names the service.
+func (Provider) Recall() {}
+
+// Sole implements reconcile.Sole: units of these names are aisync's alone, and
+// those that it enabled are started by the machine.
+func (Provider) Sole() {}
+
+// run is a server that runs as it is declared now.
+type run struct {
+	digest string
+	inputs map[string]string // what digest is of, each with its own
+	by     control.Kind
+	port   int
+	needs  []fsys.LogicalPath // files that must be there
+	argv   []string
+}
+
+func runs(digest string) reconcile.Fingerprint {
+	return reconcile.Fingerprint("running:" + digest)
+}
+
+// Fingerprint implements reconcile.Body.
+func (r run) Fingerprint() reconcile.Fingerprint { return runs(r.digest) }
+
+// Redacted implements reconcile.Body.
+func (r run) Redacted() json.RawMessage {
+	b, _ := json.Marshal(map[string]string{"inputs": r.digest}) // text: cannot fail
+	return b
+}
+
+// private is Record.Private.
+type private struct {
+	By     control.Kind      `json:"by"`
+	Inputs map[string]string `json:"inputs"`
+}
+
+func privateOf(t reconcile.Target) private {
+	var p private
+	_ = json.Unmarshal(t.Private, &p) // what an older version noted differently is not known
+	return p
+}
+
+// by is what runs, or ran, the service of t.
+func (p Provider) by(t reconcile.Target) control.Kind {
+	if was := privateOf(t).By; was != "" && len(t.Resource.Leaves) == 0 {
+		return was
+	}
+	return p.By
+}
+
+// Observe implements reconcile.Provider.
+func (p Provider) Observe(ctx context.Context, _ reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
+	out := make([]reconcile.Observation, len(batch))
+	if p.Controllers == nil {
+		return out
+	}
+	type group struct {
+		by    control.Kind
+		scope string
+	}
+	groups := map[group][]int{}
+	for i, t := range batch {
+		scope, _ := NameOf(t.Resource.Address)
+		g := group{p.by(t), scope}
+		groups[g] = append(groups[g], i)
+	}
+	for g, at := range groups {
+		names := make([]string, len(at))
+		for j, i := range at {
+			_, names[j] = NameOf(batch[i].Resource.Address)
+		}
+		states, err := p.Controllers(g.by, g.scope == "system").States(ctx, names)
+		for j, i := range at {
+			if err != nil {
+				out[i] = reconcile.Observation{Presence: reconcile.Unknown, Reason: err.Error()}
+				continue
+			}
+			out[i] = observation(states[j])
+		}
+	}
+	return out
+}
+
+func observation(s control.State) reconcile.Observation {
+	switch {
+	case s.Activity != control.Running && s.Ended != "":
+		return reconcile.Observation{Reason: "it ended since the last apply, " + s.Ended}
+	case s.Activity != control.Running:
+		return reconcile.Observation{Reason: "it was stopped since the last apply"}
+	case s.Hidden:
+		return reconcile.Observation{Presence: reconcile.Unknown, Reason: fmt.Sprintf("service %s runs, and only root may see what it was started with; run aisync as root", s.Name)}
+	}
+	is := runs(s.Inputs)
+	return reconcile.Observation{Presence: reconcile.Present, Token: is, Live: map[reconcile.LeafKey]reconcile.Fingerprint{"": is}}
+}
+
+// state asks for one service alone.
+func state(ctx context.Context, c control.Controller, name string) (control.State, error) {
+	states, err := c.States(ctx, []string{name})
+	if err != nil {
+		return control.State{}, err
+	}
+	return states[0], nil
+}
+
+// Explain implements reconcile.Provider: what is started, or started again and
+// why.
+func (p Provider) Explain(ctx context.Context, _ reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
+	if !c.Writes() || p.Controllers == nil {
+		return nil
+	}
+	var lines []reconcile.Line
+	say := func(op byte, format string, args ...any) {
+		lines = append(lines, reconcile.Line{Op: op, Text: fmt.Sprintf(format, args...)})
+	}
+	want, wanted := wanted(c)
+	scope, name := NameOf(c.Target.Resource.Address)
+	switch {
+	case !wanted:
+		say('-', "stop it")
+		return lines
+	case c.Before.Token != "":
+		say('~', "restart it: %s", strings.Join(moved(privateOf(c.Target).Inputs, want.inputs), ", "))
+	default:
+		st, err := state(ctx, p.Controllers(p.by(c.Target), scope == "system"), name)
+		if err == nil && st.Ended != "" {
+			say(' ', "it ended: %s; aisync services logs %s", st.Ended, name)
+		}
+		say('+', "start: %s", shell(want.argv))
+	}
+	if who := p.stranger(want.port); who != "" {
+		say(' ', "port %d is taken by %s", want.port, who)
+	}
+	if want.by == control.Own {
+		say(' ', "by a supervisor of aisync's own, for no service manager runs here: it does not come back when the machine does")
+	}
+	return lines
+}
+
+// wanted is what c wants to run; ok is false where it wants nothing.
+func wanted(c reconcile.Change) (want run, ok bool) {
+	if len(c.Leaves) == 0 || c.Leaves[0].Want == nil {
+		return run{}, false
+	}
+	want, ok = c.Leaves[0].Want.Body.(run)
+	return want, ok
+}
+
+// moved names the inputs that differ.
+func moved(was, is map[string]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if was[name] != is[name] {
+			out = append(out, "its "+name+" has changed")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if _, ok := is[name]; !ok {
+			out = append(out, "its "+name+" is gone")
+		}
+	}
+	if len(out) == 0 {
+		out = []string{"it was started with something else"}
+	}
+	return out
+}

@@ -25,6 +25,9 @@ func Canonical(v Value) (Value, error) {
 	if !utf8.Valid(v) {
 		return nil, errors.New("it is not UTF-8")
 	}
+	if isQuoted(v) {
+		return v, nil
+	}
 	if depth(v, jsonSyntax) > maxDepth {
 		return nil, fmt.Errorf("it nests more than %d deep", maxDepth)
 	}
@@ -38,6 +41,29 @@ func Canonical(v Value) (Value, error) {
 		return nil, errors.New("it is not JSON: something follows the value")
 	}
 	return appendCanonical(nil, x), nil
+}
+
+// isQuoted reports whether v, which is UTF-8, is a string as quote writes it, of
+// which most large values are one: the text of a block. It may say no of one with
+// rare characters in it.
+func isQuoted(v Value) bool {
+	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
+		return false
+	}
+	text := v[1 : len(v)-1]
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			if i++; i == len(text) || strings.IndexByte(`"\nrt`, text[i]) < 0 {
+				return false
+			}
+		case c == '"' || c < ' ':
+			return false
+		case c == 0xe2 && text[i+1] == 0x80 && (text[i+2] == 0xa8 || text[i+2] == 0xa9): // U+2028 and U+2029 are escaped
+			return false
+		}
+	}
+	return true
 }
 
 // Equal reports whether a and b are the same JSON value: order of keys and

@@ -36,6 +36,9 @@ type File struct {
 	Bridges []string         // of a skill's Markdown: the folders of rules that it refers to as its neighbours
 }
 
+// ErrCase says of two files of a folder that on many machines they are one.
+var ErrCase = errors.New("differ only in case")
+
 // use says what is read out of a file besides its digest.
 type use int
 
@@ -75,7 +78,7 @@ func (t *Tree) list(dir string, u use, enter, keep func(rel string) bool) ([]job
 			}
 			low := strings.ToLower(name)
 			if had, twice := folded[low]; twice {
-				return fmt.Errorf("%s and %s differ only in case; on many machines they are one: rename one", t.at(dir, rel, had), t.at(dir, rel, name))
+				return fmt.Errorf("%s and %s %w; on many machines they are one: rename one", t.at(dir, rel, had), t.at(dir, rel, name), ErrCase)
 			}
 			folded[low] = name
 			sub := path.Join(rel, name)

@@ -45,7 +45,7 @@ func build(r reconcile.ReadEnv, c reconcile.Change, s seen) (built, error) {
 		switch {
 		case !l.Writes():
 		case l.Key == "":
-			if err := b.whole(r, l, s); err != nil {
+			if err := b.whole(r, c.Target.Resource.Address, l, s); err != nil {
 				return b, err
 			}
 			if !b.gone {
@@ -75,7 +75,7 @@ func (b *built) putBack(r reconcile.ReadEnv, token reconcile.Fingerprint) error 
 }
 
 // whole changes the one leaf that is all of the file.
-func (b *built) whole(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) error {
+func (b *built) whole(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) error {
 	switch l.Action {
 	case reconcile.Delete:
 		b.gone, b.doc = true, nil
@@ -90,7 +90,7 @@ func (b *built) whole(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) error
 	if isText(theirs) {
 		b.base = theirs
 	}
-	merged, clean := merged(r, l, s)
+	merged, clean := merged(r, a, l, s)
 	switch {
 	case merged == nil && l.MergeBoth:
 		return fmt.Errorf("what was edited and what the spec changed cannot be brought together; choose one of them with --force or --adopt")

@@ -63,13 +63,13 @@ func explainLeaf(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChang
 		}
 	}
 	if l.Action == reconcile.Clash && (l.Rel.CanMerge || l.Rel.CanMark) {
-		base, theirs, ok := ends(r, l, s)
+		base, theirs, ok := ends(r, a, l, s)
 		if ok && !bytes.Equal(base, s.doc) && !bytes.Equal(base, theirs) {
 			lines := append([]reconcile.Line{{Op: ' ', Text: "what was changed here:"}}, unified(base, s.doc)...)
 			return append(append(lines, reconcile.Line{Op: ' ', Text: "what the bundle changed:"}), unified(base, theirs)...)
 		}
 	}
-	err := b.whole(r, asIfForced(l), s)
+	err := b.whole(r, a, asIfForced(l), s)
 	return explainWhole(s, b, err)
 }
 

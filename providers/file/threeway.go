@@ -21,7 +21,7 @@ func (Provider) CanMerge(_ context.Context, r reconcile.ReadEnv, c reconcile.Cha
 		return false, false
 	}
 	s := look(r.FS, a.Path(r.Home), a.Name(), true)
-	base, theirs, ok := ends(r, l, s)
+	base, theirs, ok := ends(r, a, l, s)
 	if !ok {
 		return false, false
 	}
@@ -30,7 +30,7 @@ func (Provider) CanMerge(_ context.Context, r reconcile.ReadEnv, c reconcile.Cha
 }
 
 // ends returns what a merge of s goes out from, and what the spec wants.
-func ends(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) (base, theirs []byte, ok bool) {
+func ends(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) (base, theirs []byte, ok bool) {
 	if l.Want == nil || s.presence != reconcile.Present {
 		return nil, nil, false
 	}
@@ -45,7 +45,7 @@ func ends(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) (base, theirs []b
 	if l.Last == nil {
 		base, ok = nearest(earlier(l.Want), s.doc)
 	} else {
-		base, ok = wasWanted(r, l)
+		base, ok = wasWanted(r, a, l)
 	}
 	if bytes.Contains(s.doc, []byte("\r\n")) && !bytes.Contains(base, []byte("\r\n")) {
 		base, theirs = windows(base), windows(theirs) // else every line would differ
@@ -53,16 +53,22 @@ func ends(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) (base, theirs []b
 	return base, theirs, ok && !merge.IsBinary(base)
 }
 
-// wasWanted is what the spec wanted when l was recorded: as it was kept, or as
-// the history of its source has it.
-func wasWanted(r reconcile.ReadEnv, l reconcile.LeafChange) ([]byte, bool) {
+// wasWanted is what the spec wanted when l was recorded: as it was kept, as the
+// project has it committed, or as the history of its source has it.
+func wasWanted(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange) ([]byte, bool) {
 	if r.Contents != nil {
 		if b, ok := r.Contents(l.Last.Wanted()); ok {
 			return b, true
 		}
 	}
 	digest, _, _ := strings.Cut(string(l.Last.Wanted()), "+")
-	for _, b := range earlier(l.Want) {
+	known := earlier(l.Want)
+	if r.Committed != nil && a.InProject() {
+		if b, ok := r.Committed(a.Path(r.Home)); ok {
+			known = append([][]byte{b, unix(b)}, known...)
+		}
+	}
+	for _, b := range known {
 		if fsys.Digest(b) == digest {
 			return b, true
 		}
@@ -82,12 +88,12 @@ func earlier(l *reconcile.Leaf) [][]byte {
 // spec moves on from what was itself such a merge: those edits are still the
 // user's. It returns nil where theirs shall stand alone. clean is false where
 // conflict markers are left.
-func merged(r reconcile.ReadEnv, l reconcile.LeafChange, s seen) (doc []byte, clean bool) {
+func merged(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) (doc []byte, clean bool) {
 	again := l.Last != nil && l.Last.Want != "" && !l.Last.Marked && l.Rel.LiveLast && l.Action == reconcile.Update
 	if !l.MergeBoth && !again {
 		return nil, false
 	}
-	base, wants, ok := ends(r, l, s)
+	base, wants, ok := ends(r, a, l, s)
 	if !ok {
 		return nil, false
 	}

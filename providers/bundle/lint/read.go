@@ -98,6 +98,9 @@ func (s *source) fault(err error, say func(Finding)) {
 		}
 		return
 	}
+	if errors.Is(err, bundle.ErrCase) {
+		return // the check "twice" says so
+	}
 	f := Finding{File: ".", Level: Error, Text: strings.ReplaceAll(err.Error(), s.dir+string(filepath.Separator), "")}
 	if m := place.FindStringSubmatch(f.Text); m != nil && s.names[m[1]] {
 		f.File, f.Text = m[1], f.Text[len(m[0]):]

@@ -208,7 +208,7 @@ func (a *app) launchRoot(ctx context.Context, words []string) (string, error) {
 		return "", withHint(errors.New("no project was found: none of the host's roots holds a folder with "+project.Protocols), "ai PATH, or aisync apply in a project with agents: sessions: true")
 	}
 	in, okIn := a.in.(*os.File)
-	screen, okOut := a.err.(*os.File)
+	screen, okOut := bare(a.err).(*os.File)
 	if !okIn || !okOut || !a.terminal() {
 		for _, p := range found {
 			a.printf("%s\t%s\n", safe(p.Name), safe(p.Dir))

@@ -44,7 +44,7 @@ type office struct {
 func newOffice(t *testing.T, project string) office {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed")
+		t.Skip("needs tmux")
 	}
 	dir, err := os.MkdirTemp("", "office") // short: it holds a socket
 	if err != nil {

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 func run(l *Ledger, part, agent string, seed uint64, n int) ([]string, error) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "LEDGER_TEST_ROOT="+l.Root, "LEDGER_TEST_PART="+part, "LEDGER_TEST_AGENT="+agent,
-		fmt.Sprint("LEDGER_TEST_SEED=", seed), fmt.Sprint("LEDGER_TEST_OPERATIONS=", n))
+		"GORACE=atexit_sleep_ms=0", fmt.Sprint("LEDGER_TEST_SEED=", seed), fmt.Sprint("LEDGER_TEST_OPERATIONS=", n))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -14,7 +14,7 @@ ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),help)),)
   endif
 endif
 
-.PHONY: help build install uninstall install-runtime install-lang test test-kill test-runtimes test-systemd try bench bench-models lint docs clean
+.PHONY: help build install uninstall install-runtime install-lang test test-kill test-ledger test-runtimes test-systemd try bench bench-models lint docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -42,6 +42,10 @@ test: ## every test (RACE=1: with the race detector; ARGS: more flags for go tes
 
 test-kill: ## downloads killed with SIGKILL, KILLS=200 times, and the resume of one of 48 GB
 	@AISYNC_KILLS=$(or $(KILLS),200) go test ./providers/fetch -run 'Killed|FortyEight' -count=1 -v -timeout 30m
+
+test-ledger: ## the ledger with 64 processes of 200 operations each, and its parsers fuzzed (FUZZ=30s each)
+	LEDGER_LONG=1 go test -count=1 -timeout 30m ./agents/ledger
+	for f in Event Body Entries Members Config Quote; do go test -run '^$$' -fuzz "^Fuzz$$f$$" -fuzztime $(or $(FUZZ),30s) ./agents/ledger || exit 1; done
 
 test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them
 	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips

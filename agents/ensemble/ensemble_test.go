@@ -407,3 +407,65 @@ func TestWatchPrintsWhatIsSentFromNowOn(t *testing.T) {
 		t.Error(code)
 	}
 }
+
+func TestTheScreenFitsAndTellsWhatIsGoingOn(t *testing.T) {
+	u := newUser(t)
+	u.must("init")
+	u.must("send", "claude-lead", strings.Repeat("a long text ", 30))
+	u.must("claim", "src/parser", "--agent", "claude-lead")
+	l, _, err := Program{Args: nil, Dir: u.dir, Getenv: func(string) string { return "" }}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := u.audit()
+	for _, size := range [][2]int{{80, 24}, {120, 12}, {40, 6}} {
+		text, err := (&call{ledger: l}).screen(size[0], size[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		if len(lines) > size[1] {
+			t.Errorf("%d lines on %d", len(lines), size[1])
+		}
+		for _, line := range lines {
+			if n := len([]rune(line)); n > size[0] {
+				t.Errorf("%d columns on %d: %s", n, size[0], line)
+			}
+		}
+		if size[1] == 24 && (!strings.Contains(text, "2 agents, 1 claim, 1 message open") || !strings.Contains(text, "handoff of pi: a long text") || !strings.Contains(text, "claude-lead claimed src/parser")) {
+			t.Error(text)
+		}
+	}
+	if u.audit() != before {
+		t.Error("looking has left a trace")
+	}
+}
+
+func TestTheExportedPageHoldsTheStoryAndRunsNothing(t *testing.T) {
+	u := newUser(t)
+	u.must("init")
+	u.must("send", "codex", "<script>alert(1)</script> & more", "--type", "question")
+	u.must("note", "<img src=x onerror=alert(1)>")
+	page := filepath.Join(u.dir, "story.html")
+	u.must("export", "--html", page)
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"&lt;script&gt;alert(1)", "&lt;img src=x", "ledger initialized", "question"} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	for _, never := range []string{"<script", "<img", "http://", "https://", "<link", "@import"} {
+		if strings.Contains(string(b), never) {
+			t.Errorf("the page holds %q", never)
+		}
+	}
+	if info, err := os.Stat(page); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	if _, errs, code := u.run("export", "--html", page); code != 1 || !strings.Contains(errs, "is there already") {
+		t.Error(code, errs)
+	}
+}

@@ -2,6 +2,7 @@ package ensemble
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -88,22 +89,34 @@ func (c *call) screen(width, height int) (string, error) {
 		return "", err
 	}
 	now := time.Now()
-	lines := []string{fmt.Sprintf("ledger %s   %d agents, %d claims, %d open   %s", o.Root, len(o.Agents), len(o.Claims), len(o.OpenMessages), now.Format("15:04:05")), ""}
-	lines = append(lines, fmt.Sprintf("%-24s %7s %7s  %s", "AGENT", "UNREAD", "KEPT", "READ"))
+	name := len("AGENT") // wide enough for the longest name, within reason
+	for _, a := range o.Agents {
+		name = min(max(name, len(a.Agent)), 24)
+	}
+	lines := []string{fmt.Sprintf("%s  %s, %s, %s open  %s", now.Format("15:04:05"), count(len(o.Agents), "agent"), count(len(o.Claims), "claim"), count(len(o.OpenMessages), "message"), o.Root), ""}
+	section := func(title string, empty bool, columns ...any) {
+		lines = append(lines, fmt.Sprintf(title, columns...))
+		if empty {
+			lines = append(lines, "  nothing")
+		}
+	}
+	section("%-*s  UNREAD  KEPT  READ UNTIL", len(o.Agents) == 0, name, "AGENT")
 	for _, a := range o.Agents {
 		read := "never"
 		if a.LastReadAt != nil {
 			read = ago(now, *a.LastReadAt)
 		}
-		lines = append(lines, fmt.Sprintf("%-24s %7d %7d  %s", a.Agent, a.Unread, a.Stale, read))
+		lines = append(lines, fmt.Sprintf("%-*s  %6d  %4d  %s", name, a.Agent, a.Unread, a.Stale, read))
 	}
-	lines = append(lines, "", fmt.Sprintf("%-24s %-14s %s", "CLAIM OF", "SINCE", "PATH"))
+	lines = append(lines, "")
+	section("%-*s  %-12s  CLAIMS", len(o.Claims) == 0, name, "AGENT", "SINCE")
 	for _, k := range o.Claims {
-		lines = append(lines, fmt.Sprintf("%-24s %-14s %s", k.Agent, ago(now, k.Since), strings.TrimPrefix(k.Path, o.Root+"/")))
+		lines = append(lines, fmt.Sprintf("%-*s  %-12s  %s", name, k.Agent, ago(now, k.Since), strings.TrimPrefix(k.Path, o.Root+"/")))
 	}
-	lines = append(lines, "", fmt.Sprintf("%-24s %-14s %s", "OPEN FOR", "SENT", "MESSAGE"))
+	lines = append(lines, "")
+	section("%-*s  %-12s  IS ASKED", len(o.OpenMessages) == 0, name, "AGENT", "SENT")
 	for _, m := range o.OpenMessages {
-		lines = append(lines, fmt.Sprintf("%-24s %-14s %s, from %s: %s", m.To, ago(now, m.TS), m.Type, m.From, oneLine(m.Body, 200)))
+		lines = append(lines, fmt.Sprintf("%-*s  %-12s  %s of %s: %s", name, m.To, ago(now, m.TS), m.Type, m.From, oneLine(m.Body, 200)))
 	}
 	// What happened last fills the rest of the screen.
 	lines = append(lines, "", "RECENT")
@@ -111,7 +124,7 @@ func (c *call) screen(width, height int) (string, error) {
 		o.Recent = o.Recent[len(o.Recent)-max(room, 0):]
 	}
 	for _, m := range o.Recent {
-		lines = append(lines, fmt.Sprintf("%-14s %s", ago(now, m.TS), m.Summary))
+		lines = append(lines, fmt.Sprintf("%-12s  %s", ago(now, m.TS), longID.ReplaceAllString(strings.ReplaceAll(m.Summary, o.Root+"/", ""), "")))
 	}
 	if len(lines) > height {
 		lines = append(lines[:height-1], "…")
@@ -124,6 +137,16 @@ func (c *call) screen(width, height int) (string, error) {
 		}
 	}
 	return strings.Join(lines, "\n") + "\n", nil
+}
+
+// longID finds the name of a message before what it says: that is more use.
+var longID = regexp.MustCompile(`msg_[A-Za-z0-9_-]+: `)
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // ago says how long ago a time was.

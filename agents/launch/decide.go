@@ -89,10 +89,21 @@ func Decide(root string, now roster.Roster, ask Ask) (Decision, error) {
 	for _, a := range now.Agents {
 		d.warn("the helper %s is still at work here (process %d), and its primary has gone", a.ID, a.PID)
 	}
-	if len(d.Crashed) > 0 && !ask.Fresh {
+	for _, e := range d.Crashed {
+		if e.Helper {
+			d.warn("the helper %s did not end; its session file stays: %s", e.ID, e.Path)
+		}
+	}
+	if len(d.Unended()) > 0 && !ask.Fresh {
 		return d, ErrUndecided
 	}
 	return d, nil
+}
+
+// Unended are the sessions that a new primary may go on with: a helper's is not
+// among them.
+func (d Decision) Unended() []session.Entry {
+	return slices.DeleteFunc(slices.Clone(d.Crashed), func(e session.Entry) bool { return e.Helper })
 }
 
 func (d *Decision) warn(format string, args ...any) {
@@ -110,6 +121,8 @@ func (d *Decision) recover(root, id string, led bool) error {
 	switch {
 	case len(names) == 0:
 		return fmt.Errorf("no session of %s crashed: there is nothing to recover", project.Name(root))
+	case id == "" && len(d.Unended()) == 1:
+		id = NameOf(d.Unended()[0])
 	case id == "" && len(names) > 1:
 		return fmt.Errorf("%d sessions did not end; say which: --recover=%s", len(names), strings.Join(names, ", --recover="))
 	case id == "":
@@ -181,15 +194,16 @@ func (d *Decision) NewID(root, host, label string, taken func(string) bool) stri
 }
 
 // Clear makes the place of the primary of d free: the read-only copy that an old
-// tool was given goes, and the session of a primary that crashed is archived if
-// d does not go on with it. It refuses a link.
+// tool was given goes, and where d goes on with no session, those that did not
+// end are archived. It refuses a link.
 func Clear(root string, d Decision, now time.Time) error {
 	if err := session.DropCopy(root, now); err != nil || d.Recover != nil {
 		return err
 	}
-	if !slices.ContainsFunc(d.Crashed, func(e session.Entry) bool { return e.ID == "" }) {
-		return nil
+	for _, e := range d.Unended() {
+		if _, err := session.ByID(root, e.ID).Archive("crashed", now); err != nil {
+			return err
+		}
 	}
-	_, err := session.ByID(root, "").Archive("crashed", now)
-	return err
+	return nil
 }

@@ -39,7 +39,7 @@ func TestWhoANewAgentIs(t *testing.T) {
 	named := roster.Agent{PID: 11, Runtime: "codex", Known: true, ID: "pearl.p.codex.0001"}
 	helper := roster.Agent{PID: 12, Runtime: "claude", Known: true, ID: "helper-0001", Helper: true}
 	unread := roster.Agent{PID: 13, Runtime: "claude"}
-	const one, two = project.Singleton, project.Contexts + "/pearl.p.codex.0002.org"
+	const one, two, three = project.Singleton, project.Contexts + "/pearl.p.codex.0002.org", project.Contexts + "/helper-0009.org"
 	for _, c := range []struct {
 		name     string
 		contexts []string
@@ -70,6 +70,9 @@ func TestWhoANewAgentIs(t *testing.T) {
 		{name: "nothing to recover", ask: Ask{Recover: true}, err: "nothing to recover"},
 		{name: "not one that crashed", contexts: []string{one}, ask: Ask{Recover: true, RecoverID: "x"}, err: "no session that crashed"},
 		{name: "beside others a crash is no question", contexts: []string{two}, here: []roster.Agent{agent}, want: "agent"},
+		{name: "a helper that crashed is no question", contexts: []string{three}, want: "primary"},
+		{name: "after a primary and its helper crashed", contexts: []string{one, three}, ask: Ask{Recover: true}, want: "primary recovers"},
+		{name: "a helper recovered", contexts: []string{three}, ask: Ask{Recover: true}, want: "helper helper-0009 recovers"},
 		{name: "its old id is recovery", contexts: []string{two}, ask: Ask{ID: "pearl.p.codex.0002"}, want: "agent pearl.p.codex.0002 recovers"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

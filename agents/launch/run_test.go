@@ -191,7 +191,7 @@ func TestAnOldToolGetsACopyWhileOneAgentIsAlone(t *testing.T) {
 func server(t *testing.T) Tmux {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed")
+		t.Skip("needs tmux")
 	}
 	dir, err := os.MkdirTemp("", "tmux") // a socket's path is short
 	if err != nil {

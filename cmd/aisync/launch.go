@@ -79,7 +79,7 @@ shows it. What follows -- goes to the program.`,
 	fs.BoolVar(&f.helper, "helper", false, "start a helper of the agents that are at work there")
 	fs.StringVar(&f.recover, "recover", "", "go on with the session that did not end; where there are several, with that of `ID` or primary")
 	fs.Lookup("recover").NoOptDefVal = whatever
-	fs.BoolVar(&f.fresh, "fresh", false, "start anew; the session file of a primary that did not end is archived")
+	fs.BoolVar(&f.fresh, "fresh", false, "start anew; the session files of agents that did not end are archived")
 	fs.BoolVar(&f.attach, "attach", false, "start nothing: show the window that runs")
 	fs.BoolVar(&f.list, "list-runtimes", false, "start nothing: list what --runtime may name here")
 	fs.BoolVar(&f.print, "print", false, "start nothing: print what would be run, and its environment")
@@ -150,19 +150,19 @@ func (a *app) decide(l *launcher, f *launchFlags) (launch.Decision, error) {
 	d, err := launch.Decide(l.root, now, f.ask())
 	if !errors.Is(err, launch.ErrUndecided) || f.print {
 		if errors.Is(err, launch.ErrUndecided) {
-			a.say("aisync: %s: without --print, say --recover or --fresh", unended(d.Crashed))
+			a.say("aisync: %s: without --print, say --recover or --fresh", unended(d.Unended()))
 			err = nil
 		}
 		return d, err
 	}
-	a.say("aisync: %s", unended(d.Crashed))
-	for _, e := range d.Crashed {
+	a.say("aisync: %s", unended(d.Unended()))
+	for _, e := range d.Unended() {
 		a.say("  %s", safe(a.entryLine(e)))
 	}
 	if !a.terminal() {
 		return d, withHint(errors.New("nobody can be asked whether to go on with it: this is no terminal"), "the same command with --recover or --fresh")
 	}
-	for _, e := range d.Crashed {
+	for _, e := range d.Unended() {
 		yes, err := a.ask("Go on with the session of " + launch.NameOf(e) + "?")
 		if err != nil {
 			return d, err
@@ -208,7 +208,7 @@ func (a *app) launchRoot(ctx context.Context, words []string) (string, error) {
 		return "", withHint(errors.New("no project was found: none of the host's roots holds a folder with "+project.Protocols), "ai PATH, or aisync apply in a project with agents: sessions: true")
 	}
 	in, okIn := a.in.(*os.File)
-	screen, okOut := a.err.(*os.File)
+	screen, okOut := bare(a.err).(*os.File)
 	if !okIn || !okOut || !a.terminal() {
 		for _, p := range found {
 			a.printf("%s\t%s\n", safe(p.Name), safe(p.Dir))

@@ -61,7 +61,7 @@ func (a *app) show(t launch.Tmux, id string) error {
 	words := t.Attach(id)
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Env = t.Environ
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, bare(a.out), bare(a.err)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", strings.Join(words, " "), err)
 	}
@@ -150,7 +150,7 @@ func (a *app) runAgent(ctx context.Context, l *launcher, d launch.Decision, f la
 	}
 	s := launch.Plan(l.root, d, l.choice, l.program, more)
 	r := launch.Runner{
-		Start: s, Environ: a.env, Checks: checks, Streams: launch.Streams{In: a.in, Out: a.out, Err: a.err},
+		Start: s, Environ: a.env, Checks: checks, Streams: launch.Streams{In: a.in, Out: bare(a.out), Err: bare(a.err)},
 		Roster: func() (roster.Roster, error) { return l.everybody() },
 	}
 	switch {
@@ -163,8 +163,15 @@ func (a *app) runAgent(ctx context.Context, l *launcher, d launch.Decision, f la
 	if err != nil {
 		a.report(err)
 	}
-	return exit(code)
+	return programEnded{exitWith(code)}
 }
+
+// programEnded carries the exit code of an agent's program. What signals that
+// had is its own matter: they were for it.
+type programEnded struct{ code exitWith }
+
+func (e programEnded) Error() string { return e.code.Error() }
+func (e programEnded) Unwrap() error { return e.code }
 
 // checks are those that bundles want run around the program: the person's own,
 // and the project's if somebody here agreed to them.

@@ -21,6 +21,7 @@ const fakeAgent = `#!/bin/sh
 key=${AI_RUNTIME}
 [ -n "$AI_AGENT_ID" ] || key=primary
 [ -z "$AI_HELPER" ] || key=helper
+[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo >"$AISYNC_OFFICE/$key.terminal"
 echo $$ >"$AISYNC_OFFICE/$key.pid"
 while [ ! -e "$AISYNC_OFFICE/$key.stop" ]; do
 	if [ -e "$AISYNC_OFFICE/$key.do" ]; then
@@ -43,7 +44,7 @@ type office struct {
 func newOffice(t *testing.T, project string) office {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed")
+		t.Skip("needs tmux")
 	}
 	dir, err := os.MkdirTemp("", "office") // short: it holds a socket
 	if err != nil {
@@ -254,6 +255,76 @@ func TestOfTwoAtOnceOneIsThePrimary(t *testing.T) {
 			t.Fatalf("they do not come: %s\n%s", out, roster)
 		}
 		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// desk types into a terminal, which is a pane of another tmux server.
+func (o office) desk(t *testing.T, command string) (types func(keys ...string), shows func(text string)) {
+	t.Helper()
+	o.must(t, "tmux -L desk new-session -d -x 100 -y 30 -c . "+command)
+	t.Cleanup(func() { _, _ = o.person("tmux -L desk kill-server") })
+	types = func(keys ...string) {
+		for _, k := range keys {
+			o.must(t, "tmux -L desk send-keys "+k)
+		}
+	}
+	shows = func(text string) {
+		t.Helper()
+		var screen string
+		for range 500 {
+			if screen, _ = o.person("tmux -L desk capture-pane -p"); strings.Contains(screen, text) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatalf("the terminal does not show %q:\n%s", text, screen)
+	}
+	return types, shows
+}
+
+func TestAPersonChoosesAProjectAndRecoversIt(t *testing.T) {
+	o := newOffice(t, "org-drill")
+	other := filepath.Join(o.dir, "home/projects/archsetup/.ai")
+	if err := os.MkdirAll(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(other, "protocols.org"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	types, shows := o.desk(t, "'cd; unset TMUX TMUX_PANE; exec sh'")
+	types("'ai --no-tmux' Enter")
+	shows("project (2 of 2):")
+	types("drill")
+	shows("project (1 of 2): drill")
+	types("Enter")
+	o.agent(t, "primary", "aisync session start")
+	o.wait(t, "primary.terminal")
+	o.leaves(t, "primary", true)
+	types("'ai org-drill' Enter")
+	shows("Go on with the session of primary? [y/N]")
+	types("y Enter")
+	o.wait(t, "primary.pid")
+	for range 300 { // it is shown here: this terminal is a client of its server
+		if got := o.must(t, "tmux list-clients -F '#{session_name} #{window_name}'"); got == "ai org-drill" {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the window is not shown")
+}
+
+func TestAnAgentCanStartAHelper(t *testing.T) {
+	o := newOffice(t, "notes")
+	o.must(t, "ai -q .")
+	out := o.agent(t, "primary", "ai -q --helper .")
+	if !identity.IsHelper(strings.TrimSpace(out)) {
+		t.Fatalf("the helper of an agent is %q", out)
+	}
+	if got, want := o.agent(t, "helper", "echo $AI_AGENT_ID $AI_HELPER; aisync session path"), strings.TrimSpace(out)+" 1\n"+o.project()+"/.ai/session-context.d/"+strings.TrimSpace(out)+".org\n"; got != want {
+		t.Errorf("it is told %q, want %q", got, want)
+	}
+	if out, err := o.person("ai --attach nothing"); err == nil {
+		t.Errorf("attached to nothing: %s", out)
 	}
 }
 

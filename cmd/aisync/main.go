@@ -51,7 +51,7 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 		err = root.ExecuteContext(ctx)
 	}
 	var s signalled
-	if errors.As(context.Cause(ctx), &s) && err != nil {
+	if errors.As(context.Cause(ctx), &s) && err != nil && !errors.As(err, new(programEnded)) {
 		err = s
 	}
 	code = a.report(err)

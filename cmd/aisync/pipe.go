@@ -37,3 +37,11 @@ func (p pipe) Write(b []byte) (int, error) {
 
 // Fd is for who wants to know whether this is a terminal.
 func (p pipe) Fd() uintptr { return p.file.Fd() }
+
+// bare is w for a program that we start: it has to see that it is a terminal.
+func bare(w io.Writer) io.Writer {
+	if p, ok := w.(pipe); ok {
+		return p.file
+	}
+	return w
+}

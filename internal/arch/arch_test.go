@@ -88,6 +88,9 @@ func TestPromisesHoldThroughOurOwnPackagesToo(t *testing.T) {
 		{"agents/ledger imports neither os/exec nor net", "agents/ledger", []string{"os/exec", "net"}},
 		{"nobody evaluates CUE to read the catalog", "catalog", []string{"cuelang.org/go"}},
 	} {
+		if _, there := pkgs[c.tree]; !there {
+			t.Errorf("%s: there is no %s, and so nothing that keeps it", c.says, c.tree)
+		}
 		for _, p := range pkgs {
 			if !in(p.Path, c.tree) || in(p.Path, "catalog/gen") {
 				continue

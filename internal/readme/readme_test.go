@@ -61,7 +61,7 @@ func binary(t *testing.T) string {
 			os.RemoveAll(dir)
 			t.Fatalf("go build: %v\n%s", err, out)
 		}
-		for _, link := range []string{"ensemble", "ensemble-tmux"} {
+		for _, link := range []string{"ensemble", "ensemble-tmux", "agent-roster", "session-context-path", "ai"} {
 			if err := os.Symlink("aisync", filepath.Join(dir, link)); err != nil {
 				t.Fatal(err)
 			}
@@ -138,6 +138,7 @@ func newWorld(t *testing.T, top, bin string) world {
 	}
 	w := world{dir, append(os.Environ(),
 		"PATH="+bin+":"+os.Getenv("PATH"), "HOME=/home/me", "NO_COLOR=1", "AISYNC_OFFLINE=1", "AISYNC_IN_AUTOMATION=1",
+		"AI_AGENT_ID=", "AI_SESSION_CONTEXT=", "AI_PROJECT_DIR=", "AI_RUNTIME=", "AI_HELPER=", "AI_MODEL=", "GT_RUNTIME=", // the reader's, where an agent runs this
 		"XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"AISYNC_CLI_ARGS=--root "+dir+"/root --host velox --config "+dir+"/host")}
 	if out, err := w.shell(dir+"/project", "git init -q -b main"); err != nil {

@@ -30,13 +30,21 @@ func main() {
 	model := flag.Int64("model", 60_000_000_000, "bytes of the model that is there already; 0 leaves it out")
 	install := flag.Bool("peers", false, "install rulesync and ruler from npm first, into the cache of make test-runtimes")
 	only := flag.Bool("adapters", false, "measure the adapters alone")
+	ledger := flag.Bool("ledger", false, "measure the ledger alone")
 	flag.Parse()
 	var err error
 	if *install {
 		err = installPeers()
 	}
+	alone := ""
+	switch {
+	case *only:
+		alone = "adapters"
+	case *ledger:
+		alone = "ledger"
+	}
 	if err == nil {
-		err = bench(*binary, *runs, *rules, *model, *only)
+		err = bench(*binary, *runs, *rules, *model, alone)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -44,7 +52,7 @@ func main() {
 	}
 }
 
-func bench(binary string, runs, rules int, model int64, adaptersAlone bool) error {
+func bench(binary string, runs, rules int, model int64, alone string) error {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
 		return err
@@ -64,9 +72,12 @@ func bench(binary string, runs, rules int, model int64, adaptersAlone bool) erro
 	if err := w.make(); err != nil {
 		return err
 	}
-	measures := []func() ([]row, error){w.start, w.firstApply, w.noChange, w.chezmoi, w.fewAdapters, w.manyAdapters}
-	if adaptersAlone {
-		measures = measures[4:]
+	measures := []func() ([]row, error){w.start, w.atWork, w.firstApply, w.noChange, w.chezmoi, w.ledger, w.fewAdapters, w.manyAdapters}
+	switch alone {
+	case "adapters":
+		measures = measures[6:]
+	case "ledger":
+		measures = measures[5:6]
 	}
 	var rows []row
 	for _, measure := range measures {
@@ -77,7 +88,7 @@ func bench(binary string, runs, rules int, model int64, adaptersAlone bool) erro
 		rows = append(rows, r...)
 	}
 	printTable(rows)
-	if adaptersAlone {
+	if alone != "" {
 		return nil
 	}
 	fmt.Printf("\nbinary: %.1f MB (limit 30 MB)\n", float64(size.Size())/1e6)

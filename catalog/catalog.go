@@ -20,8 +20,26 @@ import (
 //go:embed *.cue runtimes/*.cue
 var sources embed.FS
 
+//go:embed bundles core
+var texts embed.FS
+
 // Files is the *.cue of the catalog, in their folders, for those who vendor it.
 func Files() fs.FS { return sources }
+
+// Bundles is a bundle source of our own: a bundle a language.
+func Bundles() fs.FS { return part("bundles") }
+
+// Core is the documents by which agents work together in a project, as they
+// lie below .ai/.
+func Core() fs.FS { return part("core") }
+
+func part(dir string) fs.FS {
+	sub, err := fs.Sub(texts, dir)
+	if err != nil {
+		panic(err) // a name that is no path: none of ours
+	}
+	return sub
+}
 
 // Runtimes is the embedded runtimes, sorted by ID. The caller owns the slice,
 // not what its elements point to.
@@ -33,15 +51,17 @@ func Models() []spec.Model { return models() }
 // Digest is sha256:… of the embedded catalog. It changes when a file does.
 func Digest() string {
 	h := sha256.New()
-	// In lexical order; nothing of an embedded folder fails to be read.
-	_ = fs.WalkDir(sources, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	for _, files := range []fs.FS{sources, texts} {
+		// In lexical order; nothing of an embedded folder fails to be read.
+		_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := fs.ReadFile(files, name)
+			fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
 			return err
-		}
-		text, err := fs.ReadFile(sources, name)
-		fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
-		return err
-	})
+		})
+	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 

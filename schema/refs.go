@@ -256,7 +256,7 @@ func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 			x.unknown(at, at.labelPos(), s.Runtime)
 		}
 	}
-	sources := ids(p.Sources, func(s spec.Source) string { return s.Name })
+	sources := append(ids(p.Sources, func(s spec.Source) string { return s.Name }), "aisync") // which the program brings along
 	if h != nil {
 		sources = append(sources, ids(h.Bundles, func(b spec.HostBundle) string { return b.Name })...)
 	}

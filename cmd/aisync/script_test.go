@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/fakellama"
@@ -54,6 +56,9 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup:              prepare,
 		Condition: func(cond string) (bool, error) {
+			if name, ok := strings.CutPrefix(cond, "command:"); ok {
+				return hasCommand(name), nil
+			}
 			switch cond {
 			case "root":
 				return os.Getuid() == 0, nil
@@ -68,6 +73,12 @@ func TestScripts(t *testing.T) {
 			"freeport": freePort, "squat": squat, "ask": ask, "chat": chat, "model": modelCommand,
 		},
 	})
+}
+
+// hasCommand reports whether this version has the command name.
+func hasCommand(name string) bool {
+	root := (&app{env: env{}}).rootCommand()
+	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
 }
 
 func prepare(e *testscript.Env) error {

@@ -39,6 +39,14 @@ func (s *Sources) Find(ctx context.Context, kind Kind, ref spec.BundleRef, among
 
 // holder returns the tree that ref means.
 func (s *Sources) holder(ctx context.Context, kind Kind, ref spec.BundleRef, among []spec.Source) (*Tree, error) {
+	known := slices.ContainsFunc(among, func(src spec.Source) bool { return src.Name == Own })
+	mine, isMine := ownHas(kind, ref.Source, ref.Name)
+	if isMine && (len(among) == 0 || ref.Source == Own && !known) {
+		return mine, mine.lacks(kind, ref)
+	}
+	if len(among) == 0 && ref.Source == "" {
+		return nil, at(ref.Pos, fmt.Errorf("unknown %s %q%s; for others add a source, such as sources: {rulesets: \"../rulesets\"}", kind, ref.Name, Suggest(ref.Name, ownNames(kind))))
+	}
 	if len(among) == 0 {
 		return nil, at(ref.Pos, fmt.Errorf("%s %q: there is no source; add one, such as sources: {rulesets: \"../rulesets\"}", kind, ref.Name))
 	}
@@ -49,8 +57,8 @@ func (s *Sources) holder(ctx context.Context, kind Kind, ref spec.BundleRef, amo
 				continue
 			}
 			t, err := s.Open(ctx, src)
-			if err == nil && !has(t, kind, ref.Name) {
-				err = at(ref.Pos, fmt.Errorf("unknown %s %q in source %q%s", kind, ref.Name, ref.Source, Suggest(ref.Name, namesOf(t, kind))))
+			if err == nil {
+				err = t.lacks(kind, ref)
 			}
 			return t, err
 		}
@@ -72,13 +80,33 @@ func (s *Sources) holder(ctx context.Context, kind Kind, ref spec.BundleRef, amo
 	case 1:
 		return holders[0], nil
 	case 0:
-		return nil, at(ref.Pos, fmt.Errorf("unknown %s %q%s", kind, ref.Name, Suggest(ref.Name, all)))
+		if isMine {
+			return mine, nil
+		}
+		return nil, at(ref.Pos, fmt.Errorf("unknown %s %q%s", kind, ref.Name, Suggest(ref.Name, append(all, ownNames(kind)...))))
 	}
 	var places []string
 	for _, t := range holders {
 		places = append(places, fmt.Sprintf("%q", t.Name+"//"+ref.Name))
 	}
 	return nil, at(ref.Pos, fmt.Errorf("%s %q is in more than one source; say which: %s", kind, ref.Name, strings.Join(places, " or ")))
+}
+
+// lacks is the error where t has not what ref names.
+func (t *Tree) lacks(kind Kind, ref spec.BundleRef) error {
+	if has(t, kind, ref.Name) {
+		return nil
+	}
+	return at(ref.Pos, fmt.Errorf("unknown %s %q in source %q%s", kind, ref.Name, t.Name, Suggest(ref.Name, namesOf(t, kind))))
+}
+
+// ownNames are what the source that aisync brings along has.
+func ownNames(kind Kind) []string {
+	t, err := own()
+	if err != nil {
+		return nil
+	}
+	return namesOf(t, kind)
 }
 
 func has(t *Tree, kind Kind, name string) bool {

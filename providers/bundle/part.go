@@ -115,7 +115,7 @@ func (t *Tree) readCore() (*Part, error) {
 func (t *Tree) oneOf(names []string) []string {
 	var links, folders []string
 	for _, dir := range names {
-		if info, err := os.Lstat(t.at(dir)); err != nil {
+		if info, err := t.lstat(dir); err != nil {
 			continue
 		} else if info.Mode()&os.ModeSymlink != 0 {
 			links = append(links, dir)
@@ -316,7 +316,7 @@ func (t *Tree) document(src, rel string) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(t.at(src))
+	text, err := t.readFile(src)
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +324,7 @@ func (t *Tree) document(src, rel string) (*Document, error) {
 }
 
 func (t *Tree) isDir(src string) bool {
-	info, err := os.Stat(t.at(src))
+	info, err := t.stat(src)
 	return err == nil && info.IsDir()
 }
 

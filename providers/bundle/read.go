@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,22 +16,22 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/providers/frontmatter"
-	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // File is one file of a part. Digest says what its bytes were when they were
 // read; only those of a rule are kept.
 type File struct {
-	Rel     string // slash-separated, within the folder that it is installed from: "commits.md"
-	Src     string // slash-separated, within the tree: "agent-rules/commits.md"
-	Path    string // where it lies on this machine
-	Digest  string // "sha256:" and the hex digest of its bytes
-	Mode    fs.FileMode
-	Text    []byte           // of a rule: its bytes, which several programs read in several forms
-	About   frontmatter.Rule // of a rule: what it says about itself
-	Fault   error            // of a rule: what is wrong with its front matter
-	Past    func() [][]byte  // what it held in the versions of its source that git knows, newest first
-	Bridges []string         // of a skill's Markdown: the folders of rules that it refers to as its neighbours
+	Rel      string // slash-separated, within the folder that it is installed from: "commits.md"
+	Src      string // slash-separated, within the tree: "agent-rules/commits.md"
+	Path     string // where it lies on this machine
+	Embedded []byte // its bytes, where it lies nowhere but in aisync itself
+	Digest   string // "sha256:" and the hex digest of its bytes
+	Mode     fs.FileMode
+	Text     []byte           // of a rule: its bytes, which several programs read in several forms
+	About    frontmatter.Rule // of a rule: what it says about itself
+	Fault    error            // of a rule: what is wrong with its front matter
+	Past     func() [][]byte  // what it held in the versions of its source that git knows, newest first
+	Bridges  []string         // of a skill's Markdown: the folders of rules that it refers to as its neighbours
 }
 
 // ErrCase says of two files of a folder that on many machines they are one.
@@ -63,7 +61,7 @@ func (t *Tree) list(dir string, u use, enter, keep func(rel string) bool) ([]job
 	var jobs []job
 	var walk func(rel string) error
 	walk = func(rel string) error {
-		entries, err := os.ReadDir(t.at(dir, rel))
+		entries, err := t.readDir(dir, rel)
 		if err != nil {
 			if rel == "" && errors.Is(err, fs.ErrNotExist) {
 				return nil
@@ -119,7 +117,7 @@ func (t *Tree) typeOf(src string, e fs.DirEntry) (fs.FileMode, error) {
 	if err := t.inside(src); err != nil {
 		return 0, err
 	}
-	info, err := os.Stat(t.at(src))
+	info, err := t.stat(src)
 	if err != nil {
 		return 0, err
 	}
@@ -129,18 +127,11 @@ func (t *Tree) typeOf(src string, e fs.DirEntry) (fs.FileMode, error) {
 // inside refuses a path that a link leads out of the tree. What is not there
 // is inside.
 func (t *Tree) inside(src string) error {
-	real, err := filepath.EvalSymlinks(t.at(src))
-	if err != nil {
-		if _, lerr := os.Lstat(t.at(src)); errors.Is(lerr, fs.ErrNotExist) {
-			return nil
-		}
-		return err
-	}
-	rel, err := filepath.Rel(t.real, real)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	real, inside, err := t.leadsTo(src)
+	if err == nil && !inside {
 		return fmt.Errorf("%s leads out of the source, to %s; a bundle may only hold what lies in it: copy the file", t.at(src), real)
 	}
-	return nil
+	return err
 }
 
 // read reads and hashes many files side by side and returns them in order.
@@ -173,7 +164,7 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 16<<10); return &
 // readOne reads and hashes one file; buf is what it reads into, and returned.
 func (t *Tree) readOne(j job, buf []byte, out *File) ([]byte, error) {
 	name := t.at(j.src)
-	buf, mode, err := fsys.ReadSource(name, buf)
+	buf, mode, err := t.readInto(j.src, buf)
 	if err != nil {
 		return buf, err
 	}
@@ -182,6 +173,9 @@ func (t *Tree) readOne(j job, buf []byte, out *File) ([]byte, error) {
 	out.Past = func() [][]byte { return t.past(j.src) }
 	if mode&0o100 != 0 || j.use == gitHook || j.use == program && strings.HasSuffix(j.rel, ".sh") {
 		out.Mode = 0o755
+	}
+	if t.embedded != nil {
+		out.Embedded = slices.Clone(buf)
 	}
 	switch j.use {
 	case rule:

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 
@@ -45,7 +44,7 @@ func (t *Tree) manifests() ([]string, error) {
 	if err := t.inside("runtimes"); err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(t.at("runtimes"))
+	entries, err := t.readDir("runtimes")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -62,7 +61,7 @@ func (t *Tree) manifest(src string) ([]byte, error) {
 	if err := t.inside(src); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(t.at(src))
+	return t.readFile(src)
 }
 
 // manifestFiles are the same as files, for the digest of the tree.

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +24,7 @@ type Tree struct {
 	Pos    spec.Position
 
 	real      string // Dir with links resolved
+	embedded  fs.FS  // the tree, where it lies in aisync itself; Dir is then only its name
 	noHistory bool   // what git says here is a stranger's word
 	languages []string
 	teams     []string
@@ -69,10 +68,16 @@ func openTree(dir string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tree{Dir: dir, real: real, parts: map[string]func() (*Part, error){}}
-	entries, err := os.ReadDir(dir)
+	t := &Tree{Dir: dir, real: real}
+	return t, t.open()
+}
+
+// open lists what t has, and reads nothing of it yet.
+func (t *Tree) open() error {
+	t.parts = map[string]func() (*Part, error){}
+	entries, err := t.readDir()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, e := range entries {
 		if e.IsDir() && !slices.Contains(known, e.Name()) && e.Name()[0] != '.' {
@@ -80,10 +85,10 @@ func openTree(dir string) (*Tree, error) {
 		}
 	}
 	if t.languages, err = t.folders("languages"); err != nil {
-		return nil, err
+		return err
 	}
 	if t.teams, err = t.folders("teams"); err != nil {
-		return nil, err
+		return err
 	}
 	t.core = sync.OnceValues(t.readCore)
 	t.shared = sync.OnceValues(t.readShared)
@@ -91,7 +96,7 @@ func openTree(dir string) (*Tree, error) {
 	t.hooks = sync.OnceValues(t.readHooks)
 	t.digest = sync.OnceValues(t.hash)
 	t.history = sync.OnceValue(t.readHistory)
-	return t, nil
+	return nil
 }
 
 // Languages returns the names of the language bundles, sorted.
@@ -140,17 +145,12 @@ func (t *Tree) part(kind Kind, name string, names []string) (*Part, error) {
 	return read()
 }
 
-// at returns where a slash path within the tree lies on this machine.
-func (t *Tree) at(elem ...string) string {
-	return filepath.Join(t.Dir, filepath.FromSlash(path.Join(elem...)))
-}
-
 // folders lists the real folders in dir, sorted.
 func (t *Tree) folders(dir string) ([]string, error) {
 	if err := t.inside(dir); err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(t.at(dir))
+	entries, err := t.readDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -165,7 +165,7 @@ func (t *Tree) folders(dir string) ([]string, error) {
 
 // isFile reports whether a file lies there, or a link to one.
 func (t *Tree) isFile(src string) bool {
-	info, err := os.Stat(t.at(src))
+	info, err := t.stat(src)
 	return err == nil && info.Mode().IsRegular()
 }
 

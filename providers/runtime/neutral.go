@@ -49,9 +49,9 @@ func (b *builder) prompts(places []place, w wish, what string, files []bundle.Fi
 			text := render.Prompt(to.Form, path.Base(name), f.Text)
 			sum := sha256.Sum256(text)
 			b.leaf(fileAt(path.Join(to.Path, render.PromptName(to.Form, f.Rel))), "", reconcile.Leaf{
-				Body: file.WithPast(file.FromSource(f.Path, reconcile.Fingerprint("sha256:"+hex.EncodeToString(sum[:])), 0o644, func(src []byte) []byte {
+				Body: madeOf(f, reconcile.Fingerprint("sha256:"+hex.EncodeToString(sum[:])), 0o644, func(src []byte) []byte {
 					return render.Prompt(to.Form, path.Base(name), src)
-				}), f.Past),
+				}),
 				Origin: w.origin,
 			}, w.label)
 			if to.Form != render.Verbatim && render.Limited(f.Text) && !slices.Contains(limited, p.rt.ID) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -39,7 +40,19 @@ func (b *builder) ownFiles(p place, w wish) {
 
 // sourceBody is a file of a bundle as it stands there.
 func sourceBody(f bundle.File) reconcile.Body {
-	return file.WithPast(file.FromSource(f.Path, reconcile.Fingerprint(f.Digest), f.Mode, nil), f.Past)
+	return madeOf(f, reconcile.Fingerprint(f.Digest), f.Mode, nil)
+}
+
+// madeOf is what transform makes of a file of a bundle; digest is that of what
+// it makes.
+func madeOf(f bundle.File, digest reconcile.Fingerprint, mode fs.FileMode, transform func([]byte) []byte) reconcile.Body {
+	switch {
+	case f.Embedded == nil:
+		return file.WithPast(file.FromSource(f.Path, digest, mode, transform), f.Past)
+	case transform == nil:
+		return file.Whole(f.Embedded, mode)
+	}
+	return file.Whole(transform(f.Embedded), mode)
 }
 
 // files puts whole files below folder. runs says which of them are run, or are
@@ -221,11 +234,8 @@ func (b *builder) gitHooks(wishes []wish, repository bool) {
 	for _, w := range wishes {
 		for _, f := range w.part.GitHooks {
 			target := path.Join("githooks", f.Rel)
-			leaf := reconcile.Leaf{Body: sourceBody(f), Origin: w.origin}
-			if !strings.Contains(f.Rel, "/") {
-				leaf.Runs = target
-			}
-			b.leaf(fileAt(target), "", leaf, w.label)
+			// What lies below it is run by the hooks: it is part of the question too.
+			b.leaf(fileAt(target), "", reconcile.Leaf{Body: sourceBody(f), Origin: w.origin, Runs: target}, w.label)
 			files, origin = append(files, fileAt(target)), joined(origin, w.origin)
 			names = append(names, f.Rel)
 		}

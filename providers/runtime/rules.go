@@ -62,16 +62,16 @@ func (b *builder) addInstructions(p place, w wish, docs []bundle.Document) {
 // body is the rule as a file of a form.
 func (r rule) body(form string) reconcile.Body {
 	if form == render.Plain && r.src.Path != "" {
-		return file.WithPast(file.FromSource(r.src.Path, reconcile.Fingerprint(r.src.Digest), 0o644, nil), r.src.Past)
+		return madeOf(r.src, reconcile.Fingerprint(r.src.Digest), 0o644, nil)
 	}
 	text := render.RuleFile(form, r.text)
 	if r.src.Path == "" {
 		return file.Whole(text, 0o644)
 	}
 	sum := sha256.Sum256(text)
-	return file.WithPast(file.FromSource(r.src.Path, reconcile.Fingerprint("sha256:"+hex.EncodeToString(sum[:])), 0o644, func(src []byte) []byte {
+	return madeOf(r.src, reconcile.Fingerprint("sha256:"+hex.EncodeToString(sum[:])), 0o644, func(src []byte) []byte {
 		return render.RuleFile(form, src)
-	}), r.src.Past)
+	})
 }
 
 // describe says what a rule is about, and what it is for.

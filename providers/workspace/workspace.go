@@ -5,20 +5,17 @@
 package workspace
 
 import (
-	"embed"
 	"io/fs"
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/providers/dir"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
-
-//go:embed core
-var core embed.FS
 
 // Declare returns what the project's agents need, with the project as owner,
 // sorted by target.
@@ -97,10 +94,11 @@ func (l *layout) whole(path string, content []byte, at []reconcile.Position) {
 
 // documents wants the texts that tell agents how to work together.
 func (l *layout) documents(at []reconcile.Position) {
-	_ = fs.WalkDir(core, "core", func(name string, d fs.DirEntry, err error) error { // embedded: cannot fail
+	core := catalog.Core()
+	_ = fs.WalkDir(core, ".", func(name string, d fs.DirEntry, err error) error { // embedded: cannot fail
 		if err == nil && !d.IsDir() {
-			content, _ := core.ReadFile(name)
-			l.whole(".ai/"+strings.TrimPrefix(name, "core/"), content, at)
+			content, _ := fs.ReadFile(core, name)
+			l.whole(".ai/"+name, content, at)
 		}
 		return err
 	})

@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 	"github.com/google/go-cmp/cmp"
@@ -84,33 +84,80 @@ func TestEachSystemLaysOutItsOwnFolders(t *testing.T) {
 	}
 }
 
-var orgLink = regexp.MustCompile(`\[\[file:([^]]*)\]`)
+var (
+	orgLink = regexp.MustCompile(`\[\[file:([^]]*)\]`)
+	clause  = regexp.MustCompile(`(?m)^- \[([PSHW]-[A-Z-]+)\] `)
+	mention = regexp.MustCompile(`\b[PSHW]-[A-Z][A-Z-]*[A-Z]\b`)
+)
 
-func TestTheDocumentsLinkOnlyToEachOther(t *testing.T) {
-	var names []string
-	links := map[string][]string{}
-	err := fs.WalkDir(core, "core", func(name string, d fs.DirEntry, err error) error {
+// documents are the texts of the core, by name.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	core := catalog.Core()
+	err := fs.WalkDir(core, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		b, err := core.ReadFile(name)
-		names = append(names, name)
-		if text := string(b); !strings.HasPrefix(text, "#+TITLE: ") || !strings.HasSuffix(text, "\n") {
-			t.Errorf("%s does not start with a title and end with a line", name)
-		}
-		for _, m := range orgLink.FindAllStringSubmatch(string(b), -1) {
-			links[name] = append(links[name], path.Join(path.Dir(name), m[1]))
-		}
+		b, err := fs.ReadFile(core, name)
+		texts[name] = string(b)
 		return err
 	})
-	if err != nil || len(names) != 5 {
-		t.Fatalf("%d documents, error %v", len(names), err)
+	if err != nil || len(texts) != 5 {
+		t.Fatalf("%d documents, error %v", len(texts), err)
 	}
-	for from, targets := range links {
-		for _, to := range targets {
-			if !slices.Contains(names, to) {
-				t.Errorf("%s links to %s, which is not there", from, to)
+	return texts
+}
+
+func TestTheDocumentsLinkOnlyToEachOther(t *testing.T) {
+	texts := documents(t)
+	for name, text := range texts {
+		if !strings.HasPrefix(text, "#+TITLE: ") || !strings.HasSuffix(text, "\n") {
+			t.Errorf("%s does not start with a title and end with a line", name)
+		}
+		for _, m := range orgLink.FindAllStringSubmatch(text, -1) {
+			if to := path.Join(path.Dir(name), m[1]); texts[to] == "" {
+				t.Errorf("%s links to %s, which is not there", name, to)
 			}
 		}
+	}
+}
+
+// prefixes say in which document a clause stands.
+var prefixes = map[byte]string{'P': "protocols.org", 'S': "workflows/startup.org", 'H': "workflows/helper-mode.org", 'W': "workflows/wrap-it-up.org"}
+
+func TestEveryClauseHasAnIdOfItsOwnAndEveryMentionAClause(t *testing.T) {
+	texts, stands := documents(t), map[string]string{}
+	for name, text := range texts {
+		for _, m := range clause.FindAllStringSubmatch(text, -1) {
+			if stands[m[1]] != "" {
+				t.Errorf("%s stands in %s and in %s", m[1], stands[m[1]], name)
+			}
+			if prefixes[m[1][0]] != name {
+				t.Errorf("%s stands in %s", m[1], name)
+			}
+			stands[m[1]] = name
+		}
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "- ") && !clause.MatchString(line) {
+				t.Errorf("%s: a clause without an id: %s", name, line)
+			}
+		}
+	}
+	for name, text := range texts {
+		for _, id := range mention.FindAllString(text, -1) {
+			if stands[id] == "" {
+				t.Errorf("%s speaks of %s, which no clause is", name, id)
+			}
+		}
+	}
+	// The contracts of which others depend.
+	for _, id := range []string{"P-CONTEXT", "P-LAZY", "P-ARCHIVE", "P-TIER-FREE", "P-TIER-SCOPED", "P-TIER-PRIMARY", "P-JOURNAL", "P-GATE", "P-STALE", "P-SNAPSHOT", "S-FORK", "S-ANCHOR", "S-LEGACY", "S-INTERRUPTED", "H-NEVER", "H-END-LAST", "H-END-OTHERS", "W-GATE", "W-ARCHIVE"} {
+		if stands[id] == "" {
+			t.Errorf("there is no clause %s", id)
+		}
+	}
+	if !strings.Contains(texts["workflows/INDEX.org"], "by itself, no words lead to it") {
+		t.Error("the index does not say that helper mode starts by itself")
 	}
 }

@@ -1,7 +1,9 @@
 package lint
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"aisync.dev/aisync/catalog"
 )
 
 // write makes a folder of an archive. "NAME +x" is executable; in texts <CR>
@@ -118,6 +122,30 @@ func TestASecretIsNotRepeated(t *testing.T) {
 
 func TestTheSampleSourceHasNothingToMend(t *testing.T) {
 	for _, f := range check(t, filepath.Join("..", "..", "..", "golden", "contract", "rulesets")) {
+		t.Error(f)
+	}
+}
+
+func TestOurOwnBundlesHaveNothingToMend(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, catalog.Bundles()); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		mode := fs.FileMode(0o644)
+		if strings.HasPrefix(string(text), "#!") { // as they are installed
+			mode = 0o755
+		}
+		return errors.Join(err, os.Chmod(p, mode))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range check(t, dir) {
 		t.Error(f)
 	}
 }

@@ -1,0 +1,107 @@
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Own is the name of the source that aisync brings along, unless a spec gives
+// that name to another.
+const Own = "aisync"
+
+// own is that source: the bundles of the catalog.
+var own = sync.OnceValues(func() (*Tree, error) {
+	t := &Tree{Name: Own, Dir: Own + "/", noHistory: true, embedded: catalog.Bundles()}
+	return t, t.open()
+})
+
+// A tree lies on the disk or in the program itself. These are the only ways in
+// which it is looked at.
+
+// at returns how a slash path within the tree is called, and where it lies if
+// the tree lies on this machine.
+func (t *Tree) at(elem ...string) string {
+	if t.embedded != nil {
+		return t.Dir + path.Join(elem...)
+	}
+	return filepath.Join(t.Dir, filepath.FromSlash(path.Join(elem...)))
+}
+
+func (t *Tree) readDir(elem ...string) ([]fs.DirEntry, error) {
+	if t.embedded != nil {
+		return fs.ReadDir(t.embedded, path.Join(append([]string{"."}, elem...)...))
+	}
+	return os.ReadDir(t.at(elem...))
+}
+
+func (t *Tree) stat(src string) (fs.FileInfo, error) {
+	if t.embedded != nil {
+		return fs.Stat(t.embedded, path.Clean(src))
+	}
+	return os.Stat(t.at(src))
+}
+
+func (t *Tree) lstat(src string) (fs.FileInfo, error) {
+	if t.embedded != nil {
+		return t.stat(src)
+	}
+	return os.Lstat(t.at(src))
+}
+
+func (t *Tree) readFile(src string) ([]byte, error) {
+	if t.embedded != nil {
+		return fs.ReadFile(t.embedded, path.Clean(src))
+	}
+	return os.ReadFile(t.at(src))
+}
+
+// readInto reads a file into buf. What is embedded has no mode: it is
+// executable if it says what runs it.
+func (t *Tree) readInto(src string, buf []byte) ([]byte, fs.FileMode, error) {
+	if t.embedded == nil {
+		return fsys.ReadSource(t.at(src), buf)
+	}
+	text, err := t.readFile(src)
+	mode := fs.FileMode(0o644)
+	if bytes.HasPrefix(text, []byte("#!")) {
+		mode = 0o755
+	}
+	return append(buf[:0], text...), mode, err
+}
+
+// leadsTo returns where src lies, links resolved, and whether that is within
+// the tree. What is not there is inside.
+func (t *Tree) leadsTo(src string) (real string, inside bool, err error) {
+	if t.embedded != nil {
+		return "", true, nil
+	}
+	real, err = filepath.EvalSymlinks(t.at(src))
+	if err != nil {
+		if _, lerr := t.lstat(src); errors.Is(lerr, fs.ErrNotExist) {
+			return "", true, nil
+		}
+		return "", false, err
+	}
+	rel, err := filepath.Rel(t.real, real)
+	return real, err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)), nil
+}
+
+// ownHas returns the source that aisync brings along, if ref means it: by its
+// name, or by a bare name that it has.
+func ownHas(kind Kind, source, name string) (*Tree, bool) {
+	t, err := own()
+	if err != nil || source != "" && source != Own {
+		return nil, false
+	}
+	return t, source == Own || slices.Contains(namesOf(t, kind), name)
+}

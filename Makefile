@@ -54,6 +54,9 @@ test-systemd: ## services under the real user manager of systemd, in a control g
 	@AISYNC_TEST_SYSTEMD=1 scripts/test-systemd env GOCACHE="$$(go env GOCACHE)" GOMODCACHE="$$(go env GOMODCACHE)" \
 	  go test -count=1 -run 'Systemd|Systemctl' $(ARGS) ./cmd/aisync ./providers/service/control
 
+test-offline: build ## a laptop on a plane: real ollama and agents (built and fetched once) without a network, and doctor on all that can go wrong
+	@AISYNC_TEST_OFFLINE='$(CURDIR)/bin/aisync' go test -json -count=1 -timeout 30m ./internal/offline $(ARGS) | go run ./scripts/testsum -skips .ci/skips
+
 try: build ## a real session in a scratch folder, checked step by step (KEEP=1 keeps the folder)
 	@scripts/try
 

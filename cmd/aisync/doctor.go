@@ -81,16 +81,25 @@ func doctorCommand(a *app) *cobra.Command {
 	var deep, noPrompt bool
 	var timeout time.Duration
 	var long strings.Builder
-	long.WriteString("Looks for what would keep aisync from working here, and says for each problem\nhow to mend it. It changes nothing, and dials nothing.\nWith --deep the agent programs check themselves, cut off from the network; they\nmay write into their own folders then, as whenever they are started.\n\n")
+	long.WriteString(`Looks whether all that the specs ask for works here, and says for each problem
+how to mend it. It changes nothing. It asks the servers that the spec names, and
+nobody else; with --offline only those on this machine. A server has to name its
+models, and to answer a prompt with at least one token: how long that took is
+shown. With --deep the agent programs check themselves, cut off from the network,
+and each that talks to a server of the spec answers a prompt, cut off from all
+but that server; they may write into their own folders then, as whenever they
+are started.
+
+`)
 	for _, c := range checks() {
 		fmt.Fprintf(&long, "  %-20s %s\n", c.Name, c.Doc)
 	}
 	long.WriteString(describeRuntimeChecks())
 	cmd := &cobra.Command{
 		Use:         "doctor",
-		Short:       "look for what would keep aisync from working, with a fix for each problem",
-		Long:        long.String() + "\nExit code 0: nothing fails (there may be warnings); 1: something fails.",
-		Example:     "  $ aisync doctor --offline",
+		Short:       "look whether all that the specs ask for works, with a fix for each problem",
+		Long:        long.String() + "\nResults: ok; skip: nobody looked, and why; warn: works, with less; fail.\nExit code 0: nothing fails; 1: something does.",
+		Example:     "  $ aisync doctor --offline\n  $ aisync doctor --deep --timeout 10m",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -232,7 +232,19 @@ func checkTrust(ctx context.Context, p *patient) []finding {
 	return out
 }
 
-// describeRuntimeChecks is the one line with which --help stands for all of runtimeChecks.
+// describeRuntimeChecks are the lines with which --help stands for the checks
+// of each runtime and each service.
 func describeRuntimeChecks() string {
-	return fmt.Sprintf("  %-20s %s\n", "runtime-ID", "the program of each runtime is there, of the version that was asked for;\n                       with --deep its own checks find nothing")
+	var out strings.Builder
+	for _, c := range [][2]string{
+		{"runtime-ID", "the program of each runtime is there, of the version that was asked for;\n                       with --deep its own checks find nothing"},
+		{"service-NAME", "each service runs, from this unit and these models, and comes back"},
+		{"port-NAME", "its port is its own, and open to nobody else than the spec says"},
+		{"endpoint-NAME", "it names its models"},
+		{"prompt-NAME", "a prompt brings tokens; with --deep of each of its models"},
+		{"agent-ID", "with --deep: the program of each runtime itself brings an answer from it"},
+	} {
+		fmt.Fprintf(&out, "  %-20s %s\n", c[0], c[1])
+	}
+	return out.String()
 }

@@ -16,6 +16,7 @@ var variables = [][2]string{
 	{"AISYNC_LOG", "1 keeps a log, aisync.log in the state folder, for its owner's eyes; values of variables that look like secrets are not in it"},
 	{"AISYNC_APPLY_PID", "set by an apply for what it starts, so that one inside another is refused and does not wait for ever"},
 	{"AISYNC_SERVICE_MANAGER", "who runs services: systemd, launchd, or supervise for the supervisor of aisync's own; found out without it"},
+	{"SYSTEMD_OFFLINE", "1: this system is not booted, so units are written and nothing is started; a chroot is noticed by itself"},
 	{"AISYNC_SERVICE, AISYNC_INPUTS", "set by aisync for every server that it starts: its name, and the digest of what it was started with"},
 	{"XDG_RUNTIME_DIR", "where the systemd of a user answers (default /run/user/ID)"},
 	{"HF_TOKEN, HF_TOKEN_PATH, HF_HOME", "where the Hugging Face token is, as for Hugging Face's own client"},

@@ -93,7 +93,7 @@ func treeBelow(t *testing.T, mnt string) map[string]string {
 		}
 		st := info.Sys().(*syscall.Stat_t)
 		text := fmt.Sprintf("%d:%d %s", st.Uid, st.Gid, info.Mode())
-		if strings.HasPrefix(rel, "home/ann/.local/state/") || strings.HasPrefix(rel, "usr/bin") {
+		if strings.HasPrefix(rel, "home/ann/.local/state/") || strings.HasPrefix(rel, "home/ann/.local/share/llm/models/tmp/") || strings.HasPrefix(rel, "usr/bin") {
 			out[rel] = fmt.Sprintf("%d:%d", st.Uid, st.Gid)
 			return nil
 		}

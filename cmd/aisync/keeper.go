@@ -35,6 +35,9 @@ type keeper struct {
 
 func (a *app) keeper(p places) (keeper, error) {
 	by, inChroot := control.Detect()
+	if a.env.on("SYSTEMD_OFFLINE") { // as systemctl takes it
+		by, inChroot = control.Systemd, true
+	}
 	k := keeper{by: by, journal: true}
 	switch forced := a.env.get(managerVariable); forced {
 	case "":
@@ -51,7 +54,7 @@ func (a *app) keeper(p places) (keeper, error) {
 		k.by, k.waits = control.Systemd, "the facts are recorded ones, so nothing is started or stopped here"
 		return k, nil
 	case inChroot:
-		k.waits = "this is a chroot: it starts when the system is booted, and aisync apply sees to it there"
+		k.waits = "this system is not booted (a chroot, or SYSTEMD_OFFLINE): it starts when it is, and aisync apply sees to it there"
 		return k, nil
 	}
 	k.journal = control.Journaled()

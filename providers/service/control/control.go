@@ -55,15 +55,15 @@ const (
 
 // State is how one service is.
 type State struct {
-	Name     string    `json:"name"`
-	Activity Activity  `json:"state"`
-	PID      int       `json:"pid,omitempty"`
-	Inputs   string    `json:"inputs,omitempty"` // AISYNC_INPUTS of the process that runs
-	Hidden   bool      `json:"-"`                // the process runs, and its environment may not be read
-	Since    time.Time `json:"since,omitzero"`   // that it runs
-	Restarts int       `json:"restarts"`         // after it ended by itself
-	Ended    string    `json:"ended,omitempty"`  // how it ended last: "exit code 1", "signal KILL"
-	Enabled  bool      `json:"enabled"`          // it is started when the machine, or the session, is
+	Name     string
+	Activity Activity
+	PID      int
+	Inputs   string    // AISYNC_INPUTS of the process that runs
+	Hidden   bool      // the process runs, and its environment may not be read
+	Since    time.Time // that it runs
+	Restarts int       // after it ended by itself
+	Ended    string    // how it ended last: "exit code 1", "signal KILL"
+	Enabled  bool      // it is started when the machine, or the session, is
 }
 
 // Options say whose services are meant.

@@ -21,8 +21,12 @@ func Detect() (k Kind, inChroot bool) {
 }
 
 // changedRoot reports whether / is another folder for this process than for
-// the first one. Only root may look; for others it is not.
+// the first one. Only root may look; for others it is not. A system without
+// /proc is none that runs: somebody has just laid it out.
 func changedRoot() bool {
+	if runtime.GOOS == "linux" && !exists("/proc/self") {
+		return true
+	}
 	here, err := os.Stat("/")
 	if err != nil {
 		return false

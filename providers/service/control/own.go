@@ -97,6 +97,9 @@ func (o own) Start(ctx context.Context, name string) error {
 	if n, err := o.read(name); err != nil || n.Activity != Failed && n.Supervisor.alive() {
 		return err
 	}
+	if len(o.Self) == 0 {
+		return errors.New("where this program itself lies is not known, so nothing can be started with it")
+	}
 	if err := os.MkdirAll(o.Logs, 0o700); err != nil {
 		return err
 	}

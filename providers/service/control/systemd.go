@@ -80,7 +80,7 @@ func (s systemd) ask(ctx context.Context, do func(*manager.Conn) error, other fu
 	if _, missing := exec.LookPath("systemctl"); missing != nil {
 		return s.unreachable(err)
 	}
-	if err := other(systemctl{s.Options}); err != nil {
+	if err := other(systemctl(s)); err != nil {
 		return s.unreachable(err)
 	}
 	return nil

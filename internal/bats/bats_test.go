@@ -104,11 +104,11 @@ func TestScriptsUnderBatsItself(t *testing.T) {
 // A runner that passes whatever it is given proves nothing.
 func TestTheShimFails(t *testing.T) {
 	for script, want := range map[string]bool{
-		`run false; [ "$status" -eq 1 ]`:              true,
-		`run false; [ "$status" -eq 0 ]`:              false,
-		`run echo a; [ "$output" = b ]`:               false,
+		`run false; [ "$status" -eq 1 ]`:             true,
+		`run false; [ "$status" -eq 0 ]`:             false,
+		`run echo a; [ "$output" = b ]`:              false,
 		`run printf 'a\nb\n'; [ "${lines[1]}" = b ]`: true,
-		`false; true`:                                 false,
+		`false; true`: false,
 	} {
 		out, err := exec.Command("bash", "-c", shim+"t() {\n"+script+"\n}\nt").CombinedOutput()
 		if (err == nil) != want {

@@ -66,7 +66,7 @@ func (n node) agents(project string) spec.Agents {
 	}
 	tasks := n.get("tasks")
 	a.Tasks = tasks.flag()
-	if kindOf(tasks.v) == cue.StructKind {
+	if tasks.exists() && kindOf(tasks.v) == cue.StructKind {
 		a.Tasks = spec.Flag{On: true, Pos: tasks.labelPos()}
 		a.Queues = tasks.get("queues").strings()
 		if len(a.Queues) == 0 && tasks.get("queues").exists() {

@@ -409,3 +409,14 @@ func TestAModelUseSaysWhatToPlanItsMemoryFor(t *testing.T) {
 		t.Errorf("an unknown word for fit: %v", err)
 	}
 }
+
+func TestOnlyTheCoordinationSystemsThatAreNamedAreOn(t *testing.T) {
+	dir := unpack(t, txtar.Parse([]byte("-- aisync.cue --\npackage aisync\nproject: {name: \"p\", agents: {sessions: true}}\n")))
+	s, err := Load(context.Background(), Options{ProjectDir: dir, Scope: ProjectOnly, Cwd: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := s.Project.Agents; !a.Sessions.On || a.Ledger.On || a.Tasks.On || a.Runs.On || len(a.Queues) > 0 {
+		t.Errorf("%+v", a)
+	}
+}

@@ -14,6 +14,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -126,8 +128,14 @@ func (c Cache) downloads() string { return filepath.Join(string(c), "runtimes", 
 
 // install has p in its folder once everything of it is there.
 func (c Cache) install(ctx context.Context, p Package) error {
-	dir := c.Dir(p) + ".partial"
-	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755)); err != nil {
+	// An npm whose caller was killed may be writing its own still.
+	if left, err := filepath.Glob(c.Dir(p) + ".partial*"); err == nil {
+		for _, dir := range left {
+			os.RemoveAll(dir)
+		}
+	}
+	dir, err := os.MkdirTemp(filepath.Join(string(c), "runtimes"), filepath.Base(c.Dir(p))+".partial")
+	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"private":true}`), 0o644); err != nil {
@@ -153,17 +161,26 @@ func (c Cache) install(ctx context.Context, p Package) error {
 	return os.Rename(dir, c.Dir(p))
 }
 
-// diskUse is the sum of the files below dir, in bytes.
+// diskUse is the sum of the files below dir, in bytes. A file of two names
+// counts once: some packages link their binary to where npm wants it.
 func diskUse(dir string) (sum int64, err error) {
+	var linked []fs.FileInfo
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		info, err := d.Info()
-		if err == nil {
-			sum += info.Size()
+		if err != nil {
+			return err
 		}
-		return err
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 {
+			if slices.ContainsFunc(linked, func(l fs.FileInfo) bool { return os.SameFile(l, info) }) {
+				return nil
+			}
+			linked = append(linked, info)
+		}
+		sum += info.Size()
+		return nil
 	})
 	return sum, err
 }

@@ -103,16 +103,32 @@ func (w *world) write(dir, name, text string) {
 	}
 }
 
-// environ is all that a program gets to know: the agents' own variables would
-// leak in, as this test may be run by one.
-func (w *world) environ(dir string, more []string) []string {
+// path is where programs are looked for: aisync, the set's, the system's.
+func (w *world) path() []string {
 	path := []string{filepath.Dir(binary), w.cache.NodeBin()}
 	for _, id := range w.set {
 		path = append(path, w.cache.Bin(lookUp(w.t, id).Package))
 	}
-	path = append(path, "/usr/local/bin", "/usr/bin", "/bin")
+	return append(path, "/usr/local/bin", "/usr/bin", "/bin")
+}
+
+// find is the program of that name in path.
+func (w *world) find(name string) string {
+	w.t.Helper()
+	for _, dir := range w.path() {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return filepath.Join(dir, name)
+		}
+	}
+	w.t.Fatalf("there is no program %s", name)
+	return ""
+}
+
+// environ is all that a program gets to know: the agents' own variables would
+// leak in, as this test may be run by one.
+func (w *world) environ(dir string, more []string) []string {
 	return append([]string{
-		"HOME=" + w.home, "PWD=" + dir, "PATH=" + strings.Join(path, ":"), "LANG=C.UTF-8", "TERM=xterm-256color", "NO_COLOR=1",
+		"HOME=" + w.home, "PWD=" + dir, "PATH=" + strings.Join(w.path(), ":"), "LANG=C.UTF-8", "TERM=xterm-256color", "NO_COLOR=1",
 		"GIT_CONFIG_NOSYSTEM=1", "AISYNC_OFFLINE=1",
 	}, more...)
 }
@@ -129,15 +145,7 @@ func (w *world) try(dir string, env []string, argv ...string) result {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	for _, p := range filepath.SplitList(strings.TrimPrefix(w.environ(dir, nil)[2], "PATH=")) {
-		if name := filepath.Join(p, argv[0]); argv[0] != filepath.Base(name) {
-			break
-		} else if _, err := os.Stat(name); err == nil {
-			argv = append([]string{name}, argv[1:]...)
-			break
-		}
-	}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd := exec.CommandContext(ctx, w.find(argv[0]), argv[1:]...)
 	cmd.Dir, cmd.Env = dir, w.environ(dir, env)
 	cmd.WaitDelay = 5 * time.Second // for children that keep the pipe
 	var out bytes.Buffer
@@ -174,8 +182,8 @@ func (w *world) specs() {
 	var host, project strings.Builder
 	fmt.Fprintf(&host, "package aisync\n\nhosts: here: {\n\ttrust: true\n\truntimes: {%s}\n", strings.Join(each(w.set, `"%s": {}`), ", "))
 	fmt.Fprintf(&host, "\tservices: fake: {kind: \"external\", url: %q, model: \"fake\", context: 200000, apis: [\"chat\", \"responses\", \"messages\"]}\n\tendpoint: \"fake\"\n", w.model.URL+"/v1")
-	// It has no local endpoint: how one logs in is the person's to say.
-	fmt.Fprintf(&host, "\tsettings: gemini: security: auth: selectedType: \"gemini-api-key\"\n")
+	// Gemini CLI takes no local endpoint: how one logs in is the person's to say.
+	host.WriteString("\tsettings: gemini: security: auth: selectedType: \"gemini-api-key\"\n")
 	if w.scope.host {
 		w.bundle(filepath.Join(w.home, "rulesets"), "host")
 		fmt.Fprintf(&host, "\tbundles: core: {source: \"~/rulesets\"}\n\tmcp: %s\n", w.mcp("host"))

@@ -65,7 +65,7 @@ func (b laid) look(r fsys.Reader, dir fsys.LogicalPath) state {
 		return state{broken: []string{err.Error()}}
 	}
 	for _, e := range list {
-		if !slices.ContainsFunc(b.first, func(f First) bool { return f.Name == e.Name() }) {
+		if !b.leftover(e.Name()) && !slices.ContainsFunc(b.first, func(f First) bool { return f.Name == e.Name() }) {
 			s.untouched = false
 		}
 	}
@@ -132,9 +132,40 @@ func (b laid) observe(o reconcile.Observation, r fsys.Reader, dir fsys.LogicalPa
 	return o
 }
 
-// complete makes what is missing in the folder. What is broken stays as it is,
-// and is an error.
+// leftover reports whether a name is one that a kill left while an entry was
+// made; see fsys.TempName.
+func (b laid) leftover(name string) bool {
+	return slices.ContainsFunc(b.first, func(f First) bool { return strings.HasPrefix(name, "."+f.Name+".aisync-") })
+}
+
+// clear takes away what a kill left.
+func (b laid) clear(w fsys.FS, dir fsys.LogicalPath) error {
+	list, err := w.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if !b.leftover(e.Name()) {
+			continue
+		}
+		p := dir.Join(e.Name())
+		info, err := w.Lstat(p)
+		if err == nil {
+			err = w.Discard(p, info)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// complete makes what is missing in the folder, each file in one step. What is
+// broken stays as it is, and is an error.
 func (b laid) complete(w fsys.FS, dir fsys.LogicalPath) error {
+	if err := b.clear(w, dir); err != nil {
+		return err
+	}
 	s := b.look(w, dir)
 	for _, f := range b.first {
 		p := dir.Join(f.Name)
@@ -146,7 +177,7 @@ func (b laid) complete(w fsys.FS, dir fsys.LogicalPath) error {
 		}
 		text, err := w.ReadFile(p)
 		if errors.Is(err, fs.ErrNotExist) {
-			text, err = nil, w.Append(p, nil, 0o600)
+			text, err = []byte(f.Content), w.Replace(p, fsys.Content{Bytes: []byte(f.Content), Mode: 0o600}, fsys.Expect{Absent: true}, nil)
 		}
 		if err == nil && len(text) < len(f.Content) && strings.HasPrefix(f.Content, string(text)) && (s.untouched || len(text) == 0) {
 			err = w.Append(p, []byte(f.Content[len(text):]), 0o600)

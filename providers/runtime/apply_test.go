@@ -78,7 +78,7 @@ func newMachine(t *testing.T) *machine {
 	if m.disk, err = fsys.New(fsys.Options{Root: root, Home: "/home/me", Project: m.project, Tag: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	m.engine = &reconcile.Engine{Parallel: 1, Providers: []reconcile.Provider{file.Provider{}, dir.Provider{}, link.Provider{}, gitconfig.Provider{}}}
+	m.engine = &reconcile.Engine{Parallel: 1, Providers: []reconcile.Provider{file.Provider{}, dir.Provider{Layouts: workspace.Layouts()}, link.Provider{}, gitconfig.Provider{}}}
 	m.read = reconcile.ReadEnv{FS: m.disk, Home: "/home/me", Run: git(m.project), Clock: time.Now}
 	return m
 }

@@ -30,13 +30,14 @@ func main() {
 	model := flag.Int64("model", 60_000_000_000, "bytes of the model that is there already; 0 leaves it out")
 	install := flag.Bool("peers", false, "install rulesync and ruler from npm first, into the cache of make test-runtimes")
 	only := flag.Bool("adapters", false, "measure the adapters alone")
+	drift := flag.Bool("drift", false, "measure drift alone")
 	flag.Parse()
 	var err error
 	if *install {
 		err = installPeers()
 	}
 	if err == nil {
-		err = bench(*binary, *runs, *rules, *model, *only)
+		err = bench(*binary, *runs, *rules, *model, *only, *drift)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -44,7 +45,7 @@ func main() {
 	}
 }
 
-func bench(binary string, runs, rules int, model int64, adaptersAlone bool) error {
+func bench(binary string, runs, rules int, model int64, adaptersAlone, driftAlone bool) error {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
 		return err
@@ -64,9 +65,12 @@ func bench(binary string, runs, rules int, model int64, adaptersAlone bool) erro
 	if err := w.make(); err != nil {
 		return err
 	}
-	measures := []func() ([]row, error){w.start, w.firstApply, w.noChange, w.chezmoi, w.fewAdapters, w.manyAdapters}
-	if adaptersAlone {
-		measures = measures[4:]
+	measures := []func() ([]row, error){w.start, w.firstApply, w.noChange, w.drift, w.chezmoi, w.fewAdapters, w.manyAdapters}
+	switch {
+	case adaptersAlone:
+		measures = measures[5:]
+	case driftAlone:
+		measures = measures[3:4]
 	}
 	var rows []row
 	for _, measure := range measures {
@@ -77,7 +81,7 @@ func bench(binary string, runs, rules int, model int64, adaptersAlone bool) erro
 		rows = append(rows, r...)
 	}
 	printTable(rows)
-	if adaptersAlone {
+	if adaptersAlone || driftAlone {
 		return nil
 	}
 	fmt.Printf("\nbinary: %.1f MB (limit 30 MB)\n", float64(size.Size())/1e6)

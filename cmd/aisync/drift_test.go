@@ -468,6 +468,19 @@ git commit -q -a -m 'somebody edits'`)
 	if !maps.Equal(before, tree(t, ci)) {
 		t.Error("drift wrote something")
 	}
+	// A home that this user may not look at is none, be it root's or not.
+	for _, folder := range []string{".config/aisync", ".local/state/aisync"} {
+		home := t.TempDir()
+		closed := filepath.Join(home, folder)
+		if err := errors.Join(os.MkdirAll(closed, 0o755), os.Chmod(closed, 0)); err != nil {
+			t.Fatal(err)
+		}
+		again := exec.Command("aisync", "drift", "--format", "text")
+		again.Dir, again.Env = cmd.Dir, append([]string{"HOME=" + home}, cmd.Env...)
+		if got, _ := again.Output(); string(got) != string(out) {
+			t.Errorf("with %s closed:\n%s", folder, got)
+		}
+	}
 }
 
 func TestLineEndingsAreAsGitWritesThem(t *testing.T) {

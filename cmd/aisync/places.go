@@ -73,10 +73,11 @@ func (a *app) places() (places, error) {
 		return p, err
 	}
 	own := a.g.user == "" // another user's folders are not ours to redirect
-	p.state = p.xdg(a.env, own, "XDG_STATE_HOME", ".local/state").Join("aisync")
-	p.cache = p.xdg(a.env, own, "XDG_CACHE_HOME", ".cache").Join("aisync")
-	p.configHome = p.xdg(a.env, own, "XDG_CONFIG_HOME", ".config").Join("aisync")
-	p.config = p.physical(p.configHome)
+	p.ownFolders(a.env, own)
+	if a.homeless && (p.closed(p.state) || p.closed(p.configHome)) {
+		p.home = nowhere
+		p.ownFolders(env{}, own)
+	}
 	if a.g.config != "" {
 		p.configured = true
 		if p.config, err = existingFolder(cwd, a.g.config); err != nil {
@@ -85,6 +86,20 @@ func (a *app) places() (places, error) {
 	}
 	p.project, err = a.findProject(cwd)
 	return p, err
+}
+
+// ownFolders sets aisync's own folders, from home and the environment.
+func (p *places) ownFolders(e env, own bool) {
+	p.state = p.xdg(e, own, "XDG_STATE_HOME", ".local/state").Join("aisync")
+	p.cache = p.xdg(e, own, "XDG_CACHE_HOME", ".cache").Join("aisync")
+	p.configHome = p.xdg(e, own, "XDG_CONFIG_HOME", ".config").Join("aisync")
+	p.config = p.physical(p.configHome)
+}
+
+// closed reports whether dir is somebody else's, whom this user may not look at.
+func (p places) closed(dir fsys.LogicalPath) bool {
+	_, err := os.ReadDir(p.physical(dir))
+	return errors.Is(err, fs.ErrPermission)
 }
 
 func (p places) xdg(e env, own bool, name, fallback string) fsys.LogicalPath {

@@ -242,9 +242,6 @@ func (w *world) loadRecords(ctx context.Context) error {
 	})
 	g.Go(func() (err error) {
 		w.store, err = reconcile.OpenStore(w.reader, w.places.state)
-		if w.app.homeless && errors.Is(err, fs.ErrPermission) { // somebody else's: nothing is known, as on a new machine
-			w.store, err = reconcile.OpenStore(w.reader, nowhere)
-		}
 		return w.ofState(err)
 	})
 	if err := g.Wait(); err != nil {

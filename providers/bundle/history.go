@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"strings"
+	"sync"
 
 	"aisync.dev/aisync/providers/fetch/git"
 )
@@ -15,17 +16,32 @@ type history struct {
 	versions map[string][]git.Version // by the last part of their path
 }
 
-// readHistory asks git once. A tree that git knows nothing of has no history,
-// and neither has what came out of an archive.
-func (t *Tree) readHistory() history {
-	if t.noHistory {
+// versions answers what files were before. It knows nothing else of its tree,
+// so that who may ask later does not keep the texts of thousands of files.
+type versions struct {
+	dir     string // of the tree, links resolved
+	none    bool   // what git says there is a stranger's word
+	history func() history
+	texts   sync.Map // of past, by src
+}
+
+func newVersions(dir string) *versions {
+	v := &versions{dir: dir}
+	v.history = sync.OnceValue(v.read)
+	return v
+}
+
+// read asks git once. A tree that git knows nothing of has no history, and
+// neither has what came out of an archive.
+func (t *versions) read() history {
+	if t.none {
 		return history{}
 	}
-	all, err := git.History(context.Background(), t.real)
+	all, err := git.History(context.Background(), t.dir)
 	if err != nil {
 		return history{} // what was before is a comfort: without it a file is somebody's
 	}
-	h := history{t.real, map[string][]git.Version{}}
+	h := history{t.dir, map[string][]git.Version{}}
 	for _, v := range all {
 		base := path.Base(v.Path)
 		h.versions[base] = append(h.versions[base], v)
@@ -37,7 +53,7 @@ func (t *Tree) readHistory() history {
 // first. A file counts under every name that it may have had:
 // rules and settings have moved between layouts, so that of those the last part
 // of the name is enough; others must have lain in a folder of the same name.
-func (t *Tree) past(src string) [][]byte {
+func (t *versions) past(src string) [][]byte {
 	if texts, ok := t.texts.Load(src); ok {
 		return texts.([][]byte)
 	}

@@ -52,7 +52,7 @@ func TestWhatAFileWasIsKnownAcrossLayouts(t *testing.T) {
 	}
 	texts := func(src string) []string {
 		var out []string
-		for _, b := range tree.past(src) {
+		for _, b := range tree.versions.past(src) {
 			out = append(out, string(b))
 		}
 		return out

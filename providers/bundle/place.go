@@ -19,9 +19,12 @@ import (
 // that name to another.
 const Own = "aisync"
 
+// noVersions are those of what aisync brings along: git knows nothing of it.
+var noVersions = &versions{history: func() history { return history{} }}
+
 // own is that source: the bundles of the catalog.
 var own = sync.OnceValues(func() (*Tree, error) {
-	t := &Tree{Name: Own, Dir: Own + "/", noHistory: true, embedded: catalog.Bundles()}
+	t := &Tree{Name: Own, Dir: Own + "/", versions: noVersions, embedded: catalog.Bundles()}
 	return t, t.open()
 })
 

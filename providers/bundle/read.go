@@ -170,7 +170,8 @@ func (t *Tree) readOne(j job, buf []byte, out *File) ([]byte, error) {
 	}
 	sum := sha256.Sum256(buf)
 	*out = File{Rel: j.rel, Src: j.src, Path: name, Digest: "sha256:" + hex.EncodeToString(sum[:]), Mode: 0o644}
-	out.Past = func() [][]byte { return t.past(j.src) }
+	v := t.versions
+	out.Past = func() [][]byte { return v.past(j.src) }
 	if mode&0o100 != 0 || j.use == gitHook || j.use == program && strings.HasSuffix(j.rel, ".sh") {
 		out.Mode = 0o755
 	}

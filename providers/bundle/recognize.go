@@ -81,7 +81,7 @@ func (t *Tree) Recognize(there []string) ([]Recognized, error) {
 // ruleNames are the names of all rules that ever lay below folder.
 func (t *Tree) ruleNames(folder string) []string {
 	var out []string
-	for _, versions := range t.history().versions {
+	for _, versions := range t.versions.history().versions {
 		for _, v := range versions {
 			if strings.HasPrefix(v.Path, folder) && path.Base(path.Dir(v.Path)) == "rules" && isRule(path.Base(v.Path)) {
 				out = append(out, path.Base(v.Path))

@@ -91,7 +91,7 @@ func (s *Sources) read(ctx context.Context, src spec.Source) (*Tree, error) {
 		return nil, at(src.Pos, fmt.Errorf("bundle source %q (%s): %w", src.Name, src.URL, err))
 	}
 	t.Name, t.Pinned, t.Pos = src.Name, pinned, src.Pos
-	t.noHistory = Remote(src.URL) && !strings.HasPrefix(src.URL, "git::")
+	t.versions.none = Remote(src.URL) && !strings.HasPrefix(src.URL, "git::")
 	return t, nil
 }
 

@@ -25,7 +25,7 @@ type Tree struct {
 
 	real      string // Dir with links resolved
 	embedded  fs.FS  // the tree, where it lies in aisync itself; Dir is then only its name
-	noHistory bool   // what git says here is a stranger's word
+	versions  *versions
 	languages []string
 	teams     []string
 	top       []string // folders at the top that may be skills
@@ -38,9 +38,6 @@ type Tree struct {
 	skills func() ([]Skill, error)
 	hooks  func() (*Hooks, error)
 	digest func() (string, error)
-
-	history func() history
-	texts   sync.Map // of past, by src
 }
 
 // Problem is something about a bundle that its author should mend and that
@@ -68,7 +65,7 @@ func openTree(dir string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tree{Dir: dir, real: real}
+	t := &Tree{Dir: dir, real: real, versions: newVersions(real)}
 	return t, t.open()
 }
 
@@ -95,7 +92,6 @@ func (t *Tree) open() error {
 	t.skills = sync.OnceValues(t.readSkills)
 	t.hooks = sync.OnceValues(t.readHooks)
 	t.digest = sync.OnceValues(t.hash)
-	t.history = sync.OnceValue(t.readHistory)
 	return nil
 }
 

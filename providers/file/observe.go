@@ -60,7 +60,7 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 	if !asKnown(t, s) {
 		s = asCommitted(r, a, s)
 	}
-	o.Live = map[reconcile.LeafKey]reconcile.Fingerprint{}
+	o.Live = make(map[reconcile.LeafKey]reconcile.Fingerprint, 1)
 	leaves, err := readLeaves(t, s.doc, members)
 	if err != nil {
 		o.Presence, o.Live = reconcile.Blocked, nil
@@ -74,8 +74,12 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 		switch key {
 		case "":
 			o.Live[key] = s.token()
-			o.Former = map[reconcile.LeafKey]bool{key: isFormer(r, t, s)}
-			o.Marked = map[reconcile.LeafKey]bool{key: isMarked(t) && merge.HasMarkers(s.doc)}
+			if isFormer(r, t, s) {
+				o.Former = map[reconcile.LeafKey]bool{key: true}
+			}
+			if isMarked(t) && merge.HasMarkers(s.doc) {
+				o.Marked = map[reconcile.LeafKey]bool{key: true}
+			}
 		case reconcile.Seed:
 			o.Live[key] = seedFingerprint(t, s, members)
 		default:

@@ -29,6 +29,7 @@ type rule struct {
 // addRules notes what programs shall load. only is the runtime that the rules
 // are for, "" for any.
 func (b *builder) addRules(w wish, files []bundle.File, only string) {
+	b.rules = slices.Grow(b.rules, len(files))
 	for _, f := range files {
 		r := rule{rel: f.Rel, text: f.Text, title: f.About.Title, globs: f.About.Globs, src: f, label: w.label, origin: w.origin}
 		switch {
@@ -72,6 +73,14 @@ func (r rule) body(form string) reconcile.Body {
 	return madeOf(r.src, reconcile.Fingerprint("sha256:"+hex.EncodeToString(sum[:])), 0o644, func(src []byte) []byte {
 		return render.RuleFile(form, src)
 	})
+}
+
+// identity is the same for rules of one text, and keeps none of a file.
+func (r rule) identity() string {
+	if r.src.Digest != "" {
+		return r.src.Digest
+	}
+	return string(r.text)
 }
 
 // describe says what a rule is about, and what it is for.
@@ -200,7 +209,7 @@ func (b *builder) told(p place, s seat, chosen []string, form map[string]string,
 	}
 	for _, r := range rules {
 		for _, from := range found {
-			b.loads = append(b.loads, load{p.rt.ID, r.rel, string(r.text), from, r.origin})
+			b.loads = append(b.loads, load{p.rt.ID, r.rel, r.identity(), from, r.origin})
 		}
 	}
 	if f, ok := form[found[0]]; ok && (f == render.Plain || f == render.Paths) && len(rules[0].only) == 0 {
@@ -232,7 +241,7 @@ func (b *builder) indexRules(p place, rules []rule) {
 		target := path.Join(folder, r.rel)
 		b.leaf(fileAt(target), "", reconcile.Leaf{Body: r.body(render.Plain), Origin: r.origin}, r.label)
 		b.index[p.scope.RulesIndex] = append(b.index[p.scope.RulesIndex], indexEntry{"rule " + r.rel + " " + list(r.only), target, r.describe(), r.origin})
-		b.loads = append(b.loads, load{p.rt.ID, r.rel, string(r.text), "", r.origin})
+		b.loads = append(b.loads, load{p.rt.ID, r.rel, r.identity(), "", r.origin})
 		if len(r.only) == 0 {
 			b.folders[p.rt.ID] = folder
 		}

@@ -28,7 +28,7 @@ type Decls struct {
 
 // load is one rule that one program will load.
 type load struct {
-	runtime, rule, text string
+	runtime, rule, text string // text: its identity
 	from                string // folder or instruction file; "" where it is only named to it
 	origin              []reconcile.Position
 }

@@ -31,6 +31,8 @@ func main() {
 	install := flag.Bool("peers", false, "install rulesync and ruler from npm first, into the cache of make test-runtimes")
 	only := flag.Bool("adapters", false, "measure the adapters alone")
 	ledger := flag.Bool("ledger", false, "measure the ledger alone")
+	drift := flag.Bool("drift", false, "measure drift alone")
+	work := flag.Bool("agents", false, "measure what agents call at work alone")
 	flag.Parse()
 	var err error
 	if *install {
@@ -42,6 +44,10 @@ func main() {
 		alone = "adapters"
 	case *ledger:
 		alone = "ledger"
+	case *drift:
+		alone = "drift"
+	case *work:
+		alone = "agents"
 	}
 	if err == nil {
 		err = bench(*binary, *runs, *rules, *model, alone)
@@ -72,16 +78,19 @@ func bench(binary string, runs, rules int, model int64, alone string) error {
 	if err := w.make(); err != nil {
 		return err
 	}
-	measures := []func() ([]row, error){w.start, w.atWork, w.firstApply, w.noChange, w.chezmoi, w.ledger, w.fewAdapters, w.manyAdapters}
-	switch alone {
-	case "adapters":
-		measures = measures[6:]
-	case "ledger":
-		measures = measures[5:6]
+	all := []struct {
+		group   string
+		measure func() ([]row, error)
+	}{
+		{"", w.start}, {"agents", w.atWork}, {"", w.firstApply}, {"", w.noChange}, {"drift", w.drift}, {"", w.chezmoi},
+		{"ledger", w.ledger}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters},
 	}
 	var rows []row
-	for _, measure := range measures {
-		r, err := measure()
+	for _, m := range all {
+		if alone != "" && m.group != alone {
+			continue
+		}
+		r, err := m.measure()
 		if err != nil {
 			return err
 		}

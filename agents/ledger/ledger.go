@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,7 +181,7 @@ func (l *Ledger) Config() (map[string]string, error) {
 func config(text string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(text) {
-		if m := configLine.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
+		if m := configLine().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
 			out[m[1]] = strings.TrimSpace(m[2])
 		}
 	}
@@ -207,9 +206,9 @@ func (l *Ledger) writable() error {
 }
 
 var (
-	configLine = regexp.MustCompile(`^([A-Za-z0-9_-]+):\s*(.*)$`)
-	agentName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-	messageID  = regexp.MustCompile(`^msg_[A-Za-z0-9_-]{8,64}$`)
+	configLine = lazily(`^([A-Za-z0-9_-]+):\s*(.*)$`)
+	agentName  = lazily(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	messageID  = lazily(`^msg_[A-Za-z0-9_-]{8,64}$`)
 )
 
 // Types of messages. Handoffs and questions want an answer; the others end one.
@@ -221,7 +220,7 @@ func checkAgent(name string) error {
 	switch {
 	case name == "":
 		return errors.New("agent name is required")
-	case !agentName.MatchString(name):
+	case !agentName().MatchString(name):
 		return said("Invalid agent name: %s. Use 1-64 chars: letters, numbers, dot, underscore, hyphen.", name)
 	}
 	return nil
@@ -231,7 +230,7 @@ func checkID(id string) error {
 	switch {
 	case id == "":
 		return errors.New("message id is required")
-	case !messageID.MatchString(id):
+	case !messageID().MatchString(id):
 		return said("Invalid message id: %s", id)
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -43,7 +42,9 @@ func (l *Ledger) Compact(before time.Time, by string) (name string, n int, err e
 		if n == 0 {
 			return nil
 		}
-		name = "audit." + strings.ReplaceAll(l.stamp(), ":", "-") + ".jsonl"
+		if name, err = l.archiveName(); err != nil {
+			return err
+		}
 		if err := l.replace(name, text[:cut]); err != nil {
 			return err
 		}
@@ -62,6 +63,28 @@ func (l *Ledger) Compact(before time.Time, by string) (name string, n int, err e
 		return err
 	})
 	return name, n, err
+}
+
+// archiveForm is the name of an archive, as package time writes it.
+const archiveForm = "audit.2006-01-02T15-04-05.000Z.jsonl"
+
+// archiveName is a name behind those of all archives: by the time, or, where
+// that is not later than the last of them, just after it. No archive is ever
+// written over, and they stay in their order.
+func (l *Ledger) archiveName() (string, error) {
+	archives, err := l.archives()
+	if err != nil {
+		return "", err
+	}
+	name := l.now().UTC().Format(archiveForm)
+	if n := len(archives); n > 0 && name <= archives[n-1] {
+		last, err := time.Parse(archiveForm, archives[n-1])
+		if err != nil {
+			return "", fmt.Errorf("%s: not the name of an archive that compact made; move it away", l.path(archives[n-1]))
+		}
+		name = last.Add(time.Millisecond).Format(archiveForm)
+	}
+	return name, nil
 }
 
 func afterSize(f *os.File, size int64) ([]byte, error) {

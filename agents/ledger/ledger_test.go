@@ -226,3 +226,28 @@ func TestCompactKeepsEveryLine(t *testing.T) {
 		t.Error(len(again), err)
 	}
 }
+
+// A clock that stands still, or goes back, must not make an archive be written over.
+func TestTwoCompactionsOfOneMillisecondKeepEveryLine(t *testing.T) {
+	l := fresh(t)
+	at := l.now()
+	for i, now := range []time.Time{at, at, at.Add(-time.Hour)} {
+		l.now = func() time.Time { return now }
+		if _, err := l.Note("pi", fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+		if _, n, err := l.Compact(at.Add(time.Hour), "pi"); err != nil || n == 0 {
+			t.Fatal(n, err)
+		}
+	}
+	events, err := l.Audit(0)
+	var notes []string
+	for _, e := range events {
+		if e.Action == "note" {
+			notes = append(notes, e.Body)
+		}
+	}
+	if err != nil || strings.Join(notes, "") != "012" || events[0].Action != "init" {
+		t.Errorf("%q %v", notes, err)
+	}
+}

@@ -31,12 +31,12 @@ func agentChecks(p *patient) []check {
 	known := catalog.With(p.spec.Catalog)
 	host := runtime.Host{Spec: p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models(), Home: p.places.home}
 	var out []check
-	for _, l := range host.LocalLaunches() {
-		program := p.whereIs(l.Program.Command)
-		if program == "" || !l.Service.Enabled || len(l.Program.Launch.Headless) == 0 {
+	for _, l := range host.Launches() {
+		program := p.whereIs(l.Driver.Command)
+		if program == "" || !l.Service.Enabled || len(l.Driver.Launch.Headless) == 0 {
 			continue // runtime-ID and service-NAME say so
 		}
-		doc := l.Program.Command + " itself brings an answer from " + l.Service.Name
+		doc := l.Driver.Command + " itself brings an answer from " + l.Service.Name
 		out = append(out, check{Name: "agent-" + l.ID, Doc: doc, Limit: agentLimit + endpointLimit, Prompt: func(ctx context.Context) ([]finding, time.Duration) {
 			begin := time.Now()
 			found := p.agent(ctx, l, program)
@@ -48,7 +48,7 @@ func agentChecks(p *patient) []check {
 
 // agent runs one program. It may go nowhere but to its service, and stands in
 // an empty folder, which is gone afterwards.
-func (p *patient) agent(ctx context.Context, l runtime.LocalLaunch, program string) []finding {
+func (p *patient) agent(ctx context.Context, l runtime.Launch, program string) []finding {
 	v := p.server(l.Service)
 	if !doctor.Loopback(v.endpoint.URL) && p.offline {
 		return []finding{skip("not asked: endpoint-%s says why", l.Service.Name)}
@@ -61,12 +61,18 @@ func (p *patient) agent(ctx context.Context, l runtime.LocalLaunch, program stri
 		return []finding{fail("", "%v", err)}
 	}
 	defer os.RemoveAll(dir)
-	env := p.cleanEnv(l.Program, program, dir)
-	for _, name := range slices.Sorted(maps.Keys(l.Env)) {
-		env = append(env, name+"="+l.Env[name])
+	if l.Config != "" {
+		l.Point(p.places.physical(p.places.home.Join(strings.TrimPrefix(l.Config, "~/"))))
 	}
-	argv := append([]string{program}, l.Args...)
-	for _, a := range l.Program.Launch.Headless {
+	set := maps.Clone(l.Environment)
+	maps.Copy(set, l.Driver.Launch.Environment)
+	maps.Copy(set, l.Driver.Launch.Offline)
+	env := p.cleanEnv(l.Driver, program, dir)
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		env = append(env, name+"="+set[name])
+	}
+	argv := slices.Concat([]string{program}, l.Driver.Launch.Args, l.Args)
+	for _, a := range l.Driver.Launch.Headless {
 		argv = append(argv, strings.ReplaceAll(a, "{prompt}", agentPrompt))
 	}
 	ctx, cancel := context.WithTimeout(ctx, agentLimit)
@@ -74,11 +80,11 @@ func (p *patient) agent(ctx context.Context, l runtime.LocalLaunch, program stri
 	way := &door{url: v.endpoint.URL}
 	text, err := isolated(ctx, env, dir, p.offline, way, argv)
 	text = strings.TrimSpace(colours().ReplaceAllString(text, ""))
-	command := l.Program.Command + " " + strings.Join(l.Program.Launch.Headless, " ")
+	command := l.Driver.Command + " " + strings.Join(l.Driver.Launch.Headless, " ")
 	by := "run it yourself: " + command
 	switch {
 	case errors.Is(err, errNotIsolated):
-		return []finding{warn("", "%s is not run: %v", l.Program.Command, err)}
+		return []finding{warn("", "%s is not run: %v", l.Driver.Command, err)}
 	case ctx.Err() != nil:
 		return []finding{fail(by, "%s did not end within %s", command, agentLimit)}
 	case err != nil:

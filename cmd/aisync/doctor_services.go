@@ -155,12 +155,12 @@ func (v *server) apis(ctx context.Context) (out []finding) {
 	}
 	known := catalog.With(v.p.spec.Catalog)
 	host := runtime.Host{Spec: v.p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models()}
-	for _, l := range host.LocalLaunches() {
-		if l.Service.Name != v.service.Name || len(l.Program.APIs) == 0 {
+	for _, l := range host.Launches() {
+		if l.Service.Name != v.service.Name || len(l.Driver.APIs) == 0 {
 			continue
 		}
 		has := false
-		for _, api := range l.Program.APIs {
+		for _, api := range l.Driver.APIs {
 			one, cancel := context.WithTimeout(ctx, cmp.Or(v.p.timeout, endpointLimit))
 			ok, err := v.endpoint.Has(one, api)
 			cancel()
@@ -170,7 +170,7 @@ func (v *server) apis(ctx context.Context) (out []finding) {
 			has = has || ok
 		}
 		if !has {
-			out = append(out, fail("write endpoint: false for "+l.ID+", or name another service", "%s has none of the APIs that %s speaks: %s", v.endpoint.URL, l.ID, strings.Join(l.Program.APIs, ", ")))
+			out = append(out, fail("write endpoint: false for "+l.ID+", or name another service", "%s has none of the APIs that %s speaks: %s", v.endpoint.URL, l.ID, strings.Join(l.Driver.APIs, ", ")))
 		}
 	}
 	return out

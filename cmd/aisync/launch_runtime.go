@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"aisync.dev/aisync/agents/launch"
@@ -109,13 +108,13 @@ func (a *app) equip(l *launcher, h *spec.Host) error {
 	if err != nil {
 		return err
 	}
-	l.program = launch.Program{Runtime: how.Driver, Args: slices.Clone(how.Args), Environment: maps.Clone(how.Environment), Model: how.Model}
 	if how.Config != "" {
 		config := l.places.physical(l.places.home.Join(strings.TrimPrefix(how.Config, "~/")))
 		if _, err := os.Stat(config); err == nil {
-			a.point(l, how.Driver.ID, config)
+			how.Point(config)
 		}
 	}
+	l.program = launch.Program{Runtime: how.Driver, Args: how.Args, Environment: how.Environment, Model: how.Model}
 	if how.Driver.ID == "aider" {
 		if _, err := os.Stat(filepath.Join(l.root, "AGENTS.md")); err == nil {
 			l.program.Args = append(l.program.Args, "--read", "AGENTS.md") // it reads none by itself
@@ -123,22 +122,12 @@ func (a *app) equip(l *launcher, h *spec.Host) error {
 	}
 	rt := l.choice.Runtime
 	if a.g.offline {
-		if rt.Network && how.Service == "" {
+		if rt.Network && how.Service.Name == "" {
 			return fmt.Errorf("%s needs a network: %w", rt.ID, reconcile.ErrOffline)
 		}
 		maps.Copy(l.program.Environment, rt.Launch.Offline)
 	}
 	return nil
-}
-
-// point has a program that drives the generic runtime read that one's file.
-func (a *app) point(l *launcher, driver, config string) {
-	switch driver {
-	case "opencode":
-		l.program.Environment["OPENCODE_CONFIG"] = config
-	case "aider":
-		l.program.Args = append([]string{"--config", config}, l.program.Args...)
-	}
 }
 
 // installed reports whether the program can be started.

@@ -14,8 +14,9 @@ import (
 // Launch is how the program of a runtime is started so that it talks to a
 // server of the host, where it would not do so by itself.
 type Launch struct {
+	ID          string       // of the runtime, as the spec names it
 	Driver      spec.Runtime // whose program it is: the runtime's own, or that which drives it
-	Service     string       // "" where it talks to its maker's
+	Service     spec.Service // without a name where it talks to its maker's
 	Model       string
 	Config      string // file of its own that an apply writes: ~/…; "" for none
 	Args        []string
@@ -36,7 +37,7 @@ func (h Host) Launch(id, service, model string) (Launch, error) {
 			use = u
 		}
 	}
-	l := Launch{Driver: rt, Environment: map[string]string{}}
+	l := Launch{ID: id, Driver: rt, Environment: map[string]string{}}
 	name, _ := h.serviceOf(use, rt)
 	if service != "" {
 		name.Value = service
@@ -54,15 +55,40 @@ func (h Host) Launch(id, service, model string) (Launch, error) {
 		t.model = model
 	}
 	if !rt.Local {
-		if len(rt.User.Endpoint) > 0 || len(rt.Launch.Endpoint) == 0 {
-			return l, nil // by its own file, or not at all
+		switch {
+		case len(rt.User.Endpoint) > 0: // by its own file
+			l.Service = s
+		case len(rt.Launch.Endpoint) > 0:
+			l.Service, l.Model = s, t.model
+			l.fill(rt.Launch.Endpoint, t)
 		}
-		l.Service, l.Model = t.service, t.model
-		l.fill(rt.Launch.Endpoint, t)
 		return l, nil
 	}
-	l.Service, l.Model = t.service, t.model
+	l.Service, l.Model = s, t.model
 	return l, h.driven(&l, use, rt, t)
+}
+
+// Launches are those of every runtime of the spec that talks to a service, in
+// its order. A runtime that no program drives has none.
+func (h Host) Launches() []Launch {
+	var out []Launch
+	for _, use := range h.Spec.Runtimes {
+		if l, err := h.Launch(use.ID, "", ""); err == nil && l.Service.Name != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Point has a program that drives the generic runtime read that one's file, at
+// its physical path.
+func (l *Launch) Point(config string) {
+	switch l.Driver.ID {
+	case "opencode":
+		l.Environment["OPENCODE_CONFIG"] = config
+	case "aider":
+		l.Args = append([]string{"--config", config}, l.Args...)
+	}
 }
 
 func (l *Launch) fill(vars map[string]string, t target) {

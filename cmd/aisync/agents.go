@@ -50,6 +50,16 @@ func (w atWork) ownAgent() (process.Process, bool) { return roster.Own(w.table, 
 // context is the caller's own.
 func (a *app) context(w atWork) (session.Context, error) { return session.Of(w.root, a.env.get) }
 
+// own is the project that the caller is at work in, and its context there.
+func (a *app) own() (atWork, session.Context, error) {
+	w, err := a.atWork()
+	if err != nil {
+		return w, session.Context{}, err
+	}
+	c, err := a.context(w)
+	return w, c, err
+}
+
 // now is the time in the user's own zone: names of archives are local.
 func now() time.Time { return time.Now() }
 

@@ -80,11 +80,7 @@ const maxMessage = 4 << 20
 
 // sendMessage says who sends m, and takes it to the project or to the mailbox.
 func (a *app) sendMessage(ctx context.Context, to string, m message.Message) (string, error) {
-	w, err := a.atWork()
-	if err != nil {
-		return "", err
-	}
-	c, err := a.context(w)
+	w, c, err := a.own()
 	if err != nil {
 		return "", err
 	}
@@ -197,11 +193,7 @@ host's spec names one, is put into the inbox.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.atWork()
-			if err != nil {
-				return err
-			}
-			c, err := a.context(w)
+			w, c, err := a.own()
 			if err != nil {
 				return err
 			}
@@ -292,11 +284,7 @@ func (a *app) messageRead() *cobra.Command {
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        exactArgs(1, "a message's file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.atWork()
-			if err != nil {
-				return err
-			}
-			c, err := a.context(w)
+			w, c, err := a.own()
 			if err != nil {
 				return err
 			}

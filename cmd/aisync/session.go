@@ -85,11 +85,7 @@ tools are given while one agent with an id is alone.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.atWork()
-			if err != nil {
-				return err
-			}
-			c, err := a.context(w)
+			w, c, err := a.own()
 			if err != nil {
 				return err
 			}
@@ -212,11 +208,7 @@ func (a *app) sessionJournal() *cobra.Command {
 			if i.File == "" || i.What == "" {
 				return usagef("session journal wants --file FILE and what is meant to be done")
 			}
-			w, err := a.atWork()
-			if err != nil {
-				return err
-			}
-			c, err := a.context(w)
+			w, c, err := a.own()
 			if err != nil {
 				return err
 			}

@@ -24,11 +24,7 @@ stderr, its digest; with --digest the edit is refused if it has changed since.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        exactArgs(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.atWork()
-			if err != nil {
-				return err
-			}
-			c, err := a.context(w)
+			w, c, err := a.own()
 			if err != nil {
 				return err
 			}

@@ -14,7 +14,6 @@ import (
 	"aisync.dev/aisync/agents/message"
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
-	"aisync.dev/aisync/agents/session"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -86,7 +85,7 @@ func (a *app) sendMessage(ctx context.Context, to string, m message.Message) (st
 	}
 	m.From, m.Sent = w.address(), now()
 	if c.ID != "" {
-		m.From.Agent = session.FileName(c.ID)
+		m.From.Agent = identity.FileName(c.ID)
 	}
 	if m.SenderRuntime = a.env.get(identity.VarRuntime); m.SenderRuntime == "" {
 		r := detect.Detect(detect.Surroundings{Getenv: a.env.get, Processes: process.System(), Runtimes: w.runtimes})

@@ -36,21 +36,11 @@ func (a *app) sessionPath() *cobra.Command {
 		Long:        "Prints where this agent's context lies, be it there or not. Called as\nsession-context-path the program does this alone.",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
-		RunE:        func(cmd *cobra.Command, args []string) error { return a.printContextPath() },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := a.call().ContextPath()
+			return err
+		},
 	}
-}
-
-func (a *app) printContextPath() error {
-	root, err := a.projectAtWork()
-	if err != nil {
-		return err
-	}
-	c, err := session.Of(root, a.env.get)
-	if err != nil {
-		return err
-	}
-	a.printf("%s\n", c.Path)
-	return nil
 }
 
 // meta is what the header of this agent's context shall say.

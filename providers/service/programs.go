@@ -44,7 +44,7 @@ var channels = map[string]map[string]map[string]string{
 // byHand is where a person finds a program that no installer has.
 var byHand = map[string]string{
 	"llama-server": "https://github.com/ggml-org/llama.cpp/releases",
-	"ollama":       "https://ollama.com/download",
+	"ollama":       "https://github.com/ollama/ollama/releases",
 	"llama-swap":   "https://github.com/mostlygeek/llama-swap/releases",
 }
 
@@ -136,7 +136,7 @@ func (h Host) howTo(program string, s spec.Service) string {
 	}
 	said := "install it by hand (" + byHand[program] + ")"
 	if releases[program][platform(h.Facts)] != nil && program == programs[s.Kind][0] {
-		mine = append(mine, `install: {via: "release", version: "…"} (`+byHand[program]+")")
+		mine = append(mine, `install: {via: "release", version: "…"}`)
 	}
 	if len(mine) > 0 && s.Install == nil {
 		return "add " + strings.Join(mine, " or ") + " to the service, or " + said

@@ -67,6 +67,9 @@ func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, erro
 		case !hidden && !project.Holds(root, cwd):
 			continue
 		}
+		if s.look(pid) == "" {
+			continue
+		}
 		p := s.read(pid)
 		if p.runtime == "" || s.part(p.Process) {
 			continue
@@ -92,15 +95,17 @@ func Own(t process.Table, root string, runtimes []spec.Runtime) (process.Process
 	var own process.Process
 	for _, p := range process.Ancestors(t, t.Self()) {
 		is := Match(p, runtimes) != ""
-		switch {
-		case own.PID == 0 && is:
-			own = p
-		case own.PID == 0:
-		case is && own.Parent == p.PID && project.Holds(root, p.Cwd):
-			own = p // the wrapper of the last
-		default:
-			return own, true
+		if own.PID == 0 {
+			if is {
+				own = p
+			}
+			continue
 		}
+		cwd, err := t.Cwd(p.PID)
+		if !is || own.Parent != p.PID || err != nil || !project.Holds(root, cwd) {
+			break
+		}
+		own = p // the wrapper of the last
 	}
 	return own, own.PID != 0
 }
@@ -117,6 +122,18 @@ type scan struct {
 type seen struct {
 	process.Process
 	runtime string // "": no agent's program, or none that is alive
+}
+
+// look is the runtime that a process is a program of, by what is quickly read.
+func (s scan) look(pid int) string {
+	if p, ok := s.known[pid]; ok {
+		return p.runtime
+	}
+	p, err := s.table.Look(pid)
+	if err != nil {
+		return ""
+	}
+	return Match(p, s.runtimes)
 }
 
 func (s scan) read(pid int) seen {

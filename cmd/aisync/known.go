@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/quick"
+	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -20,24 +22,30 @@ func (a *app) knownRuntimes(root string) []spec.Runtime {
 	if err != nil {
 		return catalog.Runtimes()
 	}
-	known, file, ok := p.specs().Recall()
+	known, file, ok := a.specsIn(p).Recall()
 	if ok {
 		return known
 	}
-	own := a.evaluateOwn(p)
-	keep(file, own)
-	return catalog.With(spec.Catalog{Runtimes: own}).Runtimes()
+	s, whole := a.evaluateOwn(p)
+	if whole {
+		a.keep(file, p, s)
+	}
+	return catalog.With(spec.Catalog{Runtimes: s.Catalog.Runtimes}).Runtimes()
 }
 
-// specs are where this machine and project describe runtimes.
-func (p places) specs() quick.Specs {
-	return quick.Specs{Config: p.config, Project: p.project, Cache: p.physical(p.cache), Version: versionText()}
+// specsIn are where this machine and project describe runtimes.
+func (a *app) specsIn(p places) quick.Specs {
+	s := quick.Specs{Config: p.config, Project: p.project, Cache: p.physical(p.cache), Version: versionText()}
+	if a.g.host != "" || a.g.facts != "" {
+		s.For = a.g.host + " " + absolute(workingFolder(), a.g.facts) + " " + quick.DigestOf(a.g.facts)
+	}
+	return s
 }
 
 // remember keeps what the specs add to the catalog, which were just evaluated.
 func (a *app) remember(p places, s *spec.Spec) {
-	if file := p.specs().File(); file != "" {
-		keep(file, s.Catalog.Runtimes)
+	if file := a.specsIn(p).File(); file != "" {
+		a.keep(file, p, s)
 	}
 }
 
@@ -51,12 +59,10 @@ func (a *app) placesFor(root string) (places, error) {
 }
 
 // keep writes what the specs add. A cache that cannot be written is only slower.
-func keep(name string, own []spec.Runtime) {
-	k := quick.Kept{Runtimes: own, Lent: map[string]string{}}
-	for _, r := range own {
-		if r.Source != "" && filepath.IsAbs(r.Pos.File) {
-			k.Lent[r.Pos.File] = quick.DigestOf(r.Pos.File)
-		}
+func (a *app) keep(name string, p places, s *spec.Spec) {
+	k := quick.Kept{Runtimes: s.Catalog.Runtimes, Looked: map[string]string{}}
+	for _, file := range a.lookedAt(p, s) {
+		k.Looked[file] = quick.DigestOf(file)
 	}
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -79,16 +85,39 @@ func keep(name string, own []spec.Runtime) {
 	}
 }
 
-// evaluateOwn is what the specs add; a project's spec that is wrong is left out,
-// and so is the host's.
-func (a *app) evaluateOwn(p places) []spec.Runtime {
-	for {
+// lookedAt are the files and folders that tell which runtimes the sources of a
+// spec bring along, be they there or not.
+func (a *app) lookedAt(p places, s *spec.Spec) []string {
+	var out []string
+	sources := a.ownSources(p)
+	for _, src := range sourcesOf(s.Host, s.Project) {
+		tree, err := sources.Open(context.Background(), src)
+		var missing *bundle.MissingError
+		switch {
+		case err == nil:
+			folder := filepath.Join(tree.Dir, "runtimes")
+			manifests, _ := filepath.Glob(filepath.Join(globQuoted(folder), "*")) // a pattern of ours: cannot be bad
+			out = append(append(out, folder), manifests...)
+		case errors.As(err, &missing):
+			out = append(out, missing.Dir)
+		}
+		if bundle.Remote(src.URL) {
+			out = append(out, a.lockOf(p, src), filepath.Join(p.physical(p.cache), "sources"))
+		}
+	}
+	return out
+}
+
+// evaluateOwn is the spec for what it adds; a project's that is wrong is left
+// out, and so is the host's. It is whole if neither is.
+func (a *app) evaluateOwn(p places) (own *spec.Spec, whole bool) {
+	for whole = true; ; whole = false {
 		s, err := a.loadSpecWith(context.Background(), p, schema.Options{Facts: a.factsOf(p), NoHost: func(schema.Problem) {}})
 		if err == nil {
-			return s.Catalog.Runtimes
+			return s, whole
 		}
 		if p.project == "" {
-			return nil
+			return &spec.Spec{}, false
 		}
 		p.project = ""
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -20,23 +21,25 @@ import (
 const ProjectFile = "aisync.cue"
 
 // Specs are where runtimes are described beside the catalog. What the specs say
-// is evaluated once and kept, under a digest of their bytes and of this program,
-// so that it is never out of date. Folders are as the system knows them.
+// is evaluated once and kept, under a digest of their bytes, of this program and
+// of whom they are asked for, with digests of what else was looked at: it is never
+// out of date. Folders are as the system knows them.
 type Specs struct {
 	Config  string // of the host's specs
 	Project string // with a ProjectFile; "" none
 	Cache   string // aisync's own
 	Version string // of this program
+	For     string // --host and --facts, where they were given
 }
 
 // Kept is a file of the cache.
 type Kept struct {
 	Runtimes []spec.Runtime    `json:"runtimes"`
-	Lent     map[string]string `json:"lent,omitempty"` // manifests of sources, and their digests
+	Looked   map[string]string `json:"looked,omitempty"` // DigestOf what the sources' own depend on
 }
 
 // keptVersion is that of the form in which runtimes are kept.
-const keptVersion = 1
+const keptVersion = 2
 
 // Recall returns what is known of agent programs. Where that has not been kept,
 // or is out of date, ok is false: file is where it has to be kept.
@@ -53,7 +56,7 @@ func (s Specs) Recall() (known []spec.Runtime, file string, ok bool) {
 	if err := json.Unmarshal(text, &k); err != nil {
 		return nil, file, false
 	}
-	for name, digest := range k.Lent {
+	for name, digest := range k.Looked {
 		if DigestOf(name) != digest {
 			return nil, file, false
 		}
@@ -82,7 +85,7 @@ func (s Specs) File() string {
 		return ""
 	}
 	h := sha256.New()
-	fmt.Fprintln(h, keptVersion, s.Version, catalog.Digest())
+	fmt.Fprintf(h, "%d %s %s %s %q\n", keptVersion, s.Version, catalog.Digest(), identity.Host(), s.For)
 	for _, f := range all {
 		fmt.Fprintf(h, "%s %d\n", f.name, len(f.text))
 		h.Write(f.text)
@@ -127,9 +130,17 @@ func letter(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// DigestOf is that of a file's bytes, "" of one that cannot be read.
+// DigestOf is that of a file's bytes or of the names in a folder, "" of what
+// cannot be read.
 func DigestOf(name string) string {
 	text, err := os.ReadFile(name)
+	if errors.Is(err, syscall.EISDIR) {
+		var entries []os.DirEntry
+		entries, err = os.ReadDir(name)
+		for _, e := range entries {
+			text = append(text, e.Name()+"\n"...)
+		}
+	}
 	if err != nil {
 		return ""
 	}

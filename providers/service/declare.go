@@ -267,7 +267,7 @@ func (h Host) one(d *Declared, s spec.Service) {
 		w.cannot(Address(s), "%s", h.Waits)
 		return
 	}
-	w.declare(Address(s), run{digest: u.digest, inputs: inputs, by: h.By, port: s.Port, needs: needs, argv: u.argv}, w.after...)
+	w.declare(Address(s), run{digest: u.digest, inputs: inputs, by: h.By, port: s.Port, needs: needs, argv: u.argv, env: u.variables()}, w.after...)
 }
 
 // LogFolder is where servers write whose words nobody else keeps.

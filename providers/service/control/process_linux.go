@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,6 +41,37 @@ func Variable(pid int, name string) (string, error) {
 
 // environment is read at one go: between two reads the process may become
 // another program, and the rest would be missing.
+// StartedOtherwise reports whether a process, as far as can be seen, was not
+// started with argv, or with other values of env. Of a program that is a script
+// nobody can tell: it may become another one.
+func StartedOtherwise(pid int, argv []string, env map[string]string) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || len(b) == 0 || !isBinary(argv[0]) {
+		return false
+	}
+	if !slices.Equal(strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), argv) {
+		return true
+	}
+	for name, want := range env {
+		if is, err := Variable(pid, name); err == nil && is != want {
+			return true
+		}
+	}
+	return false
+}
+
+// isBinary reports whether a program is machine code.
+func isBinary(program string) bool {
+	f, err := os.Open(program)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	magic := make([]byte, 4)
+	_, err = io.ReadFull(f, magic)
+	return err == nil && string(magic) == "\x7fELF"
+}
+
 func environment(pid int) ([]byte, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {

@@ -48,6 +48,9 @@ func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, erro
 	if err != nil {
 		return r, err
 	}
+	if self := t.Self(); self != 0 && !slices.Contains(pids, self) {
+		return r, fmt.Errorf("the table of processes does not hold process %d, which asks; is /proc mounted?", self)
+	}
 	s := scan{t, root, runtimes, map[int]bool{t.Self(): true}, map[int]seen{}}
 	for _, p := range process.Ancestors(t, t.Self()) {
 		s.mine[p.PID] = true

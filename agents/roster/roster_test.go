@@ -89,7 +89,7 @@ func TestWhoAsksDoesNotCount(t *testing.T) {
 func TestIDsComeFromTheEnvironment(t *testing.T) {
 	r := others(t,
 		p{PID: 7, Args: []string{"claude"}, Cwd: "/app", Env: []string{"AI_AGENT_ID= helper-1f3a ", "AI_HELPER=1"}},
-		p{PID: 8, Args: []string{"claude"}, Cwd: "/app"})
+		p{PID: 8, Args: []string{"claude"}, Cwd: "/app"}, p{PID: 50, Args: []string{"agent-roster"}, Cwd: "/app"})
 	if a := r.Agents[0]; a.ID != "helper-1f3a" || !a.Known || !a.Helper || a.Runtime != "claude" || a.Start != 7 {
 		t.Errorf("%+v", a)
 	}
@@ -158,6 +158,9 @@ func TestATableThatChangesUnderTheScan(t *testing.T) {
 func TestATableThatCannotBeReadIsAnError(t *testing.T) {
 	if r, err := Others(process.At(filepath.Join(t.TempDir(), "none"), 0), "/app", catalog.Runtimes()); err == nil {
 		t.Errorf("%+v", r)
+	}
+	if r, err := Others(process.At(t.TempDir(), 50), "/app", catalog.Runtimes()); err == nil {
+		t.Errorf("of a /proc that is not mounted: %+v", r)
 	}
 }
 

@@ -25,8 +25,13 @@ func messageCommand(a *app) *cobra.Command {
 they go to; inbox itself is people's and is not touched. An address is
 machine.project, or machine.project.agent-id for one agent of it, whom alone it
 is then for.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
 	}
 	cmd.AddCommand(a.messageSend(), a.messageInbox(), a.messageRead())
 	return cmd

@@ -18,7 +18,8 @@ agent that asks, the processes above it and what it has started do not count.
 The project is the nearest folder with .ai/protocols.org, else the git work
 tree, else the folder itself. It keeps no list: it looks at the processes.
 
-Exit code 0: nobody else; 1: somebody; 2: it could not be told.
+Exit code 0: nobody else; 1: somebody; 2: it could not be told, be it that the
+command was not understood.
 Called as agent-roster it does the same.`,
 		Example:     "  $ aisync roster || echo \"somebody else is at work\"",
 		Annotations: map[string]string{"effect": "read-only"},

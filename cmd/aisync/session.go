@@ -21,8 +21,13 @@ func sessionCommand(a *app) *cobra.Command {
 		Long: `Each agent of a project keeps one live file: .ai/session-context.d/<id>.org, or
 .ai/session-context.org for the primary, which has no id. The id is AI_AGENT_ID,
 as ai sets it; an agent with one never writes the primary's file.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
 	}
 	cmd.AddCommand(a.sessionPath(), a.sessionID(), a.sessionStart(), a.sessionList(), a.sessionArchive(), a.sessionJournal(),
 		a.sessionGate(), a.sessionSnapshot(), a.sessionClose(), a.sessionEdit())

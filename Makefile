@@ -20,7 +20,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 build: ## the binary, as bin/aisync
-	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/aisync ./cmd/aisync
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X aisync.dev/aisync/cmd/aisync/quick.Version=$(VERSION)' -o bin/aisync ./cmd/aisync
 
 install: build ## the binary, its links, completions and man pages, into $(DESTDIR)$(PREFIX)
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install

@@ -12,7 +12,10 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
+
+	"aisync.dev/aisync/cmd/aisync/quick"
 )
 
 func main() {
@@ -34,7 +37,7 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 		if p := recover(); p != nil {
 			// Go's own code for a panic, 2, would read as drift.
 			a.crashed(p, debug.Stack())
-			code = exitError
+			code = a.codeOf(exitError, nil)
 		}
 	}()
 	ctx, stop := untilSignal()
@@ -44,7 +47,10 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 		return a.ensemble(ctx, argv[1:], false)
 	}
 	root := a.rootCommand()
-	args, err := a.commandLine(root, expandLink(a.argv0, argv[1:]))
+	words := expandLink(a.argv0, argv[1:])
+	path, _ := splitCommand(root, words)
+	a.asked = strings.Join(path, " ")
+	args, err := a.commandLine(root, words)
 	if err == nil {
 		a.args = args
 		root.SetArgs(args)
@@ -54,8 +60,17 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 	if errors.As(context.Cause(ctx), &s) && err != nil && !errors.As(err, new(programEnded)) {
 		err = s
 	}
-	code = a.report(err)
+	code = a.codeOf(a.report(err), err)
 	a.log("exit", "code", code)
+	return code
+}
+
+// codeOf is the exit code that a command gives an error: for roster, whose 0 and
+// 1 are answers, each is the one that says that there is none.
+func (a *app) codeOf(code int, err error) int {
+	if a.asked == "roster" && code != exitOK && !errors.As(err, new(exitWith)) {
+		return quick.Unknown
+	}
 	return code
 }
 

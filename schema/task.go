@@ -2,11 +2,14 @@ package schema
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/encoding/yaml"
 
 	"aisync.dev/aisync/schema/spec"
@@ -55,39 +58,103 @@ func (r *TaskReader) Read(name string, text []byte) (spec.Task, error) {
 // parse makes a document of YAML.
 func (r *TaskReader) parse(name string, text []byte) *document {
 	d := &document{at: newPlaces(nil, r.cwd)}
+	start := Problem{Pos: spec.Position{File: d.at.file(name), Line: 1, Col: 1}}
 	if !utf8.Valid(text) {
-		line, col := badByte(text)
-		d.add(Problem{Pos: spec.Position{File: d.at.file(name), Line: line, Col: col}, Message: "not UTF-8"})
+		start.Pos.Line, start.Pos.Col = badByte(text)
+		start.Message = "not UTF-8"
+		d.add(start)
 		return d
 	}
 	f, err := yaml.Extract(name, text)
 	if err != nil {
-		d.syntax(err)
+		d.notYAML(start, name, err)
 		return d
 	}
-	d.at = newPlaces(nil, r.cwd)
-	if len(f.Decls) == 0 {
-		d.add(Problem{Pos: spec.Position{File: d.at.file(name), Line: 1, Col: 1}, Message: "no task in it: the file is empty"})
+	d.at.at[""] = place{f.Pos(), f.Pos()}
+	if len(f.Decls) > 0 && f.Decls[0].Pos().IsValid() {
+		d.at.at[""] = place{f.Decls[0].Pos(), f.Decls[0].Pos()}
+	}
+	count := 0
+	ast.Walk(f, func(ast.Node) bool { count++; return count <= maxNodes }, nil)
+	if count > maxNodes {
+		start.Message, start.Hint = "too many values in it for one task", "make several tasks of it"
+		d.add(start)
 		return d
 	}
 	d.at.decls(nil, f.Decls)
-	d.at.at[""] = place{f.Decls[0].Pos(), f.Decls[0].Pos()}
+	if d.twice(nil, f.Decls); len(d.problems) > 0 {
+		return d
+	}
 	d.root = r.eval.ctx.BuildFile(f)
-	if kind := kindOf(d.root); kind != cue.StructKind {
+	switch kindOf(d.root) {
+	case cue.StructKind:
+		return d
+	case cue.BottomKind:
 		d.evaluation(d.root.Err())
-		if len(d.problems) == 0 {
-			d.add(Problem{Pos: d.at.value(), Message: "want one task, a mapping of fields, got " + text60(d.root)})
-		}
+	case cue.ListKind:
+		start.Message = "want one task, a mapping of fields, got a list, or several documents"
+		d.add(start)
+	case cue.StringKind, cue.NumberKind, cue.IntKind, cue.FloatKind, cue.BoolKind:
+		start.Message = "want one task, a mapping of fields"
+		d.add(start)
+	default:
+		start.Message = "no task in it: the file is empty"
+		d.add(start)
 	}
 	return d
 }
 
-// text60 is what a value is, for a message about a whole file.
-func text60(v cue.Value) string {
-	if kindOf(v) == cue.ListKind {
-		return "a list, or several documents"
+// maxNodes bounds the syntax of a task, with what aliases stand for: more
+// take seconds to compare. The syntax of a long task has a few hundred.
+const maxNodes = 10_000
+
+// notYAML takes over what the YAML reader says: "name:line: what", of which
+// the line may be missing. It tells no column.
+func (d *document) notYAML(start Problem, name string, err error) {
+	for _, e := range cueerrors.Errors(err) {
+		p := start
+		p.Message = strings.TrimPrefix(strings.TrimSpace(e.Error()), name+":")
+		if line, rest, ok := strings.Cut(p.Message, ": "); ok {
+			if n, err := strconv.Atoi(line); err == nil {
+				p.Pos.Line, p.Message = n, rest
+			}
+		}
+		p.Message = "no YAML: " + strings.TrimSpace(p.Message)
+		d.add(p)
 	}
-	return text(v)
+}
+
+// twice reports fields that are written twice, which YAML forbids. CUE would
+// take them together.
+func (d *document) twice(path []string, decls []ast.Decl) {
+	seen := map[string]ast.Node{}
+	for _, decl := range decls {
+		field, ok := decl.(*ast.Field)
+		if !ok {
+			continue
+		}
+		name, _, err := ast.LabelName(field.Label)
+		if err != nil {
+			continue
+		}
+		at := append(path[:len(path):len(path)], name)
+		if first, ok := seen[name]; ok {
+			d.add(Problem{Pos: d.at.shown(field.Label.Pos()), Path: pathText(at), Message: "written twice", Hint: "the other one is at " + d.at.shown(first.Pos()).String()})
+		}
+		seen[name] = field.Label
+		d.twiceIn(at, field.Value)
+	}
+}
+
+func (d *document) twiceIn(path []string, e ast.Expr) {
+	switch e := e.(type) {
+	case *ast.StructLit:
+		d.twice(path, e.Elts)
+	case *ast.ListLit:
+		for i, elem := range e.Elts {
+			d.twiceIn(append(path[:len(path):len(path)], strconv.Itoa(i)), elem)
+		}
+	}
 }
 
 // badByte is the place of the first byte that is no UTF-8.

@@ -36,7 +36,8 @@ limits fails it.
 
 Of these commands, --project names a queue and --repo the folder that holds
 tasks; docs/tasks.md has the file format and what is enforced how.`,
-		Args: cobra.ArbitraryArgs,
+		SuggestionsMinimumDistance: 2,
+		Args:                       cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])

@@ -64,3 +64,26 @@ func (a *Alone) set(ref spec.Reference, t target) error {
 	a.Files[name] = done.Doc
 	return nil
 }
+
+// Server is a model server, as programs are told of it.
+type Server struct {
+	Name    string
+	URL     string // with /v1
+	Model   string
+	Context int64 // tokens; 0: not known
+	APIs    []string
+}
+
+// Server is the one that the host's spec names as its endpoint.
+func (h Host) Server() (Server, error) {
+	name := h.Spec.Endpoint.Value
+	if name == "" {
+		return Server{}, fmt.Errorf("host %s names no endpoint", h.Spec.Name)
+	}
+	i := slices.IndexFunc(h.Spec.Services, func(s spec.Service) bool { return s.Name == name })
+	if i < 0 {
+		return Server{}, fmt.Errorf("host %s names the service %q as its endpoint, and has none of that name", h.Spec.Name, name)
+	}
+	t := h.target(h.Spec.Services[i])
+	return Server{name, t.url, t.model, t.context, t.apis}, nil
+}

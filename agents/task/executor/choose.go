@@ -79,7 +79,7 @@ func (c Choice) choose(t spec.Task) (Candidate, error) {
 	if len(why) == 0 {
 		why = []string{"none is known"}
 	}
-	return Candidate{}, fmt.Errorf("task %s: no executor here can do it (%s)", t.ID, strings.Join(why, "; "))
+	return Candidate{}, fmt.Errorf("no executor here can do it (%s)", strings.Join(why, "; "))
 }
 
 // unfit says why one cannot do a task, "" if it can.

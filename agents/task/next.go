@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // ErrNone says that nothing in a queue can be done now. Its text is what
@@ -22,7 +23,8 @@ func (q Queue) Next(project string) (Item, error) {
 	return next, err
 }
 
-func (q Queue) next(project string) (Item, error) {
+// next is Next without what is called so.
+func (q Queue) next(project string, but ...string) (Item, error) {
 	all, err := q.List()
 	if err != nil {
 		return Item{}, err
@@ -30,7 +32,7 @@ func (q Queue) next(project string) (Item, error) {
 	g := NewGraph(all)
 	b := &Blocked{Project: project}
 	for _, i := range all {
-		if i.State != Queued || i.Project != project {
+		if i.State != Queued || i.Project != project || slices.Contains(but, i.Task.ID) {
 			continue
 		}
 		if i.Err != nil {

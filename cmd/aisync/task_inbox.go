@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -46,6 +47,7 @@ not copied; the others are.`,
 		},
 	}
 	p.inRepo(cmd)
+	cmd.AddCommand(taskImportGitea(a))
 	return cmd
 }
 
@@ -73,9 +75,9 @@ func taskApprove(a *app) *cobra.Command {
 		Use:   "approve ID…",
 		Short: "put tasks of the inbox into a queue: you have read them",
 		Long: `Moves tasks from tasks/inbox into tasks/queue/<project>, in the order given. The
-queue is --project, else the project that the task's source names
-("gitea:<project>:42"), else the only one there is. A task that could never start
-is refused: one that waits for itself, or for what nobody knows.`,
+queue is --project, else the one called like the project or repository in the
+task's source ("gitea:<project>:42"), else the only one there is. A task that
+could never start is refused: one that waits for itself, or for what nobody knows.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        minArgs(1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -111,8 +113,8 @@ func queueFor(q task.Queue, name, id string) (string, error) {
 	if name == "" {
 		if i, err := q.Find(id); err == nil {
 			if rest, ok := strings.CutPrefix(i.Task.Source, "gitea:"); ok {
-				if from, _, _ := strings.Cut(rest, ":"); slices.Contains(all, from) {
-					return from, nil
+				if from, _, _ := strings.Cut(rest, ":"); slices.Contains(all, path.Base(from)) {
+					return path.Base(from), nil // of OWNER/REPO, as an import has it, the repository
 				}
 			}
 		}

@@ -118,6 +118,9 @@ func (p Program) run(ctx context.Context, b sandbox.Box, w task.Work, g *gate) (
 		return sandbox.Result{}, err
 	}
 	env := []string{"PWD=" + b.Tree}
+	if b.Way != sandbox.None {
+		env = append(env, "IS_SANDBOX=1") // else claude asks root for permissions, whatever it is told
+	}
 	for _, name := range slices.Sorted(maps.Keys(set.Environment)) {
 		env = append(env, name+"="+set.Environment[name])
 	}

@@ -310,13 +310,15 @@ func (a *attempt) enforce(ctx context.Context) error {
 	if err != nil {
 		return undecided(err)
 	}
-	a.report.Changed = changes
+	a.report.Changed, a.report.DiffBytes, a.report.Diff = changes, 0, ""
 	counted := slices.Clone(changes)
-	for i := range counted {
-		counted[i].Ignored = counted[i].Ignored && !slices.Contains(a.named, counted[i].Path)
+	wrong := len(changes) > maxStaged
+	for i, c := range changes {
+		counted[i].Ignored = c.Ignored && !slices.Contains(a.named, c.Path)
+		wrong = wrong || c.Wrong != "" || policy.GitsOwn(c.Path)
 	}
-	if err := violations(a.limits.Judge(counted, 0)); err != nil {
-		return err
+	if wrong { // git is not asked about such
+		return violations(append(a.limits.Judge(counted, 0), &policy.Violation{Text: "so the size of the diff was not looked at"}))
 	}
 	if a.last, err = a.tree.Stage(ctx, changes, a.named); err != nil {
 		return undecided(err)
@@ -324,6 +326,10 @@ func (a *attempt) enforce(ctx context.Context) error {
 	a.report.DiffBytes, a.report.Diff = a.last.Bytes, a.last.Diff
 	return violations(a.limits.Judge(counted, a.last.Bytes))
 }
+
+// maxStaged is the number of changed files from which on no diff is made: more
+// than any task may change (schema/task.cue).
+const maxStaged = 10_000
 
 // undecided makes what could not be told a violation.
 func undecided(err error) error {

@@ -213,7 +213,7 @@ func (r Runner) Run(ctx context.Context, project string, max int, until time.Tim
 		case report != nil:
 			all = append(all, report)
 			if err != nil {
-				return all, err
+				problems = append(problems, err)
 			}
 		case errors.As(err, &u):
 			but = append(but, u.id)

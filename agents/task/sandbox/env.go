@@ -15,7 +15,7 @@ var passed = []string{"PATH", "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SSL_
 // work tree, where they would count as written, keep them elsewhere.
 var set = []string{
 	"TERM=dumb", "NO_COLOR=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
-	"PYTHONDONTWRITEBYTECODE=1", "PYTEST_ADDOPTS=-p no:cacheprovider", "CARGO_TARGET_DIR=/tmp/cargo-target",
+	"PYTHONPYCACHEPREFIX=/tmp/pycache", "PYTEST_ADDOPTS=-p no:cacheprovider", "CARGO_TARGET_DIR=/tmp/cargo-target",
 }
 
 // toolchains are where programs that people install for themselves lie, and
@@ -71,7 +71,8 @@ func environment(b Box, own []string) []string {
 	put("TMPDIR=/tmp")
 	if b.Way == None {
 		put("TMPDIR=" + filepath.Join(b.Scratch, "tmp"))
-		put("CARGO_TARGET_DIR=" + filepath.Join(b.Scratch, "cargo-target"))
+		put("CARGO_TARGET_DIR=" + filepath.Join(b.Scratch, "tmp", "cargo-target"))
+		put("PYTHONPYCACHEPREFIX=" + filepath.Join(b.Scratch, "tmp", "pycache"))
 	}
 	for _, t := range toolchains {
 		if path := filepath.Join(b.Home, t.path); t.variable != "" && b.Home != "" && slices.Contains(b.Show, path) {

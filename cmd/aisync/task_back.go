@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -44,6 +45,8 @@ func (a *app) taskAfter(ctx context.Context, b backFlags, push string) (func(con
 			r.Notes = append(r.Notes, "It is from no issue of a Gitea server, so none hears of it.")
 			return nil
 		}
+		ctx, cancel := context.WithTimeout(ctx, backPatience)
+		defer cancel()
 		server, err := a.gitea(ctx, b.giteaFlags)
 		if err != nil {
 			return err
@@ -61,6 +64,9 @@ func (a *app) taskAfter(ctx context.Context, b backFlags, push string) (func(con
 		return errors.Join(errs...)
 	}, nil
 }
+
+// backPatience is how long a server may take to hear of one task.
+const backPatience = 2 * time.Minute
 
 // pullTitle is the task and the first line of what it is for.
 func pullTitle(t spec.Task) string {

@@ -13,6 +13,8 @@ import (
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/agents/task/executor"
+	"aisync.dev/aisync/agents/task/sandbox"
+	"aisync.dev/aisync/agents/task/tree"
 	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -21,13 +23,17 @@ import (
 // change: by name, or whoever fits each task. repo is what no program may see
 // of where the tasks are from.
 func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executor, error) {
-	s, index, _, err := a.specFor(ctx, repo)
+	s, index, p, err := a.specFor(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
 	h := s.Host
 	if h == nil {
 		h = &spec.Host{}
+	}
+	hide := []string{repo}
+	if r, err := tree.Open(ctx, repo); err == nil { // else no task is carried out
+		hide = append(hide, r.Common())
 	}
 	c := executor.Choice{Only: name, Program: func(name string) bool {
 		_, err := launch.LookPath(name, a.env.get("PATH"))
@@ -45,13 +51,13 @@ func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executo
 	}
 	c.Candidates = append(c.Candidates, endpoint)
 	slices.SortStableFunc(runtimes, func(x, y spec.Runtime) int { return cmp.Compare(preference(x.ID, h), preference(y.ID, h)) })
-	known := []string{executor.EndpointName}
+	known, show := []string{executor.EndpointName}, sandbox.Toolchains(p.physical(p.home), a.env.get("PATH"))
 	for _, rt := range runtimes {
 		if rt.Local || rt.Command == "" {
 			continue // it is driven by others
 		}
 		known = append(known, rt.ID)
-		c.Candidates = append(c.Candidates, a.taskRuntime(rt, server, nobody, repo))
+		c.Candidates = append(c.Candidates, a.taskRuntime(rt, server, nobody, show, hide))
 	}
 	if name != "" {
 		if rt, ok := index.Find(name); ok {
@@ -76,7 +82,7 @@ func preference(id string, h *spec.Host) int {
 }
 
 // taskRuntime is a runtime that does tasks with the model of a server.
-func (a *app) taskRuntime(rt spec.Runtime, server runtime.Server, nobody, repo string) executor.Candidate {
+func (a *app) taskRuntime(rt spec.Runtime, server runtime.Server, nobody string, show, hide []string) executor.Candidate {
 	one := executor.Candidate{Name: rt.ID, Tools: slices.Sorted(maps.Keys(rt.Tools)), Missing: nobody}
 	program, err := launch.LookPath(rt.Command, a.env.get("PATH"))
 	switch {
@@ -93,7 +99,7 @@ func (a *app) taskRuntime(rt spec.Runtime, server runtime.Server, nobody, repo s
 		}
 	}
 	one.Executor = executor.Program{
-		Runtime: rt, Path: program, Show: a.foldersOf(program), Hide: []string{repo}, Endpoint: server.URL,
+		Runtime: rt, Path: program, Show: append(a.foldersOf(program), show...), Hide: hide, Endpoint: server.URL,
 		Set: func(url string) (executor.Setting, error) {
 			alone, err := runtime.AloneAt(rt, url, server.Model, server.Context)
 			return executor.Setting{Args: alone.Args, Environment: alone.Environment, Files: alone.Files}, err

@@ -22,8 +22,8 @@ import (
 type Program struct {
 	Runtime  spec.Runtime
 	Path     string   // of its command, absolute
-	Show     []string // more that it needs to see of places that are hidden
-	Hide     []string // the repository, say
+	Show     []string // all that it needs to see of places that are hidden
+	Hide     []string // the repository and its history
 	Endpoint string   // with /v1
 	// Set says how it is started in a home of its own, so that it talks to a
 	// server at url, which has /v1.
@@ -90,10 +90,11 @@ func (p Program) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 }
 
 // box is the sandbox of the program: that of the task, with another tree and
-// home, and a door to the endpoint alone.
+// home, and a door to the endpoint alone. What commands of the task see of the
+// repository, its history among it, is not for the program's eyes.
 func (p Program) box(b sandbox.Box, dir string, g *gate) sandbox.Box {
-	b.Hide = slices.Concat(b.Hide, p.Hide, []string{b.Tree})
-	b.Show = slices.Concat(b.Show, p.Show)
+	b.Hide = slices.Concat(b.Hide, p.Hide, []string{filepath.Dir(b.Tree)})
+	b.Show = p.Show
 	b.Tree, b.Scratch, b.Shield = filepath.Join(dir, "tree"), filepath.Join(dir, "own"), nil
 	b.Doors = []sandbox.Door{{Port: g.addr.Port, To: g.addr.String()}}
 	return b

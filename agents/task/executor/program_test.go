@@ -55,7 +55,7 @@ func agent(args []string) {
 		os.WriteFile("src/new.py", []byte("x = 1\n"), 0o755)
 		os.Remove("src/old.py")
 	case "looks":
-		for _, name := range []string{"secret.env", ".git", os.Getenv("SEEN")} {
+		for _, name := range append([]string{"secret.env", ".git"}, filepath.SplitList(os.Getenv("SEEN"))...) {
 			if _, err := os.Lstat(name); err == nil {
 				fmt.Println("sees", name)
 			}
@@ -142,7 +142,8 @@ func TestAProgramSeesWhatItMayReadAndReachesNothingElse(t *testing.T) {
 	}
 	defer elsewhere.Close()
 	w := boxed(t, work(t, trees, "src/hello.py"))
-	t.Setenv("SEEN", w.Dir+"/secret.env")
+	w.Box.Show = append(w.Box.Show, tree(t, map[string]string{"secret.env": ""})) // as a task's commands see git's folder
+	t.Setenv("SEEN", w.Dir+"/secret.env:"+w.Box.Show[0]+"/secret.env")
 	t.Setenv("ELSEWHERE", strings.TrimPrefix(elsewhere.URL, "http://"))
 	model := saying(t, "Looked.")
 	out, err := program(t, "looks", model.URL+"/v1").Edit(t.Context(), w)

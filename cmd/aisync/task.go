@@ -15,7 +15,7 @@ import (
 // taskCommands are what can be done with tasks, in the order of a task's life.
 func taskCommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		taskNew, taskImport, taskApprove, taskValidate, taskList, taskShow, taskNext, taskRunOnce, taskRun, taskRetry, taskReport, taskGraph,
+		taskNew, taskImport, taskApprove, taskValidate, taskList, taskShow, taskNext, taskRunOnce, taskRun, taskNightly, taskRetry, taskReport, taskGraph,
 	}
 }
 

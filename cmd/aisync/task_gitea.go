@@ -18,7 +18,10 @@ import (
 
 // giteaFlags say which Gitea server, and who one is there. A token is no flag:
 // others could see it among the processes of the machine.
-type giteaFlags struct{ url, tokenFile string }
+type giteaFlags struct {
+	url, tokenFile string
+	tokenEnv       string // the variable that a spec names; "" where none does
+}
 
 func (g *giteaFlags) in(f *pflag.FlagSet) {
 	f.StringVar(&g.url, "gitea", "", "the Gitea server `URL` (default: $GITEA_URL)")
@@ -44,6 +47,12 @@ func (a *app) gitea(ctx context.Context, g giteaFlags) (*gitea.Server, error) {
 
 func (a *app) giteaToken(g giteaFlags) (string, error) {
 	file := g.tokenFile
+	if g.tokenEnv != "" {
+		if token := a.env.get(g.tokenEnv); token != "" {
+			return token, nil
+		}
+		return "", fmt.Errorf("the token for Gitea is in the variable %s, by the host's spec, and that is not set", g.tokenEnv)
+	}
 	if file == "" {
 		if token := a.env.get("GITEA_TOKEN"); token != "" {
 			return token, nil

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -28,8 +30,13 @@ func (n node) checkTask(t *spec.Task) {
 	for _, list := range []string{"allowed_write_globs", "allowed_read_globs"} {
 		scope.get(list).atMost(maxGlobs, "globs")
 		for _, g := range scope.get(list).elements() {
-			if why := badPath(g.str()); why != "" {
+			switch why := badPath(g.str()); {
+			case why != "":
 				g.problem(why, "a glob is relative to the repository, as in src/**/*.go")
+			case g.str() != "" && path.Clean(g.str()) != strings.TrimSuffix(g.str(), "/"):
+				g.problem(fmt.Sprintf("%q has an empty element, or one that is a dot", g.str()), "want "+path.Clean(g.str()))
+			case !doublestar.ValidatePattern(g.str()):
+				g.problem(fmt.Sprintf("no glob: %q: see its brackets, braces and backslashes", g.str()), "")
 			}
 		}
 	}

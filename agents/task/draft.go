@@ -17,7 +17,7 @@ type Draft struct {
 	Requires     []string
 	Files        []string // an edit step each, with the goal as its instructions
 	Commands     []string // a run step each
-	Write, Read  []string // no Write: the files
+	Write, Read  []string // none: the files
 	Verify       []string
 }
 
@@ -60,7 +60,11 @@ func (d Draft) Text() []byte {
 		write = d.Files
 	}
 	list(2, "allowed_write_globs", write, "  # none means nowhere; * does not cross /, ** does")
-	list(2, "allowed_read_globs", d.Read, "  # what the model is shown beside the file that it edits")
+	read := d.Read
+	if len(read) == 0 {
+		read = d.Files
+	}
+	list(2, "allowed_read_globs", read, "  # what the model is shown beside the file that it edits")
 	line(0, "constraints:")
 	line(2, "max_files_changed: %d", max(len(d.Files), 1))
 	line(2, "max_diff_bytes: 50000")

@@ -38,6 +38,7 @@ not copied; the others are.`,
 					var i task.Item
 					if i, err = q.Add(name, text); err == nil {
 						a.printf("%s\n", safe(i.Path))
+						a.foresee(i)
 						a.hint("look at it, then: aisync task approve %s", i.Task.ID)
 					}
 				}
@@ -92,6 +93,7 @@ could never start is refused: one that waits for itself, or for what nobody know
 					var i task.Item
 					if i, err = q.Approve(id, name); err == nil {
 						a.printf("%s\n", safe(i.Path))
+						a.foresee(i)
 					}
 				}
 				errs = append(errs, err)
@@ -101,6 +103,13 @@ could never start is refused: one that waits for itself, or for what nobody know
 	}
 	p.inProject(cmd, "the queue `NAME`")
 	return cmd
+}
+
+// foresee warns of a task that its own limits will fail.
+func (a *app) foresee(i task.Item) {
+	for _, f := range task.Foresee(i.Task) {
+		a.say("%s", safe("it would fail: "+f.Error()))
+	}
 }
 
 // queueFor is the queue that a task of the inbox goes to. The first queue of a

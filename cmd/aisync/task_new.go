@@ -59,7 +59,7 @@ be filled in. It is yours to edit until you approve it.`,
 	f.StringArrayVar(&d.Files, "file", nil, "a file to edit `FILE`")
 	f.StringArrayVar(&d.Commands, "run", nil, "a command to run after the edits `COMMAND`")
 	f.StringArrayVar(&d.Write, "write", nil, "where it may write `GLOB` (default: the files)")
-	f.StringArrayVar(&d.Read, "read", nil, "what the model may read `GLOB`")
+	f.StringArrayVar(&d.Read, "read", nil, "what the model may read `GLOB` (default: the files)")
 	f.StringArrayVar(&d.Verify, "verify", nil, "a command that proves it done `COMMAND`")
 	return cmd
 }

@@ -26,7 +26,8 @@ func taskValidate(a *app) *cobra.Command {
 		Use:   "validate [FILE|ID]…",
 		Short: "check task files, and that their dependencies can come to pass",
 		Long: `Checks files, or tasks by their ids, or without any all that are in the inbox and
-in the queues, and prints everything that is wrong as file:line:col: message. Of
+in the queues, and prints everything that is wrong as file:line:col: message:
+what the format does not know, and steps that the task's own limits forbid. Of
 tasks in the queues it also says which can never start: they wait for what
 failed, for what nobody knows or for themselves, or two have one id.
 
@@ -55,6 +56,9 @@ Exit code 0: all is right; 1: it is not.`,
 				}
 				v.Files = append(v.Files, i.Path)
 				if i.Err == nil {
+					for _, f := range task.Foresee(i.Task) {
+						v.Errors = append(v.Errors, defect{Position: f.Pos, Message: f.Text})
+					}
 					continue
 				}
 				found := defects(i.Err)

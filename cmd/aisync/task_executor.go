@@ -14,7 +14,7 @@ import (
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/agents/task/executor"
 	"aisync.dev/aisync/agents/task/sandbox"
-	"aisync.dev/aisync/agents/task/tree"
+	worktree "aisync.dev/aisync/agents/task/tree"
 	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -32,7 +32,7 @@ func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executo
 		h = &spec.Host{}
 	}
 	hide := []string{repo}
-	if r, err := tree.Open(ctx, repo); err == nil { // else no task is carried out
+	if r, err := worktree.Open(ctx, repo); err == nil { // else no task is carried out
 		hide = append(hide, r.Common())
 	}
 	c := executor.Choice{Only: name, Program: func(name string) bool {

@@ -159,7 +159,11 @@ func (q Queue) rename(i Item, s State, name string) (Item, error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return i, fmt.Errorf("move task %s: %w", i.Name(), err)
 	}
-	err := renameNew(i.Path, to)
+	do := renameNew
+	if s == Running { // the name says who, and so is nobody else's
+		do = renameOwn
+	}
+	err := do(i.Path, to)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return i, fmt.Errorf("task %s: %w", i.Name(), ErrTaken)

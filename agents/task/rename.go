@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // renameOwn renames a file to a name that nobody but this process gives, and
 // that is not there. It is one step on every file system.
 func renameOwn(from, to string) error {
+	if _, err := os.Lstat(from); err != nil {
+		return err
+	}
 	if _, err := os.Lstat(to); err == nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrExist}
 	}
@@ -22,7 +26,6 @@ func renameOwn(from, to string) error {
 // two left, both names, is brought to its end by doing it again.
 func linkNew(from, to string) error {
 	err := os.Link(from, to)
-	made := err == nil
 	if errors.Is(err, fs.ErrExist) && same(from, to) {
 		err = nil
 	}
@@ -30,12 +33,25 @@ func linkNew(from, to string) error {
 		return err
 	}
 	err = os.Remove(from)
-	if errors.Is(err, fs.ErrNotExist) && made { // another has renamed it, to another name
-		if err2 := os.Remove(to); err2 != nil {
+	if errors.Is(err, fs.ErrNotExist) && names(to) > 1 { // another has renamed it, to another name
+		if err2 := os.Remove(to); err2 != nil && !errors.Is(err2, fs.ErrNotExist) {
 			return fmt.Errorf("%w; %w", err, err2)
 		}
 	}
 	return err
+}
+
+// names is how many names a file has; 0 where there is none.
+func names(path string) uint64 {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return uint64(st.Nlink)
 }
 
 func same(a, b string) bool {

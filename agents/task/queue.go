@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -61,12 +60,17 @@ type Item struct {
 // Name is what to call the task: its id, or its file where that has none.
 func (i Item) Name() string { return cmp.Or(i.Task.ID, filepath.Base(i.Path)) }
 
-var id = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
-
 // ValidID reports whether s can be the id of a task, or the name of a queue:
 // it becomes the name of a folder and a part of a branch.
 func ValidID(s string) bool {
-	return id.MatchString(s) && !strings.Contains(s, "..") && !strings.HasSuffix(s, ".lock") && !strings.HasSuffix(s, ".")
+	if s == "" || len(s) > 80 || !alphanumeric(rune(s[0])) || strings.Contains(s, "..") || strings.HasSuffix(s, ".") || strings.HasSuffix(s, ".lock") {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return !alphanumeric(r) && !strings.ContainsRune("._-", r) })
+}
+
+func alphanumeric(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
 func (q Queue) path(parts ...string) string {

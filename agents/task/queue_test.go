@@ -1,6 +1,7 @@
 package task
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -298,6 +300,24 @@ func TestOnlyWhatCanStartIsApproved(t *testing.T) {
 	for _, bad := range []string{"", "..", "a/b", ".q", "x.lock"} {
 		if _, err := q.Approve("name", bad); err == nil {
 			t.Errorf("approved into %q", bad)
+		}
+	}
+}
+
+// What the format of a task file takes for an id is what its queue does.
+func TestAnIDIsOneToTheFormatToo(t *testing.T) {
+	r, err := schema.NewTaskReader("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "A-1_b.c", strings.Repeat("x", 80), strings.Repeat("x", 81), "", ".", "..", "a..b", "a.", "a.lock", "a.lock.b", "-a", "_a", "a/b", "a b", "é", "a\x00", "a@{1}", "9"} {
+		text, err := json.Marshal(map[string]any{"id": id, "goal": "g"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.Read("t", text)
+		if ValidID(id) != (err == nil) {
+			t.Errorf("%q: the queue says %t, the format %v", id, ValidID(id), err)
 		}
 	}
 }

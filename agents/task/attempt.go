@@ -109,6 +109,11 @@ func (a *attempt) work(ctx context.Context) error {
 	if err := commands(a.limits, a.task); err != nil {
 		return fail("violation", err)
 	}
+	if a.way != sandbox.None {
+		if a.repo, err = a.repo.Settled(ctx); err != nil {
+			return fail("git", err)
+		}
+	}
 	branch, dir := a.free(ctx, a.ready, a.task.ID)
 	a.journal.Tree, a.journal.Branch = dir, branch
 	if err := a.enter(stageTree); err != nil {

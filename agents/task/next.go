@@ -15,22 +15,32 @@ var ErrNone = errors.New("No tasks in queue") //lint:ignore ST1005 an older prog
 // is ErrNone, or a *Blocked that says what each waits for, or what is wrong
 // with the files.
 func (q Queue) Next(project string) (Item, error) {
-	next, err := q.next(project)
-	var b *Blocked
-	if errors.As(err, &b) && b.Never {
-		return q.next(project) // a task that went back may have been between two folders
-	}
-	return next, err
-}
-
-// next is Next without what is called so.
-func (q Queue) next(project string, but ...string) (Item, error) {
-	all, err := q.List()
+	free, err := q.free(project)
 	if err != nil {
 		return Item{}, err
 	}
+	return free[0], nil
+}
+
+// free are all tasks of a project that may start, without those that are
+// called so: Next's is the first. There is one, or an error as Next's.
+func (q Queue) free(project string, but ...string) ([]Item, error) {
+	free, err := q.look(project, but)
+	var b *Blocked
+	if errors.As(err, &b) && b.Never {
+		return q.look(project, but) // a task that went back may have been between two folders
+	}
+	return free, err
+}
+
+func (q Queue) look(project string, but []string) ([]Item, error) {
+	all, err := q.List()
+	if err != nil {
+		return nil, err
+	}
 	g := NewGraph(all)
 	b := &Blocked{Project: project}
+	var free []Item
 	for _, i := range all {
 		if i.State != Queued || i.Project != project || slices.Contains(but, i.Task.ID) {
 			continue
@@ -42,27 +52,33 @@ func (q Queue) next(project string, but ...string) (Item, error) {
 		}
 		gate := g.Gate(i)
 		if gate.Free() {
-			return i, nil
+			free = append(free, i)
+			continue
 		}
 		b.Tasks = append(b.Tasks, i.Task.ID+": "+gate.Why(i.Task.ID))
 		b.Never = b.Never || len(gate.Never) > 0
 	}
-	if len(b.Tasks) > 0 {
-		return Item{}, b
+	switch {
+	case len(free) > 0:
+		return free, nil
+	case len(b.Tasks) > 0:
+		return nil, b
 	}
-	return Item{}, ErrNone
+	return nil, ErrNone
 }
 
 // Take claims the task that is to be done first. Its errors are Next's.
 func (q Queue) Take(project string) (Item, error) {
 	for {
-		i, err := q.Next(project)
+		free, err := q.free(project)
 		if err != nil {
-			return i, err
+			return Item{}, err
 		}
-		got, err := q.Claim(i)
-		if !errors.Is(err, ErrTaken) {
-			return got, err
+		for _, i := range free { // where others are at work, the first is often gone
+			got, err := q.Claim(i)
+			if !errors.Is(err, ErrTaken) {
+				return got, err
+			}
 		}
 	}
 }

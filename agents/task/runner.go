@@ -73,7 +73,7 @@ func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
 	if out.repo, err = tree.Open(ctx, r.Queue.Dir); err != nil {
 		return out, err
 	}
-	if out.base, out.commit, err = out.repo.Base(ctx, r.Base); err != nil {
+	if err := r.aim(ctx, &out); err != nil {
 		return out, err
 	}
 	out.way = sandbox.None
@@ -85,6 +85,13 @@ func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
 	sum := sha256.Sum256([]byte(out.repo.Common()))
 	out.trees = filepath.Join(r.Trees, fmt.Sprintf("%s-%x", filepath.Base(out.repo.Dir), sum[:4]))
 	return out, nil
+}
+
+// aim finds the commit that the next task begins from: others may have moved
+// the base on.
+func (r Runner) aim(ctx context.Context, p *ready) (err error) {
+	p.base, p.commit, err = p.repo.Base(ctx, r.Base)
+	return err
 }
 
 // place makes the folder for work trees, and refuses one where they would be
@@ -132,7 +139,19 @@ func (r Runner) Look(ctx context.Context, project string) (Item, *Report, error)
 // error without a report means that no task was touched, or that it was given
 // back; that a task failed is told by its report.
 func (r Runner) Once(ctx context.Context, project string) (*Report, error) {
-	return r.once(ctx, project, nil)
+	p, err := r.begin(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	return r.once(ctx, p, project, nil)
+}
+
+func (r Runner) begin(ctx context.Context, project string) (ready, error) {
+	p, err := r.prepare(ctx, project)
+	if err == nil {
+		err = r.place(ctx, &p)
+	}
+	return p, err
 }
 
 // ErrUnable is wrapped by the error of a task that no executor here can do. It
@@ -148,37 +167,31 @@ func (u *unable) Error() string        { return fmt.Sprintf("task %s: %v", u.id,
 func (u *unable) Unwrap() error        { return u.err }
 func (u *unable) Is(target error) bool { return target == ErrUnable }
 
-func (r Runner) once(ctx context.Context, project string, but []string) (*Report, error) {
-	p, err := r.prepare(ctx, project)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.place(ctx, &p); err != nil {
+func (r Runner) once(ctx context.Context, p ready, project string, but []string) (*Report, error) {
+	if err := r.aim(ctx, &p); err != nil {
 		return nil, err
 	}
 	if err := r.recover(project); err != nil {
 		return nil, err
 	}
 	for {
-		next, err := r.Queue.next(project, but...)
-		var b *Blocked
-		if errors.As(err, &b) && b.Never { // a task that went back may have been between two folders
-			next, err = r.Queue.next(project, but...)
-		}
+		free, err := r.Queue.free(project, but...)
 		if err != nil {
 			return nil, err
 		}
-		if err := r.can(next.Task); err != nil {
-			return nil, &unable{next.Task.ID, err}
+		for _, next := range free {
+			if err := r.can(next.Task); err != nil {
+				return nil, &unable{next.Task.ID, err}
+			}
+			i, err := r.Queue.Claim(next)
+			if errors.Is(err, ErrTaken) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			return r.carryOut(ctx, p, i)
 		}
-		i, err := r.Queue.Claim(next)
-		if errors.Is(err, ErrTaken) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		return r.carryOut(ctx, p, i)
 	}
 }
 
@@ -203,11 +216,15 @@ func (r Runner) can(t spec.Task) error {
 // no bound), or until a time (zero is none), after which none is begun. One
 // that fails, or that no executor can do, does not keep it from the next.
 func (r Runner) Run(ctx context.Context, project string, max int, until time.Time) ([]*Report, error) {
+	p, err := r.begin(ctx, project)
+	if err != nil {
+		return nil, err
+	}
 	var all []*Report
 	var but []string
 	var problems []error
 	for (max == 0 || len(all) < max) && (until.IsZero() || r.now().Before(until)) {
-		report, err := r.once(ctx, project, but)
+		report, err := r.once(ctx, p, project, but)
 		var u *unable
 		switch {
 		case report != nil:

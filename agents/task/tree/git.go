@@ -13,10 +13,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // quiet is the configuration that git runs with, over what is in the
@@ -39,6 +42,7 @@ type Repo struct {
 	common   string // git's own folder
 	excludes string // what the person has git ignore everywhere
 	identity []string
+	over     []string // the settings that git runs with; nil: they are looked for each time
 }
 
 // An Error is git's, with what it said.
@@ -70,11 +74,22 @@ type call struct {
 
 // git runs git with c's places.
 func (r Repo) git(ctx context.Context, c call, args ...string) (string, error) {
-	over, err := r.overrides(ctx)
-	if err != nil {
-		return "", err
+	over := r.over
+	if over == nil {
+		var err error
+		if over, err = r.overrides(ctx); err != nil {
+			return "", err
+		}
 	}
 	return r.bare(ctx, c, over, args...)
+}
+
+// Settled returns r with the settings that it has now. It is for where nothing
+// can change them: what runs does so in a sandbox.
+func (r Repo) Settled(ctx context.Context) (Repo, error) {
+	var err error
+	r.over, err = r.overrides(ctx)
+	return r, err
 }
 
 // overrides is quiet, and empty values for every setting of the repository
@@ -97,7 +112,33 @@ func (r Repo) overrides(ctx context.Context) ([]string, error) {
 	return over, nil
 }
 
+// half is what git says where another process is just making a work tree: it
+// does not expect one without all of its files.
+const half = "commondir"
+
+// alone keeps others that make or remove work trees of the repository waiting
+// while f runs: git itself does not.
+func (r Repo) alone(ctx context.Context, f func() error) error {
+	lock := flock.New(filepath.Join(r.common, "aisync-worktrees.lock"))
+	if ok, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil || !ok {
+		return fmt.Errorf("wait for other work trees to be made: %w", err)
+	}
+	defer lock.Close()
+	return f()
+}
+
 func (r Repo) bare(ctx context.Context, c call, over []string, args ...string) (string, error) {
+	for tries := 1; ; tries++ {
+		out, err := r.run(ctx, c, over, args)
+		var e *Error
+		if tries > 20 || !errors.As(err, &e) || !strings.Contains(e.Said, half) || ctx.Err() != nil {
+			return out, err
+		}
+		time.Sleep(50 * time.Millisecond) // somebody else's, who does not wait for our lock
+	}
+}
+
+func (r Repo) run(ctx context.Context, c call, over, args []string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "git", args...)

@@ -37,7 +37,11 @@ func (r Repo) Add(ctx context.Context, dir, branch, commit string) (*Tree, error
 	if _, err := os.Lstat(dir); err == nil {
 		return nil, fmt.Errorf("make a work tree: %s is there already", dir)
 	}
-	if _, err := r.git(ctx, call{}, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, commit); err != nil {
+	err := r.alone(ctx, func() error {
+		_, err := r.git(ctx, call{}, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, commit)
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("make a work tree: %w", err)
 	}
 	link, err := os.ReadFile(filepath.Join(dir, ".git"))
@@ -211,10 +215,14 @@ func firstLine(s string) string {
 // Remove takes the work tree away. The branch stays, unless nothing was
 // committed on it.
 func (t *Tree) Remove(ctx context.Context) error {
-	if _, err := t.repo.git(ctx, call{}, "worktree", "remove", "--force", "--", t.Dir); err != nil {
+	err := t.repo.alone(ctx, func() error {
+		_, err := t.repo.git(ctx, call{}, "worktree", "remove", "--force", "--", t.Dir)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("remove the work tree: %w", err)
 	}
-	_, err := t.repo.git(ctx, call{}, "update-ref", "-d", "refs/heads/"+t.Branch, t.Base)
+	_, err = t.repo.git(ctx, call{}, "update-ref", "-d", "refs/heads/"+t.Branch, t.Base)
 	if head, err2 := t.repo.commit(ctx, "refs/heads/"+t.Branch); err2 == nil && head != t.Base {
 		return nil // it has moved on, and so was not deleted
 	}

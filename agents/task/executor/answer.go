@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"aisync.dev/aisync/agents/task/policy"
 )
 
 // edit is one change of one file.
@@ -124,7 +126,7 @@ func fileName(line string) (string, error) {
 		return "", fmt.Errorf("%q is no path below the work tree", line)
 	}
 	for _, part := range strings.Split(name, "/") {
-		if strings.EqualFold(part, ".git") {
+		if policy.GitsOwn(part) {
 			return "", fmt.Errorf("%q belongs to git", line)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
+
+	"aisync.dev/aisync/agents/task/policy"
 )
 
 // A copied tree is the work tree as a program sees it: what it may read and
@@ -75,7 +76,7 @@ func (c *copied) bringBack() (changed []string, err error) {
 		switch {
 		case err != nil:
 			return err
-		case strings.EqualFold(path.Base(name), ".git"):
+		case policy.GitsOwn(path.Base(name)):
 			return fmt.Errorf("it made %s, which belongs to git", name)
 		case d.IsDir():
 			return nil

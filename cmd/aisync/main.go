@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/cmd/aisync/quick"
 )
 
@@ -31,6 +32,9 @@ func main() {
 func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) (code int) {
 	if len(argv) > 3 && argv[1] == aloneCommand {
 		return alone(argv[2:], environ)
+	}
+	if sandbox.IsInside(argv) {
+		return sandbox.Main(argv)
 	}
 	a := &app{in: stdin, out: stdout, err: stderr, env: newEnv(environ), argv0: filepath.Base(argv[0])}
 	defer func() {

@@ -76,6 +76,9 @@ func newKeeper(folder, marker string) (*keeper, error) {
 	case len(k.job.Command) == 0:
 		return nil, fmt.Errorf("%s has no command", startFile)
 	}
+	if err := os.Chdir(k.job.Dir); err != nil {
+		return nil, err
+	}
 	if k.lock, err = hold(folder); err != nil {
 		return nil, err
 	}
@@ -91,7 +94,7 @@ func newKeeper(folder, marker string) (*keeper, error) {
 		if socket == "" || k.ticket.Pane.ID == "" {
 			return nil, errors.New("this is no pane of tmux")
 		}
-		if err := k.tmux.mark(k.ticket.Pane.ID, marker, Log(folder)); err != nil {
+		if err := k.tmux.mark(k.ticket.Pane.ID, marker, k.job.Log); err != nil {
 			return nil, err
 		}
 	}
@@ -124,7 +127,6 @@ func (k *keeper) run() Exit {
 	defer signal.Stop(signals)
 
 	cmd := exec.Command(k.job.Command[0], k.job.Command[1:]...)
-	cmd.Dir = k.job.Dir
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.ExtraFiles = []*os.File{k.lock} // so that we are seen to live on in what we started
 	if k.ticket.Pane != nil {

@@ -28,6 +28,7 @@ const (
 // Observation is what was seen of a worker at one moment.
 type Observation struct {
 	State  State
+	Job    *Job
 	Ticket *Ticket
 	Ready  *Ready
 	Exit   *Exit
@@ -76,6 +77,9 @@ func Observe(t process.Table, folder, marker string) (Observation, error) {
 	begun, err := load(folder, startFile, &j, func() string { return j.Marker }, marker)
 	if err != nil {
 		return o, err
+	}
+	if begun {
+		o.Job = &j
 	}
 	var ticket Ticket
 	taken, err := load(folder, ticketFile, &ticket, func() string { return ticket.Marker }, marker)

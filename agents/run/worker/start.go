@@ -17,23 +17,22 @@ type Starter struct {
 	Passed  func(name string) bool
 	Tmux    Server
 	Session string // of tmux, for this run's workers
+	Ended   func() // if set, called when a keeper that we started without tmux has gone
 }
 
-// Start starts j's keeper with extra (NAME=value) on top of the environment, and
-// does not wait for it: Observe says what became of it. The worker stays when we
-// end, whatever ends us. ErrStarted: somebody was here before, and did or does it.
+// Start starts the keeper of a worker that has been prepared, with extra
+// (NAME=value) on top of the environment, and does not wait for it: Observe says
+// what became of it. The worker stays when we end, whatever ends us. However often
+// it is started, it runs once.
 //
-// Killed in the middle, it has started the keeper or not; Observe tells, and CallOff
-// makes sure.
+// Killed in the middle, it has started the keeper or not; Observe tells, and
+// CallOff makes sure.
 func (s Starter) Start(folder string, j Job, extra []string) error {
-	if err := prepare(folder, j); err != nil {
-		return err
-	}
 	keeper := append(slices.Clone(s.Keeper), folder, j.Marker)
 	var err error
 	switch j.Substrate {
 	case Process:
-		err = s.detached(folder, j, keeper, extra)
+		err = s.detached(j, keeper, extra)
 	case Tmux:
 		err = s.window(j, keeper, extra)
 	default:
@@ -45,8 +44,8 @@ func (s Starter) Start(folder string, j Job, extra []string) error {
 	return nil
 }
 
-func (s Starter) detached(folder string, j Job, keeper, extra []string) error {
-	log, err := os.OpenFile(Log(folder), os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+func (s Starter) detached(j Job, keeper, extra []string) error {
+	log, err := os.OpenFile(j.Log, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
@@ -58,7 +57,12 @@ func (s Starter) detached(folder string, j Job, keeper, extra []string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // how it went is in its folder; this only takes it off the process table
+	go func() {
+		_ = cmd.Wait() // how it went is in its folder; this takes it off the process table
+		if s.Ended != nil {
+			s.Ended()
+		}
+	}()
 	return nil
 }
 
@@ -69,5 +73,5 @@ func (s Starter) window(j Job, keeper, extra []string) error {
 			pass = append(pass, kv)
 		}
 	}
-	return s.Tmux.open(s.Session, j.Worker, j.Dir, slices.Concat(pass, extra), keeper)
+	return s.Tmux.open(s.Session, j.Worker, slices.Concat(pass, extra), keeper)
 }

@@ -44,8 +44,8 @@ func (s Server) run(args ...string) (string, error) {
 
 // open opens a window with a command in a session, which is made where it is not
 // there, and shows it to nobody.
-func (s Server) open(session, window, dir string, env, command []string) error {
-	args := []string{"-d", "-n", window, "-c", dir}
+func (s Server) open(session, window string, env, command []string) error {
+	args := []string{"-d", "-n", window}
 	for _, kv := range env {
 		args = append(args, "-e", kv)
 	}
@@ -70,9 +70,10 @@ func (s Server) mark(pane, marker, log string) error {
 	return err
 }
 
-// quote makes a text one word of a shell, and keeps tmux from expanding it.
+// quote makes a text one word of a shell, and keeps tmux from seeing formats or
+// parts of a date in it.
 func quote(s string) string {
-	return "'" + strings.ReplaceAll(strings.ReplaceAll(s, "'", `'\''`), "#", "##") + "'"
+	return "'" + strings.NewReplacer("'", `'\''`, "#", "##", "%", "%%").Replace(s) + "'"
 }
 
 // marked is what tmux knows of the pane with a marker.
@@ -105,7 +106,8 @@ func (s Server) find(marker string) (*marked, error) {
 // noServer reports whether tmux failed as there is no server at its socket.
 func noServer(err error) bool {
 	text := err.Error()
-	return strings.Contains(text, "no server running") || strings.Contains(text, "No such file or directory") || strings.Contains(text, "Connection refused")
+	return strings.Contains(text, "no server running") || strings.Contains(text, "no current target") || // it is about to end
+		strings.Contains(text, "server exited") || strings.Contains(text, "No such file or directory") || strings.Contains(text, "Connection refused")
 }
 
 // closePane closes a pane if the server still has the marker on it: it is one

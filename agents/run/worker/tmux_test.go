@@ -49,7 +49,7 @@ func TestAWorkerInTmuxHasAMarkedPaneAndALog(t *testing.T) {
 		t.Error(err)
 	}
 	await(t, folder, j, "logged", func(Observation) bool {
-		log, _ := os.ReadFile(Log(folder))
+		log, _ := os.ReadFile(j.Log)
 		return strings.Contains(string(log), "hello from it's a # task, /dev/pts")
 	})
 	if err := End(context.Background(), process.System(), folder, j.Marker); err != nil {

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -28,7 +27,6 @@ const (
 	readyFile  = "ready.json"  // Ready, by the keeper
 	endFile    = "end.json"    // Exit, by the keeper
 	lockFile   = "lock"        // held while the keeper or anything that it started lives
-	logFile    = "log"         // what the worker prints
 )
 
 // Job is what a worker is started for.
@@ -39,6 +37,8 @@ type Job struct {
 	Substrate string   `json:"substrate"`
 	Command   []string `json:"command"`
 	Dir       string   `json:"dir"` // absolute
+	Log       string   `json:"log"` // absolute: the file that gets what it prints
+	By        Identity `json:"startedBy"`
 	// Of a program in tmux that shows when it takes input (see spec.Launch), and of
 	// one that takes its instruction in no other way than typed.
 	Ready      string `json:"ready,omitempty"`
@@ -99,11 +99,9 @@ var (
 	ErrStillHere = errors.New("it has not ended")
 )
 
-// Log is where what a worker prints is kept.
-func Log(folder string) string { return filepath.Join(folder, logFile) }
-
-// prepare makes the worker's folder and writes what it is to do: once.
-func prepare(folder string, j Job) error {
+// Prepare makes the worker's folder and writes what it is to do. ErrStarted: it
+// has been done before, for this job or another.
+func Prepare(folder string, j Job) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("make the folder of worker %s: %w", j.Worker, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,7 +28,10 @@ func TestMain(m *testing.M) {
 		os.Exit(Keep(os.Args[2], os.Args[3]))
 	}
 	if len(os.Args) == 4 && os.Args[1] == "start-and-stay" { // a supervisor to be killed
-		j := Job{Worker: "w", Marker: os.Args[3], Substrate: Process, Command: []string{"sleep", "60"}, Dir: "/"}
+		j := Job{Worker: "w", Marker: os.Args[3], Substrate: Process, Command: []string{"sleep", "60"}, Dir: "/", Log: os.Args[2] + ".log"}
+		if err := Prepare(os.Args[2], j); err != nil {
+			panic(err)
+		}
 		if err := starter().Start(os.Args[2], j, nil); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -48,8 +52,11 @@ func starter() Starter {
 // job is one that runs a text in a shell.
 func job(t *testing.T, script string) (folder string, j Job) {
 	t.Helper()
-	dir := t.TempDir()
-	j = Job{Worker: "w", Marker: NewMarker(), Substrate: Process, Command: []string{"sh", "-c", script}, Dir: dir}
+	dir := filepath.Join(t.TempDir(), "it's 100%H of #{pane_id}")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	j = Job{Worker: "w", Marker: NewMarker(), Substrate: Process, Command: []string{"sh", "-c", script}, Dir: dir, Log: filepath.Join(dir, "w.log")}
 	folder = filepath.Join(dir, "workers", "w")
 	t.Cleanup(func() {
 		if o, err := Observe(process.System(), folder, j.Marker); err == nil && o.State == Running && o.Keeper == Here {
@@ -77,7 +84,7 @@ func await(t *testing.T, folder string, j Job, what string, is func(Observation)
 			return o
 		}
 	}
-	log, _ := os.ReadFile(Log(folder))
+	log, _ := os.ReadFile(j.Log)
 	t.Fatalf("not %s: %s (%+v)\n%s", what, o, o, log)
 	return o
 }
@@ -87,6 +94,9 @@ func gone(o Observation) bool    { return o.State != Waiting && o.Gone() && !o.H
 
 func start(t *testing.T, s Starter, folder string, j Job, extra ...string) {
 	t.Helper()
+	if err := Prepare(folder, j); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.Start(folder, j, extra); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +118,7 @@ func TestAWorkerRunsAndItsEndIsWrittenDown(t *testing.T) {
 			if o.State != Ended || o.Exit.Code != c.want.Code || o.Exit.Signal != c.want.Signal || o.Exit.Error != "" {
 				t.Errorf("ended as %+v, want %+v", o.Exit, c.want)
 			}
-			if log, err := os.ReadFile(Log(folder)); err != nil || string(log) != "printed hello\n" {
+			if log, err := os.ReadFile(j.Log); err != nil || string(log) != "printed hello\n" {
 				t.Errorf("log is %q, %v", log, err)
 			}
 		})
@@ -146,19 +156,22 @@ func TestAWorkerRunsOnceHoweverOftenItIsStarted(t *testing.T) {
 	folder, j := job(t, "echo once >> lines; sleep 0.2")
 	s := starter()
 	start(t, s, folder, j)
-	if err := s.Start(folder, j, nil); !errors.Is(err, ErrStarted) {
-		t.Errorf("a second start says %v", err)
+	if err := Prepare(folder, j); !errors.Is(err, ErrStarted) {
+		t.Errorf("prepared again: %v", err)
 	}
+	await(t, folder, j, "running", running)
+	var late sync.WaitGroup
 	for range 8 { // keepers that come late, as from a supervisor that was stopped
 		cmd := exec.Command(s.Keeper[0], append(s.Keeper[1:], folder, j.Marker)...)
 		cmd.Dir = j.Dir
-		go func() { _ = cmd.Run() }()
+		late.Go(func() {
+			if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitVoid {
+				t.Errorf("a late keeper: %v", err)
+			}
+		})
 	}
+	late.Wait()
 	await(t, folder, j, "ended", gone)
-	late := exec.Command(s.Keeper[0], append(s.Keeper[1:], folder, j.Marker)...)
-	if err := late.Run(); late.ProcessState.ExitCode() != exitVoid {
-		t.Errorf("a late keeper: %v", err)
-	}
 	if text, _ := os.ReadFile(filepath.Join(j.Dir, "lines")); string(text) != "once\n" {
 		t.Errorf("it ran %d times", strings.Count(string(text), "once"))
 	}
@@ -169,7 +182,9 @@ func TestAWorkerThatIsCalledOffNeverRuns(t *testing.T) {
 	if first, err := CallOff(folder, j.Worker, j.Marker, "its supervisor is gone"); err != nil || !first {
 		t.Fatal(first, err)
 	}
-	start(t, starter(), folder, j) // a supervisor that was only slow
+	if err := Prepare(folder, j); err != nil { // a supervisor that was only slow
+		t.Fatal(err)
+	}
 	late := exec.Command(starter().Keeper[0], keep, folder, j.Marker)
 	_ = late.Run()
 	if late.ProcessState.ExitCode() != exitVoid {
@@ -328,7 +343,7 @@ func TestEndAsksAndThenInsists(t *testing.T) {
 			folder, j := job(t, c.script)
 			start(t, starter(), folder, j)
 			await(t, folder, j, "running", func(o Observation) bool {
-				log, _ := os.ReadFile(Log(folder))
+				log, _ := os.ReadFile(j.Log)
 				return running(o) && len(log) > 0 // its trap is set
 			})
 			if err := End(context.Background(), process.System(), folder, j.Marker); err != nil {

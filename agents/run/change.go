@@ -1,0 +1,186 @@
+package run
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const lockFile = ".lock"
+
+// ErrBusy says that another process holds the lock of a run or of the store.
+var ErrBusy = errors.New("another process holds the lock")
+
+// patience is how long a lock is waited for. Who holds one appends a few lines;
+// only a process that was stopped holds it longer.
+const patience = 30 * time.Second
+
+// Change is one change of a run, made under its lock.
+type Change struct {
+	State *State // as of the last event, those of this change with it; not to be kept
+	Now   Moment // the time of all its events
+	id    string
+	lines []byte
+	last  sum
+	size  int64 // of the events before this change
+	calm  bool  // heartbeats alone: what a loss of power may take
+}
+
+// Change runs do while no other process changes the run, and then appends the
+// events that it added, in one write. If do fails, nothing is written. Killed
+// in the middle, the run has all of them, none, or a part that is a legal run
+// by itself; a torn last line is left to an explicit recovery.
+//
+// The cost depends on the size of the run, its tasks and workers, and not on
+// the number of events.
+func (r *Run) Change(do func(*Change) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	unlock, err := r.exclusive()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	s := r.cache
+	r.cache = nil
+	if s == nil {
+		s = r.near()
+	}
+	if err := r.load(s, nil); err != nil {
+		return err
+	}
+	if s.AsOf.Seq == 0 {
+		return r.damage(s.AsOf, false, "the run has no events")
+	}
+	before := s.AsOf.Seq
+	c := &Change{State: s, Now: r.Now(), id: r.ID, size: s.AsOf.Offset, calm: true}
+	copy(c.last[:], s.AsOf.Sum)
+	if err := do(c); err != nil {
+		return err
+	}
+	if len(c.lines) == 0 {
+		r.cache = s
+		return nil
+	}
+	due := before/stride != s.AsOf.Seq/stride || !c.calm && len(s.Tasks)+len(s.Workers) <= small
+	if err := r.append(c.lines, c.size, !c.calm || due); err != nil {
+		return err
+	}
+	r.cache = s
+	if due {
+		r.project(s)
+	}
+	return nil
+}
+
+// The files that are made from the events are made anew after every change but
+// a heartbeat in a run of up to small tasks and workers, and in any run whenever
+// stride events have come to it: so many at most are read to append one.
+const (
+	stride = 64
+	small  = 1000
+)
+
+// Add judges e as the next event and, if no rule forbids it, makes it a part of
+// the change. Seq and At are set here. What it refuses is a *Refusal.
+func (c *Change) Add(e Event) error {
+	e.Seq, e.At = c.State.AsOf.Seq+1, c.Now
+	lines, s, err := appendLine(c.lines, e, c.last)
+	if err != nil {
+		return err
+	}
+	if err := c.State.apply(e); err != nil {
+		return err
+	}
+	c.State.AsOf = AsOf{Seq: e.Seq, Offset: c.size + int64(len(lines)), Sum: string(s[:])}
+	c.lines, c.last = lines, s
+	c.calm = c.calm && e.Type == WorkerHeartbeat
+	return nil
+}
+
+// add is Add with data.
+func (c *Change) add(e Event, data any) (err error) {
+	if e.Data, err = pack(data); err != nil {
+		return err
+	}
+	return c.Add(e)
+}
+
+// token makes the token of a claim that is the next event. The number grows
+// with every claim of the run; the rest cannot be guessed.
+func (c *Change) token() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return fmt.Sprintf("%d-%s", c.State.AsOf.Seq+1, hex.EncodeToString(b[:]))
+}
+
+// append adds lines to the events. A write that was cut short is taken back, so
+// that a full disk leaves no torn line.
+func (r *Run) append(lines []byte, size int64, synced bool) error {
+	if err := r.store.about("append", eventsFile); err != nil {
+		return err
+	}
+	f, err := r.root.OpenFile(eventsFile, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("append to %s: %w", eventsFile, err)
+	}
+	_, err = f.Write(lines)
+	if err == nil && synced {
+		err = f.Sync()
+	}
+	if err != nil {
+		err = errors.Join(err, f.Truncate(size))
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("append to %s: %w", eventsFile, err)
+	}
+	return r.store.about("appended", eventsFile)
+}
+
+// exclusive takes the run's lock.
+func (r *Run) exclusive() (unlock func(), err error) { return lock(r.root, unix.LOCK_EX) }
+
+// shared waits for whoever changes the run. Where nobody ever has there is no
+// lock, and none is made.
+func (r *Run) shared() (unlock func(), err error) { return lock(r.root, unix.LOCK_SH) }
+
+// lock takes the lock file of a folder; to look, an existing one alone.
+func lock(root *os.Root, how int) (unlock func(), err error) {
+	flags := os.O_RDWR | os.O_CREATE
+	if how == unix.LOCK_SH {
+		flags = os.O_RDONLY
+	}
+	f, err := root.OpenFile(lockFile, flags, 0o600)
+	if how == unix.LOCK_SH && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of %s: %w", root.Name(), err)
+	}
+	had := make(chan error, 1)
+	go func() {
+		for {
+			if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
+				had <- err
+				return
+			}
+		}
+	}()
+	select {
+	case err = <-had:
+	case <-time.After(patience):
+		go func() { <-had; f.Close() }() // the descriptor is that call's until it returns
+		return nil, fmt.Errorf("%w: %s for %s already", ErrBusy, root.Name(), patience)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", root.Name(), err)
+	}
+	return func() { f.Close() }, nil
+}

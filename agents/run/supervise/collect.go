@@ -1,12 +1,8 @@
 package supervise
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,21 +13,27 @@ import (
 	"aisync.dev/aisync/agents/run/worker"
 )
 
-// collect takes in a worker that has ended: what it ran and printed is evidence,
-// and its exit code says whether the task is done.
+// collect takes in a worker that has ended: that its command ran is evidence, so
+// is what it printed where the task asks for that, and its exit code says whether
+// the task is done.
 func (s *Supervisor) collect(c *run.Change, w *run.Worker, t *run.Task, o worker.Observation) error {
-	d, read := s.digests[w.ID]
-	if o.Keeper == worker.Here || !read {
-		s.wanted, s.news = append(s.wanted, w.ID), true // its keeper is about to go
+	wanted, asked := outputOf(t)
+	output, kept := s.outputs[w.ID]
+	switch {
+	case o.Keeper == worker.Here: // it is about to go
+		s.news = true
+		return nil
+	case asked && !kept: // without the run's lock: it may be much
+		s.wanted, s.news = append(s.wanted, w.ID), true
 		return nil
 	}
 	token := t.Claim.Token
-	evidence := []run.Evidence{{ID: w.ID + ".command", Kind: "command", Command: clip(strings.Join(o.Job.Command, " ")), ExitCode: &o.Exit.Code}}
-	if d.sum != "" && d.size > 0 {
-		evidence = append(evidence, run.Evidence{ID: w.ID + ".output", Kind: "output", Ref: w.Log, Digest: d.sum, Size: d.size})
+	if err := c.AddEvidence(token, run.Evidence{Kind: "command", Command: clip(strings.Join(o.Job.Command, " ")), ExitCode: &o.Exit.Code}); err != nil {
+		return err
 	}
-	for _, e := range evidence {
-		if err := c.Held(run.EvidenceAdded, token, 0, e); err != nil {
+	if output.Ref != "" {
+		output.Name = wanted
+		if err := c.AddEvidence(token, output); err != nil {
 			return err
 		}
 	}
@@ -56,37 +58,38 @@ func (s *Supervisor) collect(c *run.Change, w *run.Worker, t *run.Task, o worker
 	return s.idle(c, w, o)
 }
 
-// digest is what a log was when its worker had ended.
-type digest struct {
-	sum  string
-	size int64
-}
-
-// digest reads a worker's log. It is done without the run's lock: a log may be
-// large. What cannot be read is no evidence.
-func (s *Supervisor) digest(workerID string) {
-	d, err := digestOf(logOf(s.Run, workerID))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.say("worker %s: its log is no evidence: %v", workerID, err)
+// outputOf says whether a task asks for what its worker prints, and under which name.
+func outputOf(t *run.Task) (name string, asked bool) {
+	for _, want := range t.Evidence {
+		if kind, name, _ := strings.Cut(want, ":"); kind == "output" {
+			return name, true
+		}
 	}
-	s.digests[workerID] = d
+	return "", false
 }
 
-func digestOf(path string) (digest, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+// keepOutput keeps a copy of what a worker printed: its log may go one day. What
+// cannot be read is no evidence.
+func (s *Supervisor) keepOutput(workerID string) {
+	e, err := s.copyLog(workerID)
 	if err != nil {
-		return digest{}, err
+		s.say("worker %s: what it printed is no evidence: %v", workerID, err)
+	}
+	s.outputs[workerID] = e
+}
+
+func (s *Supervisor) copyLog(workerID string) (run.Evidence, error) {
+	f, err := os.OpenFile(logOf(s.Run, workerID), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return run.Evidence{}, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return digest{}, fmt.Errorf("%s is not a regular file", path)
+		return run.Evidence{}, fmt.Errorf("%s is not a regular file", f.Name())
 	}
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	if err != nil {
-		return digest{}, err
-	}
-	return digest{"sha256:" + hex.EncodeToString(h.Sum(nil)), n}, nil
+	e := run.Evidence{Kind: "output"}
+	e.Ref, e.Digest, e.Size, err = s.Run.KeepOutput(f)
+	return e, err
 }
 
 // logName is where the log of a worker lies, below the run's folder.

@@ -58,11 +58,11 @@ func active(st *run.State) int {
 	return n
 }
 
-// formerAlive names a worker that was given the task before and is not gone: it
-// may still be at it, so that nobody else is.
+// formerAlive names a worker that was given the task before, has not said that it
+// is done with it, and is not gone: it may still be at it, so that nobody else is.
 func (s *Supervisor) formerAlive(st *run.State, t *run.Task) string {
 	for _, w := range st.Workers {
-		if w.Task != t.ID || w.Substrate == run.External || w.Retention == run.Closed {
+		if w.Task != t.ID || w.Substrate == run.External || w.Retention != run.Active && w.Retention != run.StaleRegistry {
 			continue
 		}
 		o, err := worker.Observe(s.Table, Folder(s.Run, w.ID), w.Owner)

@@ -39,11 +39,11 @@ type Supervisor struct {
 	Poll    time.Duration     // how often workers are looked at while nothing happens; 0: half a second
 
 	self    worker.Identity
-	pending []start           // registered in the last change, to be started after it
-	digests map[string]digest // of logs of workers that have ended
-	wanted  []string          // workers whose logs are to be digested
-	news    bool              // something happened in this round
-	stuck   string            // why nothing can proceed; "" while something can
+	pending []start                 // registered in the last change, to be started after it
+	outputs map[string]run.Evidence // of workers that have ended, as far as it is asked for
+	wanted  []string                // workers whose output is to be kept
+	news    bool                    // something happened in this round
+	stuck   string                  // why nothing can proceed; "" while something can
 	said    map[string]bool
 	ended   chan struct{}
 }
@@ -65,7 +65,7 @@ func (s *Supervisor) Work(ctx context.Context) (Outcome, error) {
 	if s.self, err = worker.Self(s.Table); err != nil {
 		return Outcome{}, fmt.Errorf("say which process this is: %w", err)
 	}
-	s.digests, s.said, s.ended = map[string]digest{}, map[string]bool{}, make(chan struct{}, 1)
+	s.outputs, s.said, s.ended = map[string]run.Evidence{}, map[string]bool{}, make(chan struct{}, 1)
 	s.Starter.Ended = func() {
 		select {
 		case s.ended <- struct{}{}:
@@ -144,7 +144,7 @@ func (s *Supervisor) round() (out Outcome, err error) {
 		}
 	}
 	for _, id := range s.wanted {
-		s.digest(id)
+		s.keepOutput(id)
 	}
 	if done == "" {
 		return out, nil

@@ -97,8 +97,8 @@ func Observe(t process.Table, folder, marker string) (Observation, error) {
 		o.State = Void
 		return o, nil
 	}
-	if ticket.Keeper == nil {
-		return o, fmt.Errorf("%s: says neither who runs the worker nor why nobody may", filepath.Join(folder, ticketFile))
+	if ticket.Keeper == nil || !begun {
+		return o, fmt.Errorf("%s: says neither who runs the worker and what, nor why nobody may", filepath.Join(folder, ticketFile))
 	}
 	var ready Ready
 	if is, err := load(folder, readyFile, &ready, func() string { return ready.Marker }, marker); err != nil {

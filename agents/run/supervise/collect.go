@@ -17,7 +17,7 @@ import (
 // is what it printed where the task asks for that, and its exit code says whether
 // the task is done.
 func (s *Supervisor) collect(c *run.Change, w *run.Worker, t *run.Task, o worker.Observation) error {
-	wanted, asked := outputOf(t)
+	wanted, asked := outputOf(t, w)
 	output, kept := s.outputs[w.ID]
 	switch {
 	case o.Keeper == worker.Here: // it is about to go
@@ -28,20 +28,26 @@ func (s *Supervisor) collect(c *run.Change, w *run.Worker, t *run.Task, o worker
 		return nil
 	}
 	token := t.Claim.Token
-	if err := c.AddEvidence(token, run.Evidence{Kind: "command", Command: clip(strings.Join(o.Job.Command, " ")), ExitCode: &o.Exit.Code}); err != nil {
-		return err
+	if !agent(w) { // that an agent has ended proves nothing of its work
+		if err := c.AddEvidence(token, run.Evidence{Kind: "command", Command: clip(strings.Join(o.Job.Command, " ")), ExitCode: &o.Exit.Code}); err != nil {
+			return err
+		}
 	}
-	if output.Ref != "" {
+	if output.Size > 0 {
 		output.Name = wanted
 		if err := c.AddEvidence(token, output); err != nil {
 			return err
 		}
 	}
-	if o.Exit.Code != 0 {
-		if err := s.fail(c, w, t, o.String()); err != nil {
-			return err
-		}
-		return s.idle(c, w, o)
+	why := ""
+	switch {
+	case o.Exit.Code != 0:
+		why = o.String()
+	case agent(w) && w.Substrate == run.Tmux: // somebody has closed it
+		why = "it ended and did not say that it was done: aisync run worker done"
+	}
+	if why != "" {
+		return errors.Join(s.fail(c, w, t, why), s.idle(c, w, o))
 	}
 	err := c.Held(run.TaskCompleted, token, 0, nil)
 	var no *run.Refusal
@@ -58,15 +64,23 @@ func (s *Supervisor) collect(c *run.Change, w *run.Worker, t *run.Task, o worker
 	return s.idle(c, w, o)
 }
 
-// outputOf says whether a task asks for what its worker prints, and under which name.
-func outputOf(t *run.Task) (name string, asked bool) {
+// outputOf says whether what a worker prints is evidence, and under which name:
+// where the task asks for it, and of an agent, whose answer it is. What a terminal
+// shows is neither.
+func outputOf(t *run.Task, w *run.Worker) (name string, asked bool) {
 	for _, want := range t.Evidence {
 		if kind, name, _ := strings.Cut(want, ":"); kind == "output" {
 			return name, true
 		}
 	}
-	return "", false
+	return "", agent(w) && w.Substrate == run.Process
 }
+
+// agent reports whether a worker is a program that thinks.
+func agent(w *run.Worker) bool { return w.Adapter != command }
+
+// command is the adapter of tasks that are a command.
+const command = "command"
 
 // keepOutput keeps a copy of what a worker printed: its log may go one day. What
 // cannot be read is no evidence.

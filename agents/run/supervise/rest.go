@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,8 @@ func (s *Supervisor) rest(st *run.State) (status, why string) {
 	for _, t := range ready {
 		if other := s.formerAlive(st, t); other != "" {
 			waits = append(waits, fmt.Sprintf("task %s is free, but worker %s, which had it, is not seen to be gone", t.ID, other))
+		} else if _, err := s.Plan(*t, st); errors.Is(err, ErrByHand) {
+			waits = append(waits, fmt.Sprintf("task %s is done by hand: aisync run claim %s", t.ID, t.ID))
 		}
 	}
 	switch {

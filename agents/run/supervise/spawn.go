@@ -41,7 +41,11 @@ func (s *Supervisor) spawn(c *run.Change) error {
 		if other := s.formerAlive(c.State, t); other != "" {
 			continue
 		}
-		if err := s.register(c, *t); err != nil {
+		p, err := s.Plan(*t, c.State)
+		if errors.Is(err, ErrByHand) {
+			continue
+		}
+		if err := s.register(c, *t, p, err); err != nil {
 			return fmt.Errorf("task %s: %w", id, err)
 		}
 	}
@@ -73,20 +77,20 @@ func (s *Supervisor) formerAlive(st *run.State, t *run.Task) string {
 	return ""
 }
 
-// register gives t to a new worker, which start starts once that is written.
-func (s *Supervisor) register(c *run.Change, t run.Task) error {
-	p, fault := s.Plan(t, c.State)
+// register gives t to a new worker, which start starts by p once that is written,
+// or fails for fault.
+func (s *Supervisor) register(c *run.Change, t run.Task, p Plan, fault error) error {
 	if p.Substrate == "" {
 		p.Substrate = worker.Process
 	}
 	j := worker.Job{
 		Marker: worker.NewMarker(), Substrate: p.Substrate, Command: p.Command, Dir: s.Run.Workspace(), By: s.self,
-		Ready: p.Ready, ReadyDelay: p.ReadyDelay, Type: p.Type,
+		Ready: p.Ready, ReadyDelay: p.ReadyDelay,
 	}
 	if err := s.prepare(c.State, t, &j); err != nil {
 		return err
 	}
-	r := run.Registration{Task: t.ID, Adapter: firstOf(p.Adapter, t.Adapter, "command"), Substrate: p.Substrate, Owner: j.Marker, Log: logName(j.Worker)}
+	r := run.Registration{Task: t.ID, Adapter: firstOf(p.Adapter, t.Adapter, command), Substrate: p.Substrate, Owner: j.Marker, Log: logName(j.Worker)}
 	if err := c.Register(j.Worker, r); err != nil {
 		return err
 	}

@@ -26,13 +26,16 @@ type Plan struct {
 	Env                []string // NAME=value, on top of the supervisor's
 	Ready              string   // see worker.Job
 	ReadyDelay         int
-	Type               string
 }
+
+// ErrByHand is what Supervisor.Plan returns for a task that no worker is started
+// for: somebody claims it.
+var ErrByHand = errors.New("it is done by hand")
 
 // Supervisor works one run.
 type Supervisor struct {
 	Run     *run.Run
-	Plan    func(run.Task, *run.State) (Plan, error) // an error is a failed attempt
+	Plan    func(run.Task, *run.State) (Plan, error) // an error is a failed attempt, or ErrByHand
 	Starter worker.Starter
 	Table   process.Table
 	Say     func(text string) // a line for a person

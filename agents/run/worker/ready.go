@@ -11,8 +11,7 @@ import (
 const lookEvery = 100 * time.Millisecond
 
 // getReady writes down that the command is ready: once it shows so, or its delay
-// is over, and its instruction is typed where it takes none otherwise. A command
-// that shows nothing is ready when it has been started.
+// is over. A command that shows nothing is ready when it has been started.
 func (k *keeper) getReady(done <-chan struct{}) {
 	how := "started"
 	if k.ticket.Pane != nil && (k.job.Ready != "" || k.job.ReadyDelay > 0) {
@@ -24,13 +23,6 @@ func (k *keeper) getReady(done <-chan struct{}) {
 		if shown {
 			how = "shows that it takes input"
 		}
-	}
-	if k.ticket.Pane != nil && k.job.Type != "" {
-		if err := k.typeIn(); err != nil {
-			fmt.Fprintf(os.Stderr, "aisync: type the instruction: %v\n", err)
-			return
-		}
-		how += ", instruction typed"
 	}
 	if _, err := once(k.folder, readyFile, Ready{Schema: schema, Marker: k.job.Marker, How: how, At: time.Now().UTC()}); err != nil {
 		fmt.Fprintf(os.Stderr, "aisync: %v\n", err)
@@ -58,13 +50,4 @@ func (k *keeper) shows(done <-chan struct{}) (shown, alive bool) {
 		}
 	}
 	return false, true
-}
-
-func (k *keeper) typeIn() error {
-	if _, err := k.tmux.run("send-keys", "-t", k.ticket.Pane.ID, "-l", "--", k.job.Type); err != nil {
-		return err
-	}
-	time.Sleep(lookEvery) // a program that takes pasted text apart needs to see its end
-	_, err := k.tmux.run("send-keys", "-t", k.ticket.Pane.ID, "Enter")
-	return err
 }

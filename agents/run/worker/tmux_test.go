@@ -165,21 +165,18 @@ func TestAPaneThatTmuxKeepsIsClosedWhenItsWorkerIsEnded(t *testing.T) {
 	}
 }
 
-func TestAProgramIsReadyWhenItShowsSoAndIsThenToldItsTask(t *testing.T) {
+func TestAProgramIsReadyWhenItShowsSoOrItsTimeIsOver(t *testing.T) {
 	s := inTmux(t)
-	folder, j := job(t, `sleep 0.3; printf 'ready> '; read line; echo "told: $line" > told; sleep 60`)
-	j.Substrate, j.Ready, j.Type = Tmux, "ready> ", "do the 'work' #{pane_id}; ok"
-	start(t, s, folder, j)
-	o := await(t, folder, j, "running", func(o Observation) bool { return o.State == Running })
-	if o.Ready != nil {
-		t.Error("it is ready before it shows so")
-	}
-	await(t, folder, j, "told", func(Observation) bool {
-		told, _ := os.ReadFile(filepath.Join(j.Dir, "told"))
-		return string(told) == "told: do the 'work' #{pane_id}; ok\n"
-	})
-	if o := await(t, folder, j, "ready", running); o.Ready.How != "shows that it takes input, instruction typed" {
-		t.Errorf("ready: %q", o.Ready.How)
+	for how, delay := range map[string]int{"shows that it takes input": 0, "waited for": 150} {
+		folder, j := job(t, `sleep 0.3; printf 'ready> '; sleep 60`)
+		j.Substrate, j.Ready, j.ReadyDelay = Tmux, "ready> ", delay
+		start(t, s, folder, j)
+		if o := await(t, folder, j, "running", func(o Observation) bool { return o.State == Running }); o.Ready != nil {
+			t.Error("it is ready before it shows so")
+		}
+		if o := await(t, folder, j, "ready", running); o.Ready.How != how {
+			t.Errorf("ready: %q, want %q", o.Ready.How, how)
+		}
 	}
 }
 

@@ -39,11 +39,9 @@ type Job struct {
 	Dir       string   `json:"dir"` // absolute
 	Log       string   `json:"log"` // absolute: the file that gets what it prints
 	By        Identity `json:"startedBy"`
-	// Of a program in tmux that shows when it takes input (see spec.Launch), and of
-	// one that takes its instruction in no other way than typed.
+	// Of a program in tmux that shows when it takes input: see spec.Launch.
 	Ready      string `json:"ready,omitempty"`
 	ReadyDelay int    `json:"readyDelayMilliseconds,omitempty"`
-	Type       string `json:"type,omitempty"`
 }
 
 // schema is the version of the files here.
@@ -74,7 +72,7 @@ type Pane struct {
 	ID     string `json:"pane"`   // %7; another server has such a pane too: see Job.Marker
 }
 
-// Ready says that the command takes input, or has been given its instruction.
+// Ready says that the command takes input.
 type Ready struct {
 	Schema int       `json:"schemaVersion"`
 	Marker string    `json:"marker"`

@@ -52,7 +52,7 @@ func (r *Run) Change(do func(*Change) error) error {
 	if s == nil {
 		s = r.near()
 	}
-	if err := r.load(s, nil); err != nil {
+	if err := r.load(s, s.AsOf.Seq == 0, nil); err != nil {
 		return err
 	}
 	if s.AsOf.Seq == 0 {
@@ -131,7 +131,7 @@ func (r *Run) append(lines []byte, size int64, synced bool) error {
 		return fmt.Errorf("append to %s: %w", eventsFile, err)
 	}
 	_, err = f.Write(lines)
-	if err == nil && synced {
+	if err == nil && synced && !r.store.unsynced {
 		err = f.Sync()
 	}
 	if err != nil {

@@ -119,17 +119,21 @@ func (r *Run) open() (*os.File, error) {
 }
 
 // load brings s up to the last event. It writes nothing. With a *Damage, s is
-// the run up to there.
-func (r *Run) load(s *State, each func(Event) error) error {
+// the run up to there. A state that began with the first event is compared with
+// the checkpoint, if compare says so; one that began there needs it not.
+func (r *Run) load(s *State, compare bool, each func(Event) error) error {
 	f, err := r.open()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	if s.AsOf.Seq > 0 && !ends(f, s.AsOf) {
-		return r.damage(AsOf{Seq: s.AsOf.Seq - 1, Offset: s.AsOf.Offset}, false, "event %d is another than was seen before: the file was cut off, or written anew", s.AsOf.Seq)
+		if each != nil {
+			return r.damage(AsOf{Seq: s.AsOf.Seq - 1, Offset: s.AsOf.Offset}, false, "event %d has changed while the events were read", s.AsOf.Seq)
+		}
+		*s, compare = *r.fresh(), true
 	}
-	if err := r.follow(f, s, each); err != nil {
+	if err := r.follow(f, s, each); err != nil || !compare {
 		return err
 	}
 	return r.agrees(f, s, r.checkpoint())
@@ -149,9 +153,9 @@ func (r *Run) near() *State {
 // cannot tell that.
 func (r *Run) agrees(events *os.File, s, cp *State) error {
 	switch {
-	case cp == nil:
+	case cp == nil, cp.Recovered < s.Recovered: // a recovery has cut off what it has seen
 		return nil
-	case s.AsOf.Seq == 0 && cp.AsOf.Seq > 0, cp.AsOf.Seq > s.AsOf.Seq:
+	case cp.AsOf.Seq > s.AsOf.Seq:
 		return r.damage(s.AsOf, false, "the file ends at event %d, and event %d was there: its end was cut off", s.AsOf.Seq, cp.AsOf.Seq)
 	case !ends(events, cp.AsOf):
 		return r.damage(AsOf{Seq: cp.AsOf.Seq - 1, Offset: cp.AsOf.Offset}, false, "event %d is another than the checkpoint has seen: the file was written anew", cp.AsOf.Seq)
@@ -175,7 +179,8 @@ func (r *Run) Replay(each func(Event) error) (*State, error) { return r.steady(r
 // steady looks without a lock. Who meets damage may have met a writer in the
 // middle of its work, and goes on from there when that one is done.
 func (r *Run) steady(s *State, each func(Event) error) (*State, error) {
-	err := r.load(s, each)
+	compare := s.AsOf.Seq == 0
+	err := r.load(s, compare, each)
 	var d *Damage
 	if errors.As(err, &d) {
 		unlock, lockErr := r.shared()
@@ -183,7 +188,7 @@ func (r *Run) steady(s *State, each func(Event) error) (*State, error) {
 			return nil, lockErr
 		}
 		defer unlock()
-		err = r.load(s, each)
+		err = r.load(s, compare, each)
 	}
 	if err != nil {
 		return nil, err

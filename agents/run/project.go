@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,7 +16,7 @@ import (
 // Files of a run that are made from its events. The checkpoint is what a look
 // or a change begins with; the others are for people and other programs.
 const (
-	checkpointFile = "checkpoint.json"
+	checkpointFile = "checkpoint.jsonl"
 	contractFile   = "run-contract.json"
 	objectiveFile  = "objective.json"
 	policyFile     = "policy-selection.json"
@@ -28,11 +29,10 @@ const (
 // written.
 var Projections = []string{contractFile, objectiveFile, policyFile, graphFile, workersFile, claimsFile}
 
-// saved is checkpoint.json.
+// saved is the first line of the checkpoint; the second is the state.
 type saved struct {
-	SchemaVersion int             `json:"schemaVersion"`
-	Digest        string          `json:"digest"` // of state, sha256:…
-	State         json.RawMessage `json:"state"`
+	SchemaVersion int    `json:"schemaVersion"`
+	Digest        string `json:"digest"` // of the second line without its end, sha256:…
 }
 
 // checkpoint reads the state that was saved last, and nil where there is none
@@ -48,7 +48,9 @@ func (r *Run) checkpoint() *State {
 func parseCheckpoint(id string, text []byte) *State {
 	var c saved
 	var s State
-	if json.Unmarshal(text, &c) != nil || c.SchemaVersion != spec.RunVersion || c.Digest != digest(c.State) || json.Unmarshal(c.State, &s) != nil {
+	first, second, _ := bytes.Cut(text, []byte("\n"))
+	second = bytes.TrimSuffix(second, []byte("\n"))
+	if json.Unmarshal(first, &c) != nil || c.SchemaVersion != spec.RunVersion || c.Digest != digest(second) || json.Unmarshal(second, &s) != nil {
 		return nil
 	}
 	s.index()
@@ -104,7 +106,8 @@ func (s *State) save() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pack(saved{spec.RunVersion, digest(state), state})
+	text, err := pack(saved{spec.RunVersion, digest(state)})
+	return append(append(append(text, '\n'), state...), '\n'), err
 }
 
 // projection is the text of one of them.

@@ -75,7 +75,14 @@ func (r *Run) survey(f *os.File) (Recovery, *State, error) {
 		return rec, s, fmt.Errorf("read %s: %w", eventsFile, err)
 	}
 	sum := hex.EncodeToString(h.Sum(nil))
-	rec.Digest, rec.Lines, rec.Lost = "sha256:"+sum, lines.n, lines.said()
+	rec.Digest, rec.Lines, rec.Lost = "sha256:"+sum, lines.n, append(rec.Lost, lines.says...)
+	if cp := r.checkpoint(); cp != nil {
+		for _, t := range cp.Tasks {
+			if is := s.Task(t.ID); t.Status == TaskDone && (is == nil || is.Status != TaskDone) {
+				rec.Lost = append(rec.Lost, "task-completed "+t.ID+" "+t.DoneBy+" (as the checkpoint has seen)")
+			}
+		}
+	}
 	rec.Kept = filepath.Join("recovered", fmt.Sprintf("events-from-%d-%s.jsonl", rec.Line, sum[:12]))
 	return rec, s, nil
 }
@@ -130,8 +137,12 @@ func (r *Run) keepTail(f *os.File, rec Recovery) error {
 	if err := r.root.MkdirAll("recovered", 0o700); err != nil {
 		return fmt.Errorf("keep the tail of %s: %w", eventsFile, err)
 	}
-	if is, err := read(r.root, rec.Kept); err == nil && digest(is) == rec.Digest {
-		return nil
+	// What the checkpoint has seen of the tail may be all that is left of it.
+	if text, err := read(r.root, checkpointFile); err == nil {
+		kept := fmt.Sprintf("recovered/checkpoint-at-%d-%s.jsonl", rec.Line, digest(text)[len("sha256:"):][:12])
+		if err := copyTo(r.root, kept, bytes.NewReader(text), nil); err != nil {
+			return err
+		}
 	}
 	return copyTo(r.root, rec.Kept, io.NewSectionReader(f, rec.Offset, rec.Bytes), nil)
 }
@@ -193,17 +204,6 @@ func (r *Run) replaceTail(f *os.File, s *State, rec Recovery) error {
 	if err != nil {
 		return err
 	}
-	// The checkpoint has seen more than the events will say. Without it they are
-	// read from the first, so that it may go before them.
-	if err := r.store.about("remove", checkpointFile); err != nil {
-		return err
-	}
-	if _, err := r.root.Lstat(checkpointFile); err == nil {
-		kept := filepath.Join("recovered", fmt.Sprintf("checkpoint-%d.json", rec.Line))
-		if err := r.root.Rename(checkpointFile, kept); err != nil {
-			return fmt.Errorf("move %s aside: %w", checkpointFile, err)
-		}
-	}
 	if err := r.store.about("replace", eventsFile); err != nil {
 		return err
 	}
@@ -243,11 +243,4 @@ func (c *lineCounter) note() {
 		c.says = append(c.says, strings.TrimSpace(strings.Join([]string{e.Type, e.Task, e.Worker}, " ")))
 	}
 	c.part = c.part[:0]
-}
-
-func (c *lineCounter) said() []string {
-	if c.says == nil {
-		return []string{}
-	}
-	return c.says
 }

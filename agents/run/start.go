@@ -229,11 +229,15 @@ func (s *Store) Active() (string, error) {
 }
 
 func (s *Store) parseActive(text []byte) (string, error) {
-	if err := s.opts.Check("active", filepath.Join(s.Path, activeFile), text); err != nil {
-		return "", err
-	}
 	var a active
-	if err := json.Unmarshal(text, &a); err != nil {
+	err := json.Unmarshal(text, &a)
+	if again, _ := indented(a); err != nil || string(again) != string(text) || a.SchemaVersion != spec.RunVersion {
+		// Not as aisync writes it: the schema has the word, and says where.
+		if err := s.opts.Check("active", filepath.Join(s.Path, activeFile), text); err != nil {
+			return "", err
+		}
+	}
+	if err != nil {
 		return "", fmt.Errorf("%s: %w", filepath.Join(s.Path, activeFile), err)
 	}
 	if a.RunID == nil {

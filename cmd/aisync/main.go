@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"syscall"
+
+	"aisync.dev/aisync/agents/run/worker"
 )
 
 func main() {
@@ -28,6 +30,9 @@ func main() {
 func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) (code int) {
 	if len(argv) > 3 && argv[1] == aloneCommand {
 		return alone(argv[2:], environ)
+	}
+	if len(argv) == 4 && argv[1] == keepCommand {
+		return worker.Keep(argv[2], argv[3])
 	}
 	a := &app{in: stdin, out: stdout, err: stderr, env: newEnv(environ), argv0: filepath.Base(argv[0])}
 	defer func() {

@@ -17,6 +17,8 @@ const (
 	VarWorker = "AISYNC_WORKER"
 	VarTask   = "AISYNC_TASK"
 	VarClaim  = "AISYNC_CLAIM"
+	// VarWorkspace is the folder whose run it is: a worker may stand elsewhere.
+	VarWorkspace = "AISYNC_WORKSPACE"
 )
 
 // start is a worker that is registered, and about to be started.
@@ -98,7 +100,7 @@ func (s *Supervisor) register(c *run.Change, t run.Task, p Plan, fault error) er
 	if err != nil {
 		return err
 	}
-	env := append(slices.Clone(p.Env), VarRun+"="+s.Run.ID, VarWorker+"="+j.Worker, VarTask+"="+t.ID, VarClaim+"="+token)
+	env := append(slices.Clone(p.Env), VarRun+"="+s.Run.ID, VarWorker+"="+j.Worker, VarTask+"="+t.ID, VarClaim+"="+token, VarWorkspace+"="+s.Run.Workspace())
 	s.pending = append(s.pending, start{j, env, token, fault})
 	s.tell("%s: worker %s starts (%s, %s)", t.ID, j.Worker, r.Adapter, r.Substrate)
 	return nil

@@ -42,17 +42,21 @@ type Change struct {
 func (r *Run) Change(do func(*Change) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	unlock, err := r.exclusive()
+	held, err := r.exclusive()
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer held.Close()
 	s := r.cache
 	r.cache = nil
 	if s == nil {
 		s = r.near()
 	}
-	if err := r.load(s, s.AsOf.Seq == 0, nil); err != nil {
+	err = r.load(s, s.AsOf.Seq == 0, nil)
+	if r.unfinished(err) {
+		_, s, err = r.mend()
+	}
+	if err != nil {
 		return err
 	}
 	if s.AsOf.Seq == 0 {
@@ -69,7 +73,7 @@ func (r *Run) Change(do func(*Change) error) error {
 		return nil
 	}
 	due := before/stride != s.AsOf.Seq/stride || !c.calm && len(s.Tasks)+len(s.Workers) <= small
-	if err := r.append(c.lines, c.size, !c.calm || due); err != nil {
+	if err := r.append(held, c.lines, c.size, !c.calm || due); err != nil {
 		return err
 	}
 	r.cache = s
@@ -122,7 +126,7 @@ func (c *Change) token() string {
 
 // append adds lines to the events. A write that was cut short is taken back, so
 // that a full disk leaves no torn line.
-func (r *Run) append(lines []byte, size int64, synced bool) error {
+func (r *Run) append(held *os.File, lines []byte, size int64, synced bool) error {
 	if err := r.store.about("append", eventsFile); err != nil {
 		return err
 	}
@@ -130,12 +134,18 @@ func (r *Run) append(lines []byte, size int64, synced bool) error {
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", eventsFile, err)
 	}
-	_, err = f.Write(lines)
-	if err == nil && synced && !r.store.unsynced {
+	in := intent{writing, size, size + int64(len(lines)), r.Now().Boot}
+	if err = in.write(held); err == nil {
+		_, err = f.Write(lines)
+	}
+	if err == nil && synced && !r.store.opts.unsynced {
 		err = f.Sync()
 	}
 	if err != nil {
 		err = errors.Join(err, f.Truncate(size))
+	} else {
+		in.state = written
+		err = in.write(held)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("append to %s: %w", eventsFile, err)
@@ -143,22 +153,60 @@ func (r *Run) append(lines []byte, size int64, synced bool) error {
 	return r.store.about("appended", eventsFile)
 }
 
-// exclusive takes the run's lock.
-func (r *Run) exclusive() (unlock func(), err error) { return lock(r.root, unix.LOCK_EX) }
+// intent is what the lock file says of the last append: from where to where it
+// writes, and whether it has. The kernel may stop a killed process between two
+// pages of one write; the intent tells the line that this leaves, of which
+// nobody was told that it was written, from damage.
+type intent struct {
+	state    string
+	from, to int64
+	boot     string
+}
+
+const (
+	writing    = "writing"
+	written    = "written"
+	intentForm = "%-8s %20d %20d %-20s\n" // always of one length, and so replaced in one write
+)
+
+func (i intent) write(held *os.File) error {
+	_, err := held.WriteAt(fmt.Appendf(nil, intentForm, i.state, i.from, i.to, i.boot), 0)
+	return err
+}
+
+// unfinished reports whether err is the torn end of an append that was killed:
+// one that said what it would write, on this boot of this machine, and never
+// that it had. A loss of power is none: that is damage.
+func (r *Run) unfinished(err error) bool {
+	var d *Damage
+	if !errors.As(err, &d) || !d.Torn {
+		return false
+	}
+	text, readErr := read(r.root, lockFile)
+	var i intent
+	if _, scanErr := fmt.Sscan(string(text), &i.state, &i.from, &i.to, &i.boot); readErr != nil || scanErr != nil {
+		return false
+	}
+	info, statErr := r.root.Stat(eventsFile)
+	return statErr == nil && i.state == writing && i.boot == r.Now().Boot && i.from <= d.Offset && d.Offset < info.Size() && info.Size() < i.to
+}
+
+// exclusive takes the run's lock; closing it gives it back.
+func (r *Run) exclusive() (*os.File, error) { return lock(r.root, unix.LOCK_EX) }
 
 // shared waits for whoever changes the run. Where nobody ever has there is no
 // lock, and none is made.
-func (r *Run) shared() (unlock func(), err error) { return lock(r.root, unix.LOCK_SH) }
+func (r *Run) shared() (*os.File, error) { return lock(r.root, unix.LOCK_SH) }
 
 // lock takes the lock file of a folder; to look, an existing one alone.
-func lock(root *os.Root, how int) (unlock func(), err error) {
+func lock(root *os.Root, how int) (*os.File, error) {
 	flags := os.O_RDWR | os.O_CREATE
 	if how == unix.LOCK_SH {
 		flags = os.O_RDONLY
 	}
 	f, err := root.OpenFile(lockFile, flags, 0o600)
 	if how == unix.LOCK_SH && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
-		return func() {}, nil
+		return nil, nil // Close of a nil file does nothing
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of %s: %w", root.Name(), err)
@@ -182,5 +230,5 @@ func lock(root *os.Root, how int) (unlock func(), err error) {
 		f.Close()
 		return nil, fmt.Errorf("lock %s: %w", root.Name(), err)
 	}
-	return func() { f.Close() }, nil
+	return f, nil
 }

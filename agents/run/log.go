@@ -183,12 +183,15 @@ func (r *Run) steady(s *State, each func(Event) error) (*State, error) {
 	err := r.load(s, compare, each)
 	var d *Damage
 	if errors.As(err, &d) {
-		unlock, lockErr := r.shared()
+		held, lockErr := r.shared()
 		if lockErr != nil {
 			return nil, lockErr
 		}
-		defer unlock()
+		defer held.Close()
 		err = r.load(s, compare, each)
+		if r.unfinished(err) { // the next change takes it away
+			return s, nil
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -99,35 +99,41 @@ func (r *Run) Recover() (Recovery, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cache = nil
-	unlock, err := r.exclusive()
+	held, err := r.exclusive()
 	if err != nil {
 		return Recovery{}, err
 	}
-	defer unlock()
+	defer held.Close()
+	rec, _, err := r.mend()
+	return rec, err
+}
+
+// mend recovers under the lock, and returns the run as it is then.
+func (r *Run) mend() (Recovery, *State, error) {
 	f, err := r.open()
 	if err != nil {
-		return Recovery{}, err
+		return Recovery{}, nil, err
 	}
 	defer f.Close()
 	rec, s, err := r.survey(f)
 	if err != nil {
-		return rec, err
+		return rec, s, err
 	}
 	if s.AsOf.Seq == 0 {
-		return rec, fmt.Errorf("run %s: the first event cannot be read, and so nothing of it: put the file back from a backup, or start another run; nothing was changed", r.ID)
+		return rec, s, fmt.Errorf("run %s: the first event cannot be read, and so nothing of it: put the file back from a backup, or start another run; nothing was changed", r.ID)
 	}
 	rec.At = stamp(r.Now())
 	if err := r.keepTail(f, rec); err != nil {
-		return rec, err
+		return rec, s, err
 	}
 	if err := r.store.logRecovery(rec); err != nil {
-		return rec, err
+		return rec, s, err
 	}
 	if err := r.replaceTail(f, s, rec); err != nil {
-		return rec, err
+		return rec, s, err
 	}
 	r.project(s)
-	return rec, nil
+	return rec, s, nil
 }
 
 func (r *Run) keepTail(f *os.File, rec Recovery) error {

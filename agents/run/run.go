@@ -36,6 +36,7 @@ type Options struct {
 	Adapters []string // known runtimes; "command", "manual" and the seed's claudeCode always are
 	Check    Check    // required
 	Clock    Clock    // nil: the machine's
+	unsynced bool     // tests lose no power
 }
 
 // Store is the .ilchul of one workspace.
@@ -267,7 +268,7 @@ func (s *Store) replace(root *os.Root, name string, text []byte, synced bool) er
 		return err
 	}
 	temp := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".tmp")
-	if err := write(root, temp, text, synced); err != nil {
+	if err := write(root, temp, text, synced && !s.opts.unsynced); err != nil {
 		return err
 	}
 	if err := s.about("rename", name); err != nil {

@@ -45,12 +45,12 @@ func (from world) init(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.store, s.unsynced = s, true
+	w.store = s
 	return w
 }
 
 func (w *world) options() Options {
-	return Options{Home: w.home, Adapters: []string{"opencode"}, Check: w.check, Clock: func() Moment { return w.now }}
+	return Options{Home: w.home, Adapters: []string{"opencode"}, unsynced: true, Check: w.check, Clock: func() Moment { return w.now }}
 }
 
 // pass lets time go by, on both clocks.

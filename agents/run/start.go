@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,11 +61,11 @@ func (s *Store) Start(p Plan) (*Run, error) {
 	if err := checkSettings(p.Settings); err != nil {
 		return nil, err
 	}
-	unlock, err := s.locked()
+	held, err := s.locked()
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer held.Close()
 	if _, err := s.root.Lstat(filepath.Join("runs", p.ID)); err == nil {
 		return nil, fmt.Errorf("run %s is there already; choose another id", p.ID)
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +110,7 @@ func (s *Store) layOut(p Plan, tasks []spec.RunTask, now Moment) error {
 	if err := s.about("write", eventsFile); err != nil {
 		return err
 	}
-	if err := write(root, eventsFile, c.lines, true); err != nil {
+	if err := write(root, eventsFile, c.lines, !s.opts.unsynced); err != nil {
 		return err
 	}
 	r.project(state)
@@ -265,11 +266,11 @@ func activeDoc(id string, now Moment) active {
 
 // deactivate points to no run, if id is the one.
 func (s *Store) deactivate(id string) error {
-	unlock, err := s.locked()
+	held, err := s.locked()
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer held.Close()
 	if is, err := s.Active(); err != nil || is != id {
 		return err
 	}
@@ -277,4 +278,4 @@ func (s *Store) deactivate(id string) error {
 }
 
 // locked takes the lock of the store.
-func (s *Store) locked() (unlock func(), err error) { return lock(s.root, unix.LOCK_EX) }
+func (s *Store) locked() (*os.File, error) { return lock(s.root, unix.LOCK_EX) }

@@ -223,8 +223,12 @@ func taskPrompt(st *runs.State, t *runs.Task, headless bool) string {
 	if len(st.Contract.Acceptance) > 0 {
 		add("The run is accepted if: %s.", strings.Join(st.Contract.Acceptance, "; "))
 	}
-	if len(t.Evidence) > 0 {
-		add("It is not done without this evidence: %s (aisync run evidence add --help says how to add it).", strings.Join(t.Evidence, ", "))
+	const how = "(aisync run evidence add --help says how to add it)"
+	switch {
+	case len(t.Evidence) > 0:
+		add("It is not done without this evidence: %s %s.", strings.Join(t.Evidence, ", "), how)
+	case st.Settings().RequireEvidence && !headless: // there the answer is evidence
+		add("It is not done without evidence, such as a check that passed %s.", how)
 	}
 	add("Do this task and no other.")
 	if headless {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -85,7 +84,8 @@ func (a *app) supervise(ctx context.Context, id, socket string) error {
 		return err
 	}
 	if ctx.Err() != nil && out.Status == runs.RunActive {
-		return withHint(errors.New("its workers go on without a supervisor"), "aisync run supervise "+r.ID)
+		a.say("its workers go on without a supervisor; to go on: aisync run supervise %s", r.ID)
+		return context.Cause(ctx)
 	}
 	if a.g.json {
 		if err := a.writeJSON(superviseDoc{viewVersion, r.ID, out.Status, out.Reason}); err != nil {

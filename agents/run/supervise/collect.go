@@ -87,7 +87,7 @@ const command = "command"
 func (s *Supervisor) keepOutput(workerID string) {
 	e, err := s.copyLog(workerID)
 	if err != nil {
-		s.say("worker %s: what it printed is no evidence: %v", workerID, err)
+		s.warn("worker %s: what it printed is no evidence: %v", workerID, err)
 	}
 	s.outputs[workerID] = e
 }

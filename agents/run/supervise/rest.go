@@ -26,6 +26,9 @@ func (s *Supervisor) rest(st *run.State) (status, why string) {
 			waits = append(waits, fmt.Sprintf("task %s is held by worker %s, which is %s: %s", t.ID, w.ID, w.Retention, lastSeen(w)))
 		}
 	}
+	if held > len(waits) {
+		return "", ""
+	}
 	for _, t := range ready {
 		if other := s.formerAlive(st, t); other != "" {
 			waits = append(waits, fmt.Sprintf("task %s is free, but worker %s, which had it, is not seen to be gone", t.ID, other))

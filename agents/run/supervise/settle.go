@@ -57,20 +57,12 @@ func (s *Supervisor) expire(c *run.Change, t *run.Task) error {
 	return c.Held(run.ClaimExpired, t.Claim.Token, 0, run.Reason{Reason: fmt.Sprintf("no heartbeat for %s, the lease was %s", since, t.Claim.Lease)})
 }
 
-// tell says something that has just happened.
-func (s *Supervisor) tell(format string, args ...any) {
-	s.news = true
-	if s.Say != nil {
-		s.Say(fmt.Sprintf(format, args...))
-	}
-}
-
 // settleWorker settles one of our own, which holds t or nothing.
 func (s *Supervisor) settleWorker(c *run.Change, w *run.Worker, t *run.Task) error {
 	folder := Folder(s.Run, w.ID)
 	o, err := worker.Observe(s.Table, folder, w.Owner)
 	if err != nil { // its files are not what we write: nothing is known, and nothing done
-		s.say("worker %s: %v", w.ID, err)
+		s.warn("worker %s: %v", w.ID, err)
 		return s.stale(c, w, "its files cannot be believed: "+err.Error())
 	}
 	if o.Ticket != nil && o.Ticket.Keeper != nil && w.Handle == nil && w.Retention == run.Active {

@@ -143,6 +143,6 @@ func (s *Supervisor) start(p start) error {
 	if _, off := worker.CallOff(Folder(s.Run, p.job.Worker), p.job.Worker, p.job.Marker, clip(err.Error())); off != nil {
 		return errors.Join(err, off)
 	}
-	s.say("worker %s: %v", p.job.Worker, err)
+	s.warn("worker %s: %v", p.job.Worker, err)
 	return nil // the next round sees that it was called off
 }

@@ -47,6 +47,7 @@ type Supervisor struct {
 	wanted  []string                // workers whose output is to be kept
 	news    bool                    // something happened in this round
 	stuck   string                  // why nothing can proceed; "" while something can
+	lines   []string                // to be said when the run's lock is free
 	said    map[string]bool
 	ended   chan struct{}
 }
@@ -67,6 +68,9 @@ func (s *Supervisor) Work(ctx context.Context) (Outcome, error) {
 	var err error
 	if s.self, err = worker.Self(s.Table); err != nil {
 		return Outcome{}, fmt.Errorf("say which process this is: %w", err)
+	}
+	if s.Say == nil {
+		s.Say = func(string) {}
 	}
 	s.outputs, s.said, s.ended = map[string]run.Evidence{}, map[string]bool{}, make(chan struct{}, 1)
 	s.Starter.Ended = func() {
@@ -103,11 +107,12 @@ func (s *Supervisor) Work(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// join writes down that this supervisor is here.
+// join writes down that this supervisor is here. Of a run that is over it only
+// brings the workers up to what is seen of them.
 func (s *Supervisor) join() (out Outcome, err error) {
 	err = s.Run.Change(func(c *run.Change) error {
 		if out = outcome(c.State); out.Status != run.RunActive {
-			return nil
+			return s.settle(c)
 		}
 		return c.Note(run.SupervisorJoined, map[string]any{"pid": s.self.PID, "start": s.self.Start, "boot": s.self.Boot})
 	})
@@ -123,7 +128,7 @@ func outcome(st *run.State) Outcome { return Outcome{st.Contract.Status, st.Reas
 // round looks at every worker once, writes down what became of it, and gives
 // tasks that are ready to new ones.
 func (s *Supervisor) round() (out Outcome, err error) {
-	s.news, s.stuck, s.pending, s.wanted = false, "", nil, nil
+	s.news, s.stuck, s.pending, s.wanted, s.lines = false, "", nil, nil, nil
 	done := ""
 	err = s.Run.Change(func(c *run.Change) error {
 		if out = outcome(c.State); out.Status != run.RunActive {
@@ -140,6 +145,9 @@ func (s *Supervisor) round() (out Outcome, err error) {
 	})
 	if err != nil {
 		return out, err
+	}
+	for _, line := range s.lines {
+		s.Say(line)
 	}
 	for _, p := range s.pending {
 		if err := s.start(p); err != nil {
@@ -175,9 +183,15 @@ func (s *Supervisor) finish(status, why string) (Outcome, error) {
 	return Outcome{run.RunActive, s.stuck}, nil
 }
 
-// say says something once.
-func (s *Supervisor) say(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); s.Say != nil && !s.said[text] {
+// tell says something that has just happened, once it is written.
+func (s *Supervisor) tell(format string, args ...any) {
+	s.news = true
+	s.lines = append(s.lines, fmt.Sprintf(format, args...))
+}
+
+// warn says something once.
+func (s *Supervisor) warn(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !s.said[text] {
 		s.said[text] = true
 		s.Say(text)
 	}

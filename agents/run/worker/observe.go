@@ -48,13 +48,17 @@ func (o Observation) String() string {
 		}
 		return fmt.Sprintf("its keeper, process %d, is gone, but what that started still runs", o.Ticket.Keeper.PID)
 	case Ended:
+		more := ""
+		if o.Held && o.Keeper == Gone {
+			more = "; something that it started still runs"
+		}
 		switch {
 		case o.Exit.Error != "":
-			return o.Exit.Error
+			return o.Exit.Error + more
 		case o.Exit.Signal != "":
-			return "ended by a signal: " + o.Exit.Signal
+			return "ended by a signal: " + o.Exit.Signal + more
 		}
-		return fmt.Sprintf("ended with code %d", o.Exit.Code)
+		return fmt.Sprintf("ended with code %d", o.Exit.Code) + more
 	case Lost:
 		return "gone, and nobody saw how it ended"
 	case Void:

@@ -59,9 +59,6 @@ func (r *Run) Change(do func(*Change) error) error {
 	if err != nil {
 		return err
 	}
-	if s.AsOf.Seq == 0 {
-		return r.damage(s.AsOf, false, "the run has no events")
-	}
 	before := s.AsOf.Seq
 	c := &Change{State: s, Now: r.Now(), id: r.ID, size: s.AsOf.Offset, calm: true}
 	copy(c.last[:], s.AsOf.Sum)

@@ -153,6 +153,8 @@ func (r *Run) near() *State {
 // cannot tell that.
 func (r *Run) agrees(events *os.File, s, cp *State) error {
 	switch {
+	case s.AsOf.Seq == 0:
+		return r.damage(s.AsOf, false, "there are no events: a run begins with one")
 	case cp == nil, cp.Recovered < s.Recovered: // a recovery has cut off what it has seen
 		return nil
 	case cp.AsOf.Seq > s.AsOf.Seq:

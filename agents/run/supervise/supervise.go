@@ -129,6 +129,7 @@ func outcome(st *run.State) Outcome { return Outcome{st.Contract.Status, st.Reas
 // tasks that are ready to new ones.
 func (s *Supervisor) round() (out Outcome, err error) {
 	s.news, s.stuck, s.pending, s.wanted, s.lines = false, "", nil, nil, nil
+	defer func() { s.flush(err == nil) }()
 	done := ""
 	err = s.Run.Change(func(c *run.Change) error {
 		if out = outcome(c.State); out.Status != run.RunActive {
@@ -146,9 +147,7 @@ func (s *Supervisor) round() (out Outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	for _, line := range s.lines {
-		s.Say(line)
-	}
+	s.flush(true)
 	for _, p := range s.pending {
 		if err := s.start(p); err != nil {
 			return out, err
@@ -193,8 +192,18 @@ func (s *Supervisor) tell(format string, args ...any) {
 func (s *Supervisor) warn(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !s.said[text] {
 		s.said[text] = true
-		s.Say(text)
+		s.lines = append(s.lines, text)
 	}
+}
+
+// flush says what there is to say, if it has become true.
+func (s *Supervisor) flush(is bool) {
+	for _, line := range s.lines {
+		if is {
+			s.Say(line)
+		}
+	}
+	s.lines = nil
 }
 
 func firstOf(words ...string) string {

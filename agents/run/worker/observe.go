@@ -123,12 +123,15 @@ func Observe(t process.Table, folder, marker string) (Observation, error) {
 		return o, err
 	case ended:
 		o.State, o.Exit = Ended, &exit
+		if o.Keeper == Gone && o.Held { // it may have been the keeper's own, a moment ago
+			o.Held, err = held(folder)
+		}
 	case o.Keeper == Gone && !o.Held:
 		o.State = Lost
 	default:
 		o.State = Running
 	}
-	return o, nil
+	return o, err
 }
 
 // load reads a file of the worker with a marker. It must be called before what it

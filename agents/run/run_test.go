@@ -511,6 +511,24 @@ func TestLooksWriteNothing(t *testing.T) {
 	}
 }
 
+func TestAStartTouchesNoOtherRun(t *testing.T) {
+	w := newWorld(t)
+	r := w.start(task("a"))
+	if err := r.Register("w1", Registration{Adapter: "command", Substrate: Process}); err != nil {
+		t.Fatal(err)
+	}
+	must(r.Claim("a", "w1", time.Minute))
+	before := snapshot(t, r.Path, filepath.Join(w.store.Path, "learning"), filepath.Join(w.store.Path, "migrations"))
+	w.pass(time.Hour)
+	other := must(w.store.Start(Plan{ID: "r2", Goal: "g", Settings: must(w.store.Config()).Settings}))
+	if diff := cmp.Diff(before, snapshot(t, r.Path, filepath.Join(w.store.Path, "learning"), filepath.Join(w.store.Path, "migrations"))); diff != "" {
+		t.Error(diff)
+	}
+	if id := must(w.store.Active()); id != other.ID || w.state(r).Over() {
+		t.Errorf("active is %q", id)
+	}
+}
+
 func TestFilesThatSomethingElseChangedAreSaidAndNotBelieved(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(task("a"))

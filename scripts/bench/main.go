@@ -33,6 +33,7 @@ func main() {
 	ledger := flag.Bool("ledger", false, "measure the ledger alone")
 	drift := flag.Bool("drift", false, "measure drift alone")
 	work := flag.Bool("agents", false, "measure what agents call at work alone")
+	recorded := flag.Bool("runs", false, "measure runs alone")
 	flag.Parse()
 	var err error
 	if *install {
@@ -48,6 +49,8 @@ func main() {
 		alone = "drift"
 	case *work:
 		alone = "agents"
+	case *recorded:
+		alone = "runs"
 	}
 	if err == nil {
 		err = bench(*binary, *runs, *rules, *model, alone)
@@ -83,7 +86,7 @@ func bench(binary string, runs, rules int, model int64, alone string) error {
 		measure func() ([]row, error)
 	}{
 		{"", w.start}, {"agents", w.atWork}, {"", w.firstApply}, {"", w.noChange}, {"drift", w.drift}, {"", w.chezmoi},
-		{"ledger", w.ledger}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters},
+		{"ledger", w.ledger}, {"runs", w.recorded}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters},
 	}
 	var rows []row
 	for _, m := range all {

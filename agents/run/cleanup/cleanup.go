@@ -122,6 +122,9 @@ func (c Cleaner) judge(r *run.Run, st *run.State, w *run.Worker) (Item, bool) {
 	switch err := owned(c.Table, o, w); {
 	case gone:
 		item.Action, item.Why = Note, "its handle is gone"
+		if o.Held { // such as a server that went into the background: whose it is cannot be proved
+			item.Why += "; something that it started still runs, and is left alone"
+		}
 	case err != nil:
 		item.Why = err.Error()
 	default:

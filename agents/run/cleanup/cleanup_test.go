@@ -1,6 +1,7 @@
 package cleanup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,15 @@ type fixture struct {
 	store *run.Store
 	later time.Duration // that has passed
 	jump  time.Duration // of the wall clock
+
+	script string // of workers; "": they sleep
+}
+
+func (f *fixture) read(name string) string {
+	f.t.Helper()
+	text, err := os.ReadFile(filepath.Join(f.Workspace(), name))
+	f.must(err)
+	return string(text)
 }
 
 func begun(t *testing.T, completed run.Retention) *fixture {
@@ -92,7 +102,7 @@ func (f *fixture) worker(task string) (id, token string) {
 		_ = os.Mkdir(filepath.Join(f.Path, dir), 0o700)
 	}
 	log := filepath.Join("logs", id+".log")
-	j := worker.Job{Worker: id, Marker: worker.NewMarker(), Substrate: worker.Process, Command: []string{"sh", "-c", "echo printed; exec sleep 60"}, Dir: f.Workspace(), Log: filepath.Join(f.Path, log)}
+	j := worker.Job{Worker: id, Marker: worker.NewMarker(), Substrate: worker.Process, Command: []string{"sh", "-c", cmp.Or(f.script, "echo printed; exec sleep 60")}, Dir: f.Workspace(), Log: filepath.Join(f.Path, log)}
 	if err := f.Register(id, run.Registration{Task: task, Adapter: "command", Substrate: run.Process, Owner: j.Marker, Log: log}); err != nil {
 		f.t.Fatal(err)
 	}
@@ -106,7 +116,7 @@ func (f *fixture) worker(task string) (id, token string) {
 	}
 	o := f.await(id, func(o worker.Observation) bool {
 		text, _ := os.ReadFile(j.Log)
-		return o.State == worker.Running && len(text) > 0
+		return o.State == worker.Running && o.Ready != nil && len(text) > 0
 	})
 	k := o.Ticket.Keeper
 	if err := f.Started(id, run.Handle{PID: k.PID, Start: k.Start, Boot: k.Boot, Command: k.Args, Marker: j.Marker}); err != nil {
@@ -263,6 +273,25 @@ func TestAHandleThatIsGoneIsWrittenDown(t *testing.T) {
 	}
 	if again, err := f.do(cleaner); err != nil || len(again) != 0 {
 		t.Errorf("a second time: %v, %+v", err, again)
+	}
+}
+
+func TestWhatAWorkerLeftInTheBackgroundIsNamedAndLeftAlone(t *testing.T) {
+	f := begun(t, run.SafeToClose)
+	f.script = "sleep 300 & echo $! $$ > left; echo printed; exec sleep 60"
+	id, token := f.worker("a")
+	f.over(id, token, run.SafeToClose)
+	left := strings.Fields(f.read("left"))
+	defer func() { _ = exec.Command("kill", left...).Run() }()
+	f.must(exec.Command("kill", "-9", fmt.Sprint(f.observe(id).Ticket.Keeper.PID)).Run())
+	f.await(id, func(o worker.Observation) bool { return o.Keeper == worker.Gone })
+	if done, err := f.do(cleaner); err != nil || done[id].Action != Keep {
+		t.Errorf("without a keeper: %v, %+v", err, done[id])
+	}
+	for _, pid := range left {
+		if err := exec.Command("kill", "-0", pid).Run(); err != nil {
+			t.Errorf("what it left: %v", err)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ type Observation struct {
 	Ready  *Ready
 	Exit   *Exit
 	Keeper Presence // of the keeper's process; "" without one
-	Held   bool     // its lock is held: the keeper or something that it started lives
+	Held   bool     // its lock is held: the keeper or something that it started lives, or did a moment ago
 }
 
 // String says it in words.
@@ -48,17 +48,13 @@ func (o Observation) String() string {
 		}
 		return fmt.Sprintf("its keeper, process %d, is gone, but what that started still runs", o.Ticket.Keeper.PID)
 	case Ended:
-		more := ""
-		if o.Held && o.Keeper == Gone {
-			more = "; something that it started still runs"
-		}
 		switch {
 		case o.Exit.Error != "":
-			return o.Exit.Error + more
+			return o.Exit.Error
 		case o.Exit.Signal != "":
-			return "ended by a signal: " + o.Exit.Signal + more
+			return "ended by a signal: " + o.Exit.Signal
 		}
-		return fmt.Sprintf("ended with code %d", o.Exit.Code) + more
+		return fmt.Sprintf("ended with code %d", o.Exit.Code)
 	case Lost:
 		return "gone, and nobody saw how it ended"
 	case Void:
@@ -123,15 +119,12 @@ func Observe(t process.Table, folder, marker string) (Observation, error) {
 		return o, err
 	case ended:
 		o.State, o.Exit = Ended, &exit
-		if o.Keeper == Gone && o.Held { // it may have been the keeper's own, a moment ago
-			o.Held, err = held(folder)
-		}
 	case o.Keeper == Gone && !o.Held:
 		o.State = Lost
 	default:
 		o.State = Running
 	}
-	return o, err
+	return o, nil
 }
 
 // load reads a file of the worker with a marker. It must be called before what it

@@ -48,9 +48,6 @@ func (p *workerPlans) plan(t runs.Task, st *runs.State) (supervise.Plan, error) 
 		out.Env = append(out.Env, name+"="+t.Env[name])
 	}
 	var err error
-	if out.Substrate, err = p.substrate(t, word, st); err != nil {
-		return out, err
-	}
 	switch word {
 	case adapterManual:
 		return out, supervise.ErrByHand
@@ -59,22 +56,27 @@ func (p *workerPlans) plan(t runs.Task, st *runs.State) (supervise.Plan, error) 
 			return out, fmt.Errorf("task %s has the adapter command, and no command", t.ID)
 		}
 		out.Command = t.Command
-		return out, nil
+		out.Substrate, err = p.substrate(t, word, st)
+		return out, err
 	}
 	l, err := p.launcher(word)
 	if err != nil {
 		return out, err
 	}
 	out.Adapter = l.choice.Runtime.ID
+	if out.Substrate, err = p.substrate(t, out.Adapter, st); err != nil {
+		return out, err
+	}
+	how := l.program.Runtime.Launch
 	out.Command = []string{p.program, "run", "worker", "agent", "--runtime=" + l.word}
-	if out.Substrate == worker.Process {
-		out.Command = append(out.Command, "--headless")
-		if len(l.program.Runtime.Launch.Headless) == 0 {
-			return out, fmt.Errorf("%s answers no prompt without a terminal: give task %s the substrate tmux", l.choice.Runtime.ID, t.ID)
-		}
+	if out.Substrate == worker.Tmux {
+		out.Ready, out.ReadyDelay = how.Ready, how.ReadyDelay
 		return out, nil
 	}
-	out.Ready, out.ReadyDelay = l.program.Runtime.Launch.Ready, l.program.Runtime.Launch.ReadyDelay
+	if len(how.Headless) == 0 {
+		return out, fmt.Errorf("%s answers no prompt without a terminal: give task %s the substrate tmux", out.Adapter, t.ID)
+	}
+	out.Command = append(out.Command, "--headless")
 	return out, nil
 }
 

@@ -29,7 +29,8 @@ func (s *Supervisor) collect(c *run.Change, w *run.Worker, t *run.Task, o worker
 	}
 	token := t.Claim.Token
 	if !agent(w) { // that an agent has ended proves nothing of its work
-		if err := c.AddEvidence(token, run.Evidence{Kind: "command", Command: clip(strings.Join(o.Job.Command, " ")), ExitCode: &o.Exit.Code}); err != nil {
+		name, _ := named(t, "command")
+		if err := c.AddEvidence(token, run.Evidence{Kind: "command", Name: name, Command: clip(strings.Join(o.Job.Command, " ")), ExitCode: &o.Exit.Code}); err != nil {
 			return err
 		}
 	}
@@ -68,12 +69,18 @@ func (s *Supervisor) collect(c *run.Change, w *run.Worker, t *run.Task, o worker
 // where the task asks for it, and of an agent, whose answer it is. What a terminal
 // shows is neither.
 func outputOf(t *run.Task, w *run.Worker) (name string, asked bool) {
+	name, asked = named(t, "output")
+	return name, asked || agent(w) && w.Substrate == run.Process
+}
+
+// named is the name under which a task asks for evidence of a kind first.
+func named(t *run.Task, kind string) (name string, asked bool) {
 	for _, want := range t.Evidence {
-		if kind, name, _ := strings.Cut(want, ":"); kind == "output" {
+		if k, name, _ := strings.Cut(want, ":"); k == kind {
 			return name, true
 		}
 	}
-	return "", agent(w) && w.Substrate == run.Process
+	return "", false
 }
 
 // agent reports whether a worker is a program that thinks.

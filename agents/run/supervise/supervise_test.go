@@ -243,7 +243,7 @@ func TestAFailedTaskIsTriedAgainAndThenIsFailedForGood(t *testing.T) {
 
 func TestATaskWithoutTheEvidenceThatItOwesIsNotDone(t *testing.T) {
 	quiet, loud := sh("quiet", "true"), sh("loud", "echo it works")
-	quiet.Evidence, loud.Evidence = []string{"artifact:binary"}, []string{"output:proof", "command"}
+	quiet.Evidence, loud.Evidence = []string{"artifact:binary"}, []string{"output:proof", "command:check"}
 	r := begun(t, settings(func(s *spec.RunSettings) { s.MaxAttempts = 1 }), nil, quiet, loud)
 	if out := worked(t, supervisor(r)); out.Status != run.RunFailed {
 		t.Errorf("ended %+v", out)
@@ -252,7 +252,7 @@ func TestATaskWithoutTheEvidenceThatItOwesIsNotDone(t *testing.T) {
 	if task := st.Task("quiet"); task.Status != run.TaskLost || !strings.Contains(task.Reason, "artifact:binary") {
 		t.Errorf("quiet is %s: %s", task.Status, task.Reason)
 	}
-	if task := st.Task("loud"); task.Status != run.TaskDone || task.Proof["output:proof"] != 1 {
+	if task := st.Task("loud"); task.Status != run.TaskDone || task.Proof["output:proof"] != 1 || task.Proof["command:check"] != 1 {
 		t.Errorf("loud is %s: %v", task.Status, task.Proof)
 	}
 	all, _, err := r.EvidenceList()

@@ -14,7 +14,7 @@ ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),help)),)
   endif
 endif
 
-.PHONY: help build install uninstall install-runtime install-lang test test-kill test-ledger test-runtimes test-systemd try bench bench-models lint docs clean
+.PHONY: help build install uninstall install-runtime install-lang test test-kill test-ledger test-runs test-runtimes test-systemd try bench bench-models lint docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -46,6 +46,9 @@ test-kill: ## downloads killed with SIGKILL, KILLS=200 times, and the resume of 
 test-ledger: ## the ledger with 64 processes of 200 operations each, and its parsers fuzzed (FUZZ=30s each)
 	LEDGER_LONG=1 go test -count=1 -timeout 30m ./agents/ledger
 	for f in Event Body Entries Members Config Quote; do go test -run '^$$' -fuzz "^Fuzz$$f$$" -fuzztime $(or $(FUZZ),30s) ./agents/ledger || exit 1; done
+
+test-runs: ## a run of fifty tasks on five workers, whose supervisors are killed at random, KILLS=100 times
+	@AISYNC_RUN_KILLS=$(or $(KILLS),100) go test ./agents/run/supervise -run KilledAtRandom -count=1 -v -timeout 30m
 
 test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them
 	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips

@@ -72,6 +72,8 @@ func (d *document) compare(path []string, user, schema cue.Value, want string) {
 	}
 	if w := attribute(schema, "want"); w != "" {
 		want = w
+	} else if w := attribute(cue.Dereference(schema), "want"); w != "" {
+		want = w
 	}
 	if kind == cue.StructKind || kind == cue.ListKind {
 		if part, ok := disjunct(schema, kind); ok {

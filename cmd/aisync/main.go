@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"aisync.dev/aisync/agents/run/worker"
 	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/cmd/aisync/quick"
 )
@@ -35,6 +36,9 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 	}
 	if sandbox.IsInside(argv) {
 		return sandbox.Main(argv)
+	}
+	if len(argv) == 4 && argv[1] == keepCommand {
+		return worker.Keep(argv[2], argv[3])
 	}
 	a := &app{in: stdin, out: stdout, err: stderr, env: newEnv(environ), argv0: filepath.Base(argv[0])}
 	defer func() {

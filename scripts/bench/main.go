@@ -34,6 +34,7 @@ func main() {
 	drift := flag.Bool("drift", false, "measure drift alone")
 	work := flag.Bool("agents", false, "measure what agents call at work alone")
 	health := flag.Bool("doctor", false, "measure doctor on the contract's host alone")
+	recorded := flag.Bool("runs", false, "measure runs alone")
 	flag.Parse()
 	var err error
 	if *install {
@@ -51,6 +52,8 @@ func main() {
 		alone = "agents"
 	case *health:
 		alone = "doctor"
+	case *recorded:
+		alone = "runs"
 	}
 	if err == nil {
 		err = bench(*binary, *runs, *rules, *model, alone)
@@ -86,7 +89,7 @@ func bench(binary string, runs, rules int, model int64, alone string) error {
 		measure func() ([]row, error)
 	}{
 		{"", w.start}, {"agents", w.atWork}, {"", w.firstApply}, {"", w.noChange}, {"drift", w.drift}, {"doctor", w.doctor}, {"", w.chezmoi},
-		{"ledger", w.ledger}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters},
+		{"ledger", w.ledger}, {"runs", w.recorded}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters},
 	}
 	var rows []row
 	for _, m := range all {

@@ -94,7 +94,7 @@ func TestToolsArePinned(t *testing.T) {
 	proved := proof.Start(t, 11)
 	versioned := regexp.MustCompile(`[a-z]+\.[a-z]+/[\w./-]+@[\w.-]*`)
 	run := regexp.MustCompile(`\bgo (?:run|install) "?([\w.-]+\.[a-z]+/[\w./@-]+)`)
-	pinned := regexp.MustCompile(`@(v\d+\.\d+\.\d+|[0-9a-f]{40})$`)
+	pinned := regexp.MustCompile(`@(v\d+\.\d+\.\d+(-.*)?|[0-9a-f]{40})$`)
 	files, err := filepath.Glob("../../scripts/*")
 	if err != nil {
 		t.Fatal(err)

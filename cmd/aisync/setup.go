@@ -56,6 +56,7 @@ type world struct {
 	headerless bool // a source of headers let us wait in vain: the others are not asked
 	fs         fsys.FS
 	applyID    string
+	tookBack   string // the apply that an interrupted rollback had taken back, as recover found
 	held       *state.Held
 }
 
@@ -169,9 +170,13 @@ func (w *world) recover(ctx context.Context) error {
 	if !w.store.Unfinished() {
 		return nil
 	}
+	of := w.store.TakingBack()
 	lines, err := w.engine.Recover(ctx, w.write(nil), w.store)
 	for _, l := range lines {
 		w.app.say("aisync: %s", safe(l))
+	}
+	if err == nil && of != "" && w.store.TakenBack(of) {
+		w.tookBack = of
 	}
 	return err
 }

@@ -181,6 +181,11 @@ func leftovers(r fsys.Reader, p fsys.LogicalPath, id string, listed map[fsys.Log
 	return out
 }
 
+// Sweep removes what commands that were killed before their journal began left
+// of aisync's own files. The caller holds the lock of the state, and no apply
+// is unfinished.
+func (s *Store) Sweep(w fsys.FS) error { return s.sweepTemps(w) }
+
 // sweepTemps removes what killed commands left of aisync's own files: of the
 // project's lock, and everything in the state folder.
 func (s *Store) sweepTemps(w fsys.FS) error {

@@ -126,6 +126,8 @@ type crashMachine struct {
 	dir  string // holds root/, host/, project/, rulesets/
 	args []string
 	env  []string
+
+	serving bool
 }
 
 // What people had before aisync came. It must come through everything.
@@ -145,8 +147,10 @@ var usersFiles = map[string]string{
 // services run; else nothing does, and all that can be below a root is.
 func newCrashMachine(t *testing.T, s *crashSite, serving bool, port string) *crashMachine {
 	t.Helper()
-	m := &crashMachine{crashSite: s, dir: memoryDir(t)}
-	must(t, os.CopyFS(m.dir, os.DirFS(filepath.Join("..", "..", "golden", "contract"))))
+	m := &crashMachine{crashSite: s, dir: memoryDir(t), serving: serving}
+	for _, name := range []string{"host", "project", "rulesets"} {
+		must(t, os.CopyFS(m.at(name), os.DirFS(filepath.Join("..", "..", "golden", "contract", name))))
+	}
 	for rel, text := range usersFiles {
 		must(t, os.MkdirAll(filepath.Dir(m.at(rel)), 0o755))
 		must(t, os.WriteFile(m.at(rel), []byte(text), 0o644))
@@ -227,8 +231,24 @@ func (m *crashMachine) run(fault crash.Fault, args ...string) (int, string) {
 	if err != nil && !errors.As(err, &exit) {
 		return 125, err.Error()
 	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	return c.ProcessState.ExitCode(), strings.Join(lines[max(0, len(lines)-6):], "\n") + "\n" + said.String()
+	return c.ProcessState.ExitCode(), last(out.String()) + said.String()
+}
+
+// here is run within this process, which takes a third of the time: for what
+// is to happen after a fault, where there are no services to start.
+func (m *crashMachine) here(args ...string) (int, string) {
+	if m.serving {
+		return m.run(crash.Fault{}, args...)
+	}
+	var out, said bytes.Buffer
+	code := run(append(append([]string{"aisync"}, m.args...), args...), strings.NewReader(""), &out, &said, m.env)
+	return code, last(out.String()) + said.String()
+}
+
+// last is the end of a text.
+func last(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-6):], "\n") + "\n"
 }
 
 // groupEnded waits for what a killed aisync had started. A service that goes on
@@ -284,7 +304,15 @@ func (m *crashMachine) look(t testing.TB) crash.Tree {
 
 func (m *crashMachine) whole(t testing.TB) crash.Tree {
 	t.Helper()
-	tree, err := crash.Look(m.dir, func(rel string) bool { return rel == stateRel+"/lock" }) // signed by who holds it
+	tree, err := crash.Keep(m.dir)
+	must(t, err)
+	return tree
+}
+
+// stat is everything without what is in it.
+func (m *crashMachine) stat(t testing.TB) crash.Tree {
+	t.Helper()
+	tree, err := crash.Stat(m.dir, func(rel string) bool { return rel == stateRel+"/lock" }) // signed by who holds it
 	must(t, err)
 	return tree
 }

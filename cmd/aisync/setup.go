@@ -165,10 +165,14 @@ func (w *world) release() {
 	}
 }
 
-// recover finishes an interrupted apply and says what that meant.
+// recover finishes an interrupted apply and says what that meant. What a
+// command left behind that was killed before it began is taken away.
 func (w *world) recover(ctx context.Context) error {
+	if err := w.hostLock.sweep(w.places.fsOptions(w.applyID)); err != nil {
+		return err
+	}
 	if !w.store.Unfinished() {
-		return nil
+		return w.store.Sweep(w.fs)
 	}
 	of := w.store.TakingBack()
 	lines, err := w.engine.Recover(ctx, w.write(nil), w.store)

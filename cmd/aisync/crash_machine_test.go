@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -128,6 +130,7 @@ type crashMachine struct {
 	env  []string
 
 	serving bool
+	port    string
 }
 
 // What people had before aisync came. It must come through everything.
@@ -145,9 +148,12 @@ var usersFiles = map[string]string{
 
 // newCrashMachine makes a machine before the first apply. Where serving, its
 // services run; else nothing does, and all that can be below a root is.
-func newCrashMachine(t *testing.T, s *crashSite, serving bool, port string) *crashMachine {
+func newCrashMachine(t *testing.T, s *crashSite, serving bool) *crashMachine {
 	t.Helper()
-	m := &crashMachine{crashSite: s, dir: memoryDir(t), serving: serving}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	m := &crashMachine{crashSite: s, dir: memoryDir(t), serving: serving, port: strconv.Itoa(l.Addr().(*net.TCPAddr).Port)}
 	for _, name := range []string{"host", "project", "rulesets"} {
 		must(t, os.CopyFS(m.at(name), os.DirFS(filepath.Join("..", "..", "golden", "contract", name))))
 	}
@@ -173,7 +179,7 @@ func newCrashMachine(t *testing.T, s *crashSite, serving bool, port string) *cra
 	}
 	m.edit(t, "host/velox.cue",
 		"qwen3-coder-30b\": {quant: \"auto\"}", "small\": {}", "\"qwen3-8b\": {quant: \"Q4_K_M\"}", "",
-		`model: "qwen3-coder-30b"`, `model: "small"`, `model: "qwen3-8b"`, `model: "small"`, "8081", port,
+		`model: "qwen3-coder-30b"`, `model: "small"`, `model: "qwen3-8b"`, `model: "small"`, "8081", m.port,
 		"http://127.0.0.1:18080", s.www,
 		"catalog: models: tiny: {", "catalog: models: small: {license: \"MIT\", context: 2048, quants: F32: files: [{path: \"small.gguf\", size: 483143, repo: \"me/small\"}]}\ncatalog: models: tiny: {")
 	if serving || os.Geteuid() != 0 { // only root may install for a whole machine

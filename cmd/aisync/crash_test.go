@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"aisync.dev/aisync/internal/crash"
 	"aisync.dev/aisync/internal/proof"
@@ -31,6 +33,11 @@ var (
 var crashScenes = []crashScene{
 	{name: "first", args: crashApply},
 	{name: "moved", args: crashApply, before: moved},
+	{name: "serving", serving: true, args: crashApply, before: func(t *testing.T, m *crashMachine) {
+		m.edit(t, "host/velox.cue", `coder: {`, `coder: {enabled: false, `)
+		m.wants(t, 0, crashApply...)
+		m.edit(t, "host/velox.cue", `enabled: false, `, "")
+	}},
 	{name: "rollback", args: crashRollback, before: func(t *testing.T, m *crashMachine) {
 		moved(t, m)
 		m.wants(t, 0, crashApply...)
@@ -77,9 +84,10 @@ type stage struct {
 	had      int // applies in the history, by then
 }
 
-func newStage(t *testing.T, site *crashSite, scene crashScene, port string) *stage {
+func newStage(t *testing.T, site *crashSite, scene crashScene) *stage {
 	t.Helper()
-	m := newCrashMachine(t, site, scene.serving, port)
+	m := newCrashMachine(t, site, scene.serving)
+	t.Cleanup(func() { endServices(m.dir) })
 	if scene.before != nil {
 		scene.before(t, m)
 	}
@@ -88,11 +96,27 @@ func newStage(t *testing.T, site *crashSite, scene crashScene, port string) *sta
 	return s
 }
 
+// reset brings the machine to where the scene begins: nothing of it runs.
+func (s *stage) reset(t *testing.T) {
+	t.Helper()
+	if s.serving {
+		endServices(s.dir)
+		for until := deadline(t); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+			l, err := net.Listen("tcp", "127.0.0.1:"+s.port)
+			if err == nil {
+				must(t, l.Close())
+				break
+			}
+		}
+	}
+	must(t, s.start.Put(s.dir))
+}
+
 // rehearse runs the command whole, and returns its operations.
 func (s *stage) rehearse(t *testing.T) []string {
 	t.Helper()
 	log := filepath.Join(s.notes, "log")
-	must(t, s.start.Put(s.dir))
+	s.reset(t)
 	if code, said := s.run(crash.Fault{Log: log}, s.scene.args...); code != 0 {
 		t.Fatalf("without a fault: exit code %d\n%s", code, said)
 	}
@@ -106,13 +130,19 @@ func (s *stage) rehearse(t *testing.T) []string {
 // try breaks one operation and says what then is wrong. hit is false where the
 // command never came to it.
 func (s *stage) try(t *testing.T, op string, how crash.How) (wrong string, hit bool) {
-	must(t, s.start.Put(s.dir))
+	s.reset(t)
 	mark := filepath.Join(s.notes, "hit")
 	_ = os.Remove(mark)
 	code, said := s.run(crash.Fault{At: op, How: how, Hit: mark}, s.scene.args...)
 	if _, err := os.Stat(mark); err != nil {
 		return "", false
 	}
+	return s.judge(t, how, code, said), true
+}
+
+// judge says what is wrong after the command broke, now and after all that
+// comes next.
+func (s *stage) judge(t *testing.T, how crash.How, code int, said string) (wrong string) {
 	var out strings.Builder
 	complain := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
 	defer func() {
@@ -142,7 +172,7 @@ func (s *stage) try(t *testing.T, op string, how crash.How) (wrong string, hit b
 	}
 	if code, said := s.here(s.scene.args...); code != 0 {
 		complain("the next %s: exit code %d\n%s", s.scene.args[0], code, said)
-		return "", true
+		return ""
 	} else if d := s.look(t).Diff(s.will); d != "" {
 		complain("the next %s ends elsewhere:\n%s%s", s.scene.args[0], d, said)
 	}
@@ -150,7 +180,7 @@ func (s *stage) try(t *testing.T, op string, how crash.How) (wrong string, hit b
 		complain("the next %s leaves behind:\n%s", s.scene.args[0], left)
 	}
 	if s.rollback {
-		return "", true
+		return ""
 	}
 	before := s.stat(t)
 	code2, said2 := s.here(s.scene.args...)
@@ -161,7 +191,7 @@ func (s *stage) try(t *testing.T, op string, how crash.How) (wrong string, hit b
 	if d := s.look(t).Without(lasting).Diff(s.was.Without(lasting)); d != "" {
 		complain("rollback ends elsewhere:\n%s%s", d, said2)
 	}
-	return "", true
+	return ""
 }
 
 // left names what should have been there for a moment only.
@@ -223,7 +253,7 @@ type crashTry struct {
 }
 
 func (scene crashScene) breakAll(t *testing.T, site *crashSite, seed int) (operations, faults, kills int) {
-	stages := []*stage{newStage(t, site, scene, "18431"), newStage(t, site, scene, "18431")}
+	stages := []*stage{newStage(t, site, scene), newStage(t, site, scene)}
 	ops := stages[0].rehearse(t)
 	stages[1].rehearse(t)
 	var tries []crashTry

@@ -22,6 +22,16 @@ func through(op string, words ...string) error {
 	return gate(fsys.Op{Name: op, Path: strings.Join(words, " ")})
 }
 
+// guarded is f for a goroutine of its own: a panic becomes an error for who
+// waits, instead of the end of the program with Go's code 2, which would read
+// as drift.
+func guarded(f func() error) func() error {
+	return func() (err error) {
+		defer fsys.Caught(&err)
+		return f()
+	}
+}
+
 // gated is a controller whose every act goes through the gate.
 type gated struct{ control.Controller }
 

@@ -218,15 +218,15 @@ func (w *world) load(ctx context.Context) error {
 		ahead(w.facts)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() (err error) {
+	g.Go(guarded(func() (err error) {
 		o := schema.Options{Facts: w.facts}
 		if !w.has(reconcile.HostOwner) {
 			o.NoHost = w.withoutHost
 		}
 		w.spec, err = w.app.loadSpecWith(ctx, w.places, o)
 		return err
-	})
-	g.Go(func() error { return w.loadRecords(ctx) })
+	}))
+	g.Go(guarded(func() error { return w.loadRecords(ctx) }))
 	if err := g.Wait(); err != nil {
 		return err
 	}
@@ -239,20 +239,20 @@ func (w *world) load(ctx context.Context) error {
 // it back, be the spec as broken as it may.
 func (w *world) loadRecords(ctx context.Context) error {
 	g, _ := errgroup.WithContext(ctx)
-	g.Go(func() (err error) {
+	g.Go(guarded(func() (err error) {
 		w.hostLock, err = readLockFile(filepath.Join(w.places.config, lockName))
 		return err
-	})
-	g.Go(func() (err error) {
+	}))
+	g.Go(guarded(func() (err error) {
 		if w.places.project != "" {
 			w.projectLock, err = readLockFile(filepath.Join(w.places.project, lockName))
 		}
 		return err
-	})
-	g.Go(func() (err error) {
+	}))
+	g.Go(guarded(func() (err error) {
 		w.store, err = reconcile.OpenStore(w.reader, w.places.state)
 		return w.ofState(err)
-	})
+	}))
 	if err := g.Wait(); err != nil {
 		return err
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/hosts"
-	"aisync.dev/aisync/internal/fakegitea"
 	"aisync.dev/aisync/internal/crash"
+	"aisync.dev/aisync/internal/fakegitea"
 	"aisync.dev/aisync/internal/fakellama"
 	"aisync.dev/aisync/internal/fakenpm"
 )

@@ -38,7 +38,7 @@ func (r *Report) Markdown() string {
 	row("took", r.Finished.Sub(r.Started).Round(time.Millisecond).String())
 	row("attempt", fmt.Sprint(r.Attempt))
 	row("sandbox", r.Sandbox)
-	row("network", map[bool]string{true: "allowed by the task", false: "none"}[r.Network])
+	row("network", r.network())
 	row("pushed to", r.Pushed)
 	row("pull request", r.PullRequest)
 	line("\n## Limits\n")
@@ -73,6 +73,16 @@ func (r *Report) Markdown() string {
 	}
 	r.rest(line)
 	return b.String()
+}
+
+func (r *Report) network() string {
+	switch {
+	case strings.HasPrefix(r.Sandbox, "none"):
+		return "that of the person"
+	case r.Network:
+		return "allowed by the task"
+	}
+	return "none"
 }
 
 func (r *Report) step(line func(string, ...any), s StepResult) {

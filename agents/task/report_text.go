@@ -90,11 +90,14 @@ func (r *Report) step(line func(string, ...any), s StepResult) {
 	if s.Done {
 		state = "done"
 	}
-	about := code(s.File)
+	about := ""
+	if s.File != "" {
+		about = " " + code(s.File)
+	}
 	if s.Executor != "" {
 		about += fmt.Sprintf(" by %s, %d tokens", s.Executor, s.Tokens)
 	}
-	line("- **%s** %s %s: %s in %.1f s", s.ID, s.Action, about, state, s.Seconds)
+	line("- **%s** %s%s: %s in %.1f s", s.ID, s.Action, about, state, s.Seconds)
 	for _, f := range s.Failed {
 		line("  - %s", oneLine(f))
 	}

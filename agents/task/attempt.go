@@ -123,7 +123,7 @@ func (a *attempt) work(ctx context.Context) error {
 		return fail("git", err)
 	}
 	a.report.Branch = branch
-	if err := a.boxed(dir); err != nil {
+	if err := a.boxed(ctx, dir); err != nil {
 		return fail("sandbox", err)
 	}
 	defer os.RemoveAll(a.box.Scratch)
@@ -157,13 +157,23 @@ func (a *attempt) work(ctx context.Context) error {
 }
 
 // boxed is the sandbox of the task's commands. The person's own work tree and
-// the work trees of other tasks are not seen in it, git's folder can be read.
-func (a *attempt) boxed(dir string) error {
+// the work trees of other tasks are not seen in it. Git's folder can be read,
+// but for its settings: there are tokens in the addresses of remotes.
+func (a *attempt) boxed(ctx context.Context, dir string) error {
 	a.box = sandbox.Box{
 		Way: a.way, Tree: dir, Shield: a.tree.Shield(), Scratch: dir + ".scratch", Home: a.Home, Network: a.task.Network,
 		Show: append(slices.Clone(a.Show), a.repo.Common()), Hide: []string{a.repo.Dir, a.trees},
 	}
-	return os.Mkdir(a.box.Scratch, 0o700)
+	if err := os.Mkdir(a.box.Scratch, 0o700); err != nil {
+		return err
+	}
+	settings, err := a.repo.Plain(ctx)
+	if err != nil {
+		return err
+	}
+	plain := filepath.Join(a.box.Scratch, "git-config")
+	a.box.Instead = []sandbox.Stand{{File: plain, At: filepath.Join(a.repo.Common(), "config")}}
+	return os.WriteFile(plain, []byte(settings), 0o600)
 }
 
 // step does one step, again where that may help and is allowed, and judges it.

@@ -49,7 +49,6 @@ func (a *attempt) end(ctx context.Context, err error) error {
 		state = Failed
 	}
 	_, err = a.Queue.Finish(a.item, state)
-	a.say("%s", r.Line())
 	return errors.Join(problem, err)
 }
 

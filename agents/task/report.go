@@ -185,7 +185,11 @@ func (r *Report) Line() string {
 	if r.CommitHash == "" {
 		return r.TaskID + ": done; nothing was changed"
 	}
-	return fmt.Sprintf("%s: done on %s (%d files, %d bytes)", r.TaskID, r.Branch, r.committed(), r.DiffBytes)
+	files := "1 file"
+	if n := r.committed(); n != 1 {
+		files = fmt.Sprintf("%d files", n)
+	}
+	return fmt.Sprintf("%s: done on %s (%s, %d bytes of diff)", r.TaskID, r.Branch, files, r.DiffBytes)
 }
 
 func (r *Report) committed() int {

@@ -38,7 +38,7 @@ func (r *Report) Markdown() string {
 	row("took", r.Finished.Sub(r.Started).Round(time.Millisecond).String())
 	row("attempt", fmt.Sprint(r.Attempt))
 	row("sandbox", r.Sandbox)
-	row("network", map[bool]string{true: "allowed by the task", false: "none"}[r.Network])
+	row("network", r.network())
 	row("pushed to", r.Pushed)
 	row("pull request", r.PullRequest)
 	line("\n## Limits\n")
@@ -75,16 +75,29 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
+func (r *Report) network() string {
+	switch {
+	case strings.HasPrefix(r.Sandbox, "none"):
+		return "that of the person"
+	case r.Network:
+		return "allowed by the task"
+	}
+	return "none"
+}
+
 func (r *Report) step(line func(string, ...any), s StepResult) {
 	state := "failed"
 	if s.Done {
 		state = "done"
 	}
-	about := code(s.File)
+	about := ""
+	if s.File != "" {
+		about = " " + code(s.File)
+	}
 	if s.Executor != "" {
 		about += fmt.Sprintf(" by %s, %d tokens", s.Executor, s.Tokens)
 	}
-	line("- **%s** %s %s: %s in %.1f s", s.ID, s.Action, about, state, s.Seconds)
+	line("- **%s** %s%s: %s in %.1f s", s.ID, s.Action, about, state, s.Seconds)
 	for _, f := range s.Failed {
 		line("  - %s", oneLine(f))
 	}

@@ -229,6 +229,7 @@ func (r Runner) Run(ctx context.Context, project string, max int, until time.Tim
 		switch {
 		case report != nil:
 			all = append(all, report)
+			r.say("%s", report.Line())
 			if err != nil {
 				problems = append(problems, err)
 			}

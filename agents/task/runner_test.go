@@ -58,6 +58,9 @@ type world struct {
 // newWorld makes a repository with one commit and an empty queue, core.
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	if _, err := sandbox.Find(t.Context()); err != nil {
+		t.Skip(err)
+	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -171,11 +174,12 @@ func TestATaskIsDoneOnABranchAndThePersonsTreeIsNotTouched(t *testing.T) {
 	w.write("repo/untracked.txt", "mine\n")
 	w.write("repo/src/staged.txt", "staged\n")
 	w.git("add", "src/staged.txt")
+	w.git("remote", "add", "origin", "https://pat:token@example.org/x")
 	before, index := w.git("status", "--porcelain"), w.git("ls-files", "-s")
 	w.queued(spec.Task{Steps: []spec.TaskStep{
 		{ID: "s1", Action: "create", File: "src/new.txt", Text: "new\n"},
 		{ID: "s2", Action: "append", File: "src/a.txt", Text: "two\n"},
-		{ID: "s3", Action: "run", Command: "test ! -e untracked.txt && test ! -e src/staged.txt && tr a-z A-Z <src/new.txt >src/upper.txt && rm -f README.nothing"},
+		{ID: "s3", Action: "run", Command: "test ! -e untracked.txt && test ! -e src/staged.txt && test ! -e " + w.repo + "/untracked.txt && git status --short && git log -1 --oneline && ! grep -r token $(git rev-parse --git-common-dir)/config && tr a-z A-Z <src/new.txt >src/upper.txt && rm -f README.nothing"},
 		{ID: "s4", Action: "create", File: "src/kept.log", Text: "git ignores it, and a step names it\n"},
 	}, Verify: []string{"grep -q NEW src/upper.txt", "echo out; echo err >&2; git diff --quiet HEAD -- secret"}})
 	r := w.once()
@@ -344,6 +348,8 @@ func TestNothingOfTheRepositoryRuns(t *testing.T) {
 }
 
 func TestAVerifyCommandMayOnlyLook(t *testing.T) {
+	w := newWorld(t)
+	n := 0
 	for command, want := range map[string]string{
 		"true":                                 "",
 		"echo x >/tmp/x; echo y >$HOME/y":      "",
@@ -360,8 +366,9 @@ func TestAVerifyCommandMayOnlyLook(t *testing.T) {
 		"mkfifo src/p":                         "violation",
 		"(sleep 0.2; echo x >src/late) & true": "",
 	} {
-		w := newWorld(t)
-		w.queued(spec.Task{Steps: []spec.TaskStep{{ID: "s1", Action: "create", File: "src/new.txt", Text: "new\n"}}, Verify: []string{command}})
+		n++
+		id := fmt.Sprintf("t%d", n)
+		w.queued(spec.Task{ID: id, Steps: []spec.TaskStep{{ID: "s1", Action: "create", File: "src/new.txt", Text: "new\n"}}, Verify: []string{command}})
 		r := w.once()
 		if r.Kind != want {
 			t.Errorf("%s: %s %q, want %q", command, r.Kind, r.Reason, want)
@@ -369,7 +376,7 @@ func TestAVerifyCommandMayOnlyLook(t *testing.T) {
 		if r.OK() && w.git("diff", "--name-only", "main", r.Branch) != "src/new.txt" {
 			t.Errorf("%s: committed %q", command, w.git("diff", "--name-only", "main", r.Branch))
 		}
-		if !r.OK() && !strings.HasPrefix(command, "rm ") && (r.Kept == "" || len(w.left()) != 1 || r.CommitHash != "" || !strings.Contains(w.read("repo/tasks/runs/t1/report.md"), r.Kept)) {
+		if !r.OK() && !strings.HasPrefix(command, "rm ") && (r.Kept == "" || !slices.Contains(w.left(), r.Kept) || r.CommitHash != "" || !strings.Contains(w.read("repo/tasks/runs/"+id+"/report.md"), r.Kept)) {
 			t.Errorf("%s: kept %q of %v", command, r.Kept, w.left())
 		}
 	}

@@ -100,9 +100,12 @@ func (a *app) night(ctx context.Context, p places, n spec.Nightly) (night, error
 	}
 	left := n.Max
 	for _, repo := range n.Repos {
-		q, err := a.taskQueue(taskPlace{repo: p.expand(repo.Value)})
+		var q task.Queue
 		var names []string
-		if err == nil {
+		dir, err := existingFolder("/", p.expand(repo.Value))
+		if err != nil {
+			err = fmt.Errorf("%s: %w", repo.Pos, err)
+		} else if q, err = a.taskQueue(taskPlace{repo: dir}); err == nil {
 			names, err = q.Projects()
 		}
 		if err != nil {

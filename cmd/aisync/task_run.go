@@ -164,8 +164,11 @@ nothing to do; 1: one failed.`,
 				return err
 			}
 			all, err := r.Run(cmd.Context(), name, max, end)
-			if len(all) == 0 && a.nothingToRun(err) {
-				return a.printNothing(err)
+			if len(all) == 0 && err != nil {
+				if a.nothingToRun(err) {
+					return a.printNothing(err)
+				}
+				return err
 			}
 			if err := a.printReports(all); err != nil {
 				return err

@@ -93,11 +93,11 @@ func (p Program) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 // home, and a door to the endpoint alone. What commands of the task see of the
 // repository, its history among it, is not for the program's eyes.
 func (p Program) box(b sandbox.Box, dir string, g *gate) sandbox.Box {
-	b.Hide = slices.Concat(b.Hide, p.Hide, []string{filepath.Dir(b.Tree)})
-	b.Show = p.Show
-	b.Tree, b.Scratch, b.Shield = filepath.Join(dir, "tree"), filepath.Join(dir, "own"), nil
-	b.Doors = []sandbox.Door{{Port: g.addr.Port, To: g.addr.String()}}
-	return b
+	return sandbox.Box{
+		Way: b.Way, Tree: filepath.Join(dir, "tree"), Scratch: filepath.Join(dir, "own"), Home: b.Home, Network: b.Network,
+		Show: p.Show, Hide: slices.Concat(b.Hide, p.Hide, []string{filepath.Dir(b.Tree)}),
+		Doors: []sandbox.Door{{Port: g.addr.Port, To: g.addr.String()}},
+	}
 }
 
 func (p Program) run(ctx context.Context, b sandbox.Box, w task.Work, g *gate) (sandbox.Result, error) {

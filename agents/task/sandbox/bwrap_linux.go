@@ -43,6 +43,9 @@ func (p plan) bwrap(self string) []string {
 	for _, path := range p.Shield {
 		args = append(args, "--ro-bind", path, path)
 	}
+	for _, s := range p.Instead {
+		args = append(args, "--ro-bind", s.File, s.At)
+	}
 	return append(args, "--ro-bind", self, bwrapSelf, "--chdir", "/", "--", bwrapSelf, word, "inside")
 }
 

@@ -2,17 +2,17 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
 // Find returns the first way that works here: each is tried. Where there is
 // none the error is ErrNone, with what kept each from working.
 func Find(ctx context.Context) (Way, error) {
-	var why []error
+	var why []string
 	for _, way := range []Way{Namespaces, Bubblewrap} {
 		err := try(ctx, way)
 		if err == nil {
@@ -21,9 +21,9 @@ func Find(ctx context.Context) (Way, error) {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
-		why = append(why, fmt.Errorf("%s: %w", way, err))
+		why = append(why, fmt.Sprintf("%s: %v", way, err))
 	}
-	return "", fmt.Errorf("%w (%w); allow unprivileged user namespaces, or install bubblewrap", ErrNone, errors.Join(why...))
+	return "", fmt.Errorf("%w (%s); allow unprivileged user namespaces, or install bubblewrap", ErrNone, strings.Join(why, "; "))
 }
 
 // try runs a command in a box of a way and looks whether it is kept in.

@@ -91,14 +91,12 @@ func (p plan) mounts() error {
 		_ = os.Symlink(l[1], l[0]) // where that folder is shown itself, the link is there
 	}
 	for _, path := range p.Shield {
-		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-		if err != nil {
-			return fmt.Errorf("shield %s: %w", path, err)
+		if err := stand(Stand{path, path}); err != nil {
+			return err
 		}
-		if err := setAttr(fd, unix.MOUNT_ATTR_RDONLY, 0); err != nil {
-			return fmt.Errorf("shield %s: %w", path, err)
-		}
-		if err := attach(fd, path); err != nil {
+	}
+	for _, s := range p.Instead {
+		if err := stand(s); err != nil {
 			return err
 		}
 	}
@@ -106,6 +104,18 @@ func (p plan) mounts() error {
 		return err
 	}
 	return proc()
+}
+
+// stand mounts a file or folder read-only at another, or at itself.
+func stand(s Stand) error {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, s.File, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return fmt.Errorf("shield %s: %w", s.At, err)
+	}
+	if err := setAttr(fd, unix.MOUNT_ATTR_RDONLY, 0); err != nil {
+		return fmt.Errorf("shield %s: %w", s.At, err)
+	}
+	return attach(fd, s.At)
 }
 
 // dev is a /dev with nothing in it that could do harm.

@@ -21,6 +21,7 @@ type plan struct {
 	Write   []string // put back writable
 	Tmp     string   // stands at /tmp
 	Shield  []string // read-only again
+	Instead []Stand
 	Network bool
 	Ports   []int
 }
@@ -85,6 +86,7 @@ func (b Box) plan(c Command) (plan, error) {
 			p.Shield = append(p.Shield, path)
 		}
 	}
+	p.Instead = b.Instead
 	if !p.Network {
 		for _, d := range b.Doors {
 			p.Ports = append(p.Ports, d.Port)

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -63,7 +64,8 @@ func (b Box) run(ctx context.Context, c Command) (Result, error) {
 	case st.Error != "":
 		return r, fmt.Errorf("run %s: sandbox (%s): %s", c.Argv[0], b.Way, st.Error)
 	case err != nil:
-		return r, fmt.Errorf("run %s: sandbox (%s): %w: %s", c.Argv[0], b.Way, err, r.Stderr)
+		// Not wrapped: a kernel without room for namespaces is no full disk.
+		return r, fmt.Errorf("run %s: sandbox (%s): %s", c.Argv[0], b.Way, strings.TrimSpace(err.Error()+" "+r.Stderr))
 	}
 	return r, nil
 }

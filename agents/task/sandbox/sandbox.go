@@ -37,9 +37,13 @@ type Box struct {
 	Home    string   // of the person; it is not seen, and neither are other homes
 	Show    []string // what is seen, read-only, though it lies in a place that is not
 	Hide    []string // more places that are not seen
+	Instead []Stand  // files that are seen in place of others, read-only; not where Way is None
 	Network bool     // the whole of it
 	Doors   []Door   // where there is no network, the ways out
 }
+
+// Stand is a file that stands in the place of another.
+type Stand struct{ File, At string }
 
 // Door is a port on the loopback of a box that leads to an address outside.
 type Door struct {

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -193,13 +194,19 @@ func execute(ctx context.Context, cmd *exec.Cmd, c call, args []string) (string,
 	return out.String(), nil
 }
 
-// cleaned is the environment without what tells git of other places.
+// cleaned is the environment without git's variables.
 func cleaned() []string {
-	var out []string
-	for _, pair := range os.Environ() {
-		if !strings.HasPrefix(pair, "GIT_") {
-			out = append(out, pair)
-		}
-	}
-	return out
+	return slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "GIT_") })
+}
+
+// elsewhere are the variables that make git look at other places than it is
+// told, as in a hook.
+var elsewhere = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX"}
+
+// personal is the person's environment for git in a given folder.
+func personal() []string {
+	return slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.Contains(elsewhere, name)
+	})
 }

@@ -54,7 +54,7 @@ func Open(ctx context.Context, dir string) (Repo, error) {
 // own runs the person's git with its own settings: only what reads.
 func (r Repo) own(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", r.Dir, "-c", "core.fsmonitor=false"}, args...)...)
-	cmd.Env = append(cleaned(), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0")
+	cmd.Env = append(personal(), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0")
 	out, err := execute(ctx, cmd, call{}, args)
 	return strings.TrimSuffix(out, "\n"), err
 }
@@ -63,7 +63,7 @@ func (r Repo) own(ctx context.Context, args ...string) (string, error) {
 func (r *Repo) who(ctx context.Context) error {
 	for variable, name := range map[string]string{"GIT_AUTHOR_IDENT": "AUTHOR", "GIT_COMMITTER_IDENT": "COMMITTER"} {
 		cmd := exec.CommandContext(ctx, "git", "-C", r.Dir, "-c", "user.useConfigOnly=true", "var", variable)
-		cmd.Env = append(os.Environ(), "LC_ALL=C")
+		cmd.Env = append(personal(), "LC_ALL=C")
 		ident, err := execute(ctx, cmd, call{}, []string{"var"})
 		open, shut := strings.LastIndexByte(ident, '<'), strings.LastIndexByte(ident, '>')
 		if err != nil || open < 1 || shut < open {
@@ -125,6 +125,24 @@ func (r Repo) Ignores(ctx context.Context, path string) bool {
 	return err == nil
 }
 
+// Plain are the settings that git needs to read the repository at all, as a
+// configuration file of their own.
+func (r Repo) Plain(ctx context.Context) (string, error) {
+	all, err := r.bare(ctx, call{}, nil, "config", "--list", "--local", "-z")
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for entry := range strings.SplitSeq(all, "\x00") {
+		name, value, _ := strings.Cut(entry, "\n")
+		section, key, _ := strings.Cut(name, ".")
+		if name == "core.repositoryformatversion" || section == "extensions" && !strings.Contains(key, ".") && name != "extensions.worktreeconfig" {
+			fmt.Fprintf(&b, "[%s]\n\t%s = %q\n", section, key, value)
+		}
+	}
+	return b.String(), nil
+}
+
 // Push sends a branch to a remote. It is the one thing that is done with the
 // person's own settings, for these know how to get there; hooks do not run, and
 // nothing is overwritten at the remote.
@@ -134,7 +152,7 @@ func (r Repo) Push(ctx context.Context, remote, branch string) error {
 	}
 	args := []string{"push", "--quiet", "--no-verify", remote, "refs/heads/" + branch + ":refs/heads/" + branch}
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", r.Dir, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}, args...)...)
-	cmd.Env = append(cleaned(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
+	cmd.Env = append(personal(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
 	_, err := execute(ctx, cmd, call{}, args)
 	return err
 }

@@ -42,6 +42,7 @@ func (r Repo) Add(ctx context.Context, dir, branch, commit string) (*Tree, error
 		return err
 	})
 	if err != nil {
+		_, _ = r.git(context.WithoutCancel(ctx), call{}, "update-ref", "-d", "refs/heads/"+branch, commit)
 		return nil, fmt.Errorf("make a work tree: %w", err)
 	}
 	link, err := os.ReadFile(filepath.Join(dir, ".git"))

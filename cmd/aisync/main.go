@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"aisync.dev/aisync/cmd/aisync/quick"
+	quickledger "aisync.dev/aisync/cmd/aisync/quick/ledger"
 )
 
 func main() {
@@ -43,6 +44,10 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 	ctx, stop := untilSignal()
 	defer stop()
 
+	if c := quickledger.Crashed; c != nil {
+		a.crashed(c.Cause, c.Stack)
+		return exitError
+	}
 	if a.argv0 == "ensemble" { // agents call it all the time: the tree of commands costs more than a claim
 		return a.ensemble(ctx, argv[1:], false)
 	}

@@ -18,6 +18,7 @@ import (
 	"aisync.dev/aisync/agents/run/worker"
 	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/cmd/aisync/quick"
+	quickledger "aisync.dev/aisync/cmd/aisync/quick/ledger"
 )
 
 func main() {
@@ -51,6 +52,10 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 	ctx, stop := untilSignal()
 	defer stop()
 
+	if c := quickledger.Crashed; c != nil {
+		a.crashed(c.Cause, c.Stack)
+		return exitError
+	}
 	if a.argv0 == "ensemble" { // agents call it all the time: the tree of commands costs more than a claim
 		return a.ensemble(ctx, argv[1:], false)
 	}

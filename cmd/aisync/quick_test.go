@@ -161,6 +161,40 @@ func TestQuickAnswersAreThoseOfTheWholeProgram(t *testing.T) {
 	}
 }
 
+// The short commands of the ledger begin after a little more, and still before
+// most of what takes long.
+func TestAClaimComesBeforeMostHasBegun(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	call := func(words ...string) (out, errs string) {
+		t.Helper()
+		cmd := exec.Command(program, words...)
+		cmd.Args[0] = "ensemble"
+		cmd.Dir, cmd.Env = dir, []string{"USER=me", "GODEBUG=inittrace=1"}
+		var o, e bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &o, &e
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%q: %v\n%s%s", words, err, o.String(), e.String())
+		}
+		return o.String(), e.String()
+	}
+	late := func(trace string) bool { return strings.Contains(trace, "init github.com/spf13/cobra ") }
+	for _, words := range [][]string{{"init"}, {"claim", "src/x.go"}, {"note", "begun"}, {"inbox"}, {"release", "src/x.go"}} {
+		if out, trace := call(words...); out == "" || late(trace) || !strings.Contains(trace, "init regexp ") {
+			t.Errorf("%q: %q\n%s", words, out, trace)
+		}
+	}
+	if out, trace := call("overview"); out == "" || !late(trace) {
+		t.Errorf("an overview, which may take memory, does not come late: %q", out)
+	}
+	if out, trace := call("claim", "src/x.go", "--wait=1"); out == "" || !late(trace) {
+		t.Errorf("a claim that may wait does not come late: %q", out)
+	}
+}
+
 // The rest of the program takes three times as long to begin as these answers
 // take: what is needed for them must not come to import what begins late.
 func TestAnswersComeBeforeTheRestHasBegun(t *testing.T) {

@@ -63,11 +63,13 @@ func managerOf(name string) *manager {
 	return nil
 }
 
-// names are what a spec may say after via.
+// names are what a spec may say after via of a runtime.
 func names() []string {
 	var out []string
 	for _, m := range managers {
-		out = append(out, m.name)
+		if m.own == nil { // of a release nobody knows the address
+			out = append(out, m.name)
+		}
 	}
 	slices.Sort(out)
 	return out

@@ -52,8 +52,6 @@ func ReleaseArchive(cache fsys.LogicalPath, sha256 string) fsys.LogicalPath {
 	return cache.Join("releases", sha256)
 }
 
-func (at place) archive(a Archive) fsys.LogicalPath { return ReleaseArchive(at.Cache, a.SHA256) }
-
 // releaseVersion names the folder of a version: another archive under the same
 // version is another one.
 func releaseVersion(version string, a Archive) string {

@@ -23,7 +23,8 @@ import (
 type shelf struct {
 	*httptest.Server
 	content atomic.Pointer[[]byte]
-	etag    bool
+	etag    atomic.Bool
+	answer  atomic.Pointer[http.HandlerFunc]
 	left    atomic.Int64
 	asked   atomic.Int64
 	sent    atomic.Int64
@@ -31,21 +32,25 @@ type shelf struct {
 
 func newShelf(t *testing.T, content []byte) *shelf {
 	tries, pause, every = 2, time.Millisecond, 64<<10
-	s := &shelf{etag: true}
+	s := &shelf{}
+	s.etag.Store(true)
 	s.content.Store(&content)
 	s.left.Store(1 << 40)
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.answer.Load())(w, r) }))
+	s.answers(func(w http.ResponseWriter, r *http.Request) {
 		s.asked.Add(1)
 		b := *s.content.Load()
-		if s.etag {
+		if s.etag.Load() {
 			sum := sha256.Sum256(b)
 			w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:4])+`"`)
 		}
 		http.ServeContent(&short{w, s}, r, "", time.Time{}, bytes.NewReader(b))
-	}))
+	})
 	t.Cleanup(s.Close)
 	return s
 }
+
+func (s *shelf) answers(h http.HandlerFunc) { s.answer.Store(&h) }
 
 type short struct {
 	http.ResponseWriter
@@ -135,7 +140,7 @@ func TestAFetchIsNeverGoneOnWithSomethingElse(t *testing.T) {
 	for name, change := range map[string]func(*shelf){
 		"another content":     func(s *shelf) { s.content.Store(new(content(2, 500<<10))) },
 		"a shorter content":   func(s *shelf) { s.content.Store(new(content(3, 100<<10))) },
-		"no word of what":     func(s *shelf) { s.etag = false },
+		"no word of what":     func(s *shelf) { s.etag.Store(false) },
 		"all of it was there": func(s *shelf) { s.content.Store(new((*s.content.Load())[:256<<10])) },
 	} {
 		s, f := newShelf(t, content(1, 500<<10)), newFolder(t)
@@ -158,19 +163,19 @@ func TestAFetchIsNeverGoneOnWithSomethingElse(t *testing.T) {
 
 func TestWhatAServerSaysNoToIsNotTriedAgain(t *testing.T) {
 	s, f := newShelf(t, nil), newFolder(t)
-	s.Config.Handler = http.NotFoundHandler()
+	s.answers(http.NotFound)
 	_, _, err := f.get(t, s)
 	if err == nil || !strings.HasSuffix(err.Error(), "/a.tar.gz: answered 404 Not Found") {
 		t.Error(err)
 	}
-	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s.answers(func(w http.ResponseWriter, _ *http.Request) {
 		s.asked.Add(1)
 		http.Error(w, "later", http.StatusServiceUnavailable)
 	})
 	if _, _, err = f.get(t, s); err == nil || !strings.Contains(err.Error(), "503") || s.asked.Load() != 2 {
 		t.Errorf("%v after %d tries", err, s.asked.Load())
 	}
-	s.Config.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	s.answers(func(http.ResponseWriter, *http.Request) {})
 	if _, _, err = f.get(t, s); err == nil || !strings.Contains(err.Error(), "answered with nothing") {
 		t.Error(err)
 	}
@@ -179,7 +184,7 @@ func TestWhatAServerSaysNoToIsNotTriedAgain(t *testing.T) {
 func TestTwoDoNotFetchIntoOnePart(t *testing.T) {
 	s, f := newShelf(t, content(1, 1000)), newFolder(t)
 	began, done := make(chan bool), make(chan bool)
-	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s.answers(func(w http.ResponseWriter, _ *http.Request) {
 		began <- true
 		<-done
 	})

@@ -52,7 +52,7 @@ const (
 type Handle struct {
 	PID     int      `json:"pid,omitempty"`
 	Start   uint64   `json:"start,omitempty"` // as agents/process tells it
-	Boot    string   `json:"boot,omitempty"`  // Moment.Boot
+	Boot    string   `json:"boot,omitempty"`  // the kernel's own name of it
 	Command []string `json:"command,omitempty"`
 	Socket  string   `json:"socket,omitempty"` // of the tmux server
 	Session string   `json:"session,omitempty"`

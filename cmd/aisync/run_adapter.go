@@ -68,7 +68,7 @@ func (p *workerPlans) plan(t runs.Task, st *runs.State) (supervise.Plan, error) 
 		return out, err
 	}
 	how := l.program.Runtime.Launch
-	out.Command = []string{p.program, "run", "worker", "agent", "--runtime=" + l.word}
+	out.Command = append([]string{p.program, "run", "worker", "agent", "--runtime=" + l.word}, p.a.sameHost()...)
 	if out.Substrate == worker.Tmux {
 		out.Ready, out.ReadyDelay = how.Ready, how.ReadyDelay
 		return out, nil

@@ -49,13 +49,14 @@ func (w *world) recorded() ([]row, error) {
 	if _, err := measure("run status, 1,000,000 events, from the checkpoint", large, w.runs, "the target, 50 ms", 50*time.Millisecond, "status"); err != nil {
 		return nil, err
 	}
-	// A replay checks every line: it is measured beside reading and hashing them.
+	// A replay checks every line: it is measured beside reading and hashing them,
+	// which comes later, because this program then holds the whole file.
 	few := min(w.runs, 5)
-	floor, err := medianOf(few, func(int) (time.Duration, error) { return readAndHash([]string{large.events}) })
-	if err != nil {
+	if _, err := measure("run events --last 1, 1,000,000 events: a replay", large, few, "the target, 3 s", 3*time.Second, "events", "--last", "1"); err != nil {
 		return nil, err
 	}
-	if _, err := measure("run events --last 1, 1,000,000 events: a replay", large, few, "the target, 3 s", 3*time.Second, "events", "--last", "1"); err != nil {
+	floor, err := medianOf(few, func(int) (time.Duration, error) { return readAndHash([]string{large.events}) })
+	if err != nil {
 		return nil, err
 	}
 	last := rows[len(rows)-1]

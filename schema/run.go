@@ -75,7 +75,7 @@ func CheckRun(kind, path string, content []byte) error {
 	}
 	cwd, _ := os.Getwd()
 	file := &ast.File{Filename: path, Decls: []ast.Decl{&ast.EmbedDecl{Expr: expr}}}
-	d := &document{at: newPlaces([]*ast.File{file}, cwd), root: schema.Context().BuildExpr(expr)}
+	d := &document{at: newPlaces([]*ast.File{file}, cwd), root: closed.Context().BuildExpr(expr)}
 	if kindOf(d.root) != cue.StructKind {
 		d.add(Problem{Pos: d.at.value(), Message: "want an object, got " + text(d.root)})
 		return d.problems

@@ -43,7 +43,7 @@ func TestWhereMakersPutTheirArchives(t *testing.T) {
 
 func TestAServiceRunsTheProgramOfItsReleaseAndStartsAnewWithAnother(t *testing.T) {
 	h := reference()
-	h.Spec.Services = h.Spec.Services[1:4]
+	h.Spec.Services, h.Spec.Nightly = h.Spec.Services[1:4], nil
 	h.Facts.Programs = map[string]string{"ollama": "/usr/bin/ollama"}
 	h.Spec.Services[0].Install, h.Spec.Services[2].Install = fromRelease("b1"), fromRelease("v255")
 	version := "=b1-aa"

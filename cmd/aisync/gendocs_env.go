@@ -18,6 +18,7 @@ var variables = [][2]string{
 	{"AISYNC_SERVICE_MANAGER", "who runs services: systemd, launchd, or supervise for the supervisor of aisync's own; found out without it"},
 	{"SYSTEMD_OFFLINE", "1: this system is not booted, so units are written and nothing is started; a chroot is noticed by itself"},
 	{"AISYNC_SERVICE, AISYNC_INPUTS", "set by aisync for every server that it starts: its name, and the digest of what it was started with"},
+	{"AISYNC_RUN, AISYNC_TASK, AISYNC_WORKER, AISYNC_CLAIM, AISYNC_WORKSPACE", "set by run supervise for every worker that it starts: its run, its task, who it is, the token of its claim, and the folder whose run it is"},
 	{"XDG_RUNTIME_DIR", "where the systemd of a user answers (default /run/user/ID)"},
 	{"HF_TOKEN, HF_TOKEN_PATH, HF_HOME", "where the Hugging Face token is, as for Hugging Face's own client"},
 	{"HF_ENDPOINT", "another hub than https://huggingface.co"},

@@ -15,6 +15,7 @@ import (
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/cmd/aisync/quick"
 	"aisync.dev/aisync/providers/file"
 	runtimes "aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/reconcile"
@@ -72,14 +73,7 @@ func (a *app) show(t launch.Tmux, id string) error {
 // here, and where somebody else was first, anew.
 func (a *app) windowCommand(program string, l *launcher, d launch.Decision, f launchFlags, more []string) []string {
 	words := append(append([]string{program}, windowWords(program)...), "--no-tmux", "--type", "--runtime="+l.word)
-	for _, g := range [][2]string{{"--config", a.g.config}, {"--host", a.g.host}, {"--facts", a.g.facts}, {"--root", a.g.root}, {"--user", a.g.user}} {
-		if g[1] != "" {
-			words = append(words, g[0]+"="+g[1])
-		}
-	}
-	if a.g.offline {
-		words = append(words, "--offline")
-	}
+	words = append(words, a.sameHost()...)
 	switch {
 	case d.Recover != nil && f.recover != "":
 		words = append(words, "--recover="+launch.NameOf(*d.Recover))
@@ -98,9 +92,24 @@ func (a *app) windowCommand(program string, l *launcher, d launch.Decision, f la
 	return words
 }
 
+// sameHost are the global flags by which this program, started anew, means the same
+// host and specs.
+func (a *app) sameHost() []string {
+	var words []string
+	for _, g := range [][2]string{{"--config", a.g.config}, {"--host", a.g.host}, {"--facts", a.g.facts}, {"--root", a.g.root}, {"--user", a.g.user}} {
+		if g[1] != "" {
+			words = append(words, g[0]+"="+g[1])
+		}
+	}
+	if a.g.offline {
+		words = append(words, "--offline")
+	}
+	return words
+}
+
 // windowWords make a launch of the program of a file: a copy of it may be called ai.
 func windowWords(program string) []string {
-	if links[filepath.Base(program)] != nil {
+	if quick.Links[filepath.Base(program)] != nil {
 		return nil
 	}
 	return []string{"launch"}

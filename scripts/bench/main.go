@@ -33,6 +33,8 @@ func main() {
 	ledger := flag.Bool("ledger", false, "measure the ledger alone")
 	drift := flag.Bool("drift", false, "measure drift alone")
 	work := flag.Bool("agents", false, "measure what agents call at work alone")
+	health := flag.Bool("doctor", false, "measure doctor on the contract's host alone")
+	recorded := flag.Bool("runs", false, "measure runs alone")
 	flag.Parse()
 	var err error
 	if *install {
@@ -48,6 +50,10 @@ func main() {
 		alone = "drift"
 	case *work:
 		alone = "agents"
+	case *health:
+		alone = "doctor"
+	case *recorded:
+		alone = "runs"
 	}
 	if err == nil {
 		err = bench(*binary, *runs, *rules, *model, alone)
@@ -82,8 +88,8 @@ func bench(binary string, runs, rules int, model int64, alone string) error {
 		group   string
 		measure func() ([]row, error)
 	}{
-		{"", w.start}, {"agents", w.atWork}, {"", w.firstApply}, {"", w.noChange}, {"drift", w.drift}, {"", w.chezmoi},
-		{"ledger", w.ledger}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters},
+		{"", w.start}, {"agents", w.atWork}, {"", w.firstApply}, {"", w.noChange}, {"drift", w.drift}, {"doctor", w.doctor}, {"", w.chezmoi},
+		{"ledger", w.ledger}, {"runs", w.recorded}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters},
 	}
 	var rows []row
 	for _, m := range all {

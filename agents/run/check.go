@@ -1,0 +1,104 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Document is the text of a file that is made from the events, by its name, as
+// it would be written now.
+func (s *State) Document(name string) ([]byte, error) {
+	if !slices.Contains(Projections, name) {
+		return nil, fmt.Errorf("%s is not made from events", name)
+	}
+	return s.projection(name)
+}
+
+// CheckFiles checks the files beside the runs by their schemas: the configs,
+// the pointer, learning/ and migrations/. It writes nothing.
+func (s *Store) CheckFiles() []error {
+	var out []error
+	_, err := s.Config()
+	out = append(out, err)
+	_, err = s.Active()
+	out = append(out, err)
+	for _, name := range []string{"learning/policy-hints.json", "learning/strategy-stats.json", "learning/simulator-calibration.json", "migrations/storage-root.json"} {
+		out = append(out, s.checkFile(s.root, s.Path, name, strings.TrimSuffix(filepath.Base(name), ".json")))
+	}
+	out = append(out, s.checkLines("learning/reward-ledger.jsonl", "reward"), s.checkLines(recoveryLog, "recovery"))
+	for dir, kind := range resultFolders { // where the seed's indentation may put them too
+		out = append(out, s.checkFolder(s.root, s.Path, dir, kind)...)
+	}
+	return slices.DeleteFunc(out, func(err error) bool { return err == nil })
+}
+
+// resultFolders hold JSON of others, which is read and never decided by.
+var resultFolders = map[string]string{"evaluations": "evaluation", "integration": "integration"}
+
+// CheckFiles checks what others have put beside the events of a run.
+func (r *Run) CheckFiles() []error {
+	var out []error
+	for dir, kind := range resultFolders {
+		out = append(out, r.store.checkFolder(r.root, r.Path, dir, kind)...)
+	}
+	return slices.DeleteFunc(out, func(err error) bool { return err == nil })
+}
+
+func (s *Store) checkFolder(root *os.Root, at, dir, kind string) []error {
+	f, err := root.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return []error{fmt.Errorf("read %s: %w", filepath.Join(at, dir), err)}
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return []error{fmt.Errorf("read %s: %w", filepath.Join(at, dir), err)}
+	}
+	var out []error
+	slices.Sort(names)
+	for _, name := range names {
+		if strings.HasSuffix(name, ".json") && !strings.HasPrefix(name, ".") {
+			out = append(out, s.checkFile(root, at, filepath.Join(dir, name), kind))
+		}
+	}
+	return out
+}
+
+// checkFile checks one file; a missing one is right.
+func (s *Store) checkFile(root *os.Root, at, name, kind string) error {
+	text, err := read(root, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.opts.Check(kind, filepath.Join(at, name), text)
+}
+
+// checkLines checks a file of lines, and stops at the first that is wrong.
+func (s *Store) checkLines(name, kind string) error {
+	text, err := read(s.root, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		if err := s.opts.Check(kind, fmt.Sprintf("%s:%d", filepath.Join(s.Path, name), n), []byte(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

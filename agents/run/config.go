@@ -1,0 +1,295 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+const configFile = "config.json"
+
+// Bounds of what a config may say. The seed asks for bounds and gives none.
+// schema/run/run.cue has the same, and a test that they are.
+var Bounds = map[string][2]int{
+	"maxWorkers":              {1, 32},
+	"readinessTimeoutSeconds": {1, 600},
+	"leaseDurationSeconds":    {30, 86_400},
+	"heartbeatTimeoutSeconds": {5, 3_600},
+	"retainLogsDays":          {0, 365},
+}
+
+// Config is what holds in a workspace: its own config over the user's over the
+// defaults, field by field.
+type Config struct {
+	Settings spec.RunSettings
+	Adapters map[string]Adapter // by the runtime's id, or "command"
+	Reasons  []spec.RunReason   // where each setting comes from
+	Warnings []string           // an adapter that nobody knows; an error to who is strict
+}
+
+// Adapter is how workers of a runtime are started.
+type Adapter struct {
+	Enabled   bool   `json:"enabled"`
+	Substrate string `json:"defaultSubstrate"`
+	From      string `json:"from"`
+}
+
+// Runtime is the id of the runtime that the seed calls by another name.
+func Runtime(adapter string) string {
+	if adapter == "claudeCode" {
+		return "claude"
+	}
+	return adapter
+}
+
+// Config reads and checks the configs of the workspace and of the user. It
+// fails on what is wrong with either; nothing is guessed.
+func (s *Store) Config() (Config, error) {
+	c := Config{
+		Settings: spec.RunSettings{
+			Substrate: Tmux, Strategy: "graph", Depth: "standard", MaxWorkers: 3, MaxAttempts: 3,
+			ReadinessMS: 60_000, LeaseMS: 900_000, HeartbeatMS: 120_000,
+			RequireEvidence: true, CompletedDefault: string(CompletedRetained), RetainLogsDays: 7,
+		},
+		Adapters: map[string]Adapter{
+			"codex": {true, Tmux, "default"}, "pi": {true, Tmux, "default"}, "claude": {false, Process, "default"}, "command": {true, Process, "default"},
+		},
+	}
+	from := map[string]string{}
+	worktrees, worktreesOf := "", ""
+	for _, place := range s.configs() {
+		text, err := place.read()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return c, err
+		}
+		cfg, err := s.parseConfig(place.path, text)
+		if err != nil {
+			return c, err
+		}
+		if cfg.Runtime != nil && cfg.Runtime.WorktreeRoot != "" {
+			worktrees, worktreesOf = cfg.Runtime.WorktreeRoot, place.path
+		}
+		c.take(cfg, place.path, from, s.opts.Adapters)
+	}
+	if c.Settings.HeartbeatMS >= c.Settings.LeaseMS {
+		return c, fmt.Errorf("runtime.heartbeatTimeoutSeconds is %d (%s) and runtime.leaseDurationSeconds %d (%s): a heartbeat has to come within the lease; make the lease longer",
+			c.Settings.HeartbeatMS/1000, or(from["heartbeatTimeoutSeconds"], "default"), c.Settings.LeaseMS/1000, or(from["leaseDurationSeconds"], "default"))
+	}
+	var err error
+	if c.Settings.WorktreeRoot, err = s.worktreeRoot(worktrees); err != nil {
+		return c, fmt.Errorf("%s: runtime.worktreeRoot: %w", or(worktreesOf, "default"), err)
+	}
+	from["worktreeRoot"] = worktreesOf
+	c.Reasons = reasons(c.Settings, from)
+	return c, nil
+}
+
+func or(text, instead string) string {
+	if text == "" {
+		return instead
+	}
+	return text
+}
+
+type configPlace struct {
+	path string
+	read func() ([]byte, error)
+}
+
+// configs are the places of a config, the one that counts most last.
+func (s *Store) configs() []configPlace {
+	own := configPlace{filepath.Join(s.Path, configFile), func() ([]byte, error) { return read(s.root, configFile) }}
+	if s.opts.Home == "" {
+		return []configPlace{own}
+	}
+	dir := filepath.Join(s.opts.Home, Dir)
+	return []configPlace{{filepath.Join(dir, configFile), func() ([]byte, error) {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		return read(root, configFile)
+	}}, own}
+}
+
+// parseConfig reads one config. The schema has the first word, and what it
+// cannot say is checked here.
+func (s *Store) parseConfig(path string, text []byte) (spec.RunConfig, error) {
+	var c spec.RunConfig
+	if err := s.opts.Check("config", path, text); err != nil {
+		return c, err
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// take lays cfg over c.
+func (c *Config) take(cfg spec.RunConfig, path string, from map[string]string, known []string) {
+	set := func(to *int64, name string, seconds int) {
+		if seconds != 0 {
+			*to, from[name] = int64(seconds)*1000, path
+		}
+	}
+	if r := cfg.Runtime; r != nil {
+		set(&c.Settings.ReadinessMS, "readinessTimeoutSeconds", r.ReadinessTimeoutSeconds)
+		set(&c.Settings.LeaseMS, "leaseDurationSeconds", r.LeaseDurationSeconds)
+		set(&c.Settings.HeartbeatMS, "heartbeatTimeoutSeconds", r.HeartbeatTimeoutSeconds)
+		if r.MaxWorkers != 0 {
+			c.Settings.MaxWorkers, from["maxWorkers"] = r.MaxWorkers, path
+		}
+	}
+	if r := cfg.Retention; r != nil {
+		if r.CompletedDefault != "" {
+			c.Settings.CompletedDefault, from["completedDefault"] = r.CompletedDefault, path
+		}
+		if r.RetainLogsDays != nil {
+			c.Settings.RetainLogsDays, from["retainLogsDays"] = *r.RetainLogsDays, path
+		}
+	}
+	if v := cfg.Verification; v != nil {
+		if v.DefaultDepth != "" {
+			c.Settings.Depth, from["depth"] = v.DefaultDepth, path
+		}
+		if v.RequireEvidenceForTaskCompletion != nil {
+			c.Settings.RequireEvidence, from["requireEvidenceForTaskCompletion"] = *v.RequireEvidenceForTaskCompletion, path
+		}
+	}
+	names := make([]string, 0, len(cfg.Adapters))
+	for name := range cfg.Adapters {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		id := Runtime(name)
+		if _, builtIn := c.Adapters[id]; !builtIn && !slices.Contains(known, id) {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: adapters.%s: no runtime of that name is known; it is ignored", path, name))
+			continue
+		}
+		a, given := c.Adapters[id], cfg.Adapters[name]
+		if a.Substrate == "" {
+			a = Adapter{true, Tmux, path}
+		}
+		if given.Enabled != nil {
+			a.Enabled, a.From = *given.Enabled, path
+		}
+		if given.DefaultSubstrate != "" {
+			a.Substrate, a.From = given.DefaultSubstrate, path
+		}
+		c.Adapters[id] = a
+	}
+}
+
+// reasons says where each setting comes from.
+func reasons(s spec.RunSettings, from map[string]string) []spec.RunReason {
+	out := []spec.RunReason{}
+	for _, f := range []struct{ name, value string }{
+		{"strategy", s.Strategy}, {"depth", s.Depth}, {"maxWorkers", strconv.Itoa(s.MaxWorkers)}, {"maxAttempts", strconv.Itoa(s.MaxAttempts)},
+		{"readinessTimeoutSeconds", seconds(s.ReadinessMS)}, {"leaseDurationSeconds", seconds(s.LeaseMS)}, {"heartbeatTimeoutSeconds", seconds(s.HeartbeatMS)},
+		{"requireEvidenceForTaskCompletion", strconv.FormatBool(s.RequireEvidence)}, {"completedDefault", s.CompletedDefault},
+		{"retainLogsDays", strconv.Itoa(s.RetainLogsDays)}, {"worktreeRoot", s.WorktreeRoot},
+	} {
+		out = append(out, spec.RunReason{Setting: f.name, Value: f.value, From: or(from[f.name], "default")})
+	}
+	return out
+}
+
+func seconds(ms int64) string { return strconv.FormatFloat(float64(ms)/1000, 'f', -1, 64) }
+
+// checkSettings refuses settings with which a run could not work. They may be
+// finer than a config says them.
+func checkSettings(s spec.RunSettings) error {
+	switch {
+	case s.MaxWorkers < 1 || s.MaxWorkers > Bounds["maxWorkers"][1]:
+		return fmt.Errorf("maxWorkers is %d: want 1 to %d", s.MaxWorkers, Bounds["maxWorkers"][1])
+	case s.MaxAttempts < 1 || s.MaxAttempts > 100:
+		return fmt.Errorf("maxAttempts is %d: want 1 to 100", s.MaxAttempts)
+	case s.LeaseMS < 1 || s.LeaseMS > maxLease.Milliseconds():
+		return fmt.Errorf("a lease of %d ms: want 1 ms to %s", s.LeaseMS, maxLease)
+	case s.HeartbeatMS < 1 || s.HeartbeatMS >= s.LeaseMS:
+		return fmt.Errorf("heartbeats of %d ms in a lease of %d ms: they have to come within the lease", s.HeartbeatMS, s.LeaseMS)
+	case s.ReadinessMS < 1:
+		return errors.New("a worker needs time to become ready")
+	case s.CompletedDefault != string(CompletedRetained) && s.CompletedDefault != string(SafeToClose):
+		return fmt.Errorf("completedDefault is %q: want %s or %s", s.CompletedDefault, CompletedRetained, SafeToClose)
+	}
+	return nil
+}
+
+// worktreeRoot is where worktrees of workers are made. A relative one lies in
+// the workspace, one that begins with ~/ in the home. It has to lie in the
+// workspace or in ~/.ilchul after every link in it was followed, so that no
+// link leads out.
+func (s *Store) worktreeRoot(text string) (string, error) {
+	var user string
+	if s.opts.Home != "" {
+		user = filepath.Join(s.opts.Home, Dir)
+	}
+	rest, inHome := strings.CutPrefix(text, "~/")
+	switch {
+	case text == "" && user != "":
+		text = filepath.Join(user, "worktrees")
+	case text == "":
+		text = filepath.Join(s.Path, "worktrees")
+	case slices.Contains(strings.Split(text, "/"), ".."):
+		return "", fmt.Errorf("%q has a ..: name the folder itself", text)
+	case inHome && s.opts.Home == "":
+		return "", fmt.Errorf("%q lies in a home, and there is none", text)
+	case inHome:
+		text = filepath.Join(s.opts.Home, rest)
+	case !filepath.IsAbs(text):
+		text = filepath.Join(s.Workspace, text)
+	}
+	real, err := resolve(text)
+	if err != nil {
+		return "", err
+	}
+	allowed := []string{s.Workspace}
+	if user != "" {
+		if u, err := resolve(user); err == nil {
+			allowed = append(allowed, u)
+		}
+	}
+	for _, dir := range allowed {
+		if strings.HasPrefix(real, strings.TrimSuffix(dir, "/")+"/") {
+			return real, nil
+		}
+	}
+	return "", fmt.Errorf("%q leads to %s: it has to lie in the workspace %s or in ~/%s", text, real, s.Workspace, Dir)
+}
+
+// resolve follows the links in the part of an absolute path that is there. A
+// link to nothing is an error: it may lead anywhere later.
+func resolve(path string) (string, error) {
+	path = filepath.Clean(path)
+	var rest []string
+	for at := path; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); err == nil {
+			real, err := filepath.EvalSymlinks(at)
+			if err != nil {
+				return "", fmt.Errorf("%s: a link that leads nowhere: %w", at, err)
+			}
+			return filepath.Join(append([]string{real}, rest...)...), nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if at == filepath.Dir(at) {
+			return path, nil
+		}
+		rest = append([]string{filepath.Base(at)}, rest...)
+	}
+}

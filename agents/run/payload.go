@@ -1,0 +1,124 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// The forms of Event.Data.
+
+// Created is the first event's: all that the run was started with, but its tasks.
+type Created struct {
+	Contract  spec.RunContract  `json:"contract"`
+	Objective spec.RunObjective `json:"objective"`
+	Policy    spec.RunPolicy    `json:"policy"`
+}
+
+// Finished says how a run ended.
+type Finished struct {
+	Status string `json:"status"` // RunCompleted, RunFailed, RunCancelled
+	Reason string `json:"reason,omitempty"`
+}
+
+// Reason says why something ended.
+type Reason struct {
+	Reason string `json:"reason"`
+}
+
+// Registration is a worker as it was asked for, before anything was started.
+type Registration struct {
+	Task      string `json:"taskId,omitempty"` // what it was made for
+	Adapter   string `json:"adapter"`          // a runtime's id, "command" or "manual"
+	Substrate string `json:"substrate"`        // "tmux", "process"; "external": started by somebody else, never closed by aisync
+	Worktree  string `json:"worktree,omitempty"`
+	Branch    string `json:"branch,omitempty"`
+	Owner     string `json:"owner,omitempty"` // the mark that its handle carries, by which ownership is proved
+	Log       string `json:"log,omitempty"`   // below the run's folder
+	AgentID   string `json:"agentId,omitempty"`
+}
+
+// Substrates of workers.
+const (
+	Tmux     = "tmux"
+	Process  = "process"
+	External = "external"
+)
+
+// Handle is what a worker was seen to be when it was started. It proves
+// ownership later: a process id alone may have been taken by another.
+type Handle struct {
+	PID     int      `json:"pid,omitempty"`
+	Start   uint64   `json:"start,omitempty"` // as agents/process tells it
+	Boot    string   `json:"boot,omitempty"`  // the kernel's own name of it
+	Command []string `json:"command,omitempty"`
+	Socket  string   `json:"socket,omitempty"` // of the tmux server
+	Session string   `json:"session,omitempty"`
+	Pane    string   `json:"pane,omitempty"`
+	Marker  string   `json:"marker,omitempty"`
+}
+
+// Move is a change of a worker's retention, see Transitions.
+type Move struct {
+	From     Retention `json:"from"`
+	To       Retention `json:"to"`
+	By       string    `json:"by"`
+	Reason   string    `json:"reason"`
+	Observed string    `json:"observed,omitempty"`
+}
+
+// Recovered says what a recovery cut off.
+type Recovered struct {
+	Lines int64  `json:"lines"` // complete lines; a torn one is not counted
+	Bytes int64  `json:"bytes"`
+	Why   string `json:"why"`
+	Kept  string `json:"kept"`   // where the tail lies, below the run's folder
+	Sum   string `json:"digest"` // of the tail, sha256:…
+}
+
+// Evidence is a reference to something that proves work, with its digest.
+type Evidence struct {
+	ID       string `json:"id"`
+	Kind     string `json:"kind"` // "command", "output", "artifact"
+	Name     string `json:"name,omitempty"`
+	Ref      string `json:"ref,omitempty"`    // a file: below the run's folder for an output, below the workspace for an artifact
+	Digest   string `json:"digest,omitempty"` // of that file, sha256:…
+	Size     int64  `json:"size,omitempty"`
+	Command  string `json:"command,omitempty"`
+	ExitCode *int   `json:"exitCode,omitempty"`
+}
+
+// Proves lists the requirements that e meets: its kind, and its kind and name.
+// A command that failed is kept and proves nothing.
+func (e Evidence) Proves() []string {
+	if e.Kind == "command" && (e.ExitCode == nil || *e.ExitCode != 0) {
+		return nil
+	}
+	if e.Name == "" {
+		return []string{e.Kind}
+	}
+	return []string{e.Kind, e.Kind + ":" + e.Name}
+}
+
+// pack makes the Data of an event.
+func pack(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+// unpack reads the Data of an event. A field that it does not know is an error.
+func unpack(e Event, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(e.Data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return fmt.Errorf("the data of %s: %w", e.Type, err)
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"sync"
+	"time"
+)
+
+//go:embed page.html.tmpl
+var pageText string
+
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"time":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+		"clock": func(t time.Time) string { return t.UTC().Format("15:04:05") },
+		"span":  func(seconds float64) string { return Span(time.Duration(seconds * float64(time.Second))) },
+		"add":   func(a, b int) int { return a + b },
+	}).Parse(pageText))
+})
+
+// HTML writes the report as one page that needs nothing else: no script, no
+// font, no picture from elsewhere.
+func (d *Report) HTML(w io.Writer) error {
+	return page().Execute(w, struct {
+		*Report
+		Graph    Graph
+		Timeline timeline
+		Took     string
+		Counts   []StatusCount
+		BoxW     int
+		BoxH     int
+	}{d, draw(d.Tasks), d.timeline(), Span(d.To.Sub(d.From)), d.Counts(), boxWidth, boxHeight})
+}
+
+// StatusCount is how many tasks have a status.
+type StatusCount struct {
+	Status string
+	Tasks  int
+}
+
+// Statuses of tasks, in the order in which people ask for them.
+var statuses = []string{"completed", "claimed", "pending", "failed", "blocked"}
+
+// Counts leaves out what no task is.
+func (d *Report) Counts() []StatusCount {
+	var out []StatusCount
+	for _, status := range statuses {
+		if n := d.Count(status); n > 0 {
+			out = append(out, StatusCount{status, n})
+		}
+	}
+	return out
+}
+
+// timeline is the attempts as bars, a lane a task, in the order of their start.
+type timeline struct {
+	Lanes         []lane
+	Width, Height int
+	Ticks         []tick
+	Left          int // tasks beyond the first maxLanes, which are not drawn
+}
+
+type lane struct {
+	Label string
+	Y     int
+	Bars  []bar
+}
+
+type bar struct {
+	X, Width int
+	Attempt
+}
+
+type tick struct {
+	X     int
+	Label string
+}
+
+const (
+	laneHeight, laneLabel, laneWidth = 20, 190, 760
+	maxLanes                         = 400
+)
+
+func (d *Report) timeline() timeline {
+	t := timeline{Width: laneLabel + laneWidth + 4*margin} // the last label stands half beyond the end
+	whole := max(d.To.Sub(d.From), time.Millisecond)
+	x := func(at time.Time) int {
+		return laneLabel + int(float64(laneWidth)*min(max(float64(at.Sub(d.From))/float64(whole), 0), 1))
+	}
+	at := map[string]int{}
+	for _, a := range d.Attempts {
+		i, ok := at[a.Task]
+		if !ok {
+			i = len(t.Lanes)
+			at[a.Task] = i
+			if i >= maxLanes {
+				t.Left++
+				continue
+			}
+			t.Lanes = append(t.Lanes, lane{Label: shorten(a.Task, maxLabel+2), Y: i * laneHeight})
+		}
+		if i < len(t.Lanes) {
+			from := x(a.From)
+			t.Lanes[i].Bars = append(t.Lanes[i].Bars, bar{X: from, Width: max(x(a.To)-from, 2), Attempt: a})
+		}
+	}
+	t.Height = len(t.Lanes)*laneHeight + laneHeight
+	for i := range 5 {
+		after := whole * time.Duration(i) / 4
+		t.Ticks = append(t.Ticks, tick{X: x(d.From.Add(after)), Label: "+" + Span(after)})
+	}
+	return t
+}
+
+// Span writes a duration as people say it: "0.4 s", "12 s", "3 min 20 s", "2 h 5 min".
+func Span(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < time.Hour:
+		return two(d, time.Minute, "min", time.Second, "s")
+	case d < 24*time.Hour:
+		return two(d, time.Hour, "h", time.Minute, "min")
+	}
+	return two(d, 24*time.Hour, "d", time.Hour, "h")
+}
+
+func two(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
+	if rest := d % big / small; rest > 0 {
+		return fmt.Sprintf("%d %s %d %s", d/big, bigName, rest, smallName)
+	}
+	return fmt.Sprintf("%d %s", d/big, bigName)
+}
+
+// InState lists the workers of a state.
+func (d *Report) InState(state string) []Worker {
+	return slices.Collect(func(yield func(Worker) bool) {
+		for _, w := range d.Workers {
+			if w.State == state && !yield(w) {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,323 @@
+// Package run keeps runs below .ilchul: supervised work, recorded so that a
+// crash or a week later it can be told which workers live, which are kept on
+// purpose and which are leaks. The truth of a run is events.jsonl, which is
+// only appended to; all other files are made from it, and made again where they
+// are missing. The package starts, signals and deletes nothing. Start reading at
+// Open, Run.State and Run.Change; the rules stand in apply.go and rules.go.
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Dir is the folder of runs, in a workspace and in a home.
+const Dir = ".ilchul"
+
+// Bounds of a lease, config or not.
+const maxLease = 24 * time.Hour
+
+// Check checks a file of .ilchul by its schema: kind is the file's name without
+// .json. It returns what is wrong, with its place.
+type Check func(kind, path string, text []byte) error
+
+// Options are what Open needs of its surroundings.
+type Options struct {
+	Home     string   // the person's; "" has no ~/.ilchul
+	Adapters []string // known runtimes; "command", "manual" and the seed's claudeCode always are
+	Check    Check    // required
+	Clock    Clock    // nil: the machine's
+	unsynced bool     // tests lose no power
+}
+
+// Store is the .ilchul of one workspace.
+type Store struct {
+	Workspace string // absolute, without links
+	Path      string // its .ilchul
+	opts      Options
+	root      *os.Root                    // confines every path: no link leads out of it
+	hook      func(op, file string) error // before every change of a file; nil outside of tests
+	unsynced  bool                        // tests that lose no power
+}
+
+// ErrNoStore says that neither the folder nor one above it holds runs.
+var ErrNoStore = errors.New("no .ilchul here or in a folder above")
+
+// ErrNoRun says that there is no such run.
+var ErrNoRun = errors.New("no such run")
+
+// Find returns the workspace that dir lies in: the nearest folder upwards with
+// an .ilchul of its own. That of the home is the user's root, and no workspace.
+func Find(dir, home string) (string, error) {
+	dir, err := physical(dir)
+	if err != nil {
+		return "", err
+	}
+	if home != "" {
+		if real, err := physical(home); err == nil {
+			home = real
+		}
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, Dir)); err == nil && at != home {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", ErrNoStore
+		}
+	}
+}
+
+func physical(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("folder %s: %w", dir, err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return "", fmt.Errorf("folder %s: %w", dir, err)
+	}
+	return real, nil
+}
+
+// Open returns the runs of a workspace, and changes nothing. It returns
+// ErrNoStore where there are none.
+func Open(workspace string, o Options) (*Store, error) {
+	if o.Check == nil {
+		return nil, errors.New("run.Open: no schema")
+	}
+	if o.Clock == nil {
+		o.Clock = Now
+	}
+	workspace, err := physical(workspace)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{Workspace: workspace, Path: filepath.Join(workspace, Dir), opts: o}
+	info, err := os.Lstat(s.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, ErrNoStore
+	case err != nil:
+		return nil, fmt.Errorf("look at %s: %w", s.Path, err)
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s is no folder, or a link: runs lie in the workspace itself; move it away", s.Path)
+	}
+	if s.root, err = os.OpenRoot(s.Path); err != nil {
+		return nil, fmt.Errorf("open %s: %w", s.Path, err)
+	}
+	return s, nil
+}
+
+// Init lays out the .ilchul of a workspace, adds what is missing of one that is
+// there, and opens it. What is there keeps its bytes. It returns what it made.
+func Init(workspace string, o Options) (s *Store, made []string, err error) {
+	workspace, err = physical(workspace)
+	if err != nil {
+		return nil, nil, err
+	}
+	if home, err := physical(o.Home); o.Home != "" && err == nil && home == workspace {
+		return nil, nil, fmt.Errorf("%s is the home: its %s holds the user's defaults; run init in a project", workspace, Dir)
+	}
+	if err := os.Mkdir(filepath.Join(workspace, Dir), 0o700); err == nil {
+		made = append(made, Dir+"/")
+	} else if !errors.Is(err, fs.ErrExist) {
+		return nil, nil, fmt.Errorf("make %s: %w", Dir, err)
+	}
+	if s, err = Open(workspace, o); err != nil {
+		return nil, made, err
+	}
+	for _, dir := range []string{"runs", "learning", "migrations"} {
+		if err := s.root.Mkdir(dir, 0o700); err == nil {
+			made = append(made, filepath.Join(Dir, dir)+"/")
+		} else if !errors.Is(err, fs.ErrExist) {
+			return s, made, fmt.Errorf("make %s: %w", dir, err)
+		}
+	}
+	files, err := s.firstFiles()
+	if err != nil {
+		return s, made, err
+	}
+	for _, f := range files {
+		if _, err := s.root.Lstat(f.name); err == nil {
+			continue
+		}
+		if err := s.replace(s.root, f.name, f.text, true); err != nil {
+			return s, made, err
+		}
+		made = append(made, filepath.Join(Dir, f.name))
+	}
+	return s, made, nil
+}
+
+// Run is one run of a store. Its methods may be called from any number of
+// goroutines and processes at once.
+type Run struct {
+	ID    string
+	Path  string // its folder
+	store *Store
+	root  *os.Root
+	mu    sync.Mutex
+	cache *State // as of the last time that this process looked
+}
+
+// Run opens a run; "" is the active one. It returns ErrNoRun where there is none.
+func (s *Store) Run(id string) (*Run, error) {
+	if id == "" {
+		active, err := s.Active()
+		if err != nil {
+			return nil, err
+		}
+		if active == "" {
+			return nil, fmt.Errorf("%w: none is active", ErrNoRun)
+		}
+		id = active
+	}
+	if err := CheckID(id); err != nil {
+		return nil, err
+	}
+	root, err := s.root.OpenRoot(filepath.Join("runs", id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s", ErrNoRun, id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open run %s: %w", id, err)
+	}
+	return &Run{ID: id, Path: filepath.Join(s.Path, "runs", id), store: s, root: root}, nil
+}
+
+// Runs lists the ids of all runs, sorted. Folders that no run can have are odd.
+func (s *Store) Runs() (ids, odd []string, err error) {
+	f, err := s.root.Open("runs")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read runs: %w", err)
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read runs: %w", err)
+	}
+	for _, e := range entries {
+		switch {
+		case strings.HasPrefix(e.Name(), "."): // one that is being made, or that a crash left
+		case e.IsDir() && CheckID(e.Name()) == nil:
+			ids = append(ids, e.Name())
+		default:
+			odd = append(odd, e.Name())
+		}
+	}
+	slices.Sort(ids)
+	slices.Sort(odd)
+	return ids, odd, nil
+}
+
+// Close gives back what the run holds open. It may be left out.
+func (r *Run) Close() { r.root.Close() }
+
+// Workspace is the folder whose run it is.
+func (r *Run) Workspace() string { return r.store.Workspace }
+
+// Now is the store's clock.
+func (r *Run) Now() Moment { return r.store.opts.Clock() }
+
+var (
+	idForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
+	nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`) })
+)
+
+// CheckID says what is wrong with the id of a run, which is the name of a folder.
+func CheckID(id string) error {
+	if !idForm().MatchString(id) {
+		return fmt.Errorf("run id %q: want 1 to 64 of a-z, 0-9, dot, underscore and hyphen, the first a letter or digit", id)
+	}
+	return nil
+}
+
+// checkName says what is wrong with the id of a task or worker.
+func checkName(name string) error {
+	if !nameForm().MatchString(name) {
+		return fmt.Errorf("id %q: want 1 to 128 letters, digits, dots, underscores and hyphens, the first a letter or digit", name)
+	}
+	return nil
+}
+
+// about is the door of tests to every change of a file.
+func (s *Store) about(op, file string) error {
+	if s.hook == nil {
+		return nil
+	}
+	return s.hook(op, file)
+}
+
+// replace makes name hold text in one step. Synced, it survives a loss of
+// power; else an older or an empty one may be found then.
+func (s *Store) replace(root *os.Root, name string, text []byte, synced bool) error {
+	if err := s.about("write", name); err != nil {
+		return err
+	}
+	temp := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".tmp")
+	if err := write(root, temp, text, synced && !s.opts.unsynced); err != nil {
+		return err
+	}
+	if err := s.about("rename", name); err != nil {
+		return err
+	}
+	if err := root.Rename(temp, name); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// write makes a file of our own anew. A link in its place is removed, not followed.
+func write(root *os.Root, name string, text []byte, synced bool) error {
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	_, err = f.Write(text)
+	if err == nil && synced {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// maxFile bounds every file that is read as a whole.
+const maxFile = 64 << 20
+
+// read returns a file's bytes. A missing one is fs.ErrNotExist.
+func read(root *os.Root, name string) ([]byte, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: not a regular file", name)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("read %s: it has more than %d MB", name, maxFile>>20)
+	}
+	return text, nil
+}

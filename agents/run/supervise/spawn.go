@@ -1,0 +1,148 @@
+package supervise
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/agents/run/worker"
+)
+
+// Variables that tell a worker what it works for.
+const (
+	VarRun    = "AISYNC_RUN"
+	VarWorker = "AISYNC_WORKER"
+	VarTask   = "AISYNC_TASK"
+	VarClaim  = "AISYNC_CLAIM"
+	// VarWorkspace is the folder whose run it is: a worker may stand elsewhere.
+	VarWorkspace = "AISYNC_WORKSPACE"
+)
+
+// start is a worker that is registered, and about to be started.
+type start struct {
+	job   worker.Job
+	env   []string
+	token string
+	fault error // why it cannot be
+}
+
+// spawn registers workers for the tasks that are ready, as many as there may be.
+func (s *Supervisor) spawn(c *run.Change) error {
+	var tasks []string
+	for _, t := range c.State.Ready() {
+		tasks = append(tasks, t.ID)
+	}
+	for _, id := range tasks {
+		t := c.State.Task(id)
+		if active(c.State) >= c.State.Settings().MaxWorkers {
+			return nil
+		}
+		if other := s.formerAlive(c.State, t); other != "" {
+			continue
+		}
+		p, err := s.Plan(*t, c.State)
+		if errors.Is(err, ErrByHand) {
+			continue
+		}
+		if err := s.register(c, *t, p, err); err != nil {
+			return fmt.Errorf("task %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func active(st *run.State) int {
+	n := 0
+	for _, w := range st.Workers {
+		if w.Retention == run.Active && w.Substrate != run.External {
+			n++
+		}
+	}
+	return n
+}
+
+// formerAlive names a worker that was given the task before, has not said that it
+// is done with it, and is not gone: it may still be at it, so that nobody else is.
+func (s *Supervisor) formerAlive(st *run.State, t *run.Task) string {
+	for _, w := range st.Workers {
+		if w.Task != t.ID || w.Substrate == run.External || w.Retention != run.Active && w.Retention != run.StaleRegistry {
+			continue
+		}
+		o, err := worker.Observe(s.Table, Folder(s.Run, w.ID), w.Owner)
+		if err != nil || !o.Gone() || o.Held && o.State != worker.Ended || o.State == worker.Waiting || o.State == worker.Absent {
+			return w.ID
+		}
+	}
+	return ""
+}
+
+// register gives t to a new worker, which start starts by p once that is written,
+// or fails for fault.
+func (s *Supervisor) register(c *run.Change, t run.Task, p Plan, fault error) error {
+	if p.Substrate == "" {
+		p.Substrate = worker.Process
+	}
+	j := worker.Job{
+		Marker: worker.NewMarker(), Substrate: p.Substrate, Command: p.Command, Dir: s.Run.Workspace(), By: s.self,
+		Ready: p.Ready, ReadyDelay: p.ReadyDelay,
+	}
+	if err := s.prepare(c.State, t, &j); err != nil {
+		return err
+	}
+	r := run.Registration{Task: t.ID, Adapter: firstOf(p.Adapter, t.Adapter, command), Substrate: p.Substrate, Owner: j.Marker, Log: logName(j.Worker)}
+	if err := c.Register(j.Worker, r); err != nil {
+		return err
+	}
+	token, err := c.Claim(t.ID, j.Worker, 0)
+	if err != nil {
+		return err
+	}
+	env := append(slices.Clone(p.Env), VarRun+"="+s.Run.ID, VarWorker+"="+j.Worker, VarTask+"="+t.ID, VarClaim+"="+token, VarWorkspace+"="+s.Run.Workspace())
+	s.pending = append(s.pending, start{j, env, token, fault})
+	s.tell("%s: worker %s starts (%s, %s)", t.ID, j.Worker, r.Adapter, r.Substrate)
+	return nil
+}
+
+// prepare names the worker and writes its folder. A folder that a supervisor left
+// which was killed before it had registered anything keeps its name.
+func (s *Supervisor) prepare(st *run.State, t run.Task, j *worker.Job) error {
+	for _, dir := range []string{"workers", "logs"} {
+		at := filepath.Join(s.Run.Path, dir)
+		if err := os.Mkdir(at, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("make a folder for workers: %w", err)
+		}
+		if info, err := os.Lstat(at); err != nil || !info.IsDir() {
+			return fmt.Errorf("%s is no folder, or a link; move it away", at)
+		}
+	}
+	for n := t.Attempts + 1; ; n++ {
+		j.Worker = fmt.Sprintf("%.100s.%d", t.ID, n)
+		if st.Worker(j.Worker) != nil {
+			continue
+		}
+		j.Log = logOf(s.Run, j.Worker)
+		err := worker.Prepare(Folder(s.Run, j.Worker), *j)
+		if !errors.Is(err, worker.ErrStarted) {
+			return err
+		}
+	}
+}
+
+// start starts what was registered. That it cannot be started is a failed attempt.
+func (s *Supervisor) start(p start) error {
+	err := p.fault
+	if err == nil {
+		err = s.Starter.Start(Folder(s.Run, p.job.Worker), p.job, p.env)
+	}
+	if err == nil {
+		return nil
+	}
+	if _, off := worker.CallOff(Folder(s.Run, p.job.Worker), p.job.Worker, p.job.Marker, clip(err.Error())); off != nil {
+		return errors.Join(err, off)
+	}
+	s.warn("worker %s: %v", p.job.Worker, err)
+	return nil // the next round sees that it was called off
+}

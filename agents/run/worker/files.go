@@ -1,0 +1,91 @@
+package worker
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxFile bounds what is read of one file here; a prompt is the largest part.
+const maxFile = 4 << 20
+
+// once makes a file with its content in one step, durably. It reports false,
+// having changed nothing, where there is one already.
+func once(folder, name string, content any) (bool, error) {
+	text, err := json.MarshalIndent(content, "", "  ")
+	if err != nil {
+		return false, err
+	}
+	temp, err := os.CreateTemp(folder, "."+name+".*")
+	if err != nil {
+		return false, fmt.Errorf("make %s: %w", name, err)
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.Write(append(text, '\n'))
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+		return false, fmt.Errorf("make %s: %w", name, err)
+	}
+	err = os.Link(temp.Name(), filepath.Join(folder, name))
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("make %s: %w", name, err)
+	}
+	return true, syncFolder(folder)
+}
+
+func syncFolder(folder string) error {
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// read decodes a file of the folder. It reports false where there is none, and an
+// error where it is not what this version writes.
+func read(folder, name string, into any) (bool, error) {
+	path := filepath.Join(folder, name)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return false, err
+	}
+	if len(text) > maxFile {
+		return false, fmt.Errorf("%s: larger than %d bytes", path, maxFile)
+	}
+	if err := decode(text, into); err != nil {
+		return false, fmt.Errorf("%s: %w", path, err)
+	}
+	return true, nil
+}
+
+func decode(text []byte, into any) error {
+	var version struct {
+		Schema int `json:"schemaVersion"`
+	}
+	if err := json.Unmarshal(text, &version); err != nil {
+		return err
+	}
+	if version.Schema != schema {
+		return fmt.Errorf("schemaVersion is %d: this aisync knows %d", version.Schema, schema)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}

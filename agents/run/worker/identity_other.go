@@ -1,0 +1,23 @@
+//go:build !linux
+
+package worker
+
+import (
+	"fmt"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/agents/process"
+)
+
+// bootID is the kernel's own name for this run of the machine. It is not proved.
+var bootID = sync.OnceValues(func() (string, error) {
+	id, err := unix.Sysctl("kern.bootsessionuuid")
+	if err != nil {
+		return "", fmt.Errorf("read which boot this is: %w", err)
+	}
+	return id, nil
+})
+
+func (id Identity) signal(t process.Table, sig unix.Signal) error { return id.signalByNumber(t, sig) }

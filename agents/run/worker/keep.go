@@ -1,0 +1,191 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/agents/process"
+)
+
+// Grace is how long a command that was asked to end has until it is made to.
+var Grace = 5 * time.Second
+
+// Exit codes of a keeper that ran nothing.
+const (
+	exitFailed = 1
+	exitVoid   = 75 // EX_TEMPFAIL of sysexits(3): another has the ticket
+)
+
+// Keep runs the worker of a folder and returns its keeper's exit code, which is
+// that of the command. It runs the command only with the worker's ticket, so that
+// no worker is ever run twice, by whomever it is started and how often.
+func Keep(folder, marker string) int {
+	k, err := newKeeper(folder, marker)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "aisync: worker in %s: %v\n", folder, err)
+		return exitFailed
+	}
+	first, err := once(folder, ticketFile, k.ticket)
+	switch {
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "aisync: worker %s: %v\n", k.job.Worker, err)
+		return exitFailed
+	case !first:
+		fmt.Fprintf(os.Stderr, "aisync: worker %s has been run, or called off\n", k.job.Worker)
+		return exitVoid
+	}
+	e := k.run()
+	e.Schema, e.Marker, e.At = schema, marker, time.Now().UTC()
+	if _, err := once(folder, endFile, e); err != nil {
+		fmt.Fprintf(os.Stderr, "aisync: worker %s: %v\n", k.job.Worker, err)
+		return exitFailed
+	}
+	if k.ticket.Pane != nil {
+		time.Sleep(50 * time.Millisecond) // tmux drops what it has not yet given to the log
+	}
+	return e.Code
+}
+
+// keeper runs one worker.
+type keeper struct {
+	folder string
+	job    Job
+	lock   *os.File
+	ticket Ticket
+	tmux   Server
+}
+
+func newKeeper(folder, marker string) (*keeper, error) {
+	k := &keeper{folder: folder}
+	there, err := read(folder, startFile, &k.job)
+	switch {
+	case err != nil:
+		return nil, err
+	case !there:
+		return nil, fmt.Errorf("there is no %s", startFile)
+	case k.job.Marker != marker || marker == "":
+		return nil, fmt.Errorf("%s is another worker's", startFile)
+	case len(k.job.Command) == 0:
+		return nil, fmt.Errorf("%s has no command", startFile)
+	}
+	if err := os.Chdir(k.job.Dir); err != nil {
+		return nil, err
+	}
+	if k.lock, err = hold(folder); err != nil {
+		return nil, err
+	}
+	self, err := Self(process.System())
+	if err != nil {
+		return nil, fmt.Errorf("say which process this is: %w", err)
+	}
+	k.ticket = Ticket{Schema: schema, Worker: k.job.Worker, Marker: marker, Keeper: &self, At: time.Now().UTC()}
+	if k.job.Substrate == Tmux {
+		socket, _, _ := strings.Cut(os.Getenv("TMUX"), ",")
+		k.ticket.Pane = &Pane{Socket: socket, ID: os.Getenv("TMUX_PANE")}
+		k.tmux = Server{Socket: socket}
+		if socket == "" || k.ticket.Pane.ID == "" {
+			return nil, errors.New("this is no pane of tmux")
+		}
+		if err := k.tmux.mark(k.ticket.Pane.ID, marker, k.job.Log); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// hold takes the lock of a worker for as long as this process lives, and whatever
+// inherits it. Who only looks holds it for a moment.
+func hold(folder string) (*os.File, error) {
+	f, err := openLock(folder, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	for began := time.Now(); ; time.Sleep(2 * time.Millisecond) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) || time.Since(began) > 5*time.Second {
+			f.Close()
+			return nil, fmt.Errorf("hold the lock of the worker: %w", err)
+		}
+	}
+}
+
+// run runs the command and says how it ended.
+func (k *keeper) run() Exit {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+
+	cmd := exec.Command(k.job.Command[0], k.job.Command[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.ExtraFiles = []*os.File{k.lock} // so that we are seen to live on in what we started
+	if k.ticket.Pane != nil {
+		cmd.Stdin = os.Stdin // in the pane's own group, where Ctrl-C reaches it
+	} else {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	}
+	if err := cmd.Start(); err != nil {
+		return Exit{Code: 127, Error: err.Error()}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	done := make(chan struct{})
+	defer close(done)
+	go k.getReady(done)
+	return exitOf(k.wait(cmd.Process.Pid, signals, ended), cmd.ProcessState)
+}
+
+// wait passes on what is meant for the command. Asked to end, it gives it time
+// to, and then ends it.
+func (k *keeper) wait(pid int, signals <-chan os.Signal, ended <-chan error) error {
+	target := -pid // its group
+	if k.ticket.Pane != nil {
+		target = pid
+	}
+	var late <-chan time.Time
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case s := <-signals:
+			switch s {
+			case syscall.SIGTERM:
+				if k.ticket.Pane != nil {
+					_ = unix.Kill(target, unix.SIGHUP) // what a shell in a terminal ends by
+				}
+				_ = unix.Kill(target, unix.SIGTERM)
+				if late == nil {
+					late = time.After(Grace)
+				}
+			case syscall.SIGHUP:
+				_ = unix.Kill(target, unix.SIGHUP)
+			}
+		case <-late:
+			_ = unix.Kill(target, unix.SIGKILL)
+		}
+	}
+}
+
+func exitOf(err error, state *os.ProcessState) Exit {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return Exit{}
+	case !errors.As(err, &exit):
+		return Exit{Code: exitFailed, Error: err.Error()}
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return Exit{Code: 128 + int(status.Signal()), Signal: status.Signal().String()}
+	}
+	return Exit{Code: state.ExitCode()}
+}

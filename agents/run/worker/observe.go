@@ -1,0 +1,164 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/agents/process"
+)
+
+// State is what can be seen of a worker.
+type State string
+
+// States. Nothing is concluded from how long something takes.
+const (
+	Absent  State = "absent"  // nobody began to start it
+	Waiting State = "waiting" // somebody began; nobody has its ticket
+	Running State = "running" // it lives, or cannot be looked at
+	Ended   State = "ended"   // Exit says how
+	Lost    State = "lost"    // it is gone and nobody saw how: killed, or the machine went down
+	Void    State = "void"    // it was called off before it ran
+)
+
+// Observation is what was seen of a worker at one moment.
+type Observation struct {
+	State  State
+	Job    *Job
+	Ticket *Ticket
+	Ready  *Ready
+	Exit   *Exit
+	Keeper Presence // of the keeper's process; "" without one
+	Held   bool     // its lock is held: the keeper or something that it started lives, or did a moment ago
+}
+
+// String says it in words.
+func (o Observation) String() string {
+	switch o.State {
+	case Running:
+		switch {
+		case o.Keeper == Here:
+			return fmt.Sprintf("running as process %d", o.Ticket.Keeper.PID)
+		case o.Keeper == Unknown:
+			return fmt.Sprintf("process %d cannot be looked at from here", o.Ticket.Keeper.PID)
+		}
+		return fmt.Sprintf("its keeper, process %d, is gone, but what that started still runs", o.Ticket.Keeper.PID)
+	case Ended:
+		switch {
+		case o.Exit.Error != "":
+			return o.Exit.Error
+		case o.Exit.Signal != "":
+			return "ended by a signal: " + o.Exit.Signal
+		}
+		return fmt.Sprintf("ended with code %d", o.Exit.Code)
+	case Lost:
+		return "gone, and nobody saw how it ended"
+	case Void:
+		return "called off before it ran: " + o.Ticket.Void
+	case Waiting:
+		return "started, and not heard of yet"
+	}
+	return "not started"
+}
+
+// Gone reports whether nothing of the worker's handle is left.
+func (o Observation) Gone() bool { return o.State != Running && (o.Keeper == "" || o.Keeper == Gone) }
+
+// Observe says what is to be seen of the worker in a folder. It writes nothing.
+// An error says that its files are not what we write, or are another worker's:
+// then nothing is known of it.
+func Observe(t process.Table, folder, marker string) (Observation, error) {
+	o := Observation{State: Absent}
+	var j Job
+	begun, err := load(folder, startFile, &j, func() string { return j.Marker }, marker)
+	if err != nil {
+		return o, err
+	}
+	if begun {
+		o.Job = &j
+	}
+	var ticket Ticket
+	taken, err := load(folder, ticketFile, &ticket, func() string { return ticket.Marker }, marker)
+	switch {
+	case err != nil:
+		return o, err
+	case !taken && begun:
+		o.State = Waiting
+		return o, nil
+	case !taken:
+		return o, nil
+	}
+	o.Ticket = &ticket
+	if ticket.Void != "" {
+		o.State = Void
+		return o, nil
+	}
+	if ticket.Keeper == nil || !begun {
+		return o, fmt.Errorf("%s: says neither who runs the worker and what, nor why nobody may", filepath.Join(folder, ticketFile))
+	}
+	var ready Ready
+	if is, err := load(folder, readyFile, &ready, func() string { return ready.Marker }, marker); err != nil {
+		return o, err
+	} else if is {
+		o.Ready = &ready
+	}
+	// The keeper took its lock before its ticket and writes its end before it goes:
+	// looking in this order, a worker that is gone without an end has none.
+	if o.Held, err = held(folder); err != nil {
+		return o, err
+	}
+	o.Keeper = ticket.Keeper.Presence(t)
+	var exit Exit
+	ended, err := load(folder, endFile, &exit, func() string { return exit.Marker }, marker)
+	switch {
+	case err != nil:
+		return o, err
+	case ended:
+		o.State, o.Exit = Ended, &exit
+	case o.Keeper == Gone && !o.Held:
+		o.State = Lost
+	default:
+		o.State = Running
+	}
+	return o, nil
+}
+
+// load reads a file of the worker with a marker. It must be called before what it
+// fills in is looked at.
+func load(folder, name string, into any, has func() string, marker string) (bool, error) {
+	there, err := read(folder, name, into)
+	if err == nil && there && has() != marker {
+		err = fmt.Errorf("%s: another worker's: %w", filepath.Join(folder, name), ErrNotOurs)
+	}
+	return there, err
+}
+
+func openLock(folder string, flag int) (*os.File, error) {
+	return os.OpenFile(filepath.Join(folder, lockFile), flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+}
+
+// held reports whether anybody has the worker's lock.
+func held(folder string) (bool, error) {
+	f, err := openLock(folder, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	for {
+		switch err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); {
+		case err == nil:
+			return false, nil // closing gives it back
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return true, nil
+		case !errors.Is(err, unix.EINTR):
+			return false, fmt.Errorf("look at the lock of the worker: %w", err)
+		}
+	}
+}

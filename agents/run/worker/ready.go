@@ -1,0 +1,53 @@
+package worker
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// lookEvery is how often a program is looked at until it takes input.
+const lookEvery = 100 * time.Millisecond
+
+// getReady writes down that the command is ready: once it shows so, or its delay
+// is over. A command that shows nothing is ready when it has been started.
+func (k *keeper) getReady(done <-chan struct{}) {
+	how := "started"
+	if k.ticket.Pane != nil && (k.job.Ready != "" || k.job.ReadyDelay > 0) {
+		shown, alive := k.shows(done)
+		if !alive {
+			return
+		}
+		how = "waited for"
+		if shown {
+			how = "shows that it takes input"
+		}
+	}
+	if _, err := once(k.folder, readyFile, Ready{Schema: schema, Marker: k.job.Marker, How: how, At: time.Now().UTC()}); err != nil {
+		fmt.Fprintf(os.Stderr, "aisync: %v\n", err)
+	}
+}
+
+// shows waits until the pane shows what the program prints when it takes input.
+func (k *keeper) shows(done <-chan struct{}) (shown, alive bool) {
+	delay := time.Duration(k.job.ReadyDelay) * time.Millisecond
+	if delay == 0 {
+		delay = time.Hour // the supervisor's patience ends before
+	}
+	for began := time.Now(); time.Since(began) < delay; {
+		select {
+		case <-done:
+			return false, false
+		case <-time.After(lookEvery):
+		}
+		if k.job.Ready == "" {
+			continue
+		}
+		// A screen has no blanks at the end of its lines.
+		if text, err := k.tmux.run("capture-pane", "-p", "-t", k.ticket.Pane.ID); err == nil && strings.Contains(text, strings.TrimRight(k.job.Ready, " ")) {
+			return true, true
+		}
+	}
+	return false, true
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/agents/process"
+	runs "aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/agents/run/cleanup"
+)
+
+// cleanupDoc is run cleanup --json; see docs/json.md.
+type cleanupDoc struct {
+	FormatVersion string         `json:"format_version"`
+	DryRun        bool           `json:"dry_run"`
+	Items         []cleanup.Item `json:"items"`
+}
+
+func runCleanupCommand(a *app) *cobra.Command {
+	var safe, dry, retained, yes bool
+	cmd := &cobra.Command{
+		Use:   "cleanup --safe [RUN...]",
+		Short: "end workers that are over, not kept and proved to be ours; the only command that closes anything",
+		Long: `Ends workers that are safe-to-close and whose process or pane is proved to be the
+one that was started for them: by number, start, boot, command line and marker.
+Where a handle is gone already, that is written down. Logs that nobody has written
+for longer than the config keeps them (retainLogsDays) are removed, of runs that
+are over, where no evidence names them.
+
+It never touches workers that are at work, that are somebody else's or of which
+anything is uncertain, nor .kapi, worktrees, branches, evidence, events, learning
+or the folder of a run. --retained lets go of workers, too, that are kept for
+inspection. Without RUN it looks at all runs.
+
+On a terminal it shows first what it would do, and asks. Exits 1 where something
+was to be closed and is not.`,
+		Example: `  $ aisync run cleanup --safe --dry-run
+  $ aisync run cleanup --safe
+  $ aisync run cleanup --safe --retained r-20261121-074744-3fa9`,
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !safe && !dry {
+				u := usagef("cleanup wants --safe: it closes what is over, unretained and proved to be ours, and there is no other cleanup")
+				u.hint = "aisync run cleanup --safe --dry-run"
+				return u
+			}
+			return a.cleanUp(cmd.Context(), cleanup.Cleaner{Table: process.System(), Retained: retained}, args, dry, yes)
+		},
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&safe, "safe", false, "do it, safely")
+	fs.BoolVar(&dry, "dry-run", false, "show what would be done, and why not with the rest")
+	fs.BoolVar(&retained, "retained", false, "workers that are kept for inspection, too")
+	fs.BoolVar(&yes, "yes", false, "ask nothing")
+	return cmd
+}
+
+// toClean is a run and what is done with its workers and logs.
+type toClean struct {
+	run   *runs.Run
+	items []cleanup.Item
+}
+
+func (a *app) cleanUp(ctx context.Context, c cleanup.Cleaner, ids []string, dry, yes bool) error {
+	all, unread := a.lookAtRuns(c, ids)
+	defer func() {
+		for _, t := range all {
+			t.run.Close()
+		}
+	}()
+	work := 0
+	for _, t := range all {
+		for _, i := range t.items {
+			if i.Action != cleanup.Keep {
+				work++
+			}
+		}
+	}
+	if !a.g.json && (dry || a.terminal() && !yes || work == 0) {
+		a.printCleanup(all)
+	}
+	if !dry && work > 0 {
+		if a.terminal() && !yes {
+			if err := a.confirm(false, fmt.Sprintf("Do this (%s)?", plural(work, "thing"))); err != nil {
+				return err
+			}
+		}
+		for _, t := range all {
+			if err := c.Do(ctx, t.run, t.items); err != nil {
+				unread = errors.Join(unread, fmt.Errorf("run %s: %w", t.run.ID, err))
+			}
+		}
+		if !a.g.json {
+			a.printCleanup(all)
+		}
+	}
+	if a.g.json {
+		doc := cleanupDoc{FormatVersion: viewVersion, DryRun: dry, Items: []cleanup.Item{}}
+		for _, t := range all {
+			doc.Items = append(doc.Items, t.items...)
+		}
+		return errors.Join(unread, a.writeJSON(doc))
+	}
+	return unread
+}
+
+// lookAtRuns looks at runs. One that cannot be read keeps nothing from the others.
+func (a *app) lookAtRuns(c cleanup.Cleaner, ids []string) (all []toClean, unread error) {
+	store, err := a.openRuns()
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		if ids, _, err = store.Runs(); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range slices.Compact(ids) {
+		r, err := store.Run(id)
+		if err != nil {
+			unread = errors.Join(unread, err)
+			continue
+		}
+		items, err := c.Look(r)
+		if err != nil {
+			unread = errors.Join(unread, err)
+			r.Close()
+			continue
+		}
+		all = append(all, toClean{r, items})
+	}
+	return all, unread
+}
+
+// cleanupWords say what is done, and what was.
+var cleanupWords = map[string][2]string{
+	cleanup.Keep: {"keep", "kept"}, cleanup.Close: {"close", "closed"}, cleanup.Note: {"note closed", "noted closed"}, cleanup.Remove: {"remove log", "removed log"},
+}
+
+func (a *app) printCleanup(all []toClean) {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	n := 0
+	for _, t := range all {
+		for _, i := range t.items {
+			word, why := cleanupWords[i.Action][0], i.Why
+			if i.Done {
+				word = cleanupWords[i.Action][1]
+			}
+			if i.Error != "" {
+				word, why = "not closed", i.Error
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", word, i.Run, i.Worker, safe(why))
+			n++
+		}
+	}
+	w.Flush()
+	if n == 0 {
+		a.printf("nothing to clean up\n")
+	}
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	runs "aisync.dev/aisync/agents/run"
+)
+
+// eventFilter is which events run events prints.
+type eventFilter struct {
+	types        []string
+	task, worker string
+	from         int64
+	last         int
+}
+
+func runEventsCommand(a *app) *cobra.Command {
+	var f eventFilter
+	cmd := &cobra.Command{
+		Use:   "events [RUN]",
+		Short: "print the events of a run, every line of them checked",
+		Long: `Reads the events of a run from the first, checks the chain of their checksums and
+that each was possible, and prints them; with --json a line each. Where one cannot be
+believed it stops, says in which line and why, and exits 1. It writes nothing.`,
+		Example:           "  $ aisync run events --last 20\n  $ aisync run events --type task-completed --json",
+		Annotations:       map[string]string{"effect": "read-only"},
+		Args:              maxArgs(1),
+		ValidArgsFunction: a.runIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if f.last < 0 || f.from < 0 {
+				return usagef("--last and --from want a number that is not negative")
+			}
+			r, err := a.openRun(oneRun(args))
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			return a.printEvents(r, f)
+		},
+	}
+	cmd.Flags().StringSliceVar(&f.types, "type", nil, "those of a `TYPE` only; may be given again")
+	cmd.Flags().StringVar(&f.task, "task", "", "those of a `TASK` only")
+	cmd.Flags().StringVar(&f.worker, "worker", "", "those of a `WORKER` only")
+	cmd.Flags().Int64Var(&f.from, "from", 0, "those from `NUMBER` on")
+	cmd.Flags().IntVar(&f.last, "last", 0, "the last `N` of them; 0 is all")
+	return cmd
+}
+
+func (f eventFilter) takes(e runs.Event) bool {
+	return e.Seq >= f.from && (len(f.types) == 0 || slices.Contains(f.types, e.Type)) && (f.task == "" || f.task == e.Task) && (f.worker == "" || f.worker == e.Worker)
+}
+
+func (a *app) printEvents(r *runs.Run, f eventFilter) error {
+	var kept []runs.Event
+	_, err := r.Replay(func(e runs.Event) error {
+		switch {
+		case !f.takes(e):
+		case f.last == 0:
+			return a.printEvent(e)
+		default:
+			e.Data = bytes.Clone(e.Data)
+			if kept = append(kept, e); len(kept) > 2*f.last { // room for as many again before they are moved
+				kept = append(kept[:0], kept[len(kept)-f.last:]...)
+			}
+		}
+		return nil
+	})
+	for _, e := range kept[max(0, len(kept)-f.last):] {
+		if err := a.printEvent(e); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// eventRow is one line of run events --json.
+type eventRow struct {
+	Seq    int64           `json:"seq"`
+	At     string          `json:"ts"`
+	Type   string          `json:"type"`
+	Task   string          `json:"taskId,omitempty"`
+	Worker string          `json:"workerId,omitempty"`
+	Lease  float64         `json:"leaseSeconds,omitempty"`
+	Data   json.RawMessage `json:"data,omitempty"`
+}
+
+func (a *app) printEvent(e runs.Event) error {
+	if a.g.json {
+		return a.writeJSONLine(eventRow{e.Seq, e.At.Stamp(), e.Type, e.Task, e.Worker, e.Lease.Seconds(), e.Data})
+	}
+	line := fmt.Sprintf("%6d  %s  %-17s  %s", e.Seq, e.At.Stamp(), e.Type, strings.TrimSpace(e.Task+" "+e.Worker))
+	if e.Lease != 0 {
+		line += "  for " + e.Lease.String()
+	}
+	if len(e.Data) > 0 {
+		line += "  " + shortened(string(e.Data), 160)
+	}
+	_, err := fmt.Fprintln(a.out, safe(line))
+	return err
+}
+
+// shortened cuts text to at most n bytes, at a letter's end.
+func shortened(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}
+
+func runRecoverCommand(a *app) *cobra.Command {
+	var yes, dry bool
+	cmd := &cobra.Command{
+		Use:   "recover [RUN]",
+		Short: "make the events of a run sound again, keeping what is cut off",
+		Long: `A line of events.jsonl that cannot be believed stops everything: nothing behind it
+is read, and nothing appended. recover keeps what stands from that line on beside the
+events (recovered/), writes it down in .ilchul/migrations/recovery.log, and puts one
+event in its place that says so. It deletes nothing and ends no worker.
+
+The torn end of one write is cut off without a question: nobody was told that it was
+written. Whole lines are another matter: a task whose completion stood there is open
+again, and may be done twice. Then it shows what they seem to say, and wants --yes.`,
+		Example:           "  $ aisync run recover --dry-run\n  $ aisync run recover --yes",
+		Annotations:       map[string]string{"effect": "writes"},
+		Args:              maxArgs(1),
+		ValidArgsFunction: a.runIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := a.openRun(oneRun(args))
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			return a.recoverRun(r, yes, dry)
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "cut off whole lines too")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what it would do")
+	return cmd
+}
+
+func (a *app) recoverRun(r *runs.Run, yes, dry bool) error {
+	found, err := r.Damaged()
+	if errors.Is(err, runs.ErrSound) {
+		return a.saidRecovery(runs.Recovery{Run: r.ID, Lost: []string{}}, "sound", "the events of run %s are sound: nothing to recover", r.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if dry || !found.Torn && !yes {
+		if err := a.saidRecovery(found, "found", "%s:%d: %s\nfrom there on %s in %s go to %s", safe(found.File), found.Line, safe(found.Why), bytesText(found.Bytes), plural(int(found.Lines), "whole line"), found.Kept); err != nil {
+			return err
+		}
+		a.sayLost(found)
+		if dry {
+			return nil
+		}
+		return withHint(errors.New("whole lines would be cut off, and what they say would not have happened; nothing was changed"), "aisync run recover "+r.ID+" --yes")
+	}
+	done, err := r.Recover()
+	if err != nil {
+		return err
+	}
+	if err := a.saidRecovery(done, "recovered", "run %s is sound again from line %d on; what stood there lies in %s", r.ID, done.Line, done.Kept); err != nil {
+		return err
+	}
+	a.sayLost(done)
+	return nil
+}
+
+func (a *app) sayLost(rec runs.Recovery) {
+	if a.g.json {
+		return
+	}
+	for _, text := range rec.Lost {
+		a.printf("  it seems to say: %s\n", safe(text))
+	}
+}
+
+func (a *app) saidRecovery(rec runs.Recovery, result, format string, args ...any) error {
+	return a.runSaid(struct {
+		FormatVersion string `json:"format_version"`
+		Result        string `json:"result"` // "sound", "found", "recovered"
+		runs.Recovery
+	}{viewVersion, result, rec}, format, args...)
+}

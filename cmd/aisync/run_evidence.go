@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	runs "aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/agents/run/supervise"
+)
+
+func runEvidenceCommand(a *app) *cobra.Command {
+	var verify bool
+	cmd := &cobra.Command{
+		Use:   "evidence [RUN]",
+		Short: "list what proves the work of a run, and whether it is still as it was",
+		Long: `Lists the evidence of a run: commands with their exit codes, outputs that were kept,
+and artifacts in the workspace, each with its digest. --verify digests the files
+again and exits 1 if one was changed or is gone. It writes nothing; add records more.`,
+		Annotations:       map[string]string{"effect": "read-only"},
+		Args:              maxArgs(1),
+		ValidArgsFunction: a.runIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := a.openRun(oneRun(args))
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			return a.listEvidence(r, verify)
+		},
+	}
+	cmd.Flags().BoolVar(&verify, "verify", false, "digest the files again")
+	cmd.AddCommand(runEvidenceAdd(a))
+	return cmd
+}
+
+func (a *app) listEvidence(r *runs.Run, verify bool) error {
+	list, s, err := r.EvidenceList()
+	if err != nil {
+		return err
+	}
+	bad := 0
+	for i := range list {
+		if verify {
+			r.CheckEvidence(&list[i])
+		}
+		if now := list[i].Now; now != "" && now != "unchanged" {
+			bad++
+		}
+	}
+	missing := map[string][]string{}
+	for i := range s.Tasks {
+		if t := &s.Tasks[i]; t.Status != runs.TaskDone {
+			if lacks := s.Missing(t); len(lacks) > 0 {
+				missing[t.ID] = lacks
+			}
+		}
+	}
+	if a.g.json {
+		err = a.writeJSON(struct {
+			FormatVersion string              `json:"format_version"`
+			Run           string              `json:"run"`
+			Evidence      []runs.EvidenceAt   `json:"evidence"`
+			Missing       map[string][]string `json:"missing"` // of tasks that are not completed
+		}{viewVersion, r.ID, list, missing})
+	} else {
+		w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+		for _, e := range list {
+			what := strings.TrimSpace(e.Command + " " + e.Ref)
+			if e.ExitCode != nil {
+				what += fmt.Sprintf(" (exit %d)", *e.ExitCode)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, firstOf(e.Task, "-"), strings.TrimSuffix(e.Kind+":"+e.Name, ":"), safe(what), shortDigest(e.Digest), e.Now)
+		}
+		w.Flush()
+		for i := range s.Tasks {
+			if lacks := missing[s.Tasks[i].ID]; len(lacks) > 0 {
+				a.printf("task %s still needs: %s\n", s.Tasks[i].ID, strings.Join(lacks, ", "))
+			}
+		}
+	}
+	if err == nil && bad > 0 {
+		err = fmt.Errorf("%s of evidence changed or went since it was added", plural(bad, "file"))
+	}
+	return err
+}
+
+func shortDigest(d string) string {
+	if len(d) > 19 {
+		return d[:19]
+	}
+	return d
+}
+
+// evidenceFlags are those of run evidence add.
+type evidenceFlags struct {
+	runs.Evidence
+	token, output, artifact string
+	exit                    int
+	ofRun                   bool
+}
+
+func runEvidenceAdd(a *app) *cobra.Command {
+	var e evidenceFlags
+	cmd := &cobra.Command{
+		Use:   "add",
+		Short: "record what proves the work on a task",
+		Long: `Records one piece of evidence for the task whose claim you hold (AISYNC_CLAIM, or
+--token), or with --of-run for the run itself:
+
+  --command CMD --exit-code N   that a command ran; with --output what it said, too
+  --output FILE                 what something said (- is stdin); it is copied
+  --artifact FILE               a file of the workspace, which stays where it is
+
+Files are recorded with their digests. A command that failed is kept, and proves
+nothing.`,
+		Example:     "  $ make test > log; aisync run evidence add --command 'make test' --exit-code $? --output log --name tests\n  $ aisync run evidence add --artifact dist/app --name build",
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        noArgs,
+	}
+	id := runFlag(cmd)
+	f := cmd.Flags()
+	f.StringVar(&e.Command, "command", "", "the command that ran `CMD`")
+	f.IntVar(&e.exit, "exit-code", -1, "its exit code `N`")
+	f.StringVar(&e.output, "output", "", "a `FILE` with what it said; - is stdin")
+	f.StringVar(&e.artifact, "artifact", "", "a `FILE` of the workspace")
+	f.StringVar(&e.Name, "name", "", "by which a task may ask for it: KIND:`NAME`")
+	f.StringVar(&e.token, "token", "", "the claim's `TOKEN`; else AISYNC_CLAIM")
+	f.BoolVar(&e.ofRun, "of-run", false, "it is evidence of the run itself")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := e.check(cmd.Flags().Changed("exit-code")); err != nil {
+			return err
+		}
+		token := firstOf(e.token, a.env.get(supervise.VarClaim))
+		switch {
+		case e.ofRun:
+			token = ""
+		case token == "":
+			return &usageError{"whose evidence is it? There is no AISYNC_CLAIM, which a supervisor gives its workers", "the same command with --token, or with --of-run"}
+		}
+		r, err := a.openRun(*id)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if token != "" { // what nobody may add is not copied either
+			if s, err := r.State(); err == nil && s.Holder(token) == nil {
+				return r.AddEvidence(token, runs.Evidence{})
+			}
+		}
+		if err := a.gatherEvidence(r, &e); err != nil {
+			return err
+		}
+		if err := r.AddEvidence(token, e.Evidence); err != nil {
+			return err
+		}
+		return a.runSaid(struct {
+			FormatVersion string `json:"format_version"`
+			Run           string `json:"run"`
+			runs.Evidence
+		}{viewVersion, r.ID, e.Evidence}, "%s", e.ID)
+	}
+	return cmd
+}
+
+func (e *evidenceFlags) check(exitCode bool) error {
+	switch {
+	case e.Command == "" && e.output == "" && e.artifact == "":
+		return usagef("run evidence add wants --command, --output or --artifact")
+	case e.artifact != "" && (e.Command != "" || e.output != ""):
+		return usagef("--artifact is a piece of its own: add it by itself")
+	case e.Command != "" && !exitCode:
+		return usagef("--command wants --exit-code: whether it did what it should")
+	case e.Command == "" && exitCode:
+		return usagef("--exit-code wants --command: what it is of")
+	}
+	return nil
+}
+
+// gatherEvidence fills in the kind, the reference and the digest.
+func (a *app) gatherEvidence(r *runs.Run, e *evidenceFlags) (err error) {
+	e.ID, e.Kind = runs.NewEvidenceID(), "output"
+	switch {
+	case e.artifact != "":
+		e.Kind = "artifact"
+		e.Ref, e.Digest, e.Size, err = r.Artifact(e.artifact)
+	case e.output == "-":
+		e.Ref, e.Digest, e.Size, err = r.KeepOutput(a.in)
+	case e.output != "":
+		f, openErr := os.Open(e.output)
+		if openErr != nil {
+			return fmt.Errorf("evidence: %w", openErr)
+		}
+		defer f.Close()
+		e.Ref, e.Digest, e.Size, err = r.KeepOutput(f)
+	}
+	if e.Command != "" {
+		e.Kind, e.ExitCode = "command", &e.exit
+	}
+	return err
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+
+	runs "aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/agents/run/supervise"
+	"aisync.dev/aisync/schema"
+)
+
+// openRuns opens the runs of the workspace that the caller stands in, or that its
+// supervisor has given it.
+func (a *app) openRuns() (*runs.Store, error) {
+	dir, home := firstOf(a.g.project, a.env.get(supervise.VarWorkspace), workingFolder()), a.runHome()
+	workspace, err := runs.Find(dir, home)
+	if err == nil {
+		var adapters []string
+		for _, rt := range a.knownRuntimes(workspace) {
+			adapters = append(adapters, rt.ID)
+		}
+		return runs.Open(workspace, runs.Options{Home: home, Adapters: adapters, Check: schema.CheckRun})
+	}
+	if errors.Is(err, runs.ErrNoStore) {
+		err = withHint(err, "aisync run init")
+	}
+	return nil, err
+}
+
+// runHome is the home whose .ilchul holds the user's defaults; "" where there is none.
+func (a *app) runHome() string {
+	p, err := a.placesFor("")
+	if err != nil {
+		return ""
+	}
+	return p.physical(p.home)
+}
+
+// openRun opens one run: the one named, else the caller's, else the active one.
+func (a *app) openRun(id string) (*runs.Run, error) {
+	store, err := a.openRuns()
+	if err != nil {
+		return nil, err
+	}
+	r, err := store.Run(firstOf(id, a.env.get(supervise.VarRun)))
+	if errors.Is(err, runs.ErrNoRun) {
+		err = withHint(err, "aisync run list")
+	}
+	return r, err
+}

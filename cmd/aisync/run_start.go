@@ -1,0 +1,334 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/agents/identity"
+	runs "aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/schema"
+	"aisync.dev/aisync/schema/spec"
+)
+
+func runInitCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "init",
+		Short: "lay out .ilchul in this project",
+		Long: `Makes .ilchul with its config, and adds what is missing of one that is there; what
+is there keeps its bytes. A .kapi of the program before is written down in
+migrations/storage-root.json, and neither read nor touched.`,
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			root, err := a.call().Root()
+			if err != nil {
+				return err
+			}
+			store, made, err := runs.Init(root, runs.Options{Home: a.runHome(), Check: schema.CheckRun})
+			if err != nil {
+				return err
+			}
+			legacy := runs.Legacy(store.Workspace, a.runHome())
+			if a.g.json {
+				return a.writeJSON(struct {
+					FormatVersion string       `json:"format_version"`
+					Workspace     string       `json:"workspace"`
+					Made          []string     `json:"made"`
+					Legacy        []runs.Found `json:"legacy"`
+				}{viewVersion, store.Workspace, orEmpty(made), orEmpty(legacy)})
+			}
+			for _, name := range made {
+				a.printf("made %s\n", name)
+			}
+			if len(made) == 0 {
+				a.printf("%s is laid out already\n", store.Path)
+			}
+			a.sayLegacy(legacy)
+			return nil
+		},
+	}
+}
+
+// sayLegacy tells of folders of the program before.
+func (a *app) sayLegacy(found []runs.Found) {
+	for _, f := range found {
+		a.say("%s is a %s of the program before: it is kept as it is, and never used", safe(f.Path), f.What)
+	}
+}
+
+// starting are the flags of run start.
+type starting struct {
+	plan         runs.Plan
+	graph        string
+	adapter      string
+	substrate    string
+	depth        string
+	maxWorkers   int
+	maxAttempts  int
+	lease, beats time.Duration
+	ready        time.Duration
+	strict       bool
+}
+
+func runStartCommand(a *app) *cobra.Command {
+	var s starting
+	cmd := &cobra.Command{
+		Use:   "start --goal GOAL",
+		Short: "record a new run, and make it the active one",
+		Long: `Records the run's contract, its objective, its tasks, and what was chosen for it
+and why (policy-selection.json), and prints its id. It starts no worker: aisync run
+supervise does. Other runs stay as they are. Without --graph the run has one task,
+main, with the goal.
+
+A graph is JSON: {"schemaVersion": 1, "tasks": [{"id": "a", "goal": "…"},
+{"id": "b", "dependsOn": ["a"], "command": ["make", "test"], "evidence": ["command"]}]}.
+evidence names what a task must leave before it completes: command, output or
+artifact, perhaps with :NAME.`,
+		Example: `  $ aisync run start --goal "port the parser" --graph tasks.json
+  $ aisync run start --goal "make the tests pass" --adapter codex --require command:tests`,
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        noArgs,
+		RunE:        func(*cobra.Command, []string) error { return a.startRun(s) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.plan.Goal, "goal", "", "what the run is for `GOAL`")
+	f.StringVar(&s.graph, "graph", "", "the tasks, a JSON `FILE` (- is stdin)")
+	f.StringVar(&s.plan.ID, "id", "", "its `ID`; else one is made from the time")
+	f.StringVar(&s.adapter, "adapter", "", "who works on tasks that name nobody: a runtime's `ID`, command, or manual")
+	f.StringVar(&s.substrate, "substrate", "", "where its workers run: `tmux` or process")
+	f.StringVar(&s.depth, "depth", "", "how deep results are checked: quick, `standard` or deep")
+	f.IntVar(&s.maxWorkers, "max-workers", 0, "how many work at once `N`")
+	f.IntVar(&s.maxAttempts, "max-attempts", 0, "after how many failures `N` a task has failed for good")
+	f.DurationVar(&s.lease, "lease", 0, "how long a claim holds without a heartbeat, such as `15m`")
+	f.DurationVar(&s.beats, "heartbeat-timeout", 0, "after how long without a heartbeat a worker is looked at, such as `2m`")
+	f.DurationVar(&s.ready, "readiness-timeout", 0, "how long a worker may take to become ready, such as `1m`")
+	f.StringArrayVar(&s.plan.Acceptance, "accept", nil, "a `SENTENCE` that holds when the goal is reached; may be given again")
+	f.StringArrayVar(&s.plan.Evidence, "require", nil, "evidence of the run itself before it completes `KIND[:NAME]`; may be given again")
+	f.StringVar(&s.plan.Objective, "objective", "", "what is to be made best; it advises only `TEXT`")
+	f.StringArrayVar(&s.plan.Evaluators, "evaluator", nil, "who judges the objective `NAME`; may be given again")
+	f.BoolVar(&s.strict, "strict", false, "an adapter that nobody knows is an error")
+	return cmd
+}
+
+func (a *app) startRun(s starting) error {
+	if s.plan.Goal == "" {
+		return usagef("run start wants --goal: what the run is for")
+	}
+	store, err := a.openRuns()
+	if err != nil {
+		return err
+	}
+	c, err := store.Config()
+	if err != nil {
+		return err
+	}
+	if s.graph != "" {
+		if s.plan.Tasks, err = a.readGraph(s.graph); err != nil {
+			return err
+		}
+	}
+	warnings, err := s.choose(a, store, &c)
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		if s.strict {
+			return fmt.Errorf("%s", w)
+		}
+		a.say("warning: %s", safe(w))
+	}
+	s.plan.Settings, s.plan.Reasons, s.plan.By = c.Settings, c.Reasons, a.env.get(identity.VarID)
+	if s.plan.Advice, err = store.Advice(); err != nil {
+		return err
+	}
+	r, err := store.Start(s.plan)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if a.g.json {
+		return a.writeJSON(struct {
+			FormatVersion string   `json:"format_version"`
+			Run           string   `json:"run"`
+			Path          string   `json:"path"`
+			Tasks         int      `json:"tasks"`
+			Warnings      []string `json:"warnings"`
+		}{viewVersion, r.ID, r.Path, max(1, len(s.plan.Tasks)), orEmpty(warnings)})
+	}
+	a.printf("%s\n", r.ID)
+	a.hint("To work on it: aisync run supervise %s", r.ID)
+	return nil
+}
+
+// readGraph reads and checks the tasks of a run.
+func (a *app) readGraph(name string) ([]spec.RunTask, error) {
+	text, err := a.readInput(name)
+	if err != nil {
+		return nil, fmt.Errorf("graph: %w", err)
+	}
+	if err := schema.CheckRun("graph", name, text); err != nil {
+		return nil, err
+	}
+	var g spec.RunGraph
+	if err := json.Unmarshal(text, &g); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return g.Tasks, nil
+}
+
+// readInput reads a file, or with - the input, up to maxInput.
+func (a *app) readInput(name string) ([]byte, error) {
+	in := a.in
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	if err == nil && len(text) > maxInput {
+		err = fmt.Errorf("%s is longer than %d MB", name, maxInput>>20)
+	}
+	return text, err
+}
+
+// choose lays the flags over the config, writes down why, and looks at the
+// adapters that the run names.
+func (s *starting) choose(a *app, store *runs.Store, c *runs.Config) (warnings []string, err error) {
+	set := &c.Settings
+	because := func(setting, value, from string) {
+		i := slices.IndexFunc(c.Reasons, func(r spec.RunReason) bool { return r.Setting == setting })
+		if i < 0 {
+			c.Reasons = append(c.Reasons, spec.RunReason{Setting: setting})
+			i = len(c.Reasons) - 1
+		}
+		c.Reasons[i].Value, c.Reasons[i].From = value, from
+	}
+	whole := func(name, setting string, value int, to *int, low, high int) {
+		if value != 0 {
+			if value < low || value > high {
+				err = usagef("--%s %d: want %d to %d", name, value, low, high)
+			}
+			*to = value
+			because(setting, strconv.Itoa(value), "flag")
+		}
+	}
+	whole("max-workers", "maxWorkers", s.maxWorkers, &set.MaxWorkers, runs.Bounds["maxWorkers"][0], runs.Bounds["maxWorkers"][1])
+	whole("max-attempts", "maxAttempts", s.maxAttempts, &set.MaxAttempts, 1, 100)
+	span := func(name, setting string, value time.Duration, to *int64) {
+		if value != 0 {
+			b := runs.Bounds[setting]
+			if value < time.Duration(b[0])*time.Second || value > time.Duration(b[1])*time.Second {
+				err = usagef("--%s %s: want %ds to %ds", name, value, b[0], b[1])
+			}
+			*to = value.Milliseconds()
+			because(setting, strconv.FormatFloat(value.Seconds(), 'f', -1, 64), "flag")
+		}
+	}
+	span("lease", "leaseDurationSeconds", s.lease, &set.LeaseMS)
+	span("heartbeat-timeout", "heartbeatTimeoutSeconds", s.beats, &set.HeartbeatMS)
+	span("readiness-timeout", "readinessTimeoutSeconds", s.ready, &set.ReadinessMS)
+	word := func(name, value string, to *string, from ...string) {
+		if value != "" {
+			if !slices.Contains(from, value) {
+				err = usagef("--%s %s: want one of %v", name, value, from)
+			}
+			*to = value
+			because(name, value, "flag")
+		}
+	}
+	word("depth", s.depth, &set.Depth, "quick", "standard", "deep")
+	if s.adapter != "" {
+		set.Adapter = runs.Runtime(s.adapter)
+		set.Substrate = firstOf(c.Adapters[set.Adapter].Substrate, set.Substrate)
+		because("adapter", set.Adapter, "flag")
+	}
+	word("substrate", s.substrate, &set.Substrate, runs.Tmux, runs.Process)
+	if err != nil {
+		return nil, err
+	}
+	because("substrate", set.Substrate, firstOf(map[bool]string{true: "flag"}[s.substrate != ""], c.Adapters[set.Adapter].From, "default"))
+	return append(c.Warnings, s.unknown(a, store, *c)...), s.disabled(*c)
+}
+
+// adapters are those that the run names, each once.
+func (s *starting) adapters() []string {
+	names := []string{runs.Runtime(s.adapter)}
+	for _, t := range s.plan.Tasks {
+		names = append(names, runs.Runtime(t.Adapter))
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" || n == adapterCommand || n == adapterManual })
+}
+
+// unknown tells of the adapters that no catalog has.
+func (s *starting) unknown(a *app, store *runs.Store, c runs.Config) (warnings []string) {
+	for _, name := range s.adapters() {
+		known := slices.ContainsFunc(a.knownRuntimes(store.Workspace), func(rt spec.Runtime) bool { return rt.ID == name || slices.Contains(rt.Aliases, name) })
+		if _, configured := c.Adapters[name]; !known && !configured {
+			warnings = append(warnings, fmt.Sprintf("adapter %q: no runtime of that name is known, and so no worker of it can be started", name))
+		}
+	}
+	return warnings
+}
+
+// disabled refuses adapters that the config has switched off.
+func (s *starting) disabled(c runs.Config) error {
+	for _, name := range s.adapters() {
+		if ad, there := c.Adapters[name]; there && !ad.Enabled {
+			return advise(fmt.Errorf("adapter %s is not enabled (%s)", name, ad.From), fmt.Sprintf("set adapters.%s.enabled to true in .ilchul/config.json", name))
+		}
+	}
+	return nil
+}
+
+func runFinishCommand(a *app) *cobra.Command {
+	var as, reason string
+	cmd := &cobra.Command{
+		Use:   "finish [RUN]",
+		Short: "end a run",
+		Long: `Ends a run that nobody supervises, or that shall not go on. Completed, it needs all
+of its tasks done and its evidence there; failed or cancelled, a --reason. A claim
+has to end first. No worker is closed by it.`,
+		Example:           "  $ aisync run finish --as cancelled --reason 'the plan has changed'",
+		Annotations:       map[string]string{"effect": "writes"},
+		Args:              maxArgs(1),
+		ValidArgsFunction: a.runIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := a.openRun(oneRun(args))
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			if err := r.Finish(as, reason); err != nil {
+				return err
+			}
+			return a.runSaid(struct {
+				FormatVersion string `json:"format_version"`
+				Run           string `json:"run"`
+				Status        string `json:"status"`
+			}{viewVersion, r.ID, as}, "run %s is %s", r.ID, as)
+		},
+	}
+	cmd.Flags().StringVar(&as, "as", runs.RunCompleted, "`HOW`: completed, failed or cancelled")
+	cmd.Flags().StringVar(&reason, "reason", "", "`WHY`")
+	return cmd
+}
+
+// runSaid prints what was done, as JSON or in a line.
+func (a *app) runSaid(doc any, format string, args ...any) error {
+	if a.g.json {
+		return a.writeJSON(doc)
+	}
+	a.printf(format+"\n", args...)
+	return nil
+}

@@ -1,0 +1,107 @@
+package schema
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/parser"
+
+	"aisync.dev/aisync/schema/closed"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// The files of runs have definitions of their own, which no spec can refer to:
+// reading a spec does not pay for them.
+//
+//go:embed run/*.cue
+var runDefinitions embed.FS
+
+// runKinds are the files below .ilchul by their names, and the definition of
+// each; event, reward and recovery are lines of one.
+var runKinds = map[string]string{
+	"config": "#Config", "active": "#Active", "run-contract": "#Contract", "objective": "#Objective", "policy-selection": "#Policy",
+	"task-graph": "#TaskGraph", "graph": "#Graph", "workers": "#Workers", "claims": "#Claims", "evidence": "#Evidence", "event": "#Event",
+	"evaluation": "#Evaluation", "integration": "#Integration", "policy-hints": "#Hints", "strategy-stats": "#Strategies",
+	"simulator-calibration": "#Calibration", "reward": "#Reward", "storage-root": "#StorageRoot", "recovery": "#Recovery",
+}
+
+// RunText is the schema of the files of runs, for people and editors.
+func RunText() []byte {
+	text, err := runDefinitions.ReadFile("run/run.cue")
+	if err != nil {
+		panic(fmt.Sprintf("schema: embedded run.cue: %v", err))
+	}
+	return text
+}
+
+var runSchema = sync.OnceValues(func() (cue.Value, error) {
+	v := closed.Context().CompileBytes(RunText(), cue.Filename(embedded+"run.cue"))
+	if err := v.Err(); err != nil {
+		return v, fmt.Errorf("embedded schema of runs: %w", err)
+	}
+	return v, nil
+})
+
+// one is for CUE's contexts, which one goroutine may use at a time.
+var one sync.Mutex
+
+// CheckRun checks a file below .ilchul, or a line of one, by its schema. It is
+// JSON, and no CUE: nothing in it is evaluated. What is wrong comes as Errors,
+// with the places in path.
+func CheckRun(kind, path string, content []byte) error {
+	name, known := runKinds[kind]
+	if !known {
+		return fmt.Errorf("%s: there is no schema of %q", path, kind)
+	}
+	if err := jsonSyntax(path, content); err != nil {
+		return err
+	}
+	one.Lock()
+	defer one.Unlock()
+	schema, err := runSchema()
+	if err != nil {
+		return err
+	}
+	expr, err := parser.ParseExpr(path, content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	cwd, _ := os.Getwd()
+	file := &ast.File{Filename: path, Decls: []ast.Decl{&ast.EmbedDecl{Expr: expr}}}
+	d := &document{at: newPlaces([]*ast.File{file}, cwd), root: schema.Context().BuildExpr(expr)}
+	if kindOf(d.root) != cue.StructKind {
+		d.add(Problem{Pos: d.at.value(), Message: "want an object, got " + text(d.root)})
+		return d.problems
+	}
+	d.check(schema.LookupPath(cue.ParsePath(name)))
+	return d.problems.sorted()
+}
+
+// jsonSyntax says where text is no JSON.
+func jsonSyntax(path string, text []byte) error {
+	if !json.Valid(text) {
+		var v any
+		err := json.Unmarshal(text, &v)
+		var syntax *json.SyntaxError
+		at := len(text)
+		if errors.As(err, &syntax) {
+			at = min(int(syntax.Offset), len(text))
+		}
+		before := text[:at]
+		line := bytes.Count(before, []byte("\n")) + 1
+		col := at - bytes.LastIndexByte(before, '\n') - 1
+		message := "not JSON: it ends too early"
+		if err != nil {
+			message = "not JSON: " + err.Error()
+		}
+		return Errors{{Pos: spec.Position{File: path, Line: line, Col: max(col, 1)}, Message: message}}
+	}
+	return nil
+}

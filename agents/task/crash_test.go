@@ -170,8 +170,16 @@ func TestAnInterruptedTaskGoesBackIntoItsQueue(t *testing.T) {
 	w := newWorld(t)
 	w.queued(spec.Task{Steps: runs("echo x >src/x; sleep 60")})
 	r := runnerAt(w.dir)
-	ctx, stop := context.WithTimeout(t.Context(), 700*time.Millisecond)
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
+	go func() { // once it has written something
+		for ctx.Err() == nil {
+			if found, _ := filepath.Glob(filepath.Join(w.dir, "trees", "*", "*", "src", "x")); len(found) > 0 {
+				stop()
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
 	if report, err := r.Once(ctx, "core"); report != nil || err == nil || !w.in(Queued, "t1") {
 		t.Errorf("%+v, %v", report, err)
 	}

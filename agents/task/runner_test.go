@@ -385,7 +385,7 @@ func TestAVerifyCommandMayOnlyLook(t *testing.T) {
 func TestATimeoutIsTriedAgainAsOftenAsTheTaskAllowsFromACleanTree(t *testing.T) {
 	w := newWorld(t)
 	// The first time it leaves all sorts of things and hangs. The home of the task's commands tells it how often it was tried.
-	w.queued(spec.Task{Timeout: time.Second, Retries: 1, Steps: []spec.TaskStep{
+	w.queued(spec.Task{Timeout: 3 * time.Second, Retries: 1, Steps: []spec.TaskStep{
 		{ID: "s1", Action: "create", File: "src/new.txt", Text: "new\n"},
 		{ID: "s2", Action: "run", Command: `if test ! -e $HOME/tried; then touch $HOME/tried; echo half >src/a.txt; echo half >>src/new.txt; mkdir -p src/d/e; echo x >src/d/e/f; ln -s d src/l; rm README.md; mkdir README.md; rm -r secret; git checkout README.md secret 2>/dev/null
 			rm -rf README.md; cp $HOME/readme README.md 2>/dev/null || printf 'read me\n' >README.md; mkdir secret; printf 'mine\n' >secret/b.txt; sleep 60; fi
@@ -398,11 +398,11 @@ func TestATimeoutIsTriedAgainAsOftenAsTheTaskAllowsFromACleanTree(t *testing.T) 
 	if got := w.git("diff", "--name-only", "main", r.Branch); got != "src/done.txt\nsrc/new.txt" {
 		t.Errorf("committed %q", got)
 	}
-	w.queued(spec.Task{ID: "t2", Timeout: 300 * time.Millisecond, Retries: 2, Steps: runs("echo x >>$HOME/n; wc -l <$HOME/n; sleep 60")})
+	w.queued(spec.Task{ID: "t2", Timeout: time.Second, Retries: 2, Steps: runs("echo x >>$HOME/n; wc -l <$HOME/n; sleep 60")})
 	if r := w.once(); r.Kind != "timeout" || len(r.Steps[0].Failed) != 3 || r.Steps[0].Command.Stdout != "3\n" || r.Steps[0].Command.ExitCode != -1 {
 		t.Errorf("%s %+v", r.Kind, r.Steps)
 	}
-	w.queued(spec.Task{ID: "t3", Timeout: 300 * time.Millisecond, Retries: 2, Steps: runs("echo x >secret/x; sleep 60")})
+	w.queued(spec.Task{ID: "t3", Timeout: time.Second, Retries: 2, Steps: runs("echo x >secret/x; sleep 60")})
 	if r := w.once(); r.Kind != "violation" || len(r.Steps[0].Failed) != 1 {
 		t.Errorf("a violation was tried again: %s %+v", r.Kind, r.Steps)
 	}

@@ -15,6 +15,7 @@ import (
 	"aisync.dev/aisync/agents/task/executor"
 	"aisync.dev/aisync/agents/task/sandbox"
 	worktree "aisync.dev/aisync/agents/task/tree"
+	"aisync.dev/aisync/doctor"
 	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -44,6 +45,9 @@ func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executo
 	nobody := ""
 	if err != nil {
 		nobody = err.Error() + ", so there is no model to ask; name a service: aisync add service"
+	}
+	if nobody == "" && a.g.offline && !doctor.Loopback(server.URL) {
+		nobody = "service " + server.Name + " is not on this machine, and this is offline"
 	}
 	endpoint := executor.Candidate{Name: executor.EndpointName, Missing: nobody, Executor: executor.Endpoint{URL: server.URL, Model: server.Model, Context: server.Context}}
 	if nobody == "" && !slices.Contains(server.APIs, "chat") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -37,6 +38,9 @@ func (a *app) taskRunner(ctx context.Context, q task.Queue, f runFlags) (task.Ru
 	p, err := a.places()
 	if err != nil {
 		return task.Runner{}, err
+	}
+	if u, err := url.Parse(f.push); err == nil && u.User != nil && strings.HasPrefix(u.Scheme, "http") {
+		return task.Runner{}, usagef("--push: an address that holds a name or a token would stand in every report; name a remote, and have git's credential helper know the token")
 	}
 	home := p.physical(p.home)
 	r := task.Runner{

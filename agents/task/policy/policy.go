@@ -47,7 +47,7 @@ func Of(t spec.Task) (Limits, error) {
 func validGlob(g string) error {
 	switch {
 	case g == "", path.IsAbs(g), path.Clean(g) != g && path.Clean(g)+"/" != g, strings.HasPrefix(g, "../"), g == "..":
-		return fmt.Errorf("glob %q: want a path below the repository, with neither . nor .. in it", g)
+		return fmt.Errorf("glob %q: want a path below the repository, in its shortest form", g)
 	case !doublestar.ValidatePattern(g):
 		return fmt.Errorf("glob %q: it is none: see the brackets, braces and backslashes in it", g)
 	}

@@ -198,11 +198,15 @@ func lookup(name string, env []string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// endAll kills what was started and is not in a process namespace of its own:
-// there, the end of this process does it. As a subreaper it has all of them
-// below it, whatever sessions they made.
+// endAll kills what was started. The first process of a namespace can say so in
+// one word; the end of it would do the same, a moment later. Without one, this
+// process is a subreaper and has all of them below it, whatever sessions they
+// made.
 func (p plan) endAll() {
 	if p.Way != None {
+		if os.Getpid() == 1 { // else it would be everything that the person runs
+			_ = syscall.Kill(-1, syscall.SIGKILL)
+		}
 		return
 	}
 	for range 1000 {

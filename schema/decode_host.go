@@ -1,6 +1,9 @@
 package schema
 
 import (
+	"strconv"
+	"strings"
+
 	"cuelang.org/go/cue"
 
 	"aisync.dev/aisync/schema/spec"
@@ -49,6 +52,9 @@ func (n node) host(dir string) *spec.Host {
 	for _, f := range n.get("services").fields() {
 		h.Services = append(h.Services, f.service())
 	}
+	if t := n.get("tasks"); t.exists() {
+		h.Nightly = t.nightly()
+	}
 	if p := n.get("policy"); p.exists() {
 		h.Policy.Pos = p.labelPos()
 		if drift := p.get("drift").str(); drift != "" {
@@ -56,6 +62,35 @@ func (n node) host(dir string) *spec.Host {
 		}
 	}
 	return h
+}
+
+func (n node) nightly() *spec.Nightly {
+	t := &spec.Nightly{
+		At: n.get("nightly").str(), Until: n.get("until").str(), Repos: n.get("repos").nameds(), Max: int(n.get("max").int()),
+		Executor: n.get("executor").str(), Push: n.get("push").str(), Pos: n.labelPos(),
+	}
+	if len(t.Repos) == 0 && n.get("repos").exists() {
+		n.get("repos").problem("no folder is named", "name the repositories whose tasks are worked")
+	}
+	for _, r := range n.get("repos").elements() {
+		if at := r.str(); at != "" && !strings.HasPrefix(at, "~/") && !strings.HasPrefix(at, "/") {
+			r.problem("want a folder that starts with ~/ or /, got "+strconv.Quote(at), "")
+		}
+	}
+	if g := n.get("gitea"); g.exists() {
+		token := g.get("token")
+		t.Gitea = &spec.Gitea{
+			URL: g.get("url").str(), Token: spec.Secret{Env: token.get("env").str(), File: token.get("file").str()},
+			Comment: g.get("comment").bool(false), PullRequest: g.get("pullRequest").bool(false),
+		}
+		if kindOf(token.v) == cue.StructKind && (t.Gitea.Token.Env == "") == (t.Gitea.Token.File == "") {
+			token.problem("want one of env and file", "write {file: \"~/.config/gitea-token\"}, or {env: \"GITEA_TOKEN\"} where the user manager has that variable")
+		}
+		if t.Gitea.PullRequest && t.Push == "" {
+			g.get("pullRequest").problem("a branch that is not pushed cannot be asked for", "name the remote that Gitea serves: push: \"origin\"")
+		}
+	}
+	return t
 }
 
 func (n node) endpointUse() *spec.EndpointUse {

@@ -420,3 +420,24 @@ func TestOnlyTheCoordinationSystemsThatAreNamedAreOn(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+func TestWorkAtNightIsRead(t *testing.T) {
+	dir := unpack(t, txtar.Parse([]byte(`-- host.cue --
+package aisync
+hosts: me: tasks: {
+	nightly: "02:00", until: "06:00", repos: ["~/src/chiffon"], max: 5, executor: "opencode", push: "origin"
+	gitea: {url: "https://gitea.example", token: {file: "~/.config/token"}, comment: true, pullRequest: true}
+}
+`)))
+	s, err := Load(context.Background(), Options{HostDir: dir, HostName: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &spec.Nightly{
+		At: "02:00", Until: "06:00", Repos: []spec.Named{{Value: "~/src/chiffon"}}, Max: 5, Executor: "opencode", Push: "origin",
+		Gitea: &spec.Gitea{URL: "https://gitea.example", Token: spec.Secret{File: "~/.config/token"}, Comment: true, PullRequest: true},
+	}
+	if diff := cmp.Diff(want, s.Host.Nightly, cmpopts.IgnoreTypes(spec.Position{})); diff != "" {
+		t.Error(diff)
+	}
+}

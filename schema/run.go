@@ -49,7 +49,7 @@ var runSchema = sync.OnceValues(func() (cue.Value, error) {
 	return v, nil
 })
 
-// one is for CUE's contexts, which one goroutine may use at a time.
+// one lets one goroutine at a time look at the schema's value.
 var one sync.Mutex
 
 // CheckRun checks a file below .ilchul, or a line of one, by its schema. It is
@@ -75,7 +75,7 @@ func CheckRun(kind, path string, content []byte) error {
 	}
 	cwd, _ := os.Getwd()
 	file := &ast.File{Filename: path, Decls: []ast.Decl{&ast.EmbedDecl{Expr: expr}}}
-	d := &document{at: newPlaces([]*ast.File{file}, cwd), root: schema.Context().BuildExpr(expr)}
+	d := &document{at: newPlaces([]*ast.File{file}, cwd), root: cuecontext.New().BuildExpr(expr)}
 	if kindOf(d.root) != cue.StructKind {
 		d.add(Problem{Pos: d.at.value(), Message: "want an object, got " + text(d.root)})
 		return d.problems

@@ -21,10 +21,20 @@ func describe(schema cue.Value, want string) string {
 	if names := choices(schema); len(names) > 0 {
 		return "one of " + strings.Join(names, "|")
 	}
+	if op, parts := cue.Dereference(schema).Expr(); op == cue.OrOp {
+		var each []string
+		for _, p := range parts {
+			each = append(each, describe(p, ""))
+		}
+		return strings.Join(each, " or ")
+	}
 	switch schema.IncompleteKind() {
 	case cue.StringKind:
 		if strings.Contains(fmt.Sprint(schema), "a-z0-9.-") {
 			return nameRule
+		}
+		if strings.Contains(fmt.Sprint(schema), "A-Za-z0-9._-]{0,79}") {
+			return "an id of letters, digits, dots, underscores and hyphens, at most 80, with no .. and no dot or .lock at its end"
 		}
 		return "a string that is not empty"
 	case cue.BoolKind:

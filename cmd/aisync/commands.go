@@ -16,7 +16,7 @@ func commands() []func(*app) *cobra.Command {
 		addCommand, removeCommand, importCommand, lintCommand,
 		doctorCommand,
 		launchCommand, detectCommand, rosterCommand, sessionCommand, messageCommand, whoCommand,
-		ledgerCommand, runCommand,
+		ledgerCommand, taskCommand, runCommand,
 		versionCommand, completionCommand, genDocsCommand,
 	}
 }

@@ -22,6 +22,8 @@ var variables = [][2]string{
 	{"XDG_RUNTIME_DIR", "where the systemd of a user answers (default /run/user/ID)"},
 	{"HF_TOKEN, HF_TOKEN_PATH, HF_HOME", "where the Hugging Face token is, as for Hugging Face's own client"},
 	{"HF_ENDPOINT", "another hub than https://huggingface.co"},
+	{"GITEA_URL", "the Gitea server that aisync task speaks to"},
+	{"GITEA_TOKEN, GITEA_TOKEN_FILE", "the token for it, or the file that holds it"},
 	{"HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "proxies"},
 	{"SSL_CERT_FILE, SSL_CERT_DIR", "certificates to trust instead of the system's"},
 	{"XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME", "where specs, state and cache are: aisync in each (default ~/.config, ~/.local/state, ~/.cache)"},

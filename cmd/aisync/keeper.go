@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/providers/runtime"
@@ -98,7 +99,7 @@ func (w *world) declareServices(pin *pinner, d runtime.Decls, lacking []reconcil
 	loads := slices.DeleteFunc(pin.serviceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
 	h := service.Host{
 		Spec: w.spec.Host, Facts: &f, Home: w.places.home, Config: w.places.configHome.Dir(), State: w.places.state, Ollama: w.programs().Ollama,
-		By: w.keeper.by, Waits: w.keeper.waits, Journal: w.keeper.journal, User: w.places.owner(w.app.g.user),
+		By: w.keeper.by, Waits: w.keeper.waits, Journal: w.keeper.journal, User: w.places.owner(w.app.g.user), Self: w.self(),
 		Place:    string(hosts.Fit(loads, f).Place),
 		Recorded: func(a reconcile.Address) bool { return len(w.store.On(a)) > 0 },
 		Lacking: func(a reconcile.Address) bool {
@@ -108,6 +109,21 @@ func (w *world) declareServices(pin *pinner, d runtime.Decls, lacking []reconcil
 		Memory: func(s spec.Service) int64 { return memoryOf(s, loads, hosts.Fit(loads, f)) },
 	}
 	return h.Declare(), nil
+}
+
+// self is this program, as a unit starts it: where it is installed, so that the
+// binary that happens to be run changes no unit.
+func (w *world) self() string {
+	installed := "/usr/bin/aisync"
+	if w.places.root == "" && w.app.g.facts == "" {
+		if at, err := launch.LookPath("aisync", w.app.env.get("PATH")); err == nil {
+			return at
+		}
+		if at, err := os.Executable(); err == nil {
+			return at
+		}
+	}
+	return installed
 }
 
 // owner is the name of whose home it is; "" is root.

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/agents/task/sandbox"
 )
 
 func main() {
@@ -33,6 +34,9 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 	}
 	if len(argv) == 4 && argv[1] == keepCommand {
 		return worker.Keep(argv[2], argv[3])
+	}
+	if sandbox.IsInside(argv) {
+		return sandbox.Main(argv)
 	}
 	a := &app{in: stdin, out: stdout, err: stderr, env: newEnv(environ), argv0: filepath.Base(argv[0])}
 	defer func() {

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/fakegitea"
 	"aisync.dev/aisync/internal/fakellama"
 	"aisync.dev/aisync/internal/fakenpm"
 )
@@ -49,7 +50,7 @@ func TestMain(m *testing.M) {
 // oci in script_oci_test.go, registry in script_npm_test.go; silent makes
 // HF_ENDPOINT somebody who never answers; within TIME COMMAND… wants an error
 // before that; source and refused are in script_source_test.go,
-// model in script_model_test.go.
+// model in script_model_test.go, gitea in script_gitea_test.go.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -70,7 +71,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand, "oci": registryCommand, "silent": silentCommand, "within": within,
 			"source": sourceCommand, "refused": refusedCommand,
-			"freeport": freePort, "squat": squat, "ask": ask, "chat": chat, "model": modelCommand,
+			"freeport": freePort, "squat": squat, "ask": ask, "chat": chat, "model": modelCommand, "gitea": giteaCommand,
 		},
 	})
 }
@@ -87,6 +88,7 @@ func prepare(e *testscript.Env) error {
 	registry := fakenpm.New()
 	e.Defer(registry.Close)
 	e.Values[npmKey{}] = registry
+	e.Values[giteaKey{}] = new(*fakegitea.Server)
 	e.Defer(func() { endServices(e.WorkDir) })
 	at := func(elem ...string) string { return filepath.Join(append([]string{e.WorkDir}, elem...)...) }
 	contract, root, facts := at("contract"), at("root"), at("velox.json")

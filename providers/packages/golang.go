@@ -2,7 +2,6 @@ package packages
 
 import (
 	"context"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -78,9 +77,9 @@ func goProgram(at place, name string) (installed, error) {
 		return installed{blocked: err.Error()}, nil
 	}
 	defer f.Close()
-	info, err := buildinfo.Read(f)
-	if err != nil || info.Path != name {
+	pkg, version, err := goBuild(f)
+	if err != nil || pkg != name {
 		return installed{blocked: fmt.Sprintf("%s is there, and was not built from %s; move it away, or take the package out of the spec", p, name)}, nil
 	}
-	return installed{version: plain(info.Main.Version)}, nil
+	return installed{version: plain(version)}, nil
 }

@@ -33,6 +33,7 @@ type Host struct {
 	Waits   string // why nothing can be started or stopped here; "" where it can
 	Journal bool   // what servers write is kept by systemd
 	User    string // whom services of the machine run as; "" is root
+	Self    string // this program, as a timer starts it
 
 	Models   func(id string) (Model, bool)
 	Memory   func(s spec.Service) int64 // bytes that serving s takes; 0: not known
@@ -98,6 +99,9 @@ func (h Host) Declare() Declared {
 		if Runs(s) {
 			h.one(&d, s)
 		}
+	}
+	if n := h.Spec.Nightly; n != nil {
+		h.nightly(&d, *n)
 	}
 	return d
 }

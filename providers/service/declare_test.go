@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write testdata anew")
 // reference is a host with a service of each kind.
 func reference() Host {
 	return Host{
-		Spec: &spec.Host{Services: []spec.Service{
+		Spec: &spec.Host{Nightly: &spec.Nightly{At: "02:30"}, Services: []spec.Service{
 			{Name: "big", Kind: "llama-server", Model: "next", Port: 8082, Context: 4096, Parallel: 2, Scope: "system", Listen: "lan", Enabled: true, ChatTemplate: "~/100% mine.jinja", Args: []string{"--no-warmup", "--seed", "$x 1"}},
 			{Name: "coder", Kind: "llama-server", Model: "coder", Port: 8081, Scope: "user", Listen: "loopback", Enabled: true, ChatTemplate: "chatml", Env: map[string]string{"GGML_VK_VISIBLE_DEVICES": "0"}},
 			{Name: "easy", Kind: "ollama", Models: []string{"coder"}, Port: 11434, Scope: "user", Listen: "loopback", Enabled: true},
@@ -36,7 +36,7 @@ func reference() Host {
 		Facts: &facts.Facts{OS: "linux", Arch: "amd64", Vulkan: true, GPUs: []facts.GPU{{Unified: true}}, Memory: facts.Memory{Total: 128 << 30},
 			Programs: map[string]string{"llama-server": "/usr/bin/llama-server", "ollama": "/usr/bin/ollama", "llama-swap": "/usr/bin/llama-swap"}},
 		Home: "/home/me", Config: "/home/me/.config", State: "/home/me/.local/state/aisync", Ollama: "/home/me/.ollama/models",
-		By: control.Systemd, Journal: true, User: "me", Place: "unified",
+		By: control.Systemd, Journal: true, User: "me", Self: "/usr/bin/aisync", Place: "unified",
 		Models: func(id string) (Model, bool) {
 			return Model{File: fsys.LogicalPath("/models/" + id + "-00001-of-00002.gguf"), SHA256: []string{"aa", id}, Context: 262144, Views: []reconcile.Address{"view:~/.ollama/models/blobs/sha256-aa"}}, true
 		},
@@ -111,13 +111,14 @@ func TestSystemdFindsNothingWrongInAUnit(t *testing.T) {
 		t.Skip("needs systemd-analyze")
 	}
 	h := reference()
+	h.Self = "/bin/true"
 	for name := range h.Facts.Programs {
 		h.Facts.Programs[name] = "/bin/true"
 	}
 	for _, journal := range []bool{true, false} {
 		h.Journal = journal
 		for _, d := range h.Declare().Declarations {
-			if !strings.HasSuffix(string(d.Target), ".service") || d.Target.Kind() != "file" {
+			if base := filepath.Base(d.Target.Name()); d.Target.Kind() != "file" || filepath.Ext(base) != ".service" && filepath.Ext(base) != ".timer" {
 				continue
 			}
 			text, _ := file.Text(d.Leaves[0].Body)

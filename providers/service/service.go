@@ -54,7 +54,7 @@ type run struct {
 	digest string
 	inputs map[string]string // what digest is of, each with its own
 	by     control.Kind
-	port   int
+	port   int                // 0: it listens nowhere
 	needs  []fsys.LogicalPath // files that must be there
 	argv   []string
 }
@@ -170,7 +170,14 @@ func (p Provider) Explain(ctx context.Context, _ reconcile.ReadEnv, c reconcile.
 		if err == nil && st.Ended != "" {
 			say(' ', "it ended: %s; aisync services logs %s", st.Ended, name)
 		}
+		if at := want.inputs["time"]; at != "" {
+			say('+', "start the timer that runs, at %s: %s", at, shell(want.argv))
+			return lines
+		}
 		say('+', "start: %s", shell(want.argv))
+	}
+	if want.port == 0 {
+		return lines
 	}
 	if who := p.stranger(want.port); who != "" {
 		say(' ', "port %d is taken by %s", want.port, who)

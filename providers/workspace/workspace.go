@@ -43,7 +43,7 @@ func Declare(p *spec.Project) []reconcile.Declaration {
 		}
 		l.folder("tasks/inbox", at)
 		l.folder("tasks/runs", at)
-		l.ignore("/tasks/inbox/", "/tasks/runs/")
+		l.ignore("/tasks/inbox/", "/tasks/queue/*/running/", "/tasks/runs/")
 	}
 	if a := p.Agents; a.Runs.On {
 		l.folder(".ilchul", position(a.Runs.Pos, a.Pos))

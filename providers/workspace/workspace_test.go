@@ -64,7 +64,7 @@ func TestEachSystemLaysOutItsOwnFolders(t *testing.T) {
 		"tasks": {spec.Agents{Tasks: on(17), Queues: []string{"orchestrator-core", "guardrails"}, Pos: pos}, []string{
 			"dir:tasks/inbox local <- aisync.cue:17:3",
 			"dir:tasks/runs local <- aisync.cue:17:3",
-			`file:.gitignore <- aisync.cue:14:10 block:agents "/tasks/inbox/\n/tasks/runs/"`,
+			`file:.gitignore <- aisync.cue:14:10 block:agents "/tasks/inbox/\n/tasks/queue/*/running/\n/tasks/runs/"`,
 			"file:tasks/queue/guardrails/.gitkeep <- aisync.cue:17:3",
 			"file:tasks/queue/orchestrator-core/.gitkeep <- aisync.cue:17:3",
 		}},

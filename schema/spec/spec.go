@@ -60,6 +60,25 @@ type Host struct {
 	Endpoint  Named
 	Settings  []Settings // sorted by Runtime
 	Policy    Policy
+	Nightly   *Nightly // nil: nothing is worked by itself
+}
+
+// Nightly is when the queues of some repositories are worked by themselves.
+type Nightly struct {
+	At, Until string  // HH:MM, local time; no Until: when the queues are empty
+	Repos     []Named // ~/PATH or /PATH
+	Max       int     // tasks in one night; 0: as many as there are
+	Executor  string  // "": whoever fits each task
+	Push      string  // remote that branches go to; "": nowhere
+	Gitea     *Gitea
+	Pos       Position
+}
+
+// Gitea is a server that reports go back to.
+type Gitea struct {
+	URL                  string
+	Token                Secret
+	Comment, PullRequest bool
 }
 
 // Flag is a boolean with the place that set it.

@@ -79,8 +79,18 @@ type Options struct {
 	Env        []string // of programs that are run
 }
 
+// Nightly is the name of the one timer that there is. It runs while it waits
+// for its time, and its inputs are the word in brackets that ends its
+// description.
+const Nightly = "nightly.timer"
+
 // UnitName is what systemd calls a service.
-func UnitName(name string) string { return "aisync-" + name + ".service" }
+func UnitName(name string) string {
+	if name == Nightly {
+		return "aisync-" + name
+	}
+	return "aisync-" + name + ".service"
+}
 
 // LabelOf is what launchd calls a service.
 func LabelOf(name string) string { return "dev.aisync." + name }

@@ -36,7 +36,7 @@ func (c systemctl) run(ctx context.Context, args ...string) (string, error) {
 }
 
 // properties are those that stateOf reads.
-const properties = "--property=Id,ActiveState,UnitFileState,MainPID,NRestarts,Result,ExecMainCode,ExecMainStatus,ActiveEnterTimestamp"
+const properties = "--property=Id,ActiveState,UnitFileState,MainPID,NRestarts,Result,ExecMainCode,ExecMainStatus,ActiveEnterTimestamp,Description"
 
 // States is like Controller's.
 func (c systemctl) States(ctx context.Context, names []string) ([]State, error) {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -143,6 +144,12 @@ func stateOf(name string, property func(string) string) State {
 	}
 	if st.Activity != Running {
 		st.Ended = ended(property("Result"), number("ExecMainCode"), number("ExecMainStatus"))
+	}
+	if name == Nightly {
+		if _, inputs, ok := strings.Cut(strings.TrimSuffix(property("Description"), "]"), " ["); ok && st.Activity == Running {
+			st.Inputs = inputs
+		}
+		return st
 	}
 	return st.look()
 }

@@ -1,0 +1,450 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aisync.dev/aisync/agents/task/policy"
+	"aisync.dev/aisync/agents/task/sandbox"
+	"aisync.dev/aisync/agents/task/tree"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// attempt is one run of one task.
+type attempt struct {
+	Runner
+	ready
+	item    Item
+	task    spec.Task
+	limits  policy.Limits
+	dir     string // tasks/runs/<id>
+	journal journal
+	log     *runLog
+	report  *Report
+	tree    *tree.Tree
+	box     sandbox.Box
+	named   []string // files that steps name, which git may ignore
+	last    tree.Staged
+}
+
+// failure is why a task failed.
+type failure struct {
+	kind string
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+func fail(kind string, err error) error { return &failure{kind, err} }
+
+// errTimeout is a step or a command that took longer than its task allows.
+var errTimeout = errors.New("took too long")
+
+// carryOut does all of a claimed task, and moves it on.
+func (r Runner) carryOut(ctx context.Context, p ready, i Item) (*Report, error) {
+	a := &attempt{Runner: r, ready: p, item: i, task: i.Task, dir: r.Queue.Runs(i.Task.ID), report: newReport(i, p, r.now())}
+	if err := a.begin(); err != nil { // nothing was done yet
+		_, back := r.Queue.GiveBack(i)
+		return nil, errors.Join(err, back)
+	}
+	defer a.log.close()
+	a.note("task %s of queue %s, off %s (%s), sandbox: %s", a.task.ID, i.Project, p.base, p.commit, a.report.Sandbox)
+	r.say("%s: begun, off %s", a.task.ID, p.base)
+	err := a.work(ctx)
+	after := context.WithoutCancel(ctx)
+	if ctx.Err() != nil {
+		return nil, a.interrupted(after, context.Cause(ctx))
+	}
+	return a.report, a.end(after, err)
+}
+
+// begin makes the folder of the run and its journal.
+func (a *attempt) begin() error {
+	was, err := readJournal(a.dir)
+	if err != nil {
+		return err
+	}
+	a.journal = journal{By: a.Queue.Self.String()}
+	if was.Report == nil { // a run that went on after a crash
+		a.journal.Crashes, a.journal.Left = was.Crashes, was.Left
+	}
+	a.report.Attempt, a.report.Left = a.journal.Crashes+1, a.journal.Left
+	if err := a.enter(stageClaimed); err != nil {
+		return err
+	}
+	if err := putAside(a.dir); err != nil {
+		return err
+	}
+	a.log, err = openLog(a.dir)
+	return err
+}
+
+// enter writes down which stage begins.
+func (a *attempt) enter(stage string) error {
+	a.journal.Stage = stage
+	if err := a.journal.write(a.dir); err != nil {
+		return err
+	}
+	a.reached(stage)
+	return nil
+}
+
+func (a *attempt) note(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.log, "%s %s\n", a.now().Format("15:04:05.000"), fmt.Sprintf(format, args...))
+}
+
+// work is the task itself, up to its branch at the remote.
+func (a *attempt) work(ctx context.Context) error {
+	var err error
+	if a.limits, err = policy.Of(a.task); err != nil {
+		return fail("violation", err)
+	}
+	if err := commands(a.limits, a.task); err != nil {
+		return fail("violation", err)
+	}
+	if a.way != sandbox.None {
+		if a.repo, err = a.repo.Settled(ctx); err != nil {
+			return fail("git", err)
+		}
+	}
+	branch, dir := a.free(ctx, a.ready, a.task.ID)
+	a.journal.Tree, a.journal.Branch = dir, branch
+	if err := a.enter(stageTree); err != nil {
+		return fail("git", err)
+	}
+	if a.tree, err = a.repo.Add(ctx, dir, branch, a.commit); err != nil {
+		return fail("git", err)
+	}
+	a.report.Branch = branch
+	if err := a.boxed(ctx, dir); err != nil {
+		return fail("sandbox", err)
+	}
+	defer os.RemoveAll(a.box.Scratch)
+	for _, s := range a.task.Steps {
+		if err := a.enter("step " + s.ID); err != nil {
+			return fail("git", err)
+		}
+		if err := a.step(ctx, s); err != nil {
+			return err
+		}
+	}
+	if err := a.enter(stageVerify); err != nil {
+		return fail("git", err)
+	}
+	if err := a.verify(ctx); err != nil {
+		return err
+	}
+	if err := a.enter(stageCommit); err != nil {
+		return fail("git", err)
+	}
+	if err := a.committing(ctx); err != nil {
+		return err
+	}
+	if a.Push == "" || a.report.CommitHash == "" {
+		return nil
+	}
+	if err := a.enter(stagePush); err != nil {
+		return fail("git", err)
+	}
+	return a.pushing(ctx)
+}
+
+// boxed is the sandbox of the task's commands. The person's own work tree and
+// the work trees of other tasks are not seen in it. Git's folder can be read,
+// but for its settings: there are tokens in the addresses of remotes.
+func (a *attempt) boxed(ctx context.Context, dir string) error {
+	a.box = sandbox.Box{
+		Way: a.way, Tree: dir, Shield: a.tree.Shield(), Scratch: dir + ".scratch", Home: a.Home, Network: a.task.Network,
+		Show: append(slices.Clone(a.Show), a.repo.Common()), Hide: []string{a.repo.Dir, a.trees},
+	}
+	if err := os.Mkdir(a.box.Scratch, 0o700); err != nil {
+		return err
+	}
+	settings, err := a.repo.Plain(ctx)
+	if err != nil {
+		return err
+	}
+	plain := filepath.Join(a.box.Scratch, "git-config")
+	a.box.Instead = []sandbox.Stand{{File: plain, At: filepath.Join(a.repo.Common(), "config")}}
+	return os.WriteFile(plain, []byte(settings), 0o600)
+}
+
+// step does one step, again where that may help and is allowed, and judges it.
+func (a *attempt) step(ctx context.Context, s spec.TaskStep) error {
+	a.report.Steps = append(a.report.Steps, StepResult{ID: s.ID, Action: s.Action, File: s.File})
+	r := &a.report.Steps[len(a.report.Steps)-1]
+	began := time.Now()
+	defer func() { r.Seconds = time.Since(began).Seconds() }()
+	if s.File != "" {
+		a.named = append(a.named, s.File)
+	}
+	if err := a.tree.Mark(ctx); err != nil {
+		return fail("git", err)
+	}
+	for {
+		a.note("step %s: %s %s%s", s.ID, s.Action, s.File, s.Command)
+		a.say("%s: step %s: %s %s", a.task.ID, s.ID, s.Action, oneLine(s.File+s.Command))
+		err := a.try(ctx, s, r)
+		if broken := a.enforce(ctx); broken != nil { // it counts more than that the step failed
+			err = errors.Join(broken, err)
+		}
+		if err == nil {
+			r.Done = true
+			return nil
+		}
+		a.note("step %s: %v", s.ID, err)
+		r.Failed = append(r.Failed, err.Error())
+		if ctx.Err() != nil || !transient(err) || len(r.Failed) > a.task.Retries {
+			return fail(kindOf(err, s), fmt.Errorf("step %s: %w", s.ID, err))
+		}
+		if err := a.tree.Reset(ctx); err != nil {
+			return fail("git", err)
+		}
+	}
+}
+
+func kindOf(err error, s spec.TaskStep) string {
+	var v *policy.Violation
+	var f *failure
+	switch {
+	case errors.As(err, &v):
+		return "violation"
+	case errors.As(err, &f):
+		return f.kind
+	case errors.Is(err, errTimeout):
+		return "timeout"
+	case s.Action == "edit":
+		return "executor"
+	}
+	return "step"
+}
+
+// transient reports whether a step may be tried again: never one that broke a
+// limit, whatever else went wrong.
+func transient(err error) bool {
+	var v *policy.Violation
+	return !errors.As(err, &v) && (errors.Is(err, errTimeout) || errors.Is(err, ErrTransient))
+}
+
+// try does a step once.
+func (a *attempt) try(ctx context.Context, s spec.TaskStep, r *StepResult) error {
+	switch s.Action {
+	case "create", "write", "append":
+		return a.put(s)
+	case "run":
+		result, err := a.shell(ctx, s.Command)
+		if err != nil {
+			return err
+		}
+		r.Command = &result
+		return ended(result, a.task.Timeout)
+	case "edit":
+		return a.edit(ctx, s, r)
+	}
+	return fmt.Errorf("nobody knows how to %s", s.Action)
+}
+
+func (a *attempt) put(s spec.TaskStep) error {
+	if !a.limits.MayWrite(s.File) {
+		return &policy.Violation{Path: s.File, Text: "no allowed_write_globs names it"}
+	}
+	if _, err := os.Lstat(filepath.Join(a.tree.Dir, filepath.FromSlash(s.File))); err == nil && s.Action == "create" {
+		return fmt.Errorf("create %s: it is there already", s.File)
+	}
+	return a.tree.Write(s.File, s.Text, s.Action == "append")
+}
+
+func (a *attempt) shell(ctx context.Context, line string) (Result, error) {
+	if err := a.limits.Command(line); err != nil {
+		return Result{}, err
+	}
+	got, err := a.box.Run(ctx, sandbox.Command{Argv: sandbox.Shell(line), Log: a.log, Timeout: a.task.Timeout})
+	if err != nil {
+		return Result{}, fail("sandbox", err)
+	}
+	a.note("exit code %d after %s", got.Exit, got.Took.Round(time.Millisecond))
+	return Result{line, got.Exit, got.Stdout, got.Stderr}, nil
+}
+
+// ended is the error of a command that did not end well.
+func ended(r Result, limit time.Duration) error {
+	switch r.ExitCode {
+	case 0:
+		return nil
+	case -1:
+		return fmt.Errorf("%s: %w: more than %s", oneLine(r.Cmd), errTimeout, limit)
+	}
+	said := strings.TrimSpace(r.Stderr)
+	if said == "" {
+		said = strings.TrimSpace(r.Stdout)
+	}
+	if at := strings.LastIndexByte(said, '\n'); at >= 0 {
+		said = said[at+1:]
+	}
+	return fmt.Errorf("%s: exit code %d: %s", oneLine(r.Cmd), r.ExitCode, said)
+}
+
+func (a *attempt) edit(ctx context.Context, s spec.TaskStep, r *StepResult) error {
+	if a.Executor == nil {
+		return ErrUnable
+	}
+	paths, err := a.tree.Paths()
+	if err != nil {
+		return err
+	}
+	w := Work{Dir: a.tree.Dir, Task: a.task, Step: s, Box: a.box, Log: a.log}
+	for _, p := range paths {
+		if a.limits.MayRead(p) {
+			w.Readable = append(w.Readable, p)
+		}
+	}
+	if n := len(r.Failed); n > 0 {
+		w.Earlier = r.Failed[n-1]
+	}
+	limit, stop := context.WithTimeout(ctx, a.task.Timeout)
+	defer stop()
+	out, err := a.Executor.Edit(limit, w)
+	r.Executor, r.Summary, r.Tokens = out.Name, out.Summary, r.Tokens+out.Tokens
+	a.report.Tokens += out.Tokens
+	if err != nil && ctx.Err() == nil && (limit.Err() != nil || errors.Is(err, context.DeadlineExceeded)) {
+		return fmt.Errorf("%s: %w: more than %s (%w)", out.Name, errTimeout, a.task.Timeout, err)
+	}
+	return err
+}
+
+// enforce judges what the work tree has become.
+func (a *attempt) enforce(ctx context.Context) error {
+	changes, err := a.tree.Changes(ctx)
+	if err != nil {
+		return undecided(err)
+	}
+	a.report.Changed, a.report.DiffBytes, a.report.Diff = changes, 0, ""
+	counted := slices.Clone(changes)
+	wrong := len(changes) > maxStaged
+	for i, c := range changes {
+		counted[i].Ignored = c.Ignored && !slices.Contains(a.named, c.Path)
+		wrong = wrong || c.Wrong != "" || policy.GitsOwn(c.Path)
+	}
+	if wrong { // git is not asked about such
+		return violations(append(a.limits.Judge(counted, 0), &policy.Violation{Text: "so the size of the diff was not looked at"}))
+	}
+	if a.last, err = a.tree.Stage(ctx, changes, a.named); err != nil {
+		return undecided(err)
+	}
+	a.report.DiffBytes, a.report.Diff = a.last.Bytes, a.last.Diff
+	return violations(a.limits.Judge(counted, a.last.Bytes))
+}
+
+// maxStaged is the number of changed files from which on no diff is made: more
+// than any task may change (schema/task.cue).
+const maxStaged = 10_000
+
+// undecided makes what could not be told a violation.
+func undecided(err error) error {
+	var v *policy.Violation
+	if errors.As(err, &v) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &policy.Violation{Text: fmt.Sprintf("what was changed cannot be told: %v", err)}
+}
+
+func violations(vs []*policy.Violation) error {
+	var all []error
+	for _, v := range vs[:min(20, len(vs))] {
+		all = append(all, v)
+	}
+	if len(vs) > 20 {
+		all = append(all, fmt.Errorf("and %d more", len(vs)-20))
+	}
+	return errors.Join(all...)
+}
+
+// verify runs the commands that prove the task done. They may look, and leave
+// files that git ignores where the task may write.
+func (a *attempt) verify(ctx context.Context) error {
+	for n, line := range a.task.Verify {
+		for tries := 0; ; tries++ {
+			if err := a.tree.Mark(ctx); err != nil {
+				return fail("git", err)
+			}
+			a.note("verify: %s", line)
+			a.say("%s: verify: %s", a.task.ID, oneLine(line))
+			result, err := a.shell(ctx, line)
+			if err != nil {
+				return fail(kindOf(err, spec.TaskStep{}), fmt.Errorf("verify: %w", err))
+			}
+			a.report.VerifyResults = append(a.report.VerifyResults[:n], result)
+			if err := a.untouched(ctx, line); err != nil {
+				return fail("violation", err)
+			}
+			err = ended(result, a.task.Timeout)
+			if err == nil {
+				break
+			}
+			err = fmt.Errorf("verify: %w", err)
+			switch {
+			case !errors.Is(err, errTimeout):
+				return fail("verify", err)
+			case tries >= a.task.Retries:
+				return fail("timeout", err)
+			}
+		}
+	}
+	return nil
+}
+
+// untouched judges a command that may write nothing.
+func (a *attempt) untouched(ctx context.Context, line string) error {
+	since, err := a.tree.Since(ctx)
+	if err != nil {
+		return undecided(err)
+	}
+	for _, c := range since {
+		if !c.Ignored || c.Wrong != "" || slices.Contains(a.named, c.Path) || !a.limits.MayWrite(c.Path) {
+			return fmt.Errorf("verify: %s: it wrote: %w", oneLine(line), &policy.Violation{Path: c.Path, Text: string(c.Kind) +
+				"; commands of verify may only look, and leave what git ignores where allowed_write_globs say"})
+		}
+	}
+	return nil
+}
+
+func (a *attempt) committing(ctx context.Context) error {
+	if err := a.enforce(ctx); err != nil {
+		return fail("violation", err)
+	}
+	if len(a.last.Files) == 0 {
+		return nil
+	}
+	goal := strings.TrimSpace(a.task.Goal)
+	first, rest, _ := strings.Cut(goal, "\n")
+	hash, err := a.tree.Commit(ctx, a.last, strings.TrimSpace(fmt.Sprintf("chiffon: %s - %s\n\n%s", a.task.ID, first, strings.TrimSpace(rest)))+"\n")
+	if err != nil {
+		return fail("git", err)
+	}
+	a.report.CommitHash = hash
+	a.note("committed %s on %s", hash, a.report.Branch)
+	return nil
+}
+
+func (a *attempt) pushing(ctx context.Context) error {
+	var err error
+	for range a.task.Retries + 1 {
+		limit, stop := context.WithTimeout(ctx, 5*time.Minute)
+		err = a.repo.Push(limit, a.Push, a.report.Branch)
+		stop()
+		if err == nil {
+			a.report.Pushed = a.Push
+			a.note("pushed to %s", a.Push)
+			return nil
+		}
+		a.note("push: %v", err)
+	}
+	return fail("push", fmt.Errorf("it is committed on %s, and could not be pushed to %s: %w", a.report.Branch, a.Push, err))
+}

@@ -1,0 +1,134 @@
+package executor
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"aisync.dev/aisync/agents/task/policy"
+)
+
+// edit is one change of one file.
+type edit struct {
+	file string   // slash-separated, below the work tree
+	old  []string // lines that must be there once; none: the file is made
+	new  []string // lines that take their place
+	line int      // of the answer, from 1
+}
+
+// least is how long a marker is at least.
+const least = 7
+
+// marker takes a line apart that is nothing but n or more of one of < = >, and
+// perhaps a word.
+func marker(line string) (kind byte, n int, word string) {
+	if line == "" || !strings.ContainsRune("<=>", rune(line[0])) {
+		return 0, 0, ""
+	}
+	kind = line[0]
+	for n < len(line) && line[n] == kind {
+		n++
+	}
+	word = strings.TrimSpace(line[n:])
+	wants := map[byte]string{'<': "SEARCH", '=': "", '>': "REPLACE"}[kind]
+	if n < least || word != wants {
+		return 0, 0, ""
+	}
+	return kind, n, word
+}
+
+// parseAnswer reads what a model said in the edit protocol:
+//
+//	path/of/the/file
+//	<<<<<<< SEARCH
+//	lines that are there, exactly, once
+//	=======
+//	lines that take their place
+//	>>>>>>> REPLACE
+//
+// The file is named by the last line before the block, and a line of ``` may
+// stand around the block or between the two. The three markers of a block have
+// the same length, 7 or more: one that must hold such a line takes longer ones.
+// All else is the model's words, and returned as such. One block that is not
+// whole makes the answer none at all.
+func parseAnswer(text string) (edits []edit, words string, err error) {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	name, nameAt := "", 0 // the last line with words, and its number
+	var said []string
+	flush := func() {
+		if nameAt > 0 {
+			said = append(said, name)
+		}
+		name, nameAt = "", 0
+	}
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimRight(lines[i], " \t\r")
+		kind, n, _ := marker(line)
+		switch {
+		case kind == '<':
+			if nameAt == 0 {
+				return nil, "", fmt.Errorf("line %d of the answer begins a block, and no line before it names the file", i+1)
+			}
+			e := edit{file: name, line: i + 1}
+			if e.file, err = fileName(name); err != nil {
+				return nil, "", fmt.Errorf("line %d of the answer: %w", nameAt, err)
+			}
+			end, err := e.body(lines, i+1, n)
+			if err != nil {
+				return nil, "", err
+			}
+			edits = append(edits, e)
+			name, nameAt, i = "", 0, end
+		case kind != 0:
+			return nil, "", fmt.Errorf("line %d of the answer is %q outside of a block", i+1, line)
+		case strings.HasPrefix(strings.TrimSpace(line), "```"), line == "":
+		default:
+			flush()
+			name, nameAt = line, i+1
+		}
+	}
+	flush()
+	return edits, strings.Join(said, "\n"), nil
+}
+
+// body reads the two halves of a block whose markers have n characters, and
+// returns the line of its last one.
+func (e *edit) body(lines []string, from, n int) (end int, err error) {
+	half := &e.old
+	for i := from; i < len(lines); i++ {
+		kind, m, _ := marker(strings.TrimRight(lines[i], " \t\r"))
+		switch {
+		case kind == 0 || m != n:
+			*half = append(*half, lines[i])
+		case kind == '=' && half == &e.old:
+			half = &e.new
+		case kind == '>' && half == &e.new:
+			if len(e.old) == 0 && len(e.new) == 0 {
+				return 0, fmt.Errorf("the block at line %d of the answer is empty", e.line)
+			}
+			return i, nil
+		default:
+			return 0, fmt.Errorf("line %d of the answer is %q where the block that begins at line %d cannot have it; a block whose text holds such a line takes markers of %d characters or more",
+				i+1, lines[i], e.line, n+1)
+		}
+	}
+	return 0, fmt.Errorf("the block that begins at line %d of the answer has no end", e.line)
+}
+
+// fileName is the path that a model named, if it is one that a work tree may
+// have.
+func fileName(line string) (string, error) {
+	name := strings.TrimSpace(line)
+	switch {
+	case strings.ContainsAny(name, "\x00\\`*:") || strings.Contains(name, "//"):
+		return "", fmt.Errorf("%q is no path: name the file alone on the line before the block", line)
+	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../"):
+		return "", fmt.Errorf("%q is no path below the work tree", line)
+	}
+	for _, part := range strings.Split(name, "/") {
+		if policy.GitsOwn(part) {
+			return "", fmt.Errorf("%q belongs to git", line)
+		}
+	}
+	return name, nil
+}

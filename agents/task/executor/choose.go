@@ -1,0 +1,111 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// EndpointName is what the endpoint is called where executors are named.
+const EndpointName = "endpoint"
+
+// Candidate is one executor that a host may have.
+type Candidate struct {
+	Name     string   // EndpointName, or the id of a runtime
+	Tools    []string // kinds of tools that it has; of the endpoint none
+	Executor task.Executor
+	Missing  string // why it cannot be used here; "" where it can
+}
+
+// Choice has each task done by the candidate that fits it. The first that does
+// wins:
+//
+//	complexity.tier              candidates
+//	none, trivial, simple        the endpoint, then runtimes
+//	moderate, complex            runtimes
+//
+// and of complexity.required_capabilities each must hold:
+//
+//	edit, or a word that ends so   every candidate can
+//	shell, search, fetch, agent …  a runtime that has such a tool; fetch and
+//	                               network only where the task allows the network
+//	any other                      a program of that name is in PATH
+type Choice struct {
+	Candidates []Candidate // the endpoint first
+	Only       string      // the name of the one that is to do it, whatever its tier
+	Program    func(name string) bool
+}
+
+// Can returns why nobody here can do the task; nil where somebody can, or where
+// it has no step for an executor.
+func (c Choice) Can(t spec.Task) error {
+	for _, s := range t.Steps {
+		if s.Action == "edit" {
+			_, err := c.choose(t)
+			return err
+		}
+	}
+	return nil
+}
+
+// Edit implements task.Executor.
+func (c Choice) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
+	one, err := c.choose(w.Task)
+	if err != nil {
+		return task.Outcome{}, err
+	}
+	return one.Executor.Edit(ctx, w)
+}
+
+func (c Choice) choose(t spec.Task) (Candidate, error) {
+	var why []string
+	for _, one := range c.Candidates {
+		if c.Only != "" && one.Name != c.Only {
+			continue
+		}
+		reason := one.Missing
+		if reason == "" {
+			reason = c.unfit(one, t)
+		}
+		if reason == "" {
+			return one, nil
+		}
+		why = append(why, one.Name+": "+reason)
+	}
+	if len(why) == 0 {
+		why = []string{"none is known"}
+	}
+	return Candidate{}, fmt.Errorf("no executor here can do it (%s)", strings.Join(why, "; "))
+}
+
+// unfit says why one cannot do a task, "" if it can.
+func (c Choice) unfit(one Candidate, t spec.Task) string {
+	if c.Only == "" && one.Name == EndpointName && (t.Tier == "moderate" || t.Tier == "complex") {
+		return "a " + t.Tier + " task is for a runtime; --executor " + EndpointName + " has it done nevertheless"
+	}
+	for _, capability := range t.Capabilities {
+		word := strings.ToLower(strings.TrimSpace(capability))
+		switch {
+		case word == "edit" || strings.HasSuffix(word, "-edit"):
+		case (word == "fetch" || word == "network") && !t.Network:
+			return "the task requires " + word + " and does not allow the network"
+		case word == "network":
+		case slices.Contains(one.Tools, word):
+		case isTool(word):
+			return "it has no tool for " + word
+		case c.Program == nil || !c.Program(capability):
+			return "the task requires " + capability + ", which is no tool, and no program in PATH"
+		}
+	}
+	return ""
+}
+
+// isTool reports whether a word is a kind of tool, as runtimes of the catalog
+// name them.
+func isTool(word string) bool {
+	return slices.Contains([]string{"shell", "edit", "read", "search", "fetch", "agent"}, word)
+}

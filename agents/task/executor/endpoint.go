@@ -1,0 +1,201 @@
+package executor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"aisync.dev/aisync/agents/task"
+)
+
+// Endpoint asks a model server for edits, in the protocol that parseAnswer
+// documents. The model sees the step, the task's goal, and files that the task
+// lets it read; it runs nothing.
+type Endpoint struct {
+	URL     string // with /v1: it speaks OpenAI's chat completions
+	Model   string
+	Context int64        // tokens; 0: not known, and taken for 8192
+	Tries   int          // answers to one step, with a word on what was wrong with the last; 0: 3
+	Client  *http.Client // nil: one that follows no redirection
+}
+
+// Bounds of what is asked and answered.
+const (
+	unknownContext = 8192
+	maxAnswer      = 8192     // tokens of one answer
+	maxShown       = 48 << 10 // bytes of files: more takes a local server minutes to read
+	maxBody        = 4 << 20  // bytes of what a server sends
+)
+
+// answerTokens is how long one answer may be: no more than a quarter of the
+// context.
+func (e Endpoint) answerTokens() int64 { return min(maxAnswer, e.context()/4) }
+
+func (e Endpoint) context() int64 {
+	if e.Context > 0 {
+		return e.Context
+	}
+	return unknownContext
+}
+
+// room is how many bytes of files a prompt may hold: half of the context.
+func (e Endpoint) room() int { return int(min(maxShown, e.context()/2*perToken)) }
+
+// message is one of a conversation.
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// Edit implements task.Executor. An answer that is no whole one, or whose lines
+// are not in the files, changes nothing and is asked for again, Tries times.
+// What the server does wrong is task.ErrTransient.
+func (e Endpoint) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
+	out := task.Outcome{Name: "endpoint " + e.Model}
+	root, err := os.OpenRoot(w.Dir)
+	if err != nil {
+		return out, fmt.Errorf("open the work tree: %w", err)
+	}
+	defer root.Close()
+	question, err := prompt(w, newFiles(root, w.Readable), e.room())
+	if err != nil {
+		return out, err
+	}
+	talk := []message{{"system", protocol}, {"user", question}}
+	tries := e.Tries
+	if tries == 0 {
+		tries = 3
+	}
+	var wrong error
+	for n := 1; n <= tries; n++ {
+		fmt.Fprintf(w.Log, "executor: %s: question %d of at most %d, %d bytes\n", out.Name, n, tries, size(talk))
+		said, tokens, cut, err := e.ask(ctx, talk)
+		out.Tokens += tokens
+		if err != nil {
+			return out, err
+		}
+		fmt.Fprintf(w.Log, "executor: %s answers, %d tokens:\n%s\n", out.Name, tokens, said)
+		f := newFiles(root, w.Readable)
+		if out.Summary, wrong = take(f, said, cut); wrong == nil {
+			return out, f.write()
+		}
+		fmt.Fprintf(w.Log, "executor: nothing of that is used: %v\n", wrong)
+		talk = append(talk[:2:2], message{"assistant", said}, message{"user", "None of that was used: " + wrong.Error() + "\n\nAnswer again, with all of the edits."})
+	}
+	return out, fmt.Errorf("%s gave no usable answer in %d tries: %w", out.Name, tries, wrong)
+}
+
+// take makes the edits of an answer, in memory.
+func take(f *files, said string, cut bool) (words string, err error) {
+	if cut {
+		return "", errors.New("the answer was longer than it may be and is cut off; make smaller edits")
+	}
+	edits, words, err := parseAnswer(said)
+	if err != nil {
+		return "", err
+	}
+	if len(edits) == 0 {
+		return "", errors.New("it holds no edit")
+	}
+	for _, e := range edits {
+		if err := f.apply(e); err != nil {
+			return "", err
+		}
+	}
+	return words, nil
+}
+
+func size(talk []message) (n int) {
+	for _, m := range talk {
+		n += len(m.Content)
+	}
+	return n
+}
+
+// ask has the model answer once. cut says that the answer has no end.
+func (e Endpoint) ask(ctx context.Context, talk []message) (said string, tokens int, cut bool, err error) {
+	body, err := json.Marshal(struct {
+		Model       string    `json:"model"`
+		Messages    []message `json:"messages"`
+		MaxTokens   int64     `json:"max_tokens"`
+		Temperature float64   `json:"temperature"`
+	}{e.Model, talk, e.answerTokens(), 0.2})
+	if err != nil {
+		return "", 0, false, err
+	}
+	url := strings.TrimSuffix(e.URL, "/") + "/chat/completions"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return "", 0, false, fmt.Errorf("endpoint: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer none")
+	client := e.Client
+	if client == nil {
+		client = plain
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return "", 0, false, fmt.Errorf("%w: %w", task.ErrTransient, err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return "", 0, false, fmt.Errorf("%w: read the answer of %s: %w", task.ErrTransient, url, err)
+	case len(answer) > maxBody:
+		return "", 0, false, fmt.Errorf("%s answers with more than %d bytes", url, maxBody)
+	case res.StatusCode != http.StatusOK:
+		err := fmt.Errorf("%s answers %s: %s", url, res.Status, excerpt(answer))
+		if passing(res.StatusCode) {
+			err = fmt.Errorf("%w: %w", task.ErrTransient, err)
+		}
+		return "", 0, false, err
+	}
+	return completion(url, answer)
+}
+
+// completion reads an answer of chat completions.
+func completion(url string, answer []byte) (said string, tokens int, cut bool, err error) {
+	var c struct {
+		Choices []struct {
+			Message struct{ Content string }
+			Finish  string `json:"finish_reason"`
+		}
+		Usage struct {
+			Total int `json:"total_tokens"`
+		}
+	}
+	if err := json.Unmarshal(answer, &c); err != nil || len(c.Choices) != 1 {
+		return "", 0, false, fmt.Errorf("%s answers what is no chat completion: %s", url, excerpt(answer))
+	}
+	return c.Choices[0].Message.Content, c.Usage.Total, c.Choices[0].Finish == "length", nil
+}
+
+// passing reports whether a status may be another one soon.
+func passing(status int) bool {
+	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
+}
+
+// excerpt is the beginning of what a server said, on one line.
+func excerpt(b []byte) string {
+	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "?")), " ")
+	if len(s) > 300 {
+		s = strings.ToValidUTF8(s[:300], "") + " …"
+	}
+	return s
+}
+
+// plain goes where it is told to and nowhere else. It waits as long as the
+// context of a question lets it: a local model may think for minutes.
+var plain = &http.Client{
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1, IdleConnTimeout: time.Minute},
+}

@@ -1,0 +1,193 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxQuestions is how often a program may ask the model within one step.
+const maxQuestions = 200
+
+// gate lets a program reach one model server, and of that nothing but what a
+// model is asked by. It listens on loopback, counts, and keeps what went wrong.
+type gate struct {
+	to     *url.URL
+	server http.Server
+	addr   *net.TCPAddr
+
+	mu        sync.Mutex
+	questions int
+	tokens    int
+	failed    error // the last time that the server did not answer well
+	refused   []string
+}
+
+// openGate opens one to the server at a URL that ends in /v1.
+func openGate(endpoint string) (*gate, error) {
+	to, err := url.Parse(strings.TrimSuffix(strings.TrimSuffix(endpoint, "/"), "/v1"))
+	if err != nil || to.Host == "" {
+		return nil, fmt.Errorf("endpoint %q is no URL", endpoint)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("open a way to the endpoint: %w", err)
+	}
+	g := &gate{to: to, addr: l.Addr().(*net.TCPAddr)}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(to)
+			r.Out.Host = ""
+		},
+		Transport:      plain.Transport,
+		FlushInterval:  -1,
+		ModifyResponse: g.look,
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			g.fail(err)
+			http.Error(w, `{"error":{"message":"the endpoint does not answer"}}`, http.StatusBadGateway)
+		},
+		ErrorLog: log.New(io.Discard, "", 0), // g.failed says it
+	}
+	g.server = http.Server{Handler: g.guard(proxy), ReadHeaderTimeout: 10 * time.Second, ErrorLog: proxy.ErrorLog}
+	go g.server.Serve(l) // ends with close
+	return g, nil
+}
+
+func (g *gate) close() { g.server.Close() }
+
+// state is how many tokens were spent, and what the server did wrong at last.
+func (g *gate) state() (tokens int, failed error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.tokens, g.failed
+}
+
+// others are the requests that were refused.
+func (g *gate) others() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.refused)
+}
+
+// asking are the addresses by which a model is asked; the others of a server
+// load and unload models, or write files.
+var asking = []string{"/chat/completions", "/completions", "/responses", "/messages", "/messages/count_tokens", "/embeddings"}
+
+// allowed reports whether a program may ask for that, and whether it is a
+// question to the model.
+func allowed(method, path string) (ok, question bool) {
+	rest, v1 := strings.CutPrefix(path, "/v1")
+	switch {
+	case method == http.MethodHead && path == "/":
+		return true, false
+	case !v1:
+		return false, false
+	case method == http.MethodGet && (rest == "/models" || strings.HasPrefix(rest, "/models/")):
+		return true, false
+	}
+	return method == http.MethodPost && slices.Contains(asking, rest), true
+}
+
+func (g *gate) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ok, question := allowed(r.Method, r.URL.Path)
+		g.mu.Lock()
+		if question && ok {
+			g.questions++
+			ok = g.questions <= maxQuestions
+		}
+		if !ok && len(g.refused) < 20 {
+			g.refused = append(g.refused, r.Method+" "+r.URL.Path)
+		}
+		g.mu.Unlock()
+		if !ok {
+			http.Error(w, `{"error":{"message":"not for an executor"}}`, http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (g *gate) fail(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.failed = err
+}
+
+// look has the tokens of a response counted while it passes.
+func (g *gate) look(res *http.Response) error {
+	if passing(res.StatusCode) {
+		g.fail(fmt.Errorf("it answers %s", res.Status))
+	} else if res.StatusCode == http.StatusOK {
+		g.fail(nil)
+	}
+	res.Body = &counted{ReadCloser: res.Body, gate: g}
+	return nil
+}
+
+// counted keeps the end of a body, where the figures of a stream stand, or all
+// of a short one.
+type counted struct {
+	io.ReadCloser
+	gate *gate
+	tail []byte
+}
+
+const maxTail = 64 << 10
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.tail = append(c.tail, p[:n]...)
+	if over := len(c.tail) - maxTail; over > 0 {
+		c.tail = slices.Delete(c.tail, 0, over)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.gate.fail(err)
+	}
+	return n, err
+}
+
+func (c *counted) Close() error {
+	c.gate.mu.Lock()
+	c.gate.tokens += tokensOf(c.tail)
+	c.gate.mu.Unlock()
+	c.tail = nil
+	return c.ReadCloser.Close()
+}
+
+// The figures of chat completions and responses, and of messages, which has
+// two; the last of a stream count.
+var (
+	totalTokens = regexp.MustCompile(`"total_tokens"\s*:\s*(\d+)`)
+	partTokens  = []*regexp.Regexp{regexp.MustCompile(`"input_tokens"\s*:\s*(\d+)`), regexp.MustCompile(`"output_tokens"\s*:\s*(\d+)`)}
+)
+
+func tokensOf(body []byte) int {
+	if n := lastFigure(totalTokens, body); n > 0 {
+		return n
+	}
+	return lastFigure(partTokens[0], body) + lastFigure(partTokens[1], body)
+}
+
+func lastFigure(re *regexp.Regexp, body []byte) int {
+	all := re.FindAllSubmatch(body, -1)
+	if len(all) == 0 {
+		return 0
+	}
+	n, err := strconv.Atoi(string(all[len(all)-1][1]))
+	if err != nil {
+		return 0
+	}
+	return n
+}

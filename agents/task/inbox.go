@@ -1,0 +1,168 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// called reports whether a person means i by this name: its id, or, where the
+// file is no task, the file's name.
+func (i Item) called(name string) bool {
+	if i.Err == nil {
+		return i.Task.ID == name
+	}
+	base := filepath.Base(i.Path)
+	return base == name || strings.TrimSuffix(base, filepath.Ext(base)) == name
+}
+
+// Add puts a task into the inbox. One whose id is known already is refused.
+func (q Queue) Add(name string, text []byte) (Item, error) {
+	t, err := q.parse(name, text)
+	if err != nil {
+		return Item{}, err
+	}
+	all, err := q.List()
+	if err != nil {
+		return Item{}, err
+	}
+	if err := unknownYet(all, t.ID); err != nil {
+		return Item{}, err
+	}
+	i := Item{Task: t, State: Inbox, Path: filepath.Join(q.Folder("", Inbox), t.ID+".yaml")}
+	if err := writeNew(i.Path, text); err != nil {
+		return Item{}, fmt.Errorf("put task %s into the inbox: %w", t.ID, err)
+	}
+	return i, nil
+}
+
+// Unready says that a draft lies in the inbox and has to be filled in yet.
+type Unready struct{ Err error }
+
+func (u *Unready) Error() string { return u.Err.Error() }
+
+// Begin writes a draft into the inbox. One with nothing to do in it is written
+// too, and is *Unready; one that says something wrong is not.
+func (q Queue) Begin(d Draft) (Item, error) {
+	path := filepath.Join(q.Folder("", Inbox), d.ID+".yaml")
+	i, err := q.Add(path, d.Text())
+	if err == nil || len(d.Files)+len(d.Commands) > 0 {
+		return i, err
+	}
+	trial := d
+	trial.Commands = []string{"true"}
+	if _, wrong := q.parse(path, trial.Text()); wrong != nil {
+		return i, wrong
+	}
+	all, err2 := q.List()
+	if err2 == nil {
+		err2 = unknownYet(all, d.ID)
+	}
+	if err2 == nil {
+		err2 = writeNew(path, d.Text())
+	}
+	if err2 != nil {
+		return i, fmt.Errorf("put task %s into the inbox: %w", d.ID, err2)
+	}
+	return Item{Task: spec.Task{ID: d.ID}, State: Inbox, Path: path, Err: err}, &Unready{err}
+}
+
+// unknownYet is an error where a task of that id lies anywhere.
+func unknownYet(all []Item, id string) error {
+	if i, err := find(all, id, weight...); err == nil {
+		return fmt.Errorf("there is a task %s already, %s: %s", id, i.State, i.Path)
+	}
+	return nil
+}
+
+// writeNew makes a file, whole or not at all, and replaces none.
+func writeNew(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return renameNew(f.Name(), path)
+}
+
+// Approve moves a task from the inbox into the queue of a project: a person
+// has read it. Nobody may have its id, all that it needs must be known, and it
+// must not wait for itself.
+func (q Queue) Approve(id, project string) (Item, error) {
+	if !ValidID(project) {
+		return Item{}, fmt.Errorf("queue %q: %s", project, idRule)
+	}
+	all, err := q.List()
+	if err != nil {
+		return Item{}, err
+	}
+	i, err := find(all, id, Inbox)
+	switch {
+	case err != nil:
+		if there, err := find(all, id, weight...); err == nil {
+			return Item{}, fmt.Errorf("task %s is not in the inbox, it is %s: %s", id, there.State, there.Path)
+		}
+		return Item{}, fmt.Errorf("%w; the inbox is %s", err, q.Folder("", Inbox))
+	case i.Err != nil:
+		return Item{}, i.Err
+	}
+	gate := NewGraph(all).Gate(i)
+	gate.Never = slices.DeleteFunc(gate.Never, func(n Need) bool { return n.Why == string(Failed) }) // it may be retried yet
+	if len(gate.Never) > 0 {
+		return Item{}, fmt.Errorf("%s: task %s could never start: %s", i.Path, id, Gate{Never: gate.Never}.Why(id))
+	}
+	i.Project = project
+	got, err := q.rename(i, Queued, filepath.Base(i.Path))
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("approve task %s: a file of that name is in the queue: %s", id, filepath.Join(q.Folder(project, Queued), filepath.Base(i.Path)))
+	}
+	return got, err
+}
+
+const idRule = "want letters, digits, dots, underscores and hyphens, at most 80, with no .. and no dot or .lock at the end"
+
+// Retry puts a task into its queue once more: one that failed, or one whose
+// executor has died. gone says that somebody has made sure of that where this
+// machine cannot tell.
+func (q Queue) Retry(id string, gone bool, t process.Table) (Item, error) {
+	all, err := q.List()
+	if err != nil {
+		return Item{}, err
+	}
+	i, err := find(all, id, weight...)
+	if err != nil {
+		return Item{}, err
+	}
+	switch i.State {
+	case Inbox, Queued, Done:
+		return Item{}, fmt.Errorf("task %s is %s: only one that failed, or whose executor died, can be tried again", i.Name(), i.State)
+	case Running:
+		switch i.By.Life(q.Self.Host, t) {
+		case Alive:
+			return Item{}, fmt.Errorf("task %s is being done by %s", i.Name(), i.By)
+		case Unknown:
+			if !gone {
+				return Item{}, fmt.Errorf("task %s was claimed by %s, and nobody here can tell whether that still runs: %w", i.Name(), i.By, ErrMayLive)
+			}
+		}
+	}
+	return q.move(i, Queued)
+}
+
+// ErrMayLive says that a claim cannot be judged from here.
+var ErrMayLive = errors.New("make sure that it does not")

@@ -1,0 +1,133 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// journal is what a run has come to, for whoever has to go on after a crash:
+// tasks/runs/<id>/state.json.
+type journal struct {
+	Version int        `json:"format_version"`
+	By      string     `json:"by"`
+	Stage   string     `json:"stage"`
+	Tree    string     `json:"tree,omitempty"`
+	Branch  string     `json:"branch,omitempty"`
+	Crashes int        `json:"crashes"`
+	Left    []Leftover `json:"left,omitempty"`
+	Report  *Report    `json:"report,omitempty"` // once it is decided
+}
+
+// Leftover is what an executor that died has left.
+type Leftover struct {
+	Tree   string `json:"tree"`
+	Branch string `json:"branch"`
+}
+
+const journalName = "state.json"
+
+// readJournal reads the journal of a task. One that is missing is empty.
+func readJournal(dir string) (journal, error) {
+	var j journal
+	text, err := os.ReadFile(filepath.Join(dir, journalName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return j, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &j)
+	}
+	if err == nil && j.Version > 1 {
+		err = fmt.Errorf("%s is of a newer aisync (format %d)", filepath.Join(dir, journalName), j.Version)
+	}
+	if err != nil {
+		return j, fmt.Errorf("read the journal of the task: %w", err)
+	}
+	return j, nil
+}
+
+func (j journal) write(dir string) error {
+	j.Version = 1
+	return writeJSON(dir, journalName, j)
+}
+
+func writeJSON(dir, name string, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	return writeFile(dir, name, b.Bytes())
+}
+
+// writeFile puts a file there whole or not at all.
+func writeFile(dir, name string, text []byte) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	tmp, err := os.CreateTemp(dir, "."+name+"-")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(text)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// runLog is run.log. What is beyond its limit is left out, and that is said.
+type runLog struct {
+	mu   sync.Mutex
+	f    io.WriteCloser
+	room int64
+	left int64
+}
+
+// maxLog bounds run.log, in bytes.
+const maxLog = 16 << 20
+
+func openLog(dir string) (*runLog, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("open run.log: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "run.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open run.log: %w", err)
+	}
+	return &runLog{f: f, room: maxLog}, nil
+}
+
+func (l *runLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	take := min(int64(len(b)), l.room)
+	l.room -= take
+	l.left += int64(len(b)) - take
+	if take > 0 {
+		if _, err := l.f.Write(b[:take]); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+func (l *runLog) close() {
+	if l.left > 0 {
+		_, _ = fmt.Fprintf(l.f, "\n… %d bytes left out …\n", l.left)
+	}
+	l.f.Close()
+}

@@ -1,0 +1,110 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrNone says that nothing in a queue can be done now. Its text is what
+// chiffon said.
+var ErrNone = errors.New("No tasks in queue") //lint:ignore ST1005 an older program's text
+
+// Next returns the task of a project that is to be done first: of those that
+// are queued and free, by priority, date and id. Where there is none the error
+// is ErrNone, or a *Blocked that says what each waits for, or what is wrong
+// with the files.
+func (q Queue) Next(project string) (Item, error) {
+	free, err := q.free(project)
+	if err != nil {
+		return Item{}, err
+	}
+	return free[0], nil
+}
+
+// free are all tasks of a project that may start, without those that are
+// called so: Next's is the first. There is one, or an error as Next's.
+func (q Queue) free(project string, but ...string) ([]Item, error) {
+	free, err := q.look(project, but)
+	var b *Blocked
+	if errors.As(err, &b) && b.Never {
+		return q.look(project, but) // a task that went back may have been between two folders
+	}
+	return free, err
+}
+
+func (q Queue) look(project string, but []string) ([]Item, error) {
+	all, err := q.List()
+	if err != nil {
+		return nil, err
+	}
+	g := NewGraph(all)
+	b := &Blocked{Project: project}
+	var free []Item
+	for _, i := range all {
+		if i.State != Queued || i.Project != project || slices.Contains(but, i.Task.ID) {
+			continue
+		}
+		if i.Err != nil {
+			b.Tasks = append(b.Tasks, i.Err.Error())
+			b.Never = true
+			continue
+		}
+		gate := g.Gate(i)
+		if gate.Free() {
+			free = append(free, i)
+			continue
+		}
+		b.Tasks = append(b.Tasks, i.Task.ID+": "+gate.Why(i.Task.ID))
+		b.Never = b.Never || len(gate.Never) > 0
+	}
+	switch {
+	case len(free) > 0:
+		return free, nil
+	case len(b.Tasks) > 0:
+		return nil, b
+	}
+	return nil, ErrNone
+}
+
+// Take claims the task that is to be done first. Its errors are Next's.
+func (q Queue) Take(project string) (Item, error) {
+	for {
+		free, err := q.free(project)
+		if err != nil {
+			return Item{}, err
+		}
+		for _, i := range free { // where others are at work, the first is often gone
+			got, err := q.Claim(i)
+			if !errors.Is(err, ErrTaken) {
+				return got, err
+			}
+		}
+	}
+}
+
+// Find returns the task of that id which has come furthest in its life, in any
+// queue.
+func (q Queue) Find(id string) (Item, error) {
+	all, err := q.List()
+	if err != nil {
+		return Item{}, err
+	}
+	return find(all, id, weight...)
+}
+
+// find returns the task of that id, or of that file, in one of these states,
+// the last of them first.
+func find(all []Item, id string, in ...State) (Item, error) {
+	for n := len(in) - 1; n >= 0; n-- {
+		for _, i := range all {
+			if i.State == in[n] && i.called(id) {
+				return i, nil
+			}
+		}
+	}
+	return Item{}, fmt.Errorf("no task %q: %w", id, ErrUnknown)
+}
+
+// ErrUnknown says that no task has an id.
+var ErrUnknown = errors.New("nobody knows it")

@@ -1,0 +1,215 @@
+// Package task works a queue of files: each is a bounded piece of work that an
+// executor carries out in a work tree of its own, within limits that are
+// enforced and not asked for. It never touches the tree of the person, and
+// pushes nothing unless told to. Start reading at Queue, then Runner.Once.
+package task
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// State is where a task is in its life: the folder that its file lies in.
+type State string
+
+// The states, and the folder of each. What is queued lies in the queue's own
+// folder, as people and older tools put it there.
+const (
+	Inbox   State = "inbox"   // tasks/inbox: waits for a person's word
+	Queued  State = "queued"  // tasks/queue/<project>
+	Running State = "running" // tasks/queue/<project>/running: somebody has claimed it
+	Done    State = "done"    // …/done
+	Failed  State = "failed"  // …/failed
+)
+
+// states in the order of a task's life. They are read in this order, so that
+// a task which moves on meanwhile is seen at least once.
+var states = []State{Inbox, Queued, Running, Done, Failed}
+
+// MaxFile bounds a task file, in bytes.
+const MaxFile = 1 << 20
+
+// Queue is the tasks folder of a repository.
+type Queue struct {
+	Dir  string   // that holds tasks/, absolute
+	Self Claimant // who claims; see Here
+
+	// Load reads a task file and says what is wrong with it, with line and column.
+	Load func(name string, text []byte) (spec.Task, error)
+}
+
+// Item is one task with its place in the queue.
+type Item struct {
+	Task    spec.Task
+	Project string // the queue; "" in the inbox
+	State   State
+	Path    string
+	By      Claimant // of one that runs; zero where its file does not tell
+	Err     error    // the file is no task
+}
+
+// Name is what to call the task: its id, or its file where that has none.
+func (i Item) Name() string { return cmp.Or(i.Task.ID, filepath.Base(i.Path)) }
+
+// ValidID reports whether s can be the id of a task, or the name of a queue:
+// it becomes the name of a folder and a part of a branch.
+func ValidID(s string) bool {
+	if s == "" || len(s) > 80 || !alphanumeric(rune(s[0])) || strings.Contains(s, "..") || strings.HasSuffix(s, ".") || strings.HasSuffix(s, ".lock") {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return !alphanumeric(r) && !strings.ContainsRune("._-", r) })
+}
+
+func alphanumeric(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}
+
+func (q Queue) path(parts ...string) string {
+	return filepath.Join(append([]string{q.Dir, "tasks"}, parts...)...)
+}
+
+// Folder is where the tasks of a project that are in a state lie.
+func (q Queue) Folder(project string, s State) string {
+	switch s {
+	case Inbox:
+		return q.path("inbox")
+	case Queued:
+		return q.path("queue", project)
+	}
+	return q.path("queue", project, string(s))
+}
+
+// Runs is the folder for what came of a task.
+func (q Queue) Runs(id string) string { return q.path("runs", id) }
+
+// Projects lists the queues, sorted.
+func (q Queue) Projects() ([]string, error) {
+	entries, err := os.ReadDir(q.path("queue"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the queues: %w", err)
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() && ValidID(e.Name()) {
+			out = append(out, e.Name())
+		}
+	}
+	return out, nil
+}
+
+// List reads all tasks: by state, within one by priority, date and id. A file
+// that is no task is an item with Err.
+func (q Queue) List() ([]Item, error) {
+	projects, err := q.Projects()
+	if err != nil {
+		return nil, err
+	}
+	var out []Item
+	for _, s := range states {
+		from := len(out)
+		if s == Inbox {
+			if out, err = q.read(out, "", s); err != nil {
+				return nil, err
+			}
+		}
+		for _, p := range projects {
+			if s == Inbox {
+				break
+			}
+			if out, err = q.read(out, p, s); err != nil {
+				return nil, err
+			}
+		}
+		slices.SortStableFunc(out[from:], order)
+	}
+	return withoutGhosts(out), nil
+}
+
+// read appends the tasks of one folder.
+func (q Queue) read(out []Item, project string, s State) ([]Item, error) {
+	entries, err := os.ReadDir(q.Folder(project, s))
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the queue: %w", err)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !isTaskFile(e.Name()) {
+			continue
+		}
+		i := Item{Project: project, State: s, Path: filepath.Join(q.Folder(project, s), e.Name())}
+		if s == Running {
+			_, i.By = claimed(e.Name())
+		}
+		i.Task, i.Err = q.load(i.Path)
+		if !errors.Is(i.Err, fs.ErrNotExist) { // else it has moved on
+			out = append(out, i)
+		}
+	}
+	return out, nil
+}
+
+// load reads one task file, bounded.
+func (q Queue) load(path string) (spec.Task, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return spec.Task{}, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err != nil {
+		return spec.Task{}, fmt.Errorf("read task: %w", err)
+	}
+	return q.parse(path, text)
+}
+
+func (q Queue) parse(name string, text []byte) (spec.Task, error) {
+	if len(text) > MaxFile {
+		return spec.Task{}, fmt.Errorf("%s: longer than %d bytes, which no task is", name, MaxFile)
+	}
+	return q.Load(name, text)
+}
+
+func isTaskFile(name string) bool {
+	ext := filepath.Ext(name)
+	return (ext == ".yml" || ext == ".yaml") && !strings.HasPrefix(name, ".")
+}
+
+// order is priority, then date, then id. What has no date is oldest; what is
+// no task comes last.
+func order(a, b Item) int {
+	wrong := func(i Item) int {
+		if i.Err != nil {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(wrong(a), wrong(b)), cmp.Compare(a.Task.Priority, b.Task.Priority),
+		a.Task.CreatedAt.Compare(b.Task.CreatedAt), cmp.Compare(a.Task.ID, b.Task.ID), cmp.Compare(a.Path, b.Path))
+}
+
+// withoutGhosts leaves out what was seen a second time because it moved while
+// the folders were read: of one id, the files that are gone.
+func withoutGhosts(items []Item) []Item {
+	count := map[string]int{}
+	for _, i := range items {
+		count[i.Task.ID]++
+	}
+	return slices.DeleteFunc(items, func(i Item) bool {
+		if i.Task.ID == "" || count[i.Task.ID] < 2 {
+			return false
+		}
+		_, err := os.Lstat(i.Path)
+		return errors.Is(err, fs.ErrNotExist)
+	})
+}

@@ -1,0 +1,183 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+func parseReport(text []byte) (*Report, error) {
+	var r Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("read the report: %w", err)
+	}
+	return &r, nil
+}
+
+// Markdown is the report for people.
+func (r *Report) Markdown() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("# %s: %s\n", r.TaskID, r.Status)
+	line("%s\n", strings.TrimSpace(r.Goal))
+	if r.Reason != "" {
+		line("**Failed (%s).** %s\n", r.Kind, strings.TrimSpace(r.Reason))
+	}
+	row := func(name, value string) {
+		if value != "" {
+			line("| %s | %s |", name, strings.ReplaceAll(oneLine(value), "|", `\|`))
+		}
+	}
+	line("| | |\n|---|---|")
+	row("branch", code(r.Branch))
+	row("commit", code(r.CommitHash))
+	row("base", code(strings.TrimSpace(r.Base+" "+r.BaseCommit)))
+	row("source", r.Source)
+	row("started", r.Started.Format(time.RFC3339))
+	row("took", r.Finished.Sub(r.Started).Round(time.Millisecond).String())
+	row("attempt", fmt.Sprint(r.Attempt))
+	row("sandbox", r.Sandbox)
+	row("network", r.network())
+	row("pushed to", r.Pushed)
+	row("pull request", r.PullRequest)
+	line("\n## Limits\n")
+	line("- write: %s", globs(r.Limits.Write))
+	line("- read, by executors: %s", globs(r.Limits.Read))
+	line("- files changed: %d of %d; bytes of diff: %d of %d", r.committed(), r.Limits.MaxFiles, r.DiffBytes, r.Limits.MaxDiff)
+	line("- seconds for a step or a command: %g; tries after a timeout or an endpoint's error: %d", r.Limits.Seconds, r.Limits.Retries)
+	line("- denied commands: %s", globs(r.Limits.Denied))
+	line("\n## Steps\n")
+	for _, s := range r.Steps {
+		r.step(line, s)
+	}
+	if len(r.Steps) == 0 {
+		line("None was begun.")
+	}
+	line("\n## Changes\n")
+	for _, c := range r.Changed {
+		line("- %s %s%s", c.Kind, code(c.Path), map[bool]string{true: " (ignored by git)"}[c.Ignored])
+	}
+	if len(r.Changed) == 0 {
+		line("None.")
+	}
+	line("\n## Verification\n")
+	for _, v := range r.VerifyResults {
+		r.command(line, v)
+	}
+	if len(r.VerifyResults) == 0 {
+		line("Nothing was verified.")
+	}
+	if r.Diff != "" {
+		line("\n## Diff\n\n%s", fenced("diff", r.Diff))
+	}
+	r.rest(line)
+	return b.String()
+}
+
+func (r *Report) network() string {
+	switch {
+	case strings.HasPrefix(r.Sandbox, "none"):
+		return "that of the person"
+	case r.Network:
+		return "allowed by the task"
+	}
+	return "none"
+}
+
+func (r *Report) step(line func(string, ...any), s StepResult) {
+	state := "failed"
+	if s.Done {
+		state = "done"
+	}
+	about := ""
+	if s.File != "" {
+		about = " " + code(s.File)
+	}
+	if s.Executor != "" {
+		about += fmt.Sprintf(" by %s, %d tokens", s.Executor, s.Tokens)
+	}
+	line("- **%s** %s%s: %s in %.1f s", s.ID, s.Action, about, state, s.Seconds)
+	for _, f := range s.Failed {
+		line("  - %s", oneLine(f))
+	}
+	if s.Summary != "" {
+		line("  - %s", oneLine(s.Summary))
+	}
+	if s.Command != nil {
+		r.command(line, *s.Command)
+	}
+}
+
+// shown is how much of a command's output stands in the report for people.
+const shown = 4000
+
+func (r *Report) command(line func(string, ...any), c Result) {
+	how := fmt.Sprintf("exit code %d", c.ExitCode)
+	if c.ExitCode == -1 {
+		how = "took too long"
+	}
+	line("- %s: %s", code(oneLine(c.Cmd)), how)
+	out := strings.TrimSpace(c.Stdout + "\n" + c.Stderr)
+	if runes := []rune(out); len(runes) > shown {
+		out = "…\n" + string(runes[len(runes)-shown:])
+	}
+	if out != "" {
+		line("\n%s", fenced("", out))
+	}
+}
+
+func (r *Report) rest(line func(string, ...any)) {
+	if r.Kept != "" {
+		line("\n## Kept\n\nThe work tree is kept, for what is in it is nowhere else: %s. When you have seen it:\n\n%s", code(r.Kept),
+			fenced("", "git worktree remove --force "+inQuotes(r.Kept)+"\ngit branch -D "+r.Branch))
+	}
+	if len(r.Left) > 0 {
+		line("\n## Left behind by executors that died\n")
+		for _, l := range r.Left {
+			line("- %s, branch %s", code(l.Tree), code(l.Branch))
+		}
+	}
+	if len(r.Notes) > 0 {
+		line("\n## Notes\n")
+		for _, n := range r.Notes {
+			line("- %s", oneLine(n))
+		}
+	}
+}
+
+func globs(s []string) string {
+	if len(s) == 0 {
+		return "none"
+	}
+	out := make([]string, len(s))
+	for i, g := range s {
+		out[i] = code(g)
+	}
+	return strings.Join(out, ", ")
+}
+
+// code sets text as Markdown's code, whatever backticks are in it.
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	marks := "`"
+	for strings.Contains(s, marks) {
+		marks += "`"
+	}
+	if len(marks) > 1 {
+		return marks + " " + s + " " + marks
+	}
+	return marks + s + marks
+}
+
+func fenced(language, text string) string {
+	marks := "```"
+	for strings.Contains(text, marks) {
+		marks += "`"
+	}
+	return marks + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
+}
+
+func inQuotes(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -1,0 +1,375 @@
+package task
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/agents/task/policy"
+	"aisync.dev/aisync/agents/task/sandbox"
+	"aisync.dev/aisync/agents/task/tree"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Runner carries out the tasks of a queue, one at a time. Any number of them
+// may work on one queue.
+type Runner struct {
+	Queue    Queue
+	Base     string   // what tasks begin from; "" is the default branch
+	Trees    string   // the folder for work trees, made if it is missing; outside of the repository, or ignored in it
+	Home     string   // of the person, which no step sees
+	Show     []string // what of it steps see all the same, read-only
+	Unsafe   bool     // no sandbox: the person said so
+	Push     string   // the remote to push a branch to; "" none
+	Executor Executor // of steps in words; nil: such a task is not taken
+	Out      io.Writer
+	Now      func() time.Time
+
+	// After is called when the work is committed and pushed, or has failed,
+	// before the report is written. It may be nil, and may fill in
+	// r.PullRequest. Its error is noted in the report; the task stays as it is.
+	After func(ctx context.Context, t spec.Task, r *Report) error
+
+	// Reached is called with the name of each stage that is entered. It may be
+	// nil; it is how the tests end a run where they want to.
+	Reached func(stage string)
+}
+
+// The stages of a run, in their order. A step's is "step " and its id.
+const (
+	stageClaimed  = "claimed"
+	stageTree     = "tree"
+	stageVerify   = "verify"
+	stageCommit   = "commit"
+	stagePush     = "push"
+	stageDecided  = "decided"
+	stageReported = "reported"
+	stageRemoved  = "removed"
+)
+
+// ready is what all tasks of a runner need, found before one is claimed.
+type ready struct {
+	repo   tree.Repo
+	base   string
+	commit string
+	way    sandbox.Way
+	trees  string
+}
+
+// prepare looks whether a task could be carried out at all. It moves nothing.
+func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
+	var out ready
+	if info, err := os.Stat(r.Queue.Folder(project, Queued)); err != nil || !info.IsDir() {
+		return out, fmt.Errorf("queue directory not found: %s", r.Queue.Folder(project, Queued))
+	}
+	var err error
+	if out.repo, err = tree.Open(ctx, r.Queue.Dir); err != nil {
+		return out, err
+	}
+	if err := r.aim(ctx, &out); err != nil {
+		return out, err
+	}
+	out.way = sandbox.None
+	if !r.Unsafe {
+		if out.way, err = sandbox.Find(ctx); err != nil {
+			return out, fmt.Errorf("commands of tasks are not run: %w; or say --unsafe-no-sandbox", err)
+		}
+	}
+	sum := sha256.Sum256([]byte(out.repo.Common()))
+	out.trees = filepath.Join(r.Trees, fmt.Sprintf("%s-%x", filepath.Base(out.repo.Dir), sum[:4]))
+	return out, nil
+}
+
+// aim finds the commit that the next task begins from: others may have moved
+// the base on.
+func (r Runner) aim(ctx context.Context, p *ready) (err error) {
+	p.base, p.commit, err = p.repo.Base(ctx, r.Base)
+	return err
+}
+
+// place makes the folder for work trees, and refuses one where they would be
+// in the person's way.
+func (r Runner) place(ctx context.Context, p *ready) error {
+	if err := os.MkdirAll(p.trees, 0o700); err != nil {
+		return fmt.Errorf("make the folder for work trees: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(p.trees)
+	if err != nil {
+		return err
+	}
+	p.trees = real
+	if rel, err := filepath.Rel(p.repo.Dir, real); err == nil && filepath.IsLocal(rel) && !p.repo.Ignores(ctx, real) {
+		return fmt.Errorf("work trees would lie in the repository itself (%s), and git does not ignore them there: say another place with --work-trees DIR", real)
+	}
+	return nil
+}
+
+// Look returns the task that Once would carry out and the limits of that, and
+// writes nothing. Its errors are Once's.
+func (r Runner) Look(ctx context.Context, project string) (Item, *Report, error) {
+	p, err := r.prepare(ctx, project)
+	if err != nil {
+		return Item{}, nil, err
+	}
+	i, err := r.Queue.Next(project)
+	if err != nil {
+		return i, nil, err
+	}
+	if err := r.can(i.Task); err != nil {
+		return i, nil, err
+	}
+	report := newReport(i, p, r.now())
+	report.Branch = branchName(i.Task.ID, "<UTC time>")
+	l, err := policy.Of(i.Task)
+	if err == nil {
+		err = commands(l, i.Task)
+	}
+	return i, report, err
+}
+
+// Once carries out the task that is to be done first, after it has seen to
+// those whose executors have died. Nothing to do is ErrNone, or a *Blocked. An
+// error without a report means that no task was touched, or that it was given
+// back; that a task failed is told by its report.
+func (r Runner) Once(ctx context.Context, project string) (*Report, error) {
+	p, err := r.begin(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	return r.once(ctx, p, project, nil)
+}
+
+func (r Runner) begin(ctx context.Context, project string) (ready, error) {
+	p, err := r.prepare(ctx, project)
+	if err == nil {
+		err = r.place(ctx, &p)
+	}
+	return p, err
+}
+
+// ErrUnable is wrapped by the error of a task that no executor here can do. It
+// stays in its queue.
+var ErrUnable = errors.New("no executor here can do it")
+
+type unable struct {
+	id  string
+	err error
+}
+
+func (u *unable) Error() string        { return fmt.Sprintf("task %s: %v", u.id, u.err) }
+func (u *unable) Unwrap() error        { return u.err }
+func (u *unable) Is(target error) bool { return target == ErrUnable }
+
+func (r Runner) once(ctx context.Context, p ready, project string, but []string) (*Report, error) {
+	if err := r.aim(ctx, &p); err != nil {
+		return nil, err
+	}
+	if err := r.recover(project); err != nil {
+		return nil, err
+	}
+	for {
+		free, err := r.Queue.free(project, but...)
+		if err != nil {
+			return nil, err
+		}
+		for _, next := range free {
+			if err := r.can(next.Task); err != nil {
+				return nil, &unable{next.Task.ID, err}
+			}
+			i, err := r.Queue.Claim(next)
+			if errors.Is(err, ErrTaken) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			return r.carryOut(ctx, p, i)
+		}
+	}
+}
+
+// can reports whether somebody can do what a task says in words.
+func (r Runner) can(t spec.Task) error {
+	words := false
+	for _, s := range t.Steps {
+		words = words || s.Action == "edit"
+	}
+	switch c, ok := r.Executor.(interface{ Can(spec.Task) error }); {
+	case !words:
+		return nil
+	case r.Executor == nil:
+		return fmt.Errorf("it says in words what to edit: %w", ErrUnable)
+	case ok:
+		return c.Can(t)
+	}
+	return nil
+}
+
+// Run carries out tasks until there are none, until max of them are done (0 is
+// no bound), or until a time (zero is none), after which none is begun. One
+// that fails, or that no executor can do, does not keep it from the next.
+func (r Runner) Run(ctx context.Context, project string, max int, until time.Time) ([]*Report, error) {
+	p, err := r.begin(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Report
+	var but []string
+	var problems []error
+	for (max == 0 || len(all) < max) && (until.IsZero() || r.now().Before(until)) {
+		report, err := r.once(ctx, p, project, but)
+		var u *unable
+		switch {
+		case report != nil:
+			all = append(all, report)
+			r.say("%s", report.Line())
+			if err != nil {
+				problems = append(problems, err)
+			}
+		case errors.As(err, &u):
+			but = append(but, u.id)
+			problems = append(problems, err)
+		case errors.Is(err, ErrNone) && len(all)+len(problems) > 0:
+			return all, errors.Join(problems...)
+		default:
+			return all, errors.Join(append(problems, err)...)
+		}
+	}
+	return all, errors.Join(problems...)
+}
+
+func (r Runner) now() time.Time {
+	if r.Now != nil {
+		return r.Now().UTC()
+	}
+	return time.Now().UTC()
+}
+
+func (r Runner) say(format string, args ...any) {
+	if r.Out != nil {
+		_, _ = fmt.Fprintf(r.Out, format+"\n", args...)
+	}
+}
+
+func (r Runner) reached(stage string) {
+	if r.Reached != nil {
+		r.Reached(stage)
+	}
+}
+
+// branchName is as the older program had it.
+func branchName(id, when string) string { return "chiffon/" + id + "/" + when }
+
+// commands judges all that a task would run by itself, before any of it runs.
+func commands(l policy.Limits, t spec.Task) error {
+	for _, s := range t.Steps {
+		if s.Action != "run" {
+			continue
+		}
+		if err := l.Command(s.Command); err != nil {
+			return fmt.Errorf("step %s: %w", s.ID, err)
+		}
+	}
+	for _, v := range t.Verify {
+		if err := l.Command(v); err != nil {
+			return fmt.Errorf("verify: %w", err)
+		}
+	}
+	return nil
+}
+
+// recover sees to the tasks whose executors have died: what was decided is
+// brought to its end; the others go back into the queue, or have failed once
+// they have killed their executors too often.
+func (r Runner) recover(project string) error {
+	left, err := r.Queue.Abandoned(project, process.System())
+	if err != nil {
+		return err
+	}
+	for _, i := range left {
+		dead := i.By
+		i, err := r.Queue.Claim(i)
+		if errors.Is(err, ErrTaken) {
+			continue
+		}
+		if err == nil {
+			err = r.afterDeath(i, dead)
+		}
+		if err != nil { // the others are not to wait for it
+			r.say("task %s, whose executor died: %v", i.Name(), err)
+		}
+	}
+	return nil
+}
+
+func (r Runner) afterDeath(i Item, dead Claimant) error {
+	dir := r.Queue.Runs(i.Task.ID)
+	j, err := readJournal(dir)
+	if err != nil {
+		return err
+	}
+	if j.By != dead.String() { // it died before it could write
+		j = journal{Crashes: j.Crashes, Left: j.Left, By: dead.String(), Stage: stageClaimed}
+	}
+	if j.Report != nil { // it was decided
+		if err := j.Report.write(dir); err != nil {
+			return err
+		}
+		_, err := r.Queue.Finish(i, State(j.Report.Status))
+		r.say("%s: %s, though its executor (%s) died", i.Task.ID, j.Report.Status, dead)
+		return err
+	}
+	j.Crashes++
+	if j.Tree != "" {
+		j.Left = append(j.Left, Leftover{Tree: j.Tree, Branch: j.Branch})
+		j.Tree, j.Branch = "", ""
+	}
+	why := fmt.Sprintf("its executor (%s) died at stage %q", dead, j.Stage)
+	if j.Crashes <= i.Task.Retries {
+		if err := j.write(dir); err != nil {
+			return err
+		}
+		r.say("%s: %s; it is tried again", i.Task.ID, why)
+		_, err := r.Queue.GiveBack(i)
+		return err
+	}
+	now := r.now()
+	report := newReport(i, ready{}, now)
+	report.Status, report.Kind, report.Reason = string(Failed), "crash", fmt.Sprintf("%s; that was crash %d of this task, and it may be tried %d times more", why, j.Crashes, i.Task.Retries)
+	report.Left, report.Finished, report.Attempt = j.Left, now, j.Crashes
+	j.Report = report
+	if err := j.write(dir); err != nil {
+		return err
+	}
+	if err := report.write(dir); err != nil {
+		return err
+	}
+	r.say("%s: failed: %s", i.Task.ID, report.Reason)
+	_, err = r.Queue.Finish(i, Failed)
+	return err
+}
+
+// free finds a branch and a folder for a work tree that are not there yet.
+func (r Runner) free(ctx context.Context, p ready, id string) (branch, dir string) {
+	stamp := r.now().Format("20060102-150405")
+	for n := 1; ; n++ {
+		name := stamp
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d", stamp, n)
+		}
+		branch, dir = branchName(id, name), filepath.Join(p.trees, id+"-"+name)
+		_, err := os.Lstat(dir)
+		if _, _, taken := p.repo.Base(ctx, "refs/heads/"+branch); taken != nil && errors.Is(err, os.ErrNotExist) {
+			return branch, dir
+		}
+	}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

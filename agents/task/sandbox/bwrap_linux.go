@@ -1,0 +1,55 @@
+package sandbox
+
+import "os"
+
+// bwrapSelf is where this program lies in a box of bwrap.
+const bwrapSelf = "/run/.aisync-box"
+
+// bwrap returns the arguments that make the same box as mounts does, in
+// bwrap(1)'s words: later ones lie over earlier ones.
+func (p plan) bwrap(self string) []string {
+	args := []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"}
+	if !p.Network {
+		args = append(args, "--unshare-net")
+	}
+	args = append(args, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+	for _, name := range settings { // bwrap leaves them writable to root
+		if path := "/proc/" + name; exists(path) {
+			args = append(args, "--ro-bind", path, path)
+		}
+	}
+	for _, dir := range p.Hide {
+		args = append(args, "--tmpfs", dir)
+	}
+	for _, path := range p.Show {
+		args = append(args, "--ro-bind", path, path)
+	}
+	for _, l := range p.Links {
+		args = append(args, "--symlink", l[1], l[0])
+	}
+	for _, dir := range p.Write {
+		args = append(args, "--bind", dir, dir)
+	}
+	args = append(args, "--bind", p.Tmp, "/tmp")
+	for _, dir := range append(p.Write, p.Show...) { // those below /tmp have just been covered
+		if below(dir, []string{"/tmp"}) {
+			how := "--bind"
+			if !below(dir, p.Write) {
+				how = "--ro-bind"
+			}
+			args = append(args, how, dir, dir)
+		}
+	}
+	for _, path := range p.Shield {
+		args = append(args, "--ro-bind", path, path)
+	}
+	for _, s := range p.Instead {
+		args = append(args, "--ro-bind", s.File, s.At)
+	}
+	return append(args, "--ro-bind", self, bwrapSelf, "--chdir", "/", "--", bwrapSelf, word, "inside")
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,52 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Find returns the first way that works here: each is tried. Where there is
+// none the error is ErrNone, with what kept each from working.
+func Find(ctx context.Context) (Way, error) {
+	var why []string
+	for _, way := range []Way{Namespaces, Bubblewrap} {
+		err := try(ctx, way)
+		if err == nil {
+			return way, nil
+		}
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		why = append(why, fmt.Sprintf("%s: %v", way, err))
+	}
+	return "", fmt.Errorf("%w (%s); allow unprivileged user namespaces, or install bubblewrap", ErrNone, strings.Join(why, "; "))
+}
+
+// try runs a command in a box of a way and looks whether it is kept in.
+func try(ctx context.Context, way Way) error {
+	dir, err := os.MkdirTemp("", "aisync-box")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	tree, beyond := filepath.Join(dir, "tree"), filepath.Join(dir, "beyond")
+	for _, d := range []string{tree, beyond} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			return err
+		}
+	}
+	b := Box{Way: way, Tree: tree, Scratch: tree}
+	line := "test -w . && test ! -w " + beyond + " && test ! -w /proc/sys/kernel/core_pattern"
+	r, err := b.Run(ctx, Command{Argv: Shell(line), Timeout: 20 * time.Second})
+	switch {
+	case err != nil:
+		return err
+	case r.TimedOut || r.Exit != 0:
+		return fmt.Errorf("a command was not kept in (%d)", r.Exit)
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// word is the first argument of this program when it is called to be the
+// inside of a box.
+const word = "__box"
+
+// grace is how long the inside has to end what it started, where nothing but
+// itself can.
+const grace = 5 * time.Second
+
+func (b Box) run(ctx context.Context, c Command) (Result, error) {
+	p, err := b.plan(c)
+	if err != nil {
+		return Result{}, fmt.Errorf("run %s: %w", c.Argv[0], err)
+	}
+	cmd, err := b.outside(p)
+	if err != nil {
+		return Result{}, fmt.Errorf("run %s: %w", c.Argv[0], err)
+	}
+	said, err := newPipes(cmd, p)
+	if err != nil {
+		return Result{}, fmt.Errorf("run %s: %w", c.Argv[0], err)
+	}
+	defer said.close()
+	out, errs := &kept{limit: c.Keep}, &kept{limit: c.Keep}
+	transcript := &log{to: c.Log, room: LogLimit}
+	defer transcript.close()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, io.MultiWriter(out, transcript), io.MultiWriter(errs, transcript)
+	cmd.WaitDelay = grace
+
+	limit := ctx
+	if c.Timeout > 0 {
+		var stop context.CancelFunc
+		limit, stop = context.WithTimeout(ctx, c.Timeout)
+		defer stop()
+	}
+	began := time.Now()
+	st, err := said.wait(limit, cmd, b.Doors)
+	r := Result{Exit: st.Exit, Stdout: out.String(), Stderr: errs.String(), Took: time.Since(began)}
+	switch {
+	case ctx.Err() != nil:
+		return r, context.Cause(ctx)
+	case limit.Err() != nil:
+		r.TimedOut, r.Exit = true, -1
+		return r, nil
+	case st.Error != "":
+		return r, fmt.Errorf("run %s: sandbox (%s): %s", c.Argv[0], b.Way, st.Error)
+	case err != nil:
+		// Not wrapped: a kernel without room for namespaces is no full disk.
+		return r, fmt.Errorf("run %s: sandbox (%s): %s", c.Argv[0], b.Way, strings.TrimSpace(err.Error()+" "+r.Stderr))
+	}
+	return r, nil
+}
+
+// outside is the program that makes the box.
+func (b Box) outside(p plan) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self)
+	cmd.Dir = "/"
+	cmd.Env = p.Env
+	switch b.Way {
+	case Namespaces:
+		cmd.Args = []string{"aisync", word, "mounts"}
+		flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS)
+		if !p.Network {
+			flags |= unix.CLONE_NEWNET
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags: flags, Pdeathsig: syscall.SIGKILL,
+			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE},
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}},
+		}
+	case Bubblewrap:
+		program, err := exec.LookPath("bwrap")
+		if err != nil {
+			return nil, err
+		}
+		cmd.Path, cmd.Args = program, append([]string{"bwrap"}, p.bwrap(self)...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	case None:
+		cmd.Args = []string{"aisync", word, "inside"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // outlives us to end its children
+	default:
+		return nil, fmt.Errorf("%w: no way is called %q", ErrNone, b.Way)
+	}
+	return cmd, nil
+}
+
+// pipes are the lines between the outside and the inside.
+type pipes struct {
+	files  []*os.File // of the inside, closed here once it has started
+	status *os.File
+	life   *os.File
+	door   *net.UnixConn
+}
+
+func newPipes(cmd *exec.Cmd, p plan) (pipes, error) {
+	var l pipes
+	planned, err := p.file()
+	if err != nil {
+		return l, err
+	}
+	l.files = append(l.files, planned)
+	status, statusEnd, err := os.Pipe()
+	if err != nil {
+		l.close()
+		return l, err
+	}
+	l.status, l.files = status, append(l.files, statusEnd)
+	lifeEnd, life, err := os.Pipe()
+	if err != nil {
+		l.close()
+		return l, err
+	}
+	l.life, l.files = life, append(l.files, lifeEnd)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		l.close()
+		return l, err
+	}
+	here := os.NewFile(uintptr(pair[0]), "door")
+	defer here.Close()
+	l.files = append(l.files, os.NewFile(uintptr(pair[1]), "door"))
+	c, err := net.FileConn(here)
+	if err != nil {
+		l.close()
+		return l, err
+	}
+	l.door = c.(*net.UnixConn)
+	cmd.ExtraFiles = slices.Clone(l.files)
+	return l, nil
+}
+
+func (l pipes) close() {
+	for _, f := range append(l.files, l.status, l.life) {
+		if f != nil {
+			f.Close()
+		}
+	}
+	if l.door != nil {
+		l.door.Close()
+	}
+}
+
+// wait starts cmd and waits until nothing of it is left, which it sees to when
+// ctx ends.
+func (l pipes) wait(ctx context.Context, cmd *exec.Cmd, doors []Door) (status, error) {
+	// The death signal of the inside comes when the thread ends that started it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		return status{}, err
+	}
+	for _, f := range l.files {
+		f.Close()
+	}
+	keeper := &doorkeeper{}
+	defer keeper.close()
+	if len(doors) > 0 {
+		keeper.wait.Go(func() { l.admit(keeper, doors) })
+		defer l.door.Close() // before the keeper waits for it
+	}
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		l.life.Close()
+		if cmd.SysProcAttr.Cloneflags == 0 && cmd.Args[0] != "bwrap" {
+			select { // the inside ends what it started: nobody else finds all of it
+			case <-ended:
+				return
+			case <-time.After(grace):
+			}
+		}
+		_ = cmd.Process.Kill()
+	})
+	var st status
+	heard := json.NewDecoder(l.status).Decode(&st)
+	err := cmd.Wait()
+	close(ended)
+	stop()
+	switch {
+	case heard == nil:
+		return st, nil // how it ended otherwise is of no interest
+	case err == nil:
+		err = errors.New("it ended and did not say how")
+	}
+	return st, err
+}
+
+// admit takes the sockets that the inside listens on.
+func (l pipes) admit(k *doorkeeper, doors []Door) {
+	for _, d := range doors {
+		b, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+		_, n, _, _, err := l.door.ReadMsgUnix(b, oob)
+		if err != nil {
+			return
+		}
+		messages, err := unix.ParseSocketControlMessage(oob[:n])
+		if err != nil || len(messages) != 1 {
+			return
+		}
+		fds, err := unix.ParseUnixRights(&messages[0])
+		if err != nil || len(fds) != 1 {
+			return
+		}
+		f := os.NewFile(uintptr(fds[0]), "listener")
+		listener, err := net.FileListener(f)
+		f.Close()
+		if err != nil {
+			return
+		}
+		k.serve(listener, d.To)
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/agents/task/gitea"
+	"aisync.dev/aisync/doctor"
+	"aisync.dev/aisync/reconcile"
+)
+
+// giteaFlags say which Gitea server, and who one is there. A token is no flag:
+// others could see it among the processes of the machine.
+type giteaFlags struct {
+	url, tokenFile string
+	tokenEnv       string // the variable that a spec names; "" where none does
+}
+
+func (g *giteaFlags) in(f *pflag.FlagSet) {
+	f.StringVar(&g.url, "gitea", "", "the Gitea server `URL` (default: $GITEA_URL)")
+	f.StringVar(&g.tokenFile, "token-file", "", "the file that holds the token for it `FILE` (default: $GITEA_TOKEN, $GITEA_TOKEN_FILE)")
+}
+
+// gitea connects to the server. Nothing in a project says which that is, nor
+// whose token goes there: that is the person's word alone.
+func (a *app) gitea(ctx context.Context, g giteaFlags) (*gitea.Server, error) {
+	at := firstOf(g.url, a.env.get("GITEA_URL"))
+	if at == "" {
+		return nil, withHint(errors.New("which Gitea server? neither --gitea nor GITEA_URL names one"), "export GITEA_URL=https://…")
+	}
+	if a.g.offline && !doctor.Loopback(at) {
+		return nil, fmt.Errorf("asking a Gitea server elsewhere %w", reconcile.ErrOffline)
+	}
+	token, err := a.giteaToken(g)
+	if err != nil {
+		return nil, err
+	}
+	return gitea.Open(ctx, at, token)
+}
+
+func (a *app) giteaToken(g giteaFlags) (string, error) {
+	file := g.tokenFile
+	if g.tokenEnv != "" {
+		if token := a.env.get(g.tokenEnv); token != "" {
+			return token, nil
+		}
+		return "", fmt.Errorf("the token for Gitea is in the variable %s, by the host's spec, and that is not set", g.tokenEnv)
+	}
+	if file == "" {
+		if token := a.env.get("GITEA_TOKEN"); token != "" {
+			return token, nil
+		}
+		if file = a.env.get("GITEA_TOKEN_FILE"); file == "" {
+			return "", nil
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read the token for Gitea: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsAny(token, " \t\r\n") {
+		return "", fmt.Errorf("%s holds no token for Gitea: want one word", file)
+	}
+	return token, nil
+}
+
+func taskImportGitea(a *app) *cobra.Command {
+	var p taskPlace
+	var g giteaFlags
+	var label string
+	cmd := &cobra.Command{
+		Use:   "gitea OWNER/REPO[#N]",
+		Short: "make tasks of issues of a Gitea server, for you to read and approve",
+		Long: `Reads an issue, or with --label all open issues of that label, and writes a task
+file of each into tasks/inbox, by the sections of the issue's text: Goal, Tasks,
+Acceptance Criteria, Verify, and Files and Read for what may be written and read.
+docs/tasks.md says how such an issue is written. Whoever may write issues there
+writes these files: read them before you approve them.
+
+The token is read from the variable GITEA_TOKEN or from a file, and written
+nowhere.`,
+		Example: `  $ aisync task import gitea me/chiffon#42
+  $ aisync task import gitea me/chiffon --label chiffon:queue`,
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        exactArgs(1, "a repository, OWNER/REPO, or an issue of it, OWNER/REPO#N"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			repo, number, err := gitea.ParseIssue(args[0])
+			switch {
+			case err != nil:
+				return usagef("%s", safe(err.Error()))
+			case number == 0 && label == "":
+				return usagef("which issues of %s? name one, %s#N, or a label: --label chiffon:queue", repo, repo)
+			case number != 0 && label != "":
+				return usagef("--label is for all issues of a label, and %s is one", args[0])
+			}
+			q, err := a.taskQueue(p)
+			if err != nil {
+				return err
+			}
+			server, err := a.gitea(cmd.Context(), g)
+			if err != nil {
+				return err
+			}
+			if number != 0 {
+				issue, err := server.Issue(repo, number)
+				if err != nil {
+					return err
+				}
+				return a.taskOfIssue(q, issue)
+			}
+			issues, err := server.Labelled(repo, label)
+			if err != nil {
+				return err
+			}
+			return a.tasksOfIssues(q, issues, label)
+		},
+	}
+	p.inRepo(cmd)
+	g.in(cmd.Flags())
+	cmd.Flags().StringVar(&label, "label", "", "all open issues with the label `NAME`")
+	return cmd
+}
+
+func (a *app) taskOfIssue(q task.Queue, issue gitea.Issue) error {
+	text, err := issue.Task()
+	if err != nil {
+		return err
+	}
+	i, err := q.Add(fmt.Sprintf("issue %s#%d", issue.Repo, issue.Number), text)
+	if err != nil {
+		return err
+	}
+	a.printf("%s\n", safe(i.Path))
+	a.hint("read it, then: aisync task approve %s", i.Task.ID)
+	return nil
+}
+
+// tasksOfIssues makes tasks of the issues of which there is none yet.
+func (a *app) tasksOfIssues(q task.Queue, issues []gitea.Issue, label string) error {
+	if len(issues) == 0 {
+		a.say("no open issue is labelled %s", safe(label))
+	}
+	var errs []error
+	for _, issue := range issues {
+		if i, err := q.Find(issue.ID()); err == nil && i.Task.Source == issue.Source() {
+			a.say("%s is %s already: %s", issue.ID(), i.State, safe(i.Path))
+			continue
+		}
+		errs = append(errs, a.taskOfIssue(q, issue))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/schema/spec"
+)
+
+func taskShow(a *app) *cobra.Command {
+	var p taskPlace
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "print a task: its state, its limits with the defaults filled in, its steps",
+		Long: `Prints where a task is in its life and what it says, with the limits that hold
+where its file says nothing. With --json all of it.`,
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        exactArgs(1, "the id of a task"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q, err := a.taskQueue(p)
+			if err != nil {
+				return err
+			}
+			i, err := findTask(q, args[0])
+			if err != nil {
+				return err
+			}
+			if i.Err != nil {
+				return i.Err
+			}
+			all, err := q.List()
+			if err != nil {
+				return err
+			}
+			v := taskViews(q, all, []task.Item{i})[0]
+			if a.g.json {
+				return a.writeJSON(showTaskDoc{viewVersion, v, limitsOf(i.Task), i.Task.Requires, i.Task.Blocks, stepViews(i.Task), i.Task.Verify, i.Task.Assumptions, i.Task.Source})
+			}
+			a.showTask(q, i, v)
+			return nil
+		},
+	}
+	p.inRepo(cmd)
+	return cmd
+}
+
+// findTask is Find with what to do where there is none.
+func findTask(q task.Queue, id string) (task.Item, error) {
+	i, err := q.Find(id)
+	if errors.Is(err, task.ErrUnknown) {
+		err = withHint(err, "aisync task list")
+	}
+	return i, err
+}
+
+// showTaskDoc is show --json.
+type showTaskDoc struct {
+	FormatVersion string `json:"format_version"`
+	taskView
+	Limits      limitsView `json:"limits"`
+	Requires    []string   `json:"requires_completed,omitempty"`
+	Blocks      []string   `json:"blocks,omitempty"`
+	Steps       []stepView `json:"steps"`
+	Verify      []string   `json:"verify"`
+	Assumptions []string   `json:"assumptions,omitempty"`
+	Source      string     `json:"source,omitempty"`
+}
+
+type limitsView struct {
+	Write    []string `json:"allowed_write_globs"`
+	Read     []string `json:"allowed_read_globs"`
+	MaxFiles int      `json:"max_files_changed"`
+	MaxDiff  int64    `json:"max_diff_bytes"`
+	Seconds  int      `json:"timeout_seconds"`
+	Retries  int      `json:"retries"`
+	Network  bool     `json:"network"`
+	Denied   []string `json:"denylisted_commands"`
+}
+
+func limitsOf(t spec.Task) limitsView {
+	return limitsView{orEmpty(t.Write), orEmpty(t.Read), t.MaxFiles, t.MaxDiff, int(t.Timeout.Seconds()), t.Retries, t.Network, orEmpty(t.Denied)}
+}
+
+type stepView struct {
+	ID           string `json:"id"`
+	Action       string `json:"action"`
+	File         string `json:"file,omitempty"`
+	Text         string `json:"text,omitempty"`
+	Instructions string `json:"instructions,omitempty"`
+	Command      string `json:"command,omitempty"`
+	Description  string `json:"description,omitempty"`
+}
+
+func stepViews(t spec.Task) []stepView {
+	out := []stepView{}
+	for _, s := range t.Steps {
+		out = append(out, stepView{s.ID, s.Action, s.File, s.Text, s.Instructions, s.Command, s.Description})
+	}
+	return out
+}
+
+func (a *app) showTask(q task.Queue, i task.Item, v taskView) {
+	t := i.Task
+	line := func(name, format string, args ...any) {
+		a.printf("%s%s\n", pad(name, 12), safe(fmt.Sprintf(format, args...)))
+	}
+	list := func(name string, all []string) {
+		for _, s := range all {
+			line(name, "%s", s)
+			name = ""
+		}
+	}
+	line("task", "%s", t.ID)
+	line("state", "%s", firstOf(v.note(), string(v.State)))
+	if i.Project != "" {
+		line("queue", "%s", i.Project)
+	}
+	line("file", "%s", i.Path)
+	line("priority", "%d", t.Priority)
+	if t.Source != "" {
+		line("source", "%s", t.Source)
+	}
+	if v.CreatedAt != "" || t.CreatedBy != "" {
+		line("created", "%s", firstOf(v.CreatedAt+prefixed(" by ", t.CreatedBy), t.CreatedBy))
+	}
+	if t.Tier != "" || len(t.Capabilities) > 0 {
+		line("needs", "%s%s", t.Tier, prefixed(" ", fmt.Sprint(orEmpty(t.Capabilities))))
+	}
+	list("after", t.Requires)
+	list("before", t.Blocks)
+	list("may write", t.Write)
+	if len(t.Write) == 0 {
+		line("may write", "nothing")
+	}
+	list("may read", t.Read)
+	network := "no network"
+	if t.Network {
+		network = "network"
+	}
+	line("limits", "%s, %s of changes, %s a step, %s, retries %d", plural(t.MaxFiles, "file"), bytesText(t.MaxDiff), t.Timeout, network, t.Retries)
+	list("never runs", t.Denied)
+	a.printf("\n%s\n", safeLines(t.Goal))
+	for n, s := range t.Steps {
+		what := firstOf(s.File, firstLine(s.Command))
+		a.printf("\n%d. %s: %s %s\n", n+1, safe(s.ID), s.Action, safe(what))
+		for _, text := range []string{s.Description, s.Instructions} {
+			if text != "" {
+				a.printf("   %s\n", safe(firstLine(text)))
+			}
+		}
+	}
+	a.printf("\n")
+	list("verify", t.Verify)
+	list("assumes", t.Assumptions)
+	if _, err := os.Stat(q.Runs(t.ID)); err == nil {
+		a.hint("it has run: aisync task report %s", t.ID)
+	}
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" || s == "[]" {
+		return ""
+	}
+	return prefix + s
+}
+
+func taskReport(a *app) *cobra.Command {
+	var p taskPlace
+	var log bool
+	cmd := &cobra.Command{
+		Use:   "report ID",
+		Short: "print the report of a task's last run",
+		Long: `Prints tasks/runs/<id>/report.md, with --json report.json, with --log run.log:
+every command that ran, and what it wrote. branch-name.txt beside them holds the
+branch.`,
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        exactArgs(1, "the id of a task"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !task.ValidID(args[0]) {
+				return usagef("%q cannot be the id of a task", safe(args[0]))
+			}
+			q, err := a.taskQueue(p)
+			if err != nil {
+				return err
+			}
+			name := "report.md"
+			switch {
+			case log:
+				name = "run.log"
+			case a.g.json:
+				name = "report.json"
+			}
+			text, err := os.ReadFile(filepath.Join(q.Runs(args[0]), name))
+			if errors.Is(err, fs.ErrNotExist) {
+				i, err := findTask(q, args[0])
+				if err != nil {
+					return err
+				}
+				return withHint(fmt.Errorf("task %s is %s and has no %s in %s", args[0], i.State, name, q.Runs(args[0])), "aisync task show "+args[0])
+			}
+			if err != nil {
+				return fmt.Errorf("read the report: %w", err)
+			}
+			if name == "report.json" && !json.Valid(text) {
+				return fmt.Errorf("%s is not whole", filepath.Join(q.Runs(args[0]), name))
+			}
+			a.printf("%s\n", safeLines(string(bytes.TrimRight(text, "\n"))))
+			return nil
+		},
+	}
+	p.inRepo(cmd)
+	cmd.Flags().BoolVar(&log, "log", false, "the whole log instead")
+	return cmd
+}

@@ -1,0 +1,77 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/providers/link"
+	"aisync.dev/aisync/providers/service/control"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// nightly declares the timer that has the queues of tasks worked: two units,
+// the link that starts the timer with the session, and the timer's running.
+// What is to be done stands in the spec, which the command reads when it is
+// time.
+func (h Host) nightly(d *Declared, n spec.Nightly) {
+	w := &wants{Declared: d, s: spec.Service{Name: control.Nightly, Scope: "user", Pos: n.Pos}}
+	if h.By != control.Systemd {
+		w.cannot(Address(w.s), "a timer needs systemd, which does not run here; have cron, or whoever keeps time here, run: aisync task nightly")
+		return
+	}
+	dir := UnitFolder(h.By, h.Home, h.Config, false)
+	name := strings.TrimSuffix(control.UnitName(control.Nightly), ".timer")
+	argv := []string{h.Self, "task", "nightly"}
+	service := nightlyService(argv)
+	inputs := map[string]string{"time": n.At, "service": digest(service)}
+	timer := nightlyTimer(n.At, digestOf(inputs))
+	for _, unit := range []struct {
+		name string
+		text []byte
+	}{{name + ".service", service}, {name + ".timer", timer}} {
+		at := h.at("file", dir.Join(unit.name))
+		w.declare(at, file.Whole(unit.text, 0o644))
+		w.after = append(w.after, at)
+	}
+	wanted := h.at("link", dir.Join("timers.target.wants", name+".timer"))
+	w.declare(wanted, link.To("../"+name+".timer"), w.after...)
+	w.after = append(w.after, wanted)
+	if h.Waits != "" {
+		w.cannot(Address(w.s), "%s", h.Waits)
+		return
+	}
+	w.declare(Address(w.s), run{digest: digestOf(inputs), inputs: inputs, by: h.By, argv: argv}, w.after...)
+}
+
+// nightlyService does the work of one night. It may use whatever nobody else
+// needs, and makes sandboxes, which a unit with restricted namespaces cannot.
+func nightlyService(argv []string) []byte {
+	return fmt.Appendf(nil, `%s
+[Unit]
+Description=aisync: the tasks of the night
+
+[Service]
+Type=oneshot
+ExecStart=%s
+Nice=10
+IOSchedulingClass=idle
+NoNewPrivileges=yes
+`, header, execLine(argv))
+}
+
+// nightlyTimer starts it. A night on which the machine slept is over: it is not
+// made up for by day.
+func nightlyTimer(at, digest string) []byte {
+	return fmt.Appendf(nil, `%s
+[Unit]
+Description=aisync: the tasks of the night, at %s [%s]
+
+[Timer]
+OnCalendar=*-*-* %s:00
+AccuracySec=1min
+
+[Install]
+WantedBy=timers.target
+`, header, at, digest, at)
+}

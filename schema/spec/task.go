@@ -1,0 +1,61 @@
+package spec
+
+import "time"
+
+// Task is one bounded piece of work that an executor carries out by itself.
+// Both forms of a task file come to this, with the limits that a file leaves
+// out filled in.
+type Task struct {
+	File string // as it was named
+
+	ID        string
+	Source    string // "gitea:<project>:<issue>"; "" none
+	CreatedBy string
+	CreatedAt time.Time // zero: not said
+	Priority  int       // 1 critical to 4 low
+
+	Tier         string // "trivial", "simple", "moderate", "complex"; "" not said
+	Capabilities []string
+	Tokens       int // as estimated; 0 not said
+	Duration     time.Duration
+
+	Requires []string // tasks that must be done before
+	Blocks   []string // tasks that wait for this one
+
+	Goal        string
+	Write, Read []string      // globs below the repository; none means nowhere
+	MaxFiles    int           // how many may change; 0 is none
+	MaxDiff     int64         // bytes of all changes together; 0 is none
+	Timeout     time.Duration // of one step or one command of verify
+	Denied      []string      // regular expressions (RE2)
+	Network     bool          // run and executor steps may use it
+	Retries     int           // after a timeout or an endpoint's error
+
+	Steps       []TaskStep
+	Verify      []string // shell commands
+	Assumptions []string
+	Issue       int    // of the host that reports go back to; 0 none
+	Form        string // "1", or "flat"
+}
+
+// What a task that does not say so is bounded by. The first three are the
+// figures of the example in the design that the file format comes from.
+const (
+	TaskMaxFiles = 10
+	TaskMaxDiff  = 50_000
+	TaskTimeout  = 300 * time.Second
+	TaskRetries  = 1
+	TaskPriority = 3
+)
+
+// TaskStep is one action of a task.
+type TaskStep struct {
+	ID           string
+	Action       string // "create", "edit", "run"; "write", "append" from the flat form
+	File         string // slash-separated, below the repository; clean
+	Text         string // of create, write and append
+	Instructions string // of edit
+	Command      string // of run
+	Description  string
+	Pos          Position
+}

@@ -1,0 +1,252 @@
+package schema
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/encoding/yaml"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// TaskReader reads task files. It may be used by several goroutines.
+type TaskReader struct {
+	cwd        string
+	mu         sync.Mutex // CUE's contexts are for one at a time
+	eval       *evaluator
+	rich, flat cue.Value
+}
+
+// NewTaskReader returns a reader whose positions are relative to cwd where
+// that is shorter; "" leaves names as they are.
+func NewTaskReader(cwd string) (*TaskReader, error) {
+	e, err := newEvaluator()
+	if err != nil {
+		return nil, err
+	}
+	return &TaskReader{cwd: cwd, eval: e, rich: e.schema.LookupPath(cue.ParsePath("#Task")), flat: e.schema.LookupPath(cue.ParsePath("#FlatTask"))}, nil
+}
+
+// Read reads a task of either form, in YAML or JSON. Whatever is wrong with it
+// is returned together, as Errors.
+func (r *TaskReader) Read(name string, text []byte) (spec.Task, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := r.parse(name, text)
+	var t spec.Task
+	if len(d.problems) == 0 {
+		root := d.node()
+		if flat(root) {
+			d.check(r.flat)
+			t = root.flatTask()
+		} else {
+			d.check(r.rich)
+			t = root.task()
+		}
+		root.checkTask(&t)
+	}
+	t.File = name
+	return t, d.problems.sorted()
+}
+
+// parse makes a document of YAML.
+func (r *TaskReader) parse(name string, text []byte) *document {
+	d := &document{at: newPlaces(nil, r.cwd)}
+	start := Problem{Pos: spec.Position{File: d.at.file(name), Line: 1, Col: 1}}
+	if !utf8.Valid(text) {
+		start.Pos.Line, start.Pos.Col = badByte(text)
+		start.Message = "not UTF-8"
+		d.add(start)
+		return d
+	}
+	f, err := yaml.Extract(name, text)
+	if err != nil {
+		d.notYAML(start, name, err)
+		return d
+	}
+	d.at.at[""] = place{f.Pos(), f.Pos()}
+	if len(f.Decls) > 0 && f.Decls[0].Pos().IsValid() {
+		d.at.at[""] = place{f.Decls[0].Pos(), f.Decls[0].Pos()}
+	}
+	count := 0
+	ast.Walk(f, func(ast.Node) bool { count++; return count <= maxNodes }, nil)
+	if count > maxNodes {
+		start.Message, start.Hint = "too many values in it for one task", "make several tasks of it"
+		d.add(start)
+		return d
+	}
+	d.at.decls(nil, f.Decls)
+	if d.twice(nil, f.Decls); len(d.problems) > 0 {
+		return d
+	}
+	d.root = r.eval.ctx.BuildFile(f)
+	switch kindOf(d.root) {
+	case cue.StructKind:
+		return d
+	case cue.BottomKind:
+		d.evaluation(d.root.Err())
+	case cue.ListKind:
+		start.Message = "want one task, a mapping of fields, got a list, or several documents"
+		d.add(start)
+	case cue.StringKind, cue.NumberKind, cue.IntKind, cue.FloatKind, cue.BoolKind:
+		start.Message = "want one task, a mapping of fields"
+		d.add(start)
+	default:
+		start.Message = "no task in it: the file is empty"
+		d.add(start)
+	}
+	return d
+}
+
+// maxNodes bounds the syntax of a task, with what aliases stand for: more
+// take seconds to compare. The syntax of a long task has a few hundred.
+const maxNodes = 10_000
+
+// notYAML takes over what the YAML reader says: "name:line: what", of which
+// the line may be missing. It tells no column.
+func (d *document) notYAML(start Problem, name string, err error) {
+	for _, e := range cueerrors.Errors(err) {
+		p := start
+		p.Message = strings.TrimPrefix(strings.TrimSpace(e.Error()), name+":")
+		if line, rest, ok := strings.Cut(p.Message, ": "); ok {
+			if n, err := strconv.Atoi(line); err == nil {
+				p.Pos.Line, p.Message = n, rest
+			}
+		}
+		p.Message = "no YAML: " + strings.TrimSpace(p.Message)
+		d.add(p)
+	}
+}
+
+// twice reports fields that are written twice, which YAML forbids. CUE would
+// take them together.
+func (d *document) twice(path []string, decls []ast.Decl) {
+	seen := map[string]ast.Node{}
+	for _, decl := range decls {
+		field, ok := decl.(*ast.Field)
+		if !ok {
+			continue
+		}
+		name, _, err := ast.LabelName(field.Label)
+		if err != nil {
+			continue
+		}
+		at := append(path[:len(path):len(path)], name)
+		if first, ok := seen[name]; ok {
+			d.add(Problem{Pos: d.at.shown(field.Label.Pos()), Path: pathText(at), Message: "written twice", Hint: "the other one is at " + d.at.shown(first.Pos()).String()})
+		}
+		seen[name] = field.Label
+		d.twiceIn(at, field.Value)
+	}
+}
+
+func (d *document) twiceIn(path []string, e ast.Expr) {
+	switch e := e.(type) {
+	case *ast.StructLit:
+		d.twice(path, e.Elts)
+	case *ast.ListLit:
+		for i, elem := range e.Elts {
+			d.twiceIn(append(path[:len(path):len(path)], strconv.Itoa(i)), elem)
+		}
+	}
+}
+
+// badByte is the place of the first byte that is no UTF-8.
+func badByte(text []byte) (line, col int) {
+	line, col = 1, 1
+	for len(text) > 0 {
+		c, n := utf8.DecodeRune(text)
+		switch {
+		case c == utf8.RuneError && n == 1:
+			return line, col
+		case c == '\n':
+			line, col = line+1, 0
+		}
+		col += n
+		text = text[n:]
+	}
+	return line, col
+}
+
+// flat reports whether a task is of the older form, which has no version.
+func flat(root node) bool {
+	return !root.get("version").exists() && !root.get("metadata").exists() && (root.get("id").exists() || root.get("edits").exists())
+}
+
+// task reads the form of version "1".
+func (n node) task() spec.Task {
+	meta, size := n.get("metadata"), n.get("complexity")
+	t := spec.Task{
+		Form: "1", ID: meta.get("id").str(), Source: meta.get("source").str(), CreatedBy: meta.get("created_by").str(),
+		Goal: n.get("goal").str(), Priority: meta.get("priority").intOr(spec.TaskPriority),
+		Tier: size.get("tier").str(), Capabilities: size.get("required_capabilities").strings(),
+		Tokens: size.get("estimated_tokens").intOr(0), Duration: size.get("estimated_duration_seconds").seconds(0),
+		Requires: n.get("dependencies").get("requires_completed").strings(), Blocks: n.get("dependencies").get("blocks").strings(),
+		Verify: n.get("verify").strings(), Assumptions: n.get("assumptions").strings(),
+	}
+	t.CreatedAt = meta.get("created_at").time()
+	n.bounds(&t)
+	for _, s := range n.get("steps").elements() {
+		t.Steps = append(t.Steps, spec.TaskStep{
+			ID: s.get("id").str(), Action: s.get("action").str(), File: s.get("file").str(), Text: s.get("text").str(),
+			Instructions: s.get("instructions").str(), Command: s.get("command").str(), Description: s.get("description").str(), Pos: s.valuePos(),
+		})
+	}
+	return t
+}
+
+// flatTask reads the older form. What it says in prose goes to the executor
+// with the goal. Where it has no scope, its edits are the scope.
+func (n node) flatTask() spec.Task {
+	t := spec.Task{
+		Form: "flat", ID: n.get("id").str(), Source: n.get("source").str(), Priority: n.get("priority").intOr(spec.TaskPriority),
+		Goal: n.get("goal").str(), Issue: n.get("gitea_issue").intOr(0), CreatedAt: n.get("created_at").time(),
+	}
+	n.bounds(&t)
+	for i, e := range n.get("edits").elements() {
+		t.Steps = append(t.Steps, spec.TaskStep{
+			ID: fmt.Sprintf("edit-%d", i+1), Action: e.get("op").str(), File: e.get("file").str(), Text: e.get("text").str(), Pos: e.valuePos(),
+		})
+	}
+	for _, v := range n.get("verify").elements() {
+		if c := v.get("cmd"); c.exists() {
+			v = c
+		}
+		t.Verify = append(t.Verify, v.str())
+	}
+	if !n.get("scope").exists() {
+		for _, s := range t.Steps {
+			t.Write = append(t.Write, literal(s.File))
+		}
+	}
+	for _, more := range []string{"description", "suggested_approach"} {
+		if s := strings.TrimSpace(n.get(more).str()); s != "" {
+			t.Goal = strings.TrimSpace(t.Goal) + "\n\n" + s + "\n"
+		}
+	}
+	t.Assumptions = append(n.get("steps").strings(), n.get("acceptance_criteria").strings()...)
+	return t
+}
+
+// literal is a glob that means one file.
+func literal(file string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`).Replace(file)
+}
+
+// bounds reads scope and constraints.
+func (n node) bounds(t *spec.Task) {
+	scope, limit := n.get("scope"), n.get("constraints")
+	t.Write, t.Read = scope.get("allowed_write_globs").strings(), scope.get("allowed_read_globs").strings()
+	t.MaxFiles = limit.get("max_files_changed").intOr(spec.TaskMaxFiles)
+	t.MaxDiff = int64(limit.get("max_diff_bytes").intOr(spec.TaskMaxDiff))
+	t.Timeout = limit.get("timeout_seconds").seconds(spec.TaskTimeout)
+	t.Retries = limit.get("retries").intOr(spec.TaskRetries)
+	t.Network = limit.get("network").bool(false)
+	t.Denied = limit.get("denylisted_commands").strings()
+}

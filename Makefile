@@ -14,13 +14,13 @@ ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),help)),)
   endif
 endif
 
-.PHONY: help build install uninstall install-runtime install-lang test test-kill test-ledger test-runs test-runtimes test-systemd try bench bench-models lint docs clean
+.PHONY: help build install uninstall install-runtime install-lang test test-kill test-ledger test-runs test-runtimes test-systemd proof proof-short fuzz sbom try bench bench-models lint docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 build: ## the binary, as bin/aisync
-	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/aisync ./cmd/aisync
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X aisync.dev/aisync/cmd/aisync/quick.Version=$(VERSION)' -o bin/aisync ./cmd/aisync
 
 install: build ## the binary, its links, completions and man pages, into $(DESTDIR)$(PREFIX)
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install
@@ -59,6 +59,18 @@ test-systemd: ## services under the real user manager of systemd, in a control g
 
 test-offline: build ## a laptop on a plane: real ollama and agents (built and fetched once) without a network, and doctor on all that can go wrong
 	@AISYNC_TEST_OFFLINE='$(CURDIR)/bin/aisync' go test -json -count=1 -timeout 30m ./internal/offline $(ARGS) | go run ./scripts/testsum -skips .ci/skips
+
+proof: ## every guarantee of docs/guarantees.md, proved at length (under 30 minutes), and the table there made anew
+	@go run ./scripts/proof -full -fuzz $(or $(FUZZ),10s)
+
+proof-short: ## the same in the short form of each test; the table is checked, not written
+	@go run ./scripts/proof
+
+fuzz: ## each reader of foreign bytes fuzzed, FUZZ=10m each
+	@go run ./scripts/proof -fuzz-only -fuzz $(or $(FUZZ),10m)
+
+sbom: build ## the bill of materials of the binary, CycloneDX, as bin/aisync.cdx.json
+	@go run ./scripts/sbom bin/aisync >bin/aisync.cdx.json
 
 try: build ## a real session in a scratch folder, checked step by step (KEEP=1 keeps the folder)
 	@scripts/try

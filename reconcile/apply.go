@@ -261,7 +261,7 @@ func (a *applying) one(ctx context.Context, i int) bool {
 
 // do makes c true, or looks closer where there is only something to record.
 func (a *applying) do(ctx context.Context, c Change) (out Outcome, err error) {
-	defer caught(&err)
+	defer fsys.Caught(&err)
 	p := a.engine.provider(c.Target.Resource.Address.Kind())
 	if c.Writes() {
 		return p.Apply(ctx, c, a.w)

@@ -1,10 +1,6 @@
 package reconcile
 
-import (
-	"fmt"
-	"runtime/debug"
-	"strings"
-)
+import "strings"
 
 // Engine plans and applies with a fixed list of providers.
 type Engine struct {
@@ -60,12 +56,4 @@ func (e *Engine) provider(kind string) Provider {
 		}
 	}
 	return nil
-}
-
-// caught turns a panic into an error, deferred where a goroutine would
-// otherwise end the program with a code that means something else.
-func caught(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("a fault in aisync itself: %v\n%s", p, debug.Stack())
-	}
 }

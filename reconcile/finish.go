@@ -13,6 +13,12 @@ import (
 
 // commit makes what was done durable and writes it down; the journal goes last.
 func (a *applying) commit(ctx context.Context) error {
+	if len(a.result.Failed) > 0 {
+		// A change that failed takes along what it made, where it still can.
+		if _, err := a.engine.tidy(ctx, a.w, a.store, a.journal.unfinished()); err != nil {
+			return err
+		}
+	}
 	entry, _ := a.engine.settle(ctx, a.w.ReadEnv, a.store, a.journal)
 	a.markIgnored(ctx)
 	a.store.sweepDirs(a.w, entry)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -66,8 +65,9 @@ type journal struct {
 	entry Entry
 	done  map[Address]EntryStep
 
-	mu   sync.Mutex
-	file *os.File
+	mu sync.Mutex
+	w  fsys.FS
+	at fsys.LogicalPath
 }
 
 // journalLine is one line of the file: the head, or the end of a step.
@@ -136,19 +136,12 @@ func beginJournal(w fsys.FS, p fsys.LogicalPath, e Entry) (*journal, error) {
 	if err := w.Flush(); err != nil {
 		return nil, fmt.Errorf("write journal: %w", err)
 	}
-	f, err := w.OpenPart(p)
-	if err != nil {
-		return nil, fmt.Errorf("write journal: %w", err)
-	}
-	if _, err := f.Seek(0, 2); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("write journal: %w", err)
-	}
-	return &journal{entry: e, done: map[Address]EntryStep{}, file: f}, nil
+	return &journal{entry: e, done: map[Address]EntryStep{}, w: w, at: p}, nil
 }
 
 // finish notes the end of one step.
-func (j *journal) finish(step EntryStep) error {
+func (j *journal) finish(step EntryStep) (err error) {
+	defer fsys.Caught(&err)
 	line, err := json.Marshal(journalLine{Done: &step})
 	if err != nil {
 		return err
@@ -156,8 +149,14 @@ func (j *journal) finish(step EntryStep) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.done[step.Address] = step
-	_, err = j.file.Write(append(line, '\n'))
-	return err
+	return j.w.Note(j.at, append(line, '\n'))
+}
+
+// unfinished is the entry with the changes whose end was not noted.
+func (j *journal) unfinished() Entry {
+	e := j.entry
+	e.Changes = slices.DeleteFunc(slices.Clone(e.Changes), func(s EntryStep) bool { _, noted := j.done[s.Address]; return noted })
+	return e
 }
 
 // did reports whether step, as it was settled, came to its end.
@@ -168,7 +167,6 @@ func (j *journal) did(step EntryStep) bool {
 
 // end takes the journal away: everything it was for is written.
 func (j *journal) end(w fsys.FS, p fsys.LogicalPath) error {
-	j.file.Close()
 	b, err := w.ReadFile(p)
 	if err != nil {
 		return err

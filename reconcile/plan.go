@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // Plan compares what is wanted with what is there and what was recorded, and
@@ -155,7 +157,7 @@ func (e *Engine) observe(ctx context.Context, r ReadEnv, targets []Target) ([]Ob
 	g, ctx := errgroup.WithContext(ctx)
 	for kind, at := range batches {
 		g.Go(func() (err error) {
-			defer caught(&err)
+			defer fsys.Caught(&err)
 			batch := make([]Target, len(at))
 			for j, i := range at {
 				batch[j] = targets[i]

@@ -29,23 +29,9 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 		}
 		said = append(said, fmt.Sprintf("its project %s is gone; only what lies outside of it is looked at", dir))
 	}
-	listed := map[fsys.LogicalPath][]fs.DirEntry{}
-	for _, step := range j.entry.Changes {
-		if step.Path == "" || s.elsewhere(j.entry, step) {
-			continue
-		}
-		ours := e.holds(ctx, w.ReadEnv, step)
-		for _, temp := range leftovers(w.FS, step.Path, j.entry.ID, listed) {
-			line, err := settleTemp(w.FS, s, step, temp, ours)
-			if err != nil {
-				return said, fmt.Errorf("recover %s: %w", step.Address, err)
-			}
-			if line != "" {
-				said = append(said, line)
-			}
-		}
-	}
-	if err := s.sweepTemps(w.FS); err != nil {
+	tidied, err := e.tidy(ctx, w, s, j.entry)
+	said = append(said, tidied...)
+	if err != nil {
 		return said, fmt.Errorf("recover: %w", err)
 	}
 	entry, lines := e.settle(ctx, w.ReadEnv, s, j)
@@ -55,15 +41,38 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 	if err := w.FS.Flush(); err != nil {
 		return said, fmt.Errorf("recover: sync folders: %w", err)
 	}
-	f, err := w.FS.OpenPart(s.dir.Journal())
-	if err != nil {
-		return said, fmt.Errorf("recover: %w", err)
-	}
-	j.file = f
 	if err := s.finish(w.FS, entry, nil, j); err != nil {
 		return said, fmt.Errorf("recover: %w", err)
 	}
 	return append(said, lines...), nil
+}
+
+// tidy deals with everything that changes of entry left beside their targets,
+// and with what was left in the state folder. It returns a line for each thing
+// that a person should know.
+func (e *Engine) tidy(ctx context.Context, w WriteEnv, s *Store, entry Entry) ([]string, error) {
+	var said []string
+	listed := map[fsys.LogicalPath][]fs.DirEntry{}
+	for _, step := range entry.Changes {
+		if step.Path == "" || s.elsewhere(entry, step) {
+			continue
+		}
+		left := leftovers(w.FS, step.Path, entry.ID, listed)
+		if len(left) == 0 {
+			continue
+		}
+		ours := e.holds(ctx, w.ReadEnv, step)
+		for _, temp := range left {
+			line, err := settleTemp(w.FS, s, step, temp, ours)
+			if err != nil {
+				return said, fmt.Errorf("%s: %w", step.Address, err)
+			}
+			if line != "" {
+				said = append(said, line)
+			}
+		}
+	}
+	return said, s.sweepTemps(w.FS)
 }
 
 // elsewhere reports whether step lies in another project than the one at hand.
@@ -171,6 +180,11 @@ func leftovers(r fsys.Reader, p fsys.LogicalPath, id string, listed map[fsys.Log
 	}
 	return out
 }
+
+// Sweep removes what commands that were killed before their journal began left
+// of aisync's own files. The caller holds the lock of the state, and no apply
+// is unfinished.
+func (s *Store) Sweep(w fsys.FS) error { return s.sweepTemps(w) }
 
 // sweepTemps removes what killed commands left of aisync's own files: of the
 // project's lock, and everything in the state folder.

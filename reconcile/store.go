@@ -66,7 +66,8 @@ func OpenStore(r fsys.Reader, dir fsys.LogicalPath) (*Store, error) {
 		if !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		g.Go(func() error {
+		g.Go(func() (err error) {
+			defer fsys.Caught(&err)
 			f := &ownerFile{}
 			if _, err := state.ReadVersioned(r, s.dir.Records().Join(e.Name()), RecordsVersion, nil, f); err != nil {
 				return fmt.Errorf("read records: %w", err)
@@ -315,6 +316,21 @@ func (s *Store) Agreed(o Owner, t TrustItem) bool {
 
 // Unfinished reports whether an apply did not come to its end.
 func (s *Store) Unfinished() bool { return s.journal != nil }
+
+// TakingBack is the id of the apply that an unfinished rollback takes back; ""
+// where none is unfinished.
+func (s *Store) TakingBack() string {
+	if s.journal == nil {
+		return ""
+	}
+	return s.journal.entry.RollbackOf
+}
+
+// TakenBack reports whether an apply was taken back.
+func (s *Store) TakenBack(id string) bool {
+	history, err := s.History()
+	return err == nil && slices.ContainsFunc(history, func(e Entry) bool { return e.ID == id && e.RolledBack != "" })
+}
 
 // lineage tells one state folder from every other.
 type lineage struct {

@@ -7,8 +7,9 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/cuecontext"
 	cueerrors "cuelang.org/go/cue/errors"
+
+	"aisync.dev/aisync/schema/closed"
 )
 
 // check compares what was written with a definition of the schema. It walks
@@ -144,7 +145,7 @@ func (d *document) compareStruct(path []string, user, schema cue.Value) {
 // match finds the pattern that name falls under.
 func (l level) match(name string) (cue.Value, bool) {
 	for _, p := range l.patterns {
-		if p.name.Unify(cuecontext.New().Encode(name)).Err() == nil {
+		if p.name.Unify(closed.Context().Encode(name)).Err() == nil {
 			return p.value, true
 		}
 	}

@@ -134,7 +134,7 @@ func (n node) install() *spec.Install {
 	if !n.exists() {
 		return nil
 	}
-	return &spec.Install{Via: n.get("via").str(), Version: n.get("version").str(), Node: n.get("node").str(), Pos: n.labelPos()}
+	return &spec.Install{Via: n.get("via").str(), Version: n.get("version").str(), Node: n.get("node").str(), URL: n.get("url").str(), SHA256: n.get("sha256").str(), Pos: n.labelPos()}
 }
 
 func (n node) service() spec.Service {

@@ -11,10 +11,11 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
-	"cuelang.org/go/cue/cuecontext"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
+
+	"aisync.dev/aisync/schema/closed"
 )
 
 // evaluator builds CUE values without a module, a registry or a network:
@@ -26,7 +27,7 @@ type evaluator struct {
 }
 
 func newEvaluator() (*evaluator, error) {
-	e := &evaluator{ctx: cuecontext.New()}
+	e := &evaluator{ctx: closed.Context()}
 	e.build = build.NewContext(build.Loader(e.load))
 	e.schema = e.ctx.BuildInstance(e.instance("schema", parsed("schema", definitions)))
 	if err := e.schema.Err(); err != nil {

@@ -80,6 +80,7 @@ func checkHost(n node, h *spec.Host, x inventory) {
 		} else if rt, ok := x.Runtime(u.ID); ok && u.Install != nil && u.Install.Via != "" && rt.Packages[u.Install.Via] == "" {
 			at.get("install").get("via").noPackage(rt, u.Install.Via)
 		}
+		checkInstall(at.get("install"), u.Install)
 		if u.CLI == "" {
 			continue
 		}
@@ -142,6 +143,7 @@ func checkServices(n node, h *spec.Host) {
 	for _, s := range h.Services {
 		at := n.get("services").get(s.Name)
 		checkService(at, s, models)
+		checkInstall(at.get("install"), s.Install)
 		if !s.Enabled || s.Port == 0 || s.Kind == "external" {
 			continue
 		}
@@ -266,6 +268,18 @@ func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 			if err == nil && ref.Source != "" && !slices.Contains(sources, ref.Source) {
 				e.unknown("source", ref.Source, sources)
 			}
+		}
+	}
+}
+
+// checkInstall keeps what only a release has to releases.
+func checkInstall(n node, in *spec.Install) {
+	if in == nil || in.Via == "release" {
+		return
+	}
+	for _, field := range []string{"url", "sha256"} {
+		if at := n.get(field); at.exists() {
+			at.problem(field+" is of the archive of a release, and this is installed with "+in.Via, `via: "release"`)
 		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/parser"
 
+	"aisync.dev/aisync/schema/closed"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -42,7 +42,7 @@ func RunText() []byte {
 }
 
 var runSchema = sync.OnceValues(func() (cue.Value, error) {
-	v := cuecontext.New().CompileBytes(RunText(), cue.Filename(embedded+"run.cue"))
+	v := closed.Context().CompileBytes(RunText(), cue.Filename(embedded+"run.cue"))
 	if err := v.Err(); err != nil {
 		return v, fmt.Errorf("embedded schema of runs: %w", err)
 	}
@@ -75,7 +75,7 @@ func CheckRun(kind, path string, content []byte) error {
 	}
 	cwd, _ := os.Getwd()
 	file := &ast.File{Filename: path, Decls: []ast.Decl{&ast.EmbedDecl{Expr: expr}}}
-	d := &document{at: newPlaces([]*ast.File{file}, cwd), root: cuecontext.New().BuildExpr(expr)}
+	d := &document{at: newPlaces([]*ast.File{file}, cwd), root: closed.Context().BuildExpr(expr)}
 	if kindOf(d.root) != cue.StructKind {
 		d.add(Problem{Pos: d.at.value(), Message: "want an object, got " + text(d.root)})
 		return d.problems

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"syscall"
 
@@ -49,7 +49,7 @@ func (d *detector) cascade() string {
 	if d.Workspace != "" {
 		before := len(d.warnings)
 		d.look("the workspace "+d.Workspace, func(l *detector) {
-			_, err := os.Stat(filepath.Join(l.Workspace, ".claude", "settings.json"))
+			_, err := os.Stat(path.Join(l.Workspace, ".claude", "settings.json"))
 			switch {
 			case err == nil:
 				l.saw("file", ".claude/settings.json", "claude", "medium")

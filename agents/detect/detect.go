@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,7 +218,7 @@ func (d *detector) files() {
 	d.look("the workspace "+d.Workspace, func(l *detector) {
 		for _, rt := range l.Runtimes {
 			for _, name := range rt.Detect.Files {
-				_, err := os.Lstat(filepath.Join(l.Workspace, filepath.FromSlash(name)))
+				_, err := os.Lstat(path.Join(l.Workspace, name))
 				switch {
 				case err == nil:
 					l.saw("file", name, rt.ID, "low")

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aisync.dev/aisync/agents/ledger"
@@ -29,10 +30,11 @@ type Program struct {
 	Args          []string
 	Out, Err      io.Writer
 	Getenv        func(string) string
-	Dir           string          // the working folder, without links
-	Plain         bool            // as `aisync ledger`: reads leave no audit line, and doctor says by its exit code what it found
-	Done          <-chan struct{} // closed when the user has had enough of a wait
-	Width, Height int             // of the terminal; 0: Out is none
+	Dir           string                              // the working folder, without links
+	Plain         bool                                // as `aisync ledger`: reads leave no audit line, and doctor says by its exit code what it found
+	Done          <-chan struct{}                     // closed when the user has had enough of a wait
+	Width, Height int                                 // of the terminal; 0: Out is none
+	Page          func(io.Writer, ledger.Story) error // writes what export has to write
 }
 
 // call is a program with its ledger.
@@ -81,6 +83,18 @@ func commands() []command {
 		{"top", "[--interval 2s]", "watch agents, messages and claims on a terminal", grammar{values: "interval"}, true, (*call).top},
 		{"export", "--html FILE", "the whole story as one page", grammar{values: "html"}, true, (*call).export},
 	}
+}
+
+// short are commands that do one thing to few files: no wait, no terminal, no
+// page, no look at all that ever happened.
+var short = []string{"init", "note", "send", "ack", "done", "inbox", "board", "claim", "claims", "release"}
+
+// Short reports whether the words are a command that is over at once, and needs
+// nothing of a Program but its words, streams, environment and folder.
+func Short(words []string) bool {
+	argv, _, err := cutRoot(words)
+	waits := func(word string) bool { return word == "--wait" || strings.HasPrefix(word, "--wait=") }
+	return err == nil && len(argv) > 0 && slices.Contains(short, argv[0]) && !slices.ContainsFunc(argv, waits)
 }
 
 // Run does what the words say and returns the exit code.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aisync.dev/aisync/agents/ensemble/page"
 )
 
 // user is somebody at a shell in a folder.
@@ -32,7 +34,7 @@ func newUser(t *testing.T) *user {
 func (u *user) run(words ...string) (stdout, stderr string, code int) {
 	u.t.Helper()
 	var out, errs bytes.Buffer
-	code = Run(Program{Args: words, Out: &out, Err: &errs, Getenv: func(k string) string { return u.env[k] }, Dir: u.dir, Plain: u.tool})
+	code = Run(Program{Args: words, Out: &out, Err: &errs, Getenv: func(k string) string { return u.env[k] }, Dir: u.dir, Plain: u.tool, Page: page.Write})
 	return out.String(), errs.String(), code
 }
 

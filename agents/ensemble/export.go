@@ -1,18 +1,10 @@
 package ensemble
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
-	"html/template"
 	"os"
-	"time"
-
-	"aisync.dev/aisync/agents/ledger"
 )
-
-//go:embed page.html
-var page string
 
 // export writes the ledger as one page that needs nothing else.
 func (c *call) export() (int, error) {
@@ -20,24 +12,7 @@ func (c *call) export() (int, error) {
 	if file == "" {
 		return exitError, errors.New("export wants --html FILE (or - for the output)")
 	}
-	c.ledger.Trace = false
-	o, err := c.ledger.Overview(1)
-	if err != nil {
-		return exitError, err
-	}
-	moments, err := c.ledger.Timeline(0)
-	if err != nil {
-		return exitError, err
-	}
-	messages, err := c.ledger.Messages(0, false)
-	if err != nil {
-		return exitError, err
-	}
-	board, err := c.ledger.Board()
-	if err != nil {
-		return exitError, err
-	}
-	t, err := template.New("page").Parse(page)
+	story, err := c.ledger.Story()
 	if err != nil {
 		return exitError, err
 	}
@@ -54,14 +29,7 @@ func (c *call) export() (int, error) {
 		defer f.Close()
 		out = f
 	}
-	err = t.Execute(out, struct {
-		Made     string
-		Overview ledger.Overview
-		Moments  []ledger.Moment
-		Messages []ledger.Thread
-		Board    string
-	}{time.Now().UTC().Format(time.RFC3339), o, moments, messages, board})
-	if err != nil {
+	if err := c.Page(out, story); err != nil {
 		return exitError, fmt.Errorf("write %s: %w", file, err)
 	}
 	if file != "-" {

@@ -3,30 +3,35 @@ package ensemble
 import (
 	"fmt"
 	"regexp"
+	"sync"
 )
 
 // secrets are forms of credentials that hardly anything else has: the prefixes
 // that their issuers document for scanners. What is written to a ledger stays in
 // it, in three places, for every agent to read.
-var secrets = []struct {
+var secrets = sync.OnceValue(func() []secret {
+	return []secret{
+		{"a private key", regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)},
+		{"a GitHub token", regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{40})`)},
+		{"a GitLab token", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20}`)},
+		{"an AWS key", regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`)},
+		{"an API key", regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20}`)},
+		{"a Google key", regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{35}`)},
+		{"a Hugging Face token", regexp.MustCompile(`\bhf_[A-Za-z0-9]{30}`)},
+		{"a Slack token", regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10}`)},
+		{"an npm token", regexp.MustCompile(`\bnpm_[A-Za-z0-9]{36}`)},
+	}
+})
+
+type secret struct {
 	name string
 	form *regexp.Regexp
-}{
-	{"a private key", regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)},
-	{"a GitHub token", regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{40})`)},
-	{"a GitLab token", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20}`)},
-	{"an AWS key", regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`)},
-	{"an API key", regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20}`)},
-	{"a Google key", regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{35}`)},
-	{"a Hugging Face token", regexp.MustCompile(`\bhf_[A-Za-z0-9]{30}`)},
-	{"a Slack token", regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10}`)},
-	{"an npm token", regexp.MustCompile(`\bnpm_[A-Za-z0-9]{36}`)},
 }
 
 // secretless warns of a text that seems to hold a secret, before it is written;
 // with --strict that is an error.
 func (c *call) secretless(text string) error {
-	for _, s := range secrets {
+	for _, s := range secrets() {
 		if !s.form.MatchString(text) {
 			continue
 		}

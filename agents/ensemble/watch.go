@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"aisync.dev/aisync/agents/ledger"
@@ -124,7 +125,7 @@ func (c *call) screen(width, height int) (string, error) {
 		o.Recent = o.Recent[len(o.Recent)-max(room, 0):]
 	}
 	for _, m := range o.Recent {
-		lines = append(lines, fmt.Sprintf("%-12s  %s", ago(now, m.TS), longID.ReplaceAllString(strings.ReplaceAll(m.Summary, o.Root+"/", ""), "")))
+		lines = append(lines, fmt.Sprintf("%-12s  %s", ago(now, m.TS), longID().ReplaceAllString(strings.ReplaceAll(m.Summary, o.Root+"/", ""), "")))
 	}
 	if len(lines) > height {
 		lines = append(lines[:height-1], "…")
@@ -140,7 +141,7 @@ func (c *call) screen(width, height int) (string, error) {
 }
 
 // longID finds the name of a message before what it says: that is more use.
-var longID = regexp.MustCompile(`msg_[A-Za-z0-9_-]+: `)
+var longID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`msg_[A-Za-z0-9_-]+: `) })
 
 func count(n int, what string) string {
 	if n != 1 {

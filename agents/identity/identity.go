@@ -4,10 +4,10 @@
 package identity
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 )
@@ -49,6 +49,17 @@ func Check(id string) error {
 	return fmt.Errorf("agent id %q: want 1 to %d letters, digits, dots, underscores and hyphens, the first a letter or digit, and no two dots in a row", id, MaxLength)
 }
 
+// FileName is the name that an id has as a file: itself, or where it cannot be
+// one, something like it with a digest, so that two ids stay two.
+func FileName(id string) string {
+	if Valid(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	name := Sanitize(id, "agent")
+	return name[:min(len(name), MaxLength-9)] + "-" + hex.EncodeToString(sum[:])[:8]
+}
+
 // New makes an id for an agent of a runtime in a project on a host:
 // host.project.runtime.1f3a. taken reports the ids that are in use; none of
 // them is returned.
@@ -72,13 +83,11 @@ const tries = 64
 
 func unused(taken func(string) bool, make func(suffix string) string) string {
 	for n := 0; ; n++ {
-		var b [4]byte
-		_, _ = rand.Read(b[:]) // never fails: crypto/rand
-		digits := 4
-		if n >= tries {
-			digits = 8
+		suffix := fmt.Sprintf("%08x", rand.Uint32()) // no secret: nobody may do more for knowing it
+		if n < tries {
+			suffix = suffix[:4]
 		}
-		id := make(hex.EncodeToString(b[:])[:digits])
+		id := make(suffix)
 		if taken == nil || !taken(id) {
 			return id
 		}

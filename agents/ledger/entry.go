@@ -30,8 +30,8 @@ var sentHead = lazily(`^## [^ ]+ — ([A-Za-z0-9][A-Za-z0-9._-]*) → ([A-Za-z0-
 var noteHead = lazily(`^## [^ ]+ — ([A-Za-z0-9][A-Za-z0-9._-]*) \[note\]\s*$`)
 
 // remark finds what stands behind a body: what block has put there, or in an
-// archive the beginning of the next inbox.
-var remark = lazily(`\n\s*<!-- (?:reply-to: (msg_[A-Za-z0-9_-]+) -->|reply with: |cleared )`)
+// archive the beginning of the next inbox. An indented one is text: see escaped.
+var remark = lazily(`\n<!-- (?:reply-to: (msg_[A-Za-z0-9_-]+) -->|reply with: |cleared )`)
 
 // message takes an entry apart that is a message.
 func (e Entry) message() (Message, bool) {

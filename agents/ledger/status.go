@@ -139,6 +139,31 @@ type Overview struct {
 	Malformed    int             `json:"malformed"` // lines of the audit trail that are no records
 }
 
+// Story is all that there is to tell of a ledger.
+type Story struct {
+	Overview Overview
+	Moments  []Moment
+	Messages []Thread
+	Board    string
+}
+
+// Story tells it, and leaves no trace.
+func (l *Ledger) Story() (s Story, err error) {
+	defer func(trace bool) { l.Trace = trace }(l.Trace)
+	l.Trace = false
+	if s.Overview, err = l.Overview(1); err != nil {
+		return s, err
+	}
+	if s.Moments, err = l.Timeline(0); err != nil {
+		return s, err
+	}
+	if s.Messages, err = l.Messages(0, false); err != nil {
+		return s, err
+	}
+	s.Board, err = l.Board()
+	return s, err
+}
+
 // Overview looks once through the audit trail, in memory that follows what is
 // open, and shows the last limit events. It leaves no trace.
 func (l *Ledger) Overview(limit int) (Overview, error) {

@@ -75,7 +75,7 @@ func (a Address) String() string {
 // For reports whether a message to a is for the agent of an id; "" is the
 // primary, who gets what is for nobody else.
 func (a Address) For(id string) bool {
-	return a.Agent == "" || id != "" && (a.Agent == id || a.Agent == session.FileName(id) || a.Machine+"."+a.Project+"."+a.Agent == id)
+	return a.Agent == "" || id != "" && (a.Agent == id || a.Agent == identity.FileName(id) || a.Machine+"."+a.Project+"."+a.Agent == id)
 }
 
 // Message is one message. What is empty is not in the file.
@@ -124,7 +124,7 @@ func firstOf(values ...string) string {
 // minute, who sends it, and a few words.
 func (m Message) Name() string {
 	from := firstOf(m.From.Agent, m.From.Machine+"."+m.From.Project)
-	name := m.Sent.Format("2006-01-02-1504") + "-from-" + session.FileName(from)
+	name := m.Sent.Format("2006-01-02-1504") + "-from-" + identity.FileName(from)
 	if slug := session.Slug(firstOf(m.Subject, m.Body)); slug != "" {
 		name += "-" + slug
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -88,19 +88,28 @@ func (t Proc) standing(cwd string) string {
 	return bare
 }
 
+// Look implements Table.
+func (t Proc) Look(pid int) (Process, error) {
+	comm, _, err := t.file(pid, "comm")
+	if err != nil {
+		return t.Read(pid) // it has ended, or is in a table that goes without
+	}
+	return Process{PID: pid, UID: -1, Comm: strings.TrimSuffix(string(comm), "\n"), Args: t.args(pid), Exe: t.exe(pid)}, nil
+}
+
 // Read implements Table.
 func (t Proc) Read(pid int) (Process, error) {
 	p := Process{PID: pid, UID: -1}
-	stat, err := os.ReadFile(t.path(pid, "stat"))
+	stat, owner, err := t.file(pid, "stat")
 	if err != nil {
-		return p, known(err)
+		return p, err
 	}
 	// pid (comm) state ppid …: comm may hold spaces and parentheses.
 	open, shut := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if open < 0 || shut < open {
 		return p, fmt.Errorf("process %d: %s is not as proc(5) says", pid, t.path(pid, "stat"))
 	}
-	p.Comm = string(stat[open+1 : shut])
+	p.Comm, p.UID = string(stat[open+1:shut]), owner
 	rest := strings.Fields(string(stat[shut+1:]))
 	if len(rest) > 0 && strings.ContainsAny(rest[0], "ZX") {
 		return p, ErrGone // it has ended; its parent has not looked yet
@@ -111,28 +120,74 @@ func (t Proc) Read(pid int) (Process, error) {
 	if len(rest) > 19 {
 		p.Start, _ = strconv.ParseUint(rest[19], 10, 64) // likewise; in clock ticks since boot
 	}
-	if args, err := os.ReadFile(t.path(pid, "cmdline")); err == nil && len(args) > 0 {
-		p.Args = strings.Split(strings.TrimRight(string(args), "\x00"), "\x00")
+	p.Args, p.Exe = t.args(pid), t.exe(pid)
+	return p, nil
+}
+
+// args are a process's arguments; none where they cannot be read.
+func (t Proc) args(pid int) []string {
+	text, _, err := t.file(pid, "cmdline")
+	if err != nil || len(text) == 0 {
+		return nil
 	}
-	if exe, err := os.Readlink(t.path(pid, "exe")); err == nil {
-		p.Exe = strings.TrimSuffix(exe, " (deleted)")
+	return strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
+}
+
+// exe is a process's program; "" where it cannot be read.
+func (t Proc) exe(pid int) string {
+	var buf [4096]byte
+	n, err := unix.Readlink(t.path(pid, "exe"), buf[:])
+	if err != nil {
+		return ""
 	}
-	if cwd, err := t.Cwd(pid); err == nil {
-		p.Cwd = cwd
+	return strings.TrimSuffix(string(buf[:n]), " (deleted)")
+}
+
+// file reads one of a process's files, and says whose it is. It does so with as
+// few calls of the system as can be: there are thousands of such files.
+func (t Proc) file(pid int, name string) (text []byte, owner int, err error) {
+	fd, err := ignoringEINTR(func() (int, error) { return unix.Open(t.path(pid, name), unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return nil, -1, known(err)
 	}
-	if info, err := os.Stat(t.path(pid, "stat")); err == nil {
-		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			p.UID = int(s.Uid)
+	defer unix.Close(fd)
+	owner = -1
+	if name == "stat" {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil {
+			owner = int(st.Uid)
 		}
 	}
-	return p, nil
+	text = make([]byte, 0, 1024)
+	for {
+		n, err := ignoringEINTR(func() (int, error) { return unix.Read(fd, text[len(text):cap(text)]) })
+		if err != nil {
+			return nil, owner, known(err)
+		}
+		text = text[:len(text)+n]
+		switch {
+		case n == 0:
+			return text, owner, nil
+		case len(text) == cap(text):
+			text = slices.Grow(text, len(text))
+		}
+	}
+}
+
+func ignoringEINTR(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
 }
 
 // Env implements Table.
 func (t Proc) Env(pid int) (map[string]string, error) {
-	text, err := os.ReadFile(t.path(pid, "environ"))
+	text, _, err := t.file(pid, "environ")
 	if err != nil {
-		return nil, known(err)
+		return nil, err
 	}
 	env := map[string]string{}
 	for pair := range strings.SplitSeq(string(text), "\x00") {

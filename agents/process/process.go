@@ -17,7 +17,6 @@ type Process struct {
 	Comm   string   // the kernel's short name, at most 15 bytes on Linux
 	Args   []string // with the program's name
 	Exe    string   // "" where it cannot be read: another user's
-	Cwd    string   // without links; "" where it cannot be read
 	UID    int
 	Start  uint64 // when it began, in a unit of its own: with PID it names a process for good
 }
@@ -29,7 +28,10 @@ type Table interface {
 	// Cwd returns a process's working folder; ErrHidden where it is not ours to
 	// know, ErrGone where there is no such process.
 	Cwd(pid int) (string, error)
-	// Read returns a process. What is not ours to know stays empty.
+	// Look returns what tells a process from an agent, in less time than Read
+	// takes: its names, its arguments, its program. It may have ended.
+	Look(pid int) (Process, error)
+	// Read returns a process whole. What is not ours to know stays empty.
 	Read(pid int) (Process, error)
 	// Env returns a process's environment, as it was when it started.
 	Env(pid int) (map[string]string, error)

@@ -49,6 +49,9 @@ func (host) Cwd(pid int) (string, error) {
 	return cwd, why(err)
 }
 
+// Look implements Table.
+func (h host) Look(pid int) (Process, error) { return h.Read(pid) }
+
 // Read implements Table.
 func (h host) Read(pid int) (Process, error) {
 	out := Process{PID: pid, UID: -1}
@@ -62,7 +65,6 @@ func (h host) Read(pid int) (Process, error) {
 	out.Comm, _ = p.Name()
 	out.Args, _ = p.CmdlineSlice()
 	out.Exe, _ = p.Exe()
-	out.Cwd, _ = p.Cwd()
 	if uids, err := p.Uids(); err == nil && len(uids) > 0 {
 		out.UID = int(uids[0])
 	}

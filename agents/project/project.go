@@ -3,12 +3,14 @@
 package project
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"strings"
+	"syscall"
 )
 
 // Places below a root, slash-separated.
@@ -30,15 +32,15 @@ func Root(dir string) (string, error) {
 		return "", err
 	}
 	for _, mark := range []string{Protocols, ".git"} {
-		for at := dir; ; at = filepath.Dir(at) {
-			_, err := os.Lstat(filepath.Join(at, mark))
+		for at := dir; ; at = path.Dir(at) {
+			_, err := os.Lstat(path.Join(at, mark))
 			if err == nil {
 				return at, nil
 			}
 			if !errors.Is(err, fs.ErrNotExist) && !isNotFolder(err) {
 				return "", fmt.Errorf("look for the project of %s: %w", dir, err)
 			}
-			if at == filepath.Dir(at) {
+			if at == path.Dir(at) {
 				break
 			}
 		}
@@ -48,11 +50,15 @@ func Root(dir string) (string, error) {
 
 // Physical returns the absolute path of a folder without links.
 func Physical(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", fmt.Errorf("folder %s: %w", dir, err)
+	abs := path.Clean(dir)
+	if !path.IsAbs(dir) {
+		here, err := os.Getwd()
+		if err != nil {
+			return "", fmt.Errorf("folder %s: %w", dir, err)
+		}
+		abs = path.Join(here, dir)
 	}
-	real, err := filepath.EvalSymlinks(abs)
+	real, err := withoutLinks(abs)
 	if err != nil {
 		return "", fmt.Errorf("folder %s: %w", dir, err)
 	}
@@ -66,9 +72,45 @@ func Physical(dir string) (string, error) {
 	return real, nil
 }
 
+// mostLinks is how many links one path may go over, as the kernel has it.
+const mostLinks = 40
+
+// withoutLinks resolves every link of an absolute path. It is filepath.EvalSymlinks; that package is left alone for
+// what it costs at the start of the program (see cmd/aisync/quick).
+func withoutLinks(abs string) (string, error) {
+	done, todo := "", abs // done has no links; "" is /
+	for links := 0; todo != ""; {
+		var name string
+		name, todo, _ = strings.Cut(todo, "/")
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			done = done[:max(0, strings.LastIndexByte(done, '/'))]
+			continue
+		}
+		to, err := os.Readlink(done + "/" + name)
+		switch {
+		case errors.Is(err, syscall.EINVAL): // what is there is no link
+			done += "/" + name
+			continue
+		case err != nil:
+			return "", err
+		}
+		if links++; links > mostLinks {
+			return "", &fs.PathError{Op: "resolve", Path: abs, Err: syscall.ELOOP}
+		}
+		if path.IsAbs(to) {
+			done = ""
+		}
+		todo = to + "/" + todo
+	}
+	return cmp.Or(done, "/"), nil
+}
+
 // Is reports whether a folder is itself the root of a project.
 func Is(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, Protocols))
+	info, err := os.Stat(path.Join(dir, Protocols))
 	return err == nil && info.Mode().IsRegular()
 }
 
@@ -79,4 +121,4 @@ func Holds(root, path string) bool {
 }
 
 // Name is what the project is called: the name of its folder.
-func Name(root string) string { return filepath.Base(root) }
+func Name(root string) string { return path.Base(root) }

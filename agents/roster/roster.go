@@ -48,6 +48,9 @@ func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, erro
 	if err != nil {
 		return r, err
 	}
+	if self := t.Self(); self != 0 && !slices.Contains(pids, self) {
+		return r, fmt.Errorf("the table of processes does not hold process %d, which asks; is /proc mounted?", self)
+	}
 	s := scan{t, root, runtimes, map[int]bool{t.Self(): true}, map[int]seen{}}
 	for _, p := range process.Ancestors(t, t.Self()) {
 		s.mine[p.PID] = true
@@ -65,6 +68,9 @@ func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, erro
 		case err != nil && !hidden:
 			return r, fmt.Errorf("process %d: %w", pid, err)
 		case !hidden && !project.Holds(root, cwd):
+			continue
+		}
+		if s.look(pid) == "" {
 			continue
 		}
 		p := s.read(pid)
@@ -92,15 +98,17 @@ func Own(t process.Table, root string, runtimes []spec.Runtime) (process.Process
 	var own process.Process
 	for _, p := range process.Ancestors(t, t.Self()) {
 		is := Match(p, runtimes) != ""
-		switch {
-		case own.PID == 0 && is:
-			own = p
-		case own.PID == 0:
-		case is && own.Parent == p.PID && project.Holds(root, p.Cwd):
-			own = p // the wrapper of the last
-		default:
-			return own, true
+		if own.PID == 0 {
+			if is {
+				own = p
+			}
+			continue
 		}
+		cwd, err := t.Cwd(p.PID)
+		if !is || own.Parent != p.PID || err != nil || !project.Holds(root, cwd) {
+			break
+		}
+		own = p // the wrapper of the last
 	}
 	return own, own.PID != 0
 }
@@ -117,6 +125,18 @@ type scan struct {
 type seen struct {
 	process.Process
 	runtime string // "": no agent's program, or none that is alive
+}
+
+// look is the runtime that a process is a program of, by what is quickly read.
+func (s scan) look(pid int) string {
+	if p, ok := s.known[pid]; ok {
+		return p.runtime
+	}
+	p, err := s.table.Look(pid)
+	if err != nil {
+		return ""
+	}
+	return Match(p, s.runtimes)
 }
 
 func (s scan) read(pid int) seen {

@@ -89,7 +89,7 @@ func TestWhoAsksDoesNotCount(t *testing.T) {
 func TestIDsComeFromTheEnvironment(t *testing.T) {
 	r := others(t,
 		p{PID: 7, Args: []string{"claude"}, Cwd: "/app", Env: []string{"AI_AGENT_ID= helper-1f3a ", "AI_HELPER=1"}},
-		p{PID: 8, Args: []string{"claude"}, Cwd: "/app"})
+		p{PID: 8, Args: []string{"claude"}, Cwd: "/app"}, p{PID: 50, Args: []string{"agent-roster"}, Cwd: "/app"})
 	if a := r.Agents[0]; a.ID != "helper-1f3a" || !a.Known || !a.Helper || a.Runtime != "claude" || a.Start != 7 {
 		t.Errorf("%+v", a)
 	}
@@ -159,6 +159,9 @@ func TestATableThatCannotBeReadIsAnError(t *testing.T) {
 	if r, err := Others(process.At(filepath.Join(t.TempDir(), "none"), 0), "/app", catalog.Runtimes()); err == nil {
 		t.Errorf("%+v", r)
 	}
+	if r, err := Others(process.At(t.TempDir(), 50), "/app", catalog.Runtimes()); err == nil {
+		t.Errorf("of a /proc that is not mounted: %+v", r)
+	}
 }
 
 // Every runtime of the catalog is seen by the name of its command, and by the
@@ -183,14 +186,18 @@ func TestEveryRuntimeOfTheCatalogIsSeen(t *testing.T) {
 }
 
 func BenchmarkThousandProcesses(b *testing.B) {
-	ps := []p{{PID: 50, Parent: 1, Args: []string{"agent-roster"}, Cwd: "/app"}}
-	for n := range 1000 {
-		ps = append(ps, p{PID: 100 + n, Parent: 1, Args: []string{fmt.Sprintf("program-%d", n), "-x"}, Cwd: "/else"})
-	}
-	table := process.At(processtest.Table(b, ps...), 50)
-	for b.Loop() {
-		if r, err := Others(table, "/app", catalog.Runtimes()); err != nil || len(r.Agents) > 0 {
-			b.Fatalf("%+v, %v", r, err)
-		}
+	for _, where := range []string{"/else", "/app"} {
+		b.Run("in "+where, func(b *testing.B) {
+			ps := []p{{PID: 50, Parent: 1, Args: []string{"agent-roster"}, Cwd: "/app"}}
+			for n := range 1000 {
+				ps = append(ps, p{PID: 100 + n, Parent: 1, Args: []string{fmt.Sprintf("program-%d", n), "-x"}, Cwd: where})
+			}
+			table := process.At(processtest.Table(b, ps...), 50)
+			for b.Loop() {
+				if r, err := Others(table, "/app", catalog.Runtimes()); err != nil || len(r.Agents) > 0 {
+					b.Fatalf("%+v, %v", r, err)
+				}
+			}
+		})
 	}
 }

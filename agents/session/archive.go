@@ -51,7 +51,7 @@ func (c Context) archive(words string, now time.Time) (string, error) {
 	}
 	name := now.Format("2006-01-02-15-04")
 	if c.ID != "" {
-		name += "-" + FileName(c.ID)
+		name += "-" + identity.FileName(c.ID)
 	}
 	if slug := Slug(words); slug != "" {
 		name += "-" + slug
@@ -109,7 +109,7 @@ func (c Context) archived(dir string) (string, bool) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		if os.SameFile(info, other) || c.ID != "" && strings.Contains(e.Name(), FileName(c.ID)) && same(c.Path, path) {
+		if os.SameFile(info, other) || c.ID != "" && strings.Contains(e.Name(), identity.FileName(c.ID)) && same(c.Path, path) {
 			return path, true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -123,7 +124,7 @@ func SyncCopy(root string, writes bool) error {
 		if err != nil {
 			return err
 		}
-		next := []byte(copyMark + FileName(ids[0]) + " " + fsys.Digest(text) + "\n" + string(text))
+		next := []byte(copyMark + identity.FileName(ids[0]) + " " + fsys.Digest(text) + "\n" + string(text))
 		if string(next) == string(there.text) {
 			return nil
 		}

@@ -38,7 +38,7 @@ type Entry struct {
 	Helper  bool      `json:"helper,omitempty"`
 	Runtime string    `json:"runtime,omitempty"` // by its header
 	Started string    `json:"started,omitempty"`
-	Changed time.Time `json:"changed"` // last write
+	Changed time.Time `json:"changed,omitzero"` // last write; none without a context
 	PID     int       `json:"pid,omitempty"`
 }
 

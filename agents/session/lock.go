@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -57,7 +58,7 @@ func locked(root, name string, do func() error) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder of locks: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, FileName(name)), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, identity.FileName(name)), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", name, err)
 	}
@@ -155,7 +156,7 @@ func replace(root, name string, content fsys.Content, expect fsys.Expect) error 
 		if _, err := disk.MkdirAll(leftOver, 0o755); err != nil {
 			return err
 		}
-		to := fsys.LogicalPath(fmt.Sprintf("%s/%s-%d", leftOver, FileName(name), time.Now().UnixNano()))
+		to := fsys.LogicalPath(fmt.Sprintf("%s/%s-%d", leftOver, identity.FileName(name), time.Now().UnixNano()))
 		if err := disk.Move(left, to); err != nil {
 			return fmt.Errorf("put aside what a crash left: %w", err)
 		}

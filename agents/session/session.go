@@ -5,8 +5,6 @@
 package session
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,62 +31,17 @@ type Context struct {
 var ErrLink = errors.New("is a link")
 
 // Of resolves whose context is meant: that of the agent that the environment
-// names, or the primary's. An id wins over a path: a helper that names itself
-// may have inherited the path of the agent that started it. An id that could
-// not be a file's name is made one, in a way that keeps two ids apart.
+// names, or the primary's.
 func Of(root string, getenv func(string) string) (Context, error) {
-	id := strings.TrimSpace(getenv(identity.VarID))
-	set := getenv(identity.VarContext)
-	if set == "" {
-		return ByID(root, id), nil
+	id, err := project.Caller(root, getenv)
+	if err != nil {
+		return Context{}, err
 	}
-	path := set
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(root, path)
-	}
-	path = filepath.Clean(path)
-	base, isOrg := strings.CutSuffix(filepath.Base(path), ".org")
-	switch {
-	case isOrg && under(filepath.Join(root, project.Contexts), filepath.Dir(path)):
-	case path == filepath.Join(root, project.Singleton):
-		base = ""
-	default:
-		return Context{}, fmt.Errorf("%s=%s does not name a file of %s; it is what ai sets: unset it, or set %s alone",
-			identity.VarContext, set, filepath.Join(root, project.Contexts), identity.VarID)
-	}
-	if id != "" {
-		base = id
-	}
-	return ByID(root, base), nil
-}
-
-// under reports whether two paths are one folder, links resolved.
-func under(want, dir string) bool {
-	if want == dir {
-		return true
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	return err == nil && real == want
+	return ByID(root, id), nil
 }
 
 // ByID is the context of an agent with an id; "" is the primary.
-func ByID(root, id string) Context {
-	if id == "" {
-		return Context{root, "", filepath.Join(root, project.Singleton)}
-	}
-	return Context{root, id, filepath.Join(root, project.Contexts, FileName(id)+".org")}
-}
-
-// FileName is the name that an id has as a file: itself, or where it cannot be
-// one, something like it with a digest.
-func FileName(id string) string {
-	if identity.Valid(id) {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	name := identity.Sanitize(id, "agent")
-	return name[:min(len(name), identity.MaxLength-9)] + "-" + hex.EncodeToString(sum[:])[:8]
-}
+func ByID(root, id string) Context { return Context{root, id, project.ContextOf(root, id)} }
 
 // Helper reports whether the context is a helper's.
 func (c Context) Helper() bool { return identity.IsHelper(c.ID) }
@@ -184,7 +137,7 @@ func (c Context) heldBy(m Meta, others roster.Roster) string {
 		}
 	}
 	for _, a := range others.Agents {
-		if named != "" && named == processOf(a) || c.ID != "" && a.Known && FileName(a.ID) == FileName(c.ID) {
+		if named != "" && named == processOf(a) || c.ID != "" && a.Known && identity.FileName(a.ID) == identity.FileName(c.ID) {
 			return fmt.Sprintf("process %d (%s)", a.PID, a.Runtime)
 		}
 	}
@@ -226,7 +179,7 @@ func byFile(root, base string) Context {
 }
 
 // is reports whether an id is the one that a context's file is named for.
-func is(id, base string) bool { return id == base || id != "" && FileName(id) == base }
+func is(id, base string) bool { return id == base || id != "" && identity.FileName(id) == base }
 
 // IDs lists the agents that have a context with an id, sorted, each as its file
 // is called.

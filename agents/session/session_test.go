@@ -138,7 +138,7 @@ func TestAnyIDIsOneFileOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range list {
-		if want := map[bool]State{true: Live, false: Crashed}[e.ID == FileName("with space")]; e.State != want {
+		if want := map[bool]State{true: Live, false: Crashed}[e.ID == identity.FileName("with space")]; e.State != want {
 			t.Errorf("%s is %s", e.ID, e.State)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
 )
 
@@ -28,7 +29,7 @@ func Snapshot(root, file, temp string, now time.Time) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", fmt.Errorf("snapshot: %s is no file", file)
 	}
-	dir, err := os.MkdirTemp(temp, "aisync-"+FileName(project.Name(root))+"-"+now.Format("20060102-150405")+"-")
+	dir, err := os.MkdirTemp(temp, "aisync-"+identity.FileName(project.Name(root))+"-"+now.Format("20060102-150405")+"-")
 	if err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}

@@ -7,9 +7,9 @@ import (
 
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/process"
-	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/cmd/aisync/quick"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -22,20 +22,19 @@ type atWork struct {
 
 // atWork finds the project of the working folder, or of --project.
 func (a *app) atWork() (atWork, error) {
-	root, err := a.projectAtWork()
+	root, err := a.call().Root()
 	if err != nil {
 		return atWork{}, err
 	}
 	return atWork{root, a.knownRuntimes(root), process.System()}, nil
 }
 
-// projectAtWork is the root of that project.
-func (a *app) projectAtWork() (string, error) {
-	dir := a.g.project
-	if dir == "" {
-		dir = firstOf(a.env.get(identity.VarProject), workingFolder())
+// call is a call of the commands that package quick has.
+func (a *app) call() quick.Call {
+	return quick.Call{
+		Getenv: a.env.get, Out: a.out, Err: a.err, Version: versionText(), Project: a.g.project, JSON: a.g.json, Quiet: a.g.quiet, Verbose: a.g.verbose,
+		Runtimes: func(root string) ([]spec.Runtime, error) { return a.knownRuntimes(root), nil },
 	}
-	return project.Root(dir)
 }
 
 func (w atWork) others() (roster.Roster, error) { return roster.Others(w.table, w.root, w.runtimes) }

@@ -16,6 +16,7 @@ type app struct {
 	out, err io.Writer
 	env      env
 	argv0    string
+	asked    string   // the command's words, such as "session path"
 	args     []string // with those of AISYNC_CLI_ARGS; for the log
 	g        globals
 	logs     *logFile

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/cmd/aisync/quick"
 )
 
 func TestALinkIsOneOfThisVersionsCommands(t *testing.T) {
@@ -13,7 +15,7 @@ func TestALinkIsOneOfThisVersionsCommands(t *testing.T) {
 	if got, want := linksOf(root), []string{"agent-roster", "ai"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	for name, command := range links {
+	for name, command := range quick.Links {
 		if got := expandLink(name, []string{"x"}); !slices.Equal(got, append(slices.Clip(command), "x")) {
 			t.Errorf("%s is %q", name, got)
 		}

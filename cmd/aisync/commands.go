@@ -71,8 +71,11 @@ since, and can put back what it replaced.
 // unknownCommand names what may have been meant.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	err := usagef("unknown command %q", safe(name))
+	cmd.SuggestionsMinimumDistance = cmd.Root().SuggestionsMinimumDistance
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
 		err.hint = "did you mean " + strings.Join(near, ", ") + "?"
+	} else if cmd.HasParent() {
+		err.hint = cmd.CommandPath() + " --help"
 	} else {
 		err.hint = "aisync help"
 	}

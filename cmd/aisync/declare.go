@@ -42,17 +42,17 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 	var host, project runtime.Decls
 	g, ctx := errgroup.WithContext(ctx)
 	if w.has(reconcile.HostOwner) && w.spec.Host != nil {
-		g.Go(func() (err error) {
+		g.Go(guarded(func() (err error) {
 			host, err = w.declareHost(ctx, sources, pin)
 			return err
-		})
+		}))
 	}
 	var projectErr error
 	if w.places.project != "" && w.has(reconcile.ProjectOwner(w.places.project)) && w.spec.Project != nil {
-		g.Go(func() error {
+		g.Go(guarded(func() error {
 			project, projectErr = w.declareProject(ctx, sources)
 			return nil
-		})
+		}))
 	}
 	if err := errors.Join(g.Wait(), projectErr); err != nil {
 		return err

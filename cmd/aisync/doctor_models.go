@@ -109,7 +109,7 @@ func (p *patient) notOK(c store.Checked) finding {
 	case store.Unverified:
 		return fail("aisync apply", "model %s is there, and nobody has verified it", name)
 	}
-	return fail("aisync models verify --deep "+shellQuote(c.ID)+" says more; aisync models pull --restart "+shellQuote(c.ID)+" fetches it again", "model %s is not what was verified: %v", name, c.Err)
+	return fail("aisync apply --target "+shellQuote("model:"+c.ID)+" reads it, and says how to have it fetched again where it is wrong", "model %s is not what was verified: %v", name, c.Err)
 }
 
 // header compares what the files of a model say of themselves with what the
@@ -120,7 +120,7 @@ func (p *patient) header(x served, files []store.Checked) []finding {
 		name := p.places.physical(f.Path)
 		h, err := gguf.ReadFile(name)
 		if err != nil {
-			return []finding{fail("aisync models pull --restart "+shellQuote(x.use.ID), "model %s: its header cannot be read: %v", x.use.ID, err)}
+			return []finding{fail("aisync apply --target "+shellQuote("model:"+x.use.ID)+" reads it, and says how to have it fetched again where it is wrong", "model %s: its header cannot be read: %v", x.use.ID, err)}
 		}
 		headers = append(headers, h)
 	}

@@ -233,7 +233,11 @@ func (v *server) running(ctx context.Context) []finding {
 	case reconcile.Create:
 		return []finding{fail("aisync services start "+v.service.Name+", or aisync apply", "%s", v.lastWords(ctx))}
 	default:
-		return []finding{fail("aisync apply", "it runs, and not as the spec asks: %s", c.Meaning())}
+		fix := "aisync apply"
+		if c.Drift() {
+			fix = "aisync apply --restore --target " + shellQuote(string(c.Target.Resource.Address))
+		}
+		return []finding{fail(fix, "it runs, and not as the spec asks: %s", c.Meaning())}
 	}
 }
 

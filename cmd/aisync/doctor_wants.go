@@ -50,6 +50,8 @@ func checkDrift(ctx context.Context, p *patient) []finding {
 		switch {
 		case c.Action == reconcile.Unclear:
 			out = append(out, fail("", "%s: it cannot be told whether it is right: %s", addr, c.Before.Reason))
+		case c.Action == reconcile.Accept && addr.Kind() == "view":
+			out = append(out, level("aisync apply, which reads it", "%s%s is another file than the model, and nobody has compared its bytes", asker(c), addr))
 		case c.Action == reconcile.None, c.Action == reconcile.Accept, c.Action == reconcile.Release:
 		case c.Drift():
 			name := shellQuote(string(addr))

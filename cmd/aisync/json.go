@@ -1,12 +1,12 @@
 package main
 
 import (
+	"aisync.dev/aisync/cmd/aisync/quick"
 	"aisync.dev/aisync/reconcile"
 )
 
-// viewVersion is the format_version of the JSON documents that are made here:
-// a new field moves the second number, a changed meaning the first.
-const viewVersion = "1.0"
+// viewVersion is the format_version of the JSON documents that are made here.
+const viewVersion = quick.FormatVersion
 
 // eventDoc is one line of apply --json; see docs/json.md.
 type eventDoc struct {

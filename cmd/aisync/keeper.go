@@ -60,7 +60,7 @@ func (a *app) keeper(p places) (keeper, error) {
 	}
 	k.journal = control.Journaled()
 	k.controller = func(by control.Kind, system bool) control.Controller {
-		return control.New(by, a.controlOptions(p, by, system, k.journal))
+		return gated{control.New(by, a.controlOptions(p, by, system, k.journal))}
 	}
 	return k, nil
 }
@@ -104,6 +104,14 @@ func (w *world) declareServices(pin *pinner, d runtime.Decls, lacking []reconcil
 		Recorded: func(a reconcile.Address) bool { return len(w.store.On(a)) > 0 },
 		Lacking: func(a reconcile.Address) bool {
 			return slices.ContainsFunc(lacking, func(u reconcile.Unsupported) bool { return u.Address == a })
+		},
+		Version: func(a reconcile.Address) string {
+			for _, x := range d.Declarations {
+				if x.Target == a {
+					return string(x.Leaves[0].Body.Fingerprint())
+				}
+			}
+			return ""
 		},
 		Models: func(id string) (service.Model, bool) { return w.servedModel(pin, d, id) },
 		Memory: func(s spec.Service) int64 { return memoryOf(s, loads, hosts.Fit(loads, f)) },

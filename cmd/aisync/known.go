@@ -2,45 +2,50 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/cmd/aisync/quick"
+	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
 
 // knownRuntimes is what is known of agent programs, for commands that agents run
 // many times a minute: the catalog, and what the specs add to it. Specs are
-// evaluated once: what they add is kept in the cache under a digest of their
-// bytes and of this program, so that it is never out of date.
+// evaluated once: what they add is kept in the cache.
 func (a *app) knownRuntimes(root string) []spec.Runtime {
 	p, err := a.placesFor(root)
 	if err != nil {
 		return catalog.Runtimes()
 	}
-	files, adds := specTexts(p)
-	if !adds {
-		return catalog.Runtimes()
+	known, file, ok := a.specsIn(p).Recall()
+	if ok {
+		return known
 	}
-	key := keyOf(files)
-	own, ok := p.recall(key)
-	if !ok {
-		own = a.evaluateOwn(p)
-		p.keep(key, own)
+	s, whole := a.evaluateOwn(p)
+	if whole {
+		a.keep(file, p, s)
 	}
-	return catalog.With(spec.Catalog{Runtimes: own}).Runtimes()
+	return catalog.With(spec.Catalog{Runtimes: s.Catalog.Runtimes}).Runtimes()
+}
+
+// specsIn are where this machine and project describe runtimes.
+func (a *app) specsIn(p places) quick.Specs {
+	s := quick.Specs{Config: p.config, Project: p.project, Cache: p.physical(p.cache), Version: versionText()}
+	if a.g.host != "" || a.g.facts != "" {
+		s.For = a.g.host + " " + absolute(workingFolder(), a.g.facts) + " " + quick.DigestOf(a.g.facts)
+	}
+	return s
 }
 
 // remember keeps what the specs add to the catalog, which were just evaluated.
 func (a *app) remember(p places, s *spec.Spec) {
-	if files, adds := specTexts(p); adds {
-		p.keep(keyOf(files), s.Catalog.Runtimes)
+	if file := a.specsIn(p).File(); file != "" {
+		a.keep(file, p, s)
 	}
 }
 
@@ -49,104 +54,20 @@ func (a *app) placesFor(root string) (places, error) {
 	given := a.g.project
 	a.g.project = ""
 	p, err := a.places()
-	a.g.project, p.project = given, ""
-	if info, statErr := os.Stat(filepath.Join(root, projectFile)); root != "" && statErr == nil && info.Mode().IsRegular() {
-		p.project = root
-	}
+	a.g.project, p.project = given, quick.HasSpec(root)
 	return p, err
 }
 
-// addsRuntimes finds the words without which a spec adds no runtime: entries of
-// an own catalog, and sources, which may bring some along.
-var addsRuntimes = regexp.MustCompile(`\b(catalog|bundles|sources|import)\b`)
-
-type specText struct {
-	name string
-	text []byte
-}
-
-// specTexts are the specs of the host and of the project, and whether they may
-// add a runtime to the catalog.
-func specTexts(p places) (files []specText, adds bool) {
-	names, _ := filepath.Glob(filepath.Join(globQuoted(p.config), "*.cue")) // a pattern of ours: cannot be bad
-	if p.project != "" {
-		names = append(names, filepath.Join(p.project, projectFile))
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			continue // it cannot add anything
-		}
-		files = append(files, specText{name, text})
-		adds = adds || addsRuntimes.Match(text)
-	}
-	return files, adds
-}
-
-// keyOf names what these files add, for this program on this machine.
-func keyOf(files []specText) string {
-	h := sha256.New()
-	fmt.Fprintln(h, knownVersion, versionText(), catalog.Digest())
-	for _, f := range files {
-		fmt.Fprintf(h, "%s %d\n", f.name, len(f.text))
-		h.Write(f.text)
-	}
-	return hex.EncodeToString(h.Sum(nil))[:32]
-}
-
-// knownVersion is that of the form in which runtimes are kept.
-const knownVersion = 1
-
-// knownFile is a file of the cache.
-type knownFile struct {
-	Runtimes []spec.Runtime    `json:"runtimes"`
-	Lent     map[string]string `json:"lent,omitempty"` // manifests of sources, and their digests
-}
-
-func (p places) cachedRuntimes(key string) string {
-	return p.physical(p.cache.Join("runtimes", key+".json"))
-}
-
-// recall reads what was kept; false where nothing was, or a manifest changed.
-func (p places) recall(key string) ([]spec.Runtime, bool) {
-	text, err := os.ReadFile(p.cachedRuntimes(key))
-	if err != nil {
-		return nil, false
-	}
-	var k knownFile
-	if err := json.Unmarshal(text, &k); err != nil {
-		return nil, false
-	}
-	for file, digest := range k.Lent {
-		if digestOfFile(file) != digest {
-			return nil, false
-		}
-	}
-	return k.Runtimes, true
-}
-
-func digestOfFile(name string) string {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
-// keep writes it. A cache that cannot be written is only slower.
-func (p places) keep(key string, own []spec.Runtime) {
-	k := knownFile{Runtimes: own, Lent: map[string]string{}}
-	for _, r := range own {
-		if r.Source != "" && filepath.IsAbs(r.Pos.File) {
-			k.Lent[r.Pos.File] = digestOfFile(r.Pos.File)
-		}
+// keep writes what the specs add. A cache that cannot be written is only slower.
+func (a *app) keep(name string, p places, s *spec.Spec) {
+	k := quick.Kept{Runtimes: s.Catalog.Runtimes, Looked: map[string]string{}}
+	for _, file := range a.lookedAt(p, s) {
+		k.Looked[file] = quick.DigestOf(file)
 	}
 	text, err := json.Marshal(k)
 	if err != nil {
 		return
 	}
-	name := p.cachedRuntimes(key)
 	if there, err := os.ReadFile(name); err == nil && string(there) == string(text) {
 		return
 	}
@@ -164,16 +85,39 @@ func (p places) keep(key string, own []spec.Runtime) {
 	}
 }
 
-// evaluateOwn is what the specs add; a project's spec that is wrong is left out,
-// and so is the host's.
-func (a *app) evaluateOwn(p places) []spec.Runtime {
-	for {
+// lookedAt are the files and folders that tell which runtimes the sources of a
+// spec bring along, be they there or not.
+func (a *app) lookedAt(p places, s *spec.Spec) []string {
+	var out []string
+	sources := a.ownSources(p)
+	for _, src := range sourcesOf(s.Host, s.Project) {
+		tree, err := sources.Open(context.Background(), src)
+		var missing *bundle.MissingError
+		switch {
+		case err == nil:
+			folder := filepath.Join(tree.Dir, "runtimes")
+			manifests, _ := filepath.Glob(filepath.Join(globQuoted(folder), "*")) // a pattern of ours: cannot be bad
+			out = append(append(out, folder), manifests...)
+		case errors.As(err, &missing):
+			out = append(out, missing.Dir)
+		}
+		if bundle.Remote(src.URL) {
+			out = append(out, a.lockOf(p, src), filepath.Join(p.physical(p.cache), "sources"))
+		}
+	}
+	return out
+}
+
+// evaluateOwn is the spec for what it adds; a project's that is wrong is left
+// out, and so is the host's. It is whole if neither is.
+func (a *app) evaluateOwn(p places) (own *spec.Spec, whole bool) {
+	for whole = true; ; whole = false {
 		s, err := a.loadSpecWith(context.Background(), p, schema.Options{Facts: a.factsOf(p), NoHost: func(schema.Problem) {}})
 		if err == nil {
-			return s.Catalog.Runtimes
+			return s, whole
 		}
 		if p.project == "" {
-			return nil
+			return &spec.Spec{}, false
 		}
 		p.project = ""
 	}

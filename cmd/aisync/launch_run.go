@@ -15,6 +15,7 @@ import (
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/cmd/aisync/quick"
 	"aisync.dev/aisync/providers/file"
 	runtimes "aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/reconcile"
@@ -108,7 +109,7 @@ func (a *app) sameHost() []string {
 
 // windowWords make a launch of the program of a file: a copy of it may be called ai.
 func windowWords(program string) []string {
-	if links[filepath.Base(program)] != nil {
+	if quick.Links[filepath.Base(program)] != nil {
 		return nil
 	}
 	return []string{"launch"}

@@ -56,8 +56,9 @@ func (a *app) launcher(ctx context.Context, root, word string) (*launcher, error
 		a.say("aisync: the specs are not used, because they cannot be read:")
 		a.report(err)
 		s, index = &spec.Spec{}, own
+	} else {
+		a.remember(p, s)
 	}
-	a.remember(p, s)
 	l := &launcher{root: root, places: p, catalog: index, word: word, project: s.Project}
 	where := "--runtime"
 	if word == "" {

@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"aisync.dev/aisync/agents/ensemble"
+	ledgerpage "aisync.dev/aisync/agents/ensemble/page"
 	"aisync.dev/aisync/agents/wake"
+	quickledger "aisync.dev/aisync/cmd/aisync/quick/ledger"
 )
 
 // ledgerCommand is the coordination ledger. Its words are pi-ensemble's, so
@@ -42,22 +43,12 @@ func (a *app) ensemble(ctx context.Context, args []string, plain bool) int {
 }
 
 func (a *app) ledgerProgram(ctx context.Context, args []string) ensemble.Program {
-	p := ensemble.Program{Args: args, Out: a.out, Err: a.err, Getenv: a.env.get, Dir: workingFolder(), Done: ctx.Done()}
+	p := ensemble.Program{Args: args, Out: a.out, Err: a.err, Getenv: a.env.get, Dir: workingFolder(), Done: ctx.Done(), Page: ledgerpage.Write}
 	if f, ok := a.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.Width, p.Height, _ = term.GetSize(int(f.Fd())) // without a size it is shown once
 	}
 	return p
 }
 
-// workingFolder is the folder that the process stands in, without links: what
-// a ledger calls a path must not depend on how the shell got there.
-func workingFolder() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "."
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		return real
-	}
-	return dir
-}
+// workingFolder is the folder that the process stands in, without links.
+func workingFolder() string { return quickledger.WorkingFolder() }

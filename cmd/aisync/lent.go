@@ -39,9 +39,7 @@ func sourcesOf(h *spec.Host, p *spec.Project) []spec.Source {
 // lender returns what schema.Load asks for lent runtimes: it looks into
 // sources that are on this machine, and fetches none.
 func (a *app) lender(p places) func(*spec.Host, *spec.Project) ([]spec.Runtime, bool, error) {
-	sources := &bundle.Sources{Home: p.physical(p.home), Resolve: func(_ context.Context, src spec.Source) (string, string, error) {
-		return a.pinnedFolder(p, src)
-	}}
+	sources := a.ownSources(p)
 	return func(h *spec.Host, project *spec.Project) (runtimes []spec.Runtime, more bool, err error) {
 		for _, src := range sourcesOf(h, project) {
 			tree, openErr := sources.Open(context.Background(), src)
@@ -56,14 +54,25 @@ func (a *app) lender(p places) func(*spec.Host, *spec.Project) ([]spec.Runtime, 
 	}
 }
 
+// ownSources are the sources that are on this machine.
+func (a *app) ownSources(p places) *bundle.Sources {
+	return &bundle.Sources{Home: p.physical(p.home), Resolve: func(_ context.Context, src spec.Source) (string, string, error) {
+		return a.pinnedFolder(p, src)
+	}}
+}
+
+// lockOf is the lock that pins a source.
+func (a *app) lockOf(p places, src spec.Source) string {
+	if p.project != "" && src.Dir == p.project {
+		return filepath.Join(p.project, lockName)
+	}
+	return filepath.Join(p.config, lockName)
+}
+
 // pinnedFolder is where a source that had to be fetched lies.
 func (a *app) pinnedFolder(p places, src spec.Source) (string, string, error) {
 	w := &world{app: a, places: p}
-	at := p.config
-	if p.project != "" && src.Dir == p.project {
-		at = p.project
-	}
-	l, err := readLockFile(filepath.Join(at, lockName))
+	l, err := readLockFile(a.lockOf(p, src))
 	if err != nil {
 		return "", "", err
 	}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -60,8 +62,7 @@ func (l *lockFile) save(o fsys.Options) error {
 	if !l.changed() {
 		return nil
 	}
-	o.Root, o.Home, o.Project = "", "", filepath.Dir(l.path)
-	w, err := fsys.New(o)
+	w, err := l.folder(o)
 	if err != nil {
 		return l.unwritable(err)
 	}
@@ -89,6 +90,39 @@ func (l *lockFile) save(o fsys.Options) error {
 	}
 	l.found, l.was = true, b
 	return nil
+}
+
+// sweep removes what a command that was killed while it saved l left beside it.
+func (l *lockFile) sweep(o fsys.Options) error {
+	// The further dots are of one that was killed while it swept.
+	temps, _ := filepath.Glob(filepath.Join(globQuoted(filepath.Dir(l.path)), ".*"+lockName+".aisync-*")) // a pattern of ours: cannot be bad
+	temps = slices.DeleteFunc(temps, func(t string) bool {
+		return !strings.HasPrefix(strings.TrimLeft(filepath.Base(t), "."), lockName+".aisync-")
+	})
+	if len(temps) == 0 {
+		return nil
+	}
+	w, err := l.folder(o)
+	if err != nil {
+		return err
+	}
+	for _, temp := range temps {
+		p := fsys.LogicalPath(filepath.Base(temp))
+		info, err := w.Lstat(p)
+		if err == nil {
+			err = w.Discard(p, info)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("take away what was left of %s: %w", l.path, err)
+		}
+	}
+	return nil
+}
+
+// folder is the file system of the folder that l lies in.
+func (l *lockFile) folder(o fsys.Options) (*fsys.Disk, error) {
+	o.Root, o.Home, o.Project = "", "", filepath.Dir(l.path)
+	return fsys.New(o)
 }
 
 func (l *lockFile) unwritable(err error) error {

@@ -12,10 +12,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"aisync.dev/aisync/agents/run/worker"
 	"aisync.dev/aisync/agents/task/sandbox"
+	"aisync.dev/aisync/cmd/aisync/quick"
+	quickledger "aisync.dev/aisync/cmd/aisync/quick/ledger"
 )
 
 func main() {
@@ -32,28 +35,35 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 	if len(argv) > 3 && argv[1] == aloneCommand {
 		return alone(argv[2:], environ)
 	}
-	if len(argv) == 4 && argv[1] == keepCommand {
-		return worker.Keep(argv[2], argv[3])
-	}
 	if sandbox.IsInside(argv) {
 		return sandbox.Main(argv)
+	}
+	if len(argv) == 4 && argv[1] == keepCommand {
+		return worker.Keep(argv[2], argv[3])
 	}
 	a := &app{in: stdin, out: stdout, err: stderr, env: newEnv(environ), argv0: filepath.Base(argv[0])}
 	defer func() {
 		if p := recover(); p != nil {
 			// Go's own code for a panic, 2, would read as drift.
 			a.crashed(p, debug.Stack())
-			code = exitError
+			code = a.codeOf(exitError, nil)
 		}
 	}()
 	ctx, stop := untilSignal()
 	defer stop()
 
+	if c := quickledger.Crashed; c != nil {
+		a.crashed(c.Cause, c.Stack)
+		return exitError
+	}
 	if a.argv0 == "ensemble" { // agents call it all the time: the tree of commands costs more than a claim
 		return a.ensemble(ctx, argv[1:], false)
 	}
 	root := a.rootCommand()
-	args, err := a.commandLine(root, expandLink(a.argv0, argv[1:]))
+	words := expandLink(a.argv0, argv[1:])
+	path, _ := splitCommand(root, words)
+	a.asked = strings.Join(path, " ")
+	args, err := a.commandLine(root, words)
 	if err == nil {
 		a.args = args
 		root.SetArgs(args)
@@ -63,8 +73,17 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 	if errors.As(context.Cause(ctx), &s) && err != nil && !errors.As(err, new(programEnded)) {
 		err = s
 	}
-	code = a.report(err)
+	code = a.codeOf(a.report(err), err)
 	a.log("exit", "code", code)
+	return code
+}
+
+// codeOf is the exit code that a command gives an error: for roster, whose 0 and
+// 1 are answers, each is the one that says that there is none.
+func (a *app) codeOf(code int, err error) int {
+	if a.asked == "roster" && code != exitOK && !errors.As(err, new(exitWith)) {
+		return quick.Unknown
+	}
 	return code
 }
 

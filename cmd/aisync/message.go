@@ -14,7 +14,6 @@ import (
 	"aisync.dev/aisync/agents/message"
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
-	"aisync.dev/aisync/agents/session"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -26,8 +25,13 @@ func messageCommand(a *app) *cobra.Command {
 they go to; inbox itself is people's and is not touched. An address is
 machine.project, or machine.project.agent-id for one agent of it, whom alone it
 is then for.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
 	}
 	cmd.AddCommand(a.messageSend(), a.messageInbox(), a.messageRead())
 	return cmd
@@ -86,7 +90,7 @@ func (a *app) sendMessage(ctx context.Context, to string, m message.Message) (st
 	}
 	m.From, m.Sent = w.address(), now()
 	if c.ID != "" {
-		m.From.Agent = session.FileName(c.ID)
+		m.From.Agent = identity.FileName(c.ID)
 	}
 	if m.SenderRuntime = a.env.get(identity.VarRuntime); m.SenderRuntime == "" {
 		r := detect.Detect(detect.Surroundings{Getenv: a.env.get, Processes: process.System(), Runtimes: w.runtimes})

@@ -203,8 +203,12 @@ func (p *pinner) common(l *lockFile) error {
 }
 
 // olderThan compares versions of the form v1.2.3; what has no such form, such
-// as a build of one's own, is never older.
+// as a build of one's own, is never older. Nor is v0.0.0-TIME-COMMIT: so Go
+// calls a build out of a clone that has no tag.
 func olderThan(have, need string) bool {
+	if strings.HasPrefix(have, "v0.0.0-") {
+		return false
+	}
 	var a, b [3]int
 	if n, _ := fmt.Sscanf(have, "v%d.%d.%d", &a[0], &a[1], &a[2]); n != 3 {
 		return false

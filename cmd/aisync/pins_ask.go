@@ -279,14 +279,18 @@ func (p *pinner) ahead(ctx context.Context, uses []spec.ModelUse) {
 	defer waiting.Stop()
 	var all sync.WaitGroup
 	slots := make(chan struct{}, 16)
-	for _, q := range questions {
+	wrong := make([]error, len(questions))
+	for i, q := range questions {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			q()
+			wrong[i] = guarded(func() error { q(); return nil })()
 		})
 	}
 	all.Wait()
+	if err := errors.Join(wrong...); err != nil {
+		panic(err) // a question answers for itself, so this is a fault of ours
+	}
 }
 
 // candidates are the quants of m that must be asked about first: the one that

@@ -15,7 +15,7 @@ import (
 
 // installer is the provider of packages, for whom this command works.
 func installer(p places, offline bool) packages.Provider {
-	return packages.New(packages.Options{Offline: offline, EUID: os.Geteuid(), UID: p.uid, GID: p.gid, Chown: p.chown})
+	return packages.New(packages.Options{Offline: offline, Cache: p.cache, EUID: os.Geteuid(), UID: p.uid, GID: p.gid, Chown: p.chown})
 }
 
 // declarePackages asks for the packages of the host.
@@ -31,7 +31,7 @@ func (w *world) declarePackages(ctx context.Context, pin *pinner) (packages.Decl
 		Installed: func(ctx context.Context, via, name string) string {
 			return installer(w.places, true).Installed(ctx, w.read(), via, name)
 		},
-		Pin: pin.packageVersion,
+		Pin: pin.packageVersion, PinArchive: pin.archive,
 	}.Declare(ctx)
 	if err == nil && w.places.root == "" && w.app.g.facts == "" {
 		d.Notes = append(d.Notes, w.unreachable(d)...)

@@ -34,7 +34,7 @@ type places struct {
 // fsOptions are what package fsys needs to make these paths physical. The tag
 // is part of the names of temp files.
 func (p places) fsOptions(tag string) fsys.Options {
-	return fsys.Options{Root: p.root, Home: p.home, Project: p.project, Tag: tag, UID: p.uid, GID: p.gid, Chown: p.chown}
+	return fsys.Options{Root: p.root, Home: p.home, Project: p.project, Tag: tag, Hook: gate, UID: p.uid, GID: p.gid, Chown: p.chown}
 }
 
 // physical is where a host path lies on this machine, links not resolved: for

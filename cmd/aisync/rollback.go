@@ -57,6 +57,10 @@ func (a *app) rollback(ctx context.Context, id string, force bool, f applyFlags)
 		return err
 	}
 	defer w.release()
+	if w.tookBack != "" && (id == "" || id == w.tookBack) { // and not one more
+		a.printf("The apply %s is taken back: the rollback that was interrupted had done all of it.\n", w.tookBack)
+		return nil
+	}
 	p, entry, err := w.engine.RollbackPlan(ctx, w.read(), w.store, id, reconcile.Choice{Force: force})
 	if err != nil {
 		return err

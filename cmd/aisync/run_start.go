@@ -27,7 +27,7 @@ migrations/storage-root.json, and neither read nor touched.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			root, err := a.projectAtWork()
+			root, err := a.call().Root()
 			if err != nil {
 				return err
 			}

@@ -30,6 +30,9 @@ func (r runner) has(program string) bool {
 }
 
 func (r runner) feed(ctx context.Context, dir string, stdin []byte, argv ...string) ([]byte, error) {
+	if err := through("run", argv...); err != nil {
+		return nil, fmt.Errorf("%s: %w", argv[0], err)
+	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, r.gitEnv()
 	cmd.Stdin = bytes.NewReader(stdin)

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/crash"
 	"aisync.dev/aisync/internal/fakegitea"
 	"aisync.dev/aisync/internal/fakellama"
 	"aisync.dev/aisync/internal/fakenpm"
@@ -29,11 +30,24 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"aisync":       main,
+		"aisync":       breakable,
 		"ai":           main,
 		"ensemble":     main,
 		"llama-server": func() { os.Exit(fakellama.Main(os.Args[1:])) },
 	})
+}
+
+// breakable is the program, with the fault that the environment asks for. What
+// it starts has none.
+func breakable() {
+	hook, err := crash.FromEnv()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(125)
+	}
+	gate = hook
+	_ = os.Unsetenv(crash.Variable)
+	main()
 }
 
 // TestScripts runs testdata/script/*.txtar: one session each, as a person would

@@ -21,8 +21,13 @@ func sessionCommand(a *app) *cobra.Command {
 		Long: `Each agent of a project keeps one live file: .ai/session-context.d/<id>.org, or
 .ai/session-context.org for the primary, which has no id. The id is AI_AGENT_ID,
 as ai sets it; an agent with one never writes the primary's file.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
 	}
 	cmd.AddCommand(a.sessionPath(), a.sessionID(), a.sessionStart(), a.sessionList(), a.sessionArchive(), a.sessionJournal(),
 		a.sessionGate(), a.sessionSnapshot(), a.sessionClose(), a.sessionEdit())
@@ -36,21 +41,11 @@ func (a *app) sessionPath() *cobra.Command {
 		Long:        "Prints where this agent's context lies, be it there or not. Called as\nsession-context-path the program does this alone.",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
-		RunE:        func(cmd *cobra.Command, args []string) error { return a.printContextPath() },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, err := a.call().ContextPath()
+			return err
+		},
 	}
-}
-
-func (a *app) printContextPath() error {
-	root, err := a.projectAtWork()
-	if err != nil {
-		return err
-	}
-	c, err := session.Of(root, a.env.get)
-	if err != nil {
-		return err
-	}
-	a.printf("%s\n", c.Path)
-	return nil
 }
 
 // meta is what the header of this agent's context shall say.

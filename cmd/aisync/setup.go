@@ -56,6 +56,7 @@ type world struct {
 	headerless bool // a source of headers let us wait in vain: the others are not asked
 	fs         fsys.FS
 	applyID    string
+	tookBack   string // the apply that an interrupted rollback had taken back, as recover found
 	held       *state.Held
 }
 
@@ -164,14 +165,22 @@ func (w *world) release() {
 	}
 }
 
-// recover finishes an interrupted apply and says what that meant.
+// recover finishes an interrupted apply and says what that meant. What a
+// command left behind that was killed before it began is taken away.
 func (w *world) recover(ctx context.Context) error {
-	if !w.store.Unfinished() {
-		return nil
+	if err := w.hostLock.sweep(w.places.fsOptions(w.applyID)); err != nil {
+		return err
 	}
+	if !w.store.Unfinished() {
+		return w.store.Sweep(w.fs)
+	}
+	of := w.store.TakingBack()
 	lines, err := w.engine.Recover(ctx, w.write(nil), w.store)
 	for _, l := range lines {
 		w.app.say("aisync: %s", safe(l))
+	}
+	if err == nil && of != "" && w.store.TakenBack(of) {
+		w.tookBack = of
 	}
 	return err
 }
@@ -209,15 +218,15 @@ func (w *world) load(ctx context.Context) error {
 		ahead(w.facts)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() (err error) {
+	g.Go(guarded(func() (err error) {
 		o := schema.Options{Facts: w.facts}
 		if !w.has(reconcile.HostOwner) {
 			o.NoHost = w.withoutHost
 		}
 		w.spec, err = w.app.loadSpecWith(ctx, w.places, o)
 		return err
-	})
-	g.Go(func() error { return w.loadRecords(ctx) })
+	}))
+	g.Go(guarded(func() error { return w.loadRecords(ctx) }))
 	if err := g.Wait(); err != nil {
 		return err
 	}
@@ -230,20 +239,20 @@ func (w *world) load(ctx context.Context) error {
 // it back, be the spec as broken as it may.
 func (w *world) loadRecords(ctx context.Context) error {
 	g, _ := errgroup.WithContext(ctx)
-	g.Go(func() (err error) {
+	g.Go(guarded(func() (err error) {
 		w.hostLock, err = readLockFile(filepath.Join(w.places.config, lockName))
 		return err
-	})
-	g.Go(func() (err error) {
+	}))
+	g.Go(guarded(func() (err error) {
 		if w.places.project != "" {
 			w.projectLock, err = readLockFile(filepath.Join(w.places.project, lockName))
 		}
 		return err
-	})
-	g.Go(func() (err error) {
+	}))
+	g.Go(guarded(func() (err error) {
 		w.store, err = reconcile.OpenStore(w.reader, w.places.state)
 		return w.ofState(err)
-	})
+	}))
 	if err := g.Wait(); err != nil {
 		return err
 	}

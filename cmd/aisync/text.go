@@ -1,11 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"aisync.dev/aisync/cmd/aisync/quick"
 )
 
 // bytesText shows the size of something on disk or on its way, in powers of
@@ -40,56 +40,8 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// safe makes text of others harmless on a terminal: control characters,
-// invalid UTF-8 and characters that reorder a line are shown by their codes.
-// Tabs stay.
-func safe(s string) string {
-	if clean(s) {
-		return s
-	}
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case hidden(r) && r < 0x80:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case hidden(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-		s = s[n:]
-	}
-	return b.String()
-}
-
-func clean(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if hidden(r) {
-			return false
-		}
-	}
-	return true
-}
-
-// hidden reports whether r does something to a terminal, or to the order of a
-// line, rather than stand for itself.
-func hidden(r rune) bool {
-	switch {
-	case r == '\t':
-		return false
-	case unicode.IsControl(r):
-		return true
-	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c, r == 0x2028, r == 0x2029:
-		return true
-	}
-	return false
-}
+// safe makes text of others harmless on a terminal; see quick.Safe.
+func safe(s string) string { return quick.Safe(s) }
 
 // shellQuote shows an argument so that a shell reads it as one word.
 func shellQuote(s string) string {

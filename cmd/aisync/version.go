@@ -6,16 +6,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-)
 
-// version is set by the linker (-X main.version=v1.2.3). Empty in a plain
-// `go build` or `go install`, where the module's own version is used.
-var version string
+	"aisync.dev/aisync/cmd/aisync/quick"
+)
 
 // versionText is what this binary calls itself, in every message and file.
 func versionText() string {
-	if version != "" {
-		return version
+	if quick.Version != "" {
+		return quick.Version
 	}
 	if b, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(b.Main.Version, "v") {
 		return b.Main.Version
@@ -49,8 +47,8 @@ func versionCommand(a *app) *cobra.Command {
 				}
 				return nil
 			}
-			a.printf("aisync %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return nil
+			_, err := a.call().PrintVersion()
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&onlyLinks, "links", false, "only the names of links to the program that are commands")

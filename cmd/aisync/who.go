@@ -25,6 +25,7 @@ type whoDoc struct {
 	Hidden        []roster.Agent  `json:"hidden"` // other users', who may be here or not
 	Contexts      []session.Entry `json:"contexts"`
 	Claims        []ledger.Claim  `json:"claims"`
+	Work          []piece         `json:"work"` // that goes on: tasks of the queue
 	Messages      []openMessage   `json:"open_messages"`
 	Problems      []string        `json:"problems"` // what could not be read
 }
@@ -43,11 +44,12 @@ type openMessage struct {
 func whoCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "who",
-		Short: "who owns what in this project: agents, session files, claims, open messages",
+		Short: "who owns what in this project: agents, session files, tasks, claims, open messages",
 		Long: `Shows in one view who is at work in this project and what is whose: the agents
-that run (as roster finds them, the one that asks too), their session files, and
-of the ledger the claimed paths and the messages that nobody is done with. What
-cannot be read is said, and the rest is shown; the exit code is 1 then.`,
+that run (as roster finds them, the one that asks too), their session files, the
+tasks of the queue that somebody has claimed, and of the ledger the claimed paths
+and the messages that nobody is done with. What cannot be read is said, and the
+rest is shown; the exit code is 1 then.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,7 +76,7 @@ cannot be read is said, and the rest is shown; the exit code is 1 then.`,
 // who looks at everything; what fails is among the problems.
 func (a *app) who(w atWork) whoDoc {
 	doc := whoDoc{FormatVersion: viewVersion, Project: w.root, Agents: []roster.Agent{}, Hidden: []roster.Agent{},
-		Contexts: []session.Entry{}, Claims: []ledger.Claim{}, Messages: []openMessage{}, Problems: []string{}}
+		Contexts: []session.Entry{}, Work: []piece{}, Claims: []ledger.Claim{}, Messages: []openMessage{}, Problems: []string{}}
 	problem := func(err error) bool {
 		if err != nil {
 			doc.Problems = append(doc.Problems, err.Error())
@@ -88,6 +90,11 @@ func (a *app) who(w atWork) whoDoc {
 		if !problem(err) {
 			doc.Contexts = list
 		}
+	}
+	for _, look := range inHand {
+		some, err := look(w.root)
+		problem(err)
+		doc.Work = append(doc.Work, some...)
 	}
 	l, err := ledger.Find(w.root)
 	if errors.Is(err, ledger.ErrNoLedger) {
@@ -135,6 +142,11 @@ func (a *app) whoText(doc whoDoc) {
 	if section("session files", len(doc.Contexts), "none") {
 		for _, e := range doc.Contexts {
 			a.printf("  %s\n", a.entryLine(e))
+		}
+	}
+	if section("work in hand", len(doc.Work), "none") {
+		for _, p := range doc.Work {
+			a.printf("  %s %s%s\n", p.Kind, pad(safe(p.Name), 40), safe(p.Path))
 		}
 	}
 	if section("claims", len(doc.Claims), "none") {

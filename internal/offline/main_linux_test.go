@@ -2,6 +2,7 @@ package offline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -148,15 +149,43 @@ func pack(dir string) error {
 			return err
 		}
 	}
-	project := filepath.Join(dir, "project")
-	for _, argv := range [][]string{{"git", "init", "-q"}, {binary, "apply", "--yes", "--trust"}, {binary, "services", "stop", "local"}} {
-		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Dir, cmd.Env = project, environ(dir, project)
+	project, elsewhere := filepath.Join(dir, "project"), filepath.Join(dir, "elsewhere")
+	if err := errors.Join(os.MkdirAll(filepath.Join(elsewhere, "home"), 0o755), os.Symlink(binary, filepath.Join(dir, "ai"))); err != nil {
+		return err
+	}
+	for _, x := range []struct {
+		dir, in string
+		argv    []string
+	}{
+		{dir, project, []string{"git", "init", "-q"}},
+		{elsewhere, elsewhere, []string{binary, "init"}}, // the spec of this test is written already
+		{dir, project, []string{binary, "models", "fit"}},
+		{dir, project, []string{binary, "apply", "--yes", "--trust"}},
+		{dir, project, []string{binary, "services", "stop", "local"}},
+	} {
+		cmd := exec.Command(x.argv[0], x.argv[1:]...)
+		cmd.Dir, cmd.Env = x.in, environ(x.dir, x.in)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("at home: %s: %w\n%s", strings.Join(argv, " "), err, out)
+			stop := exec.Command(binary, "services", "stop", "local")
+			stop.Dir, stop.Env = project, environ(dir, project)
+			_ = stop.Run() // it may run already
+			return fmt.Errorf("at home: %s: %w\n%s", strings.Join(x.argv, " "), err, out)
+		}
+		if err := remember(dir, x.argv); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// remember notes a command that was run.
+func remember(dir string, argv []string) error {
+	f, err := os.OpenFile(filepath.Join(dir, "commands"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, filepath.Base(argv[0]), strings.Join(argv[1:], " "))
+	return errors.Join(err, f.Close())
 }
 
 func buildOllama(dir string) error {

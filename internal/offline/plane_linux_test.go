@@ -12,9 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -45,11 +48,51 @@ func (p passenger) run(argv ...string) (string, int) {
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, 5*time.Second
 	begin := time.Now()
 	err := cmd.Run()
+	if err := remember(p.dir, argv); err != nil {
+		p.t.Error(err)
+	}
 	p.t.Logf("%s: %.1f s", strings.Join(argv, " "), time.Since(begin).Seconds())
 	if cmd.ProcessState == nil {
 		p.t.Fatalf("%q: %v", argv, err)
 	}
 	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+// watch runs a program on a terminal of its own until its model was asked with
+// all of rules and has answered, for two minutes at most, and returns what it asked.
+func (p passenger) watch(argv []string, ear *ear, rules []string) string {
+	p.t.Helper()
+	in := filepath.Join(p.dir, "project")
+	cmd := exec.Command("script", "-qec", strings.Join(argv, " "), "/dev/null") // the paths have no spaces
+	cmd.Dir, cmd.Env = in, append(environ(p.dir, in), "TERM=xterm")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var screen bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &screen, &screen, 5*time.Second
+	keys, err := cmd.StdinPipe() // a program whose input ends may end as well
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err == nil {
+		err = remember(p.dir, argv)
+	}
+	if err != nil {
+		p.t.Fatalf("%q: %v", argv, err)
+	}
+	asked := ""
+	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+		asked += ear.take()
+		if ear.answered() && !slices.ContainsFunc(rules, func(r string) bool { return !strings.Contains(asked, r) }) {
+			break
+		}
+	}
+	answered := ear.answered()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+	_ = keys.Close()
+	_ = cmd.Wait() // it was ended
+	if !answered {
+		p.t.Errorf("%s: its model did not answer; on its screen:\n%q", strings.Join(argv, " "), screen.Bytes())
+	}
+	return asked
 }
 
 func executable(name string) bool {
@@ -85,8 +128,15 @@ func (p passenger) sick(args []string, wants ...string) {
 // of random weights seldom comes to an end, so answers are bounded here, and
 // what was cut off is said to be whole: pi shows nothing of what was cut off.
 type ear struct {
-	mu    sync.Mutex
-	heard bytes.Buffer
+	mu     sync.Mutex
+	heard  bytes.Buffer
+	tokens bool // the model said something to the last that was asked
+}
+
+func (e *ear) answered() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.tokens
 }
 
 func (e *ear) take() string {
@@ -108,6 +158,7 @@ func listenBefore(t *testing.T) *ear {
 		}
 		e.mu.Lock()
 		e.heard.Write(b)
+		e.tokens = false
 		e.mu.Unlock()
 		var request map[string]any
 		if json.Unmarshal(b, &request) == nil && request["messages"] != nil {
@@ -126,6 +177,11 @@ func listenBefore(t *testing.T) *ear {
 			defer body.Close()
 			for lines := bufio.NewReader(body); ; {
 				line, err := lines.ReadBytes('\n')
+				if bytes.Contains(line, []byte(`"content":"`)) && !bytes.Contains(line, []byte(`"content":""`)) {
+					e.mu.Lock()
+					e.tokens = true
+					e.mu.Unlock()
+				}
 				if _, gone := out.Write(bytes.Replace(line, []byte(`"finish_reason":"length"`), []byte(`"finish_reason":"stop"`), 1)); gone != nil || err != nil {
 					out.CloseWithError(err) // io.EOF is the end
 					return
@@ -170,22 +226,26 @@ func TestAPlane(t *testing.T) {
 
 	t.Run("agents answer, with the rules of home and project", func(t *testing.T) {
 		p := passenger{t, p.dir}
-		config := filepath.Join(p.dir, "home/.config/rulesets/runtimes/local-openai/opencode.json")
-		opencode := []string{"env", "OPENCODE_CONFIG=" + config, "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "opencode", "run", "Say hello."}
 		for _, c := range []struct {
 			name, host string // host: how it hears of the host's rule
 			argv       []string
 		}{
 			{"pi", "zqhostruleqz", []string{"pi", "-p", "Say hello."}},
-			{"local-openai", "local-openai/rules/brief.md", opencode}, // the generic runtime has an index of rules
+			// The generic runtime has an index of rules; ai has it begin by itself, on a terminal.
+			{"local-openai", "local-openai/rules/brief.md", []string{filepath.Join(p.dir, "ai"), "--runtime", "local-openai", "--no-tmux", "."}},
 		} {
+			rules := []string{c.host, "zqprojectruleqz", "zqhouseruleqz", "zqnotesqz"}
 			ear.take()
-			said := p.must(c.argv...)
-			if strings.TrimSpace(said) == "" {
-				t.Errorf("%s says nothing", c.name)
+			var asked string
+			if c.name == "pi" {
+				if said := p.must(c.argv...); strings.TrimSpace(said) == "" {
+					t.Errorf("%s says nothing", c.name)
+				}
+				asked = ear.take()
+			} else {
+				asked = p.watch(c.argv, ear, rules)
 			}
-			asked := ear.take()
-			for _, rule := range []string{c.host, "zqprojectruleqz", "zqhouseruleqz", "zqnotesqz"} {
+			for _, rule := range rules {
 				if !strings.Contains(asked, rule) {
 					t.Errorf("%s asked its model without %s", c.name, rule)
 				}
@@ -210,6 +270,13 @@ func TestAPlane(t *testing.T) {
 		p.must(binary, "apply", "--offline", "--yes", "--restore")
 		p.must(binary, "doctor", "--offline", "--no-prompt")
 	})
+	t.Run("a rule was edited, and shall stay so", func(t *testing.T) {
+		p := passenger{t, p.dir}
+		overwrite(t, filepath.Join(p.dir, "home/.config/rulesets/runtimes/local-openai/rules/brief.md"), []byte("# Brief\n\nMine.\n"))
+		p.sick([]string{"--no-prompt"}, "fail drift", "aisync adopt")
+		p.must(binary, "adopt", "file:~/.config/rulesets/runtimes/local-openai/rules/brief.md")
+		p.must(binary, "doctor", "--offline", "--no-prompt")
+	})
 	t.Run("the model is damaged", func(t *testing.T) {
 		p := passenger{t, p.dir}
 		name := filepath.Join(p.dir, "home/.local/share/llm/models/local/tiny/tiny.gguf")
@@ -220,9 +287,20 @@ func TestAPlane(t *testing.T) {
 		damaged := bytes.Clone(whole)
 		damaged[len(damaged)/2] ^= 1
 		overwrite(t, name, damaged)
-		p.sick([]string{"--no-prompt"}, "fail models", "is not what was verified")
+		p.sick([]string{"--no-prompt"}, "fail models", "is not what was verified", "aisync apply --target model:tiny")
+		if said, code := p.run(binary, "apply", "--yes", "--target", "model:tiny"); code != 1 || !strings.Contains(said, "sha256 mismatch") || !strings.Contains(said, "move it away (mv ") {
+			t.Errorf("exit code %d\n%s", code, said)
+		}
 		overwrite(t, name, whole)
 		p.must(binary, "apply", "--offline", "--yes", "--restore")
+		p.must(binary, "doctor", "--offline", "--no-prompt")
+	})
+	t.Run("the service does not answer", func(t *testing.T) {
+		p := passenger{t, p.dir}
+		p.must(binary, "services", "restart", "local")
+		if said := p.must(binary, "services", "logs", "local"); !strings.Contains(said, "Listening on 127.0.0.1:11997") {
+			t.Errorf("the log of ollama says\n%s", said)
+		}
 		p.must(binary, "doctor", "--offline", "--no-prompt")
 	})
 	t.Run("the service stops", func(t *testing.T) {
@@ -241,6 +319,33 @@ func TestAPlane(t *testing.T) {
 		defer s.Close()
 		p.sick(nil, "fail service-local", "fail port-local", "port 11997 is held by offline.test (process "+strconv.Itoa(os.Getpid())+"), which is not local", "404 Not Found")
 	})
+	t.Run("every command of the page was run", func(t *testing.T) { everyCommandOf(t, p.dir) })
+}
+
+// Whatever docs/offline.md tells a person to type was typed on the way.
+func everyCommandOf(t *testing.T, dir string) {
+	doc, err := os.ReadFile("../../docs/offline.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "commands"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := strings.Split(string(b), "\n")
+	told := regexp.MustCompile("(?m)^(?:aisync|ai) .*$|`((?:aisync|ai) [^`]+)`").FindAllString(string(doc), -1)
+	if len(told) < 12 {
+		t.Errorf("only %d commands were found: %q", len(told), told)
+	}
+	for _, line := range told {
+		words := strings.Fields(strings.NewReplacer("`", "", "NAME", "local", "ID", "tiny").Replace(line))
+		if !slices.ContainsFunc(ran, func(r string) bool {
+			has := strings.Fields(r)
+			return len(has) > 0 && has[0] == words[0] && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(has, w) })
+		}) {
+			t.Errorf("docs/offline.md says %q, which was not run", line)
+		}
+	}
 }
 
 // overwrite changes the bytes of a file in place, as a bad disk would.

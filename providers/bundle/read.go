@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/providers/frontmatter"
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // File is one file of a part. Digest says what its bytes were when they were
@@ -141,11 +142,11 @@ func (t *Tree) read(jobs []job) ([]File, error) {
 	var g errgroup.Group
 	g.SetLimit(2 * runtime.GOMAXPROCS(0))
 	for start := 0; start < len(jobs); start += chunk {
-		g.Go(func() error {
+		g.Go(func() (err error) {
+			defer fsys.Caught(&err)
 			buf := buffers.Get().(*[]byte)
 			defer buffers.Put(buf)
 			for i := start; i < min(start+chunk, len(jobs)); i++ {
-				var err error
 				if *buf, err = t.readOne(jobs[i], *buf, &files[i]); err != nil {
 					return err
 				}

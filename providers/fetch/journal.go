@@ -120,7 +120,8 @@ func (j *journal) wait() error {
 }
 
 // write syncs the part before it claims anything about it.
-func (j *journal) write(r record) error {
+func (j *journal) write(r record) (err error) {
+	defer fsys.Caught(&err)
 	data, err := r.encode()
 	if err != nil {
 		return fmt.Errorf("%w: encode the journal: %w", errLocal, err)

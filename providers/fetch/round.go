@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 const (
@@ -78,7 +80,8 @@ func (d *download) round(ctx context.Context, at *attempt) error {
 // work brings chunk after chunk. All but the first worker wait until that has
 // seen a range answered well, and is slower than what it brings is hashed: a
 // second connection gains nothing else.
-func (r *round) work(ctx context.Context, whole, first bool) error {
+func (r *round) work(ctx context.Context, whole, first bool) (err error) {
+	defer fsys.Caught(&err)
 	buf := make([]byte, bufferSize)
 	if first {
 		defer r.feed.starve() // where this one brought everything

@@ -32,7 +32,8 @@ func (p Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reco
 	var g errgroup.Group
 	g.SetLimit(2 * runtime.GOMAXPROCS(0))
 	for start := 0; start < len(batch); start += chunk {
-		g.Go(func() error {
+		g.Go(func() (err error) {
+			defer fsys.Caught(&err)
 			for i := start; i < min(start+chunk, len(batch)); i++ {
 				if err := ctx.Err(); err != nil {
 					out[i] = reconcile.Observation{Presence: reconcile.Unknown, Reason: err.Error()}
@@ -43,7 +44,9 @@ func (p Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reco
 			return nil
 		})
 	}
-	_ = g.Wait() // what went wrong is in the observations
+	if err := g.Wait(); err != nil { // what went wrong is in the observations
+		panic(err)
+	}
 	return out
 }
 

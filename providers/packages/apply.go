@@ -41,16 +41,20 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 		return reconcile.Outcome{}, fmt.Errorf("%s %w; run the command again", name, reconcile.ErrStale)
 	}
 	out := reconcile.Outcome{}
-	commands := m.remove(at, name)
-	if wanted {
-		commands = m.add(at, name, want)
-		if folder := (Provider{}).Folder(c.Target, at.Home); folder != "" {
-			if out.Dirs, err = w.FS.MkdirAll(folder, 0o755); err != nil {
-				return out, err
-			}
+	if folder := (Provider{}).Folder(c.Target, at.Home); wanted && folder != "" {
+		if out.Dirs, err = w.FS.MkdirAll(folder, 0o755); err != nil {
+			return out, err
 		}
 	}
-	if err := at.perform(ctx, w.FS, name, commands, wanted); err != nil {
+	switch {
+	case m.own != nil:
+		err = m.own(ctx, at, c, w)
+	case wanted:
+		err = at.perform(ctx, w.FS, name, m.add(at, name, want), true)
+	default:
+		err = at.perform(ctx, w.FS, name, m.remove(at, name), false)
+	}
+	if err != nil {
 		return out, err
 	}
 	if is, err = at.one(ctx, m, name); err != nil {
@@ -166,6 +170,9 @@ func (p Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []re
 
 func (at place) preflight(ctx context.Context, m *manager, batch []reconcile.Change) []reconcile.Problem {
 	at.by = m
+	if m.preflight != nil {
+		return m.preflight(ctx, at, batch)
+	}
 	var problems []reconcile.Problem
 	all := func(err error, hint string) []reconcile.Problem {
 		for _, c := range batch {

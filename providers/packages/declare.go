@@ -28,11 +28,15 @@ type Host struct {
 	// newest that begins with within. "" where nothing is pinned and nobody may
 	// ask; left, where it cannot be had now.
 	Pin func(ctx context.Context, via, name, within string, pos spec.Position) (version string, left, err error)
+	// PinArchive returns a as it is pinned: without SHA256 and Size where nothing
+	// is pinned and nobody may ask; left and err as those of Pin.
+	PinArchive func(ctx context.Context, name, version string, a Archive, pos spec.Position) (_ Archive, left, err error)
 }
 
 // Program is a program that something of the spec needs.
 type Program struct {
 	Command, Via, Name, Version string
+	Archive                     Archive // of a release
 	Pos                         spec.Position
 }
 
@@ -81,7 +85,7 @@ func (h Host) runtime(ctx context.Context, d *Declared, use spec.RuntimeUse, rt 
 	case name == "":
 		return fmt.Errorf("runtime %q: the catalog knows no %s package of it", use.ID, in.Via)
 	}
-	if h.elsewhere(ctx, d, use.ID, Program{rt.Command, in.Via, name, in.Version, in.Pos}) {
+	if h.elsewhere(ctx, d, use.ID, Program{Command: rt.Command, Via: in.Via, Name: name, Version: in.Version, Pos: in.Pos}) {
 		return nil
 	}
 	if err := h.one(ctx, d, m, name, in.Version, rt.Command, in.Pos); err != nil || in.Node == "" {
@@ -118,7 +122,35 @@ func (h Host) further(ctx context.Context, d *Declared, p Program) error {
 	if h.elsewhere(ctx, d, p.Command, p) {
 		return nil
 	}
+	if m == &release {
+		return h.release(ctx, d, p)
+	}
 	return h.one(ctx, d, m, p.Name, p.Version, p.Command, p.Pos)
+}
+
+// release declares the archive of a release, and a link to its program.
+func (h Host) release(ctx context.Context, d *Declared, p Program) error {
+	if c, err := parseConstraint(p.Version); err != nil || c.exact() == "" {
+		return fmt.Errorf("%s: a release has one version, such as %q, and the spec says %q", p.Name, "b6123", p.Version)
+	}
+	a, left, err := h.PinArchive(ctx, p.Name, p.Version, p.Archive, p.Pos)
+	if err != nil {
+		return err
+	}
+	w := wish{want: exactly(releaseVersion(p.Version, a)), archive: a}
+	reason := "pinned in aisync.lock"
+	switch {
+	case left != nil:
+		w.unknown = left.Error()
+	case p.Archive.SHA256 != "":
+		reason = "the sha256 of the spec"
+	case a.SHA256 == "":
+		reason = "no sha256 is known: aisync apply pins what it fetches first"
+	}
+	address := Address(release.name, p.Name)
+	d.declare(address, w, reason, p.Pos)
+	d.linked(p.Command, string(ReleaseProgram("", p.Name)), address, p.Pos)
+	return nil
 }
 
 // system declares a package of the machine's own manager.
@@ -149,17 +181,26 @@ func (h Host) one(ctx context.Context, d *Declared, m *manager, name, version, p
 	if err != nil {
 		return err
 	}
+	d.declare(a, w, reason, pos)
+	if m == &npm && program != "" {
+		d.linked(program, NpmPrefix+"/bin/"+program, a, pos)
+	}
+	return nil
+}
+
+func (d *Declared) declare(a reconcile.Address, w wish, reason string, pos spec.Position) {
 	d.Declarations = append(d.Declarations, reconcile.Declaration{
 		Target: a, Owner: reconcile.HostOwner, Leaves: []reconcile.Leaf{{Body: w, Origin: origin(pos), Reason: reason}},
 	})
-	if m == &npm && program != "" {
-		to := "../" + strings.TrimPrefix(NpmPrefix, ".local/") + "/bin/" + program
-		d.Declarations = append(d.Declarations, reconcile.Declaration{
-			Target: reconcile.Address("link:~/.local/bin/" + program), Owner: reconcile.HostOwner, DependsOn: []reconcile.Address{a},
-			Leaves: []reconcile.Leaf{{Body: link.To(to), Origin: origin(pos)}},
-		})
-	}
-	return nil
+}
+
+// linked has ~/.local/bin lead to a program of the package a, which lies below
+// ~/.local too.
+func (d *Declared) linked(program, lies string, a reconcile.Address, pos spec.Position) {
+	d.Declarations = append(d.Declarations, reconcile.Declaration{
+		Target: reconcile.Address("link:~/.local/bin/" + program), Owner: reconcile.HostOwner, DependsOn: []reconcile.Address{a},
+		Leaves: []reconcile.Leaf{{Body: link.To("../" + strings.TrimPrefix(lies, ".local/")), Origin: origin(pos)}},
+	})
 }
 
 // wish is what a spec, or the lock where it says nothing, wants of a package.

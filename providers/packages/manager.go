@@ -18,7 +18,7 @@ import (
 // manager is one way of installing programs.
 type manager struct {
 	name    string // as a spec says it
-	program string // that must be in PATH to change anything
+	program string // that must be in PATH to change anything; "" where aisync does it itself
 	system  bool   // works for the whole machine, so as root
 	rooted  bool   // can work below another root
 	folder  string // below the home, where it keeps what aisync alone installs; "" where others use it too
@@ -44,11 +44,15 @@ type manager struct {
 	tidy func(at place, w fsys.FS, name string)
 	// manual says why aisync only looks; "" where it installs.
 	manual string
+	// own makes a change where no program does, in place of add and remove, and
+	// preflight says what would go wrong; else nil.
+	own       func(ctx context.Context, at place, c reconcile.Change, w reconcile.WriteEnv) error
+	preflight func(ctx context.Context, at place, batch []reconcile.Change) []reconcile.Problem
 }
 
 // managers are all that this version knows. The order is the one in which a
 // machine's own is chosen.
-var managers = []*manager{&apt, &pacman, &brew, &npm, &uv, &pipx, &golang, &cargo, &aur}
+var managers = []*manager{&apt, &pacman, &brew, &npm, &uv, &pipx, &golang, &cargo, &release, &aur}
 
 func managerOf(name string) *manager {
 	for _, m := range managers {
@@ -59,11 +63,13 @@ func managerOf(name string) *manager {
 	return nil
 }
 
-// names are what a spec may say after via.
+// names are what a spec may say after via of a runtime.
 func names() []string {
 	var out []string
 	for _, m := range managers {
-		out = append(out, m.name)
+		if m.own == nil { // of a release nobody knows the address
+			out = append(out, m.name)
+		}
 	}
 	slices.Sort(out)
 	return out

@@ -193,6 +193,9 @@ func (r ownRegistry) Run(ctx context.Context, dir string, argv ...string) ([]byt
 
 func TestCargoBuildsAndForgetsAProgram(t *testing.T) {
 	needs(t, "cargo", "cargo")
+	if out, err := exec.Command("cargo", "--version").CombinedOutput(); err != nil { // rustup's, with no toolchain in this home
+		t.Skipf("needs a cargo that runs; install cargo: %s", out)
+	}
 	home := t.TempDir()
 	write(t, filepath.Join(home, "config.toml"), []byte("[source.crates-io]\nreplace-with = \"own\"\n\n[registries.own]\nindex = \"sparse+"+crates(t).URL+"/\"\n"))
 	m := newMachine(t, Options{}, ownRegistry{runner{env: []string{"CARGO_HOME=" + home}}})

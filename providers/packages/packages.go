@@ -19,10 +19,11 @@ import (
 
 // Options say for whom packages are installed.
 type Options struct {
-	Offline  bool // nothing may be fetched
-	EUID     int  // of this process
-	UID, GID int  // whose the home is, where Chown
-	Chown    bool // this is root, working for UID
+	Offline  bool             // nothing may be fetched
+	Cache    fsys.LogicalPath // for archives of releases
+	EUID     int              // of this process
+	UID, GID int              // whose the home is, where Chown
+	Chown    bool             // this is root, working for UID
 }
 
 // Provider installs and removes packages. Managers keep what they have in one
@@ -74,6 +75,12 @@ func Address(via, name string) reconcile.Address {
 	return reconcile.Address("package:" + via + "/" + name)
 }
 
+// nameOf is what a is called by its manager.
+func nameOf(a reconcile.Address) string {
+	_, name, _ := strings.Cut(a.Name(), "/")
+	return name
+}
+
 // split returns who installs a, nil where nobody of that name is known, and
 // what it is called there.
 func split(a reconcile.Address) (*manager, string) {
@@ -86,11 +93,19 @@ func split(a reconcile.Address) (*manager, string) {
 type wish struct {
 	want    constraint
 	unknown string
+	archive Archive // of a release
 }
 
 func (w wish) Fingerprint() reconcile.Fingerprint { return reconcile.Fingerprint(w.want) }
 func (w wish) Redacted() json.RawMessage {
-	b, _ := json.Marshal(map[string]string{"version": w.want.String()}) // strings: cannot fail
+	says := map[string]string{"version": w.want.String()}
+	if w.archive.URL != "" {
+		says["url"] = w.archive.URL
+	}
+	if w.archive.SHA256 != "" {
+		says["sha256"] = w.archive.SHA256
+	}
+	b, _ := json.Marshal(says) // strings: cannot fail
 	return b
 }
 
@@ -186,12 +201,15 @@ func (p Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Ch
 		lines = append(lines, reconcile.Line{Op: '-', Text: constraint(c.Before.Token).String()})
 	}
 	want, wanted := target(c)
+	if wanted && want != anyVersion {
+		lines = append(lines, reconcile.Line{Op: '+', Text: want.String()})
+	}
+	if m.own != nil {
+		return append(lines, archiveOf(c).explain()...)
+	}
 	commands := m.remove(at, name)
 	if wanted {
 		commands = m.add(at, name, want)
-		if want != anyVersion {
-			lines = append(lines, reconcile.Line{Op: '+', Text: want.String()})
-		}
 	}
 	for _, argv := range commands {
 		if m.system {

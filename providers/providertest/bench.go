@@ -87,7 +87,7 @@ type session struct {
 func (b *Bench) open(t *testing.T, hook fsys.Hook) session {
 	t.Helper()
 	b.applies++
-	id := fmt.Sprintf("apply%d", b.applies)
+	id := fmt.Sprintf("apply%04d", b.applies) // ids sort by time
 	disk, err := fsys.New(fsys.Options{Root: b.Root, Home: home, Project: b.Project, Tag: id, Hook: hook})
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,8 @@ func faults(t *testing.T, mk func(t *testing.T) Suite) {
 		for _, mode := range []struct {
 			name         string
 			dead, forget bool
-		}{{"failure", false, false}, {"kill", true, false}, {"kill without notes", true, true}} {
+			fault        error
+		}{{"failure", false, false, errFault}, {"panic", false, false, nil}, {"kill", true, false, errFault}, {"kill without notes", true, true, errFault}} {
 			t.Run(r.name+"/"+mode.name, func(t *testing.T) {
 				for n := 1; ; {
 					b := NewBench(t, mk(t))
@@ -46,7 +47,11 @@ func faults(t *testing.T, mk func(t *testing.T) Suite) {
 					r.arrange(t, b)
 					old := b.Get(t, b)
 					seen := 0
-					_, err := b.apply(t, r.want, r.with, failAt(b, n, mode.dead, &seen))
+					err := func() (err error) {
+						defer fsys.Caught(&err) // as the program does
+						_, err = b.apply(t, r.want, r.with, failAt(b, n, mode.dead, mode.fault, &seen))
+						return err
+					}()
 					if mode.forget {
 						b.forget(t)
 					}
@@ -112,20 +117,24 @@ func (b *Bench) dropped(t *testing.T, at, bare string) {
 
 var errFault = fmt.Errorf("injected: %w", syscall.EIO)
 
-// failAt fails the n-th operation and, where dead, every later one.
-func failAt(b *Bench, n int, dead bool, seen *int) fsys.Hook {
+// failAt fails the n-th operation and, where dead, every later one; without a
+// fault it panics.
+func failAt(b *Bench, n int, dead bool, fault error, seen *int) fsys.Hook {
 	var mu sync.Mutex
 	return func(op fsys.Op) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if dead && *seen >= n {
-			return errFault
+			return fault
 		}
 		if b.Outside && b.bookkeeping(op.Path) {
 			return nil
 		}
 		if *seen++; *seen == n {
-			return errFault
+			if fault == nil {
+				panic("injected")
+			}
+			return fault
 		}
 		return nil
 	}

@@ -23,14 +23,7 @@ func rollback(t *testing.T, mk func(t *testing.T) Suite) {
 			if b.snapshot(t) == before {
 				t.Fatal("the apply changed nothing")
 			}
-			cmd := b.open(t, nil)
-			p, entry, err := cmd.engine.RollbackPlan(t.Context(), cmd.env.ReadEnv, cmd.store, "", reconcile.Choice{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := b.run(t.Context(), cmd, p, entry.ID); err != nil {
-				t.Fatalf("rollback: %v", err)
-			}
+			b.rollBack(t)
 			if after := b.snapshot(t); after != before {
 				t.Errorf("after the rollback:\n%s\nwas\n%s", after, before)
 			}

@@ -27,8 +27,9 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 	if err != nil {
 		return reconcile.Outcome{}, err
 	}
-	before := observation(now).Token
 	want, ok := wanted(c)
+	expect, _ := wantedOf(c.Target) // by which it was looked at
+	before := observation(now, expect).Token
 	out := reconcile.Outcome{}
 	switch {
 	case !ok && before == "":

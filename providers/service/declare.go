@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"aisync.dev/aisync/hosts/facts"
@@ -39,7 +38,8 @@ type Host struct {
 	Memory   func(s spec.Service) int64 // bytes that serving s takes; 0: not known
 	Place    string                     // where models lie while they are served: "unified", "gpu", "gpu+ram", "cpu", "" not known
 	Recorded func(reconcile.Address) bool
-	Lacking  func(reconcile.Address) bool // packages that cannot be installed here
+	Lacking  func(reconcile.Address) bool   // packages that cannot be installed here
+	Version  func(reconcile.Address) string // of a package, as it is wanted; nil: nobody knows
 }
 
 // Model is a model as it was chosen for the host.
@@ -70,25 +70,50 @@ func Programs(h *spec.Host, f *facts.Facts) ([]packages.Program, error) {
 		if s.Install == nil || !Runs(s) {
 			continue
 		}
-		via := s.Install.Via
 		for i, program := range programs[s.Kind] {
-			name := packageOf(program, via, backend(s, f))
-			switch {
-			case name != "":
-				p := packages.Program{Command: program, Via: via, Name: name, Version: s.Install.Version, Pos: s.Install.Pos}
-				if i > 0 {
-					p.Version = "" // that of the first
-				}
-				if !slices.ContainsFunc(out, func(q packages.Program) bool { return q.Via == p.Via && q.Name == p.Name }) {
-					out = append(out, p)
-				}
-			case i == 0:
-				errs = append(errs, fmt.Errorf("%s: service %q: no package of %s is known for %s; known: %s; else install it by hand (%s)",
-					s.Install.Pos, s.Name, program, via, strings.Join(vias(program), ", "), byHand[program]))
+			p, ok, err := programOf(program, s, f)
+			if i > 0 {
+				p.Version, err = "", nil // it is the first that the spec speaks of
+			}
+			if err == nil && ok {
+				out, err = joined(out, p)
+			}
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: service %q: %w", s.Install.Pos, s.Name, err))
 			}
 		}
 	}
 	return out, errors.Join(errs...)
+}
+
+// programOf is the package of a program that s asks for; ok is false where there is none.
+func programOf(program string, s spec.Service, f *facts.Facts) (p packages.Program, ok bool, err error) {
+	via := s.Install.Via
+	if via == viaRelease {
+		return release(program, s, f)
+	}
+	name := packageOf(program, via, backend(s, f))
+	if name == "" {
+		return p, false, fmt.Errorf("no package of %s is known for %s; known: %s; else install it by hand (%s)", program, via, strings.Join(vias(program), ", "), byHand[program])
+	}
+	return packages.Program{Command: program, Via: via, Name: name, Version: s.Install.Version, Pos: s.Install.Pos}, true, nil
+}
+
+// joined is list with p. What two services ask for they must ask for alike.
+func joined(list []packages.Program, p packages.Program) ([]packages.Program, error) {
+	for i, q := range list {
+		switch {
+		case q.Via != p.Via || q.Name != p.Name:
+		case q.Archive != p.Archive || q.Version != p.Version && q.Version != "" && p.Version != "":
+			return list, fmt.Errorf("it asks for another %s than %s does, and there is one of them on a machine", p.Name, q.Pos)
+		default:
+			if q.Version == "" {
+				list[i] = p
+			}
+			return list, nil
+		}
+	}
+	return append(list, p), nil
 }
 
 // Declare returns units, configurations and the running state of all services
@@ -230,6 +255,11 @@ func (h Host) one(d *Declared, s spec.Service) {
 		inputs["configuration"] = digest(text)
 	}
 	inputs["unit"] = digest(h.text(u))
+	for _, program := range programs[s.Kind] {
+		if _, ok := h.releaser(program, s); ok && h.Version != nil {
+			inputs["program "+program] = h.Version(packages.Address(viaRelease, program))
+		}
+	}
 	u.digest = digestOf(inputs)
 	w.declare(h.at("file", f.unit), file.Whole(h.text(u), 0o644))
 	w.after = append(w.after, h.at("file", f.unit))
@@ -241,7 +271,7 @@ func (h Host) one(d *Declared, s spec.Service) {
 		w.cannot(Address(s), "%s", h.Waits)
 		return
 	}
-	w.declare(Address(s), run{digest: u.digest, inputs: inputs, by: h.By, port: s.Port, needs: needs, argv: u.argv}, w.after...)
+	w.declare(Address(s), run{digest: u.digest, inputs: inputs, by: h.By, port: s.Port, needs: needs, argv: u.argv, env: u.variables()}, w.after...)
 }
 
 // LogFolder is where servers write whose words nobody else keeps.
@@ -253,6 +283,9 @@ func (h Host) missing(s spec.Service) string {
 		return `a service of the machine needs systemd or launchd, and neither runs here; write scope: "user"`
 	}
 	for _, program := range programs[s.Kind] {
+		if program == programs[s.Kind][0] && s.Install != nil && s.Install.Via == viaRelease && s.Install.URL == "" && releaseURL(program, s, h.Facts) == "" {
+			return fmt.Sprintf("no archive of %s is known for %s with %s: name its url beside via: \"release\", or install it by hand (%s)", program, platform(h.Facts), backend(s, h.Facts), byHand[program])
+		}
 		if h.place(program, s) == "" {
 			return fmt.Sprintf("%s is not in PATH: %s", program, h.howTo(program, s))
 		}
@@ -274,7 +307,10 @@ func (h Host) packages(w *wants) {
 
 // packageOf is the package that the spec has a program installed by, "" for none.
 func (h Host) packageOf(program string, s spec.Service) reconcile.Address {
-	if s.Install == nil {
+	if _, ok := h.releaser(program, s); ok {
+		return packages.Address(viaRelease, program)
+	}
+	if s.Install == nil || s.Install.Via == viaRelease {
 		return ""
 	}
 	name := packageOf(program, s.Install.Via, backend(s, h.Facts))

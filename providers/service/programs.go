@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -43,7 +44,7 @@ var channels = map[string]map[string]map[string]string{
 // byHand is where a person finds a program that no installer has.
 var byHand = map[string]string{
 	"llama-server": "https://github.com/ggml-org/llama.cpp/releases",
-	"ollama":       "https://ollama.com/download",
+	"ollama":       "https://github.com/ollama/ollama/releases",
 	"llama-swap":   "https://github.com/mostlygeek/llama-swap/releases",
 }
 
@@ -82,6 +83,7 @@ func vias(program string) []string {
 	for via := range channels[program] {
 		out = append(out, via)
 	}
+	out = append(out, viaRelease)
 	slices.Sort(out)
 	return out
 }
@@ -89,10 +91,13 @@ func vias(program string) []string {
 // place is where a program lies: where it was found, or where its installer
 // will put it. "" where nobody will.
 func (h Host) place(program string, s spec.Service) string {
+	if _, ok := h.releaser(program, s); ok {
+		return string(packages.ReleaseProgram(h.Home, program))
+	}
 	if h.Facts != nil && h.Facts.Programs[program] != "" {
 		return h.Facts.Programs[program]
 	}
-	if s.Install == nil || packageOf(program, s.Install.Via, "") == "" {
+	if s.Install == nil || s.Install.Via == viaRelease || packageOf(program, s.Install.Via, "") == "" {
 		return ""
 	}
 	switch s.Install.Via {
@@ -130,6 +135,9 @@ func (h Host) howTo(program string, s spec.Service) string {
 		}
 	}
 	said := "install it by hand (" + byHand[program] + ")"
+	if releases[program][platform(h.Facts)] != nil && program == programs[s.Kind][0] {
+		mine = append(mine, `install: {via: "release", version: "…"}`)
+	}
 	if len(mine) > 0 && s.Install == nil {
 		return "add " + strings.Join(mine, " or ") + " to the service, or " + said
 	}

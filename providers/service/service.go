@@ -57,6 +57,7 @@ type run struct {
 	port   int                // 0: it listens nowhere
 	needs  []fsys.LogicalPath // files that must be there
 	argv   []string
+	env    map[string]string
 }
 
 func runs(digest string) reconcile.Fingerprint {
@@ -119,13 +120,26 @@ func (p Provider) Observe(ctx context.Context, _ reconcile.ReadEnv, batch []reco
 				out[i] = reconcile.Observation{Presence: reconcile.Unknown, Reason: err.Error()}
 				continue
 			}
-			out[i] = observation(states[j])
+			want, _ := wantedOf(batch[i])
+			out[i] = observation(states[j], want)
 		}
 	}
 	return out
 }
 
-func observation(s control.State) reconcile.Observation {
+// wantedOf is what t wants to run; ok is false where it wants nothing.
+func wantedOf(t reconcile.Target) (want run, ok bool) {
+	if len(t.Resource.Leaves) == 0 {
+		return run{}, false
+	}
+	want, ok = t.Resource.Leaves[0].Body.(run)
+	return want, ok
+}
+
+// observation is a service as it is found. One that says that it was started
+// as want says, and was not, since its unit was edited for a while, runs from
+// something else.
+func observation(s control.State, want run) reconcile.Observation {
 	switch {
 	case s.Activity != control.Running && s.Ended != "":
 		return reconcile.Observation{Reason: "it ended since the last apply, " + s.Ended}
@@ -135,6 +149,9 @@ func observation(s control.State) reconcile.Observation {
 		return reconcile.Observation{Presence: reconcile.Unknown, Reason: fmt.Sprintf("service %s runs, and only root may see what it was started with; run aisync as root", s.Name)}
 	}
 	is := runs(s.Inputs)
+	if len(want.argv) > 0 && is == want.Fingerprint() && control.StartedOtherwise(s.PID, want.argv, want.env) {
+		is = runs("something else")
+	}
 	return reconcile.Observation{Presence: reconcile.Present, Token: is, Live: map[reconcile.LeafKey]reconcile.Fingerprint{"": is}}
 }
 

@@ -18,11 +18,24 @@ func markPath(dir fsys.LogicalPath, sha256 string) fsys.LogicalPath {
 
 const markSuffix = ".verified-"
 
-// Mark notes that the blob behind info was verified.
+// Mark notes that the blob behind info was verified. What a Mark that was
+// killed left beside the note goes.
 func Mark(w fsys.FS, dir fsys.LogicalPath, sha256 string, info fs.FileInfo) error {
 	p := markPath(dir, sha256)
 	if _, err := MakeDir(w, dir, p.Dir()); err != nil {
 		return err
+	}
+	entries, err := w.ReadDir(p.Dir())
+	if err != nil {
+		return fmt.Errorf("note what was verified: %w", err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(strings.TrimLeft(e.Name(), "."), p.Base()+".aisync-") {
+			litter := p.Dir().Join(e.Name())
+			if info, err := w.Lstat(litter); err == nil {
+				_ = w.Discard(litter, info) // no reason to fail
+			}
+		}
 	}
 	expect := fsys.Expect{Absent: true}
 	if was, err := fsys.DigestAt(w, p); err == nil {

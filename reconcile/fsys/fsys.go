@@ -104,6 +104,9 @@ type FS interface {
 	// Append adds data at the end of p, making it with mode where it is
 	// missing, and syncs it.
 	Append(p LogicalPath, data []byte, mode fs.FileMode) error
+	// Note is Append to a file that is there, without the sync: a loss of power
+	// may take what was added, a kill does not.
+	Note(p LogicalPath, data []byte) error
 	// OpenPart opens p for reading and writing, making it 0600 where missing:
 	// for downloads that take long and are published later by Move. The caller
 	// syncs and closes the file before that.

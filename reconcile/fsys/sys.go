@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime/debug"
 
 	"golang.org/x/sys/unix"
 )
@@ -156,4 +157,13 @@ func (d *Disk) renameNew(from *folder, a string, to *folder, b string) error {
 // unsupported reports whether a file system or kernel lacks the call.
 func unsupported(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EOPNOTSUPP)
+}
+
+// Caught turns a panic into an error, deferred in a goroutine that works for
+// somebody who waits: there Go would end the program at once, in the middle of
+// everything, with a code that means something else.
+func Caught(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("a fault in aisync itself: %v\n%s", p, debug.Stack())
+	}
 }

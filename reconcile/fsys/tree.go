@@ -128,6 +128,24 @@ func (d *Disk) Append(p LogicalPath, data []byte, mode fs.FileMode) error {
 	return d.sync(fd, f.path(name))
 }
 
+// Note implements FS. If it fails, a part of data may have been written.
+func (d *Disk) Note(p LogicalPath, data []byte) error {
+	f, name, err := d.split(p)
+	if err != nil {
+		return err
+	}
+	defer d.folders.release(f)
+	fd, err := openat(f.fd, name, unix.O_WRONLY|unix.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: f.path(name), Err: err}
+	}
+	if err := onlyRegular(fd, f.path(name)); err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return d.write(fd, f.path(name), data)
+}
+
 // OpenPart implements FS.
 func (d *Disk) OpenPart(p LogicalPath) (*os.File, error) {
 	f, name, err := d.split(p)
@@ -212,7 +230,7 @@ func (d *Disk) Flush() error {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			if err := d.syncFolder(p); err != nil {
+			if err := d.syncOne(p); err != nil {
 				d.mu.Lock()
 				defer d.mu.Unlock()
 				d.dirty[p] = true
@@ -222,6 +240,11 @@ func (d *Disk) Flush() error {
 	}
 	wg.Wait()
 	return errors.Join(failed...)
+}
+
+func (d *Disk) syncOne(physical string) (err error) {
+	defer Caught(&err)
+	return d.syncFolder(physical)
 }
 
 // syncFolder syncs the folder at a resolved physical path. One that has been

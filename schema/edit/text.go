@@ -6,9 +6,10 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/parser"
+
+	"aisync.dev/aisync/schema/closed"
 )
 
 // String is s as CUE writes it.
@@ -71,7 +72,7 @@ func (e *Files) Same(value string, path ...string) bool {
 	if len(spots) != 1 {
 		return false
 	}
-	ctx := cuecontext.New()
+	ctx := closed.Context()
 	x, err := parser.ParseExpr("value", value)
 	if err != nil {
 		panic(fmt.Sprintf("edit: %s: %v", value, err))

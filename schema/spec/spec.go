@@ -138,6 +138,8 @@ type Install struct {
 	Via     string // "npm", "pacman", …
 	Version string // "any", ">=1.2", "1.2.3"; "" means pinned by the lock
 	Node    string // version of Node that npm also installs; "" means that of the machine
+	URL     string // of a release's archive; "": where the catalog knows that its makers put it
+	SHA256  string // of that archive; "" means pinned by the lock
 	Pos     Position
 }
 

@@ -33,6 +33,7 @@ func main() {
 	ledger := flag.Bool("ledger", false, "measure the ledger alone")
 	drift := flag.Bool("drift", false, "measure drift alone")
 	work := flag.Bool("agents", false, "measure what agents call at work alone")
+	health := flag.Bool("doctor", false, "measure doctor on the contract's host alone")
 	recorded := flag.Bool("runs", false, "measure runs alone")
 	flag.Parse()
 	var err error
@@ -49,6 +50,8 @@ func main() {
 		alone = "drift"
 	case *work:
 		alone = "agents"
+	case *health:
+		alone = "doctor"
 	case *recorded:
 		alone = "runs"
 	}
@@ -85,7 +88,7 @@ func bench(binary string, runs, rules int, model int64, alone string) error {
 		group   string
 		measure func() ([]row, error)
 	}{
-		{"", w.start}, {"agents", w.atWork}, {"", w.firstApply}, {"", w.noChange}, {"drift", w.drift}, {"", w.chezmoi},
+		{"", w.start}, {"agents", w.atWork}, {"", w.firstApply}, {"", w.noChange}, {"drift", w.drift}, {"doctor", w.doctor}, {"", w.chezmoi},
 		{"ledger", w.ledger}, {"runs", w.recorded}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters},
 	}
 	var rows []row

@@ -51,6 +51,7 @@ func Add(t testing.TB, dir string, p P) {
 	comm := p.Comm[:min(15, len(p.Comm))]
 	files := map[string]string{
 		"stat":    fmt.Sprintf("%d (%s) %s %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 0\n", p.PID, comm, p.State, p.Parent, p.Start),
+		"comm":    comm + "\n",
 		"cmdline": strings.Join(append(p.Args, ""), "\x00"),
 		"environ": strings.Join(append(p.Env, ""), "\x00"),
 	}

@@ -146,16 +146,21 @@ agent() {
   [ "$status" -eq 2 ]
   run agent-roster --proc "$BATS_TEST_TMPDIR/missing"
   [ "$status" -eq 2 ]
+  mkdir empty
+  run agent-roster --proc "$PWD/empty" --self 7
+  [ "$status" -eq 2 ]
   mkdir gone; cd gone; rmdir ../gone
   run agent-roster
   [ "$status" -eq 2 ]
 }
 
 @test "a wrong word is no answer either" {
-  run agent-roster --no-such-flag
-  [ "$status" -ne 0 ] && [ "$status" -ne 1 ]
-  run agent-roster somebody
-  [ "$status" -ne 0 ] && [ "$status" -ne 1 ]
+  for words in --no-such-flag somebody "--color never" "--self x" "--proc"; do
+    run agent-roster $words
+    [ "$status" -eq 2 ]
+  done
+  run env AISYNC_CLI_ARGS="'" agent-roster
+  [ "$status" -eq 2 ]
 }
 
 @test "a table of processes in a folder, as tests have it" {

@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 )
 
 var (
-	inlineLink = regexp.MustCompile(`!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)`)
-	refLink    = regexp.MustCompile(`^ {0,3}\[[^\]]+\]:\s*<?(\S+?)>?(?:\s+["'(].*)?$`)
-	orgLink    = regexp.MustCompile(`\[\[file:([^\]]+?)\](?:\[[^\]]*\])?\]`)
-	codeSpan   = regexp.MustCompile("`[^`]*`")
+	inlineLink = lazily(`!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)`)
+	refLink    = lazily(`^ {0,3}\[[^\]]+\]:\s*<?(\S+?)>?(?:\s+["'(].*)?$`)
+	orgLink    = lazily(`\[\[file:([^\]]+?)\](?:\[[^\]]*\])?\]`)
+	codeSpan   = lazily("`[^`]*`")
 )
 
 // checkLinks wants the targets of relative links to be there, and the files
@@ -27,7 +26,7 @@ func checkLinks(s *source, say func(Finding)) {
 		case ".md":
 			s.markdownLinks(f, say)
 		case ".org":
-			s.linksIn(f, say, func(line string) [][]string { return orgLink.FindAllStringSubmatch(line, -1) })
+			s.linksIn(f, say, func(line string) [][]string { return orgLink().FindAllStringSubmatch(line, -1) })
 		}
 	}
 	s.each(func(f file, _ use) { s.calledFiles(f, say) }, settings, hookList)
@@ -48,8 +47,8 @@ func (s *source) markdownLinks(f file, say func(Finding)) {
 		if fence != "" {
 			return nil
 		}
-		found := inlineLink.FindAllStringSubmatch(codeSpan.ReplaceAllString(line, ""), -1)
-		if m := refLink.FindStringSubmatch(line); m != nil {
+		found := inlineLink().FindAllStringSubmatch(codeSpan().ReplaceAllString(line, ""), -1)
+		if m := refLink().FindStringSubmatch(line); m != nil {
 			found = append(found, m)
 		}
 		return found
@@ -107,11 +106,11 @@ func (s *source) deadLink(name, link string) string {
 }
 
 // called are the files of a project or a home that a bundle brings along.
-var called = regexp.MustCompile(`(?:\$\{?CLAUDE_PROJECT_DIR\}?\\?"?|~|\$HOME)/\.claude/(hooks/[^\s"'\\;&|)]+)`)
+var called = lazily(`(?:\$\{?CLAUDE_PROJECT_DIR\}?\\?"?|~|\$HOME)/\.claude/(hooks/[^\s"'\\;&|)]+)`)
 
 // calledFiles wants the programs that settings call to lie in the bundle.
 func (s *source) calledFiles(f file, say func(Finding)) {
-	for _, m := range called.FindAllSubmatchIndex(f.text, -1) {
+	for _, m := range called().FindAllSubmatchIndex(f.text, -1) {
 		want := string(f.text[m[2]:m[3]])
 		dir := path.Dir(f.name)
 		if path.Base(dir) == "hooks" {

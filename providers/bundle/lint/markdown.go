@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"aisync.dev/aisync/providers/frontmatter"
@@ -20,8 +19,8 @@ func checkHeadings(s *source, say func(Finding)) {
 		}
 		first, line := firstLine(f.text, body)
 		switch {
-		case heading.MatchString(first):
-		case u == rule && anyHeading.Match(body):
+		case heading().MatchString(first):
+		case u == rule && anyHeading().Match(body):
 			say(Finding{File: f.name, Line: line, Level: Warning, Text: "does not start with its heading; put a line like \"# Commits\" first"})
 		case u == rule:
 			say(Finding{File: f.name, Line: line, Level: Error, Text: "has no heading; start it with a line like \"# Commits\""})
@@ -32,8 +31,8 @@ func checkHeadings(s *source, say func(Finding)) {
 }
 
 var (
-	heading    = regexp.MustCompile(`^# +\S`)
-	anyHeading = regexp.MustCompile(`(?m)^#{1,6} +\S`)
+	heading    = lazily(`^# +\S`)
+	anyHeading = lazily(`(?m)^#{1,6} +\S`)
 )
 
 // firstLine is the first line of body that is not blank, and where in text.
@@ -63,7 +62,7 @@ func checkAppliesTo(s *source, say func(Finding)) {
 				inFront = inFront || there
 			}
 		}
-		at := appliesTo.FindIndex(body)
+		at := appliesTo().FindIndex(body)
 		if at == nil {
 			if !inFront {
 				say(Finding{File: f.name, Level: Error, Text: "does not say what it is for; add a line like \"Applies to: `**/*.py`\", or `**/*` for every file"})
@@ -78,7 +77,7 @@ func checkAppliesTo(s *source, say func(Finding)) {
 		case !strings.Contains(said, "`"):
 			say(Finding{File: f.name, Line: line, Level: Error, Text: "\"Applies to:\" has no pattern between backquotes, so programs take the rule for every file"})
 		}
-		for _, m := range backquoted.FindAllStringSubmatch(said, -1) {
+		for _, m := range backquoted().FindAllStringSubmatch(said, -1) {
 			if why := badGlob(m[1]); why != "" {
 				say(Finding{File: f.name, Line: line, Level: Error, Text: fmt.Sprintf("pattern %q %s", m[1], why)})
 			}
@@ -87,8 +86,8 @@ func checkAppliesTo(s *source, say func(Finding)) {
 }
 
 var (
-	appliesTo  = regexp.MustCompile(`(?mi)^Applies to:`)
-	backquoted = regexp.MustCompile("`([^`]*)`")
+	appliesTo  = lazily(`(?mi)^Applies to:`)
+	backquoted = lazily("`([^`]*)`")
 )
 
 func lineLength(b []byte) int {
@@ -118,7 +117,7 @@ func badGlob(pattern string) string {
 	return ""
 }
 
-var skillName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var skillName = lazily(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // checkFrontMatter wants what programs find things by. The limits are those of
 // https://agentskills.io/specification.
@@ -150,7 +149,7 @@ func checkFrontMatter(s *source, say func(Finding)) {
 				wrong(Error, "has no name and description in its front matter; programs find a skill by them")
 			case name != folder:
 				wrong(Error, "is named %q and lies in %s/; programs want both alike", name, folder)
-			case !skillName.MatchString(name) || len(name) > 64:
+			case !skillName().MatchString(name) || len(name) > 64:
 				wrong(Error, "name %q: want up to 64 small letters, digits and single hyphens", name)
 			case len([]rune(about)) > 1024:
 				wrong(Error, "its description has %d characters; programs read 1024", len([]rune(about)))

@@ -9,7 +9,6 @@ import (
 	"io"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -87,7 +86,7 @@ func (s *source) rel(p string) string {
 	return "."
 }
 
-var place = regexp.MustCompile(`^(.*?):(\d+)(?::\d+)?: `)
+var place = lazily(`^(.*?):(\d+)(?::\d+)?: `)
 
 // fault says err, at the file and line that it names.
 func (s *source) fault(err error, say func(Finding)) {
@@ -102,7 +101,7 @@ func (s *source) fault(err error, say func(Finding)) {
 		return // the check "twice" says so
 	}
 	f := Finding{File: ".", Level: Error, Text: strings.ReplaceAll(err.Error(), s.dir+string(filepath.Separator), "")}
-	if m := place.FindStringSubmatch(f.Text); m != nil && s.names[m[1]] {
+	if m := place().FindStringSubmatch(f.Text); m != nil && s.names[m[1]] {
 		f.File, f.Text = m[1], f.Text[len(m[0]):]
 		f.Line, _ = strconv.Atoi(m[2])
 	} else if name, rest, ok := strings.Cut(f.Text, ": "); ok && s.names[name] {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -39,7 +38,7 @@ func hasShebang(f file) bool { return bytes.HasPrefix(f.text, []byte("#!")) }
 // everywhere are interpreters at places that POSIX systems and macOS share.
 var everywhere = []string{"/bin/sh", "/bin/bash", "/usr/bin/env", "/usr/bin/perl", "/usr/bin/awk"}
 
-var shebang = regexp.MustCompile(`^#! *(\S+) *(.*)$`)
+var shebang = lazily(`^#! *(\S+) *(.*)$`)
 
 // checkShebangs wants programs to start on every machine.
 func checkShebangs(s *source, say func(Finding)) {
@@ -52,7 +51,7 @@ func checkShebangs(s *source, say func(Finding)) {
 			say(Finding{File: f.name, Line: 1, Level: level, Text: fmt.Sprintf(format, args...)})
 		}
 		first := lineAt(f.text, 1)
-		m := shebang.FindStringSubmatch(strings.TrimSuffix(first, "\r"))
+		m := shebang().FindStringSubmatch(strings.TrimSuffix(first, "\r"))
 		switch {
 		case m == nil:
 			wrong(Error, "is run and does not say by what; start it with a line like #!/bin/sh")

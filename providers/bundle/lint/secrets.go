@@ -10,26 +10,26 @@ import (
 // the prefixes are public, as in GitHub's secret scanning patterns.
 var secrets = []struct {
 	what  string
-	form  *regexp.Regexp
+	form  func() *regexp.Regexp
 	level Level
 }{
-	{"a private key", regexp.MustCompile(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----`), Error},
-	{"an AWS access key", regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), Error},
-	{"a GitHub token", regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{60,})\b`), Error},
-	{"a GitLab token", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20,}`), Error},
-	{"an Anthropic key", regexp.MustCompile(`\bsk-ant-[A-Za-z0-9_-]{20,}`), Error},
-	{"an OpenAI key", regexp.MustCompile(`\bsk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}`), Error},
-	{"a Google API key", regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}`), Error},
-	{"a Slack token", regexp.MustCompile(`\bxox[abeoprs]-[0-9A-Za-z-]{10,}`), Error},
-	{"a Hugging Face token", regexp.MustCompile(`\bhf_[A-Za-z0-9]{30,}\b`), Error},
-	{"an npm token", regexp.MustCompile(`\bnpm_[A-Za-z0-9]{36}\b`), Error},
-	{"a Stripe key", regexp.MustCompile(`\b[rs]k_live_[0-9A-Za-z]{20,}`), Error},
-	{"a password in an address", regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s/:@]+:([^\s/:@$<{]{6,})@`), Error},
-	{"a secret", regexp.MustCompile(`(?i)\b(?:api[_-]?key|secret|token|passwd|password)["']?\s*[:=]\s*["']([A-Za-z0-9/+_.-]{16,})["']`), Warning},
+	{"a private key", lazily(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----`), Error},
+	{"an AWS access key", lazily(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), Error},
+	{"a GitHub token", lazily(`\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{60,})\b`), Error},
+	{"a GitLab token", lazily(`\bglpat-[A-Za-z0-9_-]{20,}`), Error},
+	{"an Anthropic key", lazily(`\bsk-ant-[A-Za-z0-9_-]{20,}`), Error},
+	{"an OpenAI key", lazily(`\bsk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}`), Error},
+	{"a Google API key", lazily(`\bAIza[0-9A-Za-z_-]{35}`), Error},
+	{"a Slack token", lazily(`\bxox[abeoprs]-[0-9A-Za-z-]{10,}`), Error},
+	{"a Hugging Face token", lazily(`\bhf_[A-Za-z0-9]{30,}\b`), Error},
+	{"an npm token", lazily(`\bnpm_[A-Za-z0-9]{36}\b`), Error},
+	{"a Stripe key", lazily(`\b[rs]k_live_[0-9A-Za-z]{20,}`), Error},
+	{"a password in an address", lazily(`\b[a-z][a-z0-9+.-]*://[^\s/:@]+:([^\s/:@$<{]{6,})@`), Error},
+	{"a secret", lazily(`(?i)\b(?:api[_-]?key|secret|token|passwd|password)["']?\s*[:=]\s*["']([A-Za-z0-9/+_.-]{16,})["']`), Warning},
 }
 
 // placeholder is what people write where a secret would be.
-var placeholder = regexp.MustCompile(`(?i)example|placeholder|changeme|your[-_]|xxxx|0000|1234|\.\.\.`)
+var placeholder = lazily(`(?i)example|placeholder|changeme|your[-_]|xxxx|0000|1234|\.\.\.`)
 
 // checkSecrets looks at every line; what it found is not repeated.
 func checkSecrets(s *source, say func(Finding)) {
@@ -41,8 +41,8 @@ func checkSecrets(s *source, say func(Finding)) {
 		for line := range strings.Lines(string(f.text)) {
 			n++
 			for _, x := range secrets {
-				m := x.form.FindString(line)
-				if m == "" || placeholder.MatchString(m) {
+				m := x.form().FindString(line)
+				if m == "" || placeholder().MatchString(m) {
 					continue
 				}
 				say(Finding{File: f.name, Line: n, Level: x.level, Text: fmt.Sprintf("looks like %s; take it out and make it void, or if it is none, say %q in the line", x.what, ignoreMark)})

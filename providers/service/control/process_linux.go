@@ -4,19 +4,29 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Variable is a variable of the environment that a process was started with.
 // The error satisfies errors.Is with os.ErrPermission where that is somebody
 // else's process, and os.ErrNotExist where there is none such.
 func Variable(pid int, name string) (string, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if errors.Is(err, syscall.ESRCH) || err == nil && len(b) == 0 { // it has ended, and nobody has noticed yet
-		err = os.ErrNotExist
+	b, err := environment(pid)
+	for range 20 {
+		if err != nil || len(b) > 0 {
+			break
+		}
+		if began(pid) == "" { // it has ended, and nobody has noticed yet
+			return "", os.ErrNotExist
+		}
+		time.Sleep(5 * time.Millisecond) // it is about to become another program
+		b, err = environment(pid)
 	}
 	if err != nil {
 		return "", err
@@ -27,6 +37,56 @@ func Variable(pid int, name string) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// environment is read at one go: between two reads the process may become
+// another program, and the rest would be missing.
+// StartedOtherwise reports whether a process, as far as can be seen, was not
+// started with argv, or with other values of env. Of a program that is a script
+// nobody can tell: it may become another one.
+func StartedOtherwise(pid int, argv []string, env map[string]string) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || len(b) == 0 || !isBinary(argv[0]) {
+		return false
+	}
+	if !slices.Equal(strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), argv) {
+		return true
+	}
+	for name, want := range env {
+		if is, err := Variable(pid, name); err == nil && is != want {
+			return true
+		}
+	}
+	return false
+}
+
+// isBinary reports whether a program is machine code.
+func isBinary(program string) bool {
+	f, err := os.Open(program)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	magic := make([]byte, 4)
+	_, err = io.ReadFull(f, magic)
+	return err == nil && string(magic) == "\x7fELF"
+}
+
+func environment(pid int) ([]byte, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, 256<<10) // more than any environment has
+	n, err := f.Read(b)
+	switch {
+	case errors.Is(err, syscall.ESRCH):
+		return nil, os.ErrNotExist
+	case err == io.EOF:
+		err = nil
+	}
+	return b[:n], err
 }
 
 // began is when a process was started, in ticks since the machine was: with

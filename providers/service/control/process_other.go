@@ -13,6 +13,9 @@ import (
 // Variable is not known here: launchd says it itself.
 func Variable(int, string) (string, error) { return "", errors.ErrUnsupported }
 
+// StartedOtherwise cannot be told here.
+func StartedOtherwise(int, []string, map[string]string) bool { return false }
+
 // began is when a process was started, as ps says it; "" where it is gone.
 func began(pid int) string {
 	out, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()

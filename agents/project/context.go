@@ -1,0 +1,56 @@
+package project
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"aisync.dev/aisync/agents/identity"
+)
+
+// ContextOf is the live context of an agent with an id; "" is the primary. An id
+// that could not be a file's name is made one.
+func ContextOf(root, id string) string {
+	if id == "" {
+		return path.Join(root, Singleton)
+	}
+	return path.Join(root, Contexts, identity.FileName(id)+".org")
+}
+
+// Caller is the id of the agent that the environment names, "" for the primary.
+// An id wins over a path: a helper that names itself may have inherited the path
+// of the agent that started it. A path that is no context's is an error.
+func Caller(root string, getenv func(string) string) (id string, err error) {
+	id = strings.TrimSpace(getenv(identity.VarID))
+	set := getenv(identity.VarContext)
+	if set == "" {
+		return id, nil
+	}
+	file := set
+	if !path.IsAbs(file) {
+		file = path.Join(root, file)
+	}
+	file = path.Clean(file)
+	base, isOrg := strings.CutSuffix(path.Base(file), ".org")
+	switch {
+	case isOrg && one(path.Join(root, Contexts), path.Dir(file)):
+	case file == path.Join(root, Singleton):
+		base = ""
+	default:
+		return "", fmt.Errorf("%s=%s does not name a file of %s; it is what ai sets: unset it, or set %s alone",
+			identity.VarContext, set, path.Join(root, Contexts), identity.VarID)
+	}
+	if id != "" {
+		return id, nil
+	}
+	return base, nil
+}
+
+// one reports whether two paths are one folder, links resolved in the second.
+func one(want, dir string) bool {
+	if want == dir {
+		return true
+	}
+	real, err := withoutLinks(dir)
+	return err == nil && real == want
+}

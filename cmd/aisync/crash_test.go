@@ -1,0 +1,310 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"aisync.dev/aisync/internal/crash"
+	"aisync.dev/aisync/internal/proof"
+)
+
+// crashScene is a command that is broken at each of its operations.
+type crashScene struct {
+	name    string
+	serving bool
+	before  func(t *testing.T, m *crashMachine) // makes the machine that the command finds
+	args    []string
+}
+
+var (
+	crashApply    = []string{"apply", "--yes", "--trust", "--force", "--diff", "none"}
+	crashRollback = []string{"rollback", "--yes", "--diff", "none"}
+)
+
+var crashScenes = []crashScene{
+	{name: "first", args: crashApply},
+	{name: "moved", args: crashApply, before: moved},
+	{name: "serving", serving: true, args: crashApply, before: func(t *testing.T, m *crashMachine) {
+		m.edit(t, "host/velox.cue", `coder: {`, `coder: {enabled: false, `)
+		m.wants(t, 0, crashApply...)
+		m.edit(t, "host/velox.cue", `enabled: false, `, "")
+	}},
+	{name: "rollback", args: crashRollback, before: func(t *testing.T, m *crashMachine) {
+		moved(t, m)
+		m.wants(t, 0, crashApply...)
+	}},
+}
+
+// moved is a machine that was applied, and whose specs and bundles then asked
+// for something else: to change, to add, and to take away, of every kind.
+func moved(t *testing.T, m *crashMachine) {
+	t.Helper()
+	m.wants(t, 0, crashApply...)
+	m.edit(t, "host/velox.cue",
+		`"1.18.33"`, `"1.18.34"`, `LOG_LEVEL: "warn"`, `LOG_LEVEL: "error"`, `"Bash(make test)"`, `"Bash(make check)"`,
+		`"rules", "skills", "hooks"`, `"rules", "hooks"`, `models: ["tiny"]`, `models: []`, "tiny: {}", "")
+	if b, err := os.ReadFile(m.at("host/velox.cue")); err == nil && strings.Contains(string(b), "tmux") {
+		m.edit(t, "host/velox.cue", `packages: ["tmux", "git"]`, `packages: ["git"]`)
+	}
+	m.edit(t, "project/aisync.cue", `teams:   ["rulesets//deepsat"]`, "", `, "guardrails"`, "", "tools/notes_mcp.py", "tools/other_mcp.py")
+	m.edit(t, "rulesets/agent-rules/commits.md", "One change a commit", "One thought a commit")
+	must(t, os.Remove(m.at("rulesets/agent-rules/verify.md")))
+	must(t, os.WriteFile(m.at("rulesets/agent-rules/review.md"), []byte("# Review\n\nRead it twice.\n"), 0o644))
+	must(t, os.RemoveAll(m.at("rulesets/languages/elisp/githooks")))
+}
+
+// lasting is what neither a rollback nor a failed apply takes back: what a
+// manager installed, what was fetched, what was pinned, which servers run.
+func lasting(rel string) bool {
+	return underAny(rel, npmRel, storeRel, "root/var/lib/pacman", "host/aisync.lock", "project/aisync.lock", "root/home/me/.ollama") ||
+		slices.Contains([]string{"root/home/me/.local", "root/home/me/.local/share", "root/home/me/.local/share/aisync", "root/home/me/.local/state"}, rel)
+}
+
+// crashed is what may be there only until the next apply.
+var crashed = regexp.MustCompile(`\.aisync-\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{6}(-old)?$`)
+
+// stage is one machine on which a scene is played again and again.
+type stage struct {
+	*crashMachine
+	scene    crashScene
+	start    crash.Tree // everything, as the command finds it
+	was      crash.Tree // the same without bookkeeping
+	will     crash.Tree // after the command
+	notes    string     // files beside the machine
+	rollback bool
+	had      int // applies in the history, by then
+}
+
+func newStage(t *testing.T, site *crashSite, scene crashScene) *stage {
+	t.Helper()
+	m := newCrashMachine(t, site, scene.serving)
+	t.Cleanup(func() { endServices(m.dir) })
+	if scene.before != nil {
+		scene.before(t, m)
+	}
+	s := &stage{crashMachine: m, scene: scene, start: m.whole(t), was: m.look(t), notes: memoryDir(t), rollback: scene.args[0] == "rollback"}
+	s.had = s.applies(t)
+	return s
+}
+
+// reset brings the machine to where the scene begins: nothing of it runs.
+func (s *stage) reset(t *testing.T) {
+	t.Helper()
+	if s.serving {
+		endServices(s.dir)
+		for until := deadline(t); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+			l, err := net.Listen("tcp", "127.0.0.1:"+s.port)
+			if err == nil {
+				must(t, l.Close())
+				break
+			}
+		}
+	}
+	must(t, s.start.Put(s.dir))
+}
+
+// rehearse runs the command whole, and returns its operations.
+func (s *stage) rehearse(t *testing.T) []string {
+	t.Helper()
+	log := filepath.Join(s.notes, "log")
+	s.reset(t)
+	if code, said := s.run(crash.Fault{Log: log}, s.scene.args...); code != 0 {
+		t.Fatalf("without a fault: exit code %d\n%s", code, said)
+	}
+	s.will = s.look(t)
+	ops, err := crash.Operations(log)
+	must(t, err)
+	must(t, os.Remove(log))
+	return ops
+}
+
+// try breaks one operation and says what then is wrong. hit is false where the
+// command never came to it.
+func (s *stage) try(t *testing.T, op string, how crash.How) (wrong string, hit bool) {
+	s.reset(t)
+	mark := filepath.Join(s.notes, "hit")
+	_ = os.Remove(mark)
+	code, said := s.run(crash.Fault{At: op, How: how, Hit: mark}, s.scene.args...)
+	if _, err := os.Stat(mark); err != nil {
+		return "", false
+	}
+	return s.judge(t, how, code, said), true
+}
+
+// judge says what is wrong after the command broke, now and after all that
+// comes next.
+func (s *stage) judge(t *testing.T, how crash.How, code int, said string) (wrong string) {
+	var out strings.Builder
+	complain := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	defer func() {
+		if wrong = out.String(); wrong != "" {
+			wrong += "the broken command had said:\n" + said
+		}
+	}()
+	now := s.look(t)
+	switch {
+	case (how == crash.Kill || how == crash.HalfKill) && code != -1, how == crash.Panic && code != 1 && code != 3 && code != 0, code == 125:
+		complain("exit code %d", code)
+	case code == 0 && now.Diff(s.will) != "":
+		complain("it says that it is done, and is not:\n%s", now.Diff(s.will))
+	}
+	managed := now.Without(func(rel string) bool { return lasting(rel) || crashed.MatchString(rel) })
+	if d := managed.Neither(s.was.Without(lasting), s.will.Without(lasting)); d != "" {
+		complain("neither old nor new:\n%s", d)
+	}
+	if code == -1 { // a journal may be unfinished
+		before := s.stat(t)
+		if code, said := s.here("plan", "--diff", "none"); code != 0 {
+			complain("plan: exit code %d\n%s", code, said)
+		}
+		if d := s.stat(t).Written(before); d != "" {
+			complain("plan wrote:\n%s", d)
+		}
+	}
+	if code, said := s.here(s.scene.args...); code != 0 {
+		complain("the next %s: exit code %d\n%s", s.scene.args[0], code, said)
+		return ""
+	} else if d := s.look(t).Diff(s.will); d != "" {
+		complain("the next %s ends elsewhere:\n%s%s", s.scene.args[0], d, said)
+	}
+	if left := s.left(t); left != "" {
+		complain("the next %s leaves behind:\n%s", s.scene.args[0], left)
+	}
+	if s.rollback {
+		return ""
+	}
+	before := s.stat(t)
+	code2, said2 := s.here(s.scene.args...)
+	if d := s.stat(t).Written(before); code2 != 0 || d != "" {
+		complain("twice is not once: exit code %d\n%s%s", code2, d, said2)
+	}
+	said2 = s.takeBack(t)
+	if d := s.look(t).Without(lasting).Diff(s.was.Without(lasting)); d != "" {
+		complain("rollback ends elsewhere:\n%s%s", d, said2)
+	}
+	return ""
+}
+
+// left names what should have been there for a moment only.
+func (s *stage) left(t *testing.T) string {
+	var out string
+	for rel := range s.stat(t) {
+		if crashed.MatchString(rel) {
+			out += "  " + rel + "\n"
+		}
+	}
+	return out
+}
+
+// takeBack takes back what was begun, and what finished it.
+func (s *stage) takeBack(t *testing.T) string {
+	said := ""
+	for range s.applies(t) - s.had {
+		code, more := s.here(crashRollback...)
+		said += more
+		if code != 0 {
+			break
+		}
+	}
+	return said
+}
+
+// applies counts what the history holds.
+func (s *stage) applies(t *testing.T) int {
+	entries, err := os.ReadDir(s.at(stateRel + "/applies"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Error(err)
+	}
+	return len(entries)
+}
+
+// Each operation of an apply, or of a rollback, fails in each way, or is where
+// aisync is killed: what is managed is as it was or as it is to be, and the
+// next command gets where the first would have.
+//
+// AISYNC_TEST_CRASH=full breaks every operation; else it is a sample of them.
+func TestAFaultAtAnyOperationOfTheContractIsHarmless(t *testing.T) {
+	done := proof.Start(t, 1)
+	site := newCrashSite(t)
+	t.Setenv("PATH", site.bin)
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the program does
+	operations, faults, kills := 0, 0, 0
+	for i, scene := range crashScenes {
+		t.Run(scene.name, func(t *testing.T) {
+			n, f, k := scene.breakAll(t, site, i)
+			operations, faults, kills = operations+n, faults+f, kills+k
+		})
+	}
+	done("operations", operations, "faults", faults, "kills", kills)
+}
+
+type crashTry struct {
+	op  string
+	how crash.How
+}
+
+func (scene crashScene) breakAll(t *testing.T, site *crashSite, seed int) (operations, faults, kills int) {
+	stages := []*stage{newStage(t, site, scene), newStage(t, site, scene)}
+	ops := stages[0].rehearse(t)
+	stages[1].rehearse(t)
+	var tries []crashTry
+	for _, op := range ops {
+		for _, how := range crash.Ways(op) {
+			tries = append(tries, crashTry{op, how})
+		}
+	}
+	if os.Getenv("AISYNC_TEST_CRASH") != "full" {
+		tries = sample(tries, 10, seed)
+	}
+	var (
+		mu     sync.Mutex
+		wait   sync.WaitGroup
+		missed int
+	)
+	for w, s := range stages {
+		wait.Go(func() {
+			for i := w; i < len(tries); i += len(stages) {
+				x := tries[i]
+				wrong, hit := "", false
+				for n := 0; n < 3 && !hit; n++ {
+					wrong, hit = s.try(t, x.op, x.how)
+				}
+				mu.Lock()
+				switch {
+				case !hit:
+					missed++
+				case wrong != "":
+					t.Errorf("%s at %s\n%s", x.how, x.op, wrong)
+				case x.how == crash.Kill || x.how == crash.HalfKill:
+					kills++
+				default:
+					faults++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	if missed > 1+len(tries)/50 { // two changes that both need a folder: one of them makes it
+		t.Errorf("%d of %d faults never struck", missed, len(tries))
+	}
+	return len(ops), faults, kills
+}
+
+// sample takes n of tries, evenly, from another one on each day's start.
+func sample(tries []crashTry, n, from int) []crashTry {
+	var out []crashTry
+	for i := range n {
+		out = append(out, tries[(i*len(tries)/n+from*7)%len(tries)])
+	}
+	return out
+}

@@ -1,0 +1,185 @@
+package quick
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// ProjectFile is the spec that makes a folder a project of aisync.
+const ProjectFile = "aisync.cue"
+
+// Specs are where runtimes are described beside the catalog. What the specs say
+// is evaluated once and kept, under a digest of their bytes, of this program and
+// of whom they are asked for, with digests of what else was looked at: it is never
+// out of date. Folders are as the system knows them.
+type Specs struct {
+	Config  string // of the host's specs
+	Project string // with a ProjectFile; "" none
+	Cache   string // aisync's own
+	Version string // of this program
+	For     string // --host and --facts, where they were given
+}
+
+// Kept is a file of the cache.
+type Kept struct {
+	Runtimes []spec.Runtime    `json:"runtimes"`
+	Looked   map[string]string `json:"looked,omitempty"` // DigestOf what the sources' own depend on
+}
+
+// keptVersion is that of the form in which runtimes are kept.
+const keptVersion = 2
+
+// Recall returns what is known of agent programs. Where that has not been kept,
+// or is out of date, ok is false: file is where it has to be kept.
+func (s Specs) Recall() (known []spec.Runtime, file string, ok bool) {
+	file = s.File()
+	if file == "" {
+		return catalog.Runtimes(), "", true
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, file, false
+	}
+	var k Kept
+	if err := json.Unmarshal(text, &k); err != nil {
+		return nil, file, false
+	}
+	for name, digest := range k.Looked {
+		if DigestOf(name) != digest {
+			return nil, file, false
+		}
+	}
+	return catalog.With(spec.Catalog{Runtimes: k.Runtimes}).Runtimes(), file, true
+}
+
+// File is where what these specs add to the catalog is kept; "" where they
+// cannot add anything.
+func (s Specs) File() string {
+	type spec struct {
+		name string
+		text []byte
+	}
+	var all []spec
+	adds := false
+	for _, name := range s.names() {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it cannot add anything
+		}
+		all = append(all, spec{name, text})
+		adds = adds || addsRuntimes(text)
+	}
+	if !adds {
+		return ""
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %s %s %s %q\n", keptVersion, s.Version, catalog.Digest(), identity.Host(), s.For)
+	for _, f := range all {
+		fmt.Fprintf(h, "%s %d\n", f.name, len(f.text))
+		h.Write(f.text)
+	}
+	return path.Join(s.Cache, "runtimes", hex.EncodeToString(h.Sum(nil))[:32]+".json")
+}
+
+func (s Specs) names() []string {
+	var names []string
+	entries, _ := os.ReadDir(s.Config) // where there are none, none is read
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".cue") {
+			names = append(names, path.Join(s.Config, e.Name()))
+		}
+	}
+	if s.Project != "" {
+		names = append(names, path.Join(s.Project, ProjectFile))
+	}
+	return names
+}
+
+// addsRuntimes reports whether a spec has one of the words without which it adds
+// no runtime: entries of an own catalog, and sources, which may bring some along.
+func addsRuntimes(text []byte) bool {
+	for _, word := range []string{"catalog", "bundles", "sources", "import"} {
+		for end := 0; ; {
+			i := bytes.Index(text[end:], []byte(word))
+			if i < 0 {
+				break
+			}
+			begin := end + i
+			end = begin + len(word)
+			if (begin == 0 || !letter(text[begin-1])) && (end == len(text) || !letter(text[end])) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func letter(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// DigestOf is that of a file's bytes or of the names in a folder, "" of what
+// cannot be read.
+func DigestOf(name string) string {
+	text, err := os.ReadFile(name)
+	if errors.Is(err, syscall.EISDIR) {
+		var entries []os.DirEntry
+		entries, err = os.ReadDir(name)
+		for _, e := range entries {
+			text = append(text, e.Name()+"\n"...)
+		}
+	}
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// errElsewhere says that the whole program has to look.
+var errElsewhere = errors.New("not to be told here")
+
+// recall is Runtimes of a call that has no flag about where specs lie.
+func (c Call) recall(root string) ([]spec.Runtime, error) {
+	home := c.Getenv("HOME")
+	if !path.IsAbs(home) {
+		return nil, errElsewhere
+	}
+	if info, err := os.Stat(home); os.Geteuid() == 0 && err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
+			return nil, errElsewhere // root in somebody else's home
+		}
+	}
+	folder := func(name, otherwise string) string {
+		if dir := c.Getenv(name); path.IsAbs(dir) {
+			return path.Join(dir, "aisync")
+		}
+		return path.Join(home, otherwise, "aisync")
+	}
+	s := Specs{Config: folder("XDG_CONFIG_HOME", ".config"), Cache: folder("XDG_CACHE_HOME", ".cache"), Project: HasSpec(root), Version: c.Version}
+	known, file, ok := s.Recall()
+	if !ok || file != "" && c.Version == "" {
+		return nil, errElsewhere
+	}
+	return known, nil
+}
+
+// HasSpec is root where that has a spec of its own, else "".
+func HasSpec(root string) string {
+	if info, err := os.Stat(path.Join(root, ProjectFile)); root != "" && err == nil && info.Mode().IsRegular() {
+		return root
+	}
+	return ""
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aisync.dev/aisync/cmd/aisync/quick"
+)
+
+// What package quick answers, the whole program answers with the same bytes, and
+// what it leaves alone, it has not begun.
+func TestQuickAnswersAreThoseOfTheWholeProgram(t *testing.T) {
+	quick.Version = "v0.0.0-test"
+	t.Cleanup(func() { quick.Version = "" })
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, project := filepath.Join(top, "home"), filepath.Join(top, "a project")
+	for _, dir := range []string{filepath.Join(home, ".config/aisync"), filepath.Join(project, ".ai"), filepath.Join(project, "src"), filepath.Join(top, "bin")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(project, ".ai/protocols.org"), "")
+	if err := os.Symlink(project, filepath.Join(top, "link")); err != nil {
+		t.Fatal(err)
+	}
+	// One agent is here, as the catalog knows it, and one that only a spec will know.
+	for _, name := range []string{"codex", "mine"} {
+		write(filepath.Join(top, "bin", name), "#!/bin/sh\nread line\n")
+		agent := exec.Command(filepath.Join(top, "bin", name))
+		agent.Dir = filepath.Join(project, "src")
+		hold, err := agent.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := agent.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { hold.Close(); _ = agent.Wait() })
+	}
+	t.Chdir(project)
+
+	both := func(t *testing.T, argv, environ []string) (quickly bool) {
+		t.Helper()
+		environ = append([]string{"HOME=" + home, "PATH=/usr/bin:/bin"}, environ...)
+		var out, errs, wantOut, wantErrs bytes.Buffer
+		code, quickly := quick.Process{Args: argv, Environ: environ, Out: &out, Err: &errs}.Answer()
+		if !quickly {
+			if out.Len()+errs.Len() > 0 {
+				t.Errorf("%q %q: left alone, after %q %q", argv, environ, out.String(), errs.String())
+			}
+			return false
+		}
+		wantCode := run(argv, strings.NewReader(""), &wantOut, &wantErrs, environ)
+		if code != wantCode || out.String() != wantOut.String() || errs.String() != wantErrs.String() {
+			t.Errorf("%q %q:\nquick %d %q %q\nwhole %d %q %q", argv, environ, code, out.String(), errs.String(), wantCode, wantOut.String(), wantErrs.String())
+		}
+		return true
+	}
+	for _, c := range []struct {
+		line    string // words, parted by |
+		environ []string
+		quickly bool
+	}{
+		{"aisync|version", nil, true},
+		{"aisync|version|--json", nil, false},
+		{"aisync|version|--links", nil, false},
+		{"aisync|version|x", nil, false},
+
+		{"aisync|session|path", nil, true},
+		{"session-context-path", nil, true},
+		{"/usr/bin/session-context-path", []string{"AI_AGENT_ID=helper-1f3a"}, true},
+		{"session-context-path", []string{"AI_AGENT_ID= ../../etc "}, true},
+		{"session-context-path", []string{"AI_AGENT_ID=x", "AI_SESSION_CONTEXT=.ai/session-context.org"}, true},
+		{"session-context-path", []string{"AI_SESSION_CONTEXT=" + filepath.Join(top, "link/.ai/session-context.d/pearl.x.org")}, false}, // no such folder yet
+		{"session-context-path", []string{"AI_SESSION_CONTEXT=/etc/passwd"}, false},
+		{"session-context-path", []string{"AI_PROJECT_DIR=" + filepath.Join(top, "link", "src")}, true},
+		{"session-context-path", []string{"AI_PROJECT_DIR=/nowhere/at/all"}, false},
+		{"session-context-path|--project|" + top, nil, true},
+		{"session-context-path|--project|" + filepath.Join(top, "link"), []string{"HOME="}, true},
+		{"session-context-path|--project", nil, false},
+		{"session-context-path|--help", nil, false},
+		{"session-context-path|x", nil, false},
+		{"aisync|session", nil, false},
+		{"aisync|session|path|--|x", nil, false},
+		{"aisync|--json|session|path", nil, false}, // right, and not plain
+		{"aisync|session|path|-q|--json|--verbose", nil, true},
+
+		{"agent-roster", nil, true},
+		{"aisync|roster|--json", nil, true},
+		{"aisync|roster|-v", nil, true},
+		{"agent-roster|--project|" + home, nil, true},
+		{"agent-roster|--project|/nowhere", nil, false},
+		{"agent-roster|--proc|/proc", nil, false},
+		{"agent-roster|--self|x", nil, false},
+		{"agent-roster|--jsno", nil, false},
+		{"agent-roster|--json=false", nil, false},
+		{"agent-roster", []string{"AISYNC_CLI_ARGS_roster=--json"}, false},
+		{"agent-roster", []string{"AISYNC_LOG=1"}, false},
+		{"agent-roster", []string{"HOME=relative"}, false},
+
+		{"aisync|detect", nil, true},
+		{"aisync|detect|--json", []string{"CLAUDECODE=1", "CLAUDE_CODE_SESSION_ID=s"}, true},
+		{"aisync|detect|--compat", []string{"GT_RUNTIME=cursor", "GT_STALL_THRESHOLD=x"}, true},
+		{"aisync|detect|-q", []string{"GT_RUNTIME=nothing"}, true},
+		{"aisync|detect|--field|runtime", []string{"AI_RUNTIME=codex"}, true},
+		{"aisync|detect|--field|none", nil, false},
+		{"aisync|detect|--field", nil, false},
+		{"aisync|detect", []string{"AI_PROJECT_DIR=/nowhere"}, true},
+
+		{"aisync", nil, false},
+		{"ai|roster", nil, false},
+		{"ensemble|roster", nil, false},
+		{"aisync|plan", nil, false},
+	} {
+		if got := both(t, strings.Split(c.line, "|"), c.environ); got != c.quickly {
+			t.Errorf("%s %q: answered quickly: %v", c.line, c.environ, got)
+		}
+	}
+	if got := both(t, nil, nil); got {
+		t.Error("a process without any argument was answered")
+	}
+
+	// What a spec adds is for the whole program to find out, once.
+	spec := filepath.Join(home, ".config/aisync/host.cue")
+	roster := []string{"agent-roster", "--verbose"}
+	write(spec, "package aisync\n\nhosts: here: runtimes: claude: {}\n")
+	if !both(t, roster, nil) {
+		t.Error("a spec that adds nothing is in the way")
+	}
+	write(spec, "package aisync\n\nhosts: here: runtimes: mine: {}\ncatalog: runtimes: mine: {displayName: \"Mine\", command: \"mine\", hooks: \"manual\"}\n")
+	if both(t, roster, nil) {
+		t.Error("answered before the spec was evaluated")
+	}
+	var out bytes.Buffer
+	run(roster, strings.NewReader(""), &out, &out, []string{"HOME=" + home})
+	if !strings.Contains(out.String(), " mine -\n") || !strings.Contains(out.String(), " codex -\n") {
+		t.Errorf("%s", out.String())
+	}
+	if !both(t, roster, nil) {
+		t.Error("what was kept is not used")
+	}
+	for _, where := range []string{"XDG_CACHE_HOME=" + top, "XDG_CONFIG_HOME=" + top} {
+		both(t, roster, []string{where})
+	}
+	write(spec, "package aisync\n\nhosts: here: runtimes: claude: {}\n// no catalog: here\n")
+	if both(t, roster, nil) {
+		t.Error("answered before the changed spec was evaluated")
+	}
+}
+
+// The short commands of the ledger begin after a little more, and still before
+// most of what takes long.
+func TestAClaimComesBeforeMostHasBegun(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	call := func(words ...string) (out, errs string) {
+		t.Helper()
+		cmd := exec.Command(program, words...)
+		cmd.Args[0] = "ensemble"
+		cmd.Dir, cmd.Env = dir, []string{"USER=me", "GODEBUG=inittrace=1"}
+		var o, e bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &o, &e
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%q: %v\n%s%s", words, err, o.String(), e.String())
+		}
+		return o.String(), e.String()
+	}
+	late := func(trace string) bool { return strings.Contains(trace, "init github.com/spf13/cobra ") }
+	for _, words := range [][]string{{"init"}, {"claim", "src/x.go"}, {"note", "begun"}, {"inbox"}, {"release", "src/x.go"}} {
+		if out, trace := call(words...); out == "" || late(trace) || !strings.Contains(trace, "init regexp ") {
+			t.Errorf("%q: %q\n%s", words, out, trace)
+		}
+	}
+	if out, trace := call("overview"); out == "" || !late(trace) {
+		t.Errorf("an overview, which may take memory, does not come late: %q", out)
+	}
+	if out, trace := call("claim", "src/x.go", "--wait=1"); out == "" || !late(trace) {
+		t.Errorf("a claim that may wait does not come late: %q", out)
+	}
+}
+
+// The rest of the program takes three times as long to begin as these answers
+// take: what is needed for them must not come to import what begins late.
+func TestAnswersComeBeforeTheRestHasBegun(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][]string{{"session", "path"}, {"detect"}, {"roster"}} {
+		cmd := exec.Command(program, words...)
+		cmd.Dir, cmd.Env = t.TempDir(), []string{"HOME=" + t.TempDir(), "GODEBUG=inittrace=1"}
+		var trace bytes.Buffer
+		cmd.Stderr = &trace
+		if out, err := cmd.Output(); err != nil || len(out) == 0 && words[0] != "roster" {
+			t.Fatalf("%q: %v\n%s%s", words, err, out, trace.String())
+		}
+		if !strings.Contains(trace.String(), "init encoding/json ") {
+			t.Fatalf("%q: there is no trace of what began:\n%s", words, trace.String())
+		}
+		for _, late := range []string{"github.com/cockroachdb/apd/v3", "path/filepath", "regexp", "google.golang.org/protobuf/types/descriptorpb"} {
+			if strings.Contains(trace.String(), "init "+late+" ") {
+				t.Errorf("%q: %s began first; which import of cmd/aisync/quick waits for it, or comes as late?\ngo list -deps ./cmd/aisync/quick", words, late)
+			}
+		}
+	}
+}

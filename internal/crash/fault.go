@@ -1,0 +1,160 @@
+// Package crash is for tests that break a command at every single thing it
+// does to a machine: which things those are, how each can break, and what a
+// machine held before and after. It knows no provider and is no part of the
+// program. Start reading at Fault, then tree.go.
+package crash
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// How says in which way one operation breaks.
+type How string
+
+const (
+	IOError  How = "eio"       // it fails, and did nothing
+	NoSpace  How = "enospc"    // the same, for want of space
+	Short    How = "short"     // half of the bytes are written, then the disk is full
+	Panic    How = "panic"     // the code that was to do it panics
+	Kill     How = "kill"      // SIGKILL, right before it
+	Half     How = "half"      // the program that is run does half of its work, and fails
+	HalfKill How = "half+kill" // the same, and aisync gets SIGKILL
+)
+
+// Variable holds the fault of a program that is under test.
+const Variable = "AISYNC_TEST_FAULT"
+
+// Fault is one operation of a command, and how it breaks. Operations are known
+// by what they do and to which path, not by their number: commands do several
+// things at a time, in no fixed order.
+type Fault struct {
+	At  string `json:"at"` // as List shows it; "" breaks nothing
+	How How    `json:"how"`
+	Dir string `json:"dir"` // of the machine: paths are told from here
+	Log string `json:"log"` // a file: each operation is noted there, one a line, before it happens
+	Hit string `json:"hit"` // a file that is made when the fault strikes
+}
+
+// Env is f as a variable of the environment.
+func (f Fault) Env() string {
+	b, _ := json.Marshal(f) // text: cannot fail
+	return Variable + "=" + string(b)
+}
+
+// FromEnv returns the hook that the environment asks for, nil for none.
+func FromEnv() (fsys.Hook, error) {
+	text := os.Getenv(Variable)
+	if text == "" {
+		return nil, nil
+	}
+	var f Fault
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		return nil, fmt.Errorf("%s: %w", Variable, err)
+	}
+	return f.Hook(), nil
+}
+
+// applyID is part of the names of temp files and of entries of the history.
+var applyID = regexp.MustCompile(`\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{6}`)
+
+// Hook breaks the operation that f names, and notes all of them.
+func (f Fault) Hook() fsys.Hook {
+	var mu sync.Mutex
+	seen := map[string]int{}
+	return func(op fsys.Op) error {
+		mu.Lock()
+		key := op.Name + " " + applyID.ReplaceAllString(strings.ReplaceAll(op.Path, f.Dir+"/", ""), "ID")
+		seen[key]++
+		key = fmt.Sprintf("%s #%d", key, seen[key])
+		if f.Log != "" {
+			note(f.Log, key+"\n")
+		}
+		hit := key == f.At
+		if hit {
+			note(f.Hit, key+"\n")
+		}
+		mu.Unlock()
+		if !hit {
+			return nil
+		}
+		return f.strike()
+	}
+}
+
+func (f Fault) strike() error {
+	switch f.How {
+	case IOError:
+		return syscall.EIO
+	case NoSpace:
+		return syscall.ENOSPC
+	case Short:
+		return fmt.Errorf("%w: %w", io.ErrShortWrite, syscall.ENOSPC)
+	case Kill:
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	case Half, HalfKill:
+		note(filepath.Join(f.Dir, HalfMark), string(f.How))
+		return nil
+	}
+	panic(fmt.Sprintf("injected at %s", f.At))
+}
+
+// HalfMark is a file below Fault.Dir that tells the next stand-in for a program
+// to do half of its work. It holds the How.
+const HalfMark = "half"
+
+// note adds to a file; a test whose notes cannot be written must not go on.
+func note(file, text string) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = f.WriteString(text)
+		_ = f.Close()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "crash:", err)
+		os.Exit(125)
+	}
+}
+
+// Operations reads what a hook noted.
+func Operations(log string) ([]string, error) {
+	b, err := os.ReadFile(log)
+	if err != nil {
+		return nil, err
+	}
+	ops := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	slices.Sort(ops)
+	return ops, nil
+}
+
+// halves are programs whose stand-ins can do half of their work.
+var halves = []string{"npm install", "npm uninstall", "pacman -S", "pacman -R", "pacman --root"}
+
+// Ways returns every way in which an operation can break.
+func Ways(op string) []How {
+	name, rest, _ := strings.Cut(op, " ")
+	switch name {
+	case "write":
+		return []How{IOError, NoSpace, Short, Panic, Kill}
+	case "unlink", "rmdir", "start", "stop", "restart":
+		return []How{IOError, Panic, Kill}
+	case "run":
+		ways := []How{IOError, Panic, Kill}
+		if slices.ContainsFunc(halves, func(p string) bool { return strings.Contains(rest, p+" ") }) && !strings.Contains(rest, " -Q") {
+			ways = append(ways, Half, HalfKill)
+		}
+		return ways
+	}
+	return []How{IOError, NoSpace, Panic, Kill}
+}

@@ -1,0 +1,142 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// release unpacks the archive of a release, of a known sha256, into a folder of
+// that version and digest; a link says which of them is the program now:
+//
+//	releases/llama-server/b6123-1a2b3c4d5e6f/…             what was in the archive
+//	releases/llama-server/bin/llama-server → ../b6123-…/…  what the services run
+//
+// A name is that of the program. What is there is read from the link.
+var release = manager{
+	name: "release", rooted: true, folder: ReleaseFolder,
+	list: func(_ context.Context, at place, names []string) (map[string]installed, error) {
+		found := map[string]installed{}
+		for _, name := range names {
+			found[name] = releaseOf(at, name)
+		}
+		return found, nil
+	},
+	own:       releaseApply,
+	preflight: releasePreflight,
+}
+
+// ReleaseFolder is where releases are unpacked, below the home.
+const ReleaseFolder = ".local/share/aisync/releases"
+
+// Archive is the archive of a release. Without SHA256 and Size nothing is known
+// of what it holds, and it cannot be installed.
+type Archive struct {
+	URL    string
+	SHA256 string
+	Size   int64
+}
+
+// ReleaseProgram is where the program of a release is found.
+func ReleaseProgram(home fsys.LogicalPath, name string) fsys.LogicalPath {
+	return home.Join(ReleaseFolder, name, "bin", name)
+}
+
+// ReleaseArchive is where, in a cache, an archive lies that was fetched.
+func ReleaseArchive(cache fsys.LogicalPath, sha256 string) fsys.LogicalPath {
+	return cache.Join("releases", sha256)
+}
+
+// releaseVersion names the folder of a version: another archive under the same
+// version is another one.
+func releaseVersion(version string, a Archive) string {
+	if a.SHA256 == "" {
+		return plain(version)
+	}
+	return plain(version) + "-" + a.SHA256[:12]
+}
+
+// releaseOf looks at the link to the program, and at what it leads to. A
+// program that is gone, or cannot be executed, is none.
+func releaseOf(at place, name string) installed {
+	p := ReleaseProgram(at.Home, name)
+	target, err := at.FS.Readlink(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return installed{}
+	case err != nil:
+		return installed{blocked: fmt.Sprintf("%s is there, and is no link of aisync's; move it away", p)}
+	}
+	version, _, ok := strings.Cut(strings.TrimPrefix(target, "../"), "/")
+	if !ok || !versionForm.MatchString(version) {
+		return installed{blocked: fmt.Sprintf("%s leads to %s, where aisync puts no release; move it away", p, target)}
+	}
+	info, err := at.FS.Lstat(p.Dir().Join(target))
+	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o100 == 0 {
+		return installed{}
+	}
+	return installed{version: version}
+}
+
+// archiveOf is what c wants to be unpacked; nothing where it wants none, or
+// where no more than the version is known.
+func archiveOf(c reconcile.Change) Archive {
+	if len(c.Leaves) == 0 || c.Leaves[0].Want == nil || c.Leaves[0].Action == reconcile.PutBack {
+		return Archive{}
+	}
+	w, _ := c.Leaves[0].Want.Body.(wish)
+	return w.archive
+}
+
+// explain says what is fetched, and by what it is known.
+func (a Archive) explain() []reconcile.Line {
+	switch {
+	case a.URL == "":
+		return nil
+	case a.SHA256 == "":
+		return []reconcile.Line{
+			{Op: ' ', Text: "from " + a.URL},
+			{Op: ' ', Text: "no sha256 is known: the first that is fetched is trusted, and pinned"},
+		}
+	}
+	return []reconcile.Line{{Op: ' ', Text: "from " + a.URL}, {Op: ' ', Text: "sha256 " + a.SHA256}}
+}
+
+// releasePreflight asks whether the archives can be had, before anything is
+// changed.
+func releasePreflight(ctx context.Context, at place, batch []reconcile.Change) []reconcile.Problem {
+	var problems []reconcile.Problem
+	for _, c := range batch {
+		a, name := archiveOf(c), nameOf(c.Target.Resource.Address)
+		p := reconcile.Problem{Address: c.Target.Resource.Address}
+		if _, err := at.FS.Lstat(ReleaseArchive(at.Cache, a.SHA256)); c.Leaves[0].Want == nil || a.SHA256 != "" && err == nil {
+			continue // nothing has to be fetched
+		}
+		switch {
+		case a.SHA256 == "":
+			p.Err = errNotPinned
+			p.Hint = "aisync lock"
+		case at.Offline:
+			p.Err = fmt.Errorf("installing %s %w", name, reconcile.ErrOffline)
+		case at.Reach != nil:
+			p.Err = at.Reach(ctx, name, []string{a.URL}, a.Size, a.SHA256)
+			p.Hint = otherArchive(name)
+		}
+		if p.Err != nil {
+			problems = append(problems, p)
+		}
+	}
+	return problems
+}
+
+var errNotPinned = errors.New("nothing is known yet of what its archive holds: no sha256 is in the spec, and none in aisync.lock")
+
+// otherArchive is what to do where an address does not serve what is pinned.
+func otherArchive(name string) string {
+	return "look at the address; if another archive is there now and that is right: aisync lock --update " + name
+}

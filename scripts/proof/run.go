@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// result is what came of one test, or of one fuzz target.
+type result struct {
+	passed, failed, skipped int // runs; a name may be in several packages
+	seconds                 float64
+	tried                   map[string]int // of its line "proof:"
+	output                  []string
+}
+
+// results by the document's names.
+type results map[string]*result
+
+func (r results) of(name string) *result {
+	if r[name] == nil {
+		r[name] = &result{tried: map[string]int{}}
+	}
+	return r[name]
+}
+
+var (
+	proofLine = regexp.MustCompile(`proof: (.*)`)
+	figure    = regexp.MustCompile(`(\w+)=(\d+)(?:\s|$)`)
+	execs     = regexp.MustCompile(`execs: (\d+)`)
+)
+
+// runAll runs every test that a row names, once.
+func runAll(rows []row, where map[string][]string, full bool, fuzz time.Duration) (results, error) {
+	tests, packages := map[string]bool{}, map[string]bool{}
+	var scripts, targets []string
+	for _, r := range rows {
+		for _, name := range r.names {
+			pkgs := where[name]
+			if len(pkgs) == 0 {
+				return nil, fmt.Errorf("section %d: there is no %s", r.n, name)
+			}
+			script, isScript := strings.CutSuffix(name, ".txtar")
+			if isScript {
+				scripts = append(scripts, script)
+				continue
+			}
+			tests[name] = true
+			for _, p := range pkgs {
+				packages[p] = true
+			}
+			if strings.HasPrefix(name, "Fuzz") && !slices.Contains(targets, name) {
+				targets = append(targets, name)
+			}
+		}
+	}
+	var env []string
+	if full {
+		env = []string{"AISYNC_PROOF=full"}
+	}
+	all := results{}
+	var errs []error
+	run := func(args ...string) {
+		if err := goTest(all, env, args...); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	run(append([]string{"-run", "^(" + strings.Join(slices.Sorted(maps.Keys(tests)), "|") + ")$"}, slices.Sorted(maps.Keys(packages))...)...)
+	if len(scripts) > 0 {
+		slices.Sort(scripts)
+		run("-run", "^TestScripts$/^("+strings.Join(slices.Compact(scripts), "|")+")$", "./cmd/aisync")
+	}
+	if full {
+		errs = append(errs, fuzzAll(all, targets, where, fuzz))
+	}
+	return all, errors.Join(errs...)
+}
+
+// fuzzAll fuzzes each target for a while.
+func fuzzAll(all results, targets []string, where map[string][]string, d time.Duration) error {
+	var errs []error
+	for _, target := range targets {
+		for _, pkg := range where[target] {
+			errs = append(errs, goTest(all, nil, "-run", "^$", "-fuzz", "^"+target+"$", "-fuzztime", d.String(), pkg))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// event is one line of go test -json; see go doc test2json.
+type event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64
+}
+
+// goTest runs go test and adds what came of each test. That a test failed is no
+// error: its result says so.
+func goTest(all results, env []string, args ...string) error {
+	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=25m"}, args...)...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("go test %s\n", strings.Join(args, " "))
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ran, readErr := collect(all, out)
+	err = cmd.Wait()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && ran > 0 {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("go test %s: %w", strings.Join(args, " "), err)
+	}
+	return errors.Join(err, readErr)
+}
+
+// nameOf is how the document calls a test: a script by its file, a part of a
+// test by the whole.
+func nameOf(test string) (name string, whole bool) {
+	top, sub, isSub := strings.Cut(test, "/")
+	if top == "TestScripts" {
+		return sub + ".txtar", isSub
+	}
+	return top, !isSub
+}
+
+// collect reads the events of one go test and returns how many tests ended. A
+// package that did not build, or died, fails as a test of its own name.
+func collect(all results, in io.Reader) (ran int, err error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 16<<20)
+	failed := map[string]bool{} // packages of which a test failed
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			fmt.Println(lines.Text())
+			continue
+		}
+		if e.Test == "" {
+			switch pkg := all.of(e.Package); {
+			case e.Action == "output":
+				pkg.output = append(pkg.output, e.Output)
+			case e.Action == "fail" && !failed[e.Package]:
+				pkg.failed++
+			}
+			continue
+		}
+		name, whole := nameOf(e.Test)
+		r := all.of(name)
+		switch e.Action {
+		case "output":
+			r.take(e.Output)
+			continue
+		case "pass":
+			if whole {
+				r.passed++
+			}
+		case "fail":
+			r.failed++
+			failed[e.Package] = true
+		case "skip":
+			if whole {
+				r.skipped++
+			}
+		default:
+			continue
+		}
+		if whole {
+			ran++
+			r.seconds += e.Elapsed
+		}
+	}
+	return ran, lines.Err()
+}
+
+// take keeps a line of a test's output, and what it says was tried.
+func (r *result) take(line string) {
+	r.output = append(r.output, line)
+	if m := proofLine.FindStringSubmatch(line); m != nil {
+		for _, f := range figure.FindAllStringSubmatch(m[1], -1) {
+			if n, err := strconv.Atoi(f[2]); err == nil && f[1] != "seconds" {
+				r.tried[f[1]] += n
+			}
+		}
+	}
+	if m := execs.FindStringSubmatch(line); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			r.tried["inputs"] = max(r.tried["inputs"], n) // each line counts from the start
+		}
+	}
+}

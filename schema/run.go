@@ -49,7 +49,7 @@ var runSchema = sync.OnceValues(func() (cue.Value, error) {
 	return v, nil
 })
 
-// one is for CUE's contexts, which one goroutine may use at a time.
+// one lets one goroutine at a time look at the schema's value.
 var one sync.Mutex
 
 // CheckRun checks a file below .ilchul, or a line of one, by its schema. It is

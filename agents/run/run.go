@@ -46,7 +46,6 @@ type Store struct {
 	opts      Options
 	root      *os.Root                    // confines every path: no link leads out of it
 	hook      func(op, file string) error // before every change of a file; nil outside of tests
-	unsynced  bool                        // tests that lose no power
 }
 
 // ErrNoStore says that neither the folder nor one above it holds runs.

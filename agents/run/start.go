@@ -30,9 +30,11 @@ type Plan struct {
 	Settings   spec.RunSettings
 	Reasons    []spec.RunReason
 	Advice     []string
+	Aside      bool // recorded beside the active run: which one that is stays as it is
 }
 
-// Start records a new run and makes it the active one. It appears in one step,
+// Start records a new run and makes it the active one, but where it is to lie
+// aside. It appears in one step,
 // starts nothing, closes nothing and touches no other run. Killed in the middle
 // it leaves nothing, or a run that is whole and not active yet.
 func (s *Store) Start(p Plan) (*Run, error) {
@@ -75,8 +77,8 @@ func (s *Store) Start(p Plan) (*Run, error) {
 		return nil, err
 	}
 	r, err := s.Run(p.ID)
-	if err != nil {
-		return nil, err
+	if err != nil || p.Aside {
+		return r, err
 	}
 	return r, s.activate(p.ID)
 }

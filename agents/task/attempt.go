@@ -57,12 +57,17 @@ func (r Runner) carryOut(ctx context.Context, p ready, i Item) (*Report, error) 
 	defer a.log.close()
 	a.note("task %s of queue %s, off %s (%s), sandbox: %s", a.task.ID, i.Project, p.base, p.commit, a.report.Sandbox)
 	r.say("%s: begun, off %s", a.task.ID, p.base)
+	over := r.watched(a.task)
 	err := a.work(ctx)
 	after := context.WithoutCancel(ctx)
 	if ctx.Err() != nil {
-		return nil, a.interrupted(after, context.Cause(ctx))
+		err = a.interrupted(after, context.Cause(ctx))
+		over(nil)
+		return nil, err
 	}
-	return a.report, a.end(after, err)
+	err = a.end(after, err)
+	over(a.report)
+	return a.report, err
 }
 
 // begin makes the folder of the run and its journal.

@@ -90,6 +90,10 @@ func claimed(name string) (base string, c Claimant) {
 	return stem[:at] + ext, Claimant{part[0], pid, start}
 }
 
+// ClaimOf takes the name of a running task's file apart: its own name, and who
+// has it; the zero Claimant where the name does not tell.
+func ClaimOf(name string) (base string, c Claimant) { return claimed(name) }
+
 // ErrTaken says that somebody else was quicker: the file is no longer there.
 var ErrTaken = errors.New("another executor has it")
 

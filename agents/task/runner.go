@@ -37,6 +37,11 @@ type Runner struct {
 	// r.PullRequest. Its error is noted in the report; the task stays as it is.
 	After func(ctx context.Context, t spec.Task, r *Report) error
 
+	// Watch is called when a task is begun, and what it returns once when that is
+	// over: with the report, or with nil where the task was given back. Either
+	// may be nil. Neither changes what comes of the task.
+	Watch func(t spec.Task) (over func(*Report))
+
 	// Reached is called with the name of each stage that is entered. It may be
 	// nil; it is how the tests end a run where they want to.
 	Reached func(stage string)
@@ -256,6 +261,17 @@ func (r Runner) say(format string, args ...any) {
 	if r.Out != nil {
 		_, _ = fmt.Fprintf(r.Out, format+"\n", args...)
 	}
+}
+
+// watched begins to watch a task.
+func (r Runner) watched(t spec.Task) (over func(*Report)) {
+	if r.Watch != nil {
+		over = r.Watch(t)
+	}
+	if over == nil {
+		over = func(*Report) {}
+	}
+	return over
 }
 
 func (r Runner) reached(stage string) {

@@ -41,7 +41,7 @@ const checkLimit = 30 * time.Second
 
 // finding is something that is not as it should be.
 type finding struct {
-	Level string `json:"level"` // "fail"; "warn": works, with less; "skip": nobody looked, and why
+	Level string `json:"level"` // "fail"; "warn": works, with less; "skip": nobody looked, and why; "ok": good to know
 	What  string `json:"what"`
 	Fix   string `json:"fix,omitempty"` // a command, or what to do by hand
 }
@@ -281,7 +281,7 @@ func (a *app) unicode() bool {
 }
 
 // levels are what a finding can be, worst first.
-var levels = []string{"fail", "warn", "skip"}
+var levels = []string{"fail", "warn", "skip", "ok"}
 
 // fail, warn and skip make findings.
 func fail(fix, format string, args ...any) finding {

@@ -34,6 +34,7 @@ func checks() []check {
 		{Name: "memory", Doc: "what the enabled services serve fits the memory", Run: checkMemory},
 		{Name: "clock", Doc: "the clock has not gone back", Run: checkClock},
 		{Name: "trust", Doc: "the programs load what was written for them", Run: checkTrust},
+		{Name: "runs", Doc: "runs can be believed, and their workers are what is written of them", Run: checkRuns},
 		{Name: "contents", Doc: "what can be verified has the bytes that it should have", Deep: true, Limit: -1, Run: checkContents},
 	}
 }

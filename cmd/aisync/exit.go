@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/providers/fetch"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/state"
@@ -46,7 +47,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &signal):
 		return 128 + int(signal.sig)
-	case errors.As(err, &held), errors.Is(err, fetch.ErrBusy):
+	case errors.As(err, &held), errors.Is(err, fetch.ErrBusy), errors.Is(err, runs.ErrBusy):
 		return exitLocked
 	case errors.Is(err, reconcile.ErrStale), errors.Is(err, reconcile.ErrStalePlan):
 		return exitStale

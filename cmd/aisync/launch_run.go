@@ -168,10 +168,12 @@ func (a *app) runAgent(ctx context.Context, l *launcher, d launch.Decision, f la
 	case s.Type:
 		a.say("%s takes no instruction when it is started; give it this one:\n%s", s.Runtime, safe(s.Opening))
 	}
+	over := a.recordSession(l, d, s)
 	code, err := r.Run(ctx)
 	if err != nil {
 		a.report(err)
 	}
+	over(code)
 	return programEnded{exitWith(code)}
 }
 

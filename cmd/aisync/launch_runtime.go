@@ -26,6 +26,7 @@ type launcher struct {
 	word    string // as the runtime was named
 	choice  launch.Choice
 	program launch.Program
+	project *spec.Project // nil: it has no spec
 }
 
 // specFor loads the host's spec, and that of the project in root if it has one;
@@ -58,7 +59,7 @@ func (a *app) launcher(ctx context.Context, root, word string) (*launcher, error
 	} else {
 		a.remember(p, s)
 	}
-	l := &launcher{root: root, places: p, catalog: index, word: word}
+	l := &launcher{root: root, places: p, catalog: index, word: word, project: s.Project}
 	where := "--runtime"
 	if word == "" {
 		if l.word, where, err = defaultRuntime(root, p, s); err != nil {

@@ -63,6 +63,7 @@ func (a *app) taskRunner(ctx context.Context, q task.Queue, f runFlags) (task.Ru
 	if r.Executor, err = a.taskExecutor(ctx, f.executor, q.Dir); err != nil {
 		return r, err
 	}
+	r.Watch = a.recordTasks(ctx, q, f.executor)
 	r.After, err = a.taskAfter(ctx, f.back, f.push)
 	return r, err
 }

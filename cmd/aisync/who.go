@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +26,7 @@ type whoDoc struct {
 	Hidden        []roster.Agent  `json:"hidden"` // other users', who may be here or not
 	Contexts      []session.Entry `json:"contexts"`
 	Claims        []ledger.Claim  `json:"claims"`
-	Work          []piece         `json:"work"` // that goes on: tasks of the queue
+	Work          []piece         `json:"work"` // that goes on: tasks of the queue and of runs
 	Messages      []openMessage   `json:"open_messages"`
 	Problems      []string        `json:"problems"` // what could not be read
 }
@@ -47,8 +48,8 @@ func whoCommand(a *app) *cobra.Command {
 		Short: "who owns what in this project: agents, session files, tasks, claims, open messages",
 		Long: `Shows in one view who is at work in this project and what is whose: the agents
 that run (as roster finds them, the one that asks too), their session files, the
-tasks of the queue that somebody has claimed, and of the ledger the claimed paths
-and the messages that nobody is done with. What cannot be read is said, and the
+tasks of the queue and of runs that somebody has claimed, and of the ledger the
+claimed paths and the messages that nobody is done with. What cannot be read is said, and the
 rest is shown; the exit code is 1 then.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
@@ -146,7 +147,7 @@ func (a *app) whoText(doc whoDoc) {
 	}
 	if section("work in hand", len(doc.Work), "none") {
 		for _, p := range doc.Work {
-			a.printf("  %s %s%s\n", p.Kind, pad(safe(p.Name), 40), safe(p.Path))
+			a.printf("  %s\n", strings.TrimRight(fmt.Sprintf("%s %s%s  %s", p.Kind, pad(safe(p.Name), 40), safe(p.Path), safe(p.note)), " "))
 		}
 	}
 	if section("claims", len(doc.Claims), "none") {

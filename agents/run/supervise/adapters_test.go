@@ -133,7 +133,7 @@ func TestAnAgentInATerminalIsDoneWhenItSaysSo(t *testing.T) {
 }
 
 func TestAWorkerThatDoesNotGetReadyIsLeftForAPersonToLookAt(t *testing.T) {
-	r := begun(t, settings(func(s *spec.RunSettings) { s.ReadinessMS = 300 }), nil, sh("stuck", "exec sleep 60"), sh("other", "touch other"))
+	r := begun(t, settings(func(s *spec.RunSettings) { s.ReadinessMS = 2000 }), nil, sh("stuck", "exec sleep 60"), sh("other", "touch other"))
 	s := planned(r, Plan{Adapter: "claude", Substrate: worker.Tmux, Ready: "never shown"})
 	plan := s.Plan
 	s.Plan = func(t run.Task, st *run.State) (Plan, error) {
@@ -144,7 +144,7 @@ func TestAWorkerThatDoesNotGetReadyIsLeftForAPersonToLookAt(t *testing.T) {
 	}
 	s.Starter.Tmux, s.Starter.Session = tmuxOf(t), "aisync-r1"
 	out := worked(t, s)
-	if out.Status != run.RunActive || !strings.Contains(out.Reason, "not ready after 300ms") {
+	if out.Status != run.RunActive || !strings.Contains(out.Reason, "not ready after 2s") {
 		t.Errorf("ended %+v", out)
 	}
 	st := state(t, r)

@@ -230,7 +230,15 @@ func (s *Store) sweepTemps(w fsys.FS) error {
 		return nil
 	}
 	base := s.dir.Base()
-	for _, dir := range []fsys.LogicalPath{base, s.dir.Records(), s.dir.Applies(), base.Join("contents")} {
+	dirs := []fsys.LogicalPath{base, s.dir.Records(), s.dir.Applies(), base.Join("contents")}
+	kept, err := w.ReadDir(base.Join("backups"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range kept {
+		dirs = append(dirs, base.Join("backups", e.Name()))
+	}
+	for _, dir := range dirs {
 		if err := sweep(dir, "."); err != nil {
 			return err
 		}

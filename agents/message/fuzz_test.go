@@ -18,7 +18,7 @@ func FuzzAddress(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := Parse(a.String()); err != nil || again.String() != a.String() || again.Agent != a.Agent && !strings.HasPrefix(again.Agent, a.Machine+".") {
+		if again, err := Parse(a.String()); err != nil || again.String() != a.String() {
 			t.Fatalf("%q is %+v, and %q is %+v: %v", text, a, a, again, err)
 		}
 		if strings.ContainsAny(a.String(), "/\n\x00") {

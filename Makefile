@@ -14,7 +14,7 @@ ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),help)),)
   endif
 endif
 
-.PHONY: help build install uninstall install-runtime install-lang test test-kill test-ledger test-runs test-runtimes test-systemd proof proof-short fuzz sbom try bench bench-models lint docs clean
+.PHONY: help build install uninstall install-runtime install-lang test test-crash test-kill test-ledger test-runs test-runtimes test-systemd proof proof-short fuzz sbom try bench bench-models lint docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -42,6 +42,12 @@ test: ## every test (RACE=1: with the race detector; ARGS: more flags for go tes
 
 test-kill: ## downloads killed with SIGKILL, KILLS=200 times, and the resume of one of 48 GB
 	@AISYNC_KILLS=$(or $(KILLS),200) go test ./providers/fetch -run 'Killed|FortyEight' -count=1 -v -timeout 30m
+
+test-crash: build ## the contract broken at each operation of an apply, in every way, and killed KILLS=300 times; random specs, ROUNDS=400 (FAULTS=PATTERN: only operations that match)
+	@AISYNC_TEST_CRASH='$(or $(FAULTS),full)' AISYNC_TEST_KILLS=$(or $(KILLS),300) AISYNC_TEST_BINARY='$(CURDIR)/bin/aisync' \
+	  go test -count=1 -v -timeout 60m ./cmd/aisync -run 'AFaultAtAnyOperationOfTheContract|SIGKILLAtAnyTime|AppliesAtOnce|SaveMeanwhile'
+	@AISYNC_TEST_ROUNDS=$(or $(ROUNDS),400) go test -count=1 -v -timeout 30m ./internal/crash
+	@AISYNC_TEST_ROUNDS=$(or $(HISTORIES),40) go test -count=1 -v -timeout 30m ./providers/... -run 'KeepsThePromises|KeepThePromises'
 
 test-ledger: ## the ledger with 64 processes of 200 operations each, and its parsers fuzzed (FUZZ=30s each)
 	LEDGER_LONG=1 go test -count=1 -timeout 30m ./agents/ledger

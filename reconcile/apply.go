@@ -54,7 +54,7 @@ func (e *Engine) Apply(ctx context.Context, w WriteEnv, s *Store, p *Plan, o App
 	if !o.KeepGoing && len(p.Conflicts)+len(p.Undecided()) > 0 {
 		return Result{}, ErrUndecided
 	}
-	a := &applying{engine: e, w: w, store: s, options: o}
+	a := &applying{engine: e, w: w, store: s, options: o, torn: map[Address]bool{}}
 	for _, c := range p.Changes {
 		if c.Writes() || c.Action == Accept || c.Action == Release || c.Action == Clash && c.recordsOnly() {
 			a.changes = append(a.changes, c)
@@ -138,6 +138,7 @@ type applying struct {
 	waits   [][]int
 	bad     map[Address]bool // what is not made, so that nothing that depends on it may be
 	partial bool             // something of the plan is left out from the start
+	torn    map[Address]bool // changes that failed, and not because somebody else was quicker
 	journal *journal
 
 	mu       sync.Mutex
@@ -243,6 +244,9 @@ func (a *applying) one(ctx context.Context, i int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {
+		if !errors.Is(err, ErrStale) && !errors.Is(err, fsys.ErrChanged) {
+			a.torn[addr] = true
+		}
 		a.result.Failed = append(a.result.Failed, Problem{Address: addr, Err: err})
 		a.event(Event{Kind: "failed", Address: addr, Action: c.Action, Err: err})
 		return false

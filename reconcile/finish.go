@@ -13,9 +13,12 @@ import (
 
 // commit makes what was done durable and writes it down; the journal goes last.
 func (a *applying) commit(ctx context.Context) error {
-	if len(a.result.Failed) > 0 {
-		// A change that failed takes along what it made, where it still can.
-		if _, err := a.engine.tidy(ctx, a.w, a.store, a.journal.unfinished()); err != nil {
+	if len(a.torn) > 0 {
+		// A change that failed takes along what it made, where it still can. What
+		// it left because somebody else wrote meanwhile is theirs, and was named.
+		entry := a.journal.entry
+		entry.Changes = slices.DeleteFunc(slices.Clone(entry.Changes), func(s EntryStep) bool { return !a.torn[s.Address] })
+		if _, err := a.engine.tidy(ctx, a.w, a.store, entry); err != nil {
 			return err
 		}
 	}

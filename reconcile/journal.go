@@ -152,13 +152,6 @@ func (j *journal) finish(step EntryStep) (err error) {
 	return j.w.Note(j.at, append(line, '\n'))
 }
 
-// unfinished is the entry with the changes whose end was not noted.
-func (j *journal) unfinished() Entry {
-	e := j.entry
-	e.Changes = slices.DeleteFunc(slices.Clone(e.Changes), func(s EntryStep) bool { _, noted := j.done[s.Address]; return noted })
-	return e
-}
-
 // did reports whether step, as it was settled, came to its end.
 func (j *journal) did(step EntryStep) bool {
 	_, noted := j.done[step.Address]

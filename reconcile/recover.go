@@ -54,7 +54,13 @@ func (e *Engine) tidy(ctx context.Context, w WriteEnv, s *Store, entry Entry) ([
 	var said []string
 	listed := map[fsys.LogicalPath][]fs.DirEntry{}
 	for _, step := range entry.Changes {
-		if step.Path == "" || s.elsewhere(entry, step) {
+		if s.elsewhere(entry, step) {
+			continue
+		}
+		if step.Path == "" {
+			if err := sweepFolder(w.FS, step.Folder, entry.ID); err != nil {
+				return said, fmt.Errorf("%s: %w", step.Address, err)
+			}
 			continue
 		}
 		left := leftovers(w.FS, step.Path, entry.ID, listed)
@@ -73,6 +79,26 @@ func (e *Engine) tidy(ctx context.Context, w WriteEnv, s *Store, entry Entry) ([
 		}
 	}
 	return said, s.sweepTemps(w.FS)
+}
+
+// sweepFolder removes what the apply id left in the folder of a change that is
+// about no path: notes of its provider's own.
+func sweepFolder(w fsys.FS, dir fsys.LogicalPath, id string) error {
+	if dir == "" {
+		return nil
+	}
+	entries, err := w.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".aisync-"+id) && e.Type().IsRegular() {
+			if err := removeTemp(w, dir.Join(e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // elsewhere reports whether step lies in another project than the one at hand.
@@ -204,7 +230,15 @@ func (s *Store) sweepTemps(w fsys.FS) error {
 		return nil
 	}
 	base := s.dir.Base()
-	for _, dir := range []fsys.LogicalPath{base, s.dir.Records(), s.dir.Applies(), base.Join("contents")} {
+	dirs := []fsys.LogicalPath{base, s.dir.Records(), s.dir.Applies(), base.Join("contents")}
+	kept, err := w.ReadDir(base.Join("backups"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range kept {
+		dirs = append(dirs, base.Join("backups", e.Name()))
+	}
+	for _, dir := range dirs {
 		if err := sweep(dir, "."); err != nil {
 			return err
 		}

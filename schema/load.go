@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"cuelang.org/go/cue"
 
@@ -69,11 +70,45 @@ type loader struct {
 }
 
 // Load reads, checks and selects. Whatever is wrong with the specs is returned
-// together, as Errors; any other error is about reading files or facts.
+// together, as Errors; any other error is about reading files or facts, or the
+// one of ctx, whose end is waited for by nobody: what evaluates a spec then goes
+// on until the program ends, as it does after two minutes.
 func Load(ctx context.Context, o Options) (*spec.Spec, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	type result struct {
+		spec *spec.Spec
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() {
+			if bad := recover(); bad != nil {
+				done <- result{nil, fmt.Errorf("read the specs: CUE cannot evaluate them: %v", bad)}
+			}
+		}()
+		s, err := load(o)
+		done <- result{s, err}
+	}()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case r := <-done:
+		return r.spec, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-late.C:
+		return nil, fmt.Errorf("read the specs in %s: they are not evaluated after %s; look for loops within loops, and for lists and texts that are repeated", cmp.Or(o.ProjectDir, o.HostDir), patience)
+	}
+}
+
+// patience is how long specs may take. A few lines of CUE can ask for years,
+// and nothing stops CUE but the end of the program.
+var patience = 2 * time.Minute
+
+// load is Load in its own time.
+func load(o Options) (*spec.Spec, error) {
 	l := &loader{Options: o, facts: func() (facts.Facts, error) { return facts.Facts{}, errNoFacts }}
 	if o.Facts != nil {
 		l.facts = sync.OnceValues(o.Facts)

@@ -29,6 +29,7 @@ const (
 type Program struct {
 	Args          []string
 	Out, Err      io.Writer
+	Screen        io.Writer // the terminal, for top to draw on; nil: Out
 	Getenv        func(string) string
 	Dir           string                              // the working folder, without links
 	Plain         bool                                // as `aisync ledger`: reads leave no audit line, and doctor says by its exit code what it found

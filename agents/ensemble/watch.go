@@ -69,14 +69,18 @@ func (c *call) top() (int, error) {
 		}
 		return exitDone, c.print(text)
 	}
-	fmt.Fprint(c.Out, "\x1b[?1049h\x1b[?25l") // another screen, no cursor
-	defer fmt.Fprint(c.Out, "\x1b[?25h\x1b[?1049l")
+	screen := c.Screen
+	if screen == nil {
+		screen = c.Out
+	}
+	fmt.Fprint(screen, "\x1b[?1049h\x1b[?25l") // another screen, no cursor
+	defer fmt.Fprint(screen, "\x1b[?25h\x1b[?1049l")
 	for {
 		text, err := c.screen(c.Width, c.Height)
 		if err != nil {
 			return exitError, err
 		}
-		fmt.Fprint(c.Out, "\x1b[H"+strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\x1b[K\r\n")+"\x1b[J")
+		fmt.Fprint(screen, "\x1b[H"+strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\x1b[K\r\n")+"\x1b[J")
 		if !c.pause(interval) {
 			return exitDone, nil
 		}

@@ -66,7 +66,7 @@ func (a Address) String() string {
 	switch {
 	case a.Agent == "":
 		return base
-	case strings.HasPrefix(a.Agent, base+"."):
+	case strings.HasPrefix(a.Agent, base+".") && a.Agent != base+".":
 		return a.Agent
 	}
 	return base + "." + a.Agent

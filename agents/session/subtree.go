@@ -50,13 +50,16 @@ func IsOrg(name string) bool { return strings.HasSuffix(strings.ToLower(name), "
 // a star always is.
 func Subtrees(text string, org bool) []Subtree {
 	var out []Subtree
-	add := func(s Subtree) {
-		for i := range out {
-			if out[i].End < 0 && out[i].level >= s.level {
-				out[i].End = s.Start
-			}
+	var open []int // of out, each below the one before it
+	end := func(level, at int) {
+		for len(open) > 0 && out[open[len(open)-1]].level >= level {
+			out[open[len(open)-1]].End = at
+			open = open[:len(open)-1]
 		}
-		s.End = -1
+	}
+	add := func(s Subtree) {
+		end(s.level, s.Start)
+		open = append(open, len(out))
 		out = append(out, s)
 	}
 	md := markdown{}
@@ -67,26 +70,22 @@ func Subtrees(text string, org bool) []Subtree {
 		if n == 1 {
 			bare = strings.TrimPrefix(bare, "\uFEFF")
 		}
-		end := at + len(line)
+		next := at + len(line)
 		if org {
 			if m := patterns().orgHeading.FindStringSubmatch(bare + " "); m != nil { // a heading may be empty
-				add(Subtree{Heading: bare, Line: n, Start: at, Body: end, level: len(m[1]), title: m[2]})
+				add(Subtree{Heading: bare, Line: n, Start: at, Body: next, level: len(m[1]), title: m[2]})
 			}
 		} else if level, title, over := md.heading(n, bare); over {
-			add(Subtree{Heading: md.last, Line: n - 1, Start: md.lastAt, Body: end, level: level, title: title})
+			add(Subtree{Heading: md.last, Line: n - 1, Start: md.lastAt, Body: next, level: level, title: title})
 			bare = ""
 		} else if level > 0 {
-			add(Subtree{Heading: bare, Line: n, Start: at, Body: end, level: level, title: title})
+			add(Subtree{Heading: bare, Line: n, Start: at, Body: next, level: level, title: title})
 			bare = ""
 		}
 		md.last, md.lastAt = bare, at
-		at = end
+		at = next
 	}
-	for i := range out {
-		if out[i].End < 0 {
-			out[i].End = at
-		}
-	}
+	end(0, at)
 	return out
 }
 

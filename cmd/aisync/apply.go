@@ -235,7 +235,10 @@ func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f apply
 	}
 	err = a.outcome(p, w.pulled, res, err)
 	if err == nil && len(w.leftOut) == 0 {
-		return a.leftMarked(p)
+		if err := a.leftMarked(p); err != nil {
+			return err
+		}
+		return a.leftUnknown(p, len(res.Done))
 	}
 	if err != nil {
 		return err
@@ -247,6 +250,25 @@ func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f apply
 		a.say("aisync: %s", safe(e.Error()))
 	}
 	return exit(exitPartial)
+}
+
+// leftUnknown names what could not be observed, and was left as it is: the spec
+// may not be true there.
+func (a *app) leftUnknown(p *reconcile.Plan, done int) error {
+	code := 0
+	for _, c := range p.Changes {
+		if c.Action != reconcile.Unclear {
+			continue
+		}
+		a.say("aisync: %s: not done, for it cannot be observed: %s", safe(string(c.Target.Resource.Address)), safe(c.Before.Reason))
+		if code = exitError; done > 0 {
+			code = exitPartial
+		}
+	}
+	if code == 0 {
+		return nil
+	}
+	return exit(code)
 }
 
 // leftMarked says in which files a merge left conflict markers.

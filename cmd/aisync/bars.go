@@ -154,7 +154,7 @@ func (f *fileBar) line(name, most int) string {
 // clear takes away what is drawn.
 func (b *bars) clear() {
 	if b.drawn > 0 {
-		fmt.Fprintf(b.a.err, "\x1b[%dA\r\x1b[J", b.drawn)
+		fmt.Fprintf(bare(b.a.err), "\x1b[%dA\r\x1b[J", b.drawn)
 		b.drawn = 0
 	}
 }

@@ -43,8 +43,8 @@ func (a *app) ensemble(ctx context.Context, args []string, plain bool) int {
 }
 
 func (a *app) ledgerProgram(ctx context.Context, args []string) ensemble.Program {
-	p := ensemble.Program{Args: args, Out: a.out, Err: a.err, Getenv: a.env.get, Dir: workingFolder(), Done: ctx.Done(), Page: ledgerpage.Write}
-	if f, ok := a.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	p := ensemble.Program{Args: args, Out: a.out, Err: a.err, Screen: bare(a.out), Getenv: a.env.get, Dir: workingFolder(), Done: ctx.Done(), Page: ledgerpage.Write}
+	if f, ok := bare(a.out).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.Width, p.Height, _ = term.GetSize(int(f.Fd())) // without a size it is shown once
 	}
 	return p

@@ -41,7 +41,7 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 	if len(argv) == 4 && argv[1] == keepCommand {
 		return worker.Keep(argv[2], argv[3])
 	}
-	a := &app{in: stdin, out: stdout, err: stderr, env: newEnv(environ), argv0: filepath.Base(argv[0])}
+	a := &app{in: stdin, out: onScreen(stdout), err: onScreen(stderr), env: newEnv(environ), argv0: filepath.Base(argv[0])}
 	defer func() {
 		if p := recover(); p != nil {
 			// Go's own code for a panic, 2, would read as drift.

@@ -19,8 +19,11 @@ func (a *app) outlive() {
 
 // unheard is w, where to write to nobody is no error.
 func unheard(w io.Writer) io.Writer {
-	if f, ok := w.(*os.File); ok {
-		return pipe{f}
+	switch w := w.(type) {
+	case *os.File:
+		return pipe{w}
+	case screen:
+		return screen{pipe{w.file}, w.file}
 	}
 	return w
 }
@@ -38,10 +41,14 @@ func (p pipe) Write(b []byte) (int, error) {
 // Fd is for who wants to know whether this is a terminal.
 func (p pipe) Fd() uintptr { return p.file.Fd() }
 
-// bare is w for a program that we start: it has to see that it is a terminal.
+// bare is w for a program that we start, which has to see that it is a terminal,
+// and for who moves the cursor.
 func bare(w io.Writer) io.Writer {
-	if p, ok := w.(pipe); ok {
-		return p.file
+	switch w := w.(type) {
+	case pipe:
+		return w.file
+	case screen:
+		return w.file
 	}
 	return w
 }

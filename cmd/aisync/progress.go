@@ -49,7 +49,7 @@ func (a *app) newProgress(p *reconcile.Plan) *progress {
 	case a.g.quiet || a.g.json || pr.changes == 0:
 	case isTerminal(a.err):
 		pr.bar = progressbar.NewOptions(pr.changes,
-			progressbar.OptionSetWriter(a.err),
+			progressbar.OptionSetWriter(bare(a.err)),
 			progressbar.OptionThrottle(drawEvery),
 			progressbar.OptionSetDescription("apply"),
 			progressbar.OptionClearOnFinish(),

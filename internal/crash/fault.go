@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -32,6 +33,9 @@ const (
 	HalfKill How = "half+kill" // the same, and aisync gets SIGKILL
 )
 
+// moment is how long a slow operation waits.
+const moment = 15 * time.Millisecond
+
 // Variable holds the fault of a program that is under test.
 const Variable = "AISYNC_TEST_FAULT"
 
@@ -44,6 +48,8 @@ type Fault struct {
 	Dir string `json:"dir"` // of the machine: paths are told from here
 	Log string `json:"log"` // a file: each operation is noted there, one a line, before it happens
 	Hit string `json:"hit"` // a file that is made when the fault strikes
+
+	Slow string `json:"slow"` // operations of this name wait for a moment, so that others come in between
 }
 
 // Env is f as a variable of the environment.
@@ -73,6 +79,9 @@ func (f Fault) Hook() fsys.Hook {
 	var mu sync.Mutex
 	seen := map[string]int{}
 	return func(op fsys.Op) error {
+		if op.Name == f.Slow {
+			time.Sleep(moment)
+		}
 		mu.Lock()
 		key := op.Name + " " + applyID.ReplaceAllString(strings.ReplaceAll(op.Path, f.Dir+"/", ""), "ID")
 		seen[key]++

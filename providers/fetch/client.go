@@ -94,6 +94,7 @@ func New(o Options) *Client {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	}
+	dial = outward(dial)
 	// HTTP/1.1 only: over HTTP/2 every range would share one connection.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -107,7 +108,7 @@ func New(o Options) *Client {
 		MaxIdleConnsPerHost: max(8, c.connections),
 	}
 	rt = hub.Authorize(rt, or(o.Endpoint, hub.DefaultEndpoint), o.Token)
-	c.http = &http.Client{Transport: &guard{base: rt, stall: c.stall, agent: or(o.UserAgent, "aisync")}}
+	c.http = &http.Client{Transport: &guard{base: rt, stall: c.stall, crawl: c.crawl, agent: or(o.UserAgent, "aisync")}}
 	c.ranges = &http.Client{Transport: c.http.Transport, CheckRedirect: guarded}
 	return c
 }

@@ -3,7 +3,6 @@ package fetch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -132,10 +131,10 @@ func resolved(ctx context.Context, r Resolver, source string, size int64, sha256
 // are wanted.
 func guarded(req *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
-		return errors.New("redirects more than 10 times")
+		return refuse(nextSource, "redirects more than 10 times")
 	}
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		return fmt.Errorf("redirects to a %s URL", req.URL.Scheme)
+		return refuse(nextSource, "redirects to a %s URL", req.URL.Scheme)
 	}
 	if sameOrigin(req.URL, via[0].URL) {
 		return nil

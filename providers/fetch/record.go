@@ -41,8 +41,11 @@ type open struct {
 // Version 1 knew only a prefix; such a part is read again.
 const recordVersion = 2
 
-// maxChunks bounds what a record is believed to describe.
-const maxChunks = 1 << 20
+// maxChunks and maxChunk (bytes) bound what a record is believed to describe.
+const (
+	maxChunks = 1 << 20
+	maxChunk  = 1 << 32
+)
 
 // hashID changes when the toolchain's sha256 state does: it is the digest of
 // the state after a known text.
@@ -87,6 +90,12 @@ func decode(data []byte) (record, error) {
 	return r, nil
 }
 
+// plausible reports whether r can be about a part of size bytes: its chunks
+// can be counted and held.
+func (r record) plausible(size int64) bool {
+	return r.Size == size && size >= 0 && r.Chunk > 0 && r.Chunk <= maxChunk && size/r.Chunk < maxChunks
+}
+
 // present is how many bytes r says are written.
 func (r record) present() int64 {
 	n := r.Frontier / max(r.Chunk, 1) * r.Chunk
@@ -113,10 +122,10 @@ func Kept(r interface {
 		return 0, false
 	}
 	rec, err := decode(text)
-	if err != nil {
+	if err != nil || !rec.plausible(rec.Size) {
 		return 0, false
 	}
-	return min(rec.present(), rec.Size), true
+	return min(max(rec.present(), 0), rec.Size), true
 }
 
 func bit(bits []byte, i int) bool { return i/8 < len(bits) && bits[i/8]>>(i%8)&1 == 1 }

@@ -16,7 +16,7 @@ func (d *download) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ok = ok && strings.EqualFold(rec.SHA256, d.a.SHA256) && rec.Size == d.a.Size && rec.Chunk > 0 && d.a.Size/rec.Chunk < maxChunks
+	ok = ok && strings.EqualFold(rec.SHA256, d.a.SHA256) && rec.plausible(d.a.Size)
 	if ok && rec.Chunk != d.chunks.length {
 		d.chunks = newChunks(d.chunks.file, d.a.Size, rec.Chunk)
 	}

@@ -66,7 +66,8 @@ func Parse(front []byte) (Fields, error) {
 	wrong := &Error{1, reason}
 	if where, rest, ok := strings.Cut(reason, ": "); ok {
 		if n, err := strconv.Atoi(strings.TrimPrefix(where, "line ")); err == nil {
-			wrong = &Error{n + 1, rest}
+			last := bytes.Count(front, []byte("\n")) + 1 // YAML ends lines where no editor does
+			wrong = &Error{min(n+1, last), rest}
 		}
 	}
 	return nil, wrong

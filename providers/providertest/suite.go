@@ -38,7 +38,7 @@ type Suite struct {
 
 	OneValue  bool // there is no other value than X
 	Stays     bool // what was made stays when it is dropped or rolled back
-	Gap       bool // a kill while something is replaced may leave nothing there, and the old under another name
+	Gap       bool // a kill or a panic while something is replaced may leave nothing there, and the old under another name
 	Outside   bool // break only what is written outside of the engine's own files
 	Stride    int  // break only every n-th operation; for the further suites of one provider
 	KeepsSeed bool // first content: never drifts, never replaced

@@ -18,8 +18,8 @@ func markPath(dir fsys.LogicalPath, sha256 string) fsys.LogicalPath {
 
 const markSuffix = ".verified-"
 
-// Mark notes that the blob behind info was verified. What a Mark that was
-// killed left beside the note goes.
+// Mark notes that the blob behind info was verified. What this user's commands
+// that were killed left of its note, and of that of its download, goes.
 func Mark(w fsys.FS, dir fsys.LogicalPath, sha256 string, info fs.FileInfo) error {
 	p := markPath(dir, sha256)
 	if _, err := MakeDir(w, dir, p.Dir()); err != nil {
@@ -30,11 +30,12 @@ func Mark(w fsys.FS, dir fsys.LogicalPath, sha256 string, info fs.FileInfo) erro
 		return fmt.Errorf("note what was verified: %w", err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(strings.TrimLeft(e.Name(), "."), p.Base()+".aisync-") {
-			litter := p.Dir().Join(e.Name())
-			if info, err := w.Lstat(litter); err == nil {
-				_ = w.Discard(litter, info) // no reason to fail
-			}
+		if !strings.HasPrefix(strings.TrimLeft(e.Name(), "."), strings.ToLower(sha256)+".") || !strings.Contains(e.Name(), ".aisync-") {
+			continue
+		}
+		litter := p.Dir().Join(e.Name())
+		if info, err := w.Lstat(litter); err == nil && owner(info) == os.Geteuid() {
+			_ = w.Discard(litter, info) // no reason to fail
 		}
 	}
 	expect := fsys.Expect{Absent: true}

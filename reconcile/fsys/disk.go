@@ -141,7 +141,14 @@ func (d *Disk) place(p LogicalPath, expect Expect, keep Keep, build func(*folder
 	if err != nil {
 		return err
 	}
-	if !expect.Absent {
+	if !expect.Absent && old.changed() {
+		// Seen before it was swapped, what somebody wrote while the new bytes were
+		// synced never is out of sight. What comes later is swapped back.
+		err = f.recheck(name, name, expect)
+	}
+	if err != nil {
+		err = d.discard(f, temp, made, err)
+	} else if !expect.Absent {
 		err = d.swap(f, name, temp, made, expect, keep)
 	} else if err = d.renameNew(f, temp, f, name); err != nil {
 		if errors.Is(err, fs.ErrExist) {

@@ -36,6 +36,13 @@ func (e *entry) digest() (string, error) {
 	return DigestReader(reader{e.fd})
 }
 
+// changed reports whether something else lies at the name of e by now, or e
+// was written to.
+func (e *entry) changed() bool {
+	st, err := lstatat(e.in.fd, e.name)
+	return err != nil || identityOf(st) != identityOf(&e.st) || st.Size != e.st.Size || st.Mtim != e.st.Mtim || st.Ctim != e.st.Ctim
+}
+
 // open opens the entry name of f without following it. Anything but a regular
 // file or a link is an error that wraps ErrBlocked.
 func (f *folder) open(name string) (*entry, error) {

@@ -146,3 +146,35 @@ func tryFault(t *testing.T, c change, keeping string, n int64, fault error, lack
 	}
 	return faulted
 }
+
+// Syncing takes long on a real disk: what somebody saves meanwhile must not be
+// out of sight even for a moment, for they read it again before they save more.
+func TestAChangeWhileTheNewBytesAreSyncedIsNeverOutOfSight(t *testing.T) {
+	var w world
+	swapped := 0
+	w = newWorld(t, func(op Op) error {
+		switch op.Name {
+		case "fsync":
+			put(t, filepath.Join(w.project, "saving"), "theirs")
+			if err := os.Rename(filepath.Join(w.project, "saving"), filepath.Join(w.project, "a")); err != nil {
+				t.Error(err)
+			}
+		case "exchange":
+			swapped++
+		}
+		return nil
+	})
+	put(t, filepath.Join(w.project, "a"), "one")
+	err := w.Replace("a", Content{Bytes: []byte("new")}, is("one"), nil)
+	if !errors.Is(err, ErrChanged) || get(t, filepath.Join(w.project, "a")) != "theirs" || names(t, w.project) != "a" {
+		t.Errorf("%v, entries %s", err, names(t, w.project))
+	}
+	if swapped != 0 {
+		t.Errorf("it was swapped %d times", swapped)
+	}
+	// Written anew with the same bytes, it is what was expected.
+	put(t, filepath.Join(w.project, "a"), "theirs")
+	if err := w.Replace("a", Content{Bytes: []byte("new")}, is("theirs"), nil); err != nil || get(t, filepath.Join(w.project, "a")) != "new" {
+		t.Errorf("%v, %q", err, get(t, filepath.Join(w.project, "a")))
+	}
+}

@@ -91,7 +91,7 @@ func fuzzAll(all results, targets []string, where map[string][]string, d time.Du
 	var errs []error
 	for _, target := range targets {
 		for _, pkg := range where[target] {
-			errs = append(errs, goTest(all, nil, "-run", "^$", "-fuzz", "^"+target+"$", "-fuzztime", d.String(), pkg))
+			errs = append(errs, goTest(all, nil, "-run", "^$", "-fuzz", "^"+target+"$", "-fuzztime", d.String(), "-fuzzminimizetime", "20x", pkg))
 		}
 	}
 	return errors.Join(errs...)

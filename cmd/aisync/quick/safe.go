@@ -20,9 +20,9 @@ func Safe(s string) string {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case hidden(r) && r < 0x80:
+		case Hidden(r) && r < 0x80:
 			fmt.Fprintf(&b, `\x%02x`, r)
-		case hidden(r):
+		case Hidden(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)
@@ -37,16 +37,16 @@ func clean(s string) bool {
 		return false
 	}
 	for _, r := range s {
-		if hidden(r) {
+		if Hidden(r) {
 			return false
 		}
 	}
 	return true
 }
 
-// hidden reports whether r does something to a terminal, or to the order of a
+// Hidden reports whether r does something to a terminal, or to the order of a
 // line, rather than stand for itself.
-func hidden(r rune) bool {
+func Hidden(r rune) bool {
 	switch {
 	case r == '\t':
 		return false

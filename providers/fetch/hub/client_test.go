@@ -310,3 +310,26 @@ func TestSourcesAreReadAsTheyAreWritten(t *testing.T) {
 		}
 	}
 }
+
+// A hub elsewhere does not make this machine ask its own servers.
+func TestAHubElsewhereLeadsNotToThisMachine(t *testing.T) {
+	sum := strings.Repeat("a", 64)
+	for to, refused := range map[string]bool{"http://127.0.0.1:8080/f": true, "http://localhost/f": true, "file:///etc/hostname": true, "https://cdn.example/f": false} {
+		c := hub.Client{Endpoint: "https://hub.example", HTTP: &http.Client{Transport: says(func(*http.Request) *http.Response {
+			return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {to}, "X-Linked-Etag": {`"` + sum + `"`}, "X-Linked-Size": {"4"}}, Body: http.NoBody}
+		})}}
+		at, _, err := c.Locate(t.Context(), hub.Source("me/m", "main", "f"), 4, sum)
+		if (err != nil) != refused || !refused && at != to {
+			t.Errorf("%s: %q, %v", to, at, err)
+		}
+	}
+}
+
+// says answers requests by itself.
+type says func(*http.Request) *http.Response
+
+func (s says) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp := s(req)
+	resp.Request = req
+	return resp, nil
+}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"aisync.dev/aisync/providers/fetch/led"
 )
 
 // Source is the URL of a file of repo that names no endpoint: the one that is
@@ -67,6 +69,9 @@ func (c Client) Locate(ctx context.Context, source string, size int64, sha256 st
 	to, err := resp.Location()
 	if err != nil || to.Host == "" || to.Scheme != "https" && to.Scheme != "http" {
 		return "", nil, fmt.Errorf("%s answered %s and does not say where to", c.endpoint(), resp.Status)
+	}
+	if err := led.Check(resp.Request.URL, to); err != nil {
+		return "", nil, fmt.Errorf("%s: %w", c.endpoint(), err)
 	}
 	return to.String(), nil, nil
 }

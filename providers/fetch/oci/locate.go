@@ -13,6 +13,8 @@ import (
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"aisync.dev/aisync/providers/fetch/led"
 )
 
 // locate asks for a layer's first byte, so as to log in and to learn where the
@@ -49,6 +51,9 @@ func (a *artifact) locate(ctx context.Context, l file) (string, http.Header, err
 	to, err := resp.Location()
 	if err != nil || to.Host == "" || to.Scheme != "https" && to.Scheme != "http" {
 		return "", nil, fmt.Errorf("answered %s and does not say where to", resp.Status)
+	}
+	if err := led.Check(resp.Request.URL, to); err != nil {
+		return "", nil, err
 	}
 	if !strings.EqualFold(to.Host, resp.Request.URL.Host) || to.Scheme != resp.Request.URL.Scheme {
 		header = nil // the login is the registry's alone

@@ -293,3 +293,32 @@ func TestPlainHTTPIsForLoopbackUnlessItIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// as sends requests for a host elsewhere to a server of this machine.
+type as struct{ host, to string }
+
+func (a as) RoundTrip(req *http.Request) (*http.Response, error) {
+	there := req.Clone(req.Context())
+	if req.URL.Host == a.host {
+		there.URL.Scheme, there.URL.Host = "http", a.to
+	}
+	resp, err := http.DefaultTransport.RoundTrip(there)
+	if err == nil {
+		resp.Request = req
+	}
+	return resp, err
+}
+
+// A registry elsewhere does not make this machine ask its own servers.
+func TestARegistryElsewhereLeadsNotToThisMachine(t *testing.T) {
+	r := serve(t)
+	r.push("v1", layer{"application/x-gguf", "", "GGUF"})
+	c := Client{HTTP: &http.Client{Transport: as{"registry.example", r.Listener.Addr().String()}}}
+	for to, refused := range map[string]bool{r.URL: true, "http://localhost:1": true, "file://": true, "https://blobs.example": false} {
+		r.elsewhere = to
+		at, _, err := c.Locate(t.Context(), "oci://registry.example/me/m:v1", 4, strings.TrimPrefix(digestOf([]byte("GGUF")), "sha256:"))
+		if (err != nil) != refused || !refused && !strings.HasPrefix(at, to) {
+			t.Errorf("%s: %q, %v", to, at, err)
+		}
+	}
+}

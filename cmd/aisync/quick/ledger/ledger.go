@@ -33,11 +33,18 @@ func init() {
 			Crashed = &Crash{cause, stack[:runtime.Stack(stack, false)]}
 		}
 	}()
-	if len(os.Args) > 0 && path.Base(os.Args[0]) == "ensemble" {
+	if len(os.Args) > 0 && path.Base(os.Args[0]) == "ensemble" && !shown(os.Stdout) && !shown(os.Stderr) {
 		if code, ok := Do(os.Args[1:], os.Getenv, os.Stdout, os.Stderr); ok {
 			os.Exit(code)
 		}
 	}
+}
+
+// shown reports whether f may be a terminal: what others wrote is made safe for
+// one by the whole program, and a person does not wait for these milliseconds.
+func shown(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // Do does what the words say, if that is short, and returns the exit code.

@@ -1,0 +1,136 @@
+package reconcile
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"path"
+	"testing"
+	"testing/fstest"
+
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/state"
+)
+
+// memory is a folder of state, without a disk: what reads it is fuzzed.
+type memory struct {
+	fsys.Reader
+	files fstest.MapFS
+}
+
+func (m memory) ReadFile(p fsys.LogicalPath) ([]byte, error) { return m.files.ReadFile(string(p)) }
+func (m memory) Physical(p fsys.LogicalPath) (string, error) { return "/" + string(p), nil }
+func (m memory) ReadDir(p fsys.LogicalPath) ([]fs.DirEntry, error) {
+	return m.files.ReadDir(string(p))
+}
+
+func file(b []byte) *fstest.MapFile { return &fstest.MapFile{Data: b} }
+
+// A plan that was read says the same when it is written and read again, and is
+// compared with another one without a hitch.
+func FuzzReadPlan(f *testing.F) {
+	doc := PlanDoc{
+		FormatVersion: PlanFormat, Meta: PlanMeta{Host: "velox", Scope: "all"}, Conflicts: []Conflict{{}}, Notes: []Note{{}},
+		Changes: []ChangeDoc{{
+			Address: "file:~/.codex/config.toml", Action: Update, Owners: []string{"host"}, Before: "sha256:00", Origin: []Position{{File: "a.cue", Line: 1, Col: 2}},
+			Leaves: []LeafDoc{{Key: "/a", Action: Update, Want: "sha256:01", Value: json.RawMessage(`{"a": [1]}`)}},
+			Lines:  []Line{{Op: '+', Text: "a"}},
+		}},
+	}
+	seed, err := json.Marshal(doc)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed)
+	f.Add([]byte(`{"format_version": "2.0"}`))
+	f.Add([]byte(`{"format_version": "1.7", "changes": null, "later": {}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		d, err := ReadPlan("p.json", b)
+		if err != nil {
+			return
+		}
+		_ = d.Check(&Plan{}, PlanMeta{})
+		once, err := json.Marshal(d)
+		if err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+		again, err := ReadPlan("p.json", once)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v\n%s", err, once)
+		}
+		if twice, err := json.Marshal(again); err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("%v\n%s\n%s", err, once, twice)
+		}
+	})
+}
+
+// A lock that was read is written as one that says the same, and equal locks
+// have equal bytes.
+func FuzzParseLock(f *testing.F) {
+	f.Add([]byte(`{"format_version":1}
+{"kind":"bundle","name":"rules","values":{"commit":"0","digest":"sha256:1"}}
+{"kind":"model","name":"qwen","host":"velox","values":{"quant":"Q6_K"}}
+{"kind":"target","address":"file:AGENTS.md","live":"sha256:2","provenance":"created"}
+{"kind":"target","address":"file:.mcp.json","format":"json","key":"/a","live":"sha256:3","provenance":"adopted","private":{"made": ["/b"]}}
+`))
+	f.Add([]byte("{\"format_version\":1}\n<<<<<<< ours\n"))
+	f.Add([]byte("\n{\"kind\":\"bundle\"}\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l, err := ParseLock("aisync.lock", b)
+		if err != nil {
+			return
+		}
+		once := l.Bytes()
+		again, err := ParseLock("aisync.lock", once)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v\n%s", err, once)
+		}
+		if twice := again.Bytes(); !bytes.Equal(once, twice) {
+			t.Fatalf("%s\n%s", once, twice)
+		}
+		for _, p := range l.Pins() {
+			if got, ok := again.Pin(p.Kind, p.Name, p.Host); !ok || got.Host != p.Host {
+				t.Fatalf("the pin %+v is lost: %+v", p, got)
+			}
+		}
+	})
+}
+
+// Whatever lies in the state folder, it is read or refused; what a torn journal
+// says is counted up to its last whole line.
+func FuzzOpenStore(f *testing.F) {
+	head := []byte(`{"head":{"format_version":1,"id":"apply0001","changes":[{"address":"file:~/a","action":"create","path":"/home/me/a","before":"","after":"sha256:0","writes":true,"keys":[""]}]}}` + "\n")
+	done := []byte(`{"done":{"address":"file:~/a","action":"create","after":"sha256:0","writes":true,"keys":[""]}}` + "\n")
+	f.Add([]byte(`{"format_version":1,"owner":"host","dirs":["/home/me/.codex"],"records":[{"address":"file:~/a","leaves":[{"live":"sha256:0","provenance":"created"}],"private":{}}]}`), append(head, done...), head)
+	f.Add([]byte(`{"format_version":2}`), head[:40], []byte(`{"format_version":1}`))
+	f.Add([]byte(`{"records":[],"format_version":1}`), append(head, `{"done":{`...), []byte(`[]`))
+	f.Fuzz(func(t *testing.T, records, journal, entry []byte) {
+		const base = "state"
+		d := state.Open(nil, base)
+		r := memory{files: fstest.MapFS{
+			string(d.Records().Join("host.json")):    file(records),
+			string(d.Journal()):                      file(journal),
+			string(d.Applies().Join("apply01.json")): file(entry),
+			string(d.ID()):                           file(entry),
+			path.Join(base, "contents", "host.zip"):  file(entry),
+		}}
+		s, err := OpenStore(r, base)
+		if err != nil {
+			return
+		}
+		s.UseLock("host", "aisync.lock", &Lock{})
+		for _, o := range s.Owners() {
+			for _, rec := range s.Records(o) {
+				s.On(rec.Address)
+			}
+		}
+		s.Lineage()
+		_, _ = s.History()
+		if s.Unfinished() {
+			torn, err := OpenStore(memory{files: fstest.MapFS{string(d.Journal()): file(append(journal, `{"done":{"address":"file:~/torn"`...))}}, base)
+			if err != nil || !torn.Unfinished() || len(torn.journal.done) != len(s.journal.done) && bytes.HasSuffix(journal, []byte("\n")) {
+				t.Fatalf("half a line behind it changes what the journal says: %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,39 @@
+package schema
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// endless is little to write and 160,000 texts to make: enough here, and a line
+// more makes it years.
+const endless = `package aisync
+b: ["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16","17","18","19","20"]
+project: {
+	name: "a"
+	bundles: [for x in b for y in b for z in b for w in b {"\(x)\(y)"}]
+}
+`
+
+func TestASpecThatTakesYearsIsGivenUp(t *testing.T) {
+	dir := t.TempDir()
+	o := Options{ProjectDir: dir, Scope: ProjectOnly, Texts: map[string][]byte{filepath.Join(dir, ProjectFile): []byte(endless)}}
+	t.Run("when it is interrupted", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := Load(ctx, o); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+	t.Run("after a while", func(t *testing.T) {
+		defer func(was time.Duration) { patience = was }(patience)
+		patience = 50 * time.Millisecond
+		if _, err := Load(context.Background(), o); err == nil || !strings.Contains(err.Error(), dir) {
+			t.Error(err)
+		}
+	})
+}

@@ -76,7 +76,7 @@ func (a *attempt) begin() error {
 	if err != nil {
 		return err
 	}
-	a.journal = journal{By: a.Queue.Self.String()}
+	a.journal = journal{By: a.Queue.Self}
 	if was.Report == nil { // a run that went on after a crash
 		a.journal.Crashes, a.journal.Left = was.Crashes, was.Left
 	}
@@ -161,12 +161,15 @@ func (a *attempt) work(ctx context.Context) error {
 	return a.pushing(ctx)
 }
 
+// scratch is what the folder of a task's own is called, after its work tree.
+const scratch = ".scratch"
+
 // boxed is the sandbox of the task's commands. The person's own work tree and
 // the work trees of other tasks are not seen in it. Git's folder can be read,
 // but for its settings: there are tokens in the addresses of remotes.
 func (a *attempt) boxed(ctx context.Context, dir string) error {
 	a.box = sandbox.Box{
-		Way: a.way, Tree: dir, Shield: a.tree.Shield(), Scratch: dir + ".scratch", Home: a.Home, Network: a.task.Network,
+		Way: a.way, Tree: dir, Shield: a.tree.Shield(), Scratch: dir + scratch, Home: a.Home, Network: a.task.Network,
 		Show: append(slices.Clone(a.Show), a.repo.Common()), Hide: []string{a.repo.Dir, a.trees},
 	}
 	if err := os.Mkdir(a.box.Scratch, 0o700); err != nil {
@@ -300,13 +303,16 @@ func (a *attempt) edit(ctx context.Context, s spec.TaskStep, r *StepResult) erro
 	if a.Executor == nil {
 		return ErrUnable
 	}
+	if s.File != "" && !a.limits.MayWrite(s.File) { // before anybody is asked
+		return &policy.Violation{Path: s.File, Text: "no allowed_write_globs names it"}
+	}
 	paths, err := a.tree.Paths()
 	if err != nil {
 		return err
 	}
 	w := Work{Dir: a.tree.Dir, Task: a.task, Step: s, Box: a.box, Log: a.log}
 	for _, p := range paths {
-		if a.limits.MayRead(p) {
+		if p == s.File || a.limits.MayRead(p) { // the author of the task named it
 			w.Readable = append(w.Readable, p)
 		}
 	}

@@ -17,9 +17,9 @@ import (
 // the file while the task runs, so that the one rename which claims says who:
 // running/fix-docs@pearl.4711.98765.yaml.
 type Claimant struct {
-	Host  string
-	PID   int
-	Start uint64 // of the process, as package process tells it
+	Host  string `json:"host"`
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"` // of the process, as package process tells it
 }
 
 // Here is this process.

@@ -30,26 +30,28 @@ func (w *world) dieAt(stage string) {
 // Wherever an executor is killed, the task is in one place of the queue, and
 // is done in the end, once; what it left is said.
 func TestATaskWhoseExecutorIsKilledIsDoneByTheNext(t *testing.T) {
+	w := newWorld(t)
 	for _, stage := range []string{stageClaimed, stageTree, "step s1", "step s2", stageVerify, stageCommit, stageDecided, stageReported, stageRemoved} {
-		w := newWorld(t)
-		w.queued(spec.Task{Retries: 1, Steps: []spec.TaskStep{
+		id := "at-" + strings.ReplaceAll(stage, " ", "-")
+		w.queued(spec.Task{ID: id, Retries: 1, Steps: []spec.TaskStep{
 			{ID: "s1", Action: "create", File: "src/new.txt", Text: "new\n"},
 			{ID: "s2", Action: "run", Command: "echo two >>src/a.txt"},
 		}, Verify: []string{"test -e src/new.txt"}})
 		w.dieAt(stage)
-		if all := w.items(); len(all) != 1 || all[0].State != Running {
-			t.Fatalf("killed at %s: %v", stage, all)
+		if i, err := w.queue().Find(id); err != nil || i.State != Running {
+			t.Fatalf("killed at %s: %v, %v", stage, i, err)
 		}
+		before := w.left()
 		decided := slices.Contains([]string{stageDecided, stageReported, stageRemoved}, stage)
 		r, err := runnerAt(w.dir).Once(t.Context(), "core")
 		if decided && !errors.Is(err, ErrNone) || !decided && (err != nil || !r.OK()) {
 			t.Errorf("killed at %s: %v, %+v", stage, err, r)
 			continue
 		}
-		if all := w.items(); len(all) != 1 || all[0].State != Done {
-			t.Errorf("killed at %s: %v", stage, all)
+		if i, err := w.queue().Find(id); err != nil || i.State != Done {
+			t.Errorf("killed at %s: %v, %v", stage, i, err)
 		}
-		got, err := ReadReport(Queue{Dir: w.repo}.Runs("t1"))
+		got, err := ReadReport(w.queue().Runs(id))
 		if err != nil || !got.OK() || w.git("diff", "--name-only", "main", got.Branch) != "src/a.txt\nsrc/new.txt" {
 			t.Errorf("killed at %s: %+v, %v", stage, got, err)
 			continue
@@ -57,6 +59,31 @@ func TestATaskWhoseExecutorIsKilledIsDoneByTheNext(t *testing.T) {
 		if early := stage == stageClaimed; !decided && (got.Attempt != 2 || len(got.Left) != map[bool]int{true: 0, false: 1}[early]) {
 			t.Errorf("killed at %s: attempt %d, left %+v", stage, got.Attempt, got.Left)
 		}
+		for _, dir := range w.left() { // what is left is named in the report
+			if slices.Contains(before, dir) && strings.Contains(dir, id) && !slices.ContainsFunc(got.Left, func(l Leftover) bool { return l.Tree == dir }) {
+				t.Errorf("killed at %s: %s is left, and the report says %+v", stage, dir, got.Left)
+			}
+		}
+	}
+}
+
+func (w *world) queue() Queue { return runnerAt(w.dir).Queue }
+
+// A process that has been given the number of one that died is not it.
+func TestWhatWasDecidedIsOfTheProcessThatBeganThen(t *testing.T) {
+	w := newWorld(t)
+	w.queued(spec.Task{Retries: 1, Steps: runs("echo x >src/x")})
+	w.dieAt(stageDecided)
+	i, err := w.queue().Find("t1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.By.Start++ // another took the task afterwards, and died before it could write
+	if err := os.Rename(i.Path, filepath.Join(filepath.Dir(i.Path), claimName("t1.yaml", i.By))); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.once(); !r.OK() || r.Attempt != 2 {
+		t.Errorf("%+v", r)
 	}
 }
 
@@ -134,10 +161,13 @@ func TestNothingIsMovedWhereNoTaskCanBeCarriedOut(t *testing.T) {
 			w.write("repo/sub/tasks/queue/core/t1.yaml", w.read("repo/tasks/queue/core/t1.yaml"))
 			r.Queue.Dir = filepath.Join(w.repo, "sub")
 		}, "not the top"},
-		"no queue":              {func(w *world, r *Runner) { r.Queue.Dir = w.dir }, "queue directory not found"},
-		"trees in the way":      {func(w *world, r *Runner) { r.Trees = filepath.Join(w.repo, "trees") }, "--work-trees"},
-		"git is missing":        {func(w *world, r *Runner) { w.Setenv("PATH", "/nonexistent") }, "git is not installed"},
-		"somebody's lock stays": {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"format_version": 9}`) }, "newer aisync"},
+		"no queue":               {func(w *world, r *Runner) { r.Queue.Dir = w.dir }, "queue directory not found"},
+		"trees in the way":       {func(w *world, r *Runner) { r.Trees = filepath.Join(w.repo, "trees") }, "--work-trees"},
+		"a branch in the way":    {func(w *world, r *Runner) { w.git("branch", "chiffon") }, "git branch -m chiffon NEW"},
+		"a branch of its own id": {func(w *world, r *Runner) { w.git("branch", "chiffon/t1") }, "git branch -m chiffon/t1 NEW"},
+		"no such remote":         {func(w *world, r *Runner) { r.Push = "nowhere" }, `no remote "nowhere"`},
+		"git is missing":         {func(w *world, r *Runner) { w.Setenv("PATH", "/nonexistent") }, "git is not installed"},
+		"somebody's lock stays":  {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"format_version": 9}`) }, "newer aisync"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

@@ -22,7 +22,7 @@ type Work struct {
 	Dir      string // the work tree
 	Task     spec.Task
 	Step     spec.TaskStep
-	Readable []string // files that exist and that the read globs name, slash-separated and sorted; links are not among them
+	Readable []string // files that exist and that the read globs name, and the step's own; slash-separated and sorted; links are not among them
 	Earlier  string   // why the last try failed, "" the first time
 	Box      sandbox.Box
 	Log      io.Writer // run.log

@@ -136,7 +136,12 @@ type Blocked struct {
 }
 
 func (b *Blocked) Error() string {
-	return fmt.Sprintf("no task of %s may start: %s", b.Project, strings.Join(b.Tasks, "; "))
+	const shown = 5
+	why, more := b.Tasks, ""
+	if n := len(why) - shown; n > 0 {
+		why, more = why[:shown], fmt.Sprintf("; and %d more: aisync task validate", n)
+	}
+	return fmt.Sprintf("no task of %s may start: %s%s", b.Project, strings.Join(why, "; "), more)
 }
 
 // Is makes a queue that only waits an empty one.

@@ -16,7 +16,7 @@ import (
 // tasks/runs/<id>/state.json.
 type journal struct {
 	Version int        `json:"format_version"`
-	By      string     `json:"by"`
+	By      Claimant   `json:"by"`
 	Stage   string     `json:"stage"`
 	Tree    string     `json:"tree,omitempty"`
 	Branch  string     `json:"branch,omitempty"`

@@ -180,7 +180,7 @@ func (r *Report) OK() bool { return r.Status == string(Done) }
 // Line is the report in one line.
 func (r *Report) Line() string {
 	if !r.OK() {
-		return fmt.Sprintf("%s: failed (%s): %s", r.TaskID, r.Kind, oneLine(r.Reason))
+		return fmt.Sprintf("%s: failed (%s): %s", r.TaskID, r.Kind, sentence(r.Reason))
 	}
 	if r.CommitHash == "" {
 		return r.TaskID + ": done; nothing was changed"
@@ -215,7 +215,7 @@ func Summary(all []*Report) string {
 	for _, r := range all {
 		fmt.Fprintf(&b, "  %s\n", r.Line())
 		for _, n := range r.Notes {
-			fmt.Fprintf(&b, "    %s\n", oneLine(n))
+			fmt.Fprintf(&b, "    %s\n", sentence(n))
 		}
 	}
 	return b.String()

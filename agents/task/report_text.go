@@ -22,7 +22,7 @@ func (r *Report) Markdown() string {
 	line("# %s: %s\n", r.TaskID, r.Status)
 	line("%s\n", strings.TrimSpace(r.Goal))
 	if r.Reason != "" {
-		line("**Failed (%s).** %s\n", r.Kind, strings.TrimSpace(r.Reason))
+		line("**Failed (%s).** %s\n", r.Kind, sentence(r.Reason))
 	}
 	row := func(name, value string) {
 		if value != "" {
@@ -99,13 +99,15 @@ func (r *Report) step(line func(string, ...any), s StepResult) {
 	}
 	line("- **%s** %s%s: %s in %.1f s", s.ID, s.Action, about, state, s.Seconds)
 	for _, f := range s.Failed {
-		line("  - %s", oneLine(f))
+		line("  - %s", sentence(f))
 	}
 	if s.Summary != "" {
 		line("  - %s", oneLine(s.Summary))
 	}
 	if s.Command != nil {
-		r.command(line, *s.Command)
+		r.command(func(format string, args ...any) {
+			line("%s", "  "+strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n  "))
+		}, *s.Command)
 	}
 }
 
@@ -141,7 +143,7 @@ func (r *Report) rest(line func(string, ...any)) {
 	if len(r.Notes) > 0 {
 		line("\n## Notes\n")
 		for _, n := range r.Notes {
-			line("- %s", oneLine(n))
+			line("- %s", sentence(n))
 		}
 	}
 }

@@ -81,6 +81,14 @@ func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
 	if err := r.aim(ctx, &out); err != nil {
 		return out, err
 	}
+	if err := inTheWay(ctx, out.repo, branchName("", "")); err != nil {
+		return out, err
+	}
+	if r.Push != "" {
+		if err := out.repo.Reach(ctx, r.Push); err != nil {
+			return out, err
+		}
+	}
 	out.way = sandbox.None
 	if !r.Unsafe {
 		if out.way, err = sandbox.Find(ctx); err != nil {
@@ -90,6 +98,15 @@ func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
 	sum := sha256.Sum256([]byte(out.repo.Common()))
 	out.trees = filepath.Join(r.Trees, fmt.Sprintf("%s-%x", filepath.Base(out.repo.Dir), sum[:4]))
 	return out, nil
+}
+
+// inTheWay is an error where a branch of the repository keeps one of a task
+// from being made.
+func inTheWay(ctx context.Context, repo tree.Repo, branch string) error {
+	if other := repo.InTheWay(ctx, branch); other != "" {
+		return fmt.Errorf("%s has a branch called %s, and git can have none below it, where tasks have theirs (%s): rename it: git branch -m %s NEW", repo.Dir, other, branchName("<id>", "<UTC time>"), other)
+	}
+	return nil
 }
 
 // aim finds the commit that the next task begins from: others may have moved
@@ -127,8 +144,8 @@ func (r Runner) Look(ctx context.Context, project string) (Item, *Report, error)
 	if err != nil {
 		return i, nil, err
 	}
-	if err := r.can(i.Task); err != nil {
-		return i, nil, err
+	if err := r.can(ctx, p, i.Task); err != nil {
+		return i, nil, &unable{i.Task.ID, err}
 	}
 	report := newReport(i, p, r.now())
 	report.Branch = branchName(i.Task.ID, "<UTC time>")
@@ -159,8 +176,8 @@ func (r Runner) begin(ctx context.Context, project string) (ready, error) {
 	return p, err
 }
 
-// ErrUnable is wrapped by the error of a task that no executor here can do. It
-// stays in its queue.
+// ErrUnable is the error of a task that cannot be begun here, mostly because no
+// executor can do it. It stays in its queue.
 var ErrUnable = errors.New("no executor here can do it")
 
 type unable struct {
@@ -176,7 +193,7 @@ func (r Runner) once(ctx context.Context, p ready, project string, but []string)
 	if err := r.aim(ctx, &p); err != nil {
 		return nil, err
 	}
-	if err := r.recover(project); err != nil {
+	if err := r.recover(ctx, p.repo, project); err != nil {
 		return nil, err
 	}
 	for {
@@ -185,7 +202,7 @@ func (r Runner) once(ctx context.Context, p ready, project string, but []string)
 			return nil, err
 		}
 		for _, next := range free {
-			if err := r.can(next.Task); err != nil {
+			if err := r.can(ctx, p, next.Task); err != nil {
 				return nil, &unable{next.Task.ID, err}
 			}
 			i, err := r.Queue.Claim(next)
@@ -200,8 +217,12 @@ func (r Runner) once(ctx context.Context, p ready, project string, but []string)
 	}
 }
 
-// can reports whether somebody can do what a task says in words.
-func (r Runner) can(t spec.Task) error {
+// can reports whether a task can be begun: its branch can be made, and somebody
+// can do what it says in words.
+func (r Runner) can(ctx context.Context, p ready, t spec.Task) error {
+	if err := inTheWay(ctx, p.repo, branchName(t.ID, "")); err != nil {
+		return err
+	}
 	words := false
 	for _, s := range t.Steps {
 		words = words || s.Action == "edit"
@@ -304,7 +325,7 @@ func commands(l policy.Limits, t spec.Task) error {
 // recover sees to the tasks whose executors have died: what was decided is
 // brought to its end; the others go back into the queue, or have failed once
 // they have killed their executors too often.
-func (r Runner) recover(project string) error {
+func (r Runner) recover(ctx context.Context, repo tree.Repo, project string) error {
 	left, err := r.Queue.Abandoned(project, process.System())
 	if err != nil {
 		return err
@@ -316,7 +337,7 @@ func (r Runner) recover(project string) error {
 			continue
 		}
 		if err == nil {
-			err = r.afterDeath(i, dead)
+			err = r.afterDeath(ctx, repo, i, dead)
 		}
 		if err != nil { // the others are not to wait for it
 			r.say("task %s, whose executor died: %v", i.Name(), err)
@@ -325,22 +346,24 @@ func (r Runner) recover(project string) error {
 	return nil
 }
 
-func (r Runner) afterDeath(i Item, dead Claimant) error {
+func (r Runner) afterDeath(ctx context.Context, repo tree.Repo, i Item, dead Claimant) error {
 	dir := r.Queue.Runs(i.Task.ID)
 	j, err := readJournal(dir)
 	if err != nil {
 		return err
 	}
-	if j.By != dead.String() { // it died before it could write
-		j = journal{Crashes: j.Crashes, Left: j.Left, By: dead.String(), Stage: stageClaimed}
+	if j.By != dead { // it died before it could write
+		j = journal{Crashes: j.Crashes, Left: j.Left, Stage: stageClaimed}
+	}
+	j.By = r.Queue.Self // who goes on where this process dies as well
+	if err := j.write(dir); err != nil {
+		return err
+	}
+	if j.Tree != "" {
+		_ = os.RemoveAll(j.Tree + scratch)
 	}
 	if j.Report != nil { // it was decided
-		if err := j.Report.write(dir); err != nil {
-			return err
-		}
-		_, err := r.Queue.Finish(i, State(j.Report.Status))
-		r.say("%s: %s, though its executor (%s) died", i.Task.ID, j.Report.Status, dead)
-		return err
+		return r.bringToItsEnd(ctx, repo, i, j, dead)
 	}
 	j.Crashes++
 	if j.Tree != "" {
@@ -372,6 +395,22 @@ func (r Runner) afterDeath(i Item, dead Claimant) error {
 	return err
 }
 
+// bringToItsEnd does what is left to do for a task that was decided.
+func (r Runner) bringToItsEnd(ctx context.Context, repo tree.Repo, i Item, j journal, dead Claimant) error {
+	if j.Tree != "" && j.Report.Kept == "" {
+		if err := repo.Remove(ctx, j.Tree, j.Branch, j.Report.BaseCommit); err != nil {
+			j.Report.Left = append(j.Report.Left, Leftover{Tree: j.Tree, Branch: j.Branch})
+			j.Report.Notes = append(j.Report.Notes, err.Error())
+		}
+	}
+	if err := j.Report.write(r.Queue.Runs(i.Task.ID)); err != nil {
+		return err
+	}
+	_, err := r.Queue.Finish(i, State(j.Report.Status))
+	r.say("%s: %s, though its executor (%s) died", i.Task.ID, j.Report.Status, dead)
+	return err
+}
+
 // free finds a branch and a folder for a work tree that are not there yet.
 func (r Runner) free(ctx context.Context, p ready, id string) (branch, dir string) {
 	stamp := r.now().Format("20060102-150405")
@@ -389,3 +428,14 @@ func (r Runner) free(ctx context.Context, p ready, id string) (branch, dir strin
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// sentence sets errors that stand below one another side by side.
+func sentence(s string) string {
+	var parts []string
+	for line := range strings.Lines(s) {
+		if line = oneLine(line); line != "" {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, "; ")
+}

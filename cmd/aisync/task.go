@@ -107,7 +107,7 @@ func oneQueue(q task.Queue, name string) (string, error) {
 
 func there(queues []string) string {
 	if len(queues) == 0 {
-		return "there is none yet: name it in " + projectFile + " (agents: tasks: true) and run: aisync apply; or make the folder"
+		return "there is none yet: aisync task approve ID --project NAME makes it, and so does aisync apply where " + projectFile + " says agents: tasks: true"
 	}
 	return "there are " + strings.Join(queues, ", ")
 }

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,6 +92,8 @@ func (a *app) taskRuntime(rt spec.Runtime, server runtime.Server, nobody string,
 	one := executor.Candidate{Name: rt.ID, Tools: slices.Sorted(maps.Keys(rt.Tools)), Missing: nobody}
 	program, err := launch.LookPath(rt.Command, a.env.get("PATH"))
 	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		one.Missing = "not installed"
 	case err != nil:
 		one.Missing = err.Error()
 	case len(rt.Launch.Headless) == 0:

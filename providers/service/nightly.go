@@ -45,7 +45,8 @@ func (h Host) nightly(d *Declared, n spec.Nightly) {
 }
 
 // nightlyService does the work of one night. It may use whatever nobody else
-// needs, and makes sandboxes, which a unit with restricted namespaces cannot.
+// needs, and makes sandboxes, which a unit with restricted namespaces cannot. A
+// command of a task that is ended for want of memory does not end the night.
 func nightlyService(argv []string) []byte {
 	return fmt.Appendf(nil, `%s
 [Unit]
@@ -57,6 +58,7 @@ ExecStart=%s
 Nice=10
 IOSchedulingClass=idle
 NoNewPrivileges=yes
+OOMPolicy=continue
 `, header, execLine(argv))
 }
 

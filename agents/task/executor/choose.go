@@ -62,7 +62,8 @@ func (c Choice) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 }
 
 func (c Choice) choose(t spec.Task) (Candidate, error) {
-	var why []string
+	var why []string // reasons, in the order of the candidates
+	who := map[string][]string{}
 	for _, one := range c.Candidates {
 		if c.Only != "" && one.Name != c.Only {
 			continue
@@ -74,7 +75,13 @@ func (c Choice) choose(t spec.Task) (Candidate, error) {
 		if reason == "" {
 			return one, nil
 		}
-		why = append(why, one.Name+": "+reason)
+		if who[reason] == nil {
+			why = append(why, reason)
+		}
+		who[reason] = append(who[reason], one.Name)
+	}
+	for i, reason := range why {
+		why[i] = strings.Join(who[reason], ", ") + ": " + reason
 	}
 	if len(why) == 0 {
 		why = []string{"none is known"}

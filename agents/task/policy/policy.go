@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -93,6 +94,16 @@ func GitsOwn(name string) bool {
 	return false
 }
 
+// gitsFolder is the beginning of a path that is git's own.
+func gitsFolder(name string) string {
+	for at, c := range name {
+		if c == '/' && GitsOwn(name[:at]) {
+			return name[:at]
+		}
+	}
+	return name
+}
+
 // Kind is what became of a file.
 type Kind string
 
@@ -138,7 +149,10 @@ func (l Limits) Judge(changes []Change, diff int64) []*Violation {
 		case c.Wrong != "":
 			out = append(out, &Violation{c.Path, c.Wrong})
 		case GitsOwn(c.Path):
-			out = append(out, &Violation{c.Path, "is git's own"})
+			own := gitsFolder(c.Path) // with all that is in it
+			if !slices.ContainsFunc(out, func(v *Violation) bool { return v.Path == own }) {
+				out = append(out, &Violation{own, "is git's own"})
+			}
 		case !l.MayWrite(c.Path):
 			out = append(out, &Violation{c.Path, string(c.Kind) + ", and no allowed_write_globs names it" + l.globs()})
 		}

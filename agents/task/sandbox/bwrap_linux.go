@@ -1,6 +1,9 @@
 package sandbox
 
-import "os"
+import (
+	"os"
+	"slices"
+)
 
 // bwrapSelf is where this program lies in a box of bwrap.
 const bwrapSelf = "/run/.aisync-box"
@@ -46,7 +49,13 @@ func (p plan) bwrap(self string) []string {
 	for _, s := range p.Instead {
 		args = append(args, "--ro-bind", s.File, s.At)
 	}
-	return append(args, "--ro-bind", self, bwrapSelf, "--chdir", "/", "--", bwrapSelf, word, "inside")
+	args = append(args, "--ro-bind", self, bwrapSelf)
+	for _, dir := range p.Hide {
+		if !below(dir, []string{"/tmp"}) && !slices.Contains(p.Write, dir) && !slices.Contains(p.Show, dir) { // else something stands there
+			args = append(args, "--remount-ro", dir)
+		}
+	}
+	return append(args, "--chdir", "/", "--", bwrapSelf, word, "inside")
 }
 
 func exists(path string) bool {

@@ -137,6 +137,10 @@ func inside() int {
 	unix.Close(doorFile)
 	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
 	_ = syscall.Setrlimit(unix.RLIMIT_FSIZE, &syscall.Rlimit{Cur: maxFile, Max: maxFile})
+	if p.Way != None {
+		_ = syscall.Setrlimit(unix.RLIMIT_NPROC, &syscall.Rlimit{Cur: maxProcesses, Max: maxProcesses})
+		_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+	}
 	st, err := p.command()
 	p.endAll()
 	if err != nil {
@@ -149,6 +153,13 @@ func inside() int {
 
 // maxFile is the largest file that a command can write.
 const maxFile = 2 << 30
+
+// maxProcesses is how many processes and threads a box can have. They are
+// counted by user namespace since Linux 5.14, and for root, user 0 of the
+// machine, not at all. Memory has no such bound: RLIMIT_AS counts what runtimes
+// such as Go, Java and node only reserve. Instead, where memory is short, the
+// kernel ends what runs in boxes before anything else.
+const maxProcesses = 4096
 
 // command starts the command in a session of its own, and takes care of those
 // that lost their parents until it ends.

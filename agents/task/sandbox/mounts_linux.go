@@ -65,6 +65,7 @@ func (p plan) mounts() error {
 	if err := setAttr(root, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID, 0); err != nil {
 		return fmt.Errorf("make / read-only: %w", err)
 	}
+	covers := map[string]int{}
 	for _, dir := range p.Hide {
 		if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 			continue // below one that is covered already
@@ -72,6 +73,12 @@ func (p plan) mounts() error {
 		if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=16m"); err != nil {
 			return fmt.Errorf("cover %s: %w", dir, err)
 		}
+		fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		covers[dir] = fd
 	}
 	if slices.Contains(p.Hide, "/tmp") {
 		if err := attach(tmp.fd, "/tmp"); err != nil {
@@ -89,6 +96,11 @@ func (p plan) mounts() error {
 	for _, l := range p.Links {
 		_ = os.MkdirAll(filepath.Dir(l[0]), 0o755)
 		_ = os.Symlink(l[1], l[0]) // where that folder is shown itself, the link is there
+	}
+	for dir, fd := range covers { // all that belongs into them is there
+		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+			return fmt.Errorf("make the cover of %s read-only: %w", dir, err)
+		}
 	}
 	for _, path := range p.Shield {
 		if err := stand(Stand{path, path}); err != nil {

@@ -84,6 +84,9 @@ func TestACommandWritesItsTreeAndNothingElse(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(b.Tree, "d", "f")); err != nil || string(text) != "b\n" {
 			t.Errorf("%q, %v", text, err)
 		}
+		if r := run(t, b, "grep -q 'Max processes *4096 *4096' /proc/self/limits && grep -qx 1000 /proc/self/oom_score_adj"); r.Exit != 0 {
+			t.Errorf("processes and memory are not bounded: %+v", r)
+		}
 		for _, line := range []string{
 			"echo x >.git", "rm -f .git", "mv .git other", "echo x >/etc/.aisync-x", "echo x >/usr/.aisync-x",
 			// Asked, not tried: where the box fails, a try would change the machine.
@@ -91,6 +94,7 @@ func TestACommandWritesItsTreeAndNothingElse(t *testing.T) {
 			"mount -o remount,rw /", "umount /tmp", "mount -t tmpfs x /usr", "mknod sda b 8 0 && head -c1 sda", "ls /dev/sd* /dev/vd* /dev/nvme*",
 			"ln /etc/passwd hard", "unshare -Urm sh -c 'mount -o remount,bind,rw / && echo x >/etc/.aisync-x'",
 			"unshare -Urm sh -c 'umount -l .git && echo x >.git'",
+			"echo x >/root/x", "echo x >/run/x", "echo x >/home/x", "echo x >/var/tmp/x", // what covers them takes nothing either
 		} {
 			if r := run(t, b, line); r.Exit == 0 {
 				t.Errorf("%s: went well", line)

@@ -110,6 +110,33 @@ func (r Repo) Base(ctx context.Context, name string) (base, commit string, err e
 	return "", "", fmt.Errorf("which branch to begin from? origin names none in %s, and there is no main or master: say it with --base BRANCH", r.Dir)
 }
 
+// InTheWay returns the branch that keeps those of a task, chiffon/<id>/<time>,
+// from being made, and "" if there is none: git keeps branches as files, and
+// none can be the folder of another.
+func (r Repo) InTheWay(ctx context.Context, branch string) string {
+	for at, c := range branch {
+		if c != '/' {
+			continue
+		}
+		if _, err := r.commit(ctx, "refs/heads/"+branch[:at]); err == nil {
+			return branch[:at]
+		}
+	}
+	return ""
+}
+
+// Reach is an error where a remote to push to is none that the repository
+// knows. Addresses and paths are not looked at.
+func (r Repo) Reach(ctx context.Context, remote string) error {
+	if strings.ContainsAny(remote, ":/") {
+		return nil
+	}
+	if _, err := r.own(ctx, "remote", "get-url", "--", remote); err != nil {
+		return fmt.Errorf("%s has no remote %q to push to: git remote -v lists them", r.Dir, remote)
+	}
+	return nil
+}
+
 func (r Repo) commit(ctx context.Context, name string) (string, error) {
 	out, err := r.git(ctx, call{}, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	return strings.TrimSpace(out), err

@@ -3,8 +3,10 @@ package tree
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -215,17 +217,25 @@ func firstLine(s string) string {
 
 // Remove takes the work tree away. The branch stays, unless nothing was
 // committed on it.
-func (t *Tree) Remove(ctx context.Context) error {
-	err := t.repo.alone(ctx, func() error {
-		_, err := t.repo.git(ctx, call{}, "worktree", "remove", "--force", "--", t.Dir)
+func (t *Tree) Remove(ctx context.Context) error { return t.repo.Remove(ctx, t.Dir, t.Branch, t.Base) }
+
+// Remove takes away a work tree that Add made, perhaps in another process. It
+// may be gone already. The branch stays, unless it is still at base.
+func (r Repo) Remove(ctx context.Context, dir, branch, base string) error {
+	err := r.alone(ctx, func() error {
+		args := []string{"worktree", "remove", "--force", "--", dir}
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+			args = []string{"worktree", "prune", "--expire=now"}
+		}
+		_, err := r.git(ctx, call{}, args...)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("remove the work tree: %w", err)
 	}
-	_, err = t.repo.git(ctx, call{}, "update-ref", "-d", "refs/heads/"+t.Branch, t.Base)
-	if head, err2 := t.repo.commit(ctx, "refs/heads/"+t.Branch); err2 == nil && head != t.Base {
-		return nil // it has moved on, and so was not deleted
+	if head, err := r.commit(ctx, "refs/heads/"+branch); err != nil || head != base {
+		return nil // it is gone, or has moved on
 	}
+	_, err = r.git(ctx, call{}, "update-ref", "-d", "refs/heads/"+branch, base)
 	return err
 }

@@ -37,7 +37,7 @@ func (r Repo) Add(ctx context.Context, dir, branch, commit string) (*Tree, error
 	if _, err := os.Lstat(dir); err == nil {
 		return nil, fmt.Errorf("make a work tree: %s is there already", dir)
 	}
-	err := r.alone(ctx, func() error {
+	err := r.alone(ctx, func(r Repo) error {
 		_, err := r.git(ctx, call{}, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, commit)
 		return err
 	})
@@ -216,8 +216,8 @@ func firstLine(s string) string {
 // Remove takes the work tree away. The branch stays, unless nothing was
 // committed on it.
 func (t *Tree) Remove(ctx context.Context) error {
-	err := t.repo.alone(ctx, func() error {
-		_, err := t.repo.git(ctx, call{}, "worktree", "remove", "--force", "--", t.Dir)
+	err := t.repo.alone(ctx, func(r Repo) error {
+		_, err := r.git(ctx, call{}, "worktree", "remove", "--force", "--", t.Dir)
 		return err
 	})
 	if err != nil {

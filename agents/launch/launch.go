@@ -18,6 +18,7 @@ import (
 // Start is one agent, ready to be started.
 type Start struct {
 	Root        string            `json:"project"`
+	Dir         string            `json:"dir,omitempty"` // where the program is started; "": in Root
 	Role        string            `json:"role"`
 	ID          string            `json:"id,omitempty"`
 	Runtime     string            `json:"runtime"`

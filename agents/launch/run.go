@@ -53,7 +53,9 @@ func (r Runner) Run(ctx context.Context) (int, error) {
 	defer signal.Stop(signals)
 
 	cmd := exec.Command(program, r.Start.Command[1:]...)
-	cmd.Dir, cmd.Env = r.Start.Root, environ
+	if cmd.Dir, cmd.Env = r.Start.Dir, environ; cmd.Dir == "" {
+		cmd.Dir = r.Start.Root
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.Streams.In, r.Streams.Out, r.Streams.Err
 	if err := cmd.Start(); err != nil {
 		return 1, fmt.Errorf("start %s: %w", r.Start.Command[0], err)

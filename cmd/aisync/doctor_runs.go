@@ -74,7 +74,11 @@ func checkRun(store *runs.Store, id string, kept map[runs.Retention]int) []findi
 	var out []finding
 	for _, t := range s.Overdue(r.Now()) {
 		over := (r.Now().Since(t.Claim.Renewed) - t.Claim.Lease).Round(time.Second)
-		out = append(out, warn("aisync run claim --expire --run "+id, "run %s: worker %s holds task %s, and its lease is over for %s", id, t.Claim.Worker, t.ID, over))
+		fix := "aisync run claim --expire --run " + id
+		if w := s.Worker(t.Claim.Worker); w != nil && w.Substrate == runs.External {
+			fix += "; where nobody goes on with it, then: aisync run finish " + id + " --as cancelled --reason WHY"
+		}
+		out = append(out, warn(fix, "run %s: worker %s holds task %s, and its lease is over for %s", id, t.Claim.Worker, t.ID, over))
 	}
 	for i := range s.Workers {
 		w := &s.Workers[i]

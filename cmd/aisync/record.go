@@ -26,8 +26,11 @@ func (a *app) inBooks(p *spec.Project, w record.Work) func(record.Outcome) {
 	}
 	home := a.runHome()
 	r := record.Begin(func() (*runs.Store, error) {
-		store, _, err := runs.Init(p.Dir, runs.Options{Home: home, Check: schema.CheckRun})
-		return store, err
+		o := runs.Options{Home: home, Check: schema.CheckRun}
+		if store, _, err := runs.Init(p.Dir, o); err == nil {
+			return store, nil
+		}
+		return runs.Open(p.Dir, o) // another session may be laying it out; a run needs little of it
 	}, w)
 	return func(o record.Outcome) {
 		if err := r.End(o); err != nil {

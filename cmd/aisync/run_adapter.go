@@ -192,6 +192,9 @@ func (a *app) workAsAgent(ctx context.Context, word string, headless bool) error
 		opening = launch.Opening(root, d) + " "
 	}
 	s := launch.Plan(root, d, l.choice, l.program, nil)
+	if w := st.Worker(a.env.get(supervise.VarWorker)); w != nil {
+		s.Dir = w.Worktree
+	}
 	s.Opening = opening + taskPrompt(st, t, headless)
 	form := l.program.Runtime.Launch.Interactive
 	if headless {

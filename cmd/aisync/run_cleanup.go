@@ -19,6 +19,7 @@ type cleanupDoc struct {
 	FormatVersion string         `json:"format_version"`
 	DryRun        bool           `json:"dry_run"`
 	Items         []cleanup.Item `json:"items"`
+	Worktrees     []cleanup.Left `json:"worktrees"`
 }
 
 func runCleanupCommand(a *app) *cobra.Command {
@@ -34,7 +35,8 @@ are over, where no evidence names them.
 
 It never touches workers that are at work, that are somebody else's or of which
 anything is uncertain, nor .kapi, worktrees, branches, evidence, events, learning
-or the folder of a run. --retained lets go of workers, too, that are kept for
+or the folder of a run. Work trees that workers have left are named, and how a
+person removes one. --retained lets go of workers, too, that are kept for
 inspection. Without RUN it looks at all runs.
 
 On a terminal it shows first what it would do, and asks. Exits 1 where something
@@ -65,6 +67,7 @@ was to be closed and is not.`,
 type toClean struct {
 	run   *runs.Run
 	items []cleanup.Item
+	left  []cleanup.Left
 }
 
 func (a *app) cleanUp(ctx context.Context, c cleanup.Cleaner, ids []string, dry, yes bool) error {
@@ -101,12 +104,13 @@ func (a *app) cleanUp(ctx context.Context, c cleanup.Cleaner, ids []string, dry,
 		}
 	}
 	if a.g.json {
-		doc := cleanupDoc{FormatVersion: viewVersion, DryRun: dry, Items: []cleanup.Item{}}
+		doc := cleanupDoc{FormatVersion: viewVersion, DryRun: dry, Items: []cleanup.Item{}, Worktrees: []cleanup.Left{}}
 		for _, t := range all {
-			doc.Items = append(doc.Items, t.items...)
+			doc.Items, doc.Worktrees = append(doc.Items, t.items...), append(doc.Worktrees, t.left...)
 		}
 		return errors.Join(unread, a.writeJSON(doc))
 	}
+	a.sayTrees(all)
 	return unread
 }
 
@@ -128,12 +132,16 @@ func (a *app) lookAtRuns(c cleanup.Cleaner, ids []string) (all []toClean, unread
 			continue
 		}
 		items, err := c.Look(r)
+		var left []cleanup.Left
+		if err == nil {
+			left, err = cleanup.Trees(r)
+		}
 		if err != nil {
 			unread = errors.Join(unread, err)
 			r.Close()
 			continue
 		}
-		all = append(all, toClean{r, items})
+		all = append(all, toClean{r, items, left})
 	}
 	return all, unread
 }
@@ -162,5 +170,18 @@ func (a *app) printCleanup(all []toClean) {
 	w.Flush()
 	if n == 0 {
 		a.printf("nothing to clean up\n")
+	}
+}
+
+// sayTrees names the work trees that are left, and how a person removes them.
+func (a *app) sayTrees(all []toClean) {
+	for _, t := range all {
+		for i, l := range t.left {
+			if i == 0 {
+				a.say("work trees of run %s are left alone; to remove one with its branch, when what is in it is merged or not wanted:", t.run.ID)
+			}
+			git := "git -C " + shellQuote(t.run.Workspace())
+			a.say("  %s worktree remove %s && %s branch -d %s", safe(git), safe(shellQuote(l.Dir)), safe(git), safe(shellQuote(l.Branch)))
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"aisync.dev/aisync/agents/identity"
 	runs "aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/agents/run/supervise"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -75,6 +77,8 @@ type starting struct {
 	lease, beats time.Duration
 	ready        time.Duration
 	strict       bool
+	worktrees    bool
+	inGraph      bool // the graph wants worktrees
 }
 
 func runStartCommand(a *app) *cobra.Command {
@@ -90,7 +94,14 @@ main, with the goal.
 A graph is JSON: {"schemaVersion": 1, "tasks": [{"id": "a", "goal": "…"},
 {"id": "b", "dependsOn": ["a"], "command": ["make", "test"], "evidence": ["command"]}]}.
 evidence names what a task must leave before it completes: command, output or
-artifact, perhaps with :NAME.`,
+artifact, perhaps with :NAME.
+
+With --worktrees, or "worktrees": true in the graph, each worker works in a git
+work tree of its own below the config's worktreeRoot, on the branch
+aisync/RUN/WORKER. That begins at the branch of the one task that it waits for, and
+else at the commit of this project; what was not committed is not in it. A task has
+another say with "worktree": true or false. aisync removes no work tree and no
+branch: run cleanup --safe names them.`,
 		Example: `  $ aisync run start --goal "port the parser" --graph tasks.json
   $ aisync run start --goal "make the tests pass" --adapter codex --require command:tests`,
 		Annotations: map[string]string{"effect": "writes"},
@@ -113,6 +124,7 @@ artifact, perhaps with :NAME.`,
 	f.StringArrayVar(&s.plan.Evidence, "require", nil, "evidence of the run itself before it completes `KIND[:NAME]`; may be given again")
 	f.StringVar(&s.plan.Objective, "objective", "", "what is to be made best; it advises only `TEXT`")
 	f.StringArrayVar(&s.plan.Evaluators, "evaluator", nil, "who judges the objective `NAME`; may be given again")
+	f.BoolVar(&s.worktrees, "worktrees", false, "each worker has a git work tree and a branch of its own")
 	f.BoolVar(&s.strict, "strict", false, "an adapter that nobody knows is an error")
 	return cmd
 }
@@ -130,9 +142,11 @@ func (a *app) startRun(s starting) error {
 		return err
 	}
 	if s.graph != "" {
-		if s.plan.Tasks, err = a.readGraph(s.graph); err != nil {
+		g, err := a.readGraph(s.graph)
+		if err != nil {
 			return err
 		}
+		s.plan.Tasks, s.inGraph = g.Tasks, g.Worktrees
 	}
 	warnings, err := s.choose(a, store, &c)
 	if err != nil {
@@ -168,19 +182,18 @@ func (a *app) startRun(s starting) error {
 }
 
 // readGraph reads and checks the tasks of a run.
-func (a *app) readGraph(name string) ([]spec.RunTask, error) {
+func (a *app) readGraph(name string) (g spec.RunGraph, err error) {
 	text, err := a.readInput(name)
 	if err != nil {
-		return nil, fmt.Errorf("graph: %w", err)
+		return g, fmt.Errorf("graph: %w", err)
 	}
 	if err := schema.CheckRun("graph", name, text); err != nil {
-		return nil, err
+		return g, err
 	}
-	var g spec.RunGraph
 	if err := json.Unmarshal(text, &g); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return g, fmt.Errorf("%s: %w", name, err)
 	}
-	return g.Tasks, nil
+	return g, nil
 }
 
 // readInput reads a file, or with - the input, up to maxInput.
@@ -255,6 +268,14 @@ func (s *starting) choose(a *app, store *runs.Store, c *runs.Config) (warnings [
 	word("substrate", s.substrate, &set.Substrate, runs.Tmux, runs.Process)
 	if err != nil {
 		return nil, err
+	}
+	if set.Worktrees = s.worktrees || s.inGraph; set.Worktrees {
+		because("worktrees", "true", map[bool]string{true: "flag", false: "graph"}[s.worktrees])
+	}
+	if set.Worktrees || slices.ContainsFunc(s.plan.Tasks, func(t spec.RunTask) bool { return t.Worktree != nil && *t.Worktree }) {
+		if _, err := supervise.Repository(context.Background(), store.Workspace); err != nil {
+			return nil, fmt.Errorf("worktrees: %w", err)
+		}
 	}
 	because("substrate", set.Substrate, firstOf(map[bool]string{true: "flag"}[s.substrate != ""], c.Adapters[set.Adapter].From, "default"))
 	return append(c.Warnings, s.unknown(a, store, *c)...), s.disabled(*c)

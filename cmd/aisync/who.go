@@ -49,8 +49,8 @@ func whoCommand(a *app) *cobra.Command {
 		Long: `Shows in one view who is at work in this project and what is whose: the agents
 that run (as roster finds them, the one that asks too), their session files, the
 tasks of the queue and of runs that somebody has claimed, and of the ledger the
-claimed paths and the messages that nobody is done with. What cannot be read is said, and the
-rest is shown; the exit code is 1 then.`,
+claimed paths and the messages that nobody is done with. What cannot be read is
+said, and the rest is shown; the exit code is 1 then.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -9,7 +9,9 @@ import (
 )
 
 // Layouts are the folders that Declare lays out, by their names.
-func Layouts() map[string]dir.Layout { return map[string]dir.Layout{ledgerDir: ledger()} }
+func Layouts() map[string]dir.Layout {
+	return map[string]dir.Layout{ledgerDir: ledger(), runsDir: runs()}
+}
 
 const ledgerDir = ".pi-ensemble"
 

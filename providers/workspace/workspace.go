@@ -46,7 +46,7 @@ func Declare(p *spec.Project) []reconcile.Declaration {
 		l.ignore("/tasks/inbox/", "/tasks/queue/*/running/", "/tasks/runs/")
 	}
 	if a := p.Agents; a.Runs.On {
-		l.folder(".ilchul", position(a.Runs.Pos, a.Pos))
+		l.want(runsDir, runs(), position(a.Runs.Pos, a.Pos))
 		l.ignore("/.ilchul/")
 	}
 	if !p.Agents.Track {

@@ -85,7 +85,8 @@ type RunSettings struct {
 	RequireEvidence  bool   `json:"requireEvidenceForTaskCompletion"`
 	CompletedDefault string `json:"completedDefault"`
 	RetainLogsDays   int    `json:"retainLogsDays"`
-	WorktreeRoot     string `json:"worktreeRoot"` // absolute
+	WorktreeRoot     string `json:"worktreeRoot"`        // absolute
+	Worktrees        bool   `json:"worktrees,omitempty"` // a git work tree for each worker, below WorktreeRoot
 }
 
 // RunPolicy is policy-selection.json: what was chosen, and why.
@@ -116,10 +117,12 @@ type RunTask struct {
 	Command   []string          `json:"command,omitempty"` // with the adapter "command"
 	Env       map[string]string `json:"env,omitempty"`
 	Evidence  []string          `json:"evidence,omitempty"` // KIND or KIND:NAME that it must leave
+	Worktree  *bool             `json:"worktree,omitempty"` // its workers have work trees of their own; nil: as the run says
 }
 
 // RunGraph is what run start --graph reads.
 type RunGraph struct {
 	SchemaVersion int       `json:"schemaVersion"`
+	Worktrees     bool      `json:"worktrees,omitempty"` // as RunSettings.Worktrees
 	Tasks         []RunTask `json:"tasks"`
 }

@@ -26,7 +26,8 @@ type start struct {
 	job   worker.Job
 	env   []string
 	token string
-	fault error // why it cannot be
+	place *place // nil: it works in the workspace
+	fault error  // why it cannot be
 }
 
 // spawn registers workers for the tasks that are ready, as many as there may be.
@@ -89,10 +90,14 @@ func (s *Supervisor) register(c *run.Change, t run.Task, p Plan, fault error) er
 		Marker: worker.NewMarker(), Substrate: p.Substrate, Command: p.Command, Dir: s.Run.Workspace(), By: s.self,
 		Ready: p.Ready, ReadyDelay: p.ReadyDelay,
 	}
-	if err := s.prepare(c.State, t, &j); err != nil {
+	where, err := s.prepare(c.State, t, &j)
+	if err != nil {
 		return err
 	}
 	r := run.Registration{Task: t.ID, Adapter: firstOf(p.Adapter, t.Adapter, command), Substrate: p.Substrate, Owner: j.Marker, Log: logName(j.Worker)}
+	if where != nil {
+		r.Worktree, r.Branch = where.dir, where.branch
+	}
 	if err := c.Register(j.Worker, r); err != nil {
 		return err
 	}
@@ -101,21 +106,22 @@ func (s *Supervisor) register(c *run.Change, t run.Task, p Plan, fault error) er
 		return err
 	}
 	env := append(slices.Clone(p.Env), VarRun+"="+s.Run.ID, VarWorker+"="+j.Worker, VarTask+"="+t.ID, VarClaim+"="+token, VarWorkspace+"="+s.Run.Workspace())
-	s.pending = append(s.pending, start{j, env, token, fault})
+	s.pending = append(s.pending, start{j, env, token, where, fault})
 	s.tell("%s: worker %s starts (%s, %s)", t.ID, j.Worker, r.Adapter, r.Substrate)
 	return nil
 }
 
-// prepare names the worker and writes its folder. A folder that a supervisor left
-// which was killed before it had registered anything keeps its name.
-func (s *Supervisor) prepare(st *run.State, t run.Task, j *worker.Job) error {
+// prepare names the worker, says where it works and writes its folder. A folder
+// that a supervisor left which was killed before it had registered anything keeps
+// its name.
+func (s *Supervisor) prepare(st *run.State, t run.Task, j *worker.Job) (*place, error) {
 	for _, dir := range []string{"workers", "logs"} {
 		at := filepath.Join(s.Run.Path, dir)
 		if err := os.Mkdir(at, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-			return fmt.Errorf("make a folder for workers: %w", err)
+			return nil, fmt.Errorf("make a folder for workers: %w", err)
 		}
 		if info, err := os.Lstat(at); err != nil || !info.IsDir() {
-			return fmt.Errorf("%s is no folder, or a link; move it away", at)
+			return nil, fmt.Errorf("%s is no folder, or a link; move it away", at)
 		}
 	}
 	for n := t.Attempts + 1; ; n++ {
@@ -124,9 +130,13 @@ func (s *Supervisor) prepare(st *run.State, t run.Task, j *worker.Job) error {
 			continue
 		}
 		j.Log = logOf(s.Run, j.Worker)
+		where := s.placeOf(st, t, j.Worker)
+		if where != nil {
+			j.Dir = where.dir
+		}
 		err := worker.Prepare(Folder(s.Run, j.Worker), *j)
 		if !errors.Is(err, worker.ErrStarted) {
-			return err
+			return where, err
 		}
 	}
 }
@@ -134,6 +144,9 @@ func (s *Supervisor) prepare(st *run.State, t run.Task, j *worker.Job) error {
 // start starts what was registered. That it cannot be started is a failed attempt.
 func (s *Supervisor) start(p start) error {
 	err := p.fault
+	if err == nil && p.place != nil {
+		err = p.place.make(s.Run.Workspace())
+	}
 	if err == nil {
 		err = s.Starter.Start(Folder(s.Run, p.job.Worker), p.job, p.env)
 	}

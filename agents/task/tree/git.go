@@ -20,7 +20,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
 )
 
 // quiet is the configuration that git runs with, over what is in the
@@ -44,6 +44,7 @@ type Repo struct {
 	excludes string // what the person has git ignore everywhere
 	identity []string
 	over     []string // the settings that git runs with; nil: they are looked for each time
+	held     *os.File // the lock of alone, which git has too
 }
 
 // An Error is git's, with what it said.
@@ -118,14 +119,30 @@ func (r Repo) overrides(ctx context.Context) ([]string, error) {
 const half = "commondir"
 
 // alone keeps others that make or remove work trees of the repository waiting
-// while f runs: git itself does not.
-func (r Repo) alone(ctx context.Context, f func() error) error {
-	lock := flock.New(filepath.Join(r.common, "aisync-worktrees.lock"))
-	if ok, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil || !ok {
-		return fmt.Errorf("wait for other work trees to be made: %w", err)
+// while f runs: git itself does not. A git that f started keeps them waiting even
+// where this process is killed.
+func (r Repo) alone(ctx context.Context, f func(Repo) error) error {
+	lock, err := os.OpenFile(filepath.Join(r.common, "aisync-worktrees.lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return fmt.Errorf("make a work tree: %w", err)
 	}
 	defer lock.Close()
-	return f()
+	for {
+		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("wait for other work trees to be made: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for other work trees to be made: %w", context.Cause(ctx))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	r.held = lock
+	return f(r)
 }
 
 func (r Repo) bare(ctx context.Context, c call, over []string, args ...string) (string, error) {
@@ -168,6 +185,9 @@ func (r Repo) run(ctx context.Context, c call, over, args []string) (string, err
 		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, pair[:at]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, pair[at+1:]))
 	}
 	cmd.Env = append(cmd.Env, c.env...)
+	if r.held != nil {
+		cmd.ExtraFiles = []*os.File{r.held}
+	}
 	return execute(ctx, cmd, c, args)
 }
 

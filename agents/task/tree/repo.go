@@ -38,7 +38,7 @@ func Open(ctx context.Context, dir string) (Repo, error) {
 		return r, err
 	}
 	if top != dir {
-		return r, fmt.Errorf("%s is not the top of its repository, and the paths of tasks begin there: use --repo %s", dir, top)
+		return r, &NotTop{dir, top}
 	}
 	if some, err := r.own(ctx, "rev-list", "-n1", "--all"); err != nil || some == "" {
 		return r, errors.Join(fmt.Errorf("%s has no commit yet, so there is nothing to begin from: make the first one", dir), err)
@@ -49,6 +49,13 @@ func Open(ctx context.Context, dir string) (Repo, error) {
 		}
 	}
 	return r, r.who(ctx)
+}
+
+// NotTop says that a folder is not the top of its repository.
+type NotTop struct{ Dir, Top string }
+
+func (e *NotTop) Error() string {
+	return fmt.Sprintf("%s is not the top of its repository, and the paths of tasks begin there: use --repo %s", e.Dir, e.Top)
 }
 
 // own runs the person's git with its own settings: only what reads.

@@ -39,7 +39,7 @@ func (r Repo) Add(ctx context.Context, dir, branch, commit string) (*Tree, error
 	if _, err := os.Lstat(dir); err == nil {
 		return nil, fmt.Errorf("make a work tree: %s is there already", dir)
 	}
-	err := r.alone(ctx, func() error {
+	err := r.alone(ctx, func(r Repo) error {
 		_, err := r.git(ctx, call{}, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, commit)
 		return err
 	})
@@ -222,7 +222,7 @@ func (t *Tree) Remove(ctx context.Context) error { return t.repo.Remove(ctx, t.D
 // Remove takes away a work tree that Add made, perhaps in another process. It
 // may be gone already. The branch stays, unless it is still at base.
 func (r Repo) Remove(ctx context.Context, dir, branch, base string) error {
-	err := r.alone(ctx, func() error {
+	err := r.alone(ctx, func(r Repo) error {
 		args := []string{"worktree", "remove", "--force", "--", dir}
 		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 			args = []string{"worktree", "prune", "--expire=now"}

@@ -1,0 +1,118 @@
+package supervise
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/agents/task/tree"
+)
+
+// place is the work tree that a worker gets. It is registered before it is made:
+// killed in between, the next supervisor finds it by the registration.
+type place struct {
+	dir, branch string
+	from        string // the branch that it begins at; "": where the workspace is
+	again       bool   // it was meant for a worker that never ran, and may be there
+}
+
+// placeOf says where a worker of t works, if not in the workspace.
+func (s *Supervisor) placeOf(st *run.State, t run.Task, workerID string) *place {
+	if wanted := st.Settings().Worktrees; t.Worktree != nil && !*t.Worktree || t.Worktree == nil && !wanted {
+		return nil
+	}
+	p := &place{dir: filepath.Join(treesOf(st, s.Run), workerID), branch: "aisync/" + s.Run.ID + "/" + workerID}
+	if w := s.orphan(st, t.ID); w != nil {
+		p.dir, p.branch, p.again = w.Worktree, w.Branch, true
+	}
+	if len(t.DependsOn) == 1 { // of several, nobody has merged the work
+		if w := st.Worker(st.Task(t.DependsOn[0]).DoneBy); w != nil {
+			p.from = w.Branch
+		}
+	}
+	return p
+}
+
+// treesOf is the folder of a run's work trees. Two workspaces may share a root, and
+// have runs of one name.
+func treesOf(st *run.State, r *run.Run) string {
+	sum := sha256.Sum256([]byte(r.Workspace()))
+	return filepath.Join(st.Settings().WorktreeRoot, filepath.Base(r.Workspace())+"-"+hex.EncodeToString(sum[:4]), r.ID)
+}
+
+// orphan is the last worker of a task that was registered and never ran, for its
+// supervisor was gone, if nobody was given its work tree since.
+func (s *Supervisor) orphan(st *run.State, taskID string) *run.Worker {
+	var last *run.Worker
+	for i := range st.Workers {
+		if w := &st.Workers[i]; w.Task == taskID && w.Worktree != "" {
+			last = w
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	o, err := worker.Observe(s.Table, Folder(s.Run, last.ID), last.Owner)
+	if err != nil || o.State != worker.Void || o.Ticket.Void != orphaned {
+		return nil
+	}
+	return last
+}
+
+// make makes the work tree, or finds it. It is not given up in the middle because
+// somebody asks the supervisor to stop.
+func (p *place) make(workspace string) error {
+	ctx := context.Background()
+	repo, err := Repository(ctx, workspace)
+	if err != nil {
+		return err
+	}
+	if err := folder(filepath.Dir(p.dir)); err != nil {
+		return fmt.Errorf("make a folder for work trees: %w", err)
+	}
+	var commit string
+	if p.from == "" {
+		commit, err = repo.Head(ctx)
+	} else {
+		_, commit, err = repo.Base(ctx, "refs/heads/"+p.from)
+	}
+	if err != nil {
+		return fmt.Errorf("find where to begin: %w", err)
+	}
+	return repo.Lasting(ctx, p.dir, p.branch, commit, p.again)
+}
+
+// folder makes a folder, and goes through no link: the root of work trees was
+// free of them when the run began.
+func folder(dir string) error {
+	for at := dir; ; at = filepath.Dir(at) {
+		real, err := filepath.EvalSymlinks(at)
+		switch _, is := os.Lstat(at); {
+		case errors.Is(is, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		case real != at:
+			return fmt.Errorf("%s leads to %s through a link that was not there when the run began: move the link away", at, real)
+		}
+		return os.MkdirAll(dir, 0o700)
+	}
+}
+
+// Repository opens the git repository that workers of a workspace get work trees
+// of. An error says what keeps them from it.
+func Repository(ctx context.Context, workspace string) (tree.Repo, error) {
+	repo, err := tree.Open(ctx, workspace)
+	var below *tree.NotTop
+	if errors.As(err, &below) {
+		err = fmt.Errorf("%s is not the top of its git repository, which is %s: only there can workers have work trees of their own", below.Dir, below.Top)
+	}
+	return repo, err
+}

@@ -56,7 +56,7 @@ func ParseLock(file string, b []byte) (*Lock, error) {
 	lines := bytes.Split(b, []byte("\n"))
 	l := &Lock{targets: make([]lockTarget, 0, len(lines))}
 	for n, line := range lines {
-		if len(bytes.TrimSpace(line)) == 0 {
+		if len(bytes.TrimSpace(line)) == 0 && (n > 0 || len(lines) == 1) {
 			continue
 		}
 		var x lockLine

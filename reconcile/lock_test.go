@@ -50,10 +50,11 @@ func TestALockIsTheSameBytesWhateverTheOrder(t *testing.T) {
 
 func TestADamagedLockIsNamedByLine(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"a merge's markers": {"{\"format_version\":1}\n<<<<<<< HEAD\n", "aisync.lock:2: not a line of a lock"},
-		"no version":        {"{\"kind\":\"model\"}\n", "aisync.lock:1: no format_version"},
-		"no kind":           {"{\"format_version\":1}\n{\"name\":\"x\"}\n", "aisync.lock:2: a line without kind"},
-		"no fingerprint":    {"{\"format_version\":1}\n{\"kind\":\"target\",\"address\":\"file:x\"}\n", "aisync.lock:2: a target without"},
+		"a merge's markers":  {"{\"format_version\":1}\n<<<<<<< HEAD\n", "aisync.lock:2: not a line of a lock"},
+		"no version":         {"{\"kind\":\"model\"}\n", "aisync.lock:1: no format_version"},
+		"a blank first line": {"\n{\"kind\":\"model\"}\n", "aisync.lock:1: not a line of a lock"},
+		"no kind":            {"{\"format_version\":1}\n{\"name\":\"x\"}\n", "aisync.lock:2: a line without kind"},
+		"no fingerprint":     {"{\"format_version\":1}\n{\"kind\":\"target\",\"address\":\"file:x\"}\n", "aisync.lock:2: a target without"},
 	} {
 		if _, err := ParseLock("aisync.lock", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

@@ -244,7 +244,7 @@ func (a *app) tell(results []checkResult) error {
 			for _, f := range r.Findings {
 				a.printf("  %s %s\n", a.mark(f.Level), strings.ReplaceAll(safeLines(f.What), "\n", "\n         "))
 				if f.Fix != "" {
-					a.printf("         fix: %s\n", safeLines(f.Fix))
+					a.printf("         fix: %s\n", strings.ReplaceAll(safeLines(f.Fix), "\n", "\n         "))
 				}
 			}
 		}

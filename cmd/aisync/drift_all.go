@@ -185,7 +185,7 @@ func (a *app) printAll(found []projectDrift, views []*driftView, format string, 
 	for _, p := range found {
 		switch {
 		case p.Error != "":
-			a.printf("%s  %s\n", paint.bold(safe(p.Project)), paint.cyan("could not be checked: "+safeLines(p.Error)))
+			a.printf("%s  %s\n", paint.bold(safe(p.Project)), paint.cyan("could not be checked: "+oneMessage(p.Error)))
 		case !p.inOrder() || a.g.verbose:
 			a.printf("%s\n", paint.bold(safe(p.Project)))
 			p.text(a.out, paint, mode)

@@ -100,9 +100,9 @@ func (a *app) report(err error) int {
 		return code
 	}
 	for _, e := range parts(err) {
-		text, next := safeLines(e.Error()), a.next(e)
+		text, next := oneMessage(e.Error()), a.next(e)
 		if next != "" && !a.env.on("AISYNC_IN_AUTOMATION") && !strings.Contains(text, next) {
-			text += "; " + safeLines(next)
+			text += "; " + oneMessage(next)
 		}
 		fmt.Fprintln(a.err, "aisync: "+text)
 	}

@@ -43,8 +43,12 @@ func plural(n int, noun string) string {
 // safe makes text of others harmless on a terminal; see quick.Safe.
 func safe(s string) string { return quick.Safe(s) }
 
-// shellQuote shows an argument so that a shell reads it as one word.
+// shellQuote shows an argument so that a shell reads it as one word; where it
+// plays with the terminal, a shell that knows $'…' (bash, zsh, ksh).
 func shellQuote(s string) string {
+	if !clean(s) {
+		return ansiQuote(s)
+	}
 	plain := s != ""
 	for _, r := range s {
 		if !(r == '/' || r == '.' || r == '-' || r == '_' || r == ':' || r == '=' || r == '~' || r == '@' || r == '+' || r == ',' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
@@ -57,11 +61,39 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// ansiQuote writes all bytes that are no plain text by their numbers.
+func ansiQuote(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\'' || c == '\\':
+			b.WriteString(`\` + string(c))
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "$'" + b.String() + "'"
+}
+
 // safeLines is safe for text that may have several lines.
 func safeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
 		lines[i] = safe(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// oneMessage is safe for a message that may have several lines, of which none
+// but the first can be taken for one of its own.
+func oneMessage(s string) string {
+	lines := strings.Split(safeLines(s), "\n")
+	for i, l := range lines[1:] {
+		if l != "" && l[0] != ' ' && l[0] != '\t' {
+			lines[i+1] = "  " + l
+		}
 	}
 	return strings.Join(lines, "\n")
 }

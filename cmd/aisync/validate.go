@@ -124,13 +124,13 @@ func (a *app) pronounce(v verdict) error {
 		a.printf("the specs are right: %s\n", safe(strings.Join(what, ", ")))
 	default:
 		for _, d := range v.Errors {
-			a.printf("%s\n", safeLines(d.text()))
+			a.printf("%s\n", oneMessage(d.text()))
 		}
 		a.say("%s in the specs", plural(len(v.Errors), "error"))
 	}
 	if !a.g.json {
 		for _, d := range v.Notes {
-			a.say("note: %s", safeLines(d.text()))
+			a.say("note: %s", oneMessage(d.text()))
 		}
 	}
 	if !v.Valid {

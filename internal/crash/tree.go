@@ -189,6 +189,19 @@ func (t Tree) Without(drop func(rel string) bool) Tree {
 	return out
 }
 
+// WithoutEmpty is t without the folders that hold nothing.
+func (t Tree) WithoutEmpty() Tree {
+	holds := map[string]bool{}
+	for rel, n := range t {
+		if !n.Mode.IsDir() {
+			for dir := filepath.Dir(rel); !holds[dir]; dir = filepath.Dir(dir) {
+				holds[dir] = true
+			}
+		}
+	}
+	return t.Without(func(rel string) bool { return t[rel].Mode.IsDir() && !holds[rel] })
+}
+
 // Diff says in which entries t is not like want, a line each.
 func (t Tree) Diff(want Tree) string {
 	var out strings.Builder

@@ -3,6 +3,7 @@ package merge
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -13,8 +14,10 @@ import (
 func IsBinary(b []byte) bool { return bytes.IndexByte(b[:min(len(b), 8000)], 0) >= 0 }
 
 // Unified returns a unified diff with three lines of context, "" where old and
-// new are equal, and one line that says so where either is binary.
+// new are equal, and one line that says so where either is binary. A name that
+// holds the end of a line is shown quoted, as git shows it.
 func Unified(oldName, newName string, old, new []byte) string {
+	oldName, newName = onOneLine(oldName), onOneLine(newName)
 	switch {
 	case bytes.Equal(old, new):
 		return ""
@@ -22,6 +25,13 @@ func Unified(oldName, newName string, old, new []byte) string {
 		return fmt.Sprintf("Binary files %s and %s differ\n", oldName, newName)
 	}
 	return udiff.Unified(oldName, newName, string(old), string(new))
+}
+
+func onOneLine(name string) string {
+	if strings.ContainsAny(name, "\r\n") {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // DiffLines returns the first line of b, from 1, that is not as in a; 0 where

@@ -21,6 +21,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+// Names have limits too: each of their folders is remembered. Linux has no
+// longer ones (PATH_MAX), and no source that people write is so deep.
+const longest, deepest = 4096, 64
+
 // Limits bound what an archive may hold.
 type Limits struct {
 	Files int   // entries of any kind
@@ -73,6 +77,9 @@ type link struct{ name, target string }
 func (u *unpacking) place(name string, dir bool) (string, error) {
 	if u.count++; u.count > u.limits.Files {
 		return "", fmt.Errorf("%w: more than %d entries", ErrTooLarge, u.limits.Files)
+	}
+	if len(name) > longest || strings.Count(name, "/") > deepest {
+		return "", fmt.Errorf("%w: entry %.40q… has a name of %d bytes and %d folders", ErrTooLarge, name, len(name), strings.Count(name, "/"))
 	}
 	switch {
 	case strings.HasPrefix(name, "/"), strings.ContainsAny(name, "\\\x00"):

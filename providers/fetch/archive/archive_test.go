@@ -129,6 +129,8 @@ func TestWhatAnArchiveMayNotHoldIsNamed(t *testing.T) {
 		"names of another case":  {[]entry{{name: "rules/A.md", body: "x"}, {name: "rules/a.md", body: "y"}}, `"rules/A.md" and "rules/a.md" differ only in case`},
 		"folders of another one": {[]entry{{name: "Rules/a.md", body: "x"}, {name: "rules/b.md", body: "y"}}, "differ only in case"},
 		"one name twice":         {[]entry{{name: "a", body: "x"}, {name: "a", body: "y"}}, "twice"},
+		"a deep folder":          {[]entry{{name: strings.Repeat("a/", 65) + "x", body: "x"}}, "has a name of 131 bytes and 65 folders"},
+		"a name without end":     {[]entry{{name: strings.Repeat("a/", 400_000) + "x", body: "x"}}, "400000 folders"},
 		"nothing":                {nil, "empty"},
 		"too much":               {[]entry{{name: "a", body: strings.Repeat("x", 1<<20)}, {name: "b", body: "x"}}, "more than 1048576 bytes"},
 	} {

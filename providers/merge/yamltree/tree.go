@@ -108,6 +108,9 @@ func Parse(src []byte) (*Doc, error) {
 		return nil, d.syntax(err)
 	}
 	if len(root.Content) != 1 || blank(root.Content[0]) { // nothing but comments and markers
+		if at := bareTag(src); at >= 0 {
+			return nil, &Fault{at, "a tag of nothing would be one of what is added; take it away"}
+		}
 		d.scanComments()
 		return d, nil
 	}
@@ -117,6 +120,19 @@ func Parse(src []byte) (*Doc, error) {
 	}
 	d.scanComments()
 	return d, d.check(d.Root, 0)
+}
+
+// bareTag finds, in a document that holds nothing else, a tag that names no
+// type: the parser tells nothing of it.
+func bareTag(src []byte) int {
+	at := 0
+	for line := range bytes.Lines(src) {
+		if rest := bytes.TrimLeft(bytes.TrimPrefix(line, []byte("---")), " \t"); bytes.HasPrefix(rest, []byte("!")) {
+			return at + len(line) - len(rest)
+		}
+		at += len(line)
+	}
+	return -1
 }
 
 // oddBreak finds a character that libyaml takes for a line end and YAML 1.2 or

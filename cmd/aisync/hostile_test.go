@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"aisync.dev/aisync/cmd/aisync/quick"
 	"aisync.dev/aisync/hosts"
 )
 
@@ -70,7 +71,7 @@ func (w hostileWorld) say(t *testing.T, args ...string) (code int, out, errs str
 // playing returns where text does more to a terminal than stand there; "" for
 // nowhere. A line that others began counts too.
 func playing(text string) string {
-	at := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && hidden(r) })
+	at := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && quick.Hidden(r) })
 	if forged := strings.Index("\n"+text, "\nforged:"); forged >= 0 {
 		at = forged
 	}
@@ -193,7 +194,7 @@ func TestAQuotedNameThatPlaysTricksIsItselfForAShell(t *testing.T) {
 	for _, name := range []string{evil, "it's\n\\x", "\x01" + `2\'`, "\xff\xfe"} {
 		quoted := shellQuote(name)
 		out, err := exec.Command(bash, "-c", "printf %s "+quoted).Output()
-		if err != nil || string(out) != name || !clean(quoted) {
+		if err != nil || string(out) != name || safe(quoted) != quoted {
 			t.Errorf("%q is quoted as %q, and that is %q, %v", name, quoted, out, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -46,7 +47,7 @@ func safe(s string) string { return quick.Safe(s) }
 // shellQuote shows an argument so that a shell reads it as one word; where it
 // plays with the terminal, a shell that knows $'…' (bash, zsh, ksh).
 func shellQuote(s string) string {
-	if !clean(s) {
+	if safe(s) != s {
 		return ansiQuote(s)
 	}
 	plain := s != ""

@@ -31,6 +31,14 @@ var uses = []struct {
 	{"message send velox.project hello", "1"}, {line: "message inbox"}, {"message read none", "1"}, {line: "message"}, {line: "ledger init --agent a"}, {line: "ledger status"},
 	{line: "models"}, {line: "models ls"}, {line: "models fit"}, {"models path tiny", "X"}, {"models verify", "X"}, {"models pull tiny", "7"}, {line: "models adopt"}, {line: "models gc"},
 	{"models serve --listen 127.0.0.1:0", "X"},
+	{line: "run init"}, {line: "run start --goal sealed"}, {line: "run list"}, {line: "run status"}, {line: "run show"}, {line: "run events"}, {line: "run evidence"}, {line: "run report"},
+	{"run evidence add --name log --file AGENTS.md --kind artifact", "X"}, {line: "run worker register w1 --task main"}, {line: "run worker list"}, {"run claim main --worker w1", "X"},
+	{"run renew no-token", "X"}, {"run worker ready no-token", "X"}, {"run worker heartbeat no-token", "X"}, {"run worker done no-token", "X"}, {"run worker fail no-token no", "X"}, {"run release no-token", "X"},
+	{"run worker retain w1 --reason kept", "X"}, {"run worker let-go w1 --reason over", "X"}, {"run worker confirm w1 --reason looked", "X"}, {"run cleanup --safe --dry-run", "X"}, {"run recover", "X"},
+	{"run finish --as cancelled", "X"}, {"run supervise", "X"}, // that there is nothing to do
+	{line: "task new sealed --goal x --file AGENTS.md --verify true"}, {line: "task list"}, {"task validate", "X"}, {"task show sealed", "X"}, {"task next --project guardrails", "X"}, {line: "task graph"},
+	{"task report sealed", "X"}, {"task approve sealed --project guardrails", "X"}, {"task run-once --project guardrails --dry-run", "X"}, {"task run --project guardrails --max 1", "X"},
+	{"task retry sealed", "X"}, {"task import ../none.yaml", "X"}, {"task import gitea me/x#1", "X"}, {"task nightly", "X"},
 	{line: "runtimes"}, {line: "runtimes ls"}, {line: "runtimes matrix"}, {line: "runtimes show claude"},
 	{line: "services"}, {line: "services ls"}, {"services status", "X"}, {"services logs coder", "X"}, {"services start coder", "X"}, {"services restart coder", "X"}, {"services stop coder", "X"},
 	{line: "add runtime codex"}, {line: "add mcp zz -- true"}, {"add bundle go", "X"}, {"add model qwen3-4b", "X"}, {"add service zz", "X"}, {line: "remove mcp zz"}, {line: "remove runtime codex"},
@@ -38,9 +46,9 @@ var uses = []struct {
 	{"import ../rulesets --to ../imported", "X"}, {"init", "X"}, {"launch nowhere", "X"}, {line: "gen-docs .."}, {"rollback --yes", "X"}, {"prune --yes", "X"}, {"destroy --scope project --yes", "X"},
 }
 
-// needNoUse are commands that only lead to others, and one that the program
+// needNoUse are commands that only lead to others, and those that the program
 // starts by itself.
-var needNoUse = []string{"aisync", "aisync add", "aisync remove", "aisync session", "aisync services supervise"}
+var needNoUse = []string{"aisync", "aisync add", "aisync remove", "aisync session", "aisync task", "aisync run", "aisync run worker", "aisync services supervise", "aisync run worker agent"}
 
 // effectOf is what the command of a line says of itself.
 func effectOf(t *testing.T, line string) (path, effect string) {
@@ -89,6 +97,8 @@ func applied(t *testing.T) person {
 	p := newPerson(t)
 	p.must(t, "plan", "--scope", "project", "--out", "p.json")
 	p.must(t, "apply", "--scope", "project", "--yes", "--trust")
+	p.must(t, "run", "start", "--goal", "sealed")
+	p.must(t, "task", "new", "sealed", "--goal", "x", "--file", "AGENTS.md", "--verify", "true")
 	return p
 }
 

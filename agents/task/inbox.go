@@ -150,7 +150,7 @@ func (q Queue) Retry(id string, gone bool, t process.Table) (Item, error) {
 	}
 	switch i.State {
 	case Inbox, Queued, Done:
-		return Item{}, fmt.Errorf("task %s is %s: only one that failed, or whose executor died, can be tried again", i.Name(), i.State)
+		return Item{}, fmt.Errorf("task %s is %s: only one that failed, or whose executor died, can be tried again", i.Name(), i.State.Text())
 	case Running:
 		switch i.By.Life(q.Self.Host, t) {
 		case Alive:

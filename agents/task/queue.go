@@ -31,6 +31,17 @@ const (
 	Failed  State = "failed"  // …/failed
 )
 
+// Text says in words where a task is.
+func (s State) Text() string {
+	switch s {
+	case Inbox:
+		return "in the inbox"
+	case Running:
+		return "being done"
+	}
+	return string(s)
+}
+
 // states in the order of a task's life. They are read in this order, so that
 // a task which moves on meanwhile is seen at least once.
 var states = []State{Inbox, Queued, Running, Done, Failed}

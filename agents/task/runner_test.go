@@ -272,12 +272,21 @@ func TestEveryEscapeIsCaught(t *testing.T) {
 	}
 	hooks := w.git("config", "--list", "--local")
 	for n, c := range cases {
-		id := fmt.Sprintf("t%d", n)
-		w.queued(spec.Task{ID: id, Steps: runs(c.command), Denied: []string{"rm -rf"}, Retries: 3})
-		if c.name != "denied" { // a loop with $i, say, would be in doubt
-			w.queued(spec.Task{ID: id, Steps: runs(c.command), Retries: 3})
+		var denied []string // for one: elsewhere a loop with $i, say, would be in doubt
+		if c.name == "denied" {
+			denied = []string{"rm -rf"}
 		}
-		r := w.once()
+		w.queued(spec.Task{ID: fmt.Sprintf("t%02d", n), Steps: runs(c.command), Denied: denied, Retries: 3})
+	}
+	reports, err := runnerAt(w.dir).Run(t.Context(), "core", 0, time.Time{})
+	if err != nil || len(reports) != len(cases) {
+		t.Fatalf("%d of %d: %v", len(reports), len(cases), err)
+	}
+	for n, c := range cases {
+		r, id := reports[n], fmt.Sprintf("t%02d", n)
+		if r.TaskID != id {
+			t.Fatalf("report %d is of %s", n, r.TaskID)
+		}
 		switch {
 		case c.want == "" && !r.OK():
 			t.Errorf("%s: %s", c.name, r.Reason)
@@ -349,8 +358,7 @@ func TestNothingOfTheRepositoryRuns(t *testing.T) {
 
 func TestAVerifyCommandMayOnlyLook(t *testing.T) {
 	w := newWorld(t)
-	n := 0
-	for command, want := range map[string]string{
+	cases := map[string]string{
 		"true":                                 "",
 		"echo x >/tmp/x; echo y >$HOME/y":      "",
 		"touch src/new.txt":                    "", // written with what was in it
@@ -365,12 +373,20 @@ func TestAVerifyCommandMayOnlyLook(t *testing.T) {
 		"echo x >src/other.txt; false":         "violation",
 		"mkfifo src/p":                         "violation",
 		"(sleep 0.2; echo x >src/late) & true": "",
-	} {
-		n++
-		id := fmt.Sprintf("t%d", n)
+	}
+	ids := map[string]string{}
+	for command := range cases {
+		id := fmt.Sprintf("t%d", len(ids))
+		ids[id] = command
 		w.queued(spec.Task{ID: id, Steps: []spec.TaskStep{{ID: "s1", Action: "create", File: "src/new.txt", Text: "new\n"}}, Verify: []string{command}})
-		r := w.once()
-		if r.Kind != want {
+	}
+	reports, err := runnerAt(w.dir).Run(t.Context(), "core", 0, time.Time{})
+	if err != nil || len(reports) != len(cases) {
+		t.Fatalf("%d of %d: %v", len(reports), len(cases), err)
+	}
+	for _, r := range reports {
+		id, command := r.TaskID, ids[r.TaskID]
+		if want := cases[command]; r.Kind != want {
 			t.Errorf("%s: %s %q, want %q", command, r.Kind, r.Reason, want)
 		}
 		if r.OK() && w.git("diff", "--name-only", "main", r.Branch) != "src/new.txt" {

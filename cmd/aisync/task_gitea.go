@@ -151,7 +151,7 @@ func (a *app) tasksOfIssues(q task.Queue, issues []gitea.Issue, label string) er
 	var errs []error
 	for _, issue := range issues {
 		if i, err := q.Find(issue.ID()); err == nil && i.Task.Source == issue.Source() {
-			a.say("%s is %s already: %s", issue.ID(), i.State, safe(i.Path))
+			a.say("%s is %s already: %s", issue.ID(), i.State.Text(), safe(i.Path))
 			continue
 		}
 		errs = append(errs, a.taskOfIssue(q, issue))

@@ -204,7 +204,7 @@ branch.`,
 				if err != nil {
 					return err
 				}
-				return withHint(fmt.Errorf("task %s is %s and has no %s in %s", args[0], i.State, name, q.Runs(args[0])), "aisync task show "+args[0])
+				return withHint(fmt.Errorf("task %s is %s and has no %s in %s", args[0], i.State.Text(), name, q.Runs(args[0])), "aisync task show "+args[0])
 			}
 			if err != nil {
 				return fmt.Errorf("read the report: %w", err)

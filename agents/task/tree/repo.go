@@ -74,7 +74,11 @@ func (r *Repo) who(ctx context.Context) error {
 		ident, err := execute(ctx, cmd, call{}, []string{"var"})
 		open, shut := strings.LastIndexByte(ident, '<'), strings.LastIndexByte(ident, '>')
 		if err != nil || open < 1 || shut < open {
-			return errors.Join(errors.New(`git does not know who commits: git config --global user.name "…" and user.email`), err)
+			unknown := errors.New(`git does not know who commits: git config --global user.name "…"; git config --global user.email "…"`)
+			if said := new(Error); err == nil || errors.As(err, &said) {
+				return unknown // git says the same, at length
+			}
+			return errors.Join(unknown, err)
 		}
 		r.identity = append(r.identity, "GIT_"+name+"_NAME="+strings.TrimSpace(ident[:open]), "GIT_"+name+"_EMAIL="+ident[open+1:shut])
 	}

@@ -160,7 +160,7 @@ func (s *State) end(e Event, t *Task, c *Claim) error {
 	switch e.Type {
 	case TaskCompleted:
 		if missing := s.Missing(t); len(missing) > 0 {
-			return refuse("evidence-before-completion", "run: aisync run evidence add --task "+t.ID, "task %s lacks evidence: %s", t.ID, strings.Join(missing, ", "))
+			return refuse("evidence-before-completion", "run: aisync run evidence add", "task %s lacks evidence: %s", t.ID, strings.Join(missing, ", "))
 		}
 		status, t.DoneBy = TaskDone, c.Worker
 	case TaskFailed:

@@ -107,11 +107,11 @@ func (c Cleaner) judge(r *run.Run, st *run.State, w *run.Worker) (Item, bool) {
 		item.Why = "it is at work, or expected to be"
 		return item, gone
 	case run.StaleRegistry:
-		item.Why = "what is seen of it contradicts what is written; when you have looked: aisync run worker confirm " + w.ID
+		item.Why = "what is seen of it contradicts what is written; when you have looked: aisync run worker confirm " + w.ID + " --run " + r.ID + " --reason WHAT-YOU-SAW"
 		return item, gone
 	case run.CompletedRetained:
 		if !gone && !c.Retained {
-			item.Why = "it is kept on purpose; to let go of it: aisync run worker let-go " + w.ID
+			item.Why = "it is kept on purpose; to let go of it: aisync run worker let-go " + w.ID + " --run " + r.ID
 			return item, gone
 		}
 	}

@@ -2,6 +2,7 @@ package cleanup
 
 import (
 	"os"
+	"slices"
 
 	"aisync.dev/aisync/agents/run"
 )
@@ -34,5 +35,6 @@ func Trees(r *run.Run) ([]Left, error) {
 			left = append(left, Left{r.ID, w.ID, w.Worktree, w.Branch})
 		}
 	}
+	slices.Reverse(left)
 	return left, nil
 }

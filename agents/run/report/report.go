@@ -22,7 +22,7 @@ type Report struct {
 	Status        string           `json:"status"`
 	Reason        string           `json:"reason,omitempty"` // why it is over
 	From          time.Time        `json:"from"`
-	To            time.Time        `json:"to"`     // of the last event
+	To            time.Time        `json:"to"`     // when it was over; else of the last event
 	Events        int64            `json:"events"` // read, with their checksums
 	Recovered     int              `json:"recovered"`
 	Choices       []Choice         `json:"choices"` // of policy-selection
@@ -92,14 +92,19 @@ var endings = map[string]string{
 func Collect(r *run.Run, verify bool) (*Report, error) {
 	doc := &Report{FormatVersion: "1.0", Acceptance: []string{}, Choices: []Choice{}, Tasks: []Task{}, Workers: []Worker{}, Attempts: []Attempt{}, Evidence: []run.EvidenceAt{}}
 	held := map[string]int{} // task to its open attempt
+	over := false
 	state, err := r.Replay(func(e run.Event) error {
 		doc.Events++
 		at := e.At.Time()
 		if doc.Events == 1 {
 			doc.From = at
 		}
-		doc.To = at
+		if !over { // what is tidied up later is no part of its time
+			doc.To = at
+		}
 		switch e.Type {
+		case run.RunFinished:
+			over = true
 		case run.TaskClaimed:
 			held[e.Task] = len(doc.Attempts)
 			doc.Attempts = append(doc.Attempts, Attempt{Task: e.Task, Worker: e.Worker, From: at, Ended: open})

@@ -33,7 +33,7 @@ func (s *Supervisor) rest(st *run.State) (status, why string) {
 		if other := s.formerAlive(st, t); other != "" {
 			waits = append(waits, fmt.Sprintf("task %s is free, but worker %s, which had it, is not seen to be gone", t.ID, other))
 		} else if _, err := s.Plan(*t, st); errors.Is(err, ErrByHand) {
-			waits = append(waits, fmt.Sprintf("task %s is done by hand: aisync run claim %s", t.ID, t.ID))
+			waits = append(waits, fmt.Sprintf("task %s is done by hand: aisync run claim %s --worker NAME, after aisync run worker register NAME", t.ID, t.ID))
 		}
 	}
 	switch {

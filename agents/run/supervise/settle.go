@@ -164,7 +164,7 @@ func (s *Supervisor) fail(c *run.Change, w *run.Worker, t *run.Task, why string)
 		return err
 	}
 	if last {
-		s.tell("%s: failed: %s (worker %s)", t.ID, why, w.ID)
+		s.tell("%s: failed: %s (worker %s, which printed to %s)", t.ID, why, w.ID, logOf(s.Run, w.ID))
 	} else {
 		s.tell("%s: failed, and is tried again: %s (worker %s)", t.ID, why, w.ID)
 	}

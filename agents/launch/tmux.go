@@ -24,6 +24,7 @@ const (
 	optionRoot    = "@ai_project"
 	optionLabel   = "@ai_runtime"
 	optionCounted = "@ai_agent" // the id of a helper, which has a name of its own
+	optionBegan   = "@ai_began" // who the agent is that began there
 )
 
 func (t Tmux) run(args ...string) (string, error) {
@@ -115,6 +116,30 @@ func (t Tmux) open(dir, name string, command, pass []string) (string, error) {
 		}
 	}
 	return t.run(append([]string{"new-window", "-t", "=" + Session + ":"}, args...)...)
+}
+
+// Begin notes in the window of a pane who has begun there: the launcher that
+// opened it may wait for that. Outside of a window it does nothing.
+func (t Tmux) Begin(pane, name string) {
+	if pane != "" {
+		_, _ = t.run("set-option", "-w", "-t", pane, optionBegan, name) // the other one waits no longer than it has patience
+	}
+}
+
+// patience is how long Began waits: a launcher begins in a tenth of a second.
+const patience = 10 * time.Second
+
+// Began waits for who has begun in a window: where two are opened in the same
+// moment, the one that comes later is somebody else than it was to be. "" where
+// the window has gone, or nobody begins.
+func (t Tmux) Began(id string) string {
+	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		name, err := t.run("show-options", "-w", "-v", "-q", "-t", id, optionBegan)
+		if err != nil || name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // Find is the window of a project that an agent of ours was opened in last, or

@@ -42,7 +42,11 @@ func (a *app) openWindow(ctx context.Context, l *launcher, d launch.Decision, f 
 		launch.Unreserve(l.root, d.ID)
 		return fmt.Errorf("open a window: %w", err)
 	}
-	a.printf("%s\n", firstOf(d.ID, launch.Primary))
+	began := d.ID
+	if began == "" { // others may become the primary first
+		began = firstOf(t.Began(id), launch.Primary)
+	}
+	a.printf("%s\n", safe(began))
 	switch {
 	case t.Inside:
 		a.say("started in the window %s", safe(name))
@@ -152,6 +156,9 @@ func (a *app) runAgent(ctx context.Context, l *launcher, d launch.Decision, f la
 		return err
 	}
 	defer hold.Release()
+	if f.typed {
+		a.tmux().Begin(a.env.get("TMUX_PANE"), firstOf(d.ID, launch.Primary))
+	}
 	if d.ID == "" {
 		if err := launch.Clear(l.root, d, now()); err != nil {
 			return err

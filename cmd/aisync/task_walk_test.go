@@ -125,7 +125,7 @@ var varyingTasks = []struct {
 	{regexp.MustCompile(`\b\d{8}T\d{6}\.\d+Z-[0-9a-f]{6}\b`), "20260202T100000.123Z-1a2b3c"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "2026-02-02T10:00:00Z"},
 	{regexp.MustCompile(`from \d{4}-\d\d-\d\d \d\d:\d\d to \d\d:\d\d`), "from 2026-02-02 02:00 to 02:04"},
-	{regexp.MustCompile("((?:commit|base) .*)\\b[0-9a-f]{40}\\b"), "${1}4f1c2d8a9be0357146d2c8f0a1b3e5d7c9f80a42"},
+	{regexp.MustCompile(`((?:commit|base) .*)\b[0-9a-f]{40}\b`), "${1}4f1c2d8a9be0357146d2c8f0a1b3e5d7c9f80a42"},
 	{regexp.MustCompile(`(sandbox[ |]+)bwrap\b`), "${1}namespaces"},
 	{regexp.MustCompile(`(took \| )[0-9.]+(?:ms|s)\b`), "${1}2s"},
 	{regexp.MustCompile(`\bin [0-9.]+ s\b`), "in 0.2 s"},

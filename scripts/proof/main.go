@@ -4,7 +4,7 @@
 // target or a script of cmd/aisync.
 //
 // A test tells what it tried in a line "proof: WHAT=N …" (internal/proof).
-// Without -full every test runs in its short form and nothing is written.
+// Without -full every test runs in its short form.
 package main
 
 import (
@@ -20,10 +20,11 @@ import (
 func main() {
 	full := flag.Bool("full", false, "run the long form of each test (AISYNC_PROOF=full), fuzz, and write the table")
 	fuzz := flag.Duration("fuzz", 10*time.Second, "how long each target is fuzzed with -full")
+	write := flag.Bool("write", false, "write the table, of short forms too")
 	only := flag.Bool("fuzz-only", false, "fuzz every target of the tree, named or not, and do nothing else")
 	doc := flag.String("doc", "docs/guarantees.md", "the `document` that names the tests")
 	flag.Parse()
-	do := func() error { return prove(*doc, *full, *fuzz) }
+	do := func() error { return prove(*doc, *full, *write || *full, *fuzz) }
 	if *only {
 		do = func() error { return fuzzOnly(*fuzz) }
 	}
@@ -33,7 +34,7 @@ func main() {
 	}
 }
 
-func prove(doc string, full bool, fuzz time.Duration) error {
+func prove(doc string, full, write bool, fuzz time.Duration) error {
 	text, err := os.ReadFile(doc)
 	if err != nil {
 		return err
@@ -52,14 +53,19 @@ func prove(doc string, full bool, fuzz time.Duration) error {
 		return err
 	}
 	fmt.Print("\n", table(rows, results))
-	fmt.Printf("\nin %s\n", time.Since(began).Round(time.Second))
+	how := "Short forms"
+	if full {
+		how = fmt.Sprintf("Long forms, each target fuzzed for %s", fuzz)
+	}
+	how += fmt.Sprintf(": %s in all.\n", time.Since(began).Round(time.Second))
+	fmt.Print("\n", how)
 	if err := judge(rows, results, os.Stdout); err != nil {
 		return err
 	}
-	if !full {
+	if !write {
 		return sameRows(string(text), rows)
 	}
-	out, err := withTable(string(text), table(rows, results))
+	out, err := withTable(string(text), table(rows, results)+"\n"+how)
 	if err != nil {
 		return err
 	}

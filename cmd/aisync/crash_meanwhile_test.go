@@ -79,7 +79,8 @@ func (w rewriter) run(t *testing.T, most int, stop *atomic.Bool) (saved int) {
 			return saved
 		}
 		temp := w.file + ".saving"
-		if err := os.WriteFile(temp, []byte(text), 0o644); err == nil {
+		err = os.WriteFile(temp, []byte(text), 0o644)
+		if err == nil {
 			err = os.Rename(temp, w.file)
 		}
 		if err != nil {

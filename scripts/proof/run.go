@@ -40,6 +40,16 @@ var (
 	execs     = regexp.MustCompile(`execs: (\d+)`)
 )
 
+// long asks tests for their long form, each by the variable that its own target
+// of the Makefile sets.
+var long = []string{
+	"AISYNC_PROOF=full",
+	"AISYNC_TEST_CRASH=full", "AISYNC_TEST_KILLS=300", "AISYNC_TEST_ROUNDS=40", // make test-crash
+	"AISYNC_KILLS=200",     // make test-kill
+	"LEDGER_LONG=1",        // make test-ledger
+	"AISYNC_RUN_KILLS=100", // make test-runs
+}
+
 // runAll runs every test that a row names, once.
 func runAll(rows []row, where map[string][]string, full bool, fuzz time.Duration) (results, error) {
 	tests, packages := map[string]bool{}, map[string]bool{}
@@ -66,7 +76,7 @@ func runAll(rows []row, where map[string][]string, full bool, fuzz time.Duration
 	}
 	var env []string
 	if full {
-		env = []string{"AISYNC_PROOF=full"}
+		env = long
 	}
 	all := results{}
 	var errs []error

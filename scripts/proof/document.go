@@ -57,7 +57,7 @@ func readRows(doc string) ([]row, error) {
 }
 
 // findTests returns the packages ("./dir") of every test and fuzz target below
-// root, and of every script.
+// root, and of every script of cmd/aisync.
 func findTests(root string) (map[string][]string, error) {
 	where := map[string][]string{}
 	add := func(name, dir string) {
@@ -71,7 +71,7 @@ func findTests(root string) (map[string][]string, error) {
 			return err
 		case d.IsDir() && (d.Name() == ".git" || d.Name() == "bin"):
 			return fs.SkipDir
-		case strings.HasSuffix(p, ".txtar"):
+		case strings.HasPrefix(filepath.ToSlash(p), "cmd/aisync/testdata/script/") && strings.HasSuffix(p, ".txtar"):
 			add(d.Name(), "cmd/aisync")
 		case strings.HasSuffix(p, "_test.go"):
 			text, err := os.ReadFile(p)

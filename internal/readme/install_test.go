@@ -172,8 +172,8 @@ func (w world) check(t *testing.T, install, installLang string) {
 	}
 	for runtime, want := range map[string]string{"claude": ".claude/rules/elisp.md", "local-openai": ".agents/local-openai/rules/elisp.md"} {
 		project := "app " + runtime
-		if err := os.MkdirAll(filepath.Join(w.dir, project, ".git"), 0o755); err != nil {
-			t.Fatal(err)
+		if out, err := exec.Command("git", "init", "-q", filepath.Join(w.dir, project)).CombinedOutput(); err != nil {
+			t.Fatalf("git init: %v\n%s", err, out)
 		}
 		arguments := []string{"LANG=elisp", "RUNTIME=" + runtime, "PROJECT=" + filepath.Join(w.dir, project)}
 		if strings.HasPrefix(installLang, "make ") {

@@ -138,7 +138,9 @@ func TestPermissionsHold(t *testing.T) {
 						requests := w.use(p, p.shell("./"+s.name+"-"+what+" now"))
 						return mostOf(requests)[mark(s.name, what)] > 0
 					}
-					may, not := ran("may"), ran("not")
+					// On a machine that is busy a program now and then gives up a
+					// question of its own: what is allowed has two tries.
+					may, not := ran("may") || ran("may"), ran("not")
 					parts.add(id, s.name, "permissions", may && !not)
 					if !may || not {
 						t.Errorf("what is allowed ran: %v; what is denied ran: %v", may, not)

@@ -12,12 +12,13 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/agents/netns"
 )
 
 // door is the one way out of the network namespace of a program: a port on its
 // loopback, behind which the server at url answers. The socket is made inside
-// by alone, and everything that connects to it is carried on from outside: a
-// socket stays in the namespace in which it was made, whoever holds it.
+// by alone, and everything that connects to it is carried on from outside.
 type door struct {
 	url string
 
@@ -59,20 +60,13 @@ func (d *door) places() (server, inside string) {
 
 // open begins to wait for the socket; what it returns is for the program.
 func (d *door) open() (*os.File, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	pair, inside, err := netns.Line()
 	if err != nil {
 		return nil, err
 	}
-	here := os.NewFile(uintptr(fds[0]), "door")
-	defer here.Close()
-	c, err := net.FileConn(here)
-	if err != nil {
-		unix.Close(fds[1])
-		return nil, err
-	}
-	d.pair, d.done = c.(*net.UnixConn), make(chan struct{})
+	d.pair, d.done = pair, make(chan struct{})
 	d.wait.Go(d.carry)
-	return os.NewFile(uintptr(fds[1]), "door"), nil
+	return inside, nil
 }
 
 func (d *door) close() {
@@ -88,22 +82,7 @@ func (d *door) answered() bool { return d.around || d.served.Load() }
 
 // carry takes the socket and serves it until close.
 func (d *door) carry() {
-	b, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
-	_, n, _, _, err := d.pair.ReadMsgUnix(b, oob)
-	if err != nil {
-		return
-	}
-	messages, err := unix.ParseSocketControlMessage(oob[:n])
-	if err != nil || len(messages) != 1 {
-		return
-	}
-	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) != 1 {
-		return
-	}
-	f := os.NewFile(uintptr(fds[0]), "listener")
-	l, err := net.FileListener(f)
-	f.Close()
+	l, err := netns.Take(d.pair)
 	if err != nil {
 		return
 	}
@@ -158,16 +137,8 @@ func handOut(port string) error {
 	if err != nil {
 		return err
 	}
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(s)
-	if err := unix.Bind(s, &unix.SockaddrInet4{Port: int(number), Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+	if err := netns.HandOut(doorFile, int(number)); err != nil {
 		return fmt.Errorf("door: %w", err)
 	}
-	if err := unix.Listen(s, 64); err != nil {
-		return err
-	}
-	return unix.Sendmsg(doorFile, []byte{0}, unix.UnixRights(s), nil, 0)
+	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/agents/netns"
 )
 
 // errNotIsolated says that a program cannot be kept from the network here.
@@ -81,7 +83,7 @@ const exitAlone = 213
 // program. It returns only on failure.
 func alone(argv, environ []string) int {
 	runtime.LockOSThread() // powers are a thread's
-	if err := loopbackUp(); err != nil {
+	if err := netns.LoopbackUp(); err != nil {
 		return exitAlone
 	}
 	if argv[0] != noDoor {
@@ -95,18 +97,4 @@ func alone(argv, environ []string) int {
 	err := syscall.Exec(argv[0], argv, environ)
 	fmt.Fprintln(os.Stderr, err)
 	return 127
-}
-
-func loopbackUp() error {
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(s)
-	lo, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	lo.SetUint16(unix.IFF_UP)
-	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo)
 }

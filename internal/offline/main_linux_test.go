@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/agents/netns"
 	"aisync.dev/aisync/internal/realcli"
 )
 
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	if os.Getenv(plane) != "" {
-		if err := loopbackUp(); err != nil {
+		if err := netns.LoopbackUp(); err != nil {
 			fmt.Fprintln(os.Stderr, "offline: loopback:", err)
 			os.Exit(1)
 		}
@@ -72,20 +73,6 @@ func board(dir string) error {
 		Pdeathsig:   syscall.SIGKILL,
 	}
 	return cmd.Run()
-}
-
-func loopbackUp() error {
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(s)
-	lo, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	lo.SetUint16(unix.IFF_UP)
-	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo)
 }
 
 // The ports of the service and of what stands before it.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/agents/netns"
 	"aisync.dev/aisync/internal/fakemcp"
 )
 
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 		os.Exit(outside())
 	}
 	if os.Getenv(inside) == "cut" {
-		if err := loopbackUp(); err != nil {
+		if err := netns.LoopbackUp(); err != nil {
 			fmt.Fprintln(os.Stderr, "realcli: loopback:", err)
 			os.Exit(1)
 		}
@@ -89,19 +90,4 @@ func again(network string, attr *syscall.SysProcAttr) error {
 	cmd.Env = append(os.Environ(), inside+"="+network)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, attr
 	return cmd.Run()
-}
-
-// loopbackUp gives a new network its loopback, which begins down.
-func loopbackUp() error {
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(s)
-	lo, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	lo.SetUint16(unix.IFF_UP)
-	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo)
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/agents/netns"
 )
 
 // Main is what this program does when it has been called to be the inside of a
@@ -45,7 +47,7 @@ func becomeInside() error {
 		return err
 	}
 	if !p.Network {
-		if err := loopbackUp(); err != nil {
+		if err := netns.LoopbackUp(); err != nil {
 			return fmt.Errorf("bring loopback up: %w", err)
 		}
 	}
@@ -94,20 +96,6 @@ func powerless() error {
 	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
 }
 
-func loopbackUp() error {
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(s)
-	lo, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	lo.SetUint16(unix.IFF_UP)
-	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo)
-}
-
 // inside runs the command, as the first process of the box: when it ends, the
 // kernel ends all others. Without a box it ends them itself.
 func inside() int {
@@ -130,7 +118,7 @@ func inside() int {
 		}
 	}
 	for _, port := range p.Ports {
-		if err := handOut(port); err != nil {
+		if err := netns.HandOut(doorFile, port); err != nil {
 			return report(fmt.Errorf("door at port %d: %w", port, err))
 		}
 	}
@@ -267,21 +255,4 @@ func descendants(pid int) []int {
 		todo = append(todo, children[todo[0]]...)
 	}
 	return out
-}
-
-// handOut listens on a port of this namespace's loopback and sends the socket
-// out: it stays in the namespace in which it was made, whoever holds it.
-func handOut(port int) error {
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(s)
-	if err := unix.Bind(s, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		return err
-	}
-	if err := unix.Listen(s, 64); err != nil {
-		return err
-	}
-	return unix.Sendmsg(doorFile, []byte{0}, unix.UnixRights(s), nil, 0)
 }

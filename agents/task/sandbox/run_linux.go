@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/agents/netns"
 )
 
 // word is the first argument of this program when it is called to be the
@@ -135,20 +137,12 @@ func newPipes(cmd *exec.Cmd, p plan) (pipes, error) {
 		return l, err
 	}
 	l.life, l.files = life, append(l.files, lifeEnd)
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	door, doorEnd, err := netns.Line()
 	if err != nil {
 		l.close()
 		return l, err
 	}
-	here := os.NewFile(uintptr(pair[0]), "door")
-	defer here.Close()
-	l.files = append(l.files, os.NewFile(uintptr(pair[1]), "door"))
-	c, err := net.FileConn(here)
-	if err != nil {
-		l.close()
-		return l, err
-	}
-	l.door = c.(*net.UnixConn)
+	l.door, l.files = door, append(l.files, doorEnd)
 	cmd.ExtraFiles = slices.Clone(l.files)
 	return l, nil
 }
@@ -211,22 +205,7 @@ func (l pipes) wait(ctx context.Context, cmd *exec.Cmd, doors []Door) (status, e
 // admit takes the sockets that the inside listens on.
 func (l pipes) admit(k *doorkeeper, doors []Door) {
 	for _, d := range doors {
-		b, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
-		_, n, _, _, err := l.door.ReadMsgUnix(b, oob)
-		if err != nil {
-			return
-		}
-		messages, err := unix.ParseSocketControlMessage(oob[:n])
-		if err != nil || len(messages) != 1 {
-			return
-		}
-		fds, err := unix.ParseUnixRights(&messages[0])
-		if err != nil || len(fds) != 1 {
-			return
-		}
-		f := os.NewFile(uintptr(fds[0]), "listener")
-		listener, err := net.FileListener(f)
-		f.Close()
+		listener, err := netns.Take(l.door)
 		if err != nil {
 			return
 		}

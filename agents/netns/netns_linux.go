@@ -1,0 +1,88 @@
+// Package netns is what a process in a network namespace of its own needs of
+// the one outside: a loopback that is up, and sockets that lead out. A socket
+// stays in the namespace in which it was made, whoever holds it: so one that
+// listens inside is handed out, and served from outside.
+package netns
+
+import (
+	"errors"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// LoopbackUp brings the loopback of this namespace up.
+func LoopbackUp() error {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(s)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo)
+}
+
+// Line makes the two ends of what sockets are handed out through: one to take
+// them from, and one for the process inside.
+func Line() (outside *net.UnixConn, inside *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	here := os.NewFile(uintptr(fds[0]), "line")
+	defer here.Close()
+	c, err := net.FileConn(here)
+	if err != nil {
+		unix.Close(fds[1])
+		return nil, nil, err
+	}
+	return c.(*net.UnixConn), os.NewFile(uintptr(fds[1]), "line"), nil
+}
+
+// HandOut listens at a port of this namespace's loopback and sends the socket
+// out through the descriptor line.
+func HandOut(line, port int) error {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(s)
+	if err := unix.Bind(s, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return err
+	}
+	if err := unix.Listen(s, 64); err != nil {
+		return err
+	}
+	return unix.Sendmsg(line, []byte{0}, unix.UnixRights(s), nil, 0)
+}
+
+// Take waits for one socket that HandOut sends. It ends when line is closed.
+func Take(line *net.UnixConn) (net.Listener, error) {
+	b, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+	_, n, _, _, err := line.ReadMsgUnix(b, oob)
+	if err != nil {
+		return nil, err
+	}
+	messages, err := unix.ParseSocketControlMessage(oob[:n])
+	if err != nil {
+		return nil, err
+	}
+	if len(messages) != 1 {
+		return nil, errors.New("no socket was handed out")
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return nil, err
+	}
+	if len(fds) != 1 {
+		return nil, errors.New("more than one socket was handed out")
+	}
+	f := os.NewFile(uintptr(fds[0]), "listener")
+	defer f.Close()
+	return net.FileListener(f)
+}

@@ -2,6 +2,7 @@ package packages
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -77,9 +78,9 @@ func goProgram(at place, name string) (installed, error) {
 		return installed{blocked: err.Error()}, nil
 	}
 	defer f.Close()
-	pkg, version, err := goBuild(f)
-	if err != nil || pkg != name {
+	built, err := buildinfo.Read(f)
+	if err != nil || built.Path != name {
 		return installed{blocked: fmt.Sprintf("%s is there, and was not built from %s; move it away, or take the package out of the spec", p, name)}, nil
 	}
-	return installed{version: plain(version)}, nil
+	return installed{version: plain(built.Main.Version)}, nil
 }

@@ -39,8 +39,6 @@ func Variable(pid int, name string) (string, error) {
 	return "", nil
 }
 
-// environment is read at one go: between two reads the process may become
-// another program, and the rest would be missing.
 // StartedOtherwise reports whether a process, as far as can be seen, was not
 // started with argv, or with other values of env. Of a program that is a script
 // nobody can tell: it may become another one.
@@ -72,6 +70,8 @@ func isBinary(program string) bool {
 	return err == nil && string(magic) == "\x7fELF"
 }
 
+// environment is read at one go: between two reads the process may become
+// another program, and the rest would be missing.
 func environment(pid int) ([]byte, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -61,7 +62,25 @@ func (a *app) giteaToken(g giteaFlags) (string, error) {
 			return "", nil
 		}
 	}
-	text, err := os.ReadFile(file)
+	return readToken(file)
+}
+
+// readToken reads a file that holds a token and nothing else. One that others
+// may read is refused: it is no longer the person's alone.
+func readToken(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", fmt.Errorf("read the token for Gitea: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("read the token for Gitea: %w", err)
+	}
+	if mode := info.Mode().Perm(); mode&0o044 != 0 {
+		return "", fmt.Errorf("%s holds a token for Gitea, and others may read it (mode %03o); make it yours alone: chmod 600 %s", file, mode, shellQuote(file))
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 64<<10)) // far more than any token has
 	if err != nil {
 		return "", fmt.Errorf("read the token for Gitea: %w", err)
 	}
@@ -85,8 +104,8 @@ Acceptance Criteria, Verify, and Files and Read for what may be written and read
 docs/tasks.md says how such an issue is written. Whoever may write issues there
 writes these files: read them before you approve them.
 
-The token is read from the variable GITEA_TOKEN or from a file, and written
-nowhere.`,
+The token is read from the variable GITEA_TOKEN or from a file that you alone may
+read, and written nowhere.`,
 		Example: `  $ aisync task import gitea me/chiffon#42
   $ aisync task import gitea me/chiffon --label chiffon:queue`,
 		Annotations: map[string]string{"effect": "writes"},

@@ -107,6 +107,7 @@ func newDesk(t *testing.T, doc string) *desk {
 		"GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@localhost", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@localhost", quickRaceExit,
 	}
 	d.write("home/.config/gitea-token", giteaToken+"\n")
+	d.must("chmod 600 ~/.config/gitea-token")
 	d.write("home/src/chiffon/src/hello.sh", "echo hi\n")
 	d.write("home/src/chiffon/docs/manual.md", "# Manual\n\nIt says hi.\n")
 	d.must("git init -q -b main && git add . && git commit -qm 'The program says hi' && git init -q --bare ../../../chiffon.git && git remote add origin ../../../chiffon.git && git push -q origin main")

@@ -225,6 +225,9 @@ func (s *Store) Runs() (ids, odd []string, err error) {
 // Close gives back what the run holds open. It may be left out.
 func (r *Run) Close() { r.root.Close() }
 
+// Store is where the run lies.
+func (r *Run) Store() *Store { return r.store }
+
 // Workspace is the folder whose run it is.
 func (r *Run) Workspace() string { return r.store.Workspace }
 

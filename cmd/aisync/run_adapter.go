@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,8 +32,6 @@ type workerPlans struct {
 	config    *runs.Config
 	launchers map[string]*launcher // by the word for the runtime
 }
-
-func dirOf(program string) string { return filepath.Dir(program) }
 
 // plan is supervise.Supervisor.Plan.
 func (p *workerPlans) plan(t runs.Task, st *runs.State) (supervise.Plan, error) {
@@ -89,7 +85,7 @@ func (p *workerPlans) substrate(t runs.Task, word string, st *runs.State) (strin
 	}
 	if sub == "" {
 		if p.config == nil {
-			c, err := p.a.runConfig()
+			c, err := p.run.Store().Config()
 			if err != nil {
 				return "", err
 			}
@@ -242,13 +238,4 @@ func taskPrompt(st *runs.State, t *runs.Task, headless bool) string {
 		add("When it is done, run: aisync run worker done. If it cannot be done, run: aisync run worker fail --reason WHY.")
 	}
 	return strings.Join(strings.Fields(strings.Join(say, " ")), " ")
-}
-
-// runConfig reads the configs of runs.
-func (a *app) runConfig() (runs.Config, error) {
-	store, err := a.openRuns()
-	if err != nil {
-		return runs.Config{}, err
-	}
-	return store.Config()
 }

@@ -39,22 +39,19 @@ Their workers are not ended: they find their tokens refused.`,
 		case expire && len(args) > 0:
 			return usagef("--expire takes no task: it frees all whose leases are over")
 		case expire:
-			return a.expireClaims(*id)
+			return a.onRun(*id, a.expireClaims)
 		case len(args) == 0:
 			return exactArgs(1, "a task")(cmd, args)
 		case worker == "":
 			return &usageError{"run claim wants --worker: who takes the task", "aisync run worker register WORKER"}
 		}
-		r, err := a.openRun(*id)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		token, err := r.Claim(args[0], worker, lease)
-		if err != nil {
-			return err
-		}
-		return a.runSaid(claimDoc{viewVersion, r.ID, args[0], worker, token}, "%s", token)
+		return a.onRun(*id, func(r *runs.Run) error {
+			token, err := r.Claim(args[0], worker, lease)
+			if err != nil {
+				return err
+			}
+			return a.runSaid(claimDoc{viewVersion, r.ID, args[0], worker, token}, "%s", token)
+		})
 	}
 	return cmd
 }
@@ -68,12 +65,7 @@ type claimDoc struct {
 	Token         string `json:"token"`
 }
 
-func (a *app) expireClaims(id string) error {
-	r, err := a.openRun(id)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
+func (a *app) expireClaims(r *runs.Run) error {
 	freed, err := r.Expire()
 	if err != nil {
 		return err

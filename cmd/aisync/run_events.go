@@ -37,12 +37,7 @@ believed it stops, says in which line and why, and exits 1. It writes nothing.`,
 			if f.last < 0 || f.from < 0 {
 				return usagef("--last and --from want a number that is not negative")
 			}
-			r, err := a.openRun(oneRun(args))
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			return a.printEvents(r, f)
+			return a.onRun(oneRun(args), func(r *runs.Run) error { return a.printEvents(r, f) })
 		},
 	}
 	cmd.Flags().StringSliceVar(&f.types, "type", nil, "those of a `TYPE` only; may be given again")
@@ -132,12 +127,7 @@ again, and may be done twice. Then it shows what they seem to say, and wants --y
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.runIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := a.openRun(oneRun(args))
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			return a.recoverRun(r, yes, dry)
+			return a.onRun(oneRun(args), func(r *runs.Run) error { return a.recoverRun(r, yes, dry) })
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "cut off whole lines too")

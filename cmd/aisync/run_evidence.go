@@ -24,12 +24,7 @@ again and exits 1 if one was changed or is gone. It writes nothing; add records 
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.runIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := a.openRun(oneRun(args))
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			return a.listEvidence(r, verify)
+			return a.onRun(oneRun(args), func(r *runs.Run) error { return a.listEvidence(r, verify) })
 		},
 	}
 	cmd.Flags().BoolVar(&verify, "verify", false, "digest the files again")
@@ -42,13 +37,9 @@ func (a *app) listEvidence(r *runs.Run, verify bool) error {
 	if err != nil {
 		return err
 	}
-	bad := 0
 	for i := range list {
 		if verify {
 			r.CheckEvidence(&list[i])
-		}
-		if now := list[i].Now; now != "" && now != "unchanged" {
-			bad++
 		}
 	}
 	missing := map[string][]string{}
@@ -82,10 +73,24 @@ func (a *app) listEvidence(r *runs.Run, verify bool) error {
 			}
 		}
 	}
-	if err == nil && bad > 0 {
-		err = fmt.Errorf("%s of evidence changed or went since it was added", plural(bad, "file"))
+	if err != nil {
+		return err
 	}
-	return err
+	return asItWas(list)
+}
+
+// asItWas fails where a file that was looked at again is not what it was.
+func asItWas(list []runs.EvidenceAt) error {
+	bad := 0
+	for _, e := range list {
+		if e.Now != "" && e.Now != "unchanged" {
+			bad++
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%s of evidence changed or went since it was added", plural(bad, "file"))
+	}
+	return nil
 }
 
 func shortDigest(d string) string {
@@ -141,29 +146,28 @@ nothing.`,
 		case token == "":
 			return &usageError{"whose evidence is it? There is no AISYNC_CLAIM, which a supervisor gives its workers", "the same command with --token, or with --of-run"}
 		}
-		r, err := a.openRun(*id)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		if token != "" { // what nobody may add is not copied either
-			if s, err := r.State(); err == nil && s.Holder(token) == nil {
-				return r.AddEvidence(token, runs.Evidence{})
-			}
-		}
-		if err := a.gatherEvidence(r, &e); err != nil {
-			return err
-		}
-		if err := r.AddEvidence(token, e.Evidence); err != nil {
-			return err
-		}
-		return a.runSaid(struct {
-			FormatVersion string `json:"format_version"`
-			Run           string `json:"run"`
-			runs.Evidence
-		}{viewVersion, r.ID, e.Evidence}, "%s", e.ID)
+		return a.onRun(*id, func(r *runs.Run) error { return a.addEvidence(r, token, &e) })
 	}
 	return cmd
+}
+
+func (a *app) addEvidence(r *runs.Run, token string, e *evidenceFlags) error {
+	if token != "" { // what nobody may add is not copied either
+		if s, err := r.State(); err == nil && s.Holder(token) == nil {
+			return r.AddEvidence(token, runs.Evidence{})
+		}
+	}
+	if err := a.gatherEvidence(r, e); err != nil {
+		return err
+	}
+	if err := r.AddEvidence(token, e.Evidence); err != nil {
+		return err
+	}
+	return a.runSaid(struct {
+		FormatVersion string `json:"format_version"`
+		Run           string `json:"run"`
+		runs.Evidence
+	}{viewVersion, r.ID, e.Evidence}, "%s", e.ID)
 }
 
 func (e *evidenceFlags) check(exitCode bool) error {

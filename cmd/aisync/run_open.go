@@ -47,3 +47,24 @@ func (a *app) openRun(id string) (*runs.Run, error) {
 	}
 	return r, err
 }
+
+// onRun opens one run for as long as do is about it.
+func (a *app) onRun(id string, do func(*runs.Run) error) error {
+	r, err := a.openRun(id)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return do(r)
+}
+
+// onState is onRun with the run as it is now.
+func (a *app) onState(id string, do func(*runs.Run, *runs.State) error) error {
+	return a.onRun(id, func(r *runs.Run) error {
+		s, err := r.State()
+		if err != nil {
+			return err
+		}
+		return do(r, s)
+	})
+}

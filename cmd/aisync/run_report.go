@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/report"
 )
 
@@ -25,56 +26,36 @@ state that they are kept in, and the evidence. Without RUN it is the active run.
 --html writes the same as one page with the task graph as a picture; it holds no
 script and needs nothing from elsewhere. --verify digests each file that is
 evidence again and exits 1 if one has changed or gone.`,
-		Example:     "  $ aisync run report\n  $ aisync run report --html report.html\n  $ aisync run report --json r-20261121-074744-3fa9",
-		Annotations: map[string]string{"effect": "read-only"},
-		Args:        cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := a.openRuns()
-			if err != nil {
-				return err
-			}
-			r, err := store.Run(strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			doc, err := report.Collect(r, verify)
-			if err != nil {
-				return err
-			}
-			switch {
-			case a.g.json:
-				err = a.writeJSON(doc)
-			case html == "-":
-				err = doc.HTML(a.out)
-			case html != "":
-				err = a.writeReport(html, doc)
-			default:
-				a.reportText(doc)
-			}
-			if err != nil {
-				return err
-			}
-			if bad := notAsWas(doc); bad > 0 {
-				return fmt.Errorf("%s of evidence changed or went since it was added", plural(bad, "file"))
-			}
-			return nil
+		Example:           "  $ aisync run report\n  $ aisync run report --html report.html\n  $ aisync run report --json r-20261121-074744-3fa9",
+		Annotations:       map[string]string{"effect": "read-only"},
+		Args:              maxArgs(1),
+		ValidArgsFunction: a.runIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.onRun(oneRun(args), func(r *runs.Run) error {
+				doc, err := report.Collect(r, verify)
+				if err != nil {
+					return err
+				}
+				switch {
+				case a.g.json:
+					err = a.writeJSON(doc)
+				case html == "-":
+					err = doc.HTML(a.out)
+				case html != "":
+					err = a.writeReport(html, doc)
+				default:
+					a.reportText(doc)
+				}
+				if err != nil {
+					return err
+				}
+				return asItWas(doc.Evidence)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&html, "html", "", "write it as a page to this `FILE` (- is stdout)")
 	cmd.Flags().BoolVar(&verify, "verify", false, "digest the files that are evidence again")
 	return cmd
-}
-
-// notAsWas counts the files of evidence that are not what they were.
-func notAsWas(doc *report.Report) int {
-	bad := 0
-	for _, e := range doc.Evidence {
-		if e.Now != "" && e.Now != "unchanged" {
-			bad++
-		}
-	}
-	return bad
 }
 
 // writeReport writes the page to a file, which the person has named.

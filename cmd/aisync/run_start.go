@@ -325,19 +325,16 @@ has to end first. No worker is closed by it.`,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.runIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := a.openRun(oneRun(args))
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			if err := r.Finish(as, reason); err != nil {
-				return err
-			}
-			return a.runSaid(struct {
-				FormatVersion string `json:"format_version"`
-				Run           string `json:"run"`
-				Status        string `json:"status"`
-			}{viewVersion, r.ID, as}, "run %s is %s", r.ID, as)
+			return a.onRun(oneRun(args), func(r *runs.Run) error {
+				if err := r.Finish(as, reason); err != nil {
+					return err
+				}
+				return a.runSaid(struct {
+					FormatVersion string `json:"format_version"`
+					Run           string `json:"run"`
+					Status        string `json:"status"`
+				}{viewVersion, r.ID, as}, "run %s is %s", r.ID, as)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&as, "as", runs.RunCompleted, "`HOW`: completed, failed or cancelled")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -176,37 +177,26 @@ if the events cannot be believed.`,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.runIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			store, err := a.openRuns()
-			if err != nil {
-				return err
-			}
-			r, err := a.openRun(oneRun(args))
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			s, err := r.State()
-			if err != nil {
-				return err
-			}
-			d, err := a.statusOf(store, r, s)
-			if err != nil {
-				return err
-			}
-			if a.g.json {
-				return a.writeJSON(d)
-			}
-			a.printRunStatus(d)
-			return nil
+			return a.onState(oneRun(args), func(r *runs.Run, s *runs.State) error {
+				d, err := a.statusOf(r, s)
+				if err != nil {
+					return err
+				}
+				if a.g.json {
+					return a.writeJSON(d)
+				}
+				a.printRunStatus(d)
+				return nil
+			})
 		},
 	}
 }
 
-func (a *app) statusOf(store *runs.Store, r *runs.Run, s *runs.State) (runStatusDoc, error) {
+func (a *app) statusOf(r *runs.Run, s *runs.State) (runStatusDoc, error) {
 	now := r.Now()
 	d := runStatusDoc{FormatVersion: viewVersion, Run: r.ID, Goal: s.Contract.Goal, Status: s.Contract.Status, Reason: s.Reason,
 		AsOf: s.AsOf, Updated: s.Updated.Stamp(), Counts: s.Counts(), Tasks: []taskRow{}, Workers: []workerRow{},
-		Legacy: orEmpty(runs.Legacy(store.Workspace, a.runHome())), Warnings: []string{}}
+		Legacy: orEmpty(runs.Legacy(r.Workspace(), a.runHome())), Warnings: []string{}}
 	for i := range s.Tasks {
 		d.Tasks = append(d.Tasks, statusOfTask(s, &s.Tasks[i], now))
 	}
@@ -308,31 +298,20 @@ as they lie in its folder. It writes nothing.`,
 		Args:              maxArgs(1),
 		ValidArgsFunction: a.runIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			store, err := a.openRuns()
-			if err != nil {
-				return err
-			}
-			r, err := a.openRun(oneRun(args))
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			s, err := r.State()
-			if err != nil {
-				return err
-			}
-			warnings := []string{}
-			for _, err := range append(append(r.Divergence(s), r.CheckFiles()...), store.CheckFiles()...) {
-				warnings = append(warnings, err.Error())
-			}
-			if a.g.json {
-				return a.showRunJSON(r, s, warnings)
-			}
-			a.showRun(r, s)
-			for _, text := range warnings {
-				a.say("warning: %s", safe(text))
-			}
-			return nil
+			return a.onState(oneRun(args), func(r *runs.Run, s *runs.State) error {
+				warnings := []string{}
+				for _, err := range slices.Concat(r.Divergence(s), r.CheckFiles(), r.Store().CheckFiles()) {
+					warnings = append(warnings, err.Error())
+				}
+				if a.g.json {
+					return a.showRunJSON(r, s, warnings)
+				}
+				a.showRun(r, s)
+				for _, text := range warnings {
+					a.say("warning: %s", safe(text))
+				}
+				return nil
+			})
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,10 +51,11 @@ done something, and 1 where it has failed.`,
 		Example: `  $ aisync run supervise                # the active run
   $ aisync run supervise r-20261121-074744-3fa9
   $ tmux attach -t aisync-RUN           # look at its agents at work`,
-		Annotations: map[string]string{"effect": "writes"},
-		Args:        cobra.MaximumNArgs(1),
+		Annotations:       map[string]string{"effect": "writes"},
+		Args:              maxArgs(1),
+		ValidArgsFunction: a.runIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.supervise(cmd.Context(), strings.Join(args, ""), socket)
+			return a.supervise(cmd.Context(), oneRun(args), socket)
 		},
 	}
 	cmd.Flags().StringVar(&socket, "tmux-socket", "", "workers in tmux live in the server with this `NAME` or path, as after tmux -L or -S")
@@ -117,6 +119,6 @@ func (a *app) workerEnviron(program string) []string {
 	for name, value := range a.env {
 		with[name] = value
 	}
-	with["PATH"] = strings.TrimPrefix(path+string(os.PathListSeparator)+dirOf(program), string(os.PathListSeparator))
+	with["PATH"] = strings.TrimPrefix(path+string(os.PathListSeparator)+filepath.Dir(program), string(os.PathListSeparator))
 	return with.list()
 }

@@ -67,18 +67,7 @@ func (a *app) workerList() *cobra.Command {
 		Args:        noArgs,
 	}
 	id := runFlag(cmd)
-	cmd.RunE = func(*cobra.Command, []string) error {
-		r, err := a.openRun(*id)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		st, err := r.State()
-		if err != nil {
-			return err
-		}
-		return a.listWorkers(r, st)
-	}
+	cmd.RunE = func(*cobra.Command, []string) error { return a.onState(*id, a.listWorkers) }
 	return cmd
 }
 
@@ -129,24 +118,17 @@ workspace or in the run's folder of worktrees.`,
 	fs.StringVar(&w.Branch, "branch", "", "the git `BRANCH` it works on")
 	fs.StringVar(&w.AgentID, "agent", a.env.get("AI_AGENT_ID"), "the agent's `ID`")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		r, err := a.openRun(*id)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		st, err := r.State()
-		if err != nil {
-			return err
-		}
-		if w.Worktree, err = confined(w.Worktree, r.Workspace(), st.Settings().WorktreeRoot); err != nil {
-			return err
-		}
-		w.Substrate = runs.External
-		if err := r.Register(args[0], w); err != nil {
-			return err
-		}
-		a.printf("%s\n", args[0])
-		return nil
+		return a.onState(*id, func(r *runs.Run, st *runs.State) (err error) {
+			if w.Worktree, err = confined(w.Worktree, r.Workspace(), st.Settings().WorktreeRoot); err != nil {
+				return err
+			}
+			w.Substrate = runs.External
+			if err := r.Register(args[0], w); err != nil {
+				return err
+			}
+			a.printf("%s\n", args[0])
+			return nil
+		})
 	}
 	return cmd
 }
@@ -187,12 +169,7 @@ func (a *app) reporting(use, short, long string, do func(r *runs.Run, token stri
 			u.hint = "the same command with --token, as aisync run claim printed it"
 			return u
 		}
-		r, err := a.openRun(*id)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		return do(r, claim)
+		return a.onRun(*id, func(r *runs.Run) error { return do(r, claim) })
 	}
 	return cmd
 }
@@ -248,16 +225,12 @@ func (a *app) workerMove(use, short, long string, to runs.Retention, reason stri
 		if strings.TrimSpace(why) == "" {
 			return usagef("%s needs --reason: say what you saw", use)
 		}
-		r, err := a.openRun(*id)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		var errs error
-		for _, w := range args {
-			errs = errors.Join(errs, a.moveWorker(r, w, use, to, why))
-		}
-		return errs
+		return a.onRun(*id, func(r *runs.Run) (errs error) {
+			for _, w := range args {
+				errs = errors.Join(errs, a.moveWorker(r, w, use, to, why))
+			}
+			return errs
+		})
 	}
 	return cmd
 }

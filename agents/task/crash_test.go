@@ -167,7 +167,8 @@ func TestNothingIsMovedWhereNoTaskCanBeCarriedOut(t *testing.T) {
 		"a branch of its own id": {func(w *world, r *Runner) { w.git("branch", "chiffon/t1") }, "git branch -m chiffon/t1 NEW"},
 		"no such remote":         {func(w *world, r *Runner) { r.Push = "nowhere" }, `no remote "nowhere"`},
 		"git is missing":         {func(w *world, r *Runner) { w.Setenv("PATH", "/nonexistent") }, "git is not installed"},
-		"somebody's lock stays":  {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"format_version": 9}`) }, "newer aisync"},
+		"a newer journal":        {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"format_version": 9}`) }, "format_version 9, and this aisync knows 1 alone"},
+		"an older journal":       {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"stage": "tree"}`) }, "format_version 0, and"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

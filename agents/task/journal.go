@@ -31,7 +31,10 @@ type Leftover struct {
 	Branch string `json:"branch"`
 }
 
-const journalName = "state.json"
+const (
+	journalName    = "state.json"
+	journalVersion = 1
+)
 
 // readJournal reads the journal of a task. One that is missing is empty.
 func readJournal(dir string) (journal, error) {
@@ -43,8 +46,8 @@ func readJournal(dir string) (journal, error) {
 	if err == nil {
 		err = json.Unmarshal(text, &j)
 	}
-	if err == nil && j.Version > 1 {
-		err = fmt.Errorf("%s is of a newer aisync (format %d)", filepath.Join(dir, journalName), j.Version)
+	if err == nil && j.Version != journalVersion {
+		err = fmt.Errorf("%s has format_version %d, and this aisync knows %d alone: use the aisync that wrote it, or move the file away", filepath.Join(dir, journalName), j.Version, journalVersion)
 	}
 	if err != nil {
 		return j, fmt.Errorf("read the journal of the task: %w", err)
@@ -53,7 +56,7 @@ func readJournal(dir string) (journal, error) {
 }
 
 func (j journal) write(dir string) error {
-	j.Version = 1
+	j.Version = journalVersion
 	return writeJSON(dir, journalName, j)
 }
 

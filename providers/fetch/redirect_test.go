@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aisync.dev/aisync/providers/fetch/oci"
 )
 
 // abroad is a client for which the hosts in names are where they say, so that a
@@ -76,6 +78,25 @@ func TestARedirectFromOutsideDoesNotReachThisMachine(t *testing.T) {
 			}
 			alone(t, dst)
 		})
+	}
+}
+
+// Where logins are looked at is said by the registry: it is one more way to be led.
+func TestARegistryElsewhereNamesNoTokenServiceOfThisMachine(t *testing.T) {
+	inner := serve(t, &server{})
+	_, port, _ := net.SplitHostPort(inner.Listener.Addr().String())
+	for _, realm := range []string{"http://rebound.test:" + port, "http://127.0.0.1:" + port, "http://registry.example:" + port} {
+		registry := serve(t, &server{first: func(w http.ResponseWriter, _ *http.Request, _ int) bool {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="`+realm+`/token"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return true
+		}})
+		c := abroad(map[string]string{"registry.example:80": registry.Listener.Addr().String(),
+			"rebound.test:" + port: inner.Listener.Addr().String(), "registry.example:" + port: inner.Listener.Addr().String()})
+		_, err := oci.Client{HTTP: c.HTTP()}.Resolve(t.Context(), "oci+http://registry.example/me/m:v1")
+		if n := len(inner.header("Range")); err == nil || n > 0 {
+			t.Errorf("%s: a server of this machine was asked %d times; %v", realm, n, err)
+		}
 	}
 }
 

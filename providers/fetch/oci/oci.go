@@ -157,6 +157,7 @@ func (c Client) open(source string) (*artifact, error) {
 	if c.HTTP != nil {
 		base = *c.HTTP
 	}
+	base.Transport = &logins{base: base.Transport, host: ref.Host()}
 	// A store that cannot be read leaves public artifacts within reach.
 	login := func(context.Context, string) (auth.Credential, error) { return auth.EmptyCredential, nil }
 	if c.DockerConfig != "" {

@@ -322,3 +322,74 @@ func TestARegistryElsewhereLeadsNotToThisMachine(t *testing.T) {
 		}
 	}
 }
+
+// asked is a transport that writes down where a login goes; the registry of
+// registry.example names realm, and every realm gives a token to whoever asks.
+type asked struct{ realm, logins string }
+
+func (a *asked) RoundTrip(req *http.Request) (*http.Response, error) {
+	if user, pass, ok := req.BasicAuth(); ok {
+		a.logins += fmt.Sprintf("%s://%s %s:%s\n", req.URL.Scheme, req.URL.Host, user, pass)
+	}
+	w := httptest.NewRecorder()
+	switch {
+	case strings.HasSuffix(req.URL.Path, "/token"):
+		if led := req.Response; req.URL.Host != "registry.example" && (led == nil || led.Request.URL.Host != "registry.example") {
+			return nil, errors.New("it is not said who led here")
+		}
+		fmt.Fprint(w, `{"token": "t0ken"}`)
+	case req.Header.Get("Authorization") == "Bearer t0ken" && req.URL.Host == "registry.example":
+		w.WriteHeader(http.StatusNotFound)
+	default:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="`+a.realm+`",service="s"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}
+	resp := w.Result()
+	resp.Request = req
+	return resp, nil
+}
+
+// A registry may name any address for logins. Its own login goes there over
+// https, to nobody of this machine and its network, and none of another host.
+func TestALoginGoesWhereItsRegistrySaysAndNeverHereOrInTheClear(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.json")
+	entry := func(pass string) string {
+		return `{"auth": "` + base64.StdEncoding.EncodeToString([]byte("me:"+pass)) + `"}`
+	}
+	text := `{"auths": {"registry.example": ` + entry(secret) + `, "auth.example": ` + entry("another") + `, "127.0.0.1": ` + entry("of-here") + `}}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const elsewhere, clear = "oci://registry.example/me/m:v1", "oci+http://registry.example/me/m:v1"
+	for _, c := range []struct{ source, realm, goes string }{
+		{elsewhere, "https://registry.example/token", "https://registry.example"},
+		{elsewhere, "https://registry.example:8443/token", "https://registry.example:8443"},
+		{elsewhere, "https://auth.example/token", "https://auth.example"},
+		{elsewhere, "http://registry.example/token", ""},
+		{elsewhere, "http://auth.example/token", ""},
+		{elsewhere, "https://127.0.0.1/token", ""},
+		{elsewhere, "https://localhost/token", ""},
+		{elsewhere, "https://[::1]:8443/token", ""},
+		{elsewhere, "https://[::ffff:10.0.0.1]/token", ""},
+		{elsewhere, "https://169.254.169.254/token", ""},
+		{elsewhere, "https://192.168.1.1/token", ""},
+		{elsewhere, "file:///token", ""},
+		{clear, "http://registry.example/token", "http://registry.example"}, // as the spec says
+		{clear, "https://auth.example/token", "https://auth.example"},
+		{clear, "http://auth.example/token", ""},
+		{clear, "http://127.0.0.1/token", ""},
+	} {
+		a := &asked{realm: c.realm}
+		_, err := Client{HTTP: &http.Client{Transport: a}, DockerConfig: file}.Resolve(t.Context(), c.source)
+		want := ""
+		if c.goes != "" {
+			want = c.goes + " me:" + secret + "\n"
+		}
+		if a.logins != want || errors.Is(err, ErrNotFound) != (want != "") {
+			t.Errorf("%s names %s: logins went to %q, want %q; %v", c.source, c.realm, a.logins, want, err)
+		}
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s names %s: %v", c.source, c.realm, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -82,7 +83,7 @@ esac
 }
 
 // newCrashSite needs a POSIX shell and git. The program under test is this
-// test's own, or the one that AISYNC_TEST_CRASH names.
+// test's own, or the one that AISYNC_TEST_BINARY names.
 func newCrashSite(t *testing.T) *crashSite {
 	t.Helper()
 	s := &crashSite{bin: memoryDir(t), program: "aisync"}
@@ -276,6 +277,26 @@ func (m *crashMachine) wants(t testing.TB, code int, args ...string) string {
 		t.Fatalf("aisync %s: exit code %d, want %d\n%s", strings.Join(args, " "), got, code, said)
 	}
 	return said
+}
+
+// serves says which context the coder serves that answers, "" if none does.
+func (m *crashMachine) serves(t testing.TB) string {
+	t.Helper()
+	if !m.serving {
+		return ""
+	}
+	var props struct {
+		Settings struct {
+			Context int `json:"n_ctx"`
+		} `json:"default_generation_settings"`
+	}
+	answer, err := http.Get("http://127.0.0.1:" + m.port + "/props")
+	if err != nil {
+		return ""
+	}
+	defer answer.Body.Close()
+	must(t, json.NewDecoder(answer.Body).Decode(&props))
+	return strconv.Itoa(props.Settings.Context)
 }
 
 // Parts of a machine that are judged apart.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 type crashScene struct {
 	name    string
 	serving bool
+	running bool                                // its service runs when the command comes
 	before  func(t *testing.T, m *crashMachine) // makes the machine that the command finds
 	args    []string
 }
@@ -33,15 +35,31 @@ var (
 var crashScenes = []crashScene{
 	{name: "first", args: crashApply},
 	{name: "moved", args: crashApply, before: moved},
-	{name: "serving", serving: true, args: crashApply, before: func(t *testing.T, m *crashMachine) {
-		m.edit(t, "host/velox.cue", `coder: {`, `coder: {enabled: false, `)
-		m.wants(t, 0, crashApply...)
-		m.edit(t, "host/velox.cue", `enabled: false, `, "")
-	}},
 	{name: "rollback", args: crashRollback, before: func(t *testing.T, m *crashMachine) {
 		moved(t, m)
 		m.wants(t, 0, crashApply...)
 	}},
+	{name: "start", serving: true, args: crashApply, before: func(t *testing.T, m *crashMachine) {
+		m.edit(t, "host/velox.cue", "coder: {", "coder: {enabled: false, ")
+		m.wants(t, 0, crashApply...)
+		m.edit(t, "host/velox.cue", "coder: {enabled: false, ", "coder: {")
+	}},
+	{name: "restart", serving: true, running: true, args: crashApply, before: restarted},
+	{name: "stop", serving: true, running: true, args: crashApply, before: func(t *testing.T, m *crashMachine) {
+		m.wants(t, 0, crashApply...)
+		m.edit(t, "host/velox.cue", "coder: {", "coder: {enabled: false, ")
+	}},
+	{name: "restart taken back", serving: true, running: true, args: crashRollback, before: func(t *testing.T, m *crashMachine) {
+		restarted(t, m)
+		m.wants(t, 0, crashApply...)
+	}},
+}
+
+// restarted is a machine whose service is to be another.
+func restarted(t *testing.T, m *crashMachine) {
+	t.Helper()
+	m.wants(t, 0, crashApply...)
+	m.edit(t, "host/velox.cue", "32768", "16384")
 }
 
 // moved is a machine that was applied, and whose specs and bundles then asked
@@ -79,6 +97,8 @@ type stage struct {
 	start    crash.Tree // everything, as the command finds it
 	was      crash.Tree // the same without bookkeeping
 	will     crash.Tree // after the command
+	served   string     // by the service, as the command finds it
+	serve    string     // after the command
 	notes    string     // files beside the machine
 	rollback bool
 	op       string // that is broken
@@ -92,12 +112,12 @@ func newStage(t *testing.T, site *crashSite, scene crashScene) *stage {
 	if scene.before != nil {
 		scene.before(t, m)
 	}
-	s := &stage{crashMachine: m, scene: scene, start: m.whole(t), was: m.look(t), notes: memoryDir(t), rollback: scene.args[0] == "rollback"}
+	s := &stage{crashMachine: m, scene: scene, start: m.whole(t), was: m.look(t), served: m.serves(t), notes: memoryDir(t), rollback: scene.args[0] == "rollback"}
 	s.had = s.applies(t)
 	return s
 }
 
-// reset brings the machine to where the scene begins: nothing of it runs.
+// reset brings the machine to where the scene begins.
 func (s *stage) reset(t *testing.T) {
 	t.Helper()
 	if s.serving {
@@ -111,21 +131,32 @@ func (s *stage) reset(t *testing.T) {
 		}
 	}
 	must(t, s.start.Put(s.dir))
+	if s.scene.running {
+		s.wants(t, 0, "services", "start", "coder")
+	}
 }
 
-// rehearse runs the command whole, and returns its operations.
-func (s *stage) rehearse(t *testing.T) []string {
+// rehearse runs the command whole.
+func (s *stage) rehearse(t *testing.T) { s.unbroken(t, crash.Fault{}) }
+
+// operations are what the command does.
+func (s *stage) operations(t *testing.T) []string {
 	t.Helper()
 	log := filepath.Join(s.notes, "log")
-	s.reset(t)
-	if code, said := s.run(crash.Fault{Log: log}, s.scene.args...); code != 0 {
-		t.Fatalf("without a fault: exit code %d\n%s", code, said)
-	}
-	s.will = s.look(t)
+	s.unbroken(t, crash.Fault{Log: log})
 	ops, err := crash.Operations(log)
 	must(t, err)
 	must(t, os.Remove(log))
 	return ops
+}
+
+func (s *stage) unbroken(t *testing.T, f crash.Fault) {
+	t.Helper()
+	s.reset(t)
+	if code, said := s.run(f, s.scene.args...); code != 0 {
+		t.Fatalf("without a fault: exit code %d\n%s", code, said)
+	}
+	s.will, s.serve = s.look(t), s.serves(t)
 }
 
 // try breaks one operation and says what then is wrong. hit is false where the
@@ -158,19 +189,19 @@ func (s *stage) judge(t *testing.T, how crash.How, code int, said string) (wrong
 		complain("exit code %d", code)
 	case code == 0 && s.unlike(now, s.will) != "":
 		complain("it says that it is done, and is not:\n%s", s.unlike(now, s.will))
+	case code == 0 && s.serves(t) != s.serve:
+		complain("it says that it is done, and its service serves %q, not %q", s.serves(t), s.serve)
 	}
 	managed := now.Without(func(rel string) bool { return lasting(rel) || crashed.MatchString(rel) })
 	if d := managed.Neither(s.was.Without(lasting), s.will.Without(lasting)); d != "" {
 		complain("neither old nor new:\n%s", d)
 	}
-	if code == -1 { // a journal may be unfinished
-		before := s.stat(t)
-		if code, said := s.here("plan", "--diff", "none"); code != 0 {
-			complain("plan: exit code %d\n%s", code, said)
-		}
-		if d := s.stat(t).Written(before); d != "" {
-			complain("plan wrote:\n%s", d)
-		}
+	before := s.stat(t)
+	if code, said := s.here("plan", "--diff", "none"); code != 0 {
+		complain("plan: exit code %d\n%s", code, said)
+	}
+	if d := s.stat(t).Written(before); d != "" {
+		complain("plan wrote:\n%s", d)
 	}
 	if _, err := os.Stat(s.at(stateRel + "/journal.jsonl")); s.rollback && err != nil && now.Diff(s.will) == "" {
 		return out.String() // all of it is done and noted: one more would take back the apply before
@@ -181,13 +212,16 @@ func (s *stage) judge(t *testing.T, how crash.How, code int, said string) (wrong
 	} else if d := s.unlike(s.look(t), s.will); d != "" {
 		complain("the next %s ends elsewhere:\n%s%s", s.scene.args[0], d, said)
 	}
+	if is := s.serves(t); is != s.serve {
+		complain("after the next %s its service serves %q, not %q", s.scene.args[0], is, s.serve)
+	}
 	if left := s.left(t); left != "" {
 		complain("the next %s leaves behind:\n%s", s.scene.args[0], left)
 	}
 	if s.rollback {
 		return ""
 	}
-	before := s.stat(t)
+	before = s.stat(t)
 	code2, said2 := s.here(s.scene.args...)
 	if d := s.stat(t).Written(before); code2 != 0 || d != "" {
 		complain("twice is not once: exit code %d\n%s%s", code2, d, said2)
@@ -195,6 +229,11 @@ func (s *stage) judge(t *testing.T, how crash.How, code int, said string) (wrong
 	said2 = s.takeBack(t)
 	if d := s.unlike(s.look(t).Without(lasting), s.was.Without(lasting)); d != "" {
 		complain("rollback ends elsewhere:\n%s%s", d, said2)
+	}
+	if s.scene.running { // what runs is not taken back, and the warning says what does the rest
+		if code, said := s.here("services", "restart", "coder"); code != 0 || s.serves(t) != s.served {
+			complain("after the rollback its service serves %q, not %q: exit code %d\n%s%s", s.serves(t), s.served, code, said2, said)
+		}
 	}
 	return ""
 }
@@ -268,32 +307,27 @@ type crashTry struct {
 }
 
 func (scene crashScene) breakAll(t *testing.T, site *crashSite, seed int) (operations, faults, kills int) {
-	stages := []*stage{newStage(t, site, scene), newStage(t, site, scene)}
-	ops := stages[0].rehearse(t)
-	stages[1].rehearse(t)
-	var tries []crashTry
-	for _, op := range ops {
-		for _, how := range crash.Ways(op) {
-			tries = append(tries, crashTry{op, how})
-		}
-	}
-	switch which := os.Getenv("AISYNC_TEST_CRASH"); which {
-	case "":
-		tries = sample(tries, 10, seed)
-	case "full":
-	default:
-		only := regexp.MustCompile(which)
-		tries = slices.DeleteFunc(tries, func(x crashTry) bool { return !only.MatchString(x.op) })
+	first := newStage(t, site, scene)
+	ops := first.operations(t)
+	tries, stages := chosen(ops, seed), []*stage{first}
+	for range min(runtime.NumCPU(), len(tries)/10) { // they wait as often as they compute: one more than CPUs
+		s := newStage(t, site, scene)
+		s.rehearse(t)
+		stages = append(stages, s)
 	}
 	var (
 		mu     sync.Mutex
 		wait   sync.WaitGroup
 		missed int
 	)
-	for w, s := range stages {
+	queue := make(chan crashTry, len(tries))
+	for _, x := range tries {
+		queue <- x
+	}
+	close(queue)
+	for _, s := range stages {
 		wait.Go(func() {
-			for i := w; i < len(tries); i += len(stages) {
-				x := tries[i]
+			for x := range queue {
 				wrong, hit := "", false
 				for n := 0; n < 3 && !hit; n++ {
 					wrong, hit = s.try(t, x.op, x.how)
@@ -318,6 +352,25 @@ func (scene crashScene) breakAll(t *testing.T, site *crashSite, seed int) (opera
 		t.Errorf("%d of %d faults never struck", missed, len(tries))
 	}
 	return len(ops), faults, kills
+}
+
+// chosen is what AISYNC_TEST_CRASH asks for, of all that can happen to ops.
+func chosen(ops []string, seed int) []crashTry {
+	var all []crashTry
+	for _, op := range ops {
+		for _, how := range crash.Ways(op) {
+			all = append(all, crashTry{op, how})
+		}
+	}
+	switch which := os.Getenv("AISYNC_TEST_CRASH"); which {
+	case "":
+		return sample(all, 6, seed)
+	case "full":
+		return all
+	default:
+		only := regexp.MustCompile(which)
+		return slices.DeleteFunc(all, func(x crashTry) bool { return !only.MatchString(x.op) })
+	}
 }
 
 // sample takes n of tries, evenly, beginning elsewhere for each scene.

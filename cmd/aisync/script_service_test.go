@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -91,22 +91,34 @@ func ollamaFolder() string {
 	return dir
 }
 
-// endServices ends what a script that failed has left running below dir.
+// endServices ends the supervisors of services below dir, and waits until they
+// are at their end: they write there until then.
 func endServices(dir string) {
-	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".state" {
-			return nil
+	for i := range 1000 {
+		left := supervisors(dir)
+		if len(left) == 0 {
+			return
 		}
-		var note struct{ Supervisor struct{ PID int } }
-		if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, &note) == nil && note.Supervisor.PID > 1 {
-			exe, err := os.Readlink("/proc/" + strconv.Itoa(note.Supervisor.PID) + "/exe")
-			self, _ := os.Executable()
-			if err == nil && (filepath.Base(exe) == "aisync" || exe == self) {
-				_ = syscall.Kill(note.Supervisor.PID, syscall.SIGTERM)
+		for _, pid := range left {
+			if i%200 == 0 {
+				_ = syscall.Kill(pid, syscall.SIGTERM) // it may be gone
 			}
 		}
-		return nil
-	})
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// supervisors finds processes "services supervise" that work below dir.
+func supervisors(dir string) []int {
+	var pids []int
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is sound
+	for _, path := range lines {
+		if b, err := os.ReadFile(path); err == nil && bytes.Contains(b, []byte("\x00services\x00supervise\x00"+dir+"/")) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path))) // digits
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // eventually runs a command until it exits 0, for ten seconds at most.

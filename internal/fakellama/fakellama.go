@@ -32,7 +32,7 @@ func Main(args []string) int {
 	model, alias := f.String("model", "", ""), f.String("alias", "", "")
 	host, port := f.String("host", "127.0.0.1", ""), f.Int("port", 8080, "")
 	f.Int("parallel", 1, "")
-	f.Int("ctx-size", 0, "")
+	context := f.Int("ctx-size", 0, "")
 	f.Int("n-gpu-layers", 0, "")
 	f.Bool("jinja", false, "")
 	f.Bool("cpu-moe", false, "")
@@ -55,7 +55,7 @@ func Main(args []string) int {
 		return 1
 	}
 	fmt.Fprintln(os.Stderr, "main: server is listening on", listener.Addr())
-	server := http.Server{Handler: handler(*alias), ReadHeaderTimeout: 10 * time.Second}
+	server := http.Server{Handler: handler(*alias, *context), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }()
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
@@ -93,11 +93,14 @@ func dies() error {
 	return nil
 }
 
-// handler names one model, and answers like package fakemodel.
-func handler(alias string) http.Handler {
+// handler names one model and its context, and answers like package fakemodel.
+func handler(alias string, context int) http.Handler {
 	answers := fakemodel.New(func(fakemodel.Request) fakemodel.Reply { return fakemodel.Reply{Text: "Hello from " + alias + "."} })
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"status":"ok"}`) })
+	mux.HandleFunc("GET /props", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"default_generation_settings":{"n_ctx":%d}}`, context)
+	})
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": []map[string]string{{"id": alias, "object": "model", "owned_by": "llamacpp"}}})

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -65,7 +66,7 @@ func (r *TaskReader) parse(name string, text []byte) *document {
 		d.add(start)
 		return d
 	}
-	f, err := yaml.Extract(name, text)
+	f, err := extract(name, text)
 	if err != nil {
 		d.notYAML(start, name, err)
 		return d
@@ -102,6 +103,17 @@ func (r *TaskReader) parse(name string, text []byte) *document {
 		d.add(start)
 	}
 	return d
+}
+
+// extract is yaml.Extract. It panics at some texts that mix ends of lines
+// (cuelang.org/go v0.17.1: "\r\rn").
+func extract(name string, text []byte) (f *ast.File, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("it cannot be read; look for lines that end in a bare carriage return")
+		}
+	}()
+	return yaml.Extract(name, text)
 }
 
 // maxNodes bounds the syntax of a task, with what aliases stand for: more

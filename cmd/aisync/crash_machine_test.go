@@ -336,10 +336,12 @@ func (m *crashMachine) whole(t testing.TB) crash.Tree {
 	return tree
 }
 
-// stat is everything without what is in it.
+// stat is everything without what is in it; but what services note of themselves.
 func (m *crashMachine) stat(t testing.TB) crash.Tree {
 	t.Helper()
-	tree, err := crash.Stat(m.dir, func(rel string) bool { return rel == stateRel+"/lock" }) // signed by who holds it
+	tree, err := crash.Stat(m.dir, func(rel string) bool {
+		return rel == stateRel+"/lock" || underAny(rel, stateRel+"/services") // the lock is signed by who holds it
+	})
 	must(t, err)
 	return tree
 }

@@ -38,7 +38,7 @@ install-lang: build ## LANG=… PROJECT=… [RUNTIME=claude] [SOURCE=rules] [ARG
 	  '$(if $(filter command line,$(origin LANG)),$(LANG))' '$(PROJECT)'
 
 test: ## every test (RACE=1: with the race detector; ARGS: more flags for go test)
-	@go test $(if $(RACE),-race) $(ARGS) ./...
+	@$(if $(RACE),GORACE=atexit_sleep_ms=10) go test $(if $(RACE),-race) $(ARGS) ./...
 
 test-kill: ## downloads killed with SIGKILL, KILLS=200 times, and the resume of one of 48 GB
 	@AISYNC_KILLS=$(or $(KILLS),200) go test ./providers/fetch -run 'Killed|FortyEight' -count=1 -v -timeout 30m

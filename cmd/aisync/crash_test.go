@@ -318,7 +318,7 @@ func (scene crashScene) breakAll(t *testing.T, site *crashSite, seed int) (opera
 	var (
 		mu     sync.Mutex
 		wait   sync.WaitGroup
-		missed int
+		missed []string
 	)
 	queue := make(chan crashTry, len(tries))
 	for _, x := range tries {
@@ -335,7 +335,7 @@ func (scene crashScene) breakAll(t *testing.T, site *crashSite, seed int) (opera
 				mu.Lock()
 				switch {
 				case !hit:
-					missed++
+					missed = append(missed, string(x.how)+" at "+x.op)
 				case wrong != "":
 					t.Errorf("%s at %s\n%s", x.how, x.op, wrong)
 				case x.how == crash.Kill || x.how == crash.HalfKill:
@@ -348,8 +348,8 @@ func (scene crashScene) breakAll(t *testing.T, site *crashSite, seed int) (opera
 		})
 	}
 	wait.Wait()
-	if missed > 1+len(tries)/50 { // two changes that both need a folder: one of them makes it
-		t.Errorf("%d of %d faults never struck", missed, len(tries))
+	if len(missed) > 1+len(tries)/50 { // two changes that both need a folder: one of them makes it
+		t.Errorf("%d of %d faults never struck:\n%s", len(missed), len(tries), strings.Join(missed, "\n"))
 	}
 	return len(ops), faults, kills
 }

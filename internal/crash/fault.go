@@ -71,8 +71,13 @@ func FromEnv() (fsys.Hook, error) {
 	return f.Hook(), nil
 }
 
-// applyID is part of the names of temp files and of entries of the history.
-var applyID = regexp.MustCompile(`\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{6}`)
+// What is called otherwise on each machine: an apply, whose name is part of
+// those of temp files and of the history, and a backup, which is called by what
+// it holds.
+var (
+	applyID = regexp.MustCompile(`\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{6}`)
+	backup  = regexp.MustCompile(`/backups/[0-9a-f]{2}(/\.?[0-9a-f]{64})?`)
+)
 
 // Hook breaks the operation that f names, and notes all of them.
 func (f Fault) Hook() fsys.Hook {
@@ -83,7 +88,8 @@ func (f Fault) Hook() fsys.Hook {
 			time.Sleep(moment)
 		}
 		mu.Lock()
-		key := op.Name + " " + applyID.ReplaceAllString(strings.ReplaceAll(op.Path, f.Dir+"/", ""), "ID")
+		path := applyID.ReplaceAllString(strings.ReplaceAll(op.Path, f.Dir+"/", ""), "ID")
+		key := op.Name + " " + backup.ReplaceAllString(path, "/backups/DIGEST")
 		seen[key]++
 		key = fmt.Sprintf("%s #%d", key, seen[key])
 		if f.Log != "" {

@@ -63,10 +63,11 @@ func Parse(text string) (Address, error) {
 // String is the form that Parse reads.
 func (a Address) String() string {
 	base := a.Machine + "." + a.Project
+	rest, whole := strings.CutPrefix(a.Agent, base+".")
 	switch {
 	case a.Agent == "":
 		return base
-	case strings.HasPrefix(a.Agent, base+".") && a.Agent != base+".":
+	case whole && rest != "" && !strings.HasPrefix(rest, base+"."): // else Parse would take away one base more
 		return a.Agent
 	}
 	return base + "." + a.Agent

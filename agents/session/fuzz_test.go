@@ -33,7 +33,7 @@ func FuzzEdit(f *testing.F) {
 		if !strings.HasPrefix(next, text[:s.Start]) || !strings.HasSuffix(next, text[s.End:]) || !strings.Contains(next, tree) {
 			t.Fatalf("more than the subtree has changed:\n%q\n%q", text, next)
 		}
-		want := strings.TrimRight(strings.ReplaceAll(add, "\r\n", "\n"), "\n")
+		want := strings.TrimRight(strings.ReplaceAll(add, "\r\n", "\n"), "\r\n")
 		if !strings.Contains(strings.ReplaceAll(tree, "\r\n", "\n"), want) {
 			t.Fatalf("%q was to be appended:\n%q", add, tree)
 		}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"aisync.dev/aisync/internal/proof"
 )
 
 // errCrash is what a hook answers where a change of a file is to fail.
@@ -187,6 +189,7 @@ func whole(t *testing.T, l *Ledger, step string, again func(*Ledger) error) {
 }
 
 func TestAFailureAtAnyWriteLosesNothing(t *testing.T) {
+	proved, faults := proof.Start(t, 15), 0
 	base := prepared(t)
 	for _, step := range steps {
 		points := 0
@@ -229,7 +232,9 @@ func TestAFailureAtAnyWriteLosesNothing(t *testing.T) {
 		if points == 0 {
 			t.Errorf("%s: changes nothing", step.name)
 		}
+		faults += points
 	}
+	proved("faults", faults)
 }
 
 // killed does one step and is killed before its n-th change of a file. Killed
@@ -253,6 +258,7 @@ func killed(root, name string, _ uint64, n int, out io.Writer) error {
 }
 
 func TestAKillAtAnyWriteLosesNothing(t *testing.T) {
+	proved, kills := proof.Start(t, 15), 0
 	base := prepared(t)
 	for _, step := range steps {
 		for n := 1; ; n++ {
@@ -276,6 +282,8 @@ func TestAKillAtAnyWriteLosesNothing(t *testing.T) {
 			if t.Failed() {
 				t.Fatalf("%s, killed at its change %d", step.name, n)
 			}
+			kills++
 		}
 	}
+	proved("kills", kills)
 }

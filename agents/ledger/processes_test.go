@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"aisync.dev/aisync/internal/proof"
 )
 
 // TestMain lets the test be one of many processes that use one ledger: what it
@@ -232,8 +234,10 @@ func size() (processes, operations int) {
 }
 
 func TestAnyNumberOfProcessesLosesNothing(t *testing.T) {
+	proved := proof.Start(t, 15)
 	l := fresh(t)
 	processes, operations := size()
 	did := together(t, l, slices.Repeat([]string{"ours"}, processes), operations)
 	account(t, l, did)
+	proved("processes", processes, "operations", processes*operations)
 }

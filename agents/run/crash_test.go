@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"aisync.dev/aisync/internal/proof"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -90,14 +91,16 @@ func graph() []spec.RunTask {
 }
 
 func TestReplayEqualsProjectionForRandomHistories(t *testing.T) {
-	for seed := range uint64(5) {
+	const histories, steps = 5, 150
+	proved := proof.Start(t, 16)
+	for seed := range uint64(histories) {
 		rnd := rand.New(rand.NewPCG(seed, 10))
 		w := quickWorld(t)
 		r := w.start(graph()...)
 		other := must(w.store.Run("r1")) // a second process, with its own memory of it
 		done := map[string]string{}
 		refused := 0
-		for i := range 150 {
+		for i := range steps {
 			at := r
 			if i%3 == 0 {
 				at = other
@@ -138,6 +141,7 @@ func TestReplayEqualsProjectionForRandomHistories(t *testing.T) {
 			t.Errorf("seed %d: %d of 150 were refused: the test tries too little", seed, refused)
 		}
 	}
+	proved("histories", histories, "operations", histories*steps)
 }
 
 // killed is the death of the process at a step; the lock goes with it.
@@ -163,7 +167,7 @@ func dies(s *Store, n int, do func()) (at *killed) {
 }
 
 func TestAKillAtAnyWriteLeavesARunThatGoesOn(t *testing.T) {
-	var steps int
+	proved, steps := proof.Start(t, 16), 0
 	for n := 0; ; n++ {
 		w := quickWorld(t)
 		settings := must(w.store.Config()).Settings
@@ -215,6 +219,7 @@ func TestAKillAtAnyWriteLeavesARunThatGoesOn(t *testing.T) {
 	if steps < 60 {
 		t.Errorf("only %d writes: the test kills too seldom", steps)
 	}
+	proved("kills", steps)
 }
 
 // finishAnyway is the next supervisor.
@@ -244,6 +249,7 @@ func finishAnyway(t *testing.T, w *world, r *Run, s *State) {
 }
 
 func TestManyProcessesClaimEachTaskOnce(t *testing.T) {
+	proved := proof.Start(t, 16)
 	w := newWorld(t)
 	var tasks []spec.RunTask
 	for i := range 30 {
@@ -272,6 +278,7 @@ func TestManyProcessesClaimEachTaskOnce(t *testing.T) {
 			t.Errorf("task %s was claimed %d times", task.ID, task.Attempts)
 		}
 	}
+	proved("tasks", len(tasks))
 }
 
 // TestMain makes the test binary one of the processes of

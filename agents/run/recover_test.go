@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"aisync.dev/aisync/internal/proof"
 )
 
 // sample is a run with some history.
@@ -100,6 +102,7 @@ func TestAChangedByteFailsClosedAndSaysWhere(t *testing.T) {
 	w, r := sample(t)
 	path := filepath.Join(r.Path, eventsFile)
 	whole := must(os.ReadFile(path))
+	proved := proof.Start(t, 16)
 	for i := 0; i < len(whole); i += 29 {
 		bad := bytes.Clone(whole)
 		bad[i] ^= 1
@@ -131,6 +134,7 @@ func TestAChangedByteFailsClosedAndSaysWhere(t *testing.T) {
 			t.Errorf("%s: appended: %v", name, err)
 		}
 	}
+	proved("bytes", (len(whole)+28)/29)
 }
 
 func TestACutOffEndIsRecoveredAndWhatTheCheckpointSawIsSaid(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"aisync.dev/aisync/internal/proof"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -239,7 +240,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestTwoHundredProcessesEditOneFile(t *testing.T) {
-	processes := 200
+	proved, processes := proof.Start(t, 15), 200
 	if raced() {
 		processes = 40 // each is ten times as slow, and no more is seen of one process
 	}
@@ -316,6 +317,7 @@ func TestTwoHundredProcessesEditOneFile(t *testing.T) {
 	if entries != processes {
 		t.Errorf("%d entries in the journals", entries)
 	}
+	proved("processes", processes)
 }
 
 // raced reports whether the tests run under the race detector.

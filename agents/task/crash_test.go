@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"aisync.dev/aisync/internal/proof"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -30,8 +31,10 @@ func (w *world) dieAt(stage string) {
 // Wherever an executor is killed, the task is in one place of the queue, and
 // is done in the end, once; what it left is said.
 func TestATaskWhoseExecutorIsKilledIsDoneByTheNext(t *testing.T) {
+	done := proof.Start(t, 14)
 	w := newWorld(t)
-	for _, stage := range []string{stageClaimed, stageTree, "step s1", "step s2", stageVerify, stageCommit, stageDecided, stageReported, stageRemoved} {
+	stages := []string{stageClaimed, stageTree, "step s1", "step s2", stageVerify, stageCommit, stageDecided, stageReported, stageRemoved}
+	for _, stage := range stages {
 		id := "at-" + strings.ReplaceAll(stage, " ", "-")
 		w.queued(spec.Task{ID: id, Retries: 1, Steps: []spec.TaskStep{
 			{ID: "s1", Action: "create", File: "src/new.txt", Text: "new\n"},
@@ -65,6 +68,7 @@ func TestATaskWhoseExecutorIsKilledIsDoneByTheNext(t *testing.T) {
 			}
 		}
 	}
+	done("kills", len(stages))
 }
 
 func (w *world) queue() Queue { return runnerAt(w.dir).Queue }

@@ -14,12 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/internal/proof"
 )
 
 // Ten executors, each a process of its own, share a queue of a hundred tasks,
 // of which some wait for others. Three are killed with a task in hand; the rest
 // recover it. Each task is done once, after what it needs.
 func TestTenExecutorsDoAHundredTasksOnceEach(t *testing.T) {
+	proved := proof.Start(t, 14)
 	files := map[string]string{}
 	needs := map[string]string{}
 	for n := range 100 {
@@ -78,6 +80,7 @@ func TestTenExecutorsDoAHundredTasksOnceEach(t *testing.T) {
 	if len(did) != 100 || len(slices.Compact(did)) != 100 {
 		t.Errorf("%d tasks done: %v", len(did), did)
 	}
+	proved("tasks", len(did), "kills", killed)
 }
 
 // TestAnExecutor is one of the processes: it works the queue until nothing is

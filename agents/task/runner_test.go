@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/agents/task/sandbox"
+	"aisync.dev/aisync/internal/proof"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -225,6 +226,7 @@ func TestATaskIsDoneOnABranchAndThePersonsTreeIsNotTouched(t *testing.T) {
 
 // What a step must not do, and what is said when it does it.
 func TestEveryEscapeIsCaught(t *testing.T) {
+	proved := proof.Start(t, 14)
 	w := newWorld(t)
 	w.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "--name", "sub", w.repo, "sub") // of itself
 	w.git("commit", "-qm", "a submodule")
@@ -310,6 +312,7 @@ func TestEveryEscapeIsCaught(t *testing.T) {
 	if got := w.git("status", "--porcelain", "--untracked-files=no"); got != "" || w.git("tag") != "" {
 		t.Errorf("the person's tree has changed: %q", got)
 	}
+	proved("escapes", len(cases))
 }
 
 // Nothing that a repository or a step brings along runs outside of the sandbox.

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"aisync.dev/aisync/internal/proof"
 )
 
 const (
@@ -106,14 +108,17 @@ func kills(t *testing.T) int {
 
 func TestKilledAgainAndAgainItFetchesLittleTwice(t *testing.T) {
 	t.Parallel()
+	proved := proof.Start(t, 3)
 	const each = 4 // kills of one download
 	const seed = 3
 	data := noise(killSize)
 	random := rand.New(rand.NewPCG(seed, seed))
 	t.Logf("seed %d", seed)
-	for killed, all := 0, kills(t); killed < all; killed += each {
+	all := kills(t)
+	for killed := 0; killed < all; killed += each {
 		killedDownload(t, data, min(each, all-killed), random)
 	}
+	proved("kills", all)
 }
 
 // killedDownload kills one download n times, somewhere, and lets it end then.

@@ -56,7 +56,13 @@ func TestRowsAreTheSectionsOfTheDocument(t *testing.T) {
 func TestFiguresAreOfTheLinesThatTestsPrint(t *testing.T) {
 	events := `{"Action":"output","Test":"TestHolds","Output":"proof: 1/TestHolds kills=1200 faults=7 seconds=3.0\n"}
 {"Action":"output","Test":"TestHolds/part","Output":"    x_test.go:1: proof: kills=34\n"}
+{"Action":"run","Test":"TestHolds/part"}
+{"Action":"run","Test":"TestHolds/part/of_it"}
+{"Action":"run","Test":"TestHolds/part/too"}
+{"Action":"pass","Test":"TestHolds/part/of_it","Elapsed":1}
+{"Action":"pass","Test":"TestHolds/part/too","Elapsed":1}
 {"Action":"pass","Test":"TestHolds/part","Elapsed":1}
+{"Action":"pass","Test":"FuzzIt/seed#0","Elapsed":1}
 {"Action":"pass","Test":"TestHolds","Elapsed":2.5}
 {"Action":"pass","Test":"TestScripts","Elapsed":9}
 {"Action":"pass","Test":"TestScripts/holds","Elapsed":0.5}
@@ -74,8 +80,8 @@ func TestFiguresAreOfTheLinesThatTestsPrint(t *testing.T) {
 	}
 	want := `| # | guarantee | tests | tried | seconds |
 |--:|---|--:|---|--:|
-| 1 | It holds | 2 | 7 faults, 1,234 kills | 3.0 |
-| 2 | So does this | 1 | 2,500 inputs | 6.0 |
+| 1 | It holds | 2 | 2 cases, 7 faults, 1,234 kills | 3.0 |
+| 2 | So does this | 1 | 2,500 inputs, 1 seeds | 6.0 |
 `
 	if got := table(rows, all); got != want {
 		t.Errorf("the table is\n%s", got)

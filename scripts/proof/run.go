@@ -153,7 +153,8 @@ func nameOf(test string) (name string, whole bool) {
 func collect(all results, in io.Reader) (ran int, err error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 16<<20)
-	failed := map[string]bool{} // packages of which a test failed
+	failed := map[string]bool{}  // packages of which a test failed
+	holding := map[string]bool{} // tests that are made of others
 	for lines.Scan() {
 		var e event
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
@@ -175,9 +176,18 @@ func collect(all results, in io.Reader) (ran int, err error) {
 		case "output":
 			r.take(e.Output)
 			continue
+		case "run":
+			if at := strings.LastIndexByte(e.Test, '/'); at >= 0 {
+				holding[e.Package+" "+e.Test[:at]] = true
+			}
+			continue
 		case "pass":
 			if whole {
 				r.passed++
+			} else if strings.HasPrefix(name, "Fuzz") {
+				r.tried["seeds"]++
+			} else if !holding[e.Package+" "+e.Test] {
+				r.tried["cases"]++
 			}
 		case "fail":
 			r.failed++

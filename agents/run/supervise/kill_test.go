@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/internal/proof"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -21,6 +22,7 @@ import (
 // supervisor with SIGKILL while they work a graph. AISYNC_RUN_KILLS=100 is the long
 // form: fifty tasks, five workers.
 func TestSupervisorsKilledAtRandomDoNoTaskTwiceAndLoseNone(t *testing.T) {
+	proved := proof.Start(t, 16)
 	kills, tasks, workers := 12, 16, 4
 	if text := os.Getenv("AISYNC_RUN_KILLS"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -110,6 +112,7 @@ func TestSupervisorsKilledAtRandomDoNoTaskTwiceAndLoseNone(t *testing.T) {
 	if replayed, err := r.Replay(nil); err != nil || replayed.AsOf != state(t, r).AsOf {
 		t.Errorf("a replay: %v", err)
 	}
+	proved("kills", killed, "tasks", tasks)
 }
 
 // stillThere fails if anything that was seen in a folder before is gone, but for

@@ -116,7 +116,7 @@ type event struct {
 // goTest runs go test and adds what came of each test. That a test failed is no
 // error: its result says so.
 func goTest(all results, env []string, args ...string) error {
-	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=25m"}, args...)...)
+	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=60m"}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

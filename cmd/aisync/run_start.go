@@ -50,7 +50,7 @@ migrations/storage-root.json, and neither read nor touched.`,
 				a.printf("made %s\n", name)
 			}
 			if len(made) == 0 {
-				a.printf("%s is laid out already\n", store.Path)
+				a.printf("%s is laid out already\n", safe(store.Path))
 			}
 			a.sayLegacy(legacy)
 			return nil

@@ -255,7 +255,7 @@ func (a *app) printRunStatus(d runStatusDoc) {
 		a.printf("\nWorkers:\n")
 	}
 	for _, k := range d.Workers {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.State, k.Adapter+" in "+k.Substrate, safe(k.Why))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.State, safe(k.Adapter)+" in "+k.Substrate, safe(k.Why))
 	}
 	w.Flush()
 	for _, l := range d.OldLogs {
@@ -335,17 +335,17 @@ func (a *app) showRunJSON(r *runs.Run, s *runs.State, warnings []string) error {
 }
 
 func (a *app) showRun(r *runs.Run, s *runs.State) {
-	a.printf("%s  %s  %s\n  %s\n", r.ID, s.Contract.Status, safe(s.Contract.Goal), r.Path)
+	a.printf("%s  %s  %s\n  %s\n", r.ID, s.Contract.Status, safe(s.Contract.Goal), safe(r.Path))
 	for _, text := range s.Contract.Acceptance {
 		a.printf("  accepted when: %s\n", safe(text))
 	}
 	for _, want := range s.Contract.EvidenceRequired {
-		a.printf("  needs evidence: %s\n", want)
+		a.printf("  needs evidence: %s\n", safe(want))
 	}
 	a.printf("  objective (advises only): %s\n\nChosen:\n", safe(s.Objective.Objective))
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, reason := range s.Policy.Reasons {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", reason.Setting, safe(reason.Value), safe(reason.From))
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", safe(reason.Setting), safe(reason.Value), safe(reason.From))
 	}
 	w.Flush()
 	a.printf("\nTasks:\n")
@@ -359,7 +359,7 @@ func (a *app) showRun(r *runs.Run, s *runs.State) {
 		a.printf("\nWorkers:\n")
 	}
 	for _, k := range s.Workers {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.Retention, k.Adapter+" in "+k.Substrate, safe(k.Worktree))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.Retention, safe(k.Adapter)+" in "+k.Substrate, safe(k.Worktree))
 		for _, m := range k.Moves {
 			fmt.Fprintf(w, "    %s\t%s → %s\tby the %s\t%s\n", m.At.Stamp(), m.From, m.To, m.By, safe(m.Reason))
 		}

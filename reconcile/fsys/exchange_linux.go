@@ -18,7 +18,7 @@ func renameNewat(from int, a string, to int, b string) error {
 }
 
 // The numbers of file systems that may keep no modes, and have no name in
-// package unix: statfs(2), and fs/ntfs3/super.c of Linux.
+// package unix: src/stat.c of GNU coreutils, and fs/ntfs3/super.c of Linux.
 const (
 	ntfsMagic   = 0x5346544e
 	ntfs3Magic  = 0x7366746e

@@ -262,6 +262,9 @@ func (a *app) printRunStatus(d runStatusDoc) {
 		a.printf("\nold log: %s, %s, %s: aisync run cleanup --safe removes it\n", safe(l.Path), bytesText(l.Size), session.Ago(l.Age))
 	}
 	a.sayLegacy(d.Legacy)
+	if len(d.Tasks) > 0 && d.Counts[runs.TaskDone] == len(d.Tasks) && d.Status == runs.RunActive {
+		a.hint("All its tasks are done, and it goes on. To end it: aisync run finish %s", d.Run)
+	}
 	for _, text := range d.Warnings {
 		a.say("warning: %s", safe(text))
 	}

@@ -159,16 +159,25 @@ func newID(now Moment) string {
 	return now.Time().Format("20060102-150405") + "-" + hex.EncodeToString(b[:])
 }
 
+// TaskError says what is wrong with one task of a plan.
+type TaskError struct {
+	Index int // of the task in Plan.Tasks
+	Err   error
+}
+
+func (e *TaskError) Error() string { return e.Err.Error() }
+func (e *TaskError) Unwrap() error { return e.Err }
+
 // order sorts tasks so that each comes behind those that it depends on, and
-// otherwise as they were given. It names a cycle.
+// otherwise as they were given. It names a cycle. Its error is a TaskError.
 func order(tasks []spec.RunTask) ([]spec.RunTask, error) {
 	at := map[string]int{}
 	for i, t := range tasks {
 		if err := checkName(t.ID); err != nil {
-			return nil, fmt.Errorf("task %d: %w", i+1, err)
+			return nil, &TaskError{i, fmt.Errorf("task %d: %w", i+1, err)}
 		}
 		if j, there := at[t.ID]; there {
-			return nil, fmt.Errorf("task %q stands twice, as number %d and %d", t.ID, j+1, i+1)
+			return nil, &TaskError{i, fmt.Errorf("task %q stands twice, as number %d and %d", t.ID, j+1, i+1)}
 		}
 		at[t.ID] = i
 	}
@@ -183,14 +192,14 @@ func order(tasks []spec.RunTask) ([]spec.RunTask, error) {
 			return nil
 		case 1:
 			from := slices.Index(way, t.ID)
-			return fmt.Errorf("the tasks depend on each other in a circle: %s", strings.Join(append(way[from:], t.ID), " → "))
+			return &TaskError{i, fmt.Errorf("the tasks depend on each other in a circle: %s", strings.Join(append(way[from:], t.ID), " → "))}
 		}
 		state[i] = 1
 		way = append(way, t.ID)
 		for _, d := range t.DependsOn {
 			j, ok := at[d]
 			if !ok {
-				return fmt.Errorf("task %q depends on %q, and there is no such task", t.ID, d)
+				return &TaskError{i, fmt.Errorf("task %q depends on %q, and there is no such task", t.ID, d)}
 			}
 			if err := visit(j); err != nil {
 				return err

@@ -138,6 +138,9 @@ func (w *world) carried(ctx context.Context, c reconcile.Change, folder string) 
 		}
 	}
 	srcInfo, err := os.Stat(path)
+	if err == nil && !w.reader.KeepsExec(at, info.Mode()) {
+		e.exec = srcInfo.Mode()&0o100 != 0
+	}
 	if err == nil && bytes.Equal(e.old, e.new) && (srcInfo.Mode()&0o100 != 0) == e.exec {
 		return carried{}, nil
 	}

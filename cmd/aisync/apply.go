@@ -44,6 +44,9 @@ was edited since, nothing at all is changed and the choices are named (exit 4).
 With --keep-going the rest is done (exit 3). What is replaced is kept, and comes
 back with aisync rollback. An apply that was interrupted is finished first.
 
+No apply reads a model that was verified. With --restore, one that --target names
+is read, and where its bytes are no longer right it is renamed and fetched again.
+
 The first time a project wants agents or git to run commands (hooks, MCP
 servers), they are listed, and you are asked whether you trust them.
 
@@ -92,6 +95,13 @@ func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) e
 		return err
 	}
 	defer w.release()
+	if file == "" {
+		damaged, err := a.setDamagedAside(ctx, w, ask, f)
+		if err != nil {
+			return err
+		}
+		ask.models = append(ask.models, damaged...)
+	}
 	ask = w.withViews(ask)
 	p, err := w.plan(ctx, ask)
 	if err != nil {

@@ -152,6 +152,9 @@ func (p *patient) cannotStart(path fsys.LogicalPath) (why, fix string) {
 		return "", ""
 	}
 	if info.Mode()&0o111 == 0 {
+		if !p.disk.KeepsExec(path, info.Mode()) {
+			return "nothing on its file system is executable", "mount it with an fmask that lets files be executed"
+		}
 		return "it is not executable", ""
 	}
 	var s unix.Statfs_t

@@ -13,8 +13,8 @@ import (
 )
 
 // exFAT mounts a file system that takes two names of another case for one, has
-// no links and no modes, and exchanges no two files.
-func exFAT(t *testing.T) string {
+// no links and no modes, and exchanges no two files. It is mounted with options.
+func exFAT(t *testing.T, options string) string {
 	t.Helper()
 	at := t.TempDir()
 	image := filepath.Join(t.TempDir(), "image")
@@ -33,7 +33,7 @@ func exFAT(t *testing.T) string {
 	step("mkfs.exfat", image)
 	loop := step("losetup", "-f", "--show", image)
 	t.Cleanup(func() { _ = exec.Command("losetup", "-d", loop).Run() })
-	step("mount.exfat-fuse", loop, at)
+	step("mount.exfat-fuse", "-o", options, loop, at)
 	t.Cleanup(func() {
 		if out, err := exec.Command("umount", "-l", at).CombinedOutput(); err != nil {
 			t.Errorf("umount: %v %s", err, out)
@@ -43,7 +43,7 @@ func exFAT(t *testing.T) string {
 }
 
 func TestAHomeWithoutCaseLinksAndModesLosesNothing(t *testing.T) {
-	dir := exFAT(t)
+	dir := exFAT(t, "rw")
 	w := newHostileWorld(t, `hosts: velox: {match: {}, runtimes: {claude: {}, opencode: {}}, settings: claude: {permissions: {allow: ["Bash(ls)"]}}}`,
 		`project: {name: "p", runtimes: ["claude", "opencode"], sources: {r: "good"}, bundles: ["r//elisp"], agents: {sessions: true, ledger: true}, mcp: notes: {command: "x"}}`)
 	spec, err := os.ReadFile(filepath.Join(w.project, "aisync.cue"))
@@ -86,8 +86,7 @@ func TestAHomeWithoutCaseLinksAndModesLosesNothing(t *testing.T) {
 	if d := after.Diff(before); d != "" {
 		t.Errorf("the second apply wrote %s", d)
 	}
-	// All of ours look executable here, and thus edited: that is to be decided.
-	if code, out, errs := w.say(t, "rollback", "--yes", "--force"); code != exitOK {
+	if code, out, errs := w.say(t, "rollback", "--yes"); code != exitOK {
 		t.Errorf("rollback: exit %d\n%s%s", code, out, errs)
 	}
 	for path, text := range theirs {
@@ -95,4 +94,76 @@ func TestAHomeWithoutCaseLinksAndModesLosesNothing(t *testing.T) {
 			t.Errorf("%s after rollback: %q, %v; it was %q", path, got, err, text)
 		}
 	}
+}
+
+func TestAFileSystemWithoutModesMakesNobodyAnEditor(t *testing.T) {
+	made := newHostileWorld(t, `hosts: velox: {match: {}, runtimes: {claude: {}, opencode: {}}, settings: claude: {permissions: {allow: ["Bash(ls)"]}}}`,
+		`project: {name: "p", runtimes: ["claude", "opencode"], sources: {r: "good"}, bundles: ["r//elisp"], agents: {sessions: true, ledger: true}, mcp: notes: {command: "x"}}`)
+	spec, err := os.ReadFile(filepath.Join(made.project, "aisync.cue"))
+	must(t, err)
+	in := func(dir string) hostileWorld {
+		w := made
+		w.root, w.project = filepath.Join(dir, "root"), filepath.Join(dir, "p")
+		must(t, os.MkdirAll(filepath.Join(w.root, "home/me"), 0o755))
+		must(t, os.CopyFS(filepath.Join(w.project, "good"), os.DirFS(filepath.Join("..", "..", "golden", "contract", "rulesets"))))
+		must(t, os.WriteFile(filepath.Join(w.project, "aisync.cue"), spec, 0o644))
+		return w
+	}
+	says := func(w hostileWorld, want int, args ...string) {
+		t.Helper()
+		if code, out, errs := w.say(t, args...); code != want {
+			t.Errorf("%s: %s: exit %d, want %d\n%s%s", w.project, strings.Join(args, " "), code, want, out, errs)
+		}
+	}
+	unwritten := func(dir string, do func()) {
+		t.Helper()
+		before, err := crash.Look(dir, nil)
+		must(t, err)
+		do()
+		after, err := crash.Look(dir, nil)
+		must(t, err)
+		if d := after.Diff(before); d != "" {
+			t.Errorf("written was %s", d)
+		}
+	}
+	usual := in(t.TempDir())
+	says(usual, exitOK, "apply", "--yes", "--trust")
+	for _, options := range []string{"rw", "fmask=0133"} { // everything is executable, or no file is
+		dir := exFAT(t, options)
+		w := in(dir)
+		says(w, exitOK, "apply", "--yes", "--trust")
+		unwritten(dir, func() {
+			says(w, exitOK, "plan", "--detailed-exitcode")
+			says(w, exitOK, "drift", "--scope", "project", "--fail-on", "both")
+			says(w, exitOK, "status")
+		})
+		unwritten(w.project, func() { says(w, exitOK, "apply", "--yes", "--trust") })
+
+		// What was applied elsewhere is clean in a copy without any state.
+		for i, from := range []hostileWorld{usual, w} {
+			clone := w
+			clone.root, clone.project = filepath.Join(dir, "nobody"), filepath.Join(dir, "clones", string(rune('a'+i)))
+			must(t, os.MkdirAll(clone.root, 0o755))
+			must(t, os.CopyFS(clone.project, os.DirFS(from.project)))
+			unwritten(dir, func() { says(clone, exitOK, "drift", "--scope", "project", "--fail-on", "both") })
+		}
+
+		rule := filepath.Join(w.project, ".claude/rules/elisp.md")
+		text, err := os.ReadFile(rule)
+		must(t, err)
+		must(t, os.WriteFile(rule, append(text, "mine\n"...), 0o644))
+		says(w, exitDiff, "drift", "--scope", "project")
+		must(t, os.WriteFile(rule, text, 0o644))
+		says(w, exitOK, "rollback", "--yes")
+		if _, err := os.Stat(rule); !os.IsNotExist(err) {
+			t.Errorf("%s is there after rollback: %v", rule, err)
+		}
+	}
+	hook := filepath.Join(usual.project, "githooks/pre-commit")
+	must(t, os.Chmod(hook, 0o644))
+	says(usual, exitDiff, "drift", "--scope", "project")
+	must(t, os.Chmod(hook, 0o755))
+	says(usual, exitOK, "drift", "--scope", "project")
+	must(t, os.Chmod(filepath.Join(usual.project, ".claude/rules/elisp.md"), 0o755))
+	says(usual, exitDiff, "drift", "--scope", "project")
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/cmd/aisync/quick"
 	"aisync.dev/aisync/hosts"
@@ -24,7 +27,7 @@ type hostileWorld struct{ root, specs, project, facts string }
 
 func newHostileWorld(t *testing.T, host, project string) hostileWorld {
 	t.Helper()
-	dir := t.TempDir()
+	dir, inLine := t.TempDir(), strings.ReplaceAll(evil, "\n", "")
 	w := hostileWorld{root: filepath.Join(dir, "root"), specs: filepath.Join(dir, "host"), project: filepath.Join(dir, "pro"+evil), facts: filepath.Join(dir, "facts.json")}
 	f, ok := hosts.Recorded("velox")
 	if !ok {
@@ -49,6 +52,9 @@ func newHostileWorld(t *testing.T, host, project string) hostileWorld {
 		filepath.Join(w.project, "good/languages/elisp/gitignore-add.txt"):                   "*.x" + evil + "\n",
 		filepath.Join(w.project, "good/languages/elisp/githooks/pre-commit"):                 "#!/bin/sh\n# " + evil + "\n",
 		filepath.Join(w.project, "good/languages/elisp/CLAUDE.md"):                           "# " + evil + "\n",
+		filepath.Join(w.project, "inbox/from-agents/plain.org"):                              "#+TITLE: x" + inLine + "\n#+SENDER_RUNTIME: " + inLine + "\n\nsays " + inLine,
+		filepath.Join(w.project, "inbox/from-agents/for.org"):                                "#+TARGET_AGENT_ID: velox.p.claude.a83f\n#+MODEL: " + inLine + "\n\n" + inLine,
+		filepath.Join(w.project, "inbox/from-agents/x"+evil+".org"):                          "#+FROM: " + evil + "\n\nx",
 		filepath.Join(w.project, ".ai/session-context.d/evil"+evil+".org"):                   "#+TITLE: " + evil + "\n#+ROLE: " + evil + "\n",
 		filepath.Join(w.project, ".ai/session-context.org"):                                  "#+TITLE: " + evil + "\n#+ROLE: " + evil + "\n#+STATUS: " + evil + "\n",
 		filepath.Join(w.project, ".mcp.json"):                                                `{"mcpServers": {"` + `a\u001b]0;owned\u0007` + `": {"command": "x\u001b[2J"}}}`,
@@ -125,7 +131,7 @@ func TestNoReportCarriesAControlCharacter(t *testing.T) {
 		"no CUE at all":   {host(plain), evil},
 		"remark and junk": {host(plain), project(sources) + "// " + strings.ReplaceAll(evil, "\n", "") + "\n}" + evil},
 	}
-	runs := 0
+	runs, shown, tree := 0, map[string]bool{}, (&app{env: env{}}).rootCommand()
 	for name, specs := range worlds {
 		t.Run(name, func(t *testing.T) {
 			w := newHostileWorld(t, specs[0], specs[1])
@@ -133,6 +139,9 @@ func TestNoReportCarriesAControlCharacter(t *testing.T) {
 			try := func(args ...string) {
 				code, out, errs := w.say(t, args...)
 				runs++
+				if c, _, _ := tree.Find(args); c != nil {
+					shown[c.CommandPath()] = true
+				}
 				said += len(out) + len(errs)
 				for stream, text := range map[string]string{"stdout": out, "stderr": errs} {
 					if bad := playing(text); bad != "" {
@@ -147,10 +156,10 @@ func TestNoReportCarriesAControlCharacter(t *testing.T) {
 			}
 			if name == "files" {
 				for _, args := range [][]string{
-					{"session", "list"}, {"who"}, {"roster"}, {"detect"}, {"models", "ls"}, {"models", "gc", "--dry-run"}, {"models", "verify"}, {"models", "fit", evil}, {"models", "path", evil},
-					{"models", "adopt", "--dry-run"}, {"services", "ls"}, {"services", "logs", evil}, {"runtimes", "ls"}, {"runtimes", "show", evil}, {"runtimes", "matrix"}, {"lint", w.project + "/good"}, {"lint", w.project + "/rules"},
+					{"session", "list"}, {"session", "gate"}, {"session", "close"}, {"who"}, {"roster"}, {"detect"}, {"models"}, {"models", "ls"}, {"models", "gc", "--dry-run"}, {"models", "verify"}, {"models", "fit", evil}, {"models", "path", evil},
+					{"models", "adopt", "--dry-run"}, {"services"}, {"services", "ls"}, {"services", "status", evil}, {"services", "logs", evil}, {"runtimes"}, {"runtimes", "ls"}, {"runtimes", "show", evil}, {"runtimes", "matrix"}, {"lint", w.project + "/good"}, {"lint", w.project + "/rules"},
 					{"import", "--dry-run"}, {"drift", "--all"}, {"prune", "--dry-run"}, {"rollback", evil}, {"show", evil}, {"adopt", evil}, {"add", "mcp", evil, evil}, {"remove", "mcp", evil},
-					{"lock"}, {"facts"}, {"version"}, {evil}, {"plan", "--" + evil}, {"plan", "--target", evil}, {"apply", evil}, {"launch", "--print", evil}, {"message", "send", evil, evil}, {"message", "list"},
+					{"lock"}, {"facts"}, {"version"}, {evil}, {"plan", "--" + evil}, {"plan", "--target", evil}, {"apply", evil}, {"launch", "--print", evil}, {"message", "send", evil, evil}, {"message"}, {"message", "inbox"}, {"message", "inbox", "--all"}, {"message", "read", "plain"}, {"message", "read", "for", "--take-over"}, {"message", "read", evil},
 					{"drift", "--format", "junit"}, {"drift", "--format", "sarif"}, {"destroy", "--scope", "project"}, {"rollback"},
 				} {
 					if slices.Contains(args, "--yes") {
@@ -159,6 +168,7 @@ func TestNoReportCarriesAControlCharacter(t *testing.T) {
 					try(args...)
 				}
 				w.ledger(t, try)
+				w.work(t, try)
 			}
 			if said < 100 {
 				t.Errorf("only %d bytes were said", said)
@@ -166,6 +176,31 @@ func TestNoReportCarriesAControlCharacter(t *testing.T) {
 		})
 	}
 	t.Logf("proof: reports=%d", runs)
+	if only := flag.Lookup("test.run").Value.String(); !strings.Contains(only, "/") { // one world tells nothing of the others
+		everyReaderIsAmong(t, tree, shown)
+	}
+}
+
+// quiet are read-only commands that show nothing which others have said.
+var quiet = map[string]string{
+	"aisync completion":   "the program's own words",
+	"aisync run":          "help",
+	"aisync run worker":   "help",
+	"aisync models serve": "stays, and what it says goes to those who ask it",
+	"aisync session path": "a path, for programs: it is what it is",
+}
+
+// everyReaderIsAmong fails for a command that only looks, and that nobody has
+// looked at: a new one is to be shown bad names too.
+func everyReaderIsAmong(t *testing.T, c *cobra.Command, shown map[string]bool) {
+	t.Helper()
+	path := c.CommandPath()
+	if c.Runnable() && c.Annotations["effect"] == "read-only" && quiet[path] == "" && !shown[path] {
+		t.Errorf("%s is not among the reports: show it bad names, or say in quiet why not", path)
+	}
+	for _, sub := range c.Commands() {
+		everyReaderIsAmong(t, sub, shown)
+	}
 }
 
 // ledger fills one with bad words, and shows all of it.

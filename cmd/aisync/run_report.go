@@ -107,7 +107,7 @@ func (a *app) reportText(doc *report.Report) {
 	heading("Workers", counts)
 	t = tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, w := range doc.Workers {
-		fmt.Fprintf(t, "  %s\t%s\t%s\tsince %s\t%s\n", safe(w.ID), w.State, safe(w.Adapter), when(w.Since), safe(w.Why))
+		fmt.Fprintf(t, "  %s\t%s\t%s\tsince %s\t%s\n", safe(w.ID), w.State, safe(w.Adapter), when(w.Since), safe(workerNotes(w)))
 	}
 	t.Flush()
 
@@ -140,6 +140,21 @@ func taskNotes(t report.Task) string {
 	}
 	if len(t.Missing) > 0 && t.Attempts > 0 {
 		notes = append(notes, "evidence missing: "+strings.Join(t.Missing, ", "))
+	}
+	return strings.Join(notes, "; ")
+}
+
+// workerNotes is what else there is to say of a worker.
+func workerNotes(w report.Worker) string {
+	var notes []string
+	if w.Worktree != "" {
+		notes = append(notes, "in "+w.Worktree)
+	}
+	if w.Branch != "" {
+		notes = append(notes, "branch "+w.Branch)
+	}
+	if w.Why != "" {
+		notes = append(notes, w.Why)
 	}
 	return strings.Join(notes, "; ")
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,7 +52,7 @@ migrations/storage-root.json, and neither read nor touched.`,
 				a.printf("made %s\n", name)
 			}
 			if len(made) == 0 {
-				a.printf("%s is laid out already\n", store.Path)
+				a.printf("%s is laid out already\n", safe(store.Path))
 			}
 			a.sayLegacy(legacy)
 			return nil
@@ -78,7 +80,8 @@ type starting struct {
 	ready        time.Duration
 	strict       bool
 	worktrees    bool
-	inGraph      bool // the graph wants worktrees
+	inGraph      bool  // the graph wants worktrees
+	lines        []int // of the tasks in the graph
 }
 
 func runStartCommand(a *app) *cobra.Command {
@@ -142,11 +145,11 @@ func (a *app) startRun(s starting) error {
 		return err
 	}
 	if s.graph != "" {
-		g, err := a.readGraph(s.graph)
+		g, lines, err := a.readGraph(s.graph)
 		if err != nil {
 			return err
 		}
-		s.plan.Tasks, s.inGraph = g.Tasks, g.Worktrees
+		s.plan.Tasks, s.inGraph, s.lines = g.Tasks, g.Worktrees, lines
 	}
 	warnings, err := s.choose(a, store, &c)
 	if err != nil {
@@ -163,6 +166,9 @@ func (a *app) startRun(s starting) error {
 		return err
 	}
 	r, err := store.Start(s.plan)
+	if wrong := new(runs.TaskError); errors.As(err, &wrong) && s.graph != "" {
+		return fmt.Errorf("%s:%d: %w", s.graph, s.lines[wrong.Index], err)
+	}
 	if err != nil {
 		return err
 	}
@@ -181,19 +187,27 @@ func (a *app) startRun(s starting) error {
 	return nil
 }
 
-// readGraph reads and checks the tasks of a run.
-func (a *app) readGraph(name string) (g spec.RunGraph, err error) {
+// readGraph reads and checks the tasks of a run, and says in which line each
+// begins.
+func (a *app) readGraph(name string) (g spec.RunGraph, lines []int, err error) {
 	text, err := a.readInput(name)
 	if err != nil {
-		return g, fmt.Errorf("graph: %w", err)
+		return g, nil, fmt.Errorf("graph: %w", err)
 	}
 	if err := schema.CheckRun("graph", name, text); err != nil {
-		return g, err
+		return g, nil, err
 	}
-	if err := json.Unmarshal(text, &g); err != nil {
-		return g, fmt.Errorf("%s: %w", name, err)
+	var raw struct{ Tasks []json.RawMessage }
+	if err := errors.Join(json.Unmarshal(text, &g), json.Unmarshal(text, &raw)); err != nil {
+		return g, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return g, nil
+	at := 0
+	for _, t := range raw.Tasks {
+		at += bytes.Index(text[at:], t) // byte for byte as it stands there
+		lines = append(lines, 1+bytes.Count(text[:at], []byte("\n")))
+		at += len(t)
+	}
+	return g, lines, nil
 }
 
 // readInput reads a file, or with - the input, up to maxInput.

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,117 +11,6 @@ import (
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/session"
 )
-
-func runListCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "list the runs of this workspace",
-		Long: `Lists the runs, the active one marked with a star. One whose events cannot be
-believed is listed as damaged. It writes nothing.`,
-		Annotations: map[string]string{"effect": "read-only"},
-		Args:        noArgs,
-		RunE:        func(*cobra.Command, []string) error { return a.listRuns() },
-	}
-}
-
-// runRow is one run of run list --json.
-type runRow struct {
-	ID        string         `json:"run"`
-	Active    bool           `json:"active"`
-	Status    string         `json:"status"` // or "damaged"
-	Goal      string         `json:"goal,omitempty"`
-	CreatedAt string         `json:"created_at,omitempty"`
-	Tasks     map[string]int `json:"tasks,omitempty"`
-	Error     string         `json:"error,omitempty"`
-}
-
-func (a *app) listRuns() error {
-	store, err := a.openRuns()
-	if err != nil {
-		return err
-	}
-	active, warnings := activeRun(store)
-	ids, odd, err := store.Runs()
-	if err != nil {
-		return err
-	}
-	rows := []runRow{}
-	for _, id := range ids {
-		row := runRow{ID: id, Active: id == active, Status: "damaged"}
-		r, err := store.Run(id)
-		if err == nil {
-			var s *runs.State
-			if s, err = r.State(); err == nil {
-				row.Status, row.Goal, row.CreatedAt, row.Tasks = s.Contract.Status, s.Contract.Goal, s.Contract.CreatedAt, s.Counts()
-			}
-			r.Close()
-		}
-		if err != nil {
-			row.Error = err.Error()
-		}
-		rows = append(rows, row)
-	}
-	for _, name := range odd {
-		warnings = append(warnings, fmt.Sprintf("%s/runs/%s is no run: it is left alone", store.Path, name))
-	}
-	if a.g.json {
-		return a.writeJSON(struct {
-			FormatVersion string   `json:"format_version"`
-			Workspace     string   `json:"workspace"`
-			Runs          []runRow `json:"runs"`
-			Warnings      []string `json:"warnings"`
-		}{viewVersion, store.Workspace, rows, orEmpty(warnings)})
-	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		mark := " "
-		if row.Active {
-			mark = "*"
-		}
-		fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\n", mark, row.ID, row.Status, taskCounts(row.Tasks), safe(firstOf(row.Error, row.Goal)))
-	}
-	w.Flush()
-	for _, text := range warnings {
-		a.say("warning: %s", safe(text))
-	}
-	if len(rows) == 0 {
-		a.say("no runs in %s", safe(store.Workspace))
-	}
-	return nil
-}
-
-// activeRun is what the pointer names, and what is wrong with it.
-func activeRun(store *runs.Store) (string, []string) {
-	id, err := store.Active()
-	if err != nil {
-		return "", []string{err.Error()}
-	}
-	if id == "" {
-		return "", nil
-	}
-	r, err := store.Run(id)
-	if errors.Is(err, runs.ErrNoRun) {
-		return id, []string{fmt.Sprintf("active.json names run %s, and there is none", id)}
-	}
-	if err != nil {
-		return id, []string{err.Error()}
-	}
-	defer r.Close()
-	if s, err := r.State(); err == nil && s.Over() {
-		return id, []string{fmt.Sprintf("active.json names run %s, which is %s", id, s.Contract.Status)}
-	}
-	return id, nil
-}
-
-func taskCounts(n map[string]int) string {
-	var parts []string
-	for _, status := range []string{runs.TaskDone, runs.TaskHeld, runs.TaskPending, runs.TaskLost} {
-		if n[status] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n[status], status))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
 
 // runStatusDoc is run status --json; see docs/json.md.
 type runStatusDoc struct {
@@ -255,13 +141,16 @@ func (a *app) printRunStatus(d runStatusDoc) {
 		a.printf("\nWorkers:\n")
 	}
 	for _, k := range d.Workers {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.State, k.Adapter+" in "+k.Substrate, safe(k.Why))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.State, safe(k.Adapter)+" in "+k.Substrate, safe(k.Why))
 	}
 	w.Flush()
 	for _, l := range d.OldLogs {
 		a.printf("\nold log: %s, %s, %s: aisync run cleanup --safe removes it\n", safe(l.Path), bytesText(l.Size), session.Ago(l.Age))
 	}
 	a.sayLegacy(d.Legacy)
+	if len(d.Tasks) > 0 && d.Counts[runs.TaskDone] == len(d.Tasks) && d.Status == runs.RunActive {
+		a.hint("All its tasks are done, and it goes on. To end it: aisync run finish %s", d.Run)
+	}
 	for _, text := range d.Warnings {
 		a.say("warning: %s", safe(text))
 	}
@@ -287,82 +176,12 @@ func taskNote(t taskRow) string {
 	return strings.Join(notes, "; ")
 }
 
-func runShowCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "show [RUN]",
-		Short: "all that is known of a run: contract, objective, choices and why, tasks, workers, claims",
-		Long: `Shows what a run was started with and how it is now, and checks the files of
-others beside its events by their schemas. With --json it prints the run's documents
-as they lie in its folder. It writes nothing.`,
-		Annotations:       map[string]string{"effect": "read-only"},
-		Args:              maxArgs(1),
-		ValidArgsFunction: a.runIDs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.onState(oneRun(args), func(r *runs.Run, s *runs.State) error {
-				warnings := []string{}
-				for _, err := range slices.Concat(r.Divergence(s), r.CheckFiles(), r.Store().CheckFiles()) {
-					warnings = append(warnings, err.Error())
-				}
-				if a.g.json {
-					return a.showRunJSON(r, s, warnings)
-				}
-				a.showRun(r, s)
-				for _, text := range warnings {
-					a.say("warning: %s", safe(text))
-				}
-				return nil
-			})
-		},
-	}
-}
-
-func (a *app) showRunJSON(r *runs.Run, s *runs.State, warnings []string) error {
-	docs := map[string]json.RawMessage{}
-	for _, name := range runs.Projections {
-		text, err := s.Document(name)
-		if err != nil {
-			return err
-		}
-		docs[name] = text
-	}
-	return a.writeJSON(struct {
-		FormatVersion string                     `json:"format_version"`
-		Run           string                     `json:"run"`
-		Path          string                     `json:"path"`
-		Documents     map[string]json.RawMessage `json:"documents"`
-		Warnings      []string                   `json:"warnings"`
-	}{viewVersion, r.ID, r.Path, docs, warnings})
-}
-
-func (a *app) showRun(r *runs.Run, s *runs.State) {
-	a.printf("%s  %s  %s\n  %s\n", r.ID, s.Contract.Status, safe(s.Contract.Goal), r.Path)
-	for _, text := range s.Contract.Acceptance {
-		a.printf("  accepted when: %s\n", safe(text))
-	}
-	for _, want := range s.Contract.EvidenceRequired {
-		a.printf("  needs evidence: %s\n", want)
-	}
-	a.printf("  objective (advises only): %s\n\nChosen:\n", safe(s.Objective.Objective))
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, reason := range s.Policy.Reasons {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", reason.Setting, safe(reason.Value), safe(reason.From))
-	}
-	w.Flush()
-	a.printf("\nTasks:\n")
-	now := r.Now()
-	for i := range s.Tasks {
-		t := &s.Tasks[i]
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", t.ID, t.Status, plural(t.Attempts, "attempt"), safe(firstOf(t.Title, t.Goal)), safe(taskNote(statusOfTask(s, t, now))))
-	}
-	w.Flush()
-	if len(s.Workers) > 0 {
-		a.printf("\nWorkers:\n")
-	}
-	for _, k := range s.Workers {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.Retention, k.Adapter+" in "+k.Substrate, safe(k.Worktree))
-		for _, m := range k.Moves {
-			fmt.Fprintf(w, "    %s\t%s → %s\tby the %s\t%s\n", m.At.Stamp(), m.From, m.To, m.By, safe(m.Reason))
+func taskCounts(n map[string]int) string {
+	var parts []string
+	for _, status := range []string{runs.TaskDone, runs.TaskHeld, runs.TaskPending, runs.TaskLost} {
+		if n[status] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[status], status))
 		}
 	}
-	w.Flush()
+	return strings.Join(parts, ", ")
 }

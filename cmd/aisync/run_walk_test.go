@@ -17,10 +17,7 @@ import (
 const runsPage = "../../docs/runs.md"
 
 // What varies from run to run, as docs/runs.md has it.
-var varyingRuns = []struct {
-	pattern *regexp.Regexp
-	is      string
-}{
+var varyingRuns = unsteady{
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "2026-02-02T10:00:00.123Z"},
 	{regexp.MustCompile(`\b\d{8}-\d{6}\b`), "20260202-100000"},
 	{regexp.MustCompile(`\be-[0-9a-f]{12}\b`), "e-1a2b3c4d5e6f"},
@@ -54,38 +51,23 @@ func TestARunFromStartToCleanup(t *testing.T) {
 		}
 	}
 	env := []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", quickRaceExit}
-	commands := 0
-	is := regexp.MustCompile("(?ms)^````walk\n.*?^````$").ReplaceAllStringFunc(string(doc), func(block string) string {
-		var got strings.Builder
-		for line := range strings.Lines(block) {
-			command, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "$ ")
-			if !ok {
-				continue // what a command prints
-			}
-			commands++
-			got.WriteString(line)
-			cmd := exec.Command("sh", "-c", command)
-			cmd.Dir, cmd.Env = project, env
-			out, _ := cmd.CombinedOutput() // some shall fail: what they print is compared
-			got.Write(out)
-		}
-		text := strings.ReplaceAll(got.String(), project, "/home/me/p")
-		for _, v := range varyingRuns {
-			text = v.pattern.ReplaceAllString(text, v.is)
-		}
-		return "````walk\n" + text + "````"
+	walk(t, runsPage, string(doc), func(command string) string {
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Dir, cmd.Env = project, env
+		out, _ := cmd.CombinedOutput() // some shall fail: what they print is compared
+		return string(out)
+	}, func(text string) string {
+		return varyingRuns.settle(strings.ReplaceAll(text, project, "/home/me/p"))
 	})
-	is = withTransitions(is)
-	if *update {
-		if err := os.WriteFile(runsPage, []byte(is), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if is != string(doc) {
-		t.Errorf("docs/runs.md is not true (-want +got; if it is right, run the test with -update):\n%s", cmp.Diff(string(doc), is))
+}
+
+// The table of docs/runs.md has the rules that the program has.
+func TestTheTransitionsOfAWorkerAreOnThePage(t *testing.T) {
+	doc, err := os.ReadFile(runsPage)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if commands < 15 {
-		t.Errorf("only %d commands were found", commands)
-	}
+	asOnPage(t, runsPage, string(doc), withTransitions(string(doc)))
 }
 
 // withTransitions puts the rules that the program has into the page's table.

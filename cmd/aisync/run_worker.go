@@ -93,7 +93,7 @@ func (a *app) listWorkers(r *runs.Run, st *runs.State) error {
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, d := range docs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ID, firstOf(d.Registration.Task, "-"), d.Adapter+" in "+d.Substrate, d.Retention, safe(d.Seen))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ID, firstOf(d.Registration.Task, "-"), safe(d.Adapter)+" in "+d.Substrate, d.Retention, safe(d.Seen))
 	}
 	return w.Flush()
 }

@@ -253,7 +253,7 @@ that have crashed are named too, and are in nobody's way.`,
 
 func (a *app) gateText(g session.Gate) {
 	for _, e := range g.Leftover {
-		a.say("left over: %s; look at it, %s, then: aisync session archive --agent %s", a.entryLine(e), e.Path, firstOf(e.ID, "primary"))
+		a.say("left over: %s; look at it, %s, then: aisync session archive --agent %s", a.entryLine(e), safe(e.Path), shellQuote(firstOf(e.ID, "primary")))
 	}
 	if g.Open {
 		a.printf("open: no helper is at work\n")

@@ -92,7 +92,7 @@ func (a *app) taskRuntime(rt spec.Runtime, server runtime.Server, nobody string,
 	one := executor.Candidate{Name: rt.ID, Tools: slices.Sorted(maps.Keys(rt.Tools)), Missing: nobody}
 	program, err := launch.LookPath(rt.Command, a.env.get("PATH"))
 	switch {
-	case errors.Is(err, exec.ErrNotFound):
+	case errors.Is(err, launch.ErrMissing), errors.Is(err, exec.ErrNotFound):
 		one.Missing = "not installed"
 	case err != nil:
 		one.Missing = err.Error()

@@ -157,7 +157,7 @@ func (a *app) taskOfIssue(q task.Queue, issue gitea.Issue) error {
 	if err != nil {
 		return err
 	}
-	a.printf("%s\n", safe(i.Path))
+	a.sayWhere(i)
 	a.hint("read it, then: aisync task approve %s", i.Task.ID)
 	return nil
 }

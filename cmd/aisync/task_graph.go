@@ -52,7 +52,7 @@ others.`,
 			default:
 				a.printf("%s", g.text())
 				if len(g.Nodes) == 0 {
-					a.say("no tasks in %s", q.Dir)
+					a.say("no tasks in %s", safe(q.Dir))
 				}
 			}
 			return nil

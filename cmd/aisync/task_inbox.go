@@ -33,16 +33,7 @@ not copied; the others are.`,
 			}
 			var errs []error
 			for _, name := range args {
-				text, err := a.readTaskFile(name)
-				if err == nil {
-					var i task.Item
-					if i, err = q.Add(name, text); err == nil {
-						a.printf("%s\n", safe(i.Path))
-						a.foresee(i)
-						a.hint("look at it, then: aisync task approve %s", i.Task.ID)
-					}
-				}
-				errs = append(errs, err)
+				errs = append(errs, a.importTask(q, name))
 			}
 			return errors.Join(errs...)
 		},
@@ -50,6 +41,20 @@ not copied; the others are.`,
 	p.inRepo(cmd)
 	cmd.AddCommand(taskImportGitea(a))
 	return cmd
+}
+
+func (a *app) importTask(q task.Queue, name string) error {
+	text, err := a.readTaskFile(name)
+	if err != nil {
+		return err
+	}
+	i, err := q.Add(name, text)
+	if err != nil {
+		return err
+	}
+	a.sayWhere(i)
+	a.hint("look at it, then: aisync task approve %s", i.Task.ID)
+	return nil
 }
 
 // readTaskFile reads a file, or - the input, as far as a task may be long.
@@ -88,15 +93,7 @@ could never start is refused: one that waits for itself, or for what nobody know
 			}
 			var errs []error
 			for _, id := range args {
-				name, err := queueFor(q, p.project, id)
-				if err == nil {
-					var i task.Item
-					if i, err = q.Approve(id, name); err == nil {
-						a.printf("%s\n", safe(i.Path))
-						a.foresee(i)
-					}
-				}
-				errs = append(errs, err)
+				errs = append(errs, a.approveTask(q, p.project, id))
 			}
 			return errors.Join(errs...)
 		},
@@ -105,8 +102,23 @@ could never start is refused: one that waits for itself, or for what nobody know
 	return cmd
 }
 
-// foresee warns of a task that its own limits will fail.
-func (a *app) foresee(i task.Item) {
+func (a *app) approveTask(q task.Queue, project, id string) error {
+	name, err := queueFor(q, project, id)
+	if err != nil {
+		return err
+	}
+	i, err := q.Approve(id, name)
+	if err != nil {
+		return err
+	}
+	a.sayWhere(i)
+	return nil
+}
+
+// sayWhere prints where a task lies now, and warns of one that its own limits
+// will fail.
+func (a *app) sayWhere(i task.Item) {
+	a.printf("%s\n", safe(i.Path))
 	for _, f := range task.Foresee(i.Task) {
 		a.say("%s", safe("it would fail: "+f.Error()))
 	}

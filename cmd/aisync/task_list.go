@@ -119,7 +119,7 @@ file that is no task is listed with what is wrong with it.`,
 				a.printf("%s\n", v.line())
 			}
 			if len(views) == 0 {
-				a.say("no tasks in %s", q.Dir)
+				a.say("no tasks in %s", safe(q.Dir))
 			}
 			return nil
 		},

@@ -257,7 +257,7 @@ func (a *app) taskDryRun(ctx context.Context, r task.Runner, queue string) error
 		return errors.Join(err, a.writeJSON(dryDoc{viewVersion, i.Task.ID, i.Path, report.Branch, report.Base, report.BaseCommit, report.Sandbox, report.Limits}))
 	}
 	t := i.Task
-	a.printf("%s  %s\n%s\n\n", t.ID, safe(i.Path), safeLines(strings.TrimSpace(t.Goal)))
+	a.printf("%s  %s\n%s\n\n", t.ID, safe(i.Path), oneMessage(strings.TrimSpace(t.Goal)))
 	row := func(name, format string, args ...any) {
 		a.printf("%-9s %s\n", name, safe(fmt.Sprintf(format, args...)))
 	}
@@ -269,7 +269,7 @@ func (a *app) taskDryRun(ctx context.Context, r task.Runner, queue string) error
 	row("limits", "%s, %s of changes, %s a step, retries %d", plural(t.MaxFiles, "file"), bytesText(t.MaxDiff), t.Timeout, t.Retries)
 	row("denied", "%s", namesOrNone(t.Denied))
 	for _, s := range t.Steps {
-		row("step", "%s: %s %s", s.ID, s.Action, strings.Join(strings.Fields(s.File+" "+s.Command+" "+s.Instructions), " "))
+		row("step", "%s: %s %s", s.ID, s.Action, strings.Join(strings.Fields(s.File+" "+s.Instructions), " ")+strings.TrimSpace(s.Command))
 	}
 	for _, v := range t.Verify {
 		row("verify", "%s", v)

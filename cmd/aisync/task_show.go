@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -147,13 +148,14 @@ func (a *app) showTask(q task.Queue, i task.Item, v taskView) {
 	}
 	line("limits", "%s, %s of changes, %s a step, %s, retries %d", plural(t.MaxFiles, "file"), bytesText(t.MaxDiff), t.Timeout, network, t.Retries)
 	list("never runs", t.Denied)
-	a.printf("\n%s\n", safeLines(t.Goal))
+	a.printf("\n%s\n", oneMessage(strings.TrimSpace(t.Goal)))
+	// All of what a step says: nobody approves what he was not shown.
+	below := func(text string) string { return strings.ReplaceAll(safeLines(strings.TrimSpace(text)), "\n", "\n   ") }
 	for n, s := range t.Steps {
-		what := firstOf(s.File, firstLine(s.Command))
-		a.printf("\n%d. %s: %s %s\n", n+1, safe(s.ID), s.Action, safe(what))
+		a.printf("\n%d. %s: %s %s\n", n+1, safe(s.ID), s.Action, below(firstOf(s.File, s.Command)))
 		for _, text := range []string{s.Description, s.Instructions} {
 			if text != "" {
-				a.printf("   %s\n", safe(firstLine(text)))
+				a.printf("   %s\n", below(text))
 			}
 		}
 	}

@@ -72,7 +72,11 @@ func (t *Tree) readFile(src string) ([]byte, error) {
 // executable if it says what runs it.
 func (t *Tree) readInto(src string, buf []byte) ([]byte, fs.FileMode, error) {
 	if t.embedded == nil {
-		return fsys.ReadSource(t.at(src), buf)
+		buf, mode, err := fsys.ReadSource(t.at(src), buf)
+		if err == nil {
+			mode = t.bits.OfSource(t.at(src), buf, mode)
+		}
+		return buf, mode, err
 	}
 	text, err := t.readFile(src)
 	mode := fs.FileMode(0o644)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -26,6 +27,7 @@ type Tree struct {
 	real      string // Dir with links resolved
 	embedded  fs.FS  // the tree, where it lies in aisync itself; Dir is then only its name
 	versions  *versions
+	bits      fsys.Bits
 	languages []string
 	teams     []string
 	top       []string // folders at the top that may be skills

@@ -19,7 +19,7 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 	if err := ctx.Err(); err != nil {
 		return reconcile.Outcome{}, err
 	}
-	s := look(w.FS, p, a.Name(), true)
+	s := see(w.ReadEnv, c.Target, true)
 	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
 		return reconcile.Outcome{}, fmt.Errorf("%w; %s", reconcile.ErrStale, s.reason)
 	}
@@ -55,8 +55,7 @@ func (Provider) Foretell(_ context.Context, r reconcile.ReadEnv, c reconcile.Cha
 	if !slices.ContainsFunc(c.Leaves, func(l reconcile.LeafChange) bool { return l.Writes() && (l.Key != "" || l.MergeBoth) }) {
 		return reconcile.Outcome{}
 	}
-	a := c.Target.Resource.Address
-	s := look(r.FS, a.Path(r.Home), a.Name(), true)
+	s := see(r, c.Target, true)
 	if s.token() != c.Before.Token {
 		return reconcile.Outcome{} // Apply says that it is stale
 	}
@@ -106,7 +105,7 @@ func (b built) mode(s seen) fs.FileMode {
 		return 0o755
 	case s.presence == reconcile.Absent:
 		return 0o644
-	case b.exec == s.executable():
+	case b.exec == s.exec:
 		return 0
 	case b.exec:
 		return s.mode.Perm() | s.mode.Perm()&0o444>>2

@@ -27,8 +27,10 @@ type content interface {
 // Executable reports whether b is a whole file that its owner shall be able to
 // execute.
 func Executable(b reconcile.Body) bool {
-	c, ok := b.(content)
-	return ok && c.executable()
+	if c, ok := b.(content); ok {
+		return c.executable()
+	}
+	return executes(b.Fingerprint()) // which may be all that is known of it
 }
 
 // Text is what b makes a file hold, where b is about the whole of it.
@@ -191,6 +193,9 @@ func tokenOf(digest string, exec bool) reconcile.Fingerprint {
 	}
 	return reconcile.Fingerprint(digest)
 }
+
+// executes reports whether token is of a file that can be executed.
+func executes(token reconcile.Fingerprint) bool { return strings.HasSuffix(string(token), "+x") }
 
 func isExecutable(mode fs.FileMode) bool { return mode&0o100 != 0 }
 

@@ -3,7 +3,6 @@ package file
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/reconcile"
@@ -33,7 +32,7 @@ func (b built) token() reconcile.Fingerprint {
 // build says what c makes of s. It is pure but for reading sources and backups.
 func build(r reconcile.ReadEnv, c reconcile.Change, s seen) (built, error) {
 	b := built{
-		gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.executable(),
+		gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.exec,
 		private: map[reconcile.LeafKey]json.RawMessage{}, live: map[reconcile.LeafKey]reconcile.Fingerprint{},
 	}
 	if c.Exact != nil {
@@ -65,7 +64,7 @@ func build(r reconcile.ReadEnv, c reconcile.Change, s seen) (built, error) {
 
 // putBack makes b what token says.
 func (b *built) putBack(r reconcile.ReadEnv, token reconcile.Fingerprint) error {
-	b.gone, b.doc, b.exec = token == "", nil, strings.HasSuffix(string(token), "+x")
+	b.gone, b.doc, b.exec = token == "", nil, executes(token)
 	if b.gone {
 		return nil
 	}

@@ -19,7 +19,7 @@ const shown = 10_000
 // what shall be for whole texts, the leaves that change elsewhere.
 func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
-	s := linked(r, c.Target, look(r.FS, a.Path(r.Home), a.Name(), true))
+	s := linked(r, c.Target, see(r, c.Target, true))
 	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
 		return nil // the reason is the meaning of the change
 	}
@@ -51,14 +51,14 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 // explainLeaf shows what becomes of a file that is one leaf. Where only a
 // fingerprint is known of what is wanted, the text that was recorded serves.
 func explainLeaf(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) []reconcile.Line {
-	b := built{gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.executable(), live: map[reconcile.LeafKey]reconcile.Fingerprint{}}
+	b := built{gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.exec, live: map[reconcile.LeafKey]reconcile.Fingerprint{}}
 	if l.Want != nil {
 		if _, ok := l.Want.Body.(content); !ok {
 			base, known := baseOf(r, a, l)
 			if !known {
 				return []reconcile.Line{{Op: ' ', Text: "is not what was recorded; the recorded text is not known here"}}
 			}
-			b.gone, b.doc, b.exec = false, base, strings.HasSuffix(string(l.Last.Live), "+x")
+			b.gone, b.doc, b.exec = false, base, executes(l.Last.Live)
 			return explainWhole(s, b, nil)
 		}
 	}
@@ -89,7 +89,7 @@ func explainWhole(s seen, b built, err error) []reconcile.Line {
 	if err != nil {
 		return []reconcile.Line{{Op: ' ', Text: "cannot be shown: " + err.Error()}}
 	}
-	return between(whole{s.doc, s.executable(), s.presence == reconcile.Absent}, whole{b.doc, b.exec, b.gone})
+	return between(whole{s.doc, s.exec, s.presence == reconcile.Absent}, whole{b.doc, b.exec, b.gone})
 }
 
 // whole is a file at one end of a difference.

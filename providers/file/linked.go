@@ -71,7 +71,11 @@ func asSource(body sourceBody, at fsys.LogicalPath) seen {
 	if fsys.Digest(doc) != body.digest {
 		return blockedBy(at, "is a link to the bundle's own file, and this program needs it in another form")
 	}
-	return seen{presence: reconcile.Present, digest: body.digest, mode: mode, doc: doc}
+	exec := isExecutable(mode)
+	if exec != body.exec && !new(fsys.Bits).Kept(body.path, mode) {
+		exec = body.exec
+	}
+	return seen{presence: reconcile.Present, digest: body.digest, mode: mode, exec: exec, doc: doc}
 }
 
 // where a link leads.

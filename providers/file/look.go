@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -17,17 +18,16 @@ type seen struct {
 	reason   string // of Blocked and Unknown
 	digest   string
 	mode     fs.FileMode
+	exec     bool   // of mode, where the file system keeps it
 	doc      []byte // only where it was asked for
 }
-
-func (s seen) executable() bool { return isExecutable(s.mode) }
 
 // token identifies all of what was seen; "" where nothing is.
 func (s seen) token() reconcile.Fingerprint {
 	if s.presence != reconcile.Present {
 		return ""
 	}
-	return tokenOf(s.digest, s.executable())
+	return tokenOf(s.digest, s.exec)
 }
 
 // expect is what a write must still find.
@@ -38,6 +38,38 @@ func (s seen) expect() fsys.Expect {
 	return fsys.Expect{Digest: s.digest}
 }
 
+// see is look at the file of t. Where the file system keeps no executable bit,
+// the file has the one that it should have: nobody edited it.
+func see(r reconcile.ReadEnv, t reconcile.Target, whole bool) seen {
+	a := t.Resource.Address
+	s := look(r.FS, a.Path(r.Home), a.Name(), whole)
+	if s.presence != reconcile.Present {
+		return s
+	}
+	if should := shouldExecute(t, s); s.exec != should && !r.FS.KeepsExec(a.Path(r.Home), s.mode) {
+		s.exec = should
+	}
+	return s
+}
+
+// shouldExecute is the executable bit of the file of t as it is wanted or was
+// recorded: where these differ, of the one that has the bytes of s. A file of
+// which only parts are ours has none.
+func shouldExecute(t reconcile.Target, s seen) bool {
+	whole := func(key reconcile.LeafKey) bool { return key == "" || key == reconcile.Seed }
+	i := slices.IndexFunc(t.Resource.Leaves, func(l reconcile.Leaf) bool { return whole(l.Key) })
+	j := slices.IndexFunc(t.Last, func(l reconcile.LeafRecord) bool { return whole(l.Key) })
+	if i < 0 {
+		return j >= 0 && executes(t.Last[j].Live)
+	}
+	body := t.Resource.Leaves[i].Body
+	should := Executable(body)
+	if j >= 0 && executes(t.Last[j].Live) != should && body.Fingerprint() != tokenOf(s.digest, should) {
+		return !should
+	}
+	return should
+}
+
 // look reads the file at p, as a whole or only through its digest. name is how
 // messages call it.
 func look(r fsys.Reader, p fsys.LogicalPath, name string, whole bool) seen {
@@ -46,7 +78,7 @@ func look(r fsys.Reader, p fsys.LogicalPath, name string, whole bool) seen {
 		if err != nil {
 			return notOpened(r, p, name, err)
 		}
-		return seen{presence: reconcile.Present, digest: digest, mode: mode}
+		return seen{presence: reconcile.Present, digest: digest, mode: mode, exec: isExecutable(mode)}
 	}
 	f, err := r.Open(p)
 	if err != nil {
@@ -61,7 +93,7 @@ func look(r fsys.Reader, p fsys.LogicalPath, name string, whole bool) seen {
 	if err != nil {
 		return seen{presence: reconcile.Unknown, reason: unreadable(name, err)}
 	}
-	return seen{presence: reconcile.Present, digest: fsys.Digest(doc), mode: info.Mode(), doc: doc}
+	return seen{presence: reconcile.Present, digest: fsys.Digest(doc), mode: info.Mode(), exec: isExecutable(info.Mode()), doc: doc}
 }
 
 // asCommitted is s as git has it: without the \r that git puts before each
@@ -72,9 +104,11 @@ func asCommitted(r reconcile.ReadEnv, a reconcile.Address, s seen) seen {
 		return s
 	}
 	if s.doc == nil {
+		exec := s.exec
 		if s = look(r.FS, a.Path(r.Home), a.Name(), true); s.presence != reconcile.Present {
 			return s
 		}
+		s.exec = exec
 	}
 	ends := bytes.Count(s.doc, []byte("\r\n"))
 	if ends == 0 || ends != bytes.Count(s.doc, []byte("\n")) || !r.CRLF(a.Path(r.Home)) {

@@ -53,7 +53,7 @@ func (p Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reco
 func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Observation, seen) {
 	a := t.Resource.Address
 	members := memberKeys(t.Keys())
-	s := look(r.FS, a.Path(r.Home), a.Name(), len(members) > 0 || isMarked(t))
+	s := see(r, t, len(members) > 0 || isMarked(t))
 	s = linked(r, t, s)
 	o := reconcile.Observation{Presence: s.presence, Reason: s.reason, Token: s.token()}
 	if s.presence != reconcile.Present {
@@ -128,7 +128,7 @@ func seedFingerprint(t reconcile.Target, s seen, members []reconcile.LeafKey) re
 	if err != nil {
 		return s.token()
 	}
-	return tokenOf(fsys.Digest(bare), s.executable())
+	return tokenOf(fsys.Digest(bare), s.exec)
 }
 
 func memberKeys(keys []reconcile.LeafKey) []reconcile.LeafKey {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/reconcile"
@@ -15,7 +14,7 @@ import (
 // what shall be.
 func (Provider) Since(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
-	s := asCommitted(r, a, look(r.FS, a.Path(r.Home), a.Name(), true))
+	s := asCommitted(r, a, see(r, c.Target, true))
 	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
 		return nil // the reason is the meaning of the change
 	}
@@ -54,8 +53,8 @@ func wholeSince(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange
 	case !known:
 		return []reconcile.Line{{Op: ' ', Text: "is not what was recorded; the recorded text is not known here"}}
 	}
-	made := whole{doc: base, exec: strings.HasSuffix(string(l.Last.Live), "+x")}
-	return between(made, whole{doc: s.doc, exec: s.executable(), absent: s.presence == reconcile.Absent})
+	made := whole{doc: base, exec: executes(l.Last.Live)}
+	return between(made, whole{doc: s.doc, exec: s.exec, absent: s.presence == reconcile.Absent})
 }
 
 // recorded is the value of which l's record has the fingerprint: what the spec

@@ -32,7 +32,7 @@ func (Provider) Where(_ context.Context, r reconcile.ReadEnv, c reconcile.Change
 	if len(leaves) == 0 || c.Target.Stray { // all of a stray is wrong
 		return nil
 	}
-	s := asCommitted(r, a, look(r.FS, a.Path(r.Home), a.Name(), true))
+	s := asCommitted(r, a, see(r, c.Target, true))
 	var out []Place
 	for _, l := range leaves {
 		p := Place{Key: l.Key}
@@ -62,7 +62,7 @@ func differs(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s
 	}
 	line := merge.DiffLines(base, s.doc)
 	if line == 0 {
-		if s.executable() {
+		if s.exec {
 			return 1, "became executable"
 		}
 		return 1, "is no longer executable"

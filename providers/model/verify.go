@@ -56,7 +56,11 @@ func confirm(ctx context.Context, r reconcile.ReadEnv, f found, a Artifact) (not
 		}
 		if !strings.EqualFold(sum, a.SHA256) {
 			at, _ := r.FS.Physical(a.Path)
-			return note{}, fmt.Errorf("sha256 mismatch in %s: want %s, got %s; move it away (mv %s %s.wrong) and apply again to fetch the right one", p, a.SHA256, sum, at, at)
+			next := fmt.Sprintf("move it away (mv %s %s.wrong) and apply again to fetch the right one", at, at)
+			if strings.EqualFold(f.note.SHA256, a.SHA256) && f.note.Stat != (store.Stat{}) {
+				next = store.Again(a.ID)
+			}
+			return note{}, fmt.Errorf("sha256 mismatch in %s: want %s, got %s; %s", p, a.SHA256, sum, next)
 		}
 		after, err := r.FS.Lstat(p)
 		if err != nil {
@@ -86,7 +90,7 @@ func (Provider) Verify(ctx context.Context, r reconcile.ReadEnv, t reconcile.Tar
 		case err != nil:
 			wrong = append(wrong, err)
 		case sum != n.SHA256:
-			wrong = append(wrong, fmt.Errorf("sha256 mismatch in %s: want %s, got %s; move it away and apply again", p, n.SHA256, sum))
+			wrong = append(wrong, fmt.Errorf("sha256 mismatch in %s: want %s, got %s", p, n.SHA256, sum))
 		}
 	}
 	return errors.Join(wrong...)

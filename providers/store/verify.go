@@ -18,6 +18,7 @@ type VerifyOptions struct {
 type Checked struct {
 	Held
 	State State
+	Where fsys.LogicalPath // the file that was looked at, "" where there is none
 	Err   error
 }
 
@@ -30,7 +31,7 @@ func Verify(ctx context.Context, r fsys.Reader, dir fsys.LogicalPath, held []Hel
 			return out, err
 		}
 		f, err := state(r, dir, h)
-		c := Checked{Held: h, State: f.State, Err: err}
+		c := Checked{Held: h, State: f.State, Where: f.Where, Err: err}
 		if err == nil {
 			c.State, c.Err = check(ctx, r, f, o)
 		}
@@ -42,8 +43,15 @@ func Verify(ctx context.Context, r fsys.Reader, dir fsys.LogicalPath, held []Hel
 	return out, nil
 }
 
+// Again says how a file of the model id that was verified once, and is damaged
+// now, is fetched again; see SetAside.
+func Again(id string) string { return "run aisync apply --restore --target model:" + id }
+
 func check(ctx context.Context, r fsys.Reader, f FileState, o VerifyOptions) (State, error) {
-	again := "run aisync apply --restore --target model:" + f.ID
+	again := Again(f.ID)
+	if f.Stat == (Stat{}) {
+		again = "it was never verified here: move it away, and run aisync apply --target model:" + f.ID
+	}
 	switch f.State {
 	case Unpinned:
 		return f.State, fmt.Errorf("%s has no digest to compare with; run aisync lock while online", f.Path)

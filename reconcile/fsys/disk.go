@@ -25,6 +25,7 @@ type Disk struct {
 	gid     int
 	chown   bool
 	folders folders
+	bits    Bits
 
 	mu    sync.Mutex
 	dirty map[string]bool // physical folders that changed since the last Flush

@@ -45,7 +45,11 @@ func (d *Disk) dress(fd int, at string, st *unix.Stat_t, mode fs.FileMode, old *
 	if old == nil && bits == uint32(st.Mode)&0o7777 {
 		return nil
 	}
-	return d.op("chmod", at, func() error { return unix.Fchmod(fd, bits) })
+	err := d.op("chmod", at, func() error { return unix.Fchmod(fd, bits) })
+	if errors.Is(err, unix.EPERM) && keeping(filepath.Dir(at), false) != kept {
+		return nil // a Windows disk in WSL says so; others keep silent: https://github.com/microsoft/WSL/issues/41519
+	}
+	return err
 }
 
 // gives reports whether a new entry at the physical path at belongs to the

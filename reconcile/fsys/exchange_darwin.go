@@ -12,6 +12,21 @@ func renameNewat(from int, a string, to int, b string) error {
 	return unix.RenameatxNp(from, a, to, b, unix.RENAME_EXCL)
 }
 
+// keeping implements the question of Bits; not proved.
+func keeping(dir string, _ bool) keeps {
+	var s unix.Statfs_t
+	if err := again(func() error { return unix.Statfs(dir, &s) }); err != nil {
+		return kept
+	}
+	switch unix.ByteSliceToString(s.Fstypename[:]) {
+	case "msdos", "exfat":
+		return notKept
+	case "ntfs", "smbfs", "webdav", "macfuse", "osxfuse":
+		return unsure
+	}
+	return kept
+}
+
 // fullSync asks the drive to empty its cache: fsync(2) of macOS does not. Where
 // the file system cannot, fsync is what there is.
 func fullSync(fd int) error {

@@ -10,6 +10,8 @@ func exchangeat(dir int, a, b string) error { return unix.ENOSYS }
 
 func renameNewat(from int, a string, to int, b string) error { return unix.ENOSYS }
 
+func keeping(string, bool) keeps { return kept }
+
 func fullSync(fd int) error { return unix.Fsync(fd) }
 
 // cloneat is not proved elsewhere than on Linux.

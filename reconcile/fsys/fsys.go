@@ -55,6 +55,9 @@ type Reader interface {
 	// Writable says whether an entry at p could be made or replaced, without
 	// trying: nil, or an error that names the folder and the reason.
 	Writable(p LogicalPath) error
+	// KeepsExec reports whether the file at p, found with the mode seen, is
+	// executable or not because somebody made it so. See Bits.
+	KeepsExec(p LogicalPath, seen fs.FileMode) bool
 }
 
 // FS also writes. Every method may be killed at any point; its doc says what

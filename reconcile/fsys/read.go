@@ -176,6 +176,12 @@ func (d *Disk) Writable(p LogicalPath) error {
 	return notWritable(f.physical, st, os.Getuid(), err)
 }
 
+// KeepsExec implements Reader.
+func (d *Disk) KeepsExec(p LogicalPath, seen fs.FileMode) bool {
+	at, err := d.Physical(p)
+	return err != nil || d.bits.Kept(at, seen)
+}
+
 func notWritable(folder string, st *unix.Stat_t, uid int, err error) error {
 	switch {
 	case errors.Is(err, unix.EROFS):
@@ -188,4 +194,23 @@ func notWritable(folder string, st *unix.Stat_t, uid int, err error) error {
 		return fmt.Errorf("folder %s is not writable for user %d (owner %d, group %d, mode %04o): %w; %s", folder, uid, st.Uid, st.Gid, st.Mode&0o7777, err, next)
 	}
 	return &fs.PathError{Op: "access", Path: folder, Err: err}
+}
+
+// ReadOnly returns r without any way to its writing methods, whatever r is.
+func ReadOnly(r Reader) Reader { return readOnly{r} }
+
+type readOnly struct{ r Reader }
+
+func (o readOnly) Lstat(p LogicalPath) (fs.FileInfo, error) { return o.r.Lstat(p) }
+func (o readOnly) ReadFile(p LogicalPath) ([]byte, error)   { return o.r.ReadFile(p) }
+func (o readOnly) Open(p LogicalPath) (*os.File, error)     { return o.r.Open(p) }
+func (o readOnly) Digest(p LogicalPath) (string, fs.FileMode, error) {
+	return o.r.Digest(p)
+}
+func (o readOnly) ReadDir(p LogicalPath) ([]fs.DirEntry, error) { return o.r.ReadDir(p) }
+func (o readOnly) Readlink(p LogicalPath) (string, error)       { return o.r.Readlink(p) }
+func (o readOnly) Physical(p LogicalPath) (string, error)       { return o.r.Physical(p) }
+func (o readOnly) Writable(p LogicalPath) error                 { return o.r.Writable(p) }
+func (o readOnly) KeepsExec(p LogicalPath, seen fs.FileMode) bool {
+	return o.r.KeepsExec(p, seen)
 }

@@ -62,6 +62,8 @@ type Worker struct {
 	Task      string    `json:"task,omitempty"`
 	Adapter   string    `json:"adapter"`
 	Substrate string    `json:"substrate"`
+	Worktree  string    `json:"worktree,omitempty"` // where it works, if that is a tree of its own
+	Branch    string    `json:"branch,omitempty"`   // of that tree
 	Heartbeat time.Time `json:"heartbeat,omitzero"`
 }
 
@@ -168,7 +170,7 @@ func (d *Report) take(s *run.State) {
 	}
 	count := map[string]int{}
 	for _, w := range s.Workers {
-		one := Worker{ID: w.ID, State: string(w.Retention), Since: w.Registered.Time(), Task: w.Task, Adapter: w.Adapter, Substrate: w.Substrate}
+		one := Worker{ID: w.ID, State: string(w.Retention), Since: w.Registered.Time(), Task: w.Task, Adapter: w.Adapter, Substrate: w.Substrate, Worktree: w.Worktree, Branch: w.Branch}
 		if w.Heartbeat != (run.Moment{}) {
 			one.Heartbeat = w.Heartbeat.Time()
 		}

@@ -31,7 +31,7 @@ func story(t *testing.T) *run.Run {
 	must(t, err)
 	work := func(task, worker string) string {
 		t.Helper()
-		must(t, r.Register(worker, run.Registration{Task: task, Adapter: "manual", Substrate: run.External}))
+		must(t, r.Register(worker, run.Registration{Task: task, Adapter: "manual", Substrate: run.External, Worktree: "/trees/" + worker, Branch: "aisync/r1/" + worker}))
 		token, err := r.Claim(task, worker, 0)
 		must(t, err)
 		later(30 * time.Second)
@@ -100,7 +100,7 @@ func TestThePageStandsAloneAndBelievesNobody(t *testing.T) {
 	if os.Getenv("REPORT_OUT") != "" { // to look at it
 		must(t, os.WriteFile(os.Getenv("REPORT_OUT"), b.Bytes(), 0o600))
 	}
-	for _, s := range []string{"Ship &lt;b&gt;it&lt;/b&gt;", "4 tasks and what they depend on", "still red", "make build", "exit 0", "default-src 'none'"} {
+	for _, s := range []string{"Ship &lt;b&gt;it&lt;/b&gt;", "4 tasks and what they depend on", "still red", "make build", "exit 0", "<code>aisync/r1/w2</code> <code>/trees/w2</code>", "default-src 'none'"} {
 		if !strings.Contains(html, s) {
 			t.Errorf("the page lacks %q", s)
 		}

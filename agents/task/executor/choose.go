@@ -40,8 +40,8 @@ type Choice struct {
 	Program    func(name string) bool
 }
 
-// Can returns why nobody here can do the task; nil where somebody can, or where
-// it has no step for an executor.
+// Can returns why nobody here can do the task, a line for each reason; nil where
+// somebody can, or where it has no step for an executor.
 func (c Choice) Can(t spec.Task) error {
 	for _, s := range t.Steps {
 		if s.Action == "edit" {
@@ -86,7 +86,7 @@ func (c Choice) choose(t spec.Task) (Candidate, error) {
 	if len(why) == 0 {
 		why = []string{"none is known"}
 	}
-	return Candidate{}, fmt.Errorf("no executor here can do it (%s)", strings.Join(why, "; "))
+	return Candidate{}, fmt.Errorf("no executor here can do it:\n  %s", strings.Join(why, "\n  "))
 }
 
 // unfit says why one cannot do a task, "" if it can.

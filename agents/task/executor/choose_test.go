@@ -49,6 +49,11 @@ func TestTheFirstThatFitsDoesATask(t *testing.T) {
 			t.Errorf("%s: %q, error %v", name, one.Name, err)
 		}
 	}
+	three := Choice{Candidates: []Candidate{absent, endpoint, {Name: "aider", Missing: "it is not installed"}}}
+	const lines = "no executor here can do it:\n  opencode, aider: it is not installed\n  endpoint: a complex task is for a runtime; --executor endpoint has it done nevertheless"
+	if err := three.Can(spec.Task{Tier: "complex", Steps: []spec.TaskStep{{Action: "edit"}}}); err == nil || err.Error() != lines {
+		t.Errorf("each reason is not said once: %v", err)
+	}
 	if err := (Choice{}).Can(spec.Task{Steps: []spec.TaskStep{{Action: "run"}}}); err != nil {
 		t.Errorf("a task without words needs an executor: %v", err)
 	}

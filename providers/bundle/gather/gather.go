@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -106,6 +107,7 @@ func From(dir string, o Options) (*Result, error) {
 type gatherer struct {
 	Options
 	root    *os.Root
+	bits    fsys.Bits
 	out     *Result
 	files   map[string]File // of the bundle, by path
 	texts   []text          // rules, commands and agents, before it is decided what is one

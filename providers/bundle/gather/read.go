@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -34,7 +35,7 @@ func (g *gatherer) read(name string) (content []byte, mode fs.FileMode, ok bool)
 		return nil, 0, false
 	}
 	mode = 0o644
-	if info.Mode()&0o100 != 0 {
+	if g.bits.OfSource(filepath.Join(g.root.Name(), name), content, info.Mode())&0o100 != 0 {
 		mode = 0o755
 	}
 	return content, mode, true

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // Level says how bad a finding is.
@@ -110,6 +112,7 @@ func readSource(dir string) (*source, error) {
 		return nil, err
 	}
 	s := &source{dir: dir, names: map[string]bool{}}
+	var bits fsys.Bits
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -131,12 +134,13 @@ func readSource(dir string) (*source, error) {
 		if len(s.files) == maxFiles {
 			return fmt.Errorf("%s holds more than %d files; is it a bundle source? name the folder with languages/, skills/ or agent-rules/", dir, maxFiles)
 		}
-		f := file{name: name, exec: info.Mode()&0o100 != 0}
+		f := file{name: name}
 		if info.Size() > maxSize {
 			f.binary = true // not looked into; the check "text" says so
 		} else if f.text, err = os.ReadFile(p); err != nil {
 			return err
 		}
+		f.exec = bits.OfSource(p, f.text, info.Mode())&0o100 != 0
 		f.binary = f.binary || bytes.IndexByte(f.text[:min(len(f.text), 8000)], 0) >= 0
 		s.files = append(s.files, f)
 		return nil

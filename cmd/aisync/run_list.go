@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	runs "aisync.dev/aisync/agents/run"
+)
+
+func runListCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "list the runs of this workspace",
+		Long: `Lists the runs, the active one marked with a star. One whose events cannot be
+believed is listed as damaged. It writes nothing.`,
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        noArgs,
+		RunE:        func(*cobra.Command, []string) error { return a.listRuns() },
+	}
+}
+
+// runRow is one run of run list --json.
+type runRow struct {
+	ID        string         `json:"run"`
+	Active    bool           `json:"active"`
+	Status    string         `json:"status"` // or "damaged"
+	Goal      string         `json:"goal,omitempty"`
+	CreatedAt string         `json:"created_at,omitempty"`
+	Tasks     map[string]int `json:"tasks,omitempty"`
+	Error     string         `json:"error,omitempty"`
+}
+
+func (a *app) listRuns() error {
+	store, err := a.openRuns()
+	if err != nil {
+		return err
+	}
+	active, warnings := activeRun(store)
+	ids, odd, err := store.Runs()
+	if err != nil {
+		return err
+	}
+	rows := []runRow{}
+	for _, id := range ids {
+		row, err := rowOf(store, id)
+		if err != nil {
+			row.Status, row.Error = "damaged", err.Error()
+		}
+		row.Active = id == active
+		rows = append(rows, row)
+	}
+	for _, name := range odd {
+		warnings = append(warnings, fmt.Sprintf("%s/runs/%s is no run: it is left alone", store.Path, name))
+	}
+	if a.g.json {
+		return a.writeJSON(struct {
+			FormatVersion string   `json:"format_version"`
+			Workspace     string   `json:"workspace"`
+			Runs          []runRow `json:"runs"`
+			Warnings      []string `json:"warnings"`
+		}{viewVersion, store.Workspace, rows, orEmpty(warnings)})
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		mark := " "
+		if row.Active {
+			mark = "*"
+		}
+		fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\n", mark, row.ID, row.Status, taskCounts(row.Tasks), safe(firstOf(row.Error, row.Goal)))
+	}
+	w.Flush()
+	for _, text := range warnings {
+		a.say("warning: %s", safe(text))
+	}
+	if len(rows) == 0 {
+		a.say("no runs in %s", safe(store.Workspace))
+	}
+	return nil
+}
+
+// rowOf is a row with the id alone where the run cannot be read.
+func rowOf(store *runs.Store, id string) (runRow, error) {
+	row := runRow{ID: id}
+	r, err := store.Run(id)
+	if err != nil {
+		return row, err
+	}
+	defer r.Close()
+	s, err := r.State()
+	if err != nil {
+		return row, err
+	}
+	row.Status, row.Goal, row.CreatedAt, row.Tasks = s.Contract.Status, s.Contract.Goal, s.Contract.CreatedAt, s.Counts()
+	return row, nil
+}
+
+// activeRun is what the pointer names, and what is wrong with it.
+func activeRun(store *runs.Store) (string, []string) {
+	id, err := store.Active()
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	if id == "" {
+		return "", nil
+	}
+	r, err := store.Run(id)
+	if errors.Is(err, runs.ErrNoRun) {
+		return id, []string{fmt.Sprintf("active.json names run %s, and there is none", id)}
+	}
+	if err != nil {
+		return id, []string{err.Error()}
+	}
+	defer r.Close()
+	if s, err := r.State(); err == nil && s.Over() {
+		return id, []string{fmt.Sprintf("active.json names run %s, which is %s", id, s.Contract.Status)}
+	}
+	return id, nil
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	runs "aisync.dev/aisync/agents/run"
+)
+
+func runShowCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show [RUN]",
+		Short: "all that is known of a run: contract, objective, choices and why, tasks, workers, claims",
+		Long: `Shows what a run was started with and how it is now, and checks the files of
+others beside its events by their schemas. With --json it prints the run's documents
+as they lie in its folder. It writes nothing.`,
+		Annotations:       map[string]string{"effect": "read-only"},
+		Args:              maxArgs(1),
+		ValidArgsFunction: a.runIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.onState(oneRun(args), func(r *runs.Run, s *runs.State) error {
+				warnings := []string{}
+				for _, err := range slices.Concat(r.Divergence(s), r.CheckFiles(), r.Store().CheckFiles()) {
+					warnings = append(warnings, err.Error())
+				}
+				if a.g.json {
+					return a.showRunJSON(r, s, warnings)
+				}
+				a.showRun(r, s)
+				for _, text := range warnings {
+					a.say("warning: %s", safe(text))
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (a *app) showRunJSON(r *runs.Run, s *runs.State, warnings []string) error {
+	docs := map[string]json.RawMessage{}
+	for _, name := range runs.Projections {
+		text, err := s.Document(name)
+		if err != nil {
+			return err
+		}
+		docs[name] = text
+	}
+	return a.writeJSON(struct {
+		FormatVersion string                     `json:"format_version"`
+		Run           string                     `json:"run"`
+		Path          string                     `json:"path"`
+		Documents     map[string]json.RawMessage `json:"documents"`
+		Warnings      []string                   `json:"warnings"`
+	}{viewVersion, r.ID, r.Path, docs, warnings})
+}
+
+func (a *app) showRun(r *runs.Run, s *runs.State) {
+	a.printf("%s  %s  %s\n  %s\n", r.ID, s.Contract.Status, safe(s.Contract.Goal), safe(r.Path))
+	for _, text := range s.Contract.Acceptance {
+		a.printf("  accepted when: %s\n", safe(text))
+	}
+	for _, want := range s.Contract.EvidenceRequired {
+		a.printf("  needs evidence: %s\n", safe(want))
+	}
+	a.printf("  objective (advises only): %s\n\nChosen:\n", safe(s.Objective.Objective))
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, reason := range s.Policy.Reasons {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", safe(reason.Setting), safe(reason.Value), safe(reason.From))
+	}
+	w.Flush()
+	a.printf("\nTasks:\n")
+	now := r.Now()
+	for i := range s.Tasks {
+		t := &s.Tasks[i]
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", t.ID, t.Status, plural(t.Attempts, "attempt"), safe(firstOf(t.Title, t.Goal)), safe(taskNote(statusOfTask(s, t, now))))
+	}
+	w.Flush()
+	if len(s.Workers) > 0 {
+		a.printf("\nWorkers:\n")
+	}
+	for _, k := range s.Workers {
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.Retention, safe(k.Adapter)+" in "+k.Substrate, safe(k.Worktree))
+		for _, m := range k.Moves {
+			fmt.Fprintf(w, "    %s\t%s → %s\tby the %s\t%s\n", m.At.Stamp(), m.From, m.To, m.By, safe(m.Reason))
+		}
+	}
+	w.Flush()
+}

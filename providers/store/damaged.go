@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// Damaged reads every byte of those files that were verified once, and returns
+// those that no longer hold what they held then. The error is that of the
+// context.
+func Damaged(ctx context.Context, r fsys.Reader, dir fsys.LogicalPath, held []Held, progress func(file Held, done, total int64)) ([]Checked, error) {
+	once := slices.DeleteFunc(slices.Clone(held), func(h Held) bool { return h.Stat == Stat{} })
+	checked, err := Verify(ctx, r, dir, once, VerifyOptions{Deep: true, Progress: progress})
+	return slices.DeleteFunc(checked, func(c Checked) bool { return c.State != Changed }), err
+}
+
+// SetAside takes a damaged file from under its names, and returns the one that
+// it keeps, beside its place. Killed in between it has taken some of them, and
+// the next call takes the others.
+func SetAside(w fsys.FS, dir fsys.LogicalPath, c Checked) (fsys.LogicalPath, error) {
+	bad, err := w.Lstat(c.Where)
+	if err != nil {
+		return "", fmt.Errorf("set a damaged model aside: %w", err)
+	}
+	for _, p := range append([]fsys.LogicalPath{c.Path, Old(dir, c.ID, c.Path.Base())}, c.Views...) {
+		info, err := w.Lstat(p)
+		if p == c.Where || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && sameFile(info, bad) {
+			err = w.Discard(p, info)
+		}
+		if err != nil {
+			return "", fmt.Errorf("set a damaged model aside: %w", err)
+		}
+	}
+	return Aside(w, c.Where)
+}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -102,18 +103,18 @@ func FuzzEntries(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		rest := text
-		for _, e := range entries(text) {
-			i := strings.Index("\n"+rest, "\n"+e.Text) // in rest too
-			if i < 0 || !strings.HasPrefix(e.Text, "## ") {
-				t.Fatalf("%q holds no %q", rest, e.Text)
+		rest := text // from the end on: what an entry begins with may also stand elsewhere
+		for _, e := range slices.Backward(entries(text)) {
+			before, ok := strings.CutSuffix(strings.TrimRight(rest, "\r\n\t "), e.Text)
+			if !ok || !strings.HasPrefix(e.Text, "## ") || before != "" && !strings.HasSuffix(before, "\n") {
+				t.Fatalf("%q does not end with %q", rest, e.Text)
 			}
-			rest = rest[i+len(e.Text):]
+			rest = before
 			e.message()
 			e.note()
 		}
-		if strings.TrimRight(rest, "\r\n\t ") != "" && len(entries(text)) > 0 {
-			t.Errorf("%q: %q belongs to no entry", text, rest)
+		if more := entries(rest); more != nil {
+			t.Errorf("%q: %q are entries too", text, more)
 		}
 	})
 }

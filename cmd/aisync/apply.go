@@ -96,11 +96,9 @@ func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) e
 	}
 	defer w.release()
 	if file == "" {
-		damaged, err := a.setDamagedAside(ctx, w, ask, f)
-		if err != nil {
+		if ask, err = a.setDamagedAside(ctx, w, ask, f); err != nil {
 			return err
 		}
-		ask.models = append(ask.models, damaged...)
 	}
 	ask = w.withViews(ask)
 	p, err := w.plan(ctx, ask)

@@ -46,7 +46,7 @@ func (w hostileWorld) work(t *testing.T, try func(...string)) {
 		git := exec.Command("git", append([]string{"-C", w.project}, args...)...)
 		git.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"}
 		if out, err := git.CombinedOutput(); err != nil {
-			t.Skipf("git: %v %s", err, out)
+			t.Fatalf("git: %v %s", err, out)
 		}
 	}
 	// Before a task's command --project is the queue's, and so is the global one.

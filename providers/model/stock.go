@@ -6,16 +6,28 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
+// turns has a mutex for each blob: models of the same bytes, which one apply
+// makes side by side, bring them into the store one after the other.
+var turns sync.Map
+
 // stock brings the bytes of a into the store, from where they are already or
 // from a source, and marks them as verified until they are on record. Nothing
 // is there before all of it was verified.
 func stock(ctx context.Context, target reconcile.Address, n note, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) error {
+	at, err := w.FS.Physical(a.blob())
+	if err != nil {
+		return err
+	}
+	turn, _ := turns.LoadOrStore(at, new(sync.Mutex))
+	turn.(*sync.Mutex).Lock()
+	defer turn.(*sync.Mutex).Unlock()
 	if err := haveBlob(ctx, n, a, w.FS); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err

@@ -19,15 +19,19 @@ func Damaged(ctx context.Context, r fsys.Reader, dir fsys.LogicalPath, held []He
 	return slices.DeleteFunc(checked, func(c Checked) bool { return c.State != Changed }), err
 }
 
-// SetAside takes a damaged file from under its names, and returns the one that
-// it keeps, beside its place. Killed in between it has taken some of them, and
-// the next call takes the others.
-func SetAside(w fsys.FS, dir fsys.LogicalPath, c Checked) (fsys.LogicalPath, error) {
+// SetAside takes a damaged file from under the names that the held ones give
+// it, and returns the one that it keeps, beside its place. Killed in between it
+// has taken some of them, and the next call takes the others.
+func SetAside(w fsys.FS, dir fsys.LogicalPath, c Checked, held []Held) (fsys.LogicalPath, error) {
 	bad, err := w.Lstat(c.Where)
 	if err != nil {
 		return "", fmt.Errorf("set a damaged model aside: %w", err)
 	}
-	for _, p := range append([]fsys.LogicalPath{c.Path, Old(dir, c.ID, c.Path.Base())}, c.Views...) {
+	var names []fsys.LogicalPath
+	for _, h := range held {
+		names = append(append(names, h.Path, Old(dir, h.ID, h.Path.Base())), h.Views...)
+	}
+	for _, p := range names {
 		info, err := w.Lstat(p)
 		if p == c.Where || errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -67,7 +67,7 @@ func (a Address) String() string {
 	switch {
 	case a.Agent == "":
 		return base
-	case whole && rest != "" && !strings.HasPrefix(rest, base+"."): // else Parse would take away one base more
+	case whole && identity.Check(rest) == nil && !strings.HasPrefix(rest, base+"."): // else Parse would read something else
 		return a.Agent
 	}
 	return base + "." + a.Agent

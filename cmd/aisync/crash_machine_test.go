@@ -98,8 +98,10 @@ func newCrashSite(t *testing.T) *crashSite {
 	content, err := os.ReadFile(filepath.Join("..", "..", "golden", "contract", "models", "tiny.gguf"))
 	must(t, err)
 	hub := hubtest.New(t)
+	hub.OnceEach()
 	hub.Add("me/small", hubtest.File{Path: "small.gguf", Data: append(bytes.Clone(content), "another"...)})
 	www := httptest.NewServer(http.FileServer(http.Dir(filepath.Join("..", "..", "golden", "contract", "models"))))
+	www.Config.SetKeepAlivesEnabled(false)
 	t.Cleanup(www.Close)
 	s.hub, s.www = hub.URL, www.URL
 	return s

@@ -70,7 +70,7 @@ var yamlPool = []Op{
 
 var yamlDocs = []string{
 	"", "\n", "  \n\n", "# only a comment", "# only a comment\n", "---\n", "--- # begin\n\n", "%YAML 1.1\n---\n",
-	"{}", "{}\n", "{ }  # c\n", "--- {}\n", "~\n", "null", "a: 1", "a: 1\n", "a: 1 # why\n\n\n", "---\na: 1\n...\n",
+	"{}", "{}\n", "{} ", "{}\t\r\n", "null  \n", "{ }  # c\n", "--- {}\n", "~\n", "null", "a: 1", "a: 1\n", "a: 1 # why\n\n\n", "---\na: 1\n...\n",
 	"a: 1\n# tail", "'quoted key': x\n? odd\n: value\nb: 2\n",
 	"extensions:\n", "extensions: \n", "extensions: {}\n", "extensions: {} # none yet\n", "extensions: # none\nz: 1\n", "extensions: ~\nread: []\n", "extensions: { # c\n  }\n",
 	"extensions: {a: 1}\n", "extensions: { a: {b: [1, 2]}, c: [x,\n    y] }\nread: [a, ] # x\n", "extensions: {\n  a: 1, # one\n  b: 2\n}\n",

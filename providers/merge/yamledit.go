@@ -122,16 +122,16 @@ func (y yamlEdit) begin(name string, v Value) ([]byte, error) {
 
 // fillRoot writes the first entry where {} or null is the whole document.
 func (y yamlEdit) fillRoot(name string, v Value) ([]byte, error) {
-	at := y.Root.Start
-	if at > y.LineStart(at) || y.Commented(at, y.LineEnd(y.Root.End)) {
+	at, end := y.Root.Start, y.LineEnd(y.Root.End) // with the blanks after it
+	if at > y.LineStart(at) || y.Commented(at, end) {
 		if !y.Root.Flow {
 			return nil, errorAt(y.Src, at, "the document", "is "+y.Root.What()+", want a mapping")
 		}
 		return y.addEntry(y.Root, "", name, v)
 	}
 	text, err := y.style.Entry(name, v, 0)
-	y.e.notes.add(note{emptyNote, " " + string(y.Src[at:y.Root.End]), ""})
-	return applySplices(y.Src, []splice{{span{at, y.Root.End}, text}}), err
+	y.e.notes.add(note{emptyNote, " " + string(y.Src[at:end]), ""})
+	return applySplices(y.Src, []splice{{span{at, end}, text}}), err
 }
 
 // fill gives the entry at place, which is empty, its first content.

@@ -49,6 +49,7 @@ type Hub struct {
 	requests []*Request
 	sent     int64
 	secrets  []string
+	servers  []*httptest.Server
 }
 
 // repo is a repository with its history.
@@ -70,14 +71,22 @@ func New(t testing.TB) *Hub {
 		signed:  map[string]int{},
 	}
 	hub, cdn := httptest.NewServer(h.recorded("hub", h.endpoint)), httptest.NewServer(h.recorded("cdn", h.content))
-	h.URL, h.CDN = hub.URL, cdn.URL
+	h.URL, h.CDN, h.servers = hub.URL, cdn.URL, []*httptest.Server{hub, cdn}
 	t.Cleanup(func() {
-		for _, s := range []*httptest.Server{hub, cdn} {
+		for _, s := range h.servers {
 			s.CloseClientConnections() // ends requests that stall
 			s.Close()
 		}
 	})
 	return h
+}
+
+// OnceEach makes a connection end after one answer, so that thousands of
+// clients of one process leave none behind.
+func (h *Hub) OnceEach() {
+	for _, s := range h.servers {
+		s.Config.SetKeepAlivesEnabled(false)
+	}
 }
 
 // Add makes a commit of repo that holds exactly files, moves main to it and

@@ -85,9 +85,11 @@ func runAll(rows []row, where map[string][]string, full bool, fuzz time.Duration
 			errs = append(errs, err)
 		}
 	}
+	fmt.Printf("%d tests and fuzz targets of %d packages\n", len(tests), len(packages))
 	run(append([]string{"-run", "^(" + strings.Join(slices.Sorted(maps.Keys(tests)), "|") + ")$"}, slices.Sorted(maps.Keys(packages))...)...)
 	if len(scripts) > 0 {
 		slices.Sort(scripts)
+		fmt.Printf("%d scripts\n", len(scripts))
 		run("-run", "^TestScripts$/^("+strings.Join(slices.Compact(scripts), "|")+")$", "./cmd/aisync")
 	}
 	if full {
@@ -101,6 +103,7 @@ func fuzzAll(all results, targets []string, where map[string][]string, d time.Du
 	var errs []error
 	for _, target := range targets {
 		for _, pkg := range where[target] {
+			fmt.Printf("%s for %s\n", target, d)
 			errs = append(errs, goTest(all, nil, "-run", "^$", "-fuzz", "^"+target+"$", "-fuzztime", d.String(), "-fuzzminimizetime", "20x", pkg))
 		}
 	}
@@ -123,7 +126,6 @@ func goTest(all results, env []string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("go test %s\n", strings.Join(args, " "))
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -162,6 +164,9 @@ func collect(all results, in io.Reader) (ran int, err error) {
 			continue
 		}
 		if e.Test == "" {
+			if e.Action == "pass" || e.Action == "fail" {
+				fmt.Printf("  %s %s in %.1f s\n", e.Package, e.Action, e.Elapsed)
+			}
 			switch pkg := all.of(e.Package); {
 			case e.Action == "output":
 				pkg.output = append(pkg.output, e.Output)

@@ -64,7 +64,6 @@ since, and can put back what it replaced.
 	for _, command := range commands() {
 		root.AddCommand(command(a))
 	}
-	a.completions(root)
 	return root
 }
 

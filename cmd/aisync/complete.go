@@ -9,8 +9,17 @@ import (
 	"aisync.dev/aisync/schema"
 )
 
+// completing reports whether a shell asks what may follow.
+func completing(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// choices is the annotation of a flag of which a command takes these values.
+const choices = "choices"
+
 // completions tells the shell what may follow the flags of cmd and of all
-// commands below it. What cannot be read completes to nothing.
+// commands below it. What cannot be read completes to nothing. Only who
+// completes calls it: cobra keeps what it registers for the whole process.
 func (a *app) completions(cmd *cobra.Command) {
 	for name, values := range map[string]cobra.CompletionFunc{
 		"host":    a.hostNames,
@@ -21,8 +30,12 @@ func (a *app) completions(cmd *cobra.Command) {
 		"exclude": a.addresses,
 		"ignore":  a.addresses,
 	} {
-		if cmd.LocalFlags().Lookup(name) == nil {
+		f := cmd.LocalFlags().Lookup(name)
+		if f == nil {
 			continue
+		}
+		if own := f.Annotations[choices]; own != nil {
+			values = cobra.FixedCompletions(own, cobra.ShellCompDirectiveNoFileComp)
 		}
 		if _, has := cmd.GetFlagCompletionFunc(name); !has {
 			_ = cmd.RegisterFlagCompletionFunc(name, values) // the flag is there, and has none yet

@@ -50,8 +50,7 @@ func (f *editFlags) register(cmd *cobra.Command) {
 
 // oneScope completes --scope of a command that is about one spec.
 func oneScope(cmd *cobra.Command) {
-	values := cobra.FixedCompletions([]string{string(scopeHost), string(scopeProject)}, cobra.ShellCompDirectiveNoFileComp)
-	_ = cmd.RegisterFlagCompletionFunc("scope", values) // the flag is there, and has none yet
+	_ = cmd.Flags().SetAnnotation("scope", choices, []string{string(scopeHost), string(scopeProject)}) // the flag is there
 }
 
 // edit reads the spec that k is about, lets do change it, checks what came of

@@ -66,6 +66,9 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 	args, err := a.commandLine(root, words)
 	if err == nil {
 		a.args = args
+		if completing(args) {
+			a.completions(root)
+		}
 		root.SetArgs(args)
 		err = root.ExecuteContext(ctx)
 	}

@@ -310,7 +310,7 @@ func (scene crashScene) breakAll(t *testing.T, site *crashSite, seed int) (opera
 	first := newStage(t, site, scene)
 	ops := first.operations(t)
 	tries, stages := chosen(ops, seed), []*stage{first}
-	for range min(runtime.NumCPU(), len(tries)/10) { // they wait as often as they compute: one more than CPUs
+	for range min(2*runtime.NumCPU()-1, len(tries)/10) { // they wait as often as they compute
 		s := newStage(t, site, scene)
 		s.rehearse(t)
 		stages = append(stages, s)

@@ -71,13 +71,17 @@ func FromEnv() (fsys.Hook, error) {
 	return f.Hook(), nil
 }
 
-// What is called otherwise on each machine: an apply, whose name is part of
-// those of temp files and of the history, and a backup, which is called by what
-// it holds.
-var (
-	applyID = regexp.MustCompile(`\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{6}`)
-	backup  = regexp.MustCompile(`/backups/[0-9a-f]{2}(/\.?[0-9a-f]{64})?`)
-)
+// called is what is called otherwise on each machine: an apply, whose name is
+// part of those of temp files and of the history; a backup, which is called by
+// what it holds; a project, whose records are called by where it lies.
+var called = []struct {
+	is *regexp.Regexp
+	as string
+}{
+	{regexp.MustCompile(`\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{6}`), "ID"},
+	{regexp.MustCompile(`/backups/[0-9a-f]{2}(/\.?[0-9a-f]{64})?`), "/backups/DIGEST"},
+	{regexp.MustCompile(`project-[0-9a-f]{16}\b`), "project-PLACE"},
+}
 
 // Hook breaks the operation that f names, and notes all of them.
 func (f Fault) Hook() fsys.Hook {
@@ -88,8 +92,10 @@ func (f Fault) Hook() fsys.Hook {
 			time.Sleep(moment)
 		}
 		mu.Lock()
-		path := applyID.ReplaceAllString(strings.ReplaceAll(op.Path, f.Dir+"/", ""), "ID")
-		key := op.Name + " " + backup.ReplaceAllString(path, "/backups/DIGEST")
+		key := op.Name + " " + strings.ReplaceAll(op.Path, f.Dir+"/", "")
+		for _, c := range called {
+			key = c.is.ReplaceAllString(key, c.as)
+		}
 		seen[key]++
 		key = fmt.Sprintf("%s #%d", key, seen[key])
 		if f.Log != "" {

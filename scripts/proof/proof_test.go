@@ -94,6 +94,28 @@ func TestFiguresAreOfTheLinesThatTestsPrint(t *testing.T) {
 	}
 }
 
+func TestATargetWhoseTimeWasOverDidNotFail(t *testing.T) {
+	over := `{"Action":"output","Package":"x","Test":"FuzzIt","Output":"--- FAIL: FuzzIt (10.08s)\n"}
+{"Action":"output","Package":"x","Test":"FuzzIt","Output":"    context deadline exceeded\n"}
+`
+	end := `{"Action":"fail","Package":"x","Test":"FuzzIt"}
+{"Action":"fail","Package":"x"}
+`
+	for text, failed := range map[string]int{
+		over + end: 0,
+		over + `{"Action":"output","Package":"x","Test":"FuzzIt","Output":"    Failing input written to testdata/fuzz/FuzzIt/1\n"}` + "\n" + end: 1,
+		strings.ReplaceAll(over+end, "FuzzIt", "TestIt"): 1,
+	} {
+		all := results{}
+		if _, err := collect(all, strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got := all.of("FuzzIt").failed + all.of("TestIt").failed; got != failed || all.of("x").failed != 0 {
+			t.Errorf("%d failed, want %d:\n%s", got, failed, text)
+		}
+	}
+}
+
 func TestWhatDidNotPassProvesNothing(t *testing.T) {
 	rows, err := readRows(document)
 	if err != nil {

@@ -3,8 +3,8 @@ package control
 import (
 	"os"
 	"os/exec"
-	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // A process that executes another program has no environment for a moment. It
@@ -15,11 +15,17 @@ func TestAProcessThatBecomesAnotherProgramIsStillThere(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var ended atomic.Bool
-	go func() { _ = cmd.Wait(); ended.Store(true) }()
-	for !ended.Load() {
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+	for {
 		v, err := Variable(cmd.Process.Pid, "MARK")
-		if (err != nil || v != "yes") && began(cmd.Process.Pid) != "" {
+		if err == nil && v == "yes" {
+			continue
+		}
+		select {
+		case <-ended: // it was at its end; before that it sleeps for longer than this
+			return
+		case <-time.After(700 * time.Millisecond):
 			t.Fatalf("while it runs: %q, %v", v, err)
 		}
 	}

@@ -288,7 +288,7 @@ func TestAPlane(t *testing.T) {
 		damaged[len(damaged)/2] ^= 1
 		overwrite(t, name, damaged)
 		p.sick([]string{"--no-prompt"}, "fail models", "is not what was verified", "aisync apply --target model:tiny")
-		if said, code := p.run(binary, "apply", "--yes", "--target", "model:tiny"); code != 1 || !strings.Contains(said, "sha256 mismatch") || !strings.Contains(said, "move it away (mv ") {
+		if said, code := p.run(binary, "apply", "--yes", "--target", "model:tiny"); code != 1 || !strings.Contains(said, "sha256 mismatch") || !strings.Contains(said, "run aisync apply --restore --target model:tiny") {
 			t.Errorf("exit code %d\n%s", code, said)
 		}
 		overwrite(t, name, whole)

@@ -109,9 +109,9 @@ func newDesk(t *testing.T, doc string) *desk {
 	d.write("home/src/chiffon/src/hello.sh", "echo hi\n")
 	d.write("home/src/chiffon/docs/manual.md", "# Manual\n\nIt says hi.\n")
 	d.must("git init -q -b main && git add . && git commit -qm 'The program says hi' && git init -q --bare ../../../chiffon.git && git remote add origin ../../../chiffon.git && git push -q origin main")
-	d.gitea.Branch = func(name string) bool {
+	d.gitea.Branches(func(name string) bool {
 		return exec.Command("git", "-C", filepath.Join(d.dir, "chiffon.git"), "rev-parse", "--verify", "--quiet", "refs/heads/"+name).Run() == nil
-	}
+	})
 	return d
 }
 

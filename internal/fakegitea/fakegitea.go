@@ -46,12 +46,10 @@ type Server struct {
 	URL   string
 	Repo  string // OWNER/REPO
 	Token string // that it asks for
-	// Branch reports whether the repository has a branch; nil: every one.
-	Branch func(name string) bool
-
-	http http.Server
+	http  http.Server
 
 	mu       sync.Mutex
+	branch   func(name string) bool // reports whether there is one; nil: every one
 	issues   []Issue
 	comments []Comment
 	pulls    []Pull
@@ -78,6 +76,14 @@ func Start(repo, token string, issues ...Issue) (*Server, error) {
 
 // Close cuts every connection.
 func (s *Server) Close() error { return s.http.Close() }
+
+// Branches has the server ask whether there is a branch. Without it there is
+// every one.
+func (s *Server) Branches(has func(name string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.branch = has
+}
 
 // Comments returns those that were written, oldest first.
 func (s *Server) Comments() []Comment {
@@ -249,7 +255,7 @@ func (s *Server) pull(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, branch := range []string{p.Head, p.Base} {
-		if s.Branch != nil && !s.Branch(branch) {
+		if s.branch != nil && !s.branch(branch) {
 			s.refuse(w, http.StatusNotFound, "The target couldn't be found.")
 			return
 		}

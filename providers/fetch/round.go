@@ -83,10 +83,7 @@ func (d *download) round(ctx context.Context, at *attempt) error {
 func (r *round) work(ctx context.Context, whole, first bool) (err error) {
 	defer fsys.Caught(&err)
 	buf := make([]byte, bufferSize)
-	if first {
-		defer r.feed.starve() // where this one brought everything
-		defer r.open.Do(func() { close(r.opened) })
-	} else {
+	if !first {
 		for _, sign := range []chan struct{}{r.opened, r.feed.starved} {
 			select {
 			case <-sign:
@@ -98,6 +95,10 @@ func (r *round) work(ctx context.Context, whole, first bool) (err error) {
 	for {
 		k, ok := r.chunks.claim(ctx, r.window)
 		if !ok {
+			if first { // it brought everything: the others have nothing to wait for
+				r.open.Do(func() { close(r.opened) })
+				r.feed.starve()
+			}
 			return ctx.Err()
 		}
 		err := r.insist(ctx, func() (bool, error) {

@@ -20,6 +20,7 @@ type app struct {
 	args     []string // with those of AISYNC_CLI_ARGS; for the log
 	g        globals
 	logs     *logFile
+	gate     gate
 	homeless bool // the command looks at a project alone, and needs nobody's home
 }
 

@@ -166,7 +166,7 @@ func (s *stage) try(t *testing.T, op string, how crash.How) (wrong string, hit b
 	s.op = op
 	mark := filepath.Join(s.notes, "hit")
 	_ = os.Remove(mark)
-	code, said := s.run(crash.Fault{At: op, How: how, Hit: mark}, s.scene.args...)
+	code, said := s.here(crash.Fault{At: op, How: how, Hit: mark}, s.scene.args...)
 	if _, err := os.Stat(mark); err != nil {
 		return "", false
 	}
@@ -197,7 +197,7 @@ func (s *stage) judge(t *testing.T, how crash.How, code int, said string) (wrong
 		complain("neither old nor new:\n%s", d)
 	}
 	before := s.stat(t)
-	if code, said := s.here("plan", "--diff", "none"); code != 0 {
+	if code, said := s.here(crash.Fault{}, "plan", "--diff", "none"); code != 0 {
 		complain("plan: exit code %d\n%s", code, said)
 	}
 	if d := s.stat(t).Written(before); d != "" {
@@ -206,7 +206,7 @@ func (s *stage) judge(t *testing.T, how crash.How, code int, said string) (wrong
 	if _, err := os.Stat(s.at(stateRel + "/journal.jsonl")); s.rollback && err != nil && now.Diff(s.will) == "" {
 		return out.String() // all of it is done and noted: one more would take back the apply before
 	}
-	if code, said := s.here(s.scene.args...); code != 0 {
+	if code, said := s.here(crash.Fault{}, s.scene.args...); code != 0 {
 		complain("the next %s: exit code %d\n%s", s.scene.args[0], code, said)
 		return ""
 	} else if d := s.unlike(s.look(t), s.will); d != "" {
@@ -222,7 +222,7 @@ func (s *stage) judge(t *testing.T, how crash.How, code int, said string) (wrong
 		return ""
 	}
 	before = s.stat(t)
-	code2, said2 := s.here(s.scene.args...)
+	code2, said2 := s.here(crash.Fault{}, s.scene.args...)
 	if d := s.stat(t).Written(before); code2 != 0 || d != "" {
 		complain("twice is not once: exit code %d\n%s%s", code2, d, said2)
 	}
@@ -231,7 +231,7 @@ func (s *stage) judge(t *testing.T, how crash.How, code int, said string) (wrong
 		complain("rollback ends elsewhere:\n%s%s", d, said2)
 	}
 	if s.scene.running { // what runs is not taken back, and the warning says what does the rest
-		if code, said := s.here("services", "restart", "coder"); code != 0 || s.serves(t) != s.served {
+		if code, said := s.here(crash.Fault{}, "services", "restart", "coder"); code != 0 || s.serves(t) != s.served {
 			complain("after the rollback its service serves %q, not %q: exit code %d\n%s%s", s.serves(t), s.served, code, said2, said)
 		}
 	}
@@ -262,7 +262,7 @@ func (s *stage) left(t *testing.T) string {
 func (s *stage) takeBack(t *testing.T) string {
 	said := ""
 	for range s.applies(t) - s.had {
-		code, more := s.here(crashRollback...)
+		code, more := s.here(crash.Fault{}, crashRollback...)
 		said += more
 		if code != 0 {
 			break
@@ -290,7 +290,7 @@ func TestAFaultAtAnyOperationOfTheContractIsHarmless(t *testing.T) {
 	done := proof.Start(t, 1)
 	site := newCrashSite(t)
 	t.Setenv("PATH", site.bin)
-	defer debug.SetGCPercent(debug.SetGCPercent(100)) // what thousands of commands open and leave behind has to go, their folders too
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as in the program
 	operations, faults, kills := 0, 0, 0
 	for i, scene := range crashScenes {
 		t.Run(scene.name, func(t *testing.T) {
@@ -310,7 +310,7 @@ func (scene crashScene) breakAll(t *testing.T, site *crashSite, seed int) (opera
 	first := newStage(t, site, scene)
 	ops := first.operations(t)
 	tries, stages := chosen(ops, seed), []*stage{first}
-	for range min(2*runtime.NumCPU()-1, len(tries)/10) { // they wait as often as they compute
+	for range min(4*runtime.NumCPU()-1, len(tries)/10) { // they wait as often as they compute
 		s := newStage(t, site, scene)
 		s.rehearse(t)
 		stages = append(stages, s)

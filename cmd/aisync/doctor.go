@@ -126,7 +126,7 @@ are started.
 
 // patient reads what several checks need, once.
 func (a *app) patient(ctx context.Context, p places) *patient {
-	out := &patient{app: a, offline: a.g.offline, places: p, run: runner{a.env}}
+	out := &patient{app: a, offline: a.g.offline, places: p, run: runner{a.env, a.gate}}
 	out.planned, out.stocked = a.plannedOnce(ctx), a.stockedOnce(ctx)
 	out.states = out.statesOnce(ctx)
 	disk, err := p.reader("doctor")

@@ -11,15 +11,15 @@ import (
 // gate sees everything that a command which writes is about to do to the
 // machine: the operations of the file system, and as "run", "start", "restart"
 // and "stop" the programs and services. An error from it is how that ends. It
-// is nil in the program; tests set it, to fail and to kill.
-var gate fsys.Hook
+// is nil in the program; tests give an app one, to fail and to kill.
+type gate fsys.Hook
 
 // through asks the gate about what is not the file system's.
-func through(op string, words ...string) error {
-	if gate == nil {
+func (g gate) through(op string, words ...string) error {
+	if g == nil {
 		return nil
 	}
-	return gate(fsys.Op{Name: op, Path: strings.Join(words, " ")})
+	return g(fsys.Op{Name: op, Path: strings.Join(words, " ")})
 }
 
 // guarded is f for a goroutine of its own: a panic becomes an error for who
@@ -33,24 +33,27 @@ func guarded(f func() error) func() error {
 }
 
 // gated is a controller whose every act goes through the gate.
-type gated struct{ control.Controller }
+type gated struct {
+	control.Controller
+	gate gate
+}
 
 func (g gated) Start(ctx context.Context, name string) error {
-	if err := through("start", name); err != nil {
+	if err := g.gate.through("start", name); err != nil {
 		return err
 	}
 	return g.Controller.Start(ctx, name)
 }
 
 func (g gated) Restart(ctx context.Context, name string) error {
-	if err := through("restart", name); err != nil {
+	if err := g.gate.through("restart", name); err != nil {
 		return err
 	}
 	return g.Controller.Restart(ctx, name)
 }
 
 func (g gated) Stop(ctx context.Context, name string) error {
-	if err := through("stop", name); err != nil {
+	if err := g.gate.through("stop", name); err != nil {
 		return err
 	}
 	return g.Controller.Stop(ctx, name)

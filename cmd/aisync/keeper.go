@@ -60,7 +60,7 @@ func (a *app) keeper(p places) (keeper, error) {
 	}
 	k.journal = control.Journaled()
 	k.controller = func(by control.Kind, system bool) control.Controller {
-		return gated{control.New(by, a.controlOptions(p, by, system, k.journal))}
+		return gated{control.New(by, a.controlOptions(p, by, system, k.journal)), a.gate}
 	}
 	return k, nil
 }

@@ -21,17 +21,24 @@ import (
 	quickledger "aisync.dev/aisync/cmd/aisync/quick/ledger"
 )
 
-func main() {
+func main() { os.Exit(ownProcess(nil)) }
+
+// ownProcess is run for a process that does nothing else.
+func ownProcess(g gate) int {
 	// Most commands are over before the heap has grown to 16 MB: collecting from
 	// 4 MB on, which is what 100 means, costs a tenth of their time.
 	debug.SetGCPercent(400)
-	os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+	return runThrough(g, os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ())
 }
 
 // run is the whole program: argv with the name it was called by, three streams
 // and an environment in, an exit code out. Nothing else of the process is used
 // but its working folder, its signals and its file system.
-func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) (code int) {
+func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
+	return runThrough(nil, argv, stdin, stdout, stderr, environ)
+}
+
+func runThrough(g gate, argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) (code int) {
 	if len(argv) > 3 && argv[1] == aloneCommand {
 		return alone(argv[2:], environ)
 	}
@@ -41,7 +48,7 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 	if len(argv) == 4 && argv[1] == keepCommand {
 		return worker.Keep(argv[2], argv[3])
 	}
-	a := &app{in: stdin, out: onScreen(stdout), err: onScreen(stderr), env: newEnv(environ), argv0: filepath.Base(argv[0])}
+	a := &app{in: stdin, out: onScreen(stdout), err: onScreen(stderr), env: newEnv(environ), argv0: filepath.Base(argv[0]), gate: g}
 	defer func() {
 		if p := recover(); p != nil {
 			// Go's own code for a panic, 2, would read as drift.

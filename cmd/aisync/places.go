@@ -29,12 +29,13 @@ type places struct {
 	project      string           // physical folder of the project, "" outside one
 	uid, gid     int
 	chown        bool // files belong to uid and gid, not to us
+	gate         gate
 }
 
 // fsOptions are what package fsys needs to make these paths physical. The tag
 // is part of the names of temp files.
 func (p places) fsOptions(tag string) fsys.Options {
-	return fsys.Options{Root: p.root, Home: p.home, Project: p.project, Tag: tag, Hook: gate, UID: p.uid, GID: p.gid, Chown: p.chown}
+	return fsys.Options{Root: p.root, Home: p.home, Project: p.project, Tag: tag, Hook: fsys.Hook(p.gate), UID: p.uid, GID: p.gid, Chown: p.chown}
 }
 
 // physical is where a host path lies on this machine, links not resolved: for
@@ -52,7 +53,7 @@ func (p places) stateFile(name string) fsys.LogicalPath { return p.state.Join(na
 // places finds everything from the flags, the environment and the folders
 // above this one. It reads the root's passwd where --user asks for it.
 func (a *app) places() (places, error) {
-	var p places
+	p := places{gate: a.gate}
 	cwd, err := a.cwd()
 	if err != nil {
 		return p, err

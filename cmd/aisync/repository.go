@@ -174,7 +174,7 @@ func (o *objects) read(name string) ([]byte, bool) {
 // repo is the project's repository.
 func (w *world) repo(ctx context.Context) *repository {
 	w.repoOnce.Do(func() {
-		w.repository = newRepository(ctx, runner{w.app.env}, w.places.project, w.managedPaths)
+		w.repository = newRepository(ctx, runner{w.app.env, w.app.gate}, w.places.project, w.managedPaths)
 	})
 	return w.repository
 }

@@ -16,7 +16,10 @@ import (
 
 // runner runs programs with the environment that was handed over. With it a
 // provider looks (git config --get); what writes goes through it as well.
-type runner struct{ env env }
+type runner struct {
+	env  env
+	gate gate
+}
 
 // Run implements reconcile.Runner.
 func (r runner) Run(ctx context.Context, dir string, argv ...string) ([]byte, error) {
@@ -30,7 +33,7 @@ func (r runner) has(program string) bool {
 }
 
 func (r runner) feed(ctx context.Context, dir string, stdin []byte, argv ...string) ([]byte, error) {
-	if err := through("run", argv...); err != nil {
+	if err := r.gate.through("run", argv...); err != nil {
 		return nil, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)

@@ -45,9 +45,8 @@ func breakable() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(125)
 	}
-	gate = hook
 	_ = os.Unsetenv(crash.Variable)
-	main()
+	os.Exit(ownProcess(gate(hook)))
 }
 
 // TestScripts runs testdata/script/*.txtar: one session each, as a person would

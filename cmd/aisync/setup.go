@@ -337,7 +337,7 @@ func (w *world) withOwnPrograms(look func() (facts.Facts, error)) func() (facts.
 // read is all that may be handed to something that only looks.
 func (w *world) read() reconcile.ReadEnv {
 	return reconcile.ReadEnv{
-		FS: w.reader, Home: w.places.home, Run: runner{w.app.env}, Clock: time.Now,
+		FS: w.reader, Home: w.places.home, Run: runner{w.app.env, w.app.gate}, Clock: time.Now,
 		Contents: w.store.Contents, Backup: w.store.Backup,
 		Committed: func(p fsys.LogicalPath) ([]byte, bool) { return w.repo(context.Background()).Committed(p) },
 		CRLF:      func(p fsys.LogicalPath) bool { return w.repo(context.Background()).CRLF(p) },
@@ -358,5 +358,5 @@ func (w *world) write(events func(reconcile.Event)) reconcile.WriteEnv {
 
 // ignored tells which paths of the project git does not carry.
 func (w *world) ignored(ctx context.Context, paths []fsys.LogicalPath) map[fsys.LogicalPath]bool {
-	return runner{w.app.env}.ignored(ctx, w.places.project, paths)
+	return runner{w.app.env, w.app.gate}.ignored(ctx, w.places.project, paths)
 }

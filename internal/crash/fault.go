@@ -83,15 +83,24 @@ var called = []struct {
 	{regexp.MustCompile(`project-[0-9a-f]{16}\b`), "project-PLACE"},
 }
 
-// Hook breaks the operation that f names, and notes all of them.
+// Hook breaks the operation that f names, and notes all of them. Several that
+// come to make the same folder at a time, where none was, are one operation:
+// how many they are is chance.
 func (f Fault) Hook() fsys.Hook {
 	var mu sync.Mutex
-	seen := map[string]int{}
-	return func(op fsys.Op) error {
-		if op.Name == f.Slow {
-			time.Sleep(moment)
-		}
+	seen, made := map[string]int{}, map[string]bool{}
+	hits := func(op fsys.Op) bool {
 		mu.Lock()
+		defer mu.Unlock()
+		switch op.Name {
+		case "mkdir":
+			if made[op.Path] {
+				return false
+			}
+			made[op.Path] = true
+		case "rmdir":
+			delete(made, op.Path)
+		}
 		key := op.Name + " " + strings.ReplaceAll(op.Path, f.Dir+"/", "")
 		for _, c := range called {
 			key = c.is.ReplaceAllString(key, c.as)
@@ -101,12 +110,16 @@ func (f Fault) Hook() fsys.Hook {
 		if f.Log != "" {
 			note(f.Log, key+"\n")
 		}
-		hit := key == f.At
-		if hit {
+		if key == f.At {
 			note(f.Hit, key+"\n")
 		}
-		mu.Unlock()
-		if !hit {
+		return key == f.At
+	}
+	return func(op fsys.Op) error {
+		if op.Name == f.Slow {
+			time.Sleep(moment)
+		}
+		if !hits(op) {
 			return nil
 		}
 		return f.strike()

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -29,6 +31,7 @@ type crashScene struct {
 
 var (
 	crashApply    = []string{"apply", "--yes", "--trust", "--force", "--diff", "none"}
+	crashRestore  = []string{"apply", "--yes", "--diff", "none", "--restore", "--target", "model:tiny"}
 	crashRollback = []string{"rollback", "--yes", "--diff", "none"}
 )
 
@@ -39,6 +42,7 @@ var crashScenes = []crashScene{
 		moved(t, m)
 		m.wants(t, 0, crashApply...)
 	}},
+	{name: "damaged", args: crashRestore, before: damaged},
 	{name: "start", serving: true, args: crashApply, before: func(t *testing.T, m *crashMachine) {
 		m.edit(t, "host/velox.cue", "coder: {", "coder: {enabled: false, ")
 		m.wants(t, 0, crashApply...)
@@ -60,6 +64,19 @@ func restarted(t *testing.T, m *crashMachine) {
 	t.Helper()
 	m.wants(t, 0, crashApply...)
 	m.edit(t, "host/velox.cue", "32768", "16384")
+}
+
+// damaged is a machine whose disk gives back other bytes of a model than it was
+// given.
+func damaged(t *testing.T, m *crashMachine) {
+	t.Helper()
+	m.wants(t, 0, crashApply...)
+	f, err := os.OpenFile(m.at(storeRel+"/models/local/tiny/tiny.gguf"), os.O_RDWR, 0)
+	must(t, err)
+	end, err := f.Seek(-1, io.SeekEnd)
+	must(t, err)
+	_, err = f.WriteAt([]byte{'!'}, end)
+	must(t, errors.Join(err, f.Close()))
 }
 
 // moved is a machine that was applied, and whose specs and bundles then asked

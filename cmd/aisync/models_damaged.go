@@ -12,8 +12,9 @@ import (
 
 // setDamagedAside reads the models that --restore and --target are about, and
 // renames what is no longer what was verified, so that the plan finds it
-// missing. It asks first, and returns what is asked for then: all models whose
-// names are gone, for several may have the same bytes.
+// missing. It asks first, and returns what is asked for then: those models and
+// all that have the same bytes, with their names. An earlier call may have been
+// killed after it took some of those.
 func (a *app) setDamagedAside(ctx context.Context, w *world, ask asked, f applyFlags) (asked, error) {
 	if !ask.choice.Restore {
 		return ask, nil
@@ -30,6 +31,11 @@ func (a *app) setDamagedAside(ctx context.Context, w *world, ask asked, f applyF
 	var total int64
 	for _, h := range named {
 		total += h.Size
+	}
+	for _, h := range held {
+		if slices.ContainsFunc(named, func(n store.Held) bool { return n.ID == h.ID || n.SHA256 != "" && n.SHA256 == h.SHA256 }) {
+			ask.models, ask.targets = append(ask.models, h.ID), append(ask.targets, "model:"+h.ID)
+		}
 	}
 	bars := a.newBars("verify", total)
 	damaged, err := store.Damaged(ctx, w.fs, w.modelStore(), named, func(f store.Held, done, total int64) { bars.file(f.ID+" "+f.Path.Base(), done, total) })
@@ -58,9 +64,6 @@ func (a *app) setDamagedAside(ctx context.Context, w *world, ask asked, f applyF
 			return ask, err
 		}
 		a.say("aisync: model %s: its damaged file is %s now, until aisync models gc", safe(c.ID), safe(w.places.physical(to)))
-		for _, h := range same {
-			ask.models, ask.targets = append(ask.models, h.ID), append(ask.targets, "model:"+h.ID)
-		}
 	}
 	return ask, nil
 }

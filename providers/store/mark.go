@@ -38,12 +38,15 @@ func Mark(w fsys.FS, dir fsys.LogicalPath, sha256 string, info fs.FileInfo) erro
 			_ = w.Discard(litter, info) // no reason to fail
 		}
 	}
-	expect := fsys.Expect{Absent: true}
-	if was, err := fsys.DigestAt(w, p); err == nil {
-		expect = fsys.Expect{Digest: was}
+	// An older note goes first: an exchange, killed, leaves it behind once the
+	// bytes are on record, and then nobody comes here again.
+	if was, err := w.Lstat(p); err == nil {
+		if err := w.Discard(p, was); err != nil {
+			return fmt.Errorf("note what was verified: %w", err)
+		}
 	}
 	b, _ := json.Marshal(StatOf(info)) // plain fields: cannot fail
-	if err := w.Replace(p, fsys.Content{Bytes: b, Mode: 0o644}, expect, nil); err != nil {
+	if err := w.Replace(p, fsys.Content{Bytes: b, Mode: 0o644}, fsys.Expect{Absent: true}, nil); err != nil {
 		return fmt.Errorf("note what was verified: %w", err)
 	}
 	return nil

@@ -38,7 +38,8 @@ type Runner struct {
 // and fails before keeps it from being started; one that fails after makes the
 // code 1 where it was 0. The error says what went wrong beside the program.
 //
-// Signals of the terminal are the program's: the launcher outlives it.
+// Signals of the terminal are the program's: the launcher outlives it. One that
+// ended ctx before there was a program to tell keeps it from being started.
 func (r Runner) Run(ctx context.Context) (int, error) {
 	environ := r.Start.Environ(r.Environ)
 	if err := r.Start.runChecks(ctx, r.Checks, before, environ, r.Streams.Err); err != nil {
@@ -51,6 +52,9 @@ func (r Runner) Run(ctx context.Context) (int, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	if ctx.Err() != nil {
+		return 1, fmt.Errorf("%s was not started: %w", r.Start.Runtime, context.Cause(ctx))
+	}
 
 	cmd := exec.Command(program, r.Start.Command[1:]...)
 	if cmd.Dir, cmd.Env = r.Start.Dir, environ; cmd.Dir == "" {
@@ -65,7 +69,7 @@ func (r Runner) Run(ctx context.Context) (int, error) {
 	done := make(chan struct{})
 	typed := make(chan error, 1)
 	go func() { typed <- r.typeOpening(done) }()
-	code := r.wait(cmd.Process, signals, ended)
+	code := r.wait(ctx, cmd.Process, signals, ended)
 	close(done)
 	err = <-typed
 
@@ -84,14 +88,26 @@ func (r Runner) Run(ctx context.Context) (int, error) {
 // copyEvery is how often an old tool's copy of a context is brought up to date.
 const copyEvery = 2 * time.Second
 
-func (r Runner) wait(p *os.Process, signals <-chan os.Signal, ended <-chan error) int {
+// untold is how long a signal that ended a context may take to come here too.
+const untold = 200 * time.Millisecond
+
+func (r Runner) wait(ctx context.Context, p *os.Process, signals <-chan os.Signal, ended <-chan error) int {
 	tick := time.NewTicker(copyEvery)
 	defer tick.Stop()
+	over, told := ctx.Done(), false
+	var late <-chan time.Time
 	for {
 		select {
 		case err := <-ended:
 			return exitCode(err)
+		case <-over:
+			over, late = nil, time.After(untold)
+		case <-late: // it came right before this listened, so the program had none
+			if !told {
+				_ = p.Signal(syscall.SIGTERM)
+			}
 		case s := <-signals:
+			told = true
 			if s == syscall.SIGTERM || s == syscall.SIGHUP {
 				_ = p.Signal(s) // sent to us alone; the others the terminal sends to both
 			}

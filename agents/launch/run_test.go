@@ -3,6 +3,7 @@ package launch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -82,6 +83,32 @@ func TestASignalToTheLauncherGoesToTheProgram(t *testing.T) {
 	}()
 	if code, err := r.Run(context.Background()); code != 3 || err != nil || !strings.Contains(shown(), "told") {
 		t.Errorf("%d, %v, %q %q", code, err, shown(), said)
+	}
+}
+
+// A launcher that is told to end while it prepares starts nothing that nobody
+// will end; a signal that comes just before it listens is passed on all the same.
+func TestASignalBeforeThereIsAProgramIsNotLost(t *testing.T) {
+	early := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(early)
+	r, said := program(t, "echo started", Decision{Role: Primary})
+	if code, err := r.Run(ctx); code != 1 || !errors.Is(err, early) || said.Len() > 0 {
+		t.Errorf("%d, %v, %q", code, err, said)
+	}
+
+	ctx, cancel = context.WithCancelCause(context.Background())
+	r, _ = program(t, "trap 'exit 3' TERM; >up; while :; do sleep 0.05; done", Decision{Role: Primary})
+	go func() {
+		for up := filepath.Join(r.Start.Root, "up"); ; time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat(up); err == nil {
+				break
+			}
+		}
+		cancel(early)
+	}()
+	if code, err := r.Run(ctx); code != 3 || err != nil {
+		t.Errorf("%d, %v", code, err)
 	}
 }
 

@@ -177,10 +177,13 @@ func (a *app) runAgent(ctx context.Context, l *launcher, d launch.Decision, f la
 	}
 	over := a.recordSession(l, d, s)
 	code, err := r.Run(ctx)
+	over(code)
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+		return err // there was no program
+	}
 	if err != nil {
 		a.report(err)
 	}
-	over(code)
 	return programEnded{exitWith(code)}
 }
 

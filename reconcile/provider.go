@@ -84,6 +84,13 @@ type Placed interface {
 	Folder(t Target, home fsys.LogicalPath) fsys.LogicalPath // "" for none
 }
 
+// Tidier is a Provider that takes away, once a target is gone, what others made
+// for it and nothing needs any more. It is called again after a kill, which may
+// have come before that.
+type Tidier interface {
+	Tidy(ctx context.Context, w WriteEnv, gone Address)
+}
+
 // Recallable is a Provider of a kind whose names are no paths, and whose
 // targets can be looked at by their address and what is recorded of them. What
 // a kill left of them is then known, and is ours.

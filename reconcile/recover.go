@@ -37,6 +37,11 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 	entry, lines := e.settle(ctx, w.ReadEnv, s, j)
 	entry.Interrupted = true
 	s.recovered = true
+	for _, step := range entry.Changes {
+		if p, ok := e.provider(step.Address.Kind()).(Tidier); ok && step.Before != "" && step.After == "" && !s.elsewhere(entry, step) {
+			p.Tidy(ctx, w, step.Address)
+		}
+	}
 	s.sweepDirs(w, entry)
 	if err := w.FS.Flush(); err != nil {
 		return said, fmt.Errorf("recover: sync folders: %w", err)

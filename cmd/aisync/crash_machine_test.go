@@ -27,8 +27,8 @@ type crashSite struct {
 }
 
 // stand-ins do what aisync needs of them and nothing else. With a file "half"
-// in $MACHINE the next of them fails; if it says so, npm leaves half a package
-// behind, and aisync is killed with it.
+// in $MACHINE the next of them fails; if it says so, npm leaves half a package,
+// or what it renames one to before it removes it, and aisync is killed with it.
 var standIns = map[string]string{
 	"npm": `#!/bin/sh
 for last; do :; done
@@ -48,11 +48,14 @@ case $name in *claude*) program=claude ;; esac
 if [ -e "$MACHINE/half" ]; then
 	how=$(cat "$MACHINE/half")
 	rm "$MACHINE/half"
-	if [ "$how" = half+kill ]; then
+	[ "$how" = half+kill ] || exit 1
+	if [ $verb = uninstall ]; then
+		mv "$modules" "${modules%/*}/.${modules##*/}-a1B2c3D4"
+	else
 		mkdir -p "$modules"
 		printf '{"version":"%s"}\n' "${last##*@}" >"$modules/package.json"
-		kill -9 $PPID
 	fi
+	kill -9 $PPID
 	exit 1
 fi
 rm -rf "$modules" "$prefix/bin/$program"
@@ -72,7 +75,7 @@ esac
 if [ -e "$MACHINE/half" ]; then
 	how=$(cat "$MACHINE/half")
 	rm "$MACHINE/half"
-	[ "$how" = half ] || kill -9 $PPID
+	[ "$how" != half+kill ] || kill -9 $PPID
 	exit 1
 fi
 case "$*" in
@@ -90,7 +93,7 @@ func newCrashSite(t *testing.T) *crashSite {
 	for name, text := range standIns {
 		must(t, os.WriteFile(filepath.Join(s.bin, name), []byte(text), 0o755))
 	}
-	for _, name := range []string{"sh", "git", "env", "cat", "rm", "rmdir", "mkdir", "chmod", "ln", "tail", "aisync", "llama-server"} {
+	for _, name := range []string{"sh", "git", "env", "cat", "rm", "rmdir", "mkdir", "chmod", "ln", "mv", "tail", "aisync", "llama-server"} {
 		at, err := exec.LookPath(name)
 		must(t, err)
 		must(t, os.Symlink(at, filepath.Join(s.bin, name)))
@@ -246,7 +249,7 @@ func (m *crashMachine) run(fault crash.Fault, args ...string) (int, string) {
 // here is run within this process, which takes a third of the time: where
 // nothing is killed, and there are no services to start.
 func (m *crashMachine) here(fault crash.Fault, args ...string) (int, string) {
-	if m.serving || fault.How == crash.Kill || fault.How == crash.HalfKill {
+	if m.serving || fault.How.Kills() {
 		return m.run(fault, args...)
 	}
 	var hook gate

@@ -25,6 +25,7 @@ type crashScene struct {
 	name    string
 	serving bool
 	running bool                                // its service runs when the command comes
+	killed  bool                                // and broken in no other way
 	before  func(t *testing.T, m *crashMachine) // makes the machine that the command finds
 	args    []string
 }
@@ -33,6 +34,7 @@ var (
 	crashApply    = []string{"apply", "--yes", "--trust", "--force", "--diff", "none"}
 	crashRestore  = []string{"apply", "--yes", "--diff", "none", "--restore", "--target", "model:tiny"}
 	crashRollback = []string{"rollback", "--yes", "--diff", "none"}
+	crashDestroy  = []string{"destroy", "--yes", "--diff", "none", "--scope", "all"}
 )
 
 var crashScenes = []crashScene{
@@ -40,6 +42,9 @@ var crashScenes = []crashScene{
 	{name: "moved", args: crashApply, before: moved},
 	{name: "rollback", args: crashRollback, before: func(t *testing.T, m *crashMachine) {
 		moved(t, m)
+		m.wants(t, 0, crashApply...)
+	}},
+	{name: "destroy", killed: true, args: crashDestroy, before: func(t *testing.T, m *crashMachine) {
 		m.wants(t, 0, crashApply...)
 	}},
 	{name: "damaged", args: crashRestore, before: damaged},
@@ -202,7 +207,7 @@ func (s *stage) judge(t *testing.T, how crash.How, code int, said string) (wrong
 	}()
 	now := s.look(t)
 	switch {
-	case (how == crash.Kill || how == crash.HalfKill) && code != -1, how == crash.Panic && code != 1 && code != 3 && code != 0, code == 125:
+	case how.Kills() && code != -1, how == crash.Panic && code != 1 && code != 3 && code != 0, code == 125:
 		complain("exit code %d", code)
 	case code == 0 && s.unlike(now, s.will) != "":
 		complain("it says that it is done, and is not:\n%s", s.unlike(now, s.will))
@@ -326,7 +331,7 @@ type crashTry struct {
 func (scene crashScene) breakAll(t *testing.T, site *crashSite, seed int) (operations, faults, kills int) {
 	first := newStage(t, site, scene)
 	ops := first.operations(t)
-	tries, stages := chosen(ops, seed), []*stage{first}
+	tries, stages := scene.chosen(ops, seed), []*stage{first}
 	for range min(4*runtime.NumCPU()-1, len(tries)/10) { // they wait as often as they compute
 		s := newStage(t, site, scene)
 		s.rehearse(t)
@@ -355,7 +360,7 @@ func (scene crashScene) breakAll(t *testing.T, site *crashSite, seed int) (opera
 					missed = append(missed, string(x.how)+" at "+x.op)
 				case wrong != "":
 					t.Errorf("%s at %s\n%s", x.how, x.op, wrong)
-				case x.how == crash.Kill || x.how == crash.HalfKill:
+				case x.how.Kills():
 					kills++
 				default:
 					faults++
@@ -372,11 +377,13 @@ func (scene crashScene) breakAll(t *testing.T, site *crashSite, seed int) (opera
 }
 
 // chosen is what AISYNC_TEST_CRASH asks for, of all that can happen to ops.
-func chosen(ops []string, seed int) []crashTry {
+func (scene crashScene) chosen(ops []string, seed int) []crashTry {
 	var all []crashTry
 	for _, op := range ops {
 		for _, how := range crash.Ways(op) {
-			all = append(all, crashTry{op, how})
+			if !scene.killed || how.Kills() {
+				all = append(all, crashTry{op, how})
+			}
 		}
 	}
 	switch which := os.Getenv("AISYNC_TEST_CRASH"); which {

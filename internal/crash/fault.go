@@ -33,6 +33,9 @@ const (
 	HalfKill How = "half+kill" // the same, and aisync gets SIGKILL
 )
 
+// Kills reports whether h ends the process.
+func (h How) Kills() bool { return h == Kill || h == HalfKill }
+
 // moment is how long a slow operation waits.
 const moment = 15 * time.Millisecond
 

@@ -63,11 +63,23 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 	if !done(is) {
 		return out, m.notDone(name, want, wanted, is)
 	}
-	if !wanted && m.tidy != nil {
-		m.tidy(at, w.FS, name)
+	if !wanted {
+		p.Tidy(ctx, w, c.Target.Resource.Address)
 	}
 	out.Token = is.token()
 	return out, nil
+}
+
+// Tidy implements reconcile.Tidier.
+func (p Provider) Tidy(ctx context.Context, w reconcile.WriteEnv, gone reconcile.Address) {
+	m, name := split(gone)
+	if m == nil || m.tidy == nil {
+		return
+	}
+	if at, err := p.at(w.ReadEnv); err == nil {
+		at.by = m
+		m.tidy(ctx, at, w.FS, name)
+	}
 }
 
 // perform runs commands. What installs leaves a mark while it is at work, for a

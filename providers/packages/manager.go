@@ -41,7 +41,7 @@ type manager struct {
 	// manager that cannot tell half a package from a whole one; else nil.
 	unfinished func(home fsys.LogicalPath, name string) fsys.LogicalPath
 	// tidy takes away what nothing needs after a removal; may be nil.
-	tidy func(at place, w fsys.FS, name string)
+	tidy func(ctx context.Context, at place, w fsys.FS, name string)
 	// manual says why aisync only looks; "" where it installs.
 	manual string
 	// own makes a change where no program does, in place of add and remove, and

@@ -56,8 +56,11 @@ var npm = manager{
 	},
 	check:      npmCheck,
 	unfinished: npmUnfinished,
-	tidy: func(at place, w fsys.FS, name string) {
+	tidy: func(ctx context.Context, at place, w fsys.FS, name string) {
 		modules := npmModules(at.Home)
+		if left := append(leftovers(at, name), deadLinks(at, name)...); len(left) > 0 {
+			_, _ = at.run(ctx, append([]string{"rm", "-rf", "--"}, left...)...) // as below
+		}
 		if scope := modules.Join(path.Dir(name)); scope != modules {
 			_ = w.Rmdir(scope) // as below
 		}
@@ -141,6 +144,20 @@ func leftovers(at place, name string) []string {
 	for _, e := range entries {
 		if form.MatchString(e.Name()) {
 			out = append(out, at.physical(dir.Join(e.Name())))
+		}
+	}
+	return out
+}
+
+// deadLinks are the programs of a package that is gone: npm renames its folder
+// first, and a kill may come between.
+func deadLinks(at place, name string) []string {
+	bin := at.Home.Join(NpmPrefix, "bin")
+	entries, _ := at.FS.ReadDir(bin)
+	var out []string
+	for _, e := range entries {
+		if to, err := at.FS.Readlink(bin.Join(e.Name())); err == nil && strings.HasPrefix(to, "../lib/node_modules/"+name+"/") {
+			out = append(out, at.physical(bin.Join(e.Name())))
 		}
 	}
 	return out

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// textLine is one line of a text, without its line end.
+// textLine is one line of a text, without its line end. Whatever CRs stand at
+// the end of a line are part of its end, as they are for body.
 type textLine struct {
 	span
 	text string
@@ -26,7 +27,7 @@ func parseText(src []byte) *textDoc {
 		if n < 0 {
 			end, next = len(src), len(src)
 		}
-		if end > at && src[end-1] == '\r' {
+		for end > at && src[end-1] == '\r' {
 			end--
 		}
 		d.lines = append(d.lines, textLine{span{at, end}, string(src[at:end])})

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -79,12 +80,18 @@ func runAll(rows []row, where map[string][]string, full bool, fuzz time.Duration
 	if full {
 		env = long
 	}
-	all := results{}
+	all, fuzzed := results{}, results{}
 	var errs []error
 	run := func(args ...string) {
 		if err := goTest(all, env, args...); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	// The long tests wait now and then: fuzzing takes that time, one worker at it.
+	var fuzzErr error
+	var wait sync.WaitGroup
+	if full {
+		wait.Go(func() { fuzzErr = fuzzAll(fuzzed, targets, where, fuzz, "-parallel=1") })
 	}
 	fmt.Printf("%d tests and fuzz targets of %d packages\n", len(tests), len(packages))
 	run(append([]string{"-run", "^(" + strings.Join(slices.Sorted(maps.Keys(tests)), "|") + ")$"}, inOrder(packages)...)...)
@@ -93,10 +100,21 @@ func runAll(rows []row, where map[string][]string, full bool, fuzz time.Duration
 		fmt.Printf("%d scripts\n", len(scripts))
 		run("-run", "^TestScripts$/^("+strings.Join(slices.Compact(scripts), "|")+")$", "./cmd/aisync")
 	}
-	if full {
-		errs = append(errs, fuzzAll(all, targets, where, fuzz))
+	wait.Wait()
+	all.add(fuzzed)
+	return all, errors.Join(append(errs, fuzzErr)...)
+}
+
+// add adds what came of other runs of the same tests.
+func (r results) add(more results) {
+	for name, m := range more {
+		is := r.of(name)
+		is.passed, is.failed, is.skipped, is.seconds = is.passed+m.passed, is.failed+m.failed, is.skipped+m.skipped, is.seconds+m.seconds
+		for what, n := range m.tried {
+			is.tried[what] += n
+		}
+		is.output = append(is.output, m.output...)
 	}
-	return all, errors.Join(errs...)
 }
 
 // inOrder sorts packages; the program's own, whose tests take by far the
@@ -109,12 +127,13 @@ func inOrder(packages map[string]bool) []string {
 }
 
 // fuzzAll fuzzes each target for a while.
-func fuzzAll(all results, targets []string, where map[string][]string, d time.Duration) error {
+func fuzzAll(all results, targets []string, where map[string][]string, d time.Duration, flags ...string) error {
 	var errs []error
 	for _, target := range targets {
 		for _, pkg := range where[target] {
 			fmt.Printf("%s for %s\n", target, d)
-			errs = append(errs, goTest(all, nil, "-run", "^$", "-fuzz", "^"+target+"$", "-fuzztime", d.String(), "-fuzzminimizetime", "20x", pkg))
+			args := append([]string{"-run", "^$", "-fuzz", "^" + target + "$", "-fuzztime", d.String(), "-fuzzminimizetime", "20x"}, flags...)
+			errs = append(errs, goTest(all, nil, append(args, pkg)...))
 		}
 	}
 	return errors.Join(errs...)

@@ -66,7 +66,7 @@ test-systemd: ## services under the real user manager of systemd, in a control g
 test-offline: build ## a laptop on a plane: real ollama and agents (built and fetched once) without a network, and doctor on all that can go wrong
 	@AISYNC_TEST_OFFLINE='$(CURDIR)/bin/aisync' go test -json -count=1 -timeout 30m ./internal/offline $(ARGS) | go run ./scripts/testsum -skips .ci/skips
 
-proof: build ## every guarantee of docs/guarantees.md, proved at length (about 25 minutes on two cores), and the table there made anew
+proof: build ## every guarantee of docs/guarantees.md, proved at length (about half an hour on two cores), and the table there made anew
 	@AISYNC_TEST_BINARY='$(CURDIR)/bin/aisync' go run ./scripts/proof -full -fuzz $(or $(FUZZ),5s)
 
 proof-short: ## the same in the short form of each test; the table is checked, not written

@@ -65,6 +65,9 @@ func paths(s spec.Scope) []string {
 			all = append(all, f.Path)
 		}
 	}
+	for _, o := range s.Obeys {
+		all = append(all, o.Files...)
+	}
 	for _, ref := range references(s) {
 		all = append(all, ref.Path)
 	}
@@ -108,6 +111,7 @@ func TestARulesFolderIsLoadedOrNamed(t *testing.T) {
 
 func TestTheGenericRuntimeStaysOutOfClaudesFolder(t *testing.T) {
 	r, _ := With(spec.Catalog{}).Runtime("local-openai")
+	r.User.Obeys, r.Project.Obeys = nil, nil // what it reads is what its driver reads
 	for _, p := range slices.Concat(paths(r.User), paths(r.Project)) {
 		if strings.Contains(p, "claude") || strings.Contains(p, "CLAUDE") {
 			t.Error(p)

@@ -71,8 +71,11 @@ func object(v reflect.Value) Object {
 	var o Object
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
-		if v.Field(i).IsZero() || slices.Contains([]string{"ID", "Pos", "Source"}, field.Name) {
+		if v.Field(i).IsZero() || slices.Contains([]string{"ID", "Pos"}, field.Name) {
 			continue
+		}
+		if field.Name == "Source" && v.Type() == reflect.TypeFor[spec.Runtime]() {
+			continue // where it comes from is no part of an entry
 		}
 		name := specName(field.Name)
 		if bytes, ok := v.Field(i).Interface().([]byte); ok {

@@ -1,20 +1,37 @@
 package reconcile
 
-import "testing"
+import (
+	"testing"
 
-func TestWhatNobodyAgreedToIsNotAgreed(t *testing.T) {
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+func TestAgreedIsByOwnerAndDigest(t *testing.T) {
+	disk, err := fsys.New(fsys.Options{Root: t.TempDir(), Home: "/home/me", Tag: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenStore(disk, "/state")
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := ProjectOwner("/p")
-	read := TrustItem{Address: "file:.agents/checks.json", Command: "make check", Body: "sha256:1"}
-	s := &Store{owners: map[Owner]*ownerFile{o: {Agreed: []string{read.digest()}}}}
-	other, elsewhere := read, read
-	other.Body, elsewhere.Address = "sha256:2", "file:.agents/other.json"
+	for _, digests := range [][]string{{"sha256:2", "sha256:1"}, {"sha256:3", "sha256:1"}} {
+		if err := s.Agree(disk, o, digests); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := OpenStore(disk, "/state")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
-		owner Owner
-		item  TrustItem
-		want  bool
-	}{{o, read, true}, {o, other, false}, {o, elsewhere, false}, {HostOwner, read, false}} {
-		if got := s.Agreed(c.owner, c.item); got != c.want {
-			t.Errorf("%s %v: %v", c.owner, c.item, got)
+		owner  Owner
+		digest string
+		want   bool
+	}{{o, "sha256:1", true}, {o, "sha256:2", true}, {o, "sha256:3", true}, {o, "sha256:4", false}, {HostOwner, "sha256:1", false}, {ProjectOwner("/q"), "sha256:1", false}} {
+		if got := again.Agreed(c.owner, c.digest); got != c.want {
+			t.Errorf("%s %s: %v", c.owner, c.digest, got)
 		}
 	}
 }

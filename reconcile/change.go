@@ -185,3 +185,87 @@ func (l LeafChange) next(c Change, o Owner, had *LeafRecord) (LeafRecord, bool) 
 	}
 	return lr, true
 }
+
+// Attester is a Provider that can tell what the text of a target at git's HEAD
+// holds of it. Without it, nothing that only a lock claims is removed.
+type Attester interface {
+	// Attest returns the fingerprints of t's keys in text; a key that is not
+	// in it is left out.
+	Attest(t Target, text []byte) map[LeafKey]Fingerprint
+}
+
+// Sourced is a Body that knows what its source held before.
+type Sourced interface {
+	Held(Fingerprint) bool // now, or at any time in the source's history
+}
+
+// vouch takes l, which only a lock claims, for this machine's own where the
+// source of what is wanted holds the whole of what is there.
+func (s *Store) vouch(a Address, l LeafChange, owners []Owner) {
+	if l.Key != "" || l.Last == nil || !l.Last.Claimed || !l.Rel.WantLive {
+		return
+	}
+	for _, o := range owners {
+		for i := range s.Records(o) {
+			if rec := &s.owners[o].Records[i]; rec.Address == a && rec.Leaf("") != nil {
+				rec.Leaf("").Claimed, s.index = false, nil
+			}
+		}
+	}
+}
+
+// spare releases the leaves of c that would be removed though only a lock says
+// that aisync made them, and what is there is held neither by git's HEAD nor,
+// for a whole file, by a source or among the texts that aisync wrote on this
+// machine: a lock comes with a clone, and its word alone loses no byte.
+func (e *Engine) spare(r ReadEnv, c Change, in Input) {
+	var head map[LeafKey]Fingerprint
+	looked := false
+	for i := range c.Leaves {
+		l := &c.Leaves[i]
+		if l.Last == nil || !l.Last.Claimed || l.Action != Delete && l.Action != PutBack {
+			continue
+		}
+		if !looked {
+			head, looked = e.atHead(r, c.Target), true
+		}
+		is := c.Before.Live[l.Key]
+		if is != "" && head[l.Key] == is || l.Key == "" && (c.Target.Resource.Address.Kind() == "dir" || written(r, is) || fromSource(in.Declarations, is)) {
+			continue // a folder goes only while it is empty
+		}
+		l.Decision = Decision{Action: Release, Pending: true, Warn: true, Meaning: "only aisync.lock says that aisync made it, and git's HEAD does not hold it as it is: left to you"}
+	}
+}
+
+// atHead is what git's HEAD holds of t; nothing where that is not known.
+func (e *Engine) atHead(r ReadEnv, t Target) map[LeafKey]Fingerprint {
+	p, ok := e.provider(t.Resource.Address.Kind()).(Attester)
+	if !ok || r.Head == nil || !t.Resource.Address.InProject() {
+		return nil
+	}
+	text, ok := r.Head(t.Resource.Address.Path(r.Home))
+	if !ok {
+		return nil
+	}
+	return p.Attest(t, text)
+}
+
+// written reports whether aisync wrote just that on this machine, and keeps it.
+func written(r ReadEnv, f Fingerprint) bool {
+	if r.Contents == nil {
+		return false
+	}
+	_, ok := r.Contents(f)
+	return ok
+}
+
+// fromSource reports whether the source of any declaration holds, or held,
+// just that.
+func fromSource(decls []Declaration, f Fingerprint) bool {
+	return slices.ContainsFunc(decls, func(d Declaration) bool {
+		return slices.ContainsFunc(d.Leaves, func(l Leaf) bool {
+			s, ok := l.Body.(Sourced)
+			return ok && s.Held(f)
+		})
+	})
+}

@@ -6,12 +6,15 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // Compose brings all declarations of each target together. It is the one place
 // where they meet: equal leaves collapse and keep every origin and owner,
-// different ones are a Conflict that names both places. The resources are
-// sorted by address, their leaves by key; a target in conflict is left out.
+// different ones are a Conflict that names both places, and so is a target in
+// git's own folder. The resources are sorted by address, their leaves by key; a
+// target in conflict is left out.
 func Compose(decls []Declaration) ([]Resource, []Conflict) {
 	byTarget := make(map[Address][]Declaration, len(decls))
 	for _, d := range decls {
@@ -21,6 +24,9 @@ func Compose(decls []Declaration) ([]Resource, []Conflict) {
 	var conflicts []Conflict
 	for target, ds := range byTarget {
 		r, found := compose(target, ds)
+		if isPathKind(target.Kind()) && fsys.GitsOwn(target.Name()) {
+			found = []Conflict{gitsOwn(r)}
+		}
 		if len(found) > 0 {
 			conflicts = append(conflicts, found...)
 			continue
@@ -37,6 +43,18 @@ func Compose(decls []Declaration) ([]Resource, []Conflict) {
 		return conflicts[i].Key < conflicts[j].Key
 	})
 	return resources, conflicts
+}
+
+// gitsOwn is the conflict of a target in git's own folder: what lies there can
+// make git run programs.
+func gitsOwn(r Resource) Conflict {
+	c := Conflict{Address: r.Address, Reason: "lies in git's own folder, which only git writes", Hint: "give it another folder"}
+	for _, l := range r.Leaves {
+		c.Origin = append(c.Origin, l.Origin...)
+	}
+	slices.SortFunc(c.Origin, func(a, b Position) int { return strings.Compare(a.String(), b.String()) })
+	c.Origin = slices.Compact(c.Origin)
+	return c
 }
 
 // compose makes one resource of the declarations of one target.
@@ -104,8 +122,8 @@ func join(a, b Leaf) Leaf {
 			a.Owners = append(slices.Clone(a.Owners), o)
 		}
 	}
-	if a.Runs == "" {
-		a.Runs = b.Runs
+	if a.Source != b.Source {
+		a.Source = ""
 	}
 	return a
 }

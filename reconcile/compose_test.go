@@ -118,3 +118,23 @@ func TestTakingAwayRunsBeforeWhatItDependsOn(t *testing.T) {
 		t.Error(waits, err)
 	}
 }
+
+func TestATargetInGitsOwnFolderIsNoTarget(t *testing.T) {
+	leaf := func(line int) []Leaf { return []Leaf{{Body: text("x"), Origin: at("a.cue", line)}} }
+	rs, cs := Compose([]Declaration{
+		{Target: "file:.git/commondir", Owner: HostOwner, Leaves: leaf(1)},
+		{Target: "file:~/p/.GIT /config", Owner: HostOwner, Leaves: leaf(2)},
+		{Target: "dir:sub/git~1", Owner: HostOwner, Leaves: leaf(3)},
+		{Target: "link:a/../.g\u200cit/x", Owner: HostOwner, Leaves: leaf(4)},
+		{Target: "file:.gitignore", Owner: HostOwner, Leaves: leaf(5)},
+		{Target: "gitconfig:core.hooksPath", Owner: HostOwner, Leaves: leaf(6)},
+	})
+	if len(rs) != 2 || len(cs) != 4 {
+		t.Fatalf("%v %v", rs, cs)
+	}
+	for _, c := range cs {
+		if !strings.Contains(c.Reason, "git's own folder") || len(c.Origin) != 1 {
+			t.Errorf("%+v", c)
+		}
+	}
+}

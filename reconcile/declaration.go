@@ -37,7 +37,7 @@ type Leaf struct {
 	Origin []Position // where it was asked for; more than one after Compose
 	Owners []Owner    // set by Compose
 	Reason string     // why, where it is not plain: "the best quant that fits 64 GiB"
-	Runs   string     // a command that an agent will run because of this leaf: part of the trust question
+	Source string     // the pinned bundle source that all of Body comes from; "" where it is not pinned, or the spec's own
 }
 
 // Declaration is one thing that one place of a spec asks of one target.

@@ -19,6 +19,9 @@ type Input struct {
 	Excludes     []string  // not these, nor what depends on them
 	Strays       []Address // files that nobody asked for, in folders that are ours
 	Dropped      string    // why nothing is wanted any more, where it is not the spec that moved
+	// Hold says why a leaf must not be written now; "" where it may. What is held
+	// is undecided. May be nil.
+	Hold func(Address, LeafKey) string
 }
 
 // Plan says what an apply would do.

@@ -28,6 +28,7 @@ type machine struct {
 	*testing.T
 	root    string
 	project string // folder of the project at hand, "" outside of one
+	head    string // folder with what git's HEAD holds of it, "" without git
 	hook    fsys.Hook
 	applies int
 }
@@ -114,9 +115,22 @@ func (m *machine) open() session {
 	return session{
 		engine: Engine{Providers: []Provider{file.Provider{}, link.Provider{}, dir.Provider{}}},
 		store:  store, id: id,
-		env: WriteEnv{FS: disk, ReadEnv: ReadEnv{FS: disk, Home: home, Contents: store.Contents, Backup: store.Backup, Clock: now}},
+		env: WriteEnv{FS: disk, ReadEnv: ReadEnv{FS: disk, Home: home, Contents: store.Contents, Backup: store.Backup, Head: m.atHead, Clock: now}},
 		opt: ApplyOptions{ID: id, Command: "test"},
 	}
+}
+
+// atHead is ReadEnv.Head.
+func (m *machine) atHead(p fsys.LogicalPath) ([]byte, bool) {
+	if m.head == "" {
+		return nil, false
+	}
+	at := filepath.Join(m.head, string(p))
+	if to, err := os.Readlink(at); err == nil {
+		return []byte(to), true
+	}
+	b, err := os.ReadFile(at)
+	return b, err == nil
 }
 
 // owner owns what the project at hand declares.

@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // LockVersion is the format of aisync.lock that this version writes.
@@ -51,7 +55,9 @@ type lockLine struct {
 	*LeafRecord
 }
 
-// ParseLock reads the bytes of a lock; file names it in errors.
+// ParseLock reads the bytes of a lock; file names it in errors. A line that
+// reaches out of the project, or has a form that aisync does not write, is an
+// error that names it.
 func ParseLock(file string, b []byte) (*Lock, error) {
 	lines := bytes.Split(b, []byte("\n"))
 	l := &Lock{targets: make([]lockTarget, 0, len(lines))}
@@ -74,11 +80,19 @@ func ParseLock(file string, b []byte) (*Lock, error) {
 			if x.Address == "" || x.Live == "" {
 				return nil, fmt.Errorf("%s:%d: a target without address or fingerprint; run aisync lock", file, n+1)
 			}
+			if err := x.check(); err != nil {
+				return nil, foreign(file, n+1, fmt.Sprintf("target %q", x.Address), err)
+			}
+			x.Claimed = false
 			l.targets = append(l.targets, lockTarget{x.Address, x.Format, *x.LeafRecord})
 		case x.Kind == "":
 			return nil, fmt.Errorf("%s:%d: a line without kind; run aisync lock", file, n+1)
 		default:
-			l.pins = append(l.pins, Pin{x.Kind, x.Name, x.Host, x.Values})
+			p := Pin{x.Kind, x.Name, x.Host, x.Values}
+			if err := p.check(); err != nil {
+				return nil, foreign(file, n+1, "pin", err)
+			}
+			l.pins = append(l.pins, p)
 		}
 	}
 	l.sort()
@@ -103,7 +117,7 @@ func (l *Lock) Bytes() []byte {
 	}
 	for _, t := range l.targets {
 		leaf := t.Leaf
-		leaf.Prior = "" // lies in one machine's backups
+		leaf.Prior, leaf.Claimed = "", false // of one machine
 		put(lockLine{Kind: "target", Address: t.Address, Format: t.Format, LeafRecord: &leaf})
 	}
 	return b.Bytes()
@@ -180,9 +194,85 @@ func (l *Lock) setRecords(records []Record) {
 			continue
 		}
 		for _, leaf := range r.Leaves {
-			leaf.Prior = ""
+			leaf.Prior, leaf.Claimed = "", false
 			l.targets = append(l.targets, lockTarget{r.Address, r.Format, leaf})
 		}
 	}
 	l.sort()
+}
+
+// A lock comes with a clone, so whoever wrote the repository wrote it. It may
+// speak of paths in the project and of pins, in the forms that aisync writes,
+// and of nothing else.
+
+// check returns why x is no target that a lock may name; nil for one that it may.
+func (x lockLine) check() error {
+	name := x.Address.Name()
+	switch {
+	case !isPathKind(x.Address.Kind()):
+		return fmt.Errorf("a lock names files, links and folders, and no %q", x.Address.Kind())
+	case strings.HasPrefix(name, "~"), strings.HasPrefix(name, "/"):
+		return errors.New("a lock speaks of its project alone, and this path is outside of it")
+	case name == "" || name == "." || name == ".." || strings.HasPrefix(name, "../") || strings.Contains(name, "/../") || strings.HasSuffix(name, "/.."):
+		return errors.New("a lock speaks of its project alone, and this path leads out of it")
+	case path.Clean(name) != name || strings.ContainsRune(name, 0):
+		return fmt.Errorf("the path is not clean, want %q", path.Clean(name))
+	case fsys.GitsOwn(name):
+		return errors.New("it lies in git's own folder, which only git writes")
+	case x.Prior != "":
+		return errors.New("it has a prior, which only the state of one machine may name")
+	case !formatName.MatchString(x.Format):
+		return fmt.Errorf("no format is called %q", x.Format)
+	case x.Provenance != Created && x.Provenance != Adopted && x.Provenance != Replaced:
+		return fmt.Errorf("no provenance is called %q", x.Provenance)
+	case x.Own < Exclusive || x.Own > SeedOnly:
+		return fmt.Errorf("no ownership has the number %d", x.Own)
+	}
+	return nil
+}
+
+var formatName = regexp.MustCompile(`^[a-z0-9]{0,16}$`)
+
+// The forms of a pin's values, by key. What is not listed is text of one line:
+// it is compared and shown, and goes nowhere else.
+var pinForms = map[string]*regexp.Regexp{
+	"commit":   regexp.MustCompile(`^[0-9a-f]{0,64}$`),
+	"tree":     pinWord,
+	"digest":   pinWord,
+	"manifest": pinWord,
+	"sha256":   pinWord,
+	"version":  pinWord,
+	"quant":    pinWord,
+	"url":      pinAddress,
+	"repo":     pinAddress,
+}
+
+var (
+	pinWord    = regexp.MustCompile(`^([\pL\pN…][\pL\pN…:+~^_.@-]*)?$`)
+	pinAddress = regexp.MustCompile(`^([^-\s\pC][^\s\pC]*)?$`)
+	pinText    = regexp.MustCompile(`^\PC*$`)
+)
+
+// check returns why p is no pin that aisync writes; nil for one that it may have written.
+func (p Pin) check() error {
+	for what, text := range map[string]string{"kind": p.Kind, "name": p.Name, "host": p.Host} {
+		if !pinText.MatchString(text) || slices.Contains(strings.Split(text, "/"), "..") {
+			return fmt.Errorf("%q is no %s of a pin", text, what)
+		}
+	}
+	for key, v := range p.Values {
+		form := pinForms[key]
+		switch {
+		case key == "file" && (v == ".." || strings.HasPrefix(v, "/") || strings.ContainsAny(v, "\\\x00") || strings.HasPrefix(path.Clean(v), "../") || fsys.GitsOwn(v)):
+			return fmt.Errorf("file %q is no path within a repository", v)
+		case form == nil && !pinText.MatchString(v), form != nil && !form.MatchString(v):
+			return fmt.Errorf("%q is no %s", v, key)
+		}
+	}
+	return nil
+}
+
+// foreign is the error for a line that aisync does not write.
+func foreign(file string, line int, what string, why error) error {
+	return fmt.Errorf("%s:%d: %s: %w; aisync writes no such line, so see who did (git log -p -- aisync.lock), remove it, and run the command again", file, line, what, why)
 }

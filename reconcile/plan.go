@@ -189,6 +189,13 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 			l.Rel.CanMerge, l.Rel.CanMark = m.CanMerge(ctx, r, c, *l)
 		}
 		l.Decision = Decide(l.Rel, in.Choice)
+		s.vouch(t.Resource.Address, *l, in.Owners)
+		if in.Hold != nil && l.Writes() {
+			if why := in.Hold(t.Resource.Address, l.Key); why != "" {
+				l.Decision = Decision{Action: Clash, Meaning: why, Provenance: l.Rel.Provenance, Pending: true}
+				continue
+			}
+		}
 		if s.inherited && t.Resource.Local && l.Action == Accept && l.Rel.WantLive && !l.Rel.Last && c.ofProject() {
 			// The project was applied before, git does not carry this, and it is
 			// just as it should be: another copy of these records made it.
@@ -216,6 +223,7 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 			l.Decision = Decision{Action: Clash, Meaning: o.Reason, Provenance: l.Rel.Provenance} // it may still be in there
 		}
 	}
+	e.spare(r, c, in)
 	c.Action = summary(c.Leaves, o)
 	c.Owners = in.Owners
 	c.Next = next(c, records, in.Owners)

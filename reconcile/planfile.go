@@ -10,7 +10,7 @@ import (
 
 // PlanFormat is the version of plans as JSON: the minor number grows with
 // additions, the major one with anything that breaks a reader.
-const PlanFormat = "1.0"
+const PlanFormat = "2.0"
 
 // ErrStalePlan says that a plan file is not what a plan made now would be.
 var ErrStalePlan = errors.New("plan is stale")
@@ -27,6 +27,7 @@ type PlanMeta struct {
 	Targets       []string `json:"targets,omitempty"`
 	Excludes      []string `json:"excludes,omitempty"`
 	Choice        Choice   `json:"choice"`
+	EffectsDigest string   `json:"effects_digest"` // of what waits for an answer
 }
 
 // PlanDoc is a plan as JSON, for programs and for plan files. It holds
@@ -192,6 +193,7 @@ func (d PlanDoc) Check(p *Plan, m PlanMeta) error {
 	differs("the program", d.Meta.Version, m.Version)
 	differs("the catalog", short(d.Meta.CatalogDigest), short(m.CatalogDigest))
 	differs("the spec", short(d.Meta.SpecDigest), short(m.SpecDigest))
+	differs("what waits for your yes", short(d.Meta.EffectsDigest), short(m.EffectsDigest))
 	differs("the lock", short(d.Meta.LockDigest), short(m.LockDigest))
 	whole := len(why) // what is about all of it is said first
 	then, now := d.rows(), p.Doc(m, nil).rows()

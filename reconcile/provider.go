@@ -184,8 +184,11 @@ type ReadEnv struct {
 	// writes the file here. nil, and false: nothing is known.
 	Committed func(p fsys.LogicalPath) (text []byte, ok bool)
 	CRLF      func(p fsys.LogicalPath) bool
-	Clock     func() time.Time
-	Reach     Reacher // of an apply that may dial: asks whether something could be fetched; nil: nobody may be asked
+	// Head is the text of a project's file, or where a link leads, at git's
+	// HEAD. nil, and false: nothing is known.
+	Head  func(p fsys.LogicalPath) (text []byte, ok bool)
+	Clock func() time.Time
+	Reach Reacher // of an apply that may dial: asks whether something could be fetched; nil: nobody may be asked
 }
 
 // Reacher returns nil if one of the sources could serve an artifact now, else

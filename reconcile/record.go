@@ -37,6 +37,7 @@ type LeafRecord struct {
 	Own        Ownership       `json:"own,omitempty"`
 	Provenance Provenance      `json:"provenance"`
 	Prior      BackupID        `json:"prior,omitempty"`   // of the whole target, where Provenance is Replaced
+	Claimed    bool            `json:"claimed,omitempty"` // only a lock says so: this machine neither wrote nor accepted it
 	Private    json.RawMessage `json:"private,omitempty"` // the provider's own, such as containers that were made
 }
 

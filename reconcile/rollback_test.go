@@ -181,6 +181,7 @@ func TestAFreshCheckoutIsInSyncAndKnowsDrift(t *testing.T) {
 	}
 	other := newMachine(t)
 	other.project = m.copyOfProject()
+	other.head = m.project // as it was committed
 	if err := os.RemoveAll(other.at("x")); err != nil {
 		t.Fatal(err)
 	}

@@ -44,8 +44,7 @@ type ownerFile struct {
 	FormatVersion int                `json:"format_version"`
 	Owner         Owner              `json:"owner"`
 	Dirs          []fsys.LogicalPath `json:"dirs,omitempty"`   // folders that were made for it
-	Trust         string             `json:"trust,omitempty"`  // digest of the commands a person agreed to
-	Agreed        []string           `json:"agreed,omitempty"` // digests of each of them, sorted
+	Agreed        []string           `json:"agreed,omitempty"` // digests of what a person said yes to, sorted
 	Records       []Record           `json:"records"`
 }
 
@@ -93,7 +92,7 @@ func OpenStore(r fsys.Reader, dir fsys.LogicalPath) (*Store, error) {
 
 // UseLock makes l authoritative for what was last made true of owner's targets
 // that git carries. What this machine alone knows of them (a prior, private
-// notes) is kept where it is about the same state. A lock that was not found
+// notes) is kept where it is about the same state; what only l says is Claimed. A lock that was not found
 // is nil: then this machine's records count, and the next apply writes it at
 // path.
 func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
@@ -115,6 +114,9 @@ func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
 		}
 	}
 	for _, rec := range locked {
+		for i := range rec.Leaves {
+			rec.Leaves[i].Prior, rec.Leaves[i].Claimed = "", true
+		}
 		if mine := local[rec.Address]; mine != nil {
 			if mine.Local {
 				continue
@@ -122,7 +124,7 @@ func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
 			rec.Inputs, rec.DependsOn, rec.Private = mine.Inputs, mine.DependsOn, mine.Private
 			for i, leaf := range rec.Leaves {
 				if m := mine.Leaf(leaf.Key); m != nil && m.Live == leaf.Live && m.Provenance == leaf.Provenance {
-					rec.Leaves[i].Prior = m.Prior
+					rec.Leaves[i].Prior, rec.Leaves[i].Claimed = m.Prior, m.Claimed
 				}
 			}
 		} else if rec.Leaves[0].Provenance == Created {
@@ -290,28 +292,31 @@ func (s *Store) Backup(id BackupID) ([]byte, error) {
 	return s.dir.GetBackup(contentDigest(Fingerprint(id)))
 }
 
-// Trusted reports whether a person agreed to the commands of digest in o.
-func (s *Store) Trusted(o Owner, digest string) bool {
-	f := s.owners[o]
-	return f != nil && f.Trust == digest
-}
-
-// Trust remembers that a person agreed to these commands of o, and to no others.
-func (s *Store) Trust(w fsys.FS, o Owner, items []TrustItem) error {
+// Agree remembers that a person said yes, on behalf of o, to what digests stand
+// for. What was agreed to before stays: a yes is to bytes, and lasts while they
+// do.
+func (s *Store) Agree(w fsys.FS, o Owner, digests []string) error {
 	f := s.owner(o)
-	f.Trust, f.Agreed = TrustDigest(items), nil
-	for _, t := range items {
-		f.Agreed = append(f.Agreed, t.digest())
-	}
-	slices.Sort(f.Agreed)
+	f.Agreed = slices.Compact(slices.Sorted(slices.Values(slices.Concat(f.Agreed, digests))))
 	s.touched[o] = true
 	return s.save(w)
 }
 
-// Agreed reports whether a person agreed to what Body of t is, at its place.
-func (s *Store) Agreed(o Owner, t TrustItem) bool {
+// Agreed reports whether a person said yes, on behalf of o, to what digest
+// stands for.
+func (s *Store) Agreed(o Owner, digest string) bool {
 	f := s.owners[o]
-	return f != nil && slices.Contains(f.Agreed, t.digest())
+	if f == nil {
+		return false
+	}
+	_, found := slices.BinarySearch(f.Agreed, digest)
+	return found
+}
+
+// AgreedAny reports whether a person said yes to anything on behalf of o.
+func (s *Store) AgreedAny(o Owner) bool {
+	f := s.owners[o]
+	return f != nil && len(f.Agreed) > 0
 }
 
 // Unfinished reports whether an apply did not come to its end.

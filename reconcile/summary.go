@@ -1,12 +1,6 @@
 package reconcile
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Summary counts what a plan holds.
 type Summary struct {
@@ -73,45 +67,4 @@ func (p *Plan) Undecided() []Change {
 		}
 	}
 	return out
-}
-
-// TrustItem is one command that an agent, or git, will run because of a plan.
-type TrustItem struct {
-	Address Address    `json:"address"`
-	Key     LeafKey    `json:"key"`
-	Command string     `json:"command"`
-	Body    string     `json:"fingerprint"` // of what is run or of what calls it
-	Origin  []Position `json:"origin"`
-}
-
-// Commands returns what owner asks agents and git to run, sorted: all of it,
-// also what is there already.
-func (p *Plan) Commands(owner Owner) []TrustItem {
-	var out []TrustItem
-	for _, c := range p.Changes {
-		for _, l := range c.Leaves {
-			if l.Want != nil && l.Want.Runs != "" && slices.Contains(l.Want.Owners, owner) {
-				out = append(out, TrustItem{Address: c.Target.Resource.Address, Key: l.Key, Command: l.Want.Runs, Body: string(l.Want.Body.Fingerprint()), Origin: l.Want.Origin})
-			}
-		}
-	}
-	return out
-}
-
-// TrustDigest identifies a list of commands; the same commands give the same
-// digest on every machine.
-func TrustDigest(items []TrustItem) string {
-	lines := make([]string, len(items))
-	for i, t := range items {
-		lines[i] = fmt.Sprintf("%s\x00%s\x00%s\x00%s", t.Address, t.Key, t.Command, t.Body)
-	}
-	slices.Sort(lines)
-	sum := sha256.Sum256([]byte(strings.Join(lines, "\x01")))
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// digest identifies what is run at one place. How it is called is part of it.
-func (t TrustItem) digest() string {
-	sum := sha256.Sum256([]byte(string(t.Address) + "\x00" + string(t.Key) + "\x00" + t.Body))
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -2,7 +2,10 @@ package schema
 
 import (
 	"cmp"
+	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aisync.dev/aisync/schema/spec"
@@ -59,7 +62,7 @@ func (n node) model() spec.Model {
 
 // scope reads one scope; where says whether a path may be written to in it.
 func (n node) scope(where func(string) bool) spec.Scope {
-	path := func(f node) string {
+	in := func(f node) string {
 		s := f.str()
 		if s != "" && !where(s) {
 			f.problem("path "+text(f.v)+" leaves its scope", "user paths start with ~/, project paths are relative; neither holds ..")
@@ -69,7 +72,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	paths := func(f node) []string {
 		var list []string
 		for _, e := range f.elements() {
-			list = append(list, path(e))
+			list = append(list, in(e))
 		}
 		return list
 	}
@@ -81,10 +84,10 @@ func (n node) scope(where func(string) bool) spec.Scope {
 		return list
 	}
 	s := spec.Scope{
-		Dir: path(n.get("dir")), Rules: path(n.get("rules")), RulesForm: n.get("rulesForm").str(),
-		RulesAlso: n.get("rulesAlso").strings(), RulesBlock: path(n.get("rulesBlock")),
-		RulesIndex: path(n.get("rulesIndex")), RulesKept: path(n.get("rulesKept")), Skills: path(n.get("skills")), SkillsAlso: n.get("skillsAlso").strings(),
-		Hooks: path(n.get("hooks")), Instructions: paths(n.get("instructions")), Imports: n.get("imports").str(), Follows: n.get("follows").strings(),
+		Dir: in(n.get("dir")), Rules: in(n.get("rules")), RulesForm: n.get("rulesForm").str(),
+		RulesAlso: n.get("rulesAlso").strings(), RulesBlock: in(n.get("rulesBlock")),
+		RulesIndex: in(n.get("rulesIndex")), RulesKept: in(n.get("rulesKept")), Skills: in(n.get("skills")), SkillsAlso: n.get("skillsAlso").strings(),
+		Hooks: in(n.get("hooks")), Instructions: paths(n.get("instructions")), Imports: n.get("imports").str(), Follows: n.get("follows").strings(),
 		Trust: references(n.get("trust")), Always: references(n.get("always")), Endpoint: references(n.get("endpoint")),
 	}
 	for name, to := range map[string]**spec.Reference{"rulesRef": &s.RulesRef, "blockRef": &s.BlockRef} {
@@ -93,37 +96,40 @@ func (n node) scope(where func(string) bool) spec.Scope {
 			*to = &ref
 		}
 	}
-	s.Ignore = path(n.get("ignore"))
+	s.Ignore = in(n.get("ignore"))
 	for name, to := range map[string]**spec.PromptFolder{"commands": &s.Commands, "agents": &s.Agents} {
 		if f := n.get(name); f.exists() {
-			*to = &spec.PromptFolder{Path: path(f.get("path")), Form: f.get("form").str()}
+			*to = &spec.PromptFolder{Path: in(f.get("path")), Form: f.get("form").str()}
 		}
 	}
 	if f := n.get("events"); f.exists() {
 		s.Events = &spec.EventsFile{
-			Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
+			Path: in(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
 			Also: f.get("also").strings(), Program: f.get("program").str(), Millis: f.get("millis").bool(false), Always: references(f.get("always")),
 		}
 	}
 	if f := n.get("permissions"); f.exists() {
-		s.Permissions = &spec.PermissionsFile{Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str()}
+		s.Permissions = &spec.PermissionsFile{Path: in(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str()}
 	}
 	if f := n.get("importsApart"); f.exists() {
-		s.ImportsApart = &spec.ImportLine{Path: path(f.get("path")), Line: f.get("line").str()}
+		s.ImportsApart = &spec.ImportLine{Path: in(f.get("path")), Line: f.get("line").str()}
 	}
 	if f := n.get("blockLimit"); f.exists() {
 		s.BlockLimit = &spec.BlockLimit{Bytes: f.get("bytes").int(), Setting: f.reference()}
 	}
 	if f := n.get("settings"); f.exists() {
 		s.Settings = &spec.SettingsFile{
-			Path: path(f.get("path")), Format: f.get("format").str(), Sets: f.get("sets").strings(), Hooks: f.get("hooks").str(),
+			Path: in(f.get("path")), Format: f.get("format").str(), Sets: f.get("sets").strings(), Hooks: f.get("hooks").str(),
 		}
 	}
 	if f := n.get("mcp"); f.exists() {
 		s.MCP = &spec.MCPFile{
-			Path: path(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
+			Path: in(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
 			SecretEnv: f.get("secretEnv").str(), SecretFile: f.get("secretFile").str(),
 		}
+	}
+	for _, f := range n.get("obeys").elements() {
+		s.Obeys = append(s.Obeys, f.obeyed(where))
 	}
 	return s
 }
@@ -145,4 +151,97 @@ func projectPath(p string) bool {
 // climbs reports whether p goes through a parent folder.
 func climbs(p string) bool {
 	return slices.Contains(strings.Split(p, "/"), "..")
+}
+
+// obeyed reads one element of obeys; where says whether a path lies in its scope.
+func (n node) obeyed(where func(string) bool) spec.Obeyed {
+	o := spec.Obeyed{
+		Files: n.get("files").globs(), Format: n.get("format").str(), Source: n.get("source").str(), Local: n.get("local").bool(false), Reads: n.get("reads").globs(),
+		Safe: n.get("safe").globs(), Paths: n.get("paths").globs(), Prompts: n.get("prompts").globs(), Restricts: n.get("restricts").globs(),
+	}
+	if len(o.Files) == 0 && n.get("files").exists() {
+		n.get("files").problem("no files", "name the files that the program reads")
+	}
+	for _, f := range n.get("files").elements() {
+		if !where(f.str()) {
+			f.problem("path "+text(f.v)+" leaves its scope", "user paths start with ~/, project paths are relative; neither holds ..")
+		}
+	}
+	for _, f := range n.get("safeValues").elements() {
+		o.SafeValues = append(o.SafeValues, spec.SafeValues{Key: f.get("key").glob(), Values: f.get("values").strings()})
+	}
+	for _, f := range n.get("restricts").elements() {
+		same := func(s spec.SafeValues) bool { return s.Key == f.str() }
+		if !slices.Contains(o.Safe, f.str()) && !slices.ContainsFunc(o.SafeValues, same) {
+			f.problem("restricts names a setting that is not safe", "add "+text(f.v)+" to safe or safeValues")
+		}
+	}
+	for _, f := range n.get("ignored").elements() {
+		o.Ignored = append(o.Ignored, spec.Ignored{Key: f.get("key").glob(), Why: f.get("why").str(), Values: f.get("values").strings()})
+	}
+	whole := o.Format == "code" || o.Format == "text"
+	for _, f := range n.get("effects").elements() {
+		rule := spec.EffectRule{
+			Key: f.get("key").glob(), Has: f.get("has").str(), Class: f.get("class").str(), Says: f.get("says").str(), Values: f.get("values").globs(),
+		}
+		switch {
+		case whole && rule.Key != "":
+			f.get("key").problem("a key in a file of format "+o.Format, `write "": each file is one effect`)
+		case !whole && rule.Key == "":
+			f.problem("no key", "name the setting by its pointer, such as /hooks")
+		}
+		f.get("says").placeholders(wildcards(rule.Key))
+		o.Effects = append(o.Effects, rule)
+	}
+	if whole && len(o.Reads)+len(o.Safe)+len(o.SafeValues)+len(o.Paths)+len(o.Prompts)+len(o.Ignored) > 0 {
+		n.get("format").problem("settings in a file of format "+o.Format, "leave reads, safe, safeValues, paths and ignored out: the file as a whole is the effect")
+	}
+	if whole && len(o.Effects) == 0 {
+		n.problem("no effects", "say what the program does with the file")
+	}
+	return o
+}
+
+var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+
+// placeholders refuses what says n in braces and nothing stands for, where the
+// key of the rule has so many wildcards.
+func (n node) placeholders(count int) {
+	for _, p := range placeholder.FindAllString(n.str(), -1) {
+		i, err := strconv.Atoi(strings.Trim(p, "{}"))
+		if p != "{file}" && p != "{value}" && (err != nil || i < 1 || i > count) {
+			n.problem("nothing stands for "+p, "write {file}, {value}, or {1} for the first segment of key with a wildcard")
+		}
+	}
+}
+
+// wildcards counts the segments of key that stand for more than one name.
+func wildcards(key string) int {
+	count := 0
+	for segment := range strings.SplitSeq(key, "/") {
+		if strings.ContainsAny(segment, "*?[") {
+			count++
+		}
+	}
+	return count
+}
+
+func (n node) globs() []string {
+	var list []string
+	for _, e := range n.elements() {
+		list = append(list, e.glob())
+	}
+	return list
+}
+
+// glob is a pattern each of whose segments path.Match takes.
+func (n node) glob() string {
+	s := n.str()
+	for segment := range strings.SplitSeq(s, "/") {
+		if _, err := path.Match(segment, ""); err != nil {
+			n.problem("bad pattern "+text(n.v), "* stands for anything within a segment; \\ takes the meaning of a letter away")
+			break
+		}
+	}
+	return s
 }

@@ -33,6 +33,9 @@ func (n node) host(dir string) *spec.Host {
 	for _, f := range n.get("runtimes").fields() {
 		h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: f.name(), Pos: f.labelPos(), Install: f.get("install").install(), CLI: f.get("cli").str(), Endpoint: f.get("endpoint").endpointUse()})
 	}
+	for _, f := range n.get("trustSources").elements() {
+		h.TrustSources = append(h.TrustSources, spec.TrustedSource{Source: f.get("source").str(), Pin: f.get("pin").str(), Pos: f.valuePos()})
+	}
 	for _, f := range n.get("mailboxes").fields() {
 		h.Mailboxes = append(h.Mailboxes, spec.Mailbox{Machine: f.name(), Place: f.str(), Pos: f.labelPos()})
 	}

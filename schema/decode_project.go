@@ -20,6 +20,8 @@ func (n node) project(dir, file string) *spec.Project {
 		MCP:      n.get("mcp").mcpServers(),
 		Agents:   n.get("agents").agents(n.get("name").str()),
 		Settings: n.get("settings").settings(),
+
+		NoGitHooks: !n.get("githooks").bool(true),
 	}
 	for _, f := range n.get("sources").fields() {
 		p.Sources = append(p.Sources, spec.Source{Name: f.name(), URL: f.str(), Dir: dir, Pos: f.labelPos()})

@@ -15,7 +15,12 @@ import (
 	"slices"
 	"strings"
 
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/token"
+
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/regular"
+	"aisync.dev/aisync/schema/spec"
 )
 
 //go:embed *.cue
@@ -120,7 +125,7 @@ func Vendored(cueMod string) (present bool, differs []string, err error) {
 			return err
 		}
 		name := filepath.ToSlash(rel)
-		text, err := os.ReadFile(path)
+		text, err := regular.Read(path, regular.MaxSpec)
 		if err != nil {
 			return err
 		}
@@ -141,4 +146,24 @@ func Vendored(cueMod string) (present bool, differs []string, err error) {
 	}
 	slices.Sort(differs)
 	return true, differs, nil
+}
+
+// EmbeddedCatalog evaluates the catalog's CUE. Only its generator and the test
+// that compares both need it; everybody else reads package catalog. Entries
+// have no positions.
+func EmbeddedCatalog() (spec.Catalog, error) {
+	e, err := newEvaluator()
+	if err != nil {
+		return spec.Catalog{}, err
+	}
+	d := &document{at: newPlaces(nil, ""), root: e.ctx.BuildInstance(e.load(token.NoPos, catalogPackage))}
+	if err := d.root.Validate(cue.Concrete(true)); err != nil {
+		return spec.Catalog{}, fmt.Errorf("embedded catalog: %w", err)
+	}
+	d.compare(nil, d.root, e.schema.LookupPath(cue.ParsePath("#Catalog")), "")
+	c := d.node().catalog()
+	if err := d.problems.sorted(); err != nil {
+		return spec.Catalog{}, fmt.Errorf("embedded catalog: %w", err)
+	}
+	return c, nil
 }

@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"cuelang.org/go/cue"
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/limit"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -56,6 +56,17 @@ type Options struct {
 	// NoHost makes do without a host: it is told why none of the specs, or more
 	// than one, is this machine. Without it that is an error.
 	NoHost func(Problem)
+
+	// Rehearse loads o in another process first, which may run out of memory in
+	// its place. It is called for specs that can ask for any amount at once, and
+	// where there is little; its
+	// error says what went wrong there, and is none of the specs' own. nil: they
+	// are evaluated here, come what may.
+	Rehearse func(ctx context.Context, o Options) error
+
+	// Abort ends the program: the specs take half as much again as what made
+	// Load return a *CostlyError. nil: they go on.
+	Abort func(error)
 }
 
 // DefaultFile is the file that positions in the embedded default host name.
@@ -70,45 +81,28 @@ type loader struct {
 }
 
 // Load reads, checks and selects. Whatever is wrong with the specs is returned
-// together, as Errors; any other error is about reading files or facts, or the
-// one of ctx, whose end is waited for by nobody: what evaluates a spec then goes
-// on until the program ends, as it does after two minutes.
+// together, as Errors; what takes more than it may is a *CostlyError; any other error
+// is about reading files or facts, or the one of ctx. After that and a *CostlyError,
+// what evaluates the specs goes on until the program ends.
 func Load(ctx context.Context, o Options) (*spec.Spec, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	type result struct {
-		spec *spec.Spec
-		err  error
+	var s *spec.Spec
+	result := make(chan *spec.Spec, 1)
+	err := o.watched(ctx, func() error {
+		s, err := load(ctx, o)
+		result <- s
+		return err
+	})
+	if err == nil {
+		s = <-result
 	}
-	done := make(chan result, 1)
-	go func() {
-		defer func() {
-			if bad := recover(); bad != nil {
-				done <- result{nil, fmt.Errorf("read the specs: CUE cannot evaluate them: %v", bad)}
-			}
-		}()
-		s, err := load(o)
-		done <- result{s, err}
-	}()
-	late := time.NewTimer(patience)
-	defer late.Stop()
-	select {
-	case r := <-done:
-		return r.spec, r.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-late.C:
-		return nil, fmt.Errorf("read the specs in %s: they are not evaluated after %s; look for loops within loops, and for lists and texts that are repeated", cmp.Or(o.ProjectDir, o.HostDir), patience)
-	}
+	return s, err
 }
 
-// patience is how long specs may take. A few lines of CUE can ask for years,
-// and nothing stops CUE but the end of the program.
-var patience = 2 * time.Minute
-
 // load is Load in its own time.
-func load(o Options) (*spec.Spec, error) {
+func load(ctx context.Context, o Options) (*spec.Spec, error) {
 	l := &loader{Options: o, facts: func() (facts.Facts, error) { return facts.Facts{}, errNoFacts }}
 	if o.Facts != nil {
 		l.facts = sync.OnceValues(o.Facts)
@@ -134,6 +128,11 @@ func load(o Options) (*spec.Spec, error) {
 			}
 		}
 		projectFiles = append(projectFiles, f)
+	}
+	if o.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(slices.Concat(hostFiles, projectFiles), func(f source) bool { return takesAtOnce(f.text) })) {
+		if err := o.Rehearse(ctx, o); err != nil {
+			return nil, o.costly(err.Error())
+		}
 	}
 	if l.eval, err = newEvaluator(); err != nil {
 		return nil, err

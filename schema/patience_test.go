@@ -37,3 +37,23 @@ func TestASpecThatTakesYearsIsGivenUp(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatTakesALotAtOnceIsKnown(t *testing.T) {
+	for text, want := range map[string]bool{
+		"a: 1\nproject: {name: *\"x\" | string, bundles: [for i in b {i}]}": false,
+		"import \"aisync.dev/schema\"\nschema.#Project":                     false,
+		"// 1 + 2, and \"\\(x)\"\na: (1)":                                   false,
+		"a: \"x\" * 3":                                                      true,
+		"a: {b: [1 + c]}":                                                   true,
+		"a: \"\\(b)\"":                                                      true,
+		"a: #\"\\#(b)\"#":                                                   true,
+		"a: \"\"\"\n\t\\(b)\n\t\"\"\"":                                      true,
+		"import \"strings\"\na: strings.ToUpper(b)":                         true,
+		"import s \"aisync.dev/other\"\na: 1":                               true,
+		"a: 1 +":                                                            false,
+	} {
+		if got := takesAtOnce([]byte("package aisync\n" + text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -154,8 +154,13 @@ func checkServices(n node, h *spec.Host) {
 		taken[s.Port] = s
 	}
 	for _, u := range h.Runtimes {
-		if e := u.Endpoint; e != nil && e.Service != "" && !slices.Contains(names, e.Service) {
-			n.get("runtimes").get(u.ID).get("endpoint").unknown("service", e.Service, names)
+		at := n.get("runtimes").get(u.ID).get("endpoint")
+		switch e := u.Endpoint; {
+		case e == nil || !e.On:
+		case e.Service == "" && h.Endpoint.Value == "":
+			at.problem("the host names no endpoint that it could talk to", `write endpoint: "NAME" beside runtimes, or the name of a service in place of true`)
+		case e.Service != "" && !slices.Contains(names, e.Service):
+			at.unknown("service", e.Service, names)
 		}
 	}
 	if e := h.Endpoint.Value; e != "" && !slices.Contains(names, e) {

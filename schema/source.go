@@ -15,6 +15,8 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
+
+	"aisync.dev/aisync/internal/regular"
 )
 
 // ProjectFile is the name of a project's spec, in its root.
@@ -63,7 +65,7 @@ func hostSources(dir string) ([]source, error) {
 }
 
 func readSource(path, name string) (source, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, regular.MaxSpec)
 	if err != nil {
 		return source{}, fmt.Errorf("read spec: %w", err)
 	}

@@ -22,6 +22,31 @@ func render(c spec.Catalog) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
+// table is list as one text, which the catalog takes apart when it is needed:
+// that takes a third of the room in the binary. The separators are those of
+// ASCII for records, groups and units.
+func table(list []spec.Obeyed) string {
+	var records []string
+	for _, o := range list {
+		var safe, ignored, effects []string
+		for _, v := range o.SafeValues {
+			safe = append(safe, strings.Join(append([]string{v.Key}, v.Values...), "\t"))
+		}
+		for _, i := range o.Ignored {
+			ignored = append(ignored, strings.Join(append([]string{i.Key, i.Why}, i.Values...), "\t"))
+		}
+		for _, r := range o.Effects {
+			effects = append(effects, strings.Join(append([]string{r.Key, r.Has, r.Class, r.Says}, r.Values...), "\t"))
+		}
+		var groups []string
+		for _, g := range [][]string{o.Files, {o.Format + map[bool]string{true: "\tlocal"}[o.Local]}, o.Reads, o.Safe, safe, o.Paths, o.Restricts, ignored, effects, {o.Source}, o.Prompts} {
+			groups = append(groups, strings.Join(g, "\n"))
+		}
+		records = append(records, strings.Join(groups, "\x1d"))
+	}
+	return strings.Join(records, "\x1e")
+}
+
 // literal is v as Go source, fields that are zero left out.
 func literal(v reflect.Value) string {
 	switch v.Kind() {
@@ -36,6 +61,9 @@ func literal(v reflect.Value) string {
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return "[]byte(" + quoted(string(v.Bytes())) + ")"
+		}
+		if list, ok := v.Interface().([]spec.Obeyed); ok {
+			return "obeyed(" + strconv.Quote(table(list)) + ")"
 		}
 		var b strings.Builder
 		b.WriteString(v.Type().String() + "{")

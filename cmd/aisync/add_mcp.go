@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/providers/bundle/gather"
 	"aisync.dev/aisync/schema/edit"
 )
@@ -43,6 +44,12 @@ remote one. A value that is nobody else's business is not written into the spec:
 				if !given && len(e.files.Find("mcp", args[0])) == 0 {
 					return usagef("add mcp: say what it is: aisync add mcp %s -- COMMAND, or --url URL", shellQuote(args[0]))
 				}
+				if given {
+					e.server = effects.Server{Name: args[0], URL: url, Words: slices.Concat(env.words(), header.words())}
+					if command != "" {
+						e.server.Command = append([]string{command}, rest...)
+					}
+				}
 				value := edit.Struct(edit.Text("command", command), edit.Texts("args", rest), edit.Text("url", url),
 					edit.Field{Name: "env", Value: envText}, edit.Field{Name: "headers", Value: headers})
 				return e.put("mcp "+args[0], given, value, "mcp", args[0])
@@ -63,6 +70,20 @@ func (v *valueFlags) register(cmd *cobra.Command, name, what string) {
 	cmd.Flags().StringArrayVar(&v.plain, name, nil, "`NAME=VALUE` of "+what+"; may be repeated")
 	cmd.Flags().StringArrayVar(&v.from, name+"-from", nil, "`NAME=VARIABLE` of "+what+": read from the environment where it is needed; may be repeated")
 	cmd.Flags().StringArrayVar(&v.file, name+"-file", nil, "`NAME=PATH` of "+what+": read from a file where it is needed; may be repeated")
+}
+
+// words are the names and values that were given, and the variables they come from.
+func (v *valueFlags) words() []string {
+	var out []string
+	for _, s := range slices.Concat(v.plain, v.from) {
+		name, value, _ := strings.Cut(s, "=")
+		out = append(out, name, value)
+	}
+	for _, s := range v.file {
+		name, _, _ := strings.Cut(s, "=")
+		out = append(out, name)
+	}
+	return out
 }
 
 // text is the struct of all of them, "" where there is none.

@@ -34,7 +34,11 @@ func addServiceCommand(a *app) *cobra.Command {
 		Long: `Adds a service to the host's spec. Without --port, one that listens gets the
 first port from 8081 on that no other service of the spec has; ollama keeps its
 own. --via has its program installed: by a package manager, or with --version
-from a release of its makers.`,
+from a release of its makers.
+
+With --endpoint, generic local runtimes such as local-openai talk to it. A
+vendor's program, such as claude, keeps its maker's service unless the spec says
+otherwise for that program: runtimes: claude: endpoint: true.`,
 		Example: `  $ aisync add service coder --kind llama-server --model qwen3-8b --port 8081 --endpoint
   $ aisync add service easy --kind ollama --models qwen3-8b --via release --version v0.32.5
   $ aisync add service lan --kind external --url http://192.168.1.5:8000/v1 --apis chat,responses`,
@@ -61,14 +65,28 @@ from a release of its makers.`,
 				if err := e.put("service "+args[0], value != "{}", value, "services", args[0]); err != nil || !endpoint {
 					return err
 				}
+				if !e.usesEndpoint() {
+					e.said = append(e.said, "no runtime of this host talks to "+args[0]+" yet: aisync add runtime local-openai --scope host --cli opencode, or write endpoint: true for a program: runtimes: claude: endpoint: true")
+				}
 				return e.put("endpoint", true, edit.String(args[0]), "endpoint")
 			})
 		},
 	}
 	f.register(cmd)
 	s.register(cmd.Flags())
-	cmd.Flags().BoolVar(&endpoint, "endpoint", false, "local runtimes talk to it")
+	cmd.Flags().BoolVar(&endpoint, "endpoint", false, "generic local runtimes talk to it, and programs whose spec has endpoint: true")
 	return cmd
+}
+
+// usesEndpoint reports whether a runtime of the host talks to its endpoint.
+func (e *editing) usesEndpoint() bool {
+	return slices.ContainsFunc(e.spec.Host.Runtimes, func(u spec.RuntimeUse) bool {
+		if u.Endpoint != nil {
+			return u.Endpoint.On && u.Endpoint.Service == ""
+		}
+		rt, _ := e.index.Runtime(u.ID)
+		return rt.Local
+	})
 }
 
 func (s *serviceFlags) register(flags *pflag.FlagSet) {

@@ -21,6 +21,7 @@ type app struct {
 	g        globals
 	logs     *logFile
 	gate     gate
+	named    bool // a read-only command, given --project by hand
 	homeless bool // the command looks at a project alone, and needs nobody's home
 }
 

@@ -16,6 +16,7 @@ import (
 // applyFlags are what apply and its relatives (adopt, rollback, destroy) take.
 type applyFlags struct {
 	yes, keepGoing, trust bool
+	waiting               int // effects that are still undecided while the rest is done
 	diff                  string
 	parallel              int
 	lockTimeout           time.Duration
@@ -47,8 +48,10 @@ back with aisync rollback. An apply that was interrupted is finished first.
 No apply reads a model that was verified. With --restore, one that --target names
 is read, and where its bytes are no longer right it is renamed and fetched again.
 
-The first time a project wants agents or git to run commands (hooks, MCP
-servers), they are listed, and you are asked whether you trust them.
+What agent programs and git will obey in a project after this is listed by
+program: what they run, where they send, what they allow, which folders they
+trust. You are asked once for each; later only about what changed. --yes is no
+answer to that, --trust is one.
 
 Exit codes: 0 done; 1 error; 2 nothing to do, but something was edited since and
 nobody decided; 3 done in part; 4 undecided, nothing changed; 5 the plan file is
@@ -72,7 +75,7 @@ out of date; 6 another apply is running; 7 needs the network and is offline.`,
 	f.register(cmd)
 	cmd.Flags().BoolVarP(&f.keepGoing, "keep-going", "k", false, "leave what is undecided or fails, and do the rest")
 	ask.fetch.register(cmd.Flags())
-	cmd.Flags().BoolVar(&f.trust, "trust", false, "trust the commands that this project wants agents and git to run")
+	cmd.Flags().BoolVar(&f.trust, "trust", false, "say yes to all that programs and git will obey in this project")
 	return cmd
 }
 
@@ -106,7 +109,7 @@ func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) e
 		return err
 	}
 	if file != "" {
-		if err := doc.Check(p, w.meta(ask)); err != nil {
+		if err := doc.Check(p, w.meta(p, ask)); err != nil {
 			return err
 		}
 	}
@@ -117,7 +120,7 @@ func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) e
 	if err := a.undecided(p, f.keepGoing); err != nil {
 		return err
 	}
-	agreed, err := a.trust(w, p, f)
+	p, agreed, err := a.decideEffects(ctx, w, p, ask, &f)
 	if err != nil {
 		return err
 	}
@@ -126,8 +129,14 @@ func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) e
 			return err
 		}
 	}
-	if err := w.remember(agreed); err != nil {
+	if err := w.stillObeyed(p); err != nil {
 		return err
+	}
+	if err := w.agree(agreed); err != nil {
+		return err
+	}
+	if n := len(view.Effects); n > 0 && len(agreed) > 0 && changing(p) == 0 {
+		a.hint("Your yes to %s is remembered.", plural(n, "effect"))
 	}
 	if err := w.savePins(); err != nil {
 		return err
@@ -246,7 +255,11 @@ func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f apply
 		if err := a.leftMarked(p); err != nil {
 			return err
 		}
-		return a.leftUnknown(p, len(res.Done))
+		if err := a.leftUnknown(p, len(res.Done)); err != nil || f.waiting == 0 {
+			return err
+		}
+		a.say("aisync: %s for your yes, and programs obey what lies there already", waits(f.waiting))
+		return exit(exitPartial)
 	}
 	if err != nil {
 		return err
@@ -294,33 +307,6 @@ func (a *app) leftMarked(p *reconcile.Plan) error {
 	}
 	a.say("aisync: conflict markers are left in %s; edit it until none is left, then run aisync apply", safe(strings.Join(files, ", ")))
 	return exit(exitDiff)
-}
-
-// trust asks about the commands that a project wants agents and git to run,
-// where something of that is about to be installed and nobody agreed to it
-// yet. It returns what was agreed to now.
-func (a *app) trust(w *world, p *reconcile.Plan, f applyFlags) ([]reconcile.TrustItem, error) {
-	items, fresh := w.untrusted(p)
-	if f.trust {
-		return items, nil // also to what came with the project's files, and needs no change
-	}
-	if len(fresh) == 0 {
-		return nil, nil
-	}
-	if a.g.json { // the plan, with the list, was not shown
-		for _, t := range fresh {
-			fmt.Fprintf(a.err, "  %s  in %s%s\n", safe(t.Command), safe(string(t.Address)), from(t.Origin))
-		}
-	}
-	commands := plural(len(fresh), "command")
-	if !a.terminal() {
-		return nil, withHint(fmt.Errorf("this project wants agents, or git, to run %s, and nobody agreed to that; nothing was changed", commands), "aisync apply --trust, when you have read them")
-	}
-	ok, err := a.ask("This project wants agents, or git, to run " + commands + " on this machine (see above). Do you trust them?")
-	if err == nil && !ok {
-		err = errors.New("nothing was changed: you do not trust these commands")
-	}
-	return items, err
 }
 
 // eventText is an event for people, as --verbose shows it.

@@ -46,6 +46,7 @@ since, and can put back what it replaced.
 			if cmd.Annotations["effect"] == "writes" {
 				a.outlive()
 			}
+			a.named = cmd.Annotations["effect"] == "read-only" && cmd.Flags().Changed("project")
 			return a.openLog(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -48,7 +48,7 @@ func (a *app) completions(cmd *cobra.Command) {
 
 // hostNames completes to the hosts of the specs.
 func (a *app) hostNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	p, err := a.places()
+	p, err := a.hostPlaces()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

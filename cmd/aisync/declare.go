@@ -121,6 +121,7 @@ func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *p
 	d, err := runtime.Host{
 		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Models: w.catalog.Models(),
 		Sources: sources, Facts: &f, Home: w.places.home, Programs: w.programs(), Secrets: w.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
+		Absent: w.serviceHost(pin, runtime.Decls{}, &f, installs.Unsupported).Absent, Recorded: w.recorded,
 	}.Declare(ctx)
 	d.Add(runtime.Decls{Declarations: installs.Declarations, Unsupported: installs.Unsupported, Notes: installs.Notes})
 	if err := errors.Join(err, wrong); err != nil {
@@ -153,6 +154,13 @@ func (w *world) programs() store.Programs {
 
 func (w *world) declareProject(ctx context.Context, sources *bundle.Sources) (runtime.Decls, error) {
 	p := runtime.Project{Spec: w.spec.Project, Runtimes: w.catalog.Runtimes(), Sources: sources, Git: runtime.IsGit(w.places.project)}
+	if p.Git && !p.Spec.NoGitHooks {
+		p.Hooks = func() runtime.Hooks {
+			found := activeHooks(ctx, w.app.env, w.places.project)
+			w.hooksShared = found.Shared
+			return found
+		}
+	}
 	if h := w.spec.Host; h != nil {
 		for _, b := range h.Bundles {
 			p.Lent = append(p.Lent, bundle.OfHost(b, h.Dir))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"
@@ -159,7 +160,7 @@ func checkLocks(_ context.Context, p *patient) []finding {
 			continue
 		}
 		name := filepath.Join(dir, lockName)
-		b, err := os.ReadFile(name)
+		b, err := regular.Read(name, regular.MaxSpec)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/reconcile"
@@ -131,8 +132,8 @@ func (p *patient) validate(ctx context.Context, rt spec.Runtime, program string)
 		if dir == "" || len(v.Needs) > 0 && !p.anyOf(v.Needs) {
 			continue // there is nothing to check
 		}
-		if v.Starts && !p.agreed() {
-			out = append(out, warn("aisync apply", "%s is not run: it starts the project's MCP servers, and nobody agreed to that yet", command))
+		if n := p.waiting(rt); v.InProject && n > 0 {
+			out = append(out, warn("aisync apply", "%s is not run: %s for your yes, and it could start them", command, waits(n)))
 			continue
 		}
 		one, cancel := context.WithTimeout(ctx, validatorLimit)
@@ -163,14 +164,21 @@ func (p *patient) anyOf(names []string) bool {
 	})
 }
 
-// agreed reports whether what the project wants agents to run was agreed to.
-func (p *patient) agreed() bool {
-	w, plan, err := p.planned()
-	if err != nil {
-		return false
+// waiting counts the effects that the project, as it lies, has on rt and that
+// wait for an answer. Where that cannot be told, all of them do.
+func (p *patient) waiting(rt spec.Runtime) int {
+	if p.places.project == "" {
+		return 0
 	}
-	_, fresh := w.untrusted(plan)
-	return len(fresh) == 0
+	if p.store == nil {
+		return 1
+	}
+	var host *spec.Host
+	if p.spec != nil {
+		host = p.spec.Host
+	}
+	list := effects.Of(effects.Project{Dir: p.places.project, Carried: effects.Carried(p.app.env.list(), p.places.project), Runtimes: []spec.Runtime{rt}}, reconcile.ReadEnv{}, nil)
+	return len(effects.Undecided(list, reconcile.ProjectOwner(p.places.project), p.store, trustedSources(host)))
 }
 
 // cleanEnv is all that a program needs to find its files: an agent that runs
@@ -226,6 +234,9 @@ func checkTrust(ctx context.Context, p *patient) []finding {
 		return []finding{warn(firstOf(hintOf(err), "aisync plan"), "it cannot be told what should be there: %v", err)}
 	}
 	var out []finding
+	if _, undecided := w.effectsOf(plan); len(undecided) > 0 {
+		out = append(out, warn("aisync apply", "%s for your yes; aisync plan lists them", waits(len(undecided))))
+	}
 	for _, r := range w.notTrusted(plan) {
 		out = append(out, warn(r.Do, "%s: %s", r.Runtime, trustText(r)))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
@@ -112,7 +113,7 @@ func checkHooks(ctx context.Context, p *patient) []finding {
 	if why := p.unreadable(ctx); why != nil {
 		return why
 	}
-	w, plan, err := p.planned()
+	_, plan, err := p.planned()
 	if err != nil {
 		return []finding{skip("not checked: the check of drift says why")}
 	}
@@ -127,13 +128,11 @@ func checkHooks(ctx context.Context, p *patient) []finding {
 		}
 	}
 	seen := map[string]bool{}
-	for _, owner := range w.owners {
-		for _, t := range plan.Commands(owner) {
-			if word := program(t.Command); word != "" && !seen[word] {
-				seen[word] = true
-				if p.inPath(word) == "" {
-					out = append(out, fail("install "+word+", or take what needs it out of the spec", "%s: %s is not in PATH, and %q needs it", t.Origin[0], word, t.Command))
-				}
+	for _, c := range effects.Commands(plan) {
+		if word := program(c.Line); word != "" && !seen[word] {
+			seen[word] = true
+			if p.inPath(word) == "" {
+				out = append(out, fail("install "+word+", or take what needs it out of the spec", "%s: %s is not in PATH, and %q needs it", c.Origin[0], word, c.Line))
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func (a *app) driftAll(ctx context.Context, s scope, f driftFlags, mode diffMode
 	if s != scopeProject || a.g.project != "" {
 		return usagef("--all is about all projects: it goes neither with --scope %s nor with --project", string(s))
 	}
-	p, err := a.places()
+	p, err := a.hostPlaces()
 	if err != nil {
 		return err
 	}

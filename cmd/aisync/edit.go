@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -34,6 +35,7 @@ type editing struct {
 	old    map[string][]byte // by path
 	said   []string          // what there was nothing to do about
 	gone   []listed          // what was taken out
+	server effects.Server    // the MCP server that was typed; no name: none
 }
 
 // editFlags are the flags of every command that edits a spec.
@@ -63,7 +65,14 @@ func (a *app) edit(ctx context.Context, k kind, f editFlags, do func(*editing) e
 	if err := do(e); err != nil {
 		return err
 	}
-	return e.finish(ctx, k)
+	typed := func() error { return nil }
+	if e.server.Name != "" && e.scope == scopeProject && !f.dryRun {
+		typed = e.app.typed(ctx, e.server)
+	}
+	if err := e.finish(ctx, k); err != nil {
+		return err
+	}
+	return typed()
 }
 
 // open finds and reads the spec, which must be right.
@@ -117,7 +126,7 @@ func (e *editing) read(root []string) error {
 		if inProject := e.spec.Project != nil && path == e.spec.Project.File; inProject != (e.scope == scopeProject) {
 			continue
 		}
-		text, err := os.ReadFile(path)
+		text, err := regular.Read(path, regular.MaxSpec)
 		if err != nil {
 			return fmt.Errorf("read spec: %w", err)
 		}

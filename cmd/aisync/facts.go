@@ -25,7 +25,7 @@ that it found for its version, which nothing else needs.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.places()
+			p, err := a.hostPlaces()
 			if err != nil {
 				return err
 			}

@@ -115,10 +115,11 @@ func (m *machine) steady(s string) string {
 	s = strings.ReplaceAll(s, m.dir, "$WORK")
 	s = strings.ReplaceAll(s, strings.ReplaceAll(m.dir, "/", "~1"), "$WORK")
 	for pattern, with := range map[string]string{
-		`"(spec|catalog|lock)_digest": "[^"]*"`: `"${1}_digest": "…"`,
-		`"free_bytes_(before|after)": -?\d+`:    `"free_bytes_$1": 0`,
-		`(Free at \S+): .*`:                     `$1: …`,
-		`"kind":"catalog"(.*)"digest":"[^"]*"`:  `"kind":"catalog"$1"digest":"…"`,
+		`"(spec|catalog|lock|effects)_digest": "[^"]*"`: `"${1}_digest": "…"`,
+		`"free_bytes_(before|after)": -?\d+`:            `"free_bytes_$1": 0`,
+		`(Free at \S+): .*`:                             `$1: …`,
+		`"kind":"catalog"(.*)"digest":"[^"]*"`:          `"kind":"catalog"$1"digest":"…"`,
+		`"digest": "sha256:[0-9a-f]*"`:                  `"digest": "…"`,
 	} {
 		s = regexp.MustCompile(pattern).ReplaceAllString(s, with)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/providers/fetch"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
@@ -53,7 +54,7 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 			if source != "" && !here {
 				return usagef("init: --source is about a project; add --here")
 			}
-			p, err := a.places()
+			p, err := a.hostPlaces()
 			if err != nil {
 				return err
 			}
@@ -232,7 +233,7 @@ func specFiles(dir string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, e := range entries {
 		if e.Type().IsRegular() && (strings.HasSuffix(e.Name(), ".cue") && e.Name() != projectFile || e.Name() == lockName) {
-			if files[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
+			if files[e.Name()], err = regular.Read(filepath.Join(dir, e.Name()), regular.MaxSpec); err != nil {
 				return nil, err
 			}
 		}

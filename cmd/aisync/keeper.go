@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/providers/service"
@@ -97,26 +98,44 @@ func (w *world) declareServices(pin *pinner, d runtime.Decls, lacking []reconcil
 		return service.Declared{}, err
 	}
 	loads := slices.DeleteFunc(pin.serviceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
-	h := service.Host{
-		Spec: w.spec.Host, Facts: &f, Home: w.places.home, Config: w.places.configHome.Dir(), State: w.places.state, Ollama: w.programs().Ollama,
-		By: w.keeper.by, Waits: w.keeper.waits, Journal: w.keeper.journal, User: w.places.owner(w.app.g.user), Self: w.self(),
-		Place:    string(hosts.Fit(loads, f).Place),
-		Recorded: func(a reconcile.Address) bool { return len(w.store.On(a)) > 0 },
+	h := w.serviceHost(pin, d, &f, lacking)
+	h.Config, h.State, h.Ollama = w.places.configHome.Dir(), w.places.state, w.programs().Ollama
+	h.Waits, h.Journal, h.User, h.Self = w.keeper.waits, w.keeper.journal, w.places.owner(w.app.g.user), w.self()
+	h.Place = string(hosts.Fit(loads, f).Place)
+	h.Recorded = func(a reconcile.Address) bool { return len(w.store.On(a)) > 0 }
+	h.Version = func(a reconcile.Address) string {
+		for _, x := range d.Declarations {
+			if x.Target == a {
+				return string(x.Leaves[0].Body.Fingerprint())
+			}
+		}
+		return ""
+	}
+	h.Memory = func(s spec.Service) int64 { return memoryOf(s, loads, hosts.Fit(loads, f)) }
+	return h.Declare(), nil
+}
+
+// serviceHost is what decides whether a service can be started here: the
+// programs of f, the packages that cannot be installed, the models that pin
+// chose and d declares.
+func (w *world) serviceHost(pin *pinner, d runtime.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
+	return service.Host{
+		Spec: w.spec.Host, Facts: f, Home: w.places.home, By: w.keeper.by,
 		Lacking: func(a reconcile.Address) bool {
 			return slices.ContainsFunc(lacking, func(u reconcile.Unsupported) bool { return u.Address == a })
 		},
-		Version: func(a reconcile.Address) string {
-			for _, x := range d.Declarations {
-				if x.Target == a {
-					return string(x.Leaves[0].Body.Fingerprint())
-				}
-			}
-			return ""
-		},
 		Models: func(id string) (service.Model, bool) { return w.servedModel(pin, d, id) },
-		Memory: func(s spec.Service) int64 { return memoryOf(s, loads, hosts.Fit(loads, f)) },
 	}
-	return h.Declare(), nil
+}
+
+// recorded reports whether the host's last apply wanted that of a leaf.
+func (w *world) recorded(target reconcile.Address, key reconcile.LeafKey, want reconcile.Fingerprint) bool {
+	for _, r := range w.store.On(target) {
+		if l := r.Leaf(key); r.Owner == reconcile.HostOwner && l != nil && l.Wanted() == want {
+			return true
+		}
+	}
+	return false
 }
 
 // self is this program, as a unit starts it: where it is installed, so that the

@@ -53,8 +53,13 @@ func (a *app) remember(p places, s *spec.Spec) {
 func (a *app) placesFor(root string) (places, error) {
 	given := a.g.project
 	a.g.project = ""
-	p, err := a.places()
+	p, err := a.hostPlaces()
 	a.g.project, p.project = given, quick.HasSpec(root)
+	if err == nil && p.project != "" {
+		if err = a.trustedProject(p, p.project); err != nil {
+			p.project = ""
+		}
+	}
 	return p, err
 }
 

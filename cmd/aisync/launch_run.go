@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -16,9 +15,6 @@ import (
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
 	"aisync.dev/aisync/cmd/aisync/quick"
-	"aisync.dev/aisync/providers/file"
-	runtimes "aisync.dev/aisync/providers/runtime"
-	"aisync.dev/aisync/reconcile"
 )
 
 // openWindow opens the agent's window and shows it.
@@ -26,7 +22,7 @@ func (a *app) openWindow(ctx context.Context, l *launcher, d launch.Decision, f 
 	if err := a.installed(l.program.Runtime); err != nil {
 		return err
 	}
-	if _, err := a.checks(l); err != nil {
+	if _, err := a.cleared(ctx, l); err != nil {
 		return err
 	}
 	if err := d.MakeID(l.root, machineName(), l.choice.Label); err != nil {
@@ -137,7 +133,7 @@ func (a *app) runAgent(ctx context.Context, l *launcher, d launch.Decision, f la
 	if err := a.installed(l.program.Runtime); err != nil {
 		return err
 	}
-	checks, err := a.checks(l)
+	checks, err := a.cleared(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -193,58 +189,6 @@ type programEnded struct{ code exitWith }
 
 func (e programEnded) Error() string { return e.code.Error() }
 func (e programEnded) Unwrap() error { return e.code }
-
-// checks are those that bundles want run around the program: the person's own,
-// and the project's if somebody here agreed to them.
-func (a *app) checks(l *launcher) ([]launch.Check, error) {
-	var out []launch.Check
-	own := l.places.physical(l.places.home.Join(runtimes.ChecksFile))
-	for _, name := range []string{own, filepath.Join(l.root, runtimes.ChecksFile)} {
-		text, err := os.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read checks: %w", err)
-		}
-		checks, err := launch.ParseChecks(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		checks = slices.DeleteFunc(checks, func(c launch.Check) bool { return !slices.Contains(c.Runtimes, l.choice.Runtime.ID) })
-		if len(checks) == 0 {
-			continue
-		}
-		if name != own {
-			if agreed, err := a.agreed(l, text); err != nil || !agreed {
-				if err == nil {
-					err = withHint(fmt.Errorf("%s has %s to be run around %s, and nobody on this machine agreed to that; read it", name, plural(len(checks), "command"), l.choice.Runtime.ID), "aisync apply --trust")
-				}
-				return nil, err
-			}
-		}
-		out = append(out, checks...)
-	}
-	return out, nil
-}
-
-// agreed reports whether somebody agreed, on this machine, to the project's
-// checks as they stand.
-func (a *app) agreed(l *launcher, text []byte) (bool, error) {
-	p := l.places
-	p.project = l.root
-	reader, err := p.reader("none")
-	if err != nil {
-		return false, err
-	}
-	store, err := reconcile.OpenStore(reader, p.state)
-	if err != nil {
-		return false, err
-	}
-	return store.Agreed(reconcile.ProjectOwner(l.root), reconcile.TrustItem{
-		Address: reconcile.Address("file:" + runtimes.ChecksFile), Body: string(file.Whole(text, 0o644).Fingerprint()),
-	}), nil
-}
 
 // printLaunch shows what would be run, in words that a shell takes.
 func (a *app) printLaunch(l *launcher, d launch.Decision, more []string) error {

@@ -27,6 +27,7 @@ type launcher struct {
 	choice  launch.Choice
 	program launch.Program
 	project *spec.Project // nil: it has no spec
+	host    *spec.Host    // nil: none describes this machine
 }
 
 // specFor loads the host's spec, and that of the project in root if it has one;
@@ -59,7 +60,7 @@ func (a *app) launcher(ctx context.Context, root, word string) (*launcher, error
 	} else {
 		a.remember(p, s)
 	}
-	l := &launcher{root: root, places: p, catalog: index, word: word, project: s.Project}
+	l := &launcher{root: root, places: p, catalog: index, word: word, project: s.Project, host: s.Host}
 	where := "--runtime"
 	if word == "" {
 		if l.word, where, err = defaultRuntime(root, p, s); err != nil {
@@ -105,7 +106,7 @@ func (a *app) equip(l *launcher, h *spec.Host) error {
 			programs[rt.Command] = at
 		}
 	}
-	host := runtime.Host{Spec: h, Runtimes: l.catalog.Runtimes(), Models: l.catalog.Models(), Facts: &facts.Facts{Programs: programs}}
+	host := runtime.Host{Spec: h, Runtimes: l.catalog.Runtimes(), Models: l.catalog.Models(), Facts: &facts.Facts{Programs: programs}, Absent: a.unserved(l.places, h)}
 	how, err := host.Launch(l.choice.Runtime.ID, l.choice.Service, l.choice.Model)
 	if err != nil {
 		return err

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
@@ -150,28 +147,4 @@ func (w *world) noteLent(r spec.Runtime) {
 		text := fmt.Sprintf("what source %s says of runtime %s is not what the catalog says, whose entry is used; see aisync runtimes show %s --manifest", r.Source, r.ID, r.ID)
 		w.declared.Notes = append(w.declared.Notes, reconcile.Note{Text: text, Origin: origin})
 	}
-}
-
-// lentCommands are the programs that the project's own sources would have
-// agents start.
-func (w *world) lentCommands() []reconcile.TrustItem {
-	p := w.spec.Project
-	if p == nil {
-		return nil
-	}
-	var out []reconcile.TrustItem
-	for _, r := range w.spec.Catalog.Runtimes {
-		used := slices.ContainsFunc(p.Runtimes, func(n spec.Named) bool { return n.Value == r.ID })
-		ours := slices.ContainsFunc(p.Sources, func(s spec.Source) bool { return s.Name == r.Source })
-		if !used || !ours || r.Command == "" {
-			continue
-		}
-		command := strings.Join(append([]string{r.Command}, r.Launch.Args...), " ")
-		sum := sha256.Sum256(manifest.Of(r).Format())
-		out = append(out, reconcile.TrustItem{
-			Address: reconcile.Address("runtime:" + r.ID), Key: "/command", Command: command, Body: "sha256:" + hex.EncodeToString(sum[:]),
-			Origin: []reconcile.Position{reconcile.Position(r.Pos)},
-		})
-	}
-	return out
 }

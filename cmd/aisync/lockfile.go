@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -28,7 +28,7 @@ type lockFile struct {
 // readLockFile reads a lock; one that is not there is empty.
 func readLockFile(path string) (*lockFile, error) {
 	l := &lockFile{path: path, lock: &reconcile.Lock{}}
-	b, err := os.ReadFile(path)
+	b, err := regular.Read(path, regular.MaxSpec)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return l, nil

@@ -33,7 +33,7 @@ func (a *app) openLog(cmd *cobra.Command) error {
 	if !a.env.on("AISYNC_LOG") {
 		return nil
 	}
-	p, err := a.places()
+	p, err := a.hostPlaces()
 	if err != nil || p.newRoot {
 		return nil // the command itself says so, or does not need to know
 	}
@@ -102,7 +102,7 @@ func (a *app) log(msg string, args ...any) {
 func (a *app) crashed(cause any, stack []byte) {
 	where := "the stack follows"
 	if a.logs == nil {
-		if p, err := a.places(); err == nil {
+		if p, err := a.hostPlaces(); err == nil {
 			if a.startLog(p) != nil {
 				a.logs = nil
 			}

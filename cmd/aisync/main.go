@@ -42,6 +42,9 @@ func runThrough(g gate, argv []string, stdin io.Reader, stdout, stderr io.Writer
 	if len(argv) > 3 && argv[1] == aloneCommand {
 		return alone(argv[2:], environ)
 	}
+	if len(argv) == 2 && argv[1] == rehearseCommand {
+		return rehearseHere(stdin, stdout)
+	}
 	if sandbox.IsInside(argv) {
 		return sandbox.Main(argv)
 	}

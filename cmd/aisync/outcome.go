@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -124,6 +125,11 @@ func (a *app) sayLeft(p *reconcile.Plan, skipped []reconcile.Problem) {
 	}
 }
 
+// held reports whether leaves of c wait for a yes to their effects.
+func held(c reconcile.Change) bool {
+	return slices.ContainsFunc(c.Leaves, func(l reconcile.LeafChange) bool { return strings.HasPrefix(l.Meaning, effects.Waits) })
+}
+
 // whyNot is why x was left out: of what nobody decided the plan says it.
 func whyNot(p *reconcile.Plan, x reconcile.Problem) string {
 	if errors.Is(x.Err, reconcile.ErrUndecided) {
@@ -132,7 +138,10 @@ func whyNot(p *reconcile.Plan, x reconcile.Problem) string {
 				if len(ways(c)) == 0 {
 					return meaning(c) // it says what to do by hand
 				}
-				return meaning(c) + "; nobody decided"
+				if held(c) {
+					return meaning(c)
+				}
+				return meaning(c) + "; undecided"
 			}
 		}
 	}

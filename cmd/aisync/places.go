@@ -27,6 +27,7 @@ type places struct {
 	configured   bool             // it was named by --config
 	state, cache fsys.LogicalPath // aisync's own folders
 	project      string           // physical folder of the project, "" outside one
+	refused      error            // why the project here may not be used; then there is none
 	uid, gid     int
 	chown        bool // files belong to uid and gid, not to us
 	gate         gate
@@ -51,7 +52,7 @@ func (p places) physical(l fsys.LogicalPath) string {
 func (p places) stateFile(name string) fsys.LogicalPath { return p.state.Join(name) }
 
 // places finds everything from the flags, the environment and the folders
-// above this one. It reads the root's passwd where --user asks for it.
+// above this one. A project that may not be used is an error; see hostPlaces. It reads the root's passwd where --user asks for it.
 func (a *app) places() (places, error) {
 	p := places{gate: a.gate}
 	cwd, err := a.cwd()
@@ -85,7 +86,11 @@ func (a *app) places() (places, error) {
 			return p, fmt.Errorf("--config: %w", err)
 		}
 	}
-	p.project, err = a.findProject(cwd)
+	if p.project, err = a.findProject(cwd); err == nil && p.project != "" {
+		if err = a.trustedProject(p, p.project); err != nil {
+			p.project, p.refused = "", err
+		}
+	}
 	return p, err
 }
 
@@ -194,7 +199,7 @@ func (a *app) findProject(cwd string) (string, error) {
 		return "", fmt.Errorf("find the project: %w", err)
 	}
 	for {
-		if info, err := os.Stat(filepath.Join(dir, projectFile)); err == nil && info.Mode().IsRegular() {
+		if _, err := os.Stat(filepath.Join(dir, projectFile)); err == nil {
 			return dir, nil
 		}
 		up := filepath.Dir(dir)

@@ -21,6 +21,7 @@ type asked struct {
 	models            []string   // with their names in other programs' folders
 	fetch             fetchFlags // of commands that fetch
 	strays            bool       // look for files that nobody asked for
+	hold              func(reconcile.Address, reconcile.LeafKey) string
 }
 
 func planCommand(a *app) *cobra.Command {
@@ -100,7 +101,7 @@ func (a *app) plan(ctx context.Context, ask asked, out, packages string, detaile
 		switch {
 		case len(p.Undecided())+len(p.Conflicts) > 0:
 			a.hint("\nDecide about what is marked ! first; aisync apply changes nothing until then.")
-		case changing(p) > 0 && out == "":
+		case changing(p)+len(view.Effects) > 0 && out == "":
 			a.hint("\nTo do this: aisync apply")
 		}
 		if out != "" {
@@ -110,7 +111,7 @@ func (a *app) plan(ctx context.Context, ask asked, out, packages string, detaile
 	switch {
 	case view.Summary.Unknown > 0:
 		return exit(exitError)
-	case detailed && !p.Empty():
+	case detailed && (!p.Empty() || len(view.Effects) > 0):
 		return exit(exitDiff)
 	}
 	return nil

@@ -27,6 +27,34 @@ func (a *app) ask(question string) (bool, error) {
 	return false, nil
 }
 
+// choose puts a question with several answers on the terminal, each known by
+// its first letter. Anything else is the last of them; the end of input is an
+// error.
+func (a *app) choose(question string, answers ...string) (string, error) {
+	last := len(answers) - 1
+	var letters []string
+	for i, answer := range answers {
+		letter := answer[:1]
+		if i == last {
+			letter = strings.ToUpper(letter)
+		}
+		letters = append(letters, "["+letter+"]"+answer[1:])
+	}
+	fmt.Fprintf(a.err, "%s %s: ", question, strings.Join(letters, ", "))
+	line, err := readLine(a.in)
+	if err != nil {
+		fmt.Fprintln(a.err)
+		return "", err
+	}
+	typed := strings.ToLower(strings.TrimSpace(line))
+	for _, answer := range answers {
+		if typed == answer || typed == answer[:1] {
+			return answer, nil
+		}
+	}
+	return answers[last], nil
+}
+
 // confirm is ask where a yes is needed to go on: --yes gives it, and without a
 // terminal it cannot be had.
 func (a *app) confirm(yes bool, question string) error {

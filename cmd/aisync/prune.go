@@ -163,7 +163,7 @@ func (a *app) pruneHosts(ctx context.Context, w *world, f pruneFlags) (bool, err
 		if _, asked := known[pin.Host]; pin.Host == "" || asked {
 			continue
 		}
-		_, err := schema.Load(ctx, schema.Options{HostDir: w.places.config, HostName: pin.Host, Scope: schema.HostOnly, Lent: a.lender(w.places)})
+		_, err := schema.Load(ctx, schema.Options{HostDir: w.places.config, HostName: pin.Host, Scope: schema.HostOnly, Lent: a.lender(w.places), Rehearse: a.rehearse, Abort: a.abort})
 		if known[pin.Host] = err == nil; err != nil {
 			gone = append(gone, pin.Host)
 		}

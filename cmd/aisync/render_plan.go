@@ -31,7 +31,7 @@ func (t planText) render(w io.Writer, v *planView) {
 	}
 	t.conflicts(w, v.Conflicts)
 	t.unsupported(w, v.Unsupported)
-	t.commands(w, v.Commands)
+	t.effects(w, v.Effects)
 	t.notTrusted(w, v.NotTrusted)
 	t.notes(w, v.Notes)
 	t.totals(w, v)
@@ -175,18 +175,6 @@ func (t planText) unsupported(w io.Writer, list []reconcile.Unsupported) {
 	fmt.Fprintln(w)
 }
 
-// commands lists what an apply asks to be trusted.
-func (t planText) commands(w io.Writer, list []reconcile.TrustItem) {
-	if len(list) == 0 {
-		return
-	}
-	fmt.Fprintln(w, t.paint.bold("The project wants agents, or git, to run (aisync apply asks whether you trust it)"))
-	for _, c := range list {
-		fmt.Fprintf(w, "  %s  in %s%s\n", safe(c.Command), safe(string(c.Address)), t.paint.dim(from(c.Origin)))
-	}
-	fmt.Fprintln(w)
-}
-
 func (t planText) notes(w io.Writer, list []reconcile.Note) {
 	if len(list) == 0 {
 		return
@@ -207,6 +195,9 @@ func (t planText) totals(w io.Writer, v *planView) {
 	s := v.Summary
 	if len(v.Changes)+len(v.Conflicts) == 0 {
 		line := "No changes."
+		if n := len(v.Effects); n > 0 {
+			line = fmt.Sprintf("No changes to files. %s for your yes.", waits(n))
+		}
 		if s.Unsupported > 0 {
 			line += fmt.Sprintf(" %d unsupported.", s.Unsupported)
 		}
@@ -240,6 +231,13 @@ func (t planText) totals(w io.Writer, v *planView) {
 	if install := installs(v.Unsupported); len(install) > 0 {
 		fmt.Fprintln(w, "To install by hand: "+strings.Join(install, ", ")+".")
 	}
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "1 effect waits"
+	}
+	return fmt.Sprintf("%d effects wait", n)
 }
 
 // installs names the programs and packages that somebody has to install.

@@ -6,11 +6,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os/exec"
 	"path"
 	"strings"
 	"sync"
 
+	"aisync.dev/aisync/internal/gitrepo"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -45,7 +45,7 @@ func newRepository(ctx context.Context, run runner, dir string, managed func() [
 	r.commit = sync.OnceValue(func() string { return line("log", "-1", "--format=%H", "--", lockName) })
 	r.prefix = sync.OnceValue(func() string { return line("rev-parse", "--show-prefix") })
 	r.endings = sync.OnceValue(func() map[fsys.LogicalPath]bool {
-		return crlf(ctx, run, dir, managed(), line("config", "core.autocrlf"), line("config", "core.eol"))
+		return crlf(ctx, run, dir, managed(), line("config", "--get", "core.autocrlf"), line("config", "--get", "core.eol"))
 	})
 	return r
 }
@@ -57,12 +57,26 @@ func (r *repository) Committed(p fsys.LogicalPath) ([]byte, bool) {
 	if commit == "" || !p.Project() {
 		return nil, false
 	}
+	return r.object(commit + ":./" + string(p))
+}
+
+// Head returns the text of a file of the project, or where a link leads, at
+// git's HEAD.
+func (r *repository) Head(p fsys.LogicalPath) ([]byte, bool) {
+	if !p.Project() {
+		return nil, false
+	}
+	return r.object("HEAD:./" + string(p))
+}
+
+// object returns a blob by name.
+func (r *repository) object(name string) ([]byte, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.batch == nil {
 		r.batch = openObjects(r.run, r.dir)
 	}
-	return r.batch.read(commit + ":./" + string(p))
+	return r.batch.read(name)
 }
 
 // Prefix is the project's folder within its repository: "" at its top, else
@@ -132,8 +146,7 @@ type objects struct {
 
 // openObjects starts a git that ends when this program does.
 func openObjects(run runner, dir string) *objects {
-	cmd := exec.Command("git", "cat-file", "--batch")
-	cmd.Dir, cmd.Env = dir, run.gitEnv()
+	cmd := gitrepo.Look(context.Background(), run.env.list(), gitrepo.Place{Dir: dir}, "cat-file", "--batch")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return &objects{}

@@ -170,7 +170,7 @@ func (a *app) workAsAgent(ctx context.Context, word string, headless bool) error
 	if err != nil {
 		return err
 	}
-	checks, err := a.checks(l)
+	checks, err := a.cleared(ctx, l)
 	if err != nil {
 		return err
 	}

@@ -6,16 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"aisync.dev/aisync/internal/gitrepo"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // runner runs programs with the environment that was handed over. With it a
-// provider looks (git config --get); what writes goes through it as well.
+// provider looks (git config --list); what writes goes through it as well. git
+// runs as internal/gitrepo has it.
 type runner struct {
 	env  env
 	gate gate
@@ -37,7 +38,10 @@ func (r runner) feed(ctx context.Context, dir string, stdin []byte, argv ...stri
 		return nil, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, r.gitEnv()
+	cmd.Dir, cmd.Env = dir, gitrepo.Outside(r.env.list())
+	if argv[0] == "git" {
+		cmd = gitrepo.For(ctx, r.env.list(), dir, argv[1:]...)
+	}
 	cmd.Stdin = bytes.NewReader(stdin)
 	// A program that is killed leaves its lock files behind (.git/config.lock);
 	// one that is asked to end takes them along.
@@ -53,14 +57,6 @@ func (r runner) feed(ctx context.Context, dir string, stdin []byte, argv ...stri
 		return out, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	return out, nil
-}
-
-// gitEnv is the environment without what a git hook runs in: that would make
-// git talk about another repository.
-func (r runner) gitEnv() []string {
-	return slices.DeleteFunc(r.env.list(), func(v string) bool {
-		return strings.HasPrefix(v, "GIT_DIR=") || strings.HasPrefix(v, "GIT_WORK_TREE=") || strings.HasPrefix(v, "GIT_INDEX_FILE=")
-	})
 }
 
 // ignored tells which paths of the project git does not carry. Where there is

@@ -44,6 +44,8 @@ type world struct {
 	reader                fsys.Reader
 	bundles               *bundle.Sources
 	declared              runtime.Decls // what the specs ask for
+	judged                judged        // see effectsOf
+	hooksShared           bool          // git runs the project's hooks by the chain of another work tree
 	repository            *repository   // see repo
 	repoOnce              sync.Once
 
@@ -116,19 +118,26 @@ func (a *app) hold(ctx context.Context, s scope, f applyFlags, command string) (
 		return nil, err
 	}
 	w.applyID = reconcile.NewApplyID(time.Now())
-	disk, err := fsys.New(w.places.fsOptions(w.applyID))
-	if err != nil {
-		return nil, err
-	}
-	w.fs, w.reader = disk, disk
-	w.seal.disk, w.seal.reader = disk, disk
-	host, _ := os.Hostname() // only for the message to who waits
-	w.held, err = state.Open(disk, w.places.state).Lock(ctx, disk, f.lockTimeout, state.Holder{PID: os.Getpid(), Host: host, Since: time.Now(), Command: command})
+	disk, held, err := a.lockState(ctx, w.places, w.applyID, f.lockTimeout, command)
 	if err != nil {
 		return nil, w.ofState(err)
 	}
+	w.fs, w.reader, w.held = disk, disk, held
+	w.seal.disk, w.seal.reader = disk, disk
 	a.env[state.PIDVariable] = fmt.Sprint(os.Getpid())
 	return w, nil
+}
+
+// lockState takes the lock of the state, and returns the file system to write
+// with; tag is part of the names of its temp files.
+func (a *app) lockState(ctx context.Context, p places, tag string, timeout time.Duration, command string) (*fsys.Disk, *state.Held, error) {
+	disk, err := fsys.New(p.fsOptions(tag))
+	if err != nil {
+		return nil, nil, err
+	}
+	host, _ := os.Hostname() // only for the message to who waits
+	held, err := state.Open(disk, p.state).Lock(ctx, disk, timeout, state.Holder{PID: os.Getpid(), Host: host, Since: time.Now(), Command: command})
+	return disk, held, err
 }
 
 // holdRecords is setupHeld for what goes by the records and the locks alone,
@@ -195,7 +204,11 @@ func (w *world) ofState(err error) error {
 
 // locate finds places and owners and makes the engine.
 func (a *app) locate(s scope) (*world, error) {
-	p, err := a.places()
+	find := a.places
+	if s == scopeHost {
+		find = a.hostPlaces
+	}
+	p, err := find()
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +295,7 @@ func (a *app) loadSpecWith(ctx context.Context, p places, o schema.Options) (*sp
 		ahead(o.Facts) // most likely needed to choose the host
 	}
 	o.HostDir, o.HostName, o.ProjectDir, o.Cwd = p.config, a.g.host, p.project, cwd
-	o.Lent = a.lender(p)
+	o.Lent, o.Rehearse, o.Abort = a.lender(p), a.rehearse, a.abort
 	return schema.Load(ctx, o)
 }
 
@@ -340,6 +353,7 @@ func (w *world) read() reconcile.ReadEnv {
 		FS: w.reader, Home: w.places.home, Run: runner{w.app.env, w.app.gate}, Clock: time.Now,
 		Contents: w.store.Contents, Backup: w.store.Backup,
 		Committed: func(p fsys.LogicalPath) ([]byte, bool) { return w.repo(context.Background()).Committed(p) },
+		Head:      func(p fsys.LogicalPath) ([]byte, bool) { return w.repo(context.Background()).Head(p) },
 		CRLF:      func(p fsys.LogicalPath) bool { return w.repo(context.Background()).CRLF(p) },
 	}
 }

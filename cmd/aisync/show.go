@@ -22,7 +22,7 @@ func (a *app) stillHolds(ctx context.Context, doc reconcile.PlanDoc) error {
 	if err != nil {
 		return fmt.Errorf("whether this plan still holds cannot be told: %w", err)
 	}
-	return doc.Check(p, w.meta(ask))
+	return doc.Check(p, w.meta(p, ask))
 }
 
 func showCommand(a *app) *cobra.Command {

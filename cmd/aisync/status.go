@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/providers/trust"
 	"aisync.dev/aisync/reconcile"
 )
@@ -14,6 +15,7 @@ import (
 type statusDoc struct {
 	FormatVersion string            `json:"format_version"`
 	Resources     []statusRow       `json:"resources"`
+	Effects       []effects.Effect  `json:"undecided_effects"`
 	NotTrusted    []trust.Row       `json:"not_trusted"`
 	Summary       reconcile.Summary `json:"summary"`
 }
@@ -37,7 +39,8 @@ The first says what happened to it since aisync made it (drift):
 The second says what the spec asks for that is not so yet (pending):
   A add, M change, D delete, = take over as it is, . forget and leave,
   ! nothing before somebody decides;
-  T it is written, but the program does not load it before you allow that there.
+  T it is written, but the program does not load it before you allow that there;
+  E a program or git obeys it, and it waits for your yes: aisync apply asks.
 ? in both: it cannot be observed.
 
 It writes nothing, and exits 0 whatever it reports; see aisync drift for CI.`,
@@ -53,7 +56,8 @@ It writes nothing, and exits 0 whatever it reports; see aisync drift for CI.`,
 			if err != nil {
 				return err
 			}
-			doc := statusDoc{FormatVersion: viewVersion, Resources: []statusRow{}, NotTrusted: orEmpty(w.notTrusted(p)), Summary: p.Summary()}
+			_, undecided := w.effectsOf(p)
+			doc := statusDoc{FormatVersion: viewVersion, Effects: orEmpty(undecided), Resources: []statusRow{}, NotTrusted: orEmpty(w.notTrusted(p)), Summary: p.Summary()}
 			for _, c := range p.Changes {
 				if r := statusOf(c); all || a.g.verbose || r.Drift+r.Pending != "" {
 					doc.Resources = append(doc.Resources, r)
@@ -110,8 +114,11 @@ func (a *app) printStatus(doc statusDoc, p *reconcile.Plan) {
 	for _, r := range doc.NotTrusted {
 		a.printf("%s %s  %s → %s\n", paint.yellow(" T"), safe(r.Runtime), safe(trustText(r)), safe(r.Do))
 	}
+	for _, e := range doc.Effects {
+		a.printf("%s %s %s, in %s\n", paint.yellow(" E"), safe(e.Program), safe(e.Text), safe(e.File))
+	}
 	s := doc.Summary
-	if len(doc.NotTrusted)+s.Drift+s.Pending+s.Conflict+s.Unknown+s.Create+s.Update+s.Delete+s.Accept+s.Release == 0 {
+	if len(doc.Effects)+len(doc.NotTrusted)+s.Drift+s.Pending+s.Conflict+s.Unknown+s.Create+s.Update+s.Delete+s.Accept+s.Release == 0 {
 		a.printf("Everything is in order: %s.\n", plural(s.Unchanged, "resource"))
 		return
 	}
@@ -119,11 +126,11 @@ func (a *app) printStatus(doc statusDoc, p *reconcile.Plan) {
 	for _, x := range []struct {
 		n    int
 		word string
-	}{{s.Drift, "drifted"}, {s.Pending, "pending"}, {s.Conflict, "undecided"}, {s.Unknown, "unknown"}, {s.Unsupported, "unsupported"}, {len(doc.NotTrusted), "not trusted"}} {
+	}{{s.Drift, "drifted"}, {s.Pending, "pending"}, {s.Conflict, "undecided"}, {s.Unknown, "unknown"}, {s.Unsupported, "unsupported"}, {len(doc.NotTrusted), "not trusted"}, {len(doc.Effects), "waiting for your yes"}} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.word))
 		}
 	}
 	a.printf("%s.\n", strings.Join(parts, ", "))
-	a.hint("\nfirst letter, drift: M edited, D deleted; second, pending: A add, M change, D delete, = take over, . forget, ! undecided, T not trusted; ? unknown")
+	a.hint("\nfirst letter, drift: M edited, D deleted; second, pending: A add, M change, D delete, = take over, . forget, ! undecided, T not trusted, E waits for your yes; ? unknown")
 }

@@ -43,7 +43,7 @@ func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executo
 		return err == nil
 	}}
 	runtimes := index.Runtimes()
-	server, err := runtime.Host{Spec: h, Runtimes: runtimes, Models: index.Models()}.Server()
+	server, err := runtime.Host{Spec: h, Runtimes: runtimes, Models: index.Models(), Absent: a.unserved(p, h)}.Server()
 	nobody := ""
 	if err != nil {
 		nobody = err.Error() + ", so there is no model to ask; name a service: aisync add service"
@@ -63,7 +63,11 @@ func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executo
 			continue // it is driven by others
 		}
 		known = append(known, rt.ID)
-		c.Candidates = append(c.Candidates, a.taskRuntime(rt, server, nobody, show, hide))
+		one := a.taskRuntime(rt, server, nobody, show, hide)
+		if one.Missing == "" && slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID && u.Endpoint != nil && !u.Endpoint.On }) {
+			one.Missing = "the spec has endpoint: false for it, and tasks are done with the host's endpoint"
+		}
+		c.Candidates = append(c.Candidates, one)
 	}
 	if name != "" {
 		if rt, ok := index.Find(name); ok {

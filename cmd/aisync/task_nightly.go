@@ -33,7 +33,7 @@ queue could not be worked.`,
 		Args:        noArgs,
 		Annotations: map[string]string{"effect": "writes"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.places()
+			p, err := a.hostPlaces()
 			if err != nil {
 				return err
 			}

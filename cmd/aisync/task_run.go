@@ -35,7 +35,7 @@ func (r *runFlags) in(f *pflag.FlagSet) {
 
 // taskRunner carries out the tasks of q as the flags say.
 func (a *app) taskRunner(ctx context.Context, q task.Queue, f runFlags) (task.Runner, error) {
-	p, err := a.places()
+	p, err := a.hostPlaces()
 	if err != nil {
 		return task.Runner{}, err
 	}

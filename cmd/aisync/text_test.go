@@ -22,6 +22,7 @@ func TestTextOfOthersIsHarmlessOnATerminal(t *testing.T) {
 		"not utf8 \xff\xfe":         `not utf8 \xff\xfe`,
 		"c1 \u009b31m":              `c1 \u009b31m`,
 		"abc\u202etxt.exe":          `abc\u202etxt.exe`,
+		"git\u200b, \ufefftar":      `git\u200b, \ufefftar`,
 		"two\nlines":                `two\x0alines`,
 	} {
 		if got := safe(in); got != want {

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/providers/trust"
 	"aisync.dev/aisync/reconcile"
 )
@@ -13,9 +14,8 @@ type planView struct {
 	reconcile.PlanDoc
 	Disk *diskView `json:"disk,omitempty"`
 
-	// Commands are what the project wants agents and git to run, as far as an
-	// apply would install them and nobody agreed to them yet.
-	Commands []reconcile.TrustItem `json:"untrusted_commands"`
+	// Effects are what programs and git will obey in the project and wait for an answer.
+	Effects []effects.Effect `json:"undecided_effects"`
 
 	// NotTrusted is what programs do not load before their user allows it.
 	NotTrusted []trust.Row `json:"not_trusted"`
@@ -33,7 +33,7 @@ type diskView struct {
 
 // newView makes the view of p.
 func newView(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Change) []reconcile.Line) *planView {
-	v := &planView{PlanDoc: p.Doc(m, explain), Commands: []reconcile.TrustItem{}, NotTrusted: []trust.Row{}, next: map[reconcile.Address]string{}}
+	v := &planView{PlanDoc: p.Doc(m, explain), Effects: []effects.Effect{}, NotTrusted: []trust.Row{}, next: map[reconcile.Address]string{}}
 	words := map[reconcile.Address]string{}
 	for _, c := range p.Changes {
 		a := c.Target.Resource.Address

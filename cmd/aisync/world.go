@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/reconcile"
 )
@@ -31,7 +32,7 @@ func (w *world) input(ask asked) reconcile.Input {
 	}
 	return reconcile.Input{
 		Declarations: w.declared.Declarations, Unsupported: w.declared.Unsupported, Notes: w.notesAbout(ask),
-		Owners: w.owners, Choice: ask.choice, Targets: ask.targets, Excludes: ask.excludes,
+		Owners: w.owners, Choice: ask.choice, Targets: ask.targets, Excludes: ask.excludes, Hold: ask.hold,
 	}
 }
 
@@ -59,10 +60,12 @@ func (w *world) notesAbout(ask asked) []reconcile.Note {
 	})
 }
 
-// meta says what a plan was made from and where.
-func (w *world) meta(ask asked) reconcile.PlanMeta {
+// meta says what p was made from and where.
+func (w *world) meta(p *reconcile.Plan, ask asked) reconcile.PlanMeta {
+	_, undecided := w.effectsOf(p)
 	m := reconcile.PlanMeta{
-		Version: versionText(), Lineage: w.store.Lineage(), SpecDigest: w.spec.Digest,
+		EffectsDigest: effects.Digest(undecided),
+		Version:       versionText(), Lineage: w.store.Lineage(), SpecDigest: w.spec.Digest,
 		LockDigest: strings.Trim(w.hostLock.digest()+" "+w.projectLock.digest(), " "), CatalogDigest: catalog.Digest(),
 		Scope: string(w.scope), Targets: ask.targets, Excludes: ask.excludes, Choice: ask.choice,
 	}
@@ -78,9 +81,9 @@ func (w *world) view(ctx context.Context, p *reconcile.Plan, ask asked, mode dif
 	if mode == diffNone {
 		explain = nil
 	}
-	v := newView(p, w.meta(ask), explain)
-	_, fresh := w.untrusted(p)
-	v.Commands = orEmpty(fresh)
+	v := newView(p, w.meta(p, ask), explain)
+	_, undecided := w.effectsOf(p)
+	v.Effects = orEmpty(undecided)
 	v.NotTrusted = orEmpty(w.notTrusted(p))
 	if v.Summary.FetchBytes > 0 && w.spec.Host != nil {
 		v.Disk = w.disk(v.Summary.FetchBytes)
@@ -145,40 +148,4 @@ func (w *world) planText(command string, mode diffMode) planText {
 		t.project = "Project " + p.Name + " (" + w.places.short(cwd, w.places.project) + ")"
 	}
 	return t
-}
-
-// untrusted returns all commands that the project asks for, and those among
-// them that p would install and nobody agreed to yet.
-func (w *world) untrusted(p *reconcile.Plan) (all, fresh []reconcile.TrustItem) {
-	owner := reconcile.ProjectOwner(w.places.project)
-	if w.places.project == "" || !w.has(owner) {
-		return nil, nil
-	}
-	written, lent := p.Commands(owner), w.lentCommands()
-	all = slices.Concat(written, lent)
-	if len(all) == 0 || w.store.Trusted(owner, reconcile.TrustDigest(all)) {
-		return all, nil
-	}
-	for _, t := range written {
-		i := slices.IndexFunc(p.Changes, func(c reconcile.Change) bool { return c.Target.Resource.Address == t.Address })
-		installs := slices.ContainsFunc(p.Changes[i].Leaves, func(l reconcile.LeafChange) bool {
-			return l.Key == t.Key && (l.Writes() || l.Action == reconcile.Accept)
-		})
-		if installs {
-			fresh = append(fresh, t)
-		}
-	}
-	writes := func(l reconcile.LeafChange) bool { return l.Writes() }
-	if slices.ContainsFunc(p.Changes, func(c reconcile.Change) bool { return slices.ContainsFunc(c.Leaves, writes) }) {
-		fresh = append(fresh, lent...)
-	}
-	return all, fresh
-}
-
-// remember notes that a person agreed to these commands.
-func (w *world) remember(items []reconcile.TrustItem) error {
-	if len(items) == 0 {
-		return nil
-	}
-	return w.store.Trust(w.fs, reconcile.ProjectOwner(w.places.project), items)
 }

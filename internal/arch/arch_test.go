@@ -51,13 +51,18 @@ var rules = []rule{
 	{"hosts/facts imports nothing of ours", within("hosts/facts")},
 	{"reconcile imports nothing of ours but fsys, which imports nothing of ours", within("reconcile/fsys", "reconcile/fsys")},
 	{"reconcile imports nothing of ours but its own parts", within("reconcile", "reconcile")},
-	{"providers import reconcile, schema/spec, hosts/facts, catalog and each other; their suite prints what it proved", within("providers", "providers", "reconcile", "schema/spec", "hosts/facts", "catalog", "internal/proof")},
+	{"providers import reconcile, schema/spec, hosts/facts, catalog, gitrepo and each other; their suite prints what it proved", within("providers", "providers", "reconcile", "schema/spec", "hosts/facts", "catalog", "internal/gitrepo", "internal/proof")},
 	{"schema, catalog and hosts import neither reconcile nor providers", func(from, to string, ours bool) bool {
 		return ours && in(from, "schema", "catalog", "hosts") && in(to, "reconcile", "providers")
 	}},
-	{"agents use fsys, catalog with its plain structs, and each other", within("agents", "agents", "reconcile/fsys", "catalog", "schema/spec")},
-	{"only cmd/aisync wires: providers", reserved("providers", "cmd/aisync")},
+	{"agents use fsys, catalog with its plain structs, gitrepo, and each other", within("agents", "agents", "reconcile/fsys", "catalog", "schema/spec", "internal/gitrepo")},
+	{"gitrepo imports nothing of ours", within("internal/gitrepo")},
+	{"only cmd/aisync and app wire: providers", reserved("providers", "cmd/aisync", "app")},
+	{"app imports neither agents nor commands", func(from, to string, ours bool) bool { return ours && in(from, "app") && in(to, "agents", "cmd") }},
 	{"only cmd/aisync wires: agents", reserved("agents", "cmd/aisync")},
+	{"the tools that judge and read files import nothing of ours", func(from, to string, ours bool) bool {
+		return ours && in(from, "internal/limit", "internal/regular", "internal/safedir")
+	}},
 	{"only schema imports CUE, and the generator of catalog", only([]string{"cuelang.org/go"}, "schema", "catalog/gen")},
 	{"only hosts imports ghw", only([]string{"github.com/jaypipes"}, "hosts")},
 	{"only providers/fetch imports go-getter", only([]string{"github.com/hashicorp/go-getter"}, "providers/fetch")},
@@ -109,7 +114,7 @@ func TestPromisesHoldThroughOurOwnPackagesToo(t *testing.T) {
 
 // A rule that cannot be broken protects nothing.
 func TestEveryRuleForbidsSomething(t *testing.T) {
-	trees := []string{"schema", "schema/spec", "hosts", "hosts/facts", "catalog", "reconcile", "reconcile/fsys", "providers/merge", "agents/ledger", "cmd/aisync"}
+	trees := []string{"app/effects", "schema", "schema/spec", "hosts", "hosts/facts", "catalog", "reconcile", "reconcile/fsys", "providers/merge", "agents/ledger", "internal/gitrepo", "cmd/aisync", "internal/regular"}
 	others := []string{"cuelang.org/go/cue", "github.com/jaypipes/ghw", "github.com/hashicorp/go-getter/v2", "code.gitea.io/sdk/gitea", "github.com/spf13/cobra"}
 	for _, r := range rules {
 		broken := false

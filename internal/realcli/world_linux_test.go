@@ -16,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/fakemodel"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // answer is what the model says: a program that prints it was answered.
@@ -43,12 +45,7 @@ type world struct {
 func newWorld(t *testing.T, s scope, set []string) *world {
 	t.Helper()
 	call := new(atomic.Pointer[fakemodel.Call])
-	model, err := fakemodel.Start(func(q fakemodel.Request) fakemodel.Reply {
-		if c := call.Load(); c != nil && q.Turn == 0 && slices.Contains(q.Tools, c.Tool) {
-			return fakemodel.Reply{Call: c}
-		}
-		return fakemodel.Reply{Text: answer}
-	})
+	model, err := fakemodel.Start(replies(call))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +60,16 @@ func newWorld(t *testing.T, s scope, set []string) *world {
 	w.run(w.project, nil, "git", "init", "-q", "-b", "main")
 	w.specs()
 	return w
+}
+
+// replies is a model that makes the call once, where there is one, and answers.
+func replies(call *atomic.Pointer[fakemodel.Call]) func(fakemodel.Request) fakemodel.Reply {
+	return func(q fakemodel.Request) fakemodel.Reply {
+		if c := call.Load(); c != nil && q.Turn == 0 && slices.Contains(q.Tools, c.Tool) {
+			return fakemodel.Reply{Call: c}
+		}
+		return fakemodel.Reply{Text: answer}
+	}
 }
 
 // with is w for a test below its own.
@@ -180,7 +187,7 @@ func (w *world) aisync(args ...string) result {
 // specs writes a host's spec, a project's, and a source of bundles for each.
 func (w *world) specs() {
 	var host, project strings.Builder
-	fmt.Fprintf(&host, "package aisync\n\nhosts: here: {\n\ttrust: true\n\truntimes: {%s}\n", strings.Join(each(w.set, `"%s": {}`), ", "))
+	fmt.Fprintf(&host, "package aisync\n\nhosts: here: {\n\ttrust: true\n\truntimes: {%s}\n", strings.Join(uses(w.set), ", "))
 	fmt.Fprintf(&host, "\tservices: fake: {kind: \"external\", url: %q, model: \"fake\", context: 200000, apis: [\"chat\", \"responses\", \"messages\"]}\n\tendpoint: \"fake\"\n", w.model.URL+"/v1")
 	// Gemini CLI takes no local endpoint: how one logs in is the person's to say.
 	host.WriteString("\tsettings: gemini: security: auth: selectedType: \"gemini-api-key\"\n")
@@ -243,6 +250,18 @@ func mark(scope, what string) string { return "zq" + scope + what + "qz" }
 func each(list []string, format string) (out []string) {
 	for _, s := range list {
 		out = append(out, fmt.Sprintf(format, s))
+	}
+	return out
+}
+
+// uses are the runtimes of a host, each pointed at its endpoint where it takes one.
+func uses(set []string) (out []string) {
+	for _, id := range set {
+		use := `"` + id + `": {}`
+		if rt, ok := catalog.With(spec.Catalog{}).Runtime(id); ok && len(rt.User.Endpoint)+len(rt.Launch.Endpoint) > 0 {
+			use = `"` + id + `": {endpoint: true}`
+		}
+		out = append(out, use)
 	}
 	return out
 }

@@ -65,7 +65,8 @@ func (t *Tree) readFile(src string) ([]byte, error) {
 	if t.embedded != nil {
 		return fs.ReadFile(t.embedded, path.Clean(src))
 	}
-	return os.ReadFile(t.at(src))
+	b, _, err := fsys.ReadSource(t.at(src), nil)
+	return b, err
 }
 
 // readInto reads a file into buf. What is embedded has no mode: it is

@@ -90,7 +90,7 @@ func (s *Sources) read(ctx context.Context, src spec.Source) (*Tree, error) {
 	if err != nil {
 		return nil, at(src.Pos, fmt.Errorf("bundle source %q (%s): %w", src.Name, src.URL, err))
 	}
-	t.Name, t.Pinned, t.Pos = src.Name, pinned, src.Pos
+	t.Name, t.URL, t.Pinned, t.Pos = src.Name, src.URL, pinned, src.Pos
 	t.versions.none = Remote(src.URL) && !strings.HasPrefix(src.URL, "git::")
 	return t, nil
 }

@@ -21,6 +21,7 @@ import (
 type Tree struct {
 	Name   string // of the source
 	Dir    string // absolute folder
+	URL    string // of the source, as a spec names it
 	Pinned string // what a git or archive source resolved to; "" for a folder
 	Pos    spec.Position
 

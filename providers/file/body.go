@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -120,7 +120,7 @@ func (s sourceBody) earlier() [][]byte {
 }
 
 func (s sourceBody) bytes() ([]byte, error) {
-	b, err := os.ReadFile(s.path)
+	b, _, err := fsys.ReadSource(s.path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("read source: %w", err)
 	}
@@ -132,6 +132,13 @@ func (s sourceBody) bytes() ([]byte, error) {
 	}
 	return b, nil
 }
+
+// Held implements reconcile.Sourced.
+func (s sourceBody) Held(f reconcile.Fingerprint) bool {
+	digest, _, _ := strings.Cut(string(f), "+")
+	return digest == s.digest || slices.ContainsFunc(s.earlier(), func(b []byte) bool { return fsys.Digest(b) == digest })
+}
+
 func (s sourceBody) executable() bool                   { return s.exec }
 func (s sourceBody) Fingerprint() reconcile.Fingerprint { return tokenOf(s.digest, s.exec) }
 func (s sourceBody) Redacted() json.RawMessage          { return redactedContent(s.Fingerprint()) }
@@ -153,6 +160,13 @@ func newMember(m member) member {
 // Value is a value, a set member or a hook in a json, jsonc, toml or yaml file. v is
 // JSON text; the order of its keys is that in which a new value is written.
 func Value(v merge.Value) reconcile.Body { return newMember(member{v: v}) }
+
+// ValueOf is the value that b makes a part of a file hold; ok is false for
+// other bodies, and for secrets.
+func ValueOf(b reconcile.Body) (v merge.Value, ok bool) {
+	m, ok := b.(member)
+	return m.v, ok
+}
 
 // Meaning is Value for a value that others may spell otherwise: what is there
 // counts as ours makes it. ours leaves alone what it does not know, and what is

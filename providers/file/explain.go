@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -46,6 +47,18 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 		}
 	}
 	return append(lines, explainMembers(r, c, s, members)...)
+}
+
+// After returns what c makes its file hold, and whether its owner may execute
+// it; gone says that there is no file then. It writes nothing. The error says
+// why that cannot be told.
+func After(r reconcile.ReadEnv, c reconcile.Change) (doc []byte, exec, gone bool, err error) {
+	s := see(r, c.Target, true)
+	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
+		return nil, false, false, errors.New(s.reason)
+	}
+	b, err := build(r, c, s)
+	return b.doc, b.exec, b.gone, err
 }
 
 // explainLeaf shows what becomes of a file that is one leaf. Where only a

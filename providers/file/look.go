@@ -89,6 +89,9 @@ func look(r fsys.Reader, p fsys.LogicalPath, name string, whole bool) seen {
 	if err != nil {
 		return seen{presence: reconcile.Unknown, reason: unreadable(name, err)}
 	}
+	if info.Size() > fsys.MaxSource {
+		return seen{presence: reconcile.Unknown, reason: fmt.Sprintf("%s has %d bytes, and at most %d are read; move it away, or take it out of the spec", name, info.Size(), fsys.MaxSource)}
+	}
 	doc, err := io.ReadAll(f)
 	if err != nil {
 		return seen{presence: reconcile.Unknown, reason: unreadable(name, err)}

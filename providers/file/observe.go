@@ -63,9 +63,8 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 	if !asKnown(t, s) {
 		s = asCommitted(r, a, s)
 	}
-	o.Live = make(map[reconcile.LeafKey]reconcile.Fingerprint, 1)
-	leaves, err := readLeaves(t, s.doc, members)
-	if err != nil {
+	var err error
+	if o.Live, err = p.live(t, s, members); err != nil {
 		o.Presence, o.Live = reconcile.Blocked, nil
 		if len(t.Resource.Leaves) == 0 {
 			o.Presence = reconcile.Unknown
@@ -73,25 +72,49 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 		o.Reason = inFile(a, err).Error()
 		return o, raw
 	}
-	for _, key := range t.Keys() {
-		switch key {
-		case "":
-			o.Live[key] = s.token()
-			if isFormer(r, t, s) {
-				o.Former = map[reconcile.LeafKey]bool{key: true}
-			}
-			if isMarked(t) && merge.HasMarkers(s.doc) {
-				o.Marked = map[reconcile.LeafKey]bool{key: true}
-			}
-		case reconcile.Seed:
-			o.Live[key] = seedFingerprint(t, s, members)
-		default:
-			if l, ok := leaves[key]; ok {
-				o.Live[key] = p.fingerprint(t, key, l.Value)
-			}
+	if _, whole := o.Live[""]; whole {
+		if isFormer(r, t, s) {
+			o.Former = map[reconcile.LeafKey]bool{"": true}
+		}
+		if isMarked(t) && merge.HasMarkers(s.doc) {
+			o.Marked = map[reconcile.LeafKey]bool{"": true}
 		}
 	}
 	return o, raw
+}
+
+// live is what s holds of t's keys.
+func (p Provider) live(t reconcile.Target, s seen, members []reconcile.LeafKey) (map[reconcile.LeafKey]reconcile.Fingerprint, error) {
+	leaves, err := readLeaves(t, s.doc, members)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[reconcile.LeafKey]reconcile.Fingerprint, 1)
+	for _, key := range t.Keys() {
+		switch key {
+		case "":
+			out[key] = s.token()
+		case reconcile.Seed:
+			out[key] = seedFingerprint(t, s, members)
+		default:
+			if l, ok := leaves[key]; ok {
+				out[key] = p.fingerprint(t, key, l.Value)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Attest implements reconcile.Attester. Of an executable bit nothing is known:
+// it is the one that was recorded.
+func (p Provider) Attest(t reconcile.Target, text []byte) map[reconcile.LeafKey]reconcile.Fingerprint {
+	s := seen{presence: reconcile.Present, digest: fsys.Digest(text), doc: text}
+	s.exec = slices.ContainsFunc(t.Last, func(l reconcile.LeafRecord) bool { return executes(l.Live) })
+	live, err := p.live(t, s, memberKeys(t.Keys()))
+	if err != nil {
+		return nil
+	}
+	return live
 }
 
 // asKnown reports whether s, all of it, is just what was recorded or is wanted.

@@ -33,6 +33,10 @@ func redactLeaf(key string, v merge.Value) json.RawMessage {
 	return redactNamed(pointer[strings.LastIndexByte(pointer, '/')+1:], v)
 }
 
+// Redact returns v, which stands under name, with every string hidden that is a
+// secret by its name and no reference to one.
+func Redact(name string, v merge.Value) json.RawMessage { return redactNamed(name, v) }
+
 func redactNamed(name string, v merge.Value) json.RawMessage {
 	var x any
 	if json.Unmarshal(v, &x) != nil {

@@ -78,6 +78,12 @@ func holdsSecret(l reconcile.LeafChange) bool {
 	return l.Last != nil && (IsSealed(l.Last.Live) || IsSealed(l.Last.Wanted()))
 }
 
+// isClaimed reports whether only a lock says that l is ours: its value is shown
+// to nobody, as the lock may name any key of any file that lies in the project.
+func isClaimed(l reconcile.LeafChange) bool {
+	return l.Want == nil && l.Last != nil && l.Last.Claimed
+}
+
 // isSecret is holdsSecret for a key of t.
 func isSecret(t reconcile.Target, key reconcile.LeafKey) bool {
 	for _, l := range t.Resource.Leaves {

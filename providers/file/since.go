@@ -90,6 +90,8 @@ func memberSince(l reconcile.LeafChange, is merge.Value, there bool, was merge.V
 		return []reconcile.Line{{Op: '~', Text: label(l.Key) + " holds a secret, and is not what was recorded"}}
 	}
 	switch {
+	case there && isClaimed(l) && was == nil:
+		return []reconcile.Line{{Op: '~', Text: label(l.Key) + " is not what was recorded"}}
 	case !there && was == nil:
 		return []reconcile.Line{{Op: '-', Text: label(l.Key)}}
 	case !there:

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"aisync.dev/aisync/reconcile"
@@ -89,7 +90,7 @@ func (Provider) Explain(ctx context.Context, r reconcile.ReadEnv, c reconcile.Ch
 	if wanted && !(there && is == want) {
 		lines = append(lines, reconcile.Line{Op: '+', Text: key + " = " + want})
 	}
-	if general, scope, ok := config.outside(key); ok && wanted && !there {
+	if general, scope, ok := config.outside(key); ok && wanted && !there && !filepath.IsAbs(want) { // an absolute core.hooksPath is a chain that ends there too
 		lines = append(lines, reconcile.Line{Op: ' ', Text: fmt.Sprintf("the %s value %s no longer counts in this project", scope, general)})
 	}
 	return lines

@@ -48,6 +48,11 @@ func (Provider) Observe(_ context.Context, r reconcile.ReadEnv, batch []reconcil
 	return out
 }
 
+// Attest implements reconcile.Attester: git keeps of a link where it leads.
+func (Provider) Attest(_ reconcile.Target, text []byte) map[reconcile.LeafKey]reconcile.Fingerprint {
+	return map[reconcile.LeafKey]reconcile.Fingerprint{"": token(string(text))}
+}
+
 // observe also returns where the link leads.
 func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) (reconcile.Observation, string) {
 	p := a.Path(home)

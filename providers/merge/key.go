@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"unicode/utf8"
 )
@@ -60,6 +61,45 @@ func Pointer(names ...string) string {
 
 // Names returns the names of which pointer is made.
 func Names(pointer string) ([]string, error) { return parsePointer(pointer) }
+
+// MatchPrefix matches a pointer pattern with the start of names: each segment
+// as path.Match does, a last ** with all that is left. It returns how many
+// names that took, and those that the wildcards stand for.
+func MatchPrefix(pattern string, names []string) (n int, wild []string, ok bool) {
+	segments, err := parsePointer(pattern)
+	if err != nil {
+		return 0, nil, false
+	}
+	for i, p := range segments {
+		if p == "**" && i == len(segments)-1 {
+			return len(names), append(wild, strings.Join(names[min(i, len(names)):], ".")), len(names) >= i
+		}
+		if i >= len(names) || !MatchName(p, names[i]) {
+			return 0, nil, false
+		}
+		if strings.ContainsAny(p, "*?[") {
+			wild = append(wild, names[i])
+		}
+	}
+	return len(segments), wild, true
+}
+
+// MatchAbove reports whether a pointer pattern speaks of something below names.
+func MatchAbove(pattern string, names []string) bool {
+	segments, err := parsePointer(pattern)
+	if err != nil || len(segments) <= len(names) {
+		return false
+	}
+	_, _, ok := MatchPrefix(Pointer(segments[:len(names)]...), names)
+	return ok
+}
+
+// MatchName matches one segment of a pointer pattern; a slash in name is a
+// letter like others.
+func MatchName(pattern, name string) bool {
+	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
+	return err == nil && ok
+}
 
 // SetKey names member in the array at pointer.
 func SetKey(pointer string, member Value) (string, error) {

@@ -40,7 +40,7 @@ func (b *builder) around(p place, w wish, programs []bundle.File, h bundle.Hook)
 		if b.owner == reconcile.HostOwner {
 			folder = "~/" + folder
 		}
-		b.files(p, w, folder, "hook programs", programs, func(bundle.File) bool { return true })
+		b.files(p, w, folder, "hook programs", programs)
 		c.Command = render.Call("{path}", path.Join(folder, first), h.Command)
 	}
 	same := func(o check) bool {
@@ -65,12 +65,8 @@ func (b *builder) writeChecks() {
 	if len(b.checks) == 0 {
 		return
 	}
-	var commands []string
 	var origin []reconcile.Position
 	for _, c := range b.checks {
-		if !slices.Contains(commands, c.Command) {
-			commands = append(commands, c.Command)
-		}
 		origin = joined(origin, c.origin)
 	}
 	name := ChecksFile
@@ -78,6 +74,6 @@ func (b *builder) writeChecks() {
 		name = "~/" + name
 	}
 	b.leaf(fileAt(name), "", reconcile.Leaf{
-		Body: file.Whole(append(render.JSON(map[string]any{"format_version": "1.0", "checks": b.checks}), '\n'), 0o644), Origin: origin, Runs: strings.Join(commands, "; "),
+		Body: file.Whole(append(render.JSON(map[string]any{"format_version": "1.0", "checks": b.checks}), '\n'), 0o644), Origin: origin,
 	}, "the hooks")
 }

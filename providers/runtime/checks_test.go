@@ -34,7 +34,6 @@ func TestTheLauncherGetsTheHooksOfProgramsThatHaveNone(t *testing.T) {
 	}
 	for _, says := range []string{
 		"warning: the required hook SessionStart ready.sh --quick of s//a is not run by aider, local-openai itself, but by ai: start it with that",
-		"runs .agents/hooks/ready.sh --quick; make check", // part of the trust question
 	} {
 		if !strings.Contains(show(d), says) {
 			t.Errorf("does not say %q:\n%s", says, show(d))

@@ -124,9 +124,6 @@ func show(d Decls) string {
 			if l.Own == reconcile.Member && strings.HasPrefix(key, "block:") {
 				s.WriteString(indented(l))
 			}
-			if l.Runs != "" {
-				fmt.Fprintf(&s, "        runs %s\n", l.Runs)
-			}
 		}
 	}
 	for _, u := range d.Unsupported {

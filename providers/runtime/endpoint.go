@@ -23,6 +23,7 @@ type target struct {
 	context int64  // tokens; 0 unknown
 	apis    []string
 	pos     spec.Position
+	runs    reconcile.Address // what aisync starts of it, "" of an external one
 }
 
 // allAPIs is what an external service is taken to have that says nothing, and
@@ -30,53 +31,84 @@ type target struct {
 // of them since early 2026, and llama-swap passes on what it gets.
 var allAPIs = []string{"chat", "completions", "embeddings", "messages", "responses"}
 
-// endpoint tells the local runtimes of the host where their model is served.
-// It depends on the machine, so it stands in user scope, never in a project.
+// endpoint points programs at the services that the spec gives them. That
+// depends on the machine, so it stands in user scope, never in a project.
 func (h Host) endpoint(b *builder) {
 	unsaid := map[string]bool{}
 	for _, use := range h.Spec.Runtimes {
 		rt, ok := find(h.Runtimes, use.ID)
-		name, asked := h.serviceOf(use, rt)
-		if !ok || name.Value == "" {
+		name := h.serviceOf(use, rt)
+		if !ok || name.Value == "" || use.Install == nil && !h.there(h.command(use, rt)) {
 			continue
 		}
 		i := slices.IndexFunc(h.Spec.Services, func(s spec.Service) bool { return s.Name == name.Value })
 		if i < 0 {
 			continue // said below, or by the schema
 		}
-		s := h.Spec.Services[i]
+		s, origin := h.Spec.Services[i], joined(from(name.Pos), from(use.Pos))
+		if h.withheld(b, use, rt, s, origin) {
+			continue
+		}
 		if s.Kind == "external" && len(s.APIs) == 0 && !unsaid[s.Name] {
 			unsaid[s.Name] = true
 			b.note(true, from(s.Pos), "service %s does not say its apis, so it is taken to have all of them; aisync doctor asks it", s.Name)
 		}
-		h.connect(b, use, rt, h.target(s), joined(from(name.Pos), from(use.Pos)), asked)
+		h.connect(b, use, rt, h.target(s), origin)
 	}
 	var names []string
 	for _, s := range h.Spec.Services {
 		names = append(names, s.Name)
 	}
-	if e := h.Spec.Endpoint; e.Value != "" && !slices.Contains(names, e.Value) {
+	e := h.Spec.Endpoint
+	switch {
+	case e.Value == "":
+	case !slices.Contains(names, e.Value):
 		b.fail(from(e.Pos), "endpoint names the service %q, and there is none of that name: %s", e.Value, list(names))
+	default:
+		h.untouched(b)
 	}
 }
 
-// serviceOf is the service that a runtime talks to, "" for none of the host's,
-// and whether the spec says so of this runtime. The host's endpoint is for the
-// generic local runtime where there is one: a program with a service of its
-// own is not turned away from it unasked. Without one, it is for all.
-func (h Host) serviceOf(use spec.RuntimeUse, rt spec.Runtime) (name spec.Named, asked bool) {
+// serviceOf returns the service that the spec gives a runtime, "" for none. The
+// host's endpoint alone is for generic local runtimes: a vendor's program keeps
+// its maker's service until the spec gives it another in so many words.
+func (h Host) serviceOf(use spec.RuntimeUse, rt spec.Runtime) spec.Named {
 	switch e := use.Endpoint; {
 	case e != nil && !e.On:
-		return spec.Named{}, true
+		return spec.Named{}
 	case e != nil && e.Service != "":
-		return spec.Named{Value: e.Service, Pos: e.Pos}, true
+		return spec.Named{Value: e.Service, Pos: e.Pos}
 	case e != nil:
-		return spec.Named{Value: h.Spec.Endpoint.Value, Pos: e.Pos}, true
-	case rt.Local, !slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { other, _ := find(h.Runtimes, u.ID); return other.Local }):
-		return h.Spec.Endpoint, false
+		return spec.Named{Value: h.Spec.Endpoint.Value, Pos: e.Pos}
+	case rt.Local:
+		return h.Spec.Endpoint
 	}
-	return spec.Named{}, false
+	return spec.Named{}
 }
+
+// untouched names, where no generic local runtime takes the host's endpoint,
+// the programs that do not take it either, and what points them there: until
+// this version the endpoint alone did.
+func (h Host) untouched(b *builder) {
+	var ids, write []string
+	for _, use := range h.Spec.Runtimes {
+		rt, _ := find(h.Runtimes, use.ID)
+		switch {
+		case rt.Local:
+			return
+		case use.Endpoint == nil && pointable(rt) && (use.Install != nil || h.there(rt.Command)):
+			ids, write = append(ids, use.ID), append(write, use.ID+": endpoint: true")
+		}
+	}
+	if len(ids) > 0 {
+		b.note(false, from(h.Spec.Endpoint.Pos), "endpoint %q is for generic local runtimes alone, and this host has none; %s: not pointed at it; to point programs there write runtimes: {%s}; endpoint: false ends this note",
+			h.Spec.Endpoint.Value, list(ids), list(write))
+	}
+}
+
+// pointable reports whether a vendor's program can talk to another server than
+// its maker's.
+func pointable(rt spec.Runtime) bool { return len(rt.User.Endpoint)+len(rt.Launch.Endpoint) > 0 }
 
 func find(catalog []spec.Runtime, id string) (spec.Runtime, bool) {
 	i := slices.IndexFunc(catalog, func(r spec.Runtime) bool { return r.ID == id })
@@ -88,6 +120,9 @@ func find(catalog []spec.Runtime, id string) (spec.Runtime, bool) {
 
 func (h Host) target(s spec.Service) target {
 	t := target{service: s.Name, url: strings.TrimSuffix(s.URL, "/"), model: s.Model, context: int64(s.Context), apis: s.APIs, pos: s.Pos}
+	if s.Kind != "external" {
+		t.runs = reconcile.Address("service:" + s.Scope + "/" + s.Name)
+	}
 	if t.url == "" {
 		t.url = "http://127.0.0.1:" + strconv.Itoa(s.Port) + "/v1"
 	}
@@ -104,8 +139,7 @@ func (h Host) target(s spec.Service) target {
 }
 
 // connect points a program at a server by its own configuration in user scope.
-// asked says that the spec wants that of this very runtime.
-func (h Host) connect(b *builder, use spec.RuntimeUse, rt spec.Runtime, t target, origin []reconcile.Position, asked bool) {
+func (h Host) connect(b *builder, use spec.RuntimeUse, rt spec.Runtime, t target, origin []reconcile.Position) {
 	driver := rt
 	if d, ok := find(h.Runtimes, use.CLI); ok {
 		driver = d
@@ -121,16 +155,14 @@ func (h Host) connect(b *builder, use spec.RuntimeUse, rt spec.Runtime, t target
 	}
 	switch {
 	case rt.Local:
-		h.drive(b, use, rt, t, origin)
+		h.write(b, use, rt, t, origin)
 	case len(rt.User.Endpoint) > 0:
 		b.note(false, origin, "%s talks to %s (%s) from now on", rt.ID, t.service, t.url)
-		h.point(b, rt, t, origin)
+		h.write(b, use, rt, t, origin)
 	case len(rt.Launch.Endpoint) > 0:
 		b.note(false, origin, "%s has no file that could point it at %s: it talks to it where it is started with %s in its environment", rt.ID, t.service, environment(rt.Launch.Endpoint, t))
-	case asked:
-		b.cannot(reconcile.Address("runtime:"+rt.ID), origin, "%s cannot talk to %s: it takes no server but its own maker's", rt.ID, t.service)
 	default:
-		b.note(false, origin, "%s does not talk to %s: it takes no server but its own maker's", rt.ID, t.service)
+		b.cannot(endpointOf(use), origin, "%s cannot talk to %s: it takes no server but its own maker's", rt.ID, t.service)
 	}
 }
 
@@ -143,7 +175,8 @@ func environment(vars map[string]string, t target) string {
 	return strings.Join(words, " ")
 }
 
-// point writes the leaves by which a program finds a server.
+// point writes the leaves by which a program finds a server. They wait for it:
+// where it cannot be started, the program is not pointed there.
 func (h Host) point(b *builder, rt spec.Runtime, t target, origin []reconcile.Position) {
 	for _, ref := range rt.User.Endpoint {
 		value, ok, err := t.fillJSON(ref.JSON)
@@ -156,6 +189,7 @@ func (h Host) point(b *builder, rt spec.Runtime, t target, origin []reconcile.Po
 		}
 		ref.JSON = value
 		b.reference(ref, origin, rt.ID)
+		b.waits(fileAt(ref.Path), t.runs)
 	}
 }
 
@@ -219,16 +253,17 @@ func (t target) filled(v any) (any, bool) {
 func (h Host) drive(b *builder, use spec.RuntimeUse, rt spec.Runtime, t target, origin []reconcile.Position) {
 	switch use.CLI {
 	case "":
-		b.cannot(reconcile.Address("runtime:"+use.ID), origin, "no program drives %s; name one (cli: \"opencode\" or \"aider\"), or set %s in a program's own configuration by hand", use.ID, t.url)
+		b.cannot(endpointOf(use), origin, "no program drives %s; name one (cli: \"opencode\" or \"aider\"), or set %s in a program's own configuration by hand", use.ID, t.url)
 	case "opencode":
 		driver, _ := find(h.Runtimes, use.CLI)
 		h.opencode(b, rt, driver, t, origin)
 	case "aider":
 		name := path.Join(rt.User.Dir, ".aider.conf.yml")
 		b.leaf(fileAt(name), "", reconcile.Leaf{Body: file.Whole(h.aider(b, rt, t), 0o644), Origin: origin}, rt.ID)
+		b.waits(fileAt(name), t.runs)
 		b.note(false, origin, "aider reads a project's AGENTS.md only where it is told to: start it with --read AGENTS.md")
 	default:
-		b.cannot(reconcile.Address("runtime:"+use.ID), origin, "%s is not driven by %s; use cli: \"opencode\" or \"aider\", or name %s itself among the runtimes, with endpoint: true", use.ID, use.CLI, use.CLI)
+		b.cannot(endpointOf(use), origin, "%s is not driven by %s; use cli: \"opencode\" or \"aider\", or name %s itself among the runtimes, with endpoint: true", use.ID, use.CLI, use.CLI)
 	}
 }
 

@@ -55,19 +55,19 @@ func TestLocalRuntimesAreToldOfTheEndpoint(t *testing.T) {
 	}
 }
 
-// pointed is a host with a service "s" and the runtimes, of which the endpoint
-// is not for local-openai alone.
+// pointed is a host with a service "s" as its endpoint, and runtimes that the
+// spec points at it in so many words.
 func pointed(t *testing.T, s spec.Service, runtimes ...string) Host {
 	h := host(t)
 	for i, id := range runtimes {
-		h.Spec.Runtimes = append(h.Spec.Runtimes, spec.RuntimeUse{ID: id, Pos: line("h.cue", i+1)})
+		h.Spec.Runtimes = append(h.Spec.Runtimes, spec.RuntimeUse{ID: id, Pos: line("h.cue", i+1), Endpoint: &spec.EndpointUse{On: true, Pos: line("h.cue", i+1)}})
 	}
-	s.Name, s.Pos = "s", line("h.cue", 20)
+	s.Name, s.Pos, s.Scope = "s", line("h.cue", 20), "user"
 	h.Spec.Services, h.Spec.Endpoint = []spec.Service{s}, spec.Named{Value: "s", Pos: line("h.cue", 30)}
 	return h
 }
 
-func TestProgramsWithoutAGenericOneAreAllPointedAtTheEndpoint(t *testing.T) {
+func TestProgramsThatTheSpecPointsAtAServiceArePointedThere(t *testing.T) {
 	far := spec.Service{Kind: "external", URL: "http://127.0.0.1:1/v1/", Model: "m", APIs: []string{"chat", "responses"}}
 	d, err := pointed(t, far, "claude", "codex", "copilot").Declare(context.Background())
 	if err != nil {
@@ -81,45 +81,13 @@ func TestProgramsWithoutAGenericOneAreAllPointedAtTheEndpoint(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, says := range []string{
-		"note: codex talks to s (http://127.0.0.1:1/v1) from now on  <- h.cue:30:1",
+		"note: codex talks to s (http://127.0.0.1:1/v1) from now on  <- h.cue:2:1",
 		"note: copilot has no file that could point it at s: it talks to it where it is started with COPILOT_MODEL=m COPILOT_PROVIDER_BASE_URL=http://127.0.0.1:1/v1 in its environment",
-		"note: claude does not talk to s: it takes no server but its own maker's",
+		"unsupported endpoint:claude: claude cannot talk to s: it takes no server but its own maker's",
 	} {
 		if !strings.Contains(show(d), says) {
 			t.Errorf("does not say %q:\n%s", says, show(d))
 		}
-	}
-}
-
-func TestWhoTalksToTheEndpointIsTheSpecsToSay(t *testing.T) {
-	far := spec.Service{Kind: "external", URL: "http://127.0.0.1:1/v1", Model: "m"}
-	tests := map[string]struct {
-		runtimes []string
-		use      *spec.EndpointUse // of codex
-		pointed  bool
-	}{
-		"no generic one":            {[]string{"codex"}, nil, true},
-		"a generic one":             {[]string{"codex", "local-openai"}, nil, false},
-		"a generic one, and it":     {[]string{"codex", "local-openai"}, &spec.EndpointUse{On: true}, true},
-		"another service":           {[]string{"codex", "local-openai"}, &spec.EndpointUse{On: true, Service: "s"}, true},
-		"not it, the spec says":     {[]string{"codex"}, &spec.EndpointUse{}, false},
-		"a service that is no more": {[]string{"codex"}, &spec.EndpointUse{On: true, Service: "x"}, false},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			h := pointed(t, far, test.runtimes...)
-			h.Spec.Runtimes[0].Endpoint = test.use
-			d, err := h.Declare(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, ok := values(d)["file:~/.codex/config.toml /model"]; ok != test.pointed {
-				t.Errorf("pointed: %v:\n%s", ok, show(d))
-			}
-			if said := strings.Count(show(d), "warning: service s does not say its apis"); said > 1 || test.pointed && said != 1 {
-				t.Errorf("the apis are said %d times", said)
-			}
-		})
 	}
 }
 
@@ -142,7 +110,7 @@ func TestAContextThatIsSoonFullIsAWarning(t *testing.T) {
 func TestAServiceThatLacksWhatAProgramNeedsIsAnErrorOfBothPlaces(t *testing.T) {
 	far := spec.Service{Kind: "external", URL: "http://127.0.0.1:1/v1", Model: "m", APIs: []string{"chat"}}
 	_, err := pointed(t, far, "codex", "opencode").Declare(context.Background())
-	want := "h.cue:20:1: service s has the apis chat, and codex needs responses (h.cue:30:1); add it to apis if the service has it, or write endpoint: false for codex"
+	want := "h.cue:20:1: service s has the apis chat, and codex needs responses (h.cue:1:1); add it to apis if the service has it, or write endpoint: false for codex"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}

@@ -103,7 +103,7 @@ func (b *builder) event(p place, w wish, programs []bundle.File, h bundle.Hook) 
 		command, own = render.Call(f.Program, path.Join(p.scope.Hooks, first), command), true
 	}
 	if own {
-		b.files(p, w, p.scope.Hooks, "hook programs", programs, func(bundle.File) bool { return true })
+		b.files(p, w, p.scope.Hooks, "hook programs", programs)
 	}
 	hook := render.Hook{Event: name, Matcher: matcher, Command: command, Timeout: h.Timeout}
 	if render.IsModule(f.Shape) {
@@ -124,7 +124,7 @@ func (b *builder) event(p place, w wish, programs []bundle.File, h bundle.Hook) 
 		key, _ = merge.SetKey(f.Pointer+merge.Pointer(name), value) // JSON of our own making: cannot fail
 	}
 	b.leaf(fileAt(f.Path), merge.Format(f.Format), reconcile.Leaf{
-		Key: reconcile.LeafKey(key), Body: file.Value(value), Own: reconcile.Member, Origin: w.origin, Runs: command,
+		Key: reconcile.LeafKey(key), Body: file.Value(value), Own: reconcile.Member, Origin: w.origin,
 	}, w.label)
 	for _, ref := range f.Always {
 		b.reference(ref, w.origin, p.rt.ID)
@@ -143,14 +143,8 @@ type module struct {
 func (b *builder) writeModules() {
 	for _, name := range slices.Sorted(maps.Keys(b.modules)) {
 		m := b.modules[name]
-		var commands []string
-		for _, h := range m.hooks {
-			if !slices.Contains(commands, h.Command) {
-				commands = append(commands, h.Command)
-			}
-		}
 		b.leaf(fileAt(name), "", reconcile.Leaf{
-			Body: file.Whole(render.Module(m.shape, m.hooks), 0o644), Origin: m.origin, Runs: strings.Join(commands, "; "),
+			Body: file.Whole(render.Module(m.shape, m.hooks), 0o644), Origin: m.origin,
 		}, "the hooks")
 	}
 }

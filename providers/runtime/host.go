@@ -28,6 +28,11 @@ type Host struct {
 	Store    string         // folder of the models; "": that of the spec
 	Programs store.Programs // of others that keep models; zero: where they do below Home
 	Secrets  *Secrets       // for programs that cannot be told where a secret is; nil: such a server is left out
+	// Absent says why a service that aisync runs will not answer after this plan,
+	// as the machine is; "": the plan starts or finds it. nil: all are there.
+	Absent func(s spec.Service) string
+	// Recorded reports whether the last apply wanted that of a leaf; nil: of none.
+	Recorded func(target reconcile.Address, key reconcile.LeafKey, want reconcile.Fingerprint) bool
 }
 
 // Declare returns everything the host's spec asks for, with the host as owner.
@@ -45,8 +50,8 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 	})
 	b.secrets = h.Secrets
 	b.mcp(places, h.Spec.MCP)
-	h.endpoint(b)
 	h.models(b)
+	h.endpoint(b) // after the models: a service is there only where its models are known
 	b.finish(places)
 	return b.done()
 }
@@ -184,7 +189,7 @@ func (h Host) hooks(b *builder, places []place, label string, origin []reconcile
 			continue
 		}
 		w := wish{label: label, origin: origin}
-		b.files(p, w, p.scope.Hooks, "hook programs", hooks.Programs, func(bundle.File) bool { return true })
+		b.files(p, w, p.scope.Hooks, "hook programs", hooks.Programs)
 		if d := hooks.Snippet; d != nil {
 			text := strings.ReplaceAll(string(d.Text), claudeHooks+"/", p.scope.Hooks+"/")
 			b.fragment(p, []byte(text), d.Path, label, func(string) []reconcile.Position { return origin })
@@ -217,12 +222,31 @@ func Trust(h *spec.Host, p *spec.Project, catalog []spec.Runtime) Decls {
 		if !named || !used {
 			continue
 		}
-		for _, ref := range rt.User.Trust {
-			ref.Pointer = strings.ReplaceAll(ref.Pointer, "{dir}", strings.TrimPrefix(merge.Pointer(p.Dir), "/"))
-			ref.JSON = []byte(strings.ReplaceAll(string(ref.JSON), "{dir}", quoted(p.Dir)))
-			b.reference(ref, from(h.Trust.Pos), rt.ID)
-		}
+		b.trust(rt, p.Dir, from(h.Trust.Pos))
 	}
 	d, _ := b.done() // a reference with a set member that is no JSON is the catalog's own test
 	return d
+}
+
+// TrustEntries are the entries by which rt trusts the folder dir, one leaf each.
+func TrustEntries(dir string, rt spec.Runtime) []reconcile.Declaration {
+	var out []reconcile.Declaration
+	for _, ref := range rt.User.Trust {
+		one := rt
+		one.User.Trust = []spec.Reference{ref}
+		b := newBuilder(reconcile.ProjectOwner(dir))
+		b.trust(one, dir, nil)
+		d, _ := b.done() // as in Trust
+		out = append(out, d.Declarations...)
+	}
+	return out
+}
+
+// trust declares what makes rt trust dir.
+func (b *builder) trust(rt spec.Runtime, dir string, origin []reconcile.Position) {
+	for _, ref := range rt.User.Trust {
+		ref.Pointer = strings.ReplaceAll(ref.Pointer, "{dir}", strings.TrimPrefix(merge.Pointer(dir), "/"))
+		ref.JSON = []byte(strings.ReplaceAll(string(ref.JSON), "{dir}", quoted(dir)))
+		b.reference(ref, origin, rt.ID)
+	}
 }

@@ -52,7 +52,6 @@ func TestServersAreWrittenInTheFormOfEachProgram(t *testing.T) {
 		"unsupported mcp:copilot/far/away: MCP server far/away for copilot: Authorization is a secret, and its configuration has no form that names one",
 		"unsupported mcp:copilot/near: MCP server near for copilot: claude reads the same file and needs it in another form",
 		"note: MCP servers are not for local-openai (far/away, near)",
-		"runs uvx serve 'two words'",
 	} {
 		if !strings.Contains(show(d), says) {
 			t.Errorf("does not say %q:\n%s", says, show(d))

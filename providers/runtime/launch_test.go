@@ -18,7 +18,7 @@ func TestARuntimeIsLaunchedSoThatItTalksToItsService(t *testing.T) {
 			{ID: "pi", Endpoint: &spec.EndpointUse{On: true}},
 			{ID: "claude"}, {ID: "gemini", Endpoint: &spec.EndpointUse{On: true}},
 		},
-		Services: []spec.Service{{Name: "coder", Kind: "llama-server", Model: "big", Port: 8081}, {Name: "quick", Kind: "external", URL: "http://127.0.0.1:9/v1/", Model: "small"}},
+		Services: []spec.Service{{Name: "coder", Kind: "llama-server", Model: "big", Port: 8081, Enabled: true}, {Name: "quick", Kind: "external", URL: "http://127.0.0.1:9/v1/", Model: "small"}},
 		Endpoint: spec.Named{Value: "coder"},
 	}}
 	got := map[string]Launch{}

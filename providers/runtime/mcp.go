@@ -1,8 +1,6 @@
 package runtime
 
 import (
-	"strings"
-
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/providers/runtime/render"
@@ -33,7 +31,7 @@ func (b *builder) mcp(places []place, servers []spec.MCPServer) {
 				b.cannot(row, from(m.Pos), "MCP server %s for %s: %v", m.Name, p.rt.ID, err)
 				continue
 			}
-			leaf := reconcile.Leaf{Key: key, Body: body, Own: reconcile.Member, Origin: from(m.Pos), Runs: commandLine(m)}
+			leaf := reconcile.Leaf{Key: key, Body: body, Own: reconcile.Member, Origin: from(m.Pos)}
 			if other, ok := b.by[leafID{target, key}]; ok && b.differs(target, leaf) {
 				b.cannot(row, from(m.Pos), "MCP server %s for %s: %s reads the same file and needs it in another form", m.Name, p.rt.ID, other)
 				continue
@@ -60,18 +58,4 @@ func (b *builder) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Addr
 func (b *builder) differs(target reconcile.Address, l reconcile.Leaf) bool {
 	had := b.targets[target].Leaves[b.at[leafID{target, l.Key}]]
 	return had.Body.Fingerprint() != l.Body.Fingerprint()
-}
-
-// commandLine is what a person is asked to trust.
-func commandLine(m spec.MCPServer) string {
-	if m.URL != "" {
-		return m.URL
-	}
-	words := append([]string{m.Command}, m.Args...)
-	for i, w := range words {
-		if w == "" || strings.ContainsAny(w, " \t\n\"'\\$`;&|<>()*?[]#~") {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
 }

@@ -13,7 +13,6 @@ import (
 
 	"aisync.dev/aisync/providers/bundle"
 	"aisync.dev/aisync/providers/file"
-	"aisync.dev/aisync/providers/gitconfig"
 	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -31,8 +30,8 @@ func (b *builder) part(p place, w wish) {
 // for one runtime as that reads them.
 func (b *builder) ownFiles(p place, w wish) {
 	own := w.part.Runtime(p.rt.ID)
-	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks, func(bundle.File) bool { return true })
-	b.files(p, w, p.scope.Dir, "files", own.Others, program)
+	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks)
+	b.files(p, w, p.scope.Dir, "files", own.Others)
 	for _, d := range own.Settings {
 		b.fragment(p, d.Text, d.Path, w.label, func(string) []reconcile.Position { return w.origin })
 	}
@@ -55,27 +54,15 @@ func madeOf(f bundle.File, digest reconcile.Fingerprint, mode fs.FileMode, trans
 	return file.Whole(transform(f.Embedded), mode)
 }
 
-// files puts whole files below folder. runs says which of them are run, or are
-// loaded by what is run: a change in one is a new question of trust.
-func (b *builder) files(p place, w wish, folder, what string, files []bundle.File, runs func(bundle.File) bool) {
+// files puts whole files below folder.
+func (b *builder) files(p place, w wish, folder, what string, files []bundle.File) {
 	if len(files) > 0 && folder == "" {
 		b.note(true, w.origin, "the %s of %s have no place with %s in this scope", what, w.label, p.rt.ID)
 		return
 	}
 	for _, f := range files {
-		target := path.Join(folder, f.Rel)
-		leaf := reconcile.Leaf{Body: sourceBody(f), Origin: w.origin}
-		if runs(f) {
-			leaf.Runs = target
-		}
-		b.leaf(fileAt(target), "", leaf, w.label)
+		b.leaf(fileAt(path.Join(folder, f.Rel)), "", reconcile.Leaf{Body: sourceBody(f), Origin: w.origin}, w.label)
 	}
-}
-
-// program reports whether f is one by its mode or its name: programs load
-// plugins and extensions out of their folders by themselves.
-func program(f bundle.File) bool {
-	return f.Mode&0o100 != 0 || slices.Contains([]string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".sh", ".py", ".rb", ".lua", ".wasm"}, path.Ext(f.Rel))
 }
 
 // fragment merges settings into the runtime's own settings file, leaf by leaf.
@@ -96,34 +83,37 @@ func (b *builder) fragment(p place, doc []byte, name, asker string, origin func(
 		return
 	}
 	for _, l := range leaves {
+		if why := ignored(p.scope, s.Path, l.Key, l.Value); why != "" {
+			b.fail(origin(l.Key), "%s ignores %s in %s: %s; leave it out, or set it for yourself under settings of your host", p.rt.ID, l.Key, s.Path, why)
+			continue
+		}
 		b.leaf(fileAt(s.Path), merge.Format(s.Format), reconcile.Leaf{
 			Key:    reconcile.LeafKey(l.Key),
 			Body:   file.Value(l.Value),
 			Own:    reconcile.Member,
 			Origin: origin(l.Key),
-			Runs:   runs(l, s.Hooks),
 		}, asker)
 	}
 }
 
-// commandLeaves are settings, besides hooks, whose value a program runs.
-var commandLeaves = []string{"/statusLine/command", "/apiKeyHelper", "/awsAuthRefresh", "/awsCredentialExport", "/otelHeadersHelper"}
-
-// runs is the command that an agent runs because of a leaf of its settings.
-func runs(l merge.Leaf, hooks string) string {
-	var command string
-	if slices.Contains(commandLeaves, l.Key) {
-		_ = json.Unmarshal(l.Value, &command) // another type is no command
-		return command
-	}
-	if hooks == "" || !strings.HasPrefix(l.Key, hooks+"/") {
+// ignored says why a program ignores a setting of a file in this scope; "" where it does not.
+func ignored(s spec.Scope, file, key string, value merge.Value) string {
+	pointer, _, _ := strings.Cut(key, "#")
+	names, err := merge.Names(pointer)
+	if err != nil {
 		return ""
 	}
-	var hook struct{ Command, Prompt, URL string }
-	if json.Unmarshal(l.Value, &hook) != nil {
-		return ""
+	for _, o := range s.Obeys {
+		if !slices.Contains(o.Files, file) {
+			continue
+		}
+		for _, i := range o.Ignored {
+			if _, _, ok := merge.MatchPrefix(i.Key, names); ok && (len(i.Values) == 0 || slices.Contains(i.Values, strings.Trim(string(value), `"`))) {
+				return i.Why
+			}
+		}
 	}
-	return firstOf(hook.Command, hook.URL, hook.Prompt)
+	return ""
 }
 
 // firstOf returns the first that is not empty.
@@ -227,15 +217,14 @@ func (b *builder) ignores(w wish) {
 }
 
 // gitHooks puts hook programs into githooks/ and points git there.
-func (b *builder) gitHooks(wishes []wish, repository bool) {
+func (b *builder) gitHooks(wishes []wish, repository bool, active func() Hooks) {
 	var files []reconcile.Address
 	var origin []reconcile.Position
 	var names []string
 	for _, w := range wishes {
 		for _, f := range w.part.GitHooks {
 			target := path.Join("githooks", f.Rel)
-			// What lies below it is run by the hooks: it is part of the question too.
-			b.leaf(fileAt(target), "", reconcile.Leaf{Body: sourceBody(f), Origin: w.origin, Runs: target}, w.label)
+			b.leaf(fileAt(target), "", reconcile.Leaf{Body: sourceBody(f), Origin: w.origin}, w.label)
 			files, origin = append(files, fileAt(target)), joined(origin, w.origin)
 			names = append(names, f.Rel)
 		}
@@ -245,10 +234,11 @@ func (b *builder) gitHooks(wishes []wish, repository bool) {
 	case !repository:
 		b.note(true, origin, "the git hooks in githooks/ (%s) are not wired: %s", list(names), outside(b.owner))
 	default:
-		const key = "gitconfig:core.hooksPath"
-		b.leaf(key, "", reconcile.Leaf{Body: gitconfig.Value("githooks"), Origin: origin}, "git hooks")
-		slices.Sort(files)
-		b.targets[key].DependsOn, b.targets[key].Local = slices.Compact(files), true
+		var found Hooks
+		if active != nil {
+			found = active()
+		}
+		b.wireHooks(found, files, names, origin)
 	}
 }
 

@@ -18,6 +18,7 @@ type Project struct {
 	Sources  *bundle.Sources
 	Lent     []spec.Source // bundle sources of the host, for names that the project has not; used with a warning
 	Git      bool          // IsGit(Spec.Dir)
+	Hooks    func() Hooks  // looks which git hooks are active there, once it is asked; nil: none
 }
 
 // Declare returns everything the project's spec asks of runtimes, with the
@@ -47,7 +48,9 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 		b.problems(w.origin, w.label, w.part.Problems)
 	}
 	b.placeRules(places)
-	b.gitHooks(wishes, p.Git)
+	if !p.Spec.NoGitHooks {
+		b.gitHooks(wishes, p.Git, p.Hooks)
+	}
 	b.ownSettings(places, p.Spec.Settings, func(string) bool { return false })
 	b.mcp(places, p.Spec.MCP)
 	b.finish(places)
@@ -67,6 +70,15 @@ func (b *builder) finish(places []place) {
 	}
 }
 
+// PinnedSource names a bundle source at one pin; "" where there is none, as of
+// a folder, which may change at any time.
+func PinnedSource(url, pin string) string {
+	if pin == "" {
+		return ""
+	}
+	return url + "@" + pin
+}
+
 // wishes finds the bundles that the project names. The generic rules of a
 // source come once, before its first bundle.
 func (p Project) wishes(ctx context.Context, b *builder) []wish {
@@ -79,6 +91,9 @@ func (p Project) wishes(ctx context.Context, b *builder) []wish {
 			return
 		}
 		origin := from(ref.Pos)
+		for _, label := range []string{".", ref.Name} {
+			b.sources[found.Tree.Name+"//"+label] = PinnedSource(found.Tree.URL, found.Tree.Pinned)
+		}
 		if kind == bundle.Language {
 			if i, ok := cores[found.Tree]; ok {
 				out[i].origin = joined(out[i].origin, origin)

@@ -70,6 +70,7 @@ type builder struct {
 	bridges     []bridge
 	modules     map[string]*module // by the path of its file
 	checks      []check
+	sources     map[string]string // the pinned source of a bundle, by its label
 	secrets     *Secrets
 	unsupported []reconcile.Unsupported
 	notes       []reconcile.Note
@@ -91,12 +92,14 @@ func newBuilder(owner reconcile.Owner) *builder {
 		texts:   map[string][]rule{},
 		folders: map[string]string{},
 		modules: map[string]*module{},
+		sources: map[string]string{},
 	}
 }
 
 // leaf adds one leaf. Equal ones collapse. Of whole files and seeds that
 // differ, both askers are named in an error; other leaves are left to Compose.
 func (b *builder) leaf(target reconcile.Address, format merge.Format, l reconcile.Leaf, asker string) {
+	l.Source = b.sources[asker]
 	d := b.targets[target]
 	if d == nil {
 		d = &reconcile.Declaration{Target: target, Owner: b.owner, Format: string(format), Local: b.local}
@@ -113,11 +116,21 @@ func (b *builder) leaf(target reconcile.Address, format merge.Format, l reconcil
 		d.Leaves = append(d.Leaves, l)
 	case d.Leaves[i].Body.Fingerprint() == l.Body.Fingerprint() && d.Leaves[i].Own == l.Own:
 		d.Leaves[i].Origin = joined(d.Leaves[i].Origin, l.Origin)
+		if d.Leaves[i].Source != l.Source {
+			d.Leaves[i].Source = ""
+		}
 	case l.Own == reconcile.Member:
 		b.more = append(b.more, reconcile.Declaration{Target: target, Owner: b.owner, Format: string(format), Local: b.local, Leaves: []reconcile.Leaf{l}})
 	default:
 		b.fail(l.Origin, "%s and %s (%s) each bring a %s, and the two differ; leave one of the bundles out, or make the files equal",
 			b.by[id], asker, text(d.Leaves[i].Origin), target.Name())
+	}
+}
+
+// waits has a target that holds leaves made after on, "" for nothing.
+func (b *builder) waits(target, on reconcile.Address) {
+	if d := b.targets[target]; d != nil && on != "" && !slices.Contains(d.DependsOn, on) {
+		d.DependsOn = append(d.DependsOn, on)
 	}
 }
 

@@ -216,8 +216,9 @@ func (h Host) at(kind string, p fsys.LogicalPath) reconcile.Address {
 func (h Host) one(d *Declared, s spec.Service) {
 	w := &wants{Declared: d, s: s}
 	f := h.files(s)
-	if why := h.missing(s); why != "" {
+	if why, fix := h.missing(s); why != "" {
 		// Of one that was made before, all stays as it is.
+		why += fix
 		w.cannot(Address(s), "%s", why)
 		for _, a := range []reconcile.Address{h.at("file", f.unit), h.at("link", f.wanted), h.at("file", f.config)} {
 			if h.Recorded != nil && h.Recorded(a) {
@@ -231,9 +232,6 @@ func (h Host) one(d *Declared, s spec.Service) {
 	}
 	h.packages(w)
 	models, inputs, needs := h.models(w)
-	if len(models) < len(ModelsOf(s)) {
-		return // said where the models are declared
-	}
 	u := unit{command: h.command(s, h.place(programs[s.Kind][0], s), models, f.config), name: s.Name, system: s.Scope == "system", waits: s.Listen == "lan"}
 	u.says = "aisync: " + s.Name + ", " + s.Kind
 	if len(models) > 0 {
@@ -277,23 +275,38 @@ func (h Host) one(d *Declared, s spec.Service) {
 // LogFolder is where servers write whose words nobody else keeps.
 func LogFolder(state fsys.LogicalPath) fsys.LogicalPath { return state.Join("services") }
 
-// missing says what a service lacks for good on this machine; "" for nothing.
-func (h Host) missing(s spec.Service) string {
+// Absent says why nothing of s can be started by this plan, "" where it is
+// started, or will be when the system is booted. It asks for Facts, By, Home,
+// Lacking and Models alone.
+func (h Host) Absent(s spec.Service) string {
+	why, _ := h.missing(s)
+	return why
+}
+
+// missing says what a service lacks on this machine, "" for nothing, and how a
+// sentence about it goes on that says what to do.
+func (h Host) missing(s spec.Service) (why, fix string) {
 	if s.Scope == "system" && h.By == control.Own {
-		return `a service of the machine needs systemd or launchd, and neither runs here; write scope: "user"`
+		return "a service of the machine needs systemd or launchd, and neither runs here", `; write scope: "user"`
 	}
 	for _, program := range programs[s.Kind] {
 		if program == programs[s.Kind][0] && s.Install != nil && s.Install.Via == viaRelease && s.Install.URL == "" && releaseURL(program, s, h.Facts) == "" {
-			return fmt.Sprintf("no archive of %s is known for %s with %s: name its url beside via: \"release\", or install it by hand (%s)", program, platform(h.Facts), backend(s, h.Facts), byHand[program])
+			return fmt.Sprintf("no archive of %s is known for %s with %s", program, platform(h.Facts), backend(s, h.Facts)),
+				fmt.Sprintf(": name its url beside via: \"release\", or install it by hand (%s)", byHand[program])
 		}
 		if h.place(program, s) == "" {
-			return fmt.Sprintf("%s is not in PATH: %s", program, h.howTo(program, s))
+			return program + " is not in PATH", ": " + h.howTo(program, s)
 		}
 		if a := h.packageOf(program, s); a != "" && h.Facts.Programs[program] == "" && h.Lacking != nil && h.Lacking(a) {
-			return fmt.Sprintf("%s is not in PATH: it waits for %s", program, a)
+			return program + " is not in PATH", fmt.Sprintf(": it waits for %s", a)
 		}
 	}
-	return ""
+	for _, id := range ModelsOf(s) {
+		if _, ok := h.Models(id); !ok {
+			return fmt.Sprintf("the files of its model %s are not known yet", id), ": aisync apply, or aisync lock, looks for them"
+		}
+	}
+	return "", ""
 }
 
 // packages has the service wait for those that hold its programs.

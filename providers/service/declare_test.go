@@ -246,3 +246,29 @@ func TestProgramsOfServicesAreInstalledWhereTheSpecAsks(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A plan that does not know the files of a model yet says so of the services
+// that serve it, and stops none that runs from what was known before.
+func TestAServiceWhoseModelIsNotKnownYetIsARowAndStaysAsItIs(t *testing.T) {
+	h := reference()
+	h.Spec.Nightly, h.Spec.Services = nil, h.Spec.Services[1:4]
+	known := h.Models
+	h.Models = func(id string) (Model, bool) { m, _ := known(id); return m, id != "next" }
+	h.Recorded = func(a reconcile.Address) bool { return a.Kind() == "file" }
+	got := shown(t, h)
+	const why = "the files of its model next are not known yet: aisync apply, or aisync lock, looks for them"
+	for _, want := range []string{"x service:user/many: " + why, "x file:~/.config/systemd/user/aisync-many.service: left as it is: " + why, "== service:user/coder ", "== service:user/easy "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("does not say %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "== file:~/.config/systemd/user/aisync-many.service") {
+		t.Errorf("declares it:\n%s", got)
+	}
+	if why := h.Absent(h.Spec.Services[2]); why != "the files of its model next are not known yet" {
+		t.Errorf("absent: %q", why)
+	}
+	if why := h.Absent(h.Spec.Services[0]); why != "" {
+		t.Errorf("coder is absent: %q", why)
+	}
+}

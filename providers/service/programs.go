@@ -18,6 +18,16 @@ var programs = map[string][]string{
 	"llama-swap":   {"llama-swap", "llama-server"},
 }
 
+// Commands are the programs that services are run by, sorted.
+func Commands() []string {
+	var out []string
+	for _, some := range programs {
+		out = append(out, some...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // channels are the packages that hold a program, by installer and backend; ""
 // is that of a processor alone, and of every backend that has none of its own.
 // Sources: archlinux.org and aur.archlinux.org (llama.cpp is in the AUR, and in

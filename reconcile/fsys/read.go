@@ -26,13 +26,17 @@ func (d *Disk) Lstat(p LogicalPath) (fs.FileInfo, error) {
 	return fileInfo{p.Base(), st}, nil
 }
 
-// ReadFile implements Reader. Anything but a regular file is ErrBlocked.
+// ReadFile implements Reader. Anything but a regular file is ErrBlocked, one of
+// more than MaxRead bytes ErrTooLarge.
 func (d *Disk) ReadFile(p LogicalPath) ([]byte, error) {
 	e, err := d.openRegular(p)
 	if err != nil {
 		return nil, err
 	}
 	defer e.close()
+	if e.st.Size > MaxRead {
+		return nil, &fs.PathError{Op: "read", Path: e.path(), Err: fmt.Errorf("%w: %d bytes, and at most %d are read", ErrTooLarge, e.st.Size, MaxRead)}
+	}
 	b, err := e.readAll(nil)
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: e.path(), Err: err}

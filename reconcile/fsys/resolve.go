@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,7 +52,8 @@ func (d *Disk) split(p LogicalPath) (*folder, string, error) {
 	return f, p.Base(), err
 }
 
-// valid refuses what is not a clean path, or points above its start.
+// valid refuses what is not a clean path, points above its start, or names
+// git's own folder.
 func valid(p LogicalPath) error {
 	s := string(p)
 	switch {
@@ -62,7 +64,7 @@ func valid(p LogicalPath) error {
 	case path.Clean(s) != s:
 		return fmt.Errorf("path %q is not clean, want %q: %w", s, path.Clean(s), fs.ErrInvalid)
 	}
-	return nil
+	return notGits(p)
 }
 
 // folder returns the folder p, open, from the cache where it is still the same
@@ -73,6 +75,10 @@ func (d *Disk) folder(p LogicalPath) (*folder, error) {
 	}
 	f, err := d.resolve(p)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.notInGits(p, f); err != nil {
+		f.close()
 		return nil, err
 	}
 	f.logical = p
@@ -233,4 +239,54 @@ func elements(p string) []string {
 
 func join(top string, names []string) string {
 	return filepath.Join(append([]string{top}, names...)...)
+}
+
+// GitsOwn reports whether an element of a path is git's own folder, or one that
+// some file system takes for it: .git in any case, with characters that HFS+
+// ignores, git~1, each with trailing dots and spaces, or a stream of it. A
+// backslash separates elements too. See verify_path in git's read-cache.c.
+func GitsOwn(name string) bool {
+	if !strings.ContainsAny(name, "gG") {
+		return false
+	}
+	for element := range strings.SplitSeq(strings.ReplaceAll(name, `\`, "/"), "/") {
+		element = strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.Cf, r) {
+				return -1
+			}
+			return unicode.ToLower(r)
+		}, element)
+		element, _, _ = strings.Cut(element, ":")
+		switch strings.TrimRight(element, ". ") {
+		case ".git", "git~1":
+			return true
+		}
+	}
+	return false
+}
+
+// notGits refuses a path that names git's own folder. What lies there can make
+// git run programs, so aisync goes there through git alone.
+func notGits(p LogicalPath) error {
+	if GitsOwn(string(p)) {
+		return fmt.Errorf("path %q %w: it lies in git's own folder, which only git writes", p, ErrEscapes)
+	}
+	return nil
+}
+
+// notInGits refuses the open folder f, asked for as p, where a link led into
+// git's own folder. A project may itself lie in one.
+func (d *Disk) notInGits(p LogicalPath, f *folder) error {
+	names := f.names
+	if p.Project() {
+		if base := elements(d.project); inside(names, base) {
+			names = names[len(base):]
+		}
+	}
+	for _, name := range names {
+		if GitsOwn(name) {
+			return fmt.Errorf("path %q %w: it leads to %s, which only git writes; replace the link on its way by a folder, or take what is below it out of the spec", p, ErrEscapes, f.physical)
+		}
+	}
+	return nil
 }

@@ -14,7 +14,10 @@ import (
 // bundle holds is read by agents, and lies in memory while it is compared.
 const MaxSource = 32 << 20
 
-// ErrTooLarge says that a file has more than MaxSource bytes.
+// MaxRead is how large a file may be that ReadFile reads, in bytes.
+const MaxRead = 1 << 30
+
+// ErrTooLarge says that a file has more than MaxSource, or MaxRead, bytes.
 var ErrTooLarge = errors.New("is too large")
 
 // ReadSource reads the regular file at a physical path, which may lie anywhere

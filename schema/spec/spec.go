@@ -50,17 +50,19 @@ type Host struct {
 	Roots     []string
 	Mailboxes []Mailbox // sorted by Machine
 	Trust     Flag
-	Packages  []Named
-	Bundles   []HostBundle // sorted by Name
-	MCP       []MCPServer  // sorted by Name
-	Store     Named
-	Views     []Named    // programs that see the models as if they had fetched them: "huggingface", "ollama", "lmstudio"
-	Models    []ModelUse // sorted by ID
-	Services  []Service  // sorted by Name
-	Endpoint  Named
-	Settings  []Settings // sorted by Runtime
-	Policy    Policy
-	Nightly   *Nightly // nil: nothing is worked by itself
+	// TrustSources are bundle sources whose effects need no question, each at one pin.
+	TrustSources []TrustedSource
+	Packages     []Named
+	Bundles      []HostBundle // sorted by Name
+	MCP          []MCPServer  // sorted by Name
+	Store        Named
+	Views        []Named    // programs that see the models as if they had fetched them: "huggingface", "ollama", "lmstudio"
+	Models       []ModelUse // sorted by ID
+	Services     []Service  // sorted by Name
+	Endpoint     Named
+	Settings     []Settings // sorted by Runtime
+	Policy       Policy
+	Nightly      *Nightly // nil: nothing is worked by itself
 }
 
 // Nightly is when the queues of some repositories are worked by themselves.
@@ -85,6 +87,13 @@ type Gitea struct {
 type Flag struct {
 	On  bool
 	Pos Position
+}
+
+// TrustedSource is a bundle source at one pin.
+type TrustedSource struct {
+	Source string // as sources name it
+	Pin    string // a commit or the digest of a tree, as aisync.lock has it
+	Pos    Position
 }
 
 // Named is a string with the place that said it.
@@ -121,8 +130,8 @@ type RuntimeUse struct {
 	Pos     Position
 	Install *Install // nil: adapter only, if the program is there
 	CLI     string   // the program that drives a generic runtime
-	// Endpoint says whether it talks to a service of the host; nil: it does if
-	// it is the generic local runtime, or if none is among the host's runtimes.
+	// Endpoint says whether it talks to a service of the host; nil: a generic
+	// local runtime talks to the host's endpoint, a vendor's program to its maker.
 	Endpoint *EndpointUse
 }
 
@@ -258,6 +267,8 @@ type Project struct {
 	MCP      []MCPServer
 	Agents   Agents
 	Settings []Settings
+
+	NoGitHooks bool // githooks: false: none of the bundles' git hooks
 }
 
 // Source names a place bundles come from: a folder, git::URL?ref=…, or an
@@ -377,6 +388,7 @@ type Scope struct {
 	Ignore       string           // file of patterns that it does not read
 	Endpoint     []Reference      // leaves that point the program at a server; {url} {model} {context} {output} {key} {name}
 	Always       []Reference      // leaves that a file gets as soon as it holds anything of ours
+	Obeys        []Obeyed         // files that steer the program, and what in them is an effect
 }
 
 // SettingsFile is a structured file in which only some leaves are ours.

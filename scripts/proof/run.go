@@ -88,10 +88,19 @@ func runAll(rows []row, where map[string][]string, full bool, fuzz time.Duration
 		}
 	}
 	// The long tests wait now and then: fuzzing takes that time, one worker at it.
+	// It begins with the seeds that are committed: to try again what was found
+	// here before could take a target's whole time.
 	var fuzzErr error
 	var wait sync.WaitGroup
 	if full {
-		wait.Go(func() { fuzzErr = fuzzAll(fuzzed, targets, where, fuzz, "-parallel=1") })
+		found, err := os.MkdirTemp("", "aisync-proof-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(found)
+		wait.Go(func() {
+			fuzzErr = fuzzAll(fuzzed, targets, where, fuzz, "-parallel=1", "-args", "-test.fuzzcachedir="+found)
+		})
 	}
 	fmt.Printf("%d tests and fuzz targets of %d packages\n", len(tests), len(packages))
 	run(append([]string{"-run", "^(" + strings.Join(slices.Sorted(maps.Keys(tests)), "|") + ")$"}, inOrder(packages)...)...)
@@ -132,8 +141,8 @@ func fuzzAll(all results, targets []string, where map[string][]string, d time.Du
 	for _, target := range targets {
 		for _, pkg := range where[target] {
 			fmt.Printf("%s for %s\n", target, d)
-			args := append([]string{"-run", "^$", "-fuzz", "^" + target + "$", "-fuzztime", d.String(), "-fuzzminimizetime", "20x"}, flags...)
-			errs = append(errs, goTest(all, nil, append(args, pkg)...))
+			args := []string{"-run", "^$", "-fuzz", "^" + target + "$", "-fuzztime", d.String(), "-fuzzminimizetime", "20x", pkg}
+			errs = append(errs, goTest(all, nil, append(args, flags...)...))
 		}
 	}
 	return errors.Join(errs...)

@@ -11,10 +11,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -75,24 +75,8 @@ func match(globs []string, name string) bool {
 }
 
 // GitsOwn reports whether an element of a path is git's own folder, or one that
-// some file system takes for it: .git in any case, with what HFS+ leaves out,
-// git~1, with trailing dots and spaces, or a stream of it.
-func GitsOwn(name string) bool {
-	for element := range strings.SplitSeq(strings.ReplaceAll(name, `\`, "/"), "/") {
-		element = strings.Map(func(r rune) rune {
-			if unicode.Is(unicode.Cf, r) {
-				return -1
-			}
-			return unicode.ToLower(r)
-		}, element)
-		element, _, _ = strings.Cut(element, ":")
-		switch strings.TrimRight(element, ". ") {
-		case ".git", "git~1":
-			return true
-		}
-	}
-	return false
-}
+// some file system takes for it.
+func GitsOwn(name string) bool { return fsys.GitsOwn(name) }
 
 // gitsFolder is the beginning of a path that is git's own.
 func gitsFolder(name string) string {

@@ -2,7 +2,8 @@
 // base on a branch of its own, compared with that base, committed, removed. It
 // never reads or writes the work tree of the person. Git is run so that nothing
 // which a repository, or a step, brings along runs as a program: no hooks, no
-// filters, no drivers, no monitors. Start reading at Open and Repo.Add.
+// drivers, no monitors. The person's own filters and signing count, as in their
+// other work trees. Start reading at Open and Repo.Add.
 package tree
 
 import (
@@ -14,28 +15,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/internal/gitrepo"
 )
 
 // quiet is the configuration that git runs with, over what is in the
-// repository: it runs no program, believes no record of what has not changed,
-// and tidies nothing up.
-var quiet = []string{
-	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=false", "core.pager=cat", "core.editor=false", "core.alternateRefsCommand=",
-	"core.fileMode=true", "core.symlinks=true", "core.trustctime=true", "core.checkStat=default", "core.ignoreStat=false", "core.sparseCheckout=false",
-	"core.attributesFile=/dev/null", "core.quotePath=false", "core.filesRefLockTimeout=20000", "core.packedRefsTimeout=20000", "core.splitIndex=false", "index.sparse=false",
-	"gc.auto=0", "maintenance.auto=false", "commit.gpgSign=false", "tag.gpgSign=false", "submodule.recurse=false", "diff.external=", "diff.ignoreSubmodules=none", "diff.orderFile=/dev/null",
-	"interactive.diffFilter=", "credential.helper=", "advice.detachedHead=false", "protocol.allow=never", "checkout.workers=1", "log.showSignature=false",
+// repository: it believes no record of what has not changed, and looks at all.
+var quiet = []gitrepo.Setting{
+	{Key: "core.untrackedCache", Value: "false"}, {Key: "core.fileMode", Value: "true"}, {Key: "core.symlinks", Value: "true"}, {Key: "core.trustctime", Value: "true"},
+	{Key: "core.checkStat", Value: "default"}, {Key: "core.ignoreStat", Value: "false"}, {Key: "core.sparseCheckout", Value: "false"}, {Key: "core.quotePath", Value: "false"},
+	{Key: "core.filesRefLockTimeout", Value: "20000"}, {Key: "core.packedRefsTimeout", Value: "20000"}, {Key: "core.splitIndex", Value: "false"}, {Key: "index.sparse", Value: "false"},
+	{Key: "diff.ignoreSubmodules", Value: "none"}, {Key: "diff.orderFile", Value: "/dev/null"}, {Key: "checkout.workers", Value: "1"},
 }
-
-// programs are the names of settings that make git run something.
-var programs = regexp.MustCompile(`(?is)^(filter\..*\.(clean|smudge|process|required)|diff\..*\.(command|textconv|cachetextconv)|merge\..*\.driver|core\.(sshcommand|gitproxy|askpass)|gpg\..*program|trailer\..*\.(command|cmd)|remote\..*\.(uploadpack|receivepack|vcs)|uploadpack\.packobjectshook)$`)
 
 // Repo is a repository as tasks use it.
 type Repo struct {
@@ -43,8 +39,9 @@ type Repo struct {
 	common   string // git's own folder
 	excludes string // what the person has git ignore everywhere
 	identity []string
-	over     []string // the settings that git runs with; nil: they are looked for each time
-	held     *os.File // the lock of alone, which git has too
+	signs    bool              // the person has git sign what they commit
+	over     []gitrepo.Setting // that git runs with; nil: they are looked for each time
+	held     *os.File          // the lock of alone, which git has too
 }
 
 // An Error is git's, with what it said.
@@ -83,7 +80,7 @@ func (r Repo) git(ctx context.Context, c call, args ...string) (string, error) {
 			return "", err
 		}
 	}
-	return r.bare(ctx, c, over, args...)
+	return again(ctx, func() (string, error) { return r.run(ctx, c, over, args) })
 }
 
 // Settled returns r with the settings that it has now. It is for where nothing
@@ -94,24 +91,29 @@ func (r Repo) Settled(ctx context.Context) (Repo, error) {
 	return r, err
 }
 
-// overrides is quiet, and empty values for every setting of the repository
-// that names a program.
-func (r Repo) overrides(ctx context.Context) ([]string, error) {
-	names, err := r.bare(ctx, call{}, nil, "config", "--list", "--includes", "--name-only", "-z")
+// overrides is quiet, and what takes the programs of the repository out of its
+// configuration.
+func (r Repo) overrides(ctx context.Context) ([]gitrepo.Setting, error) {
+	c, err := r.config(ctx)
+	if err != nil {
+		return nil, err
+	}
+	over := []gitrepo.Setting{{Key: "core.excludesFile", Value: r.excludes}, trusted}
+	return slices.Concat(over, quiet, c.Programs()), nil
+}
+
+// trusted lets git read a repository that the person's own git, in Open, does.
+var trusted = gitrepo.Setting{Key: "safe.directory", Value: "*"}
+
+// config is the configuration of the repository.
+func (r Repo) config(ctx context.Context) (*gitrepo.Config, error) {
+	c, err := again(ctx, func() (*gitrepo.Config, error) {
+		return gitrepo.ReadConfig(ctx, os.Environ(), gitrepo.Place{Dir: r.common, GitDir: r.common})
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read the settings of %s: %w", r.Dir, err)
 	}
-	over := append([]string{"core.excludesFile=" + r.excludes, "safe.directory=*"}, quiet...)
-	for name := range strings.SplitSeq(names, "\x00") {
-		switch {
-		case !programs.MatchString(name):
-		case strings.HasSuffix(strings.ToLower(name), ".required"), strings.HasSuffix(strings.ToLower(name), ".cachetextconv"):
-			over = append(over, name+"=false")
-		default:
-			over = append(over, name+"=")
-		}
-	}
-	return over, nil
+	return c, nil
 }
 
 // half is what git says where another process is just making a work tree: it
@@ -145,45 +147,29 @@ func (r Repo) alone(ctx context.Context, f func(Repo) error) error {
 	return f(r)
 }
 
-func (r Repo) bare(ctx context.Context, c call, over []string, args ...string) (string, error) {
+// again runs git until it meets no work tree that is half made.
+func again[T any](ctx context.Context, git func() (T, error)) (T, error) {
 	for tries := 1; ; tries++ {
-		out, err := r.run(ctx, c, over, args)
-		var e *Error
-		if tries > 20 || !errors.As(err, &e) || !strings.Contains(e.Said, half) || ctx.Err() != nil {
+		out, err := git()
+		if tries > 20 || err == nil || !strings.Contains(err.Error(), half) || ctx.Err() != nil {
 			return out, err
 		}
-		time.Sleep(50 * time.Millisecond) // somebody else's, who does not wait for our lock
+		time.Sleep(50 * time.Millisecond) // another process's, which does not wait for our lock
 	}
 }
 
-func (r Repo) run(ctx context.Context, c call, over, args []string) (string, error) {
+func (r Repo) run(ctx context.Context, c call, over []gitrepo.Setting, args []string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	defer stop()
-	cmd := exec.CommandContext(ctx, "git", args...)
-	gitDir := c.gitDir
-	if gitDir == "" {
-		gitDir = r.common
+	at := gitrepo.Place{Dir: c.tree, GitDir: c.gitDir, WorkTree: c.tree, IndexFile: c.index}
+	if at.GitDir == "" {
+		at.GitDir = r.common
 	}
-	cmd.Dir = c.tree
-	if cmd.Dir == "" {
-		cmd.Dir = r.common
+	if at.Dir == "" {
+		at.Dir = r.common
 	}
-	cmd.Env = append(cleaned(), "GIT_DIR="+gitDir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
-		"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=", "LC_ALL=C", "GIT_CONFIG_COUNT="+strconv.Itoa(len(over)))
-	if c.tree != "" {
-		cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+c.tree)
-	}
-	if c.index != "" {
-		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+c.index)
-	}
-	for i, pair := range over {
-		// A name may hold = itself; no value of ours does, but a path's.
-		at := strings.LastIndexByte(pair, '=')
-		if strings.HasPrefix(pair, "core.excludesFile=") {
-			at = len("core.excludesFile")
-		}
-		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, pair[:at]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, pair[at+1:]))
-	}
+	cmd := gitrepo.Act(ctx, os.Environ(), at, over, args...)
+	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1")
 	cmd.Env = append(cmd.Env, c.env...)
 	if r.held != nil {
 		cmd.ExtraFiles = []*os.File{r.held}
@@ -212,21 +198,4 @@ func execute(ctx context.Context, cmd *exec.Cmd, c call, args []string) (string,
 		return "", &Error{args, errs.String(), err}
 	}
 	return out.String(), nil
-}
-
-// cleaned is the environment without git's variables.
-func cleaned() []string {
-	return slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "GIT_") })
-}
-
-// elsewhere are the variables that make git look at other places than it is
-// told, as in a hook.
-var elsewhere = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX"}
-
-// personal is the person's environment for git in a given folder.
-func personal() []string {
-	return slices.DeleteFunc(os.Environ(), func(pair string) bool {
-		name, _, _ := strings.Cut(pair, "=")
-		return slices.Contains(elsewhere, name)
-	})
 }

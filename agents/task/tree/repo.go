@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/gitrepo"
 )
 
 // Open looks at the repository whose top dir is. It is an error if dir is not
@@ -43,10 +45,17 @@ func Open(ctx context.Context, dir string) (Repo, error) {
 	if some, err := r.own(ctx, "rev-list", "-n1", "--all"); err != nil || some == "" {
 		return r, errors.Join(fmt.Errorf("%s has no commit yet, so there is nothing to begin from: make the first one", dir), err)
 	}
-	if r.excludes, err = r.own(ctx, "config", "--path", "core.excludesFile"); err != nil {
+	if r.excludes, err = r.own(ctx, "config", "--path", "--get", "core.excludesFile"); err != nil {
 		if dirs, err := os.UserConfigDir(); err == nil { // git's default
 			r.excludes = filepath.Join(dirs, "git", "ignore")
 		}
+	}
+	c, err := r.config(ctx)
+	if err != nil {
+		return r, err
+	}
+	if sign, ok := c.Own("commit.gpgsign"); ok {
+		r.signs = slices.Contains([]string{"true", "yes", "on", "1", ""}, strings.ToLower(sign))
 	}
 	return r, r.who(ctx)
 }
@@ -58,19 +67,17 @@ func (e *NotTop) Error() string {
 	return fmt.Sprintf("%s is not the top of its repository, and the paths of tasks begin there: use --repo %s", e.Dir, e.Top)
 }
 
-// own runs the person's git with its own settings: only what reads.
+// own looks with the person's git: whether that trusts the folder counts.
 func (r Repo) own(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", r.Dir, "-c", "core.fsmonitor=false"}, args...)...)
-	cmd.Env = append(personal(), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0")
-	out, err := execute(ctx, cmd, call{}, args)
+	out, err := execute(ctx, gitrepo.Look(ctx, os.Environ(), gitrepo.Place{Dir: r.Dir}, args...), call{}, args)
 	return strings.TrimSuffix(out, "\n"), err
 }
 
 // who finds the name under which is committed.
 func (r *Repo) who(ctx context.Context) error {
 	for variable, name := range map[string]string{"GIT_AUTHOR_IDENT": "AUTHOR", "GIT_COMMITTER_IDENT": "COMMITTER"} {
-		cmd := exec.CommandContext(ctx, "git", "-C", r.Dir, "-c", "user.useConfigOnly=true", "var", variable)
-		cmd.Env = append(personal(), "LC_ALL=C")
+		cmd := gitrepo.Look(ctx, os.Environ(), gitrepo.Place{Dir: r.Dir}, "var", variable)
+		cmd.Env = gitrepo.With(cmd.Env, gitrepo.Setting{Key: "user.useConfigOnly", Value: "true"})
 		ident, err := execute(ctx, cmd, call{}, []string{"var"})
 		open, shut := strings.LastIndexByte(ident, '<'), strings.LastIndexByte(ident, '>')
 		if err != nil || open < 1 || shut < open {
@@ -166,31 +173,39 @@ func (r Repo) Ignores(ctx context.Context, path string) bool {
 // Plain are the settings that git needs to read the repository at all, as a
 // configuration file of their own.
 func (r Repo) Plain(ctx context.Context) (string, error) {
-	all, err := r.bare(ctx, call{}, nil, "config", "--list", "--local", "-z")
+	c, err := r.config(ctx)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	for entry := range strings.SplitSeq(all, "\x00") {
-		name, value, _ := strings.Cut(entry, "\n")
-		section, key, _ := strings.Cut(name, ".")
-		if name == "core.repositoryformatversion" || section == "extensions" && !strings.Contains(key, ".") && name != "extensions.worktreeconfig" {
+	for _, e := range c.Entries {
+		section, key, _ := strings.Cut(e.Key, ".")
+		if name, value := e.Key, e.Value; e.Scope == "local" && (name == "core.repositoryformatversion" || section == "extensions" && !strings.Contains(key, ".") && name != "extensions.worktreeconfig") {
 			fmt.Fprintf(&b, "[%s]\n\t%s = %q\n", section, key, value)
 		}
 	}
 	return b.String(), nil
 }
 
-// Push sends a branch to a remote. It is the one thing that is done with the
-// person's own settings, for these know how to get there; hooks do not run, and
-// nothing is overwritten at the remote.
+// Push sends a branch to a remote, over the person's own ssh, proxy and
+// credentials. Programs that the repository's configuration names do not run,
+// nor do hooks, and nothing is overwritten at the remote.
 func (r Repo) Push(ctx context.Context, remote, branch string) error {
 	if strings.HasPrefix(remote, "-") {
 		return fmt.Errorf("remote %q: it cannot be called so", remote)
 	}
-	args := []string{"push", "--quiet", "--no-verify", remote, "refs/heads/" + branch + ":refs/heads/" + branch}
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", r.Dir, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}, args...)...)
-	cmd.Env = append(personal(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
-	_, err := execute(ctx, cmd, call{}, args)
+	c, err := r.config(ctx)
+	if err != nil {
+		return err
+	}
+	off := c.Programs()
+	// Of two settings remote.*.receivepack git takes the first: only the option is over it.
+	args := []string{"push", "--quiet", "--no-verify", "--receive-pack=git-receive-pack", remote, "refs/heads/" + branch + ":refs/heads/" + branch}
+	_, err = execute(ctx, gitrepo.Dial(ctx, os.Environ(), gitrepo.Place{Dir: r.Dir}, off, args...), call{}, args)
+	for _, s := range off {
+		if err != nil && (s.Key == "core.sshcommand" || s.Key == "credential.helper") {
+			return fmt.Errorf("%w; the %s of %s is not used, for a repository's programs do not run: git config --global %s VALUE sets yours", err, s.Key, r.Dir, s.Key)
+		}
+	}
 	return err
 }

@@ -33,8 +33,8 @@ type Tree struct {
 const gitlink = "160000"
 
 // Add makes a work tree at dir, which must not be there, on a new branch off a
-// commit. Submodules in it are empty, and what filters would fill in (large
-// files) stays as it is in the repository.
+// commit. Submodules in it are empty. What a filter fills in (large files) is
+// there where the filter is the person's own, not the repository's alone.
 func (r Repo) Add(ctx context.Context, dir, branch, commit string) (*Tree, error) {
 	if _, err := os.Lstat(dir); err == nil {
 		return nil, fmt.Errorf("make a work tree: %s is there already", dir)
@@ -193,14 +193,22 @@ func (t *Tree) copyIndex(to string) error {
 }
 
 // Commit makes what was staged the one commit of the branch and returns its
-// hash. No hook sees it, and it is signed by nobody.
+// hash. No hook sees it. It is signed where the person's own configuration says
+// that commits are.
 func (t *Tree) Commit(ctx context.Context, s Staged, message string) (string, error) {
 	tree, err := t.git(ctx, call{index: s.index}, "write-tree")
 	if err != nil {
 		return "", fmt.Errorf("commit: %w", err)
 	}
-	hash, err := t.git(ctx, call{in: []byte(message), env: t.repo.identity}, "commit-tree", strings.TrimSpace(tree), "-p", t.Base, "-F", "-")
+	args := []string{"commit-tree", strings.TrimSpace(tree), "-p", t.Base, "-F", "-"}
+	if t.repo.signs {
+		args = append(args, "-S")
+	}
+	hash, err := t.git(ctx, call{in: []byte(message), env: t.repo.identity}, args...)
 	if err != nil {
+		if t.repo.signs {
+			return "", fmt.Errorf("commit: %w; your configuration has commits signed (commit.gpgSign): unlock the key, and run the task again", err)
+		}
 		return "", fmt.Errorf("commit: %w", err)
 	}
 	hash = strings.TrimSpace(hash)

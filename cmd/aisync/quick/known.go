@@ -14,6 +14,7 @@ import (
 
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -74,7 +75,7 @@ func (s Specs) File() string {
 	var all []spec
 	adds := false
 	for _, name := range s.names() {
-		text, err := os.ReadFile(name)
+		text, err := regular.Read(name, regular.MaxSpec)
 		if err != nil {
 			continue // it cannot add anything
 		}
@@ -133,8 +134,8 @@ func letter(c byte) bool {
 // DigestOf is that of a file's bytes or of the names in a folder, "" of what
 // cannot be read.
 func DigestOf(name string) string {
-	text, err := os.ReadFile(name)
-	if errors.Is(err, syscall.EISDIR) {
+	text, err := regular.Read(name, regular.MaxSpec)
+	if errors.Is(err, regular.ErrKind) {
 		var entries []os.DirEntry
 		entries, err = os.ReadDir(name)
 		for _, e := range entries {

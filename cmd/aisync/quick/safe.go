@@ -54,6 +54,8 @@ func Hidden(r rune) bool {
 		return true
 	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c, r == 0x2028, r == 0x2029:
 		return true
+	case r == 0x00ad, r == 0x115f, r == 0x1160, r == 0x180e, r == 0x200b, r >= 0x2060 && r <= 0x2064, r == 0x3164, r == 0xfeff, r == 0xffa0, r >= 0xe0000 && r <= 0xe007f:
+		return true // of no width: two texts that look alike
 	}
 	return false
 }

@@ -12,11 +12,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"aisync.dev/aisync/internal/gitrepo"
 )
 
 // Source is a repository at a ref.
@@ -50,6 +53,13 @@ func Clone(ctx context.Context, s Source, dst string) (string, error) {
 		return "", err
 	}
 	if _, err := g.run(ctx, "init", "-q", "--template="); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Join(dst, ".git", "info"), 0o755); err != nil {
+		return "", err
+	}
+	// A filter, such as git-lfs, is on one machine and not on another.
+	if err := os.WriteFile(filepath.Join(dst, ".git", "info", "attributes"), []byte("* -filter\n"), 0o644); err != nil {
 		return "", err
 	}
 	if err := g.fetch(ctx, s); err != nil {
@@ -149,11 +159,10 @@ type git struct {
 	stall    time.Duration
 }
 
-// settings make every machine write the same bytes and run nothing.
-var settings = []string{
-	"core.hooksPath=/dev/null", "core.autocrlf=false", "core.eol=lf", "core.attributesFile=/dev/null",
-	"core.symlinks=true", "core.fileMode=true", "core.fsmonitor=false", "protocol.ext.allow=never",
-	"advice.detachedHead=false", "gc.auto=0", "maintenance.auto=false", "credential.interactive=false",
+// settings make every machine write the same bytes.
+var settings = []gitrepo.Setting{
+	{Key: "core.autocrlf", Value: "false"}, {Key: "core.eol", Value: "lf"}, {Key: "core.attributesFile", Value: "/dev/null"},
+	{Key: "core.symlinks", Value: "true"}, {Key: "core.fileMode", Value: "true"},
 }
 
 // run runs one command of git and returns what it prints. One that gives no
@@ -161,12 +170,7 @@ var settings = []string{
 func (g git) run(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var argv []string
-	for _, s := range settings {
-		argv = append(argv, "-c", s)
-	}
-	cmd := exec.CommandContext(ctx, "git", append(argv, args...)...)
-	cmd.Dir, cmd.Env = g.dir, environment(os.Environ())
+	cmd := gitrepo.Dial(ctx, os.Environ(), gitrepo.Place{Dir: g.dir}, settings, args...)
 	inGroup(cmd)
 	cmd.WaitDelay = 2 * time.Second
 	alive := time.AfterFunc(g.stall, func() { cancel(&StallError{g.stall}) })
@@ -188,26 +192,6 @@ func (g git) run(ctx context.Context, args ...string) ([]byte, error) {
 		return out.Bytes(), fmt.Errorf("git %s: %s", args[0], text)
 	}
 	return out.Bytes(), fmt.Errorf("git %s: %w", args[0], err)
-}
-
-// environment is env without what would make git work elsewhere, ask somebody,
-// or speak another language.
-func environment(env []string) []string {
-	drop := []string{
-		"GIT_DIR=", "GIT_WORK_TREE=", "GIT_INDEX_FILE=", "GIT_COMMON_DIR=", "GIT_OBJECT_DIRECTORY=", "GIT_NAMESPACE=",
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=", "GIT_TEMPLATE_DIR=", "GIT_TERMINAL_PROMPT=", "GIT_ALLOW_PROTOCOL=", "LC_ALL=",
-	}
-	var out []string
-	for _, v := range env {
-		keep := true
-		for _, name := range drop {
-			keep = keep && !strings.HasPrefix(v, name)
-		}
-		if keep {
-			out = append(out, v)
-		}
-	}
-	return append(out, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "LC_ALL=C")
 }
 
 // said is what git complained of, without its progress.

@@ -197,6 +197,82 @@ func TestNothingOfTheMachineOrTheRepositoryRunsOrChangesBytes(t *testing.T) {
 	}
 }
 
+// A filter, such as git-lfs, is set up on one machine and not on another.
+func TestAFilterOfTheMachineChangesNoBytes(t *testing.T) {
+	r := newRepo(t)
+	if err := os.WriteFile(filepath.Join(r.dir, ".gitattributes"), []byte("*.md filter=mine\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	id := r.commit("one\n")
+	config := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(config, []byte("[filter \"mine\"]\n\tsmudge = tr a-z A-Z\n\trequired = true\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", config)
+	clone(t, Source{URL: r.url()}, id, "one\n")
+}
+
+// What gets a person to a host is theirs: other addresses, ssh, a proxy, a
+// program that knows passwords.
+func TestAPersonsWayToAHostIsTaken(t *testing.T) {
+	r := newRepo(t)
+	id := r.commit("one\n")
+	home := t.TempDir()
+	config := filepath.Join(home, "config")
+	t.Setenv("GIT_CONFIG_GLOBAL", config)
+	set := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(home, name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	set("[url \"" + r.url() + "\"]\n\tinsteadOf = https://example.invalid/rules\n")
+	clone(t, Source{URL: "https://example.invalid/rules"}, id, "one\n")
+
+	ssh := program("ssh", "while [ $# -gt 1 ]; do shift; done\neval \"$1\"\n")
+	set("[core]\n\tsshCommand = " + ssh + "\n")
+	clone(t, Source{URL: "ssh://example.invalid" + r.dir}, id, "one\n")
+	set("")
+	t.Setenv("GIT_SSH_COMMAND", ssh)
+	clone(t, Source{URL: "ssh://example.invalid" + r.dir}, id, "one\n")
+
+	r.git("update-server-info")
+	files := http.FileServer(http.Dir(r.dir))
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if user, word, ok := q.BasicAuth(); !ok || user != "pat" || word != "secret" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		files.ServeHTTP(w, q)
+	}))
+	defer host.Close()
+	set("[credential]\n\thelper = " + program("helper", "echo username=pat\necho password=secret\n") + "\n")
+	clone(t, Source{URL: host.URL + "/.git"}, id, "one\n")
+
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.URL.Host != "example.invalid" {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		files.ServeHTTP(w, q)
+	}))
+	defer proxy.Close()
+	set("[http]\n\tproxy = " + proxy.URL + "\n")
+	clone(t, Source{URL: "http://example.invalid/.git"}, id, "one\n")
+	set("")
+	t.Setenv("http_proxy", proxy.URL)
+	clone(t, Source{URL: "http://example.invalid/.git"}, id, "one\n")
+}
+
 func TestAnEmptyRepositoryAndNoneAreSaid(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)

@@ -9,10 +9,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"aisync.dev/aisync/internal/gitrepo"
 )
 
 // patience bounds what looking at a history may take.
@@ -29,8 +30,7 @@ type Version struct {
 // stranger may have filled: nothing of it is run, and nothing is fetched. A
 // folder that git knows nothing of is an error.
 func History(ctx context.Context, dir string) ([]Version, error) {
-	out, err := look(ctx, dir, nil, "log", "--all", "HEAD", "--date-order", "--raw", "-z", "--no-abbrev", "--no-renames", "--diff-filter=AM", "--relative",
-		"--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-mailmap", "--format=", "--", ".")
+	out, err := look(ctx, gitrepo.Place{Dir: dir}, nil, "log", "--all", "HEAD", "--date-order", "--raw", "-z", "--no-abbrev", "--no-renames", "--diff-filter=AM", "--relative", "--no-mailmap", "--format=", "--", ".")
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func Texts(ctx context.Context, dir string, versions []Version) ([][]byte, error
 	for _, v := range versions {
 		fmt.Fprintln(&in, v.Blob)
 	}
-	out, err := look(ctx, dir, &in, "cat-file", "--batch")
+	out, err := look(ctx, gitrepo.Place{Dir: dir}, &in, "cat-file", "--batch")
 	if err != nil {
 		return nil, err
 	}
@@ -86,22 +86,16 @@ func Texts(ctx context.Context, dir string, versions []Version) ([][]byte, error
 
 // Head is the commit that the work tree at dir, itself the top of one, is at.
 func Head(ctx context.Context, dir string) (string, error) {
-	out, err := look(ctx, dir, nil, "--git-dir", ".git", "rev-parse", "--verify", "-q", "HEAD")
+	out, err := look(ctx, gitrepo.Place{Dir: dir, GitDir: ".git"}, nil, "rev-parse", "--verify", "-q", "HEAD")
 	return strings.TrimSpace(string(out)), err
 }
 
-// look runs a command of git that only looks at dir.
-func look(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte, error) {
+// look runs a command of git that only looks at a place.
+func look(ctx context.Context, at gitrepo.Place, in io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var argv []string
-	for _, s := range append(slices.Clone(settings), "log.showSignature=false", "protocol.allow=never") {
-		argv = append(argv, "-c", s)
-	}
-	cmd := exec.CommandContext(ctx, "git", append(argv, args...)...)
-	cmd.Dir, cmd.Stdin = dir, in
-	// A repository may say that its missing objects are to be fetched.
-	cmd.Env = append(environment(os.Environ()), "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat")
+	cmd := gitrepo.Look(ctx, os.Environ(), at, args...)
+	cmd.Stdin = in
 	inGroup(cmd)
 	cmd.WaitDelay = time.Second
 	var complaint bytes.Buffer
@@ -115,7 +109,7 @@ func look(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte
 	case errors.Is(err, exec.ErrNotFound):
 		return nil, errors.New("there is no git; install git")
 	case text != "":
-		return nil, fmt.Errorf("git in %s: %s", dir, text)
+		return nil, fmt.Errorf("git in %s: %s", at.Dir, text)
 	}
-	return nil, fmt.Errorf("git in %s: %w", dir, err)
+	return nil, fmt.Errorf("git in %s: %w", at.Dir, err)
 }

@@ -1,0 +1,39 @@
+package effects
+
+import (
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/reconcile"
+)
+
+// Command is one that a program runs by the word of a plan.
+type Command struct {
+	Line   string
+	Origin []reconcile.Position
+}
+
+// Commands returns the commands in what p makes files hold on behalf of its
+// owners: of MCP servers, hooks and checks. What only code that p writes calls
+// is not among them.
+func Commands(p *reconcile.Plan) []Command {
+	var out []Command
+	for _, c := range p.Changes {
+		for _, l := range c.Leaves {
+			if l.Want == nil {
+				continue
+			}
+			doc := []byte(l.Want.Body.Redacted())
+			if c.Target.Resource.Address.Name() == runtime.ChecksFile {
+				doc, _ = file.Text(l.Want.Body)
+			}
+			list, err := settings("json", doc)
+			if err != nil {
+				continue
+			}
+			for _, line := range lines(list, 0, "command") {
+				out = append(out, Command{Line: line, Origin: l.Want.Origin})
+			}
+		}
+	}
+	return out
+}

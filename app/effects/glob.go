@@ -1,0 +1,121 @@
+package effects
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// maxEntries bounds the files and folders that one pattern looks at.
+const maxEntries = 20_000
+
+// glob returns the files that pattern names, sorted: those that are there and
+// those that the plan makes. all is false where there are too many to look at.
+func (t *tree) glob(pattern string) (names []string, all bool) {
+	w := walk{t: t, seen: map[string]bool{}}
+	w.match("", strings.Split(pattern, "/"))
+	for name, a := range t.after {
+		if ok, _ := doublestar.Match(pattern, name); ok && !a.gone {
+			w.found = append(w.found, name)
+		}
+	}
+	w.found = append(w.found, t.aliased(pattern)...)
+	slices.Sort(w.found)
+	return slices.Compact(w.found), w.looked <= maxEntries
+}
+
+// walk finds the files of a pattern. It follows links to folders, as programs
+// do, and looks at no folder twice.
+type walk struct {
+	t      *tree
+	found  []string
+	links  []string
+	seen   map[string]bool // folders that ** went into, links resolved
+	looked int
+}
+
+// below is a walk of all that is in dir.
+func (t *tree) below(dir string) *walk {
+	w := &walk{t: t, seen: map[string]bool{}}
+	w.match(dir, []string{"**"})
+	return w
+}
+
+// match finds what the rest of a pattern names in dir.
+func (w *walk) match(dir string, rest []string) {
+	name, last := rest[0], len(rest) == 1
+	switch {
+	case name == "**":
+		if !last {
+			w.match(dir, rest[1:])
+		}
+		real, err := filepath.EvalSymlinks(w.t.path(dir))
+		if err != nil || w.seen[real] {
+			return
+		}
+		w.seen[real] = true
+		for _, e := range w.entries(dir) {
+			at := path.Join(dir, e.Name())
+			if e.Type()&fs.ModeSymlink != 0 {
+				w.links = append(w.links, at)
+			}
+			if w.isDir(at, e) {
+				if !leftOut(e.Name()) {
+					w.match(at, rest)
+				}
+			} else if last {
+				w.found = append(w.found, at)
+			}
+		}
+	case strings.ContainsAny(name, "*?[{\\"):
+		for _, e := range w.entries(dir) {
+			if ok, _ := doublestar.Match(name, e.Name()); !ok {
+				continue
+			}
+			at := path.Join(dir, e.Name())
+			switch isDir := w.isDir(at, e); {
+			case isDir && !last:
+				w.match(at, rest[1:])
+			case !isDir && last:
+				w.found = append(w.found, at)
+			}
+		}
+	case last:
+		w.found = append(w.found, path.Join(dir, name)) // reading it tells whether it is there
+	default:
+		w.match(path.Join(dir, name), rest[1:])
+	}
+}
+
+// entries are those of a folder, none once too many were looked at.
+func (w *walk) entries(dir string) []fs.DirEntry {
+	if w.looked > maxEntries {
+		return nil
+	}
+	entries, err := os.ReadDir(w.t.path(dir))
+	if err != nil {
+		return nil // what cannot be read here is not read by a program either
+	}
+	w.looked += len(entries)
+	return entries
+}
+
+func (w *walk) isDir(name string, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.IsDir()
+	}
+	info, err := os.Stat(w.t.path(name))
+	return err == nil && info.IsDir()
+}
+
+// path is where name lies on the disk.
+func (t *tree) path(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
+
+// leftOut are folders in which no program looks: git's own, and packages that
+// others made.
+func leftOut(name string) bool { return name == ".git" || name == "node_modules" }

@@ -1,0 +1,273 @@
+package effects
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Project is the folder whose effects are asked for.
+type Project struct {
+	Dir      string                 // absolute
+	Runtimes []spec.Runtime         // the programs whose files all count
+	Others   []spec.Runtime         // those of which only the files count that the plan writes
+	Trusts   []Trust                // the entries that would make programs trust the folder
+	Hooked   bool                   // whether git runs its hooks though the plan does not say so
+	Carried  func(name string) bool // whether git's HEAD has a file; nil: it has all
+	Checks   bool                   // whether the checks count that "aisync launch" runs
+	Launches []Launch               // what "aisync launch" would start by the word of the project's own sources
+}
+
+// Trust is an entry by which a program no longer asks about the folder.
+type Trust struct {
+	Runtime string
+	Address reconcile.Address
+	Key     reconcile.LeafKey
+}
+
+// Launch is a program that a source of the project describes.
+type Launch struct {
+	Runtime, Command, Digest string // Digest: of the whole description
+	Origin                   []reconcile.Position
+}
+
+// Of returns what programs and git will obey in p once plan is applied; a nil
+// plan leaves the folder as it is.
+func Of(p Project, r reconcile.ReadEnv, plan *reconcile.Plan) []Effect {
+	t := newTree(p.Dir, r, plan)
+	t.carried = p.Carried
+	var out []Effect
+	all := func(string) bool { return true }
+	more := func(rt spec.Runtime, counts func(string) bool) {
+		for _, e := range t.of(rt.ID, obeys(rt), counts) {
+			if !covered(e, out) {
+				out = append(out, e)
+			}
+		}
+	}
+	trusted := trusts(p.Trusts, plan)
+	for _, rt := range p.Runtimes {
+		if rt.Local { // which another program drives
+			continue
+		}
+		list := obeys(rt)
+		if i := slices.IndexFunc(trusted, func(e Effect) bool { return e.Program == rt.ID }); i >= 0 {
+			whole := true // an entry for a folder counts in those below it
+			if list, whole = t.nested(list); !whole {
+				trusted[i].Text += "; there are too many folders in it to look at all of them"
+			}
+		}
+		out = append(out, t.of(rt.ID, list, all)...)
+	}
+	for _, rt := range p.Runtimes {
+		if rt.Local {
+			more(rt, all)
+		}
+	}
+	for _, rt := range p.Others {
+		more(rt, t.writes)
+	}
+	if p.Checks {
+		out = append(out, t.of(launcher, launcherObeys, all)...)
+	}
+	out = append(out, t.programs(p.Runtimes, out)...)
+	out = append(out, t.gitHooks(plan, p.Hooked)...)
+	out = append(out, trusted...)
+	for _, l := range p.Launches {
+		e := Effect{Program: launcher, Class: Runs, Text: "starts " + l.Command + " as " + l.Runtime, File: "runtime:" + l.Runtime, Origin: l.Origin}
+		e.seal(nil, l.Command, l.Digest)
+		out = append(out, e)
+	}
+	return sorted(out)
+}
+
+// launcher is the program that obeys the checks of a project, and what its
+// sources say of runtimes.
+const launcher = "aisync launch"
+
+var launcherObeys = []spec.Obeyed{{
+	Files: []string{runtime.ChecksFile}, Format: "json", Safe: []string{"/format_version"},
+	Effects: []spec.EffectRule{{Key: "/checks/*", Class: "runs", Says: "runs {value} around a program"}},
+}}
+
+// obeys is what rt reads in a project. Of a program that no catalog describes
+// so far all counts that its adapter writes settings, servers and hooks to.
+func obeys(rt spec.Runtime) []spec.Obeyed {
+	s := rt.Project
+	if len(s.Obeys) > 0 {
+		return s.Obeys
+	}
+	var out []spec.Obeyed
+	add := func(name, format string) {
+		if name == "" {
+			return
+		}
+		if format != "json" && format != "toml" && format != "yaml" {
+			format = "text"
+		}
+		out = append(out, spec.Obeyed{Files: []string{name}, Format: format})
+	}
+	if s.Settings != nil {
+		add(s.Settings.Path, s.Settings.Format)
+	}
+	if s.MCP != nil {
+		add(s.MCP.Path, s.MCP.Format)
+	}
+	if s.Events != nil {
+		add(s.Events.Path, s.Events.Format)
+	}
+	if s.Permissions != nil {
+		add(s.Permissions.Path, s.Permissions.Format)
+	}
+	return out
+}
+
+// of returns the effects of those files of a program that count.
+func (t *tree) of(program string, obeys []spec.Obeyed, counts func(name string) bool) []Effect {
+	var out []Effect
+	for _, o := range obeys {
+		for _, pattern := range o.Files {
+			names, all := t.glob(pattern)
+			for _, name := range names {
+				if counts(name) {
+					out = append(out, t.marked(o, name, t.obeyed(program, o, name))...)
+				}
+			}
+			if !all {
+				e := Effect{Program: program, Class: Runs, Text: "reads " + pattern + ", which has too many files to look at all of them", File: pattern, whole: true}
+				out = append(out, t.finished(e, nil))
+			}
+		}
+	}
+	return out
+}
+
+// marked marks the effects of a file of o that is its user's own.
+func (t *tree) marked(o spec.Obeyed, name string, list []Effect) []Effect {
+	if o.Local && len(list) > 0 && t.carried != nil && !t.writes(name) && !t.carried(name) {
+		for i := range list {
+			list[i].local = true
+		}
+	}
+	return list
+}
+
+// covered reports whether list has the same setting of the same file already,
+// of a program that counts as a whole: it is looked at there.
+func covered(e Effect, list []Effect) bool {
+	return slices.ContainsFunc(list, func(o Effect) bool {
+		return o.File == e.File && o.Class <= e.Class && (o.whole || e.Key == o.Key || strings.HasPrefix(e.Key, o.Key+"/"))
+	})
+}
+
+// writes reports whether the plan changes name.
+func (t *tree) writes(name string) bool {
+	a, ok := t.planned(name)
+	return ok && a.change.Writes()
+}
+
+// obeyed returns the effects of one file on the program that reads it.
+func (t *tree) obeyed(program string, o spec.Obeyed, name string) []Effect {
+	doc, exec, err := t.read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t.loosened(program, o, name, nil)
+	}
+	whole := Effect{Program: program, Class: Runs, File: name, whole: true}
+	if err == nil && (o.Format == "code" || o.Format == "text") {
+		rule := spec.EffectRule{Class: "runs", Says: "loads {file}"}
+		if len(o.Effects) > 0 {
+			rule = o.Effects[0]
+		}
+		whole.Class, whole.Text = classOf(rule.Class), fill(rule.Says, name, name, nil)
+		whole.named = []string{name}
+		if o.Format == "code" && len(doc) < maxCode {
+			whole.named = append(whole.named, t.named(path.Dir(name), []string{string(doc)})...)
+		}
+		return []Effect{t.finished(whole, nil, fmt.Sprint(exec))}
+	}
+	var list []setting
+	if err == nil {
+		list, err = settings(o.Format, doc)
+	}
+	if err != nil {
+		whole.Text = fmt.Sprintf("reads %s, and aisync cannot tell what it says there: %v", name, err)
+		whole.named = []string{name}
+		return []Effect{t.finished(whole, nil, string(doc))}
+	}
+	out := append(t.judge(program, o, name, list), t.loosened(program, o, name, list)...)
+	if o.Format == "frontmatter" || len(o.Prompts) > 0 {
+		out = append(out, t.inline(program, o, name, doc, list)...)
+	}
+	return out
+}
+
+// finished adds to e where it comes from and the digests of what it names.
+func (t *tree) finished(e Effect, in []setting, parts ...string) Effect {
+	var texts []string
+	for _, s := range in {
+		if v, ok := s.value.(string); ok && !(e.Class == Loosens && worksOn(v)) {
+			texts = append(texts, v)
+		}
+	}
+	for _, s := range in {
+		texts = append(texts, s.path[len(s.path)-1])
+	}
+	e.named = slices.Concat(e.named, t.named(path.Dir(e.File), texts))
+	t.linked(&e)
+	var files []string
+	for _, f := range e.named {
+		if line, ok := t.digest(f); ok {
+			files = append(files, line)
+		}
+	}
+	e.in = in
+	e.Origin, e.source = t.cause(e, in)
+	e.seal(files, parts...)
+	return e
+}
+
+// worksOn reports whether a permission such as Edit(src/main.go) is about files
+// that a tool reads or writes, and not about a command that it runs.
+func worksOn(permission string) bool {
+	tool, _, ok := strings.Cut(strings.ToLower(permission), "(")
+	return ok && !strings.ContainsAny(tool, " /.") && !slices.ContainsFunc([]string{"bash", "shell", "command", "exec", "run"}, func(s string) bool { return strings.Contains(tool, s) })
+}
+
+// trusts are the entries of plan by which programs trust the folder.
+func trusts(entries []Trust, plan *reconcile.Plan) []Effect {
+	if plan == nil {
+		return nil
+	}
+	var out []Effect
+	for _, entry := range entries {
+		for _, c := range plan.Changes {
+			if c.Target.Resource.Address != entry.Address {
+				continue
+			}
+			for _, l := range c.Leaves {
+				if l.Key != entry.Key || l.Want == nil {
+					continue
+				}
+				e := Effect{
+					Program: entry.Runtime, Class: Trusts, Text: "no longer asks whether you trust this folder",
+					File: entry.Address.Name(), Key: string(l.Key), Origin: l.Want.Origin, asks: []reconcile.Address{entry.Address},
+				}
+				e.seal(nil, string(l.Key))
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// maxCode bounds the code that is searched for names of other files, in bytes.
+const maxCode = 256 << 10
+
+func classOf(word string) Class { return Class(max(0, slices.Index(classes, word))) }

@@ -1,0 +1,48 @@
+package effects
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// codeNames are the endings of files that programs load as code.
+var codeNames = []string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".sh", ".py", ".rb", ".lua", ".wasm"}
+
+// textNames are the endings of files that only models read.
+var textNames = []string{".md", ".mdc", ".txt", ".org", ".rst"}
+
+// programs are the files that the plan puts into the folder of a program and
+// that may be run or loaded there, although no effect in list names them.
+func (t *tree) programs(runtimes []spec.Runtime, list []Effect) []Effect {
+	known := map[string]bool{}
+	for _, e := range list {
+		known[e.File] = true
+		for _, name := range e.named {
+			known[name] = true
+		}
+	}
+	var out []Effect
+	for _, name := range slices.Sorted(maps.Keys(t.after)) {
+		a := t.after[name]
+		if known[name] || a.gone {
+			continue
+		}
+		code := a.exec || slices.Contains(codeNames, path.Ext(name))
+		for _, rt := range runtimes {
+			s := rt.Project
+			if !code && (rt.Source == "" || slices.Contains(textNames, path.Ext(name))) {
+				continue // of a program that a source describes, all that is no text may be code
+			}
+			if s.Dir == "" || !strings.HasPrefix(name, s.Dir+"/") || slices.ContainsFunc(append(slices.Clip(s.SkillsAlso), s.Skills), func(f string) bool { return f != "" && strings.HasPrefix(name, f+"/") }) {
+				continue
+			}
+			e := Effect{Program: rt.ID, Class: Runs, Text: "may run " + name, File: name, whole: true, named: []string{name}}
+			out = append(out, t.finished(e, nil))
+		}
+	}
+	return out
+}

@@ -1,0 +1,171 @@
+package effects
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/reconcile"
+)
+
+// maxFile bounds a file whose settings are read. Programs' own are kilobytes.
+const maxFile = 4 << 20
+
+// maxSum bounds a file whose bytes a digest stands for. Of a larger one its
+// size and its time of change do.
+const maxSum = 1 << 30
+
+// errLargeFile says that a file is too large to be looked into.
+var errLargeFile = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+
+// errUnreadable says that a file cannot be judged: a program may obey anything in it.
+var errUnreadable = errors.New("cannot be read")
+
+// tree is a project's folder as it will be once a plan is applied.
+type tree struct {
+	root    string
+	carried func(name string) bool // see Project
+	after   map[string]planned     // by path, with slashes
+	real    map[string]string      // a name in after, by the path that it has once links are followed
+	links   map[string]string      // what links of the plan will name, by path
+}
+
+// planned is a file that a plan changes.
+type planned struct {
+	doc    []byte
+	exec   bool
+	gone   bool
+	err    error
+	change reconcile.Change
+}
+
+// newTree is the folder root after p; p may be nil.
+func newTree(root string, r reconcile.ReadEnv, p *reconcile.Plan) *tree {
+	t := &tree{root: root, after: map[string]planned{}, real: map[string]string{}, links: map[string]string{}}
+	if p == nil {
+		return t
+	}
+	for _, c := range p.Changes {
+		if a := c.Target.Resource.Address; a.Kind() == "file" && a.InProject() {
+			after := planned{change: c}
+			after.doc, after.exec, after.gone, after.err = file.After(r, c)
+			t.after[path.Clean(a.Name())] = after
+		} else if a.Kind() == "link" && a.InProject() && c.Writes() {
+			for _, l := range c.Leaves {
+				var target string
+				if l.Want != nil && json.Unmarshal(l.Want.Body.Redacted(), &target) == nil {
+					t.links[path.Clean(a.Name())] = target
+				}
+			}
+		}
+	}
+	for name := range t.after {
+		t.real[t.resolve(name)] = name
+	}
+	return t
+}
+
+// planned returns what the plan makes of name, be it under another name that
+// leads to the same file.
+func (t *tree) planned(name string) (planned, bool) {
+	if a, ok := t.after[name]; ok {
+		return a, true
+	}
+	a, ok := t.after[t.real[t.resolve(name)]]
+	return a, ok
+}
+
+// read returns what name will hold, and whether its owner may execute it. It
+// follows links, as programs do. The error is fs.ErrNotExist, or wraps
+// errUnreadable.
+func (t *tree) read(name string) (doc []byte, exec bool, err error) {
+	if a, ok := t.planned(name); ok && a.err == nil && a.change.Writes() {
+		if a.gone {
+			return nil, false, fs.ErrNotExist
+		}
+		return a.doc, a.exec, nil
+	} else if ok && a.err != nil {
+		return nil, false, fmt.Errorf("%w: %w", errUnreadable, a.err)
+	}
+	doc, exec, err = t.live(name)
+	if errors.Is(err, fs.ErrNotExist) && len(t.links) > 0 {
+		return t.live(t.resolve(name))
+	}
+	return doc, exec, err
+}
+
+// live returns what name holds now.
+func (t *tree) live(name string) (doc []byte, exec bool, err error) {
+	f, err := os.OpenFile(filepath.Join(t.root, filepath.FromSlash(name)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, false, fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, false, fmt.Errorf("%w: %w", errUnreadable, err)
+	case info.IsDir():
+		return nil, false, fs.ErrNotExist
+	case !info.Mode().IsRegular():
+		return nil, false, fmt.Errorf("%w: it is no regular file", errUnreadable)
+	case info.Size() > maxFile:
+		return nil, info.Mode()&0o111 != 0, fmt.Errorf("%w: %w", errUnreadable, errLargeFile)
+	}
+	doc, err = io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return doc, info.Mode()&0o111 != 0, nil
+}
+
+// digest identifies the bytes of name, whether it can be executed and where it
+// leads; ok is false where it is no file of the project.
+func (t *tree) digest(name string) (line string, ok bool) {
+	doc, exec, err := t.read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false
+	}
+	target, _ := os.Readlink(filepath.Join(t.root, filepath.FromSlash(name)))
+	if errors.Is(err, errLargeFile) {
+		return fmt.Sprintf("%s %s %t %s", name, t.largeSum(name), exec, target), true
+	}
+	if err != nil {
+		return fmt.Sprintf("%s %s %v", name, target, err), true
+	}
+	sum := sha256.Sum256(doc)
+	return fmt.Sprintf("%s %s %t %s", name, hex.EncodeToString(sum[:]), exec, target), true
+}
+
+// largeSum stands for the bytes of a large file.
+func (t *tree) largeSum(name string) string {
+	f, err := os.OpenFile(filepath.Join(t.root, filepath.FromSlash(name)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err.Error()
+	case !info.Mode().IsRegular() || info.Size() > maxSum:
+		return fmt.Sprintf("%v %d %d", info.Mode(), info.Size(), info.ModTime().UnixNano())
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(f, maxSum)); err != nil {
+		return err.Error()
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

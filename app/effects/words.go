@@ -1,0 +1,171 @@
+package effects
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aisync.dev/aisync/providers/file"
+)
+
+// maxText bounds what of a value is shown, in bytes.
+const maxText = 1000
+
+// commandNames are what programs call what they run or dial, most telling first.
+var commandNames = []string{"command", "cmd", "bash", "script", "url", "httpUrl", "serverUrl", "baseURL", "base_url", "prompt"}
+
+// plainNames are what says nothing beside a command.
+var plainNames = []string{"type", "matcher", "timeout", "name", "description", "statusMessage"}
+
+// describe says in few words what a group of settings comes to, and leaves out
+// nothing that could matter. n is how many names of their paths they share.
+func describe(group []setting, n int) string {
+	if len(group) == 1 && len(group[0].path) == n {
+		return clip(text(group[0]))
+	}
+	var found []string
+	shown := make([]bool, len(group))
+	for _, name := range commandNames {
+		found = append(found, told(group, n, name, shown)...)
+	}
+	commands := len(found) > 0
+	var rest []string
+	for i, s := range group {
+		names := s.path[n:]
+		switch {
+		case shown[i], commands && len(names) > 0 && (slices.Contains(plainNames, names[len(names)-1]) || empty(s.value) || names[len(names)-1] == "enabled" && s.value == true):
+		case len(names) > 1 && s.arrays[len(s.path)-1]:
+			rest = append(rest, strings.Join(names[:len(names)-1], ".")+": "+text(s))
+		case len(names) > 0 && !(len(names) == 1 && s.arrays[n]):
+			rest = append(rest, strings.Join(names, ".")+": "+text(s))
+		default:
+			rest = append(rest, text(s))
+		}
+	}
+	switch {
+	case !commands:
+		return clip(strings.Join(rest, ", "))
+	case len(rest) > 0:
+		return clip(strings.Join(found, "; ") + " (" + strings.Join(rest, ", ") + ")")
+	}
+	return clip(strings.Join(found, "; "))
+}
+
+// lines are the commands that stand under name below the first n names of a
+// group, each with the arguments beside it.
+func lines(group []setting, n int, name string) []string {
+	return told(group, n, name, make([]bool, len(group)))
+}
+
+// told is lines, and marks the settings that these say.
+func told(group []setting, n int, name string, shown []bool) []string {
+	var found []string
+	for k, s := range group {
+		i := slices.Index(s.path[n:], name)
+		if i < 0 {
+			continue
+		}
+		at := n + i
+		var words []string
+		beside := func(of func(arg setting) bool) {
+			for k, arg := range group {
+				if of(arg) {
+					words, shown[k] = append(words, word(text(arg))), true
+				}
+			}
+		}
+		switch {
+		case at == len(s.path)-1: // command: "npx", with its args
+			if _, ok := s.value.(string); !ok {
+				continue
+			}
+			words, shown[k] = append(words, text(s)), true
+			beside(func(arg setting) bool {
+				return len(arg.path) == at+2 && arg.path[at] == "args" && slices.Equal(arg.path[:at], s.path[:at])
+			})
+		case at == len(s.path)-2 && s.path[at+1] == "0": // command: ["npx", …]
+			beside(func(arg setting) bool {
+				return len(arg.path) == at+2 && slices.Equal(arg.path[:at+1], s.path[:at+1])
+			})
+		default:
+			continue
+		}
+		if line := strings.Join(words, " "); !slices.Contains(found, line) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// text is a scalar as people write it; what stands under the name of a secret is hidden.
+func text(s setting) string {
+	if v, ok := s.value.(string); ok {
+		b, _ := json.Marshal(v) // a string: cannot fail
+		name := ""
+		if len(s.path) > 0 && !runnable(s.path[len(s.path)-1], v) {
+			name = s.path[len(s.path)-1]
+		}
+		var shown string
+		if json.Unmarshal(file.Redact(name, b), &shown) == nil {
+			return shown
+		}
+		return ""
+	}
+	return s.canonical()
+}
+
+// runnable reports whether v, under name, is more of a command than of a
+// secret: what apiKeyHelper names is run, and a password has no pipe.
+func runnable(name, v string) bool {
+	name = strings.ToLower(name)
+	for _, end := range []string{"helper", "helpers", "export", "refresh", "command", "cmd", "script", "program"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return strings.ContainsAny(v, " \t\n") && strings.ContainsAny(v, ";|&`<>$")
+}
+
+// word quotes s where a shell would take it apart.
+func word(s string) string {
+	if s == "" || strings.ContainsAny(s, " \t\n\"'\\$`;&|<>()*?[]#~") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}
+
+// clip leaves out the middle of a text that is too long, and says how much: the
+// end of a command matters as much as its start.
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	head, tail := maxText*2/3, len(s)-maxText/3
+	for head > 0 && s[head]&0xC0 == 0x80 {
+		head--
+	}
+	for tail < len(s) && s[tail]&0xC0 == 0x80 {
+		tail++
+	}
+	return fmt.Sprintf("%s … (%d bytes are not shown; read them in the file) … %s", s[:head], tail-head, s[tail:])
+}
+
+// fill puts what is known of an effect into the words of a rule.
+func fill(says, file, value string, wild []string) string {
+	pairs := []string{"{file}", file, "{value}", value}
+	for i, w := range wild {
+		pairs = append(pairs, "{"+strconv.Itoa(i+1)+"}", w)
+	}
+	return strings.NewReplacer(pairs...).Replace(says)
+}
+
+// Fold lists texts of one program and class in at most n lines: all of them,
+// or the first few and how many more there are.
+func Fold(list []Effect, n int) (lines []Effect, more string) {
+	if len(list) <= n {
+		return list, ""
+	}
+	return list[:n-1], fmt.Sprintf("and %d more", len(list)-n+1)
+}

@@ -41,7 +41,7 @@ test: ## every test (RACE=1: with the race detector; ARGS: more flags for go tes
 	@$(if $(RACE),GORACE=atexit_sleep_ms=10) go test $(if $(RACE),-race) $(ARGS) ./...
 
 test-kill: ## downloads killed with SIGKILL, KILLS=200 times, and the resume of one of 48 GB
-	@AISYNC_KILLS=$(or $(KILLS),200) go test ./providers/fetch -run 'Killed|FortyEight' -count=1 -v -timeout 30m
+	@AISYNC_KILLS=$(or $(KILLS),200) go test ./internal/fetch -run 'Killed|FortyEight' -count=1 -v -timeout 30m
 
 test-crash: build ## the contract broken at each operation of an apply, in every way, and killed KILLS=300 times; random specs, ROUNDS=400 (FAULTS=PATTERN: only operations that match)
 	@AISYNC_TEST_CRASH='$(or $(FAULTS),full)' AISYNC_TEST_KILLS=$(or $(KILLS),300) AISYNC_TEST_BINARY='$(CURDIR)/bin/aisync' \

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/dir"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/link"
-	"aisync.dev/aisync/providers/merge"
 	. "aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )

@@ -9,7 +9,7 @@ import (
 	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
 
-	"aisync.dev/aisync/schema/closed"
+	"aisync.dev/aisync/schema/cuectx"
 )
 
 // check compares what was written with a definition of the schema. It walks
@@ -145,7 +145,7 @@ func (d *document) compareStruct(path []string, user, schema cue.Value) {
 // match finds the pattern that name falls under.
 func (l level) match(name string) (cue.Value, bool) {
 	for _, p := range l.patterns {
-		if p.name.Unify(closed.Context().Encode(name)).Err() == nil {
+		if p.name.Unify(cuectx.Context().Encode(name)).Err() == nil {
 			return p.value, true
 		}
 	}

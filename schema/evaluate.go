@@ -15,7 +15,7 @@ import (
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
 
-	"aisync.dev/aisync/schema/closed"
+	"aisync.dev/aisync/schema/cuectx"
 )
 
 // evaluator builds CUE values without a module, a registry or a network:
@@ -27,7 +27,7 @@ type evaluator struct {
 }
 
 func newEvaluator() (*evaluator, error) {
-	e := &evaluator{ctx: closed.Context()}
+	e := &evaluator{ctx: cuectx.Context()}
 	e.build = build.NewContext(build.Loader(e.load))
 	e.schema = e.ctx.BuildInstance(e.instance("schema", parsed("schema", definitions)))
 	if err := e.schema.Err(); err != nil {

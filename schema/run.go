@@ -13,7 +13,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/parser"
 
-	"aisync.dev/aisync/schema/closed"
+	"aisync.dev/aisync/schema/cuectx"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -42,7 +42,7 @@ func RunText() []byte {
 }
 
 var runSchema = sync.OnceValues(func() (cue.Value, error) {
-	v := closed.Context().CompileBytes(RunText(), cue.Filename(embedded+"run.cue"))
+	v := cuectx.Context().CompileBytes(RunText(), cue.Filename(embedded+"run.cue"))
 	if err := v.Err(); err != nil {
 		return v, fmt.Errorf("embedded schema of runs: %w", err)
 	}
@@ -75,7 +75,7 @@ func CheckRun(kind, path string, content []byte) error {
 	}
 	cwd, _ := os.Getwd()
 	file := &ast.File{Filename: path, Decls: []ast.Decl{&ast.EmbedDecl{Expr: expr}}}
-	d := &document{at: newPlaces([]*ast.File{file}, cwd), root: closed.Context().BuildExpr(expr)}
+	d := &document{at: newPlaces([]*ast.File{file}, cwd), root: cuectx.Context().BuildExpr(expr)}
 	if kindOf(d.root) != cue.StructKind {
 		d.add(Problem{Pos: d.at.value(), Message: "want an object, got " + text(d.root)})
 		return d.problems

@@ -12,7 +12,7 @@ import (
 
 	"aisync.dev/aisync/agents/task/policy"
 	"aisync.dev/aisync/agents/task/sandbox"
-	"aisync.dev/aisync/agents/task/tree"
+	"aisync.dev/aisync/agents/worktree"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -27,10 +27,10 @@ type attempt struct {
 	journal journal
 	log     *runLog
 	report  *Report
-	tree    *tree.Tree
+	tree    *worktree.Tree
 	box     sandbox.Box
 	named   []string // files that steps name, which git may ignore
-	last    tree.Staged
+	last    worktree.Staged
 }
 
 // failure is why a task failed.

@@ -14,7 +14,7 @@ import (
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/task/policy"
 	"aisync.dev/aisync/agents/task/sandbox"
-	"aisync.dev/aisync/agents/task/tree"
+	"aisync.dev/aisync/agents/worktree"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -61,7 +61,7 @@ const (
 
 // ready is what all tasks of a runner need, found before one is claimed.
 type ready struct {
-	repo   tree.Repo
+	repo   worktree.Repo
 	base   string
 	commit string
 	way    sandbox.Way
@@ -75,7 +75,7 @@ func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
 		return out, fmt.Errorf("queue directory not found: %s", r.Queue.Folder(project, Queued))
 	}
 	var err error
-	if out.repo, err = tree.Open(ctx, r.Queue.Dir); err != nil {
+	if out.repo, err = worktree.Open(ctx, r.Queue.Dir); err != nil {
 		return out, err
 	}
 	if err := r.aim(ctx, &out); err != nil {
@@ -102,7 +102,7 @@ func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
 
 // inTheWay is an error where a branch of the repository keeps one of a task
 // from being made.
-func inTheWay(ctx context.Context, repo tree.Repo, branch string) error {
+func inTheWay(ctx context.Context, repo worktree.Repo, branch string) error {
 	if other := repo.InTheWay(ctx, branch); other != "" {
 		return fmt.Errorf("%s has a branch called %s, and git can have none below it, where tasks have theirs (%s): rename it: git branch -m %s NEW", repo.Dir, other, branchName("<id>", "<UTC time>"), other)
 	}
@@ -325,7 +325,7 @@ func commands(l policy.Limits, t spec.Task) error {
 // recover sees to the tasks whose executors have died: what was decided is
 // brought to its end; the others go back into the queue, or have failed once
 // they have killed their executors too often.
-func (r Runner) recover(ctx context.Context, repo tree.Repo, project string) error {
+func (r Runner) recover(ctx context.Context, repo worktree.Repo, project string) error {
 	left, err := r.Queue.Abandoned(project, process.System())
 	if err != nil {
 		return err
@@ -346,7 +346,7 @@ func (r Runner) recover(ctx context.Context, repo tree.Repo, project string) err
 	return nil
 }
 
-func (r Runner) afterDeath(ctx context.Context, repo tree.Repo, i Item, dead Claimant) error {
+func (r Runner) afterDeath(ctx context.Context, repo worktree.Repo, i Item, dead Claimant) error {
 	dir := r.Queue.Runs(i.Task.ID)
 	j, err := readJournal(dir)
 	if err != nil {
@@ -396,7 +396,7 @@ func (r Runner) afterDeath(ctx context.Context, repo tree.Repo, i Item, dead Cla
 }
 
 // bringToItsEnd does what is left to do for a task that was decided.
-func (r Runner) bringToItsEnd(ctx context.Context, repo tree.Repo, i Item, j journal, dead Claimant) error {
+func (r Runner) bringToItsEnd(ctx context.Context, repo worktree.Repo, i Item, j journal, dead Claimant) error {
 	if j.Tree != "" && j.Report.Kept == "" {
 		if err := repo.Remove(ctx, j.Tree, j.Branch, j.Report.BaseCommit); err != nil {
 			j.Report.Left = append(j.Report.Left, Leftover{Tree: j.Tree, Branch: j.Branch})

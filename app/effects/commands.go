@@ -1,8 +1,8 @@
 package effects
 
 import (
+	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/providers/file"
-	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -23,7 +23,7 @@ func Commands(p *reconcile.Plan) []Command {
 				continue
 			}
 			doc := []byte(l.Want.Body.Redacted())
-			if c.Target.Resource.Address.Name() == runtime.ChecksFile {
+			if c.Target.Resource.Address.Name() == adapter.ChecksFile {
 				doc, _ = file.Text(l.Want.Body)
 			}
 			list, err := settings("json", doc)

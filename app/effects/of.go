@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -93,7 +93,7 @@ func Of(p Project, r reconcile.ReadEnv, plan *reconcile.Plan) []Effect {
 const launcher = "aisync launch"
 
 var launcherObeys = []spec.Obeyed{{
-	Files: []string{runtime.ChecksFile}, Format: "json", Safe: []string{"/format_version"},
+	Files: []string{adapter.ChecksFile}, Format: "json", Safe: []string{"/format_version"},
 	Effects: []spec.EffectRule{{Key: "/checks/*", Class: "runs", Says: "runs {value} around a program"}},
 }}
 

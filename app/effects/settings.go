@@ -13,7 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 	"go.yaml.in/yaml/v3"
 
-	"aisync.dev/aisync/providers/frontmatter"
+	"aisync.dev/aisync/internal/frontmatter"
 )
 
 // setting is one scalar of a file, or an empty object or array.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/internal/merge"
 )
 
 // Server is an MCP server as a person typed it.

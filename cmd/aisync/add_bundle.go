@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/schema/edit"
 	"aisync.dev/aisync/schema/spec"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/app/effects"
-	"aisync.dev/aisync/providers/bundle/gather"
+	"aisync.dev/aisync/app/gather"
 	"aisync.dev/aisync/schema/edit"
 )
 

@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
-	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"

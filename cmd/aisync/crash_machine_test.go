@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/internal/crash"
-	"aisync.dev/aisync/providers/fetch/hubtest"
+	"aisync.dev/aisync/internal/fetch/hubtest"
 )
 
 // crashSite is what machines of one test have in common: programs, of which npm

@@ -9,16 +9,16 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/adapter/workspace"
 	"aisync.dev/aisync/hosts"
-	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/providers/dir"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/gitconfig"
 	"aisync.dev/aisync/providers/link"
 	"aisync.dev/aisync/providers/model"
-	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/providers/store"
-	"aisync.dev/aisync/providers/workspace"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -39,7 +39,7 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 	if err := w.lend(ctx, sources); err != nil {
 		return err
 	}
-	var host, project runtime.Decls
+	var host, project adapter.Decls
 	g, ctx := errgroup.WithContext(ctx)
 	if w.has(reconcile.HostOwner) && w.spec.Host != nil {
 		g.Go(guarded(func() (err error) {
@@ -60,7 +60,7 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 	w.declared.Add(host)
 	w.declared.Add(project)
 	if len(host.Declarations) > 0 && len(project.Declarations) > 0 {
-		w.declared.Notes = append(w.declared.Notes, runtime.Overlaps(host, project)...)
+		w.declared.Notes = append(w.declared.Notes, adapter.Overlaps(host, project)...)
 	}
 	if w.has(reconcile.HostOwner) && w.spec.Host != nil && w.spec.Host.Builtin {
 		if err := w.welcome(); err != nil {
@@ -111,24 +111,24 @@ func (w *world) configName() string {
 
 func (w *world) has(o reconcile.Owner) bool { return slices.Contains(w.owners, o) }
 
-func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *pinner) (runtime.Decls, error) {
+func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *pinner) (adapter.Decls, error) {
 	f, err := w.facts()
 	if err != nil {
-		return runtime.Decls{}, err
+		return adapter.Decls{}, err
 	}
 	pin.ahead(ctx, w.spec.Host.Models)
 	installs, wrong := w.declarePackages(ctx, pin)
-	d, err := runtime.Host{
+	d, err := adapter.Host{
 		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Models: w.catalog.Models(),
 		Sources: sources, Facts: &f, Home: w.places.home, Programs: w.programs(), Secrets: w.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
-		Absent: w.serviceHost(pin, runtime.Decls{}, &f, installs.Unsupported).Absent, Recorded: w.recorded,
+		Absent: w.serviceHost(pin, adapter.Decls{}, &f, installs.Unsupported).Absent, Recorded: w.recorded,
 	}.Declare(ctx)
-	d.Add(runtime.Decls{Declarations: installs.Declarations, Unsupported: installs.Unsupported, Notes: installs.Notes})
+	d.Add(adapter.Decls{Declarations: installs.Declarations, Unsupported: installs.Unsupported, Notes: installs.Notes})
 	if err := errors.Join(err, wrong); err != nil {
 		return d, err
 	}
 	services, err := w.declareServices(pin, d, installs.Unsupported)
-	d.Add(runtime.Decls{Declarations: services.Declarations, Unsupported: services.Unsupported, Notes: services.Notes})
+	d.Add(adapter.Decls{Declarations: services.Declarations, Unsupported: services.Unsupported, Notes: services.Notes})
 	return d, err
 }
 
@@ -152,10 +152,10 @@ func (w *world) programs() store.Programs {
 	return store.ProgramPlaces(getenv, w.places.home)
 }
 
-func (w *world) declareProject(ctx context.Context, sources *bundle.Sources) (runtime.Decls, error) {
-	p := runtime.Project{Spec: w.spec.Project, Runtimes: w.catalog.Runtimes(), Sources: sources, Git: runtime.IsGit(w.places.project)}
+func (w *world) declareProject(ctx context.Context, sources *bundle.Sources) (adapter.Decls, error) {
+	p := adapter.Project{Spec: w.spec.Project, Runtimes: w.catalog.Runtimes(), Sources: sources, Git: adapter.IsGit(w.places.project)}
 	if p.Git && !p.Spec.NoGitHooks {
-		p.Hooks = func() runtime.Hooks {
+		p.Hooks = func() adapter.Hooks {
 			found := activeHooks(ctx, w.app.env, w.places.project)
 			w.hooksShared = found.Shared
 			return found
@@ -169,7 +169,7 @@ func (w *world) declareProject(ctx context.Context, sources *bundle.Sources) (ru
 	d, err := p.Declare(ctx)
 	d.Declarations = append(d.Declarations, withoutDocuments(workspace.Declare(w.spec.Project), d.Declarations)...)
 	if w.spec.Host != nil {
-		d.Add(runtime.Trust(w.spec.Host, w.spec.Project, w.catalog.Runtimes()))
+		d.Add(adapter.Trust(w.spec.Host, w.spec.Project, w.catalog.Runtimes()))
 	}
 	return d, err
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/catalog"
-	"aisync.dev/aisync/doctor"
-	"aisync.dev/aisync/providers/runtime"
 )
 
 // agentLimit is how long a program may take to answer one prompt. What it sends
@@ -29,7 +29,7 @@ func agentChecks(p *patient) []check {
 		return nil
 	}
 	known := catalog.With(p.spec.Catalog)
-	host := runtime.Host{Spec: p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models(), Home: p.places.home}
+	host := adapter.Host{Spec: p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models(), Home: p.places.home}
 	var out []check
 	for _, l := range host.Launches() {
 		program := p.whereIs(l.Driver.Command)
@@ -48,9 +48,9 @@ func agentChecks(p *patient) []check {
 
 // agent runs one program. It may go nowhere but to its service, and stands in
 // an empty folder, which is gone afterwards.
-func (p *patient) agent(ctx context.Context, l runtime.Launch, program string) []finding {
+func (p *patient) agent(ctx context.Context, l adapter.Launch, program string) []finding {
 	v := p.server(l.Service)
-	if !doctor.Loopback(v.endpoint.URL) && p.offline {
+	if !endpoint.Loopback(v.endpoint.URL) && p.offline {
 		return []finding{skip("not asked: endpoint-%s says why", l.Service.Name)}
 	}
 	if _, err := v.names(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"aisync.dev/aisync/hosts"
-	"aisync.dev/aisync/providers/gguf"
+	"aisync.dev/aisync/internal/gguf"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/catalog"
-	"aisync.dev/aisync/doctor"
-	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/providers/service/listen"
@@ -30,7 +30,7 @@ const (
 type server struct {
 	p        *patient
 	service  spec.Service
-	endpoint doctor.Endpoint
+	endpoint endpoint.Endpoint
 	names    func() ([]string, error) // asks for its models, once
 }
 
@@ -53,7 +53,7 @@ func serviceChecks(p *patient, prompts, deep bool) []check {
 		v := p.server(s)
 		add := func(what, doc string, limit time.Duration, run func(context.Context) []finding) {
 			out = append(out, check{Name: what + "-" + s.Name, Doc: doc, Limit: limit, Run: func(ctx context.Context, _ *patient) []finding {
-				if doctor.Loopback(v.endpoint.URL) || !p.offline {
+				if endpoint.Loopback(v.endpoint.URL) || !p.offline {
 					return run(ctx)
 				}
 				return []finding{skip("not checked: %s is not on this machine, and --offline was asked for", v.endpoint.URL)}
@@ -73,7 +73,7 @@ func serviceChecks(p *patient, prompts, deep bool) []check {
 
 func (p *patient) server(s spec.Service) *server {
 	v := &server{p: p, service: s}
-	v.endpoint = doctor.Endpoint{URL: service.BaseURL(s), Client: doctor.Client(p.offline || s.Kind != "external")}
+	v.endpoint = endpoint.Endpoint{URL: service.BaseURL(s), Client: endpoint.Client(p.offline || s.Kind != "external")}
 	if len(s.APIs) > 0 && !slices.Contains(s.APIs, "chat") {
 		v.endpoint.API = s.APIs[0]
 	}
@@ -90,7 +90,7 @@ func (v *server) named(names []string, m string) string {
 	if name := service.ModelName(v.service, m); slices.Contains(names, name) {
 		return name
 	}
-	return doctor.Named(names, m) // an external server may be an ollama
+	return endpoint.Named(names, m) // an external server may be an ollama
 }
 
 // restart is what to do where it does not answer as it should.
@@ -154,7 +154,7 @@ func (v *server) apis(ctx context.Context) (out []finding) {
 		return nil
 	}
 	known := catalog.With(v.p.spec.Catalog)
-	host := runtime.Host{Spec: v.p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models()}
+	host := adapter.Host{Spec: v.p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models()}
 	for _, l := range host.Launches() {
 		if l.Service.Name != v.service.Name || len(l.Driver.APIs) == 0 {
 			continue
@@ -185,7 +185,7 @@ func (v *server) promptCheck(deep bool) check {
 	}
 	return check{Name: "prompt-" + v.service.Name, Doc: "a prompt to it brings tokens", Limit: -1, Prompt: func(ctx context.Context) ([]finding, time.Duration) {
 		names, err := v.names()
-		if !doctor.Loopback(v.endpoint.URL) && v.p.offline {
+		if !endpoint.Loopback(v.endpoint.URL) && v.p.offline {
 			return []finding{skip("not asked: endpoint-%s says why", v.service.Name)}, 0
 		}
 		if err != nil || len(names) == 0 {

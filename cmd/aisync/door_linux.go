@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"aisync.dev/aisync/agents/netns"
+	"aisync.dev/aisync/internal/netns"
 )
 
 // door is the one way out of the network namespace of a program: a port on its

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/providers/file"
-	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -156,7 +156,7 @@ func (a *app) setupDrift(ctx context.Context, s scope) (w *world, notChecked err
 	if err == nil || slices.ContainsFunc(parts(err), func(e error) bool { return !notHere(e) }) {
 		return w, nil, err
 	}
-	known := runtime.Decls{Notes: w.declared.Notes}
+	known := adapter.Decls{Notes: w.declared.Notes}
 	for _, o := range w.owners {
 		known.Declarations = append(known.Declarations, w.store.Declarations(o)...)
 	}

@@ -12,9 +12,9 @@ import (
 
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/internal/regular"
-	"aisync.dev/aisync/providers/bundle"
-	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/edit"

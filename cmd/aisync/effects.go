@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/catalog/manifest"
-	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -35,7 +35,7 @@ func (w *world) effectsOf(p *reconcile.Plan) (all, undecided []effects.Effect) {
 		} else {
 			in.Others = append(in.Others, rt)
 		}
-		for _, entry := range runtime.TrustEntries(project.Dir, rt) {
+		for _, entry := range adapter.TrustEntries(project.Dir, rt) {
 			in.Trusts = append(in.Trusts, effects.Trust{Runtime: rt.ID, Address: entry.Target, Key: entry.Leaves[0].Key})
 		}
 	}
@@ -68,7 +68,7 @@ func trustedSources(h *spec.Host) []string {
 	var out []string
 	if h != nil {
 		for _, s := range h.TrustSources {
-			out = append(out, runtime.PinnedSource(s.Source, s.Pin))
+			out = append(out, adapter.PinnedSource(s.Source, s.Pin))
 		}
 	}
 	return out

@@ -19,7 +19,7 @@ import (
 )
 
 // judge tells harmless settings from effects by the words of the catalog. It
-// shares no code with app/effects and providers/merge, which it is to check:
+// shares no code with app/effects and internal/merge, which it is to check:
 // it reads, flattens and matches by itself.
 type judge struct {
 	outside string // a link of the project that leads out of it

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	runs "aisync.dev/aisync/agents/run"
-	"aisync.dev/aisync/providers/fetch"
+	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/state"
 )

@@ -7,22 +7,22 @@ import (
 	"path/filepath"
 	"strings"
 
+	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/internal/gitrepo"
-	"aisync.dev/aisync/providers/runtime"
 )
 
 // activeHooks looks at which git hooks run in the project now, besides its own.
 // Where git is not installed or sees no repository there are none: the provider
 // of core.hooksPath says so.
-func activeHooks(ctx context.Context, env env, project string) runtime.Hooks {
+func activeHooks(ctx context.Context, env env, project string) adapter.Hooks {
 	at := gitrepo.Place{Dir: project}
 	config, err := gitrepo.ReadConfig(ctx, env.list(), at)
 	if err != nil {
-		return runtime.Hooks{}
+		return adapter.Hooks{}
 	}
 	common, err := gitrepo.Look(ctx, env.list(), at, "rev-parse", "--path-format=absolute", "--git-common-dir").Output()
 	if err != nil {
-		return runtime.Hooks{}
+		return adapter.Hooks{}
 	}
 	general, local := "", ""
 	for _, e := range config.Entries {
@@ -43,7 +43,7 @@ func activeHooks(ctx context.Context, env env, project string) runtime.Hooks {
 			theirs = filepath.Join(project, general)
 		}
 	}
-	h := runtime.Hooks{Names: executables(theirs)}
+	h := adapter.Hooks{Names: executables(theirs)}
 	h.Active = general != "" || len(h.Names) > 0
 	h.Shared = sharedChain(ctx, env, project, local, string(common))
 	h.Notes = hookTools(project, theirs, local, h)
@@ -70,7 +70,7 @@ func executables(dir string) []string {
 // sharedChain reports whether value is the chain of another work tree of the
 // same repository, whose configuration they share.
 func sharedChain(ctx context.Context, env env, project, value, common string) bool {
-	top, ok := strings.CutSuffix(value, "/"+runtime.Chained)
+	top, ok := strings.CutSuffix(value, "/"+adapter.Chained)
 	if !ok || !filepath.IsAbs(value) || top == project {
 		return false
 	}
@@ -83,9 +83,9 @@ func sharedChain(ctx context.Context, env env, project, value, common string) bo
 
 // hookTools are notes about programs that install git hooks and do not get
 // along with core.hooksPath, each with what to type.
-func hookTools(project, theirs, local string, h runtime.Hooks) []string {
+func hookTools(project, theirs, local string, h adapter.Hooks) []string {
 	var notes []string
-	if local != "" && local != "githooks" && !strings.HasSuffix(local, "/"+runtime.Chained) {
+	if local != "" && local != "githooks" && !strings.HasSuffix(local, "/"+adapter.Chained) {
 		by := "another tool"
 		if strings.HasPrefix(local, ".husky") {
 			by = "husky"

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"aisync.dev/aisync/providers/fetch"
-	"aisync.dev/aisync/providers/gguf"
+	"aisync.dev/aisync/internal/fetch"
+	"aisync.dev/aisync/internal/gguf"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/schema/spec"
 )

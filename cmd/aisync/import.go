@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/providers/bundle/gather"
+	"aisync.dev/aisync/app/gather"
 )
 
 // ownSource is what the spec calls the source that import writes.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"aisync.dev/aisync/providers/bundle/gather"
+	"aisync.dev/aisync/app/gather"
 )
 
 // importDoc is the JSON of import.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"aisync.dev/aisync/providers/bundle/gather"
+	"aisync.dev/aisync/app/gather"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/internal/regular"
-	"aisync.dev/aisync/providers/fetch"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )

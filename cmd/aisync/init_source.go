@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/schema/spec"
 )
 

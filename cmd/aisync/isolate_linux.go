@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"aisync.dev/aisync/agents/netns"
+	"aisync.dev/aisync/internal/netns"
 )
 
 // errNotIsolated says that a program cannot be kept from the network here.

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strconv"
 
+	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/providers/packages"
-	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/providers/store"
@@ -92,7 +92,7 @@ func (k keeper) provider(p places) service.Provider {
 
 // declareServices asks for the services of the host, whose models were chosen
 // by pin and declared in d.
-func (w *world) declareServices(pin *pinner, d runtime.Decls, lacking []reconcile.Unsupported) (service.Declared, error) {
+func (w *world) declareServices(pin *pinner, d adapter.Decls, lacking []reconcile.Unsupported) (service.Declared, error) {
 	f, err := w.facts()
 	if err != nil {
 		return service.Declared{}, err
@@ -118,7 +118,7 @@ func (w *world) declareServices(pin *pinner, d runtime.Decls, lacking []reconcil
 // serviceHost is what decides whether a service can be started here: the
 // programs of f, the packages that cannot be installed, the models that pin
 // chose and d declares.
-func (w *world) serviceHost(pin *pinner, d runtime.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
+func (w *world) serviceHost(pin *pinner, d adapter.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
 	return service.Host{
 		Spec: w.spec.Host, Facts: f, Home: w.places.home, By: w.keeper.by,
 		Lacking: func(a reconcile.Address) bool {
@@ -169,7 +169,7 @@ func (p places) owner(named string) string {
 }
 
 // servedModel is a model as pin chose it.
-func (w *world) servedModel(pin *pinner, d runtime.Decls, id string) (service.Model, bool) {
+func (w *world) servedModel(pin *pinner, d adapter.Decls, id string) (service.Model, bool) {
 	pin.mu.Lock()
 	x, ok := pin.chosen[id]
 	pin.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/quick"
-	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts/facts"
-	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
@@ -106,7 +106,7 @@ func (a *app) equip(l *launcher, h *spec.Host) error {
 			programs[rt.Command] = at
 		}
 	}
-	host := runtime.Host{Spec: h, Runtimes: l.catalog.Runtimes(), Models: l.catalog.Models(), Facts: &facts.Facts{Programs: programs}, Absent: a.unserved(l.places, h)}
+	host := adapter.Host{Spec: h, Runtimes: l.catalog.Runtimes(), Models: l.catalog.Models(), Facts: &facts.Facts{Programs: programs}, Absent: a.unserved(l.places, h)}
 	how, err := host.Launch(l.choice.Runtime.ID, l.choice.Service, l.choice.Model)
 	if err != nil {
 		return err

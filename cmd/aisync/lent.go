@@ -10,7 +10,7 @@ import (
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
-	"aisync.dev/aisync/providers/bundle"
+	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )

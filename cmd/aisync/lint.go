@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/providers/bundle/lint"
+	"aisync.dev/aisync/internal/bundle/lint"
 )
 
 // lintDoc is lint --json; see docs/json.md.

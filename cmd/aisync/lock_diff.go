@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
-	"aisync.dev/aisync/providers/bundle"
-	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )

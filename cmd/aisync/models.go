@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/providers/model"
-	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -80,7 +80,7 @@ func (w *world) declareModels(ctx context.Context, pin *pinner) error {
 		return err
 	}
 	h := w.spec.Host
-	d, err := runtime.Host{
+	d, err := adapter.Host{
 		Spec:   &spec.Host{Name: h.Name, Pos: h.Pos, Dir: h.Dir, Builtin: h.Builtin, Store: h.Store, Views: h.Views, Models: h.Models},
 		Models: w.catalog.Models(), Facts: &f, Home: w.places.home, Programs: w.programs(),
 		Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/providers/fetch/peer"
+	"aisync.dev/aisync/internal/fetch/peer"
 	"aisync.dev/aisync/providers/store"
 )
 

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"aisync.dev/aisync/providers/fetch/hub"
-	"aisync.dev/aisync/providers/fetch/oci"
+	"aisync.dev/aisync/internal/fetch/hub"
+	"aisync.dev/aisync/internal/fetch/oci"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"aisync.dev/aisync/hosts"
-	"aisync.dev/aisync/providers/fetch/hub"
-	"aisync.dev/aisync/providers/fetch/oci"
+	"aisync.dev/aisync/internal/fetch/hub"
+	"aisync.dev/aisync/internal/fetch/oci"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"strconv"
 
-	"aisync.dev/aisync/providers/fetch/unpinned"
+	"aisync.dev/aisync/internal/fetch/unpinned"
 	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"aisync.dev/aisync/providers/fetch/hubtest"
+	"aisync.dev/aisync/internal/fetch/hubtest"
 )
 
 // hubKey is where a script's own hub is kept.

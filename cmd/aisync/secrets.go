@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/providers/file"
-	"aisync.dev/aisync/providers/runtime"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
@@ -63,8 +63,8 @@ func (s *sealer) open() {
 }
 
 // secrets are for programs that cannot be told where a secret is.
-func (w *world) secrets() *runtime.Secrets {
-	return &runtime.Secrets{
+func (w *world) secrets() *adapter.Secrets {
+	return &adapter.Secrets{
 		Value: w.secret, Seal: w.seal.Seal,
 		Recorded: func(a reconcile.Address, key reconcile.LeafKey) (reconcile.Fingerprint, bool) {
 			for _, rec := range w.store.On(a) {

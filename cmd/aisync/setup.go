@@ -13,11 +13,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
-	"aisync.dev/aisync/providers/bundle"
-	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"
@@ -43,7 +43,7 @@ type world struct {
 	seal                  *sealer
 	reader                fsys.Reader
 	bundles               *bundle.Sources
-	declared              runtime.Decls // what the specs ask for
+	declared              adapter.Decls // what the specs ask for
 	judged                judged        // see effectsOf
 	hooksShared           bool          // git runs the project's hooks by the chain of another work tree
 	repository            *repository   // see repo

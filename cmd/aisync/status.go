@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/adapter/trust"
 	"aisync.dev/aisync/app/effects"
-	"aisync.dev/aisync/providers/trust"
 	"aisync.dev/aisync/reconcile"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"aisync.dev/aisync/providers/workspace"
+	"aisync.dev/aisync/adapter/workspace"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )

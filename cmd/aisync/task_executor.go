@@ -12,13 +12,13 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/agents/task/executor"
 	"aisync.dev/aisync/agents/task/sandbox"
-	worktree "aisync.dev/aisync/agents/task/tree"
-	"aisync.dev/aisync/doctor"
-	"aisync.dev/aisync/providers/runtime"
+	"aisync.dev/aisync/agents/worktree"
+	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -43,12 +43,12 @@ func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executo
 		return err == nil
 	}}
 	runtimes := index.Runtimes()
-	server, err := runtime.Host{Spec: h, Runtimes: runtimes, Models: index.Models(), Absent: a.unserved(p, h)}.Server()
+	server, err := adapter.Host{Spec: h, Runtimes: runtimes, Models: index.Models(), Absent: a.unserved(p, h)}.Server()
 	nobody := ""
 	if err != nil {
 		nobody = err.Error() + ", so there is no model to ask; name a service: aisync add service"
 	}
-	if nobody == "" && a.g.offline && !doctor.Loopback(server.URL) {
+	if nobody == "" && a.g.offline && !endpoint.Loopback(server.URL) {
 		nobody = "service " + server.Name + " is not on this machine, and this is offline"
 	}
 	endpoint := executor.Candidate{Name: executor.EndpointName, Missing: nobody, Executor: executor.Endpoint{URL: server.URL, Model: server.Model, Context: server.Context}}
@@ -92,7 +92,7 @@ func preference(id string, h *spec.Host) int {
 }
 
 // taskRuntime is a runtime that does tasks with the model of a server.
-func (a *app) taskRuntime(rt spec.Runtime, server runtime.Server, nobody string, show, hide []string) executor.Candidate {
+func (a *app) taskRuntime(rt spec.Runtime, server adapter.Server, nobody string, show, hide []string) executor.Candidate {
 	one := executor.Candidate{Name: rt.ID, Tools: slices.Sorted(maps.Keys(rt.Tools)), Missing: nobody}
 	program, err := launch.LookPath(rt.Command, a.env.get("PATH"))
 	switch {
@@ -106,14 +106,14 @@ func (a *app) taskRuntime(rt spec.Runtime, server runtime.Server, nobody string,
 		one.Missing = "service " + server.Name + " does not speak what it speaks: " + strings.Join(rt.APIs, ", ")
 	}
 	if one.Missing == "" {
-		if _, err := runtime.AloneAt(rt, server.URL, server.Model, server.Context); err != nil {
+		if _, err := adapter.AloneAt(rt, server.URL, server.Model, server.Context); err != nil {
 			one.Missing = err.Error()
 		}
 	}
 	one.Executor = executor.Program{
 		Runtime: rt, Path: program, Show: append(a.foldersOf(program), show...), Hide: hide, Endpoint: server.URL,
 		Set: func(url string) (executor.Setting, error) {
-			alone, err := runtime.AloneAt(rt, url, server.Model, server.Context)
+			alone, err := adapter.AloneAt(rt, url, server.Model, server.Context)
 			return executor.Setting{Args: alone.Args, Environment: alone.Environment, Files: alone.Files}, err
 		},
 	}

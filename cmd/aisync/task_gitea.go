@@ -13,7 +13,7 @@ import (
 
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/agents/task/gitea"
-	"aisync.dev/aisync/doctor"
+	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -36,7 +36,7 @@ func (a *app) gitea(ctx context.Context, g giteaFlags) (*gitea.Server, error) {
 	if at == "" {
 		return nil, withHint(errors.New("which Gitea server? neither --gitea nor GITEA_URL names one"), "export GITEA_URL=https://…")
 	}
-	if a.g.offline && !doctor.Loopback(at) {
+	if a.g.offline && !endpoint.Loopback(at) {
 		return nil, fmt.Errorf("asking a Gitea server elsewhere %w", reconcile.ErrOffline)
 	}
 	token, err := a.giteaToken(g)

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"aisync.dev/aisync/providers/fetch"
+	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/state"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"aisync.dev/aisync/providers/trust"
+	"aisync.dev/aisync/adapter/trust"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )

@@ -3,8 +3,8 @@ package main
 import (
 	"strings"
 
+	"aisync.dev/aisync/adapter/trust"
 	"aisync.dev/aisync/app/effects"
-	"aisync.dev/aisync/providers/trust"
 	"aisync.dev/aisync/reconcile"
 )
 

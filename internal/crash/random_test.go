@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"aisync.dev/aisync/internal/crash"
+	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/internal/proof"
 	"aisync.dev/aisync/providers/dir"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/link"
-	"aisync.dev/aisync/providers/merge"
 	"aisync.dev/aisync/providers/providertest"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"aisync.dev/aisync/agents/netns"
+	"aisync.dev/aisync/internal/netns"
 	"aisync.dev/aisync/internal/realcli"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"aisync.dev/aisync/agents/netns"
 	"aisync.dev/aisync/internal/fakemcp"
+	"aisync.dev/aisync/internal/netns"
 )
 
 // binary is the aisync whose work the programs judge. Without it nothing is

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )

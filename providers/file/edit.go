@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/reconcile"
 )
 

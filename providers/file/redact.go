@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/internal/merge"
 )
 
 // secretName matches the names of keys whose values nobody should see in a

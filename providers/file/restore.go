@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/reconcile"
 )
 

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"strings"
 
-	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/reconcile"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/reconcile"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"aisync.dev/aisync/providers/merge"
+	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/reconcile"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"aisync.dev/aisync/providers/fetch"
+	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/providers/providertest"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"aisync.dev/aisync/providers/fetch"
+	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"aisync.dev/aisync/providers/fetch"
-	archives "aisync.dev/aisync/providers/fetch/archive"
+	"aisync.dev/aisync/internal/fetch"
+	archives "aisync.dev/aisync/internal/fetch/archive"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )

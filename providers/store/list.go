@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"aisync.dev/aisync/providers/fetch"
+	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 

@@ -9,7 +9,7 @@ import (
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/parser"
 
-	"aisync.dev/aisync/schema/closed"
+	"aisync.dev/aisync/schema/cuectx"
 )
 
 // String is s as CUE writes it.
@@ -72,7 +72,7 @@ func (e *Files) Same(value string, path ...string) bool {
 	if len(spots) != 1 {
 		return false
 	}
-	ctx := closed.Context()
+	ctx := cuectx.Context()
 	x, err := parser.ParseExpr("value", value)
 	if err != nil {
 		panic(fmt.Sprintf("edit: %s: %v", value, err))

@@ -40,7 +40,7 @@ func (w *world) make(size int64) error {
 		return err
 	}
 	w.self = self
-	if w.fetchone, err = w.build("fetchone", "providers/fetch/fetchone"); err != nil {
+	if w.fetchone, err = w.build("fetchone", "internal/fetch/fetchone"); err != nil {
 		return err
 	}
 	// A module of its own: the program does not link it.

@@ -12,7 +12,7 @@ import (
 
 	"aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/worker"
-	"aisync.dev/aisync/agents/task/tree"
+	"aisync.dev/aisync/agents/worktree"
 )
 
 // place is the work tree that a worker gets. It is registered before it is made:
@@ -108,9 +108,9 @@ func folder(dir string) error {
 
 // Repository opens the git repository that workers of a workspace get work trees
 // of. An error says what keeps them from it.
-func Repository(ctx context.Context, workspace string) (tree.Repo, error) {
-	repo, err := tree.Open(ctx, workspace)
-	var below *tree.NotTop
+func Repository(ctx context.Context, workspace string) (worktree.Repo, error) {
+	repo, err := worktree.Open(ctx, workspace)
+	var below *worktree.NotTop
 	if errors.As(err, &below) {
 		err = fmt.Errorf("%s is not the top of its git repository, which is %s: only there can workers have work trees of their own", below.Dir, below.Top)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"aisync.dev/aisync/agents/netns"
+	"aisync.dev/aisync/internal/netns"
 )
 
 // Main is what this program does when it has been called to be the inside of a

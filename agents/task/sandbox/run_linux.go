@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"aisync.dev/aisync/agents/netns"
+	"aisync.dev/aisync/internal/netns"
 )
 
 // word is the first argument of this program when it is called to be the

@@ -1,0 +1,169 @@
+package adapter
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aisync.dev/aisync/adapter/render"
+	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// indexEntry is one line of the block that tells an agent what to read.
+type indexEntry struct {
+	name   string // that makes two entries one: a rule in the folders of two runtimes
+	path   string
+	says   string
+	origin []reconcile.Position
+}
+
+// text adds a rule to the block of an instruction file.
+func (b *builder) text(name string, r rule) {
+	for i, had := range b.texts[name] {
+		switch {
+		case had.rel != r.rel || len(had.only) > 0 && len(r.only) > 0 && !slices.Equal(had.only, r.only):
+		case string(had.text) == string(r.text):
+			b.texts[name][i].origin = joined(had.origin, r.origin)
+			return
+		default:
+			b.fail(r.origin, "%s and %s (%s) each bring a rule %s, and the two differ; leave one of the bundles out, or make the files equal",
+				had.label, r.label, text(had.origin), r.rel)
+			return
+		}
+	}
+	b.texts[name] = append(b.texts[name], r)
+}
+
+// commonFiles writes the blocks in instruction files: one a file, whichever
+// runtimes need it. It holds the list of rules for programs that get no more,
+// and the text of those that are in no folder.
+func (b *builder) commonFiles() {
+	names := slices.Concat(slices.Collect(maps.Keys(b.index)), slices.Collect(maps.Keys(b.texts)))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		var origin []reconcile.Position
+		var parts []string
+		if lines, from := b.indexLines(name); len(lines) > 0 {
+			origin = joined(origin, from)
+			parts = append(parts, "## Rules\n\nUnless your program has loaded them already, read these files before you start.\n"+
+				"A pattern after a name says which files it is about; without one it holds always.\n\n"+strings.Join(lines, "\n"))
+		}
+		for _, r := range b.texts[name] {
+			origin = joined(origin, r.origin)
+			text := render.RuleText(r.text)
+			if len(r.only) > 0 {
+				text = "For " + list(r.only) + " only:\n\n" + text
+			}
+			parts = append(parts, text)
+		}
+		b.leaf(fileAt(name), merge.Markdown, reconcile.Leaf{
+			Key:    reconcile.LeafKey(merge.BlockKey("rules")),
+			Body:   file.Block(merge.Markdown, strings.Join(parts, "\n\n")+"\n"),
+			Own:    reconcile.Member,
+			Origin: origin,
+		}, "the rules")
+	}
+}
+
+func (b *builder) indexLines(name string) (lines []string, origin []reconcile.Position) {
+	entries := b.index[name]
+	slices.SortStableFunc(entries, func(x, y indexEntry) int { return strings.Compare(x.path, y.path) })
+	seen := map[string]bool{}
+	for _, e := range entries {
+		origin = joined(origin, e.origin)
+		if !seen[e.name] {
+			seen[e.name] = true
+			lines = append(lines, fmt.Sprintf("- `%s`: %s", e.path, e.says))
+		}
+	}
+	return lines, origin
+}
+
+// common is the instruction file that p shares with other programs: the one
+// that its own imports, or that it must be told of.
+func (p place) common() string {
+	switch {
+	case p.scope.Imports != "" && len(p.scope.Instructions) > 0:
+		return path.Join(path.Dir(p.scope.Instructions[0]), strings.TrimPrefix(p.scope.Imports, "@"))
+	case p.scope.RulesBlock != "":
+		return p.scope.RulesBlock
+	}
+	return p.scope.RulesIndex
+}
+
+// bringIn sees to it that the program of p reads the common instruction file,
+// where that holds anything of ours: by a line in its own, or by a setting.
+func (b *builder) bringIn(p place, places []place) {
+	d := b.targets[fileAt(p.common())]
+	if d == nil {
+		return
+	}
+	var origin []reconcile.Position
+	for _, l := range d.Leaves {
+		origin = joined(origin, l.Origin)
+	}
+	if at := p.importLine(places); at.Line != "" {
+		b.leaf(fileAt(at.Path), merge.Markdown, reconcile.Leaf{
+			Key:    reconcile.LeafKey(merge.LineKey(at.Line)),
+			Body:   file.Line(""),
+			Own:    reconcile.Member,
+			Origin: origin,
+		}, p.rt.ID)
+	}
+	if ref := p.scope.BlockRef; ref != nil {
+		b.reference(*ref, origin, p.rt.ID)
+	}
+}
+
+// importLine is the line that brings the common file in, and where it stands:
+// not in a file that another program here reads with what it imports, if that
+// program reads the common file too.
+func (p place) importLine(places []place) spec.ImportLine {
+	if p.scope.Imports == "" || len(p.scope.Instructions) == 0 {
+		return spec.ImportLine{}
+	}
+	own := p.scope.Instructions[0]
+	twice := slices.ContainsFunc(places, func(q place) bool { return slices.Contains(q.scope.Follows, own) && q.common() == p.common() })
+	if twice && p.scope.ImportsApart != nil {
+		return *p.scope.ImportsApart
+	}
+	return spec.ImportLine{Path: own, Line: p.scope.Imports}
+}
+
+// limits moves how much a program reads of an instruction file, where the
+// rules in it take more. What else stands there has as much room again.
+func (b *builder) limits(p place) {
+	limit := p.scope.BlockLimit
+	if limit == nil {
+		return
+	}
+	var size int64
+	for _, r := range b.texts[p.scope.RulesBlock] {
+		size += int64(len(r.text)) + 2
+	}
+	if size <= limit.Bytes/2 {
+		return
+	}
+	ref := limit.Setting
+	ref.JSON = strconv.AppendInt(nil, (2*size/limit.Bytes+1)*limit.Bytes, 10)
+	_, origin := askers(b.texts[p.scope.RulesBlock])
+	b.reference(ref, origin, p.rt.ID)
+	b.note(false, origin, "%s reads %d bytes of %s by default, and the rules there take %d: %s in %s is set, which counts once the folder is trusted",
+		p.rt.ID, limit.Bytes, p.scope.RulesBlock, size, strings.TrimPrefix(ref.Pointer, "/"), ref.Path)
+}
+
+// always sets the leaves that a file of the runtime needs as soon as it holds
+// anything of ours.
+func (b *builder) always(p place) {
+	for _, ref := range p.scope.Always {
+		if d := b.targets[fileAt(ref.Path)]; d != nil {
+			b.reference(ref, d.Leaves[0].Origin, p.rt.ID)
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/providers/store"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Host is what the declarations of a host depend on.
+type Host struct {
+	Spec     *spec.Host
+	Runtimes []spec.Runtime // the whole catalog
+	Models   []spec.Model   // the whole catalog
+	Sources  *bundle.Sources
+	Facts    *facts.Facts     // nil: unknown, so every runtime counts as installed
+	Home     fsys.LogicalPath // what ~/ in the store's path stands for
+	// Pick chooses the quant of a model, with its files as they are pinned.
+	Pick     func(use spec.ModelUse, m spec.Model) (q spec.Quant, reason string, err error)
+	Store    string         // folder of the models; "": that of the spec
+	Programs store.Programs // of others that keep models; zero: where they do below Home
+	Secrets  *Secrets       // for programs that cannot be told where a secret is; nil: such a server is left out
+	// Absent says why a service that aisync runs will not answer after this plan,
+	// as the machine is; "": the plan starts or finds it. nil: all are there.
+	Absent func(s spec.Service) string
+	// Recorded reports whether the last apply wanted that of a leaf; nil: of none.
+	Recorded func(target reconcile.Address, key reconcile.LeafKey, want reconcile.Fingerprint) bool
+}
+
+// Declare returns everything the host's spec asks for, with the host as owner.
+// The error joins everything that is wrong; the declarations beside it are not
+// complete then.
+func (h Host) Declare(ctx context.Context) (Decls, error) {
+	b := newBuilder(reconcile.HostOwner)
+	places := h.places(b)
+	for _, hb := range h.Spec.Bundles {
+		h.bundle(ctx, b, places, hb)
+	}
+	b.placeRules(places)
+	b.ownSettings(places, h.Spec.Settings, func(runtime string) bool {
+		return slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == runtime })
+	})
+	b.secrets = h.Secrets
+	b.mcp(places, h.Spec.MCP)
+	h.models(b)
+	h.endpoint(b) // after the models: a service is there only where its models are known
+	b.finish(places)
+	return b.done()
+}
+
+// places are the runtimes that are there or will be installed. One that the
+// spec only adapts, and that is not there, is said and left out.
+func (h Host) places(b *builder) []place {
+	var places []place
+	for _, use := range h.Spec.Runtimes {
+		rt, ok := b.lookup(use.ID, use.Pos, h.Runtimes)
+		switch {
+		case !ok:
+		case use.Install == nil && !h.there(h.command(use, rt)):
+			b.note(false, from(use.Pos), "%s is not installed (no program %s in PATH), so nothing is written for it; add install: {via: …} to have it installed", use.ID, h.command(use, rt))
+		default:
+			places = append(places, place{rt, rt.User, from(use.Pos)})
+		}
+	}
+	sortPlaces(places)
+	return places
+}
+
+// command is the program of a runtime: for a generic one, that which drives it.
+func (h Host) command(use spec.RuntimeUse, rt spec.Runtime) string {
+	if use.CLI == "" {
+		return rt.Command
+	}
+	for _, r := range h.Runtimes {
+		if r.ID == use.CLI {
+			return r.Command
+		}
+	}
+	return use.CLI
+}
+
+// there reports whether a program is in PATH, or will be because the spec
+// installs a runtime of that command, or cannot be looked for.
+func (h Host) there(command string) bool {
+	if command == "" || h.Facts == nil || h.Facts.Programs == nil || h.Facts.Programs[command] != "" {
+		return true
+	}
+	return slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool {
+		i := slices.IndexFunc(h.Runtimes, func(r spec.Runtime) bool { return r.ID == u.ID })
+		return u.Install != nil && i >= 0 && h.Runtimes[i].Command == command
+	})
+}
+
+// bundle declares the parts of one source that the host wants in user scope.
+func (h Host) bundle(ctx context.Context, b *builder, places []place, hb spec.HostBundle) {
+	tree, err := h.Sources.Open(ctx, bundle.OfHost(hb, h.Spec.Dir))
+	if err != nil {
+		b.blame(err)
+		return
+	}
+	wants := func(part string) bool { return len(hb.Parts) == 0 || slices.Contains(hb.Parts, part) }
+	origin := from(hb.Pos)
+	failed := func(err error) bool {
+		if err != nil {
+			b.fail(origin, "bundle %s: %w", hb.Name, err)
+		}
+		return err != nil
+	}
+	if wants("rules") {
+		core, err := tree.Core()
+		if failed(err) {
+			return
+		}
+		b.addRules(wish{hb.Name, core, origin}, core.Rules, "")
+		b.problems(origin, hb.Name, core.Problems)
+	}
+	shared, err := tree.Shared()
+	if failed(err) {
+		return
+	}
+	b.problems(origin, hb.Name, shared.Problems)
+	h.shared(b, places, wish{hb.Name, shared, origin}, wants)
+	if wants("skills") {
+		skills, err := tree.Skills()
+		if failed(err) {
+			return
+		}
+		b.skills(places, hb.Name, origin, slices.Concat(skills, shared.Skills()), wants("rules"))
+	}
+	if wants("hooks") {
+		hooks, err := tree.Hooks()
+		if failed(err) {
+			return
+		}
+		h.hooks(b, places, hb.Name, origin, hooks)
+	}
+}
+
+// shared declares what lies at the top of a source in words of no program.
+func (h Host) shared(b *builder, places []place, w wish, wants func(part string) bool) {
+	part := *w.part
+	w.part = &part
+	n := &part.Neutral
+	for name, clear := range map[string]func(){
+		"commands":    func() { n.Commands = nil },
+		"agents":      func() { n.Agents = nil },
+		"hooks":       func() { n.Hooks = nil },
+		"permissions": func() { n.Permissions = nil },
+		"ignore":      func() { n.Ignored = nil },
+	} {
+		if !wants(name) {
+			clear()
+		}
+	}
+	b.neutral(places, w)
+	for _, p := range places {
+		if own := part.Runtime(p.rt.ID); wants("rules") {
+			b.addRules(w, own.Rules, p.rt.ID)
+			b.addInstructions(p, w, own.Instructions)
+		}
+		if wants("hooks") {
+			b.ownFiles(p, w)
+		}
+	}
+}
+
+// claudeHooks is the folder that a settings snippet names its programs in.
+const claudeHooks = "~/.claude/hooks"
+
+// hooks installs hook programs and the settings that call them for runtimes
+// that have hooks of their own, and says for which others they are manual.
+func (h Host) hooks(b *builder, places []place, label string, origin []reconcile.Position, hooks *bundle.Hooks) {
+	if hooks.Snippet == nil && (hooks.Neutral || len(hooks.Programs) == 0) {
+		return
+	}
+	manual := map[string][]string{}
+	for _, p := range places {
+		s := p.scope.Settings
+		if p.rt.Hooks != "native" || p.scope.Hooks == "" || s == nil || s.Hooks == "" {
+			manual[p.rt.Hooks] = append(manual[p.rt.Hooks], p.rt.ID)
+			continue
+		}
+		w := wish{label: label, origin: origin}
+		b.files(p, w, p.scope.Hooks, "hook programs", hooks.Programs)
+		if d := hooks.Snippet; d != nil {
+			text := strings.ReplaceAll(string(d.Text), claudeHooks+"/", p.scope.Hooks+"/")
+			b.fragment(p, []byte(text), d.Path, label, func(string) []reconcile.Position { return origin })
+		}
+	}
+	for _, level := range []struct{ id, says string }{
+		{"native", "in Claude's own form, and so manual for %s: in a hooks/hooks.json they would be for all"},
+		{"wrapper", "not run by %s itself: run them by hand, or start it through a wrapper that does"},
+		{"manual", "manual for %s: nothing runs them, the rules say what to check"},
+		{"", "manual for %s: nothing runs them, the rules say what to check"},
+	} {
+		if ids := manual[level.id]; len(ids) > 0 {
+			b.note(false, origin, "the hooks of %s are %s", label, fmt.Sprintf(level.says, list(ids)))
+		}
+	}
+}
+
+// Trust declares the entries by which a program may load what a project
+// brings, in user scope. They go with the project, so it is their owner; they
+// are there only while the host's spec says trust.
+func Trust(h *spec.Host, p *spec.Project, catalog []spec.Runtime) Decls {
+	b := newBuilder(reconcile.ProjectOwner(p.Dir))
+	b.local = true
+	if h == nil || !h.Trust.On {
+		return Decls{}
+	}
+	for _, rt := range catalog {
+		named := slices.ContainsFunc(p.Runtimes, func(n spec.Named) bool { return n.Value == rt.ID })
+		used := slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID })
+		if !named || !used {
+			continue
+		}
+		b.trust(rt, p.Dir, from(h.Trust.Pos))
+	}
+	d, _ := b.done() // a reference with a set member that is no JSON is the catalog's own test
+	return d
+}
+
+// TrustEntries are the entries by which rt trusts the folder dir, one leaf each.
+func TrustEntries(dir string, rt spec.Runtime) []reconcile.Declaration {
+	var out []reconcile.Declaration
+	for _, ref := range rt.User.Trust {
+		one := rt
+		one.User.Trust = []spec.Reference{ref}
+		b := newBuilder(reconcile.ProjectOwner(dir))
+		b.trust(one, dir, nil)
+		d, _ := b.done() // as in Trust
+		out = append(out, d.Declarations...)
+	}
+	return out
+}
+
+// trust declares what makes rt trust dir.
+func (b *builder) trust(rt spec.Runtime, dir string, origin []reconcile.Position) {
+	for _, ref := range rt.User.Trust {
+		ref.Pointer = strings.ReplaceAll(ref.Pointer, "{dir}", strings.TrimPrefix(merge.Pointer(dir), "/"))
+		ref.JSON = []byte(strings.ReplaceAll(string(ref.JSON), "{dir}", quoted(dir)))
+		b.reference(ref, origin, rt.ID)
+	}
+}

@@ -1,0 +1,96 @@
+package adapter
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/providers/model"
+	"aisync.dev/aisync/providers/store"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// models declares the models that the host wants, and their names in other
+// programs' folders; one in shards has a leaf a file.
+func (h Host) models(b *builder) {
+	for _, use := range h.Spec.Models {
+		if err := h.model(b, use); err != nil {
+			b.fail(from(use.Pos), "model %q: %w", use.ID, err)
+		}
+	}
+}
+
+func (h Host) model(b *builder, use spec.ModelUse) error {
+	i := slices.IndexFunc(h.Models, func(m spec.Model) bool { return m.ID == use.ID })
+	if i < 0 {
+		var names []string
+		for _, m := range h.Models {
+			names = append(names, m.ID)
+		}
+		return errors.New("is not in the catalog" + bundle.Suggest(use.ID, names))
+	}
+	dir, err := h.storeDir()
+	if err != nil {
+		return err
+	}
+	q, reason, err := h.Pick(use, h.Models[i])
+	if err != nil {
+		return err
+	}
+	if len(q.Files) == 0 { // nobody knows yet what its name finds
+		body := model.Artifact{ID: use.ID, Quant: q.Name, License: h.Models[i].License, Store: dir, Path: store.Friendly(dir, use.ID, q.Repo, q.Name), Reason: reason, Open: openIn(q)}
+		b.leaf(reconcile.Address("model:"+use.ID), "", reconcile.Leaf{Body: body, Origin: from(use.Pos), Reason: reason}, use.ID)
+		return nil
+	}
+	show := viewer{b: b, h: h, id: use.ID, chat: h.Models[i].Chat, files: q.Files, origin: from(use.Pos)}
+	for n, f := range q.Files {
+		a := model.Artifact{
+			ID: use.ID, Quant: q.Name, License: h.Models[i].License, Shard: n, Store: dir, Path: store.Friendly(dir, use.ID, f.Repo, f.Path),
+			Size: f.Size, SHA256: f.SHA256, Sources: f.Sources, Reason: reason,
+		}
+		a.Views = show.views(n, a)
+		leaf := reconcile.Leaf{Body: a, Origin: from(use.Pos), Reason: reason}
+		if len(q.Files) > 1 {
+			leaf.Key, leaf.Own = reconcile.LeafKey(path.Base(f.Path)), reconcile.Member
+		}
+		b.leaf(reconcile.Address("model:"+use.ID), "", leaf, use.ID)
+	}
+	return nil
+}
+
+// openIn says where the files of q will be found.
+func openIn(q spec.Quant) string {
+	switch {
+	case q.Repo == "":
+		return "its files"
+	case q.Revision == "":
+		return "its files in " + q.Repo
+	}
+	return "its files in " + q.Repo + " at " + q.Revision
+}
+
+// storeDir is the folder of all models.
+func (h Host) storeDir() (fsys.LogicalPath, error) {
+	dir := h.store()
+	if strings.HasPrefix(dir, "~") && h.Home == "" {
+		return "", errors.New("the store " + dir + " starts at a home folder, and none is known")
+	}
+	return fileAt(dir).Path(h.Home), nil
+}
+
+// programs are the folders of other programs that keep models.
+func (h Host) programs() store.Programs {
+	if h.Programs != (store.Programs{}) {
+		return h.Programs
+	}
+	return store.ProgramPlaces(func(string) string { return "" }, h.Home)
+}
+
+// store is the folder of all models, as the spec names it.
+func (h Host) store() string {
+	return firstOf(h.Store, h.Spec.Store.Value, "~/.local/share/llm/models")
+}

@@ -1,0 +1,183 @@
+package adapter
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/adapter/render"
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// neutral gives every runtime what a bundle holds in words of no program, and
+// says what of it a runtime cannot take.
+func (b *builder) neutral(places []place, w wish) {
+	n := w.part.Neutral
+	b.prompts(places, w, "commands", n.Commands, func(s spec.Scope) *spec.PromptFolder { return s.Commands })
+	b.prompts(places, w, "subagents", n.Agents, func(s spec.Scope) *spec.PromptFolder { return s.Agents })
+	b.events(places, w, n)
+	b.permissions(places, w, n.Permissions)
+	b.ignored(places, w, n.Ignored)
+}
+
+// isFor reports whether something that names ids, or none for all, is for p.
+func (p place) isFor(ids []string) bool { return len(ids) == 0 || slices.Contains(ids, p.rt.ID) }
+
+// prompts puts commands or subagents where each program reads them.
+func (b *builder) prompts(places []place, w wish, what string, files []bundle.File, folder func(spec.Scope) *spec.PromptFolder) {
+	if len(files) == 0 {
+		return
+	}
+	var without, limited []string
+	for _, p := range places {
+		to := folder(p.scope)
+		if to == nil {
+			without = append(without, p.rt.ID)
+			continue
+		}
+		for _, f := range files {
+			if !p.isFor(f.About.Runtimes) {
+				continue
+			}
+			name := strings.TrimSuffix(f.Rel, ".md")
+			text := render.Prompt(to.Form, path.Base(name), f.Text)
+			sum := sha256.Sum256(text)
+			b.leaf(fileAt(path.Join(to.Path, render.PromptName(to.Form, f.Rel))), "", reconcile.Leaf{
+				Body: madeOf(f, reconcile.Fingerprint("sha256:"+hex.EncodeToString(sum[:])), 0o644, func(src []byte) []byte {
+					return render.Prompt(to.Form, path.Base(name), src)
+				}),
+				Origin: w.origin,
+			}, w.label)
+			if to.Form != render.Verbatim && render.Limited(f.Text) && !slices.Contains(limited, p.rt.ID) {
+				limited = append(limited, p.rt.ID)
+			}
+		}
+	}
+	if len(without) > 0 {
+		b.note(false, w.origin, "the %s of %s are not for %s: there is no folder that it reads them from in this scope", what, w.label, list(without))
+	}
+	if len(limited) > 0 {
+		b.note(false, w.origin, "some %s of %s name tools or a model, which only claude understands: for %s they have neither", what, w.label, list(limited))
+	}
+}
+
+// permissions merges what agents may do into each program's settings.
+func (b *builder) permissions(places []place, w wish, perms []bundle.Permission) {
+	var without []string
+	warn := slices.ContainsFunc(perms, func(perm bundle.Permission) bool { return perm.Action == "deny" })
+	for _, p := range places {
+		var lost, denied []string
+		for _, perm := range perms {
+			if b.permission(p, w, perm) {
+				continue
+			}
+			if lost = append(lost, perm.Action+" "+perm.String()); perm.Action == "deny" {
+				denied = append(denied, perm.String())
+			}
+		}
+		switch {
+		case len(lost) == 0:
+		case p.scope.Permissions == nil:
+			without = append(without, p.rt.ID)
+		default:
+			b.note(len(denied) > 0, w.origin, "%s has no words for these permissions of %s, so they are not set: %s", p.rt.ID, w.label, shortened(lost))
+		}
+	}
+	if len(without) > 0 {
+		b.note(warn, w.origin, "the permissions of %s are not for %s: there is no file that holds any in this scope", w.label, list(without))
+	}
+}
+
+// permission declares one permission, and reports whether the program of p has
+// words for it.
+func (b *builder) permission(p place, w wish, perm bundle.Permission) bool {
+	f := p.scope.Permissions
+	if f == nil {
+		return false
+	}
+	if f.Shape == "codex" {
+		rule, ok := render.CodexRule(perm.Action, perm.Tool, perm.Pattern)
+		if ok {
+			b.line(f.Path, strings.TrimSuffix(rule, "\n"), w)
+		}
+		return ok
+	}
+	settings := render.Permission(f.Shape, p.rt.Tools, perm.Action, perm.Tool, perm.Pattern)
+	for _, s := range settings {
+		b.setting(f.Path, f.Format, s, w, p.rt.ID)
+	}
+	return len(settings) > 0
+}
+
+// setting declares one leaf of a settings file.
+func (b *builder) setting(name, format string, s render.Setting, w wish, asker string) {
+	ref := spec.Reference{Path: name, Format: format, Pointer: merge.Pointer(s.Pointer...), JSON: s.Value}
+	if s.Member {
+		ref.Pointer += "/-"
+	}
+	b.reference(ref, w.origin, asker)
+}
+
+// line declares one line of a text file.
+func (b *builder) line(name, line string, w wish) {
+	b.leaf(fileAt(name), merge.Text, reconcile.Leaf{
+		Key:    reconcile.LeafKey(merge.LineKey(line)),
+		Body:   file.Line("# --- " + w.part.Name + " ruleset ---"),
+		Own:    reconcile.Member,
+		Origin: w.origin,
+	}, w.label)
+}
+
+// ignored tells each program which files it is not to read: by its own list of
+// them, or by what it may not do.
+func (b *builder) ignored(places []place, w wish, patterns []string) {
+	if len(patterns) == 0 {
+		return
+	}
+	var without []string
+	for _, p := range places {
+		if p.scope.Ignore != "" {
+			for _, pattern := range patterns {
+				b.line(p.scope.Ignore, pattern, w)
+			}
+			continue
+		}
+		var lost []string
+		for _, pattern := range patterns {
+			if path, ok := readable(pattern); !ok || !b.permission(p, w, bundle.Permission{Action: "deny", Tool: "read", Pattern: path}) {
+				lost = append(lost, pattern)
+			}
+		}
+		switch {
+		case len(lost) == len(patterns):
+			without = append(without, p.rt.ID)
+		case len(lost) > 0:
+			b.note(true, w.origin, "%s is not told to ignore %s, as %s asks: it has no words for that", p.rt.ID, shortened(lost), w.label)
+		}
+	}
+	if len(without) > 0 {
+		b.note(true, w.origin, "the ignored files of %s (%s) are not for %s: there is no list of them in this scope", w.label, shortened(patterns), list(without))
+	}
+}
+
+// readable is a pattern of .gitignore as a permission names paths; false for
+// one that takes something back.
+func readable(pattern string) (string, bool) {
+	rest := strings.TrimPrefix(pattern, "/")
+	if strings.HasPrefix(pattern, "!") || rest == "" {
+		return "", false
+	}
+	if dir, ok := strings.CutSuffix(rest, "/"); ok {
+		rest = dir + "/**"
+	}
+	if !strings.HasPrefix(pattern, "/") && !strings.Contains(strings.TrimSuffix(rest, "/**"), "/") {
+		return "**/" + rest, true
+	}
+	return "./" + rest, true
+}

@@ -1,0 +1,69 @@
+package adapter
+
+// ollamaPart is a layer of a manifest with its bytes.
+type ollamaPart struct {
+	ollamaLayer
+	text []byte
+}
+
+// ollamaParts are the layers that tell ollama the form of a model's prompts. It
+// does not look for that in a file that was not brought by ollama create: media
+// types and what they mean are in server/images.go of
+// https://github.com/ollama/ollama.
+func ollamaParts(chat string) []ollamaPart {
+	if chat != "chatml" {
+		return nil
+	}
+	return []ollamaPart{
+		{ollamaLayer{MediaType: "application/vnd.ollama.image.template"}, []byte(chatML)},
+		{ollamaLayer{MediaType: "application/vnd.ollama.image.params"}, []byte(`{"stop":["<|im_start|>","<|im_end|>"]}`)},
+	}
+}
+
+// chatML is ChatML with the tools as Qwen's models were taught them, from
+// tokenizer_config.json of https://huggingface.co/Qwen/Qwen3-8B, in the words of
+// ollama's templates (https://github.com/ollama/ollama/blob/main/docs/template.md).
+// That .Tools is in it is what has ollama take requests with tools.
+const chatML = `{{- if or .System .Tools }}<|im_start|>system
+{{- if .System }}
+{{ .System }}
+{{- end }}
+{{- if .Tools }}
+
+# Tools
+
+You may call one or more functions to assist with the user query.
+
+You are provided with function signatures within <tools></tools> XML tags:
+<tools>
+{{- range .Tools }}
+{"type": "function", "function": {{ .Function }}}
+{{- end }}
+</tools>
+
+For each function call, return a json object with function name and arguments within <tool_call></tool_call> XML tags:
+<tool_call>
+{"name": <function-name>, "arguments": <args-json-object>}
+</tool_call>
+{{- end }}<|im_end|>
+{{ end }}
+{{- range $i, $m := .Messages }}
+{{- $last := eq (len (slice $.Messages $i)) 1 }}
+{{- if eq .Role "user" }}<|im_start|>user
+{{ .Content }}<|im_end|>
+{{ else if eq .Role "tool" }}<|im_start|>user
+<tool_response>
+{{ .Content }}
+</tool_response><|im_end|>
+{{ else if eq .Role "assistant" }}<|im_start|>assistant
+{{ .Content }}
+{{- if .ToolCalls }}
+<tool_call>
+{{ range .ToolCalls }}{"name": "{{ .Function.Name }}", "arguments": {{ .Function.Arguments }}}
+{{ end }}</tool_call>
+{{- end }}{{ if not $last }}<|im_end|>
+{{ end }}
+{{- end }}
+{{- if and $last (ne .Role "assistant") }}<|im_start|>assistant
+{{ end }}
+{{- end }}`

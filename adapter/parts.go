@@ -1,0 +1,305 @@
+package adapter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// part declares what a bundle holds for one runtime.
+func (b *builder) part(p place, w wish) {
+	own := w.part.Runtime(p.rt.ID)
+	b.addRules(w, own.Rules, p.rt.ID)
+	b.addInstructions(p, w, own.Instructions)
+	b.ownFiles(p, w)
+}
+
+// ownFiles declares the programs, settings and other files that a bundle holds
+// for one runtime as that reads them.
+func (b *builder) ownFiles(p place, w wish) {
+	own := w.part.Runtime(p.rt.ID)
+	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks)
+	b.files(p, w, p.scope.Dir, "files", own.Others)
+	for _, d := range own.Settings {
+		b.fragment(p, d.Text, d.Path, w.label, func(string) []reconcile.Position { return w.origin })
+	}
+}
+
+// sourceBody is a file of a bundle as it stands there.
+func sourceBody(f bundle.File) reconcile.Body {
+	return madeOf(f, reconcile.Fingerprint(f.Digest), f.Mode, nil)
+}
+
+// madeOf is what transform makes of a file of a bundle; digest is that of what
+// it makes.
+func madeOf(f bundle.File, digest reconcile.Fingerprint, mode fs.FileMode, transform func([]byte) []byte) reconcile.Body {
+	switch {
+	case f.Embedded == nil:
+		return file.WithPast(file.FromSource(f.Path, digest, mode, transform), f.Past)
+	case transform == nil:
+		return file.Whole(f.Embedded, mode)
+	}
+	return file.Whole(transform(f.Embedded), mode)
+}
+
+// files puts whole files below folder.
+func (b *builder) files(p place, w wish, folder, what string, files []bundle.File) {
+	if len(files) > 0 && folder == "" {
+		b.note(true, w.origin, "the %s of %s have no place with %s in this scope", what, w.label, p.rt.ID)
+		return
+	}
+	for _, f := range files {
+		b.leaf(fileAt(path.Join(folder, f.Rel)), "", reconcile.Leaf{Body: sourceBody(f), Origin: w.origin}, w.label)
+	}
+}
+
+// fragment merges settings into the runtime's own settings file, leaf by leaf.
+// name is what an error calls the text; "" for one out of a spec.
+func (b *builder) fragment(p place, doc []byte, name, asker string, origin func(key string) []reconcile.Position) {
+	s := p.scope.Settings
+	if s == nil {
+		b.note(true, origin(""), "the settings of %s are not for %s: it has no settings file in this scope", asker, p.rt.ID)
+		return
+	}
+	leaves, err := merge.Flatten(doc, merge.Rules{Sets: s.Sets, Hooks: s.Hooks})
+	if err != nil {
+		var where *merge.Error
+		if errors.As(err, &where) && name != "" {
+			err = fmt.Errorf("%s:%w", name, err)
+		}
+		b.fail(origin(""), "settings of %s for %s: %w", asker, p.rt.ID, err)
+		return
+	}
+	for _, l := range leaves {
+		if why := ignored(p.scope, s.Path, l.Key, l.Value); why != "" {
+			b.fail(origin(l.Key), "%s ignores %s in %s: %s; leave it out, or set it for yourself under settings of your host", p.rt.ID, l.Key, s.Path, why)
+			continue
+		}
+		b.leaf(fileAt(s.Path), merge.Format(s.Format), reconcile.Leaf{
+			Key:    reconcile.LeafKey(l.Key),
+			Body:   file.Value(l.Value),
+			Own:    reconcile.Member,
+			Origin: origin(l.Key),
+		}, asker)
+	}
+}
+
+// ignored says why a program ignores a setting of a file in this scope; "" where it does not.
+func ignored(s spec.Scope, file, key string, value merge.Value) string {
+	pointer, _, _ := strings.Cut(key, "#")
+	names, err := merge.Names(pointer)
+	if err != nil {
+		return ""
+	}
+	for _, o := range s.Obeys {
+		if !slices.Contains(o.Files, file) {
+			continue
+		}
+		for _, i := range o.Ignored {
+			if _, _, ok := merge.MatchPrefix(i.Key, names); ok && (len(i.Values) == 0 || slices.Contains(i.Values, strings.Trim(string(value), `"`))) {
+				return i.Why
+			}
+		}
+	}
+	return ""
+}
+
+// firstOf returns the first that is not empty.
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// ownSettings merges the fragments that a spec itself holds. named reports
+// which runtimes the spec names, be they installed or not.
+func (b *builder) ownSettings(places []place, settings []spec.Settings, named func(runtime string) bool) {
+	for _, s := range settings {
+		i := slices.IndexFunc(places, func(p place) bool { return p.rt.ID == s.Runtime })
+		if i < 0 {
+			why := "it is not among the runtimes here"
+			if named(s.Runtime) {
+				why = "it is not installed"
+			}
+			b.note(true, from(s.Pos), "settings of %s are not used: %s", s.Runtime, why)
+			continue
+		}
+		b.fragment(places[i], s.JSON, "", "this spec", func(key string) []reconcile.Position { return from(positionOf(s, key)) })
+	}
+}
+
+// positionOf finds the line that said key, or else what is above it.
+func positionOf(s spec.Settings, key string) spec.Position {
+	for ptr, _, _ := strings.Cut(key, "#"); ptr != ""; ptr = ptr[:strings.LastIndexByte(ptr, '/')] {
+		if pos, ok := s.Leaves[ptr]; ok {
+			return pos
+		}
+	}
+	return s.Pos
+}
+
+// reference sets one leaf that an adapter asks for.
+func (b *builder) reference(ref spec.Reference, origin []reconcile.Position, asker string) {
+	key := ref.Pointer
+	if set, ok := strings.CutSuffix(ref.Pointer, "/-"); ok {
+		var err error
+		if key, err = merge.SetKey(set, ref.JSON); err != nil {
+			b.fail(origin, "adapter: %s %s: %w", ref.Path, ref.Pointer, err)
+			return
+		}
+	}
+	b.leaf(fileAt(ref.Path), merge.Format(ref.Format), reconcile.Leaf{
+		Key: reconcile.LeafKey(key), Body: file.Value(ref.JSON), Own: reconcile.Member, Origin: origin,
+	}, asker)
+}
+
+// seeds writes the first content of the instruction files that the runtimes
+// read. What is for none of them is said.
+func (b *builder) seeds(places []place, w wish) {
+	seed := func(f bundle.File, among []place) {
+		for _, p := range among {
+			for _, file := range slices.Concat(p.scope.Instructions, []string{p.common()}) {
+				if file != "" && path.Base(file) == f.Rel {
+					b.leaf(fileAt(file), merge.Markdown, reconcile.Leaf{Key: reconcile.Seed, Body: sourceBody(f), Own: reconcile.SeedOnly, Origin: w.origin}, w.label)
+					return
+				}
+			}
+		}
+		b.note(false, w.origin, "%s of %s is not used: no runtime here reads it", f.Rel, w.label)
+	}
+	for _, f := range w.part.Seeds {
+		seed(f, places)
+	}
+	for _, p := range places {
+		for _, f := range w.part.Runtime(p.rt.ID).Seeds {
+			seed(f, []place{p})
+		}
+	}
+}
+
+// agents puts the documents with which agents work together below .ai/, where
+// the project wants that.
+func (b *builder) agents(w wish, wanted bool) {
+	if len(w.part.Agents) > 0 && !wanted {
+		b.note(false, w.origin, "the documents for agents of %s are not used: agents: sessions: true asks for them", w.label)
+		return
+	}
+	for _, f := range w.part.Agents {
+		b.leaf(fileAt(path.Join(".ai", f.Rel)), "", reconcile.Leaf{Body: sourceBody(f), Origin: w.origin}, w.label)
+	}
+}
+
+// ignores appends the lines of a bundle to .gitignore.
+func (b *builder) ignores(w wish) {
+	for _, line := range w.part.Ignore {
+		b.leaf(fileAt(".gitignore"), merge.Text, reconcile.Leaf{
+			Key:    reconcile.LeafKey(merge.LineKey(line)),
+			Body:   file.Line("# --- " + w.part.Name + " ruleset ---"),
+			Own:    reconcile.Member,
+			Origin: w.origin,
+		}, w.label)
+	}
+}
+
+// gitHooks puts hook programs into githooks/ and points git there.
+func (b *builder) gitHooks(wishes []wish, repository bool, active func() Hooks) {
+	var files []reconcile.Address
+	var origin []reconcile.Position
+	var names []string
+	for _, w := range wishes {
+		for _, f := range w.part.GitHooks {
+			target := path.Join("githooks", f.Rel)
+			b.leaf(fileAt(target), "", reconcile.Leaf{Body: sourceBody(f), Origin: w.origin}, w.label)
+			files, origin = append(files, fileAt(target)), joined(origin, w.origin)
+			names = append(names, f.Rel)
+		}
+	}
+	switch {
+	case len(files) == 0:
+	case !repository:
+		b.note(true, origin, "the git hooks in githooks/ (%s) are not wired: %s", list(names), outside(b.owner))
+	default:
+		var found Hooks
+		if active != nil {
+			found = active()
+		}
+		b.wireHooks(found, files, names, origin)
+	}
+}
+
+// outside says why a project's git hooks are not wired, and what a person may
+// do where it lies in a repository that it does not fill.
+func outside(project reconcile.Owner) string {
+	const why = "this folder is not the root of a git repository"
+	dir := project.ProjectDir()
+	for top := filepath.Dir(dir); top != dir && top != filepath.Dir(top); top = filepath.Dir(top) {
+		if IsGit(top) {
+			rel, err := filepath.Rel(top, filepath.Join(dir, "githooks"))
+			if err != nil {
+				return why
+			}
+			return why + ", but of a part of one; if they shall run for all of it: git config core.hooksPath " + filepath.ToSlash(rel)
+		}
+	}
+	return why
+}
+
+// IsGit reports whether dir is the root of a git work tree: a repository, a
+// linked work tree or a submodule.
+func IsGit(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, ".git"))
+	return err == nil && (info.IsDir() || info.Mode().IsRegular())
+}
+
+// hookNotes says once a bundle for which runtimes its hooks do nothing.
+func (b *builder) hookNotes(places []place, w wish) {
+	var with []string
+	for _, r := range w.part.Runtimes {
+		if len(r.Hooks) > 0 || slices.ContainsFunc(r.Settings, func(d bundle.Document) bool { return hasHooks(d.Text) }) {
+			with = append(with, r.ID)
+		}
+	}
+	var files []string // that hold these hooks
+	for _, p := range places {
+		if s := p.scope.Settings; s != nil && slices.Contains(with, p.rt.ID) {
+			files = append(files, s.Path)
+		}
+	}
+	var without []string
+	for _, p := range places {
+		takes := p.scope.Events != nil && slices.ContainsFunc(p.scope.Events.Also, func(f string) bool { return slices.Contains(files, f) })
+		if !takes && !slices.Contains(with, p.rt.ID) {
+			without = append(without, p.rt.ID)
+		}
+	}
+	if len(with) > 0 && len(without) > 0 {
+		b.note(false, w.origin, "the hooks of %s are for %s; they are manual for %s", w.label, list(with), list(without))
+	}
+}
+
+func hasHooks(doc []byte) bool {
+	var d struct{ Hooks map[string]json.RawMessage }
+	return json.Unmarshal(doc, &d) == nil && len(d.Hooks) > 0
+}
+
+// problems says what the author of a bundle should mend.
+func (b *builder) problems(origin []reconcile.Position, label string, problems []bundle.Problem) {
+	for _, p := range problems {
+		b.note(true, origin, "bundle %s: %s %s", label, p.Path, p.Text)
+	}
+}

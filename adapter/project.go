@@ -1,0 +1,156 @@
+package adapter
+
+import (
+	"context"
+	"slices"
+
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Project is what the declarations of a project depend on: its spec, its
+// sources, the catalog. No host and no facts are among it, so that two people
+// write the same bytes.
+type Project struct {
+	Spec     *spec.Project
+	Runtimes []spec.Runtime // the whole catalog
+	Sources  *bundle.Sources
+	Lent     []spec.Source // bundle sources of the host, for names that the project has not; used with a warning
+	Git      bool          // IsGit(Spec.Dir)
+	Hooks    func() Hooks  // looks which git hooks are active there, once it is asked; nil: none
+}
+
+// Declare returns everything the project's spec asks of runtimes, with the
+// project as owner. The error joins everything that is wrong; the
+// declarations beside it are not complete then.
+func (p Project) Declare(ctx context.Context) (Decls, error) {
+	b := newBuilder(reconcile.ProjectOwner(p.Spec.Dir))
+	var places []place
+	for _, r := range p.Spec.Runtimes {
+		if rt, ok := b.lookup(r.Value, r.Pos, p.Runtimes); ok {
+			places = append(places, place{rt, rt.Project, from(r.Pos)})
+		}
+	}
+	sortPlaces(places)
+	wishes := p.wishes(ctx, b)
+	for _, w := range wishes {
+		b.addRules(w, w.part.Rules, "")
+		for _, pl := range places {
+			b.part(pl, w)
+		}
+		b.neutral(places, w)
+		b.skills(places, w.label, w.origin, w.part.Skills(), true)
+		b.seeds(places, w)
+		b.ignores(w)
+		b.agents(w, p.Spec.Agents.Sessions.On)
+		b.hookNotes(places, w)
+		b.problems(w.origin, w.label, w.part.Problems)
+	}
+	b.placeRules(places)
+	if !p.Spec.NoGitHooks {
+		b.gitHooks(wishes, p.Git, p.Hooks)
+	}
+	b.ownSettings(places, p.Spec.Settings, func(string) bool { return false })
+	b.mcp(places, p.Spec.MCP)
+	b.finish(places)
+	return b.done()
+}
+
+// finish declares what depends on everything else.
+func (b *builder) finish(places []place) {
+	b.makeBridges(places)
+	b.commonFiles()
+	b.writeModules()
+	b.writeChecks()
+	for _, p := range places {
+		b.bringIn(p, places)
+		b.limits(p)
+		b.always(p)
+	}
+}
+
+// PinnedSource names a bundle source at one pin; "" where there is none, as of
+// a folder, which may change at any time.
+func PinnedSource(url, pin string) string {
+	if pin == "" {
+		return ""
+	}
+	return url + "@" + pin
+}
+
+// wishes finds the bundles that the project names. The generic rules of a
+// source come once, before its first bundle.
+func (p Project) wishes(ctx context.Context, b *builder) []wish {
+	var out []wish
+	cores := map[*bundle.Tree]int{}
+	add := func(kind bundle.Kind, ref spec.BundleRef) {
+		found, err := p.Sources.Find(ctx, kind, ref, p.sources(b, ref))
+		if err != nil {
+			b.blame(err)
+			return
+		}
+		origin := from(ref.Pos)
+		for _, label := range []string{".", ref.Name} {
+			b.sources[found.Tree.Name+"//"+label] = PinnedSource(found.Tree.URL, found.Tree.Pinned)
+		}
+		if kind == bundle.Language {
+			if i, ok := cores[found.Tree]; ok {
+				out[i].origin = joined(out[i].origin, origin)
+			} else if core, err := found.Tree.Core(); err != nil {
+				b.fail(origin, "bundle source %q: %w", found.Tree.Name, err)
+			} else {
+				cores[found.Tree] = len(out)
+				out = append(out, wish{found.Tree.Name + "//.", core, origin})
+			}
+		}
+		if found.Part.Kind != bundle.Core {
+			out = append(out, wish{found.Tree.Name + "//" + ref.Name, found.Part, origin})
+		}
+	}
+	for _, ref := range p.Spec.Bundles {
+		add(bundle.Language, ref)
+	}
+	for _, ref := range p.Spec.Teams {
+		add(bundle.Team, ref)
+	}
+	return out
+}
+
+// sources are the project's own; one of the host's is lent for a name that
+// only the host knows, and that is said, because a teammate may not have it.
+func (p Project) sources(b *builder, ref spec.BundleRef) []spec.Source {
+	named := func(s spec.Source) bool { return s.Name == ref.Source }
+	if ref.Source == "" || slices.ContainsFunc(p.Spec.Sources, named) {
+		return p.Spec.Sources
+	}
+	i := slices.IndexFunc(p.Lent, named)
+	if i < 0 {
+		return p.Spec.Sources
+	}
+	b.note(true, from(ref.Pos), "source %s is known to this host only; name it in the project's sources, so that everybody gets the same files", ref.Source)
+	return append(slices.Clone(p.Spec.Sources), p.Lent[i])
+}
+
+// lookup finds a runtime in the catalog.
+func (b *builder) lookup(id string, pos spec.Position, catalog []spec.Runtime) (spec.Runtime, bool) {
+	var names []string
+	for _, rt := range catalog {
+		if rt.ID == id {
+			return rt, true
+		}
+		names = append(names, rt.ID)
+	}
+	b.fail(from(pos), "unknown runtime %q%s", id, bundle.Suggest(id, names))
+	return spec.Runtime{}, false
+}
+
+// sortPlaces orders runtimes by id, so that the order in a spec decides nothing.
+func sortPlaces(places []place) {
+	slices.SortFunc(places, func(a, b place) int {
+		if a.rt.ID < b.rt.ID {
+			return -1
+		}
+		return 1
+	})
+}

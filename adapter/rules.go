@@ -1,0 +1,249 @@
+package adapter
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/adapter/render"
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/reconcile"
+)
+
+// rule is one rule of a bundle, or the instructions that bundles hold for one
+// runtime, before it is decided from where programs load it.
+type rule struct {
+	rel    string // "commits.md"
+	text   []byte
+	title  string
+	globs  []string
+	src    bundle.File // where text comes from; zero where it was put together
+	only   []string    // ids of the runtimes that it is for, sorted; none: all
+	label  string
+	origin []reconcile.Position
+}
+
+// addRules notes what programs shall load. only is the runtime that the rules
+// are for, "" for any.
+func (b *builder) addRules(w wish, files []bundle.File, only string) {
+	b.rules = slices.Grow(b.rules, len(files))
+	for _, f := range files {
+		r := rule{rel: f.Rel, text: f.Text, title: f.About.Title, globs: f.About.Globs, src: f, label: w.label, origin: w.origin}
+		switch {
+		case only != "":
+			r.only = []string{only}
+		case len(f.About.Runtimes) > 0:
+			r.only = slices.Sorted(slices.Values(f.About.Runtimes))
+		}
+		b.rules = append(b.rules, r)
+	}
+}
+
+// addInstructions notes the text that a bundle holds for one runtime. The texts
+// of several bundles are one rule, in their order.
+func (b *builder) addInstructions(p place, w wish, docs []bundle.Document) {
+	for _, d := range docs {
+		content := strings.TrimRight(string(d.Text), "\n") + "\n"
+		i := slices.IndexFunc(b.rules, func(r rule) bool { return r.src.Path == "" && slices.Equal(r.only, []string{p.rt.ID}) })
+		if i < 0 {
+			b.rules = append(b.rules, rule{rel: "instructions.md", text: []byte(content), title: "for " + p.rt.ID, only: []string{p.rt.ID}, label: w.label, origin: w.origin})
+			continue
+		}
+		r := &b.rules[i]
+		r.origin = joined(r.origin, w.origin)
+		if !strings.Contains(string(r.text), content) {
+			r.text = []byte(string(r.text) + "\n" + content)
+		}
+	}
+}
+
+// body is the rule as a file of a form.
+func (r rule) body(form string) reconcile.Body {
+	if form == render.Plain && r.src.Path != "" {
+		return madeOf(r.src, reconcile.Fingerprint(r.src.Digest), 0o644, nil)
+	}
+	text := render.RuleFile(form, r.text)
+	if r.src.Path == "" {
+		return file.Whole(text, 0o644)
+	}
+	sum := sha256.Sum256(text)
+	return madeOf(r.src, reconcile.Fingerprint("sha256:"+hex.EncodeToString(sum[:])), 0o644, func(src []byte) []byte {
+		return render.RuleFile(form, src)
+	})
+}
+
+// identity is the same for rules of one text, and keeps none of a file.
+func (r rule) identity() string {
+	if r.src.Digest != "" {
+		return r.src.Digest
+	}
+	return string(r.text)
+}
+
+// describe says what a rule is about, and what it is for.
+func (r rule) describe() string {
+	if r.src.Path == "" {
+		return r.title
+	}
+	s := firstOf(r.title, strings.TrimSuffix(path.Base(r.rel), ".md"))
+	if len(r.globs) > 0 {
+		s += " (" + list(r.globs) + ")"
+	}
+	if len(r.only) > 0 {
+		s += ", for " + list(r.only)
+	}
+	return s
+}
+
+func (r rule) isFor(p place) bool { return len(r.only) == 0 || slices.Contains(r.only, p.rt.ID) }
+
+// placeRules decides from where each program loads each rule, so that none
+// loads one twice if that can be had, and declares what that takes.
+func (b *builder) placeRules(places []place) {
+	slices.SortStableFunc(b.rules, func(x, y rule) int { return strings.Compare(x.rel, y.rel) })
+	var groups [][]rule // of rules for the same runtimes
+	for _, r := range b.rules {
+		i := slices.IndexFunc(groups, func(g []rule) bool { return slices.Equal(g[0].only, r.only) })
+		if i < 0 {
+			groups, i = append(groups, nil), len(groups)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	for _, g := range groups {
+		b.placeGroup(places, g)
+	}
+}
+
+// indexed reports whether a program only gets a list of its rules.
+func (p place) indexed() bool { return p.scope.RulesIndex != "" }
+
+// ruleSeat says from where the program of p loads rules, and whether it shall.
+func ruleSeat(p place, wants bool) seat {
+	s := seat{wants: wants && !p.indexed(), loads: slices.Clone(p.scope.RulesAlso)}
+	if p.indexed() {
+		s.loads = append(s.loads, p.scope.RulesIndex)
+		if wants {
+			s.loads = nil // a text or, failing that, a list will do: it decides nothing
+		}
+		return s
+	}
+	if p.scope.RulesBlock != "" {
+		s.loads = append(s.loads, p.scope.RulesBlock)
+	}
+	switch {
+	case p.scope.Rules == "":
+	case p.scope.RulesRef != nil:
+		s.told = p.scope.Rules
+	default:
+		s.loads = append(s.loads, p.scope.Rules)
+	}
+	if p.scope.RulesForm != render.Plain {
+		s.best = p.scope.Rules
+	}
+	return s
+}
+
+// placeGroup places rules that are all for the same runtimes.
+func (b *builder) placeGroup(places []place, rules []rule) {
+	price, form := map[string]int{}, map[string]string{}
+	seats := make([]seat, len(places))
+	for i, p := range places {
+		wants := rules[0].isFor(p)
+		if seats[i] = ruleSeat(p, wants); !wants || p.indexed() {
+			continue
+		}
+		if f := p.scope.Rules; f != "" {
+			if _, ok := price[f]; !ok {
+				price[f], form[f] = 1, p.scope.RulesForm
+			}
+		}
+		if f := p.scope.RulesBlock; f != "" {
+			price[f] = 2
+		}
+	}
+	chosen := cover(price, seats)
+	for _, folder := range chosen {
+		for _, r := range rules {
+			if f, ok := form[folder]; ok {
+				b.leaf(fileAt(path.Join(folder, render.RuleName(f, r.rel))), "", reconcile.Leaf{Body: r.body(f), Origin: r.origin}, r.label)
+			} else {
+				b.text(folder, r)
+			}
+		}
+	}
+	for i, p := range places {
+		b.told(p, seats[i], chosen, form, rules)
+	}
+}
+
+// told sees to it that the program of p loads the rules from what was chosen,
+// and says where that cannot be had.
+func (b *builder) told(p place, s seat, chosen []string, form map[string]string, rules []rule) {
+	found := s.finds(chosen)
+	if p.indexed() && slices.Contains(chosen, p.scope.RulesIndex) {
+		found = []string{p.scope.RulesIndex} // it holds the text
+	}
+	labels, origin := askers(rules)
+	switch wants := rules[0].isFor(p); {
+	case !wants && len(found) > 0:
+		b.note(false, origin, "%s reads %s too, which of %s is for %s", p.rt.ID, list(found), labels, list(rules[0].only))
+		return
+	case !wants:
+		return
+	case len(found) == 0 && p.indexed():
+		b.indexRules(p, rules)
+		return
+	case len(found) == 0:
+		b.note(true, origin, "the rules of %s are not for %s: there is no place for them in this scope", labels, p.rt.ID)
+		return
+	case len(found) > 1:
+		b.note(true, joined(origin, p.origin), "%s loads the rules of %s from %s: other runtimes here need each of them", p.rt.ID, labels, strings.Join(found, " and from "))
+	}
+	if ref := p.scope.RulesRef; ref != nil && slices.Contains(found, p.scope.Rules) {
+		for _, r := range rules {
+			b.reference(*ref, r.origin, r.label)
+		}
+	}
+	for _, r := range rules {
+		for _, from := range found {
+			b.loads = append(b.loads, load{p.rt.ID, r.rel, r.identity(), from, r.origin})
+		}
+	}
+	if f, ok := form[found[0]]; ok && (f == render.Plain || f == render.Paths) && len(rules[0].only) == 0 {
+		b.folders[p.rt.ID] = found[0]
+	}
+}
+
+// askers names the bundles that rules come from, and where a spec names them.
+func askers(rules []rule) (string, []reconcile.Position) {
+	var labels []string
+	var origin []reconcile.Position
+	for _, r := range rules {
+		if !slices.Contains(labels, r.label) {
+			labels = append(labels, r.label)
+		}
+		origin = joined(origin, r.origin)
+	}
+	return list(labels), origin
+}
+
+// indexRules puts rules beside a program that loads no folder and may not
+// load a text, and names them in the file that it reads.
+func (b *builder) indexRules(p place, rules []rule) {
+	for _, r := range rules {
+		folder := p.scope.Rules
+		if r.src.Path == "" && p.scope.Dir != "" {
+			folder = p.scope.Dir
+		}
+		target := path.Join(folder, r.rel)
+		b.leaf(fileAt(target), "", reconcile.Leaf{Body: r.body(render.Plain), Origin: r.origin}, r.label)
+		b.index[p.scope.RulesIndex] = append(b.index[p.scope.RulesIndex], indexEntry{"rule " + r.rel + " " + list(r.only), target, r.describe(), r.origin})
+		b.loads = append(b.loads, load{p.rt.ID, r.rel, r.identity(), "", r.origin})
+		if len(r.only) == 0 {
+			b.folders[p.rt.ID] = folder
+		}
+	}
+}

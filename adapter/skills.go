@@ -1,0 +1,154 @@
+package adapter
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/adapter/render"
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/providers/link"
+	"aisync.dev/aisync/reconcile"
+)
+
+// skillSeat says from where the program of p loads skills. Each of them takes
+// skills of one name for one skill, so finding one twice does no harm.
+func skillSeat(p place, wants bool) seat {
+	s := seat{once: true, wants: wants && p.scope.Skills != "", loads: p.scope.SkillsAlso}
+	if p.scope.Skills != "" {
+		s.loads = append([]string{p.scope.Skills}, s.loads...)
+	}
+	return s
+}
+
+// skillFolders chooses, among the folders of the runtimes that a skill is for,
+// as few as possible from which each of them loads it.
+func skillFolders(places []place, isFor func(place) bool) []string {
+	price := map[string]int{}
+	var seats []seat
+	for _, p := range places {
+		s := skillSeat(p, isFor(p))
+		if seats = append(seats, s); s.wants {
+			price[p.scope.Skills] = 1
+		}
+	}
+	return cover(price, seats)
+}
+
+// skills installs whole skills, and beside them the folder of rules that some
+// refer to. rules says whether the same bundle's rules are installed too.
+func (b *builder) skills(places []place, label string, origin []reconcile.Position, skills []bundle.Skill, rules bool) {
+	folders := map[string][]string{} // by the runtimes that a skill is for
+	none := map[string][]string{}    // skills that a runtime cannot load, by its id
+	for _, s := range skills {
+		b.problems(origin, label, s.Problems)
+		isFor := func(p place) bool { return len(s.Runtimes) == 0 || slices.Contains(s.Runtimes, p.rt.ID) }
+		chosen, known := folders[list(s.Runtimes)]
+		if !known {
+			chosen = skillFolders(places, isFor)
+			folders[list(s.Runtimes)] = chosen
+		}
+		for _, folder := range chosen {
+			for _, f := range s.Files {
+				b.leaf(fileAt(path.Join(folder, s.Name, f.Rel)), "", reconcile.Leaf{Body: file.Spanning(sourceBody(f), 2+strings.Count(f.Rel, "/")), Origin: origin}, label)
+			}
+			for _, name := range s.Bridges() {
+				b.bridges = append(b.bridges, bridge{folder, name, s.Name, rules, origin})
+			}
+		}
+		for _, p := range places {
+			switch found := skillSeat(p, true).finds(chosen); {
+			case isFor(p) && len(found) == 0:
+				none[p.rt.ID] = append(none[p.rt.ID], s.Name)
+			case !isFor(p) && len(found) > 0:
+				b.note(false, origin, "the skill %s of %s is for %s; %s finds it too, in %s", s.Name, label, list(s.Runtimes), p.rt.ID, list(found))
+			}
+		}
+	}
+	b.nameSkills(places, skills, origin)
+	b.noSkills(label, origin, none)
+}
+
+// noSkills says once for all runtimes that miss the same skills that they do.
+func (b *builder) noSkills(label string, origin []reconcile.Position, none map[string][]string) {
+	without := map[string][]string{}
+	for _, id := range slices.Sorted(maps.Keys(none)) {
+		without[list(none[id])] = append(without[list(none[id])], id)
+	}
+	for _, names := range slices.Sorted(maps.Keys(without)) {
+		b.note(false, origin, "the skills of %s (%s) are not for %s: there is no folder that it loads skills from", label, names, list(without[names]))
+	}
+}
+
+// nameSkills lists the skills for runtimes that may be driven by a program
+// which knows no skills.
+func (b *builder) nameSkills(places []place, skills []bundle.Skill, origin []reconcile.Position) {
+	for _, p := range places {
+		if !p.rt.Local || p.scope.RulesIndex == "" || p.scope.Skills == "" {
+			continue
+		}
+		for _, s := range skills {
+			target := path.Join(p.scope.Skills, s.Name, "SKILL.md")
+			if b.targets[fileAt(target)] != nil {
+				b.index[p.scope.RulesIndex] = append(b.index[p.scope.RulesIndex], indexEntry{"skill " + s.Name, target, "the skill " + s.Name + ", when it is asked for", origin})
+			}
+		}
+	}
+}
+
+// bridge is the link that lets a skill's ../agent-rules/ resolve.
+type bridge struct {
+	folder, name, skill string
+	rules               bool // the same bundle's rules are installed too
+	origin              []reconcile.Position
+}
+
+// makeBridges makes the links, now that it is known where the rules lie.
+func (b *builder) makeBridges(places []place) {
+	for _, br := range b.bridges {
+		target := ""
+		for _, own := range []bool{true, false} { // the rules of the runtime whose folder this is, before any others
+			for _, p := range places {
+				if target == "" && own == (p.scope.Skills == br.folder) {
+					target = b.folders[p.rt.ID]
+				}
+			}
+		}
+		if target == "" && br.rules {
+			target = b.keepRules(places)
+		}
+		at := path.Join(br.folder, br.name)
+		if target == "" || !br.rules {
+			b.note(true, br.origin, "skill %s refers to ../%s/, and no rules are installed that %s could lead to", br.skill, br.name, at)
+			continue
+		}
+		b.leaf(reconcile.Address("link:"+at), "", reconcile.Leaf{Body: link.To(relative(br.folder, target)), Origin: br.origin}, br.skill)
+	}
+}
+
+// keepRules puts the rules into a folder from which no program loads them, for
+// those that a skill sends there. It returns the folder, "" where there is none.
+func (b *builder) keepRules(places []place) string {
+	i := slices.IndexFunc(places, func(p place) bool { return p.scope.RulesKept != "" })
+	if i < 0 {
+		return ""
+	}
+	folder := places[i].scope.RulesKept
+	for _, r := range b.rules {
+		if len(r.only) == 0 {
+			b.leaf(fileAt(path.Join(folder, r.rel)), "", reconcile.Leaf{Body: r.body(render.Plain), Origin: r.origin}, r.label)
+		}
+	}
+	return folder
+}
+
+// relative returns the way from a folder to another path of the same scope.
+func relative(from, to string) string {
+	a, c := strings.Split(from, "/"), strings.Split(to, "/")
+	for len(a) > 0 && len(c) > 0 && a[0] == c[0] {
+		a, c = a[1:], c[1:]
+	}
+	return path.Join(strings.Repeat("../", len(a)), path.Join(c...))
+}

@@ -1,0 +1,211 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/internal/gitrepo"
+)
+
+// Open looks at the repository whose top dir is. It is an error if dir is not
+// that of a work tree, if there is no commit yet, or if git has no name for who
+// commits. Nothing is written.
+func Open(ctx context.Context, dir string) (Repo, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return Repo{}, err
+	}
+	r := Repo{Dir: dir}
+	// The person's own git says whether it trusts the folder, and who commits.
+	common, err := r.own(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if err != nil {
+		if strings.Contains(err.Error(), "not a git repository") {
+			return r, fmt.Errorf("%s is not in a git repository: tasks need one; make it with: git init", dir)
+		}
+		return r, err
+	}
+	if r.common, err = filepath.EvalSymlinks(common); err != nil {
+		return r, err
+	}
+	if bare, err := r.own(ctx, "rev-parse", "--is-bare-repository"); err != nil || bare == "true" {
+		return r, errors.Join(fmt.Errorf("%s is a bare repository: tasks need a work tree, for the queue lies in it", dir), err)
+	}
+	top, err := r.own(ctx, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return r, err
+	}
+	if top != dir {
+		return r, &NotTop{dir, top}
+	}
+	if some, err := r.own(ctx, "rev-list", "-n1", "--all"); err != nil || some == "" {
+		return r, errors.Join(fmt.Errorf("%s has no commit yet, so there is nothing to begin from: make the first one", dir), err)
+	}
+	if r.excludes, err = r.own(ctx, "config", "--path", "--get", "core.excludesFile"); err != nil {
+		if dirs, err := os.UserConfigDir(); err == nil { // git's default
+			r.excludes = filepath.Join(dirs, "git", "ignore")
+		}
+	}
+	c, err := r.config(ctx)
+	if err != nil {
+		return r, err
+	}
+	if sign, ok := c.Own("commit.gpgsign"); ok {
+		r.signs = slices.Contains([]string{"true", "yes", "on", "1", ""}, strings.ToLower(sign))
+	}
+	return r, r.who(ctx)
+}
+
+// NotTop says that a folder is not the top of its repository.
+type NotTop struct{ Dir, Top string }
+
+func (e *NotTop) Error() string {
+	return fmt.Sprintf("%s is not the top of its repository, and the paths of tasks begin there: use --repo %s", e.Dir, e.Top)
+}
+
+// own looks with the person's git: whether that trusts the folder counts.
+func (r Repo) own(ctx context.Context, args ...string) (string, error) {
+	out, err := execute(ctx, gitrepo.Look(ctx, os.Environ(), gitrepo.Place{Dir: r.Dir}, args...), call{}, args)
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// who finds the name under which is committed.
+func (r *Repo) who(ctx context.Context) error {
+	for variable, name := range map[string]string{"GIT_AUTHOR_IDENT": "AUTHOR", "GIT_COMMITTER_IDENT": "COMMITTER"} {
+		cmd := gitrepo.Look(ctx, os.Environ(), gitrepo.Place{Dir: r.Dir}, "var", variable)
+		cmd.Env = gitrepo.With(cmd.Env, gitrepo.Setting{Key: "user.useConfigOnly", Value: "true"})
+		ident, err := execute(ctx, cmd, call{}, []string{"var"})
+		open, shut := strings.LastIndexByte(ident, '<'), strings.LastIndexByte(ident, '>')
+		if err != nil || open < 1 || shut < open {
+			unknown := errors.New(`git does not know who commits: git config --global user.name "…"; git config --global user.email "…"`)
+			if said := new(Error); err == nil || errors.As(err, &said) {
+				return unknown // git says the same, at length
+			}
+			return errors.Join(unknown, err)
+		}
+		r.identity = append(r.identity, "GIT_"+name+"_NAME="+strings.TrimSpace(ident[:open]), "GIT_"+name+"_EMAIL="+ident[open+1:shut])
+	}
+	return nil
+}
+
+// Base finds the branch, tag or commit of a name, or where that is "" the
+// default branch: the one that origin names, else main or master, else the only
+// one there is.
+func (r Repo) Base(ctx context.Context, name string) (base, commit string, err error) {
+	if name != "" {
+		if strings.HasPrefix(name, "-") {
+			return "", "", fmt.Errorf("base %q: no branch, tag or commit is called so", name)
+		}
+		commit, err := r.commit(ctx, name)
+		if err != nil {
+			return "", "", fmt.Errorf("base %q: no branch, tag or commit of %s is called so", name, r.Dir)
+		}
+		return name, commit, nil
+	}
+	var names []string
+	if head, err := r.git(ctx, call{}, "symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"); err == nil {
+		branch := strings.TrimPrefix(strings.TrimSpace(head), "refs/remotes/origin/")
+		names = append(names, "refs/heads/"+branch, "refs/remotes/origin/"+branch)
+	}
+	for _, ref := range append(names, "refs/heads/main", "refs/heads/master") {
+		if commit, err := r.commit(ctx, ref); err == nil {
+			return strings.TrimPrefix(strings.TrimPrefix(ref, "refs/heads/"), "refs/remotes/"), commit, nil
+		}
+	}
+	all, err := r.git(ctx, call{}, "for-each-ref", "--format=%(refname)", "refs/heads")
+	if err != nil {
+		return "", "", err
+	}
+	branches := strings.Fields(all)
+	if len(branches) == 1 {
+		commit, err := r.commit(ctx, branches[0])
+		return strings.TrimPrefix(branches[0], "refs/heads/"), commit, err
+	}
+	return "", "", fmt.Errorf("which branch to begin from? origin names none in %s, and there is no main or master: say it with --base BRANCH", r.Dir)
+}
+
+// InTheWay returns the branch that keeps those of a task, chiffon/<id>/<time>,
+// from being made, and "" if there is none: git keeps branches as files, and
+// none can be the folder of another.
+func (r Repo) InTheWay(ctx context.Context, branch string) string {
+	for at, c := range branch {
+		if c != '/' {
+			continue
+		}
+		if _, err := r.commit(ctx, "refs/heads/"+branch[:at]); err == nil {
+			return branch[:at]
+		}
+	}
+	return ""
+}
+
+// Reach is an error where a remote to push to is none that the repository
+// knows. Addresses and paths are not looked at.
+func (r Repo) Reach(ctx context.Context, remote string) error {
+	if strings.ContainsAny(remote, ":/") {
+		return nil
+	}
+	if _, err := r.own(ctx, "remote", "get-url", "--", remote); err != nil {
+		return fmt.Errorf("%s has no remote %q to push to: git remote -v lists them", r.Dir, remote)
+	}
+	return nil
+}
+
+func (r Repo) commit(ctx context.Context, name string) (string, error) {
+	out, err := r.git(ctx, call{}, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	return strings.TrimSpace(out), err
+}
+
+// Common is git's own folder of the repository.
+func (r Repo) Common() string { return r.common }
+
+// Ignores reports whether a place below the person's work tree is one that git
+// ignores.
+func (r Repo) Ignores(ctx context.Context, path string) bool {
+	_, err := r.own(ctx, "check-ignore", "--quiet", "--", path)
+	return err == nil
+}
+
+// Plain are the settings that git needs to read the repository at all, as a
+// configuration file of their own.
+func (r Repo) Plain(ctx context.Context) (string, error) {
+	c, err := r.config(ctx)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, e := range c.Entries {
+		section, key, _ := strings.Cut(e.Key, ".")
+		if name, value := e.Key, e.Value; e.Scope == "local" && (name == "core.repositoryformatversion" || section == "extensions" && !strings.Contains(key, ".") && name != "extensions.worktreeconfig") {
+			fmt.Fprintf(&b, "[%s]\n\t%s = %q\n", section, key, value)
+		}
+	}
+	return b.String(), nil
+}
+
+// Push sends a branch to a remote, over the person's own ssh, proxy and
+// credentials. Programs that the repository's configuration names do not run,
+// nor do hooks, and nothing is overwritten at the remote.
+func (r Repo) Push(ctx context.Context, remote, branch string) error {
+	if strings.HasPrefix(remote, "-") {
+		return fmt.Errorf("remote %q: it cannot be called so", remote)
+	}
+	c, err := r.config(ctx)
+	if err != nil {
+		return err
+	}
+	off := c.Programs()
+	// Of two settings remote.*.receivepack git takes the first: only the option is over it.
+	args := []string{"push", "--quiet", "--no-verify", "--receive-pack=git-receive-pack", remote, "refs/heads/" + branch + ":refs/heads/" + branch}
+	_, err = execute(ctx, gitrepo.Dial(ctx, os.Environ(), gitrepo.Place{Dir: r.Dir}, off, args...), call{}, args)
+	for _, s := range off {
+		if err != nil && (s.Key == "core.sshcommand" || s.Key == "credential.helper") {
+			return fmt.Errorf("%w; the %s of %s is not used, for a repository's programs do not run: git config --global %s VALUE sets yours", err, s.Key, r.Dir, s.Key)
+		}
+	}
+	return err
+}

@@ -1,0 +1,298 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	getter "github.com/hashicorp/go-getter/v2"
+
+	"aisync.dev/aisync/internal/fetch/archive"
+	"aisync.dev/aisync/internal/fetch/git"
+)
+
+// treeLimits bound what a source may hold; an archive may not be larger while
+// it is packed either.
+var treeLimits = archive.Limits{Files: 50_000, Bytes: 512 << 20}
+
+// safeRef keeps a ref from being read as an option of git.
+var safeRef = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+@-]*$`)
+
+// Tree implements Fetcher.
+func (c *Client) Tree(ctx context.Context, src, dst string) error {
+	root, sub := getter.SourceDirSubdir(src)
+	if err := checkTree(root); err != nil {
+		return fmt.Errorf("fetch %s: %w", redacted(src), err)
+	}
+	if _, err := os.Lstat(dst); err == nil {
+		return fmt.Errorf("fetch %s: %s: %w", redacted(src), dst, fs.ErrExist)
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dst), "."+filepath.Base(dst)+".fetch-")
+	if err != nil {
+		return fmt.Errorf("fetch %s: %w", redacted(src), err)
+	}
+	defer os.RemoveAll(tmp)
+	if err := c.tree(ctx, root, sub, tmp, dst); err != nil {
+		return fmt.Errorf("fetch %s: %w", redacted(src), err)
+	}
+	return nil
+}
+
+// tree gets root below tmp and moves sub of it to dst.
+func (c *Client) tree(ctx context.Context, root, sub, tmp, dst string) error {
+	got := filepath.Join(tmp, "tree")
+	get := c.archive
+	if strings.HasPrefix(root, "git::") {
+		get = c.repository
+	}
+	err := get(ctx, root, got)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return readable(err, root, tmp)
+	}
+	top := got
+	if sub != "" {
+		if got, err = subfolder(got, sub); err != nil {
+			return err
+		}
+	}
+	if err := checkLinks(got); err != nil {
+		return err
+	}
+	if got != top { // the history goes along
+		if err := os.Rename(filepath.Join(top, ".git"), filepath.Join(got, ".git")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return os.Rename(got, dst)
+}
+
+// readable is err without secrets and the names of folders in between.
+func readable(err error, root, tmp string) error {
+	raw := strings.TrimPrefix(root, "git::")
+	for _, known := range []string{root, raw, strings.SplitN(raw, "?", 2)[0]} {
+		if text := err.Error(); strings.Contains(text, known) {
+			err = &worded{err, strings.ReplaceAll(text, known, redacted(known))}
+		}
+	}
+	if text := err.Error(); strings.Contains(text, tmp) {
+		err = &worded{err, strings.ReplaceAll(text, tmp, "…")}
+	}
+	return err
+}
+
+// worded is an error in other words.
+type worded struct {
+	err  error
+	text string
+}
+
+func (w *worded) Error() string { return w.text }
+func (w *worded) Unwrap() error { return w.err }
+
+// repository gets a git source. Its history comes along, for whoever asks what
+// a file was before.
+func (c *Client) repository(ctx context.Context, root, dst string) error {
+	raw, query, _ := strings.Cut(strings.TrimPrefix(root, "git::"), "?")
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return bare(err)
+	}
+	depth, _ := strconv.Atoi(q.Get("depth")) // checkTree has looked at it
+	_, err = git.Clone(ctx, git.Source{URL: raw, Ref: q.Get("ref"), Depth: depth, Stall: 3 * c.stall}, dst)
+	return err
+}
+
+// archive gets an archive, with a go-getter client of its own for each call:
+// go-getter changes the getters that it is handed.
+func (c *Client) archive(ctx context.Context, root, dst string) error {
+	unpackers := map[string]getter.Decompressor{}
+	for _, ending := range archive.Endings {
+		unpackers[ending] = unpacker{ending, c.treeLimits}
+	}
+	client := &getter.Client{
+		Getters: []getter.Getter{
+			&getter.HttpGetter{Client: c.http, Netrc: false, XTerraformGetDisabled: true, DoNotCheckHeadFirst: true, MaxBytes: c.treeLimits.Bytes},
+		},
+		Decompressors:   unpackers,
+		DisableSymlinks: true,
+	}
+	_, err := client.Get(ctx, &getter.Request{Src: root, Dst: dst, GetMode: getter.ModeDir, Copy: true, Umask: 0o022})
+	if err != nil {
+		return bare(err)
+	}
+	return nil
+}
+
+// unpacker is package archive as go-getter calls it.
+type unpacker struct {
+	ending string
+	limits archive.Limits
+}
+
+// Decompress implements getter.Decompressor.
+func (u unpacker) Decompress(dst, src string, _ bool, _ os.FileMode) error {
+	return archive.Unpack(dst, src, u.ending, u.limits)
+}
+
+// checkTree refuses a source that go-getter or git would read as something
+// else than it looks like.
+func checkTree(root string) error {
+	raw, git := strings.CutPrefix(root, "git::")
+	u, err := url.Parse(raw)
+	if err != nil {
+		return fmt.Errorf("is no URL: %w", bare(err))
+	}
+	allowed := map[string]bool{"http": true, "https": true}
+	params := map[string]bool{"archive": true}
+	if git {
+		allowed = map[string]bool{"http": true, "https": true, "ssh": true, "git": true, "file": true}
+		params = map[string]bool{"ref": true, "depth": true}
+	}
+	if !allowed[u.Scheme] || strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-") || u.Host == "" && u.Scheme != "file" {
+		return errors.New("is not understood; use git::URL?ref=… (https, ssh, git, file) or the URL of an archive")
+	}
+	q := u.Query()
+	for name := range q {
+		// Of an archive, what go-getter does not know is the server's.
+		if name == "checksum" || name == "filename" || git && !params[name] {
+			return fmt.Errorf("parameter %q is not allowed: what is fetched is pinned by aisync.lock", name)
+		}
+	}
+	if depth, err := strconv.Atoi(q.Get("depth")); git && q.Has("depth") && (err != nil || depth < 1) {
+		return fmt.Errorf("depth %q is no number of commits", q.Get("depth"))
+	}
+	if ref := q.Get("ref"); git && ref != "" && !safeRef.MatchString(ref) {
+		return fmt.Errorf("ref %q is no name of a commit, tag or branch", ref)
+	}
+	if git {
+		return nil
+	}
+	for _, ending := range archive.Endings {
+		if strings.HasSuffix(u.Path, "."+ending) || q.Get("archive") == ending {
+			return nil
+		}
+	}
+	return fmt.Errorf("is no archive that is known here: %s; or say which with ?archive=", strings.Join(archive.Endings, ", "))
+}
+
+// subfolder finds sub, which may be a pattern, in root and nowhere else.
+func subfolder(root, sub string) (string, error) {
+	if !filepath.IsLocal(sub) {
+		return "", fmt.Errorf("folder %q leaves the source", sub)
+	}
+	found, err := getter.SubdirGlob(root, sub)
+	if err != nil {
+		return "", fmt.Errorf("folder %q: %w", sub, err)
+	}
+	rel, err := filepath.Rel(root, found)
+	if err != nil {
+		return "", err
+	}
+	inside, err := os.OpenRoot(root)
+	if err != nil {
+		return "", err
+	}
+	defer inside.Close()
+	info, err := inside.Lstat(rel)
+	if err == nil && !info.IsDir() {
+		err = errors.New("is not a folder")
+	}
+	if err != nil {
+		return "", fmt.Errorf("folder %q: %w", sub, err)
+	}
+	return found, nil
+}
+
+// checkLinks refuses a tree with a link that leads out of it.
+func checkLinks(root string) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Type()&fs.ModeSymlink == 0 {
+			return err
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Join(filepath.Dir(path), target))
+		if err != nil || filepath.IsAbs(target) || !filepath.IsLocal(rel) {
+			name, _ := filepath.Rel(root, path)
+			return fmt.Errorf("link %s leads out of the source, to %s", name, target)
+		}
+		return nil
+	})
+}
+
+// redacted is a source without its password and query.
+func redacted(src string) string {
+	force, raw := "", src
+	if i := strings.Index(src, "::"); i >= 0 {
+		force, raw = src[:i+2], src[i+2:]
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme == "" {
+		return force + "(no URL)"
+	}
+	return force + place(u)
+}
+
+// treeSource is one file of a repository: git::URL//path/in/it?ref=…
+type treeSource struct {
+	client *Client
+	src    string
+}
+
+func (s *treeSource) String() string { return redacted(s.src) }
+
+func (s *treeSource) ranged() bool { return false }
+
+// open implements source; every call clones the repository, which is meant for
+// small files.
+func (s *treeSource) open(ctx context.Context, from, to, size int64, _ validator) (stream, error) {
+	root, sub := getter.SourceDirSubdir(s.src)
+	if !filepath.IsLocal(sub) {
+		return stream{}, refuse(nextSource, "names no file of the repository; use git::URL//path?ref=…")
+	}
+	tmp, err := os.MkdirTemp("", "aisync-fetch-")
+	if err != nil {
+		return stream{}, fmt.Errorf("%w: %w", errLocal, err)
+	}
+	st, err := s.openIn(ctx, tmp, root, sub, from, to, size)
+	if err != nil {
+		os.RemoveAll(tmp)
+	}
+	return st, err
+}
+
+func (s *treeSource) openIn(ctx context.Context, tmp, root, sub string, from, to, size int64) (stream, error) {
+	tree := filepath.Join(tmp, "tree")
+	if err := s.client.Tree(ctx, root, tree); err != nil {
+		return stream{}, refuse(nextSource, "%w", err)
+	}
+	st, err := openFile(filepath.Join(tree, sub), from, to, size)
+	if err != nil {
+		return stream{}, err
+	}
+	st.body = &scratch{ReadCloser: st.body, dir: tmp}
+	return st, nil
+}
+
+// scratch removes a folder with the body that was read from it.
+type scratch struct {
+	io.ReadCloser
+	dir string
+}
+
+func (s *scratch) Close() error {
+	return errors.Join(s.ReadCloser.Close(), os.RemoveAll(s.dir))
+}

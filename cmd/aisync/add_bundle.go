@@ -119,7 +119,7 @@ func (e *editing) isThere(ctx context.Context, of bundle.Kind, ref spec.BundleRe
 			return nil
 		}
 	}
-	all := &bundle.Sources{Home: e.places.physical(e.places.home)}
+	all := &bundle.Sources{Home: e.places.Physical(e.places.Home)}
 	_, err := all.Find(ctx, of, ref, among)
 	var missing *bundle.MissingError
 	if errors.As(err, &missing) {

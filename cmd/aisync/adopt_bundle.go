@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
@@ -27,7 +28,7 @@ func (a *app) carryBack(ctx context.Context, ask asked, f applyFlags, folder str
 		if err != nil {
 			return err
 		}
-		if folder, err = existingFolder(cwd, folder); err != nil {
+		if folder, err = place.ExistingFolder(cwd, folder); err != nil {
 			return fmt.Errorf("--to-bundle: %w", err)
 		}
 	}
@@ -117,7 +118,7 @@ func (w *world) carried(ctx context.Context, c reconcile.Change, folder string) 
 	if err != nil {
 		return carried{}, fmt.Errorf("the bundle's file: %w", err)
 	}
-	at := c.Target.Resource.Address.Path(w.places.home)
+	at := c.Target.Resource.Address.Path(w.places.Home)
 	live, err := w.reader.ReadFile(at)
 	if err != nil {
 		return carried{}, err
@@ -170,7 +171,7 @@ func (w *world) writeBack(edits []carried) error {
 		if err != nil {
 			return err
 		}
-		o := w.places.fsOptions(w.applyID)
+		o := w.places.FSOptions(w.applyID)
 		o.Root, o.Home, o.Project = "", "", e.dir
 		disk, err := fsys.New(o)
 		if err != nil {
@@ -180,7 +181,7 @@ func (w *world) writeBack(edits []carried) error {
 		if e.exec {
 			mode = 0o755
 		}
-		if _, err := state.Open(w.fs, w.places.state).PutBackup(w.fs, e.old); err != nil {
+		if _, err := state.Open(w.fs, w.places.State).PutBackup(w.fs, e.old); err != nil {
 			return fmt.Errorf("keep %s: %w", e.path, err)
 		}
 		to := fsys.LogicalPath(filepath.ToSlash(rel))

@@ -32,7 +32,7 @@ func (a *app) atWork() (atWork, error) {
 // call is a call of the commands that package quick has.
 func (a *app) call() quick.Call {
 	return quick.Call{
-		Getenv: a.env.get, Out: a.out, Err: a.err, Version: versionText(), Project: a.g.project, JSON: a.g.json, Quiet: a.g.quiet, Verbose: a.g.verbose,
+		Getenv: a.env.Get, Out: a.out, Err: a.err, Version: versionText(), Project: a.g.project, JSON: a.g.json, Quiet: a.g.quiet, Verbose: a.g.verbose,
 		Runtimes: func(root string) ([]spec.Runtime, error) { return a.knownRuntimes(root), nil },
 	}
 }
@@ -47,7 +47,7 @@ func machineName() string { return identity.Host() }
 func (w atWork) ownAgent() (process.Process, bool) { return roster.Own(w.table, w.root, w.runtimes) }
 
 // context is the caller's own.
-func (a *app) context(w atWork) (session.Context, error) { return session.Of(w.root, a.env.get) }
+func (a *app) context(w atWork) (session.Context, error) { return session.Of(w.root, a.env.Get) }
 
 // own is the project that the caller is at work in, and its context there.
 func (a *app) own() (atWork, session.Context, error) {

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"golang.org/x/term"
+
+	"aisync.dev/aisync/internal/environ"
 )
 
 // app is one invocation: its streams, its environment, its global flags.
@@ -14,7 +15,7 @@ import (
 type app struct {
 	in       io.Reader
 	out, err io.Writer
-	env      env
+	env      environ.Env
 	argv0    string
 	asked    string   // the command's words, such as "session path"
 	args     []string // with those of AISYNC_CLI_ARGS; for the log
@@ -23,37 +24,6 @@ type app struct {
 	gate     gate
 	named    bool // a read-only command, given --project by hand
 	homeless bool // the command looks at a project alone, and needs nobody's home
-}
-
-// env is an environment that was handed over. The process's own is not read.
-type env map[string]string
-
-func newEnv(environ []string) env {
-	e := make(env, len(environ))
-	for _, kv := range environ {
-		k, v, _ := strings.Cut(kv, "=")
-		e[k] = v
-	}
-	return e
-}
-
-func (e env) get(name string) string { return e[name] }
-
-func (e env) list() []string {
-	out := make([]string, 0, len(e))
-	for k, v := range e {
-		out = append(out, k+"="+v)
-	}
-	return out
-}
-
-// on reads a switch: set and not 0, false or no.
-func (e env) on(name string) bool {
-	switch strings.ToLower(e[name]) {
-	case "", "0", "false", "no":
-		return false
-	}
-	return true
 }
 
 // printf writes to stdout: the result.
@@ -68,7 +38,7 @@ func (a *app) say(format string, args ...any) {
 
 // hint says what to do next; a program that called us needs no such advice.
 func (a *app) hint(format string, args ...any) {
-	if !a.env.on("AISYNC_IN_AUTOMATION") {
+	if !a.env.On("AISYNC_IN_AUTOMATION") {
 		a.say(format, args...)
 	}
 }

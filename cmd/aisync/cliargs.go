@@ -39,7 +39,7 @@ func (a *app) commandLine(root *cobra.Command, args []string) ([]string, error) 
 }
 
 func (a *app) wordsOf(variable string) ([]string, error) {
-	words, err := shellWords(a.env.get(variable))
+	words, err := shellWords(a.env.Get(variable))
 	if err != nil {
 		return nil, usagef("%s: %v", variable, err)
 	}

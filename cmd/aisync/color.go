@@ -12,7 +12,7 @@ func (a *app) paint() painter {
 	case "off":
 		return false
 	}
-	return painter(a.env.get("NO_COLOR") == "" && a.env.get("TERM") != "dumb" && isTerminal(a.out))
+	return painter(a.env.Get("NO_COLOR") == "" && a.env.Get("TERM") != "dumb" && isTerminal(a.out))
 }
 
 func (p painter) in(code, s string) string {

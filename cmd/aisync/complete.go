@@ -52,7 +52,7 @@ func (a *app) hostNames(*cobra.Command, []string, string) ([]string, cobra.Shell
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return schema.HostNames(p.config), cobra.ShellCompDirectiveNoFileComp
+	return schema.HostNames(p.Config), cobra.ShellCompDirectiveNoFileComp
 }
 
 // addresses completes to what is on record for the host and this project.

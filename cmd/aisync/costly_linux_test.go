@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"aisync.dev/aisync/app/stack/place"
 )
 
 // tenfold is a spec in which each field is ten times the one before.
@@ -49,7 +51,7 @@ func TestSpecsThatTakeTooMuchEndWith1(t *testing.T) {
 				t.Skip("takes several seconds")
 			}
 			home, dir := t.TempDir(), t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, projectFile), []byte("package aisync\n"+c.spec), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, place.SpecFile), []byte("package aisync\n"+c.spec), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			script := `exec aisync apply --scope project --yes --trust`
@@ -62,7 +64,7 @@ func TestSpecsThatTakeTooMuchEndWith1(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = &out, &out
 			err := cmd.Run()
 			var ended *exec.ExitError
-			if !errors.As(err, &ended) || ended.ExitCode() != exitError || !strings.Contains(out.String(), c.want) || !strings.Contains(out.String(), projectFile) {
+			if !errors.As(err, &ended) || ended.ExitCode() != exitError || !strings.Contains(out.String(), c.want) || !strings.Contains(out.String(), place.SpecFile) {
 				t.Errorf("%v, want 1 and %q:\n%.600s", err, c.want, out.String())
 			}
 			if peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10; peak > most {
@@ -79,7 +81,7 @@ func TestSpecsThatTakeTooMuchEndWith1(t *testing.T) {
 func TestSIGTERMEndsAnEvaluation(t *testing.T) {
 	dir := t.TempDir()
 	spec := "package aisync\nb: [" + strings.Repeat("1,", 30) + "]\nproject: bundles: [for x in b for y in b for z in b for v in b for w in b {\"\\(x)\\(y)\"}]\n"
-	if err := os.WriteFile(filepath.Join(dir, projectFile), []byte(spec), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, place.SpecFile), []byte(spec), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("aisync", "plan", "--scope", "project")

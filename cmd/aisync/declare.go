@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/adapter/workspace"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/providers/dir"
@@ -24,7 +25,7 @@ import (
 )
 
 // providers are all kinds that this version knows.
-func providers(p places, k keeper, offline bool, seal file.Seal) []reconcile.Provider {
+func providers(p place.Places, k keeper, offline bool, seal file.Seal) []reconcile.Provider {
 	return []reconcile.Provider{file.Provider{Seal: seal}, dir.Provider{Layouts: workspace.Layouts()}, link.Provider{}, gitconfig.Provider{}, model.Provider{}, store.Provider{}, installer(p, offline), k.provider(p)}
 }
 
@@ -34,7 +35,7 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 	if pin == nil {
 		pin = w.looker()
 	}
-	sources := &bundle.Sources{Home: w.places.physical(w.places.home), Resolve: pin.source}
+	sources := &bundle.Sources{Home: w.places.Physical(w.places.Home), Resolve: pin.source}
 	w.bundles = sources
 	if err := w.lend(ctx, sources); err != nil {
 		return err
@@ -48,7 +49,7 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 		}))
 	}
 	var projectErr error
-	if w.places.project != "" && w.has(reconcile.ProjectOwner(w.places.project)) && w.spec.Project != nil {
+	if w.places.Project != "" && w.has(reconcile.ProjectOwner(w.places.Project)) && w.spec.Project != nil {
 		g.Go(guarded(func() error {
 			project, projectErr = w.declareProject(ctx, sources)
 			return nil
@@ -100,13 +101,13 @@ func (w *world) welcome() error {
 
 // configName is the folder of the host specs as a person would type it.
 func (w *world) configName() string {
-	if w.places.configured {
-		return w.places.config
+	if w.places.Configured {
+		return w.places.Config
 	}
-	if rest, ok := strings.CutPrefix(string(w.places.configHome), string(w.places.home)+"/"); ok {
+	if rest, ok := strings.CutPrefix(string(w.places.ConfigHome), string(w.places.Home)+"/"); ok {
 		return "~/" + rest
 	}
-	return string(w.places.configHome)
+	return string(w.places.ConfigHome)
 }
 
 func (w *world) has(o reconcile.Owner) bool { return slices.Contains(w.owners, o) }
@@ -120,7 +121,7 @@ func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *p
 	installs, wrong := w.declarePackages(ctx, pin)
 	d, err := adapter.Host{
 		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Models: w.catalog.Models(),
-		Sources: sources, Facts: &f, Home: w.places.home, Programs: w.programs(), Secrets: w.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
+		Sources: sources, Facts: &f, Home: w.places.Home, Programs: w.programs(), Secrets: w.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
 		Absent: w.serviceHost(pin, adapter.Decls{}, &f, installs.Unsupported).Absent, Recorded: w.recorded,
 	}.Declare(ctx)
 	d.Add(adapter.Decls{Declarations: installs.Declarations, Unsupported: installs.Unsupported, Notes: installs.Notes})
@@ -145,18 +146,18 @@ func withoutDocuments(ours, bundles []reconcile.Declaration) []reconcile.Declara
 // programs are the folders in which other programs keep models. With --root or
 // --user the environment speaks of somebody else's.
 func (w *world) programs() store.Programs {
-	getenv := w.app.env.get
-	if w.places.root != "" || w.app.g.user != "" {
+	getenv := w.app.env.Get
+	if w.places.Root != "" || w.app.g.user != "" {
 		getenv = func(string) string { return "" }
 	}
-	return store.ProgramPlaces(getenv, w.places.home)
+	return store.ProgramPlaces(getenv, w.places.Home)
 }
 
 func (w *world) declareProject(ctx context.Context, sources *bundle.Sources) (adapter.Decls, error) {
-	p := adapter.Project{Spec: w.spec.Project, Runtimes: w.catalog.Runtimes(), Sources: sources, Git: adapter.IsGit(w.places.project)}
+	p := adapter.Project{Spec: w.spec.Project, Runtimes: w.catalog.Runtimes(), Sources: sources, Git: adapter.IsGit(w.places.Project)}
 	if p.Git && !p.Spec.NoGitHooks {
 		p.Hooks = func() adapter.Hooks {
-			found := activeHooks(ctx, w.app.env, w.places.project)
+			found := activeHooks(ctx, w.app.env, w.places.Project)
 			w.hooksShared = found.Shared
 			return found
 		}

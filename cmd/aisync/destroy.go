@@ -57,7 +57,7 @@ func (a *app) destroy(ctx context.Context, s scope, force bool, f applyFlags) er
 	if !a.g.json {
 		w.planText("aisync destroy", mode).render(a.out, newView(p, reconcile.PlanMeta{}, w.explain(ctx)))
 	}
-	if w.store.Inherited() && w.has(reconcile.ProjectOwner(w.places.project)) {
+	if w.store.Inherited() && w.has(reconcile.ProjectOwner(w.places.Project)) {
 		a.say("This project was applied elsewhere, and nothing about it is on record here. What git does not carry (core.hooksPath, links, folders that are empty) stays; to have it go too, run aisync apply first, which takes it over.")
 	}
 	if n := changing(p); n > 0 {

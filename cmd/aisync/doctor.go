@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/reconcile"
@@ -52,7 +53,7 @@ type patient struct {
 	app     *app
 	offline bool
 	timeout time.Duration // for one answer of a server; 0: as long as that kind of answer may take
-	places  places
+	places  place.Places
 	disk    fsys.Reader
 	dir     *state.Dir
 	run     reconcile.Runner
@@ -125,17 +126,17 @@ are started.
 }
 
 // patient reads what several checks need, once.
-func (a *app) patient(ctx context.Context, p places) *patient {
+func (a *app) patient(ctx context.Context, p place.Places) *patient {
 	out := &patient{app: a, offline: a.g.offline, places: p, run: runner{a.env, a.gate}}
 	out.planned, out.stocked = a.plannedOnce(ctx), a.stockedOnce(ctx)
 	out.states = out.statesOnce(ctx)
-	disk, err := p.reader("doctor")
+	disk, err := p.Reader("doctor")
 	if err != nil {
 		out.storeOf, out.specErr = err, err
 		return out
 	}
 	out.disk = disk
-	out.dir = state.Open(out.disk, p.state)
+	out.dir = state.Open(out.disk, p.State)
 	var wait sync.WaitGroup
 	wait.Go(func() { out.spec, out.specErr = a.loadSpec(ctx, p) })
 	wait.Go(func() {
@@ -143,11 +144,11 @@ func (a *app) patient(ctx context.Context, p places) *patient {
 			out.facts = &f
 		}
 	})
-	wait.Go(func() { out.store, out.storeOf = reconcile.OpenStore(out.disk, p.state) })
+	wait.Go(func() { out.store, out.storeOf = reconcile.OpenStore(out.disk, p.State) })
 	wait.Wait()
-	if p.project != "" && out.storeOf == nil {
-		if l, err := readLockFile(filepath.Join(p.project, lockName)); err == nil && l.found {
-			out.store.UseLock(reconcile.ProjectOwner(p.project), lockName, l.lock)
+	if p.Project != "" && out.storeOf == nil {
+		if l, err := readLockFile(filepath.Join(p.Project, lockName)); err == nil && l.found {
+			out.store.UseLock(reconcile.ProjectOwner(p.Project), lockName, l.lock)
 		}
 	}
 	return out
@@ -276,7 +277,7 @@ func (a *app) mark(result string) string {
 
 // unicode reports whether the locale can show more than ASCII.
 func (a *app) unicode() bool {
-	locale := strings.ToLower(cmp.Or(a.env.get("LC_ALL"), a.env.get("LC_CTYPE"), a.env.get("LANG")))
+	locale := strings.ToLower(cmp.Or(a.env.Get("LC_ALL"), a.env.Get("LC_CTYPE"), a.env.Get("LANG")))
 	return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
 }
 

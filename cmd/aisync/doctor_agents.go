@@ -25,11 +25,11 @@ const agentPrompt = "Reply with the one word: ready. Use no tool."
 // agentChecks send one prompt through each program that talks to a service of
 // the host, as a person would with its own command line.
 func agentChecks(p *patient) []check {
-	if p.spec == nil || p.spec.Host == nil || p.places.root != "" {
+	if p.spec == nil || p.spec.Host == nil || p.places.Root != "" {
 		return nil
 	}
 	known := catalog.With(p.spec.Catalog)
-	host := adapter.Host{Spec: p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models(), Home: p.places.home}
+	host := adapter.Host{Spec: p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models(), Home: p.places.Home}
 	var out []check
 	for _, l := range host.Launches() {
 		program := p.whereIs(l.Driver.Command)
@@ -62,7 +62,7 @@ func (p *patient) agent(ctx context.Context, l adapter.Launch, program string) [
 	}
 	defer os.RemoveAll(dir)
 	if l.Config != "" {
-		l.Point(p.places.physical(p.places.home.Join(strings.TrimPrefix(l.Config, "~/"))))
+		l.Point(p.places.Physical(p.places.Home.Join(strings.TrimPrefix(l.Config, "~/"))))
 	}
 	set := maps.Clone(l.Environment)
 	maps.Copy(set, l.Driver.Launch.Environment)

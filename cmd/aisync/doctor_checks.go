@@ -62,7 +62,7 @@ func firstOf(texts ...string) string {
 // knows. Where nothing was written, editors know less, and nothing is wrong.
 func checkSchema(_ context.Context, p *patient) []finding {
 	var out []finding
-	for _, dir := range []string{p.places.config, p.places.project} {
+	for _, dir := range []string{p.places.Config, p.places.Project} {
 		if dir == "" {
 			continue
 		}
@@ -83,18 +83,18 @@ func checkFolders(_ context.Context, p *patient) []finding {
 		return []finding{fail("", "%v", p.storeOf)}
 	}
 	var out []finding
-	for _, f := range []fsys.LogicalPath{p.places.home, p.places.state, p.places.cache, p.storeFolder()} {
+	for _, f := range []fsys.LogicalPath{p.places.Home, p.places.State, p.places.Cache, p.storeFolder()} {
 		if f == "" {
 			continue
 		}
 		if err := p.disk.Writable(f.Join("x")); err != nil {
-			out = append(out, fail("make "+p.places.physical(f)+" a folder that you may write", "%v", err))
+			out = append(out, fail("make "+p.places.Physical(f)+" a folder that you may write", "%v", err))
 		}
 	}
 	// The specs' folders lie outside of --root, and a read-only one is enough
 	// while everything is pinned.
 	if plain, err := fsys.New(fsys.Options{}); err == nil {
-		for _, dir := range []string{p.places.config, p.places.project} {
+		for _, dir := range []string{p.places.Config, p.places.Project} {
 			if dir == "" {
 				continue
 			}
@@ -111,7 +111,7 @@ func (p *patient) storeFolder() fsys.LogicalPath {
 	if p.spec == nil || p.spec.Host == nil || p.spec.Host.Store.Value == "" {
 		return ""
 	}
-	return reconcile.Address("dir:" + p.spec.Host.Store.Value).Path(p.places.home)
+	return reconcile.Address("dir:" + p.spec.Host.Store.Value).Path(p.places.Home)
 }
 
 // checkTools compares what the specs name with what is in PATH.
@@ -142,8 +142,8 @@ func checkTools(_ context.Context, p *patient) []finding {
 }
 
 func (p *patient) wantsGit() bool {
-	if p.places.project != "" {
-		if _, err := os.Stat(filepath.Join(p.places.project, ".git")); err == nil {
+	if p.places.Project != "" {
+		if _, err := os.Stat(filepath.Join(p.places.Project, ".git")); err == nil {
 			return true
 		}
 	}
@@ -155,7 +155,7 @@ func (p *patient) wantsGit() bool {
 
 func checkLocks(_ context.Context, p *patient) []finding {
 	var out []finding
-	for _, dir := range []string{p.places.config, p.places.project} {
+	for _, dir := range []string{p.places.Config, p.places.Project} {
 		if dir == "" {
 			continue
 		}
@@ -179,7 +179,7 @@ func checkLocks(_ context.Context, p *patient) []finding {
 
 func checkRecords(_ context.Context, p *patient) []finding {
 	if errors.Is(p.storeOf, fs.ErrPermission) {
-		return []finding{fail("give the folder "+p.places.physical(p.places.state)+" and what is in it to the person who runs aisync", "%v", p.storeOf)}
+		return []finding{fail("give the folder "+p.places.Physical(p.places.State)+" and what is in it to the person who runs aisync", "%v", p.storeOf)}
 	}
 	if errors.Is(p.storeOf, state.ErrNewer) {
 		return []finding{fail("upgrade aisync; moving the file away would forget what was there before aisync", "%v", p.storeOf)}

@@ -70,7 +70,7 @@ func checkModels(ctx context.Context, p *patient) []finding {
 		}
 		if why := moved[c.ID]; why != "" {
 			// The bytes are in the store, and not under their name.
-			out = append(out, fail("aisync apply --restore --target "+shellQuote("model:"+c.ID), "model %s (%s): %s", c.ID, p.places.physical(c.Path), why))
+			out = append(out, fail("aisync apply --restore --target "+shellQuote("model:"+c.ID), "model %s (%s): %s", c.ID, p.places.Physical(c.Path), why))
 			delete(moved, c.ID)
 			continue
 		}
@@ -100,7 +100,7 @@ func (p *patient) modelChanges() map[string]string {
 
 // notOK says what is wrong with a file of a model.
 func (p *patient) notOK(c store.Checked) finding {
-	name := c.ID + " (" + p.places.physical(c.Path) + ")"
+	name := c.ID + " (" + p.places.Physical(c.Path) + ")"
 	switch c.State {
 	case store.Unpinned:
 		return fail("aisync lock, with a network", "model %s: nobody knows yet what it shall be: it is not pinned", c.ID)
@@ -117,7 +117,7 @@ func (p *patient) notOK(c store.Checked) finding {
 func (p *patient) header(x served, files []store.Checked) []finding {
 	var headers []gguf.Header
 	for _, f := range files {
-		name := p.places.physical(f.Path)
+		name := p.places.Physical(f.Path)
 		h, err := gguf.ReadFile(name)
 		if err != nil {
 			return []finding{fail("aisync apply --target "+shellQuote("model:"+x.use.ID)+" reads it, and says how to have it fetched again where it is wrong", "model %s: its header cannot be read: %v", x.use.ID, err)}

@@ -18,8 +18,8 @@ import (
 // believed, and whether the workers are what is written of them. It closes
 // nothing, and a folder of the program before is named and not opened.
 func checkRuns(_ context.Context, p *patient) []finding {
-	home := p.places.physical(p.places.home)
-	here := firstOf(p.places.project, workingFolder())
+	home := p.places.Physical(p.places.Home)
+	here := firstOf(p.places.Project, workingFolder())
 	workspace, err := runs.Find(here, home)
 	if errors.Is(err, runs.ErrNoStore) {
 		return legacyRuns(here, home)

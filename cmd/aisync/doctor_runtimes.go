@@ -57,7 +57,7 @@ func (p *patient) runtime(ctx context.Context, use spec.RuntimeUse, rt spec.Runt
 		return []finding{warn("install "+rt.Command+", or take "+use.ID+" out of runtimes", "%s: %s is not in PATH, and the spec does not install it", use.Pos, rt.Command)}
 	}
 	out := p.version(use, rt)
-	if deep && p.places.root == "" {
+	if deep && p.places.Root == "" {
 		out = append(out, p.validate(ctx, rt, program)...)
 	}
 	return out
@@ -73,9 +73,9 @@ func (p *patient) whereIs(command string) string {
 		return ""
 	}
 	for _, dir := range []string{packages.NpmPrefix + "/bin", ".local/bin"} {
-		at := p.places.home.Join(dir, command)
+		at := p.places.Home.Join(dir, command)
 		if _, err := p.disk.Lstat(at); err == nil {
-			return p.places.physical(at)
+			return p.places.Physical(at)
 		}
 	}
 	return ""
@@ -125,9 +125,9 @@ func (p *patient) validate(ctx context.Context, rt spec.Runtime, program string)
 	var out []finding
 	for _, v := range rt.Validators {
 		command := strings.Join(append([]string{rt.Command}, v.Args...), " ")
-		dir := p.places.physical(p.places.home)
+		dir := p.places.Physical(p.places.Home)
 		if v.InProject {
-			dir = p.places.project
+			dir = p.places.Project
 		}
 		if dir == "" || len(v.Needs) > 0 && !p.anyOf(v.Needs) {
 			continue // there is nothing to check
@@ -158,8 +158,8 @@ func (p *patient) validate(ctx context.Context, rt spec.Runtime, program string)
 
 // anyOf reports whether one of these is in the project.
 func (p *patient) anyOf(names []string) bool {
-	return p.places.project != "" && slices.ContainsFunc(names, func(name string) bool {
-		_, err := os.Lstat(filepath.Join(p.places.project, name))
+	return p.places.Project != "" && slices.ContainsFunc(names, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(p.places.Project, name))
 		return err == nil
 	})
 }
@@ -167,7 +167,7 @@ func (p *patient) anyOf(names []string) bool {
 // waiting counts the effects that the project, as it lies, has on rt and that
 // wait for an answer. Where that cannot be told, all of them do.
 func (p *patient) waiting(rt spec.Runtime) int {
-	if p.places.project == "" {
+	if p.places.Project == "" {
 		return 0
 	}
 	if p.store == nil {
@@ -177,8 +177,8 @@ func (p *patient) waiting(rt spec.Runtime) int {
 	if p.spec != nil {
 		host = p.spec.Host
 	}
-	list := effects.Of(effects.Project{Dir: p.places.project, Carried: effects.Carried(p.app.env.list(), p.places.project), Runtimes: []spec.Runtime{rt}}, reconcile.ReadEnv{}, nil)
-	return len(effects.Undecided(list, reconcile.ProjectOwner(p.places.project), p.store, trustedSources(host)))
+	list := effects.Of(effects.Project{Dir: p.places.Project, Carried: effects.Carried(p.app.env.List(), p.places.Project), Runtimes: []spec.Runtime{rt}}, reconcile.ReadEnv{}, nil)
+	return len(effects.Undecided(list, reconcile.ProjectOwner(p.places.Project), p.store, trustedSources(host)))
 }
 
 // cleanEnv is all that a program needs to find its files: an agent that runs
@@ -186,11 +186,11 @@ func (p *patient) waiting(rt spec.Runtime) int {
 func (p *patient) cleanEnv(rt spec.Runtime, program, dir string) []string {
 	env := []string{"TERM=dumb", "NO_COLOR=1", "PWD=" + dir}
 	for _, name := range []string{"HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", rt.HomeVar} {
-		if v := p.app.env.get(name); name != "" && v != "" {
+		if v := p.app.env.Get(name); name != "" && v != "" {
 			env = append(env, name+"="+v)
 		}
 	}
-	path := filepath.Dir(program) + string(os.PathListSeparator) + p.app.env.get("PATH")
+	path := filepath.Dir(program) + string(os.PathListSeparator) + p.app.env.Get("PATH")
 	env = append(env, "PATH="+path)
 	for name, value := range rt.Launch.Offline {
 		env = append(env, name+"="+value)

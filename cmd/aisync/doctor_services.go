@@ -40,7 +40,7 @@ func serviceChecks(p *patient, prompts, deep bool) []check {
 	if p.spec == nil || p.spec.Host == nil {
 		return nil // the check of the spec says why
 	}
-	if p.places.root != "" {
+	if p.places.Root != "" {
 		return []check{{Name: "services", Doc: "the services answer", Run: func(context.Context, *patient) []finding {
 			return []finding{skip("nothing runs below --root: run aisync doctor on the machine itself")}
 		}}}

@@ -27,7 +27,7 @@ func checkLeftovers(_ context.Context, p *patient) []finding {
 		}
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), ".") && strings.Contains(e.Name(), ".aisync-") {
-				name := p.places.physical(dir.Join(e.Name()))
+				name := p.places.Physical(dir.Join(e.Name()))
 				out = append(out, warn("look into it, then: rm "+shellQuote(name), "%s was left by an apply that was killed", name))
 			}
 		}
@@ -37,7 +37,7 @@ func checkLeftovers(_ context.Context, p *patient) []finding {
 
 // managedFolders are the folders that hold something recorded, and the state's own.
 func (p *patient) managedFolders() []fsys.LogicalPath {
-	seen := map[fsys.LogicalPath]bool{p.places.state: true, p.dir.Records(): true, p.dir.Applies(): true}
+	seen := map[fsys.LogicalPath]bool{p.places.State: true, p.dir.Records(): true, p.dir.Applies(): true}
 	for path := range p.managed() {
 		seen[path.Dir()] = true
 	}
@@ -54,7 +54,7 @@ func (p *patient) managedFolders() []fsys.LogicalPath {
 func (p *patient) recorded() []reconcile.Record {
 	var out []reconcile.Record
 	for _, owner := range p.store.Owners() {
-		if dir := owner.ProjectDir(); dir == "" || dir == p.places.project {
+		if dir := owner.ProjectDir(); dir == "" || dir == p.places.Project {
 			out = append(out, p.store.Records(owner)...)
 		}
 	}
@@ -67,7 +67,7 @@ func (p *patient) managed() map[fsys.LogicalPath]reconcile.Address {
 	for _, rec := range p.recorded() {
 		switch rec.Address.Kind() {
 		case "file", "link", "dir":
-			out[rec.Address.Path(p.places.home)] = rec.Address
+			out[rec.Address.Path(p.places.Home)] = rec.Address
 		}
 	}
 	return out
@@ -80,7 +80,7 @@ func checkManaged(_ context.Context, p *patient) []finding {
 	var out []finding
 	for path, addr := range p.managed() {
 		if err := p.reachable(path, addr.Kind()); err != nil {
-			out = append(out, fail("ls -ld "+shellQuote(p.places.physical(path))+", then give yourself access", "%s: %v", addr, err))
+			out = append(out, fail("ls -ld "+shellQuote(p.places.Physical(path))+", then give yourself access", "%s: %v", addr, err))
 		}
 	}
 	slices.SortFunc(out, func(a, b finding) int { return strings.Compare(a.What, b.What) })
@@ -110,9 +110,9 @@ func (p *patient) reachable(path fsys.LogicalPath, kind string) error {
 // checkExchange names the file systems on which a file that somebody changes
 // in the very moment of an apply could be overwritten unseen.
 func checkExchange(_ context.Context, p *patient) []finding {
-	dirs := []string{p.places.physical(p.places.home), p.places.physical(p.places.state), p.places.project}
+	dirs := []string{p.places.Physical(p.places.Home), p.places.Physical(p.places.State), p.places.Project}
 	if s := p.storeFolder(); s != "" {
-		dirs = append(dirs, p.places.physical(s))
+		dirs = append(dirs, p.places.Physical(s))
 	}
 	var out []finding
 	for _, dir := range dirs {
@@ -141,9 +141,9 @@ func checkContents(ctx context.Context, p *patient) []finding {
 	if p.store == nil {
 		return nil
 	}
-	env := reconcile.ReadEnv{FS: p.disk, Home: p.places.home, Run: p.run, Contents: p.store.Contents, Backup: p.store.Backup, Clock: time.Now}
+	env := reconcile.ReadEnv{FS: p.disk, Home: p.places.Home, Run: p.run, Contents: p.store.Contents, Backup: p.store.Backup, Clock: time.Now}
 	var out []finding
-	for _, provider := range providers(p.places, keeper{}, true, (&sealer{reader: p.disk, state: p.places.state}).Seal) {
+	for _, provider := range providers(p.places, keeper{}, true, (&sealer{reader: p.disk, state: p.places.State}).Seal) {
 		v, ok := provider.(reconcile.Verifier)
 		if !ok {
 			continue

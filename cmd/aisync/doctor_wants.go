@@ -123,7 +123,7 @@ func checkHooks(ctx context.Context, p *patient) []finding {
 		if addr.Kind() != "file" || !slices.ContainsFunc(c.Target.Resource.Leaves, func(l reconcile.Leaf) bool { return file.Executable(l.Body) }) {
 			continue
 		}
-		if why, fix := p.cannotStart(addr.Path(p.places.home)); why != "" {
+		if why, fix := p.cannotStart(addr.Path(p.places.Home)); why != "" {
 			out = append(out, fail(firstOf(fix, "aisync apply --restore --target "+shellQuote(string(addr))), "%s: %s", addr, why))
 		}
 	}
@@ -168,7 +168,7 @@ func (p *patient) cannotStart(path fsys.LogicalPath) (why, fix string) {
 	first, _ := bufio.NewReader(f).ReadString('\n')
 	line, isScript := strings.CutPrefix(first, "#!")
 	words := strings.Fields(line)
-	if !isScript || len(words) == 0 || p.places.root != "" {
+	if !isScript || len(words) == 0 || p.places.Root != "" {
 		return "", "" // a root may get its programs later
 	}
 	if _, err := os.Stat(words[0]); err != nil {
@@ -182,7 +182,7 @@ func (p *patient) cannotStart(path fsys.LogicalPath) (why, fix string) {
 
 // inPath is where a program is; "" where no folder of PATH has it.
 func (p *patient) inPath(program string) string {
-	return hosts.FindProgram(p.places.root, filepath.SplitList(p.app.env.get("PATH")), program)
+	return hosts.FindProgram(p.places.Root, filepath.SplitList(p.app.env.Get("PATH")), program)
 }
 
 // plainWord is a command's first word where it is a program to look for in

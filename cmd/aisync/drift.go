@@ -137,7 +137,7 @@ func (a *app) lookForDrift(ctx context.Context, s scope, f driftFlags) (*driftVi
 	if notChecked != nil {
 		v.NotChecked = strings.ReplaceAll(notChecked.Error(), "\n", "; ")
 	}
-	if f.format != "text" && f.format != "json" && w.places.project != "" {
+	if f.format != "text" && f.format != "json" && w.places.Project != "" {
 		v.prefix = w.repo(ctx).Prefix()
 	}
 	return v, nil
@@ -259,8 +259,8 @@ func (w *world) notSetUp(ctx context.Context, p *reconcile.Plan) map[reconcile.A
 		case r.Local && (c.Action == reconcile.Create || c.Action == reconcile.Unclear):
 			out[r.Address] = true
 		case c.Action == reconcile.Create && r.Address.InProject():
-			paths = append(paths, r.Address.Path(w.places.home))
-			byPath[r.Address.Path(w.places.home)] = r.Address
+			paths = append(paths, r.Address.Path(w.places.Home))
+			byPath[r.Address.Path(w.places.Home)] = r.Address
 		}
 	}
 	if len(paths) > 0 {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema"
 )
@@ -62,7 +63,7 @@ func (a *app) driftAll(ctx context.Context, s scope, f driftFlags, mode diffMode
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		row := projectDrift{Project: p.short(cwd, dir), driftView: v}
+		row := projectDrift{Project: p.Short(cwd, dir), driftView: v}
 		if err != nil {
 			var usage *usageError
 			if errors.As(err, &usage) {
@@ -96,15 +97,15 @@ func emptyDrift() *driftView {
 // unchecked stands for a whole project.
 func unchecked(err error) difference {
 	return difference{
-		ChangeDoc: reconcile.ChangeDoc{Address: "file:" + projectFile, Kind: "file", Action: reconcile.Unclear, Meaning: "could not be checked: " + strings.ReplaceAll(err.Error(), "\n", "; ")},
-		File:      projectFile,
+		ChangeDoc: reconcile.ChangeDoc{Address: "file:" + place.SpecFile, Kind: "file", Action: reconcile.Unclear, Meaning: "could not be checked: " + strings.ReplaceAll(err.Error(), "\n", "; ")},
+		File:      place.SpecFile,
 	}
 }
 
 // projects finds the projects below the roots that the host's spec names,
 // sorted. Hidden folders and those of packages are left out.
-func (a *app) projects(ctx context.Context, p places) ([]string, error) {
-	p.project = "" // the one that we happen to stand in counts like the others
+func (a *app) projects(ctx context.Context, p place.Places) ([]string, error) {
+	p.Project = "" // the one that we happen to stand in counts like the others
 	s, err := a.loadSpecWith(ctx, p, schema.Options{Facts: a.factsOf(p)})
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (a *app) projects(ctx context.Context, p places) ([]string, error) {
 	var out []string
 	seen := map[string]bool{}
 	for _, root := range s.Host.Roots {
-		dir := p.physical(reconcile.Address("dir:" + root).Path(p.home))
+		dir := p.Physical(reconcile.Address("dir:" + root).Path(p.Home))
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				if path != dir || errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +128,7 @@ func (a *app) projects(ctx context.Context, p places) ([]string, error) {
 			switch name := d.Name(); {
 			case d.IsDir() && path != dir && (name[0] == '.' || name == "node_modules" || name == "vendor" || strings.Count(rel, string(filepath.Separator)) >= projectDepth):
 				return filepath.SkipDir
-			case d.Type().IsRegular() && name == projectFile && !seen[path]:
+			case d.Type().IsRegular() && name == place.SpecFile && !seen[path]:
 				seen[path] = true
 				out = append(out, filepath.Dir(path))
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
@@ -26,7 +27,7 @@ import (
 type editing struct {
 	app    *app
 	flags  editFlags
-	places places
+	places place.Places
 	scope  scope
 	spec   *spec.Spec
 	index  catalog.Index
@@ -77,12 +78,12 @@ func (a *app) edit(ctx context.Context, k kind, f editFlags, do func(*editing) e
 
 // open finds and reads the spec, which must be right.
 func (e *editing) open(ctx context.Context, k kind) (err error) {
-	if e.places.home == "" {
+	if e.places.Home == "" {
 		if e.places, err = e.app.places(); err != nil {
 			return err
 		}
 	}
-	if e.scope, err = k.scope(e.flags.scope, e.places.project != ""); err != nil {
+	if e.scope, err = k.scope(e.flags.scope, e.places.Project != ""); err != nil {
 		return err
 	}
 	if _, err := e.scope.owners(e.places); err != nil {
@@ -96,7 +97,7 @@ func (e *editing) open(ctx context.Context, k kind) (err error) {
 	if e.scope == scopeHost {
 		h := e.spec.Host
 		if h == nil || h.Builtin {
-			return withHint(fmt.Errorf("no spec of this machine in %s yet", e.places.short("", e.places.config)), "aisync init")
+			return withHint(fmt.Errorf("no spec of this machine in %s yet", e.places.Short("", e.places.Config)), "aisync init")
 		}
 		root = []string{"hosts", h.Name}
 	}
@@ -130,7 +131,7 @@ func (e *editing) read(root []string) error {
 		if err != nil {
 			return fmt.Errorf("read spec: %w", err)
 		}
-		name := e.places.short(cwd, path)
+		name := e.places.Short(cwd, path)
 		e.paths[name], e.old[path] = path, text
 		files = append(files, edit.File{Name: name, Text: text})
 	}
@@ -260,7 +261,7 @@ func (a *app) printDiff(diff string) {
 // as a dotfile manager makes it, is written where it lies.
 func (e *editing) write(texts map[string][]byte) error {
 	p := e.places
-	disk, err := fsys.New(fsys.Options{Tag: "edit", Home: fsys.LogicalPath(p.physical(p.home)), UID: p.uid, GID: p.gid, Chown: p.chown})
+	disk, err := fsys.New(fsys.Options{Tag: "edit", Home: fsys.LogicalPath(p.Physical(p.Home)), UID: p.UID, GID: p.GID, Chown: p.Chown})
 	if err != nil {
 		return err
 	}
@@ -269,7 +270,7 @@ func (e *editing) write(texts map[string][]byte) error {
 		if err != nil {
 			return err
 		}
-		if rel, err := filepath.Rel(p.project, real); e.scope == scopeProject && (err != nil || strings.HasPrefix(rel, "..")) {
+		if rel, err := filepath.Rel(p.Project, real); e.scope == scopeProject && (err != nil || strings.HasPrefix(rel, "..")) {
 			return fmt.Errorf("%s is a link to %s, outside of the project; edit it there", path, real)
 		}
 		if err := disk.Replace(fsys.LogicalPath(real), fsys.Content{Bytes: text}, fsys.Expect{Digest: fsys.Digest(e.old[path])}, nil); err != nil {

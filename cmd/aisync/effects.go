@@ -19,15 +19,15 @@ import (
 // effectsOf returns what programs and git will obey in the project once p is
 // applied, and what of that waits for an answer.
 func (w *world) effectsOf(p *reconcile.Plan) (all, undecided []effects.Effect) {
-	owner := reconcile.ProjectOwner(w.places.project)
-	if w.places.project == "" || !w.has(owner) || w.spec == nil || w.spec.Project == nil {
+	owner := reconcile.ProjectOwner(w.places.Project)
+	if w.places.Project == "" || !w.has(owner) || w.spec == nil || w.spec.Project == nil {
 		return nil, nil
 	}
 	if w.judged.plan == p {
 		return w.judged.all, w.judged.undecided
 	}
 	project := w.spec.Project
-	in := effects.Project{Dir: w.places.project, Carried: effects.Carried(w.app.env.list(), w.places.project), Checks: true, Hooked: w.hooksShared, Launches: launches(project, w.spec.Catalog.Runtimes, "")}
+	in := effects.Project{Dir: w.places.Project, Carried: effects.Carried(w.app.env.List(), w.places.Project), Checks: true, Hooked: w.hooksShared, Launches: launches(project, w.spec.Catalog.Runtimes, "")}
 	for _, rt := range w.catalog.Runtimes() {
 		ours := slices.ContainsFunc(project.Runtimes, func(n spec.Named) bool { return n.Value == rt.ID })
 		if h := w.spec.Host; ours || h != nil && slices.ContainsFunc(h.Runtimes, func(r spec.RuntimeUse) bool { return r.ID == rt.ID }) { // launch may start either
@@ -109,7 +109,7 @@ func (w *world) agree(list []effects.Effect) error {
 			sources = append(sources, effects.SourceDigest(s))
 		}
 	}
-	err := w.store.Agree(w.fs, reconcile.ProjectOwner(w.places.project), digests)
+	err := w.store.Agree(w.fs, reconcile.ProjectOwner(w.places.Project), digests)
 	if err == nil && len(sources) > 0 {
 		err = w.store.Agree(w.fs, reconcile.HostOwner, sources)
 	}
@@ -196,7 +196,7 @@ func (a *app) typed(ctx context.Context, server effects.Server) func() error {
 		if len(list) == 0 {
 			return nil
 		}
-		return a.agreeTo(ctx, "aisync add", after.places, reconcile.ProjectOwner(after.places.project), list)
+		return a.agreeTo(ctx, "aisync add", after.places, reconcile.ProjectOwner(after.places.Project), list)
 	}
 }
 

@@ -101,7 +101,7 @@ func (a *app) report(err error) int {
 	}
 	for _, e := range parts(err) {
 		text, next := oneMessage(e.Error()), a.next(e)
-		if next != "" && !a.env.on("AISYNC_IN_AUTOMATION") && !strings.Contains(text, next) {
+		if next != "" && !a.env.On("AISYNC_IN_AUTOMATION") && !strings.Contains(text, next) {
 			text += "; " + oneMessage(next)
 		}
 		fmt.Fprintln(a.err, "aisync: "+text)
@@ -121,7 +121,7 @@ func (a *app) next(err error) string {
 	case errors.As(err, &h) && h.Hint() != "":
 		return h.Hint()
 	case errors.Is(err, reconcile.ErrOffline), errors.Is(err, fetch.ErrOffline):
-		if a.env.on("AISYNC_OFFLINE") {
+		if a.env.On("AISYNC_OFFLINE") {
 			return "unset AISYNC_OFFLINE and run it again"
 		}
 		return "run it again without --offline"

@@ -33,8 +33,8 @@ that it found for its version, which nothing else needs.`,
 			if err != nil {
 				return err
 			}
-			if versions && p.root == "" && a.g.facts == "" { // programs of another root, or machine, are not to be started here
-				f.Versions = hosts.Versions(cmd.Context(), f, filepath.SplitList(a.env.get("PATH")), a.env.list())
+			if versions && p.Root == "" && a.g.facts == "" { // programs of another root, or machine, are not to be started here
+				f.Versions = hosts.Versions(cmd.Context(), f, filepath.SplitList(a.env.Get("PATH")), a.env.List())
 			}
 			if a.g.json {
 				return a.writeJSON(f)

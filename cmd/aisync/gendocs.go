@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -28,7 +29,7 @@ exist. It reads no spec and no state.`,
 			if err != nil {
 				return err
 			}
-			dir, err := existingFolder(cwd, args[0])
+			dir, err := place.ExistingFolder(cwd, args[0])
 			if err != nil {
 				return err
 			}

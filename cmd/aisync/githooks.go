@@ -8,19 +8,20 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/gitrepo"
 )
 
 // activeHooks looks at which git hooks run in the project now, besides its own.
 // Where git is not installed or sees no repository there are none: the provider
 // of core.hooksPath says so.
-func activeHooks(ctx context.Context, env env, project string) adapter.Hooks {
+func activeHooks(ctx context.Context, env environ.Env, project string) adapter.Hooks {
 	at := gitrepo.Place{Dir: project}
-	config, err := gitrepo.ReadConfig(ctx, env.list(), at)
+	config, err := gitrepo.ReadConfig(ctx, env.List(), at)
 	if err != nil {
 		return adapter.Hooks{}
 	}
-	common, err := gitrepo.Look(ctx, env.list(), at, "rev-parse", "--path-format=absolute", "--git-common-dir").Output()
+	common, err := gitrepo.Look(ctx, env.List(), at, "rev-parse", "--path-format=absolute", "--git-common-dir").Output()
 	if err != nil {
 		return adapter.Hooks{}
 	}
@@ -38,7 +39,7 @@ func activeHooks(ctx context.Context, env env, project string) adapter.Hooks {
 	if general != "" {
 		theirs = general
 		if rest, ok := strings.CutPrefix(general, "~/"); ok {
-			theirs = filepath.Join(env.get("HOME"), rest)
+			theirs = filepath.Join(env.Get("HOME"), rest)
 		} else if !filepath.IsAbs(general) {
 			theirs = filepath.Join(project, general)
 		}
@@ -69,7 +70,7 @@ func executables(dir string) []string {
 
 // sharedChain reports whether value is the chain of another work tree of the
 // same repository, whose configuration they share.
-func sharedChain(ctx context.Context, env env, project, value, common string) bool {
+func sharedChain(ctx context.Context, env environ.Env, project, value, common string) bool {
 	top, ok := strings.CutSuffix(value, "/"+adapter.Chained)
 	if !ok || !filepath.IsAbs(value) || top == project {
 		return false
@@ -77,7 +78,7 @@ func sharedChain(ctx context.Context, env env, project, value, common string) bo
 	if info, err := os.Stat(value); err != nil || !info.IsDir() {
 		return false
 	}
-	theirs, err := gitrepo.Look(ctx, env.list(), gitrepo.Place{Dir: top}, "rev-parse", "--path-format=absolute", "--git-common-dir").Output()
+	theirs, err := gitrepo.Look(ctx, env.List(), gitrepo.Place{Dir: top}, "rev-parse", "--path-format=absolute", "--git-common-dir").Output()
 	return err == nil && string(theirs) == common
 }
 

@@ -45,7 +45,7 @@ func (w *world) header(ctx context.Context, client *fetch.Client, f spec.ModelFi
 	if f.SHA256 == "" || f.Size <= 0 {
 		return gguf.Header{}, fmt.Errorf("%s is not pinned", f.Path)
 	}
-	blob := w.places.physical(store.Blob(w.modelStore(), f.SHA256))
+	blob := w.places.Physical(store.Blob(w.modelStore(), f.SHA256))
 	if _, err := os.Stat(blob); err == nil {
 		return gguf.ReadFile(blob)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"aisync.dev/aisync/cmd/aisync/quick"
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/environ"
 )
 
 // evil renames a window, clears it, moves the cursor in the way of old
@@ -131,7 +132,7 @@ func TestNoReportCarriesAControlCharacter(t *testing.T) {
 		"no CUE at all":   {host(plain), evil},
 		"remark and junk": {host(plain), project(sources) + "// " + strings.ReplaceAll(evil, "\n", "") + "\n}" + evil},
 	}
-	runs, shown, tree := 0, map[string]bool{}, (&app{env: env{}}).rootCommand()
+	runs, shown, tree := 0, map[string]bool{}, (&app{env: environ.Env{}}).rootCommand()
 	for name, specs := range worlds {
 		t.Run(name, func(t *testing.T) {
 			w := newHostileWorld(t, specs[0], specs[1])

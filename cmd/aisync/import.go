@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/app/gather"
+	"aisync.dev/aisync/app/stack/place"
 )
 
 // ownSource is what the spec calls the source that import writes.
@@ -78,7 +79,7 @@ type importing struct {
 	bundle  string
 	dryRun  bool
 
-	places  places
+	places  place.Places
 	dir     string // that is read
 	found   *gather.Result
 	edit    *editing // of a spec that is there already
@@ -120,25 +121,25 @@ func (im *importing) locate(args []string) error {
 	if err != nil {
 		return err
 	}
-	home, err := filepath.EvalSymlinks(im.places.physical(im.places.home))
+	home, err := filepath.EvalSymlinks(im.places.Physical(im.places.Home))
 	if err != nil && im.scope == string(scopeHost) {
 		return err
 	}
 	switch im.scope {
 	case string(scopeHost):
 		im.dir, im.options.Home = home, true
-		im.bundle = cmp.Or(im.bundle, filepath.Join(im.places.config, "bundle"))
+		im.bundle = cmp.Or(im.bundle, filepath.Join(im.places.Config, "bundle"))
 	case string(scopeProject):
-		im.dir = cmp.Or(im.places.project, cwd)
+		im.dir = cmp.Or(im.places.Project, cwd)
 		if len(args) > 0 {
-			if im.dir, err = existingFolder(cwd, args[0]); err != nil {
+			if im.dir, err = place.ExistingFolder(cwd, args[0]); err != nil {
 				return err
 			}
 		}
 		if im.dir == home {
 			return withHint(fmt.Errorf("%s is your home, not a project", im.dir), "aisync import --scope host")
 		}
-		im.places.project = im.dir
+		im.places.Project = im.dir
 		im.bundle = cmp.Or(im.bundle, filepath.Join(im.dir, ".aisync"))
 		im.options.Name = nameOf(filepath.Base(im.dir), "project")
 	default:
@@ -147,7 +148,7 @@ func (im *importing) locate(args []string) error {
 	if len(args) > 0 && im.options.Home {
 		return usagef("import --scope host reads your home, %s, and no other folder", im.dir)
 	}
-	im.bundle = absolute(cwd, im.bundle)
+	im.bundle = place.Absolute(cwd, im.bundle)
 	return nil
 }
 
@@ -156,5 +157,5 @@ func (im *importing) short(path string) string {
 	if err != nil {
 		return path
 	}
-	return im.places.short(cwd, path)
+	return im.places.Short(cwd, path)
 }

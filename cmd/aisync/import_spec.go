@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/edit"
 	"aisync.dev/aisync/schema/spec"
@@ -18,7 +19,7 @@ import (
 
 // specTexts is the spec as it would be, by path, found right.
 func (im *importing) specTexts(ctx context.Context) (map[string][]byte, error) {
-	file := filepath.Join(im.dir, projectFile)
+	file := filepath.Join(im.dir, place.SpecFile)
 	if _, err := os.Stat(file); !im.options.Home && errors.Is(err, fs.ErrNotExist) {
 		texts := map[string][]byte{file: im.newSpec()}
 		_, err := schema.Load(ctx, schema.Options{ProjectDir: im.dir, Texts: texts, Scope: schema.ProjectOnly})
@@ -49,7 +50,7 @@ func (im *importing) addTo(e *editing) error {
 	switch {
 	case len(im.found.Files) == 0:
 	case e.scope == scopeHost:
-		if err := e.put("bundle "+ownSource, true, edit.Struct(edit.Text("source", im.source(im.places.config))), "bundles", ownSource); err != nil {
+		if err := e.put("bundle "+ownSource, true, edit.Struct(edit.Text("source", im.source(im.places.Config))), "bundles", ownSource); err != nil {
 			return err
 		}
 	default:

@@ -19,7 +19,7 @@ import (
 // bundle that is there keeps its bytes, and that is said.
 func (im *importing) write(texts map[string][]byte) error {
 	p := im.places
-	disk, err := fsys.New(fsys.Options{Tag: "import", Home: fsys.LogicalPath(p.physical(p.home)), UID: p.uid, GID: p.gid, Chown: p.chown})
+	disk, err := fsys.New(fsys.Options{Tag: "import", Home: fsys.LogicalPath(p.Physical(p.Home)), UID: p.UID, GID: p.GID, Chown: p.Chown})
 	if err != nil {
 		return err
 	}
@@ -78,13 +78,13 @@ func (im *importing) over(ctx context.Context) []string {
 	}
 	var targets []string
 	for _, d := range w.declared.Declarations {
-		targets = append(targets, string(d.Target.Path(w.places.home)))
+		targets = append(targets, string(d.Target.Path(w.places.Home)))
 	}
 	var out []string
 	for _, t := range im.found.Taken {
 		at := t.From
 		if im.options.Home {
-			at = string(im.places.home.Join(t.From))
+			at = string(im.places.Home.Join(t.From))
 		}
 		kept := slices.ContainsFunc(targets, func(p string) bool { return p == at || strings.HasPrefix(p, at+"/") })
 		if !kept && !strings.HasPrefix(t.From, ".rule") && made(t, targets) {

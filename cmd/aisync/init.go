@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/fetch"
@@ -90,7 +91,7 @@ func (s *starter) host(ctx context.Context) error {
 		return withHint(fmt.Errorf("the specs that are there are not right, so nothing is written beside them: %w", err), "aisync validate")
 	}
 	if err == nil && found.Host != nil && !found.Host.Builtin {
-		s.kept = append(s.kept, filepath.Join(s.places.config, filepath.Base(found.Host.Pos.File)))
+		s.kept = append(s.kept, filepath.Join(s.places.Config, filepath.Base(found.Host.Pos.File)))
 		s.next = "this machine is described already, as host " + found.Host.Name + "; edit that file, then: aisync plan"
 		return s.vendorSchema()
 	}
@@ -100,7 +101,7 @@ func (s *starter) host(ctx context.Context) error {
 	}
 	name := nameOf(f.Hostname, "host")
 	s.next = "read and edit it, then: aisync plan"
-	if err := s.writeNew(s.places.config, map[string][]byte{name + ".cue": hostSpec(name, f, catalog.Runtimes(), catalog.Models())}); err != nil {
+	if err := s.writeNew(s.places.Config, map[string][]byte{name + ".cue": hostSpec(name, f, catalog.Runtimes(), catalog.Models())}); err != nil {
 		return err
 	}
 	return s.vendorSchema()
@@ -134,10 +135,10 @@ func (s *starter) project(ctx context.Context, runtimes []string, source string)
 	if s.g.project != "" {
 		dir = s.g.project
 	}
-	if dir, err = existingFolder(cwd, dir); err != nil {
+	if dir, err = place.ExistingFolder(cwd, dir); err != nil {
 		return err
 	}
-	if home, err := filepath.EvalSymlinks(s.places.physical(s.places.home)); err == nil && home == dir {
+	if home, err := filepath.EvalSymlinks(s.places.Physical(s.places.Home)); err == nil && home == dir {
 		return withHint(fmt.Errorf("%s is your home, not a project; what every project shall have goes into the host's spec", dir), "aisync init")
 	}
 	f, err := s.loadFacts(ctx, s.places)
@@ -165,7 +166,7 @@ func (s *starter) project(ctx context.Context, runtimes []string, source string)
 			return err
 		}
 	}
-	return s.writeNew(dir, map[string][]byte{projectFile: projectSpec(nameOf(filepath.Base(dir), "project"), runtimes, why, sources)})
+	return s.writeNew(dir, map[string][]byte{place.SpecFile: projectSpec(nameOf(filepath.Base(dir), "project"), runtimes, why, sources)})
 }
 
 // copyHosts takes over an example or what lies at src.
@@ -186,9 +187,9 @@ func (s *starter) copyHosts(ctx context.Context, src string) error {
 		if len(files) == 0 {
 			return fmt.Errorf("--from %s: no *.cue file lies there", src)
 		}
-		s.next = "relative sources in them now start at " + s.places.config + "; look at them, then: aisync validate"
+		s.next = "relative sources in them now start at " + s.places.Config + "; look at them, then: aisync validate"
 	}
-	if err := s.writeNew(s.places.config, files); err != nil {
+	if err := s.writeNew(s.places.Config, files); err != nil {
 		return err
 	}
 	return s.vendorSchema()
@@ -202,7 +203,7 @@ func (s *starter) bring(ctx context.Context, src string) (dir string, cleanup fu
 		if err != nil {
 			return "", none, err
 		}
-		if dir, err = existingFolder(cwd, src); err != nil {
+		if dir, err = place.ExistingFolder(cwd, src); err != nil {
 			return "", none, fmt.Errorf("--from: %w; examples are %s", err, strings.Join(hosts.Examples(), ", "))
 		}
 		return dir, none, nil
@@ -232,7 +233,7 @@ func specFiles(dir string) (map[string][]byte, error) {
 	}
 	files := map[string][]byte{}
 	for _, e := range entries {
-		if e.Type().IsRegular() && (strings.HasSuffix(e.Name(), ".cue") && e.Name() != projectFile || e.Name() == lockName) {
+		if e.Type().IsRegular() && (strings.HasSuffix(e.Name(), ".cue") && e.Name() != place.SpecFile || e.Name() == lockName) {
 			if files[e.Name()], err = regular.Read(filepath.Join(dir, e.Name()), regular.MaxSpec); err != nil {
 				return nil, err
 			}

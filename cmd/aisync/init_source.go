@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -41,7 +42,7 @@ func (s *starter) recognize(ctx context.Context, dir, url string) (*fromSource, 
 		if err != nil {
 			return nil, err
 		}
-		if folder, err = existingFolder(cwd, url); err != nil {
+		if folder, err = place.ExistingFolder(cwd, url); err != nil {
 			return nil, fmt.Errorf("--source: %w", err)
 		}
 		if out.url, err = filepath.Rel(dir, folder); err != nil || filepath.IsAbs(url) {
@@ -51,7 +52,7 @@ func (s *starter) recognize(ctx context.Context, dir, url string) (*fromSource, 
 	if out.name == "." || out.name == "rules" {
 		out.name = nameOf(filepath.Base(folder), "rules")
 	}
-	tree, err := (&bundle.Sources{Home: s.places.physical(s.places.home)}).Open(ctx, spec.Source{Name: out.name, URL: folder})
+	tree, err := (&bundle.Sources{Home: s.places.Physical(s.places.Home)}).Open(ctx, spec.Source{Name: out.name, URL: folder})
 	if err != nil {
 		return nil, err
 	}

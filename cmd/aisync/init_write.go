@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema"
 )
@@ -16,7 +17,7 @@ import (
 // starter writes first files and remembers which it wrote and which it found.
 type starter struct {
 	*app
-	places        places
+	places        place.Places
 	written, kept []string
 	next          string
 	notes         []string // what was found out, for people
@@ -31,13 +32,13 @@ func (s *starter) writeNew(dir string, files map[string][]byte) error {
 // vendorSchema brings the schema beside the host specs up to date. A module
 // file that a person wrote stays.
 func (s *starter) vendorSchema() error {
-	return s.write(filepath.Join(s.places.config, "cue.mod"), schema.Files(), func(name string) bool { return strings.HasPrefix(name, "pkg/") })
+	return s.write(filepath.Join(s.places.Config, "cue.mod"), schema.Files(), func(name string) bool { return strings.HasPrefix(name, "pkg/") })
 }
 
 // write writes files below dir; of those that are there, only what ours names.
 func (s *starter) write(dir string, files map[string][]byte, ours func(name string) bool) error {
 	p := s.places
-	disk, err := fsys.New(fsys.Options{Tag: "init", Home: fsys.LogicalPath(p.physical(p.home)), UID: p.uid, GID: p.gid, Chown: p.chown})
+	disk, err := fsys.New(fsys.Options{Tag: "init", Home: fsys.LogicalPath(p.Physical(p.Home)), UID: p.UID, GID: p.GID, Chown: p.Chown})
 	if err != nil {
 		return err
 	}
@@ -95,14 +96,14 @@ func (s *starter) tell() error {
 			vendored++
 			continue
 		}
-		s.printf("wrote %s\n", safe(s.places.short(cwd, f)))
+		s.printf("wrote %s\n", safe(s.places.Short(cwd, f)))
 	}
 	if vendored > 0 {
-		s.printf("wrote %s: the schema, for cue vet and editors\n", safe(s.places.short(cwd, filepath.Join(s.places.config, "cue.mod"))))
+		s.printf("wrote %s: the schema, for cue vet and editors\n", safe(s.places.Short(cwd, filepath.Join(s.places.Config, "cue.mod"))))
 	}
 	for _, f := range s.kept {
 		if !strings.Contains(f, "/cue.mod/") {
-			s.printf("kept  %s: it was there already\n", safe(s.places.short(cwd, f)))
+			s.printf("kept  %s: it was there already\n", safe(s.places.Short(cwd, f)))
 		}
 	}
 	s.hint("%s", s.next)

@@ -5,12 +5,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/user"
 	"slices"
 	"strconv"
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/providers/packages"
@@ -35,13 +35,13 @@ type keeper struct {
 	controller func(by control.Kind, system bool) control.Controller
 }
 
-func (a *app) keeper(p places) (keeper, error) {
+func (a *app) keeper(p place.Places) (keeper, error) {
 	by, inChroot := control.Detect()
-	if a.env.on("SYSTEMD_OFFLINE") { // as systemctl takes it
+	if a.env.On("SYSTEMD_OFFLINE") { // as systemctl takes it
 		by, inChroot = control.Systemd, true
 	}
 	k := keeper{by: by, journal: true}
-	switch forced := a.env.get(managerVariable); forced {
+	switch forced := a.env.Get(managerVariable); forced {
 	case "":
 	case string(control.Systemd), string(control.Launchd), string(control.Own):
 		k.by, inChroot = control.Kind(forced), false
@@ -49,7 +49,7 @@ func (a *app) keeper(p places) (keeper, error) {
 		return k, usagef("%s=%s: want systemd, launchd or supervise", managerVariable, safe(forced))
 	}
 	switch {
-	case p.root != "":
+	case p.Root != "":
 		k.by, k.waits = control.Systemd, "it starts when the system below --root is booted, and aisync apply sees to it there"
 		return k, nil
 	case a.g.facts != "":
@@ -66,13 +66,13 @@ func (a *app) keeper(p places) (keeper, error) {
 	return k, nil
 }
 
-func (a *app) controlOptions(p places, by control.Kind, system, journal bool) control.Options {
+func (a *app) controlOptions(p place.Places, by control.Kind, system, journal bool) control.Options {
 	o := control.Options{
-		System: system, UID: os.Getuid(), RuntimeDir: a.env.get("XDG_RUNTIME_DIR"), Journal: journal, Env: a.env.list(),
-		Units: p.physical(service.UnitFolder(by, p.home, p.configHome.Dir(), system)), Logs: p.physical(service.LogFolder(p.state)),
+		System: system, UID: os.Getuid(), RuntimeDir: a.env.Get("XDG_RUNTIME_DIR"), Journal: journal, Env: a.env.List(),
+		Units: p.Physical(service.UnitFolder(by, p.Home, p.ConfigHome.Dir(), system)), Logs: p.Physical(service.LogFolder(p.State)),
 	}
-	if p.chown {
-		o.UID, o.GID, o.As, o.RuntimeDir = p.uid, p.gid, true, ""
+	if p.Chown {
+		o.UID, o.GID, o.As, o.RuntimeDir = p.UID, p.GID, true, ""
 	}
 	if own := "/run/user/" + strconv.Itoa(o.UID); o.RuntimeDir == "" {
 		if _, err := os.Stat(own); err == nil {
@@ -86,8 +86,8 @@ func (a *app) controlOptions(p places, by control.Kind, system, journal bool) co
 }
 
 // serviceProvider starts and stops the services.
-func (k keeper) provider(p places) service.Provider {
-	return service.Provider{By: k.by, Controllers: k.controller, State: p.state}
+func (k keeper) provider(p place.Places) service.Provider {
+	return service.Provider{By: k.by, Controllers: k.controller, State: p.State}
 }
 
 // declareServices asks for the services of the host, whose models were chosen
@@ -99,8 +99,8 @@ func (w *world) declareServices(pin *pinner, d adapter.Decls, lacking []reconcil
 	}
 	loads := slices.DeleteFunc(pin.serviceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
 	h := w.serviceHost(pin, d, &f, lacking)
-	h.Config, h.State, h.Ollama = w.places.configHome.Dir(), w.places.state, w.programs().Ollama
-	h.Waits, h.Journal, h.User, h.Self = w.keeper.waits, w.keeper.journal, w.places.owner(w.app.g.user), w.self()
+	h.Config, h.State, h.Ollama = w.places.ConfigHome.Dir(), w.places.State, w.programs().Ollama
+	h.Waits, h.Journal, h.User, h.Self = w.keeper.waits, w.keeper.journal, w.places.UserName(w.app.g.user), w.self()
 	h.Place = string(hosts.Fit(loads, f).Place)
 	h.Recorded = func(a reconcile.Address) bool { return len(w.store.On(a)) > 0 }
 	h.Version = func(a reconcile.Address) string {
@@ -120,7 +120,7 @@ func (w *world) declareServices(pin *pinner, d adapter.Decls, lacking []reconcil
 // chose and d declares.
 func (w *world) serviceHost(pin *pinner, d adapter.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
 	return service.Host{
-		Spec: w.spec.Host, Facts: f, Home: w.places.home, By: w.keeper.by,
+		Spec: w.spec.Host, Facts: f, Home: w.places.Home, By: w.keeper.by,
 		Lacking: func(a reconcile.Address) bool {
 			return slices.ContainsFunc(lacking, func(u reconcile.Unsupported) bool { return u.Address == a })
 		},
@@ -142,8 +142,8 @@ func (w *world) recorded(target reconcile.Address, key reconcile.LeafKey, want r
 // binary that happens to be run changes no unit.
 func (w *world) self() string {
 	installed := "/usr/bin/aisync"
-	if w.places.root == "" && w.app.g.facts == "" {
-		if at, err := launch.LookPath("aisync", w.app.env.get("PATH")); err == nil {
+	if w.places.Root == "" && w.app.g.facts == "" {
+		if at, err := launch.LookPath("aisync", w.app.env.Get("PATH")); err == nil {
 			return at
 		}
 		if at, err := os.Executable(); err == nil {
@@ -151,21 +151,6 @@ func (w *world) self() string {
 		}
 	}
 	return installed
-}
-
-// owner is the name of whose home it is; "" is root.
-func (p places) owner(named string) string {
-	if named != "" {
-		return named
-	}
-	uid := os.Getuid()
-	if uid == 0 {
-		return ""
-	}
-	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		return u.Username
-	}
-	return strconv.Itoa(uid)
 }
 
 // servedModel is a model as pin chose it.
@@ -183,8 +168,8 @@ func (w *world) servedModel(pin *pinner, d adapter.Decls, id string) (service.Mo
 	}
 	ollama := w.programs().Ollama
 	for _, x := range d.Declarations {
-		if isBelow(x.Target.Path(w.places.home), ollama) && slices.ContainsFunc(x.DependsOn, func(a reconcile.Address) bool {
-			return a == reconcile.Address("model:"+id) || isBelow(a.Path(w.places.home), ollama)
+		if isBelow(x.Target.Path(w.places.Home), ollama) && slices.ContainsFunc(x.DependsOn, func(a reconcile.Address) bool {
+			return a == reconcile.Address("model:"+id) || isBelow(a.Path(w.places.Home), ollama)
 		}) {
 			m.Views = append(m.Views, x.Target)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/quick"
 	"aisync.dev/aisync/internal/bundle"
@@ -34,37 +35,42 @@ func (a *app) knownRuntimes(root string) []spec.Runtime {
 }
 
 // specsIn are where this machine and project describe runtimes.
-func (a *app) specsIn(p places) quick.Specs {
-	s := quick.Specs{Config: p.config, Project: p.project, Cache: p.physical(p.cache), Version: versionText()}
+func (a *app) specsIn(p place.Places) quick.Specs {
+	s := quick.Specs{Config: p.Config, Project: p.Project, Cache: p.Physical(p.Cache), Version: versionText()}
 	if a.g.host != "" || a.g.facts != "" {
-		s.For = a.g.host + " " + absolute(workingFolder(), a.g.facts) + " " + quick.DigestOf(a.g.facts)
+		s.For = a.g.host + " " + place.Absolute(workingFolder(), a.g.facts) + " " + quick.DigestOf(a.g.facts)
 	}
 	return s
 }
 
 // remember keeps what the specs add to the catalog, which were just evaluated.
-func (a *app) remember(p places, s *spec.Spec) {
+func (a *app) remember(p place.Places, s *spec.Spec) {
 	if file := a.specsIn(p).File(); file != "" {
 		a.keep(file, p, s)
 	}
 }
 
 // placesFor is places, for the project in root, whether that has a spec or not.
-func (a *app) placesFor(root string) (places, error) {
+func (a *app) placesFor(root string) (place.Places, error) {
 	given := a.g.project
 	a.g.project = ""
 	p, err := a.hostPlaces()
-	a.g.project, p.project = given, quick.HasSpec(root)
-	if err == nil && p.project != "" {
-		if err = a.trustedProject(p, p.project); err != nil {
-			p.project = ""
+	a.g.project, p.Project = given, quick.HasSpec(root)
+	if err == nil && p.Project != "" {
+		o, err := a.placeOptions()
+		if err == nil {
+			err = placeHint(p.CheckOwner(o))
+		}
+		if err != nil {
+			p.Project = ""
+			return p, err
 		}
 	}
 	return p, err
 }
 
 // keep writes what the specs add. A cache that cannot be written is only slower.
-func (a *app) keep(name string, p places, s *spec.Spec) {
+func (a *app) keep(name string, p place.Places, s *spec.Spec) {
 	k := quick.Kept{Runtimes: s.Catalog.Runtimes, Looked: map[string]string{}}
 	for _, file := range a.lookedAt(p, s) {
 		k.Looked[file] = quick.DigestOf(file)
@@ -92,7 +98,7 @@ func (a *app) keep(name string, p places, s *spec.Spec) {
 
 // lookedAt are the files and folders that tell which runtimes the sources of a
 // spec bring along, be they there or not.
-func (a *app) lookedAt(p places, s *spec.Spec) []string {
+func (a *app) lookedAt(p place.Places, s *spec.Spec) []string {
 	var out []string
 	sources := a.ownSources(p)
 	for _, src := range sourcesOf(s.Host, s.Project) {
@@ -107,7 +113,7 @@ func (a *app) lookedAt(p places, s *spec.Spec) []string {
 			out = append(out, missing.Dir)
 		}
 		if bundle.Remote(src.URL) {
-			out = append(out, a.lockOf(p, src), filepath.Join(p.physical(p.cache), "sources"))
+			out = append(out, a.lockOf(p, src), filepath.Join(p.Physical(p.Cache), "sources"))
 		}
 	}
 	return out
@@ -115,15 +121,15 @@ func (a *app) lookedAt(p places, s *spec.Spec) []string {
 
 // evaluateOwn is the spec for what it adds; a project's that is wrong is left
 // out, and so is the host's. It is whole if neither is.
-func (a *app) evaluateOwn(p places) (own *spec.Spec, whole bool) {
+func (a *app) evaluateOwn(p place.Places) (own *spec.Spec, whole bool) {
 	for whole = true; ; whole = false {
 		s, err := a.loadSpecWith(context.Background(), p, schema.Options{Facts: a.factsOf(p), NoHost: func(schema.Problem) {}})
 		if err == nil {
 			return s, whole
 		}
-		if p.project == "" {
+		if p.Project == "" {
 			return &spec.Spec{}, false
 		}
-		p.project = ""
+		p.Project = ""
 	}
 }

@@ -121,7 +121,7 @@ func (a *app) launch(ctx context.Context, f launchFlags, words, more []string) e
 	case f.noTmux:
 		return a.runAgent(ctx, l, d, f, more)
 	}
-	if _, err := launch.LookPath("tmux", a.env.get("PATH")); err != nil {
+	if _, err := launch.LookPath("tmux", a.env.Get("PATH")); err != nil {
 		a.say("aisync: tmux is not installed: it runs in this terminal")
 		return a.runAgent(ctx, l, d, f, more)
 	}
@@ -239,7 +239,7 @@ func (a *app) agentProjects(ctx context.Context) ([]launch.Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	home := p.physical(p.home)
+	home := p.Physical(p.Home)
 	roots := []string{home}
 	if s.Host != nil && len(s.Host.Roots) > 0 {
 		roots = nil
@@ -279,7 +279,7 @@ func (a *app) attach(ctx context.Context, words []string) error {
 }
 
 func (a *app) tmux() launch.Tmux {
-	return launch.Tmux{Environ: a.env.list(), Inside: a.env.get("TMUX") != ""}
+	return launch.Tmux{Environ: a.env.List(), Inside: a.env.Get("TMUX") != ""}
 }
 
 // everybody is who is at work in the project, with the agent that asks.

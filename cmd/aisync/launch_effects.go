@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -18,7 +19,7 @@ import (
 // cleared returns the checks that bundles want run around the program, once
 // all that the project would make the program obey has been agreed to.
 func (a *app) cleared(ctx context.Context, l *launcher) ([]launch.Check, error) {
-	own, err := readChecks(l.places.physical(l.places.home.Join(launch.ChecksFile)), l)
+	own, err := readChecks(l.places.Physical(l.places.Home.Join(launch.ChecksFile)), l)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +50,8 @@ func readChecks(name string, l *launcher) ([]launch.Check, error) {
 // project has on l's program, as it lies. checked: its checks are among them.
 func (a *app) decideLaunch(ctx context.Context, l *launcher, checked bool) error {
 	p := l.places
-	p.project = l.root
-	in := effects.Project{Dir: l.root, Carried: effects.Carried(a.env.list(), l.root), Checks: checked}
+	p.Project = l.root
+	in := effects.Project{Dir: l.root, Carried: effects.Carried(a.env.List(), l.root), Checks: checked}
 	if l.project != nil {
 		in.Runtimes = []spec.Runtime{l.choice.Runtime}
 		if l.program.Runtime.ID != l.choice.Runtime.ID {
@@ -59,11 +60,11 @@ func (a *app) decideLaunch(ctx context.Context, l *launcher, checked bool) error
 		in.Launches = launches(l.project, l.catalog.Runtimes(), l.choice.Runtime.ID)
 		in.Launches = slices.DeleteFunc(in.Launches, func(o effects.Launch) bool { return o.Runtime != l.choice.Runtime.ID })
 	}
-	reader, err := p.reader("none")
+	reader, err := p.Reader("none")
 	if err != nil {
 		return err
 	}
-	store, err := reconcile.OpenStore(reader, p.state)
+	store, err := reconcile.OpenStore(reader, p.State)
 	if err != nil {
 		return err
 	}
@@ -91,13 +92,13 @@ func (a *app) decideLaunch(ctx context.Context, l *launcher, checked bool) error
 }
 
 // agreeTo remembers a yes to list outside of an apply.
-func (a *app) agreeTo(ctx context.Context, command string, p places, o reconcile.Owner, list []effects.Effect) error {
+func (a *app) agreeTo(ctx context.Context, command string, p place.Places, o reconcile.Owner, list []effects.Effect) error {
 	disk, held, err := a.lockState(ctx, p, reconcile.NewApplyID(now()), 0, command)
 	if err != nil {
 		return err
 	}
 	defer held.Release()
-	store, err := reconcile.OpenStore(disk, p.state)
+	store, err := reconcile.OpenStore(disk, p.State)
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func (a *app) passedOn(l *launcher) []string {
 	for _, name := range slices.Sorted(maps.Keys(a.env)) {
 		switch {
 		case name == "PATH", name == "HOME", name == l.choice.Runtime.HomeVar, strings.HasPrefix(name, "XDG_"), strings.HasPrefix(name, "AISYNC_"):
-			out = append(out, name+"="+a.env.get(name))
+			out = append(out, name+"="+a.env.Get(name))
 		}
 	}
 	return out
@@ -153,7 +153,7 @@ func (a *app) runAgent(ctx context.Context, l *launcher, d launch.Decision, f la
 	}
 	defer hold.Release()
 	if f.typed {
-		a.tmux().Begin(a.env.get("TMUX_PANE"), firstOf(d.ID, launch.Primary))
+		a.tmux().Begin(a.env.Get("TMUX_PANE"), firstOf(d.ID, launch.Primary))
 	}
 	if d.ID == "" {
 		if err := launch.Clear(l.root, d, now()); err != nil {
@@ -167,7 +167,7 @@ func (a *app) runAgent(ctx context.Context, l *launcher, d launch.Decision, f la
 	}
 	switch {
 	case f.typed:
-		r.Pane = a.env.get("TMUX_PANE")
+		r.Pane = a.env.Get("TMUX_PANE")
 	case s.Type:
 		a.say("%s takes no instruction when it is started; give it this one:\n%s", s.Runtime, safe(s.Opening))
 	}

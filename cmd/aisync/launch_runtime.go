@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/reconcile"
@@ -21,7 +22,7 @@ import (
 // launcher is one launch: where, and with what.
 type launcher struct {
 	root    string
-	places  places
+	places  place.Places
 	catalog catalog.Index
 	word    string // as the runtime was named
 	choice  launch.Choice
@@ -32,7 +33,7 @@ type launcher struct {
 
 // specFor loads the host's spec, and that of the project in root if it has one;
 // a machine that no host describes is none of its concern.
-func (a *app) specFor(ctx context.Context, root string) (*spec.Spec, catalog.Index, places, error) {
+func (a *app) specFor(ctx context.Context, root string) (*spec.Spec, catalog.Index, place.Places, error) {
 	p, err := a.placesFor(root)
 	if err != nil {
 		return nil, catalog.Index{}, p, err
@@ -77,8 +78,8 @@ func (a *app) launcher(ctx context.Context, root, word string) (*launcher, error
 }
 
 // defaultRuntime is what is started where nobody names a runtime, and who says so.
-func defaultRuntime(root string, p places, s *spec.Spec) (word, where string, err error) {
-	for _, file := range []string{filepath.Join(root, ".ai", "runtime.toml"), p.physical(p.home.Join(".config/rulesets/runtime.toml"))} {
+func defaultRuntime(root string, p place.Places, s *spec.Spec) (word, where string, err error) {
+	for _, file := range []string{filepath.Join(root, ".ai", "runtime.toml"), p.Physical(p.Home.Join(".config/rulesets/runtime.toml"))} {
 		if word, err = launch.Default(file); word != "" || err != nil {
 			return word, file, err
 		}
@@ -102,7 +103,7 @@ func (a *app) equip(l *launcher, h *spec.Host) error {
 	}
 	programs := map[string]string{}
 	for _, rt := range l.catalog.Runtimes() {
-		if at, err := launch.LookPath(rt.Command, a.env.get("PATH")); rt.Command != "" && err == nil {
+		if at, err := launch.LookPath(rt.Command, a.env.Get("PATH")); rt.Command != "" && err == nil {
 			programs[rt.Command] = at
 		}
 	}
@@ -112,7 +113,7 @@ func (a *app) equip(l *launcher, h *spec.Host) error {
 		return err
 	}
 	if how.Config != "" {
-		config := l.places.physical(l.places.home.Join(strings.TrimPrefix(how.Config, "~/")))
+		config := l.places.Physical(l.places.Home.Join(strings.TrimPrefix(how.Config, "~/")))
 		if _, err := os.Stat(config); err == nil {
 			how.Point(config)
 		}
@@ -135,7 +136,7 @@ func (a *app) equip(l *launcher, h *spec.Host) error {
 
 // installed reports whether the program can be started.
 func (a *app) installed(rt spec.Runtime) error {
-	if _, err := launch.LookPath(rt.Command, a.env.get("PATH")); !errors.Is(err, launch.ErrMissing) {
+	if _, err := launch.LookPath(rt.Command, a.env.Get("PATH")); !errors.Is(err, launch.ErrMissing) {
 		return err
 	}
 	how := "name it in the host's spec: runtimes: " + rt.ID + ": {install: {via: …}}, and run: aisync apply"
@@ -173,7 +174,7 @@ func (a *app) listRuntimes(ctx context.Context, words []string) error {
 	rows := []runtimeRow{}
 	for _, rt := range index.Runtimes() {
 		row := runtimeRow{Name: rt.ID, Is: rt.DisplayName, Default: rt.ID == standard}
-		_, missing := launch.LookPath(rt.Command, a.env.get("PATH"))
+		_, missing := launch.LookPath(rt.Command, a.env.Get("PATH"))
 		row.Installed = rt.Command != "" && missing == nil
 		if rt.Local {
 			row.Installed = a.equip(&launcher{root: root, places: p, catalog: index, choice: launch.Choice{Runtime: rt}}, s.Host) == nil

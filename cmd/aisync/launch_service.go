@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/schema/spec"
@@ -18,15 +19,15 @@ const dialLimit = 200 * time.Millisecond
 // unserved returns what says of a service of h why nothing serves it here: its
 // program is neither in PATH nor installed by the spec, and nothing listens on
 // its port. It dials loopback alone.
-func (a *app) unserved(p places, h *spec.Host) func(spec.Service) string {
+func (a *app) unserved(p place.Places, h *spec.Host) func(spec.Service) string {
 	f := facts.Facts{OS: stdruntime.GOOS, Arch: stdruntime.GOARCH, Programs: map[string]string{}}
 	for _, program := range service.Commands() {
-		if at, err := launch.LookPath(program, a.env.get("PATH")); err == nil {
+		if at, err := launch.LookPath(program, a.env.Get("PATH")); err == nil {
 			f.Programs[program] = at
 		}
 	}
 	known := service.Host{
-		Spec: h, Facts: &f, Home: p.home,
+		Spec: h, Facts: &f, Home: p.Home,
 		Models: func(string) (service.Model, bool) { return service.Model{}, true }, // an apply has to know them
 	}
 	return func(s spec.Service) string {

@@ -28,7 +28,7 @@ aisync ledger help lists the commands; docs/ledger.md describes the files.`,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "tmux" {
-				return exitWith(wake.Run(wake.Program{Program: a.ledgerProgram(cmd.Context(), args[1:]), Home: a.env.get("HOME")}))
+				return exitWith(wake.Run(wake.Program{Program: a.ledgerProgram(cmd.Context(), args[1:]), Home: a.env.Get("HOME")}))
 			}
 			return exitWith(a.ensemble(cmd.Context(), args, true))
 		},
@@ -43,7 +43,7 @@ func (a *app) ensemble(ctx context.Context, args []string, plain bool) int {
 }
 
 func (a *app) ledgerProgram(ctx context.Context, args []string) ensemble.Program {
-	p := ensemble.Program{Args: args, Out: a.out, Err: a.err, Screen: bare(a.out), Getenv: a.env.get, Dir: workingFolder(), Done: ctx.Done(), Page: ledgerpage.Write}
+	p := ensemble.Program{Args: args, Out: a.out, Err: a.err, Screen: bare(a.out), Getenv: a.env.Get, Dir: workingFolder(), Done: ctx.Done(), Page: ledgerpage.Write}
 	if f, ok := bare(a.out).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.Width, p.Height, _ = term.GetSize(int(f.Fd())) // without a size it is shown once
 	}

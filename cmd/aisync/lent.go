@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
 	"aisync.dev/aisync/internal/bundle"
@@ -35,7 +36,7 @@ func sourcesOf(h *spec.Host, p *spec.Project) []spec.Source {
 
 // lender returns what schema.Load asks for lent runtimes: it looks into
 // sources that are on this machine, and fetches none.
-func (a *app) lender(p places) func(*spec.Host, *spec.Project) ([]spec.Runtime, bool, error) {
+func (a *app) lender(p place.Places) func(*spec.Host, *spec.Project) ([]spec.Runtime, bool, error) {
 	sources := a.ownSources(p)
 	return func(h *spec.Host, project *spec.Project) (runtimes []spec.Runtime, more bool, err error) {
 		for _, src := range sourcesOf(h, project) {
@@ -52,22 +53,22 @@ func (a *app) lender(p places) func(*spec.Host, *spec.Project) ([]spec.Runtime, 
 }
 
 // ownSources are the sources that are on this machine.
-func (a *app) ownSources(p places) *bundle.Sources {
-	return &bundle.Sources{Home: p.physical(p.home), Resolve: func(_ context.Context, src spec.Source) (string, string, error) {
+func (a *app) ownSources(p place.Places) *bundle.Sources {
+	return &bundle.Sources{Home: p.Physical(p.Home), Resolve: func(_ context.Context, src spec.Source) (string, string, error) {
 		return a.pinnedFolder(p, src)
 	}}
 }
 
 // lockOf is the lock that pins a source.
-func (a *app) lockOf(p places, src spec.Source) string {
-	if p.project != "" && src.Dir == p.project {
-		return filepath.Join(p.project, lockName)
+func (a *app) lockOf(p place.Places, src spec.Source) string {
+	if p.Project != "" && src.Dir == p.Project {
+		return filepath.Join(p.Project, lockName)
 	}
-	return filepath.Join(p.config, lockName)
+	return filepath.Join(p.Config, lockName)
 }
 
 // pinnedFolder is where a source that had to be fetched lies.
-func (a *app) pinnedFolder(p places, src spec.Source) (string, string, error) {
+func (a *app) pinnedFolder(p place.Places, src spec.Source) (string, string, error) {
 	w := &world{app: a, places: p}
 	l, err := readLockFile(a.lockOf(p, src))
 	if err != nil {
@@ -96,7 +97,7 @@ func (w *world) lend(ctx context.Context, sources *bundle.Sources) error {
 			wanted = append(wanted, spec.Named{Value: u.ID, Pos: u.Pos})
 		}
 	}
-	if p := w.spec.Project; p != nil && w.has(reconcile.ProjectOwner(w.places.project)) {
+	if p := w.spec.Project; p != nil && w.has(reconcile.ProjectOwner(w.places.Project)) {
 		project = p
 		wanted = append(wanted, p.Runtimes...)
 	}
@@ -141,7 +142,7 @@ func (w *world) noteLent(r spec.Runtime) {
 		return
 	}
 	cwd, _ := w.app.cwd() // only to shorten the name
-	r.Pos.File = w.places.short(cwd, r.Pos.File)
+	r.Pos.File = w.places.Short(cwd, r.Pos.File)
 	origin := []reconcile.Position{reconcile.Position(r.Pos)}
 	if !slices.ContainsFunc(w.declared.Notes, func(n reconcile.Note) bool { return slices.Equal(n.Origin, origin) }) {
 		text := fmt.Sprintf("what source %s says of runtime %s is not what the catalog says, whose entry is used; see aisync runtimes show %s --manifest", r.Source, r.ID, r.ID)

@@ -139,7 +139,7 @@ func (w *world) locks() []*lockFile {
 	if w.has(reconcile.HostOwner) {
 		out = append(out, w.hostLock)
 	}
-	if w.projectLock != nil && w.has(reconcile.ProjectOwner(w.places.project)) {
+	if w.projectLock != nil && w.has(reconcile.ProjectOwner(w.places.Project)) {
 		out = append(out, w.projectLock)
 	}
 	return out
@@ -152,7 +152,7 @@ func (w *world) dropStale() {
 			return p.Kind != "bundle" || slices.ContainsFunc(w.hostSources(), func(name string) bool { return name == p.Name })
 		})
 	}
-	if p := w.spec.Project; p != nil && w.projectLock != nil && w.has(reconcile.ProjectOwner(w.places.project)) {
+	if p := w.spec.Project; p != nil && w.projectLock != nil && w.has(reconcile.ProjectOwner(w.places.Project)) {
 		w.projectLock.lock.Unpin(func(pin reconcile.Pin) bool {
 			if pin.Kind != "bundle" {
 				return true
@@ -181,7 +181,7 @@ func (w *world) saveLocks(ctx context.Context) error {
 	if err := w.savePins(); err != nil {
 		return err
 	}
-	if w.projectLock == nil || !w.has(reconcile.ProjectOwner(w.places.project)) {
+	if w.projectLock == nil || !w.has(reconcile.ProjectOwner(w.places.Project)) {
 		return nil
 	}
 	if _, err := w.engine.Apply(ctx, w.write(nil), w.store, &reconcile.Plan{}, reconcile.ApplyOptions{ID: w.applyID, Command: "lock", Version: versionText()}); err != nil {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -30,28 +32,28 @@ type logFile struct {
 
 // openLog begins the log, where AISYNC_LOG asks for one.
 func (a *app) openLog(cmd *cobra.Command) error {
-	if !a.env.on("AISYNC_LOG") {
+	if !a.env.On("AISYNC_LOG") {
 		return nil
 	}
 	p, err := a.hostPlaces()
-	if err != nil || p.newRoot {
+	if err != nil || p.NewRoot {
 		return nil // the command itself says so, or does not need to know
 	}
 	if err := a.startLog(p); err != nil {
 		return fmt.Errorf("AISYNC_LOG: %w", err)
 	}
-	a.log("start", "command", cmd.CommandPath(), "args", strings.Join(a.args, " "), "version", versionText(), "project", p.project, "root", p.root)
+	a.log("start", "command", cmd.CommandPath(), "args", strings.Join(a.args, " "), "version", versionText(), "project", p.Project, "root", p.Root)
 	return nil
 }
 
-func (a *app) startLog(p places) error {
-	w, err := fsys.New(p.fsOptions("log"))
+func (a *app) startLog(p place.Places) error {
+	w, err := fsys.New(p.FSOptions("log"))
 	if err != nil {
 		return err
 	}
-	l := &logFile{fs: w, path: p.stateFile("aisync.log"), redact: redactor(a.env)}
+	l := &logFile{fs: w, path: p.StateFile("aisync.log"), redact: redactor(a.env)}
 	l.warn = func(err error) { a.say("aisync: the log cannot be written: %v", err) }
-	if _, err := w.MkdirAll(p.state, 0o700); err != nil {
+	if _, err := w.MkdirAll(p.State, 0o700); err != nil {
 		return err
 	}
 	if err := l.rotate(); err != nil {
@@ -119,7 +121,7 @@ func (a *app) crashed(cause any, stack []byte) {
 }
 
 // redactor replaces the values of variables that look like secrets.
-func redactor(e env) *strings.Replacer {
+func redactor(e environ.Env) *strings.Replacer {
 	var pairs []string
 	for k, v := range e {
 		for _, mark := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "CREDENTIAL"} {

@@ -19,6 +19,7 @@ import (
 	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/cmd/aisync/quick"
 	quickledger "aisync.dev/aisync/cmd/aisync/quick/ledger"
+	"aisync.dev/aisync/internal/environ"
 )
 
 func main() { os.Exit(ownProcess(nil)) }
@@ -34,13 +35,13 @@ func ownProcess(g gate) int {
 // run is the whole program: argv with the name it was called by, three streams
 // and an environment in, an exit code out. Nothing else of the process is used
 // but its working folder, its signals and its file system.
-func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
-	return runThrough(nil, argv, stdin, stdout, stderr, environ)
+func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, variables []string) int {
+	return runThrough(nil, argv, stdin, stdout, stderr, variables)
 }
 
-func runThrough(g gate, argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) (code int) {
+func runThrough(g gate, argv []string, stdin io.Reader, stdout, stderr io.Writer, variables []string) (code int) {
 	if len(argv) > 3 && argv[1] == aloneCommand {
-		return alone(argv[2:], environ)
+		return alone(argv[2:], variables)
 	}
 	if len(argv) == 2 && argv[1] == rehearseCommand {
 		return rehearseHere(stdin, stdout)
@@ -51,7 +52,7 @@ func runThrough(g gate, argv []string, stdin io.Reader, stdout, stderr io.Writer
 	if len(argv) == 4 && argv[1] == keepCommand {
 		return worker.Keep(argv[2], argv[3])
 	}
-	a := &app{in: stdin, out: onScreen(stdout), err: onScreen(stderr), env: newEnv(environ), argv0: filepath.Base(argv[0]), gate: g}
+	a := &app{in: stdin, out: onScreen(stdout), err: onScreen(stderr), env: environ.New(variables), argv0: filepath.Base(argv[0]), gate: g}
 	defer func() {
 		if p := recover(); p != nil {
 			// Go's own code for a panic, 2, would read as drift.

@@ -92,13 +92,13 @@ func (a *app) sendMessage(ctx context.Context, to string, m message.Message) (st
 	if c.ID != "" {
 		m.From.Agent = identity.FileName(c.ID)
 	}
-	if m.SenderRuntime = a.env.get(identity.VarRuntime); m.SenderRuntime == "" {
-		r := detect.Detect(detect.Surroundings{Getenv: a.env.get, Processes: process.System(), Runtimes: w.runtimes})
+	if m.SenderRuntime = a.env.Get(identity.VarRuntime); m.SenderRuntime == "" {
+		r := detect.Detect(detect.Surroundings{Getenv: a.env.Get, Processes: process.System(), Runtimes: w.runtimes})
 		if r.Runtime != detect.Unknown {
 			m.SenderRuntime = r.Runtime
 		}
 	}
-	m.Model = firstOf(m.Model, a.env.get(identity.VarModel))
+	m.Model = firstOf(m.Model, a.env.Get(identity.VarModel))
 	if m.To, err = message.Parse(to); err != nil {
 		if !identity.IsHelper(to) || !identity.Valid(to) {
 			return "", usagef("%v", err)
@@ -161,7 +161,7 @@ func (a *app) mailbox(ctx context.Context, machine string) (message.Mailbox, boo
 		if m.Machine != machine {
 			continue
 		}
-		box, err := message.ParseMailbox(m.Place, p.physical(p.home))
+		box, err := message.ParseMailbox(m.Place, p.Physical(p.Home))
 		if err != nil {
 			return box, false, fmt.Errorf("%s: %w", m.Pos, err)
 		}

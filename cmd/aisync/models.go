@@ -82,7 +82,7 @@ func (w *world) declareModels(ctx context.Context, pin *pinner) error {
 	h := w.spec.Host
 	d, err := adapter.Host{
 		Spec:   &spec.Host{Name: h.Name, Pos: h.Pos, Dir: h.Dir, Builtin: h.Builtin, Store: h.Store, Views: h.Views, Models: h.Models},
-		Models: w.catalog.Models(), Facts: &f, Home: w.places.home, Programs: w.programs(),
+		Models: w.catalog.Models(), Facts: &f, Home: w.places.Home, Programs: w.programs(),
 		Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
 	}.Declare(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func (w *world) modelStore() fsys.LogicalPath {
 	if h := w.spec.Host; h != nil && h.Store.Value != "" {
 		dir = h.Store.Value
 	}
-	return reconcile.Address("dir:" + dir).Path(w.places.home)
+	return reconcile.Address("dir:" + dir).Path(w.places.Home)
 }
 
 // only keeps the files of the models ids, or all where none is named. A name

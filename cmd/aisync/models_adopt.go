@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -110,9 +111,9 @@ func (a *app) modelsAdopt(ctx context.Context, args []string, f applyFlags, o st
 func (s *stockroom) adopted(found []store.Adopted, dryRun bool) modelAdoptDoc {
 	doc := modelAdoptDoc{viewVersion, dryRun, []modelAdoptedDoc{}}
 	for _, x := range found {
-		d := modelAdoptedDoc{ID: x.ID, Path: s.w.places.physical(x.Path), Program: x.Program, How: x.How, Why: x.Why}
+		d := modelAdoptedDoc{ID: x.ID, Path: s.w.places.Physical(x.Path), Program: x.Program, How: x.How, Why: x.Why}
 		if x.From != "" {
-			d.From = s.w.places.physical(x.From)
+			d.From = s.w.places.Physical(x.From)
 		}
 		doc.Files = append(doc.Files, d)
 	}
@@ -130,7 +131,7 @@ func (a *app) sayAdopted(s *stockroom, found []store.Adopted, dryRun bool) {
 		who := safe(x.ID) + "  " + safe(x.Path.Base())
 		from := ""
 		if x.From != "" {
-			from = " " + safe(s.w.places.physical(x.From)) + " (" + safe(x.Program) + ")"
+			from = " " + safe(s.w.places.Physical(x.From)) + " (" + safe(x.Program) + ")"
 		}
 		switch {
 		case dryRun && from != "":
@@ -177,9 +178,9 @@ func (a *app) recordAdopted(ctx context.Context, w *world, found []store.Adopted
 }
 
 // folderOfModels is a folder as a person typed it.
-func (a *app) folderOfModels(p places, arg string) (fsys.LogicalPath, error) {
+func (a *app) folderOfModels(p place.Places, arg string) (fsys.LogicalPath, error) {
 	if rest, ok := strings.CutPrefix(arg, "~/"); ok {
-		return p.home.Join(rest), nil
+		return p.Home.Join(rest), nil
 	}
 	dir := arg
 	if !filepath.IsAbs(dir) {
@@ -190,12 +191,12 @@ func (a *app) folderOfModels(p places, arg string) (fsys.LogicalPath, error) {
 		dir = filepath.Join(cwd, dir)
 	}
 	logical := filepath.Clean(dir)
-	if p.root != "" {
-		if rel, err := filepath.Rel(p.root, dir); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+	if p.Root != "" {
+		if rel, err := filepath.Rel(p.Root, dir); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
 			logical = filepath.Join("/", rel)
 		}
 	}
-	info, err := os.Stat(p.physical(fsys.LogicalPath(logical)))
+	info, err := os.Stat(p.Physical(fsys.LogicalPath(logical)))
 	if err == nil && !info.IsDir() {
 		err = errors.New("it is no folder")
 	}

@@ -44,7 +44,7 @@ func (a *app) setDamagedAside(ctx context.Context, w *world, ask asked, f applyF
 		return ask, err
 	}
 	for _, c := range damaged {
-		a.say("aisync: model %s: %s is damaged: it is not what was verified", safe(c.ID), safe(w.places.physical(c.Where)))
+		a.say("aisync: model %s: %s is damaged: it is not what was verified", safe(c.ID), safe(w.places.Physical(c.Where)))
 	}
 	if a.g.offline {
 		return ask, fmt.Errorf("fetching %s again %w; nothing was changed", plural(len(damaged), "damaged file"), reconcile.ErrOffline)
@@ -63,7 +63,7 @@ func (a *app) setDamagedAside(ctx context.Context, w *world, ask asked, f applyF
 		if err != nil {
 			return ask, err
 		}
-		a.say("aisync: model %s: its damaged file is %s now, until aisync models gc", safe(c.ID), safe(w.places.physical(to)))
+		a.say("aisync: model %s: its damaged file is %s now, until aisync models gc", safe(c.ID), safe(w.places.Physical(to)))
 	}
 	return ask, nil
 }

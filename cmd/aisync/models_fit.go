@@ -97,7 +97,7 @@ func (a *app) modelsFit(ctx context.Context, id string, tokens int64) error {
 		doc.Models = append(doc.Models, modelFitsDoc{name, x.quant.Name, x.reason, verdict})
 	}
 	doc.Together = together(served, p.chosen, id, tokens, f)
-	doc.Disk = hosts.FitDisk(missing, w.places.physical(w.modelStore()), f)
+	doc.Disk = hosts.FitDisk(missing, w.places.Physical(w.modelStore()), f)
 	if a.g.json {
 		return a.writeJSON(doc)
 	}

@@ -44,7 +44,7 @@ func (a *app) modelsPath(ctx context.Context, id string) error {
 	}
 	doc := modelPathDoc{FormatVersion: viewVersion, ID: id}
 	for _, f := range files {
-		doc.Files = append(doc.Files, s.w.places.physical(f))
+		doc.Files = append(doc.Files, s.w.places.Physical(f))
 	}
 	if a.g.json {
 		return a.writeJSON(doc)

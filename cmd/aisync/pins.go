@@ -171,7 +171,7 @@ func inBrackets(place string) string {
 func (p *pinner) finish() error {
 	var errs []error
 	for _, l := range []*lockFile{p.w.hostLock, p.w.projectLock} {
-		if l == nil || l == p.w.projectLock && !p.w.has(reconcile.ProjectOwner(p.w.places.project)) || l == p.w.hostLock && !p.w.has(reconcile.HostOwner) {
+		if l == nil || l == p.w.projectLock && !p.w.has(reconcile.ProjectOwner(p.w.places.Project)) || l == p.w.hostLock && !p.w.has(reconcile.HostOwner) {
 			continue
 		}
 		errs = append(errs, p.common(l))
@@ -225,10 +225,10 @@ func (w *world) savePins() error {
 	if !w.hostLock.changed() {
 		return nil
 	}
-	if !w.places.configured { // a folder named by --config is there
-		if _, err := w.fs.MkdirAll(w.places.configHome, 0o755); err != nil {
+	if !w.places.Configured { // a folder named by --config is there
+		if _, err := w.fs.MkdirAll(w.places.ConfigHome, 0o755); err != nil {
 			return w.hostLock.unwritable(err)
 		}
 	}
-	return w.hostLock.save(w.places.fsOptions(w.applyID))
+	return w.hostLock.save(w.places.FSOptions(w.applyID))
 }

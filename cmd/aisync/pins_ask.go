@@ -73,7 +73,7 @@ func (p *pinner) once(ctx context.Context, host, key string, get func(context.Co
 }
 
 // endpoint is the hub that is asked.
-func (p *pinner) endpoint() string { return hub.Endpoint(p.w.app.env.get) }
+func (p *pinner) endpoint() string { return hub.Endpoint(p.w.app.env.Get) }
 
 // hostOf is where a source or an endpoint lies, for people.
 func hostOf(at string) string {

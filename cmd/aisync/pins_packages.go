@@ -8,14 +8,15 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
 
 // installer is the provider of packages, for whom this command works.
-func installer(p places, offline bool) packages.Provider {
-	return packages.New(packages.Options{Offline: offline, Cache: p.cache, EUID: os.Geteuid(), UID: p.uid, GID: p.gid, Chown: p.chown})
+func installer(p place.Places, offline bool) packages.Provider {
+	return packages.New(packages.Options{Offline: offline, Cache: p.Cache, EUID: os.Geteuid(), UID: p.UID, GID: p.GID, Chown: p.Chown})
 }
 
 // declarePackages asks for the packages of the host.
@@ -26,14 +27,14 @@ func (w *world) declarePackages(ctx context.Context, pin *pinner) (packages.Decl
 	}
 	servers, wrong := w.servicePrograms()
 	d, err := packages.Host{
-		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Programs: servers, Facts: &f, Rooted: w.places.root != "",
+		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Programs: servers, Facts: &f, Rooted: w.places.Root != "",
 		Recorded: func(a reconcile.Address) bool { return len(w.store.On(a)) > 0 },
 		Installed: func(ctx context.Context, via, name string) string {
 			return installer(w.places, true).Installed(ctx, w.read(), via, name)
 		},
 		Pin: pin.packageVersion, PinArchive: pin.archive,
 	}.Declare(ctx)
-	if err == nil && w.places.root == "" && w.app.g.facts == "" {
+	if err == nil && w.places.Root == "" && w.app.g.facts == "" {
 		d.Notes = append(d.Notes, w.unreachable(d)...)
 	}
 	return d, errors.Join(err, wrong)
@@ -41,11 +42,11 @@ func (w *world) declarePackages(ctx context.Context, pin *pinner) (packages.Decl
 
 // unreachable warns where the folder of the links to programs is not in PATH.
 func (w *world) unreachable(d packages.Declared) []reconcile.Note {
-	dir := w.places.home.Join(".local/bin")
+	dir := w.places.Home.Join(".local/bin")
 	linked := slices.IndexFunc(d.Declarations, func(x reconcile.Declaration) bool {
-		return x.Target.Kind() == "link" && x.Target.Path(w.places.home).Dir() == dir
+		return x.Target.Kind() == "link" && x.Target.Path(w.places.Home).Dir() == dir
 	})
-	if linked < 0 || slices.Contains(strings.Split(w.app.env.get("PATH"), ":"), string(dir)) {
+	if linked < 0 || slices.Contains(strings.Split(w.app.env.Get("PATH"), ":"), string(dir)) {
 		return nil
 	}
 	return []reconcile.Note{{

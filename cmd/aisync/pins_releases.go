@@ -59,7 +59,7 @@ func (p *pinner) archive(ctx context.Context, name, version string, a packages.A
 
 // firstFetched brings an archive of which nothing is known into the cache.
 func (p *pinner) firstFetched(ctx context.Context, name string, a packages.Archive) (packages.Archive, error) {
-	disk, unknown := p.w.fs, packages.ReleaseArchive(p.w.places.cache, "first-"+name)
+	disk, unknown := p.w.fs, packages.ReleaseArchive(p.w.places.Cache, "first-"+name)
 	if _, err := disk.MkdirAll(unknown.Dir(), 0o700); err != nil {
 		return a, err
 	}
@@ -69,7 +69,7 @@ func (p *pinner) firstFetched(ctx context.Context, name string, a packages.Archi
 		return a, err
 	}
 	a.Size, a.SHA256 = size, digest
-	err = disk.Move(unknown, packages.ReleaseArchive(p.w.places.cache, digest))
+	err = disk.Move(unknown, packages.ReleaseArchive(p.w.places.Cache, digest))
 	if errors.Is(err, fs.ErrExist) {
 		var info fs.FileInfo
 		if info, err = disk.Lstat(unknown); err == nil {

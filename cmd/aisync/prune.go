@@ -112,14 +112,14 @@ func (a *app) pruneProject(ctx context.Context, o reconcile.Owner, f pruneFlags)
 	if err != nil {
 		return err
 	}
-	w.places.project, w.owners = empty, []reconcile.Owner{o}
+	w.places.Project, w.owners = empty, []reconcile.Owner{o}
 	w.applyID = reconcile.NewApplyID(time.Now())
-	disk, err := fsys.New(w.places.fsOptions(w.applyID))
+	disk, err := fsys.New(w.places.FSOptions(w.applyID))
 	if err != nil {
 		return err
 	}
 	w.fs, w.reader = disk, disk
-	if w.store, err = reconcile.OpenStore(disk, w.places.state); err != nil {
+	if w.store, err = reconcile.OpenStore(disk, w.places.State); err != nil {
 		return err
 	}
 	w.store.UseLock(o, lockName, nil)
@@ -163,7 +163,7 @@ func (a *app) pruneHosts(ctx context.Context, w *world, f pruneFlags) (bool, err
 		if _, asked := known[pin.Host]; pin.Host == "" || asked {
 			continue
 		}
-		_, err := schema.Load(ctx, schema.Options{HostDir: w.places.config, HostName: pin.Host, Scope: schema.HostOnly, Lent: a.lender(w.places), Rehearse: a.rehearse, Abort: a.abort})
+		_, err := schema.Load(ctx, schema.Options{HostDir: w.places.Config, HostName: pin.Host, Scope: schema.HostOnly, Lent: a.lender(w.places), Rehearse: a.rehearse, Abort: a.abort})
 		if known[pin.Host] = err == nil; err != nil {
 			gone = append(gone, pin.Host)
 		}

@@ -21,7 +21,7 @@ import (
 // nothing else: a screen that an agent draws on is not written to. A worker of a
 // run is in the books already.
 func (a *app) inBooks(p *spec.Project, w record.Work) func(record.Outcome) {
-	if p == nil || !p.Agents.Runs.On || a.env.get(supervise.VarRun) != "" {
+	if p == nil || !p.Agents.Runs.On || a.env.Get(supervise.VarRun) != "" {
 		return func(record.Outcome) {}
 	}
 	home := a.runHome()
@@ -47,7 +47,7 @@ func (a *app) inBooks(p *spec.Project, w record.Work) func(record.Outcome) {
 func (a *app) recordSession(l *launcher, d launch.Decision, s launch.Start) (over func(code int)) {
 	name := firstOf(d.ID, launch.Primary)
 	end := a.inBooks(l.project, record.Work{
-		Goal: "a session of " + s.Runtime, By: a.env.get(identity.VarID), Worker: name,
+		Goal: "a session of " + s.Runtime, By: a.env.Get(identity.VarID), Worker: name,
 		Task:     spec.RunTask{ID: "session", Goal: fmt.Sprintf("what %s is asked to do by the person who started it", name), Adapter: s.Runtime},
 		Register: runs.Registration{Adapter: s.Runtime, AgentID: d.ID},
 	})
@@ -69,7 +69,7 @@ func (a *app) recordTasks(ctx context.Context, q task.Queue, executor string) fu
 	}
 	return func(t spec.Task) func(*task.Report) {
 		end := a.inBooks(s.Project, record.Work{
-			Goal: "task " + t.ID, By: a.env.get(identity.VarID), Worker: fmt.Sprintf("executor.%d", q.Self.PID),
+			Goal: "task " + t.ID, By: a.env.Get(identity.VarID), Worker: fmt.Sprintf("executor.%d", q.Self.PID),
 			Task:     spec.RunTask{ID: t.ID, Goal: strings.TrimSpace(t.Goal), Evidence: []string{"output:report"}},
 			Register: runs.Registration{Adapter: firstOf(executor, adapterCommand)},
 		})

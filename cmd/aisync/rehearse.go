@@ -43,7 +43,7 @@ func (a *app) rehearse(ctx context.Context, o schema.Options) error {
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Args = []string{"aisync", rehearseCommand}
-	cmd.Env = append(a.env.list(), "GOTRACEBACK=none")
+	cmd.Env = append(a.env.List(), "GOTRACEBACK=none")
 	cmd.Stdin, cmd.Stdout, cmd.WaitDelay = bytes.NewReader(in), &said, time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ^C is for this process, which ends the other
 	err = cmd.Run()

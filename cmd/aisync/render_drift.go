@@ -5,6 +5,7 @@ import (
 	"io"
 	"path"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -57,8 +58,8 @@ func (v *driftView) at(f difference) (file string, line int, ok bool) {
 		return path.Join(v.prefix, f.File), f.Line, true
 	}
 	for _, o := range f.Origin {
-		if path.Base(o.File) == projectFile {
-			return path.Join(v.prefix, projectFile), o.Line, true
+		if path.Base(o.File) == place.SpecFile {
+			return path.Join(v.prefix, place.SpecFile), o.Line, true
 		}
 	}
 	return "", 0, false

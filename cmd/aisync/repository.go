@@ -146,7 +146,7 @@ type objects struct {
 
 // openObjects starts a git that ends when this program does.
 func openObjects(run runner, dir string) *objects {
-	cmd := gitrepo.Look(context.Background(), run.env.list(), gitrepo.Place{Dir: dir}, "cat-file", "--batch")
+	cmd := gitrepo.Look(context.Background(), run.env.List(), gitrepo.Place{Dir: dir}, "cat-file", "--batch")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return &objects{}
@@ -187,7 +187,7 @@ func (o *objects) read(name string) ([]byte, bool) {
 // repo is the project's repository.
 func (w *world) repo(ctx context.Context) *repository {
 	w.repoOnce.Do(func() {
-		w.repository = newRepository(ctx, runner{w.app.env, w.app.gate}, w.places.project, w.managedPaths)
+		w.repository = newRepository(ctx, runner{w.app.env, w.app.gate}, w.places.Project, w.managedPaths)
 	})
 	return w.repository
 }

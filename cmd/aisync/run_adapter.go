@@ -94,7 +94,7 @@ func (p *workerPlans) substrate(t runs.Task, word string, st *runs.State) (strin
 		sub = firstOf(p.config.Adapters[word].Substrate, worker.Process)
 	}
 	if sub == worker.Tmux {
-		if _, err := launch.LookPath("tmux", p.a.env.get("PATH")); err != nil {
+		if _, err := launch.LookPath("tmux", p.a.env.Get("PATH")); err != nil {
 			if t.Substrate != "" {
 				return "", fmt.Errorf("task %s wants tmux: %w", t.ID, err)
 			}
@@ -160,9 +160,9 @@ func (a *app) workAsAgent(ctx context.Context, word string, headless bool) error
 	if err != nil {
 		return err
 	}
-	t := st.Task(a.env.get(supervise.VarTask))
+	t := st.Task(a.env.Get(supervise.VarTask))
 	if t == nil {
-		return fmt.Errorf("run %s has no task %q", r.ID, a.env.get(supervise.VarTask))
+		return fmt.Errorf("run %s has no task %q", r.ID, a.env.Get(supervise.VarTask))
 	}
 	root := r.Workspace()
 	r.Close()
@@ -188,7 +188,7 @@ func (a *app) workAsAgent(ctx context.Context, word string, headless bool) error
 		opening = launch.Opening(root, d) + " "
 	}
 	s := launch.Plan(root, d, l.choice, l.program, nil)
-	if w := st.Worker(a.env.get(supervise.VarWorker)); w != nil {
+	if w := st.Worker(a.env.Get(supervise.VarWorker)); w != nil {
 		s.Dir = w.Worktree
 	}
 	s.Opening = opening + taskPrompt(st, t, headless)
@@ -205,7 +205,7 @@ func (a *app) workAsAgent(ctx context.Context, word string, headless bool) error
 		Roster: func() (roster.Roster, error) { return l.everybody() },
 	}
 	if !headless {
-		agent.Pane = a.env.get("TMUX_PANE")
+		agent.Pane = a.env.Get("TMUX_PANE")
 	}
 	code, err := agent.Run(ctx)
 	if err != nil {

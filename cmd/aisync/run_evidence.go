@@ -139,7 +139,7 @@ nothing.`,
 		if err := e.check(cmd.Flags().Changed("exit-code")); err != nil {
 			return err
 		}
-		token := firstOf(e.token, a.env.get(supervise.VarClaim))
+		token := firstOf(e.token, a.env.Get(supervise.VarClaim))
 		switch {
 		case e.ofRun:
 			token = ""

@@ -11,7 +11,7 @@ import (
 // openRuns opens the runs of the workspace that the caller stands in, or that its
 // supervisor has given it.
 func (a *app) openRuns() (*runs.Store, error) {
-	dir, home := firstOf(a.g.project, a.env.get(supervise.VarWorkspace), workingFolder()), a.runHome()
+	dir, home := firstOf(a.g.project, a.env.Get(supervise.VarWorkspace), workingFolder()), a.runHome()
 	workspace, err := runs.Find(dir, home)
 	if err == nil {
 		var adapters []string
@@ -32,7 +32,7 @@ func (a *app) runHome() string {
 	if err != nil {
 		return ""
 	}
-	return p.physical(p.home)
+	return p.Physical(p.Home)
 }
 
 // openRun opens one run: the one named, else the caller's, else the active one.
@@ -41,7 +41,7 @@ func (a *app) openRun(id string) (*runs.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := store.Run(firstOf(id, a.env.get(supervise.VarRun)))
+	r, err := store.Run(firstOf(id, a.env.Get(supervise.VarRun)))
 	if errors.Is(err, runs.ErrNoRun) {
 		err = withHint(err, "aisync run list")
 	}

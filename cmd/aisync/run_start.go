@@ -161,7 +161,7 @@ func (a *app) startRun(s starting) error {
 		}
 		a.say("warning: %s", safe(w))
 	}
-	s.plan.Settings, s.plan.Reasons, s.plan.By = c.Settings, c.Reasons, a.env.get(identity.VarID)
+	s.plan.Settings, s.plan.Reasons, s.plan.By = c.Settings, c.Reasons, a.env.Get(identity.VarID)
 	if s.plan.Advice, err = store.Advice(); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/supervise"
 	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/internal/environ"
 )
 
 // keepCommand is the word with which a supervisor calls this program to become
@@ -78,7 +79,7 @@ func (a *app) supervise(ctx context.Context, id, socket string) error {
 		Say: func(text string) { a.say("%s", safe(text)) },
 		Starter: worker.Starter{
 			Keeper: []string{program, keepCommand}, Environ: a.workerEnviron(program), Passed: plans.passed,
-			Tmux: worker.Server{Socket: socket, Environ: a.env.list()}, Session: "aisync-" + strings.ReplaceAll(r.ID, ".", "_"),
+			Tmux: worker.Server{Socket: socket, Environ: a.env.List()}, Session: "aisync-" + strings.ReplaceAll(r.ID, ".", "_"),
 		},
 	}
 	out, err := s.Work(ctx)
@@ -111,14 +112,14 @@ func (a *app) supervise(ctx context.Context, id, socket string) error {
 
 // workerEnviron is the environment of workers: they call this program.
 func (a *app) workerEnviron(program string) []string {
-	path := a.env.get("PATH")
+	path := a.env.Get("PATH")
 	if _, err := launch.LookPath("aisync", path); err == nil {
-		return a.env.list()
+		return a.env.List()
 	}
-	with := env{}
+	with := environ.Env{}
 	for name, value := range a.env {
 		with[name] = value
 	}
 	with["PATH"] = strings.TrimPrefix(path+string(os.PathListSeparator)+filepath.Dir(program), string(os.PathListSeparator))
-	return with.list()
+	return with.List()
 }

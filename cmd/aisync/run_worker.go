@@ -116,7 +116,7 @@ workspace or in the run's folder of worktrees.`,
 	fs.StringVar(&w.Task, "task", "", "the only `TASK` that it may claim")
 	fs.StringVar(&w.Worktree, "worktree", "", "the `FOLDER` it works in")
 	fs.StringVar(&w.Branch, "branch", "", "the git `BRANCH` it works on")
-	fs.StringVar(&w.AgentID, "agent", a.env.get("AI_AGENT_ID"), "the agent's `ID`")
+	fs.StringVar(&w.AgentID, "agent", a.env.Get("AI_AGENT_ID"), "the agent's `ID`")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		return a.onState(*id, func(r *runs.Run, st *runs.State) (err error) {
 			if w.Worktree, err = confined(w.Worktree, r.Workspace(), st.Settings().WorktreeRoot); err != nil {
@@ -163,7 +163,7 @@ func (a *app) reporting(use, short, long string, do func(r *runs.Run, token stri
 	id := runFlag(cmd)
 	token := cmd.Flags().String("token", "", "the claim's `TOKEN`; else AISYNC_CLAIM")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		claim := firstOf(*token, a.env.get(supervise.VarClaim))
+		claim := firstOf(*token, a.env.Get(supervise.VarClaim))
 		if claim == "" {
 			u := usagef("whose claim is it? There is no AISYNC_CLAIM, which a supervisor gives its workers")
 			u.hint = "the same command with --token, as aisync run claim printed it"

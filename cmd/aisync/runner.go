@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/gitrepo"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -18,7 +19,7 @@ import (
 // provider looks (git config --list); what writes goes through it as well. git
 // runs as internal/gitrepo has it.
 type runner struct {
-	env  env
+	env  environ.Env
 	gate gate
 }
 
@@ -38,9 +39,9 @@ func (r runner) feed(ctx context.Context, dir string, stdin []byte, argv ...stri
 		return nil, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, gitrepo.Outside(r.env.list())
+	cmd.Dir, cmd.Env = dir, gitrepo.Outside(r.env.List())
 	if argv[0] == "git" {
-		cmd = gitrepo.For(ctx, r.env.list(), dir, argv[1:]...)
+		cmd = gitrepo.For(ctx, r.env.List(), dir, argv[1:]...)
 	}
 	cmd.Stdin = bytes.NewReader(stdin)
 	// A program that is killed leaves its lock files behind (.git/config.lock);

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -23,20 +24,20 @@ func (s *scope) flag(cmd *cobra.Command) {
 }
 
 // owners returns whose records and declarations take part.
-func (s scope) owners(p places) ([]reconcile.Owner, error) {
+func (s scope) owners(p place.Places) ([]reconcile.Owner, error) {
 	switch s {
 	case scopeAll, "":
-		if p.project == "" {
+		if p.Project == "" {
 			return []reconcile.Owner{reconcile.HostOwner}, nil
 		}
-		return []reconcile.Owner{reconcile.HostOwner, reconcile.ProjectOwner(p.project)}, nil
+		return []reconcile.Owner{reconcile.HostOwner, reconcile.ProjectOwner(p.Project)}, nil
 	case scopeHost:
 		return []reconcile.Owner{reconcile.HostOwner}, nil
 	case scopeProject:
-		if p.project == "" {
-			return nil, withHint(fmt.Errorf("there is no %s here or in a folder above, so there is no project", projectFile), "aisync init --here in the project, or name it: --project DIR")
+		if p.Project == "" {
+			return nil, withHint(fmt.Errorf("there is no %s here or in a folder above, so there is no project", place.SpecFile), "aisync init --here in the project, or name it: --project DIR")
 		}
-		return []reconcile.Owner{reconcile.ProjectOwner(p.project)}, nil
+		return []reconcile.Owner{reconcile.ProjectOwner(p.Project)}, nil
 	}
 	return nil, usagef("--scope %q: want all, host or project", string(s))
 }

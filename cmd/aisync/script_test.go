@@ -23,6 +23,7 @@ import (
 
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/crash"
+	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/fakegitea"
 	"aisync.dev/aisync/internal/fakellama"
 	"aisync.dev/aisync/internal/fakenpm"
@@ -91,7 +92,7 @@ func TestScripts(t *testing.T) {
 
 // hasCommand reports whether this version has the command name.
 func hasCommand(name string) bool {
-	root := (&app{env: env{}}).rootCommand()
+	root := (&app{env: environ.Env{}}).rootCommand()
 	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
 }
 

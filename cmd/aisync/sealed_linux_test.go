@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/proof"
 )
 
@@ -53,7 +54,7 @@ var needNoUse = []string{"aisync", "aisync add", "aisync remove", "aisync sessio
 // effectOf is what the command of a line says of itself.
 func effectOf(t *testing.T, line string) (path, effect string) {
 	t.Helper()
-	c, _, err := (&app{env: env{}}).rootCommand().Find(strings.Fields(line))
+	c, _, err := (&app{env: environ.Env{}}).rootCommand().Find(strings.Fields(line))
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
@@ -78,7 +79,7 @@ func TestEveryCommandIsTriedSealed(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk((&app{env: env{}}).rootCommand())
+	walk((&app{env: environ.Env{}}).rootCommand())
 }
 
 // readers are the lines of uses that say they are read-only.

@@ -80,16 +80,12 @@ func (w *world) secrets() *adapter.Secrets {
 // secret is the value of s.
 func (w *world) secret(s spec.Secret) (string, error) {
 	if s.Env != "" {
-		if v := w.app.env.get(s.Env); v != "" {
+		if v := w.app.env.Get(s.Env); v != "" {
 			return v, nil
 		}
 		return "", fmt.Errorf("its configuration has no form that names a secret, so the value is written, and the variable %s is not set here; set it and run aisync apply", s.Env)
 	}
-	name := s.File
-	if rest, ok := strings.CutPrefix(name, "~/"); ok {
-		name = w.places.physical(w.places.home.Join(rest))
-	}
-	b, err := os.ReadFile(name)
+	b, err := os.ReadFile(w.places.Expand(s.File))
 	if err != nil {
 		return "", fmt.Errorf("its configuration has no form that names a secret, so the value is written, and it cannot be had: %w; mend that and run aisync apply", err)
 	}

@@ -51,7 +51,7 @@ func begin(ctx context.Context, w *world, c control.Controller, s spec.Service, 
 
 // defined reports whether the definition of a service is there.
 func (w *world) defined(s spec.Service) bool {
-	_, err := w.reader.Lstat(service.Definition(w.keeper.by, w.places.home, w.places.configHome.Dir(), s))
+	_, err := w.reader.Lstat(service.Definition(w.keeper.by, w.places.Home, w.places.ConfigHome.Dir(), s))
 	return err == nil
 }
 
@@ -135,7 +135,7 @@ its log file where there is no journal.`,
 			}
 			argv := w.keeper.controller(w.keeper.by, s.Scope == "system").Log(s.Name, lines, follow)
 			tail := exec.CommandContext(cmd.Context(), argv[0], argv[1:]...)
-			tail.Env, tail.Stdout, tail.Stderr = a.env.list(), a.out, a.err
+			tail.Env, tail.Stdout, tail.Stderr = a.env.List(), a.out, a.err
 			err = tail.Run()
 			var exit *exec.ExitError
 			if errors.As(err, &exit) {

@@ -50,13 +50,13 @@ func (a *app) sessionPath() *cobra.Command {
 
 // meta is what the header of this agent's context shall say.
 func (a *app) meta(w atWork, c session.Context, model string) session.Meta {
-	m := session.Meta{Runtime: a.env.get(identity.VarRuntime), Model: firstOf(model, a.env.get(identity.VarModel)), Host: machineName(), Role: "primary", Started: now()}
+	m := session.Meta{Runtime: a.env.Get(identity.VarRuntime), Model: firstOf(model, a.env.Get(identity.VarModel)), Host: machineName(), Role: "primary", Started: now()}
 	if m.Runtime == "" {
-		r := detect.Detect(detect.Surroundings{Getenv: a.env.get, Workspace: w.root, Processes: process.System(), Runtimes: w.runtimes})
+		r := detect.Detect(detect.Surroundings{Getenv: a.env.Get, Workspace: w.root, Processes: process.System(), Runtimes: w.runtimes})
 		m.Runtime = r.Runtime
 	}
 	switch {
-	case c.Helper() || a.env.on(identity.VarHelper):
+	case c.Helper() || a.env.On(identity.VarHelper):
 		m.Role = "helper"
 	case c.ID != "":
 		m.Role = "agent"
@@ -281,7 +281,7 @@ func (a *app) sessionSnapshot() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			to, err := session.Snapshot(w.root, args[0], firstOf(a.env.get("TMPDIR"), os.TempDir()), now())
+			to, err := session.Snapshot(w.root, args[0], firstOf(a.env.Get("TMPDIR"), os.TempDir()), now())
 			if err != nil {
 				return err
 			}

@@ -91,7 +91,7 @@ alone: export AI_AGENT_ID=$(aisync session id --helper).`,
 			}
 			made := identity.NewHelper
 			if !helper {
-				r := detect.Detect(detect.Surroundings{Getenv: a.env.get, Processes: process.System(), Runtimes: w.runtimes})
+				r := detect.Detect(detect.Surroundings{Getenv: a.env.Get, Processes: process.System(), Runtimes: w.runtimes})
 				made = func(taken func(string) bool) string {
 					return identity.New(machineName(), project.Name(w.root), strings.Replace(r.Runtime, detect.Unknown, "agent", 1), taken)
 				}

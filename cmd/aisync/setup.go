@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
@@ -28,7 +29,7 @@ import (
 // world is everything that a command which plans works with, loaded.
 type world struct {
 	app    *app
-	places places
+	places place.Places
 	keeper keeper
 	scope  scope
 	owners []reconcile.Owner
@@ -87,7 +88,7 @@ func (a *app) lookAround(ctx context.Context, s scope) (*world, error) {
 // onlyLook gives w a file system that cannot write.
 func (w *world) onlyLook() (err error) {
 	w.app.sayNewRoot(w.places)
-	w.reader, err = w.places.reader("none")
+	w.reader, err = w.places.Reader("none")
 	w.seal.reader = w.reader
 	return err
 }
@@ -130,13 +131,13 @@ func (a *app) hold(ctx context.Context, s scope, f applyFlags, command string) (
 
 // lockState takes the lock of the state, and returns the file system to write
 // with; tag is part of the names of its temp files.
-func (a *app) lockState(ctx context.Context, p places, tag string, timeout time.Duration, command string) (*fsys.Disk, *state.Held, error) {
-	disk, err := fsys.New(p.fsOptions(tag))
+func (a *app) lockState(ctx context.Context, p place.Places, tag string, timeout time.Duration, command string) (*fsys.Disk, *state.Held, error) {
+	disk, err := fsys.New(p.FSOptions(tag))
 	if err != nil {
 		return nil, nil, err
 	}
 	host, _ := os.Hostname() // only for the message to who waits
-	held, err := state.Open(disk, p.state).Lock(ctx, disk, timeout, state.Holder{PID: os.Getpid(), Host: host, Since: time.Now(), Command: command})
+	held, err := state.Open(disk, p.State).Lock(ctx, disk, timeout, state.Holder{PID: os.Getpid(), Host: host, Since: time.Now(), Command: command})
 	return disk, held, err
 }
 
@@ -177,7 +178,7 @@ func (w *world) release() {
 // recover finishes an interrupted apply and says what that meant. What a
 // command left behind that was killed before it began is taken away.
 func (w *world) recover(ctx context.Context) error {
-	if err := w.hostLock.sweep(w.places.fsOptions(w.applyID)); err != nil {
+	if err := w.hostLock.sweep(w.places.FSOptions(w.applyID)); err != nil {
 		return err
 	}
 	if !w.store.Unfinished() {
@@ -199,7 +200,7 @@ func (w *world) ofState(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return advise(err, fmt.Sprintf("give %s and what is in it to the user who runs aisync (id %d)", w.places.physical(w.places.state), os.Geteuid()))
+	return advise(err, fmt.Sprintf("give %s and what is in it to the user who runs aisync (id %d)", w.places.Physical(w.places.State), os.Geteuid()))
 }
 
 // locate finds places and owners and makes the engine.
@@ -220,7 +221,7 @@ func (a *app) locate(s scope) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	seal := &sealer{state: p.state}
+	seal := &sealer{state: p.State}
 	engine := &reconcile.Engine{Providers: providers(p, k, a.g.offline, seal.Seal)}
 	return &world{app: a, places: p, keeper: k, scope: s, owners: owners, engine: engine, seal: seal, facts: a.factsOf(p)}, nil
 }
@@ -253,17 +254,17 @@ func (w *world) load(ctx context.Context) error {
 func (w *world) loadRecords(ctx context.Context) error {
 	g, _ := errgroup.WithContext(ctx)
 	g.Go(guarded(func() (err error) {
-		w.hostLock, err = readLockFile(filepath.Join(w.places.config, lockName))
+		w.hostLock, err = readLockFile(filepath.Join(w.places.Config, lockName))
 		return err
 	}))
 	g.Go(guarded(func() (err error) {
-		if w.places.project != "" {
-			w.projectLock, err = readLockFile(filepath.Join(w.places.project, lockName))
+		if w.places.Project != "" {
+			w.projectLock, err = readLockFile(filepath.Join(w.places.Project, lockName))
 		}
 		return err
 	}))
 	g.Go(guarded(func() (err error) {
-		w.store, err = reconcile.OpenStore(w.reader, w.places.state)
+		w.store, err = reconcile.OpenStore(w.reader, w.places.State)
 		return w.ofState(err)
 	}))
 	if err := g.Wait(); err != nil {
@@ -274,19 +275,19 @@ func (w *world) loadRecords(ctx context.Context) error {
 		if w.projectLock.found {
 			known = w.projectLock.lock
 		}
-		w.store.UseLock(reconcile.ProjectOwner(w.places.project), lockName, known)
+		w.store.UseLock(reconcile.ProjectOwner(w.places.Project), lockName, known)
 		w.projectLock.lock = w.store.Lock()
 	}
 	return nil
 }
 
 // loadSpec reads the specs and chooses the host.
-func (a *app) loadSpec(ctx context.Context, p places) (*spec.Spec, error) {
+func (a *app) loadSpec(ctx context.Context, p place.Places) (*spec.Spec, error) {
 	return a.loadSpecWith(ctx, p, schema.Options{Facts: a.factsOf(p)})
 }
 
 // loadSpecWith is loadSpec with what o says of facts, and of having no host.
-func (a *app) loadSpecWith(ctx context.Context, p places, o schema.Options) (*spec.Spec, error) {
+func (a *app) loadSpecWith(ctx context.Context, p place.Places, o schema.Options) (*spec.Spec, error) {
 	cwd, err := a.cwd()
 	if err != nil {
 		return nil, err
@@ -294,7 +295,7 @@ func (a *app) loadSpecWith(ctx context.Context, p places, o schema.Options) (*sp
 	if a.g.host == "" {
 		ahead(o.Facts) // most likely needed to choose the host
 	}
-	o.HostDir, o.HostName, o.ProjectDir, o.Cwd = p.config, a.g.host, p.project, cwd
+	o.HostDir, o.HostName, o.ProjectDir, o.Cwd = p.Config, a.g.host, p.Project, cwd
 	o.Lent, o.Rehearse, o.Abort = a.lender(p), a.rehearse, a.abort
 	return schema.Load(ctx, o)
 }
@@ -315,16 +316,18 @@ func ahead(look func() (facts.Facts, error)) {
 }
 
 // loadFacts says what is true of the machine.
-func (a *app) loadFacts(_ context.Context, p places) (facts.Facts, error) { return a.factsOf(p)() }
+func (a *app) loadFacts(_ context.Context, p place.Places) (facts.Facts, error) {
+	return a.factsOf(p)()
+}
 
 // factsOf returns a function that looks once, however often it is called.
-func (a *app) factsOf(p places) func() (facts.Facts, error) {
+func (a *app) factsOf(p place.Places) func() (facts.Facts, error) {
 	return sync.OnceValues(func() (facts.Facts, error) {
 		if a.g.facts != "" {
 			return hosts.ReadFacts(a.g.facts)
 		}
 		return hosts.Detect(context.Background(), hosts.Options{
-			Root: p.root, Home: string(p.home), Path: filepath.SplitList(a.env.get("PATH")),
+			Root: p.Root, Home: string(p.Home), Path: filepath.SplitList(a.env.Get("PATH")),
 		}), nil
 	})
 }
@@ -339,7 +342,7 @@ func (w *world) withOwnPrograms(look func() (facts.Facts, error)) func() (facts.
 		f, err := look()
 		f.Programs = maps.Clone(f.Programs)
 		for _, r := range w.spec.Catalog.Runtimes {
-			if at := hosts.FindProgram(w.places.root, filepath.SplitList(w.app.env.get("PATH")), r.Command); at != "" {
+			if at := hosts.FindProgram(w.places.Root, filepath.SplitList(w.app.env.Get("PATH")), r.Command); at != "" {
 				f.Programs[r.Command] = at
 			}
 		}
@@ -350,7 +353,7 @@ func (w *world) withOwnPrograms(look func() (facts.Facts, error)) func() (facts.
 // read is all that may be handed to something that only looks.
 func (w *world) read() reconcile.ReadEnv {
 	return reconcile.ReadEnv{
-		FS: w.reader, Home: w.places.home, Run: runner{w.app.env, w.app.gate}, Clock: time.Now,
+		FS: w.reader, Home: w.places.Home, Run: runner{w.app.env, w.app.gate}, Clock: time.Now,
 		Contents: w.store.Contents, Backup: w.store.Backup,
 		Committed: func(p fsys.LogicalPath) ([]byte, bool) { return w.repo(context.Background()).Committed(p) },
 		Head:      func(p fsys.LogicalPath) ([]byte, bool) { return w.repo(context.Background()).Head(p) },
@@ -372,5 +375,5 @@ func (w *world) write(events func(reconcile.Event)) reconcile.WriteEnv {
 
 // ignored tells which paths of the project git does not carry.
 func (w *world) ignored(ctx context.Context, paths []fsys.LogicalPath) map[fsys.LogicalPath]bool {
-	return runner{w.app.env, w.app.gate}.ignored(ctx, w.places.project, paths)
+	return runner{w.app.env, w.app.gate}.ignored(ctx, w.places.Project, paths)
 }

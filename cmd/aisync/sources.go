@@ -58,7 +58,7 @@ func (p *pinner) source(ctx context.Context, src spec.Source) (dir, pin string, 
 
 // inProject reports whether the project names src, rather than the host.
 func (p *pinner) inProject(src spec.Source) bool {
-	return p.w.places.project != "" && src.Dir == p.w.places.project
+	return p.w.places.Project != "" && src.Dir == p.w.places.Project
 }
 
 func pinName(pin reconcile.Pin) string {
@@ -144,16 +144,16 @@ func atCommit(src, commit string) string {
 // cached is the folder of the cache for a tree of that digest.
 func (w *world) cached(tree string) string {
 	sum := sha256.Sum256([]byte(tree))
-	return filepath.Join(w.places.physical(w.sourceCache()), hex.EncodeToString(sum[:12]))
+	return filepath.Join(w.places.Physical(w.sourceCache()), hex.EncodeToString(sum[:12]))
 }
 
-func (w *world) sourceCache() fsys.LogicalPath { return w.places.cache.Join("sources") }
+func (w *world) sourceCache() fsys.LogicalPath { return w.places.Cache.Join("sources") }
 
 func (w *world) newCacheFolder() (string, error) {
 	if _, err := w.fs.MkdirAll(w.sourceCache(), 0o700); err != nil {
 		return "", fmt.Errorf("make the cache: %w", err)
 	}
-	tmp, err := os.MkdirTemp(w.places.physical(w.sourceCache()), ".new-")
+	tmp, err := os.MkdirTemp(w.places.Physical(w.sourceCache()), ".new-")
 	if err != nil {
 		return "", fmt.Errorf("make the cache: %w", err)
 	}
@@ -162,20 +162,20 @@ func (w *world) newCacheFolder() (string, error) {
 
 // handOver gives a fetched tree to the person for whom root works.
 func (w *world) handOver(dir string) error {
-	if !w.places.chown {
+	if !w.places.Chown {
 		return nil
 	}
 	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		return os.Lchown(path, w.places.uid, w.places.gid)
+		return os.Lchown(path, w.places.UID, w.places.GID)
 	})
 }
 
 // client is the client for everything that is fetched.
 func (w *world) client() *fetch.Client {
-	getenv, home := w.app.env.get, w.places.physical(w.places.home)
+	getenv, home := w.app.env.Get, w.places.Physical(w.places.Home)
 	token, _ := hub.Token(getenv, home) // a token that cannot be read: the hub says that one is missing
 	c := fetch.New(fetch.Options{
 		Endpoint: hub.Endpoint(getenv), Token: token, UserAgent: "aisync/" + versionText(),
@@ -192,12 +192,12 @@ func (w *world) client() *fetch.Client {
 
 // hub is Hugging Face, or the mirror that stands for it, asked through c.
 func (w *world) hub(c *fetch.Client) hub.Client {
-	return hub.Client{HTTP: c.HTTP(), Endpoint: hub.Endpoint(w.app.env.get), Offline: w.app.g.offline || hub.Offline(w.app.env.get)}
+	return hub.Client{HTTP: c.HTTP(), Endpoint: hub.Endpoint(w.app.env.Get), Offline: w.app.g.offline || hub.Offline(w.app.env.Get)}
 }
 
 // registry asks OCI registries through c.
 func (w *world) registry(c *fetch.Client) oci.Client {
-	return oci.Client{HTTP: c.HTTP(), DockerConfig: oci.ConfigFile(w.app.env.get, w.places.physical(w.places.home))}
+	return oci.Client{HTTP: c.HTTP(), DockerConfig: oci.ConfigFile(w.app.env.Get, w.places.Physical(w.places.Home))}
 }
 
 // resolvers are the sources that are no address themselves, by scheme.

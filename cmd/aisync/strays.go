@@ -21,7 +21,7 @@ func (w *world) managed() map[reconcile.Address]bool {
 			out[d.Target] = out[d.Target] || whole
 		}
 	}
-	for _, r := range w.store.Records(reconcile.ProjectOwner(w.places.project)) {
+	for _, r := range w.store.Records(reconcile.ProjectOwner(w.places.Project)) {
 		if r.Address.InProject() {
 			whole := r.Address.Kind() == "file" && len(r.Leaves) == 1 && r.Leaves[0].Key == "" && r.Leaves[0].Provenance == reconcile.Created
 			out[r.Address] = out[r.Address] || whole
@@ -35,8 +35,8 @@ func (w *world) managed() map[reconcile.Address]bool {
 // git carried nothing else when the lock was last committed. What git ignores
 // is nobody's.
 func (w *world) strays(ctx context.Context) []reconcile.Address {
-	owner := reconcile.ProjectOwner(w.places.project)
-	if w.places.project == "" || !w.has(owner) {
+	owner := reconcile.ProjectOwner(w.places.Project)
+	if w.places.Project == "" || !w.has(owner) {
 		return nil
 	}
 	managed := w.managed()

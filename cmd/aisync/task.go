@@ -9,6 +9,7 @@ import (
 
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/schema"
 )
 
@@ -74,14 +75,14 @@ func (a *app) taskQueue(p taskPlace) (task.Queue, error) {
 	}
 	dir := ""
 	if p.repo != "" {
-		if dir, err = existingFolder(cwd, p.repo); err != nil {
+		if dir, err = place.ExistingFolder(cwd, p.repo); err != nil {
 			return task.Queue{}, fmt.Errorf("--repo: %w", err)
 		}
-	} else if dir, err = a.findProject(cwd); err == nil && dir == "" {
+	} else if dir, err = place.Project(cwd, a.g.project); err == nil && dir == "" {
 		dir, err = project.Root(cwd)
 	}
 	if err != nil {
-		return task.Queue{}, err
+		return task.Queue{}, placeHint(err)
 	}
 	reader, err := schema.NewTaskReader(cwd)
 	return task.Queue{Dir: dir, Self: task.Here(), Load: reader.Read}, err
@@ -107,7 +108,7 @@ func oneQueue(q task.Queue, name string) (string, error) {
 
 func there(queues []string) string {
 	if len(queues) == 0 {
-		return "there is none yet: aisync task approve ID --project NAME makes it, and so does aisync apply where " + projectFile + " says agents: tasks: true"
+		return "there is none yet: aisync task approve ID --project NAME makes it, and so does aisync apply where " + place.SpecFile + " says agents: tasks: true"
 	}
 	return "there are " + strings.Join(queues, ", ")
 }

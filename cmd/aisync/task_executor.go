@@ -39,7 +39,7 @@ func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executo
 		hide = append(hide, r.Common())
 	}
 	c := executor.Choice{Only: name, Program: func(name string) bool {
-		_, err := launch.LookPath(name, a.env.get("PATH"))
+		_, err := launch.LookPath(name, a.env.Get("PATH"))
 		return err == nil
 	}}
 	runtimes := index.Runtimes()
@@ -57,7 +57,7 @@ func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executo
 	}
 	c.Candidates = append(c.Candidates, endpoint)
 	slices.SortStableFunc(runtimes, func(x, y spec.Runtime) int { return cmp.Compare(preference(x.ID, h), preference(y.ID, h)) })
-	known, show := []string{executor.EndpointName}, sandbox.Toolchains(p.physical(p.home), a.env.get("PATH"))
+	known, show := []string{executor.EndpointName}, sandbox.Toolchains(p.Physical(p.Home), a.env.Get("PATH"))
 	for _, rt := range runtimes {
 		if rt.Local || rt.Command == "" {
 			continue // it is driven by others
@@ -94,7 +94,7 @@ func preference(id string, h *spec.Host) int {
 // taskRuntime is a runtime that does tasks with the model of a server.
 func (a *app) taskRuntime(rt spec.Runtime, server adapter.Server, nobody string, show, hide []string) executor.Candidate {
 	one := executor.Candidate{Name: rt.ID, Tools: slices.Sorted(maps.Keys(rt.Tools)), Missing: nobody}
-	program, err := launch.LookPath(rt.Command, a.env.get("PATH"))
+	program, err := launch.LookPath(rt.Command, a.env.Get("PATH"))
 	switch {
 	case errors.Is(err, launch.ErrMissing), errors.Is(err, exec.ErrNotFound):
 		one.Missing = "not installed"
@@ -137,7 +137,7 @@ func (a *app) foldersOf(program string) (out []string) {
 		} else {
 			out = append(out, filepath.Dir(real))
 		}
-		program, _ = launch.LookPath(interpreter(real), a.env.get("PATH"))
+		program, _ = launch.LookPath(interpreter(real), a.env.Get("PATH"))
 	}
 	return out
 }

@@ -32,7 +32,7 @@ func (g *giteaFlags) in(f *pflag.FlagSet) {
 // gitea connects to the server. Nothing in a project says which that is, nor
 // whose token goes there: that is the person's word alone.
 func (a *app) gitea(ctx context.Context, g giteaFlags) (*gitea.Server, error) {
-	at := firstOf(g.url, a.env.get("GITEA_URL"))
+	at := firstOf(g.url, a.env.Get("GITEA_URL"))
 	if at == "" {
 		return nil, withHint(errors.New("which Gitea server? neither --gitea nor GITEA_URL names one"), "export GITEA_URL=https://…")
 	}
@@ -49,16 +49,16 @@ func (a *app) gitea(ctx context.Context, g giteaFlags) (*gitea.Server, error) {
 func (a *app) giteaToken(g giteaFlags) (string, error) {
 	file := g.tokenFile
 	if g.tokenEnv != "" {
-		if token := a.env.get(g.tokenEnv); token != "" {
+		if token := a.env.Get(g.tokenEnv); token != "" {
 			return token, nil
 		}
 		return "", fmt.Errorf("the token for Gitea is in the variable %s, by the host's spec, and that is not set", g.tokenEnv)
 	}
 	if file == "" {
-		if token := a.env.get("GITEA_TOKEN"); token != "" {
+		if token := a.env.Get("GITEA_TOKEN"); token != "" {
 			return token, nil
 		}
-		if file = a.env.get("GITEA_TOKEN_FILE"); file == "" {
+		if file = a.env.Get("GITEA_TOKEN_FILE"); file == "" {
 			return "", nil
 		}
 	}

@@ -35,7 +35,7 @@ be filled in. It is yours to edit until you approve it.`,
 			if err != nil {
 				return err
 			}
-			d.At, d.By = now(), firstOf(a.env.get("USER"), a.env.get("LOGNAME"))
+			d.At, d.By = now(), firstOf(a.env.Get("USER"), a.env.Get("LOGNAME"))
 			i, err := q.Begin(d)
 			var unready *task.Unready
 			if err != nil && !errors.As(err, &unready) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -37,7 +38,7 @@ queue could not be worked.`,
 			if err != nil {
 				return err
 			}
-			nights := p.physical(p.state.Join("nights"))
+			nights := p.Physical(p.State.Join("nights"))
 			if last {
 				return a.lastNight(nights)
 			}
@@ -66,14 +67,6 @@ queue could not be worked.`,
 	return cmd
 }
 
-// expand is the physical path of one that a host's spec names: ~/PATH or /PATH.
-func (p places) expand(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		return p.physical(p.home.Join(rest))
-	}
-	return path
-}
-
 // night is what came of one.
 type night struct {
 	began, ended time.Time
@@ -88,7 +81,7 @@ type nightQueue struct {
 
 // night works all queues, one after the other. What is wrong with one of them
 // keeps none of the others from being worked.
-func (a *app) night(ctx context.Context, p places, n spec.Nightly) (night, error) {
+func (a *app) night(ctx context.Context, p place.Places, n spec.Nightly) (night, error) {
 	out := night{began: now()}
 	end, err := untilTime(n.Until, time.Now())
 	if err != nil {
@@ -96,13 +89,13 @@ func (a *app) night(ctx context.Context, p places, n spec.Nightly) (night, error
 	}
 	f := runFlags{push: n.Push, executor: n.Executor}
 	if g := n.Gitea; g != nil {
-		f.back = backFlags{giteaFlags: giteaFlags{url: g.URL, tokenEnv: g.Token.Env, tokenFile: p.expand(g.Token.File)}, comment: g.Comment, pull: g.PullRequest}
+		f.back = backFlags{giteaFlags: giteaFlags{url: g.URL, tokenEnv: g.Token.Env, tokenFile: p.Expand(g.Token.File)}, comment: g.Comment, pull: g.PullRequest}
 	}
 	left := n.Max
 	for _, repo := range n.Repos {
 		var q task.Queue
 		var names []string
-		dir, err := existingFolder("/", p.expand(repo.Value))
+		dir, err := place.ExistingFolder("/", p.Expand(repo.Value))
 		if err != nil {
 			err = fmt.Errorf("%s: %w", repo.Pos, err)
 		} else if q, err = a.taskQueue(taskPlace{repo: dir}); err == nil {

@@ -13,6 +13,7 @@ import (
 
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/agents/task/sandbox"
+	"aisync.dev/aisync/app/stack/place"
 )
 
 // runFlags are how tasks are carried out.
@@ -42,20 +43,20 @@ func (a *app) taskRunner(ctx context.Context, q task.Queue, f runFlags) (task.Ru
 	if u, err := url.Parse(f.push); err == nil && u.User != nil && strings.HasPrefix(u.Scheme, "http") {
 		return task.Runner{}, usagef("--push: an address that holds a name or a token would stand in every report; name a remote, and have git's credential helper know the token")
 	}
-	home := p.physical(p.home)
+	home := p.Physical(p.Home)
 	r := task.Runner{
-		Queue: q, Base: f.base, Push: f.push, Unsafe: f.unsafe, Home: home, Trees: p.physical(p.state.Join("work-trees")), Out: a.err,
-		Show: sandbox.Toolchains(home, a.env.get("PATH")),
+		Queue: q, Base: f.base, Push: f.push, Unsafe: f.unsafe, Home: home, Trees: p.Physical(p.State.Join("work-trees")), Out: a.err,
+		Show: sandbox.Toolchains(home, a.env.Get("PATH")),
 	}
 	cwd, err := a.cwd()
 	if err != nil {
 		return r, err
 	}
 	if f.trees != "" {
-		r.Trees = absolute(cwd, f.trees)
+		r.Trees = place.Absolute(cwd, f.trees)
 	}
 	for _, s := range f.show {
-		r.Show = append(r.Show, absolute(cwd, s))
+		r.Show = append(r.Show, place.Absolute(cwd, s))
 	}
 	if a.g.quiet {
 		r.Out = nil

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/state"
@@ -73,7 +74,7 @@ func TestShellWordsAreSplitAsAShellDoes(t *testing.T) {
 }
 
 func TestEnvironmentArgumentsComeBeforeTypedOnes(t *testing.T) {
-	a := &app{env: env{"AISYNC_CLI_ARGS": "--quiet", "AISYNC_CLI_ARGS_plan": "--scope host", "AISYNC_CLI_ARGS_gen_docs": "--json"}}
+	a := &app{env: environ.Env{"AISYNC_CLI_ARGS": "--quiet", "AISYNC_CLI_ARGS_plan": "--scope host", "AISYNC_CLI_ARGS_gen_docs": "--json"}}
 	for _, c := range []struct{ typed, want string }{
 		{"plan --json", "plan --quiet --scope host --json"},
 		{"--host velox plan --scope project", "plan --quiet --scope host --host velox --scope project"},
@@ -122,7 +123,7 @@ func TestEveryKindOfErrorHasItsCode(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	a := &app{err: &out, env: env{}}
+	a := &app{err: &out, env: environ.Env{}}
 	if code := a.report(context.Canceled); code != 130 {
 		t.Errorf("a context that ended: code %d, want 130", code)
 	}
@@ -130,7 +131,7 @@ func TestEveryKindOfErrorHasItsCode(t *testing.T) {
 
 func TestJoinedErrorsComeOneALineWithTheirHints(t *testing.T) {
 	var out strings.Builder
-	a := &app{err: &out, env: env{}}
+	a := &app{err: &out, env: environ.Env{}}
 	a.report(errors.Join(errors.New("one"), withHint(errors.New("two"), "aisync lock")))
 	if want := "aisync: one\naisync: two; run: aisync lock\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
@@ -155,7 +156,7 @@ func TestLongDiffsAreCutAndSayHowToSeeTheRest(t *testing.T) {
 
 func TestAPanicIsCodeOneAndOneLine(t *testing.T) {
 	var out strings.Builder
-	a := &app{err: &out, env: env{"HOME": t.TempDir()}}
+	a := &app{err: &out, env: environ.Env{"HOME": t.TempDir()}}
 	a.crashed("boom", []byte("stack"))
 	if got := out.String(); !strings.HasPrefix(got, "aisync: internal error: boom; the stack is in ") || strings.Count(got, "\n") != 1 {
 		t.Errorf("said %q", got)

@@ -15,7 +15,7 @@ import (
 // as far as their own records say. It looks and writes nothing.
 func (w *world) notTrusted(p *reconcile.Plan) []trust.Row {
 	project := w.spec.Project
-	if project == nil || w.places.project == "" || !w.has(reconcile.ProjectOwner(w.places.project)) {
+	if project == nil || w.places.Project == "" || !w.has(reconcile.ProjectOwner(w.places.Project)) {
 		return nil
 	}
 	var used []spec.Runtime
@@ -25,7 +25,7 @@ func (w *world) notTrusted(p *reconcile.Plan) []trust.Row {
 			used = append(used, rt)
 		}
 	}
-	return trust.Check(w.read(), p, trust.Project{Dir: w.places.project, Owner: reconcile.ProjectOwner(w.places.project), Runtimes: used})
+	return trust.Check(w.read(), p, trust.Project{Dir: w.places.Project, Owner: reconcile.ProjectOwner(w.places.Project), Runtimes: used})
 }
 
 // uses reports whether a runtime is one of this machine's: its host wants it,

@@ -50,7 +50,7 @@ Exit code 0: the specs are right; 1: they are not.`,
 			}
 			v := verdict{FormatVersion: viewVersion, Files: []string{}, Errors: []defect{}}
 			o := schema.Options{Facts: a.factsOf(p)}
-			if p.project != "" {
+			if p.Project != "" {
 				o.NoHost = func(why schema.Problem) { v.Notes = append(v.Notes, defectOf(why)) }
 			}
 			s, err := a.loadSpecWith(cmd.Context(), p, o)

@@ -110,8 +110,8 @@ func (w *world) disk(fetch int64) *diskView {
 	if store == "" {
 		store = "~"
 	}
-	logical := reconcile.Address("dir:" + store).Path(w.places.home)
-	dir := w.places.physical(logical)
+	logical := reconcile.Address("dir:" + store).Path(w.places.Home)
+	dir := w.places.Physical(logical)
 	for {
 		if _, err := os.Stat(dir); err == nil {
 			break
@@ -138,14 +138,14 @@ func (w *world) planText(command string, mode diffMode) planText {
 	if h := w.spec.Host; h != nil {
 		t.host = "Host " + h.Name
 		if !h.Builtin {
-			t.host += " (" + w.places.short(cwd, w.places.config) + ")"
+			t.host += " (" + w.places.Short(cwd, w.places.Config) + ")"
 		}
-		if w.places.newRoot {
-			t.host += " (root " + w.places.root + ", not there yet)"
+		if w.places.NewRoot {
+			t.host += " (root " + w.places.Root + ", not there yet)"
 		}
 	}
 	if p := w.spec.Project; p != nil {
-		t.project = "Project " + p.Name + " (" + w.places.short(cwd, w.places.project) + ")"
+		t.project = "Project " + p.Name + " (" + w.places.Short(cwd, w.places.Project) + ")"
 	}
 	return t
 }

@@ -61,8 +61,8 @@ func (a *app) adopt(ctx context.Context, ask asked, f applyFlags) error {
 	if err != nil {
 		return err
 	}
-	defer w.release()
-	p, err := w.plan(ctx, ask)
+	defer w.Release()
+	p, err := w.Plan(ctx, ask)
 	if err != nil {
 		return err
 	}

@@ -52,8 +52,8 @@ func (a *app) intoBundle(ctx context.Context, ask asked, f applyFlags, folder st
 	if err != nil {
 		return false, err
 	}
-	defer w.release()
-	p, err := w.plan(ctx, ask)
+	defer w.Release()
+	p, err := w.Plan(ctx, ask)
 	if err != nil {
 		return false, err
 	}
@@ -74,7 +74,7 @@ func (a *app) intoBundle(ctx context.Context, ask asked, f applyFlags, folder st
 	if len(errs) > 0 {
 		return false, errors.Join(errs...)
 	}
-	return len(edits) > 0, w.writeBack(edits)
+	return len(edits) > 0, a.writeBack(w, edits)
 }
 
 // matches reports whether any pattern names a.
@@ -95,7 +95,7 @@ type carried struct {
 }
 
 // carried says what c's edit comes to in its bundle; nothing where there is none.
-func (w *world) carried(ctx context.Context, c reconcile.Change, folder string) (carried, error) {
+func (w *View) carried(ctx context.Context, c reconcile.Change, folder string) (carried, error) {
 	if len(c.Leaves) != 1 || c.Leaves[0].Key != "" || c.Leaves[0].Want == nil {
 		return carried{}, errors.New("is no file that came out of a bundle as a whole; edit the bundle itself")
 	}
@@ -118,12 +118,12 @@ func (w *world) carried(ctx context.Context, c reconcile.Change, folder string) 
 	if err != nil {
 		return carried{}, fmt.Errorf("the bundle's file: %w", err)
 	}
-	at := c.Target.Resource.Address.Path(w.places.Home)
-	live, err := w.reader.ReadFile(at)
+	at := c.Target.Resource.Address.Path(w.Places.Home)
+	live, err := w.Reader.ReadFile(at)
 	if err != nil {
 		return carried{}, err
 	}
-	info, err := w.reader.Lstat(at)
+	info, err := w.Reader.Lstat(at)
 	if err != nil {
 		return carried{}, err
 	}
@@ -139,7 +139,7 @@ func (w *world) carried(ctx context.Context, c reconcile.Change, folder string) 
 		}
 	}
 	srcInfo, err := os.Stat(path)
-	if err == nil && !w.reader.KeepsExec(at, info.Mode()) {
+	if err == nil && !w.Reader.KeepsExec(at, info.Mode()) {
 		e.exec = srcInfo.Mode()&0o100 != 0
 	}
 	if err == nil && bytes.Equal(e.old, e.new) && (srcInfo.Mode()&0o100 != 0) == e.exec {
@@ -150,9 +150,9 @@ func (w *world) carried(ctx context.Context, c reconcile.Change, folder string) 
 
 // sourceHolding finds the source of a file: its folder, the file's name in it,
 // and whether it is a pinned copy.
-func (w *world) sourceHolding(ctx context.Context, path string) (dir, rel string, pinned bool, err error) {
-	for _, src := range sourcesOf(w.spec.Host, w.spec.Project) {
-		t, err := w.bundles.Open(ctx, src)
+func (w *View) sourceHolding(ctx context.Context, path string) (dir, rel string, pinned bool, err error) {
+	for _, src := range sourcesOf(w.Spec.Host, w.Spec.Project) {
+		t, err := w.Bundles.Open(ctx, src)
 		if err != nil {
 			continue // said where it is needed
 		}
@@ -165,13 +165,13 @@ func (w *world) sourceHolding(ctx context.Context, path string) (dir, rel string
 
 // writeBack writes edits into their bundles and shows them. What was there
 // stays in the backups.
-func (w *world) writeBack(edits []carried) error {
+func (a *app) writeBack(w *View, edits []carried) error {
 	for _, e := range edits {
 		rel, err := filepath.Rel(e.dir, e.path)
 		if err != nil {
 			return err
 		}
-		o := w.places.FSOptions(w.applyID)
+		o := w.Places.FSOptions(w.applyID)
 		o.Root, o.Home, o.Project = "", "", e.dir
 		disk, err := fsys.New(o)
 		if err != nil {
@@ -181,7 +181,7 @@ func (w *world) writeBack(edits []carried) error {
 		if e.exec {
 			mode = 0o755
 		}
-		if _, err := state.Open(w.fs, w.places.State).PutBackup(w.fs, e.old); err != nil {
+		if _, err := state.Open(w.fs, w.Places.State).PutBackup(w.fs, e.old); err != nil {
 			return fmt.Errorf("keep %s: %w", e.path, err)
 		}
 		to := fsys.LogicalPath(filepath.ToSlash(rel))
@@ -192,8 +192,8 @@ func (w *world) writeBack(edits []carried) error {
 			return err
 		}
 		name := filepath.ToSlash(rel)
-		w.app.printf("wrote %s\n", safe(e.path))
-		w.app.printDiff(merge.Unified("a/"+name, "b/"+name, e.old, e.new))
+		a.printf("wrote %s\n", safe(e.path))
+		a.printDiff(merge.Unified("a/"+name, "b/"+name, e.old, e.new))
 	}
 	return nil
 }

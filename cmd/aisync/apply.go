@@ -97,25 +97,25 @@ func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) e
 	if err != nil {
 		return err
 	}
-	defer w.release()
+	defer w.Release()
 	if file == "" {
 		if ask, err = a.setDamagedAside(ctx, w, ask, f); err != nil {
 			return err
 		}
 	}
 	ask = w.withViews(ask)
-	p, err := w.plan(ctx, ask)
+	p, err := w.Plan(ctx, ask)
 	if err != nil {
 		return err
 	}
 	if file != "" {
-		if err := doc.Check(p, w.meta(p, ask)); err != nil {
+		if err := doc.Check(p, w.Meta(p, ask)); err != nil {
 			return err
 		}
 	}
 	view := w.view(ctx, p, ask, mode)
 	if !a.g.json {
-		w.planText("aisync plan", mode).render(a.out, view)
+		a.planText(w, "aisync plan", mode).render(a.out, view)
 	}
 	if err := a.undecided(p, f.keepGoing); err != nil {
 		return err
@@ -129,10 +129,10 @@ func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) e
 			return err
 		}
 	}
-	if err := w.stillObeyed(p); err != nil {
+	if err := w.StillObeyed(p); err != nil {
 		return err
 	}
-	if err := w.agree(agreed); err != nil {
+	if err := w.Agree(agreed); err != nil {
 		return err
 	}
 	if n := len(view.Effects); n > 0 && len(agreed) > 0 && changing(p) == 0 {
@@ -227,8 +227,8 @@ func is(n int, noun string) string {
 }
 
 // carryOut applies p, shows how far it is, and says what came of it.
-func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f applyFlags, o reconcile.ApplyOptions) error {
-	o.ID, o.KeepGoing, o.Version, o.Ignored = w.applyID, f.keepGoing, versionText(), w.ignored
+func (a *app) carryOut(ctx context.Context, w *View, p *reconcile.Plan, f applyFlags, o reconcile.ApplyOptions) error {
+	o.ID, o.KeepGoing, o.Version, o.Ignored = w.applyID, f.keepGoing, versionText(), w.Ignored
 	bar := a.newProgress(p)
 	w.bar = bar
 	o.Events = func(e reconcile.Event) {
@@ -241,8 +241,8 @@ func (a *app) carryOut(ctx context.Context, w *world, p *reconcile.Plan, f apply
 			bar.locked(func() { _ = a.writeJSONLine(eventLine(e)) })
 		}
 	}
-	w.engine.Parallel = f.parallel
-	res, err := w.engine.Apply(ctx, w.write(o.Events), w.store, p, o)
+	w.Engine.Parallel = f.parallel
+	res, err := w.Engine.Apply(ctx, w.WriteEnv(o.Events), w.Store, p, o)
 	w.forgetUnits(ctx, p)
 	bar.close()
 	if a.g.json {

@@ -59,8 +59,8 @@ func (a *app) hostNames(*cobra.Command, []string, string) ([]string, cobra.Shell
 func (a *app) addresses(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if w := a.recorded(cmd); w != nil {
-		for _, o := range w.owners {
-			for _, rec := range w.store.Records(o) {
+		for _, o := range w.Owners {
+			for _, rec := range w.Store.Records(o) {
 				if s := string(rec.Address); strings.HasPrefix(s, typed) && !slices.Contains(args, s) {
 					out = append(out, safe(s))
 				}
@@ -75,7 +75,7 @@ func (a *app) addresses(cmd *cobra.Command, args []string, typed string) ([]stri
 func (a *app) applies(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if w := a.recorded(cmd); w != nil && len(args) == 0 {
-		entries, _ := w.store.History() // none to offer
+		entries, _ := w.Store.History() // none to offer
 		for _, e := range entries {
 			if e.RolledBack == "" {
 				out = append(out, cobra.CompletionWithDesc(e.ID, safe(e.Command)+", "+plural(len(e.Changes), "resource")))
@@ -86,7 +86,7 @@ func (a *app) applies(cmd *cobra.Command, args []string, _ string) ([]string, co
 }
 
 // recorded is the world as the records know it, or nil.
-func (a *app) recorded(cmd *cobra.Command) *world {
+func (a *app) recorded(cmd *cobra.Command) *View {
 	a.g.quiet = true
 	w, err := a.locate(scopeAll)
 	if err != nil || w.onlyLook() != nil || w.loadRecords(cmd.Context()) != nil {

@@ -25,31 +25,31 @@ import (
 )
 
 // providers are all kinds that this version knows.
-func providers(p place.Places, k keeper, offline bool, seal file.Seal) []reconcile.Provider {
+func providers(p place.Places, k serviceManager, offline bool, seal file.Seal) []reconcile.Provider {
 	return []reconcile.Provider{file.Provider{Seal: seal}, dir.Provider{Layouts: workspace.Layouts()}, link.Provider{}, gitconfig.Provider{}, model.Provider{}, store.Provider{}, installer(p, offline), k.provider(p)}
 }
 
 // declare asks every part of the specs what it wants. pin is nil in a command
 // that only looks: what is not pinned, or not at hand, is then an error.
-func (w *world) declare(ctx context.Context, pin *pinner) error {
+func (w *View) declare(ctx context.Context, pin *pinner) error {
 	if pin == nil {
 		pin = w.looker()
 	}
-	sources := &bundle.Sources{Home: w.places.Physical(w.places.Home), Resolve: pin.source}
-	w.bundles = sources
+	sources := &bundle.Sources{Home: w.Places.Physical(w.Places.Home), Resolve: pin.source}
+	w.Bundles = sources
 	if err := w.lend(ctx, sources); err != nil {
 		return err
 	}
 	var host, project adapter.Decls
 	g, ctx := errgroup.WithContext(ctx)
-	if w.has(reconcile.HostOwner) && w.spec.Host != nil {
+	if w.Has(reconcile.HostOwner) && w.Spec.Host != nil {
 		g.Go(guarded(func() (err error) {
 			host, err = w.declareHost(ctx, sources, pin)
 			return err
 		}))
 	}
 	var projectErr error
-	if w.places.Project != "" && w.has(reconcile.ProjectOwner(w.places.Project)) && w.spec.Project != nil {
+	if w.Places.Project != "" && w.Has(reconcile.ProjectOwner(w.Places.Project)) && w.Spec.Project != nil {
 		g.Go(guarded(func() error {
 			project, projectErr = w.declareProject(ctx, sources)
 			return nil
@@ -58,12 +58,12 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 	if err := errors.Join(g.Wait(), projectErr); err != nil {
 		return err
 	}
-	w.declared.Add(host)
-	w.declared.Add(project)
+	w.Declared.Add(host)
+	w.Declared.Add(project)
 	if len(host.Declarations) > 0 && len(project.Declarations) > 0 {
-		w.declared.Notes = append(w.declared.Notes, adapter.Overlaps(host, project)...)
+		w.Declared.Notes = append(w.Declared.Notes, adapter.Overlaps(host, project)...)
 	}
-	if w.has(reconcile.HostOwner) && w.spec.Host != nil && w.spec.Host.Builtin {
+	if w.Has(reconcile.HostOwner) && w.Spec.Host != nil && w.Spec.Host.Builtin {
 		if err := w.welcome(); err != nil {
 			return err
 		}
@@ -73,13 +73,13 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 
 // welcome says which host applies where nobody wrote a spec, and what would be
 // a first model for this machine.
-func (w *world) welcome() error {
-	f, err := w.facts()
+func (w *View) welcome() error {
+	f, err := w.Facts()
 	if err != nil {
 		return err
 	}
 	var found []string
-	for _, r := range w.catalog.Runtimes() {
+	for _, r := range w.Catalog.Runtimes() {
 		if f.Programs[r.Command] != "" {
 			found = append(found, r.ID)
 		}
@@ -90,38 +90,38 @@ func (w *world) welcome() error {
 		programs = "for what is installed: " + strings.Join(found, ", ")
 	}
 	note := func(text string) {
-		w.declared.Notes = append(w.declared.Notes, reconcile.Note{Text: text})
+		w.Declared.Notes = append(w.Declared.Notes, reconcile.Note{Text: text})
 	}
-	note(fmt.Sprintf("no host is described in %s: the built-in host %q applies (%s); aisync init describes this machine", w.configName(), w.spec.Host.Name, programs))
-	if m, choice, ok := hosts.Recommend(w.catalog.Models(), f); ok {
+	note(fmt.Sprintf("no host is described in %s: the built-in host %q applies (%s); aisync init describes this machine", w.configName(), w.Spec.Host.Name, programs))
+	if m, choice, ok := hosts.Recommend(w.Catalog.Models(), f); ok {
 		note(fmt.Sprintf("a first model for this machine: %s at %s (%s); name it under models of a host to have it fetched", m.ID, choice.Quant, choice.Reason))
 	}
 	return nil
 }
 
 // configName is the folder of the host specs as a person would type it.
-func (w *world) configName() string {
-	if w.places.Configured {
-		return w.places.Config
+func (w *View) configName() string {
+	if w.Places.Configured {
+		return w.Places.Config
 	}
-	if rest, ok := strings.CutPrefix(string(w.places.ConfigHome), string(w.places.Home)+"/"); ok {
+	if rest, ok := strings.CutPrefix(string(w.Places.ConfigHome), string(w.Places.Home)+"/"); ok {
 		return "~/" + rest
 	}
-	return string(w.places.ConfigHome)
+	return string(w.Places.ConfigHome)
 }
 
-func (w *world) has(o reconcile.Owner) bool { return slices.Contains(w.owners, o) }
+func (w *View) Has(o reconcile.Owner) bool { return slices.Contains(w.Owners, o) }
 
-func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *pinner) (adapter.Decls, error) {
-	f, err := w.facts()
+func (w *View) declareHost(ctx context.Context, sources *bundle.Sources, pin *pinner) (adapter.Decls, error) {
+	f, err := w.Facts()
 	if err != nil {
 		return adapter.Decls{}, err
 	}
-	pin.ahead(ctx, w.spec.Host.Models)
+	pin.ahead(ctx, w.Spec.Host.Models)
 	installs, wrong := w.declarePackages(ctx, pin)
 	d, err := adapter.Host{
-		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Models: w.catalog.Models(),
-		Sources: sources, Facts: &f, Home: w.places.Home, Programs: w.programs(), Secrets: w.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
+		Spec: w.Spec.Host, Runtimes: w.Catalog.Runtimes(), Models: w.Catalog.Models(),
+		Sources: sources, Facts: &f, Home: w.Places.Home, Programs: w.programs(), Secrets: w.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
 		Absent: w.serviceHost(pin, adapter.Decls{}, &f, installs.Unsupported).Absent, Recorded: w.recorded,
 	}.Declare(ctx)
 	d.Add(adapter.Decls{Declarations: installs.Declarations, Unsupported: installs.Unsupported, Notes: installs.Notes})
@@ -145,32 +145,32 @@ func withoutDocuments(ours, bundles []reconcile.Declaration) []reconcile.Declara
 
 // programs are the folders in which other programs keep models. With --root or
 // --user the environment speaks of somebody else's.
-func (w *world) programs() store.Programs {
-	getenv := w.app.env.Get
-	if w.places.Root != "" || w.app.g.user != "" {
+func (w *View) programs() store.Programs {
+	getenv := w.Env.Get
+	if w.Places.Root != "" || w.User != "" {
 		getenv = func(string) string { return "" }
 	}
-	return store.ProgramPlaces(getenv, w.places.Home)
+	return store.ProgramPlaces(getenv, w.Places.Home)
 }
 
-func (w *world) declareProject(ctx context.Context, sources *bundle.Sources) (adapter.Decls, error) {
-	p := adapter.Project{Spec: w.spec.Project, Runtimes: w.catalog.Runtimes(), Sources: sources, Git: adapter.IsGit(w.places.Project)}
+func (w *View) declareProject(ctx context.Context, sources *bundle.Sources) (adapter.Decls, error) {
+	p := adapter.Project{Spec: w.Spec.Project, Runtimes: w.Catalog.Runtimes(), Sources: sources, Git: adapter.IsGit(w.Places.Project)}
 	if p.Git && !p.Spec.NoGitHooks {
 		p.Hooks = func() adapter.Hooks {
-			found := activeHooks(ctx, w.app.env, w.places.Project)
+			found := activeHooks(ctx, w.Env, w.Places.Project)
 			w.hooksShared = found.Shared
 			return found
 		}
 	}
-	if h := w.spec.Host; h != nil {
+	if h := w.Spec.Host; h != nil {
 		for _, b := range h.Bundles {
 			p.Lent = append(p.Lent, bundle.OfHost(b, h.Dir))
 		}
 	}
 	d, err := p.Declare(ctx)
-	d.Declarations = append(d.Declarations, withoutDocuments(workspace.Declare(w.spec.Project), d.Declarations)...)
-	if w.spec.Host != nil {
-		d.Add(adapter.Trust(w.spec.Host, w.spec.Project, w.catalog.Runtimes()))
+	d.Declarations = append(d.Declarations, withoutDocuments(workspace.Declare(w.Spec.Project), d.Declarations)...)
+	if w.Spec.Host != nil {
+		d.Add(adapter.Trust(w.Spec.Host, w.Spec.Project, w.Catalog.Runtimes()))
 	}
 	return d, err
 }

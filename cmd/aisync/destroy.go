@@ -49,15 +49,15 @@ func (a *app) destroy(ctx context.Context, s scope, force bool, f applyFlags) er
 	if err != nil {
 		return err
 	}
-	defer w.release()
-	p, err := w.engine.Plan(ctx, w.read(), w.store, reconcile.Input{Owners: w.owners, Choice: reconcile.Choice{Force: force}, Dropped: "to be uninstalled"})
+	defer w.Release()
+	p, err := w.Engine.Plan(ctx, w.ReadEnv(), w.Store, reconcile.Input{Owners: w.Owners, Choice: reconcile.Choice{Force: force}, Dropped: "to be uninstalled"})
 	if err != nil {
 		return err
 	}
 	if !a.g.json {
-		w.planText("aisync destroy", mode).render(a.out, newView(p, reconcile.PlanMeta{}, w.explain(ctx)))
+		a.planText(w, "aisync destroy", mode).render(a.out, newView(p, reconcile.PlanMeta{}, w.Explain(ctx)))
 	}
-	if w.store.Inherited() && w.has(reconcile.ProjectOwner(w.places.Project)) {
+	if w.Store.Inherited() && w.Has(reconcile.ProjectOwner(w.Places.Project)) {
 		a.say("This project was applied elsewhere, and nothing about it is on record here. What git does not carry (core.hooksPath, links, folders that are empty) stays; to have it go too, run aisync apply first, which takes it over.")
 	}
 	if n := changing(p); n > 0 {
@@ -68,22 +68,22 @@ func (a *app) destroy(ctx context.Context, s scope, force bool, f applyFlags) er
 	if err := a.carryOut(ctx, w, p, f, reconcile.ApplyOptions{Command: "destroy"}); err != nil {
 		return err
 	}
-	return w.dropLocks(ctx)
+	return a.dropLocks(ctx, w)
 }
 
 // dropLocks takes away the locks of owners that have nothing left, unless a
 // lock says what a source or a model was pinned to: that is worth keeping.
-func (w *world) dropLocks(ctx context.Context) error {
+func (a *app) dropLocks(ctx context.Context, w *View) error {
 	common := func(p reconcile.Pin) bool { return p.Kind == "catalog" || p.Kind == "aisync" }
-	for _, o := range w.owners {
-		l := w.hostLock
+	for _, o := range w.Owners {
+		l := w.HostLock
 		if o != reconcile.HostOwner {
-			l = w.projectLock
+			l = w.ProjectLock
 		}
 		switch {
-		case len(w.store.Records(o)) > 0 || len(l.lock.Pins()) == 0:
+		case len(w.Store.Records(o)) > 0 || len(l.lock.Pins()) == 0:
 		case slices.ContainsFunc(l.lock.Pins(), func(p reconcile.Pin) bool { return !common(p) }):
-			w.app.hint("%s stays: it holds what sources and models are pinned to.", l.path)
+			a.hint("%s stays: it holds what sources and models are pinned to.", l.path)
 		default:
 			l.lock.Unpin(func(p reconcile.Pin) bool { return !common(p) })
 		}

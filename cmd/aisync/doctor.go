@@ -19,6 +19,7 @@ import (
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"
+	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -64,7 +65,7 @@ type patient struct {
 	storeOf error
 
 	// What several checks need is made when it is first asked for, once.
-	planned func() (*world, *reconcile.Plan, error)  // what an apply would do
+	planned func() (*View, *reconcile.Plan, error)   // what an apply would do
 	stocked func() (*stock, error)                   // the models of the host
 	states  func() (map[string]control.State, error) // of its services, by name
 }
@@ -127,7 +128,7 @@ are started.
 
 // patient reads what several checks need, once.
 func (a *app) patient(ctx context.Context, p place.Places) *patient {
-	out := &patient{app: a, offline: a.g.offline, places: p, run: runner{a.env, a.gate}}
+	out := &patient{app: a, offline: a.g.offline, places: p, run: a.machine(p).runner()}
 	out.planned, out.stocked = a.plannedOnce(ctx), a.stockedOnce(ctx)
 	out.states = out.statesOnce(ctx)
 	disk, err := p.Reader("doctor")
@@ -137,10 +138,11 @@ func (a *app) patient(ctx context.Context, p place.Places) *patient {
 	}
 	out.disk = disk
 	out.dir = state.Open(out.disk, p.State)
+	m := a.machine(p)
 	var wait sync.WaitGroup
-	wait.Go(func() { out.spec, out.specErr = a.loadSpec(ctx, p) })
+	wait.Go(func() { out.spec, out.specErr = m.LoadSpec(ctx, schema.Options{}) })
 	wait.Go(func() {
-		if f, err := a.loadFacts(ctx, p); err == nil {
+		if f, err := m.Facts(); err == nil {
 			out.facts = &f
 		}
 	})
@@ -155,17 +157,17 @@ func (a *app) patient(ctx context.Context, p place.Places) *patient {
 }
 
 // plannedOnce returns a function that plans once, however often it is called.
-func (a *app) plannedOnce(ctx context.Context) func() (*world, *reconcile.Plan, error) {
+func (a *app) plannedOnce(ctx context.Context) func() (*View, *reconcile.Plan, error) {
 	var (
 		once sync.Once
-		w    *world
+		w    *View
 		p    *reconcile.Plan
 		err  error
 	)
-	return func() (*world, *reconcile.Plan, error) {
+	return func() (*View, *reconcile.Plan, error) {
 		once.Do(func() {
 			if w, err = a.setup(ctx, scopeAll); err == nil {
-				p, err = w.plan(ctx, asked{scope: scopeAll})
+				p, err = w.Plan(ctx, asked{scope: scopeAll})
 			}
 		})
 		return w, p, err

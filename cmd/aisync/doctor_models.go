@@ -17,7 +17,7 @@ import (
 
 // stock is what the host's spec wants of models, and what is known of them.
 type stock struct {
-	w    *world
+	w    *View
 	pin  *pinner
 	held []store.Held
 }
@@ -27,7 +27,7 @@ type stock struct {
 func (a *app) stockedOnce(ctx context.Context) func() (*stock, error) {
 	return sync.OnceValues(func() (*stock, error) {
 		w, err := a.lookAround(ctx, scopeHost)
-		if err != nil || w.spec.Host == nil {
+		if err != nil || w.Spec.Host == nil {
 			return nil, err
 		}
 		pin := w.looker()
@@ -35,10 +35,10 @@ func (a *app) stockedOnce(ctx context.Context) func() (*stock, error) {
 			return nil, err
 		}
 		var records []reconcile.Record
-		for _, o := range w.store.Owners() {
-			records = append(records, w.store.Records(o)...)
+		for _, o := range w.Store.Owners() {
+			records = append(records, w.Store.Records(o)...)
 		}
-		held := model.Held(w.declared.Declarations, records)
+		held := model.Held(w.Declared.Declarations, records)
 		return &stock{w, pin, slices.DeleteFunc(held, func(h store.Held) bool { return !h.Wanted })}, nil
 	})
 }
@@ -76,7 +76,7 @@ func checkModels(ctx context.Context, p *patient) []finding {
 		}
 		whole[c.ID] = append(whole[c.ID], c)
 	}
-	for _, use := range s.w.spec.Host.Models {
+	for _, use := range s.w.Spec.Host.Models {
 		if x, ok := s.pin.chosen[use.ID]; ok && len(whole[use.ID]) == len(x.quant.Files) {
 			out = append(out, p.header(x, whole[use.ID])...)
 		}

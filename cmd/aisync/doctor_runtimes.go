@@ -234,10 +234,10 @@ func checkTrust(ctx context.Context, p *patient) []finding {
 		return []finding{warn(firstOf(hintOf(err), "aisync plan"), "it cannot be told what should be there: %v", err)}
 	}
 	var out []finding
-	if _, undecided := w.effectsOf(plan); len(undecided) > 0 {
+	if _, undecided := w.Effects(plan); len(undecided) > 0 {
 		out = append(out, warn("aisync apply", "%s for your yes; aisync plan lists them", waits(len(undecided))))
 	}
-	for _, r := range w.notTrusted(plan) {
+	for _, r := range w.NotTrusted(plan) {
 		out = append(out, warn(r.Do, "%s: %s", r.Runtime, trustText(r)))
 	}
 	return out

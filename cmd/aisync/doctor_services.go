@@ -251,7 +251,7 @@ func (v *server) comesBack() []finding {
 	switch st := states[v.service.Name]; {
 	case err != nil || st.Enabled:
 		return nil // its link is a matter of drift
-	case w.keeper.by == control.Own:
+	case w.services.by == control.Own:
 		return []finding{warn("aisync apply after each start of the machine", "no service manager runs here, so it does not come back when the machine does")}
 	default:
 		return []finding{fail("aisync apply", "it runs, and is not enabled: it does not come back when the machine does")}
@@ -262,14 +262,14 @@ func (v *server) comesBack() []finding {
 func (v *server) lastWords(ctx context.Context) string {
 	text := "it does not run"
 	w, _, err := v.p.planned()
-	if err != nil || w.keeper.controller == nil {
+	if err != nil || w.services.controller == nil {
 		return text
 	}
 	states, _ := v.p.states()
 	if st := states[v.service.Name]; st.Ended != "" {
 		text += "; it ended: " + st.Ended
 	}
-	lines := service.LastLines(ctx, w.keeper.controller(w.keeper.by, v.service.Scope == "system"), v.service.Name, 5)
+	lines := service.LastLines(ctx, w.services.controller(w.services.by, v.service.Scope == "system"), v.service.Name, 5)
 	if len(lines) > 0 {
 		text += "; the last that it wrote:\n" + strings.Join(lines, "\n")
 	}
@@ -290,9 +290,9 @@ func (v *server) owns(l listen.Listener) (own, known bool) {
 func (p *patient) statesOnce(ctx context.Context) func() (map[string]control.State, error) {
 	return sync.OnceValues(func() (map[string]control.State, error) {
 		w, _, err := p.planned()
-		if err != nil || w.spec.Host == nil {
+		if err != nil || w.Spec.Host == nil {
 			return nil, err
 		}
-		return w.serviceStates(ctx, w.spec.Host.Services)
+		return w.serviceStates(ctx, w.Spec.Host.Services)
 	})
 }

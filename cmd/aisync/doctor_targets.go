@@ -143,7 +143,7 @@ func checkContents(ctx context.Context, p *patient) []finding {
 	}
 	env := reconcile.ReadEnv{FS: p.disk, Home: p.places.Home, Run: p.run, Contents: p.store.Contents, Backup: p.store.Backup, Clock: time.Now}
 	var out []finding
-	for _, provider := range providers(p.places, keeper{}, true, (&sealer{reader: p.disk, state: p.places.State}).Seal) {
+	for _, provider := range providers(p.places, serviceManager{}, true, (&sealer{reader: p.disk, state: p.places.State}).Seal) {
 		v, ok := provider.(reconcile.Verifier)
 		if !ok {
 			continue

@@ -38,7 +38,7 @@ func checkDrift(ctx context.Context, p *patient) []finding {
 		return []finding{fail(firstOf(hintOf(err), "aisync plan"), "it cannot be told what should be there: %v", err)}
 	}
 	level := fail
-	if h := w.spec.Host; h != nil && h.Builtin && w.spec.Project == nil {
+	if h := w.Spec.Host; h != nil && h.Builtin && w.Spec.Project == nil {
 		level = warn
 	}
 	var out []finding

@@ -125,8 +125,8 @@ func (a *app) lookForDrift(ctx context.Context, s scope, f driftFlags) (*driftVi
 			return nil, err
 		}
 	}
-	w.bundles = nil // with the texts of all rules, which nobody needs any more
-	p, err := w.plan(ctx, asked{scope: s, strays: true})
+	w.Bundles = nil // with the texts of all rules, which nobody needs any more
+	p, err := w.Plan(ctx, asked{scope: s, strays: true})
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +137,8 @@ func (a *app) lookForDrift(ctx context.Context, s scope, f driftFlags) (*driftVi
 	if notChecked != nil {
 		v.NotChecked = strings.ReplaceAll(notChecked.Error(), "\n", "; ")
 	}
-	if f.format != "text" && f.format != "json" && w.places.Project != "" {
-		v.prefix = w.repo(ctx).Prefix()
+	if f.format != "text" && f.format != "json" && w.Places.Project != "" {
+		v.prefix = w.Repository(ctx).Prefix()
 	}
 	return v, nil
 }
@@ -146,7 +146,7 @@ func (a *app) lookForDrift(ctx context.Context, s scope, f driftFlags) (*driftVi
 // setupDrift is setup that goes on without the sources: then what was recorded
 // takes the place of what is wanted, and notChecked says why. Where nothing was
 // recorded there is nothing to go on with.
-func (a *app) setupDrift(ctx context.Context, s scope) (w *world, notChecked error, err error) {
+func (a *app) setupDrift(ctx context.Context, s scope) (w *View, notChecked error, err error) {
 	w, err = a.lookAround(ctx, s)
 	if err != nil {
 		return nil, nil, err
@@ -156,24 +156,24 @@ func (a *app) setupDrift(ctx context.Context, s scope) (w *world, notChecked err
 	if err == nil || slices.ContainsFunc(parts(err), func(e error) bool { return !notHere(e) }) {
 		return w, nil, err
 	}
-	known := adapter.Decls{Notes: w.declared.Notes}
-	for _, o := range w.owners {
-		known.Declarations = append(known.Declarations, w.store.Declarations(o)...)
+	known := adapter.Decls{Notes: w.Declared.Notes}
+	for _, o := range w.Owners {
+		known.Declarations = append(known.Declarations, w.Store.Declarations(o)...)
 	}
 	if len(known.Declarations) == 0 {
 		return w, nil, err
 	}
-	w.declared = known
+	w.Declared = known
 	return w, err, nil
 }
 
 // boundMemory has garbage collected before it is much more than what lives:
 // a look at thousands of files leaves a lot of it behind. What lives is about
 // 3 kB for each file that is on record.
-func (w *world) boundMemory() {
+func (w *View) boundMemory() {
 	records := 0
-	for _, o := range w.owners {
-		records += len(w.store.Records(o))
+	for _, o := range w.Owners {
+		records += len(w.Store.Records(o))
 	}
 	debug.SetMemoryLimit(max(60<<20, 30<<20+int64(records)*3<<10))
 }
@@ -186,9 +186,9 @@ func notHere(err error) bool {
 }
 
 // driftView sorts what is not in order.
-func (w *world) driftView(ctx context.Context, p *reconcile.Plan, ignore []string) (*driftView, error) {
+func (w *View) driftView(ctx context.Context, p *reconcile.Plan, ignore []string) (*driftView, error) {
 	v := &driftView{FormatVersion: viewVersion, Drift: []difference{}, Pending: []difference{}, Unknown: []difference{}, Owners: p.Owners, Notes: orEmpty(p.Notes)}
-	explain := w.explain(ctx)
+	explain := w.Explain(ctx)
 	matched := make([]bool, len(ignore))
 	docs := map[reconcile.Address]reconcile.ChangeDoc{}
 	for _, d := range p.Doc(reconcile.PlanMeta{}, nil).Changes {
@@ -240,7 +240,7 @@ func (w *world) driftView(ctx context.Context, p *reconcile.Plan, ignore []strin
 			return nil, usagef("--ignore %v", err)
 		}
 		if !matched[i] {
-			w.app.say("aisync: --ignore %s: names nothing that differs", safe(pattern))
+			w.Notify("aisync: --ignore %s: names nothing that differs", safe(pattern))
 		}
 	}
 	return v, nil
@@ -248,7 +248,7 @@ func (w *world) driftView(ctx context.Context, p *reconcile.Plan, ignore []strin
 
 // notSetUp names what git does not carry and no apply has made here yet. In a
 // fresh checkout that is so by nature: neither drift nor pending.
-func (w *world) notSetUp(ctx context.Context, p *reconcile.Plan) map[reconcile.Address]bool {
+func (w *View) notSetUp(ctx context.Context, p *reconcile.Plan) map[reconcile.Address]bool {
 	out := map[reconcile.Address]bool{}
 	var paths []fsys.LogicalPath
 	byPath := map[fsys.LogicalPath]reconcile.Address{}
@@ -259,12 +259,12 @@ func (w *world) notSetUp(ctx context.Context, p *reconcile.Plan) map[reconcile.A
 		case r.Local && (c.Action == reconcile.Create || c.Action == reconcile.Unclear):
 			out[r.Address] = true
 		case c.Action == reconcile.Create && r.Address.InProject():
-			paths = append(paths, r.Address.Path(w.places.Home))
-			byPath[r.Address.Path(w.places.Home)] = r.Address
+			paths = append(paths, r.Address.Path(w.Places.Home))
+			byPath[r.Address.Path(w.Places.Home)] = r.Address
 		}
 	}
 	if len(paths) > 0 {
-		for path, yes := range w.ignored(ctx, paths) {
+		for path, yes := range w.Ignored(ctx, paths) {
 			if yes {
 				out[byPath[path]] = true
 			}
@@ -284,21 +284,21 @@ type historian interface {
 }
 
 // since shows the way from what aisync made (-) to what is there now (+).
-func (w *world) since(ctx context.Context, c reconcile.Change) []reconcile.Line {
-	for _, p := range w.engine.Providers {
+func (w *View) since(ctx context.Context, c reconcile.Change) []reconcile.Line {
+	for _, p := range w.Engine.Providers {
 		if h, ok := p.(historian); ok && p.Kind() == c.Target.Resource.Address.Kind() {
-			return h.Since(ctx, w.read(), c)
+			return h.Since(ctx, w.ReadEnv(), c)
 		}
 	}
-	return w.explain(ctx)(c)
+	return w.Explain(ctx)(c)
 }
 
 // where says which lines of a target are not as they should be.
-func (w *world) where(ctx context.Context, c reconcile.Change) []spot {
+func (w *View) where(ctx context.Context, c reconcile.Change) []spot {
 	var out []spot
-	for _, p := range w.engine.Providers {
+	for _, p := range w.Engine.Providers {
 		if pl, ok := p.(placer); ok && p.Kind() == c.Target.Resource.Address.Kind() {
-			for _, x := range pl.Where(ctx, w.read(), c) {
+			for _, x := range pl.Where(ctx, w.ReadEnv(), c) {
 				out = append(out, spot{x.Key, x.Line, x.Text})
 			}
 		}
@@ -336,13 +336,13 @@ func (a *app) sayWhatHelps(v *driftView) {
 }
 
 // verifySources fetches every pinned source anew and compares.
-func (w *world) verifySources(ctx context.Context) error {
-	if w.app.g.offline {
+func (w *View) verifySources(ctx context.Context) error {
+	if w.Offline {
 		return fmt.Errorf("drift --verify-sources %w", reconcile.ErrOffline)
 	}
 	var errs []error
-	for _, l := range []*lockFile{w.hostLock, w.projectLock} {
-		if l == nil || l == w.hostLock && !w.has(reconcile.HostOwner) || l == w.projectLock && w.scope == scopeHost {
+	for _, l := range []*lockFile{w.HostLock, w.ProjectLock} {
+		if l == nil || l == w.HostLock && !w.Has(reconcile.HostOwner) || l == w.ProjectLock && w.Scope == scopeHost {
 			continue
 		}
 		for _, pin := range l.lock.Pins() {

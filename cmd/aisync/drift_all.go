@@ -106,7 +106,7 @@ func unchecked(err error) difference {
 // sorted. Hidden folders and those of packages are left out.
 func (a *app) projects(ctx context.Context, p place.Places) ([]string, error) {
 	p.Project = "" // the one that we happen to stand in counts like the others
-	s, err := a.loadSpecWith(ctx, p, schema.Options{Facts: a.factsOf(p)})
+	s, err := a.machine(p).LoadSpec(ctx, schema.Options{})
 	if err != nil {
 		return nil, err
 	}

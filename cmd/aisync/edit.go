@@ -106,13 +106,13 @@ func (e *editing) open(ctx context.Context, k kind) (err error) {
 
 // load reads the specs, with texts in place of files. A project needs no host.
 func (e *editing) load(ctx context.Context, texts map[string][]byte) (*spec.Spec, error) {
-	o := schema.Options{Facts: e.app.factsOf(e.places), Texts: texts}
+	o := schema.Options{Texts: texts}
 	if e.scope == scopeHost {
 		o.Scope = schema.HostOnly
 	} else {
 		o.NoHost = func(schema.Problem) {}
 	}
-	return e.app.loadSpecWith(ctx, e.places, o)
+	return e.app.machine(e.places).LoadSpec(ctx, o)
 }
 
 // read takes the text of the files in which root is written.

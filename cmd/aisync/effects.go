@@ -18,19 +18,19 @@ import (
 
 // effectsOf returns what programs and git will obey in the project once p is
 // applied, and what of that waits for an answer.
-func (w *world) effectsOf(p *reconcile.Plan) (all, undecided []effects.Effect) {
-	owner := reconcile.ProjectOwner(w.places.Project)
-	if w.places.Project == "" || !w.has(owner) || w.spec == nil || w.spec.Project == nil {
+func (w *View) Effects(p *reconcile.Plan) (all, undecided []effects.Effect) {
+	owner := reconcile.ProjectOwner(w.Places.Project)
+	if w.Places.Project == "" || !w.Has(owner) || w.Spec == nil || w.Spec.Project == nil {
 		return nil, nil
 	}
 	if w.judged.plan == p {
 		return w.judged.all, w.judged.undecided
 	}
-	project := w.spec.Project
-	in := effects.Project{Dir: w.places.Project, Carried: effects.Carried(w.app.env.List(), w.places.Project), Checks: true, Hooked: w.hooksShared, Launches: launches(project, w.spec.Catalog.Runtimes, "")}
-	for _, rt := range w.catalog.Runtimes() {
+	project := w.Spec.Project
+	in := effects.Project{Dir: w.Places.Project, Carried: effects.Carried(w.Env.List(), w.Places.Project), Checks: true, Hooked: w.hooksShared, Launches: launches(project, w.Spec.Catalog.Runtimes, "")}
+	for _, rt := range w.Catalog.Runtimes() {
 		ours := slices.ContainsFunc(project.Runtimes, func(n spec.Named) bool { return n.Value == rt.ID })
-		if h := w.spec.Host; ours || h != nil && slices.ContainsFunc(h.Runtimes, func(r spec.RuntimeUse) bool { return r.ID == rt.ID }) { // launch may start either
+		if h := w.Spec.Host; ours || h != nil && slices.ContainsFunc(h.Runtimes, func(r spec.RuntimeUse) bool { return r.ID == rt.ID }) { // launch may start either
 			in.Runtimes = append(in.Runtimes, rt)
 		} else {
 			in.Others = append(in.Others, rt)
@@ -39,8 +39,8 @@ func (w *world) effectsOf(p *reconcile.Plan) (all, undecided []effects.Effect) {
 			in.Trusts = append(in.Trusts, effects.Trust{Runtime: rt.ID, Address: entry.Target, Key: entry.Leaves[0].Key})
 		}
 	}
-	all = effects.Of(in, w.read(), p)
-	undecided = effects.Undecided(all, owner, w.store, trustedSources(w.spec.Host))
+	all = effects.Of(in, w.ReadEnv(), p)
+	undecided = effects.Undecided(all, owner, w.Store, trustedSources(w.Spec.Host))
 	w.judged = judged{p, in, all, undecided}
 	return all, undecided
 }
@@ -55,9 +55,9 @@ type judged struct {
 // stillObeyed returns an error that wraps reconcile.ErrStale if p, whose effects
 // were looked at before a person was asked, has others now: a pull, an editor or
 // an agent may change a file while the question stands there.
-func (w *world) stillObeyed(p *reconcile.Plan) error {
-	was, _ := w.effectsOf(p)
-	if w.judged.plan != p || effects.Digest(effects.Of(w.judged.in, w.read(), p)) == effects.Digest(was) {
+func (w *View) StillObeyed(p *reconcile.Plan) error {
+	was, _ := w.Effects(p)
+	if w.judged.plan != p || effects.Digest(effects.Of(w.judged.in, w.ReadEnv(), p)) == effects.Digest(was) {
 		return nil
 	}
 	return withHint(fmt.Errorf("what programs and git obey here %w; nothing was changed", reconcile.ErrStale), "aisync apply")
@@ -95,7 +95,7 @@ func launches(p *spec.Project, runtimes []spec.Runtime, named string) []effects.
 
 // agree remembers a yes to list. The yes to all that comes from a source whose
 // pin moved counts in every project of a host that trusts that source.
-func (w *world) agree(list []effects.Effect) error {
+func (w *View) Agree(list []effects.Effect) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -105,13 +105,13 @@ func (w *world) agree(list []effects.Effect) error {
 	}
 	for _, s := range effects.Sources(list) {
 		url := s[:strings.LastIndexByte(s, '@')]
-		if h := w.spec.Host; h != nil && slices.ContainsFunc(h.TrustSources, func(t spec.TrustedSource) bool { return t.Source == url }) {
+		if h := w.Spec.Host; h != nil && slices.ContainsFunc(h.TrustSources, func(t spec.TrustedSource) bool { return t.Source == url }) {
 			sources = append(sources, effects.SourceDigest(s))
 		}
 	}
-	err := w.store.Agree(w.fs, reconcile.ProjectOwner(w.places.Project), digests)
+	err := w.Store.Agree(w.fs, reconcile.ProjectOwner(w.Places.Project), digests)
 	if err == nil && len(sources) > 0 {
-		err = w.store.Agree(w.fs, reconcile.HostOwner, sources)
+		err = w.Store.Agree(w.fs, reconcile.HostOwner, sources)
 	}
 	return err
 }
@@ -119,8 +119,8 @@ func (w *world) agree(list []effects.Effect) error {
 // decideEffects asks about the effects of p that wait for an answer. It
 // returns the plan to carry out, which leaves out what is still undecided
 // where the rest is wanted, and what the person said yes to.
-func (a *app) decideEffects(ctx context.Context, w *world, p *reconcile.Plan, ask asked, f *applyFlags) (*reconcile.Plan, []effects.Effect, error) {
-	all, undecided := w.effectsOf(p)
+func (a *app) decideEffects(ctx context.Context, w *View, p *reconcile.Plan, ask asked, f *applyFlags) (*reconcile.Plan, []effects.Effect, error) {
+	all, undecided := w.Effects(p)
 	if f.trust {
 		return p, all, nil // also to what came with the project's files, and needs no change
 	}
@@ -128,16 +128,16 @@ func (a *app) decideEffects(ctx context.Context, w *world, p *reconcile.Plan, as
 		return p, nil, nil
 	}
 	if a.g.json { // the plan, with the list, was not shown
-		w.planText("aisync plan", diffNone).effects(a.err, undecided)
+		a.planText(w, "aisync plan", diffNone).effects(a.err, undecided)
 	}
 	rest := func() (*reconcile.Plan, []effects.Effect, error) {
-		if err := w.stillObeyed(p); err != nil {
+		if err := w.StillObeyed(p); err != nil {
 			return nil, nil, err
 		}
 		ask.hold, f.keepGoing, f.waiting = effects.Hold(all, undecided), true, len(undecided)
-		p, err := w.plan(ctx, ask)
+		p, err := w.Plan(ctx, ask)
 		if err == nil {
-			w.effectsOf(p) // as they are now
+			w.Effects(p) // as they are now
 		}
 		return p, nil, err
 	}
@@ -157,7 +157,7 @@ func (a *app) decideEffects(ctx context.Context, w *world, p *reconcile.Plan, as
 		case answer == "without them":
 			return rest()
 		case answer == "show all":
-			t := w.planText("aisync plan", diffNone)
+			t := a.planText(w, "aisync plan", diffNone)
 			t.unchanged = true
 			t.effects(a.err, undecided)
 			continue
@@ -172,16 +172,16 @@ func (a *app) decideEffects(ctx context.Context, w *world, p *reconcile.Plan, as
 // makes of it is not among them, nor is anything where the project cannot be
 // planned now.
 func (a *app) typed(ctx context.Context, server effects.Server) func() error {
-	look := func() (*world, []effects.Effect) {
+	look := func() (*View, []effects.Effect) {
 		w, err := a.setup(ctx, scopeProject)
 		if err != nil {
 			return nil, nil
 		}
-		p, err := w.plan(ctx, asked{scope: scopeProject})
+		p, err := w.Plan(ctx, asked{scope: scopeProject})
 		if err != nil {
 			return nil, nil
 		}
-		all, _ := w.effectsOf(p)
+		all, _ := w.Effects(p)
 		return w, all
 	}
 	before, had := look()
@@ -196,7 +196,7 @@ func (a *app) typed(ctx context.Context, server effects.Server) func() error {
 		if len(list) == 0 {
 			return nil
 		}
-		return a.agreeTo(ctx, "aisync add", after.places, reconcile.ProjectOwner(after.places.Project), list)
+		return a.agreeTo(ctx, "aisync add", after.Places, reconcile.ProjectOwner(after.Places.Project), list)
 	}
 }
 

@@ -29,7 +29,7 @@ that it found for its version, which nothing else needs.`,
 			if err != nil {
 				return err
 			}
-			f, err := a.loadFacts(cmd.Context(), p)
+			f, err := a.machine(p).Facts()
 			if err != nil {
 				return err
 			}

@@ -18,7 +18,7 @@ import (
 // shape reads the headers of a model's files, from disk or, where it may dial,
 // by ranges from their sources. It is nil where one cannot be had: then the
 // sizes alone must do.
-func (w *world) shape(ctx context.Context, files []spec.ModelFile, dial bool) *spec.Shape {
+func (w *View) shape(ctx context.Context, files []spec.ModelFile, dial bool) *spec.Shape {
 	reading, cancel := context.WithTimeout(ctx, hubPatience)
 	defer cancel()
 	dial = dial && !w.headerless
@@ -28,7 +28,7 @@ func (w *world) shape(ctx context.Context, files []spec.ModelFile, dial bool) *s
 		h, err := w.header(reading, client, f, dial)
 		if err != nil {
 			w.headerless = w.headerless || reading.Err() != nil
-			w.app.log("header", "file", f.Path, "error", err.Error())
+			w.Log("header", "file", f.Path, "error", err.Error())
 			return nil
 		}
 		headers = append(headers, h)
@@ -41,11 +41,11 @@ func (w *world) shape(ctx context.Context, files []spec.ModelFile, dial bool) *s
 }
 
 // header reads the header of one file.
-func (w *world) header(ctx context.Context, client *fetch.Client, f spec.ModelFile, dial bool) (gguf.Header, error) {
+func (w *View) header(ctx context.Context, client *fetch.Client, f spec.ModelFile, dial bool) (gguf.Header, error) {
 	if f.SHA256 == "" || f.Size <= 0 {
 		return gguf.Header{}, fmt.Errorf("%s is not pinned", f.Path)
 	}
-	blob := w.places.Physical(store.Blob(w.modelStore(), f.SHA256))
+	blob := w.Places.Physical(store.Blob(w.modelStore(), f.SHA256))
 	if _, err := os.Stat(blob); err == nil {
 		return gguf.ReadFile(blob)
 	}
@@ -59,7 +59,7 @@ func (w *world) header(ctx context.Context, client *fetch.Client, f spec.ModelFi
 	return gguf.Header{}, err
 }
 
-func (w *world) headerAt(ctx context.Context, client *fetch.Client, source string, f spec.ModelFile, dial bool) (gguf.Header, error) {
+func (w *View) headerAt(ctx context.Context, client *fetch.Client, source string, f spec.ModelFile, dial bool) (gguf.Header, error) {
 	u, err := url.Parse(source)
 	switch {
 	case err != nil:

@@ -77,8 +77,8 @@ func (im *importing) over(ctx context.Context) []string {
 		return nil // aisync plan says why
 	}
 	var targets []string
-	for _, d := range w.declared.Declarations {
-		targets = append(targets, string(d.Target.Path(w.places.Home)))
+	for _, d := range w.Declared.Declarations {
+		targets = append(targets, string(d.Target.Path(w.Places.Home)))
 	}
 	var out []string
 	for _, t := range im.found.Taken {

@@ -86,7 +86,7 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 
 // host describes this machine unless a spec does already.
 func (s *starter) host(ctx context.Context) error {
-	found, err := s.loadSpec(ctx, s.places)
+	found, err := s.machine(s.places).LoadSpec(ctx, schema.Options{})
 	if err != nil && slices.ContainsFunc(parts(err), func(e error) bool { return !errors.Is(e, schema.ErrNoHost) }) {
 		return withHint(fmt.Errorf("the specs that are there are not right, so nothing is written beside them: %w", err), "aisync validate")
 	}
@@ -95,7 +95,7 @@ func (s *starter) host(ctx context.Context) error {
 		s.next = "this machine is described already, as host " + found.Host.Name + "; edit that file, then: aisync plan"
 		return s.vendorSchema()
 	}
-	f, err := s.loadFacts(ctx, s.places)
+	f, err := s.machine(s.places).Facts()
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (s *starter) project(ctx context.Context, runtimes []string, source string)
 	if home, err := filepath.EvalSymlinks(s.places.Physical(s.places.Home)); err == nil && home == dir {
 		return withHint(fmt.Errorf("%s is your home, not a project; what every project shall have goes into the host's spec", dir), "aisync init")
 	}
-	f, err := s.loadFacts(ctx, s.places)
+	f, err := s.machine(s.places).Facts()
 	if err != nil {
 		return err
 	}

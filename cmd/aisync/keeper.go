@@ -26,7 +26,7 @@ import (
 const managerVariable = "AISYNC_SERVICE_MANAGER"
 
 // keeper is who runs services for this invocation.
-type keeper struct {
+type serviceManager struct {
 	by      control.Kind
 	waits   string // why nothing can be started or stopped here; "" where it can
 	journal bool
@@ -35,13 +35,13 @@ type keeper struct {
 	controller func(by control.Kind, system bool) control.Controller
 }
 
-func (a *app) keeper(p place.Places) (keeper, error) {
+func (m *Machine) serviceManager() (serviceManager, error) {
 	by, inChroot := control.Detect()
-	if a.env.On("SYSTEMD_OFFLINE") { // as systemctl takes it
+	if m.Env.On("SYSTEMD_OFFLINE") { // as systemctl takes it
 		by, inChroot = control.Systemd, true
 	}
-	k := keeper{by: by, journal: true}
-	switch forced := a.env.Get(managerVariable); forced {
+	k := serviceManager{by: by, journal: true}
+	switch forced := m.Env.Get(managerVariable); forced {
 	case "":
 	case string(control.Systemd), string(control.Launchd), string(control.Own):
 		k.by, inChroot = control.Kind(forced), false
@@ -49,10 +49,10 @@ func (a *app) keeper(p place.Places) (keeper, error) {
 		return k, usagef("%s=%s: want systemd, launchd or supervise", managerVariable, safe(forced))
 	}
 	switch {
-	case p.Root != "":
+	case m.Places.Root != "":
 		k.by, k.waits = control.Systemd, "it starts when the system below --root is booted, and aisync apply sees to it there"
 		return k, nil
-	case a.g.facts != "":
+	case m.FactsFile != "":
 		k.by, k.waits = control.Systemd, "the facts are recorded ones, so nothing is started or stopped here"
 		return k, nil
 	case inChroot:
@@ -61,14 +61,15 @@ func (a *app) keeper(p place.Places) (keeper, error) {
 	}
 	k.journal = control.Journaled()
 	k.controller = func(by control.Kind, system bool) control.Controller {
-		return gated{control.New(by, a.controlOptions(p, by, system, k.journal)), a.gate}
+		return gated{control.New(by, m.controlOptions(by, system, k.journal)), gate(m.Places.Hook)}
 	}
 	return k, nil
 }
 
-func (a *app) controlOptions(p place.Places, by control.Kind, system, journal bool) control.Options {
+func (m *Machine) controlOptions(by control.Kind, system, journal bool) control.Options {
+	p := m.Places
 	o := control.Options{
-		System: system, UID: os.Getuid(), RuntimeDir: a.env.Get("XDG_RUNTIME_DIR"), Journal: journal, Env: a.env.List(),
+		System: system, UID: os.Getuid(), RuntimeDir: m.Env.Get("XDG_RUNTIME_DIR"), Journal: journal, Env: m.Env.List(),
 		Units: p.Physical(service.UnitFolder(by, p.Home, p.ConfigHome.Dir(), system)), Logs: p.Physical(service.LogFolder(p.State)),
 	}
 	if p.Chown {
@@ -86,23 +87,23 @@ func (a *app) controlOptions(p place.Places, by control.Kind, system, journal bo
 }
 
 // serviceProvider starts and stops the services.
-func (k keeper) provider(p place.Places) service.Provider {
+func (k serviceManager) provider(p place.Places) service.Provider {
 	return service.Provider{By: k.by, Controllers: k.controller, State: p.State}
 }
 
 // declareServices asks for the services of the host, whose models were chosen
 // by pin and declared in d.
-func (w *world) declareServices(pin *pinner, d adapter.Decls, lacking []reconcile.Unsupported) (service.Declared, error) {
-	f, err := w.facts()
+func (w *View) declareServices(pin *pinner, d adapter.Decls, lacking []reconcile.Unsupported) (service.Declared, error) {
+	f, err := w.Facts()
 	if err != nil {
 		return service.Declared{}, err
 	}
 	loads := slices.DeleteFunc(pin.serviceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
 	h := w.serviceHost(pin, d, &f, lacking)
-	h.Config, h.State, h.Ollama = w.places.ConfigHome.Dir(), w.places.State, w.programs().Ollama
-	h.Waits, h.Journal, h.User, h.Self = w.keeper.waits, w.keeper.journal, w.places.UserName(w.app.g.user), w.self()
+	h.Config, h.State, h.Ollama = w.Places.ConfigHome.Dir(), w.Places.State, w.programs().Ollama
+	h.Waits, h.Journal, h.User, h.Self = w.services.waits, w.services.journal, w.Places.UserName(w.User), w.self()
 	h.Place = string(hosts.Fit(loads, f).Place)
-	h.Recorded = func(a reconcile.Address) bool { return len(w.store.On(a)) > 0 }
+	h.Recorded = func(a reconcile.Address) bool { return len(w.Store.On(a)) > 0 }
 	h.Version = func(a reconcile.Address) string {
 		for _, x := range d.Declarations {
 			if x.Target == a {
@@ -118,9 +119,9 @@ func (w *world) declareServices(pin *pinner, d adapter.Decls, lacking []reconcil
 // serviceHost is what decides whether a service can be started here: the
 // programs of f, the packages that cannot be installed, the models that pin
 // chose and d declares.
-func (w *world) serviceHost(pin *pinner, d adapter.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
+func (w *View) serviceHost(pin *pinner, d adapter.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
 	return service.Host{
-		Spec: w.spec.Host, Facts: f, Home: w.places.Home, By: w.keeper.by,
+		Spec: w.Spec.Host, Facts: f, Home: w.Places.Home, By: w.services.by,
 		Lacking: func(a reconcile.Address) bool {
 			return slices.ContainsFunc(lacking, func(u reconcile.Unsupported) bool { return u.Address == a })
 		},
@@ -129,8 +130,8 @@ func (w *world) serviceHost(pin *pinner, d adapter.Decls, f *facts.Facts, lackin
 }
 
 // recorded reports whether the host's last apply wanted that of a leaf.
-func (w *world) recorded(target reconcile.Address, key reconcile.LeafKey, want reconcile.Fingerprint) bool {
-	for _, r := range w.store.On(target) {
+func (w *View) recorded(target reconcile.Address, key reconcile.LeafKey, want reconcile.Fingerprint) bool {
+	for _, r := range w.Store.On(target) {
 		if l := r.Leaf(key); r.Owner == reconcile.HostOwner && l != nil && l.Wanted() == want {
 			return true
 		}
@@ -140,10 +141,10 @@ func (w *world) recorded(target reconcile.Address, key reconcile.LeafKey, want r
 
 // self is this program, as a unit starts it: where it is installed, so that the
 // binary that happens to be run changes no unit.
-func (w *world) self() string {
+func (w *View) self() string {
 	installed := "/usr/bin/aisync"
-	if w.places.Root == "" && w.app.g.facts == "" {
-		if at, err := launch.LookPath("aisync", w.app.env.Get("PATH")); err == nil {
+	if w.Places.Root == "" && w.FactsFile == "" {
+		if at, err := launch.LookPath("aisync", w.Env.Get("PATH")); err == nil {
 			return at
 		}
 		if at, err := os.Executable(); err == nil {
@@ -154,7 +155,7 @@ func (w *world) self() string {
 }
 
 // servedModel is a model as pin chose it.
-func (w *world) servedModel(pin *pinner, d adapter.Decls, id string) (service.Model, bool) {
+func (w *View) servedModel(pin *pinner, d adapter.Decls, id string) (service.Model, bool) {
 	pin.mu.Lock()
 	x, ok := pin.chosen[id]
 	pin.mu.Unlock()
@@ -168,8 +169,8 @@ func (w *world) servedModel(pin *pinner, d adapter.Decls, id string) (service.Mo
 	}
 	ollama := w.programs().Ollama
 	for _, x := range d.Declarations {
-		if isBelow(x.Target.Path(w.places.Home), ollama) && slices.ContainsFunc(x.DependsOn, func(a reconcile.Address) bool {
-			return a == reconcile.Address("model:"+id) || isBelow(a.Path(w.places.Home), ollama)
+		if isBelow(x.Target.Path(w.Places.Home), ollama) && slices.ContainsFunc(x.DependsOn, func(a reconcile.Address) bool {
+			return a == reconcile.Address("model:"+id) || isBelow(a.Path(w.Places.Home), ollama)
 		}) {
 			m.Views = append(m.Views, x.Target)
 		}
@@ -197,20 +198,20 @@ func memoryOf(s spec.Service, loads []hosts.Load, v hosts.Verdict) int64 {
 }
 
 // servicePrograms are the packages that the services ask for.
-func (w *world) servicePrograms() ([]packages.Program, error) {
-	f, err := w.facts()
+func (w *View) servicePrograms() ([]packages.Program, error) {
+	f, err := w.Facts()
 	if err != nil {
 		return nil, err
 	}
-	return service.Programs(w.spec.Host, &f)
+	return service.Programs(w.Spec.Host, &f)
 }
 
 // serviceStates asks how services are, by name. External ones and those of
 // which nobody can tell are left out; why stands in the error.
-func (w *world) serviceStates(ctx context.Context, list []spec.Service) (map[string]control.State, error) {
+func (w *View) serviceStates(ctx context.Context, list []spec.Service) (map[string]control.State, error) {
 	states := map[string]control.State{}
-	if w.keeper.controller == nil {
-		return states, fmt.Errorf("%s", cmp.Or(w.keeper.waits, "nothing runs here"))
+	if w.services.controller == nil {
+		return states, fmt.Errorf("%s", cmp.Or(w.services.waits, "nothing runs here"))
 	}
 	var wrong error
 	for _, scope := range []string{"user", "system"} {
@@ -223,7 +224,7 @@ func (w *world) serviceStates(ctx context.Context, list []spec.Service) (map[str
 		if len(names) == 0 {
 			continue
 		}
-		got, err := w.keeper.controller(w.keeper.by, scope == "system").States(ctx, names)
+		got, err := w.services.controller(w.services.by, scope == "system").States(ctx, names)
 		if err != nil {
 			wrong = err
 		}
@@ -236,7 +237,7 @@ func (w *world) serviceStates(ctx context.Context, list []spec.Service) (map[str
 
 // forgetUnits has service managers forget the units of services that p took
 // away. One that does not answer forgets them when it next starts.
-func (w *world) forgetUnits(ctx context.Context, p *reconcile.Plan) {
+func (w *View) forgetUnits(ctx context.Context, p *reconcile.Plan) {
 	scopes := map[string]bool{}
 	for _, c := range p.Changes {
 		if a := c.Target.Resource.Address; a.Kind() == "service" && c.Action == reconcile.Delete {
@@ -245,8 +246,8 @@ func (w *world) forgetUnits(ctx context.Context, p *reconcile.Plan) {
 		}
 	}
 	for scope := range scopes {
-		if w.keeper.controller != nil {
-			_ = w.keeper.controller(w.keeper.by, scope == "system").Reload(ctx)
+		if w.services.controller != nil {
+			_ = w.services.controller(w.services.by, scope == "system").Reload(ctx)
 		}
 	}
 }

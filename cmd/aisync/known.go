@@ -100,7 +100,7 @@ func (a *app) keep(name string, p place.Places, s *spec.Spec) {
 // spec bring along, be they there or not.
 func (a *app) lookedAt(p place.Places, s *spec.Spec) []string {
 	var out []string
-	sources := a.ownSources(p)
+	sources := a.machine(p).OwnSources()
 	for _, src := range sourcesOf(s.Host, s.Project) {
 		tree, err := sources.Open(context.Background(), src)
 		var missing *bundle.MissingError
@@ -113,7 +113,7 @@ func (a *app) lookedAt(p place.Places, s *spec.Spec) []string {
 			out = append(out, missing.Dir)
 		}
 		if bundle.Remote(src.URL) {
-			out = append(out, a.lockOf(p, src), filepath.Join(p.Physical(p.Cache), "sources"))
+			out = append(out, a.machine(p).LockOf(src), filepath.Join(p.Physical(p.Cache), "sources"))
 		}
 	}
 	return out
@@ -123,7 +123,7 @@ func (a *app) lookedAt(p place.Places, s *spec.Spec) []string {
 // out, and so is the host's. It is whole if neither is.
 func (a *app) evaluateOwn(p place.Places) (own *spec.Spec, whole bool) {
 	for whole = true; ; whole = false {
-		s, err := a.loadSpecWith(context.Background(), p, schema.Options{Facts: a.factsOf(p), NoHost: func(schema.Problem) {}})
+		s, err := a.machine(p).LoadSpec(context.Background(), schema.Options{NoHost: func(schema.Problem) {}})
 		if err == nil {
 			return s, whole
 		}

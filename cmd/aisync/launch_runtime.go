@@ -38,7 +38,7 @@ func (a *app) specFor(ctx context.Context, root string) (*spec.Spec, catalog.Ind
 	if err != nil {
 		return nil, catalog.Index{}, p, err
 	}
-	s, err := a.loadSpecWith(ctx, p, schema.Options{Facts: a.factsOf(p), NoHost: func(schema.Problem) {}})
+	s, err := a.machine(p).LoadSpec(ctx, schema.Options{NoHost: func(schema.Problem) {}})
 	if err != nil {
 		return nil, catalog.Index{}, p, err
 	}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
 	"aisync.dev/aisync/internal/bundle"
@@ -36,8 +35,8 @@ func sourcesOf(h *spec.Host, p *spec.Project) []spec.Source {
 
 // lender returns what schema.Load asks for lent runtimes: it looks into
 // sources that are on this machine, and fetches none.
-func (a *app) lender(p place.Places) func(*spec.Host, *spec.Project) ([]spec.Runtime, bool, error) {
-	sources := a.ownSources(p)
+func (m *Machine) lender() func(*spec.Host, *spec.Project) ([]spec.Runtime, bool, error) {
+	sources := m.OwnSources()
 	return func(h *spec.Host, project *spec.Project) (runtimes []spec.Runtime, more bool, err error) {
 		for _, src := range sourcesOf(h, project) {
 			tree, openErr := sources.Open(context.Background(), src)
@@ -52,25 +51,24 @@ func (a *app) lender(p place.Places) func(*spec.Host, *spec.Project) ([]spec.Run
 	}
 }
 
-// ownSources are the sources that are on this machine.
-func (a *app) ownSources(p place.Places) *bundle.Sources {
-	return &bundle.Sources{Home: p.Physical(p.Home), Resolve: func(_ context.Context, src spec.Source) (string, string, error) {
-		return a.pinnedFolder(p, src)
+// OwnSources are the sources that are on this machine.
+func (m *Machine) OwnSources() *bundle.Sources {
+	return &bundle.Sources{Home: m.Places.Physical(m.Places.Home), Resolve: func(_ context.Context, src spec.Source) (string, string, error) {
+		return m.pinnedFolder(src)
 	}}
 }
 
-// lockOf is the lock that pins a source.
-func (a *app) lockOf(p place.Places, src spec.Source) string {
-	if p.Project != "" && src.Dir == p.Project {
-		return filepath.Join(p.Project, lockName)
+// LockOf is the lock that pins a source.
+func (m *Machine) LockOf(src spec.Source) string {
+	if m.Places.Project != "" && src.Dir == m.Places.Project {
+		return filepath.Join(m.Places.Project, lockName)
 	}
-	return filepath.Join(p.Config, lockName)
+	return filepath.Join(m.Places.Config, lockName)
 }
 
 // pinnedFolder is where a source that had to be fetched lies.
-func (a *app) pinnedFolder(p place.Places, src spec.Source) (string, string, error) {
-	w := &world{app: a, places: p}
-	l, err := readLockFile(a.lockOf(p, src))
+func (m *Machine) pinnedFolder(src spec.Source) (string, string, error) {
+	l, err := readLockFile(m.LockOf(src))
 	if err != nil {
 		return "", "", err
 	}
@@ -78,7 +76,7 @@ func (a *app) pinnedFolder(p place.Places, src spec.Source) (string, string, err
 	if !ok || pin.Values["url"] != src.URL {
 		return "", "", errNotAtHand{}
 	}
-	dir := w.cached(pin.Values["tree"])
+	dir := m.cached(pin.Values["tree"])
 	if _, err := os.Stat(dir); err != nil {
 		return "", "", errNotAtHand{}
 	}
@@ -87,22 +85,22 @@ func (a *app) pinnedFolder(p place.Places, src spec.Source) (string, string, err
 
 // lend looks again for runtimes that no catalog has, now that sources can be
 // fetched, and says what is to be said of those that are there.
-func (w *world) lend(ctx context.Context, sources *bundle.Sources) error {
+func (w *View) lend(ctx context.Context, sources *bundle.Sources) error {
 	var host *spec.Host
 	var project *spec.Project
 	var wanted []spec.Named
-	if h := w.spec.Host; h != nil && w.has(reconcile.HostOwner) {
+	if h := w.Spec.Host; h != nil && w.Has(reconcile.HostOwner) {
 		host = h
 		for _, u := range h.Runtimes {
 			wanted = append(wanted, spec.Named{Value: u.ID, Pos: u.Pos})
 		}
 	}
-	if p := w.spec.Project; p != nil && w.has(reconcile.ProjectOwner(w.places.Project)) {
+	if p := w.Spec.Project; p != nil && w.Has(reconcile.ProjectOwner(w.Places.Project)) {
 		project = p
 		wanted = append(wanted, p.Runtimes...)
 	}
 	wanted = slices.DeleteFunc(wanted, func(n spec.Named) bool {
-		_, ok := w.catalog.Runtime(n.Value)
+		_, ok := w.Catalog.Runtime(n.Value)
 		return ok
 	})
 	var errs []error
@@ -118,9 +116,9 @@ func (w *world) lend(ctx context.Context, sources *bundle.Sources) error {
 			if project != nil && slices.Contains(project.Sources, src) {
 				r.User = spec.Scope{}
 			}
-			if _, ok := w.catalog.Runtime(r.ID); !ok {
-				w.spec.Catalog.Runtimes = append(w.spec.Catalog.Runtimes, r)
-				w.catalog = catalog.With(w.spec.Catalog)
+			if _, ok := w.Catalog.Runtime(r.ID); !ok {
+				w.Spec.Catalog.Runtimes = append(w.Spec.Catalog.Runtimes, r)
+				w.Catalog = catalog.With(w.Spec.Catalog)
 			}
 		}
 	}
@@ -128,24 +126,23 @@ func (w *world) lend(ctx context.Context, sources *bundle.Sources) error {
 		return err
 	}
 	for _, n := range wanted {
-		if _, ok := w.catalog.Runtime(n.Value); !ok {
-			errs = append(errs, fmt.Errorf("%s: %w", n.Pos, unknown("runtime", n.Value, idsOf(w.catalog.Runtimes(), runtimeID))))
+		if _, ok := w.Catalog.Runtime(n.Value); !ok {
+			errs = append(errs, fmt.Errorf("%s: %w", n.Pos, unknown("runtime", n.Value, idsOf(w.Catalog.Runtimes(), runtimeID))))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // noteLent says where a manifest contradicts what is known better.
-func (w *world) noteLent(r spec.Runtime) {
-	known, ok := w.catalog.Runtime(r.ID)
+func (w *View) noteLent(r spec.Runtime) {
+	known, ok := w.Catalog.Runtime(r.ID)
 	if !ok || known.Source != "" || string(manifest.Of(known).Format()) == string(manifest.Of(r).Format()) {
 		return
 	}
-	cwd, _ := w.app.cwd() // only to shorten the name
-	r.Pos.File = w.places.Short(cwd, r.Pos.File)
+	r.Pos.File = w.Places.Short(w.Cwd, r.Pos.File)
 	origin := []reconcile.Position{reconcile.Position(r.Pos)}
-	if !slices.ContainsFunc(w.declared.Notes, func(n reconcile.Note) bool { return slices.Equal(n.Origin, origin) }) {
+	if !slices.ContainsFunc(w.Declared.Notes, func(n reconcile.Note) bool { return slices.Equal(n.Origin, origin) }) {
 		text := fmt.Sprintf("what source %s says of runtime %s is not what the catalog says, whose entry is used; see aisync runtimes show %s --manifest", r.Source, r.ID, r.ID)
-		w.declared.Notes = append(w.declared.Notes, reconcile.Note{Text: text, Origin: origin})
+		w.Declared.Notes = append(w.Declared.Notes, reconcile.Note{Text: text, Origin: origin})
 	}
 }

@@ -63,7 +63,7 @@ func (a *app) lock(ctx context.Context, s scope, f applyFlags, update bool, ids 
 	if err != nil {
 		return err
 	}
-	defer w.release()
+	defer w.Release()
 	if err := w.load(ctx); err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ func (a *app) lock(ctx context.Context, s scope, f applyFlags, update bool, ids 
 }
 
 // isFileOf reports whether the file called name belongs to the model id.
-func (w *world) isFileOf(id, name string) bool {
-	m, ok := w.catalog.Model(id)
+func (w *View) isFileOf(id, name string) bool {
+	m, ok := w.Catalog.Model(id)
 	if !ok {
 		return false
 	}
@@ -134,26 +134,26 @@ func (w *world) isFileOf(id, name string) bool {
 }
 
 // locks are the locks of the owners that take part.
-func (w *world) locks() []*lockFile {
+func (w *View) locks() []*lockFile {
 	var out []*lockFile
-	if w.has(reconcile.HostOwner) {
-		out = append(out, w.hostLock)
+	if w.Has(reconcile.HostOwner) {
+		out = append(out, w.HostLock)
 	}
-	if w.projectLock != nil && w.has(reconcile.ProjectOwner(w.places.Project)) {
-		out = append(out, w.projectLock)
+	if w.ProjectLock != nil && w.Has(reconcile.ProjectOwner(w.Places.Project)) {
+		out = append(out, w.ProjectLock)
 	}
 	return out
 }
 
 // dropStale unpins what no spec names any more.
-func (w *world) dropStale() {
-	if h := w.spec.Host; h != nil && w.has(reconcile.HostOwner) {
-		w.hostLock.lock.Unpin(func(p reconcile.Pin) bool {
+func (w *View) dropStale() {
+	if h := w.Spec.Host; h != nil && w.Has(reconcile.HostOwner) {
+		w.HostLock.lock.Unpin(func(p reconcile.Pin) bool {
 			return p.Kind != "bundle" || slices.ContainsFunc(w.hostSources(), func(name string) bool { return name == p.Name })
 		})
 	}
-	if p := w.spec.Project; p != nil && w.projectLock != nil && w.has(reconcile.ProjectOwner(w.places.Project)) {
-		w.projectLock.lock.Unpin(func(pin reconcile.Pin) bool {
+	if p := w.Spec.Project; p != nil && w.ProjectLock != nil && w.Has(reconcile.ProjectOwner(w.Places.Project)) {
+		w.ProjectLock.lock.Unpin(func(pin reconcile.Pin) bool {
 			if pin.Kind != "bundle" {
 				return true
 			}
@@ -167,9 +167,9 @@ func (w *world) dropStale() {
 	}
 }
 
-func (w *world) hostSources() []string {
+func (w *View) hostSources() []string {
 	var out []string
-	for _, b := range w.spec.Host.Bundles {
+	for _, b := range w.Spec.Host.Bundles {
 		out = append(out, b.Name)
 	}
 	return out
@@ -177,15 +177,15 @@ func (w *world) hostSources() []string {
 
 // saveLocks writes both locks. The project's goes through the engine, which
 // keeps the targets in it.
-func (w *world) saveLocks(ctx context.Context) error {
+func (w *View) saveLocks(ctx context.Context) error {
 	if err := w.savePins(); err != nil {
 		return err
 	}
-	if w.projectLock == nil || !w.has(reconcile.ProjectOwner(w.places.Project)) {
+	if w.ProjectLock == nil || !w.Has(reconcile.ProjectOwner(w.Places.Project)) {
 		return nil
 	}
-	if _, err := w.engine.Apply(ctx, w.write(nil), w.store, &reconcile.Plan{}, reconcile.ApplyOptions{ID: w.applyID, Command: "lock", Version: versionText()}); err != nil {
-		return w.projectLock.unwritable(err)
+	if _, err := w.Engine.Apply(ctx, w.WriteEnv(nil), w.Store, &reconcile.Plan{}, reconcile.ApplyOptions{ID: w.applyID, Command: "lock", Version: versionText()}); err != nil {
+		return w.ProjectLock.unwritable(err)
 	}
 	return w.fs.Flush()
 }

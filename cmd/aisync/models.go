@@ -43,7 +43,7 @@ file is visible under a model's name only when its sha256 was right.`,
 
 // stockroom is the store of the host, and what specs and records know of it.
 type stockroom struct {
-	w    *world
+	w    *View
 	dir  fsys.LogicalPath
 	held []store.Held
 }
@@ -58,47 +58,47 @@ func (a *app) stockroom(ctx context.Context) (*stockroom, error) {
 	return w.stockroom(ctx)
 }
 
-func (w *world) stockroom(ctx context.Context) (*stockroom, error) {
-	if w.spec.Host == nil {
+func (w *View) stockroom(ctx context.Context) (*stockroom, error) {
+	if w.Spec.Host == nil {
 		return nil, withHint(fmt.Errorf("no host is described here, so there is no store"), "aisync init")
 	}
 	if err := w.declareModels(ctx, w.looker()); err != nil {
 		return nil, err
 	}
 	var records []reconcile.Record
-	for _, o := range w.store.Owners() {
-		records = append(records, w.store.Records(o)...)
+	for _, o := range w.Store.Owners() {
+		records = append(records, w.Store.Records(o)...)
 	}
-	return &stockroom{w, w.modelStore(), model.Held(w.declared.Declarations, records)}, nil
+	return &stockroom{w, w.modelStore(), model.Held(w.Declared.Declarations, records)}, nil
 }
 
 // declareModels asks the host's spec for its models alone: a bundle that is not
 // at hand is no reason not to list them.
-func (w *world) declareModels(ctx context.Context, pin *pinner) error {
-	f, err := w.facts()
+func (w *View) declareModels(ctx context.Context, pin *pinner) error {
+	f, err := w.Facts()
 	if err != nil {
 		return err
 	}
-	h := w.spec.Host
+	h := w.Spec.Host
 	d, err := adapter.Host{
 		Spec:   &spec.Host{Name: h.Name, Pos: h.Pos, Dir: h.Dir, Builtin: h.Builtin, Store: h.Store, Views: h.Views, Models: h.Models},
-		Models: w.catalog.Models(), Facts: &f, Home: w.places.Home, Programs: w.programs(),
+		Models: w.Catalog.Models(), Facts: &f, Home: w.Places.Home, Programs: w.programs(),
 		Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
 	}.Declare(ctx)
 	if err != nil {
 		return err
 	}
-	w.declared.Add(d)
+	w.Declared.Add(d)
 	return nil
 }
 
 // modelStore is the folder of all models.
-func (w *world) modelStore() fsys.LogicalPath {
+func (w *View) modelStore() fsys.LogicalPath {
 	dir := "~/.local/share/llm/models"
-	if h := w.spec.Host; h != nil && h.Store.Value != "" {
+	if h := w.Spec.Host; h != nil && h.Store.Value != "" {
 		dir = h.Store.Value
 	}
-	return reconcile.Address("dir:" + dir).Path(w.places.Home)
+	return reconcile.Address("dir:" + dir).Path(w.Places.Home)
 }
 
 // only keeps the files of the models ids, or all where none is named. A name
@@ -134,7 +134,7 @@ func (s *stockroom) unknown(id string) error {
 		known = "there are " + strings.Join(names, ", ")
 	}
 	next := "name it under models of the host's spec"
-	if _, ok := s.w.catalog.Model(id); !ok {
+	if _, ok := s.w.Catalog.Model(id); !ok {
 		next += "; the catalog has none of that name either"
 	}
 	return advise(fmt.Errorf("no spec wants a model %q, and none is on record (%s)", id, known), next)
@@ -143,11 +143,11 @@ func (s *stockroom) unknown(id string) error {
 // modelNames completes the models of the spec.
 func (a *app) modelNames(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	w, err := a.lookAround(cmd.Context(), scopeHost)
-	if err != nil || w.spec.Host == nil {
+	if err != nil || w.Spec.Host == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var names []string
-	for _, m := range w.spec.Host.Models {
+	for _, m := range w.Spec.Host.Models {
 		names = append(names, m.ID)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

@@ -64,7 +64,7 @@ func (a *app) modelsAdopt(ctx context.Context, args []string, f applyFlags, o st
 	if err != nil {
 		return err
 	}
-	defer s.w.release()
+	defer s.w.Release()
 	var ids []string
 	places := s.w.programs().Locations()
 	for _, arg := range args {
@@ -75,7 +75,7 @@ func (a *app) modelsAdopt(ctx context.Context, args []string, f applyFlags, o st
 		if !strings.Contains(arg, "/") && arg != "." && arg != ".." {
 			return s.unknown(arg)
 		}
-		dir, err := a.folderOfModels(s.w.places, arg)
+		dir, err := a.folderOfModels(s.w.Places, arg)
 		if err != nil {
 			return err
 		}
@@ -111,9 +111,9 @@ func (a *app) modelsAdopt(ctx context.Context, args []string, f applyFlags, o st
 func (s *stockroom) adopted(found []store.Adopted, dryRun bool) modelAdoptDoc {
 	doc := modelAdoptDoc{viewVersion, dryRun, []modelAdoptedDoc{}}
 	for _, x := range found {
-		d := modelAdoptedDoc{ID: x.ID, Path: s.w.places.Physical(x.Path), Program: x.Program, How: x.How, Why: x.Why}
+		d := modelAdoptedDoc{ID: x.ID, Path: s.w.Places.Physical(x.Path), Program: x.Program, How: x.How, Why: x.Why}
 		if x.From != "" {
-			d.From = s.w.places.Physical(x.From)
+			d.From = s.w.Places.Physical(x.From)
 		}
 		doc.Files = append(doc.Files, d)
 	}
@@ -131,7 +131,7 @@ func (a *app) sayAdopted(s *stockroom, found []store.Adopted, dryRun bool) {
 		who := safe(x.ID) + "  " + safe(x.Path.Base())
 		from := ""
 		if x.From != "" {
-			from = " " + safe(s.w.places.Physical(x.From)) + " (" + safe(x.Program) + ")"
+			from = " " + safe(s.w.Places.Physical(x.From)) + " (" + safe(x.Program) + ")"
 		}
 		switch {
 		case dryRun && from != "":
@@ -146,7 +146,7 @@ func (a *app) sayAdopted(s *stockroom, found []store.Adopted, dryRun bool) {
 
 // recordAdopted applies the models of which something was taken over, if all of
 // what they need is there.
-func (a *app) recordAdopted(ctx context.Context, w *world, found []store.Adopted, f applyFlags) error {
+func (a *app) recordAdopted(ctx context.Context, w *View, found []store.Adopted, f applyFlags) error {
 	var ids []string
 	for _, x := range found {
 		if x.How != "" && !slices.Contains(ids, x.ID) {
@@ -157,7 +157,7 @@ func (a *app) recordAdopted(ctx context.Context, w *world, found []store.Adopted
 		return nil
 	}
 	ask := w.askFor(ids)
-	p, err := w.plan(ctx, ask)
+	p, err := w.Plan(ctx, ask)
 	if err != nil {
 		return err
 	}

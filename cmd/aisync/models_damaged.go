@@ -15,15 +15,15 @@ import (
 // missing. It asks first, and returns what is asked for then: those models and
 // all that have the same bytes, with their names. An earlier call may have been
 // killed after it took some of those.
-func (a *app) setDamagedAside(ctx context.Context, w *world, ask asked, f applyFlags) (asked, error) {
+func (a *app) setDamagedAside(ctx context.Context, w *View, ask asked, f applyFlags) (asked, error) {
 	if !ask.choice.Restore {
 		return ask, nil
 	}
 	var records []reconcile.Record
-	for _, o := range w.store.Owners() {
-		records = append(records, w.store.Records(o)...)
+	for _, o := range w.Store.Owners() {
+		records = append(records, w.Store.Records(o)...)
 	}
-	held := slices.DeleteFunc(model.Held(w.declared.Declarations, records), func(h store.Held) bool { return !h.Wanted })
+	held := slices.DeleteFunc(model.Held(w.Declared.Declarations, records), func(h store.Held) bool { return !h.Wanted })
 	named := slices.DeleteFunc(slices.Clone(held), func(h store.Held) bool {
 		at := reconcile.Address("model:" + h.ID)
 		return !matches(ask.targets, at) || matches(ask.excludes, at)
@@ -44,7 +44,7 @@ func (a *app) setDamagedAside(ctx context.Context, w *world, ask asked, f applyF
 		return ask, err
 	}
 	for _, c := range damaged {
-		a.say("aisync: model %s: %s is damaged: it is not what was verified", safe(c.ID), safe(w.places.Physical(c.Where)))
+		a.say("aisync: model %s: %s is damaged: it is not what was verified", safe(c.ID), safe(w.Places.Physical(c.Where)))
 	}
 	if a.g.offline {
 		return ask, fmt.Errorf("fetching %s again %w; nothing was changed", plural(len(damaged), "damaged file"), reconcile.ErrOffline)
@@ -63,7 +63,7 @@ func (a *app) setDamagedAside(ctx context.Context, w *world, ask asked, f applyF
 		if err != nil {
 			return ask, err
 		}
-		a.say("aisync: model %s: its damaged file is %s now, until aisync models gc", safe(c.ID), safe(w.places.Physical(to)))
+		a.say("aisync: model %s: its damaged file is %s now, until aisync models gc", safe(c.ID), safe(w.Places.Physical(to)))
 	}
 	return ask, nil
 }

@@ -70,7 +70,7 @@ func (a *app) modelsFit(ctx context.Context, id string, tokens int64) error {
 	if err := w.chooseToFit(ctx, p, id); err != nil {
 		return err
 	}
-	f, err := w.facts()
+	f, err := w.Facts()
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a *app) modelsFit(ctx context.Context, id string, tokens int64) error {
 		doc.Models = append(doc.Models, modelFitsDoc{name, x.quant.Name, x.reason, verdict})
 	}
 	doc.Together = together(served, p.chosen, id, tokens, f)
-	doc.Disk = hosts.FitDisk(missing, w.places.Physical(w.modelStore()), f)
+	doc.Disk = hosts.FitDisk(missing, w.Places.Physical(w.modelStore()), f)
 	if a.g.json {
 		return a.writeJSON(doc)
 	}
@@ -107,17 +107,17 @@ func (a *app) modelsFit(ctx context.Context, id string, tokens int64) error {
 
 // chooseToFit chooses the models of the spec, or also the model id of the
 // catalog, and reads their headers where they are not pinned.
-func (w *world) chooseToFit(ctx context.Context, p *pinner, id string) error {
-	if w.spec.Host == nil {
+func (w *View) chooseToFit(ctx context.Context, p *pinner, id string) error {
+	if w.Spec.Host == nil {
 		return withHint(fmt.Errorf("no host is described here, so there is nothing to fit models to"), "aisync init")
 	}
-	uses := slices.Clone(w.spec.Host.Models)
+	uses := slices.Clone(w.Spec.Host.Models)
 	if id != "" && !slices.ContainsFunc(uses, func(u spec.ModelUse) bool { return u.ID == id }) {
 		uses = append(uses, spec.ModelUse{ID: id, Quant: "auto"})
 	}
 	p.ahead(ctx, slices.DeleteFunc(slices.Clone(uses), func(u spec.ModelUse) bool { return id != "" && u.ID != id }))
 	for _, use := range uses {
-		m, ok := w.catalog.Model(use.ID)
+		m, ok := w.Catalog.Model(use.ID)
 		if !ok {
 			return advise(fmt.Errorf("the catalog has no model %q", use.ID), "describe it under catalog in the host's spec")
 		}
@@ -183,10 +183,10 @@ func together(served []hosts.Load, chosen map[string]served, id string, tokens i
 }
 
 // missing is how many bytes of q are not in the store.
-func (w *world) missing(q spec.Quant) int64 {
+func (w *View) missing(q spec.Quant) int64 {
 	var n int64
 	for _, f := range q.Files {
-		if _, err := w.reader.Lstat(store.Blob(w.modelStore(), f.SHA256)); f.SHA256 == "" || err != nil {
+		if _, err := w.Reader.Lstat(store.Blob(w.modelStore(), f.SHA256)); f.SHA256 == "" || err != nil {
 			n += f.Size
 		}
 	}

@@ -43,7 +43,7 @@ func (a *app) modelsGC(ctx context.Context, f applyFlags, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	defer s.w.release()
+	defer s.w.Release()
 	found, err := store.GC(disk, s.dir, s.held, store.GCOptions{DryRun: true, Now: time.Now()})
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (a *app) modelsGC(ctx context.Context, f applyFlags, dryRun bool) error {
 		return a.writeJSON(modelGCDoc{viewVersion, true, s.garbage(found)})
 	}
 	if len(found) == 0 && !a.g.json {
-		a.printf("Nothing to remove: everything in %s is wanted.\n", s.w.places.Physical(s.dir))
+		a.printf("Nothing to remove: everything in %s is wanted.\n", s.w.Places.Physical(s.dir))
 		return nil
 	}
 	files, bytes := 0, int64(0)
@@ -98,7 +98,7 @@ func (a *app) sayGarbage(s *stockroom, g store.Garbage) {
 	if g.Removed {
 		why = "nobody wants it"
 	}
-	a.printf("  %s  %s, %s, %s\n", safe(s.w.places.Physical(g.Path)), g.Kind, bytesText(g.Size), safe(why))
+	a.printf("  %s  %s, %s, %s\n", safe(s.w.Places.Physical(g.Path)), g.Kind, bytesText(g.Size), safe(why))
 }
 
 // stockroomToWrite is stockroom with a file system that can write; it holds the
@@ -109,7 +109,7 @@ func (a *app) stockroomToWrite(ctx context.Context, f applyFlags, dryRun bool, c
 		if err != nil {
 			return nil, nil, err
 		}
-		disk, err := fsys.New(s.w.places.FSOptions("none"))
+		disk, err := fsys.New(s.w.Places.FSOptions("none"))
 		return s, disk, err
 	}
 	w, err := a.hold(ctx, scopeHost, f, command)
@@ -124,7 +124,7 @@ func (a *app) stockroomToWrite(ctx context.Context, f applyFlags, dryRun bool, c
 		s, err = w.stockroom(ctx)
 	}
 	if err != nil {
-		w.release()
+		w.Release()
 		return nil, nil, err
 	}
 	return s, w.fs, nil

@@ -67,11 +67,11 @@ func (a *app) modelsLs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	models, err := store.List(s.w.reader, s.dir, s.held)
+	models, err := store.List(s.w.Reader, s.dir, s.held)
 	if err != nil {
 		return err
 	}
-	loose, err := store.Loose(s.w.reader, s.dir, s.held)
+	loose, err := store.Loose(s.w.Reader, s.dir, s.held)
 	if err != nil {
 		return err
 	}
@@ -121,16 +121,16 @@ func stateText(m store.Model) string {
 }
 
 func (s *stockroom) doc(models []store.Model, loose []store.Garbage) modelsDoc {
-	doc := modelsDoc{FormatVersion: viewVersion, Store: s.w.places.Physical(s.dir), Models: []modelDoc{}, Loose: s.garbage(loose)}
+	doc := modelsDoc{FormatVersion: viewVersion, Store: s.w.Places.Physical(s.dir), Models: []modelDoc{}, Loose: s.garbage(loose)}
 	for _, m := range models {
 		d := modelDoc{ID: m.ID, Quant: m.Quant, License: m.License, State: m.State, Size: m.Size, Have: m.Have, Wanted: m.Wanted, Files: []modelFileDoc{}}
 		if !m.Verified.IsZero() {
 			d.Verified = &m.Verified
 		}
 		for _, f := range m.Files {
-			file := modelFileDoc{Path: s.w.places.Physical(f.Path), SHA256: f.SHA256, Size: f.Size, State: f.State, Views: []string{}}
+			file := modelFileDoc{Path: s.w.Places.Physical(f.Path), SHA256: f.SHA256, Size: f.Size, State: f.State, Views: []string{}}
 			for _, v := range f.Views {
-				file.Views = append(file.Views, s.w.places.Physical(v))
+				file.Views = append(file.Views, s.w.Places.Physical(v))
 			}
 			d.Files = append(d.Files, file)
 		}
@@ -142,7 +142,7 @@ func (s *stockroom) doc(models []store.Model, loose []store.Garbage) modelsDoc {
 func (s *stockroom) garbage(found []store.Garbage) []garbageDoc {
 	out := []garbageDoc{}
 	for _, g := range found {
-		out = append(out, garbageDoc{s.w.places.Physical(g.Path), g.Size, g.Kind, g.Removed, g.Kept})
+		out = append(out, garbageDoc{s.w.Places.Physical(g.Path), g.Size, g.Kind, g.Removed, g.Kept})
 	}
 	return out
 }

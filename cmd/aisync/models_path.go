@@ -38,13 +38,13 @@ func (a *app) modelsPath(ctx context.Context, id string) error {
 	if _, err := s.only([]string{id}); err != nil {
 		return err
 	}
-	files, err := store.Path(s.w.reader, s.dir, s.held, id)
+	files, err := store.Path(s.w.Reader, s.dir, s.held, id)
 	if err != nil {
 		return err
 	}
 	doc := modelPathDoc{FormatVersion: viewVersion, ID: id}
 	for _, f := range files {
-		doc.Files = append(doc.Files, s.w.places.Physical(f))
+		doc.Files = append(doc.Files, s.w.Places.Physical(f))
 	}
 	if a.g.json {
 		return a.writeJSON(doc)

@@ -103,7 +103,7 @@ func (a *app) modelsPull(ctx context.Context, ids []string, f applyFlags, fetchi
 	}
 	ask := asked{scope: scopeHost, models: ids, fetch: fetching}
 	for _, id := range ids {
-		if !slices.ContainsFunc(s.w.spec.Host.Models, func(m spec.ModelUse) bool { return m.ID == id }) {
+		if !slices.ContainsFunc(s.w.Spec.Host.Models, func(m spec.ModelUse) bool { return m.ID == id }) {
 			return s.unknown(id)
 		}
 		ask.targets = append(ask.targets, "model:"+id)
@@ -139,7 +139,7 @@ func byDigest(source string) bool {
 
 // askFor is what a plan of these models, and of their names in other programs'
 // folders, is asked for.
-func (w *world) askFor(ids []string) asked {
+func (w *View) askFor(ids []string) asked {
 	ask := asked{scope: scopeHost, models: ids}
 	for _, id := range ids {
 		ask.targets = append(ask.targets, "model:"+id)
@@ -149,14 +149,14 @@ func (w *world) askFor(ids []string) asked {
 
 // withViews adds the names of the models that were asked for, and what tells
 // other programs of those. A server of one is left to an apply.
-func (w *world) withViews(ask asked) asked {
+func (w *View) withViews(ask asked) asked {
 	reached := map[reconcile.Address]bool{}
 	for _, id := range ask.models {
 		reached[reconcile.Address("model:"+id)] = true
 	}
 	for more := true; more; {
 		more = false
-		for _, d := range w.declared.Declarations {
+		for _, d := range w.Declared.Declarations {
 			depends := slices.ContainsFunc(d.DependsOn, func(a reconcile.Address) bool { return reached[a] })
 			if depends && d.Target.Kind() != "service" && !reached[d.Target] {
 				reached[d.Target], more = true, true

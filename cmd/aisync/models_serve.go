@@ -41,7 +41,7 @@ func (a *app) modelsServe(ctx context.Context, addr string, told bool) error {
 	if err != nil {
 		return err
 	}
-	blobs := blobs{w.places.Physical(w.modelStore())}
+	blobs := blobs{w.Places.Physical(w.modelStore())}
 	all, err := blobs.List()
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func (a *app) modelsVerify(ctx context.Context, ids []string, deep bool) error {
 		total += h.Size
 	}
 	bars := a.newBars("verify", total)
-	checked, err := store.Verify(ctx, s.w.reader, s.dir, held, store.VerifyOptions{
+	checked, err := store.Verify(ctx, s.w.Reader, s.dir, held, store.VerifyOptions{
 		Deep:     deep,
 		Progress: func(f store.Held, done, total int64) { bars.file(f.ID+" "+f.Path.Base(), done, total) },
 	})
@@ -68,7 +68,7 @@ func (a *app) modelsVerify(ctx context.Context, ids []string, deep bool) error {
 	doc := modelVerifyDoc{FormatVersion: viewVersion, Deep: deep, Files: []modelVerifiedDoc{}}
 	var errs []error
 	for _, c := range checked {
-		d := modelVerifiedDoc{ID: c.ID, Path: s.w.places.Physical(c.Path), SHA256: c.SHA256, State: c.State}
+		d := modelVerifiedDoc{ID: c.ID, Path: s.w.Places.Physical(c.Path), SHA256: c.SHA256, State: c.State}
 		if c.Err != nil {
 			d.Error = c.Err.Error()
 			errs = append(errs, c.Err)

@@ -22,7 +22,7 @@ const oldestReader = "v0.1.0"
 // it may, it resolves what is not pinned, or what shall move, and notes it.
 // It is safe for concurrent use.
 type pinner struct {
-	w       *world
+	w       *View
 	resolve bool                              // may fetch and dial
 	strict  bool                              // what cannot be pinned is an error, not a note
 	about   func(reconcile.Address) bool      // only these models are resolved
@@ -46,9 +46,9 @@ type leftOut struct {
 }
 
 // newPinner returns the pinner of an apply, which pins what it is about.
-func (w *world) newPinner(ask asked) *pinner {
+func (w *View) newPinner(ask asked) *pinner {
 	p := w.looker()
-	p.resolve = !w.app.g.offline && !w.app.g.locked
+	p.resolve = !w.Offline && !w.Locked
 	p.about = func(a reconcile.Address) bool {
 		named := func(pattern string) bool { return a.Match(pattern) }
 		return (len(ask.targets) == 0 || slices.ContainsFunc(ask.targets, named)) && !slices.ContainsFunc(ask.excludes, named)
@@ -57,7 +57,7 @@ func (w *world) newPinner(ask asked) *pinner {
 }
 
 // looker returns the pinner of a command that only looks.
-func (w *world) looker() *pinner {
+func (w *View) looker() *pinner {
 	return &pinner{
 		w: w, fresh: map[string]bool{}, left: map[string]leftOut{},
 		asked: map[string]*answer{}, silent: map[string]error{}, chosen: map[string]served{},
@@ -69,9 +69,9 @@ func (w *world) looker() *pinner {
 // lockOf returns the lock in which something asked for at pos is pinned.
 func (p *pinner) lockOf(project bool) *lockFile {
 	if project {
-		return p.w.projectLock
+		return p.w.ProjectLock
 	}
-	return p.w.hostLock
+	return p.w.HostLock
 }
 
 // set pins something and notes what moved.
@@ -146,7 +146,7 @@ func (p *pinner) markLeft() {
 	for _, id := range slices.Sorted(maps.Keys(p.left)) {
 		a, l := reconcile.Address("model:"+id), p.left[id]
 		next := "; pin it with aisync lock when the network is there"
-		for _, d := range p.w.declared.Declarations {
+		for _, d := range p.w.Declared.Declarations {
 			for i := range d.Leaves {
 				if file, ok := d.Leaves[i].Body.(model.Artifact); ok && d.Target == a {
 					file.Unknown = l.err.Error() + next
@@ -170,15 +170,15 @@ func inBrackets(place string) string {
 // aisync that may apply.
 func (p *pinner) finish() error {
 	var errs []error
-	for _, l := range []*lockFile{p.w.hostLock, p.w.projectLock} {
-		if l == nil || l == p.w.projectLock && !p.w.has(reconcile.ProjectOwner(p.w.places.Project)) || l == p.w.hostLock && !p.w.has(reconcile.HostOwner) {
+	for _, l := range []*lockFile{p.w.HostLock, p.w.ProjectLock} {
+		if l == nil || l == p.w.ProjectLock && !p.w.Has(reconcile.ProjectOwner(p.w.Places.Project)) || l == p.w.HostLock && !p.w.Has(reconcile.HostOwner) {
 			continue
 		}
 		errs = append(errs, p.common(l))
 	}
 	p.markLeft()
 	notes, err := p.fitNotes()
-	p.w.declared.Notes = append(p.w.declared.Notes, notes...)
+	p.w.Declared.Notes = append(p.w.Declared.Notes, notes...)
 	errs = append(errs, err)
 	return errors.Join(errs...)
 }
@@ -191,11 +191,11 @@ func (p *pinner) common(l *lockFile) error {
 	pin, ok := p.get(l, "catalog", "embedded", "")
 	switch {
 	case ok && pin.Values["digest"] != now:
-		if p.w.app.g.locked {
+		if p.w.Locked {
 			return withHint(fmt.Errorf("%s: pins another catalog than the one in aisync %s", l.path, versionText()), "aisync lock --update catalog")
 		}
-		p.w.declared.Notes = append(p.w.declared.Notes, reconcile.Note{Warning: true, Text: fmt.Sprintf("%s pins another catalog than the one in this aisync; adapters may write other bytes than a teammate's: aisync lock --update catalog", l.path)})
-	case !ok && p.w.fs != nil && !p.w.app.g.locked:
+		p.w.Declared.Notes = append(p.w.Declared.Notes, reconcile.Note{Warning: true, Text: fmt.Sprintf("%s pins another catalog than the one in this aisync; adapters may write other bytes than a teammate's: aisync lock --update catalog", l.path)})
+	case !ok && p.w.fs != nil && !p.w.Locked:
 		p.set(l, reconcile.Pin{Kind: "catalog", Name: "embedded", Values: map[string]string{"digest": now}})
 		p.set(l, reconcile.Pin{Kind: "aisync", Name: "oldest", Values: map[string]string{"version": oldestReader}})
 	}
@@ -221,14 +221,14 @@ func olderThan(have, need string) bool {
 
 // savePins writes the host's pins; those of a project are written by the
 // engine together with its targets.
-func (w *world) savePins() error {
-	if !w.hostLock.changed() {
+func (w *View) savePins() error {
+	if !w.HostLock.changed() {
 		return nil
 	}
-	if !w.places.Configured { // a folder named by --config is there
-		if _, err := w.fs.MkdirAll(w.places.ConfigHome, 0o755); err != nil {
-			return w.hostLock.unwritable(err)
+	if !w.Places.Configured { // a folder named by --config is there
+		if _, err := w.fs.MkdirAll(w.Places.ConfigHome, 0o755); err != nil {
+			return w.HostLock.unwritable(err)
 		}
 	}
-	return w.hostLock.save(w.places.FSOptions(w.applyID))
+	return w.HostLock.save(w.Places.FSOptions(w.applyID))
 }

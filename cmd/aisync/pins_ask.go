@@ -73,7 +73,7 @@ func (p *pinner) once(ctx context.Context, host, key string, get func(context.Co
 }
 
 // endpoint is the hub that is asked.
-func (p *pinner) endpoint() string { return hub.Endpoint(p.w.app.env.Get) }
+func (p *pinner) endpoint() string { return hub.Endpoint(p.w.Env.Get) }
 
 // hostOf is where a source or an endpoint lies, for people.
 func hostOf(at string) string {
@@ -248,7 +248,7 @@ func (p *pinner) ahead(ctx context.Context, uses []spec.ModelUse) {
 	}
 	l := p.lockOf(false)
 	for _, use := range uses {
-		m, ok := p.w.catalog.Model(use.ID)
+		m, ok := p.w.Catalog.Model(use.ID)
 		if !ok || !p.about(reconcile.Address("model:"+use.ID)) {
 			continue
 		}
@@ -274,7 +274,7 @@ func (p *pinner) ahead(ctx context.Context, uses []spec.ModelUse) {
 	}
 	waiting := time.AfterFunc(sayAfter, func() {
 		names := slices.Sorted(maps.Keys(hosts))
-		p.w.app.say("aisync: waiting for %s to say what it has of the models, %s at most", safe(strings.Join(names, ", ")), hubPatience)
+		p.w.Notify("aisync: waiting for %s to say what it has of the models, %s at most", safe(strings.Join(names, ", ")), hubPatience)
 	})
 	defer waiting.Stop()
 	var all sync.WaitGroup
@@ -299,7 +299,7 @@ func (p *pinner) ahead(ctx context.Context, uses []spec.ModelUse) {
 func (p *pinner) candidates(use spec.ModelUse, m spec.Model) []spec.Quant {
 	name := use.Quant
 	if name == "auto" {
-		pin, ok := p.get(p.lockOf(false), "quant", m.ID, p.w.spec.Host.Name)
+		pin, ok := p.get(p.lockOf(false), "quant", m.ID, p.w.Spec.Host.Name)
 		if !ok {
 			return slices.DeleteFunc(slices.Clone(m.Quants), func(q spec.Quant) bool { return q.Repo == "" && q.Name != m.Quants[0].Name })
 		}

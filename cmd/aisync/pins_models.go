@@ -129,7 +129,7 @@ func (p *pinner) artifact(ctx context.Context, use spec.ModelUse, f *spec.ModelF
 	l, said := p.lockOf(false), f.SHA256 != ""
 	pin, ok := p.get(l, "model", name, "")
 	if !ok || again && !p.isFresh("model", name) {
-		if said && (!p.strict || p.w.app.g.offline) {
+		if said && (!p.strict || p.w.Offline) {
 			if f.Repo != "" {
 				f.Sources = append([]string{hub.Source(f.Repo, cmp.Or(f.Commit, f.Revision, "main"), f.Path)}, f.Sources...)
 			}
@@ -159,9 +159,9 @@ func (p *pinner) artifact(ctx context.Context, use spec.ModelUse, f *spec.ModelF
 // now. Where it shall not, it stays as it is: the plan says so.
 func (p *pinner) mayAsk(use spec.ModelUse, what string) (bool, error) {
 	switch {
-	case p.w.app.g.locked:
+	case p.w.Locked:
 		return false, p.unpinned(what, spec.Position{})
-	case p.strict && p.w.app.g.offline:
+	case p.strict && p.w.Offline:
 		return false, fmt.Errorf("pinning it %w", reconcile.ErrOffline)
 	case p.w.fs == nil, !p.about(reconcile.Address("model:" + use.ID)):
 		return false, nil // the plan says that it must be pinned first; or it is not part of this apply
@@ -216,7 +216,7 @@ func pinned(f *spec.ModelFile, pin reconcile.Pin) error {
 func (p *pinner) pinShape(ctx context.Context, use spec.ModelUse, name string, q spec.Quant) *spec.Shape {
 	l := p.lockOf(false)
 	if use.Quant == "auto" {
-		if pin, ok := l.lock.Pin("quant", use.ID, p.w.spec.Host.Name); ok && pin.Values["shape"] != "" {
+		if pin, ok := l.lock.Pin("quant", use.ID, p.w.Spec.Host.Name); ok && pin.Values["shape"] != "" {
 			return parsedShape(pin.Values["shape"])
 		}
 	}
@@ -266,7 +266,7 @@ func (p *pinner) serviceLoads() []hosts.Load {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []hosts.Load
-	for _, s := range p.w.spec.Host.Services {
+	for _, s := range p.w.Spec.Host.Services {
 		var mine []hosts.Load
 		ids := service.ModelsOf(s)
 		for _, id := range ids {
@@ -299,7 +299,7 @@ func (p *pinner) fitNotes() ([]reconcile.Note, error) {
 	if len(p.chosen) == 0 {
 		return nil, nil
 	}
-	f, err := p.w.facts()
+	f, err := p.w.Facts()
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +307,7 @@ func (p *pinner) fitNotes() ([]reconcile.Note, error) {
 	warn := func(pos spec.Position, format string, args ...any) {
 		notes = append(notes, reconcile.Note{Warning: true, Origin: []reconcile.Position{reconcile.Position(pos)}, Text: fmt.Sprintf(format, args...)})
 	}
-	for _, use := range p.w.spec.Host.Models {
+	for _, use := range p.w.Spec.Host.Models {
 		x, ok := p.chosen[use.ID]
 		if !ok {
 			continue
@@ -318,8 +318,8 @@ func (p *pinner) fitNotes() ([]reconcile.Note, error) {
 	}
 	loads := slices.DeleteFunc(p.serviceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
 	if v := hosts.Fit(loads, f); len(notes) == 0 && len(loads) > 1 && v.Warn {
-		i := slices.IndexFunc(p.w.spec.Host.Services, func(s spec.Service) bool { return s.Enabled })
-		warn(p.w.spec.Host.Services[i].Pos, "the models of the enabled services do not fit at once: serving them %s; aisync models fit says what would", v.Reason())
+		i := slices.IndexFunc(p.w.Spec.Host.Services, func(s spec.Service) bool { return s.Enabled })
+		warn(p.w.Spec.Host.Services[i].Pos, "the models of the enabled services do not fit at once: serving them %s; aisync models fit says what would", v.Reason())
 	}
 	return notes, nil
 }

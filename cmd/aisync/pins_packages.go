@@ -20,33 +20,33 @@ func installer(p place.Places, offline bool) packages.Provider {
 }
 
 // declarePackages asks for the packages of the host.
-func (w *world) declarePackages(ctx context.Context, pin *pinner) (packages.Declared, error) {
-	f, err := w.facts()
+func (w *View) declarePackages(ctx context.Context, pin *pinner) (packages.Declared, error) {
+	f, err := w.Facts()
 	if err != nil {
 		return packages.Declared{}, err
 	}
 	servers, wrong := w.servicePrograms()
 	d, err := packages.Host{
-		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Programs: servers, Facts: &f, Rooted: w.places.Root != "",
-		Recorded: func(a reconcile.Address) bool { return len(w.store.On(a)) > 0 },
+		Spec: w.Spec.Host, Runtimes: w.Catalog.Runtimes(), Programs: servers, Facts: &f, Rooted: w.Places.Root != "",
+		Recorded: func(a reconcile.Address) bool { return len(w.Store.On(a)) > 0 },
 		Installed: func(ctx context.Context, via, name string) string {
-			return installer(w.places, true).Installed(ctx, w.read(), via, name)
+			return installer(w.Places, true).Installed(ctx, w.ReadEnv(), via, name)
 		},
 		Pin: pin.packageVersion, PinArchive: pin.archive,
 	}.Declare(ctx)
-	if err == nil && w.places.Root == "" && w.app.g.facts == "" {
+	if err == nil && w.Places.Root == "" && w.FactsFile == "" {
 		d.Notes = append(d.Notes, w.unreachable(d)...)
 	}
 	return d, errors.Join(err, wrong)
 }
 
 // unreachable warns where the folder of the links to programs is not in PATH.
-func (w *world) unreachable(d packages.Declared) []reconcile.Note {
-	dir := w.places.Home.Join(".local/bin")
+func (w *View) unreachable(d packages.Declared) []reconcile.Note {
+	dir := w.Places.Home.Join(".local/bin")
 	linked := slices.IndexFunc(d.Declarations, func(x reconcile.Declaration) bool {
-		return x.Target.Kind() == "link" && x.Target.Path(w.places.Home).Dir() == dir
+		return x.Target.Kind() == "link" && x.Target.Path(w.Places.Home).Dir() == dir
 	})
-	if linked < 0 || slices.Contains(strings.Split(w.app.env.Get("PATH"), ":"), string(dir)) {
+	if linked < 0 || slices.Contains(strings.Split(w.Env.Get("PATH"), ":"), string(dir)) {
 		return nil
 	}
 	return []reconcile.Note{{
@@ -65,12 +65,12 @@ func (p *pinner) packageVersion(ctx context.Context, via, name, within string, p
 	}
 	offline := fmt.Errorf("%s is not pinned, and pinning it %w", name, reconcile.ErrOffline)
 	switch {
-	case p.w.app.g.locked:
+	case p.w.Locked:
 		return "", nil, p.unpinned("package "+id, spec.Position{})
 	case p.w.fs == nil, !p.about(packages.Address(via, name)):
 		return "", nil, nil
 	}
-	provider, read := installer(p.w.places, !p.resolve), p.w.read()
+	provider, read := installer(p.w.Places, !p.resolve), p.w.ReadEnv()
 	if moved := p.moving("package", id); !moved {
 		version = provider.Installed(ctx, read, via, name)
 		if within != "" && version != within && !strings.HasPrefix(version, within+".") {
@@ -110,8 +110,8 @@ func (p *pinner) leaveOut(a reconcile.Address, pos spec.Position, err error) err
 
 // isPackageOf reports whether the pin called id is of what a person calls name:
 // a runtime, or the package itself.
-func (w *world) isPackageOf(name, id string) bool {
+func (w *View) isPackageOf(name, id string) bool {
 	via, of, _ := strings.Cut(id, "/")
-	rt, ok := w.catalog.Runtime(name)
+	rt, ok := w.Catalog.Runtime(name)
 	return name == of || ok && rt.Packages[via] == of
 }

@@ -35,7 +35,7 @@ func (p *pinner) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 		return q, "", nil
 	}
 	l := p.lockOf(false)
-	host := p.w.spec.Host.Name
+	host := p.w.Spec.Host.Name
 	if pin, ok := p.get(l, "quant", m.ID, host); ok {
 		q, ok := byName(pin.Values["quant"])
 		if !ok {
@@ -43,10 +43,10 @@ func (p *pinner) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 		}
 		return q, pin.Values["reason"], nil
 	}
-	if p.w.app.g.locked {
+	if p.w.Locked {
 		return spec.Quant{}, "", p.unpinned("quant: \"auto\"", spec.Position{})
 	}
-	f, err := p.w.facts()
+	f, err := p.w.Facts()
 	if err != nil {
 		return spec.Quant{}, "", err
 	}

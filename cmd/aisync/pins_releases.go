@@ -31,7 +31,7 @@ func (p *pinner) archive(ctx context.Context, name, version string, a packages.A
 	}
 	offline := fmt.Errorf("%s %s is not pinned, and pinning it %w", name, version, reconcile.ErrOffline)
 	switch {
-	case p.w.app.g.locked:
+	case p.w.Locked:
 		return a, nil, p.unpinned(fmt.Sprintf("package %s, version %s from %s,", id, version, a.URL), spec.Position{})
 	case p.w.fs == nil, !p.about(address):
 		return a, nil, nil
@@ -59,17 +59,17 @@ func (p *pinner) archive(ctx context.Context, name, version string, a packages.A
 
 // firstFetched brings an archive of which nothing is known into the cache.
 func (p *pinner) firstFetched(ctx context.Context, name string, a packages.Archive) (packages.Archive, error) {
-	disk, unknown := p.w.fs, packages.ReleaseArchive(p.w.places.Cache, "first-"+name)
+	disk, unknown := p.w.fs, packages.ReleaseArchive(p.w.Places.Cache, "first-"+name)
 	if _, err := disk.MkdirAll(unknown.Dir(), 0o700); err != nil {
 		return a, err
 	}
-	p.w.app.say("fetching %s from %s: its sha256 is in no spec, so what comes is trusted and pinned", safe(name), safe(a.URL))
+	p.w.Notify("fetching %s from %s: its sha256 is in no spec, so what comes is trusted and pinned", safe(name), safe(a.URL))
 	size, digest, err := unpinned.Get(ctx, p.w.client().HTTP(), a.URL, disk, unknown, nil)
 	if err != nil {
 		return a, err
 	}
 	a.Size, a.SHA256 = size, digest
-	err = disk.Move(unknown, packages.ReleaseArchive(p.w.places.Cache, digest))
+	err = disk.Move(unknown, packages.ReleaseArchive(p.w.Places.Cache, digest))
 	if errors.Is(err, fs.ErrExist) {
 		var info fs.FileInfo
 		if info, err = disk.Lstat(unknown); err == nil {

@@ -77,7 +77,7 @@ func (a *app) plan(ctx context.Context, ask asked, out, packages string, detaile
 	if err != nil {
 		return err
 	}
-	p, err := w.plan(ctx, ask)
+	p, err := w.Plan(ctx, ask)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a *app) plan(ctx context.Context, ask asked, out, packages string, detaile
 			return err
 		}
 	default:
-		w.planText("aisync plan", mode).render(a.out, view)
+		a.planText(w, "aisync plan", mode).render(a.out, view)
 		switch {
 		case len(p.Undecided())+len(p.Conflicts) > 0:
 			a.hint("\nDecide about what is marked ! first; aisync apply changes nothing until then.")

@@ -58,9 +58,9 @@ func (a *app) prune(ctx context.Context, f pruneFlags) error {
 	if err != nil {
 		return err
 	}
-	defer w.release()
+	defer w.Release()
 	found := false
-	for _, o := range w.store.Owners() {
+	for _, o := range w.Store.Owners() {
 		gone, err := vanished(o)
 		if err != nil {
 			return err
@@ -112,18 +112,18 @@ func (a *app) pruneProject(ctx context.Context, o reconcile.Owner, f pruneFlags)
 	if err != nil {
 		return err
 	}
-	w.places.Project, w.owners = empty, []reconcile.Owner{o}
+	w.Places.Project, w.Owners = empty, []reconcile.Owner{o}
 	w.applyID = reconcile.NewApplyID(time.Now())
-	disk, err := fsys.New(w.places.FSOptions(w.applyID))
+	disk, err := fsys.New(w.Places.FSOptions(w.applyID))
 	if err != nil {
 		return err
 	}
-	w.fs, w.reader = disk, disk
-	if w.store, err = reconcile.OpenStore(disk, w.places.State); err != nil {
+	w.fs, w.Reader = disk, disk
+	if w.Store, err = reconcile.OpenStore(disk, w.Places.State); err != nil {
 		return err
 	}
-	w.store.UseLock(o, lockName, nil)
-	p, err := w.engine.Plan(ctx, w.read(), w.store, reconcile.Input{Owners: w.owners})
+	w.Store.UseLock(o, lockName, nil)
+	p, err := w.Engine.Plan(ctx, w.ReadEnv(), w.Store, reconcile.Input{Owners: w.Owners})
 	if err != nil {
 		return err
 	}
@@ -134,9 +134,9 @@ func (a *app) pruneProject(ctx context.Context, o reconcile.Owner, f pruneFlags)
 	}
 	if !a.g.json {
 		a.printf("%s is gone\n", safe(o.ProjectDir()))
-		text := w.planText("aisync prune", diffShort)
+		text := a.planText(w, "aisync prune", diffShort)
 		text.host, text.project = "What it left on this machine", "What was in it"
-		text.render(a.out, newView(p, reconcile.PlanMeta{}, w.explain(ctx)))
+		text.render(a.out, newView(p, reconcile.PlanMeta{}, w.Explain(ctx)))
 	}
 	if f.dryRun {
 		return nil
@@ -156,14 +156,14 @@ func forget(c *reconcile.Change) {
 }
 
 // pruneHosts drops pins of hosts that no spec names any more.
-func (a *app) pruneHosts(ctx context.Context, w *world, f pruneFlags) (bool, error) {
+func (a *app) pruneHosts(ctx context.Context, w *View, f pruneFlags) (bool, error) {
 	known := map[string]bool{}
 	var gone []string
-	for _, pin := range w.hostLock.lock.Pins() {
+	for _, pin := range w.HostLock.lock.Pins() {
 		if _, asked := known[pin.Host]; pin.Host == "" || asked {
 			continue
 		}
-		_, err := schema.Load(ctx, schema.Options{HostDir: w.places.Config, HostName: pin.Host, Scope: schema.HostOnly, Lent: a.lender(w.places), Rehearse: a.rehearse, Abort: a.abort})
+		_, err := w.LoadHost(ctx, pin.Host)
 		if known[pin.Host] = err == nil; err != nil {
 			gone = append(gone, pin.Host)
 		}
@@ -171,7 +171,7 @@ func (a *app) pruneHosts(ctx context.Context, w *world, f pruneFlags) (bool, err
 	if len(gone) == 0 {
 		return false, nil
 	}
-	if s, err := a.loadSpec(ctx, w.places); err != nil || s.Host == nil {
+	if s, err := w.LoadSpec(ctx, schema.Options{}); err != nil || s.Host == nil {
 		a.say("aisync: the pins of other hosts are left alone: the specs cannot be read: %v", err)
 		return false, nil
 	}
@@ -184,22 +184,22 @@ func (a *app) pruneHosts(ctx context.Context, w *world, f pruneFlags) (bool, err
 	if err := a.confirm(f.yes, "Drop the pins of "+plural(len(gone), "host")+"?"); err != nil {
 		return true, err
 	}
-	w.hostLock.lock.Unpin(func(p reconcile.Pin) bool { return p.Host == "" || known[p.Host] })
+	w.HostLock.lock.Unpin(func(p reconcile.Pin) bool { return p.Host == "" || known[p.Host] })
 	return true, w.savePins()
 }
 
 // pruneBackups removes backups that are old, or too many, and not needed.
-func (a *app) pruneBackups(w *world, f pruneFlags) (bool, error) {
+func (a *app) pruneBackups(w *View, f pruneFlags) (bool, error) {
 	needed := map[string]bool{}
-	for _, o := range w.store.Owners() {
-		for _, rec := range w.store.Records(o) {
+	for _, o := range w.Store.Owners() {
+		for _, rec := range w.Store.Records(o) {
 			for _, l := range rec.Leaves {
 				digest, _, _ := strings.Cut(string(l.Prior), "+") // after it: the mode
 				needed[digest] = true
 			}
 		}
 	}
-	dir := w.store.Dir()
+	dir := w.Store.Dir()
 	old, size, err := dir.SweepBackups(nil, needed, time.Now(), f.age, f.cap)
 	if err != nil || len(old) == 0 {
 		return false, err

@@ -185,16 +185,16 @@ func (o *objects) read(name string) ([]byte, bool) {
 }
 
 // repo is the project's repository.
-func (w *world) repo(ctx context.Context) *repository {
+func (w *View) Repository(ctx context.Context) *repository {
 	w.repoOnce.Do(func() {
-		w.repository = newRepository(ctx, runner{w.app.env, w.app.gate}, w.places.Project, w.managedPaths)
+		w.repository = newRepository(ctx, w.runner(), w.Places.Project, w.managedPaths)
 	})
 	return w.repository
 }
 
 // managedPaths are the files of the project that somebody declares or that are
 // on record.
-func (w *world) managedPaths() []fsys.LogicalPath {
+func (w *View) managedPaths() []fsys.LogicalPath {
 	var out []fsys.LogicalPath
 	for a := range w.managed() {
 		if a.Kind() == "file" {

@@ -56,18 +56,18 @@ func (a *app) rollback(ctx context.Context, id string, force bool, f applyFlags)
 	if err != nil {
 		return err
 	}
-	defer w.release()
+	defer w.Release()
 	if w.tookBack != "" && (id == "" || id == w.tookBack) { // and not one more
 		a.printf("The apply %s is taken back: the rollback that was interrupted had done all of it.\n", w.tookBack)
 		return nil
 	}
-	p, entry, err := w.engine.RollbackPlan(ctx, w.read(), w.store, id, reconcile.Choice{Force: force})
+	p, entry, err := w.Engine.RollbackPlan(ctx, w.ReadEnv(), w.Store, id, reconcile.Choice{Force: force})
 	if err != nil {
 		return err
 	}
 	if !a.g.json {
 		a.printf("Taking back the apply %s\n\n", entry.ID)
-		w.planText("aisync rollback", mode).render(a.out, newView(p, reconcile.PlanMeta{}, w.explain(ctx)))
+		a.planText(w, "aisync rollback", mode).render(a.out, newView(p, reconcile.PlanMeta{}, w.Explain(ctx)))
 	}
 	if n := len(p.Undecided()); n > 0 && !f.keepGoing {
 		return fmt.Errorf("%s changed since that apply: %w; nothing was changed; --force puts back what was there before, --keep-going does the rest", was(n, "resource"), reconcile.ErrUndecided)
@@ -98,7 +98,7 @@ func (a *app) history(ctx context.Context) error {
 	if err := w.loadRecords(ctx); err != nil {
 		return err
 	}
-	entries, err := w.store.History()
+	entries, err := w.Store.History()
 	if err != nil {
 		return err
 	}

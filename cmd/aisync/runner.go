@@ -23,6 +23,9 @@ type runner struct {
 	gate gate
 }
 
+// runner runs programs for m.
+func (m *Machine) runner() runner { return runner{m.Env, gate(m.Places.Hook)} }
+
 // Run implements reconcile.Runner.
 func (r runner) Run(ctx context.Context, dir string, argv ...string) ([]byte, error) {
 	return r.feed(ctx, dir, nil, argv...)

@@ -48,12 +48,12 @@ func (a *app) lineup(ctx context.Context) (*lineup, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := schema.Options{Facts: w.facts, NoHost: func(schema.Problem) {}}
-	if w.spec, err = a.loadSpecWith(ctx, w.places, o); err != nil {
+	o := schema.Options{Facts: w.Facts, NoHost: func(schema.Problem) {}}
+	if w.Spec, err = w.LoadSpec(ctx, o); err != nil {
 		return nil, err
 	}
-	f, err := w.withOwnPrograms(w.facts)()
-	return &lineup{w.spec, catalog.With(w.spec.Catalog), f}, err
+	f, err := w.withPrograms(w.Facts, w.Spec.Catalog.Runtimes)()
+	return &lineup{w.Spec, catalog.With(w.Spec.Catalog), f}, err
 }
 
 // runtimeIDs completes to the runtimes that are known.

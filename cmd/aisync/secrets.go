@@ -63,11 +63,11 @@ func (s *sealer) open() {
 }
 
 // secrets are for programs that cannot be told where a secret is.
-func (w *world) secrets() *adapter.Secrets {
+func (w *View) secrets() *adapter.Secrets {
 	return &adapter.Secrets{
 		Value: w.secret, Seal: w.seal.Seal,
 		Recorded: func(a reconcile.Address, key reconcile.LeafKey) (reconcile.Fingerprint, bool) {
-			for _, rec := range w.store.On(a) {
+			for _, rec := range w.Store.On(a) {
 				if l := rec.Leaf(key); l != nil && rec.Owner == reconcile.HostOwner {
 					return l.Live, true
 				}
@@ -78,14 +78,14 @@ func (w *world) secrets() *adapter.Secrets {
 }
 
 // secret is the value of s.
-func (w *world) secret(s spec.Secret) (string, error) {
+func (w *View) secret(s spec.Secret) (string, error) {
 	if s.Env != "" {
-		if v := w.app.env.Get(s.Env); v != "" {
+		if v := w.Env.Get(s.Env); v != "" {
 			return v, nil
 		}
 		return "", fmt.Errorf("its configuration has no form that names a secret, so the value is written, and the variable %s is not set here; set it and run aisync apply", s.Env)
 	}
-	b, err := os.ReadFile(w.places.Expand(s.File))
+	b, err := os.ReadFile(w.Places.Expand(s.File))
 	if err != nil {
 		return "", fmt.Errorf("its configuration has no form that names a secret, so the value is written, and it cannot be had: %w; mend that and run aisync apply", err)
 	}

@@ -70,11 +70,11 @@ type servicesDoc struct {
 func (a *app) serviceNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	a.g.quiet = true
 	w, err := a.lookAround(cmd.Context(), scopeHost)
-	if err != nil || w.spec.Host == nil {
+	if err != nil || w.Spec.Host == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var names []string
-	for _, s := range w.spec.Host.Services {
+	for _, s := range w.Spec.Host.Services {
 		if !slices.Contains(args, s.Name) {
 			names = append(names, s.Name)
 		}
@@ -84,15 +84,15 @@ func (a *app) serviceNames(cmd *cobra.Command, args []string, _ string) ([]strin
 
 // theseServices loads the world and finds the services called names, all
 // where there are none.
-func (a *app) theseServices(ctx context.Context, names []string) (*world, []spec.Service, error) {
+func (a *app) theseServices(ctx context.Context, names []string) (*View, []spec.Service, error) {
 	w, err := a.lookAround(ctx, scopeHost)
 	if err != nil {
 		return nil, nil, err
 	}
-	if w.spec.Host == nil {
+	if w.Spec.Host == nil {
 		return nil, nil, withHint(fmt.Errorf("no host is described here, so there is no service"), "aisync init")
 	}
-	all := w.spec.Host.Services
+	all := w.Spec.Host.Services
 	if len(names) == 0 {
 		return w, all, nil
 	}
@@ -112,7 +112,7 @@ func (a *app) theseServices(ctx context.Context, names []string) (*world, []spec
 }
 
 // serviceDocs says how services are; what nobody can tell is said on stderr.
-func (a *app) serviceDocs(ctx context.Context, names []string) (*world, []serviceDoc, error) {
+func (a *app) serviceDocs(ctx context.Context, names []string) (*View, []serviceDoc, error) {
 	w, list, err := a.theseServices(ctx, names)
 	if err != nil {
 		return nil, nil, err
@@ -123,7 +123,7 @@ func (a *app) serviceDocs(ctx context.Context, names []string) (*world, []servic
 	}
 	docs := []serviceDoc{}
 	for _, s := range list {
-		d := serviceDoc{Name: s.Name, Kind: s.Kind, Scope: s.Scope, Wanted: s.Enabled, Manager: string(w.keeper.by), State: "unknown", Port: s.Port, URL: service.BaseURL(s), Models: append([]string{}, service.ModelsOf(s)...)}
+		d := serviceDoc{Name: s.Name, Kind: s.Kind, Scope: s.Scope, Wanted: s.Enabled, Manager: string(w.services.by), State: "unknown", Port: s.Port, URL: service.BaseURL(s), Models: append([]string{}, service.ModelsOf(s)...)}
 		st, ok := states[s.Name]
 		switch {
 		case s.Kind == "external":
@@ -216,7 +216,7 @@ exits 0 whatever it reports; aisync doctor checks.`,
 }
 
 // sayService prints one service at length.
-func (a *app) sayService(ctx context.Context, w *world, d serviceDoc) {
+func (a *app) sayService(ctx context.Context, w *View, d serviceDoc) {
 	a.printf("%s  %s\n", a.paint().bold(safe(d.Name)), d.stateText())
 	line := func(what, text string) {
 		if text != "" {
@@ -240,7 +240,7 @@ func (a *app) sayService(ctx context.Context, w *world, d serviceDoc) {
 	if d.State == "unknown" {
 		return
 	}
-	c := w.keeper.controller(w.keeper.by, d.Scope == "system")
+	c := w.services.controller(w.services.by, d.Scope == "system")
 	for i, text := range service.LastLines(ctx, c, d.Name, 5) {
 		if i == 0 {
 			a.printf("  wrote last\n")

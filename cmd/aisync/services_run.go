@@ -14,13 +14,13 @@ import (
 )
 
 // actOn does something to each service that is named, and says so.
-func (a *app) actOn(ctx context.Context, names []string, done string, act func(context.Context, *world, control.Controller, spec.Service) error) error {
+func (a *app) actOn(ctx context.Context, names []string, done string, act func(context.Context, *View, control.Controller, spec.Service) error) error {
 	w, list, err := a.theseServices(ctx, names)
 	if err != nil {
 		return err
 	}
-	if w.keeper.controller == nil {
-		return errors.New(w.keeper.waits)
+	if w.services.controller == nil {
+		return errors.New(w.services.waits)
 	}
 	var wrong []error
 	for _, s := range list {
@@ -28,7 +28,7 @@ func (a *app) actOn(ctx context.Context, names []string, done string, act func(c
 			wrong = append(wrong, fmt.Errorf("service %s is external: somebody else runs it", s.Name))
 			continue
 		}
-		if err := act(ctx, w, w.keeper.controller(w.keeper.by, s.Scope == "system"), s); err != nil {
+		if err := act(ctx, w, w.services.controller(w.services.by, s.Scope == "system"), s); err != nil {
 			wrong = append(wrong, err)
 			continue
 		}
@@ -38,7 +38,7 @@ func (a *app) actOn(ctx context.Context, names []string, done string, act func(c
 }
 
 // begin starts a service, or starts it again, and waits as an apply does.
-func begin(ctx context.Context, w *world, c control.Controller, s spec.Service, again bool) error {
+func begin(ctx context.Context, w *View, c control.Controller, s spec.Service, again bool) error {
 	if !w.defined(s) {
 		return withHint(fmt.Errorf("service %s was never applied here", s.Name), "aisync apply")
 	}
@@ -50,8 +50,8 @@ func begin(ctx context.Context, w *world, c control.Controller, s spec.Service, 
 }
 
 // defined reports whether the definition of a service is there.
-func (w *world) defined(s spec.Service) bool {
-	_, err := w.reader.Lstat(service.Definition(w.keeper.by, w.places.Home, w.places.ConfigHome.Dir(), s))
+func (w *View) defined(s spec.Service) bool {
+	_, err := w.Reader.Lstat(service.Definition(w.services.by, w.Places.Home, w.Places.ConfigHome.Dir(), s))
 	return err == nil
 }
 
@@ -67,7 +67,7 @@ that shows what it wrote.`,
 		Args:              minArgs(1, "the service"),
 		ValidArgsFunction: a.serviceNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.actOn(cmd.Context(), args, "runs", func(ctx context.Context, w *world, c control.Controller, s spec.Service) error {
+			return a.actOn(cmd.Context(), args, "runs", func(ctx context.Context, w *View, c control.Controller, s spec.Service) error {
 				return begin(ctx, w, c, s, false)
 			})
 		},
@@ -85,7 +85,7 @@ made, and waits as aisync services start does.`,
 		Args:              minArgs(1, "the service"),
 		ValidArgsFunction: a.serviceNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.actOn(cmd.Context(), args, "runs", func(ctx context.Context, w *world, c control.Controller, s spec.Service) error {
+			return a.actOn(cmd.Context(), args, "runs", func(ctx context.Context, w *View, c control.Controller, s spec.Service) error {
 				return begin(ctx, w, c, s, true)
 			})
 		},
@@ -103,7 +103,7 @@ next apply starts them. For good, write enabled: false and apply.`,
 		Args:              minArgs(1, "the service"),
 		ValidArgsFunction: a.serviceNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.actOn(cmd.Context(), args, "stopped", func(ctx context.Context, _ *world, c control.Controller, s spec.Service) error {
+			return a.actOn(cmd.Context(), args, "stopped", func(ctx context.Context, _ *View, c control.Controller, s spec.Service) error {
 				return c.Stop(ctx, s.Name)
 			})
 		},
@@ -126,14 +126,14 @@ its log file where there is no journal.`,
 			if err != nil {
 				return err
 			}
-			if w.keeper.controller == nil {
-				return errors.New(w.keeper.waits)
+			if w.services.controller == nil {
+				return errors.New(w.services.waits)
 			}
 			s := list[0]
 			if s.Kind == "external" {
 				return fmt.Errorf("service %s is external: somebody else has its log", s.Name)
 			}
-			argv := w.keeper.controller(w.keeper.by, s.Scope == "system").Log(s.Name, lines, follow)
+			argv := w.services.controller(w.services.by, s.Scope == "system").Log(s.Name, lines, follow)
 			tail := exec.CommandContext(cmd.Context(), argv[0], argv[1:]...)
 			tail.Env, tail.Stdout, tail.Stderr = a.env.List(), a.out, a.err
 			err = tail.Run()

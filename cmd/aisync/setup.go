@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -16,8 +15,6 @@ import (
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
-	"aisync.dev/aisync/hosts"
-	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -27,24 +24,22 @@ import (
 )
 
 // world is everything that a command which plans works with, loaded.
-type world struct {
-	app    *app
-	places place.Places
-	keeper keeper
-	scope  scope
-	owners []reconcile.Owner
+type View struct {
+	*Machine
+	services serviceManager
+	Scope    scope
+	Owners   []reconcile.Owner
 
-	spec    *spec.Spec
-	catalog catalog.Index
-	facts   func() (facts.Facts, error) // looks once, when first asked
+	Spec    *spec.Spec
+	Catalog catalog.Index
 
-	hostLock, projectLock *lockFile
-	store                 *reconcile.Store
-	engine                *reconcile.Engine
+	HostLock, ProjectLock *lockFile
+	Store                 *reconcile.Store
+	Engine                *reconcile.Engine
 	seal                  *sealer
-	reader                fsys.Reader
-	bundles               *bundle.Sources
-	declared              adapter.Decls // what the specs ask for
+	Reader                fsys.Reader
+	Bundles               *bundle.Sources
+	Declared              adapter.Decls // what the specs ask for
 	judged                judged        // see effectsOf
 	hooksShared           bool          // git runs the project's hooks by the chain of another work tree
 	repository            *repository   // see repo
@@ -65,7 +60,7 @@ type world struct {
 
 // setup loads the world of a command that only looks: no part of it can write
 // or dial.
-func (a *app) setup(ctx context.Context, s scope) (*world, error) {
+func (a *app) setup(ctx context.Context, s scope) (*View, error) {
 	w, err := a.lookAround(ctx, s)
 	if err != nil {
 		return nil, err
@@ -74,11 +69,12 @@ func (a *app) setup(ctx context.Context, s scope) (*world, error) {
 }
 
 // lookAround is setup without what the specs ask for.
-func (a *app) lookAround(ctx context.Context, s scope) (*world, error) {
+func (a *app) lookAround(ctx context.Context, s scope) (*View, error) {
 	w, err := a.locate(s)
 	if err != nil {
 		return nil, err
 	}
+	a.sayNewRoot(w.Places)
 	if err := w.onlyLook(); err != nil {
 		return nil, err
 	}
@@ -86,44 +82,43 @@ func (a *app) lookAround(ctx context.Context, s scope) (*world, error) {
 }
 
 // onlyLook gives w a file system that cannot write.
-func (w *world) onlyLook() (err error) {
-	w.app.sayNewRoot(w.places)
-	w.reader, err = w.places.Reader("none")
-	w.seal.reader = w.reader
+func (w *View) onlyLook() (err error) {
+	w.Reader, err = w.Places.Reader("none")
+	w.seal.reader = w.Reader
 	return err
 }
 
 // setupHeld takes the lock of the state, finishes what an earlier apply left
 // unfinished, pins what is not pinned where that is allowed, and loads
 // everything. The caller releases it.
-func (a *app) setupHeld(ctx context.Context, ask asked, f applyFlags, command string) (*world, error) {
+func (a *app) setupHeld(ctx context.Context, ask asked, f applyFlags, command string) (*View, error) {
 	w, err := a.hold(ctx, ask.scope, f, command)
 	if err != nil {
 		return nil, err
 	}
 	w.fetch, w.pulled = ask.fetch, ask.models
 	if err := w.ready(ctx, ask); err != nil {
-		w.release()
+		w.Release()
 		return nil, err
 	}
 	return w, nil
 }
 
 // hold is the first half of setupHeld: everything is loaded but the spec.
-func (a *app) hold(ctx context.Context, s scope, f applyFlags, command string) (*world, error) {
+func (a *app) hold(ctx context.Context, s scope, f applyFlags, command string) (*View, error) {
 	w, err := a.locate(s)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.makeRoot(w.places, command); err != nil {
+	if err := a.makeRoot(w.Places, command); err != nil {
 		return nil, err
 	}
 	w.applyID = reconcile.NewApplyID(time.Now())
-	disk, held, err := a.lockState(ctx, w.places, w.applyID, f.lockTimeout, command)
+	disk, held, err := a.lockState(ctx, w.Places, w.applyID, f.lockTimeout, command)
 	if err != nil {
 		return nil, w.ofState(err)
 	}
-	w.fs, w.reader, w.held = disk, disk, held
+	w.fs, w.Reader, w.held = disk, disk, held
 	w.seal.disk, w.seal.reader = disk, disk
 	a.env[state.PIDVariable] = fmt.Sprint(os.Getpid())
 	return w, nil
@@ -143,7 +138,7 @@ func (a *app) lockState(ctx context.Context, p place.Places, tag string, timeout
 
 // holdRecords is setupHeld for what goes by the records and the locks alone,
 // be the specs as broken as they may.
-func (a *app) holdRecords(ctx context.Context, s scope, f applyFlags, command string) (*world, error) {
+func (a *app) holdRecords(ctx context.Context, s scope, f applyFlags, command string) (*View, error) {
 	w, err := a.hold(ctx, s, f, command)
 	if err != nil {
 		return nil, err
@@ -152,13 +147,13 @@ func (a *app) holdRecords(ctx context.Context, s scope, f applyFlags, command st
 		err = w.recover(ctx)
 	}
 	if err != nil {
-		w.release()
+		w.Release()
 		return nil, err
 	}
 	return w, nil
 }
 
-func (w *world) ready(ctx context.Context, ask asked) error {
+func (w *View) ready(ctx context.Context, ask asked) error {
 	if err := w.load(ctx); err != nil {
 		return err
 	}
@@ -169,7 +164,7 @@ func (w *world) ready(ctx context.Context, ask asked) error {
 }
 
 // release gives the lock back.
-func (w *world) release() {
+func (w *View) Release() {
 	if w.held != nil {
 		_ = w.held.Release() // the end of the process does it as well
 	}
@@ -177,34 +172,34 @@ func (w *world) release() {
 
 // recover finishes an interrupted apply and says what that meant. What a
 // command left behind that was killed before it began is taken away.
-func (w *world) recover(ctx context.Context) error {
-	if err := w.hostLock.sweep(w.places.FSOptions(w.applyID)); err != nil {
+func (w *View) recover(ctx context.Context) error {
+	if err := w.HostLock.sweep(w.Places.FSOptions(w.applyID)); err != nil {
 		return err
 	}
-	if !w.store.Unfinished() {
-		return w.store.Sweep(w.fs)
+	if !w.Store.Unfinished() {
+		return w.Store.Sweep(w.fs)
 	}
-	of := w.store.TakingBack()
-	lines, err := w.engine.Recover(ctx, w.write(nil), w.store)
+	of := w.Store.TakingBack()
+	lines, err := w.Engine.Recover(ctx, w.WriteEnv(nil), w.Store)
 	for _, l := range lines {
-		w.app.say("aisync: %s", safe(l))
+		w.Notify("aisync: %s", safe(l))
 	}
-	if err == nil && of != "" && w.store.TakenBack(of) {
+	if err == nil && of != "" && w.Store.TakenBack(of) {
 		w.tookBack = of
 	}
 	return err
 }
 
 // ofState says what to do where aisync's own folder cannot be used.
-func (w *world) ofState(err error) error {
+func (w *View) ofState(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return advise(err, fmt.Sprintf("give %s and what is in it to the user who runs aisync (id %d)", w.places.Physical(w.places.State), os.Geteuid()))
+	return advise(err, fmt.Sprintf("give %s and what is in it to the user who runs aisync (id %d)", w.Places.Physical(w.Places.State), os.Geteuid()))
 }
 
 // locate finds places and owners and makes the engine.
-func (a *app) locate(s scope) (*world, error) {
+func (a *app) locate(s scope) (*View, error) {
 	find := a.places
 	if s == scopeHost {
 		find = a.hostPlaces
@@ -217,153 +212,91 @@ func (a *app) locate(s scope) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := a.keeper(p)
+	m := a.machine(p)
+	k, err := m.serviceManager()
 	if err != nil {
 		return nil, err
 	}
 	seal := &sealer{state: p.State}
 	engine := &reconcile.Engine{Providers: providers(p, k, a.g.offline, seal.Seal)}
-	return &world{app: a, places: p, keeper: k, scope: s, owners: owners, engine: engine, seal: seal, facts: a.factsOf(p)}, nil
+	return &View{Machine: m, services: k, Scope: s, Owners: owners, Engine: engine, seal: seal}, nil
 }
 
 // load reads spec, facts, locks and records side by side.
-func (w *world) load(ctx context.Context) error {
-	if w.has(reconcile.HostOwner) {
-		ahead(w.facts)
+func (w *View) load(ctx context.Context) error {
+	if w.Has(reconcile.HostOwner) {
+		ahead(w.Facts)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(guarded(func() (err error) {
-		o := schema.Options{Facts: w.facts}
-		if !w.has(reconcile.HostOwner) {
+		o := schema.Options{Facts: w.Facts}
+		if !w.Has(reconcile.HostOwner) {
 			o.NoHost = w.withoutHost
 		}
-		w.spec, err = w.app.loadSpecWith(ctx, w.places, o)
+		w.Spec, err = w.LoadSpec(ctx, o)
 		return err
 	}))
 	g.Go(guarded(func() error { return w.loadRecords(ctx) }))
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	w.catalog = catalog.With(w.spec.Catalog)
-	w.facts = w.withOwnPrograms(w.facts)
+	w.Catalog = catalog.With(w.Spec.Catalog)
+	w.Facts = w.withPrograms(w.Facts, w.Spec.Catalog.Runtimes)
 	return nil
 }
 
 // loadRecords reads what was made, and the locks: all that is needed to take
 // it back, be the spec as broken as it may.
-func (w *world) loadRecords(ctx context.Context) error {
+func (w *View) loadRecords(ctx context.Context) error {
 	g, _ := errgroup.WithContext(ctx)
 	g.Go(guarded(func() (err error) {
-		w.hostLock, err = readLockFile(filepath.Join(w.places.Config, lockName))
+		w.HostLock, err = readLockFile(filepath.Join(w.Places.Config, lockName))
 		return err
 	}))
 	g.Go(guarded(func() (err error) {
-		if w.places.Project != "" {
-			w.projectLock, err = readLockFile(filepath.Join(w.places.Project, lockName))
+		if w.Places.Project != "" {
+			w.ProjectLock, err = readLockFile(filepath.Join(w.Places.Project, lockName))
 		}
 		return err
 	}))
 	g.Go(guarded(func() (err error) {
-		w.store, err = reconcile.OpenStore(w.reader, w.places.State)
+		w.Store, err = reconcile.OpenStore(w.Reader, w.Places.State)
 		return w.ofState(err)
 	}))
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if w.projectLock != nil {
+	if w.ProjectLock != nil {
 		var known *reconcile.Lock
-		if w.projectLock.found {
-			known = w.projectLock.lock
+		if w.ProjectLock.found {
+			known = w.ProjectLock.lock
 		}
-		w.store.UseLock(reconcile.ProjectOwner(w.places.Project), lockName, known)
-		w.projectLock.lock = w.store.Lock()
+		w.Store.UseLock(reconcile.ProjectOwner(w.Places.Project), lockName, known)
+		w.ProjectLock.lock = w.Store.Lock()
 	}
 	return nil
 }
 
-// loadSpec reads the specs and chooses the host.
-func (a *app) loadSpec(ctx context.Context, p place.Places) (*spec.Spec, error) {
-	return a.loadSpecWith(ctx, p, schema.Options{Facts: a.factsOf(p)})
-}
-
-// loadSpecWith is loadSpec with what o says of facts, and of having no host.
-func (a *app) loadSpecWith(ctx context.Context, p place.Places, o schema.Options) (*spec.Spec, error) {
-	cwd, err := a.cwd()
-	if err != nil {
-		return nil, err
-	}
-	if a.g.host == "" {
-		ahead(o.Facts) // most likely needed to choose the host
-	}
-	o.HostDir, o.HostName, o.ProjectDir, o.Cwd = p.Config, a.g.host, p.Project, cwd
-	o.Lent, o.Rehearse, o.Abort = a.lender(p), a.rehearse, a.abort
-	return schema.Load(ctx, o)
-}
-
 // withoutHost notes that a project is looked at without its host, which it
 // does not need: what it asks for depends on no host.
-func (w *world) withoutHost(why schema.Problem) {
-	w.declared.Notes = append(w.declared.Notes, reconcile.Note{Text: why.Message + "; the project goes without a host"})
-}
-
-// ahead begins to look at the machine before anybody asks. Who asks gets what
-// was found, the error, or the panic.
-func ahead(look func() (facts.Facts, error)) {
-	go func() {
-		defer func() { _ = recover() }()
-		_, _ = look()
-	}()
-}
-
-// loadFacts says what is true of the machine.
-func (a *app) loadFacts(_ context.Context, p place.Places) (facts.Facts, error) {
-	return a.factsOf(p)()
-}
-
-// factsOf returns a function that looks once, however often it is called.
-func (a *app) factsOf(p place.Places) func() (facts.Facts, error) {
-	return sync.OnceValues(func() (facts.Facts, error) {
-		if a.g.facts != "" {
-			return hosts.ReadFacts(a.g.facts)
-		}
-		return hosts.Detect(context.Background(), hosts.Options{
-			Root: p.Root, Home: string(p.Home), Path: filepath.SplitList(a.env.Get("PATH")),
-		}), nil
-	})
-}
-
-// withOwnPrograms adds to what look finds the programs of runtimes that the
-// person's own catalog or a source has. Facts out of a file stay as they are.
-func (w *world) withOwnPrograms(look func() (facts.Facts, error)) func() (facts.Facts, error) {
-	if w.app.g.facts != "" || len(w.spec.Catalog.Runtimes) == 0 {
-		return look
-	}
-	return sync.OnceValues(func() (facts.Facts, error) {
-		f, err := look()
-		f.Programs = maps.Clone(f.Programs)
-		for _, r := range w.spec.Catalog.Runtimes {
-			if at := hosts.FindProgram(w.places.Root, filepath.SplitList(w.app.env.Get("PATH")), r.Command); at != "" {
-				f.Programs[r.Command] = at
-			}
-		}
-		return f, err
-	})
+func (w *View) withoutHost(why schema.Problem) {
+	w.Declared.Notes = append(w.Declared.Notes, reconcile.Note{Text: why.Message + "; the project goes without a host"})
 }
 
 // read is all that may be handed to something that only looks.
-func (w *world) read() reconcile.ReadEnv {
+func (w *View) ReadEnv() reconcile.ReadEnv {
 	return reconcile.ReadEnv{
-		FS: w.reader, Home: w.places.Home, Run: runner{w.app.env, w.app.gate}, Clock: time.Now,
-		Contents: w.store.Contents, Backup: w.store.Backup,
-		Committed: func(p fsys.LogicalPath) ([]byte, bool) { return w.repo(context.Background()).Committed(p) },
-		Head:      func(p fsys.LogicalPath) ([]byte, bool) { return w.repo(context.Background()).Head(p) },
-		CRLF:      func(p fsys.LogicalPath) bool { return w.repo(context.Background()).CRLF(p) },
+		FS: w.Reader, Home: w.Places.Home, Run: w.runner(), Clock: time.Now,
+		Contents: w.Store.Contents, Backup: w.Store.Backup,
+		Committed: func(p fsys.LogicalPath) ([]byte, bool) { return w.Repository(context.Background()).Committed(p) },
+		Head:      func(p fsys.LogicalPath) ([]byte, bool) { return w.Repository(context.Background()).Head(p) },
+		CRLF:      func(p fsys.LogicalPath) bool { return w.Repository(context.Background()).CRLF(p) },
 	}
 }
 
 // write is what an apply is handed. events may be nil.
-func (w *world) write(events func(reconcile.Event)) reconcile.WriteEnv {
-	env := reconcile.WriteEnv{ReadEnv: w.read(), FS: w.fs, Fetch: w.fetcher()}
+func (w *View) WriteEnv(events func(reconcile.Event)) reconcile.WriteEnv {
+	env := reconcile.WriteEnv{ReadEnv: w.ReadEnv(), FS: w.fs, Fetch: w.fetcher()}
 	env.Reach = w.reacher()
 	env.Progress = func(a reconcile.Address, done, total int64) {
 		if events != nil {
@@ -374,6 +307,6 @@ func (w *world) write(events func(reconcile.Event)) reconcile.WriteEnv {
 }
 
 // ignored tells which paths of the project git does not carry.
-func (w *world) ignored(ctx context.Context, paths []fsys.LogicalPath) map[fsys.LogicalPath]bool {
-	return runner{w.app.env, w.app.gate}.ignored(ctx, w.places.Project, paths)
+func (w *View) Ignored(ctx context.Context, paths []fsys.LogicalPath) map[fsys.LogicalPath]bool {
+	return w.runner().ignored(ctx, w.Places.Project, paths)
 }

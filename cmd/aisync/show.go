@@ -18,11 +18,11 @@ func (a *app) stillHolds(ctx context.Context, doc reconcile.PlanDoc) error {
 	if err != nil {
 		return fmt.Errorf("whether this plan still holds cannot be told: %w", err)
 	}
-	p, err := w.plan(ctx, ask)
+	p, err := w.Plan(ctx, ask)
 	if err != nil {
 		return fmt.Errorf("whether this plan still holds cannot be told: %w", err)
 	}
-	return doc.Check(p, w.meta(p, ask))
+	return doc.Check(p, w.Meta(p, ask))
 }
 
 func showCommand(a *app) *cobra.Command {

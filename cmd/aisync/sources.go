@@ -44,13 +44,13 @@ func (p *pinner) source(ctx context.Context, src spec.Source) (dir, pin string, 
 		if _, err := os.Stat(dir); err == nil {
 			return dir, pinName(known), nil
 		}
-	} else if p.w.app.g.locked {
+	} else if p.w.Locked {
 		return "", "", p.unpinned(fmt.Sprintf("bundle source %q", src.Name), src.Pos)
 	}
 	if p.w.fs == nil {
 		return "", "", errNotAtHand{}
 	}
-	if p.w.app.g.offline {
+	if p.w.Offline {
 		return "", "", fmt.Errorf("%w: it %w", errNotAtHand{}, reconcile.ErrOffline)
 	}
 	return p.fetchSource(ctx, l, src, known, ok)
@@ -58,7 +58,7 @@ func (p *pinner) source(ctx context.Context, src spec.Source) (dir, pin string, 
 
 // inProject reports whether the project names src, rather than the host.
 func (p *pinner) inProject(src spec.Source) bool {
-	return p.w.places.Project != "" && src.Dir == p.w.places.Project
+	return p.w.Places.Project != "" && src.Dir == p.w.Places.Project
 }
 
 func pinName(pin reconcile.Pin) string {
@@ -80,7 +80,7 @@ func (p *pinner) fetchSource(ctx context.Context, l *lockFile, src spec.Source, 
 	}
 	defer os.RemoveAll(tmp)
 	got := filepath.Join(tmp, "tree")
-	p.w.app.say("fetching bundle source %s", safe(src.Name))
+	p.w.Notify("fetching bundle source %s", safe(src.Name))
 	if err := p.w.client().Tree(ctx, from, got); err != nil {
 		if pinned && errors.Is(err, git.ErrGone) {
 			err = withHint(err, "aisync lock --update "+shellQuote(src.Name)+", and look at what moved")
@@ -142,18 +142,18 @@ func atCommit(src, commit string) string {
 }
 
 // cached is the folder of the cache for a tree of that digest.
-func (w *world) cached(tree string) string {
+func (w *Machine) cached(tree string) string {
 	sum := sha256.Sum256([]byte(tree))
-	return filepath.Join(w.places.Physical(w.sourceCache()), hex.EncodeToString(sum[:12]))
+	return filepath.Join(w.Places.Physical(w.sourceCache()), hex.EncodeToString(sum[:12]))
 }
 
-func (w *world) sourceCache() fsys.LogicalPath { return w.places.Cache.Join("sources") }
+func (w *Machine) sourceCache() fsys.LogicalPath { return w.Places.Cache.Join("sources") }
 
-func (w *world) newCacheFolder() (string, error) {
+func (w *View) newCacheFolder() (string, error) {
 	if _, err := w.fs.MkdirAll(w.sourceCache(), 0o700); err != nil {
 		return "", fmt.Errorf("make the cache: %w", err)
 	}
-	tmp, err := os.MkdirTemp(w.places.Physical(w.sourceCache()), ".new-")
+	tmp, err := os.MkdirTemp(w.Places.Physical(w.sourceCache()), ".new-")
 	if err != nil {
 		return "", fmt.Errorf("make the cache: %w", err)
 	}
@@ -161,21 +161,21 @@ func (w *world) newCacheFolder() (string, error) {
 }
 
 // handOver gives a fetched tree to the person for whom root works.
-func (w *world) handOver(dir string) error {
-	if !w.places.Chown {
+func (w *View) handOver(dir string) error {
+	if !w.Places.Chown {
 		return nil
 	}
 	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		return os.Lchown(path, w.places.UID, w.places.GID)
+		return os.Lchown(path, w.Places.UID, w.Places.GID)
 	})
 }
 
 // client is the client for everything that is fetched.
-func (w *world) client() *fetch.Client {
-	getenv, home := w.app.env.Get, w.places.Physical(w.places.Home)
+func (w *View) client() *fetch.Client {
+	getenv, home := w.Env.Get, w.Places.Physical(w.Places.Home)
 	token, _ := hub.Token(getenv, home) // a token that cannot be read: the hub says that one is missing
 	c := fetch.New(fetch.Options{
 		Endpoint: hub.Endpoint(getenv), Token: token, UserAgent: "aisync/" + versionText(),
@@ -191,17 +191,17 @@ func (w *world) client() *fetch.Client {
 }
 
 // hub is Hugging Face, or the mirror that stands for it, asked through c.
-func (w *world) hub(c *fetch.Client) hub.Client {
-	return hub.Client{HTTP: c.HTTP(), Endpoint: hub.Endpoint(w.app.env.Get), Offline: w.app.g.offline || hub.Offline(w.app.env.Get)}
+func (w *View) hub(c *fetch.Client) hub.Client {
+	return hub.Client{HTTP: c.HTTP(), Endpoint: hub.Endpoint(w.Env.Get), Offline: w.Offline || hub.Offline(w.Env.Get)}
 }
 
 // registry asks OCI registries through c.
-func (w *world) registry(c *fetch.Client) oci.Client {
-	return oci.Client{HTTP: c.HTTP(), DockerConfig: oci.ConfigFile(w.app.env.Get, w.places.Physical(w.places.Home))}
+func (w *View) registry(c *fetch.Client) oci.Client {
+	return oci.Client{HTTP: c.HTTP(), DockerConfig: oci.ConfigFile(w.Env.Get, w.Places.Physical(w.Places.Home))}
 }
 
 // resolvers are the sources that are no address themselves, by scheme.
-func (w *world) resolvers(c *fetch.Client) map[string]fetch.Resolver {
+func (w *View) resolvers(c *fetch.Client) map[string]fetch.Resolver {
 	registry := w.registry(c)
 	return map[string]fetch.Resolver{
 		"hf": w.hub(c).Locate, "oci": registry.Locate, "oci+http": registry.Locate, "peer": peer.Source{}.Locate,
@@ -219,25 +219,25 @@ func plainReason(err error) string {
 }
 
 // say is app.say, above a progress bar where one is drawn.
-func (w *world) say(format string, args ...any) {
+func (w *View) say(format string, args ...any) {
 	if w.bar == nil {
-		w.app.say(format, args...)
+		w.Notify(format, args...)
 		return
 	}
-	w.bar.above(func() { w.app.say(format, args...) })
+	w.bar.above(func() { w.Notify(format, args...) })
 }
 
 // fetcher is what providers fetch with; under --offline it refuses.
-func (w *world) fetcher() reconcile.Fetcher {
-	if w.app.g.offline {
+func (w *View) fetcher() reconcile.Fetcher {
+	if w.Offline {
 		return artifacts{fetch.Offline{}}
 	}
 	return artifacts{w.client()}
 }
 
 // reacher asks sources whether they are there; nil under --offline.
-func (w *world) reacher() reconcile.Reacher {
-	if w.app.g.offline {
+func (w *View) reacher() reconcile.Reacher {
+	if w.Offline {
 		return nil
 	}
 	return func(ctx context.Context, name string, sources []string, size int64, sha256 string) error {
@@ -254,7 +254,7 @@ func (a artifacts) Fetch(ctx context.Context, fs fsys.FS, name string, sources [
 }
 
 // verifySource fetches what pin names anew and compares it with the pin.
-func (w *world) verifySource(ctx context.Context, l *lockFile, pin reconcile.Pin) error {
+func (w *View) verifySource(ctx context.Context, l *lockFile, pin reconcile.Pin) error {
 	tmp, err := os.MkdirTemp("", "aisync-verify-")
 	if err != nil {
 		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
@@ -275,6 +275,6 @@ func (w *world) verifySource(ctx context.Context, l *lockFile, pin reconcile.Pin
 	if tree != pin.Values["tree"] {
 		return fmt.Errorf("%s: bundle source %q: pinned is tree %.19s…, but %s holds %.19s…; somebody changed the lock or the source: look at it before you apply", l.path, pin.Name, pin.Values["tree"], from, tree)
 	}
-	w.app.say("bundle source %s is what %s pins", safe(pin.Name), lockName)
+	w.Notify("bundle source %s is what %s pins", safe(pin.Name), lockName)
 	return nil
 }

@@ -52,12 +52,12 @@ It writes nothing, and exits 0 whatever it reports; see aisync drift for CI.`,
 			if err != nil {
 				return err
 			}
-			p, err := w.plan(cmd.Context(), asked{scope: s})
+			p, err := w.Plan(cmd.Context(), asked{scope: s})
 			if err != nil {
 				return err
 			}
-			_, undecided := w.effectsOf(p)
-			doc := statusDoc{FormatVersion: viewVersion, Effects: orEmpty(undecided), Resources: []statusRow{}, NotTrusted: orEmpty(w.notTrusted(p)), Summary: p.Summary()}
+			_, undecided := w.Effects(p)
+			doc := statusDoc{FormatVersion: viewVersion, Effects: orEmpty(undecided), Resources: []statusRow{}, NotTrusted: orEmpty(w.NotTrusted(p)), Summary: p.Summary()}
 			for _, c := range p.Changes {
 				if r := statusOf(c); all || a.g.verbose || r.Drift+r.Pending != "" {
 					doc.Resources = append(doc.Resources, r)

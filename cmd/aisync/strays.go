@@ -13,15 +13,15 @@ import (
 
 // managed are the addresses of the project that are declared or on record. The
 // value tells whether the whole of the file is ours.
-func (w *world) managed() map[reconcile.Address]bool {
+func (w *View) managed() map[reconcile.Address]bool {
 	out := map[reconcile.Address]bool{}
-	for _, d := range w.declared.Declarations {
+	for _, d := range w.Declared.Declarations {
 		if d.Target.InProject() {
 			whole := d.Target.Kind() == "file" && len(d.Leaves) == 1 && d.Leaves[0].Key == ""
 			out[d.Target] = out[d.Target] || whole
 		}
 	}
-	for _, r := range w.store.Records(reconcile.ProjectOwner(w.places.Project)) {
+	for _, r := range w.Store.Records(reconcile.ProjectOwner(w.Places.Project)) {
 		if r.Address.InProject() {
 			whole := r.Address.Kind() == "file" && len(r.Leaves) == 1 && r.Leaves[0].Key == "" && r.Leaves[0].Provenance == reconcile.Created
 			out[r.Address] = out[r.Address] || whole
@@ -34,9 +34,9 @@ func (w *world) managed() map[reconcile.Address]bool {
 // ours: those that an apply made, that hold a whole file of ours, and in which
 // git carried nothing else when the lock was last committed. What git ignores
 // is nobody's.
-func (w *world) strays(ctx context.Context) []reconcile.Address {
-	owner := reconcile.ProjectOwner(w.places.Project)
-	if w.places.Project == "" || !w.has(owner) {
+func (w *View) strays(ctx context.Context) []reconcile.Address {
+	owner := reconcile.ProjectOwner(w.Places.Project)
+	if w.Places.Project == "" || !w.Has(owner) {
 		return nil
 	}
 	managed := w.managed()
@@ -52,7 +52,7 @@ func (w *world) strays(ctx context.Context) []reconcile.Address {
 		}
 	}
 	made := map[string]bool{}
-	for _, d := range w.store.Made(owner) {
+	for _, d := range w.Store.Made(owner) {
 		made[string(d)] = true
 	}
 	var found []string
@@ -67,7 +67,7 @@ func (w *world) strays(ctx context.Context) []reconcile.Address {
 	found = w.sinceTheLock(ctx, found, known)
 	slices.Sort(found)
 	var out []reconcile.Address
-	ignored := w.ignored(ctx, paths(found))
+	ignored := w.Ignored(ctx, paths(found))
 	for _, f := range found {
 		if !ignored[fsys.LogicalPath(f)] {
 			out = append(out, reconcile.Address("file:"+f))
@@ -78,8 +78,8 @@ func (w *world) strays(ctx context.Context) []reconcile.Address {
 
 // unknownIn appends the files in dir that are not known, and those in folders
 // in which nothing is.
-func (w *world) unknownIn(found []string, dir string, known map[string]bool) []string {
-	entries, err := w.reader.ReadDir(fsys.LogicalPath(dir))
+func (w *View) unknownIn(found []string, dir string, known map[string]bool) []string {
+	entries, err := w.Reader.ReadDir(fsys.LogicalPath(dir))
 	if err != nil {
 		return found // said where the files in it are looked at
 	}
@@ -98,7 +98,7 @@ func (w *world) unknownIn(found []string, dir string, known map[string]bool) []s
 
 // sinceTheLock leaves out of found what lies in folders in which git carried
 // something that was not ours when the lock was last committed.
-func (w *world) sinceTheLock(ctx context.Context, found []string, known map[string]bool) []string {
+func (w *View) sinceTheLock(ctx context.Context, found []string, known map[string]bool) []string {
 	dirs := map[string]bool{}
 	for _, f := range found {
 		dirs[path.Dir(f)] = true
@@ -107,7 +107,7 @@ func (w *world) sinceTheLock(ctx context.Context, found []string, known map[stri
 	for d := range dirs {
 		list = append(list, d)
 	}
-	carried, ok := w.repo(ctx).Carried(ctx, list)
+	carried, ok := w.Repository(ctx).Carried(ctx, list)
 	if !ok {
 		return found
 	}

@@ -13,28 +13,28 @@ import (
 
 // notTrusted is what of p's project the programs of this machine do not load,
 // as far as their own records say. It looks and writes nothing.
-func (w *world) notTrusted(p *reconcile.Plan) []trust.Row {
-	project := w.spec.Project
-	if project == nil || w.places.Project == "" || !w.has(reconcile.ProjectOwner(w.places.Project)) {
+func (w *View) NotTrusted(p *reconcile.Plan) []trust.Row {
+	project := w.Spec.Project
+	if project == nil || w.Places.Project == "" || !w.Has(reconcile.ProjectOwner(w.Places.Project)) {
 		return nil
 	}
 	var used []spec.Runtime
-	for _, rt := range w.catalog.Runtimes() {
+	for _, rt := range w.Catalog.Runtimes() {
 		named := slices.ContainsFunc(project.Runtimes, func(n spec.Named) bool { return n.Value == rt.ID })
 		if named && w.uses(rt) {
 			used = append(used, rt)
 		}
 	}
-	return trust.Check(w.read(), p, trust.Project{Dir: w.places.Project, Owner: reconcile.ProjectOwner(w.places.Project), Runtimes: used})
+	return trust.Check(w.ReadEnv(), p, trust.Project{Dir: w.Places.Project, Owner: reconcile.ProjectOwner(w.Places.Project), Runtimes: used})
 }
 
 // uses reports whether a runtime is one of this machine's: its host wants it,
 // or its program is there.
-func (w *world) uses(rt spec.Runtime) bool {
-	if h := w.spec.Host; h != nil && slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID }) {
+func (w *View) uses(rt spec.Runtime) bool {
+	if h := w.Spec.Host; h != nil && slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID }) {
 		return true
 	}
-	f, err := w.facts()
+	f, err := w.Facts()
 	return err == nil && f.Programs[rt.Command] != ""
 }
 

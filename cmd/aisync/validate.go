@@ -49,11 +49,11 @@ Exit code 0: the specs are right; 1: they are not.`,
 				return err
 			}
 			v := verdict{FormatVersion: viewVersion, Files: []string{}, Errors: []defect{}}
-			o := schema.Options{Facts: a.factsOf(p)}
+			o := schema.Options{}
 			if p.Project != "" {
 				o.NoHost = func(why schema.Problem) { v.Notes = append(v.Notes, defectOf(why)) }
 			}
-			s, err := a.loadSpecWith(cmd.Context(), p, o)
+			s, err := a.machine(p).LoadSpec(cmd.Context(), o)
 			v.Valid = err == nil
 			if err == nil {
 				v.Host, v.Project = names(s)

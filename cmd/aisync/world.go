@@ -17,33 +17,33 @@ import (
 )
 
 // plan makes the plan of what was asked.
-func (w *world) plan(ctx context.Context, ask asked) (*reconcile.Plan, error) {
+func (w *View) Plan(ctx context.Context, ask asked) (*reconcile.Plan, error) {
 	in := w.input(ask)
 	if ask.strays || ask.choice.Restore { // by policy alone, nothing is taken away that nobody asked for
 		in.Strays = w.strays(ctx)
 	}
-	p, err := w.engine.Plan(ctx, w.read(), w.store, in)
+	p, err := w.Engine.Plan(ctx, w.ReadEnv(), w.Store, in)
 	return p, errors.Join(err, w.seal.err)
 }
 
-func (w *world) input(ask asked) reconcile.Input {
-	if h := w.spec.Host; h != nil && h.Policy.Drift == "enforce" && !ask.choice.Adopt {
+func (w *View) input(ask asked) reconcile.Input {
+	if h := w.Spec.Host; h != nil && h.Policy.Drift == "enforce" && !ask.choice.Adopt {
 		ask.choice.Restore = true
 	}
 	return reconcile.Input{
-		Declarations: w.declared.Declarations, Unsupported: w.declared.Unsupported, Notes: w.notesAbout(ask),
-		Owners: w.owners, Choice: ask.choice, Targets: ask.targets, Excludes: ask.excludes, Hold: ask.hold,
+		Declarations: w.Declared.Declarations, Unsupported: w.Declared.Unsupported, Notes: w.notesAbout(ask),
+		Owners: w.Owners, Choice: ask.choice, Targets: ask.targets, Excludes: ask.excludes, Hold: ask.hold,
 	}
 }
 
 // notesAbout are the notes that have to do with what was asked for: all, or
 // those of the places that ask for a target, and warnings of no place.
-func (w *world) notesAbout(ask asked) []reconcile.Note {
+func (w *View) notesAbout(ask asked) []reconcile.Note {
 	if len(ask.targets) == 0 {
-		return w.declared.Notes
+		return w.Declared.Notes
 	}
 	asking := map[reconcile.Position]bool{}
-	for _, d := range w.declared.Declarations {
+	for _, d := range w.Declared.Declarations {
 		if slices.ContainsFunc(ask.targets, d.Target.Match) {
 			for _, l := range d.Leaves {
 				for _, p := range l.Origin {
@@ -52,7 +52,7 @@ func (w *world) notesAbout(ask asked) []reconcile.Note {
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(w.declared.Notes), func(n reconcile.Note) bool {
+	return slices.DeleteFunc(slices.Clone(w.Declared.Notes), func(n reconcile.Note) bool {
 		if len(n.Origin) == 0 {
 			return !n.Warning
 		}
@@ -61,41 +61,41 @@ func (w *world) notesAbout(ask asked) []reconcile.Note {
 }
 
 // meta says what p was made from and where.
-func (w *world) meta(p *reconcile.Plan, ask asked) reconcile.PlanMeta {
-	_, undecided := w.effectsOf(p)
+func (w *View) Meta(p *reconcile.Plan, ask asked) reconcile.PlanMeta {
+	_, undecided := w.Effects(p)
 	m := reconcile.PlanMeta{
 		EffectsDigest: effects.Digest(undecided),
-		Version:       versionText(), Lineage: w.store.Lineage(), SpecDigest: w.spec.Digest,
-		LockDigest: strings.Trim(w.hostLock.digest()+" "+w.projectLock.digest(), " "), CatalogDigest: catalog.Digest(),
-		Scope: string(w.scope), Targets: ask.targets, Excludes: ask.excludes, Choice: ask.choice,
+		Version:       versionText(), Lineage: w.Store.Lineage(), SpecDigest: w.Spec.Digest,
+		LockDigest: strings.Trim(w.HostLock.digest()+" "+w.ProjectLock.digest(), " "), CatalogDigest: catalog.Digest(),
+		Scope: string(w.Scope), Targets: ask.targets, Excludes: ask.excludes, Choice: ask.choice,
 	}
-	if w.spec.Host != nil {
-		m.Host = w.spec.Host.Name
+	if w.Spec.Host != nil {
+		m.Host = w.Spec.Host.Name
 	}
 	return m
 }
 
 // view makes p ready to be shown.
-func (w *world) view(ctx context.Context, p *reconcile.Plan, ask asked, mode diffMode) *planView {
-	explain := w.explain(ctx)
+func (w *View) view(ctx context.Context, p *reconcile.Plan, ask asked, mode diffMode) *planView {
+	explain := w.Explain(ctx)
 	if mode == diffNone {
 		explain = nil
 	}
-	v := newView(p, w.meta(p, ask), explain)
-	_, undecided := w.effectsOf(p)
+	v := newView(p, w.Meta(p, ask), explain)
+	_, undecided := w.Effects(p)
 	v.Effects = orEmpty(undecided)
-	v.NotTrusted = orEmpty(w.notTrusted(p))
-	if v.Summary.FetchBytes > 0 && w.spec.Host != nil {
-		v.Disk = w.disk(v.Summary.FetchBytes)
+	v.NotTrusted = orEmpty(w.NotTrusted(p))
+	if v.Summary.FetchBytes > 0 && w.Spec.Host != nil {
+		v.Disk = w.Disk(v.Summary.FetchBytes)
 	}
 	return v
 }
 
 // explain asks the providers what changes do.
-func (w *world) explain(ctx context.Context) func(reconcile.Change) []reconcile.Line {
-	env := w.read()
+func (w *View) Explain(ctx context.Context) func(reconcile.Change) []reconcile.Line {
+	env := w.ReadEnv()
 	return func(c reconcile.Change) []reconcile.Line {
-		for _, p := range w.engine.Providers {
+		for _, p := range w.Engine.Providers {
 			if p.Kind() == c.Target.Resource.Address.Kind() {
 				return p.Explain(ctx, env, c)
 			}
@@ -105,13 +105,13 @@ func (w *world) explain(ctx context.Context) func(reconcile.Change) []reconcile.
 }
 
 // disk says how much room there is where the models go; nil where nobody knows.
-func (w *world) disk(fetch int64) *diskView {
-	store := w.spec.Host.Store.Value
+func (w *View) Disk(fetch int64) *diskView {
+	store := w.Spec.Host.Store.Value
 	if store == "" {
 		store = "~"
 	}
-	logical := reconcile.Address("dir:" + store).Path(w.places.Home)
-	dir := w.places.Physical(logical)
+	logical := reconcile.Address("dir:" + store).Path(w.Places.Home)
+	dir := w.Places.Physical(logical)
 	for {
 		if _, err := os.Stat(dir); err == nil {
 			break
@@ -129,23 +129,22 @@ func (w *world) disk(fetch int64) *diskView {
 }
 
 // planText is how plans of this world are printed.
-func (w *world) planText(command string, mode diffMode) planText {
-	cwd, _ := w.app.cwd() // only to shorten names
-	t := planText{paint: w.app.paint(), diff: mode, command: command, host: "Host", project: "Project", unchanged: w.app.g.verbose}
-	if w.spec == nil {
+func (a *app) planText(w *View, command string, mode diffMode) planText {
+	t := planText{paint: a.paint(), diff: mode, command: command, host: "Host", project: "Project", unchanged: a.g.verbose}
+	if w.Spec == nil {
 		return t // of a command that goes by records alone
 	}
-	if h := w.spec.Host; h != nil {
+	if h := w.Spec.Host; h != nil {
 		t.host = "Host " + h.Name
 		if !h.Builtin {
-			t.host += " (" + w.places.Short(cwd, w.places.Config) + ")"
+			t.host += " (" + w.Places.Short(w.Cwd, w.Places.Config) + ")"
 		}
-		if w.places.NewRoot {
-			t.host += " (root " + w.places.Root + ", not there yet)"
+		if w.Places.NewRoot {
+			t.host += " (root " + w.Places.Root + ", not there yet)"
 		}
 	}
-	if p := w.spec.Project; p != nil {
-		t.project = "Project " + p.Name + " (" + w.places.Short(cwd, w.places.Project) + ")"
+	if p := w.Spec.Project; p != nil {
+		t.project = "Project " + p.Name + " (" + w.Places.Short(w.Cwd, w.Places.Project) + ")"
 	}
 	return t
 }

@@ -42,7 +42,7 @@ also say how the program gets onto the machine.`,
 				return usagef("--via and --cli are about one runtime; name one")
 			}
 			return a.edit(cmd.Context(), kindOf("runtime"), f, func(e *editing) error {
-				if given && e.scope == scopeProject {
+				if given && e.scope == ScopeProject {
 					return usagef("--via and --cli are about a machine, and a project's spec says nothing of one; add --scope host")
 				}
 				install := edit.Field{}
@@ -70,7 +70,7 @@ func (e *editing) addRuntime(id string, given bool, value string) error {
 	if _, ok := e.index.Runtime(id); !ok {
 		return unknown("runtime", id, idsOf(e.index.Runtimes(), runtimeID))
 	}
-	if e.scope == scopeHost {
+	if e.scope == ScopeHost {
 		return e.put("runtime "+id, given, value, "runtimes", id)
 	}
 	for _, r := range e.spec.Project.Runtimes {

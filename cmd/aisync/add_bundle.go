@@ -34,7 +34,7 @@ For a host NAME is a name of your choice, and --source says where it lies.`,
 		Args:        exactArgs(1, "the name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.edit(cmd.Context(), kindOf("bundle"), f, func(e *editing) error {
-				if e.scope == scopeProject {
+				if e.scope == ScopeProject {
 					if len(partNames) > 0 {
 						return usagef("--parts is about a host's bundle; add --scope host")
 					}

@@ -15,7 +15,7 @@ import (
 const itsSource = "its-source"
 
 func adoptCommand(a *app) *cobra.Command {
-	s := scopeAll
+	s := ScopeAll
 	var f applyFlags
 	var folder string
 	cmd := &cobra.Command{
@@ -40,7 +40,7 @@ bundle's file was is kept.`,
 					return usagef("%v", err)
 				}
 			}
-			ask := asked{scope: s, choice: reconcile.Choice{Adopt: true}, targets: args}
+			ask := Request{Scope: s, Choice: reconcile.Choice{Adopt: true}, Targets: args}
 			if cmd.Flags().Changed("to-bundle") {
 				return a.carryBack(cmd.Context(), ask, f, strings.TrimPrefix(folder, itsSource))
 			}
@@ -56,8 +56,8 @@ bundle's file was is kept.`,
 	return cmd
 }
 
-func (a *app) adopt(ctx context.Context, ask asked, f applyFlags) error {
-	w, err := a.setupHeld(ctx, ask, f, "aisync adopt")
+func (a *app) adopt(ctx context.Context, ask Request, f applyFlags) error {
+	w, err := a.opened(ctx, ask, f, "aisync adopt")
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *app) adopt(ctx context.Context, ask asked, f applyFlags) error {
 	}
 	p.Conflicts = nil // of the spec with itself: no part of what is there
 	named := func(c reconcile.Change) bool {
-		return slices.ContainsFunc(ask.targets, c.Target.Resource.Address.Match)
+		return slices.ContainsFunc(ask.Targets, c.Target.Resource.Address.Match)
 	}
 	p.Changes = slices.DeleteFunc(p.Changes, func(c reconcile.Change) bool { return !named(c) })
 	for _, c := range p.Changes {

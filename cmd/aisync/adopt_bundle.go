@@ -22,7 +22,7 @@ import (
 // that the spec wants it from now on. folder is a checkout of the bundle; ""
 // means the source itself, which must be a folder then. Everything is checked
 // before the first file is written.
-func (a *app) carryBack(ctx context.Context, ask asked, f applyFlags, folder string) error {
+func (a *app) carryBack(ctx context.Context, ask Request, f applyFlags, folder string) error {
 	if folder != "" {
 		cwd, err := a.cwd()
 		if err != nil {
@@ -47,8 +47,8 @@ func (a *app) carryBack(ctx context.Context, ask asked, f applyFlags, folder str
 }
 
 // intoBundle writes the edits, and reports whether there were any.
-func (a *app) intoBundle(ctx context.Context, ask asked, f applyFlags, folder string) (bool, error) {
-	w, err := a.setupHeld(ctx, ask, f, "aisync adopt --to-bundle")
+func (a *app) intoBundle(ctx context.Context, ask Request, f applyFlags, folder string) (bool, error) {
+	w, err := a.opened(ctx, ask, f, "aisync adopt --to-bundle")
 	if err != nil {
 		return false, err
 	}
@@ -60,7 +60,7 @@ func (a *app) intoBundle(ctx context.Context, ask asked, f applyFlags, folder st
 	var edits []carried
 	var errs []error
 	for _, c := range p.Changes {
-		if !matches(ask.targets, c.Target.Resource.Address) {
+		if !matches(ask.Targets, c.Target.Resource.Address) {
 			continue
 		}
 		e, err := w.carried(ctx, c, folder)
@@ -165,13 +165,13 @@ func (w *View) sourceHolding(ctx context.Context, path string) (dir, rel string,
 
 // writeBack writes edits into their bundles and shows them. What was there
 // stays in the backups.
-func (a *app) writeBack(w *View, edits []carried) error {
+func (a *app) writeBack(w *Session, edits []carried) error {
 	for _, e := range edits {
 		rel, err := filepath.Rel(e.dir, e.path)
 		if err != nil {
 			return err
 		}
-		o := w.Places.FSOptions(w.applyID)
+		o := w.Places.FSOptions(w.ApplyID)
 		o.Root, o.Home, o.Project = "", "", e.dir
 		disk, err := fsys.New(o)
 		if err != nil {
@@ -181,7 +181,7 @@ func (a *app) writeBack(w *View, edits []carried) error {
 		if e.exec {
 			mode = 0o755
 		}
-		if _, err := state.Open(w.fs, w.Places.State).PutBackup(w.fs, e.old); err != nil {
+		if _, err := state.Open(w.FS, w.Places.State).PutBackup(w.FS, e.old); err != nil {
 			return fmt.Errorf("keep %s: %w", e.path, err)
 		}
 		to := fsys.LogicalPath(filepath.ToSlash(rel))

@@ -32,7 +32,7 @@ func (f *applyFlags) register(cmd *cobra.Command) {
 }
 
 func applyCommand(a *app) *cobra.Command {
-	ask := asked{scope: scopeAll}
+	ask := Request{Scope: ScopeAll}
 	var f applyFlags
 	cmd := &cobra.Command{
 		Use:   "apply [PLANFILE]",
@@ -69,20 +69,20 @@ out of date; 6 another apply is running; 7 needs the network and is offline.`,
 			return a.apply(cmd.Context(), ask, f, file)
 		},
 	}
-	ask.scope.flag(cmd)
-	choiceFlags(cmd, &ask.choice)
-	narrowFlags(cmd, &ask.targets, &ask.excludes)
+	ask.Scope.flag(cmd)
+	choiceFlags(cmd, &ask.Choice)
+	narrowFlags(cmd, &ask.Targets, &ask.Excludes)
 	f.register(cmd)
 	cmd.Flags().BoolVarP(&f.keepGoing, "keep-going", "k", false, "leave what is undecided or fails, and do the rest")
-	ask.fetch.register(cmd.Flags())
+	ask.Transfer.register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.trust, "trust", false, "say yes to all that programs and git will obey in this project")
 	return cmd
 }
 
-func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) error {
+func (a *app) apply(ctx context.Context, ask Request, f applyFlags, file string) error {
 	mode, err := parseDiffMode(f.diff)
 	if err == nil {
-		err = ask.fetch.check()
+		err = ask.Transfer.check()
 	}
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) e
 			return err
 		}
 	}
-	w, err := a.setupHeld(ctx, ask, f, "aisync apply")
+	w, err := a.opened(ctx, ask, f, "aisync apply")
 	if err != nil {
 		return err
 	}
@@ -115,12 +115,12 @@ func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) e
 	}
 	view := w.view(ctx, p, ask, mode)
 	if !a.g.json {
-		a.planText(w, "aisync plan", mode).render(a.out, view)
+		a.planText(w.View, "aisync plan", mode).render(a.out, view)
 	}
 	if err := a.undecided(p, f.keepGoing); err != nil {
 		return err
 	}
-	p, agreed, err := a.decideEffects(ctx, w, p, ask, &f)
+	p, agreed, err := a.decideEffects(ctx, w.View, p, ask, &f)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (a *app) apply(ctx context.Context, ask asked, f applyFlags, file string) e
 }
 
 // readPlanFile reads a plan and takes over what it was asked for.
-func readPlanFile(file string, ask *asked) (reconcile.PlanDoc, error) {
+func readPlanFile(file string, ask *Request) (reconcile.PlanDoc, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return reconcile.PlanDoc{}, fmt.Errorf("read plan: %w", err)
@@ -154,10 +154,10 @@ func readPlanFile(file string, ask *asked) (reconcile.PlanDoc, error) {
 	if err != nil {
 		return doc, err
 	}
-	if len(ask.targets)+len(ask.excludes) > 0 || ask.choice != (reconcile.Choice{}) || ask.scope != scopeAll {
+	if len(ask.Targets)+len(ask.Excludes) > 0 || ask.Choice != (reconcile.Choice{}) || ask.Scope != ScopeAll {
 		return doc, usagef("apply %s: a plan file says itself what it is about; leave out --scope, --target, --exclude and the choices", file)
 	}
-	ask.scope, ask.targets, ask.excludes, ask.choice = scope(doc.Meta.Scope), doc.Meta.Targets, doc.Meta.Excludes, doc.Meta.Choice
+	ask.Scope, ask.Targets, ask.Excludes, ask.Choice = Scope(doc.Meta.Scope), doc.Meta.Targets, doc.Meta.Excludes, doc.Meta.Choice
 	return doc, nil
 }
 
@@ -227,15 +227,15 @@ func is(n int, noun string) string {
 }
 
 // carryOut applies p, shows how far it is, and says what came of it.
-func (a *app) carryOut(ctx context.Context, w *View, p *reconcile.Plan, f applyFlags, o reconcile.ApplyOptions) error {
-	o.ID, o.KeepGoing, o.Version, o.Ignored = w.applyID, f.keepGoing, versionText(), w.Ignored
+func (a *app) carryOut(ctx context.Context, w *Session, p *reconcile.Plan, f applyFlags, o reconcile.ApplyOptions) error {
+	o.ID, o.KeepGoing, o.Version, o.Ignored = w.ApplyID, f.keepGoing, versionText(), w.Ignored
 	bar := a.newProgress(p)
-	w.bar = bar
+	w.Notify = func(format string, args ...any) { bar.above(func() { a.say(format, args...) }) }
 	o.Events = func(e reconcile.Event) {
 		bar.event(e)
 		a.logEvent(e)
 		if a.g.verbose && e.Kind != "progress" {
-			w.say("%s", eventText(e))
+			w.Notify("%s", eventText(e))
 		}
 		if a.g.json {
 			bar.locked(func() { _ = a.writeJSONLine(eventLine(e)) })
@@ -250,8 +250,8 @@ func (a *app) carryOut(ctx context.Context, w *View, p *reconcile.Plan, f applyF
 			return err
 		}
 	}
-	err = a.outcome(p, w.pulled, res, err)
-	if err == nil && len(w.leftOut) == 0 {
+	err = a.outcome(p, w.Pulled, res, err)
+	if err == nil && len(w.LeftOut) == 0 {
 		if err := a.leftMarked(p); err != nil {
 			return err
 		}
@@ -264,10 +264,10 @@ func (a *app) carryOut(ctx context.Context, w *View, p *reconcile.Plan, f applyF
 	if err != nil {
 		return err
 	}
-	if len(w.pulled) > 0 && len(res.Done) == 0 {
-		return errors.Join(w.leftOut...) // nothing else was asked for
+	if len(w.Pulled) > 0 && len(res.Done) == 0 {
+		return errors.Join(w.LeftOut...) // nothing else was asked for
 	}
-	for _, e := range w.leftOut {
+	for _, e := range w.LeftOut {
 		a.say("aisync: %s", safe(e.Error()))
 	}
 	return exit(exitPartial)

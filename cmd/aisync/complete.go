@@ -23,7 +23,7 @@ const choices = "choices"
 func (a *app) completions(cmd *cobra.Command) {
 	for name, values := range map[string]cobra.CompletionFunc{
 		"host":    a.hostNames,
-		"scope":   cobra.FixedCompletions([]string{string(scopeAll), string(scopeHost), string(scopeProject)}, cobra.ShellCompDirectiveNoFileComp),
+		"scope":   cobra.FixedCompletions([]string{string(ScopeAll), string(ScopeHost), string(ScopeProject)}, cobra.ShellCompDirectiveNoFileComp),
 		"color":   cobra.FixedCompletions([]string{"auto", "on", "off"}, cobra.ShellCompDirectiveNoFileComp),
 		"diff":    cobra.FixedCompletions([]string{string(diffShort), string(diffFull), string(diffNone)}, cobra.ShellCompDirectiveNoFileComp),
 		"target":  a.addresses,
@@ -88,8 +88,8 @@ func (a *app) applies(cmd *cobra.Command, args []string, _ string) ([]string, co
 // recorded is the world as the records know it, or nil.
 func (a *app) recorded(cmd *cobra.Command) *View {
 	a.g.quiet = true
-	w, err := a.locate(scopeAll)
-	if err != nil || w.onlyLook() != nil || w.loadRecords(cmd.Context()) != nil {
+	w, err := a.loaded(cmd.Context(), ScopeAll, LookAtRecords)
+	if err != nil {
 		return nil
 	}
 	return w

@@ -11,7 +11,7 @@ import (
 
 func destroyCommand(a *app) *cobra.Command {
 	var (
-		s     scope
+		s     Scope
 		f     applyFlags
 		force bool
 	)
@@ -40,12 +40,12 @@ The spec stays; aisync apply makes everything anew.`,
 	return cmd
 }
 
-func (a *app) destroy(ctx context.Context, s scope, force bool, f applyFlags) error {
+func (a *app) destroy(ctx context.Context, s Scope, force bool, f applyFlags) error {
 	mode, err := parseDiffMode(f.diff)
 	if err != nil {
 		return err
 	}
-	w, err := a.holdRecords(ctx, s, f, "aisync destroy")
+	w, err := a.held(ctx, s, f.lockTimeout, "aisync destroy", HoldRecords)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (a *app) destroy(ctx context.Context, s scope, force bool, f applyFlags) er
 		return err
 	}
 	if !a.g.json {
-		a.planText(w, "aisync destroy", mode).render(a.out, newView(p, reconcile.PlanMeta{}, w.Explain(ctx)))
+		a.planText(w.View, "aisync destroy", mode).render(a.out, newPlanView(p, reconcile.PlanMeta{}, w.Explain(ctx)))
 	}
 	if w.Store.Inherited() && w.Has(reconcile.ProjectOwner(w.Places.Project)) {
 		a.say("This project was applied elsewhere, and nothing about it is on record here. What git does not carry (core.hooksPath, links, folders that are empty) stays; to have it go too, run aisync apply first, which takes it over.")
@@ -73,7 +73,7 @@ func (a *app) destroy(ctx context.Context, s scope, force bool, f applyFlags) er
 
 // dropLocks takes away the locks of owners that have nothing left, unless a
 // lock says what a source or a model was pinned to: that is worth keeping.
-func (a *app) dropLocks(ctx context.Context, w *View) error {
+func (a *app) dropLocks(ctx context.Context, w *Session) error {
 	common := func(p reconcile.Pin) bool { return p.Kind == "catalog" || p.Kind == "aisync" }
 	for _, o := range w.Owners {
 		l := w.HostLock

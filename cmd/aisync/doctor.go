@@ -166,8 +166,8 @@ func (a *app) plannedOnce(ctx context.Context) func() (*View, *reconcile.Plan, e
 	)
 	return func() (*View, *reconcile.Plan, error) {
 		once.Do(func() {
-			if w, err = a.setup(ctx, scopeAll); err == nil {
-				p, err = w.Plan(ctx, asked{scope: scopeAll})
+			if w, err = a.loaded(ctx, ScopeAll, Open); err == nil {
+				p, err = w.Plan(ctx, Request{Scope: ScopeAll})
 			}
 		})
 		return w, p, err

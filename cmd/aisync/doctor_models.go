@@ -26,7 +26,7 @@ type stock struct {
 // host is described.
 func (a *app) stockedOnce(ctx context.Context) func() (*stock, error) {
 	return sync.OnceValues(func() (*stock, error) {
-		w, err := a.lookAround(ctx, scopeHost)
+		w, err := a.loaded(ctx, ScopeHost, Look)
 		if err != nil || w.Spec.Host == nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ type driftFlags struct {
 }
 
 func driftCommand(a *app) *cobra.Command {
-	s := scopeProject
+	s := ScopeProject
 	var f driftFlags
 	cmd := &cobra.Command{
 		Use:   "drift",
@@ -64,7 +64,7 @@ error, or something that cannot be observed.`,
 	return cmd
 }
 
-func (a *app) drift(ctx context.Context, s scope, f driftFlags) error {
+func (a *app) drift(ctx context.Context, s Scope, f driftFlags) error {
 	mode, err := parseDiffMode(f.diff)
 	if err != nil {
 		return err
@@ -114,8 +114,8 @@ func (f driftFlags) verdict(views ...*driftView) error {
 
 // lookForDrift compares one project, or what s says. Of a project alone it
 // needs nobody's home.
-func (a *app) lookForDrift(ctx context.Context, s scope, f driftFlags) (*driftView, error) {
-	a.homeless = s == scopeProject
+func (a *app) lookForDrift(ctx context.Context, s Scope, f driftFlags) (*driftView, error) {
+	a.homeless = s == ScopeProject
 	w, notChecked, err := a.setupDrift(ctx, s)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (a *app) lookForDrift(ctx context.Context, s scope, f driftFlags) (*driftVi
 		}
 	}
 	w.Bundles = nil // with the texts of all rules, which nobody needs any more
-	p, err := w.Plan(ctx, asked{scope: s, strays: true})
+	p, err := w.Plan(ctx, Request{Scope: s, Strays: true})
 	if err != nil {
 		return nil, err
 	}
@@ -146,8 +146,8 @@ func (a *app) lookForDrift(ctx context.Context, s scope, f driftFlags) (*driftVi
 // setupDrift is setup that goes on without the sources: then what was recorded
 // takes the place of what is wanted, and notChecked says why. Where nothing was
 // recorded there is nothing to go on with.
-func (a *app) setupDrift(ctx context.Context, s scope) (w *View, notChecked error, err error) {
-	w, err = a.lookAround(ctx, s)
+func (a *app) setupDrift(ctx context.Context, s Scope) (w *View, notChecked error, err error) {
+	w, err = a.loaded(ctx, s, Look)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -342,7 +342,7 @@ func (w *View) verifySources(ctx context.Context) error {
 	}
 	var errs []error
 	for _, l := range []*lockFile{w.HostLock, w.ProjectLock} {
-		if l == nil || l == w.HostLock && !w.Has(reconcile.HostOwner) || l == w.ProjectLock && w.Scope == scopeHost {
+		if l == nil || l == w.HostLock && !w.Has(reconcile.HostOwner) || l == w.ProjectLock && w.Scope == ScopeHost {
 			continue
 		}
 		for _, pin := range l.lock.Pins() {

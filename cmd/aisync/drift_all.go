@@ -37,8 +37,8 @@ type driftSummary struct {
 // driftAll looks at every project below the host's roots, one after the other.
 // A project that cannot be checked is told with the others, and makes the exit
 // code 1.
-func (a *app) driftAll(ctx context.Context, s scope, f driftFlags, mode diffMode) error {
-	if s != scopeProject || a.g.project != "" {
+func (a *app) driftAll(ctx context.Context, s Scope, f driftFlags, mode diffMode) error {
+	if s != ScopeProject || a.g.project != "" {
 		return usagef("--all is about all projects: it goes neither with --scope %s nor with --project", string(s))
 	}
 	p, err := a.hostPlaces()

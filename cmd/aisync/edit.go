@@ -28,7 +28,7 @@ type editing struct {
 	app    *app
 	flags  editFlags
 	places place.Places
-	scope  scope
+	scope  Scope
 	spec   *spec.Spec
 	index  catalog.Index
 	files  *edit.Files
@@ -53,7 +53,7 @@ func (f *editFlags) register(cmd *cobra.Command) {
 
 // oneScope completes --scope of a command that is about one spec.
 func oneScope(cmd *cobra.Command) {
-	_ = cmd.Flags().SetAnnotation("scope", choices, []string{string(scopeHost), string(scopeProject)}) // the flag is there
+	_ = cmd.Flags().SetAnnotation("scope", choices, []string{string(ScopeHost), string(ScopeProject)}) // the flag is there
 }
 
 // edit reads the spec that k is about, lets do change it, checks what came of
@@ -67,7 +67,7 @@ func (a *app) edit(ctx context.Context, k kind, f editFlags, do func(*editing) e
 		return err
 	}
 	typed := func() error { return nil }
-	if e.server.Name != "" && e.scope == scopeProject && !f.dryRun {
+	if e.server.Name != "" && e.scope == ScopeProject && !f.dryRun {
 		typed = e.app.typed(ctx, e.server)
 	}
 	if err := e.finish(ctx, k); err != nil {
@@ -94,7 +94,7 @@ func (e *editing) open(ctx context.Context, k kind) (err error) {
 	}
 	e.index = catalog.With(e.spec.Catalog)
 	root := []string{"project"}
-	if e.scope == scopeHost {
+	if e.scope == ScopeHost {
 		h := e.spec.Host
 		if h == nil || h.Builtin {
 			return withHint(fmt.Errorf("no spec of this machine in %s yet", e.places.Short("", e.places.Config)), "aisync init")
@@ -107,7 +107,7 @@ func (e *editing) open(ctx context.Context, k kind) (err error) {
 // load reads the specs, with texts in place of files. A project needs no host.
 func (e *editing) load(ctx context.Context, texts map[string][]byte) (*spec.Spec, error) {
 	o := schema.Options{Texts: texts}
-	if e.scope == scopeHost {
+	if e.scope == ScopeHost {
 		o.Scope = schema.HostOnly
 	} else {
 		o.NoHost = func(schema.Problem) {}
@@ -124,7 +124,7 @@ func (e *editing) read(root []string) error {
 	e.paths, e.old = map[string]string{}, map[string][]byte{}
 	var files []edit.File
 	for _, path := range e.spec.Files {
-		if inProject := e.spec.Project != nil && path == e.spec.Project.File; inProject != (e.scope == scopeProject) {
+		if inProject := e.spec.Project != nil && path == e.spec.Project.File; inProject != (e.scope == ScopeProject) {
 			continue
 		}
 		text, err := regular.Read(path, regular.MaxSpec)
@@ -165,7 +165,7 @@ func unknown(what, name string, known []string) error {
 // editDoc is the JSON of add and remove.
 type editDoc struct {
 	FormatVersion string     `json:"format_version"`
-	Scope         scope      `json:"scope"`
+	Scope         Scope      `json:"scope"`
 	DryRun        bool       `json:"dry_run"`
 	Files         []editFile `json:"files"` // that changed
 	Notes         []string   `json:"notes"`
@@ -270,7 +270,7 @@ func (e *editing) write(texts map[string][]byte) error {
 		if err != nil {
 			return err
 		}
-		if rel, err := filepath.Rel(p.Project, real); e.scope == scopeProject && (err != nil || strings.HasPrefix(rel, "..")) {
+		if rel, err := filepath.Rel(p.Project, real); e.scope == ScopeProject && (err != nil || strings.HasPrefix(rel, "..")) {
 			return fmt.Errorf("%s is a link to %s, outside of the project; edit it there", path, real)
 		}
 		if err := disk.Replace(fsys.LogicalPath(real), fsys.Content{Bytes: text}, fsys.Expect{Digest: fsys.Digest(e.old[path])}, nil); err != nil {

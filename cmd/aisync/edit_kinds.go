@@ -10,7 +10,7 @@ import (
 type kind struct {
 	name     string // as in: aisync add runtime
 	hostOnly bool
-	listed   func(*spec.Spec, scope) []listed
+	listed   func(*spec.Spec, Scope) []listed
 }
 
 // listed is one thing that a spec names.
@@ -22,8 +22,8 @@ type listed struct {
 }
 
 var kinds = []kind{
-	{"runtime", false, func(s *spec.Spec, where scope) (out []listed) {
-		if where == scopeProject {
+	{"runtime", false, func(s *spec.Spec, where Scope) (out []listed) {
+		if where == ScopeProject {
 			for _, r := range s.Project.Runtimes {
 				out = append(out, listed{name: r.Value, in: []string{"runtimes"}, pos: r.Pos})
 			}
@@ -34,8 +34,8 @@ var kinds = []kind{
 		}
 		return out
 	}},
-	{"bundle", false, func(s *spec.Spec, where scope) (out []listed) {
-		if where == scopeProject {
+	{"bundle", false, func(s *spec.Spec, where Scope) (out []listed) {
+		if where == ScopeProject {
 			return slices.Concat(bundlesIn("bundles", s.Project.Bundles), bundlesIn("teams", s.Project.Teams))
 		}
 		for _, b := range s.Host.Bundles {
@@ -43,21 +43,21 @@ var kinds = []kind{
 		}
 		return out
 	}},
-	{"model", true, func(s *spec.Spec, _ scope) (out []listed) {
+	{"model", true, func(s *spec.Spec, _ Scope) (out []listed) {
 		for _, m := range s.Host.Models {
 			out = append(out, listed{name: m.ID, path: []string{"models", m.ID}, pos: m.Pos})
 		}
 		return out
 	}},
-	{"service", true, func(s *spec.Spec, _ scope) (out []listed) {
+	{"service", true, func(s *spec.Spec, _ Scope) (out []listed) {
 		for _, v := range s.Host.Services {
 			out = append(out, listed{name: v.Name, path: []string{"services", v.Name}, pos: v.Pos})
 		}
 		return out
 	}},
-	{"mcp", false, func(s *spec.Spec, where scope) (out []listed) {
+	{"mcp", false, func(s *spec.Spec, where Scope) (out []listed) {
 		var servers []spec.MCPServer
-		if where == scopeHost {
+		if where == ScopeHost {
 			servers = s.Host.MCP
 		} else {
 			servers = s.Project.MCP
@@ -88,18 +88,18 @@ func kindOf(name string) kind {
 
 // scope is where a thing of this kind is added or removed: what was asked for,
 // or the project inside one if it can hold it.
-func (k kind) scope(asked string, inProject bool) (scope, error) {
-	switch scope(asked) {
+func (k kind) scope(asked string, inProject bool) (Scope, error) {
+	switch Scope(asked) {
 	case "":
 		if inProject && !k.hostOnly {
-			return scopeProject, nil
+			return ScopeProject, nil
 		}
-		return scopeHost, nil
-	case scopeHost:
-		return scopeHost, nil
-	case scopeProject:
+		return ScopeHost, nil
+	case ScopeHost:
+		return ScopeHost, nil
+	case ScopeProject:
 		if !k.hostOnly {
-			return scopeProject, nil
+			return ScopeProject, nil
 		}
 		return "", usagef("--scope project: a project's spec says nothing about a machine, so a %s belongs to a host's", k.name)
 	}

@@ -95,7 +95,7 @@ func launches(p *spec.Project, runtimes []spec.Runtime, named string) []effects.
 
 // agree remembers a yes to list. The yes to all that comes from a source whose
 // pin moved counts in every project of a host that trusts that source.
-func (w *View) Agree(list []effects.Effect) error {
+func (w *Session) Agree(list []effects.Effect) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -109,9 +109,9 @@ func (w *View) Agree(list []effects.Effect) error {
 			sources = append(sources, effects.SourceDigest(s))
 		}
 	}
-	err := w.Store.Agree(w.fs, reconcile.ProjectOwner(w.Places.Project), digests)
+	err := w.Store.Agree(w.FS, reconcile.ProjectOwner(w.Places.Project), digests)
 	if err == nil && len(sources) > 0 {
-		err = w.Store.Agree(w.fs, reconcile.HostOwner, sources)
+		err = w.Store.Agree(w.FS, reconcile.HostOwner, sources)
 	}
 	return err
 }
@@ -119,7 +119,7 @@ func (w *View) Agree(list []effects.Effect) error {
 // decideEffects asks about the effects of p that wait for an answer. It
 // returns the plan to carry out, which leaves out what is still undecided
 // where the rest is wanted, and what the person said yes to.
-func (a *app) decideEffects(ctx context.Context, w *View, p *reconcile.Plan, ask asked, f *applyFlags) (*reconcile.Plan, []effects.Effect, error) {
+func (a *app) decideEffects(ctx context.Context, w *View, p *reconcile.Plan, ask Request, f *applyFlags) (*reconcile.Plan, []effects.Effect, error) {
 	all, undecided := w.Effects(p)
 	if f.trust {
 		return p, all, nil // also to what came with the project's files, and needs no change
@@ -134,7 +134,7 @@ func (a *app) decideEffects(ctx context.Context, w *View, p *reconcile.Plan, ask
 		if err := w.StillObeyed(p); err != nil {
 			return nil, nil, err
 		}
-		ask.hold, f.keepGoing, f.waiting = effects.Hold(all, undecided), true, len(undecided)
+		ask.Hold, f.keepGoing, f.waiting = effects.Hold(all, undecided), true, len(undecided)
 		p, err := w.Plan(ctx, ask)
 		if err == nil {
 			w.Effects(p) // as they are now
@@ -173,11 +173,11 @@ func (a *app) decideEffects(ctx context.Context, w *View, p *reconcile.Plan, ask
 // planned now.
 func (a *app) typed(ctx context.Context, server effects.Server) func() error {
 	look := func() (*View, []effects.Effect) {
-		w, err := a.setup(ctx, scopeProject)
+		w, err := a.loaded(ctx, ScopeProject, Open)
 		if err != nil {
 			return nil, nil
 		}
-		p, err := w.Plan(ctx, asked{scope: scopeProject})
+		p, err := w.Plan(ctx, Request{Scope: ScopeProject})
 		if err != nil {
 			return nil, nil
 		}

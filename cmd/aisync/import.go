@@ -56,7 +56,7 @@ for the other runtimes.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&from, "from", nil, "read only what `WHOSE` it is: "+joinOrigins(gather.Origins, ", "))
-	flags.StringVar(&im.scope, "scope", string(scopeProject), "`WHICH` spec: project, or host for your home")
+	flags.StringVar(&im.scope, "scope", string(ScopeProject), "`WHICH` spec: project, or host for your home")
 	oneScope(cmd)
 	flags.StringVar(&im.bundle, "bundle", "", "write the bundle into `FOLDER` (default: .aisync in the project, bundle beside the host's spec)")
 	flags.BoolVar(&im.dryRun, "dry-run", false, "show what would be written, and write nothing")
@@ -122,14 +122,14 @@ func (im *importing) locate(args []string) error {
 		return err
 	}
 	home, err := filepath.EvalSymlinks(im.places.Physical(im.places.Home))
-	if err != nil && im.scope == string(scopeHost) {
+	if err != nil && im.scope == string(ScopeHost) {
 		return err
 	}
 	switch im.scope {
-	case string(scopeHost):
+	case string(ScopeHost):
 		im.dir, im.options.Home = home, true
 		im.bundle = cmp.Or(im.bundle, filepath.Join(im.places.Config, "bundle"))
-	case string(scopeProject):
+	case string(ScopeProject):
 		im.dir = cmp.Or(im.places.Project, cwd)
 		if len(args) > 0 {
 			if im.dir, err = place.ExistingFolder(cwd, args[0]); err != nil {

@@ -49,7 +49,7 @@ func (im *importing) source(specDir string) string {
 func (im *importing) addTo(e *editing) error {
 	switch {
 	case len(im.found.Files) == 0:
-	case e.scope == scopeHost:
+	case e.scope == ScopeHost:
 		if err := e.put("bundle "+ownSource, true, edit.Struct(edit.Text("source", im.source(im.places.Config))), "bundles", ownSource); err != nil {
 			return err
 		}

@@ -68,11 +68,11 @@ func (im *importing) writeNew(disk fsys.FS, name fsys.LogicalPath, text []byte, 
 func (im *importing) over(ctx context.Context) []string {
 	a := *im.app
 	a.g.quiet = true
-	where := scopeHost
+	where := ScopeHost
 	if !im.options.Home {
-		where, a.g.project = scopeProject, im.dir
+		where, a.g.project = ScopeProject, im.dir
 	}
-	w, err := a.setup(ctx, where)
+	w, err := a.loaded(ctx, where, Open)
 	if err != nil {
 		return nil // aisync plan says why
 	}

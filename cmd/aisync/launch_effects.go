@@ -93,7 +93,7 @@ func (a *app) decideLaunch(ctx context.Context, l *launcher, checked bool) error
 
 // agreeTo remembers a yes to list outside of an apply.
 func (a *app) agreeTo(ctx context.Context, command string, p place.Places, o reconcile.Owner, list []effects.Effect) error {
-	disk, held, err := a.lockState(ctx, p, reconcile.NewApplyID(now()), 0, command)
+	disk, held, err := a.machine(p).lockState(ctx, reconcile.NewApplyID(now()), Holding{Command: command})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type lockDoc struct {
 
 func lockCommand(a *app) *cobra.Command {
 	var (
-		s      = scopeAll
+		s      = ScopeAll
 		f      applyFlags
 		update bool
 	)
@@ -54,23 +54,17 @@ It writes aisync.lock, and fetches git and archive sources into the cache.`,
 	return cmd
 }
 
-func (a *app) lock(ctx context.Context, s scope, f applyFlags, update bool, ids []string) error {
+func (a *app) lock(ctx context.Context, s Scope, f applyFlags, update bool, ids []string) error {
 	mode, err := parseDiffMode(f.diff)
 	if err != nil {
 		return err
 	}
-	w, err := a.hold(ctx, s, f, "aisync lock")
+	w, err := a.held(ctx, s, f.lockTimeout, "aisync lock", HoldLoaded)
 	if err != nil {
 		return err
 	}
 	defer w.Release()
-	if err := w.load(ctx); err != nil {
-		return err
-	}
-	if err := w.recover(ctx); err != nil {
-		return err
-	}
-	pin := w.newPinner(asked{scope: s})
+	pin := w.newPinner(Request{Scope: s})
 	pin.strict = true
 	named := map[string]bool{}
 	pin.moving = func(kind, id string) bool {
@@ -177,15 +171,15 @@ func (w *View) hostSources() []string {
 
 // saveLocks writes both locks. The project's goes through the engine, which
 // keeps the targets in it.
-func (w *View) saveLocks(ctx context.Context) error {
+func (w *Session) saveLocks(ctx context.Context) error {
 	if err := w.savePins(); err != nil {
 		return err
 	}
 	if w.ProjectLock == nil || !w.Has(reconcile.ProjectOwner(w.Places.Project)) {
 		return nil
 	}
-	if _, err := w.Engine.Apply(ctx, w.WriteEnv(nil), w.Store, &reconcile.Plan{}, reconcile.ApplyOptions{ID: w.applyID, Command: "lock", Version: versionText()}); err != nil {
+	if _, err := w.Engine.Apply(ctx, w.WriteEnv(nil), w.Store, &reconcile.Plan{}, reconcile.ApplyOptions{ID: w.ApplyID, Command: "lock", Version: versionText()}); err != nil {
 		return w.ProjectLock.unwritable(err)
 	}
-	return w.fs.Flush()
+	return w.FS.Flush()
 }

@@ -51,7 +51,7 @@ type stockroom struct {
 // stockroom loads what a command needs that looks at the store: no part of it
 // can write or dial, and nothing but the models is asked of the spec.
 func (a *app) stockroom(ctx context.Context) (*stockroom, error) {
-	w, err := a.lookAround(ctx, scopeHost)
+	w, err := a.loaded(ctx, ScopeHost, Look)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s *stockroom) unknown(id string) error {
 
 // modelNames completes the models of the spec.
 func (a *app) modelNames(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	w, err := a.lookAround(cmd.Context(), scopeHost)
+	w, err := a.loaded(cmd.Context(), ScopeHost, Look)
 	if err != nil || w.Spec.Host == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -60,11 +60,11 @@ apply would do it.`,
 }
 
 func (a *app) modelsAdopt(ctx context.Context, args []string, f applyFlags, o store.AdoptOptions) error {
-	s, disk, err := a.stockroomToWrite(ctx, f, o.DryRun, "aisync models adopt")
+	s, w, err := a.stockroomToWrite(ctx, f, o.DryRun, "aisync models adopt")
 	if err != nil {
 		return err
 	}
-	defer s.w.Release()
+	defer w.Release()
 	var ids []string
 	places := s.w.programs().Locations()
 	for _, arg := range args {
@@ -92,9 +92,9 @@ func (a *app) modelsAdopt(ctx context.Context, args []string, f applyFlags, o st
 			}
 		}
 	}
-	found, err := store.Adopt(ctx, disk, s.dir, held, places, o)
+	found, err := store.Adopt(ctx, w.FS, s.dir, held, places, o)
 	if err == nil && !o.DryRun {
-		err = disk.Flush()
+		err = w.FS.Flush()
 	}
 	a.sayAdopted(s, found, o.DryRun)
 	if a.g.json && (err == nil || len(found) > 0) {
@@ -105,7 +105,7 @@ func (a *app) modelsAdopt(ctx context.Context, args []string, f applyFlags, o st
 	if err != nil || o.DryRun {
 		return err
 	}
-	return a.recordAdopted(ctx, s.w, found, f)
+	return a.recordAdopted(ctx, w, found, f)
 }
 
 func (s *stockroom) adopted(found []store.Adopted, dryRun bool) modelAdoptDoc {
@@ -146,7 +146,7 @@ func (a *app) sayAdopted(s *stockroom, found []store.Adopted, dryRun bool) {
 
 // recordAdopted applies the models of which something was taken over, if all of
 // what they need is there.
-func (a *app) recordAdopted(ctx context.Context, w *View, found []store.Adopted, f applyFlags) error {
+func (a *app) recordAdopted(ctx context.Context, w *Session, found []store.Adopted, f applyFlags) error {
 	var ids []string
 	for _, x := range found {
 		if x.How != "" && !slices.Contains(ids, x.ID) {

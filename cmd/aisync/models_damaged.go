@@ -15,8 +15,8 @@ import (
 // missing. It asks first, and returns what is asked for then: those models and
 // all that have the same bytes, with their names. An earlier call may have been
 // killed after it took some of those.
-func (a *app) setDamagedAside(ctx context.Context, w *View, ask asked, f applyFlags) (asked, error) {
-	if !ask.choice.Restore {
+func (a *app) setDamagedAside(ctx context.Context, w *Session, ask Request, f applyFlags) (Request, error) {
+	if !ask.Choice.Restore {
 		return ask, nil
 	}
 	var records []reconcile.Record
@@ -26,7 +26,7 @@ func (a *app) setDamagedAside(ctx context.Context, w *View, ask asked, f applyFl
 	held := slices.DeleteFunc(model.Held(w.Declared.Declarations, records), func(h store.Held) bool { return !h.Wanted })
 	named := slices.DeleteFunc(slices.Clone(held), func(h store.Held) bool {
 		at := reconcile.Address("model:" + h.ID)
-		return !matches(ask.targets, at) || matches(ask.excludes, at)
+		return !matches(ask.Targets, at) || matches(ask.Excludes, at)
 	})
 	var total int64
 	for _, h := range named {
@@ -34,11 +34,11 @@ func (a *app) setDamagedAside(ctx context.Context, w *View, ask asked, f applyFl
 	}
 	for _, h := range held {
 		if slices.ContainsFunc(named, func(n store.Held) bool { return n.ID == h.ID || n.SHA256 != "" && n.SHA256 == h.SHA256 }) {
-			ask.models, ask.targets = append(ask.models, h.ID), append(ask.targets, "model:"+h.ID)
+			ask.Models, ask.Targets = append(ask.Models, h.ID), append(ask.Targets, "model:"+h.ID)
 		}
 	}
 	bars := a.newBars("verify", total)
-	damaged, err := store.Damaged(ctx, w.fs, w.modelStore(), named, func(f store.Held, done, total int64) { bars.file(f.ID+" "+f.Path.Base(), done, total) })
+	damaged, err := store.Damaged(ctx, w.FS, w.modelStore(), named, func(f store.Held, done, total int64) { bars.file(f.ID+" "+f.Path.Base(), done, total) })
 	bars.close()
 	if err != nil || len(damaged) == 0 {
 		return ask, err
@@ -59,7 +59,7 @@ func (a *app) setDamagedAside(ctx context.Context, w *View, ask asked, f applyFl
 		}
 		done[string(c.Where)] = true
 		same := slices.DeleteFunc(slices.Clone(held), func(h store.Held) bool { return h.SHA256 != c.SHA256 })
-		to, err := store.SetAside(w.fs, w.modelStore(), c, same)
+		to, err := store.SetAside(w.FS, w.modelStore(), c, same)
 		if err != nil {
 			return ask, err
 		}

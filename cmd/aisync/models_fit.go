@@ -61,7 +61,7 @@ the catalog.`,
 }
 
 func (a *app) modelsFit(ctx context.Context, id string, tokens int64) error {
-	w, err := a.lookAround(ctx, scopeHost)
+	w, err := a.loaded(ctx, ScopeHost, Look)
 	if err != nil {
 		return err
 	}

@@ -39,12 +39,12 @@ here, until its spec no longer asks for it and an apply has taken note.`,
 }
 
 func (a *app) modelsGC(ctx context.Context, f applyFlags, dryRun bool) error {
-	s, disk, err := a.stockroomToWrite(ctx, f, dryRun, "aisync models gc")
+	s, w, err := a.stockroomToWrite(ctx, f, dryRun, "aisync models gc")
 	if err != nil {
 		return err
 	}
-	defer s.w.Release()
-	found, err := store.GC(disk, s.dir, s.held, store.GCOptions{DryRun: true, Now: time.Now()})
+	defer w.Release()
+	found, err := store.GC(w.FS, s.dir, s.held, store.GCOptions{DryRun: true, Now: time.Now()})
 	if err != nil {
 		return err
 	}
@@ -72,11 +72,11 @@ func (a *app) modelsGC(ctx context.Context, f applyFlags, dryRun bool) error {
 		if err := a.confirm(f.yes, "Remove "+plural(files, "file")+", "+bytesText(bytes)+"?"); err != nil {
 			return err
 		}
-		found, err = store.GC(disk, s.dir, s.held, store.GCOptions{Now: time.Now()})
+		found, err = store.GC(w.FS, s.dir, s.held, store.GCOptions{Now: time.Now()})
 		if err != nil {
 			return err
 		}
-		if err := disk.Flush(); err != nil {
+		if err := w.FS.Flush(); err != nil {
 			return err
 		}
 	}
@@ -101,31 +101,25 @@ func (a *app) sayGarbage(s *stockroom, g store.Garbage) {
 	a.printf("  %s  %s, %s, %s\n", safe(s.w.Places.Physical(g.Path)), g.Kind, bytesText(g.Size), safe(why))
 }
 
-// stockroomToWrite is stockroom with a file system that can write; it holds the
-// lock of the state unless nothing shall be written. The caller releases it.
-func (a *app) stockroomToWrite(ctx context.Context, f applyFlags, dryRun bool, command string) (*stockroom, fsys.FS, error) {
+// stockroomToWrite is stockroom with a session that can write. Where nothing
+// shall be written it holds no lock. The caller releases it.
+func (a *app) stockroomToWrite(ctx context.Context, f applyFlags, dryRun bool, command string) (*stockroom, *Session, error) {
 	if dryRun {
 		s, err := a.stockroom(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
 		disk, err := fsys.New(s.w.Places.FSOptions("none"))
-		return s, disk, err
+		return s, &Session{View: s.w, FS: disk}, err
 	}
-	w, err := a.hold(ctx, scopeHost, f, command)
+	w, err := a.held(ctx, ScopeHost, f.lockTimeout, command, HoldLoaded)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = w.load(ctx); err == nil {
-		err = w.recover(ctx)
-	}
-	var s *stockroom
-	if err == nil {
-		s, err = w.stockroom(ctx)
-	}
+	s, err := w.stockroom(ctx)
 	if err != nil {
 		w.Release()
 		return nil, nil, err
 	}
-	return s, w.fs, nil
+	return s, w, nil
 }

@@ -101,12 +101,12 @@ func (a *app) modelsPull(ctx context.Context, ids []string, f applyFlags, fetchi
 	if err != nil {
 		return err
 	}
-	ask := asked{scope: scopeHost, models: ids, fetch: fetching}
+	ask := Request{Scope: ScopeHost, Models: ids, Transfer: fetching}
 	for _, id := range ids {
 		if !slices.ContainsFunc(s.w.Spec.Host.Models, func(m spec.ModelUse) bool { return m.ID == id }) {
 			return s.unknown(id)
 		}
-		ask.targets = append(ask.targets, "model:"+id)
+		ask.Targets = append(ask.Targets, "model:"+id)
 	}
 	f.yes = true
 	return a.apply(ctx, ask, f, "")
@@ -139,19 +139,19 @@ func byDigest(source string) bool {
 
 // askFor is what a plan of these models, and of their names in other programs'
 // folders, is asked for.
-func (w *View) askFor(ids []string) asked {
-	ask := asked{scope: scopeHost, models: ids}
+func (w *View) askFor(ids []string) Request {
+	ask := Request{Scope: ScopeHost, Models: ids}
 	for _, id := range ids {
-		ask.targets = append(ask.targets, "model:"+id)
+		ask.Targets = append(ask.Targets, "model:"+id)
 	}
 	return w.withViews(ask)
 }
 
 // withViews adds the names of the models that were asked for, and what tells
 // other programs of those. A server of one is left to an apply.
-func (w *View) withViews(ask asked) asked {
+func (w *View) withViews(ask Request) Request {
 	reached := map[reconcile.Address]bool{}
-	for _, id := range ask.models {
+	for _, id := range ask.Models {
 		reached[reconcile.Address("model:"+id)] = true
 	}
 	for more := true; more; {
@@ -160,7 +160,7 @@ func (w *View) withViews(ask asked) asked {
 			depends := slices.ContainsFunc(d.DependsOn, func(a reconcile.Address) bool { return reached[a] })
 			if depends && d.Target.Kind() != "service" && !reached[d.Target] {
 				reached[d.Target], more = true, true
-				ask.targets = append(ask.targets, string(d.Target))
+				ask.Targets = append(ask.Targets, string(d.Target))
 			}
 		}
 	}

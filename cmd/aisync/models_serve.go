@@ -37,7 +37,7 @@ can reach that address can then read every model in the store.`,
 }
 
 func (a *app) modelsServe(ctx context.Context, addr string, told bool) error {
-	w, err := a.lookAround(ctx, scopeHost)
+	w, err := a.loaded(ctx, ScopeHost, Look)
 	if err != nil {
 		return err
 	}

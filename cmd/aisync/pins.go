@@ -23,6 +23,7 @@ const oldestReader = "v0.1.0"
 // It is safe for concurrent use.
 type pinner struct {
 	w       *View
+	s       *Session                          // nil: only look
 	resolve bool                              // may fetch and dial
 	strict  bool                              // what cannot be pinned is an error, not a note
 	about   func(reconcile.Address) bool      // only these models are resolved
@@ -46,12 +47,13 @@ type leftOut struct {
 }
 
 // newPinner returns the pinner of an apply, which pins what it is about.
-func (w *View) newPinner(ask asked) *pinner {
+func (w *Session) newPinner(ask Request) *pinner {
 	p := w.looker()
+	p.s = w
 	p.resolve = !w.Offline && !w.Locked
 	p.about = func(a reconcile.Address) bool {
 		named := func(pattern string) bool { return a.Match(pattern) }
-		return (len(ask.targets) == 0 || slices.ContainsFunc(ask.targets, named)) && !slices.ContainsFunc(ask.excludes, named)
+		return (len(ask.Targets) == 0 || slices.ContainsFunc(ask.Targets, named)) && !slices.ContainsFunc(ask.Excludes, named)
 	}
 	return p
 }
@@ -154,7 +156,7 @@ func (p *pinner) markLeft() {
 				}
 			}
 		}
-		p.w.leftOut = append(p.w.leftOut, fmt.Errorf("%s: left out: %w%s%s", a, l.err, inBrackets(l.pos.String()), next))
+		p.s.LeftOut = append(p.s.LeftOut, fmt.Errorf("%s: left out: %w%s%s", a, l.err, inBrackets(l.pos.String()), next))
 	}
 }
 
@@ -195,7 +197,7 @@ func (p *pinner) common(l *lockFile) error {
 			return withHint(fmt.Errorf("%s: pins another catalog than the one in aisync %s", l.path, versionText()), "aisync lock --update catalog")
 		}
 		p.w.Declared.Notes = append(p.w.Declared.Notes, reconcile.Note{Warning: true, Text: fmt.Sprintf("%s pins another catalog than the one in this aisync; adapters may write other bytes than a teammate's: aisync lock --update catalog", l.path)})
-	case !ok && p.w.fs != nil && !p.w.Locked:
+	case !ok && p.s != nil && !p.w.Locked:
 		p.set(l, reconcile.Pin{Kind: "catalog", Name: "embedded", Values: map[string]string{"digest": now}})
 		p.set(l, reconcile.Pin{Kind: "aisync", Name: "oldest", Values: map[string]string{"version": oldestReader}})
 	}
@@ -221,14 +223,14 @@ func olderThan(have, need string) bool {
 
 // savePins writes the host's pins; those of a project are written by the
 // engine together with its targets.
-func (w *View) savePins() error {
+func (w *Session) savePins() error {
 	if !w.HostLock.changed() {
 		return nil
 	}
 	if !w.Places.Configured { // a folder named by --config is there
-		if _, err := w.fs.MkdirAll(w.Places.ConfigHome, 0o755); err != nil {
+		if _, err := w.FS.MkdirAll(w.Places.ConfigHome, 0o755); err != nil {
 			return w.HostLock.unwritable(err)
 		}
 	}
-	return w.HostLock.save(w.Places.FSOptions(w.applyID))
+	return w.HostLock.save(w.Places.FSOptions(w.ApplyID))
 }

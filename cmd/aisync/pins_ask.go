@@ -232,7 +232,7 @@ func (p *pinner) sized(ctx context.Context, use spec.ModelUse, m *spec.Model) (b
 }
 
 // looking reports whether this command may ask and pins nothing.
-func (p *pinner) looking() bool { return p.w.fs == nil && p.resolve }
+func (p *pinner) looking() bool { return p.s == nil && p.resolve }
 
 // ahead asks for all that the models uses will be asked for, at once: a hub
 // that is silent costs one wait, however many models there are.

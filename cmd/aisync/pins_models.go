@@ -53,7 +53,7 @@ func (p *pinner) model(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 		}
 	}
 	shape := p.pinShape(ctx, use, name, q)
-	if f := p.w.fetch; f.source != "" && slices.Contains(p.w.pulled, use.ID) {
+	if f := p.w.Transfer; f.source != "" && slices.Contains(p.w.Pulled, use.ID) {
 		if len(q.Files) > 1 && sourceFor(f.source, "a") == sourceFor(f.source, "b") && !byDigest(f.source) {
 			return q, reason, usagef("--source %q: model %q has %d files; name their folder, with a slash at the end", safe(f.source), use.ID, len(q.Files))
 		}
@@ -163,7 +163,7 @@ func (p *pinner) mayAsk(use spec.ModelUse, what string) (bool, error) {
 		return false, p.unpinned(what, spec.Position{})
 	case p.strict && p.w.Offline:
 		return false, fmt.Errorf("pinning it %w", reconcile.ErrOffline)
-	case p.w.fs == nil, !p.about(reconcile.Address("model:" + use.ID)):
+	case p.s == nil, !p.about(reconcile.Address("model:" + use.ID)):
 		return false, nil // the plan says that it must be pinned first; or it is not part of this apply
 	case !p.resolve:
 		p.leave(use, fmt.Errorf("it is not pinned, and pinning it %w", reconcile.ErrOffline))

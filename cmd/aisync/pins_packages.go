@@ -67,7 +67,7 @@ func (p *pinner) packageVersion(ctx context.Context, via, name, within string, p
 	switch {
 	case p.w.Locked:
 		return "", nil, p.unpinned("package "+id, spec.Position{})
-	case p.w.fs == nil, !p.about(packages.Address(via, name)):
+	case p.s == nil, !p.about(packages.Address(via, name)):
 		return "", nil, nil
 	}
 	provider, read := installer(p.w.Places, !p.resolve), p.w.ReadEnv()
@@ -104,7 +104,7 @@ func (p *pinner) leaveOut(a reconcile.Address, pos spec.Position, err error) err
 	const next = "; name a version in the spec, or pin one with aisync lock when that is mended"
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.w.leftOut = append(p.w.leftOut, fmt.Errorf("%s: left out: %w%s%s", a, err, inBrackets(pos.String()), next))
+	p.s.LeftOut = append(p.s.LeftOut, fmt.Errorf("%s: left out: %w%s%s", a, err, inBrackets(pos.String()), next))
 	return fmt.Errorf("%w%s", err, next)
 }
 

@@ -60,7 +60,7 @@ func (p *pinner) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 	if !ok {
 		return q, "", fmt.Errorf("it has no quant that could be chosen: %s", c.Reason)
 	}
-	if p.w.fs != nil {
+	if p.s != nil {
 		values := map[string]string{"quant": c.Quant, "reason": c.Reason}
 		if shape != nil {
 			values["shape"] = shape.String()

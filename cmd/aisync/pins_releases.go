@@ -33,7 +33,7 @@ func (p *pinner) archive(ctx context.Context, name, version string, a packages.A
 	switch {
 	case p.w.Locked:
 		return a, nil, p.unpinned(fmt.Sprintf("package %s, version %s from %s,", id, version, a.URL), spec.Position{})
-	case p.w.fs == nil, !p.about(address):
+	case p.s == nil, !p.about(address):
 		return a, nil, nil
 	case !p.resolve && p.strict:
 		return a, nil, offline
@@ -59,7 +59,7 @@ func (p *pinner) archive(ctx context.Context, name, version string, a packages.A
 
 // firstFetched brings an archive of which nothing is known into the cache.
 func (p *pinner) firstFetched(ctx context.Context, name string, a packages.Archive) (packages.Archive, error) {
-	disk, unknown := p.w.fs, packages.ReleaseArchive(p.w.Places.Cache, "first-"+name)
+	disk, unknown := p.s.FS, packages.ReleaseArchive(p.w.Places.Cache, "first-"+name)
 	if _, err := disk.MkdirAll(unknown.Dir(), 0o700); err != nil {
 		return a, err
 	}

@@ -14,19 +14,19 @@ import (
 )
 
 // asked is what a plan is asked for, beside the spec.
-type asked struct {
-	scope             scope
-	choice            reconcile.Choice
-	targets, excludes []string
-	models            []string   // with their names in other programs' folders
-	fetch             fetchFlags // of commands that fetch
-	strays            bool       // look for files that nobody asked for
-	hold              func(reconcile.Address, reconcile.LeafKey) string
+type Request struct {
+	Scope             Scope
+	Choice            reconcile.Choice
+	Targets, Excludes []string
+	Models            []string   // with their names in other programs' folders
+	Transfer          fetchFlags // of commands that fetch
+	Strays            bool       // look for files that nobody asked for
+	Hold              func(reconcile.Address, reconcile.LeafKey) string
 }
 
 func planCommand(a *app) *cobra.Command {
 	var (
-		ask      = asked{scope: scopeAll}
+		ask      = Request{Scope: ScopeAll}
 		out      string
 		detailed bool
 		diff     string
@@ -61,9 +61,9 @@ error or something unknown.`,
 			return a.plan(cmd.Context(), ask, out, packages, detailed, mode)
 		},
 	}
-	ask.scope.flag(cmd)
-	choiceFlags(cmd, &ask.choice)
-	narrowFlags(cmd, &ask.targets, &ask.excludes)
+	ask.Scope.flag(cmd)
+	choiceFlags(cmd, &ask.Choice)
+	narrowFlags(cmd, &ask.Targets, &ask.Excludes)
 	f := cmd.Flags()
 	f.StringVarP(&out, "out", "o", "", "write the plan to `FILE`, for aisync apply FILE")
 	f.BoolVar(&detailed, "detailed-exitcode", false, "exit 2 if there are differences")
@@ -72,8 +72,8 @@ error or something unknown.`,
 	return cmd
 }
 
-func (a *app) plan(ctx context.Context, ask asked, out, packages string, detailed bool, mode diffMode) error {
-	w, err := a.setup(ctx, ask.scope)
+func (a *app) plan(ctx context.Context, ask Request, out, packages string, detailed bool, mode diffMode) error {
+	w, err := a.loaded(ctx, ask.Scope, Open)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/reconcile"
-	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema"
 )
 
@@ -54,7 +53,7 @@ back is never removed. It shows what would go and asks.`,
 }
 
 func (a *app) prune(ctx context.Context, f pruneFlags) error {
-	w, err := a.holdRecords(ctx, scopeHost, f.applyFlags, "aisync prune")
+	w, err := a.held(ctx, ScopeHost, f.applyFlags.lockTimeout, "aisync prune", HoldRecords)
 	if err != nil {
 		return err
 	}
@@ -108,21 +107,14 @@ func (a *app) pruneProject(ctx context.Context, o reconcile.Owner, f pruneFlags)
 		return fmt.Errorf("prune %s: %w", o, err)
 	}
 	defer os.RemoveAll(empty)
-	w, err := a.locate(scopeHost)
+	m, err := a.target(ScopeHost)
 	if err != nil {
 		return err
 	}
-	w.Places.Project, w.Owners = empty, []reconcile.Owner{o}
-	w.applyID = reconcile.NewApplyID(time.Now())
-	disk, err := fsys.New(w.Places.FSOptions(w.applyID))
+	w, err := StandIn(m, o, empty)
 	if err != nil {
 		return err
 	}
-	w.fs, w.Reader = disk, disk
-	if w.Store, err = reconcile.OpenStore(disk, w.Places.State); err != nil {
-		return err
-	}
-	w.Store.UseLock(o, lockName, nil)
 	p, err := w.Engine.Plan(ctx, w.ReadEnv(), w.Store, reconcile.Input{Owners: w.Owners})
 	if err != nil {
 		return err
@@ -134,9 +126,9 @@ func (a *app) pruneProject(ctx context.Context, o reconcile.Owner, f pruneFlags)
 	}
 	if !a.g.json {
 		a.printf("%s is gone\n", safe(o.ProjectDir()))
-		text := a.planText(w, "aisync prune", diffShort)
+		text := a.planText(w.View, "aisync prune", diffShort)
 		text.host, text.project = "What it left on this machine", "What was in it"
-		text.render(a.out, newView(p, reconcile.PlanMeta{}, w.Explain(ctx)))
+		text.render(a.out, newPlanView(p, reconcile.PlanMeta{}, w.Explain(ctx)))
 	}
 	if f.dryRun {
 		return nil
@@ -156,7 +148,7 @@ func forget(c *reconcile.Change) {
 }
 
 // pruneHosts drops pins of hosts that no spec names any more.
-func (a *app) pruneHosts(ctx context.Context, w *View, f pruneFlags) (bool, error) {
+func (a *app) pruneHosts(ctx context.Context, w *Session, f pruneFlags) (bool, error) {
 	known := map[string]bool{}
 	var gone []string
 	for _, pin := range w.HostLock.lock.Pins() {
@@ -189,7 +181,7 @@ func (a *app) pruneHosts(ctx context.Context, w *View, f pruneFlags) (bool, erro
 }
 
 // pruneBackups removes backups that are old, or too many, and not needed.
-func (a *app) pruneBackups(w *View, f pruneFlags) (bool, error) {
+func (a *app) pruneBackups(w *Session, f pruneFlags) (bool, error) {
 	needed := map[string]bool{}
 	for _, o := range w.Store.Owners() {
 		for _, rec := range w.Store.Records(o) {
@@ -211,8 +203,8 @@ func (a *app) pruneBackups(w *View, f pruneFlags) (bool, error) {
 	if err := a.confirm(f.yes, "Remove them?"); err != nil {
 		return true, err
 	}
-	if _, _, err := dir.SweepBackups(w.fs, needed, time.Now(), f.age, f.cap); err != nil {
+	if _, _, err := dir.SweepBackups(w.FS, needed, time.Now(), f.age, f.cap); err != nil {
 		return true, err
 	}
-	return true, w.fs.Flush()
+	return true, w.FS.Flush()
 }

@@ -52,13 +52,13 @@ func (a *app) rollback(ctx context.Context, id string, force bool, f applyFlags)
 	if err != nil {
 		return err
 	}
-	w, err := a.holdRecords(ctx, scopeAll, f, "aisync rollback")
+	w, err := a.held(ctx, ScopeAll, f.lockTimeout, "aisync rollback", HoldRecords)
 	if err != nil {
 		return err
 	}
 	defer w.Release()
-	if w.tookBack != "" && (id == "" || id == w.tookBack) { // and not one more
-		a.printf("The apply %s is taken back: the rollback that was interrupted had done all of it.\n", w.tookBack)
+	if w.TookBack != "" && (id == "" || id == w.TookBack) { // and not one more
+		a.printf("The apply %s is taken back: the rollback that was interrupted had done all of it.\n", w.TookBack)
 		return nil
 	}
 	p, entry, err := w.Engine.RollbackPlan(ctx, w.ReadEnv(), w.Store, id, reconcile.Choice{Force: force})
@@ -67,7 +67,7 @@ func (a *app) rollback(ctx context.Context, id string, force bool, f applyFlags)
 	}
 	if !a.g.json {
 		a.printf("Taking back the apply %s\n\n", entry.ID)
-		a.planText(w, "aisync rollback", mode).render(a.out, newView(p, reconcile.PlanMeta{}, w.Explain(ctx)))
+		a.planText(w.View, "aisync rollback", mode).render(a.out, newPlanView(p, reconcile.PlanMeta{}, w.Explain(ctx)))
 	}
 	if n := len(p.Undecided()); n > 0 && !f.keepGoing {
 		return fmt.Errorf("%s changed since that apply: %w; nothing was changed; --force puts back what was there before, --keep-going does the rest", was(n, "resource"), reconcile.ErrUndecided)
@@ -88,14 +88,8 @@ type historyDoc struct {
 
 // history lists the applies, the newest first.
 func (a *app) history(ctx context.Context) error {
-	w, err := a.locate(scopeAll)
+	w, err := a.loaded(ctx, ScopeAll, LookAtRecords)
 	if err != nil {
-		return err
-	}
-	if err := w.onlyLook(); err != nil {
-		return err
-	}
-	if err := w.loadRecords(ctx); err != nil {
 		return err
 	}
 	entries, err := w.Store.History()

@@ -44,16 +44,17 @@ type lineup struct {
 }
 
 func (a *app) lineup(ctx context.Context) (*lineup, error) {
-	w, err := a.locate(scopeAll)
+	m, err := a.target(ScopeAll)
 	if err != nil {
 		return nil, err
 	}
-	o := schema.Options{Facts: w.Facts, NoHost: func(schema.Problem) {}}
-	if w.Spec, err = w.LoadSpec(ctx, o); err != nil {
+	o := schema.Options{NoHost: func(schema.Problem) {}}
+	s, err := m.LoadSpec(ctx, o)
+	if err != nil {
 		return nil, err
 	}
-	f, err := w.withPrograms(w.Facts, w.Spec.Catalog.Runtimes)()
-	return &lineup{w.Spec, catalog.With(w.Spec.Catalog), f}, err
+	f, err := m.withPrograms(m.Facts, s.Catalog.Runtimes)()
+	return &lineup{s, catalog.With(s.Catalog), f}, err
 }
 
 // runtimeIDs completes to the runtimes that are known.

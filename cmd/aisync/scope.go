@@ -10,30 +10,30 @@ import (
 )
 
 // scope narrows a command to one owner.
-type scope string
+type Scope string
 
 const (
-	scopeAll     scope = "all" // the host and, inside a project, the project
-	scopeHost    scope = "host"
-	scopeProject scope = "project"
+	ScopeAll     Scope = "all" // the host and, inside a project, the project
+	ScopeHost    Scope = "host"
+	ScopeProject Scope = "project"
 )
 
 // flag registers --scope with s as its default.
-func (s *scope) flag(cmd *cobra.Command) {
+func (s *Scope) flag(cmd *cobra.Command) {
 	cmd.Flags().StringVar((*string)(s), "scope", string(*s), "`WHICH` part: all, host, project")
 }
 
 // owners returns whose records and declarations take part.
-func (s scope) owners(p place.Places) ([]reconcile.Owner, error) {
+func (s Scope) owners(p place.Places) ([]reconcile.Owner, error) {
 	switch s {
-	case scopeAll, "":
+	case ScopeAll, "":
 		if p.Project == "" {
 			return []reconcile.Owner{reconcile.HostOwner}, nil
 		}
 		return []reconcile.Owner{reconcile.HostOwner, reconcile.ProjectOwner(p.Project)}, nil
-	case scopeHost:
+	case ScopeHost:
 		return []reconcile.Owner{reconcile.HostOwner}, nil
-	case scopeProject:
+	case ScopeProject:
 		if p.Project == "" {
 			return nil, withHint(fmt.Errorf("there is no %s here or in a folder above, so there is no project", place.SpecFile), "aisync init --here in the project, or name it: --project DIR")
 		}

@@ -69,7 +69,7 @@ type servicesDoc struct {
 // serviceNames completes to the services that aisync runs.
 func (a *app) serviceNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	a.g.quiet = true
-	w, err := a.lookAround(cmd.Context(), scopeHost)
+	w, err := a.loaded(cmd.Context(), ScopeHost, Look)
 	if err != nil || w.Spec.Host == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -85,7 +85,7 @@ func (a *app) serviceNames(cmd *cobra.Command, args []string, _ string) ([]strin
 // theseServices loads the world and finds the services called names, all
 // where there are none.
 func (a *app) theseServices(ctx context.Context, names []string) (*View, []spec.Service, error) {
-	w, err := a.lookAround(ctx, scopeHost)
+	w, err := a.loaded(ctx, ScopeHost, Look)
 	if err != nil {
 		return nil, nil, err
 	}

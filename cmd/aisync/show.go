@@ -13,8 +13,8 @@ import (
 // stillHolds returns why a plan is no longer what would be done, or why that
 // cannot be told.
 func (a *app) stillHolds(ctx context.Context, doc reconcile.PlanDoc) error {
-	ask := asked{scope: scope(doc.Meta.Scope), targets: doc.Meta.Targets, excludes: doc.Meta.Excludes, choice: doc.Meta.Choice}
-	w, err := a.setup(ctx, ask.scope)
+	ask := Request{Scope: Scope(doc.Meta.Scope), Targets: doc.Meta.Targets, Excludes: doc.Meta.Excludes, Choice: doc.Meta.Choice}
+	w, err := a.loaded(ctx, ask.Scope, Open)
 	if err != nil {
 		return fmt.Errorf("whether this plan still holds cannot be told: %w", err)
 	}

@@ -47,7 +47,7 @@ func (p *pinner) source(ctx context.Context, src spec.Source) (dir, pin string, 
 	} else if p.w.Locked {
 		return "", "", p.unpinned(fmt.Sprintf("bundle source %q", src.Name), src.Pos)
 	}
-	if p.w.fs == nil {
+	if p.s == nil {
 		return "", "", errNotAtHand{}
 	}
 	if p.w.Offline {
@@ -74,7 +74,7 @@ func (p *pinner) fetchSource(ctx context.Context, l *lockFile, src spec.Source, 
 	if pinned && known.Values["commit"] != "" {
 		from = atCommit(src.URL, known.Values["commit"])
 	}
-	tmp, err := p.w.newCacheFolder()
+	tmp, err := p.s.newCacheFolder()
 	if err != nil {
 		return "", "", err
 	}
@@ -149,8 +149,8 @@ func (w *Machine) cached(tree string) string {
 
 func (w *Machine) sourceCache() fsys.LogicalPath { return w.Places.Cache.Join("sources") }
 
-func (w *View) newCacheFolder() (string, error) {
-	if _, err := w.fs.MkdirAll(w.sourceCache(), 0o700); err != nil {
+func (w *Session) newCacheFolder() (string, error) {
+	if _, err := w.FS.MkdirAll(w.sourceCache(), 0o700); err != nil {
 		return "", fmt.Errorf("make the cache: %w", err)
 	}
 	tmp, err := os.MkdirTemp(w.Places.Physical(w.sourceCache()), ".new-")
@@ -179,9 +179,9 @@ func (w *View) client() *fetch.Client {
 	token, _ := hub.Token(getenv, home) // a token that cannot be read: the hub says that one is missing
 	c := fetch.New(fetch.Options{
 		Endpoint: hub.Endpoint(getenv), Token: token, UserAgent: "aisync/" + versionText(),
-		Connections: w.fetch.connections, LimitRate: int64(w.fetch.rate),
+		Connections: w.Transfer.connections, LimitRate: int64(w.Transfer.rate),
 		Retry: func(name string, why error, pause time.Duration, next, tries int) {
-			w.say("%s: %s; trying again in %s (%d of %d)", safe(name), safe(plainReason(why)), max(pause.Round(time.Second), time.Second), next, tries)
+			w.Notify("%s: %s; trying again in %s (%d of %d)", safe(name), safe(plainReason(why)), max(pause.Round(time.Second), time.Second), next, tries)
 		},
 	})
 	for scheme, r := range w.resolvers(c) {
@@ -216,15 +216,6 @@ func plainReason(err error) string {
 		}
 	}
 	return err.Error()
-}
-
-// say is app.say, above a progress bar where one is drawn.
-func (w *View) say(format string, args ...any) {
-	if w.bar == nil {
-		w.Notify(format, args...)
-		return
-	}
-	w.bar.above(func() { w.Notify(format, args...) })
 }
 
 // fetcher is what providers fetch with; under --offline it refuses.

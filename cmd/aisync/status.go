@@ -27,7 +27,7 @@ type statusRow struct {
 }
 
 func statusCommand(a *app) *cobra.Command {
-	s := scopeAll
+	s := ScopeAll
 	all := false
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -48,11 +48,11 @@ It writes nothing, and exits 0 whatever it reports; see aisync drift for CI.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := a.setup(cmd.Context(), s)
+			w, err := a.loaded(cmd.Context(), s, Open)
 			if err != nil {
 				return err
 			}
-			p, err := w.Plan(cmd.Context(), asked{scope: s})
+			p, err := w.Plan(cmd.Context(), Request{Scope: s})
 			if err != nil {
 				return err
 			}

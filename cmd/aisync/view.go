@@ -32,7 +32,7 @@ type diskView struct {
 }
 
 // newView makes the view of p.
-func newView(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Change) []reconcile.Line) *planView {
+func newPlanView(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Change) []reconcile.Line) *planView {
 	v := &planView{PlanDoc: p.Doc(m, explain), Effects: []effects.Effect{}, NotTrusted: []trust.Row{}, next: map[reconcile.Address]string{}}
 	words := map[reconcile.Address]string{}
 	for _, c := range p.Changes {

@@ -17,34 +17,34 @@ import (
 )
 
 // plan makes the plan of what was asked.
-func (w *View) Plan(ctx context.Context, ask asked) (*reconcile.Plan, error) {
+func (w *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 	in := w.input(ask)
-	if ask.strays || ask.choice.Restore { // by policy alone, nothing is taken away that nobody asked for
+	if ask.Strays || ask.Choice.Restore { // by policy alone, nothing is taken away that nobody asked for
 		in.Strays = w.strays(ctx)
 	}
 	p, err := w.Engine.Plan(ctx, w.ReadEnv(), w.Store, in)
 	return p, errors.Join(err, w.seal.err)
 }
 
-func (w *View) input(ask asked) reconcile.Input {
-	if h := w.Spec.Host; h != nil && h.Policy.Drift == "enforce" && !ask.choice.Adopt {
-		ask.choice.Restore = true
+func (w *View) input(ask Request) reconcile.Input {
+	if h := w.Spec.Host; h != nil && h.Policy.Drift == "enforce" && !ask.Choice.Adopt {
+		ask.Choice.Restore = true
 	}
 	return reconcile.Input{
 		Declarations: w.Declared.Declarations, Unsupported: w.Declared.Unsupported, Notes: w.notesAbout(ask),
-		Owners: w.Owners, Choice: ask.choice, Targets: ask.targets, Excludes: ask.excludes, Hold: ask.hold,
+		Owners: w.Owners, Choice: ask.Choice, Targets: ask.Targets, Excludes: ask.Excludes, Hold: ask.Hold,
 	}
 }
 
 // notesAbout are the notes that have to do with what was asked for: all, or
 // those of the places that ask for a target, and warnings of no place.
-func (w *View) notesAbout(ask asked) []reconcile.Note {
-	if len(ask.targets) == 0 {
+func (w *View) notesAbout(ask Request) []reconcile.Note {
+	if len(ask.Targets) == 0 {
 		return w.Declared.Notes
 	}
 	asking := map[reconcile.Position]bool{}
 	for _, d := range w.Declared.Declarations {
-		if slices.ContainsFunc(ask.targets, d.Target.Match) {
+		if slices.ContainsFunc(ask.Targets, d.Target.Match) {
 			for _, l := range d.Leaves {
 				for _, p := range l.Origin {
 					asking[p] = true
@@ -61,13 +61,13 @@ func (w *View) notesAbout(ask asked) []reconcile.Note {
 }
 
 // meta says what p was made from and where.
-func (w *View) Meta(p *reconcile.Plan, ask asked) reconcile.PlanMeta {
+func (w *View) Meta(p *reconcile.Plan, ask Request) reconcile.PlanMeta {
 	_, undecided := w.Effects(p)
 	m := reconcile.PlanMeta{
 		EffectsDigest: effects.Digest(undecided),
 		Version:       versionText(), Lineage: w.Store.Lineage(), SpecDigest: w.Spec.Digest,
 		LockDigest: strings.Trim(w.HostLock.digest()+" "+w.ProjectLock.digest(), " "), CatalogDigest: catalog.Digest(),
-		Scope: string(w.Scope), Targets: ask.targets, Excludes: ask.excludes, Choice: ask.choice,
+		Scope: string(w.Scope), Targets: ask.Targets, Excludes: ask.Excludes, Choice: ask.Choice,
 	}
 	if w.Spec.Host != nil {
 		m.Host = w.Spec.Host.Name
@@ -76,12 +76,12 @@ func (w *View) Meta(p *reconcile.Plan, ask asked) reconcile.PlanMeta {
 }
 
 // view makes p ready to be shown.
-func (w *View) view(ctx context.Context, p *reconcile.Plan, ask asked, mode diffMode) *planView {
+func (w *View) view(ctx context.Context, p *reconcile.Plan, ask Request, mode diffMode) *planView {
 	explain := w.Explain(ctx)
 	if mode == diffNone {
 		explain = nil
 	}
-	v := newView(p, w.Meta(p, ask), explain)
+	v := newPlanView(p, w.Meta(p, ask), explain)
 	_, undecided := w.Effects(p)
 	v.Effects = orEmpty(undecided)
 	v.NotTrusted = orEmpty(w.NotTrusted(p))

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// View is a machine and a project with all that a command which looks works
+// with. No part of it can write or dial.
+type View struct {
+	*Machine
+	services serviceManager
+	Scope    Scope
+	Owners   []reconcile.Owner
+
+	Spec    *spec.Spec
+	Catalog catalog.Index
+
+	HostLock, ProjectLock *lockFile
+	Store                 *reconcile.Store
+	Engine                *reconcile.Engine
+	Reader                fsys.Reader
+	Bundles               *bundle.Sources
+	Declared              adapter.Decls // what the specs ask for
+
+	Transfer   fetchFlags // how a Session fetches
+	Pulled     []string   // models that Transfer.source is for
+	headerless bool       // a source of headers let us wait in vain: the others are not asked
+
+	seal        *sealer
+	judged      judged // see Effects
+	hooksShared bool   // git runs the project's hooks by the chain of another work tree
+	repository  *repository
+	repoOnce    sync.Once
+}
+
+// Open loads everything, and declares what the specs ask for.
+func Open(ctx context.Context, m *Machine, s Scope) (*View, error) {
+	v, err := Look(ctx, m, s)
+	if err != nil {
+		return nil, err
+	}
+	return v, v.declare(ctx, nil)
+}
+
+// Look loads everything but what the specs ask for.
+func Look(ctx context.Context, m *Machine, s Scope) (*View, error) {
+	return look(ctx, m, s, (*View).load)
+}
+
+// LookAtRecords loads what was made and the locks; the specs may be broken.
+func LookAtRecords(ctx context.Context, m *Machine, s Scope) (*View, error) {
+	return look(ctx, m, s, (*View).loadRecords)
+}
+
+func look(ctx context.Context, m *Machine, s Scope, load func(*View, context.Context) error) (*View, error) {
+	v, err := newView(m, s)
+	if err != nil {
+		return nil, err
+	}
+	if v.Reader, err = m.Places.Reader("none"); err != nil {
+		return nil, err
+	}
+	v.seal.reader = v.Reader
+	return v, load(v, ctx)
+}
+
+// newView loads nothing yet, and cannot read.
+func newView(m *Machine, s Scope) (*View, error) {
+	owners, err := s.owners(m.Places)
+	if err != nil {
+		return nil, err
+	}
+	k, err := m.serviceManager()
+	if err != nil {
+		return nil, err
+	}
+	seal := &sealer{state: m.Places.State}
+	engine := &reconcile.Engine{Providers: providers(m.Places, k, m.Offline, seal.Seal)}
+	return &View{Machine: m, services: k, Scope: s, Owners: owners, Engine: engine, seal: seal}, nil
+}
+
+// ofState says what to do where aisync's own folder cannot be used.
+func (w *View) ofState(err error) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return advise(err, fmt.Sprintf("give %s and what is in it to the user who runs aisync (id %d)", w.Places.Physical(w.Places.State), os.Geteuid()))
+}
+
+// load reads spec, facts, locks and records side by side.
+func (w *View) load(ctx context.Context) error {
+	if w.Has(reconcile.HostOwner) {
+		ahead(w.Facts)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(guarded(func() (err error) {
+		o := schema.Options{Facts: w.Facts}
+		if !w.Has(reconcile.HostOwner) {
+			o.NoHost = w.withoutHost
+		}
+		w.Spec, err = w.LoadSpec(ctx, o)
+		return err
+	}))
+	g.Go(guarded(func() error { return w.loadRecords(ctx) }))
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	w.Catalog = catalog.With(w.Spec.Catalog)
+	w.Facts = w.withPrograms(w.Facts, w.Spec.Catalog.Runtimes)
+	return nil
+}
+
+// loadRecords reads what was made, and the locks: all that is needed to take
+// it back, be the spec as broken as it may.
+func (w *View) loadRecords(ctx context.Context) error {
+	g, _ := errgroup.WithContext(ctx)
+	g.Go(guarded(func() (err error) {
+		w.HostLock, err = readLockFile(filepath.Join(w.Places.Config, lockName))
+		return err
+	}))
+	g.Go(guarded(func() (err error) {
+		if w.Places.Project != "" {
+			w.ProjectLock, err = readLockFile(filepath.Join(w.Places.Project, lockName))
+		}
+		return err
+	}))
+	g.Go(guarded(func() (err error) {
+		w.Store, err = reconcile.OpenStore(w.Reader, w.Places.State)
+		return w.ofState(err)
+	}))
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if w.ProjectLock != nil {
+		var known *reconcile.Lock
+		if w.ProjectLock.found {
+			known = w.ProjectLock.lock
+		}
+		w.Store.UseLock(reconcile.ProjectOwner(w.Places.Project), lockName, known)
+		w.ProjectLock.lock = w.Store.Lock()
+	}
+	return nil
+}
+
+// withoutHost notes that a project is looked at without its host, which it
+// does not need: what it asks for depends on no host.
+func (w *View) withoutHost(why schema.Problem) {
+	w.Declared.Notes = append(w.Declared.Notes, reconcile.Note{Text: why.Message + "; the project goes without a host"})
+}
+
+// read is all that may be handed to something that only looks.
+func (w *View) ReadEnv() reconcile.ReadEnv {
+	return reconcile.ReadEnv{
+		FS: w.Reader, Home: w.Places.Home, Run: w.runner(), Clock: time.Now,
+		Contents: w.Store.Contents, Backup: w.Store.Backup,
+		Committed: func(p fsys.LogicalPath) ([]byte, bool) { return w.Repository(context.Background()).Committed(p) },
+		Head:      func(p fsys.LogicalPath) ([]byte, bool) { return w.Repository(context.Background()).Head(p) },
+		CRLF:      func(p fsys.LogicalPath) bool { return w.Repository(context.Background()).CRLF(p) },
+	}
+}
+
+// ignored tells which paths of the project git does not carry.
+func (w *View) Ignored(ctx context.Context, paths []fsys.LogicalPath) map[fsys.LogicalPath]bool {
+	return w.runner().ignored(ctx, w.Places.Project, paths)
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -35,7 +36,7 @@ type workerPlans struct {
 
 // plan is supervise.Supervisor.Plan.
 func (p *workerPlans) plan(t runs.Task, st *runs.State) (supervise.Plan, error) {
-	word := runs.Runtime(firstOf(t.Adapter, st.Contract.Adapter))
+	word := runs.Runtime(cmp.Or(t.Adapter, st.Contract.Adapter))
 	if t.Adapter == "" && len(t.Command) > 0 {
 		word = adapterCommand
 	}
@@ -91,7 +92,7 @@ func (p *workerPlans) substrate(t runs.Task, word string, st *runs.State) (strin
 			}
 			p.config = &c
 		}
-		sub = firstOf(p.config.Adapters[word].Substrate, worker.Process)
+		sub = cmp.Or(p.config.Adapters[word].Substrate, worker.Process)
 	}
 	if sub == worker.Tmux {
 		if _, err := launch.LookPath("tmux", p.a.env.get("PATH")); err != nil {
@@ -220,7 +221,7 @@ func taskPrompt(st *runs.State, t *runs.Task, headless bool) string {
 	var say []string
 	add := func(format string, args ...any) { say = append(say, fmt.Sprintf(format, args...)) }
 	add("You are a worker of the run %s, whose goal is: %s.", st.ID, strings.TrimRight(st.Contract.Goal, ". \n"))
-	add("Your task is %s: %s.", t.ID, strings.TrimRight(firstOf(t.Goal, t.Title, st.Contract.Goal), ". \n"))
+	add("Your task is %s: %s.", t.ID, strings.TrimRight(cmp.Or(t.Goal, t.Title, st.Contract.Goal), ". \n"))
 	if len(st.Contract.Acceptance) > 0 {
 		add("The run is accepted if: %s.", strings.Join(st.Contract.Acceptance, "; "))
 	}

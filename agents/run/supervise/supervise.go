@@ -8,6 +8,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func (s *Supervisor) Work(ctx context.Context) (Outcome, error) {
 			return out, errors.Join(err, s.leave("it failed: "+err.Error()))
 		}
 		if out.Status != run.RunActive || s.stuck != "" {
-			return out, s.leave(firstOf(out.Reason, "the run is "+out.Status))
+			return out, s.leave(cmp.Or(out.Reason, "the run is "+out.Status))
 		}
 		// What ends soon is seen soon; what lasts is not looked at all the time.
 		if wait = min(2*wait+5*time.Millisecond, calm); s.news {
@@ -204,15 +205,6 @@ func (s *Supervisor) flush(is bool) {
 		}
 	}
 	s.lines = nil
-}
-
-func firstOf(words ...string) string {
-	for _, w := range words {
-		if w != "" {
-			return w
-		}
-	}
-	return ""
 }
 
 // clip keeps a text short enough for an event.

@@ -17,6 +17,7 @@ import (
 
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Mailbox is a folder through which messages go to another machine, or come
@@ -108,7 +109,7 @@ func (b Mailbox) postOverSSH(ctx context.Context, m Message) (string, error) {
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		why := strings.Join(strings.Fields(said.String()), " ")
+		why := termtext.OneLine(said.String())
 		if why != "" {
 			why = ": " + why
 		}

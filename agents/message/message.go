@@ -22,6 +22,7 @@ import (
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Address is where a message goes, or comes from: machine.project[.agent-id].
@@ -106,7 +107,7 @@ func (m Message) text() string {
 		{"TARGET_AGENT_ID", m.To.Agent}, {"TARGET_RUNTIME", m.TargetRuntime}, {"MODEL", m.Model},
 	} {
 		if line[1] != "" {
-			fmt.Fprintf(&b, "#+%s: %s\n", line[0], strings.Join(strings.Fields(line[1]), " "))
+			fmt.Fprintf(&b, "#+%s: %s\n", line[0], termtext.OneLine(line[1]))
 		}
 	}
 	fmt.Fprintf(&b, "\n%s\n", strings.Trim(m.Body, "\r\n"))

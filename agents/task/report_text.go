@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func parseReport(text []byte) (*Report, error) {
@@ -26,7 +28,7 @@ func (r *Report) Markdown() string {
 	}
 	row := func(name, value string) {
 		if value != "" {
-			line("| %s | %s |", name, strings.ReplaceAll(oneLine(value), "|", `\|`))
+			line("| %s | %s |", name, strings.ReplaceAll(termtext.OneLine(value), "|", `\|`))
 		}
 	}
 	line("| | |\n|---|---|")
@@ -102,7 +104,7 @@ func (r *Report) step(line func(string, ...any), s StepResult) {
 		line("  - %s", sentence(f))
 	}
 	if s.Summary != "" {
-		line("  - %s", oneLine(s.Summary))
+		line("  - %s", termtext.OneLine(s.Summary))
 	}
 	if s.Command != nil {
 		r.command(func(format string, args ...any) {
@@ -119,7 +121,7 @@ func (r *Report) command(line func(string, ...any), c Result) {
 	if c.ExitCode == -1 {
 		how = "took too long"
 	}
-	line("- %s: %s", code(oneLine(c.Cmd)), how)
+	line("- %s: %s", code(termtext.OneLine(c.Cmd)), how)
 	out := strings.TrimSpace(c.Stdout + "\n" + c.Stderr)
 	if runes := []rune(out); len(runes) > shown {
 		out = "…\n" + string(runes[len(runes)-shown:])

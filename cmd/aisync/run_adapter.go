@@ -16,6 +16,7 @@ import (
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/supervise"
 	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Adapters that are no runtimes.
@@ -238,5 +239,5 @@ func taskPrompt(st *runs.State, t *runs.Task, headless bool) string {
 	} else {
 		add("When it is done, run: aisync run worker done. If it cannot be done, run: aisync run worker fail --reason WHY.")
 	}
-	return strings.Join(strings.Fields(strings.Join(say, " ")), " ")
+	return termtext.OneLine(strings.Join(say, " "))
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"aisync.dev/aisync/cmd/aisync/quick"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // bytesText shows the size of something on disk or on its way, in powers of
@@ -41,8 +41,8 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// safe makes text of others harmless on a terminal; see quick.Safe.
-func safe(s string) string { return quick.Safe(s) }
+// safe makes text of others harmless on a terminal; see termtext.Safe.
+func safe(s string) string { return termtext.Safe(s) }
 
 // shellQuote shows an argument so that a shell reads it as one word; where it
 // plays with the terminal, a shell that knows $'…' (bash, zsh, ksh).

@@ -18,6 +18,7 @@ import (
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Plan is how the worker of one task is started.
@@ -208,10 +209,4 @@ func (s *Supervisor) flush(is bool) {
 }
 
 // clip keeps a text short enough for an event.
-func clip(s string) string {
-	const limit = 2000
-	if len(s) <= limit {
-		return s
-	}
-	return s[:limit] + "…"
-}
+func clip(s string) string { return termtext.Clip(s, 2001) }

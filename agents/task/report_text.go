@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -134,7 +135,7 @@ func (r *Report) command(line func(string, ...any), c Result) {
 func (r *Report) rest(line func(string, ...any)) {
 	if r.Kept != "" {
 		line("\n## Kept\n\nThe work tree is kept, for what is in it is nowhere else: %s. When you have seen it:\n\n%s", code(r.Kept),
-			fenced("", "git worktree remove --force "+inQuotes(r.Kept)+"\ngit branch -D "+r.Branch))
+			fenced("", "git worktree remove --force "+shellquote.Quote(r.Kept)+"\ngit branch -D "+r.Branch))
 	}
 	if len(r.Left) > 0 {
 		line("\n## Left behind by executors that died\n")
@@ -183,5 +184,3 @@ func fenced(language, text string) string {
 	}
 	return marks + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
 }
-
-func inQuotes(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

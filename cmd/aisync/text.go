@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -50,16 +50,7 @@ func shellQuote(s string) string {
 	if safe(s) != s {
 		return ansiQuote(s)
 	}
-	plain := s != ""
-	for _, r := range s {
-		if !(r == '/' || r == '.' || r == '-' || r == '_' || r == ':' || r == '=' || r == '~' || r == '@' || r == '+' || r == ',' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
-			plain = false
-		}
-	}
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return shellquote.Word(s)
 }
 
 // ansiQuote writes all bytes that are no plain text by their numbers.

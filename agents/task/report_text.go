@@ -1,7 +1,6 @@
 package task
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -9,14 +8,6 @@ import (
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
 )
-
-func parseReport(text []byte) (*Report, error) {
-	var r Report
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("read the report: %w", err)
-	}
-	return &r, nil
-}
 
 // Markdown is the report for people.
 func (r *Report) Markdown() string {

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -18,7 +19,7 @@ import (
 func (p place) level(event string) (level, name string) {
 	for _, e := range p.rt.HookEvents {
 		if e.Event == event {
-			return e.Level, firstOf(e.Name, event)
+			return e.Level, cmp.Or(e.Name, event)
 		}
 	}
 	return p.rt.Hooks, event

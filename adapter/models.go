@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"slices"
@@ -92,5 +93,5 @@ func (h Host) programs() store.Programs {
 
 // store is the folder of all models, as the spec names it.
 func (h Host) store() string {
-	return firstOf(h.Store, h.Spec.Store.Value, "~/.local/share/llm/models")
+	return cmp.Or(h.Store, h.Spec.Store.Value, "~/.local/share/llm/models")
 }

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -39,7 +40,7 @@ func written(t *testing.T, decls []reconcile.Declaration) map[string]string {
 var requests = map[string]func(tree map[string]string) string{
 	"amp":   func(tree map[string]string) string { return tree["AGENTS.md"] },
 	"codex": func(tree map[string]string) string { return tree["AGENTS.md"] },
-	"pi":    func(tree map[string]string) string { return firstOf(tree["AGENTS.md"], tree["CLAUDE.md"]) },
+	"pi":    func(tree map[string]string) string { return cmp.Or(tree["AGENTS.md"], tree["CLAUDE.md"]) },
 	"claude": func(tree map[string]string) string {
 		if tree["CLAUDE.md"]+tree[".claude/CLAUDE.md"] == "" {
 			return tree["AGENTS.md"] + below(tree, ".claude/rules", ".md")
@@ -48,7 +49,7 @@ var requests = map[string]func(tree map[string]string) string{
 	},
 	"gemini": func(tree map[string]string) string { return imported(tree, "GEMINI.md") },
 	"opencode": func(tree map[string]string) string {
-		s := firstOf(tree["AGENTS.md"], tree["CLAUDE.md"])
+		s := cmp.Or(tree["AGENTS.md"], tree["CLAUDE.md"])
 		if strings.Contains(tree["opencode.json"], `".opencode/rules/*.md"`) {
 			s += below(tree, ".opencode/rules", ".md")
 		}

@@ -116,16 +116,6 @@ func ignored(s spec.Scope, file, key string, value merge.Value) string {
 	return ""
 }
 
-// firstOf returns the first that is not empty.
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
 // ownSettings merges the fragments that a spec itself holds. named reports
 // which runtimes the spec names, be they installed or not.
 func (b *builder) ownSettings(places []place, settings []spec.Settings, named func(runtime string) bool) {

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
@@ -88,7 +89,7 @@ func (r rule) describe() string {
 	if r.src.Path == "" {
 		return r.title
 	}
-	s := firstOf(r.title, strings.TrimSuffix(path.Base(r.rel), ".md"))
+	s := cmp.Or(r.title, strings.TrimSuffix(path.Base(r.rel), ".md"))
 	if len(r.globs) > 0 {
 		s += " (" + list(r.globs) + ")"
 	}

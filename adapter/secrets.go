@@ -1,6 +1,8 @@
 package adapter
 
 import (
+	"cmp"
+
 	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
@@ -29,7 +31,7 @@ func (s *Secrets) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Addr
 					missing = err
 				}
 				v = spec.EnvVar{Name: v.Name, Value: text}
-				named = spec.EnvVar{Name: v.Name, Value: "(the secret " + firstOf(named.Secret.Env, named.Secret.File) + ")"}
+				named = spec.EnvVar{Name: v.Name, Value: "(the secret " + cmp.Or(named.Secret.Env, named.Secret.File) + ")"}
 			}
 			values, names = append(values, v), append(names, named)
 		}

@@ -9,6 +9,7 @@ import (
 	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
 
+	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/schema/cuectx"
 )
 
@@ -191,7 +192,7 @@ func (d *document) notAllowed(path []string, l level) {
 	default:
 		p.Message = "field not allowed"
 		known := l.names()
-		if near := nearest(name, known); near != "" {
+		if near := nearest.Name(name, known); near != "" {
 			p.Hint = "did you mean " + strconv.Quote(near) + "? "
 		}
 		p.Hint += "allowed: " + strings.Join(known, ", ")
@@ -203,7 +204,7 @@ func (d *document) wrong(path []string, user, schema cue.Value, want string) {
 	p := Problem{Pos: d.at.value(path...), Path: pathText(path)}
 	p.Message = fmt.Sprintf("want %s, got %s", describe(schema, want), text(user))
 	if s, err := user.String(); err == nil {
-		if near := nearest(s, choices(schema)); near != "" {
+		if near := nearest.Name(s, choices(schema)); near != "" {
 			p.Hint = "did you mean " + strconv.Quote(near) + "?"
 		}
 	}

@@ -4,12 +4,9 @@
 package schema
 
 import (
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,16 +89,6 @@ func cueFiles(from fs.FS) map[string][]byte {
 		files[name] = text
 	}
 	return files
-}
-
-// Digest is sha256:… over the names and bytes of Files.
-func Digest() string {
-	h := sha256.New()
-	files := Files()
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(h, "%s %d\n%s", name, len(files[name]), files[name])
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
 // Vendored says how the packages below a cue.mod folder differ from the

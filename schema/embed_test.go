@@ -54,26 +54,3 @@ func TestAVendoredSchemaIsComparedWithTheBinarys(t *testing.T) {
 		t.Error(present, err)
 	}
 }
-
-func TestTheNearestNameIsMeant(t *testing.T) {
-	known := []string{"claude", "codex", "opencode", "local-openai"}
-	for got, want := range map[string]string{
-		"cladue": "claude", "Claude": "claude", "codx": "codex", "opencoed": "opencode", "local_openai": "local-openai",
-		"vim": "", "x": "", "": "", "claude": "",
-	} {
-		if near := nearest(got, known); near != want {
-			t.Errorf("%q: %q, want %q", got, near, want)
-		}
-	}
-}
-
-func TestEditsAreCounted(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"Same", "same", 0}, {"ab", "ba", 2}} {
-		if got := edits(c.a, c.b); got != c.want {
-			t.Errorf("%q, %q: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}

@@ -16,6 +16,7 @@ import (
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
 
+	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/internal/regular"
 )
 
@@ -159,7 +160,7 @@ func (d *document) checkImports(f *ast.File) {
 			continue
 		}
 		hint := importHint
-		if near := nearest(path, []string{schemaPackage, catalogPackage}); near != "" {
+		if near := nearest.Name(path, []string{schemaPackage, catalogPackage}); near != "" {
 			hint = "did you mean " + strconv.Quote(near) + "?"
 		}
 		d.add(Problem{Pos: d.at.shown(imp.Pos()), Message: fmt.Sprintf("import %q: no such package in this version of aisync, and nothing is fetched", path), Hint: hint})

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // describe says in words what schema takes: its own @want, the values that it
@@ -145,10 +147,7 @@ func text(v cue.Value) string {
 		return "a list"
 	}
 	if s, err := v.String(); err == nil {
-		if len(s) > 60 {
-			s = s[:60] + "…"
-		}
-		return strconv.Quote(s)
+		return strconv.Quote(termtext.Clip(s, 61))
 	}
 	return fmt.Sprint(v)
 }

@@ -6,6 +6,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func RuleFile(form string, text []byte) []byte {
 		if _, isText := f["globs"].(string); isText || f["alwaysApply"] != nil {
 			return text
 		}
-		lines = []string{"description: " + quoted(or(r.Description, r.Title)), "globs: " + strings.Join(r.Globs, ","), "alwaysApply: true"}
+		lines = []string{"description: " + quoted(cmp.Or(r.Description, r.Title)), "globs: " + strings.Join(r.Globs, ","), "alwaysApply: true"}
 		if len(r.Globs) > 0 {
 			lines[2] = "alwaysApply: false"
 		} else {
@@ -59,7 +60,7 @@ func RuleFile(form string, text []byte) []byte {
 		if len(r.Globs) > 0 {
 			patterns = strings.Join(r.Globs, ",")
 		}
-		if d := or(r.Description, r.Title); d != "" {
+		if d := cmp.Or(r.Description, r.Title); d != "" {
 			lines = append(lines, "description: "+quoted(d))
 		}
 		lines = append(lines, "applyTo: "+quoted(patterns))
@@ -107,11 +108,4 @@ func JSON(v any) []byte {
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v) // plain data: cannot fail
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -164,7 +165,7 @@ func (w parts) rows(r reconcile.ReadEnv, p *reconcile.Plan, project Project, run
 			return nil // whoever was asked about it has answered, or will be asked
 		}
 		row.State, row.Reason = Unknown, "it asks about what is new or has changed, and keeps the answer to itself"
-		row.Do = words{"{dir}": project.Dir}.in(t.Do, quoted)
+		row.Do = words{"{dir}": project.Dir}.in(t.Do, shellquote.Word)
 		return []Row{row}
 	}
 	if !byName(t) {
@@ -192,7 +193,7 @@ func (w words) in(text string, form func(string) string) string {
 
 // unless returns row where no record of t allows it.
 func (row Row) unless(r reconcile.ReadEnv, p *reconcile.Plan, project Project, t spec.Trust, w words) []Row {
-	row.Do = w.in(t.Do, quoted)
+	row.Do = w.in(t.Do, shellquote.Word)
 	for _, ref := range t.Records {
 		yes, err := allowed(r, p, ref, w, t.Parents)
 		if yes {
@@ -280,12 +281,4 @@ func read(r reconcile.ReadEnv, ref spec.Reference, key string) (merge.Value, boo
 	}
 	l, ok := leaves[key]
 	return l.Value, ok, nil
-}
-
-// quoted makes one word of s for a shell, where it is none by itself.
-func quoted(s string) string {
-	if s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./@:") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -395,13 +395,13 @@ func TestWatchPrintsWhatIsSentFromNowOn(t *testing.T) {
 	}()
 	time.Sleep(50 * time.Millisecond)
 	u.must("send", "pi", "not for codex", "--from", "codex")
-	u.must("send", "codex", "after\x1b[2J")
+	u.must("send", "codex", "after\x1b[2J \u200e\u200f\u061c\u2028\u2029\u202e")
 	buf := make([]byte, 4096)
 	n, err := read.Read(buf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(buf[:n]); !strings.Contains(got, "pi → codex [handoff]") || !strings.Contains(got, "    after·[2J\n") || strings.Contains(got, "before") {
+	if got := string(buf[:n]); !strings.Contains(got, "pi → codex [handoff]") || !strings.Contains(got, "    after·[2J ······\n") || strings.Contains(got, "before") {
 		t.Errorf("%q", got)
 	}
 	close(done)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/agents/ledger"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func (c *call) status() (int, error) {
@@ -86,19 +87,8 @@ func (c *call) timeline() (int, error) {
 	return exitDone, nil
 }
 
-// safe makes a text of others fit for a terminal: control characters, which
-// could move the cursor or name the window, are shown as what they are.
-func safe(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r < 0x20 || r >= 0x7f && r < 0xa0:
-			return '·'
-		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // they turn the order of reading
-			return '·'
-		}
-		return r
-	}, s)
-}
+// safe makes a text of others fit for a terminal, in the columns that it has.
+func safe(s string) string { return termtext.Mask(s, '·') }
 
 func (c *call) messages() (int, error) {
 	messages, err := c.ledger.Messages(c.limit(50), c.on["open"])
@@ -118,15 +108,7 @@ func (c *call) messages() (int, error) {
 }
 
 func messageLine(m ledger.Thread) string {
-	return fmt.Sprintf("%-7s  %s  %s  %s → %s [%s]  %s", m.Status, m.MessageID, m.TS, m.From, m.To, m.Type, safe(oneLine(m.Body, 80)))
-}
-
-func oneLine(s string, n int) string {
-	text := []rune(strings.Join(strings.Fields(s), " "))
-	if len(text) > n {
-		return string(text[:n-1]) + "…"
-	}
-	return string(text)
+	return fmt.Sprintf("%-7s  %s  %s  %s → %s [%s]  %s", m.Status, m.MessageID, m.TS, m.From, m.To, m.Type, safe(termtext.Clip(termtext.OneLine(m.Body), 80)))
 }
 
 func (c *call) overview() (int, error) {

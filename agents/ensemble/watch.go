@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/agents/ledger"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // every is how often watch looks.
@@ -121,7 +122,7 @@ func (c *call) screen(width, height int) (string, error) {
 	lines = append(lines, "")
 	section("%-*s  %-12s  IS ASKED", len(o.OpenMessages) == 0, name, "AGENT", "SENT")
 	for _, m := range o.OpenMessages {
-		lines = append(lines, fmt.Sprintf("%-*s  %-12s  %s of %s: %s", name, m.To, ago(now, m.TS), m.Type, m.From, oneLine(m.Body, 200)))
+		lines = append(lines, fmt.Sprintf("%-*s  %-12s  %s of %s: %s", name, m.To, ago(now, m.TS), m.Type, m.From, termtext.Clip(termtext.OneLine(m.Body), 200)))
 	}
 	// What happened last fills the rest of the screen.
 	lines = append(lines, "", "RECENT")
@@ -135,11 +136,7 @@ func (c *call) screen(width, height int) (string, error) {
 		lines = append(lines[:height-1], "…")
 	}
 	for i, line := range lines {
-		if text := []rune(safe(line)); len(text) > width {
-			lines[i] = string(text[:width-1]) + "…"
-		} else {
-			lines[i] = string(text)
-		}
+		lines[i] = termtext.Clip(safe(line), width)
 	}
 	return strings.Join(lines, "\n") + "\n", nil
 }

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // ErrNothingPicked says that somebody left a picker without choosing.
@@ -150,14 +152,10 @@ func (p *picker) erase(out io.Writer) { _, _ = io.WriteString(out, "\r\x1b[J") }
 
 // cut makes a line fit, and takes out what a terminal would obey.
 func (p *picker) cut(line string) string {
-	runes := []rune(strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
+	return termtext.Clip(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) && !termtext.Hidden(r) {
 			return r
 		}
 		return '?'
-	}, line))
-	if len(runes) > p.width-1 {
-		runes = append(runes[:p.width-2], '…')
-	}
-	return string(runes)
+	}, line), p.width-1)
 }

@@ -113,24 +113,7 @@ func (l *Ledger) ClaimsText() (json.RawMessage, error) {
 	return o.compact(), l.traced("claims_read")
 }
 
-// Overlaps lists the claims of others that path lies in or around, links
-// resolved as far as the paths exist.
-func (l *Ledger) Overlaps(agent, path string) ([]Claim, error) {
-	key, err := l.Resolve(path)
-	if err != nil {
-		return nil, err
-	}
-	claims, err := l.Claims()
-	if err != nil {
-		return nil, err
-	}
-	return overlaps(claims, agent, key), nil
-}
-
-func overlaps(claims []Claim, agent, key string) []Claim {
-	return places{}.overlaps(claims, agent, key)
-}
-
+// overlaps lists the claims of others that key lies in or around.
 func (p places) overlaps(claims []Claim, agent, key string) []Claim {
 	var out []Claim
 	mine := p.physical(key)
@@ -172,20 +155,11 @@ func (p places) physical(path string) string {
 	return real
 }
 
-// Claim makes agent the owner of path and returns the audit record and the
-// claims of others that overlap it. A path that is another's is refused with
-// ErrClaimed unless force is set, and one that overlaps with ErrOverlap where
-// the ledger is strict. A crash may leave a claim that is not audited.
-func (l *Ledger) Claim(agent, path string, force bool) (json.RawMessage, []Claim, error) {
-	recs, near, err := l.ClaimAll(agent, []string{path}, force)
-	if err != nil {
-		return nil, near, err
-	}
-	return recs[0], near, nil
-}
-
-// ClaimAll claims every one of paths, or none, on the terms of Claim. It makes
-// the agent, if need be.
+// ClaimAll makes agent the owner of every one of paths, or of none, and returns
+// the audit records and the claims of others that overlap them. It makes the
+// agent, if need be. A path that is another's is refused with ErrClaimed unless
+// force is set, and one that overlaps with ErrOverlap where the ledger is
+// strict. A crash may leave a claim that is not audited.
 func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json.RawMessage, near []Claim, err error) {
 	var keys []string
 	for _, p := range paths {

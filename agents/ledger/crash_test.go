@@ -39,7 +39,7 @@ var steps = []struct {
 	{"read", func(l *Ledger) error { _, err := l.Inbox(Reading{Agent: "codex", Since: true}); return err }},
 	{"clear", func(l *Ledger) error { _, err := l.Inbox(Reading{Agent: "codex", Clear: true}); return err }},
 	{"claim", func(l *Ledger) error { _, err := l.ClaimAll2("newcomer", "x", "y"); return err }},
-	{"take over", func(l *Ledger) error { _, _, err := l.Claim("codex", "mine", true); return err }},
+	{"take over", func(l *Ledger) error { _, _, err := l.claim("codex", "mine", true); return err }},
 	{"release", func(l *Ledger) error { _, _, err := l.Release("pi", "mine", false); return err }},
 	{"retire", func(l *Ledger) error { _, err := l.Retire(Retirement{"pi", "codex", "gone"}); return err }},
 	{"compact", func(l *Ledger) error { _, _, err := l.Compact(time.Now().Add(time.Hour), "pi"); return err }},
@@ -75,7 +75,7 @@ func prepared(t *testing.T) *Ledger {
 		t.Fatal(err)
 	}
 	for agent, path := range map[string]string{"pi": "mine", "codex": "theirs"} {
-		if _, _, err := l.Claim(agent, path, false); err != nil {
+		if _, _, err := l.claim(agent, path, false); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -165,6 +165,7 @@ func (l *Ledger) claimCheck(h *Health) {
 		return
 	}
 	var odd []string
+	at := places{}
 	for i, c := range claims {
 		if checkAgent(c.Agent) != nil {
 			odd = append(odd, fmt.Sprintf("%s: invalid agent %q", c.Path, c.Agent))
@@ -172,7 +173,7 @@ func (l *Ledger) claimCheck(h *Health) {
 		if _, err := os.Lstat(c.Path); errors.Is(err, fs.ErrNotExist) {
 			odd = append(odd, c.Path+": does not exist")
 		}
-		for _, o := range overlaps(claims[:i], c.Agent, c.Path) {
+		for _, o := range at.overlaps(claims[:i], c.Agent, c.Path) {
 			odd = append(odd, fmt.Sprintf("%s (%s) overlaps %s (%s)", c.Path, c.Agent, o.Path, o.Agent))
 		}
 	}

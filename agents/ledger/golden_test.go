@@ -57,7 +57,7 @@ func TestEveryFileIsTheOriginalsToTheByte(t *testing.T) {
 	}
 	claim := func(agent, path string, force bool) {
 		t.Helper()
-		rec, _, err := l.Claim(agent, path, force)
+		rec, _, err := l.claim(agent, path, force)
 		did(rec, err)
 	}
 	read := func(r Reading) {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -129,7 +130,7 @@ func TestMessagesOfOneMillisecondAreAllRead(t *testing.T) {
 func TestClaims(t *testing.T) {
 	l := fresh(t)
 	claim := func(agent, path string, force bool) error {
-		_, _, err := l.Claim(agent, path, force)
+		_, _, err := l.claim(agent, path, force)
 		return err
 	}
 	if err := claim("pi", "sub", false); err != nil {
@@ -138,7 +139,7 @@ func TestClaims(t *testing.T) {
 	if err := claim("codex", "sub/", false); err == nil || err.Error() != "Path already claimed by pi: "+filepath.Join(l.Root, "sub")+". Use --force to override." {
 		t.Error(err)
 	}
-	_, near, err := l.Claim("codex", "sub/deep", false)
+	_, near, err := l.claim("codex", "sub/deep", false)
 	if err != nil || len(near) != 1 || near[0].Agent != "pi" {
 		t.Error(near, err)
 	}
@@ -163,13 +164,13 @@ func TestClaims(t *testing.T) {
 
 func TestACorruptClaimsFileIsRefusedAndRebuilt(t *testing.T) {
 	l := fresh(t)
-	if _, _, err := l.Claim("pi", "a", false); err != nil {
+	if _, _, err := l.claim("pi", "a", false); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(l.path("worktrees.json"), []byte(`{"half`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := l.Claim("codex", "b", false); err == nil || text(t, l, "worktrees.json") != `{"half` {
+	if _, _, err := l.claim("codex", "b", false); err == nil || text(t, l, "worktrees.json") != `{"half` {
 		t.Fatalf("taken for empty: %v", err)
 	}
 	found, backup, err := l.Repair("pi")
@@ -250,4 +251,13 @@ func TestTwoCompactionsOfOneMillisecondKeepEveryLine(t *testing.T) {
 	if err != nil || strings.Join(notes, "") != "012" || events[0].Action != "init" {
 		t.Errorf("%q %v", notes, err)
 	}
+}
+
+// claim is ClaimAll for one path.
+func (l *Ledger) claim(agent, path string, force bool) (json.RawMessage, []Claim, error) {
+	recs, near, err := l.ClaimAll(agent, []string{path}, force)
+	if err != nil {
+		return nil, near, err
+	}
+	return recs[0], near, nil
 }

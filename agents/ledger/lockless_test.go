@@ -107,7 +107,7 @@ func TestWhatIsWrittenIntoTheReplacedFileComesBack(t *testing.T) {
 		}
 		return nil
 	}
-	rec, _, err := l.Claim("pi", "/ours", false)
+	rec, _, err := l.claim("pi", "/ours", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func participant(root, agent string, seed uint64, n int, out io.Writer) error {
 				fmt.Fprintln(out, "noted", body)
 			}
 		case 3, 4:
-			if _, _, err = l.Claim(agent, path, false); err == nil {
+			if _, _, err = l.claim(agent, path, false); err == nil {
 				fmt.Fprintln(out, "claimed", path)
 			}
 		case 5:

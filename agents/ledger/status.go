@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // AgentStatus is one agent's part of Status. Times are null where there is none.
@@ -301,13 +303,7 @@ func summary(e Event) string {
 }
 
 // brief is one line of at most 72 characters.
-func brief(body string) string {
-	text := []rune(strings.Join(strings.Fields(body), " "))
-	if len(text) > 72 {
-		return string(text[:71]) + "…"
-	}
-	return string(text)
-}
+func brief(body string) string { return termtext.Clip(termtext.OneLine(body), 72) }
 
 // Idle is an agent that has not been heard of for a while.
 type Idle struct {

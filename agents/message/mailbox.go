@@ -17,6 +17,8 @@ import (
 
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Mailbox is a folder through which messages go to another machine, or come
@@ -101,14 +103,14 @@ func (b Mailbox) postOverSSH(ctx context.Context, m Message) (string, error) {
 		to = b.User + "@" + to
 	}
 	dir := b.Dir + "/" + m.To.Machine + "/" + m.To.Project
-	args = append(args, "--", to, "sh -c "+quote(remote)+" sh "+quote(dir)+" "+quote(m.Name()))
+	args = append(args, "--", to, "sh -c "+shellquote.Quote(remote)+" sh "+shellquote.Quote(dir)+" "+shellquote.Quote(m.Name()))
 	cmd := exec.CommandContext(ctx, "ssh", args...)
 	cmd.Stdin = strings.NewReader(m.text())
 	cmd.WaitDelay = time.Second
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		why := strings.Join(strings.Fields(said.String()), " ")
+		why := termtext.OneLine(said.String())
 		if why != "" {
 			why = ": " + why
 		}
@@ -116,8 +118,6 @@ func (b Mailbox) postOverSSH(ctx context.Context, m Message) (string, error) {
 	}
 	return to + ":" + dir + "/" + strings.TrimSpace(out.String()), nil
 }
-
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // Collect moves what has come for the project at root, as a machine of that
 // name, out of the mailbox into the project's inbox, and returns the files. Of a

@@ -6,6 +6,7 @@ package message
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Address is where a message goes, or comes from: machine.project[.agent-id].
@@ -99,34 +101,25 @@ type Received struct {
 func (m Message) text() string {
 	var b strings.Builder
 	for _, line := range [][2]string{
-		{"TITLE", firstOf(m.Subject, "Message from "+m.From.String())}, {"FROM", m.From.String()}, {"TO", m.To.String()},
+		{"TITLE", cmp.Or(m.Subject, "Message from "+m.From.String())}, {"FROM", m.From.String()}, {"TO", m.To.String()},
 		{"DATE", m.Sent.Format("2006-01-02T15:04:05-07:00")},
 		{"SENDER_AGENT_ID", m.From.Agent}, {"SENDER_RUNTIME", m.SenderRuntime},
 		{"TARGET_AGENT_ID", m.To.Agent}, {"TARGET_RUNTIME", m.TargetRuntime}, {"MODEL", m.Model},
 	} {
 		if line[1] != "" {
-			fmt.Fprintf(&b, "#+%s: %s\n", line[0], strings.Join(strings.Fields(line[1]), " "))
+			fmt.Fprintf(&b, "#+%s: %s\n", line[0], termtext.OneLine(line[1]))
 		}
 	}
 	fmt.Fprintf(&b, "\n%s\n", strings.Trim(m.Body, "\r\n"))
 	return b.String()
 }
 
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
 // Name is what a message's file is called, without .org: the time to the
 // minute, who sends it, and a few words.
 func (m Message) Name() string {
-	from := firstOf(m.From.Agent, m.From.Machine+"."+m.From.Project)
+	from := cmp.Or(m.From.Agent, m.From.Machine+"."+m.From.Project)
 	name := m.Sent.Format("2006-01-02-1504") + "-from-" + identity.FileName(from)
-	if slug := session.Slug(firstOf(m.Subject, m.Body)); slug != "" {
+	if slug := session.Slug(cmp.Or(m.Subject, m.Body)); slug != "" {
 		name += "-" + slug
 	}
 	return name
@@ -306,7 +299,7 @@ func (r *Received) set(key, value string) {
 	case "TO":
 		if a, err := Parse(value); err == nil {
 			r.To.Machine, r.To.Project = a.Machine, a.Project
-			r.To.Agent = firstOf(r.To.Agent, a.Agent)
+			r.To.Agent = cmp.Or(r.To.Agent, a.Agent)
 		}
 	case "DATE":
 		r.Sent, _ = time.Parse("2006-01-02T15:04:05-07:00", value)

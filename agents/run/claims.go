@@ -75,8 +75,8 @@ func (r *Run) Claim(task, worker string, lease time.Duration) (token string, err
 }
 
 // Started records what a worker was seen to be when it was started.
-func (r *Run) Started(worker string, h Handle) error {
-	return r.Change(func(c *Change) error { return c.add(Event{Type: WorkerStarted, Worker: worker}, h) })
+func (c *Change) Started(worker string, h Handle) error {
+	return c.add(Event{Type: WorkerStarted, Worker: worker}, h)
 }
 
 // Ready records that the worker with token is ready for work.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,22 +86,15 @@ func (s *Store) Config() (Config, error) {
 	}
 	if c.Settings.HeartbeatMS >= c.Settings.LeaseMS {
 		return c, fmt.Errorf("runtime.heartbeatTimeoutSeconds is %d (%s) and runtime.leaseDurationSeconds %d (%s): a heartbeat has to come within the lease; make the lease longer",
-			c.Settings.HeartbeatMS/1000, or(from["heartbeatTimeoutSeconds"], "default"), c.Settings.LeaseMS/1000, or(from["leaseDurationSeconds"], "default"))
+			c.Settings.HeartbeatMS/1000, cmp.Or(from["heartbeatTimeoutSeconds"], "default"), c.Settings.LeaseMS/1000, cmp.Or(from["leaseDurationSeconds"], "default"))
 	}
 	var err error
 	if c.Settings.WorktreeRoot, err = s.worktreeRoot(worktrees); err != nil {
-		return c, fmt.Errorf("%s: runtime.worktreeRoot: %w", or(worktreesOf, "default"), err)
+		return c, fmt.Errorf("%s: runtime.worktreeRoot: %w", cmp.Or(worktreesOf, "default"), err)
 	}
 	from["worktreeRoot"] = worktreesOf
 	c.Reasons = reasons(c.Settings, from)
 	return c, nil
-}
-
-func or(text, instead string) string {
-	if text == "" {
-		return instead
-	}
-	return text
 }
 
 type configPlace struct {
@@ -203,7 +197,7 @@ func reasons(s spec.RunSettings, from map[string]string) []spec.RunReason {
 		{"requireEvidenceForTaskCompletion", strconv.FormatBool(s.RequireEvidence)}, {"completedDefault", s.CompletedDefault},
 		{"retainLogsDays", strconv.Itoa(s.RetainLogsDays)}, {"worktreeRoot", s.WorktreeRoot},
 	} {
-		out = append(out, spec.RunReason{Setting: f.name, Value: f.value, From: or(from[f.name], "default")})
+		out = append(out, spec.RunReason{Setting: f.name, Value: f.value, From: cmp.Or(from[f.name], "default")})
 	}
 	return out
 }

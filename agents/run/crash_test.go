@@ -82,7 +82,7 @@ func random(w *world, r *Run, rnd *rand.Rand) error {
 		if rnd.IntN(40) == 0 {
 			return r.Finish([]string{RunCompleted, RunFailed, RunCancelled}[rnd.IntN(3)], "r")
 		}
-		return r.Started(pickWorker, Handle{PID: 1 + rnd.IntN(100)})
+		return r.Change(func(c *Change) error { return c.Started(pickWorker, Handle{PID: 1 + rnd.IntN(100)}) })
 	}
 }
 

@@ -179,10 +179,12 @@ func TestEveryFileOfARunIsAsItsSchemaSays(t *testing.T) {
 	if err := r.Register("w1", Registration{Task: "a", Adapter: "command", Substrate: Process, Log: "logs/w1.log", Owner: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	r.Started("w1", Handle{PID: 1, Start: 2, Boot: w.now.Boot, Command: []string{"true"}})
+	started := r.Change(func(c *Change) error {
+		return c.Started("w1", Handle{PID: 1, Start: 2, Boot: w.now.Boot, Command: []string{"true"}})
+	})
 	tok := must(r.Claim("a", "w1", time.Minute))
 	zero := 0
-	for _, err := range []error{r.Ready(tok), r.Renew(tok, 0), r.AddEvidence(tok, Evidence{Kind: "command", Command: "x", ExitCode: &zero}), r.Complete(tok),
+	for _, err := range []error{started, r.Ready(tok), r.Renew(tok, 0), r.AddEvidence(tok, Evidence{Kind: "command", Command: "x", ExitCode: &zero}), r.Complete(tok),
 		r.Move("w1", Move{To: CompletedRetained, By: BySupervisor, Reason: "done"}), r.Note(SupervisorLeft, map[string]int{"pid": 1}), r.Finish(RunCompleted, "")} {
 		if err != nil {
 			t.Fatal(err)

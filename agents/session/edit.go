@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -88,13 +89,7 @@ func (e Edit) intent() string {
 	return "replace: " + brief(e.Old) + " by: " + brief(e.New)
 }
 
-func brief(s string) string {
-	text := []rune(oneLine(s))
-	if len(text) > 60 {
-		return string(text[:59]) + "…"
-	}
-	return string(text)
-}
+func brief(s string) string { return termtext.Clip(termtext.OneLine(s), 60) }
 
 // on returns the whole text after the edit, and the subtree in it.
 func (e Edit) on(name, text string) (next, tree string, err error) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Intent is one edit of a shared file, before it is made.
@@ -29,7 +31,7 @@ func (c Context) Journal(i Intent, now time.Time) error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	defer f.Close()
-	line := fmt.Sprintf("- [%s] %s :: %s :: %s\n", now.Format("2006-01-02 Mon 15:04:05"), oneLine(i.File), oneLine(i.Heading), oneLine(i.What))
+	line := fmt.Sprintf("- [%s] %s :: %s :: %s\n", now.Format("2006-01-02 Mon 15:04:05"), termtext.OneLine(i.File), termtext.OneLine(i.Heading), termtext.OneLine(i.What))
 	if torn, err := endsTorn(f); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	} else if torn {

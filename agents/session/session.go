@@ -18,6 +18,7 @@ import (
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/roster"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Context is the live file of one agent. The zero ID is the primary's.
@@ -79,14 +80,12 @@ func (m Meta) text(id string) string {
 		{"STARTED", m.Started.Format("2006-01-02T15:04:05-07:00")},
 	} {
 		if line[1] != "" {
-			fmt.Fprintf(&b, "#+%s: %s\n", line[0], oneLine(line[1]))
+			fmt.Fprintf(&b, "#+%s: %s\n", line[0], termtext.OneLine(line[1]))
 		}
 	}
 	b.WriteString("\n* Summary\n\n* Journal\n")
 	return b.String()
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // ErrInUse says that a context is another live agent's.
 var ErrInUse = errors.New("is the context of another live agent")

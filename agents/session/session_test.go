@@ -15,6 +15,7 @@ import (
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/roster"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 var noon = time.Date(2026, 5, 28, 12, 30, 0, 0, time.UTC)
@@ -125,7 +126,7 @@ func TestAnyIDIsOneFileOfItsOwn(t *testing.T) {
 			t.Errorf("%q and %q are both %s", id, other, c.Path)
 		}
 		seen[c.Path] = id
-		if !strings.Contains(read(t, c.Path), "#+AGENT_ID: "+oneLine(id)+"\n") {
+		if !strings.Contains(read(t, c.Path), "#+AGENT_ID: "+termtext.OneLine(id)+"\n") {
 			t.Errorf("%q: header\n%s", id, read(t, c.Path))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/agents/task/policy"
 	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/agents/worktree"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -198,7 +199,7 @@ func (a *attempt) step(ctx context.Context, s spec.TaskStep) error {
 	}
 	for {
 		a.note("step %s: %s %s%s", s.ID, s.Action, s.File, s.Command)
-		a.say("%s: step %s: %s %s", a.task.ID, s.ID, s.Action, oneLine(s.File+s.Command))
+		a.say("%s: step %s: %s %s", a.task.ID, s.ID, s.Action, termtext.OneLine(s.File+s.Command))
 		err := a.try(ctx, s, r)
 		if broken := a.enforce(ctx); broken != nil { // it counts more than that the step failed
 			err = errors.Join(broken, err)
@@ -287,7 +288,7 @@ func ended(r Result, limit time.Duration) error {
 	case 0:
 		return nil
 	case -1:
-		return fmt.Errorf("%s: %w: more than %s", oneLine(r.Cmd), errTimeout, limit)
+		return fmt.Errorf("%s: %w: more than %s", termtext.OneLine(r.Cmd), errTimeout, limit)
 	}
 	said := strings.TrimSpace(r.Stderr)
 	if said == "" {
@@ -296,7 +297,7 @@ func ended(r Result, limit time.Duration) error {
 	if at := strings.LastIndexByte(said, '\n'); at >= 0 {
 		said = said[at+1:]
 	}
-	return fmt.Errorf("%s: exit code %d: %s", oneLine(r.Cmd), r.ExitCode, said)
+	return fmt.Errorf("%s: exit code %d: %s", termtext.OneLine(r.Cmd), r.ExitCode, said)
 }
 
 func (a *attempt) edit(ctx context.Context, s spec.TaskStep, r *StepResult) error {
@@ -386,7 +387,7 @@ func (a *attempt) verify(ctx context.Context) error {
 				return fail("git", err)
 			}
 			a.note("verify: %s", line)
-			a.say("%s: verify: %s", a.task.ID, oneLine(line))
+			a.say("%s: verify: %s", a.task.ID, termtext.OneLine(line))
 			result, err := a.shell(ctx, line)
 			if err != nil {
 				return fail(kindOf(err, spec.TaskStep{}), fmt.Errorf("verify: %w", err))
@@ -419,7 +420,7 @@ func (a *attempt) untouched(ctx context.Context, line string) error {
 	}
 	for _, c := range since {
 		if !c.Ignored || c.Wrong != "" || slices.Contains(a.named, c.Path) || !a.limits.MayWrite(c.Path) {
-			return fmt.Errorf("verify: %s: it wrote: %w", oneLine(line), &policy.Violation{Path: c.Path, Text: string(c.Kind) +
+			return fmt.Errorf("verify: %s: it wrote: %w", termtext.OneLine(line), &policy.Violation{Path: c.Path, Text: string(c.Kind) +
 				"; commands of verify may only look, and leave what git ignores where allowed_write_globs say"})
 		}
 	}

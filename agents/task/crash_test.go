@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -54,7 +55,7 @@ func TestATaskWhoseExecutorIsKilledIsDoneByTheNext(t *testing.T) {
 		if i, err := w.queue().Find(id); err != nil || i.State != Done {
 			t.Errorf("killed at %s: %v, %v", stage, i, err)
 		}
-		got, err := ReadReport(w.queue().Runs(id))
+		got, err := readReport(w.queue().Runs(id))
 		if err != nil || !got.OK() || w.git("diff", "--name-only", "main", got.Branch) != "src/a.txt\nsrc/new.txt" {
 			t.Errorf("killed at %s: %+v, %v", stage, got, err)
 			continue
@@ -110,7 +111,7 @@ func TestATaskThatKillsItsExecutorsFailsInTheEnd(t *testing.T) {
 	if !errors.Is(err, ErrNone) || !w.in(Failed, "t1") {
 		t.Fatalf("%v, %v", err, w.items())
 	}
-	r, err := ReadReport(Queue{Dir: w.repo}.Runs("t1"))
+	r, err := readReport(Queue{Dir: w.repo}.Runs("t1"))
 	if err != nil || r.Kind != "crash" || !strings.Contains(r.Reason, `died at stage "step s1"`) || len(r.Left) != 2 || r.VerifyResults == nil {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -141,7 +142,7 @@ func TestAViolationIsNotTriedAgainAfterACrash(t *testing.T) {
 	if _, err := runnerAt(w.dir).Once(t.Context(), "core"); !errors.Is(err, ErrNone) || !w.in(Failed, "t1") {
 		t.Errorf("%v, %v", err, w.items())
 	}
-	if r, err := ReadReport(Queue{Dir: w.repo}.Runs("t1")); err != nil || r.Kind != "violation" || r.Kept == "" {
+	if r, err := readReport(Queue{Dir: w.repo}.Runs("t1")); err != nil || r.Kind != "violation" || r.Kept == "" {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -282,4 +283,14 @@ func TestRunGoesOnAfterAFailureAndStopsWhereItIsTold(t *testing.T) {
 	if text := Summary(all); !strings.HasPrefix(text, "1 done, 0 failed\n") {
 		t.Error(text)
 	}
+}
+
+// readReport reads the report of a task's last run.
+func readReport(dir string) (*Report, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	if err != nil {
+		return nil, err
+	}
+	var r Report
+	return &r, json.Unmarshal(text, &r)
 }

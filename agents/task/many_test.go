@@ -108,7 +108,7 @@ func TestAnExecutor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		i, err := q.Take("p")
+		i, err := q.take("p")
 		var b *Blocked
 		switch {
 		case errors.As(err, &b):

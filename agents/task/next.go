@@ -67,22 +67,6 @@ func (q Queue) look(project string, but []string) ([]Item, error) {
 	return nil, ErrNone
 }
 
-// Take claims the task that is to be done first. Its errors are Next's.
-func (q Queue) Take(project string) (Item, error) {
-	for {
-		free, err := q.free(project)
-		if err != nil {
-			return Item{}, err
-		}
-		for _, i := range free { // where others are at work, the first is often gone
-			got, err := q.Claim(i)
-			if !errors.Is(err, ErrTaken) {
-				return got, err
-			}
-		}
-	}
-}
-
 // Find returns the task of that id which has come furthest in its life, in any
 // queue.
 func (q Queue) Find(id string) (Item, error) {

@@ -86,7 +86,7 @@ func TestTasksAreTakenByPriorityThenDateThenID(t *testing.T) {
 	}
 	var got []string
 	for {
-		i, err := q.Take("p")
+		i, err := q.take("p")
 		if err != nil {
 			if !errors.Is(err, ErrNone) {
 				t.Fatal(err)
@@ -149,7 +149,7 @@ func TestATaskWaitsForWhatItNeeds(t *testing.T) {
 
 func TestAClaimSaysWhoInTheFilesName(t *testing.T) {
 	q := queueOf(t, map[string]string{"queue/p/a@b.yaml": "a 1 1 - -"})
-	i, err := q.Take("p")
+	i, err := q.take("p")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestAFileThatChangedIsReadAgain(t *testing.T) {
 // An earlier run's file is never replaced.
 func TestAFinishedTaskKeepsItsPlace(t *testing.T) {
 	q := queueOf(t, map[string]string{"queue/p/a.yaml": "a 1 2 - -", "queue/p/failed/a.yaml": "a 1 1 - -", "queue/p/failed/a.2.yaml": "a 1 1 - -"})
-	i, err := q.Take("p")
+	i, err := q.take("p")
 	if err == nil {
 		_, err = q.Finish(i, Failed)
 	}
@@ -318,6 +318,22 @@ func TestAnIDIsOneToTheFormatToo(t *testing.T) {
 		_, err = r.Read("t", text)
 		if ValidID(id) != (err == nil) {
 			t.Errorf("%q: the queue says %t, the format %v", id, ValidID(id), err)
+		}
+	}
+}
+
+// take claims the task that is to be done first. Its errors are Next's.
+func (q Queue) take(project string) (Item, error) {
+	for {
+		free, err := q.free(project)
+		if err != nil {
+			return Item{}, err
+		}
+		for _, i := range free { // where others are at work, the first is often gone
+			got, err := q.Claim(i)
+			if !errors.Is(err, ErrTaken) {
+				return got, err
+			}
 		}
 	}
 }

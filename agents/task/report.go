@@ -2,7 +2,6 @@ package task
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,16 +161,6 @@ func (r *Report) write(dir string) error {
 		return err
 	}
 	return writeJSON(dir, "report.json", r)
-}
-
-// ReadReport reads the report of a task's last run; fs.ErrNotExist if there is
-// none.
-func ReadReport(dir string) (*Report, error) {
-	text, err := fs.ReadFile(os.DirFS(dir), "report.json")
-	if err != nil {
-		return nil, fmt.Errorf("read the report: %w", err)
-	}
-	return parseReport(text)
 }
 
 // OK reports whether the task is done.

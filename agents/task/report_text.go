@@ -1,19 +1,13 @@
 package task
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
-)
 
-func parseReport(text []byte) (*Report, error) {
-	var r Report
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("read the report: %w", err)
-	}
-	return &r, nil
-}
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
+)
 
 // Markdown is the report for people.
 func (r *Report) Markdown() string {
@@ -26,7 +20,7 @@ func (r *Report) Markdown() string {
 	}
 	row := func(name, value string) {
 		if value != "" {
-			line("| %s | %s |", name, strings.ReplaceAll(oneLine(value), "|", `\|`))
+			line("| %s | %s |", name, strings.ReplaceAll(termtext.OneLine(value), "|", `\|`))
 		}
 	}
 	line("| | |\n|---|---|")
@@ -102,7 +96,7 @@ func (r *Report) step(line func(string, ...any), s StepResult) {
 		line("  - %s", sentence(f))
 	}
 	if s.Summary != "" {
-		line("  - %s", oneLine(s.Summary))
+		line("  - %s", termtext.OneLine(s.Summary))
 	}
 	if s.Command != nil {
 		r.command(func(format string, args ...any) {
@@ -119,7 +113,7 @@ func (r *Report) command(line func(string, ...any), c Result) {
 	if c.ExitCode == -1 {
 		how = "took too long"
 	}
-	line("- %s: %s", code(oneLine(c.Cmd)), how)
+	line("- %s: %s", code(termtext.OneLine(c.Cmd)), how)
 	out := strings.TrimSpace(c.Stdout + "\n" + c.Stderr)
 	if runes := []rune(out); len(runes) > shown {
 		out = "…\n" + string(runes[len(runes)-shown:])
@@ -132,7 +126,7 @@ func (r *Report) command(line func(string, ...any), c Result) {
 func (r *Report) rest(line func(string, ...any)) {
 	if r.Kept != "" {
 		line("\n## Kept\n\nThe work tree is kept, for what is in it is nowhere else: %s. When you have seen it:\n\n%s", code(r.Kept),
-			fenced("", "git worktree remove --force "+inQuotes(r.Kept)+"\ngit branch -D "+r.Branch))
+			fenced("", "git worktree remove --force "+shellquote.Quote(r.Kept)+"\ngit branch -D "+r.Branch))
 	}
 	if len(r.Left) > 0 {
 		line("\n## Left behind by executors that died\n")
@@ -181,5 +175,3 @@ func fenced(language, text string) string {
 	}
 	return marks + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
 }
-
-func inQuotes(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

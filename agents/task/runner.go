@@ -15,6 +15,7 @@ import (
 	"aisync.dev/aisync/agents/task/policy"
 	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/agents/worktree"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -427,13 +428,11 @@ func (r Runner) free(ctx context.Context, p ready, id string) (branch, dir strin
 	}
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // sentence sets errors that stand below one another side by side.
 func sentence(s string) string {
 	var parts []string
 	for line := range strings.Lines(s) {
-		if line = oneLine(line); line != "" {
+		if line = termtext.OneLine(line); line != "" {
 			parts = append(parts, line)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"aisync.dev/aisync/agents/ensemble"
 	"aisync.dev/aisync/agents/ledger"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Exit codes, as those of the original's adapter.
@@ -227,7 +228,7 @@ func Comment(text string) string {
 		}
 		return ' '
 	}, text)
-	line := []rune("# pi-ensemble: " + strings.Join(strings.Fields(safe), " "))
+	line := []rune("# pi-ensemble: " + termtext.OneLine(safe))
 	return string(line[:min(len(line), 240)])
 }
 
@@ -245,7 +246,7 @@ func (s settings) tmux(words ...string) (string, error) {
 		if errors.Is(err, exec.ErrNotFound) {
 			return "", errors.New("there is no tmux; install tmux")
 		}
-		return "", fmt.Errorf("tmux: %s", strings.Join(strings.Fields(errs.String()+" "+err.Error()), " "))
+		return "", fmt.Errorf("tmux: %s", termtext.OneLine(errs.String()+" "+err.Error()))
 	}
 	return out.String(), nil
 }

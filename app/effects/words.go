@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/file"
 )
 
@@ -72,7 +73,7 @@ func told(group []setting, n int, name string, shown []bool) []string {
 		beside := func(of func(arg setting) bool) {
 			for k, arg := range group {
 				if of(arg) {
-					words, shown[k] = append(words, word(text(arg))), true
+					words, shown[k] = append(words, shellquote.Word(text(arg))), true
 				}
 			}
 		}
@@ -126,14 +127,6 @@ func runnable(name, v string) bool {
 		}
 	}
 	return strings.ContainsAny(v, " \t\n") && strings.ContainsAny(v, ";|&`<>$")
-}
-
-// word quotes s where a shell would take it apart.
-func word(s string) string {
-	if s == "" || strings.ContainsAny(s, " \t\n\"'\\$`;&|<>()*?[]#~") {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
 }
 
 // clip leaves out the middle of a text that is too long, and says how much: the

@@ -1,6 +1,7 @@
 package gather
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -107,7 +108,7 @@ func serverOf(name string, o object) (s spec.MCPServer, notes []string, why stri
 	case s.Command != "" && s.URL != "":
 		return s, nil, "it has both command and url"
 	case kind == "sse" || textOf(o["transport"]) == "sse" || kind == "ws":
-		return s, nil, "a transport of its own (" + firstText(kind, textOf(o["transport"])) + ") has no place in a spec"
+		return s, nil, "a transport of its own (" + cmp.Or(kind, textOf(o["transport"])) + ") has no place in a spec"
 	case o["enabled"] == false || o["disabled"] == true:
 		return s, nil, "it is switched off"
 	case tells(s):
@@ -158,13 +159,4 @@ func variables(table any, names *regexp.Regexp, notes *[]string) []spec.EnvVar {
 		out = append(out, v)
 	}
 	return out
-}
-
-func firstText(all ...string) string {
-	for _, s := range all {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -44,18 +45,10 @@ func checkSpec(_ context.Context, p *patient) []finding {
 	var out []finding
 	if p.specErr != nil {
 		for _, err := range parts(p.specErr) {
-			out = append(out, fail(firstOf(hintOf(err), "aisync validate"), "%v", err))
+			out = append(out, fail(cmp.Or(hintOf(err), "aisync validate"), "%v", err))
 		}
 	}
 	return out
-}
-
-func firstOf(texts ...string) string {
-	i := slices.IndexFunc(texts, func(s string) bool { return s != "" })
-	if i < 0 {
-		return ""
-	}
-	return texts[i]
 }
 
 // checkSchema compares what init wrote beside the specs with what this binary
@@ -171,7 +164,7 @@ func checkLocks(_ context.Context, p *patient) []finding {
 		case errors.Is(err, reconcile.ErrLockNewer):
 			out = append(out, fail("upgrade aisync", "%v", err))
 		case err != nil:
-			out = append(out, fail(firstOf(hintOf(err), "restore "+name+" from git, or move it away and run aisync lock"), "%v", err))
+			out = append(out, fail(cmp.Or(hintOf(err), "restore "+name+" from git, or move it away and run aisync lock"), "%v", err))
 		}
 	}
 	return out
@@ -185,7 +178,7 @@ func checkRecords(_ context.Context, p *patient) []finding {
 		return []finding{fail("upgrade aisync; moving the file away would forget what was there before aisync", "%v", p.storeOf)}
 	}
 	if p.storeOf != nil {
-		return []finding{fail(firstOf(hintOf(p.storeOf), "move the file away: what aisync made is then taken over again by the next apply"), "%v", p.storeOf)}
+		return []finding{fail(cmp.Or(hintOf(p.storeOf), "move the file away: what aisync made is then taken over again by the next apply"), "%v", p.storeOf)}
 	}
 	var out []finding
 	if p.store.Unfinished() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -51,7 +52,7 @@ func checkModels(ctx context.Context, p *patient) []finding {
 	}
 	s, err := p.stocked()
 	if err != nil {
-		return []finding{fail(firstOf(hintOf(err), "aisync models ls"), "%v", err)}
+		return []finding{fail(cmp.Or(hintOf(err), "aisync models ls"), "%v", err)}
 	}
 	if s == nil || len(s.held) == 0 {
 		return nil
@@ -91,7 +92,7 @@ func (p *patient) modelChanges() map[string]string {
 		for _, c := range plan.Changes {
 			a := c.Target.Resource.Address
 			if a.Kind() == "model" && c.Action != reconcile.None && c.Action != reconcile.Accept && c.Action != reconcile.Release {
-				out[a.Name()] = firstOf(c.Before.Reason, c.Meaning())
+				out[a.Name()] = cmp.Or(c.Before.Reason, c.Meaning())
 			}
 		}
 	}

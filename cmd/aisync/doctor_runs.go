@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 // nothing, and a folder of the program before is named and not opened.
 func checkRuns(_ context.Context, p *patient) []finding {
 	home := p.places.Physical(p.places.Home)
-	here := firstOf(p.places.Project, workingFolder())
+	here := cmp.Or(p.places.Project, workingFolder())
 	workspace, err := runs.Find(here, home)
 	if errors.Is(err, runs.ErrNoStore) {
 		return legacyRuns(here, home)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -231,7 +232,7 @@ func checkTrust(ctx context.Context, p *patient) []finding {
 	}
 	w, plan, err := p.planned()
 	if err != nil {
-		return []finding{warn(firstOf(hintOf(err), "aisync plan"), "it cannot be told what should be there: %v", err)}
+		return []finding{warn(cmp.Or(hintOf(err), "aisync plan"), "it cannot be told what should be there: %v", err)}
 	}
 	var out []finding
 	if _, undecided := w.Effects(plan); len(undecided) > 0 {

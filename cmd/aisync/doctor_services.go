@@ -199,7 +199,7 @@ func (v *server) promptCheck(deep bool) check {
 		}
 		for _, m := range models[:min(asked, len(models))] {
 			one, cancel := context.WithTimeout(ctx, cmp.Or(v.p.timeout, promptLimit))
-			answer, err := v.endpoint.Prompt(one, firstOf(v.named(names, m), m))
+			answer, err := v.endpoint.Prompt(one, cmp.Or(v.named(names, m), m))
 			cancel()
 			if err != nil {
 				out = append(out, fail(v.restart(), "%s: %v", m, err))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -35,7 +36,7 @@ func checkDrift(ctx context.Context, p *patient) []finding {
 	}
 	w, plan, err := p.planned()
 	if err != nil {
-		return []finding{fail(firstOf(hintOf(err), "aisync plan"), "it cannot be told what should be there: %v", err)}
+		return []finding{fail(cmp.Or(hintOf(err), "aisync plan"), "it cannot be told what should be there: %v", err)}
 	}
 	level := fail
 	if h := w.Spec.Host; h != nil && h.Builtin && w.Spec.Project == nil {
@@ -124,7 +125,7 @@ func checkHooks(ctx context.Context, p *patient) []finding {
 			continue
 		}
 		if why, fix := p.cannotStart(addr.Path(p.places.Home)); why != "" {
-			out = append(out, fail(firstOf(fix, "aisync apply --restore --target "+shellQuote(string(addr))), "%s: %s", addr, why))
+			out = append(out, fail(cmp.Or(fix, "aisync apply --restore --target "+shellQuote(string(addr))), "%s: %s", addr, why))
 		}
 	}
 	seen := map[string]bool{}

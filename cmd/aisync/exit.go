@@ -13,6 +13,7 @@ import (
 
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/internal/fetch"
+	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/state"
 )
@@ -185,31 +186,7 @@ func nearFlag(cmd *cobra.Command, err error) string {
 	if !errors.As(err, &unknown) {
 		return ""
 	}
-	wrong, best, dist := unknown.GetSpecifiedName(), "", 3
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if d := editDistance(wrong, f.Name); d < dist {
-			best, dist = f.Name, d
-		}
-	})
-	return best
-}
-
-// editDistance counts the letters to add, drop or change to get from a to b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	return nearest.Name(unknown.GetSpecifiedName(), known)
 }

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/cmd/aisync/quick"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/environ"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // evil renames a window, clears it, moves the cursor in the way of old
@@ -78,7 +78,7 @@ func (w hostileWorld) say(t *testing.T, args ...string) (code int, out, errs str
 // playing returns where text does more to a terminal than stand there; "" for
 // nowhere. A line that others began counts too.
 func playing(text string) string {
-	at := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && quick.Hidden(r) })
+	at := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && termtext.Hidden(r) })
 	if forged := strings.Index("\n"+text, "\nforged:"); forged >= 0 {
 		at = forged
 	}

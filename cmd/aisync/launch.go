@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -185,7 +186,7 @@ func unended(crashed []session.Entry) string {
 
 // launchRoot finds the project that is meant.
 func (a *app) launchRoot(ctx context.Context, words []string) (string, error) {
-	word := firstOf(append(slices.Clone(words), a.g.project)...)
+	word := cmp.Or(append(slices.Clone(words), a.g.project)...)
 	if word != "" && (launch.IsPath(word) || len(words) == 0) {
 		root, err := project.Root(word)
 		if err == nil && !project.Is(root) {
@@ -273,7 +274,7 @@ func (a *app) attach(ctx context.Context, words []string) error {
 	t := a.tmux()
 	id := t.Find(root)
 	if id == "" {
-		return withHint(errors.New("no agent runs in a window of this tmux server"), strings.TrimSpace("ai "+firstOf(words...)))
+		return withHint(errors.New("no agent runs in a window of this tmux server"), strings.TrimSpace("ai "+cmp.Or(words...)))
 	}
 	return a.show(t, id)
 }

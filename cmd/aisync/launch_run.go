@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func (a *app) openWindow(ctx context.Context, l *launcher, d launch.Decision, f 
 	}
 	began := d.ID
 	if began == "" { // others may become the primary first
-		began = firstOf(t.Began(id), launch.Primary)
+		began = cmp.Or(t.Began(id), launch.Primary)
 	}
 	a.printf("%s\n", safe(began))
 	switch {
@@ -153,7 +154,7 @@ func (a *app) runAgent(ctx context.Context, l *launcher, d launch.Decision, f la
 	}
 	defer hold.Release()
 	if f.typed {
-		a.tmux().Begin(a.env.Get("TMUX_PANE"), firstOf(d.ID, launch.Primary))
+		a.tmux().Begin(a.env.Get("TMUX_PANE"), cmp.Or(d.ID, launch.Primary))
 	}
 	if d.ID == "" {
 		if err := launch.Clear(l.root, d, now()); err != nil {

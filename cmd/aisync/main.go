@@ -32,13 +32,9 @@ func ownProcess(g gate) int {
 	return runThrough(g, os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ())
 }
 
-// run is the whole program: argv with the name it was called by, three streams
-// and an environment in, an exit code out. Nothing else of the process is used
-// but its working folder, its signals and its file system.
-func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, variables []string) int {
-	return runThrough(nil, argv, stdin, stdout, stderr, variables)
-}
-
+// runThrough is the whole program: argv with the name it was called by, three
+// streams and an environment in, an exit code out. Nothing else of the process
+// is used but its working folder, its signals and its file system.
 func runThrough(g gate, argv []string, stdin io.Reader, stdout, stderr io.Writer, variables []string) (code int) {
 	if len(argv) > 3 && argv[1] == aloneCommand {
 		return alone(argv[2:], variables)

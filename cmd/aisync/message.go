@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -98,7 +99,7 @@ func (a *app) sendMessage(ctx context.Context, to string, m message.Message) (st
 			m.SenderRuntime = r.Runtime
 		}
 	}
-	m.Model = firstOf(m.Model, a.env.Get(identity.VarModel))
+	m.Model = cmp.Or(m.Model, a.env.Get(identity.VarModel))
 	if m.To, err = message.Parse(to); err != nil {
 		if !identity.IsHelper(to) || !identity.Valid(to) {
 			return "", usagef("%v", err)

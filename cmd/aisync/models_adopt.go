@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,7 +136,7 @@ func (a *app) sayAdopted(s *stockroom, found []store.Adopted, dryRun bool) {
 		}
 		switch {
 		case dryRun && from != "":
-			a.printf("%s: found%s: %s\n", who, from, safe(firstOf(x.Why, x.How)))
+			a.printf("%s: found%s: %s\n", who, from, safe(cmp.Or(x.Why, x.How)))
 		case x.How == "":
 			a.printf("%s: not taken over%s: %s\n", who, from, safe(x.Why))
 		default:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -53,7 +54,7 @@ the catalog.`,
 			if tokens < 0 {
 				return usagef("--context %d: want a number of tokens", tokens)
 			}
-			return a.modelsFit(cmd.Context(), firstOf(args...), tokens)
+			return a.modelsFit(cmd.Context(), cmp.Or(args...), tokens)
 		},
 	}
 	cmd.Flags().Int64Var(&tokens, "context", 0, "plan for conversations of `N` tokens (default: what the service or the spec says, or 32768)")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"text/tabwriter"
@@ -86,7 +87,7 @@ func (a *app) modelsLs(ctx context.Context) error {
 		fmt.Fprintln(t, "MODEL\tQUANT\tSIZE\tSTATE\tLICENSE")
 	}
 	for _, m := range models {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", safe(m.ID), safe(firstOf(m.Quant, "-")), knownSize(m.Size), stateText(m), safe(firstOf(m.License, "-")))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", safe(m.ID), safe(cmp.Or(m.Quant, "-")), knownSize(m.Size), stateText(m), safe(cmp.Or(m.License, "-")))
 	}
 	if err := t.Flush(); err != nil {
 		return err

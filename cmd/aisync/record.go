@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -45,7 +46,7 @@ func (a *app) inBooks(p *spec.Project, w record.Work) func(record.Outcome) {
 // recordSession records a session of an agent. It is proved by how its program
 // ended: what the agent did is for the evidence of a supervised run.
 func (a *app) recordSession(l *launcher, d launch.Decision, s launch.Start) (over func(code int)) {
-	name := firstOf(d.ID, launch.Primary)
+	name := cmp.Or(d.ID, launch.Primary)
 	end := a.inBooks(l.project, record.Work{
 		Goal: "a session of " + s.Runtime, By: a.env.Get(identity.VarID), Worker: name,
 		Task:     spec.RunTask{ID: "session", Goal: fmt.Sprintf("what %s is asked to do by the person who started it", name), Adapter: s.Runtime},
@@ -71,7 +72,7 @@ func (a *app) recordTasks(ctx context.Context, q task.Queue, executor string) fu
 		end := a.inBooks(s.Project, record.Work{
 			Goal: "task " + t.ID, By: a.env.Get(identity.VarID), Worker: fmt.Sprintf("executor.%d", q.Self.PID),
 			Task:     spec.RunTask{ID: t.ID, Goal: strings.TrimSpace(t.Goal), Evidence: []string{"output:report"}},
-			Register: runs.Registration{Adapter: firstOf(executor, adapterCommand)},
+			Register: runs.Registration{Adapter: cmp.Or(executor, adapterCommand)},
 		})
 		return func(r *task.Report) { end(taskOutcome(r)) }
 	}
@@ -84,7 +85,7 @@ func taskOutcome(r *task.Report) record.Outcome {
 	}
 	o := record.Outcome{Status: runs.RunCompleted}
 	if !r.OK() {
-		o.Status, o.Reason = runs.RunFailed, firstOf(r.Reason, r.Kind)
+		o.Status, o.Reason = runs.RunFailed, cmp.Or(r.Reason, r.Kind)
 	}
 	for i, v := range r.VerifyResults {
 		o.Evidence = append(o.Evidence, runs.Evidence{Kind: "command", Name: fmt.Sprintf("verify-%d", i+1), Command: v.Cmd, ExitCode: &v.ExitCode})

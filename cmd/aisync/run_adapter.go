@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/supervise"
 	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Adapters that are no runtimes.
@@ -35,7 +37,7 @@ type workerPlans struct {
 
 // plan is supervise.Supervisor.Plan.
 func (p *workerPlans) plan(t runs.Task, st *runs.State) (supervise.Plan, error) {
-	word := runs.Runtime(firstOf(t.Adapter, st.Contract.Adapter))
+	word := runs.Runtime(cmp.Or(t.Adapter, st.Contract.Adapter))
 	if t.Adapter == "" && len(t.Command) > 0 {
 		word = adapterCommand
 	}
@@ -91,7 +93,7 @@ func (p *workerPlans) substrate(t runs.Task, word string, st *runs.State) (strin
 			}
 			p.config = &c
 		}
-		sub = firstOf(p.config.Adapters[word].Substrate, worker.Process)
+		sub = cmp.Or(p.config.Adapters[word].Substrate, worker.Process)
 	}
 	if sub == worker.Tmux {
 		if _, err := launch.LookPath("tmux", p.a.env.Get("PATH")); err != nil {
@@ -220,7 +222,7 @@ func taskPrompt(st *runs.State, t *runs.Task, headless bool) string {
 	var say []string
 	add := func(format string, args ...any) { say = append(say, fmt.Sprintf(format, args...)) }
 	add("You are a worker of the run %s, whose goal is: %s.", st.ID, strings.TrimRight(st.Contract.Goal, ". \n"))
-	add("Your task is %s: %s.", t.ID, strings.TrimRight(firstOf(t.Goal, t.Title, st.Contract.Goal), ". \n"))
+	add("Your task is %s: %s.", t.ID, strings.TrimRight(cmp.Or(t.Goal, t.Title, st.Contract.Goal), ". \n"))
 	if len(st.Contract.Acceptance) > 0 {
 		add("The run is accepted if: %s.", strings.Join(st.Contract.Acceptance, "; "))
 	}
@@ -237,5 +239,5 @@ func taskPrompt(st *runs.State, t *runs.Task, headless bool) string {
 	} else {
 		add("When it is done, run: aisync run worker done. If it cannot be done, run: aisync run worker fail --reason WHY.")
 	}
-	return strings.Join(strings.Fields(strings.Join(say, " ")), " ")
+	return termtext.OneLine(strings.Join(say, " "))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,7 @@ Their workers are not ended: they find their tokens refused.`,
 	cmd.Flags().DurationVar(&lease, "lease", 0, "for how long, such as `15m`; else the run's own")
 	cmd.Flags().BoolVar(&expire, "expire", false, "free the tasks whose leases are over")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		worker := firstOf(worker, a.env.Get(supervise.VarWorker), a.env.Get(identity.VarID))
+		worker := cmp.Or(worker, a.env.Get(supervise.VarWorker), a.env.Get(identity.VarID))
 		switch {
 		case expire && len(args) > 0:
 			return usagef("--expire takes no task: it frees all whose leases are over")

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	runs "aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // eventFilter is which events run events prints.
@@ -95,18 +96,10 @@ func (a *app) printEvent(e runs.Event) error {
 		line += "  for " + e.Lease.String()
 	}
 	if len(e.Data) > 0 {
-		line += "  " + shortened(string(e.Data), 160)
+		line += "  " + termtext.Clip(string(e.Data), 161)
 	}
 	_, err := fmt.Fprintln(a.out, safe(line))
 	return err
-}
-
-// shortened cuts text to at most n bytes, at a letter's end.
-func shortened(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
 func runRecoverCommand(a *app) *cobra.Command {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -64,7 +65,7 @@ func (a *app) listEvidence(r *runs.Run, verify bool) error {
 			if e.ExitCode != nil {
 				what += fmt.Sprintf(" (exit %d)", *e.ExitCode)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, firstOf(e.Task, "-"), strings.TrimSuffix(e.Kind+":"+e.Name, ":"), safe(what), shortDigest(e.Digest), e.Now)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, cmp.Or(e.Task, "-"), strings.TrimSuffix(e.Kind+":"+e.Name, ":"), safe(what), shortDigest(e.Digest), e.Now)
 		}
 		w.Flush()
 		for i := range s.Tasks {
@@ -139,7 +140,7 @@ nothing.`,
 		if err := e.check(cmd.Flags().Changed("exit-code")); err != nil {
 			return err
 		}
-		token := firstOf(e.token, a.env.Get(supervise.VarClaim))
+		token := cmp.Or(e.token, a.env.Get(supervise.VarClaim))
 		switch {
 		case e.ofRun:
 			token = ""

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"text/tabwriter"
@@ -69,7 +70,7 @@ func (a *app) listRuns() error {
 		if row.Active {
 			mark = "*"
 		}
-		fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\n", mark, row.ID, row.Status, taskCounts(row.Tasks), safe(firstOf(row.Error, row.Goal)))
+		fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\n", mark, row.ID, row.Status, taskCounts(row.Tasks), safe(cmp.Or(row.Error, row.Goal)))
 	}
 	w.Flush()
 	for _, text := range warnings {

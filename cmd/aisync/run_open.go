@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 
 	runs "aisync.dev/aisync/agents/run"
@@ -11,7 +12,7 @@ import (
 // openRuns opens the runs of the workspace that the caller stands in, or that its
 // supervisor has given it.
 func (a *app) openRuns() (*runs.Store, error) {
-	dir, home := firstOf(a.g.project, a.env.Get(supervise.VarWorkspace), workingFolder()), a.runHome()
+	dir, home := cmp.Or(a.g.project, a.env.Get(supervise.VarWorkspace), workingFolder()), a.runHome()
 	workspace, err := runs.Find(dir, home)
 	if err == nil {
 		var adapters []string
@@ -41,7 +42,7 @@ func (a *app) openRun(id string) (*runs.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := store.Run(firstOf(id, a.env.Get(supervise.VarRun)))
+	r, err := store.Run(cmp.Or(id, a.env.Get(supervise.VarRun)))
 	if errors.Is(err, runs.ErrNoRun) {
 		err = withHint(err, "aisync run list")
 	}

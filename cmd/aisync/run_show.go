@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -76,7 +77,7 @@ func (a *app) showRun(r *runs.Run, s *runs.State) {
 	now := r.Now()
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", t.ID, t.Status, plural(t.Attempts, "attempt"), safe(firstOf(t.Title, t.Goal)), safe(taskNote(statusOfTask(s, t, now))))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", t.ID, t.Status, plural(t.Attempts, "attempt"), safe(cmp.Or(t.Title, t.Goal)), safe(taskNote(statusOfTask(s, t, now))))
 	}
 	w.Flush()
 	if len(s.Workers) > 0 {

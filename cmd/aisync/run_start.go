@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -276,7 +277,7 @@ func (s *starting) choose(a *app, store *runs.Store, c *runs.Config) (warnings [
 	word("depth", s.depth, &set.Depth, "quick", "standard", "deep")
 	if s.adapter != "" {
 		set.Adapter = runs.Runtime(s.adapter)
-		set.Substrate = firstOf(c.Adapters[set.Adapter].Substrate, set.Substrate)
+		set.Substrate = cmp.Or(c.Adapters[set.Adapter].Substrate, set.Substrate)
 		because("adapter", set.Adapter, "flag")
 	}
 	word("substrate", s.substrate, &set.Substrate, runs.Tmux, runs.Process)
@@ -291,7 +292,7 @@ func (s *starting) choose(a *app, store *runs.Store, c *runs.Config) (warnings [
 			return nil, fmt.Errorf("worktrees: %w", err)
 		}
 	}
-	because("substrate", set.Substrate, firstOf(map[bool]string{true: "flag"}[s.substrate != ""], c.Adapters[set.Adapter].From, "default"))
+	because("substrate", set.Substrate, cmp.Or(map[bool]string{true: "flag"}[s.substrate != ""], c.Adapters[set.Adapter].From, "default"))
 	return append(c.Warnings, s.unknown(a, store, *c)...), s.disabled(*c)
 }
 

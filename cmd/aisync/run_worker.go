@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -93,7 +94,7 @@ func (a *app) listWorkers(r *runs.Run, st *runs.State) error {
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, d := range docs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ID, firstOf(d.Registration.Task, "-"), safe(d.Adapter)+" in "+d.Substrate, d.Retention, safe(d.Seen))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ID, cmp.Or(d.Registration.Task, "-"), safe(d.Adapter)+" in "+d.Substrate, d.Retention, safe(d.Seen))
 	}
 	return w.Flush()
 }
@@ -163,7 +164,7 @@ func (a *app) reporting(use, short, long string, do func(r *runs.Run, token stri
 	id := runFlag(cmd)
 	token := cmd.Flags().String("token", "", "the claim's `TOKEN`; else AISYNC_CLAIM")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		claim := firstOf(*token, a.env.Get(supervise.VarClaim))
+		claim := cmp.Or(*token, a.env.Get(supervise.VarClaim))
 		if claim == "" {
 			u := usagef("whose claim is it? There is no AISYNC_CLAIM, which a supervisor gives its workers")
 			u.hint = "the same command with --token, as aisync run claim printed it"

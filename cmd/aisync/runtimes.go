@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -109,7 +110,7 @@ type runtimeDoc struct {
 
 func (k *lineup) doc(r spec.Runtime) runtimeDoc {
 	return runtimeDoc{
-		ID: r.ID, Name: firstOf(r.DisplayName, r.ID), Command: r.Command, Program: k.facts.Programs[r.Command],
+		ID: r.ID, Name: cmp.Or(r.DisplayName, r.ID), Command: r.Command, Program: k.facts.Programs[r.Command],
 		Wanted: k.wanted(r.ID), From: k.from(r), Hooks: r.Hooks, MCP: r.MCPSupport,
 	}
 }
@@ -138,11 +139,11 @@ installed, whether host or project want it, and which catalog has it.`,
 			t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "RUNTIME\tNAME\tWANTED BY\tFROM\tPROGRAM")
 			for _, r := range doc.Runtimes {
-				program := safe(firstOf(r.Program, "-"))
+				program := safe(cmp.Or(r.Program, "-"))
 				if r.Program == "" && r.Command != "" {
 					program = safe(r.Command) + " is not installed"
 				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", safe(r.ID), safe(r.Name), firstOf(strings.Join(r.Wanted, ", "), "-"), safe(r.From), program)
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", safe(r.ID), safe(r.Name), cmp.Or(strings.Join(r.Wanted, ", "), "-"), safe(r.From), program)
 			}
 			return t.Flush()
 		},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -69,7 +70,7 @@ func (a *app) showRuntime(doc runtimeShowDoc, r spec.Runtime) error {
 	case doc.Command != "":
 		program = doc.Command + ", not installed"
 	}
-	a.printf("%s: %s (%s; from %s; wanted by %s)\n\n", safe(doc.ID), safe(doc.Name), safe(program), safe(doc.From), firstOf(strings.Join(doc.Wanted, " and "), "nobody here"))
+	a.printf("%s: %s (%s; from %s; wanted by %s)\n\n", safe(doc.ID), safe(doc.Name), safe(program), safe(doc.From), cmp.Or(strings.Join(doc.Wanted, " and "), "nobody here"))
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "PART\tHOST\tPROJECT")
 	place := func(level catalog.Level, where string) string {

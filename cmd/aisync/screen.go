@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"aisync.dev/aisync/cmd/aisync/quick"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // screen is a terminal. Each command makes text of others safe where it shows
@@ -54,7 +54,7 @@ func (s screen) Write(b []byte) (int, error) {
 			out = append(out, '\n')
 		case r == utf8.RuneError && n == 1:
 			out = fmt.Appendf(out, `\x%02x`, rest[0])
-		case quick.Hidden(r):
+		case termtext.Hidden(r):
 			out = fmt.Appendf(out, `\u%04x`, r) // as JSON has it
 		default:
 			out = append(out, rest[:n]...)

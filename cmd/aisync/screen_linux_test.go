@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"aisync.dev/aisync/cmd/aisync/quick"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // terminal returns both ends of a terminal that changes nothing of what is
@@ -119,7 +119,7 @@ func TestTheProgramShowsATerminalNoEscapeOfOthers(t *testing.T) {
 	for _, c := range palette {
 		got = strings.ReplaceAll(got, c, "")
 	}
-	if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && quick.Hidden(r) }); i >= 0 || len(got) < 1000 {
+	if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && termtext.Hidden(r) }); i >= 0 || len(got) < 1000 {
 		t.Errorf("of %d bytes, %q got through", len(got), got[max(0, i-80):min(len(got), max(i, 0)+20)])
 	}
 }

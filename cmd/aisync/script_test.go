@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -28,6 +29,11 @@ import (
 	"aisync.dev/aisync/internal/fakellama"
 	"aisync.dev/aisync/internal/fakenpm"
 )
+
+// run is the program without a gate.
+func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
+	return runThrough(nil, argv, stdin, stdout, stderr, environ)
+}
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){

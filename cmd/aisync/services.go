@@ -167,7 +167,7 @@ It exits 0 whatever it reports.`,
 				if d.Scope == "system" {
 					by += ", for the machine"
 				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", safe(d.Name), d.Kind, d.stateText(), by, safe(d.URL), safe(firstOf(strings.Join(d.Models, ", "), "-")))
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", safe(d.Name), d.Kind, d.stateText(), by, safe(d.URL), safe(cmp.Or(strings.Join(d.Models, ", "), "-")))
 			}
 			return t.Flush()
 		},

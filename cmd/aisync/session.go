@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -50,7 +51,7 @@ func (a *app) sessionPath() *cobra.Command {
 
 // meta is what the header of this agent's context shall say.
 func (a *app) meta(w atWork, c session.Context, model string) session.Meta {
-	m := session.Meta{Runtime: a.env.Get(identity.VarRuntime), Model: firstOf(model, a.env.Get(identity.VarModel)), Host: machineName(), Role: "primary", Started: now()}
+	m := session.Meta{Runtime: a.env.Get(identity.VarRuntime), Model: cmp.Or(model, a.env.Get(identity.VarModel)), Host: machineName(), Role: "primary", Started: now()}
 	if m.Runtime == "" {
 		r := detect.Detect(detect.Surroundings{Getenv: a.env.Get, Workspace: w.root, Processes: process.System(), Runtimes: w.runtimes})
 		m.Runtime = r.Runtime
@@ -178,9 +179,9 @@ agent runs here whose id cannot be read).`,
 }
 
 func (a *app) entryLine(e session.Entry) string {
-	name := safe(firstOf(e.ID, "primary"))
+	name := safe(cmp.Or(e.ID, "primary"))
 	if e.Path == "" {
-		return strings.TrimRight(pad(string(e.State), 8)+pad(firstOf(safe(e.ID), "no id"), 40)+fmt.Sprintf("  process %d, no context  %s", e.PID, e.Runtime), " ")
+		return strings.TrimRight(pad(string(e.State), 8)+pad(cmp.Or(safe(e.ID), "no id"), 40)+fmt.Sprintf("  process %d, no context  %s", e.PID, e.Runtime), " ")
 	}
 	if e.Self {
 		name += " (this agent)"
@@ -253,7 +254,7 @@ that have crashed are named too, and are in nobody's way.`,
 
 func (a *app) gateText(g session.Gate) {
 	for _, e := range g.Leftover {
-		a.say("left over: %s; look at it, %s, then: aisync session archive --agent %s", a.entryLine(e), safe(e.Path), shellQuote(firstOf(e.ID, "primary")))
+		a.say("left over: %s; look at it, %s, then: aisync session archive --agent %s", a.entryLine(e), safe(e.Path), shellQuote(cmp.Or(e.ID, "primary")))
 	}
 	if g.Open {
 		a.printf("open: no helper is at work\n")
@@ -281,7 +282,7 @@ func (a *app) sessionSnapshot() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			to, err := session.Snapshot(w.root, args[0], firstOf(a.env.Get("TMPDIR"), os.TempDir()), now())
+			to, err := session.Snapshot(w.root, args[0], cmp.Or(a.env.Get("TMPDIR"), os.TempDir()), now())
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -52,7 +53,7 @@ has crashed; of one that may live still, only with --gone.`,
 // leftBy is the context that an agent, by its id or as "primary", has left.
 func (p present) leftBy(id string, gone bool) (session.Context, error) {
 	for _, e := range p.contexts {
-		if id != firstOf(e.ID, "primary") {
+		if id != cmp.Or(e.ID, "primary") {
 			continue
 		}
 		switch {

@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/agents/task/gitea"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -71,11 +72,7 @@ const backPatience = 2 * time.Minute
 // pullTitle is the task and the first line of what it is for.
 func pullTitle(t spec.Task) string {
 	goal, _, _ := strings.Cut(strings.TrimSpace(t.Goal), "\n")
-	const most = 100
-	if runes := []rune(goal); len(runes) > most {
-		goal = string(runes[:most]) + "…"
-	}
-	return safe(t.ID + ": " + goal)
+	return safe(t.ID + ": " + termtext.Clip(goal, 101))
 }
 
 // pullText leads to the issue, without closing it: that is for who merges.

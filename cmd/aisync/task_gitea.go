@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func (g *giteaFlags) in(f *pflag.FlagSet) {
 // gitea connects to the server. Nothing in a project says which that is, nor
 // whose token goes there: that is the person's word alone.
 func (a *app) gitea(ctx context.Context, g giteaFlags) (*gitea.Server, error) {
-	at := firstOf(g.url, a.env.Get("GITEA_URL"))
+	at := cmp.Or(g.url, a.env.Get("GITEA_URL"))
 	if at == "" {
 		return nil, withHint(errors.New("which Gitea server? neither --gitea nor GITEA_URL names one"), "export GITEA_URL=https://…")
 	}

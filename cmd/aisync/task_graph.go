@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -193,7 +194,7 @@ func (g graphDoc) dot() string {
 	var b strings.Builder
 	b.WriteString("digraph tasks {\n\trankdir=RL;\n\tnode [shape=box, style=filled];\n")
 	for _, n := range g.Nodes {
-		b.WriteString("\t" + strconv.Quote(n.ID) + " [label=" + strconv.Quote(n.ID+"\n"+firstOf(string(n.State), "no such task")) + ", fillcolor=" + colour[n.State])
+		b.WriteString("\t" + strconv.Quote(n.ID) + " [label=" + strconv.Quote(n.ID+"\n"+cmp.Or(string(n.State), "no such task")) + ", fillcolor=" + colour[n.State])
 		if n.Never != "" {
 			b.WriteString(", color=red, tooltip=" + strconv.Quote(n.Never))
 		}

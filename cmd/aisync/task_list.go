@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -145,7 +146,7 @@ func (v taskView) line() string {
 	if v.Priority > 0 {
 		priority = fmt.Sprint(v.Priority)
 	}
-	return safe(pad(string(v.State), 8) + pad(firstOf(v.Project, "-"), 18) + pad(priority, 2) + pad(v.ID, 24) + " " + text)
+	return safe(pad(string(v.State), 8) + pad(cmp.Or(v.Project, "-"), 18) + pad(priority, 2) + pad(v.ID, 24) + " " + text)
 }
 
 // firstLine is the first line of a text that has something in it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -35,7 +36,7 @@ be filled in. It is yours to edit until you approve it.`,
 			if err != nil {
 				return err
 			}
-			d.At, d.By = now(), firstOf(a.env.Get("USER"), a.env.Get("LOGNAME"))
+			d.At, d.By = now(), cmp.Or(a.env.Get("USER"), a.env.Get("LOGNAME"))
 			i, err := q.Begin(d)
 			var unready *task.Unready
 			if err != nil && !errors.As(err, &unready) {

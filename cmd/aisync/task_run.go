@@ -14,6 +14,7 @@ import (
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // runFlags are how tasks are carried out.
@@ -270,7 +271,7 @@ func (a *app) taskDryRun(ctx context.Context, r task.Runner, queue string) error
 	row("limits", "%s, %s of changes, %s a step, retries %d", plural(t.MaxFiles, "file"), bytesText(t.MaxDiff), t.Timeout, t.Retries)
 	row("denied", "%s", namesOrNone(t.Denied))
 	for _, s := range t.Steps {
-		row("step", "%s: %s %s", s.ID, s.Action, strings.Join(strings.Fields(s.File+" "+s.Instructions), " ")+strings.TrimSpace(s.Command))
+		row("step", "%s: %s %s", s.ID, s.Action, termtext.OneLine(s.File+" "+s.Instructions)+strings.TrimSpace(s.Command))
 	}
 	for _, v := range t.Verify {
 		row("verify", "%s", v)

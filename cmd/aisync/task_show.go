@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func (a *app) showTask(q task.Queue, i task.Item, v taskView) {
 		}
 	}
 	line("task", "%s", t.ID)
-	line("state", "%s", firstOf(v.note(), string(v.State)))
+	line("state", "%s", cmp.Or(v.note(), string(v.State)))
 	if i.Project != "" {
 		line("queue", "%s", i.Project)
 	}
@@ -130,7 +131,7 @@ func (a *app) showTask(q task.Queue, i task.Item, v taskView) {
 		line("source", "%s", t.Source)
 	}
 	if v.CreatedAt != "" || t.CreatedBy != "" {
-		line("created", "%s", firstOf(v.CreatedAt+prefixed(" by ", t.CreatedBy), t.CreatedBy))
+		line("created", "%s", cmp.Or(v.CreatedAt+prefixed(" by ", t.CreatedBy), t.CreatedBy))
 	}
 	if t.Tier != "" || len(t.Capabilities) > 0 {
 		line("needs", "%s%s", t.Tier, prefixed(" ", fmt.Sprint(orEmpty(t.Capabilities))))
@@ -152,7 +153,7 @@ func (a *app) showTask(q task.Queue, i task.Item, v taskView) {
 	// All of what a step says: nobody approves what he was not shown.
 	below := func(text string) string { return strings.ReplaceAll(safeLines(strings.TrimSpace(text)), "\n", "\n   ") }
 	for n, s := range t.Steps {
-		a.printf("\n%d. %s: %s %s\n", n+1, safe(s.ID), s.Action, below(firstOf(s.File, s.Command)))
+		a.printf("\n%d. %s: %s %s\n", n+1, safe(s.ID), s.Action, below(cmp.Or(s.File, s.Command)))
 		for _, text := range []string{s.Description, s.Instructions} {
 			if text != "" {
 				a.printf("   %s\n", below(text))

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
-	"aisync.dev/aisync/cmd/aisync/quick"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // bytesText shows the size of something on disk or on its way, in powers of
@@ -41,8 +41,8 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// safe makes text of others harmless on a terminal; see quick.Safe.
-func safe(s string) string { return quick.Safe(s) }
+// safe makes text of others harmless on a terminal; see termtext.Safe.
+func safe(s string) string { return termtext.Safe(s) }
 
 // shellQuote shows an argument so that a shell reads it as one word; where it
 // plays with the terminal, a shell that knows $'…' (bash, zsh, ksh).
@@ -50,16 +50,7 @@ func shellQuote(s string) string {
 	if safe(s) != s {
 		return ansiQuote(s)
 	}
-	plain := s != ""
-	for _, r := range s {
-		if !(r == '/' || r == '.' || r == '-' || r == '_' || r == ':' || r == '=' || r == '~' || r == '@' || r == '+' || r == ',' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
-			plain = false
-		}
-	}
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return shellquote.Word(s)
 }
 
 // ansiQuote writes all bytes that are no plain text by their numbers.

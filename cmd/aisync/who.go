@@ -130,7 +130,7 @@ func (a *app) whoText(doc whoDoc) {
 	}
 	if section("agents", len(doc.Agents), "nobody is at work here") {
 		for _, g := range doc.Agents {
-			id := firstOf(g.ID, "no id")
+			id := cmp.Or(g.ID, "no id")
 			if !g.Known {
 				id = "id not known"
 			}

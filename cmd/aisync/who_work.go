@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -104,7 +105,7 @@ func claimsOf(s *runs.State, id string, now runs.Moment) []piece {
 		}
 		by := t.Claim.Worker
 		if w := s.Worker(by); w != nil {
-			by = firstOf(w.AgentID, by)
+			by = cmp.Or(w.AgentID, by)
 		}
 		left := (t.Claim.Lease - now.Since(t.Claim.Renewed)).Round(time.Second)
 		lease := "lease for another " + left.String()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -129,39 +130,9 @@ func Suggest(name string, known []string) string {
 	if len(known) == 0 {
 		return "; there is none"
 	}
-	best, least := "", 3
-	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < least && d < len(k) {
-			best, least = k, d
-		}
-	}
 	list := "there is " + strings.Join(known, ", ")
-	if best != "" {
+	if best := nearest.Name(name, known); best != "" {
 		return fmt.Sprintf("; did you mean %q? %s", best, list)
 	}
 	return "; " + list
-}
-
-// distance is the number of letters to insert, remove, change or swap with
-// their neighbour to make b of a.
-func distance(a, b string) int {
-	prev2, prev, row := []int(nil), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(prev[j]+1, row[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev, row = prev, row, make([]int, len(b)+1)
-	}
-	return prev[len(b)]
 }

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net"
@@ -64,16 +65,16 @@ type Client struct {
 // knows: HTTP_PROXY, HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR.
 func New(o Options) *Client {
 	c := &Client{
-		retries:      or(o.Retries, 6),
+		retries:      cmp.Or(o.Retries, 6),
 		retry:        o.Retry,
 		resolvers:    maps.Clone(o.Resolve),
-		connections:  max(1, or(o.Connections, 4)),
+		connections:  max(1, cmp.Or(o.Connections, 4)),
 		chunk:        o.Chunk,
-		journalBytes: or(o.JournalBytes, 256<<20),
-		journalEvery: or(o.JournalEvery, 5*time.Second),
+		journalBytes: cmp.Or(o.JournalBytes, 256<<20),
+		journalEvery: cmp.Or(o.JournalEvery, 5*time.Second),
 		volatile:     o.Volatile,
 		patience:     50 * time.Millisecond,
-		stall:        or(o.Stall, 20*time.Second),
+		stall:        cmp.Or(o.Stall, 20*time.Second),
 		treeLimits:   treeLimits,
 		crawl:        crawl{over: 30 * time.Second, rate: 16 << 10},
 		wrap:         func(f contents) contents { return f },
@@ -107,8 +108,8 @@ func New(o Options) *Client {
 		IdleConnTimeout:     90 * time.Second,
 		MaxIdleConnsPerHost: max(8, c.connections),
 	}
-	rt = hub.Authorize(rt, or(o.Endpoint, hub.DefaultEndpoint), o.Token)
-	c.http = &http.Client{Transport: &guard{base: rt, stall: c.stall, crawl: c.crawl, agent: or(o.UserAgent, "aisync")}}
+	rt = hub.Authorize(rt, cmp.Or(o.Endpoint, hub.DefaultEndpoint), o.Token)
+	c.http = &http.Client{Transport: &guard{base: rt, stall: c.stall, crawl: c.crawl, agent: cmp.Or(o.UserAgent, "aisync")}}
 	c.ranges = &http.Client{Transport: c.http.Transport, CheckRedirect: guarded}
 	return c
 }
@@ -137,14 +138,6 @@ func (c *Client) chunkOf(size int64) int64 {
 		}
 	}
 	return max(n, size/maxChunks+1)
-}
-
-func or[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -121,12 +121,6 @@ func LineKey(line string) string { return "line:" + line }
 // BlockKey names a marked block.
 func BlockKey(name string) string { return "block:" + name }
 
-// CheckKey says what is wrong with a key, or with using it in format.
-func CheckKey(format Format, s string) error {
-	_, err := parseKeys(format, []string{s})
-	return err
-}
-
 func (h hookID) json() string {
 	return `{"matcher":` + string(quote(h.Matcher)) + `,"type":` + string(quote(h.Type)) + `,"command":` + string(quote(h.Command)) + `}`
 }

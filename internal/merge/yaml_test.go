@@ -327,7 +327,7 @@ func FuzzEditYAML(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, doc []byte, mask uint16, name string, seed int64) {
 		ops := choose(yamlPool, mask)
-		if k := Pointer("fuzz", name); CheckKey(YAML, k) == nil {
+		if k := Pointer("fuzz", name); checkKey(YAML, k) == nil {
 			ops = append(ops, Op{Key: k, Value: quote(name)})
 		}
 		fuzzEdit(t, YAML, doc, ops, seed)

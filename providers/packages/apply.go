@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -144,7 +145,7 @@ func (m *manager) failed(name string, argv []string, err error) error {
 	if argv[0] == "env" { // and what it sets
 		argv = argv[1+slices.IndexFunc(argv[1:], func(a string) bool { return !strings.Contains(a, "=") }):]
 	}
-	return fmt.Errorf("%s failed for %s: %s; nothing of it counts as installed; the next aisync apply tries again", quoted(argv[:min(2, len(argv))]), name, said(err))
+	return fmt.Errorf("%s failed for %s: %s; nothing of it counts as installed; the next aisync apply tries again", shellquote.Join(argv[:min(2, len(argv))]), name, said(err))
 }
 
 // notDone says that a manager was content and something else is there.
@@ -244,7 +245,7 @@ func (at place) byHand(m *manager, batch []reconcile.Change) string {
 			if m.system && m.manual == "" {
 				argv = append([]string{"sudo"}, argv...)
 			}
-			if line := quoted(argv); !slices.Contains(lines, line) {
+			if line := shellquote.Join(argv); !slices.Contains(lines, line) {
 				lines = append(lines, line)
 			}
 		}

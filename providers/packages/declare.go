@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/link"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -171,7 +172,7 @@ func (h Host) one(ctx context.Context, d *Declared, m *manager, name, version, p
 	case !nameForm.MatchString(name):
 		return fmt.Errorf("%q is no name of a package", name)
 	case m.manual != "" && h.Installed(ctx, m.name, name) == "":
-		d.cannot(a, pos, "%s: %s", m.manual, quoted(m.add(place{}, name, anyVersion)[0]))
+		d.cannot(a, pos, "%s: %s", m.manual, shellquote.Join(m.add(place{}, name, anyVersion)[0]))
 		return nil
 	case h.Rooted && !m.rooted:
 		d.cannot(a, pos, "%s cannot work below another root; this waits until aisync apply runs on the machine itself", m.name)

@@ -218,15 +218,3 @@ func said(err error) string {
 	}
 	return strings.Join(out, "; ")
 }
-
-// quoted is argv as a person would type it.
-func quoted(argv []string) string {
-	out := make([]string, len(argv))
-	for i, a := range argv {
-		if strings.ContainsAny(a, " \t\n'\"$`\\*?[]<>|&;()#~!{}") || a == "" {
-			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-		out[i] = a
-	}
-	return strings.Join(out, " ")
-}

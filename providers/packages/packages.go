@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -213,7 +214,7 @@ func (p Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Ch
 	}
 	for _, argv := range commands {
 		if m.system {
-			lines = append(lines, reconcile.Line{Op: ' ', Text: "as root: " + quoted(argv)})
+			lines = append(lines, reconcile.Line{Op: ' ', Text: "as root: " + shellquote.Join(argv)})
 		}
 	}
 	return lines

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/providertest"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -26,7 +27,7 @@ func (r runner) Run(ctx context.Context, dir string, argv ...string) ([]byte, er
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), r.env...)
 	out, err := cmd.Output()
 	if err != nil {
-		return out, fmt.Errorf("%s: %w", quoted(argv), err)
+		return out, fmt.Errorf("%s: %w", shellquote.Join(argv), err)
 	}
 	return out, nil
 }

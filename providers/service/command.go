@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -142,7 +143,7 @@ func (h Host) swapConfig(s spec.Service, program string, models []served) []byte
 	// A large model is read for minutes.
 	b.WriteString("healthCheckTimeout: 600\nstartPort: " + strconv.Itoa(h.swapStart(s)) + "\nmodels:\n")
 	for _, m := range models {
-		argv := h.llamaServer(program, s, m, "127.0.0.1", "${PORT}")
+		argv := h.llamaServer(program, s, m, "127.0.0.1", swapPort)
 		b.WriteString("  " + strconv.Quote(m.id) + ":\n")
 		b.WriteString("    proxy: \"http://127.0.0.1:${PORT}\"\n")
 		b.WriteString("    cmd: " + strconv.Quote(shell(argv)) + "\n")
@@ -153,14 +154,17 @@ func (h Host) swapConfig(s spec.Service, program string, models []served) []byte
 // header is the first line of every file that is aisync's alone.
 const header = "# Written by aisync, which owns this file: change the spec instead."
 
+// swapPort is what llama-swap puts the port of a model in place of.
+const swapPort = "${PORT}"
+
 // shell is argv as a shell, and llama-swap, splits it.
 func shell(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {
-		if a == "" || strings.ContainsAny(a, " \t\n'\"\\|&;()<>*?[]#~!`") || strings.Contains(a, "$") && a != "${PORT}" {
-			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		words[i] = shellquote.Word(a)
+		if a == swapPort {
+			words[i] = a
 		}
-		words[i] = a
 	}
 	return strings.Join(words, " ")
 }

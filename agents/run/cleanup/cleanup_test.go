@@ -119,7 +119,8 @@ func (f *fixture) worker(task string) (id, token string) {
 		return o.State == worker.Running && o.Ready != nil && len(text) > 0
 	})
 	k := o.Ticket.Keeper
-	if err := f.Started(id, run.Handle{PID: k.PID, Start: k.Start, Boot: k.Boot, Command: k.Args, Marker: j.Marker}); err != nil {
+	h := run.Handle{PID: k.PID, Start: k.Start, Boot: k.Boot, Command: k.Args, Marker: j.Marker}
+	if err := f.Change(func(c *run.Change) error { return c.Started(id, h) }); err != nil {
 		f.t.Fatal(err)
 	}
 	return id, token

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"unicode/utf8"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Graph is the task graph as a picture: boxes in columns, what a task depends
@@ -68,7 +69,7 @@ func draw(tasks []Task) Graph {
 		top := (tallest - len(col)) * (boxHeight + gapY) / 2
 		for y, t := range col {
 			row[t.ID] = float64(y) + float64(tallest-len(col))/2
-			g.Boxes = append(g.Boxes, Box{Task: t, Label: shorten(cmp.Or(t.Title, t.ID), maxLabel),
+			g.Boxes = append(g.Boxes, Box{Task: t, Label: termtext.Clip(cmp.Or(t.Title, t.ID), maxLabel),
 				X: margin + x*(boxWidth+gapX), Y: margin + top + y*(boxHeight+gapY)})
 		}
 	}
@@ -108,12 +109,4 @@ func (g *Graph) connect() {
 			g.Edges = append(g.Edges, Edge{Status: from.Task.Status, Path: fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2)})
 		}
 	}
-}
-
-// shorten cuts a text to n characters.
-func shorten(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 //go:embed page.html.tmpl
@@ -101,7 +103,7 @@ func (d *Report) timeline() timeline {
 				t.Left++
 				continue
 			}
-			t.Lanes = append(t.Lanes, lane{Label: shorten(a.Task, maxLabel+2), Y: i * laneHeight})
+			t.Lanes = append(t.Lanes, lane{Label: termtext.Clip(a.Task, maxLabel+2), Y: i * laneHeight})
 		}
 		if i < len(t.Lanes) {
 			from := x(a.From)

@@ -1,7 +1,6 @@
 package supervise
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -112,12 +111,8 @@ func (s *Supervisor) started(c *run.Change, w *run.Worker, o worker.Observation)
 	if p := o.Ticket.Pane; p != nil {
 		h.Socket, h.Pane = p.Socket, p.ID
 	}
-	data, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
 	s.news = true
-	return c.Add(run.Event{Type: run.WorkerStarted, Worker: w.ID, Data: data})
+	return c.Started(w.ID, h)
 }
 
 // watch keeps the claim of a worker that lives. That it lives is its heartbeat: no

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -94,7 +95,7 @@ func (s *Supervisor) register(c *run.Change, t run.Task, p Plan, fault error) er
 	if err != nil {
 		return err
 	}
-	r := run.Registration{Task: t.ID, Adapter: firstOf(p.Adapter, t.Adapter, command), Substrate: p.Substrate, Owner: j.Marker, Log: logName(j.Worker)}
+	r := run.Registration{Task: t.ID, Adapter: cmp.Or(p.Adapter, t.Adapter, command), Substrate: p.Substrate, Owner: j.Marker, Log: logName(j.Worker)}
 	if where != nil {
 		r.Worktree, r.Branch = where.dir, where.branch
 	}

@@ -8,6 +8,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Plan is how the worker of one task is started.
@@ -92,7 +94,7 @@ func (s *Supervisor) Work(ctx context.Context) (Outcome, error) {
 			return out, errors.Join(err, s.leave("it failed: "+err.Error()))
 		}
 		if out.Status != run.RunActive || s.stuck != "" {
-			return out, s.leave(firstOf(out.Reason, "the run is "+out.Status))
+			return out, s.leave(cmp.Or(out.Reason, "the run is "+out.Status))
 		}
 		// What ends soon is seen soon; what lasts is not looked at all the time.
 		if wait = min(2*wait+5*time.Millisecond, calm); s.news {
@@ -206,20 +208,5 @@ func (s *Supervisor) flush(is bool) {
 	s.lines = nil
 }
 
-func firstOf(words ...string) string {
-	for _, w := range words {
-		if w != "" {
-			return w
-		}
-	}
-	return ""
-}
-
 // clip keeps a text short enough for an event.
-func clip(s string) string {
-	const limit = 2000
-	if len(s) <= limit {
-		return s
-	}
-	return s[:limit] + "…"
-}
+func clip(s string) string { return termtext.Clip(s, 2001) }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"aisync.dev/aisync/internal/shellquote"
 )
 
 // Server is a tmux server.
@@ -73,7 +75,7 @@ func (s Server) mark(pane, marker, log string) error {
 // quote makes a text one word of a shell, and keeps tmux from seeing formats or
 // parts of a date in it.
 func quote(s string) string {
-	return "'" + strings.NewReplacer("'", `'\''`, "#", "##", "%", "%%").Replace(s) + "'"
+	return shellquote.Quote(strings.NewReplacer("#", "##", "%", "%%").Replace(s))
 }
 
 // marked is what tmux knows of the pane with a marker.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Endpoint asks a model server for edits, in the protocol that parseAnswer
@@ -186,7 +187,7 @@ func passing(status int) bool {
 
 // excerpt is the beginning of what a server said, on one line.
 func excerpt(b []byte) string {
-	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "?")), " ")
+	s := termtext.OneLine(strings.ToValidUTF8(string(b), "?"))
 	if len(s) > 300 {
 		s = strings.ToValidUTF8(s[:300], "") + " …"
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Source is where a task of an issue comes from, as its file says it.
@@ -102,7 +104,7 @@ func (i Issue) Task() ([]byte, error) {
 		t.Verify = []string{}
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Of issue %s#%d: %s\n# Read it before you approve it: whoever may write there has written this.\n", i.Repo, i.Number, oneLine(i.Title))
+	fmt.Fprintf(&b, "# Of issue %s#%d: %s\n# Read it before you approve it: whoever may write there has written this.\n", i.Repo, i.Number, termtext.Safe(termtext.OneLine(i.Title)))
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
 	if err := enc.Encode(t); err != nil {
@@ -232,7 +234,7 @@ func (t *file) readSteps(text string) (files []string, err error) {
 				at = named
 			}
 			if at == "" {
-				return nil, fmt.Errorf("its first task names no file: write \"`path/of/file`: %s\"", oneLine(i))
+				return nil, fmt.Errorf("its first task names no file: write \"`path/of/file`: %s\"", termtext.OneLine(i))
 			}
 			if !slices.Contains(files, at) {
 				files = append(files, at)
@@ -253,9 +255,4 @@ func firstFile(s string) string {
 		}
 	}
 	return ""
-}
-
-// oneLine is text without line breaks or other control characters.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 }), " ")
 }

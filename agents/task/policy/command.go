@@ -7,6 +7,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Command returns a *Violation if a line of shell runs a denied command, or if
@@ -197,9 +199,5 @@ func literal(re *syntax.Regexp) (text string, whole bool) {
 	return "", false
 }
 
-func clip(s string) string {
-	if r := []rune(s); len(r) > 200 {
-		return string(r[:200]) + "…"
-	}
-	return s
-}
+// clip leaves of a command what a message has room for.
+func clip(s string) string { return termtext.Clip(s, 201) }

@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // long are the long names of short options, where a program has both, by the
@@ -95,7 +97,7 @@ func renderings(words []word) []string {
 	slices.Sort(letters)
 	letters = slices.Compact(letters)
 	first, rest := join(head), strings.Join(operands, " ")
-	line := func(parts ...string) { out = append(out, strings.Join(strings.Fields(strings.Join(parts, " ")), " ")) }
+	line := func(parts ...string) { out = append(out, termtext.OneLine(strings.Join(parts, " "))) }
 	line(first, strings.Join(options, " "), rest)
 	line(first, rest, strings.Join(options, " "))
 	for _, o := range options {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // word is one word of a command as the shell would see it. What only the shell
@@ -29,7 +31,7 @@ func join(words []word) string {
 		}
 		b.WriteString(strings.ReplaceAll(w.text, hole, "…"))
 	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return termtext.OneLine(b.String())
 }
 
 // parse returns the words of every command in a line of shell, wherever it

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Endpoint is a server that speaks one of the model APIs.
@@ -274,9 +276,5 @@ func wordsOf(kind string, body []byte) string {
 
 // clip makes text one line of bounded length.
 func clip(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > 200 {
-		return string(r[:200]) + "…"
-	}
-	return text
+	return termtext.Clip(termtext.OneLine(text), 201)
 }

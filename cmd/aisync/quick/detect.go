@@ -5,6 +5,7 @@ import (
 
 	"aisync.dev/aisync/agents/detect"
 	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Detect prints which runtime the caller runs in.
@@ -72,16 +73,16 @@ func Fields() []string {
 func (c Call) detected(r detect.Result) {
 	c.printf("%-12s %s (confidence: %s)\n", "runtime", r.Runtime, r.Confidence)
 	for _, e := range r.Evidence {
-		c.printf("%-12s %s: %s says %s (%s)\n", "evidence", e.Kind, Safe(e.What), e.Runtime, e.Weight)
+		c.printf("%-12s %s: %s says %s (%s)\n", "evidence", e.Kind, termtext.Safe(e.What), e.Runtime, e.Weight)
 	}
 	if r.SessionID != nil {
-		c.printf("%-12s %s\n", "session", Safe(*r.SessionID))
+		c.printf("%-12s %s\n", "session", termtext.Safe(*r.SessionID))
 	}
 	c.printf("%-12s %s (%s)\n", "hooks", r.Capabilities.Hooks, r.Capabilities.HookLevel)
 	c.printf("%-12s %s\n", "startup", r.Startup.Strategy)
 	c.printf("%-12s %s\n", "gupp", r.GUPP)
 	c.printf("%-12s after %d s; a nudge every %d s (%s)\n", "stalled", r.Stall, r.Nudge, r.Capabilities.NudgeBy)
 	for _, w := range r.Warnings {
-		c.say("aisync: %s", Safe(w))
+		c.say("aisync: %s", termtext.Safe(w))
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/roster"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Exit codes of Roster, which scripts know.
@@ -48,10 +49,10 @@ func (c Call) Roster() (code int, err error) {
 	}
 	for _, o := range r.Agents {
 		if c.Verbose {
-			c.printf("%d %s %s %s\n", o.PID, Safe(o.Cwd), o.Runtime, cmp.Or(o.ID, "-"))
+			c.printf("%d %s %s %s\n", o.PID, termtext.Safe(o.Cwd), o.Runtime, cmp.Or(o.ID, "-"))
 			continue
 		}
-		c.printf("%d %s\n", o.PID, Safe(o.Cwd))
+		c.printf("%d %s\n", o.PID, termtext.Safe(o.Cwd))
 	}
 	for _, h := range r.Hidden {
 		c.say("aisync: process %d (%s) is another user's, and its folder may not be looked at", h.PID, h.Runtime)

@@ -144,7 +144,7 @@ func TestOneCommitIsAskedForOnceItIsKnown(t *testing.T) {
 		t.Errorf("the second shard was asked for at %s", asked[len(asked)-1].Path)
 	}
 	h.NoAPI = false
-	if c, err := at(h).Commit(t.Context(), "me/m", "main"); err != nil || c == old {
+	if c, err := hub.Commit(at(h), t.Context(), "me/m", "main"); err != nil || c == old {
 		t.Errorf("%s, %v", c, err)
 	}
 }
@@ -154,7 +154,7 @@ func TestLocateLeadsToTheContentAndNeverThere(t *testing.T) {
 	commit := h.Add("me/old", file("dir/a b.gguf"))
 	h.Gate("me/old", token, true)
 	h.Rename("me/old", "me/m")
-	f, err := at(h).Resolve(t.Context(), "me/old", "main", "dir/a b.gguf")
+	f, err := hub.Resolve(at(h), t.Context(), "me/old", "main", "dir/a b.gguf")
 	if err != nil || f.Commit != commit {
 		t.Fatal(f, err)
 	}
@@ -181,7 +181,7 @@ func TestAMirrorThatServesByItselfIsItsOwnContentHost(t *testing.T) {
 	h := hubtest.New(t)
 	h.Direct = true
 	h.Add("me/m", file("a"))
-	f, err := at(h).Resolve(t.Context(), "me/m", "main", "a")
+	f, err := hub.Resolve(at(h), t.Context(), "me/m", "main", "a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestLocateSaysWhyNot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := hubtest.New(t)
 			h.Add("me/m", file("a"))
-			f, err := at(h).Resolve(t.Context(), "me/m", "main", "a")
+			f, err := hub.Resolve(at(h), t.Context(), "me/m", "main", "a")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,7 +256,7 @@ func TestAnEndlessListingEnds(t *testing.T) {
 	h.Add("me/m", file("a"), file("b"))
 	c := at(h)
 	c.HTTP.Transport = firstPage{c.HTTP.Transport}
-	if _, err := c.Tree(t.Context(), "me/m", "main"); err == nil || !strings.Contains(err.Error(), "does not end") {
+	if _, err := hub.Tree(c, t.Context(), "me/m", "main"); err == nil || !strings.Contains(err.Error(), "does not end") {
 		t.Error(err)
 	}
 }
@@ -276,7 +276,7 @@ func TestOfflineNobodyIsAsked(t *testing.T) {
 	env := map[string]string{"HF_HUB_OFFLINE": "yes"}
 	c := at(h)
 	c.Offline = hub.Offline(func(k string) string { return env[k] })
-	_, err1 := c.Resolve(t.Context(), "me/m", "main", "a")
+	_, err1 := hub.Resolve(c, t.Context(), "me/m", "main", "a")
 	_, err2 := c.Files(t.Context(), "me/m", "main", "a")
 	_, _, err3 := c.Locate(t.Context(), "hf://me/m@main/a", 1, strings.Repeat("0", 64))
 	for _, err := range []error{err1, err2, err3} {

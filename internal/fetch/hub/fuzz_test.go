@@ -43,11 +43,11 @@ func FuzzEndpoint(f *testing.F) {
 		c := Client{Endpoint: "https://hub.example", HTTP: &http.Client{Transport: a}}
 		rev := strings.Repeat("0a", 20)
 		found, _ := c.Quant(context.Background(), "me/m", rev, "Q4_K_M")
-		one, err := c.Resolve(context.Background(), "me/m", "main", "m.gguf")
+		one, err := c.resolve(context.Background(), "me/m", "main", "m.gguf")
 		if err == nil {
 			found = append(found, one)
 		}
-		_, _ = c.Commit(context.Background(), "me/m", "main")
+		_, _ = c.commit(context.Background(), "me/m", "main")
 		for _, r := range found {
 			if len(r.Commit) != 40 || len(r.SHA256) != 64 || r.Size <= 0 || !clean(r.Path) || !strings.HasPrefix(r.URL, "https://hub.example/me/m/") {
 				t.Fatalf("%+v is not pinned", r)

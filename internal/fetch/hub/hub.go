@@ -48,32 +48,9 @@ type Client struct {
 	Offline  bool         // every call fails with an error that wraps reconcile.ErrOffline
 }
 
-// Commit returns the commit that rev, a branch, a tag or a commit, stands for.
-// A full commit is returned without asking.
-func (c Client) Commit(ctx context.Context, repo, rev string) (string, error) {
-	commit, err := c.commit(ctx, repo, rev)
-	if err != nil {
-		return "", fmt.Errorf("resolve %s at %s: %w", repo, rev, err)
-	}
-	return commit, nil
-}
-
-// Resolve pins one file with one HEAD request. Redirects are followed only
+// resolve pins one file with one HEAD request. Redirects are followed only
 // within the endpoint, as renamed repositories need it; the content's own host
 // is never asked. See Files for a model that may lie in shards.
-func (c Client) Resolve(ctx context.Context, repo, rev, file string) (Resolved, error) {
-	r, err := c.resolve(ctx, repo, rev, file)
-	if err != nil {
-		return Resolved{}, fmt.Errorf("resolve %s of %s at %s: %w", file, repo, rev, err)
-	}
-	return r, nil
-}
-
-// Resolve is Client.Resolve at endpoint.
-func Resolve(ctx context.Context, client *http.Client, endpoint, repo, rev, file string) (Resolved, error) {
-	return Client{HTTP: client, Endpoint: endpoint}.Resolve(ctx, repo, rev, file)
-}
-
 func (c Client) resolve(ctx context.Context, repo, rev, file string) (Resolved, error) {
 	at, err := URL(c.endpoint(), repo, rev, file)
 	if err != nil {

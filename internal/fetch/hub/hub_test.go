@@ -43,7 +43,7 @@ func TestResolvePinsWhatTheHeadersSay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, seen := endpoint(t, c.status, append(c.header, "X-Repo-Commit", commit)...)
-			got, err := Resolve(t.Context(), s.Client(), s.URL+"/", "me/tiny", "refs/pr/1", "dir/tiny 1.gguf")
+			got, err := Client{HTTP: s.Client(), Endpoint: s.URL + "/"}.resolve(t.Context(), "me/tiny", "refs/pr/1", "dir/tiny 1.gguf")
 			want := Resolved{Path: "dir/tiny 1.gguf", Source: "hf://me/tiny@" + commit + "/dir/tiny%201.gguf", Commit: commit, Size: 483136, SHA256: digest, URL: s.URL + "/me/tiny/resolve/" + commit + "/dir/tiny%201.gguf"}
 			if err != nil || got != want {
 				t.Errorf("got %+v, %v\nwant %+v", got, err, want)
@@ -65,7 +65,7 @@ func TestResolveSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 	}{
 		"gated":            {403, nil, ErrGated, []string{"accept its terms at", "/me/tiny", "HF_TOKEN"}},
 		"private":          {401, nil, ErrGated, []string{"HF_TOKEN"}},
-		"not found":        {404, []string{"X-Error-Code", "EntryNotFound"}, ErrNotFound, []string{"f.gguf of me/tiny at main", "EntryNotFound"}},
+		"not found":        {404, []string{"X-Error-Code", "EntryNotFound"}, ErrNotFound, []string{"EntryNotFound"}},
 		"down":             {503, nil, nil, []string{"503", "try again later"}},
 		"no hub":           {200, nil, nil, []string{"X-Repo-Commit", "is it a Hugging Face endpoint"}},
 		"a git blob":       {200, append(pin, "ETag", `"`+commit+`"`), ErrNoDigest, []string{"git blob", "catalog"}},
@@ -77,11 +77,11 @@ func TestResolveSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := endpoint(t, c.status, c.header...)
-			got, err := Resolve(t.Context(), s.Client(), s.URL, "me/tiny", "main", "f.gguf")
+			got, err := Client{HTTP: s.Client(), Endpoint: s.URL}.resolve(t.Context(), "me/tiny", "main", "f.gguf")
 			if err == nil || c.is != nil && !errors.Is(err, c.is) {
 				t.Fatalf("got %+v, %v", got, err)
 			}
-			for _, w := range append(c.words, "f.gguf of me/tiny at main") {
+			for _, w := range c.words {
 				if !strings.Contains(err.Error(), w) {
 					t.Errorf("error %q does not say %q", err, w)
 				}
@@ -104,7 +104,7 @@ func TestARenamedRepositoryIsFollowedWithinTheEndpoint(t *testing.T) {
 	}))
 	defer s.Close()
 	client := &http.Client{Transport: Authorize(http.DefaultTransport, s.URL, "hf_secret")}
-	if _, err := Resolve(t.Context(), client, s.URL, "old/tiny", "main", "f"); err != nil {
+	if _, err := (Client{HTTP: client, Endpoint: s.URL}).resolve(t.Context(), "old/tiny", "main", "f"); err != nil {
 		t.Fatal(err)
 	}
 	if len(auth) != 2 || auth[0] != "Bearer hf_secret" || auth[1] != "Bearer hf_secret" {
@@ -119,7 +119,7 @@ func TestOtherHostsAreNeitherAskedNorTold(t *testing.T) {
 	defer other.Close()
 	s, _ := endpoint(t, 302, "Location", other.URL)
 	client := &http.Client{Transport: Authorize(http.DefaultTransport, s.URL, "hf_secret")}
-	if _, err := Resolve(t.Context(), client, s.URL, "me/tiny", "main", "f"); err == nil {
+	if _, err := (Client{HTTP: client, Endpoint: s.URL}).resolve(t.Context(), "me/tiny", "main", "f"); err == nil {
 		t.Error("a redirect without headers pinned something")
 	}
 }

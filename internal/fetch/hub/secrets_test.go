@@ -29,7 +29,7 @@ func TestTheTokenStaysWithTheHubWhateverItDoes(t *testing.T) {
 			h.Gate("me/old", token, true)
 			h.Rename("me/old", "me/m")
 			h.ExpireAfter(3)
-			r, err := at(h).Resolve(t.Context(), "me/old", "main", "m.gguf")
+			r, err := hub.Resolve(at(h), t.Context(), "me/old", "main", "m.gguf")
 			if err != nil || r.SHA256 != hex.EncodeToString(sum[:]) {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -76,7 +76,7 @@ func TestLocateNeverTellsTheTokenInAnAddress(t *testing.T) {
 	h := hubtest.New(t)
 	h.Add("me/m", file("a"))
 	h.Gate("me/m", token, true)
-	r, err := at(h).Resolve(t.Context(), "me/m", "main", "a")
+	r, err := hub.Resolve(at(h), t.Context(), "me/m", "main", "a")
 	if err != nil {
 		t.Fatal(err)
 	}

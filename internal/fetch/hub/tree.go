@@ -29,16 +29,8 @@ const (
 	maxPage  = 32 << 20 // bytes of one page
 )
 
-// Tree lists all files of repo at rev, in the endpoint's order.
+// tree lists all files of repo at rev, in the endpoint's order.
 // https://huggingface.co/docs/hub/api
-func (c Client) Tree(ctx context.Context, repo, rev string) ([]Entry, error) {
-	entries, err := c.tree(ctx, repo, rev)
-	if err != nil {
-		return nil, fmt.Errorf("list %s at %s: %w", repo, rev, err)
-	}
-	return entries, nil
-}
-
 func (c Client) tree(ctx context.Context, repo, rev string) ([]Entry, error) {
 	base, err := repository(c.endpoint(), "/api/models", repo, "tree", rev)
 	if err != nil {
@@ -82,7 +74,8 @@ func (c Client) tree(ctx context.Context, repo, rev string) ([]Entry, error) {
 	return all, nil
 }
 
-// commit asks for the commit of a branch or tag.
+// commit asks for the commit that rev, a branch, a tag or a commit, stands for.
+// A full commit is returned without asking.
 func (c Client) commit(ctx context.Context, repo, rev string) (string, error) {
 	at, err := repository(c.endpoint(), "/api/models", repo, "revision", rev)
 	if err != nil {

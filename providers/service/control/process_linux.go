@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -103,15 +102,6 @@ func began(pid int) string {
 		return ""
 	}
 	return fields[19]
-}
-
-// ProgramOf is the name of the program of a process, "" where nobody tells.
-func ProgramOf(pid int) string {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
 }
 
 // withParent has a child end when its parent does, however that ends.

@@ -25,13 +25,4 @@ func began(pid int) string {
 	return strings.TrimSpace(string(out))
 }
 
-// ProgramOf is the name of the program of a process, "" where nobody tells.
-func ProgramOf(pid int) string {
-	out, err := exec.Command("ps", "-o", "comm=", "-p", strconv.Itoa(pid)).Output()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(out))
-}
-
 func withParent(*syscall.SysProcAttr) {}

@@ -1,4 +1,7 @@
-package quick
+// Package termtext makes text of others fit for a terminal and for a line of one:
+// harmless, on one line, no longer than there is room. It imports nothing of
+// ours. Call Safe wherever text that aisync did not write is shown.
+package termtext
 
 import (
 	"fmt"
@@ -42,6 +45,31 @@ func clean(s string) bool {
 		}
 	}
 	return true
+}
+
+// Mask is Safe for columns: each character that Safe would not show as it is, a
+// tab too, becomes one by, so that the width stays what it was.
+func Mask(s string, by rune) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || Hidden(r) {
+			return by
+		}
+		return r
+	}, s)
+}
+
+// OneLine joins the words of s with single spaces.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Clip cuts s to at most n characters, the last of which is then "…".
+func Clip(s string, n int) string {
+	if len(s) <= n || utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	if n < 1 {
+		return ""
+	}
+	return string([]rune(s)[:n-1]) + "…"
 }
 
 // Hidden reports whether r does something to a terminal, or to the order of a

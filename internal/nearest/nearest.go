@@ -1,0 +1,47 @@
+// Package nearest finds the name that a mistyped one was meant to be, for
+// messages that ask "did you mean". It imports nothing of ours. Call Name.
+package nearest
+
+import (
+	"slices"
+	"strings"
+)
+
+// Name returns the one of known that got was probably meant to be: the one with
+// the fewest edits, if these are at most a third of got and fewer than the name
+// is long; of several as near, the first by the alphabet. It returns "" if there
+// is none, and never got itself.
+func Name(got string, known []string) string {
+	best, fewest := "", max(1, (len(got)+1)/3)+1
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		if d := edits(got, k); k != got && d < min(fewest, len(got), len(k)) {
+			best, fewest = k, d
+		}
+	}
+	return best
+}
+
+// edits counts the bytes to insert, remove, change or swap with their neighbour
+// to make b of a, ignoring case: the optimal string alignment distance.
+func edits(a, b string) int {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before, last, row = last, row, before
+		row[0] = i + 1
+		for j := range len(b) {
+			if a[i] == b[j] {
+				row[j+1] = last[j]
+				continue
+			}
+			row[j+1] = 1 + min(last[j], last[j+1], row[j])
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], 1+before[j-1])
+			}
+		}
+	}
+	return row[len(b)]
+}

@@ -5,12 +5,32 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"aisync.dev/aisync/internal/crash"
 	"aisync.dev/aisync/reconcile/fsys"
 )
+
+// failing is run while each system call of one name fails with errno.
+func failing(t *testing.T, errno syscall.Errno, call string, run func() error) error {
+	t.Helper()
+	got, refused := make(chan error), make(chan error, 1)
+	go func() { // its thread ends with it
+		if err := crash.FailSyscalls(errno, call); err != nil {
+			refused <- err
+		}
+		got <- run()
+	}()
+	err := <-got
+	if len(refused) > 0 {
+		t.Skipf("system calls cannot be made to fail here: %v", <-refused)
+	}
+	return err
+}
 
 // An error of the disk says nothing about what is there: it is neither absence
 // nor something in the way.
@@ -62,17 +82,7 @@ func TestAnErrorOfTheDiskIsNeitherAbsentNorBlocked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, refused := make(chan error), make(chan error, 1)
-			go func() { // its thread ends with it
-				if err := crash.FailSyscalls(errno, c.call); err != nil {
-					refused <- err
-				}
-				got <- c.look(d)
-			}()
-			err = <-got
-			if len(refused) > 0 {
-				t.Skipf("system calls cannot be made to fail here: %v", <-refused)
-			}
+			err = failing(t, errno, c.call, func() error { return c.look(d) })
 			if !errors.Is(err, errno) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fsys.ErrBlocked) || errors.Is(err, fsys.ErrEscapes) || errors.Is(err, fsys.ErrChanged) {
 				t.Errorf("%s, %v: %v", c.name, errno, err)
 			}
@@ -80,5 +90,40 @@ func TestAnErrorOfTheDiskIsNeitherAbsentNorBlocked(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(top, "home/me/dotfiles/claude/f")); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAnAttributeThatCannotBeReadIsNotLost(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(top, "f")
+	if err := os.WriteFile(at, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setxattr(at, "user.note", []byte("mine"), 0); err != nil {
+		t.Skipf("the file system has no extended attributes: %v", err)
+	}
+	for call, says := range map[string]string{"flistxattr": "extended attributes of " + at, "fgetxattr": "extended attribute user.note of " + at} {
+		for _, errno := range []syscall.Errno{syscall.EIO, syscall.EACCES} {
+			d, err := fsys.New(fsys.Options{Project: top, Tag: "t"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = failing(t, errno, call, func() error {
+				return d.Replace("f", fsys.Content{Bytes: []byte("new")}, fsys.Expect{Digest: fsys.Digest([]byte("old"))}, nil)
+			})
+			if !errors.Is(err, errno) || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s, %v: %v", call, errno, err)
+			}
+			value := make([]byte, 10)
+			n, err := unix.Getxattr(at, "user.note", value)
+			text, rerr := os.ReadFile(at)
+			list, lerr := os.ReadDir(top)
+			if err := errors.Join(err, rerr, lerr); err != nil || string(value[:max(n, 0)]) != "mine" || string(text) != "old" || len(list) != 1 {
+				t.Errorf("%s, %v: %v, %q with %q beside %v", call, errno, err, text, value[:max(n, 0)], list)
+			}
+		}
 	}
 }

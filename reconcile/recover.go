@@ -68,7 +68,10 @@ func (e *Engine) tidy(ctx context.Context, w WriteEnv, s *Store, entry Entry) ([
 			}
 			continue
 		}
-		left := leftovers(w.FS, step.Path, entry.ID, listed)
+		left, err := leftovers(w.FS, step.Path, entry.ID, listed)
+		if err != nil {
+			return said, fmt.Errorf("%s: %w", step.Address, err)
+		}
 		if len(left) == 0 {
 			continue
 		}
@@ -196,10 +199,14 @@ func removeTemp(w fsys.FS, temp fsys.LogicalPath) error {
 
 // leftovers names what the apply id may have left beside p, and what a
 // recovery that was killed while it took such a thing away may have left of it.
-func leftovers(r fsys.Reader, p fsys.LogicalPath, id string, listed map[fsys.LogicalPath][]fs.DirEntry) []fsys.LogicalPath {
+func leftovers(r fsys.Reader, p fsys.LogicalPath, id string, listed map[fsys.LogicalPath][]fs.DirEntry) ([]fsys.LogicalPath, error) {
 	dir := p.Dir()
 	if _, ok := listed[dir]; !ok {
-		listed[dir], _ = r.ReadDir(dir) // a folder that is not there holds nothing
+		list, err := r.ReadDir(dir)
+		if err != nil && !fsys.Conclusive(err) { // a folder that is not there holds nothing
+			return nil, err
+		}
+		listed[dir] = list
 	}
 	var out []fsys.LogicalPath
 	for _, name := range []fsys.LogicalPath{fsys.TempName(p, id), fsys.AsideName(p, id)} {
@@ -209,7 +216,7 @@ func leftovers(r fsys.Reader, p fsys.LogicalPath, id string, listed map[fsys.Log
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // Sweep removes what commands that were killed before their journal began left

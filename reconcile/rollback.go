@@ -109,6 +109,8 @@ func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, 
 			c.Leaves = append(c.Leaves, LeafChange{Key: key, Decision: Decision{Action: Unclear, Meaning: c.Before.Reason}})
 		case !step.Writes || !written(key):
 			release(key, "recorded by that apply only")
+		case c.Before.Presence == Blocked && step.Before == "":
+			release(key, "something else is in its place: left to you")
 		case c.Before.Token == step.Before:
 			release(key, "it is as it was before that apply")
 		case exact:

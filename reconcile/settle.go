@@ -3,7 +3,9 @@ package reconcile
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"aisync.dev/aisync/reconcile/fsys"
@@ -28,7 +30,7 @@ func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (E
 			step = e.look(ctx, r, step)
 			step.Dirs = slices.DeleteFunc(slices.Clone(step.Dirs), func(d fsys.LogicalPath) bool {
 				_, err := r.FS.Lstat(d)
-				return err != nil // never made
+				return errors.Is(err, fs.ErrNotExist) // never made
 			})
 			if step.After != step.Before {
 				said = append(said, fmt.Sprintf("%s: had been written", step.Address))
@@ -86,13 +88,40 @@ func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep 
 		}
 	}
 	sortLeaves(t)
-	o := p.Observe(ctx, r, []Target{t})[0]
-	if o.Presence == Unknown || o.Presence == Blocked {
-		return step
+	switch o := p.Observe(ctx, r, []Target{t})[0]; o.Presence {
+	case Unknown:
+		if isPathKind(step.Address.Kind()) { // the record tells whose bytes are there, once they can be read
+			step.Got = claimed(had, got)
+		}
+	case Blocked:
+	default:
+		step.After = o.Token
+		step.Got = settled(o, had, got)
 	}
-	step.After = o.Token
-	step.Got = settled(o, had, got)
 	return step
+}
+
+// claimed is what each owner had on record, with the leaves of got that were on
+// no record: of a target that cannot be observed nothing is forgotten.
+func claimed(had, got []ownedRecord) []ownedRecord {
+	var out []ownedRecord
+	for _, x := range got {
+		rec, old := x.Record, recordOf(had, x.Owner)
+		rec.Leaves = slices.Clone(old.Leaves)
+		for _, l := range x.Record.Leaves {
+			if old.Leaf(l.Key) == nil {
+				rec.Leaves = append(rec.Leaves, l)
+			}
+		}
+		slices.SortFunc(rec.Leaves, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
+		out = append(out, ownedRecord{x.Owner, rec})
+	}
+	for _, x := range had {
+		if recordOf(got, x.Owner).Address == "" {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // settled is, for each owner, the new record of each leaf that is as the step

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,6 +40,7 @@ func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []str
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"aisync":       breakable,
+		"failing":      failing,
 		"ai":           main,
 		"ensemble":     main,
 		"llama-server": func() { os.Exit(fakellama.Main(os.Args[1:])) },
@@ -55,6 +58,27 @@ func breakable() {
 	_ = os.Unsetenv(crash.Variable)
 	os.Exit(ownProcess(gate(hook)))
 }
+
+// failing runs a program whose system calls of one name all fail: failing CALL
+// ERRNO COMMAND [ARG...]. Where that cannot be had, it ends with 125.
+func failing() {
+	errnos := map[string]syscall.Errno{"EIO": syscall.EIO, "ESTALE": syscall.ESTALE}
+	at, err := exec.LookPath(os.Args[3])
+	if err == nil {
+		err = crash.FailSyscalls(errnos[os.Args[2]], os.Args[1])
+	}
+	if err == nil {
+		err = syscall.Exec(at, os.Args[3:], os.Environ())
+	}
+	fmt.Fprintln(os.Stderr, "failing:", err)
+	os.Exit(125)
+}
+
+// canFail reports whether failing works on this machine.
+var canFail = sync.OnceValue(func() bool {
+	cmd := exec.Command("failing", "flistxattr", "EIO", "true")
+	return cmd.Run() == nil
+})
 
 // TestScripts runs testdata/script/*.txtar: one session each, as a person would
 // type it, against a fresh copy of the contract's specs.
@@ -83,6 +107,8 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "root":
 				return os.Getuid() == 0, nil
+			case "failing":
+				return canFail(), nil
 			case "ollama":
 				return ollamaFolder() != "", nil
 			}

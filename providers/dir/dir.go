@@ -57,7 +57,7 @@ func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) reconcil
 	p := a.Path(home)
 	info, err := r.Lstat(p)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		if _, err = r.ReadDir(p); err != nil {
+		if _, err = r.ReadDir(p); fsys.Conclusive(err) {
 			return reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s is a link to no folder that may be used (%v); make its target, or remove the link", a.Name(), err)}
 		}
 	} else if err == nil && !info.IsDir() {

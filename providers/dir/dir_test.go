@@ -3,8 +3,10 @@ package dir
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
+	"aisync.dev/aisync/internal/crash"
 	"aisync.dev/aisync/providers/providertest"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -99,6 +101,34 @@ func TestALinkToAFolderOfTheProjectIsAFolder(t *testing.T) {
 		}
 		if want == reconcile.Blocked && o.Reason == "" {
 			t.Errorf("%s: no reason", name)
+		}
+	}
+}
+
+func TestALinkThatCannotBeReadIsUnknown(t *testing.T) {
+	project := t.TempDir()
+	disk, err := fsys.New(fsys.Options{Project: project, Tag: "t"})
+	if err == nil {
+		err = os.Mkdir(filepath.Join(project, "real"), 0o755)
+	}
+	for name, to := range map[string]string{"good": "real", "dangling": "none", "away": ".."} {
+		if err == nil {
+			err = os.Symlink(to, filepath.Join(project, name))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]reconcile.Presence{"good": reconcile.Present, "dangling": reconcile.Blocked, "away": reconcile.Blocked} {
+		for _, look := range []string{"", "ReadDir", "Lstat"} {
+			if look != "" {
+				want = reconcile.Unknown
+			}
+			r := reconcile.ReadEnv{FS: crash.FailReads(disk, ".", syscall.EIO, look)}
+			target := reconcile.Target{Resource: reconcile.Resource{Address: reconcile.Address("dir:" + name)}}
+			if got := (Provider{}).Observe(t.Context(), r, []reconcile.Target{target})[0]; got.Presence != want {
+				t.Errorf("%s, %q fails: %+v", name, look, got)
+			}
 		}
 	}
 }

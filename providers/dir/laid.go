@@ -55,6 +55,7 @@ func laidOut(t reconcile.Target) (laid, bool) {
 // interrupted.
 type state struct {
 	missing, broken []string // lines for a person
+	err             error    // something of it cannot be looked at
 	untouched       bool
 }
 
@@ -62,7 +63,7 @@ func (b laid) look(r fsys.Reader, dir fsys.LogicalPath) state {
 	s := state{untouched: true}
 	list, err := r.ReadDir(dir)
 	if err != nil {
-		return state{broken: []string{err.Error()}}
+		return state{broken: []string{err.Error()}, err: err}
 	}
 	for _, e := range list {
 		if !b.leftover(e.Name()) && !slices.ContainsFunc(b.first, func(f First) bool { return f.Name == e.Name() }) {
@@ -77,11 +78,14 @@ func (b laid) look(r fsys.Reader, dir fsys.LogicalPath) state {
 		case errors.Is(err, fs.ErrNotExist):
 			s.missing = append(s.missing, f.Name+" is missing")
 		case err != nil:
-			s.broken = append(s.broken, err.Error())
+			s.unseen(err)
 		case f.Folder:
-			if list, err := r.ReadDir(p); err != nil {
+			switch list, err := r.ReadDir(p); {
+			case fsys.Conclusive(err):
 				s.broken = append(s.broken, f.Name+" is no folder")
-			} else if len(list) > 0 {
+			case err != nil:
+				s.unseen(err)
+			case len(list) > 0:
 				s.untouched = false
 			}
 		case !info.Mode().IsRegular():
@@ -92,7 +96,7 @@ func (b laid) look(r fsys.Reader, dir fsys.LogicalPath) state {
 			text, err := r.ReadFile(p)
 			switch {
 			case err != nil:
-				s.broken = append(s.broken, err.Error())
+				s.unseen(err)
 			case string(text) == f.Content:
 			case strings.HasPrefix(f.Content, string(text)):
 				short = append(short, f.Name+" is cut off")
@@ -118,12 +122,19 @@ func (b laid) look(r fsys.Reader, dir fsys.LogicalPath) state {
 	return s
 }
 
+// unseen notes that a part could not be looked at.
+func (s *state) unseen(err error) {
+	s.broken, s.err = append(s.broken, err.Error()), err
+}
+
 // observe is that of the folder, once the folder is there.
 func (b laid) observe(o reconcile.Observation, r fsys.Reader, dir fsys.LogicalPath) reconcile.Observation {
 	if o.Presence != reconcile.Present {
 		return o
 	}
 	switch s := b.look(r, dir); {
+	case s.err != nil:
+		return reconcile.Observation{Presence: reconcile.Unknown, Reason: s.err.Error()}
 	case s.untouched && len(s.missing) > 0:
 		return reconcile.Observation{}
 	case len(s.missing)+len(s.broken) > 0:

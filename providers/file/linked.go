@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -38,7 +39,10 @@ func linked(r reconcile.ReadEnv, t reconcile.Target, s seen) seen {
 	}
 	at, source := p, body.path
 	for range max(body.parts, 1) {
-		switch found, target := judge(r, at, source); {
+		found, target, err := judge(r, at, source)
+		switch {
+		case err != nil:
+			return seen{presence: reconcile.Unknown, reason: unreadable(t.Resource.Address.Name(), err)}
 		case found == elsewhere:
 			return blockedBy(at, fmt.Sprintf("is a link to %s, which is not the bundle's %s", target, source))
 		case found == nowhere:
@@ -51,7 +55,11 @@ func linked(r reconcile.ReadEnv, t reconcile.Target, s seen) seen {
 		at, source = at.Dir(), filepath.Dir(source)
 	}
 	for ; s.presence == reconcile.Absent && at != r.Home && at != "/"; at = at.Dir() {
-		if found, target := judge(r, at, ""); found == nowhere {
+		found, target, err := judge(r, at, "")
+		if err != nil {
+			return seen{presence: reconcile.Unknown, reason: unreadable(t.Resource.Address.Name(), err)}
+		}
+		if found == nowhere {
 			return blockedBy(at, fmt.Sprintf("is a dangling link, to %s", target))
 		}
 	}
@@ -88,15 +96,19 @@ const (
 	nowhere
 )
 
-// judge says where the link at leads, and whether that is source.
-func judge(r reconcile.ReadEnv, at fsys.LogicalPath, source string) (where, string) {
+// judge returns where the link at leads, and whether that is source. The error
+// is that of a link that cannot be read, or followed.
+func judge(r reconcile.ReadEnv, at fsys.LogicalPath, source string) (where, string, error) {
 	info, err := r.FS.Lstat(at)
-	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return noLink, ""
+	if fsys.Conclusive(err) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
+		return noLink, "", nil
 	}
-	target, err := r.FS.Readlink(at)
+	var target string
+	if err == nil {
+		target, err = r.FS.Readlink(at)
+	}
 	if err != nil {
-		return noLink, ""
+		return noLink, "", err
 	}
 	to := fsys.LogicalPath(target)
 	if !filepath.IsAbs(target) {
@@ -107,11 +119,16 @@ func judge(r reconcile.ReadEnv, at fsys.LogicalPath, source string) (where, stri
 		path = physical
 	}
 	is, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nowhere, target
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nowhere, target, nil
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
+		return elsewhere, target, nil
+	case err != nil:
+		return noLink, "", err
 	}
-	if want, werr := os.Stat(source); err == nil && werr == nil && os.SameFile(is, want) {
-		return home, target
+	if want, err := os.Stat(source); err == nil && os.SameFile(is, want) {
+		return home, target, nil
 	}
-	return elsewhere, target
+	return elsewhere, target, nil
 }

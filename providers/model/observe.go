@@ -180,7 +180,12 @@ func (f *found) absent(r fsys.Reader, want Artifact) {
 		return
 	}
 	if f.note.Path != "" && f.note.Path != want.Path {
-		if s, err := store.Look(r, f.note.Path, f.note.blob()); err == nil && f.note.intact(s) {
+		s, err := store.Look(r, f.note.Path, f.note.blob())
+		if err != nil && !fsys.Conclusive(err) {
+			f.presence, f.reason = reconcile.Unknown, fmt.Sprintf("%s: %v", f.note.Path, err)
+			return
+		}
+		if err == nil && f.note.intact(s) {
 			f.presence, f.live = reconcile.Present, f.note.fingerprint()
 			f.moved = strings.EqualFold(f.note.SHA256, want.SHA256)
 		}

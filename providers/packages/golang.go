@@ -74,11 +74,17 @@ func goProgram(at place, name string) (installed, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return installed{}, nil
 	}
-	if err != nil {
+	if fsys.Conclusive(err) {
 		return installed{blocked: err.Error()}, nil
+	}
+	if err != nil {
+		return installed{}, err
 	}
 	defer f.Close()
 	built, err := buildinfo.Read(f)
+	if errors.As(err, new(*fs.PathError)) {
+		return installed{}, err
+	}
 	if err != nil || built.Path != name {
 		return installed{blocked: fmt.Sprintf("%s is there, and was not built from %s; move it away, or take the package out of the spec", p, name)}, nil
 	}

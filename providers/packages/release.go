@@ -23,7 +23,11 @@ var release = manager{
 	list: func(_ context.Context, at place, names []string) (map[string]installed, error) {
 		found := map[string]installed{}
 		for _, name := range names {
-			found[name] = releaseOf(at, name)
+			is, err := releaseOf(at, name)
+			if err != nil {
+				return nil, err
+			}
+			found[name] = is
 		}
 		return found, nil
 	},
@@ -63,24 +67,29 @@ func releaseVersion(version string, a Archive) string {
 
 // releaseOf looks at the link to the program, and at what it leads to. A
 // program that is gone, or cannot be executed, is none.
-func releaseOf(at place, name string) installed {
+func releaseOf(at place, name string) (installed, error) {
 	p := ReleaseProgram(at.Home, name)
 	target, err := at.FS.Readlink(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return installed{}
+		return installed{}, nil
+	case fsys.Conclusive(err):
+		return installed{blocked: fmt.Sprintf("%s is there, and is no link of aisync's; move it away", p)}, nil
 	case err != nil:
-		return installed{blocked: fmt.Sprintf("%s is there, and is no link of aisync's; move it away", p)}
+		return installed{}, err
 	}
 	version, _, ok := strings.Cut(strings.TrimPrefix(target, "../"), "/")
 	if !ok || !versionForm.MatchString(version) {
-		return installed{blocked: fmt.Sprintf("%s leads to %s, where aisync puts no release; move it away", p, target)}
+		return installed{blocked: fmt.Sprintf("%s leads to %s, where aisync puts no release; move it away", p, target)}, nil
 	}
 	info, err := at.FS.Lstat(p.Dir().Join(target))
-	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o100 == 0 {
-		return installed{}
+	switch {
+	case err != nil && !fsys.Conclusive(err):
+		return installed{}, err
+	case err != nil || !info.Mode().IsRegular() || info.Mode()&0o100 == 0:
+		return installed{}, nil
 	}
-	return installed{version: version}
+	return installed{version: version}, nil
 }
 
 // archiveOf is what c wants to be unpacked; nothing where it wants none, or

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"aisync.dev/aisync/internal/crash"
 	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -435,5 +436,18 @@ func TestWhatIsInTheWayOfAReleaseStays(t *testing.T) {
 	}
 	if b, err := os.ReadFile(at); string(b) != "mine" {
 		t.Errorf("it holds %q, %v", b, err)
+	}
+}
+
+func TestAReleaseThatCannotBeLookedAtIsUnknown(t *testing.T) {
+	s, m := newShelf(t), releases(t, Options{})
+	must(t, m.bring(m.wants("b1", s.put("1.tar.gz", tarball(t, server("one"))))))
+	for _, look := range []string{"Readlink", "Lstat"} {
+		r := m.read
+		r.FS = crash.FailReads(m.fs, "/home/me", syscall.EIO, look)
+		target := reconcile.Target{Resource: reconcile.Resource{Address: llama}}
+		if got := m.p.Observe(t.Context(), r, []reconcile.Target{target})[0]; got.Presence != reconcile.Unknown {
+			t.Errorf("%s fails: %+v", look, got)
+		}
 	}
 }

@@ -48,6 +48,7 @@ type Suite struct {
 // every case anew.
 func Run(t *testing.T, mk func(t *testing.T) Suite) {
 	t.Run("matrix", func(t *testing.T) { matrix(t, mk) })
+	t.Run("ffailing disk", func(t *testing.T) { failing(t, mk) })
 	t.Run("faults", func(t *testing.T) { faults(t, mk) })
 	t.Run("rollback", func(t *testing.T) { rollback(t, mk) })
 	t.Run("random histories", func(t *testing.T) { properties(t, mk) })

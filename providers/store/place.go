@@ -37,7 +37,11 @@ type Seen struct {
 func Look(r fsys.Reader, p, blob fsys.LogicalPath) (Seen, error) {
 	var s Seen
 	if blob != "" {
-		if info, err := r.Lstat(blob); err == nil && info.Mode().IsRegular() {
+		info, err := r.Lstat(blob)
+		if err != nil && !fsys.Conclusive(err) {
+			return s, err
+		}
+		if err == nil && info.Mode().IsRegular() {
 			s.Blob = info
 		}
 	}
@@ -52,7 +56,14 @@ func Look(r fsys.Reader, p, blob fsys.LogicalPath) (Seen, error) {
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		s.How = Strange
-		if to, err := r.Readlink(p); err == nil && leads(r, p, to, blob) {
+		to, err := r.Readlink(p)
+		if err != nil {
+			return s, err
+		}
+		switch ok, err := leads(r, p, to, blob); {
+		case err != nil:
+			return s, err
+		case ok:
 			s.How = Symlink
 		}
 	case !info.Mode().IsRegular():
@@ -66,18 +77,21 @@ func Look(r fsys.Reader, p, blob fsys.LogicalPath) (Seen, error) {
 }
 
 // leads reports whether a link at p to the target to leads to blob.
-func leads(r fsys.Reader, p fsys.LogicalPath, to string, blob fsys.LogicalPath) bool {
+func leads(r fsys.Reader, p fsys.LogicalPath, to string, blob fsys.LogicalPath) (bool, error) {
 	if blob == "" {
-		return false
+		return false, nil
 	}
 	if !strings.HasPrefix(to, "/") {
 		to = string(p.Dir().Join(to))
 	}
 	if to == string(blob) {
-		return true
+		return true, nil
 	}
 	physical, err := r.Physical(blob)
-	return err == nil && to == physical
+	if err != nil && !fsys.Conclusive(err) {
+		return false, err
+	}
+	return err == nil && to == physical, nil
 }
 
 // Place makes p a name of the bytes of blob: a hard link, where that cannot be

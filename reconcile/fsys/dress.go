@@ -30,7 +30,7 @@ func (d *Disk) dress(fd int, at string, st *unix.Stat_t, mode fs.FileMode, old *
 		}
 	}
 	if old != nil {
-		if err := d.copyAttributes(fd, at, old.fd); err != nil {
+		if err := d.copyAttributes(fd, at, old); err != nil {
 			return err
 		}
 	}
@@ -70,20 +70,25 @@ func (d *Disk) gives(at string) bool {
 
 // copyAttributes copies the extended attributes of the file old. Those that
 // belong to the user, and access lists, must be copied; what the system labels
-// itself is copied where the system lets it.
-func (d *Disk) copyAttributes(fd int, at string, old int) error {
-	names, err := attributeNames(old)
+// itself is copied where the system lets it. The error names old and the
+// attribute.
+func (d *Disk) copyAttributes(fd int, at string, old *entry) error {
+	names, err := attributeNames(old.fd)
 	if err != nil {
-		return fmt.Errorf("extended attributes of %s: %w", at, err)
+		return fmt.Errorf("extended attributes of %s cannot be read, and would be lost: %w", old.path(), err)
 	}
 	for _, name := range names {
-		value, err := attribute(old, name)
-		if err != nil {
-			continue // removed meanwhile, or not ours to read
+		value, err := attribute(old.fd, name)
+		if errors.Is(err, noAttribute) {
+			continue // removed meanwhile
 		}
-		err = d.op("setxattr", at, func() error { return unix.Fsetxattr(fd, name, value, 0) })
-		if err != nil && (ownAttribute(name) || !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES) && !unsupported(err)) {
-			return fmt.Errorf("extended attribute %s cannot be kept: %w", name, err)
+		if err == nil {
+			err = d.op("setxattr", at, func() error { return unix.Fsetxattr(fd, name, value, 0) })
+		} else {
+			err = fmt.Errorf("read: %w", err)
+		}
+		if err != nil && (ownAttribute(name) || !refused(err)) {
+			return fmt.Errorf("extended attribute %s of %s cannot be kept: %w", name, old.path(), err)
 		}
 	}
 	return nil
@@ -93,9 +98,14 @@ func ownAttribute(name string) bool {
 	return strings.HasPrefix(name, "user.") || name == "system.posix_acl_access"
 }
 
+// refused reports whether the system does not let this user have something.
+func refused(err error) bool {
+	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || unsupported(err)
+}
+
 func attributeNames(fd int) ([]string, error) {
 	for {
-		n, err := unix.Flistxattr(fd, nil)
+		n, err := listAttributes(fd, nil)
 		if unsupported(err) || n == 0 && err == nil {
 			return nil, nil
 		}
@@ -103,7 +113,7 @@ func attributeNames(fd int) ([]string, error) {
 			return nil, err
 		}
 		b := make([]byte, n)
-		n, err = unix.Flistxattr(fd, b)
+		n, err = listAttributes(fd, b)
 		if err == unix.ERANGE {
 			continue // it grew in between
 		}
@@ -120,14 +130,23 @@ func attributeNames(fd int) ([]string, error) {
 	}
 }
 
+func listAttributes(fd int, b []byte) (n int, err error) {
+	err = again(func() (err error) { n, err = unix.Flistxattr(fd, b); return err })
+	return n, err
+}
+
 func attribute(fd int, name string) ([]byte, error) {
+	get := func(b []byte) (n int, err error) {
+		err = again(func() (err error) { n, err = unix.Fgetxattr(fd, name, b); return err })
+		return n, err
+	}
 	for {
-		n, err := unix.Fgetxattr(fd, name, nil)
+		n, err := get(nil)
 		if err != nil || n == 0 {
 			return nil, err
 		}
 		b := make([]byte, n)
-		n, err = unix.Fgetxattr(fd, name, b)
+		n, err = get(b)
 		if err == unix.ERANGE {
 			continue
 		}

@@ -52,7 +52,7 @@ func (f *folder) open(name string) (*entry, error) {
 		return f.openLink(name)
 	}
 	if err != nil {
-		if st, serr := lstatat(f.fd, name); serr == nil && !regular(st) {
+		if st, serr := lstatat(f.fd, name); serr == nil && !regular(st) && st.Mode&unix.S_IFMT != unix.S_IFLNK {
 			return nil, blocked(f.path(name), st)
 		}
 		return nil, &fs.PathError{Op: "open", Path: f.path(name), Err: err}

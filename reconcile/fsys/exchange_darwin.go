@@ -27,6 +27,9 @@ func keeping(dir string, _ bool) keeps {
 	return kept
 }
 
+// noAttribute says that a file does not have an extended attribute.
+const noAttribute = unix.ENOATTR
+
 // fullSync asks the drive to empty its cache: fsync(2) of macOS does not. Where
 // the file system cannot, fsync is what there is.
 func fullSync(fd int) error {

@@ -52,6 +52,9 @@ func keeping(dir string, executable bool) keeps {
 	return kept
 }
 
+// noAttribute says that a file does not have an extended attribute.
+const noAttribute = unix.ENODATA
+
 func fullSync(fd int) error { return unix.Fsync(fd) }
 
 // cloneat makes name in the folder dir a file that shares the blocks of the

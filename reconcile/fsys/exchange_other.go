@@ -12,6 +12,9 @@ func renameNewat(from int, a string, to int, b string) error { return unix.ENOSY
 
 func keeping(string, bool) keeps { return kept }
 
+// noAttribute says that a file does not have an extended attribute.
+const noAttribute = unix.ENOENT
+
 func fullSync(fd int) error { return unix.Fsync(fd) }
 
 // cloneat is not proved elsewhere than on Linux.

@@ -148,6 +148,13 @@ var (
 	ErrBlocked = errors.New("something else is in the way")
 )
 
+// Conclusive reports whether err, of a look at a path, tells what is there:
+// nothing, an entry of another type, or a way out of the scope. Any other error,
+// such as one of the disk, tells nothing.
+func Conclusive(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrBlocked) || errors.Is(err, ErrEscapes)
+}
+
 // Op is one mutating operation on the real file system, named like its system
 // call, as a Hook sees it.
 type Op struct {

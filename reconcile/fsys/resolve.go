@@ -104,8 +104,8 @@ func (d *Disk) resolve(p LogicalPath) (*folder, error) {
 	if err == nil {
 		return newFolder(fd, up.path(p.Base()), append(slices.Clip(up.names), p.Base()))
 	}
-	if _, lerr := readlinkat(up.fd, p.Base()); lerr != nil {
-		return nil, notFolder(up.path(p.Base()), err)
+	if _, err := linkInPlaceOf(up.fd, p.Base(), up.path(p.Base()), err); err != nil {
+		return nil, err
 	}
 	within, err := d.bounds(p)
 	if err != nil {
@@ -169,12 +169,14 @@ func (d *Disk) walk(top string, names, within []string) (*folder, error) {
 			continue
 		}
 		at := join(top, append(slices.Clip(done), name))
-		to, lerr := readlinkat(here, name)
-		if lerr != nil {
+		to, err := linkInPlaceOf(here, name, at, err)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrBlocked) {
 			if !inside(elements(path.Join(append(slices.Clip(done), append([]string{name}, todo...)...)...)), within) {
 				return nil, leaves(link, target, top, within)
 			}
-			return nil, notFolder(at, err)
+		}
+		if err != nil {
+			return nil, err
 		}
 		if links++; links > maxLinks {
 			return nil, &fs.PathError{Op: "open", Path: at, Err: unix.ELOOP}
@@ -220,12 +222,22 @@ func leaves(link, target, top string, within []string) error {
 		link, target, ErrEscapes, join(top, within))
 }
 
-// notFolder explains why the folder at physical could not be opened.
-func notFolder(physical string, err error) error {
-	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-		return fmt.Errorf("%s is not a folder: %w", physical, ErrBlocked)
+// linkInPlaceOf returns the target of the link name in the folder dir, which
+// could not be opened as a folder because of err; physical is where it lies.
+// The error wraps ErrBlocked only where something that is neither a folder nor
+// a link is there: what cannot be read is not known to be in the way.
+func linkInPlaceOf(dir int, name, physical string, err error) (string, error) {
+	if !errors.Is(err, unix.ENOTDIR) && !errors.Is(err, unix.ELOOP) && !errors.Is(err, unix.EMLINK) {
+		return "", &fs.PathError{Op: "open", Path: physical, Err: err}
 	}
-	return &fs.PathError{Op: "open", Path: physical, Err: err}
+	target, err := readlinkat(dir, name)
+	switch {
+	case err == nil:
+		return target, nil
+	case errors.Is(err, unix.EINVAL):
+		return "", fmt.Errorf("%s is not a folder: %w", physical, ErrBlocked)
+	}
+	return "", &fs.PathError{Op: "readlink", Path: physical, Err: err}
 }
 
 func inside(names, within []string) bool {

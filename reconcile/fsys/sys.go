@@ -105,7 +105,8 @@ func lstatat(dir int, name string) (*unix.Stat_t, error) {
 func readlinkat(dir int, name string) (string, error) {
 	for size := 256; ; size *= 2 {
 		b := make([]byte, size)
-		n, err := unix.Readlinkat(dir, name, b)
+		var n int
+		err := again(func() (err error) { n, err = unix.Readlinkat(dir, name, b); return err })
 		if err != nil {
 			return "", err
 		}

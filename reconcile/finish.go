@@ -162,17 +162,12 @@ func (s *Store) saveUndone(w fsys.FS, undone, by string) error {
 // markRolledBack notes in an apply's entry that it was undone. Where that is
 // noted already, by the same apply, a kill came in between.
 func (s *Store) markRolledBack(undone, by string) (Entry, error) {
-	history, err := s.History()
-	if err != nil {
-		return Entry{}, err
+	e, err := s.readEntry(undone + ".json")
+	if err == nil && e.ID == "" {
+		err = fmt.Errorf("%w: %s", ErrNoApply, undone)
 	}
-	for _, e := range history {
-		if e.ID == undone {
-			e.RolledBack = by
-			return e, nil
-		}
-	}
-	return Entry{}, fmt.Errorf("%w: %s", ErrNoApply, undone)
+	e.RolledBack = by
+	return e, err
 }
 
 // saveLock writes the lock in use where it says something else than its file.

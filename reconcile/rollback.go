@@ -46,18 +46,18 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 
 // entry finds one apply in the history.
 func (s *Store) entry(id string) (Entry, error) {
-	history, err := s.History()
+	heads, err := s.Heads()
 	if err != nil {
 		return Entry{}, err
 	}
-	for _, e := range history {
+	for _, e := range heads {
 		switch {
 		case id == "" && e.RolledBack == "" && e.RollbackOf == "":
-			return e, nil
+			return s.readEntry(e.ID + ".json")
 		case id != "" && e.ID == id && e.RolledBack != "":
 			return Entry{}, fmt.Errorf("apply %s was undone already, by %s", id, e.RolledBack)
 		case id != "" && e.ID == id:
-			return e, nil
+			return s.readEntry(e.ID + ".json")
 		}
 	}
 	if id == "" {

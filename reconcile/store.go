@@ -331,12 +331,6 @@ func (s *Store) TakingBack() string {
 	return s.journal.entry.RollbackOf
 }
 
-// TakenBack reports whether an apply was taken back.
-func (s *Store) TakenBack(id string) bool {
-	history, err := s.History()
-	return err == nil && slices.ContainsFunc(history, func(e Entry) bool { return e.ID == id && e.RolledBack != "" })
-}
-
 // lineage tells one state folder from every other.
 type lineage struct {
 	FormatVersion int    `json:"format_version"`
@@ -350,29 +344,6 @@ func (s *Store) Lineage() string {
 		return ""
 	}
 	return id.ID
-}
-
-// History returns what earlier applies did, the newest first.
-func (s *Store) History() ([]Entry, error) {
-	entries, err := s.r.ReadDir(s.dir.Applies())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read history: %w", err)
-	}
-	var out []Entry
-	for _, d := range slices.Backward(entries) {
-		if !strings.HasSuffix(d.Name(), ".json") || strings.HasPrefix(d.Name(), ".") {
-			continue
-		}
-		var e Entry
-		if _, err := state.ReadVersioned(s.r, s.dir.Applies().Join(d.Name()), JournalVersion, nil, &e); err != nil {
-			return nil, fmt.Errorf("read history: %w", err)
-		}
-		out = append(out, e)
-	}
-	return out, nil
 }
 
 func (s *Store) lockFile() string { return string(s.lockPath) }

@@ -91,6 +91,11 @@ func (s *Store) sweepDirs(w WriteEnv, entry Entry) {
 	if len(gone) == 0 {
 		return
 	}
+	for d := range gone {
+		if !d.Project() && s.everything() != nil { // another owner may have made it, or want it
+			return
+		}
+	}
 	for o, f := range s.owners {
 		for _, rec := range f.Records {
 			if p := rec.Address.Path(w.Home); rec.Address.Kind() == "dir" && (!p.Project() || o == s.lockOwner) {
@@ -115,6 +120,9 @@ func (s *Store) sweepDirs(w WriteEnv, entry Entry) {
 
 // finish writes records, lock, contents and the entry, and ends the journal.
 func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]byte, j *journal) error {
+	if s.err != nil {
+		return s.err
+	}
 	if err := s.writeID(w, entry.ID); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 	slices.SortFunc(p.Changes, func(a, b Change) int {
 		return compareKeys(LeafKey(a.Target.Resource.Address), LeafKey(b.Target.Resource.Address))
 	})
-	return p, entry, nil
+	return p, entry, s.err
 }
 
 // entry finds one apply in the history.

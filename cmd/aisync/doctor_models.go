@@ -34,9 +34,9 @@ func (a *app) stockedOnce(ctx context.Context) func() (*stock, error) {
 		if err := w.declareModels(ctx, pin); err != nil {
 			return nil, err
 		}
-		var records []reconcile.Record
-		for _, o := range w.store.Owners() {
-			records = append(records, w.store.Records(o)...)
+		records, err := w.store.OfKinds("model", "view")
+		if err != nil {
+			return nil, err
 		}
 		held := model.Held(w.declared.Declarations, records)
 		return &stock{w, pin, slices.DeleteFunc(held, func(h store.Held) bool { return !h.Wanted })}, nil

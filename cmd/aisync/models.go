@@ -65,9 +65,9 @@ func (w *world) stockroom(ctx context.Context) (*stockroom, error) {
 	if err := w.declareModels(ctx, w.looker()); err != nil {
 		return nil, err
 	}
-	var records []reconcile.Record
-	for _, o := range w.store.Owners() {
-		records = append(records, w.store.Records(o)...)
+	records, err := w.store.OfKinds("model", "view")
+	if err != nil {
+		return nil, err
 	}
 	return &stockroom{w, w.modelStore(), model.Held(w.declared.Declarations, records)}, nil
 }

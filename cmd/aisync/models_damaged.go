@@ -19,9 +19,9 @@ func (a *app) setDamagedAside(ctx context.Context, w *world, ask asked, f applyF
 	if !ask.choice.Restore {
 		return ask, nil
 	}
-	var records []reconcile.Record
-	for _, o := range w.store.Owners() {
-		records = append(records, w.store.Records(o)...)
+	records, err := w.store.OfKinds("model", "view")
+	if err != nil {
+		return ask, err
 	}
 	held := slices.DeleteFunc(model.Held(w.declared.Declarations, records), func(h store.Held) bool { return !h.Wanted })
 	named := slices.DeleteFunc(slices.Clone(held), func(h store.Held) bool {

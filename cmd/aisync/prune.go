@@ -60,7 +60,11 @@ func (a *app) prune(ctx context.Context, f pruneFlags) error {
 	}
 	defer w.release()
 	found := false
-	for _, o := range w.store.Owners() {
+	owners, err := w.store.Owners()
+	if err != nil {
+		return err
+	}
+	for _, o := range owners {
 		gone, err := vanished(o)
 		if err != nil {
 			return err
@@ -191,7 +195,11 @@ func (a *app) pruneHosts(ctx context.Context, w *world, f pruneFlags) (bool, err
 // pruneBackups removes backups that are old, or too many, and not needed.
 func (a *app) pruneBackups(w *world, f pruneFlags) (bool, error) {
 	needed := map[string]bool{}
-	for _, o := range w.store.Owners() {
+	owners, err := w.store.Owners()
+	if err != nil {
+		return false, err
+	}
+	for _, o := range owners {
 		for _, rec := range w.store.Records(o) {
 			for _, l := range rec.Leaves {
 				digest, _, _ := strings.Cut(string(l.Prior), "+") // after it: the mode

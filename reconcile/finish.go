@@ -91,6 +91,11 @@ func (s *Store) sweepDirs(w WriteEnv, entry Entry) {
 	if len(gone) == 0 {
 		return
 	}
+	for d := range gone {
+		if !d.Project() && s.everything() != nil { // another owner may have made it, or want it
+			return
+		}
+	}
 	for o, f := range s.owners {
 		for _, rec := range f.Records {
 			if p := rec.Address.Path(w.Home); rec.Address.Kind() == "dir" && (!p.Project() || o == s.lockOwner) {
@@ -115,6 +120,9 @@ func (s *Store) sweepDirs(w WriteEnv, entry Entry) {
 
 // finish writes records, lock, contents and the entry, and ends the journal.
 func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]byte, j *journal) error {
+	if s.err != nil {
+		return s.err
+	}
 	if err := s.writeID(w, entry.ID); err != nil {
 		return err
 	}
@@ -162,17 +170,12 @@ func (s *Store) saveUndone(w fsys.FS, undone, by string) error {
 // markRolledBack notes in an apply's entry that it was undone. Where that is
 // noted already, by the same apply, a kill came in between.
 func (s *Store) markRolledBack(undone, by string) (Entry, error) {
-	history, err := s.History()
-	if err != nil {
-		return Entry{}, err
+	e, err := s.readEntry(undone + ".json")
+	if err == nil && e.ID == "" {
+		err = fmt.Errorf("%w: %s", ErrNoApply, undone)
 	}
-	for _, e := range history {
-		if e.ID == undone {
-			e.RolledBack = by
-			return e, nil
-		}
-	}
-	return Entry{}, fmt.Errorf("%w: %s", ErrNoApply, undone)
+	e.RolledBack = by
+	return e, err
 }
 
 // saveLock writes the lock in use where it says something else than its file.

@@ -18,8 +18,9 @@ type memory struct {
 	files fstest.MapFS
 }
 
-func (m memory) ReadFile(p fsys.LogicalPath) ([]byte, error) { return m.files.ReadFile(string(p)) }
-func (m memory) Physical(p fsys.LogicalPath) (string, error) { return "/" + string(p), nil }
+func (m memory) ReadFile(p fsys.LogicalPath) ([]byte, error)   { return m.files.ReadFile(string(p)) }
+func (m memory) Lstat(p fsys.LogicalPath) (fs.FileInfo, error) { return m.files.Stat(string(p)) }
+func (m memory) Physical(p fsys.LogicalPath) (string, error)   { return "/" + string(p), nil }
 func (m memory) ReadDir(p fsys.LogicalPath) ([]fs.DirEntry, error) {
 	return m.files.ReadDir(string(p))
 }
@@ -119,7 +120,11 @@ func FuzzOpenStore(f *testing.F) {
 			return
 		}
 		s.UseLock("host", "aisync.lock", &Lock{})
-		for _, o := range s.Owners() {
+		owners, err := s.Owners()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range owners {
 			for _, rec := range s.Records(o) {
 				s.On(rec.Address)
 			}

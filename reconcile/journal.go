@@ -33,6 +33,7 @@ type Entry struct {
 	Interrupted   bool        `json:"interrupted,omitempty"` // its end was written by a later apply
 	Partial       bool        `json:"partial,omitempty"`     // something of its plan was not done
 	Changes       []EntryStep `json:"changes"`
+	Resources     int         `json:"-"` // how many Changes the apply has, be they read or not
 }
 
 // EntryStep is one change of an apply: what was there and what came of it.

@@ -43,6 +43,9 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 	if err := p.narrow(in.Targets, in.Excludes); err != nil {
 		return nil, err
 	}
+	if s.err != nil {
+		return nil, s.err
+	}
 	return p, nil
 }
 
@@ -232,8 +235,7 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 
 // ofProject reports whether c is about something in the project itself.
 func (c Change) ofProject() bool {
-	a := c.Target.Resource.Address
-	return a.InProject() || Record{Address: a}.projectKind()
+	return Record{Address: c.Target.Resource.Address}.ofProject()
 }
 
 // relate compares one leaf's want, live and last.

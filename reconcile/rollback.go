@@ -41,23 +41,23 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 	slices.SortFunc(p.Changes, func(a, b Change) int {
 		return compareKeys(LeafKey(a.Target.Resource.Address), LeafKey(b.Target.Resource.Address))
 	})
-	return p, entry, nil
+	return p, entry, s.err
 }
 
 // entry finds one apply in the history.
 func (s *Store) entry(id string) (Entry, error) {
-	history, err := s.History()
+	heads, err := s.Heads()
 	if err != nil {
 		return Entry{}, err
 	}
-	for _, e := range history {
+	for _, e := range heads {
 		switch {
 		case id == "" && e.RolledBack == "" && e.RollbackOf == "":
-			return e, nil
+			return s.readEntry(e.ID + ".json")
 		case id != "" && e.ID == id && e.RolledBack != "":
 			return Entry{}, fmt.Errorf("apply %s was undone already, by %s", id, e.RolledBack)
 		case id != "" && e.ID == id:
-			return e, nil
+			return s.readEntry(e.ID + ".json")
 		}
 	}
 	if id == "" {

@@ -1,17 +1,10 @@
 package reconcile
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"runtime"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"
@@ -24,10 +17,15 @@ const RecordsVersion = 1
 // journal of an apply that did not finish, what was replaced. With UseLock the
 // project's lock takes part. Reading it writes nothing.
 type Store struct {
-	r      fsys.Reader
-	dir    *state.Dir
-	owners map[Owner]*ownerFile
+	r   fsys.Reader
+	dir *state.Dir
+
+	mu     sync.Mutex           // of what reading adds: the next four, and err
+	owners map[Owner]*ownerFile // whose records were read
+	others *state.Index         // of the rest: what they share with others
 	index  map[Address][]Record // nil: to be made again
+	joined map[Address]bool     // in index together with others
+	err    error                // why records could not be read after all
 
 	lock      *Lock
 	lockOwner Owner
@@ -37,57 +35,6 @@ type Store struct {
 	journal   *journal       // of an apply that did not finish; nil otherwise
 	recovered bool           // by this command
 	touched   map[Owner]bool // whose files are to be written
-}
-
-// ownerFile is everything recorded on behalf of one owner.
-type ownerFile struct {
-	FormatVersion int                `json:"format_version"`
-	Owner         Owner              `json:"owner"`
-	Dirs          []fsys.LogicalPath `json:"dirs,omitempty"`   // folders that were made for it
-	Agreed        []string           `json:"agreed,omitempty"` // digests of what a person said yes to, sorted
-	Records       []Record           `json:"records"`
-}
-
-// OpenStore reads what is remembered in dir. A folder that is not there is an
-// empty store.
-func OpenStore(r fsys.Reader, dir fsys.LogicalPath) (*Store, error) {
-	s := &Store{r: r, dir: state.Open(r, dir), owners: map[Owner]*ownerFile{}, touched: map[Owner]bool{}}
-	entries, err := r.ReadDir(s.dir.Records())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read records: %w", err)
-	}
-	// Side by side: everybody's records are read, be it only to know who else
-	// has a part in a file of this host.
-	files := make([]*ownerFile, len(entries))
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		g.Go(func() (err error) {
-			defer fsys.Caught(&err)
-			f := &ownerFile{}
-			if _, err := state.ReadVersioned(r, s.dir.Records().Join(e.Name()), RecordsVersion, nil, f); err != nil {
-				return fmt.Errorf("read records: %w", err)
-			}
-			for i := range f.Records {
-				f.Records[i].Owner = f.Owner
-			}
-			files[i] = f
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	for _, f := range files {
-		if f != nil {
-			s.owners[f.Owner] = f
-		}
-	}
-	s.journal, err = readJournal(r, s.dir.Journal())
-	return s, err
 }
 
 // UseLock makes l authoritative for what was last made true of owner's targets
@@ -101,7 +48,7 @@ func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
 		s.lock = &Lock{}
 		return
 	}
-	s.inherited = s.owners[owner] == nil && len(l.targets) > 0
+	s.inherited = s.file(owner) == nil && len(l.targets) > 0
 	f := s.owner(owner)
 	locked := l.records(owner)
 	local := make(map[Address]*Record, len(f.Records))
@@ -163,7 +110,7 @@ func addNew(list []fsys.LogicalPath, more ...fsys.LogicalPath) []fsys.LogicalPat
 // Made returns the folders that were made on behalf of o, here or where the
 // lock comes from.
 func (s *Store) Made(o Owner) []fsys.LogicalPath {
-	if f := s.owners[o]; f != nil {
+	if f := s.file(o); f != nil {
 		return f.Dirs
 	}
 	return nil
@@ -171,62 +118,6 @@ func (s *Store) Made(o Owner) []fsys.LogicalPath {
 
 // Lock returns the lock in use, nil where there is none.
 func (s *Store) Lock() *Lock { return s.lock }
-
-func (s *Store) owner(o Owner) *ownerFile {
-	f := s.owners[o]
-	if f == nil {
-		f = &ownerFile{Owner: o}
-		s.owners[o] = f
-	}
-	return f
-}
-
-// Owners returns everybody who has a record, sorted.
-func (s *Store) Owners() []Owner {
-	var out []Owner
-	for o, f := range s.owners {
-		if len(f.Records) > 0 {
-			out = append(out, o)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// Records returns what is recorded on behalf of o, sorted by address.
-func (s *Store) Records(o Owner) []Record {
-	if f := s.owners[o]; f != nil {
-		return f.Records
-	}
-	return nil
-}
-
-// On returns what every owner has on record of a. A path of a project is that
-// project's alone: two projects' paths may be spelled alike.
-func (s *Store) On(a Address) []Record {
-	if s.index == nil {
-		n := 0
-		for _, f := range s.owners {
-			n += len(f.Records)
-		}
-		s.index = make(map[Address][]Record, n)
-		for o, f := range s.owners {
-			for _, rec := range f.Records {
-				if rec.Address.InProject() && o != s.lockOwner || rec.projectKind() && o != s.lockOwner {
-					continue
-				}
-				s.index[rec.Address] = append(s.index[rec.Address], rec)
-			}
-		}
-		for _, recs := range s.index {
-			slices.SortFunc(recs, func(a, b Record) int { return strings.Compare(string(a.Owner), string(b.Owner)) })
-		}
-	}
-	return s.index[a]
-}
-
-// projectKind reports whether r is about its project though its name is no path.
-func (r Record) projectKind() bool { return r.Address.Kind() == "gitconfig" }
 
 // set replaces what o has on record of a; nil leaves nothing.
 func (s *Store) set(o Owner, a Address, rec *Record) {
@@ -241,44 +132,6 @@ func (s *Store) set(o Owner, a Address, rec *Record) {
 		f.Records = slices.Insert(f.Records, i, *rec)
 	}
 	s.index, s.touched[o] = nil, true
-}
-
-// save writes what those owners have on record for whom anything changed. A
-// new file is visible at once or not at all.
-func (s *Store) save(w fsys.FS) error {
-	for _, o := range slices.Sorted(maps.Keys(s.touched)) {
-		f := s.owner(o)
-		f.FormatVersion = RecordsVersion
-		if err := state.WriteVersioned(w, s.recordsFile(o), RecordsVersion, f); err != nil {
-			return fmt.Errorf("write records of %s: %w", o, err)
-		}
-		delete(s.touched, o)
-	}
-	return nil
-}
-
-func (s *Store) recordsFile(o Owner) fsys.LogicalPath {
-	return s.dir.Records().Join(fileName(o) + ".json")
-}
-
-// fileName is a name for o that is a file's name everywhere.
-func fileName(o Owner) string {
-	if o == HostOwner {
-		return "host"
-	}
-	sum := sha256.Sum256([]byte(o))
-	return "project-" + hex.EncodeToString(sum[:8])
-}
-
-// Contents returns the text that aisync last wrote under that fingerprint,
-// where it is still known.
-func (s *Store) Contents(f Fingerprint) ([]byte, bool) {
-	for o := range s.owners {
-		if b, ok := s.dir.ReadContent(fileName(o), contentDigest(f)); ok {
-			return b, true
-		}
-	}
-	return nil, false
 }
 
 // contentDigest is the part of a fingerprint that is about bytes.
@@ -305,7 +158,7 @@ func (s *Store) Agree(w fsys.FS, o Owner, digests []string) error {
 // Agreed reports whether a person said yes, on behalf of o, to what digest
 // stands for.
 func (s *Store) Agreed(o Owner, digest string) bool {
-	f := s.owners[o]
+	f := s.file(o)
 	if f == nil {
 		return false
 	}
@@ -315,7 +168,7 @@ func (s *Store) Agreed(o Owner, digest string) bool {
 
 // AgreedAny reports whether a person said yes to anything on behalf of o.
 func (s *Store) AgreedAny(o Owner) bool {
-	f := s.owners[o]
+	f := s.file(o)
 	return f != nil && len(f.Agreed) > 0
 }
 
@@ -331,12 +184,6 @@ func (s *Store) TakingBack() string {
 	return s.journal.entry.RollbackOf
 }
 
-// TakenBack reports whether an apply was taken back.
-func (s *Store) TakenBack(id string) bool {
-	history, err := s.History()
-	return err == nil && slices.ContainsFunc(history, func(e Entry) bool { return e.ID == id && e.RolledBack != "" })
-}
-
 // lineage tells one state folder from every other.
 type lineage struct {
 	FormatVersion int    `json:"format_version"`
@@ -350,29 +197,6 @@ func (s *Store) Lineage() string {
 		return ""
 	}
 	return id.ID
-}
-
-// History returns what earlier applies did, the newest first.
-func (s *Store) History() ([]Entry, error) {
-	entries, err := s.r.ReadDir(s.dir.Applies())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read history: %w", err)
-	}
-	var out []Entry
-	for _, d := range slices.Backward(entries) {
-		if !strings.HasSuffix(d.Name(), ".json") || strings.HasPrefix(d.Name(), ".") {
-			continue
-		}
-		var e Entry
-		if _, err := state.ReadVersioned(s.r, s.dir.Applies().Join(d.Name()), JournalVersion, nil, &e); err != nil {
-			return nil, fmt.Errorf("read history: %w", err)
-		}
-		out = append(out, e)
-	}
-	return out, nil
 }
 
 func (s *Store) lockFile() string { return string(s.lockPath) }

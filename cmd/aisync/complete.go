@@ -75,10 +75,10 @@ func (a *app) addresses(cmd *cobra.Command, args []string, typed string) ([]stri
 func (a *app) applies(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if w := a.recorded(cmd); w != nil && len(args) == 0 {
-		entries, _ := w.Store.History() // none to offer
+		entries, _ := w.Store.Heads() // none to offer
 		for _, e := range entries {
 			if e.RolledBack == "" {
-				out = append(out, cobra.CompletionWithDesc(e.ID, safe(e.Command)+", "+plural(len(e.Changes), "resource")))
+				out = append(out, cobra.CompletionWithDesc(e.ID, safe(e.Command)+", "+plural(e.Resources, "resource")))
 			}
 		}
 	}

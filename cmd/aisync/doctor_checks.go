@@ -191,7 +191,11 @@ func checkRecords(_ context.Context, p *patient) []finding {
 		}
 		out = append(out, fail(next, "%v", err))
 	}
-	for _, owner := range p.store.Owners() {
+	owners, err := p.store.Owners()
+	if err != nil {
+		out = append(out, fail("move the file away: what aisync made is then taken over again by the next apply", "%v", err))
+	}
+	for _, owner := range owners {
 		for _, rec := range p.store.Records(owner) {
 			for _, leaf := range rec.Leaves {
 				if kind, _, _ := strings.Cut(string(leaf.Prior), ":"); kind != "sha256" && kind != "link" {

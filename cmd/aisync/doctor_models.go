@@ -35,9 +35,9 @@ func (a *app) stockedOnce(ctx context.Context) func() (*stock, error) {
 		if err := w.declareModels(ctx, pin); err != nil {
 			return nil, err
 		}
-		var records []reconcile.Record
-		for _, o := range w.Store.Owners() {
-			records = append(records, w.Store.Records(o)...)
+		records, err := w.Store.OfKinds("model", "view")
+		if err != nil {
+			return nil, err
 		}
 		held := model.Held(w.Declared.Declarations, records)
 		return &stock{w, pin, slices.DeleteFunc(held, func(h store.Held) bool { return !h.Wanted })}, nil

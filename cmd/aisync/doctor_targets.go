@@ -53,10 +53,9 @@ func (p *patient) managedFolders() []fsys.LogicalPath {
 // the project at hand have on record.
 func (p *patient) recorded() []reconcile.Record {
 	var out []reconcile.Record
-	for _, owner := range p.store.Owners() {
-		if dir := owner.ProjectDir(); dir == "" || dir == p.places.Project {
-			out = append(out, p.store.Records(owner)...)
-		}
+	out = append(out, p.store.Records(reconcile.HostOwner)...)
+	if p.places.Project != "" {
+		out = append(out, p.store.Records(reconcile.ProjectOwner(p.places.Project))...)
 	}
 	return out
 }

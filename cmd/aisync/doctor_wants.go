@@ -213,7 +213,7 @@ func checkClock(_ context.Context, p *patient) []finding {
 	if p.store == nil {
 		return nil
 	}
-	history, err := p.store.History()
+	history, err := p.store.Heads()
 	if err != nil {
 		return nil // the check of records says why
 	}

@@ -65,9 +65,9 @@ func (w *View) stockroom(ctx context.Context) (*stockroom, error) {
 	if err := w.declareModels(ctx, w.looker()); err != nil {
 		return nil, err
 	}
-	var records []reconcile.Record
-	for _, o := range w.Store.Owners() {
-		records = append(records, w.Store.Records(o)...)
+	records, err := w.Store.OfKinds("model", "view")
+	if err != nil {
+		return nil, err
 	}
 	return &stockroom{w, w.modelStore(), model.Held(w.Declared.Declarations, records)}, nil
 }

@@ -19,9 +19,9 @@ func (a *app) setDamagedAside(ctx context.Context, w *Session, ask Request, f ap
 	if !ask.Choice.Restore {
 		return ask, nil
 	}
-	var records []reconcile.Record
-	for _, o := range w.Store.Owners() {
-		records = append(records, w.Store.Records(o)...)
+	records, err := w.Store.OfKinds("model", "view")
+	if err != nil {
+		return ask, err
 	}
 	held := slices.DeleteFunc(model.Held(w.Declared.Declarations, records), func(h store.Held) bool { return !h.Wanted })
 	named := slices.DeleteFunc(slices.Clone(held), func(h store.Held) bool {

@@ -59,7 +59,11 @@ func (a *app) prune(ctx context.Context, f pruneFlags) error {
 	}
 	defer w.Release()
 	found := false
-	for _, o := range w.Store.Owners() {
+	owners, err := w.Store.Owners()
+	if err != nil {
+		return err
+	}
+	for _, o := range owners {
 		gone, err := vanished(o)
 		if err != nil {
 			return err
@@ -183,7 +187,11 @@ func (a *app) pruneHosts(ctx context.Context, w *Session, f pruneFlags) (bool, e
 // pruneBackups removes backups that are old, or too many, and not needed.
 func (a *app) pruneBackups(w *Session, f pruneFlags) (bool, error) {
 	needed := map[string]bool{}
-	for _, o := range w.Store.Owners() {
+	owners, err := w.Store.Owners()
+	if err != nil {
+		return false, err
+	}
+	for _, o := range owners {
 		for _, rec := range w.Store.Records(o) {
 			for _, l := range rec.Leaves {
 				digest, _, _ := strings.Cut(string(l.Prior), "+") // after it: the mode

@@ -92,7 +92,11 @@ func (a *app) history(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	entries, err := w.Store.History()
+	read := w.Store.Heads
+	if a.g.json {
+		read = w.Store.History
+	}
+	entries, err := read()
 	if err != nil {
 		return err
 	}
@@ -100,7 +104,7 @@ func (a *app) history(ctx context.Context) error {
 		return a.writeJSON(historyDoc{viewVersion, orEmpty(entries)})
 	}
 	for _, e := range entries {
-		line := fmt.Sprintf("%s  %s  %s", e.ID, e.Command, plural(len(e.Changes), "resource"))
+		line := fmt.Sprintf("%s  %s  %s", e.ID, e.Command, plural(e.Resources, "resource"))
 		switch {
 		case e.RolledBack != "":
 			line += ", taken back by " + e.RolledBack

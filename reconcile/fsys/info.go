@@ -1,6 +1,7 @@
 package fsys
 
 import (
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -14,6 +15,16 @@ func ChangeTime(fi fs.FileInfo) time.Time {
 		return time.Unix(int64(st.Ctim.Sec), int64(st.Ctim.Nsec))
 	}
 	return fi.ModTime()
+}
+
+// Stamp tells the file behind fi from every other, and from itself before it
+// was written to, moved or given other attributes: its inode, size and times.
+func Stamp(fi fs.FileInfo) string {
+	var inode uint64
+	if st, ok := fi.Sys().(*unix.Stat_t); ok {
+		inode = uint64(st.Ino)
+	}
+	return fmt.Sprintf("%d %d %d %d", inode, fi.Size(), fi.ModTime().UnixNano(), ChangeTime(fi).UnixNano())
 }
 
 // Links returns how many names the file behind fi has.

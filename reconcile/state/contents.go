@@ -15,20 +15,38 @@ import (
 
 func (d *Dir) contents(name string) fsys.LogicalPath { return d.base.Join("contents", name+".zip") }
 
+// pack is the texts of one name as far as they were asked for.
+type pack struct {
+	has   map[string]bool      // by digest
+	files map[string]*zip.File // nil until one of them is read; its file then stays open
+}
+
 // ReadContent returns the text with that digest, where aisync wrote it last
 // and still has it: a base for diffs and merges, never the truth.
 func (d *Dir) ReadContent(name, digest string) ([]byte, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	pack, ok := d.packs[name]
-	if !ok {
-		pack = d.openPack(name)
-		d.packs[name] = pack
+	p := d.packs[name]
+	if p == nil {
+		p = &pack{has: map[string]bool{}}
+		d.packs[name] = p
+		if files, closes := d.openPack(name); files != nil {
+			for digest := range files {
+				p.has[digest] = true
+			}
+			closes() // a thousand projects have a thousand of them
+		}
 	}
-	if pack[digest] == nil {
+	if !p.has[digest] {
 		return nil, false
 	}
-	entry, err := pack[digest].Open()
+	if p.files == nil {
+		p.files, _ = d.openPack(name)
+	}
+	if p.files[digest] == nil {
+		return nil, false
+	}
+	entry, err := p.files[digest].Open()
 	if err != nil {
 		return nil, false
 	}
@@ -39,18 +57,18 @@ func (d *Dir) ReadContent(name, digest string) ([]byte, bool) {
 
 // openPack reads the index of name's texts once; a thousand of them are asked
 // for one by one. The file stays open as long as the entries are in use.
-func (d *Dir) openPack(name string) map[string]*zip.File {
+func (d *Dir) openPack(name string) (files map[string]*zip.File, closes func()) {
 	f, err := d.r.Open(d.contents(name))
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	if info, err := f.Stat(); err == nil {
 		if z, err := zip.NewReader(f, info.Size()); err == nil {
-			return byName(z)
+			return byName(z), func() { _ = f.Close() }
 		}
 	}
 	_ = f.Close()
-	return nil
+	return nil, nil
 }
 
 func byName(z *zip.Reader) map[string]*zip.File {

@@ -4,7 +4,6 @@
 package state
 
 import (
-	"archive/zip"
 	"sync"
 
 	"aisync.dev/aisync/reconcile/fsys"
@@ -17,14 +16,14 @@ type Dir struct {
 	base fsys.LogicalPath
 
 	mu    sync.Mutex
-	packs map[string]map[string]*zip.File // open texts, by name and digest
+	packs map[string]*pack // texts, by name
 
 	keeping sync.Mutex // one backup is made at a time: two of one digest would meet in one temp file
 }
 
 // Open names the folder; it reads and writes nothing.
 func Open(r fsys.Reader, base fsys.LogicalPath) *Dir {
-	return &Dir{r: r, base: base, packs: map[string]map[string]*zip.File{}}
+	return &Dir{r: r, base: base, packs: map[string]*pack{}}
 }
 
 // Base returns the folder itself.
@@ -32,6 +31,9 @@ func (d *Dir) Base() fsys.LogicalPath { return d.base }
 
 // Records is the folder with one file an owner.
 func (d *Dir) Records() fsys.LogicalPath { return d.base.Join("records") }
+
+// index is the file of the Index.
+func (d *Dir) index() fsys.LogicalPath { return d.base.Join("records.index") }
 
 // Journal is the file of an apply on its way.
 func (d *Dir) Journal() fsys.LogicalPath { return d.base.Join("journal.jsonl") }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -53,6 +54,37 @@ func ReadVersioned(r fsys.Reader, p fsys.LogicalPath, current int, m Migrations,
 		return true, damaged(at, b, err)
 	}
 	return true, nil
+}
+
+// ReadHead reads the document at p as far as its last field, an array of
+// objects, and counts those. ok is false for anything but a document as
+// WriteVersioned writes it: then ReadVersioned says what is wrong.
+func ReadHead(r fsys.Reader, p fsys.LogicalPath, last string, v any) (objects int, ok bool) {
+	b, err := r.ReadFile(p)
+	i := bytes.Index(b, []byte(`,"`+last+`":[`)) // no quote stands like that in a string
+	if err != nil || i < 0 || json.Unmarshal(append(slices.Clip(b[:i]), '}'), v) != nil {
+		return 0, false
+	}
+	depth := 0
+	for i = bytes.IndexByte(b[i:], '[') + i + 1; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			for i++; i < len(b) && b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			if depth++; depth == 1 {
+				objects++
+			}
+		case '}', ']':
+			if depth--; depth < 0 {
+				return objects, string(b[i:]) == "]}\n"
+			}
+		}
+	}
+	return objects, false
 }
 
 // versionOf returns the version of the document b, which lies at at.

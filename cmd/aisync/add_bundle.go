@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/schema/edit"
 	"aisync.dev/aisync/schema/spec"
@@ -77,7 +78,7 @@ func (e *editing) addBundle(ctx context.Context, name, url string, team bool) er
 				source = nameOfSource(url)
 			}
 			if i := slices.IndexFunc(sources, func(s spec.Source) bool { return s.Name == source }); i >= 0 {
-				return advise(fmt.Errorf("source %s is there already, and otherwise: %s", source, sources[i].Pos), "give this one another name: aisync add bundle OTHER//"+part+" --source "+shellQuote(url))
+				return advice.New(fmt.Errorf("source %s is there already, and otherwise: %s", source, sources[i].Pos), "give this one another name: aisync add bundle OTHER//"+part+" --source "+shellQuote(url))
 			}
 			if err := e.files.Add(edit.String(url), "sources", source); err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/schema/edit"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -52,7 +53,7 @@ otherwise for that program: runtimes: claude: endpoint: true.`,
 				}
 				for _, id := range append(slices.Clone(s.models), s.model) {
 					if s.kind != "external" && id != "" && !slices.Contains(e.names(kindOf("model")), id) {
-						return withHint(unknown("model", id, e.names(kindOf("model"))), "aisync add model "+shellQuote(id))
+						return advice.Command(unknown("model", id, e.names(kindOf("model"))), "aisync add model "+shellQuote(id))
 					}
 				}
 				if s.port == 0 && (s.kind == "llama-server" || s.kind == "llama-swap") {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
@@ -112,7 +113,7 @@ func (w *View) carried(ctx context.Context, c reconcile.Change, folder string) (
 		dir = folder
 		path = filepath.Join(folder, rel)
 	case pinned:
-		return carried{}, withHint(errors.New("its source is pinned, not a folder of yours"), "aisync adopt --to-bundle=CHECKOUT, the folder in which you work on the bundle")
+		return carried{}, advice.Command(errors.New("its source is pinned, not a folder of yours"), "aisync adopt --to-bundle=CHECKOUT, the folder in which you work on the bundle")
 	}
 	src, err := os.ReadFile(path)
 	if err != nil {

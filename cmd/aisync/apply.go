@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -194,7 +195,7 @@ func (a *app) undecided(p *reconcile.Plan, keepGoing bool) error {
 		return exit(exitDiff)
 	}
 	if len(open) == 0 {
-		return withHint(fmt.Errorf("the spec contradicts itself in %s (see above): %w; nothing was changed", plural(len(p.Conflicts), "place"), reconcile.ErrUndecided), "aisync validate")
+		return advice.Command(fmt.Errorf("the spec contradicts itself in %s (see above): %w; nothing was changed", plural(len(p.Conflicts), "place"), reconcile.ErrUndecided), "aisync validate")
 	}
 	var byHand []string
 	for _, c := range open {

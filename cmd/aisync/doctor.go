@@ -298,12 +298,3 @@ func warn(fix, format string, args ...any) finding {
 func skip(format string, args ...any) finding {
 	return finding{"skip", fmt.Sprintf(format, args...), ""}
 }
-
-// hintOf is what err itself says to do next.
-func hintOf(err error) string {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		return strings.TrimPrefix(h.Hint(), "run: ")
-	}
-	return ""
-}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -45,7 +46,7 @@ func checkSpec(_ context.Context, p *patient) []finding {
 	var out []finding
 	if p.specErr != nil {
 		for _, err := range parts(p.specErr) {
-			out = append(out, fail(cmp.Or(hintOf(err), "aisync validate"), "%v", err))
+			out = append(out, fail(cmp.Or(advice.Of(err), "aisync validate"), "%v", err))
 		}
 	}
 	return out
@@ -164,7 +165,7 @@ func checkLocks(_ context.Context, p *patient) []finding {
 		case errors.Is(err, reconcile.ErrLockNewer):
 			out = append(out, fail("upgrade aisync", "%v", err))
 		case err != nil:
-			out = append(out, fail(cmp.Or(hintOf(err), "restore "+name+" from git, or move it away and run aisync lock"), "%v", err))
+			out = append(out, fail(cmp.Or(advice.Of(err), "restore "+name+" from git, or move it away and run aisync lock"), "%v", err))
 		}
 	}
 	return out
@@ -178,7 +179,7 @@ func checkRecords(_ context.Context, p *patient) []finding {
 		return []finding{fail("upgrade aisync; moving the file away would forget what was there before aisync", "%v", p.storeOf)}
 	}
 	if p.storeOf != nil {
-		return []finding{fail(cmp.Or(hintOf(p.storeOf), "move the file away: what aisync made is then taken over again by the next apply"), "%v", p.storeOf)}
+		return []finding{fail(cmp.Or(advice.Of(p.storeOf), "move the file away: what aisync made is then taken over again by the next apply"), "%v", p.storeOf)}
 	}
 	var out []finding
 	if p.store.Unfinished() {

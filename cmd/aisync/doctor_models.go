@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/gguf"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/providers/store"
@@ -52,7 +53,7 @@ func checkModels(ctx context.Context, p *patient) []finding {
 	}
 	s, err := p.stocked()
 	if err != nil {
-		return []finding{fail(cmp.Or(hintOf(err), "aisync models ls"), "%v", err)}
+		return []finding{fail(cmp.Or(advice.Of(err), "aisync models ls"), "%v", err)}
 	}
 	if s == nil || len(s.held) == 0 {
 		return nil

@@ -15,6 +15,7 @@ import (
 
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -232,7 +233,7 @@ func checkTrust(ctx context.Context, p *patient) []finding {
 	}
 	w, plan, err := p.planned()
 	if err != nil {
-		return []finding{warn(cmp.Or(hintOf(err), "aisync plan"), "it cannot be told what should be there: %v", err)}
+		return []finding{warn(cmp.Or(advice.Of(err), "aisync plan"), "it cannot be told what should be there: %v", err)}
 	}
 	var out []finding
 	if _, undecided := w.Effects(plan); len(undecided) > 0 {

@@ -16,6 +16,7 @@ import (
 
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -36,7 +37,7 @@ func checkDrift(ctx context.Context, p *patient) []finding {
 	}
 	w, plan, err := p.planned()
 	if err != nil {
-		return []finding{fail(cmp.Or(hintOf(err), "aisync plan"), "it cannot be told what should be there: %v", err)}
+		return []finding{fail(cmp.Or(advice.Of(err), "aisync plan"), "it cannot be told what should be there: %v", err)}
 	}
 	level := fail
 	if h := w.Spec.Host; h != nil && h.Builtin && w.Spec.Project == nil {

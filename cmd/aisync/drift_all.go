@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema"
 )
@@ -111,7 +112,7 @@ func (a *app) projects(ctx context.Context, p place.Places) ([]string, error) {
 		return nil, err
 	}
 	if s.Host == nil || len(s.Host.Roots) == 0 {
-		return nil, withHint(errors.New("no roots are known in which projects lie"), `name them in the spec of the host: roots: ["~/code"]`)
+		return nil, advice.Command(errors.New("no roots are known in which projects lie"), `name them in the spec of the host: roots: ["~/code"]`)
 	}
 	var out []string
 	seen := map[string]bool{}

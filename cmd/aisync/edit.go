@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/internal/regular"
@@ -90,14 +91,14 @@ func (e *editing) open(ctx context.Context, k kind) (err error) {
 		return err
 	}
 	if e.spec, err = e.load(ctx, nil); err != nil {
-		return withHint(fmt.Errorf("the spec is not right as it is, so nothing is changed in it: %w", err), "aisync validate")
+		return advice.Command(fmt.Errorf("the spec is not right as it is, so nothing is changed in it: %w", err), "aisync validate")
 	}
 	e.index = catalog.With(e.spec.Catalog)
 	root := []string{"project"}
 	if e.scope == ScopeHost {
 		h := e.spec.Host
 		if h == nil || h.Builtin {
-			return withHint(fmt.Errorf("no spec of this machine in %s yet", e.places.Short("", e.places.Config)), "aisync init")
+			return advice.Command(fmt.Errorf("no spec of this machine in %s yet", e.places.Short("", e.places.Config)), "aisync init")
 		}
 		root = []string{"hosts", h.Name}
 	}
@@ -150,7 +151,7 @@ func (e *editing) put(what string, given bool, value string, path ...string) err
 		e.there(what, at[0])
 		return nil
 	}
-	return advise(fmt.Errorf("%s is there already, and otherwise: %s", what, at[0]), "change it there, or take it out first: aisync remove "+what)
+	return advice.New(fmt.Errorf("%s is there already, and otherwise: %s", what, at[0]), "change it there, or take it out first: aisync remove "+what)
 }
 
 func (e *editing) there(what string, at spec.Position) {

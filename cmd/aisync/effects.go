@@ -12,6 +12,7 @@ import (
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/catalog/manifest"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -60,7 +61,7 @@ func (w *View) StillObeyed(p *reconcile.Plan) error {
 	if w.judged.plan != p || effects.Digest(effects.Of(w.judged.in, w.ReadEnv(), p)) == effects.Digest(was) {
 		return nil
 	}
-	return withHint(fmt.Errorf("what programs and git obey here %w; nothing was changed", reconcile.ErrStale), "aisync apply")
+	return advice.Command(fmt.Errorf("what programs and git obey here %w; nothing was changed", reconcile.ErrStale), "aisync apply")
 }
 
 // trustedSources are the pinned sources that a host trusts.
@@ -145,7 +146,7 @@ func (a *app) decideEffects(ctx context.Context, w *View, p *reconcile.Plan, ask
 		return rest()
 	}
 	if !a.terminal() {
-		return nil, nil, withHint(effectsError(waits(len(undecided))+" for your yes (listed above)"), "aisync apply --trust, when you have read them; --keep-going does the rest")
+		return nil, nil, advice.Command(effectsError(waits(len(undecided))+" for your yes (listed above)"), "aisync apply --trust, when you have read them; --keep-going does the rest")
 	}
 	for {
 		answer, err := a.choose(waits(len(undecided))+" for your yes (see above).", "yes", "without them", "show all", "no")

@@ -78,22 +78,6 @@ func usagef(format string, args ...any) *usageError {
 	return &usageError{text: fmt.Sprintf(format, args...)}
 }
 
-// hinted is an error with what to do next.
-type hinted struct {
-	err  error
-	hint string
-}
-
-// advise adds what to do next, where that is no command.
-func advise(err error, what string) error { return &hinted{err, what} }
-
-func (e *hinted) Error() string { return e.err.Error() }
-func (e *hinted) Unwrap() error { return e.err }
-func (e *hinted) Hint() string  { return e.hint }
-
-// withHint adds the command to run next.
-func withHint(err error, hint string) error { return &hinted{err, "run: " + hint} }
-
 // report prints err as a person should read it and returns the exit code. The
 // parts of a joined error come one a line.
 func (a *app) report(err error) int {

@@ -12,6 +12,7 @@ import (
 
 	"aisync.dev/aisync/app/gather"
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/advice"
 )
 
 // ownSource is what the spec calls the source that import writes.
@@ -100,7 +101,7 @@ func (im *importing) run(ctx context.Context, args []string) (err error) {
 	}
 	if len(im.found.Files) == 0 && len(im.found.Servers) == 0 {
 		im.show(nil)
-		return advise(fmt.Errorf("nothing to take over in %s", im.dir), "it looks for what "+joinOrigins(gather.Origins, ", ")+" have there; to start anew: aisync init --here")
+		return advice.New(fmt.Errorf("nothing to take over in %s", im.dir), "it looks for what "+joinOrigins(gather.Origins, ", ")+" have there; to start anew: aisync init --here")
 	}
 	texts, err := im.specTexts(ctx)
 	if err != nil {
@@ -137,7 +138,7 @@ func (im *importing) locate(args []string) error {
 			}
 		}
 		if im.dir == home {
-			return withHint(fmt.Errorf("%s is your home, not a project", im.dir), "aisync import --scope host")
+			return advice.Command(fmt.Errorf("%s is your home, not a project", im.dir), "aisync import --scope host")
 		}
 		im.places.Project = im.dir
 		im.bundle = cmp.Or(im.bundle, filepath.Join(im.dir, ".aisync"))

@@ -14,6 +14,7 @@ import (
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/schema"
@@ -88,7 +89,7 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 func (s *starter) host(ctx context.Context) error {
 	found, err := s.machine(s.places).LoadSpec(ctx, schema.Options{})
 	if err != nil && slices.ContainsFunc(parts(err), func(e error) bool { return !errors.Is(e, schema.ErrNoHost) }) {
-		return withHint(fmt.Errorf("the specs that are there are not right, so nothing is written beside them: %w", err), "aisync validate")
+		return advice.Command(fmt.Errorf("the specs that are there are not right, so nothing is written beside them: %w", err), "aisync validate")
 	}
 	if err == nil && found.Host != nil && !found.Host.Builtin {
 		s.kept = append(s.kept, filepath.Join(s.places.Config, filepath.Base(found.Host.Pos.File)))
@@ -139,7 +140,7 @@ func (s *starter) project(ctx context.Context, runtimes []string, source string)
 		return err
 	}
 	if home, err := filepath.EvalSymlinks(s.places.Physical(s.places.Home)); err == nil && home == dir {
-		return withHint(fmt.Errorf("%s is your home, not a project; what every project shall have goes into the host's spec", dir), "aisync init")
+		return advice.Command(fmt.Errorf("%s is your home, not a project; what every project shall have goes into the host's spec", dir), "aisync init")
 	}
 	f, err := s.machine(s.places).Facts()
 	if err != nil {

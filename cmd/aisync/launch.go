@@ -17,6 +17,7 @@ import (
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/internal/advice"
 )
 
 // launchFlags are those of launch.
@@ -161,7 +162,7 @@ func (a *app) decide(l *launcher, f *launchFlags) (launch.Decision, error) {
 		a.say("  %s", safe(a.entryLine(e)))
 	}
 	if !a.terminal() {
-		return d, withHint(errors.New("nobody can be asked whether to go on with it: this is no terminal"), "the same command with --recover or --fresh")
+		return d, advice.Command(errors.New("nobody can be asked whether to go on with it: this is no terminal"), "the same command with --recover or --fresh")
 	}
 	for _, e := range d.Unended() {
 		yes, err := a.ask("Go on with the session of " + launch.NameOf(e) + "?")
@@ -201,12 +202,12 @@ func (a *app) launchRoot(ctx context.Context, words []string) (string, error) {
 	if word != "" {
 		p, err := launch.Named(found, word)
 		if err != nil {
-			return "", withHint(err, "ai PATH, or name the folder in which it lies among the roots of the host's spec")
+			return "", advice.Command(err, "ai PATH, or name the folder in which it lies among the roots of the host's spec")
 		}
 		return p.Dir, nil
 	}
 	if len(found) == 0 {
-		return "", withHint(errors.New("no project was found: none of the host's roots holds a folder with "+project.Protocols), "ai PATH, or aisync apply in a project with agents: sessions: true")
+		return "", advice.Command(errors.New("no project was found: none of the host's roots holds a folder with "+project.Protocols), "ai PATH, or aisync apply in a project with agents: sessions: true")
 	}
 	in, okIn := a.in.(*os.File)
 	screen, okOut := bare(a.err).(*os.File)
@@ -274,7 +275,7 @@ func (a *app) attach(ctx context.Context, words []string) error {
 	t := a.tmux()
 	id := t.Find(root)
 	if id == "" {
-		return withHint(errors.New("no agent runs in a window of this tmux server"), strings.TrimSpace("ai "+cmp.Or(words...)))
+		return advice.Command(errors.New("no agent runs in a window of this tmux server"), strings.TrimSpace("ai "+cmp.Or(words...)))
 	}
 	return a.show(t, id)
 }

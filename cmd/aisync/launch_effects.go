@@ -12,6 +12,7 @@ import (
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -76,14 +77,14 @@ func (a *app) decideLaunch(ctx context.Context, l *launcher, checked bool) error
 	t := planText{paint: a.paint(), command: "aisync plan"}
 	t.effects(a.err, list)
 	if !a.terminal() {
-		return withHint(fmt.Errorf("%s is not started: %w", l.choice.Runtime.ID, effectsError(waits(len(list))+" for your yes (listed above)")), "cd "+shellQuote(l.root)+" && aisync apply --trust, when you have read them")
+		return advice.Command(fmt.Errorf("%s is not started: %w", l.choice.Runtime.ID, effectsError(waits(len(list))+" for your yes (listed above)")), "cd "+shellQuote(l.root)+" && aisync apply --trust, when you have read them")
 	}
 	yes, err := a.ask("Start " + l.choice.Runtime.ID + " with these?")
 	if err == nil && !yes {
 		err = effectsError("you said no")
 	}
 	if err == nil && effects.Digest(effects.Of(in, reconcile.ReadEnv{}, nil)) != effects.Digest(all) {
-		err = withHint(fmt.Errorf("%s is not started: what it obeys here changed since you were asked", l.choice.Runtime.ID), "aisync plan")
+		err = advice.Command(fmt.Errorf("%s is not started: what it obeys here changed since you were asked", l.choice.Runtime.ID), "aisync plan")
 	}
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
 	"aisync.dev/aisync/cmd/aisync/quick"
+	"aisync.dev/aisync/internal/advice"
 )
 
 // openWindow opens the agent's window and shows it.
@@ -58,7 +59,7 @@ func (a *app) openWindow(ctx context.Context, l *launcher, d launch.Decision, f 
 // show attaches this terminal to a window.
 func (a *app) show(t launch.Tmux, id string) error {
 	if !t.Inside && !a.terminal() {
-		return withHint(errors.New("this is no terminal that could show it"), "tmux attach -t "+launch.Session)
+		return advice.Command(errors.New("this is no terminal that could show it"), "tmux attach -t "+launch.Session)
 	}
 	words := t.Attach(id)
 	cmd := exec.Command(words[0], words[1:]...)

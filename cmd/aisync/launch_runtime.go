@@ -14,6 +14,7 @@ import (
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
@@ -72,7 +73,7 @@ func (a *app) launcher(ctx context.Context, root, word string) (*launcher, error
 		if where != "--runtime" {
 			err = fmt.Errorf("%s: %w", where, err)
 		}
-		return nil, withHint(err, "ai --list-runtimes")
+		return nil, advice.Command(err, "ai --list-runtimes")
 	}
 	return l, a.equip(l, s.Host)
 }
@@ -143,7 +144,7 @@ func (a *app) installed(rt spec.Runtime) error {
 	if name := rt.Packages["npm"]; name != "" {
 		how = "npm install -g " + name + ", or " + how
 	}
-	return advise(fmt.Errorf("%s is %w: there is no program %s in PATH", rt.ID, launch.ErrMissing, rt.Command), how)
+	return advice.New(fmt.Errorf("%s is %w: there is no program %s in PATH", rt.ID, launch.ErrMissing, rt.Command), how)
 }
 
 // runtimeRow is one line of --list-runtimes.

@@ -15,6 +15,7 @@ import (
 	"aisync.dev/aisync/agents/message"
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -147,7 +148,7 @@ func (a *app) projectNamed(ctx context.Context, w atWork, name string) (string, 
 		if names = slices.Compact(slices.Sorted(slices.Values(names))); len(names) > 0 {
 			there = "there are " + strings.Join(names, ", ")
 		}
-		return "", advise(fmt.Errorf("no project on %s is called %q: %s", machineName(), name, there), "a project has .ai/protocols.org and lies below the roots of the host's spec")
+		return "", advice.New(fmt.Errorf("no project on %s is called %q: %s", machineName(), name, there), "a project has .ai/protocols.org and lies below the roots of the host's spec")
 	}
 	return "", fmt.Errorf("%d projects on %s are called %q, so that an address cannot tell them apart: %s", len(found), machineName(), name, strings.Join(found, ", "))
 }
@@ -177,7 +178,7 @@ func (a *app) post(ctx context.Context, m message.Message) (string, error) {
 		return "", err
 	}
 	if !ok {
-		return "", advise(fmt.Errorf("%s is another machine (this one is %s), and the host's spec has no mailbox for it", m.To.Machine, machineName()),
+		return "", advice.New(fmt.Errorf("%s is another machine (this one is %s), and the host's spec has no mailbox for it", m.To.Machine, machineName()),
 			fmt.Sprintf("name the folder that leads there in it: mailboxes: {%q: \"~/Sync/agents\"}, or \"ssh://%s/~/agents\"", m.To.Machine, m.To.Machine))
 	}
 	if box.Remote() && a.g.offline {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
@@ -60,7 +61,7 @@ func (a *app) stockroom(ctx context.Context) (*stockroom, error) {
 
 func (w *View) stockroom(ctx context.Context) (*stockroom, error) {
 	if w.Spec.Host == nil {
-		return nil, withHint(fmt.Errorf("no host is described here, so there is no store"), "aisync init")
+		return nil, advice.Command(fmt.Errorf("no host is described here, so there is no store"), "aisync init")
 	}
 	if err := w.declareModels(ctx, w.looker()); err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func (s *stockroom) unknown(id string) error {
 	if _, ok := s.w.Catalog.Model(id); !ok {
 		next += "; the catalog has none of that name either"
 	}
-	return advise(fmt.Errorf("no spec wants a model %q, and none is on record (%s)", id, known), next)
+	return advice.New(fmt.Errorf("no spec wants a model %q, and none is on record (%s)", id, known), next)
 }
 
 // modelNames completes the models of the spec.

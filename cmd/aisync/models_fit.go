@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -110,7 +111,7 @@ func (a *app) modelsFit(ctx context.Context, id string, tokens int64) error {
 // catalog, and reads their headers where they are not pinned.
 func (w *View) chooseToFit(ctx context.Context, p *pinner, id string) error {
 	if w.Spec.Host == nil {
-		return withHint(fmt.Errorf("no host is described here, so there is nothing to fit models to"), "aisync init")
+		return advice.Command(fmt.Errorf("no host is described here, so there is nothing to fit models to"), "aisync init")
 	}
 	uses := slices.Clone(w.Spec.Host.Models)
 	if id != "" && !slices.ContainsFunc(uses, func(u spec.ModelUse) bool { return u.ID == id }) {
@@ -120,7 +121,7 @@ func (w *View) chooseToFit(ctx context.Context, p *pinner, id string) error {
 	for _, use := range uses {
 		m, ok := w.Catalog.Model(use.ID)
 		if !ok {
-			return advise(fmt.Errorf("the catalog has no model %q", use.ID), "describe it under catalog in the host's spec")
+			return advice.New(fmt.Errorf("the catalog has no model %q", use.ID), "describe it under catalog in the host's spec")
 		}
 		if _, _, err := p.model(ctx, use, m); err != nil {
 			return fmt.Errorf("model %q: %w", use.ID, err)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -132,7 +133,7 @@ func (p *pinner) unpinned(what string, pos spec.Position) error {
 	if s := pos.String(); s != "" {
 		err = fmt.Errorf("%s: %w", s, err)
 	}
-	return withHint(err, "aisync lock")
+	return advice.Command(err, "aisync lock")
 }
 
 // leave notes that a model cannot be had now.
@@ -194,7 +195,7 @@ func (p *pinner) common(l *lockFile) error {
 	switch {
 	case ok && pin.Values["digest"] != now:
 		if p.w.Locked {
-			return withHint(fmt.Errorf("%s: pins another catalog than the one in aisync %s", l.path, versionText()), "aisync lock --update catalog")
+			return advice.Command(fmt.Errorf("%s: pins another catalog than the one in aisync %s", l.path, versionText()), "aisync lock --update catalog")
 		}
 		p.w.Declared.Notes = append(p.w.Declared.Notes, reconcile.Note{Warning: true, Text: fmt.Sprintf("%s pins another catalog than the one in this aisync; adapters may write other bytes than a teammate's: aisync lock --update catalog", l.path)})
 	case !ok && p.s != nil && !p.w.Locked:

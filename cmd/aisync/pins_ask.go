@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/fetch/hub"
 	"aisync.dev/aisync/internal/fetch/oci"
 	"aisync.dev/aisync/reconcile"
@@ -181,7 +182,7 @@ func (p *pinner) found(ctx context.Context, use spec.ModelUse, q spec.Quant) (fi
 	}
 	first := spec.ModelFile{Path: pin.Values["file"], Repo: q.Repo, Revision: q.Revision, Commit: pin.Values["commit"]}
 	if first.Path == "" || first.Commit == "" {
-		return nil, false, withHint(fmt.Errorf("%s: the pin of files %s is damaged", lockName, name), "aisync lock --update "+use.ID)
+		return nil, false, advice.Command(fmt.Errorf("%s: the pin of files %s is damaged", lockName, name), "aisync lock --update "+use.ID)
 	}
 	files, err = withShards([]spec.ModelFile{first})
 	return files, p.isFresh("files", name), err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/fetch/hub"
 	"aisync.dev/aisync/internal/fetch/oci"
 	"aisync.dev/aisync/providers/service"
@@ -150,7 +151,7 @@ func (p *pinner) artifact(ctx context.Context, use spec.ModelUse, f *spec.ModelF
 		p.set(l, pin)
 	}
 	if said && pin.Values["sha256"] != f.SHA256 {
-		return withHint(fmt.Errorf("%s: the spec says sha256 %s, and %s pins %s", name, f.SHA256, lockName, pin.Values["sha256"]), "aisync lock --update "+use.ID)
+		return advice.Command(fmt.Errorf("%s: the spec says sha256 %s, and %s pins %s", name, f.SHA256, lockName, pin.Values["sha256"]), "aisync lock --update "+use.ID)
 	}
 	return pinned(f, pin)
 }
@@ -179,7 +180,7 @@ func (p *pinner) unknown(use spec.ModelUse, err error) error {
 	var later interface{ RetryAfter() time.Duration }
 	switch {
 	case p.strict && (errors.As(err, &network) || errors.As(err, &later) || errors.As(err, new(*silence))):
-		return withHint(err, "aisync lock again, when the hub can be reached")
+		return advice.Command(err, "aisync lock again, when the hub can be reached")
 	case p.strict:
 		return err
 	}
@@ -189,7 +190,7 @@ func (p *pinner) unknown(use spec.ModelUse, err error) error {
 
 // pinned puts a pin's values into f.
 func pinned(f *spec.ModelFile, pin reconcile.Pin) error {
-	damaged := withHint(fmt.Errorf("%s: the pin of model %s is damaged", lockName, pin.Name), "aisync lock --update "+pin.Name)
+	damaged := advice.Command(fmt.Errorf("%s: the pin of model %s is damaged", lockName, pin.Name), "aisync lock --update "+pin.Name)
 	if _, err := fmt.Sscan(pin.Values["size"], &f.Size); err != nil || len(pin.Values["sha256"]) != 64 {
 		return damaged
 	}

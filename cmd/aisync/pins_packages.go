@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -86,7 +87,7 @@ func (p *pinner) packageVersion(ctx context.Context, via, name, within string, p
 	if version == "" {
 		if version, err = provider.Latest(ctx, read, via, name, within); err != nil {
 			if p.strict {
-				return "", nil, withHint(err, "aisync lock again, when that is mended")
+				return "", nil, advice.Command(err, "aisync lock again, when that is mended")
 			}
 			return "", p.leaveOut(packages.Address(via, name), pos, err), nil
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -39,7 +40,7 @@ func (p *pinner) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 	if pin, ok := p.get(l, "quant", m.ID, host); ok {
 		q, ok := byName(pin.Values["quant"])
 		if !ok {
-			return q, "", withHint(fmt.Errorf("it has no quant %q, which %s pins", pin.Values["quant"], lockName), "aisync lock --update "+m.ID)
+			return q, "", advice.Command(fmt.Errorf("it has no quant %q, which %s pins", pin.Values["quant"], lockName), "aisync lock --update "+m.ID)
 		}
 		return q, pin.Values["reason"], nil
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strconv"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/fetch/unpinned"
 	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/reconcile"
@@ -21,11 +22,11 @@ func (p *pinner) archive(ctx context.Context, name, version string, a packages.A
 	pin, ok := p.get(l, "package", id, "")
 	if ok && pin.Values["version"] == version && pin.Values["url"] == a.URL {
 		if a.SHA256 != "" && a.SHA256 != pin.Values["sha256"] {
-			return a, nil, withHint(fmt.Errorf("%s: the spec says sha256 %s, and %s pins %s", name, a.SHA256, lockName, pin.Values["sha256"]), "aisync lock --update "+name)
+			return a, nil, advice.Command(fmt.Errorf("%s: the spec says sha256 %s, and %s pins %s", name, a.SHA256, lockName, pin.Values["sha256"]), "aisync lock --update "+name)
 		}
 		a.SHA256 = pin.Values["sha256"]
 		if a.Size, err = strconv.ParseInt(pin.Values["size"], 10, 64); err != nil || len(a.SHA256) != 64 {
-			return a, nil, withHint(fmt.Errorf("%s: the pin of package %s is damaged", lockName, id), "aisync lock --update "+name)
+			return a, nil, advice.Command(fmt.Errorf("%s: the pin of package %s is damaged", lockName, id), "aisync lock --update "+name)
 		}
 		return a, nil, nil
 	}

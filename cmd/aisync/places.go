@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/safedir"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -50,7 +51,7 @@ func placeHint(err error) error {
 		return fmt.Errorf("%w; name the user: --user NAME", err)
 	case errors.As(err, &foreign):
 		dir := shellQuote(foreign.Dir)
-		return withHint(err, "git config --global --add safe.directory "+dir+", if you trust them; to only look: aisync --project "+dir+" plan")
+		return advice.Command(err, "git config --global --add safe.directory "+dir+", if you trust them; to only look: aisync --project "+dir+" plan")
 	}
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"aisync.dev/aisync/internal/advice"
 )
 
 // errNoAnswer says that a question met the end of input, which is never a yes.
@@ -62,7 +64,7 @@ func (a *app) confirm(yes bool, question string) error {
 		return nil
 	}
 	if !a.terminal() {
-		return withHint(errors.New("nobody can be asked: this is no terminal, and --yes was not given"), "the same command with --yes")
+		return advice.Command(errors.New("nobody can be asked: this is no terminal, and --yes was not given"), "the same command with --yes")
 	}
 	ok, err := a.ask(question)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/agents/run/record"
 	"aisync.dev/aisync/agents/run/supervise"
 	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -36,7 +37,7 @@ func (a *app) inBooks(p *spec.Project, w record.Work) func(record.Outcome) {
 	return func(o record.Outcome) {
 		if err := r.End(o); err != nil {
 			a.say("warning: %s is not recorded as a run: %s", safe(w.Goal), safe(err.Error()))
-			if next := hintOf(err); next != "" {
+			if next := advice.Of(err); next != "" {
 				a.say("  %s", safe(next))
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	runs "aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -144,7 +145,7 @@ func (a *app) recoverRun(r *runs.Run, yes, dry bool) error {
 		if dry {
 			return nil
 		}
-		return withHint(errors.New("whole lines would be cut off, and what they say would not have happened; nothing was changed"), "aisync run recover "+r.ID+" --yes")
+		return advice.Command(errors.New("whole lines would be cut off, and what they say would not have happened; nothing was changed"), "aisync run recover "+r.ID+" --yes")
 	}
 	done, err := r.Recover()
 	if err != nil {

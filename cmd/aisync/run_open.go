@@ -6,6 +6,7 @@ import (
 
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/supervise"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/schema"
 )
 
@@ -22,7 +23,7 @@ func (a *app) openRuns() (*runs.Store, error) {
 		return runs.Open(workspace, runs.Options{Home: home, Adapters: adapters, Check: schema.CheckRun})
 	}
 	if errors.Is(err, runs.ErrNoStore) {
-		err = withHint(err, "aisync run init")
+		err = advice.Command(err, "aisync run init")
 	}
 	return nil, err
 }
@@ -44,7 +45,7 @@ func (a *app) openRun(id string) (*runs.Run, error) {
 	}
 	r, err := store.Run(cmp.Or(id, a.env.Get(supervise.VarRun)))
 	if errors.Is(err, runs.ErrNoRun) {
-		err = withHint(err, "aisync run list")
+		err = advice.Command(err, "aisync run list")
 	}
 	return r, err
 }

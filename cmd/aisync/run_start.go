@@ -18,6 +18,7 @@ import (
 	"aisync.dev/aisync/agents/identity"
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/supervise"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -321,7 +322,7 @@ func (s *starting) unknown(a *app, store *runs.Store, c runs.Config) (warnings [
 func (s *starting) disabled(c runs.Config) error {
 	for _, name := range s.adapters() {
 		if ad, there := c.Adapters[name]; there && !ad.Enabled {
-			return advise(fmt.Errorf("adapter %s is not enabled (%s)", name, ad.From), fmt.Sprintf("set adapters.%s.enabled to true in .ilchul/config.json", name))
+			return advice.New(fmt.Errorf("adapter %s is not enabled (%s)", name, ad.From), fmt.Sprintf("set adapters.%s.enabled to true in .ilchul/config.json", name))
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/supervise"
 	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/internal/advice"
 )
 
 func runWorkerCommand(a *app) *cobra.Command {
@@ -241,7 +242,7 @@ func (a *app) moveWorker(r *runs.Run, id, use string, to runs.Retention, why str
 		w := c.State.Worker(id)
 		switch {
 		case w == nil:
-			return withHint(fmt.Errorf("run %s has no worker %q", r.ID, id), "aisync run worker list")
+			return advice.Command(fmt.Errorf("run %s has no worker %q", r.ID, id), "aisync run worker list")
 		case (w.Retention == runs.StaleRegistry) != (use == "confirm"):
 			return fmt.Errorf("worker %s is %s: %s is not for it", id, w.Retention, use)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -35,7 +36,7 @@ func (s Scope) owners(p place.Places) ([]reconcile.Owner, error) {
 		return []reconcile.Owner{reconcile.HostOwner}, nil
 	case ScopeProject:
 		if p.Project == "" {
-			return nil, withHint(fmt.Errorf("there is no %s here or in a folder above, so there is no project", place.SpecFile), "aisync init --here in the project, or name it: --project DIR")
+			return nil, advice.Command(fmt.Errorf("there is no %s here or in a folder above, so there is no project", place.SpecFile), "aisync init --here in the project, or name it: --project DIR")
 		}
 		return []reconcile.Owner{reconcile.ProjectOwner(p.Project)}, nil
 	}

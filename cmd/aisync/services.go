@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/schema/spec"
@@ -90,7 +91,7 @@ func (a *app) theseServices(ctx context.Context, names []string) (*View, []spec.
 		return nil, nil, err
 	}
 	if w.Spec.Host == nil {
-		return nil, nil, withHint(fmt.Errorf("no host is described here, so there is no service"), "aisync init")
+		return nil, nil, advice.Command(fmt.Errorf("no host is described here, so there is no service"), "aisync init")
 	}
 	all := w.Spec.Host.Services
 	if len(names) == 0 {

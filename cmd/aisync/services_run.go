@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/schema/spec"
@@ -40,7 +41,7 @@ func (a *app) actOn(ctx context.Context, names []string, done string, act func(c
 // begin starts a service, or starts it again, and waits as an apply does.
 func begin(ctx context.Context, w *View, c control.Controller, s spec.Service, again bool) error {
 	if !w.defined(s) {
-		return withHint(fmt.Errorf("service %s was never applied here", s.Name), "aisync apply")
+		return advice.Command(fmt.Errorf("service %s was never applied here", s.Name), "aisync apply")
 	}
 	start := c.Start
 	if again {

@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/internal/advice"
 )
 
 func (a *app) sessionArchive() *cobra.Command {
@@ -60,11 +61,11 @@ func (p present) leftBy(id string, gone bool) (session.Context, error) {
 		case e.State == session.Live:
 			return session.Context{}, fmt.Errorf("the agent of %s is at work; it archives its context itself", e.Path)
 		case e.State == session.Stale && !gone:
-			return session.Context{}, advise(fmt.Errorf("nobody can tell whether the agent of %s lives still", e.Path), "make sure that it does not, and say so with --gone")
+			return session.Context{}, advice.New(fmt.Errorf("nobody can tell whether the agent of %s lives still", e.Path), "make sure that it does not, and say so with --gone")
 		}
 		return session.Context{Root: p.root, ID: e.ID, Path: e.Path}, nil
 	}
-	return session.Context{}, withHint(fmt.Errorf("%s has no context here", id), "aisync session list")
+	return session.Context{}, advice.Command(fmt.Errorf("%s has no context here", id), "aisync session list")
 }
 
 func (a *app) sessionID() *cobra.Command {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/internal/fetch/git"
@@ -83,7 +84,7 @@ func (p *pinner) fetchSource(ctx context.Context, l *lockFile, src spec.Source, 
 	p.w.Notify("fetching bundle source %s", safe(src.Name))
 	if err := p.w.client().Tree(ctx, from, got); err != nil {
 		if pinned && errors.Is(err, git.ErrGone) {
-			err = withHint(err, "aisync lock --update "+shellQuote(src.Name)+", and look at what moved")
+			err = advice.Command(err, "aisync lock --update "+shellQuote(src.Name)+", and look at what moved")
 		}
 		return "", "", err
 	}
@@ -92,7 +93,7 @@ func (p *pinner) fetchSource(ctx context.Context, l *lockFile, src spec.Source, 
 		return "", "", err
 	}
 	if pinned && tree != known.Values["tree"] {
-		return "", "", withHint(fmt.Errorf("bundle source %q: %s does not hold what %s pins: want tree %.19s…, got %.19s…", src.Name, src.URL, lockName, known.Values["tree"], tree), "aisync lock --update "+src.Name+", if the change is right")
+		return "", "", advice.Command(fmt.Errorf("bundle source %q: %s does not hold what %s pins: want tree %.19s…, got %.19s…", src.Name, src.URL, lockName, known.Values["tree"], tree), "aisync lock --update "+src.Name+", if the change is right")
 	}
 	if !pinned {
 		values := map[string]string{"url": src.URL, "tree": tree}

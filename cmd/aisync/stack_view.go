@@ -14,6 +14,7 @@ import (
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -101,7 +102,7 @@ func (w *View) ofState(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return advise(err, fmt.Sprintf("give %s and what is in it to the user who runs aisync (id %d)", w.Places.Physical(w.Places.State), os.Geteuid()))
+	return advice.New(err, fmt.Sprintf("give %s and what is in it to the user who runs aisync (id %d)", w.Places.Physical(w.Places.State), os.Geteuid()))
 }
 
 // load reads spec, facts, locks and records side by side.

@@ -10,6 +10,7 @@ import (
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/schema"
 )
 
@@ -97,7 +98,7 @@ func oneQueue(q task.Queue, name string) (string, error) {
 	case name != "" && slices.Contains(all, name):
 		return name, nil
 	case name != "":
-		return "", advise(fmt.Errorf("queue directory not found: %s", q.Folder(name, task.Queued)), there(all))
+		return "", advice.New(fmt.Errorf("queue directory not found: %s", q.Folder(name, task.Queued)), there(all))
 	case len(all) == 1:
 		return all[0], nil
 	}

@@ -15,6 +15,7 @@ import (
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/agents/task/gitea"
 	"aisync.dev/aisync/app/doctor/endpoint"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -35,7 +36,7 @@ func (g *giteaFlags) in(f *pflag.FlagSet) {
 func (a *app) gitea(ctx context.Context, g giteaFlags) (*gitea.Server, error) {
 	at := cmp.Or(g.url, a.env.Get("GITEA_URL"))
 	if at == "" {
-		return nil, withHint(errors.New("which Gitea server? neither --gitea nor GITEA_URL names one"), "export GITEA_URL=https://…")
+		return nil, advice.Command(errors.New("which Gitea server? neither --gitea nor GITEA_URL names one"), "export GITEA_URL=https://…")
 	}
 	if a.g.offline && !endpoint.Loopback(at) {
 		return nil, fmt.Errorf("asking a Gitea server elsewhere %w", reconcile.ErrOffline)

@@ -13,6 +13,7 @@ import (
 
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/internal/advice"
 )
 
 func taskImport(a *app) *cobra.Command {
@@ -167,7 +168,7 @@ again: change the task first.`,
 			for _, id := range args {
 				i, err := q.Retry(id, gone, process.System())
 				if errors.Is(err, task.ErrMayLive) {
-					err = advise(err, "and say so with --gone")
+					err = advice.New(err, "and say so with --gone")
 				}
 				if err == nil {
 					a.printf("%s\n", safe(i.Path))

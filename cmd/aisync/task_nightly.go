@@ -13,6 +13,7 @@ import (
 
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -47,7 +48,7 @@ queue could not be worked.`,
 				return err
 			}
 			if s.Host == nil || s.Host.Nightly == nil {
-				return advise(errors.New("the host's spec names no repositories for the night"), `write into it: tasks: {nightly: "02:00", repos: ["~/src/chiffon"]}`)
+				return advice.New(errors.New("the host's spec names no repositories for the night"), `write into it: tasks: {nightly: "02:00", repos: ["~/src/chiffon"]}`)
 			}
 			n, err := a.night(cmd.Context(), p, *s.Host.Nightly)
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -58,7 +59,7 @@ where its file says nothing. With --json all of it.`,
 func findTask(q task.Queue, id string) (task.Item, error) {
 	i, err := q.Find(id)
 	if errors.Is(err, task.ErrUnknown) {
-		err = withHint(err, "aisync task list")
+		err = advice.Command(err, "aisync task list")
 	}
 	return i, err
 }
@@ -207,7 +208,7 @@ branch.`,
 				if err != nil {
 					return err
 				}
-				return withHint(fmt.Errorf("task %s is %s and has no %s in %s", args[0], i.State.Text(), name, q.Runs(args[0])), "aisync task show "+args[0])
+				return advice.Command(fmt.Errorf("task %s is %s and has no %s in %s", args[0], i.State.Text(), name, q.Runs(args[0])), "aisync task show "+args[0])
 			}
 			if err != nil {
 				return fmt.Errorf("read the report: %w", err)

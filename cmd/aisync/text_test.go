@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/reconcile"
@@ -116,7 +117,7 @@ func TestEveryKindOfErrorHasItsCode(t *testing.T) {
 	} {
 		wrapped := c.err
 		if c.err != nil {
-			wrapped = withHint(fmt.Errorf("while doing: %w", errors.Join(c.err)), "aisync help")
+			wrapped = advice.Command(fmt.Errorf("while doing: %w", errors.Join(c.err)), "aisync help")
 		}
 		if got := exitCode(wrapped); got != c.want {
 			t.Errorf("%v: code %d, want %d", c.err, got, c.want)
@@ -132,7 +133,7 @@ func TestEveryKindOfErrorHasItsCode(t *testing.T) {
 func TestJoinedErrorsComeOneALineWithTheirHints(t *testing.T) {
 	var out strings.Builder
 	a := &app{err: &out, env: environ.Env{}}
-	a.report(errors.Join(errors.New("one"), withHint(errors.New("two"), "aisync lock")))
+	a.report(errors.Join(errors.New("one"), advice.Command(errors.New("two"), "aisync lock")))
 	if want := "aisync: one\naisync: two; run: aisync lock\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}

@@ -50,14 +50,14 @@ func reserved(tree string, here ...string) func(string, string, bool) bool {
 // engine and plain specs.
 var (
 	libraries = []string{"internal/bundle", "internal/fetch", "internal/merge", "internal/gguf", "internal/frontmatter"}
-	tools     = []string{"internal/atomicfile", "internal/filelock", "internal/nearest", "internal/shellquote", "internal/termtext", "internal/netjail", "internal/netns", "internal/gitrepo", "internal/limit", "internal/regular", "internal/safedir"}
+	tools     = []string{"internal/advice", "internal/atomicfile", "internal/environ", "internal/filelock", "internal/nearest", "internal/shellquote", "internal/termtext", "internal/netjail", "internal/netns", "internal/gitrepo", "internal/limit", "internal/regular", "internal/safedir"}
 )
 
 var rules = []rule{
 	{"schema/spec imports nothing of ours", within("schema/spec")},
 	{"hosts/facts imports nothing of ours", within("hosts/facts")},
 	{"fsys imports nothing of ours but the writer of files", within("reconcile/fsys", "internal/atomicfile")},
-	{"reconcile imports nothing of ours but its own parts", within("reconcile", "reconcile", "internal/atomicfile", "internal/filelock")},
+	{"reconcile imports nothing of ours but its own parts", within("reconcile", "reconcile", "internal/advice", "internal/atomicfile", "internal/environ", "internal/filelock")},
 	{"providers import the engine, what is given, and libraries; their suite breaks things and prints what it proved", within("providers", append([]string{"providers", "reconcile", "schema/spec", "hosts/facts", "internal/proof", "internal/crash"}, append(libraries, tools...)...)...)},
 	{"adapter imports providers, the engine, what is given, and libraries", within("adapter", append([]string{"adapter", "providers", "reconcile", "schema/spec", "hosts/facts", "catalog"}, append(libraries, tools...)...)...)},
 	{"libraries import the engine, plain specs, the catalog, and each other", func(from, to string, ours bool) bool {

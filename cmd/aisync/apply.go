@@ -75,7 +75,7 @@ out of date; 6 another apply is running; 7 needs the network and is offline.`,
 	narrowFlags(cmd, &ask.Targets, &ask.Excludes)
 	f.register(cmd)
 	cmd.Flags().BoolVarP(&f.keepGoing, "keep-going", "k", false, "leave what is undecided or fails, and do the rest")
-	ask.Transfer.register(cmd.Flags())
+	transferFlags(cmd.Flags(), &ask.Transfer)
 	cmd.Flags().BoolVar(&f.trust, "trust", false, "say yes to all that programs and git will obey in this project")
 	return cmd
 }
@@ -83,7 +83,7 @@ out of date; 6 another apply is running; 7 needs the network and is offline.`,
 func (a *app) apply(ctx context.Context, ask Request, f applyFlags, file string) error {
 	mode, err := parseDiffMode(f.diff)
 	if err == nil {
-		err = ask.Transfer.check()
+		err = checkTransfer(ask.Transfer)
 	}
 	if err != nil {
 		return err

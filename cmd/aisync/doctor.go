@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +18,6 @@ import (
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"
-	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -51,7 +49,7 @@ type finding struct {
 // patient is what the checks look at. A part that could not be read is nil, and
 // the check that is named for it says why.
 type patient struct {
-	app     *app
+	machine *Machine
 	offline bool
 	timeout time.Duration // for one answer of a server; 0: as long as that kind of answer may take
 	places  place.Places
@@ -110,7 +108,7 @@ are started.
 				return err
 			}
 			a.sayNewRoot(p)
-			it := a.patient(cmd.Context(), p)
+			it := newPatient(cmd.Context(), a.machine(p))
 			it.timeout = timeout
 			list := slices.DeleteFunc(checks(), func(c check) bool { return c.Deep && !deep || c.Network && a.g.offline })
 			list = slices.Concat(list, runtimeChecks(it, deep), serviceChecks(it, !noPrompt, deep))
@@ -126,50 +124,39 @@ are started.
 	return cmd
 }
 
-// patient reads what several checks need, once.
-func (a *app) patient(ctx context.Context, p place.Places) *patient {
-	out := &patient{app: a, offline: a.g.offline, places: p, run: a.machine(p).runner()}
-	out.planned, out.stocked = a.plannedOnce(ctx), a.stockedOnce(ctx)
+// newPatient reads what several checks need, once.
+func newPatient(ctx context.Context, m *Machine) *patient {
+	out := &patient{machine: m, offline: m.Offline, places: m.Places, run: m.runner()}
 	out.states = out.statesOnce(ctx)
-	disk, err := p.Reader("doctor")
+	parts, err := LookAtParts(ctx, m, ScopeAll)
 	if err != nil {
 		out.storeOf, out.specErr = err, err
+		out.planned = func() (*View, *reconcile.Plan, error) { return nil, nil, err }
+		out.stocked = func() (*stock, error) { return nil, err }
 		return out
 	}
-	out.disk = disk
-	out.dir = state.Open(out.disk, p.State)
-	m := a.machine(p)
-	var wait sync.WaitGroup
-	wait.Go(func() { out.spec, out.specErr = m.LoadSpec(ctx, schema.Options{}) })
-	wait.Go(func() {
-		if f, err := m.Facts(); err == nil {
-			out.facts = &f
-		}
-	})
-	wait.Go(func() { out.store, out.storeOf = reconcile.OpenStore(out.disk, p.State) })
-	wait.Wait()
-	if p.Project != "" && out.storeOf == nil {
-		if l, err := readLockFile(filepath.Join(p.Project, lockName)); err == nil && l.found {
-			out.store.UseLock(reconcile.ProjectOwner(p.Project), lockName, l.lock)
-		}
+	out.planned, out.stocked = plannedOnce(ctx, parts), stockedOnce(ctx, parts)
+	out.disk, out.dir = parts.Reader, state.Open(parts.Reader, m.Places.State)
+	out.spec, out.specErr, out.store, out.storeOf = parts.Spec, parts.SpecErr, parts.Store, parts.StoreErr
+	if f, err := m.Facts(); err == nil {
+		out.facts = &f
 	}
 	return out
 }
 
 // plannedOnce returns a function that plans once, however often it is called.
-func (a *app) plannedOnce(ctx context.Context) func() (*View, *reconcile.Plan, error) {
-	var (
-		once sync.Once
-		w    *View
-		p    *reconcile.Plan
-		err  error
-	)
+// What the specs ask for is declared at once: it changes the view, which checks
+// that run side by side read.
+func plannedOnce(ctx context.Context, parts *Parts) func() (*View, *reconcile.Plan, error) {
+	w, err := parts.Open(ctx)
+	plan := sync.OnceValues(func() (*reconcile.Plan, error) {
+		if err != nil {
+			return nil, err
+		}
+		return w.Plan(ctx, Request{Scope: ScopeAll})
+	})
 	return func() (*View, *reconcile.Plan, error) {
-		once.Do(func() {
-			if w, err = a.loaded(ctx, ScopeAll, Open); err == nil {
-				p, err = w.Plan(ctx, Request{Scope: ScopeAll})
-			}
-		})
+		p, err := plan()
 		return w, p, err
 	}
 }

@@ -26,21 +26,27 @@ type stock struct {
 
 // stockedOnce returns a function that looks once. The stock is nil where no
 // host is described.
-func (a *app) stockedOnce(ctx context.Context) func() (*stock, error) {
+func stockedOnce(ctx context.Context, p *Parts) func() (*stock, error) {
 	return sync.OnceValues(func() (*stock, error) {
-		w, err := a.loaded(ctx, ScopeHost, Look)
-		if err != nil || w.Spec.Host == nil {
-			return nil, err
+		for _, err := range []error{p.SpecErr, p.LocksErr, p.StoreErr} {
+			if err != nil {
+				return nil, err
+			}
+		}
+		w := p.View
+		if w.Spec.Host == nil {
+			return nil, nil
 		}
 		pin := w.looker()
-		if err := w.declareModels(ctx, pin); err != nil {
+		d, err := w.ModelDecls(ctx, pin)
+		if err != nil {
 			return nil, err
 		}
 		records, err := w.Store.OfKinds("model", "view")
 		if err != nil {
 			return nil, err
 		}
-		held := model.Held(w.Declared.Declarations, records)
+		held := model.Held(d.Declarations, records)
 		return &stock{w, pin, slices.DeleteFunc(held, func(h store.Held) bool { return !h.Wanted })}, nil
 	})
 }

@@ -179,7 +179,7 @@ func (p *patient) waiting(rt spec.Runtime) int {
 	if p.spec != nil {
 		host = p.spec.Host
 	}
-	list := effects.Of(effects.Project{Dir: p.places.Project, Carried: effects.Carried(p.app.env.List(), p.places.Project), Runtimes: []spec.Runtime{rt}}, reconcile.ReadEnv{}, nil)
+	list := effects.Of(effects.Project{Dir: p.places.Project, Carried: effects.Carried(p.machine.Env.List(), p.places.Project), Runtimes: []spec.Runtime{rt}}, reconcile.ReadEnv{}, nil)
 	return len(effects.Undecided(list, reconcile.ProjectOwner(p.places.Project), p.store, trustedSources(host)))
 }
 
@@ -188,11 +188,11 @@ func (p *patient) waiting(rt spec.Runtime) int {
 func (p *patient) cleanEnv(rt spec.Runtime, program, dir string) []string {
 	env := []string{"TERM=dumb", "NO_COLOR=1", "PWD=" + dir}
 	for _, name := range []string{"HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", rt.HomeVar} {
-		if v := p.app.env.Get(name); name != "" && v != "" {
+		if v := p.machine.Env.Get(name); name != "" && v != "" {
 			env = append(env, name+"="+v)
 		}
 	}
-	path := filepath.Dir(program) + string(os.PathListSeparator) + p.app.env.Get("PATH")
+	path := filepath.Dir(program) + string(os.PathListSeparator) + p.machine.Env.Get("PATH")
 	env = append(env, "PATH="+path)
 	for name, value := range rt.Launch.Offline {
 		env = append(env, name+"="+value)

@@ -184,7 +184,7 @@ func (p *patient) cannotStart(path fsys.LogicalPath) (why, fix string) {
 
 // inPath is where a program is; "" where no folder of PATH has it.
 func (p *patient) inPath(program string) string {
-	return hosts.FindProgram(p.places.Root, filepath.SplitList(p.app.env.Get("PATH")), program)
+	return hosts.FindProgram(p.places.Root, filepath.SplitList(p.machine.Env.Get("PATH")), program)
 }
 
 // plainWord is a command's first word where it is a program to look for in

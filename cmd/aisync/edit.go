@@ -88,7 +88,7 @@ func (e *editing) open(ctx context.Context, k kind) (err error) {
 		return err
 	}
 	if _, err := e.scope.owners(e.places); err != nil {
-		return err
+		return inputHint(err)
 	}
 	if e.spec, err = e.load(ctx, nil); err != nil {
 		return advice.Command(fmt.Errorf("the spec is not right as it is, so nothing is changed in it: %w", err), "aisync validate")

@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/providers/service/control"
@@ -46,7 +47,7 @@ func (m *Machine) serviceManager() (serviceManager, error) {
 	case string(control.Systemd), string(control.Launchd), string(control.Own):
 		k.by, inChroot = control.Kind(forced), false
 	default:
-		return k, usagef("%s=%s: want systemd, launchd or supervise", managerVariable, safe(forced))
+		return k, &SettingError{managerVariable, termtext.Safe(forced), "systemd, launchd or supervise"}
 	}
 	switch {
 	case m.Places.Root != "":

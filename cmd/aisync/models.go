@@ -8,13 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/providers/store"
-	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
-	"aisync.dev/aisync/schema/spec"
 )
 
 func modelsCommand(a *app) *cobra.Command {
@@ -63,43 +60,16 @@ func (w *View) stockroom(ctx context.Context) (*stockroom, error) {
 	if w.Spec.Host == nil {
 		return nil, advice.Command(fmt.Errorf("no host is described here, so there is no store"), "aisync init")
 	}
-	if err := w.declareModels(ctx, w.looker()); err != nil {
+	d, err := w.ModelDecls(ctx, w.looker())
+	if err != nil {
 		return nil, err
 	}
+	w.Declared.Add(d)
 	records, err := w.Store.OfKinds("model", "view")
 	if err != nil {
 		return nil, err
 	}
 	return &stockroom{w, w.modelStore(), model.Held(w.Declared.Declarations, records)}, nil
-}
-
-// declareModels asks the host's spec for its models alone: a bundle that is not
-// at hand is no reason not to list them.
-func (w *View) declareModels(ctx context.Context, pin *pinner) error {
-	f, err := w.Facts()
-	if err != nil {
-		return err
-	}
-	h := w.Spec.Host
-	d, err := adapter.Host{
-		Spec:   &spec.Host{Name: h.Name, Pos: h.Pos, Dir: h.Dir, Builtin: h.Builtin, Store: h.Store, Views: h.Views, Models: h.Models},
-		Models: w.Catalog.Models(), Facts: &f, Home: w.Places.Home, Programs: w.programs(),
-		Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
-	}.Declare(ctx)
-	if err != nil {
-		return err
-	}
-	w.Declared.Add(d)
-	return nil
-}
-
-// modelStore is the folder of all models.
-func (w *View) modelStore() fsys.LogicalPath {
-	dir := "~/.local/share/llm/models"
-	if h := w.Spec.Host; h != nil && h.Store.Value != "" {
-		dir = h.Store.Value
-	}
-	return reconcile.Address("dir:" + dir).Path(w.Places.Home)
 }
 
 // only keeps the files of the models ids, or all where none is named. A name

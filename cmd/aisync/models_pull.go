@@ -12,25 +12,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
 
-// fetchFlags say how to fetch.
-type fetchFlags struct {
-	rate        byteRate
-	connections int
-	source      string // asked before those of the spec
+// transferFlags registers --limit-rate and --connections.
+func transferFlags(fs *pflag.FlagSet, t *Transfer) {
+	fs.Var((*byteRate)(&t.LimitRate), "limit-rate", "fetch at most `RATE` bytes a second in all, such as 20M or 500k")
+	fs.IntVar(&t.Connections, "connections", 4, "fetch a file in up to `N` ranges at once")
 }
 
-func (f *fetchFlags) register(fs *pflag.FlagSet) {
-	fs.Var(&f.rate, "limit-rate", "fetch at most `RATE` bytes a second in all, such as 20M or 500k")
-	fs.IntVar(&f.connections, "connections", 4, "fetch a file in up to `N` ranges at once")
-}
-
-func (f *fetchFlags) check() error {
-	if f.connections < 1 || f.connections > 64 {
-		return usagef("--connections %d: want 1 to 64", f.connections)
+func checkTransfer(t Transfer) error {
+	if t.Connections < 1 || t.Connections > 64 {
+		return usagef("--connections %d: want 1 to 64", t.Connections)
 	}
 	return nil
 }
@@ -62,7 +55,7 @@ func (r *byteRate) Set(text string) error {
 
 func modelsPullCommand(a *app) *cobra.Command {
 	var f applyFlags
-	var fetching fetchFlags
+	var fetching Transfer
 	cmd := &cobra.Command{
 		Use:   "pull ID...",
 		Short: "fetch these models of the spec now",
@@ -87,14 +80,14 @@ Exit codes: as apply.`,
 		},
 	}
 	f.register(cmd)
-	fetching.register(cmd.Flags())
-	cmd.Flags().StringVar(&fetching.source, "source", "", "ask `URL` before the sources of the spec")
+	transferFlags(cmd.Flags(), &fetching)
+	cmd.Flags().StringVar(&fetching.Source, "source", "", "ask `URL` before the sources of the spec")
 	_ = cmd.Flags().MarkHidden("yes") // nothing is asked
 	return cmd
 }
 
-func (a *app) modelsPull(ctx context.Context, ids []string, f applyFlags, fetching fetchFlags) error {
-	if err := checkSource(fetching.source); err != nil {
+func (a *app) modelsPull(ctx context.Context, ids []string, f applyFlags, fetching Transfer) error {
+	if err := checkSource(fetching.Source); err != nil {
 		return err
 	}
 	s, err := a.stockroom(ctx)
@@ -135,34 +128,4 @@ func sourceFor(source, name string) string {
 // byDigest reports whether a source finds files by their digest.
 func byDigest(source string) bool {
 	return strings.HasPrefix(source, "peer:") || strings.HasPrefix(source, "oci") && !strings.Contains(source, "#")
-}
-
-// askFor is what a plan of these models, and of their names in other programs'
-// folders, is asked for.
-func (w *View) askFor(ids []string) Request {
-	ask := Request{Scope: ScopeHost, Models: ids}
-	for _, id := range ids {
-		ask.Targets = append(ask.Targets, "model:"+id)
-	}
-	return w.withViews(ask)
-}
-
-// withViews adds the names of the models that were asked for, and what tells
-// other programs of those. A server of one is left to an apply.
-func (w *View) withViews(ask Request) Request {
-	reached := map[reconcile.Address]bool{}
-	for _, id := range ask.Models {
-		reached[reconcile.Address("model:"+id)] = true
-	}
-	for more := true; more; {
-		more = false
-		for _, d := range w.Declared.Declarations {
-			depends := slices.ContainsFunc(d.DependsOn, func(a reconcile.Address) bool { return reached[a] })
-			if depends && d.Target.Kind() != "service" && !reached[d.Target] {
-				reached[d.Target], more = true, true
-				ask.Targets = append(ask.Targets, string(d.Target))
-			}
-		}
-	}
-	return ask
 }

@@ -54,12 +54,12 @@ func (p *pinner) model(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 		}
 	}
 	shape := p.pinShape(ctx, use, name, q)
-	if f := p.w.Transfer; f.source != "" && slices.Contains(p.w.Pulled, use.ID) {
-		if len(q.Files) > 1 && sourceFor(f.source, "a") == sourceFor(f.source, "b") && !byDigest(f.source) {
-			return q, reason, usagef("--source %q: model %q has %d files; name their folder, with a slash at the end", safe(f.source), use.ID, len(q.Files))
+	if f := p.w.Transfer; f.Source != "" && slices.Contains(p.w.Pulled, use.ID) {
+		if len(q.Files) > 1 && sourceFor(f.Source, "a") == sourceFor(f.Source, "b") && !byDigest(f.Source) {
+			return q, reason, usagef("--source %q: model %q has %d files; name their folder, with a slash at the end", safe(f.Source), use.ID, len(q.Files))
 		}
 		for i := range q.Files {
-			q.Files[i].Sources = append([]string{sourceFor(f.source, q.Files[i].Path)}, q.Files[i].Sources...)
+			q.Files[i].Sources = append([]string{sourceFor(f.Source, q.Files[i].Path)}, q.Files[i].Sources...)
 		}
 	}
 	p.mu.Lock()

@@ -13,17 +13,6 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// asked is what a plan is asked for, beside the spec.
-type Request struct {
-	Scope             Scope
-	Choice            reconcile.Choice
-	Targets, Excludes []string
-	Models            []string   // with their names in other programs' folders
-	Transfer          fetchFlags // of commands that fetch
-	Strays            bool       // look for files that nobody asked for
-	Hold              func(reconcile.Address, reconcile.LeafKey) string
-}
-
 func planCommand(a *app) *cobra.Command {
 	var (
 		ask      = Request{Scope: ScopeAll}

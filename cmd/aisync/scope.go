@@ -1,12 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/app/stack/place"
-	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -36,11 +36,30 @@ func (s Scope) owners(p place.Places) ([]reconcile.Owner, error) {
 		return []reconcile.Owner{reconcile.HostOwner}, nil
 	case ScopeProject:
 		if p.Project == "" {
-			return nil, advice.Command(fmt.Errorf("there is no %s here or in a folder above, so there is no project", place.SpecFile), "aisync init --here in the project, or name it: --project DIR")
+			return nil, ErrNoProject
 		}
 		return []reconcile.Owner{reconcile.ProjectOwner(p.Project)}, nil
 	}
-	return nil, usagef("--scope %q: want all, host or project", string(s))
+	return nil, ScopeError(s)
+}
+
+// ErrNoProject says that there is no project where one is needed.
+var ErrNoProject = errors.New("there is no " + place.SpecFile + " here or in a folder above, so there is no project")
+
+// ScopeError is a word that names no scope.
+type ScopeError Scope
+
+// Error says which words do.
+func (e ScopeError) Error() string {
+	return fmt.Sprintf("scope %q: want all, host or project", string(e))
+}
+
+// SettingError is a variable of the environment whose value cannot be meant.
+type SettingError struct{ Variable, Value, Want string }
+
+// Error says which values can.
+func (e *SettingError) Error() string {
+	return e.Variable + "=" + e.Value + ": want " + e.Want
 }
 
 // choiceFlags are the decisions of a person about what nobody decided.

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"aisync.dev/aisync/internal/advice"
 )
 
 // target is the machine, and the project, that a command with this scope is
@@ -26,7 +29,8 @@ func (a *app) loaded(ctx context.Context, s Scope, open func(context.Context, *M
 		return nil, err
 	}
 	a.sayNewRoot(m.Places)
-	return open(ctx, m, s)
+	v, err := open(ctx, m, s)
+	return v, inputHint(err)
 }
 
 // held opens what s is about with hold, in a command that writes. The caller
@@ -39,7 +43,26 @@ func (a *app) held(ctx context.Context, s Scope, timeout time.Duration, command 
 	if err := a.makeRoot(m.Places, command); err != nil {
 		return nil, err
 	}
-	return hold(ctx, m, s, Holding{Command: command, Timeout: timeout})
+	h, err := hold(ctx, m, s, Holding{Command: command, Timeout: timeout})
+	return h, inputHint(err)
+}
+
+// inputHint names the flag by which something was given that cannot be meant,
+// or that would help.
+func inputHint(err error) error {
+	var (
+		scope   ScopeError
+		setting *SettingError
+	)
+	switch {
+	case errors.As(err, &scope):
+		return usagef("--%v", scope)
+	case errors.As(err, &setting):
+		return usagef("%v", setting)
+	case errors.Is(err, ErrNoProject):
+		return advice.Command(err, "aisync init --here in the project, or name it: --project DIR")
+	}
+	return err
 }
 
 // opened is held with everything loaded and declared; what is not pinned is

@@ -180,7 +180,7 @@ func (w *View) client() *fetch.Client {
 	token, _ := hub.Token(getenv, home) // a token that cannot be read: the hub says that one is missing
 	c := fetch.New(fetch.Options{
 		Endpoint: hub.Endpoint(getenv), Token: token, UserAgent: "aisync/" + versionText(),
-		Connections: w.Transfer.connections, LimitRate: int64(w.Transfer.rate),
+		Connections: w.Transfer.Connections, LimitRate: w.Transfer.LimitRate,
 		Retry: func(name string, why error, pause time.Duration, next, tries int) {
 			w.Notify("%s: %s; trying again in %s (%d of %d)", safe(name), safe(plainReason(why)), max(pause.Round(time.Second), time.Second), next, tries)
 		},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"
@@ -106,7 +107,7 @@ func (s *Session) recover(ctx context.Context) error {
 	of := s.Store.TakingBack()
 	lines, err := s.Engine.Recover(ctx, s.WriteEnv(nil), s.Store)
 	for _, l := range lines {
-		s.Notify("aisync: %s", safe(l))
+		s.Notify("aisync: %s", termtext.Safe(l))
 	}
 	if err == nil && of != "" && s.Store.TakenBack(of) {
 		s.TookBack = of

@@ -40,9 +40,9 @@ type View struct {
 	Bundles               *bundle.Sources
 	Declared              adapter.Decls // what the specs ask for
 
-	Transfer   fetchFlags // how a Session fetches
-	Pulled     []string   // models that Transfer.source is for
-	headerless bool       // a source of headers let us wait in vain: the others are not asked
+	Transfer   Transfer // how a Session fetches
+	Pulled     []string // models that Transfer.Source is for
+	headerless bool     // a source of headers let us wait in vain: the others are not asked
 
 	seal        *sealer
 	judged      judged // see Effects
@@ -105,33 +105,93 @@ func (w *View) ofState(err error) error {
 	return advice.New(err, fmt.Sprintf("give %s and what is in it to the user who runs aisync (id %d)", w.Places.Physical(w.Places.State), os.Geteuid()))
 }
 
-// load reads spec, facts, locks and records side by side.
+// Parts is a View of which some parts may have failed to load, each for a
+// reason of its own; its other parts are valid.
+type Parts struct {
+	*View
+	SpecErr, LocksErr, StoreErr error
+}
+
+// LookAtParts is Look for a caller that can use what is right where the rest is
+// not.
+func LookAtParts(ctx context.Context, m *Machine, s Scope) (*Parts, error) {
+	v, err := newView(m, s)
+	if err != nil {
+		return nil, err
+	}
+	if v.Reader, err = m.Places.Reader("none"); err != nil {
+		return nil, err
+	}
+	v.seal.reader = v.Reader
+	return v.loadParts(ctx), nil
+}
+
+// Open declares what the specs ask for. It needs all parts.
+func (p *Parts) Open(ctx context.Context) (*View, error) {
+	for _, err := range []error{p.SpecErr, p.LocksErr, p.StoreErr} {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p.View, p.declare(ctx, nil)
+}
+
+// loadParts reads spec, facts, locks and records side by side.
+func (w *View) loadParts(ctx context.Context) *Parts {
+	p := &Parts{View: w}
+	if w.Has(reconcile.HostOwner) {
+		ahead(w.Facts)
+	}
+	var g errgroup.Group
+	g.Go(func() error {
+		p.SpecErr = guarded(func() error { return w.loadSpec(ctx) })()
+		return nil
+	})
+	g.Go(func() error {
+		p.LocksErr, p.StoreErr = w.loadRecordParts()
+		return nil
+	})
+	_ = g.Wait() // the parts have their errors
+	return p
+}
+
+// load is loadParts for a caller that needs all of them.
 func (w *View) load(ctx context.Context) error {
 	if w.Has(reconcile.HostOwner) {
 		ahead(w.Facts)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(guarded(func() (err error) {
-		o := schema.Options{Facts: w.Facts}
-		if !w.Has(reconcile.HostOwner) {
-			o.NoHost = w.withoutHost
-		}
-		w.Spec, err = w.LoadSpec(ctx, o)
-		return err
-	}))
+	g.Go(guarded(func() error { return w.loadSpec(ctx) }))
 	g.Go(guarded(func() error { return w.loadRecords(ctx) }))
-	if err := g.Wait(); err != nil {
+	return g.Wait()
+}
+
+func (w *View) loadSpec(ctx context.Context) error {
+	o := schema.Options{Facts: w.Facts}
+	if !w.Has(reconcile.HostOwner) {
+		o.NoHost = w.withoutHost
+	}
+	s, err := w.LoadSpec(ctx, o)
+	if err != nil {
 		return err
 	}
-	w.Catalog = catalog.With(w.Spec.Catalog)
-	w.Facts = w.withPrograms(w.Facts, w.Spec.Catalog.Runtimes)
+	w.Spec, w.Catalog = s, catalog.With(s.Catalog)
+	w.Facts = w.withPrograms(w.Facts, s.Catalog.Runtimes)
 	return nil
 }
 
 // loadRecords reads what was made, and the locks: all that is needed to take
-// it back, be the spec as broken as it may.
-func (w *View) loadRecords(ctx context.Context) error {
-	g, _ := errgroup.WithContext(ctx)
+// it back where the spec is broken.
+func (w *View) loadRecords(context.Context) error {
+	locks, store := w.loadRecordParts()
+	if locks != nil {
+		return locks
+	}
+	return store
+}
+
+func (w *View) loadRecordParts() (locksErr, storeErr error) {
+	var g errgroup.Group
 	g.Go(guarded(func() (err error) {
 		w.HostLock, err = readLockFile(filepath.Join(w.Places.Config, lockName))
 		return err
@@ -142,14 +202,12 @@ func (w *View) loadRecords(ctx context.Context) error {
 		}
 		return err
 	}))
-	g.Go(guarded(func() (err error) {
+	storeErr = guarded(func() (err error) {
 		w.Store, err = reconcile.OpenStore(w.Reader, w.Places.State)
 		return w.ofState(err)
-	}))
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	if w.ProjectLock != nil {
+	})()
+	locksErr = g.Wait()
+	if w.ProjectLock != nil && storeErr == nil {
 		var known *reconcile.Lock
 		if w.ProjectLock.found {
 			known = w.ProjectLock.lock
@@ -157,7 +215,7 @@ func (w *View) loadRecords(ctx context.Context) error {
 		w.Store.UseLock(reconcile.ProjectOwner(w.Places.Project), lockName, known)
 		w.ProjectLock.lock = w.Store.Lock()
 	}
-	return nil
+	return locksErr, storeErr
 }
 
 // withoutHost notes that a project is looked at without its host, which it

@@ -125,12 +125,15 @@ func summary(leaves []LeafChange, before Observation) Action {
 func next(c Change, records []Record, owners []Owner) []Record {
 	var out []Record
 	for _, o := range owners {
-		had := Record{}
+		res := c.Target.Resource
+		had := Record{Address: c.Target.addressOf(o), Local: res.Local}
 		if i := slices.IndexFunc(records, func(r Record) bool { return r.Owner == o }); i >= 0 {
 			had = records[i]
 		}
-		res := c.Target.Resource
-		rec := Record{Address: res.Address, Owner: o, Format: res.Format, Local: res.Local, Inputs: c.Before.Inputs, DependsOn: res.DependsOn, Private: c.Target.Private}
+		rec := Record{Address: had.Address, Owner: o, Format: res.Format, Local: res.Local, Inputs: c.Before.Inputs, DependsOn: res.DependsOn, Private: c.Target.Private}
+		if len(res.Leaves) == 0 {
+			rec.Local = had.Local
+		}
 		for _, l := range c.Leaves {
 			if lr, ok := l.next(c, o, had.Leaf(l.Key)); ok {
 				rec.Leaves = append(rec.Leaves, lr)
@@ -201,13 +204,13 @@ type Sourced interface {
 
 // vouch takes l, which only a lock claims, for this machine's own where the
 // source of what is wanted holds the whole of what is there.
-func (s *Store) vouch(a Address, l LeafChange, owners []Owner) {
+func (s *Store) vouch(t Target, l LeafChange, owners []Owner) {
 	if l.Key != "" || l.Last == nil || !l.Last.Claimed || !l.Rel.WantLive {
 		return
 	}
 	for _, o := range owners {
 		for i := range s.Records(o) {
-			if rec := &s.owners[o].Records[i]; rec.Address == a && rec.Leaf("") != nil {
+			if rec := &s.owners[o].Records[i]; t.Is(rec.Address) && rec.Leaf("") != nil {
 				rec.Leaf("").Claimed, s.index = false, nil
 			}
 		}

@@ -16,14 +16,14 @@ import (
 // git's own folder. The resources are sorted by address, their leaves by key; a
 // target in conflict is left out.
 func Compose(decls []Declaration) ([]Resource, []Conflict) {
-	byTarget := make(map[Address][]Declaration, len(decls))
+	byTarget := make(map[Address][]Resource, len(decls))
 	for _, d := range decls {
-		byTarget[d.Target] = append(byTarget[d.Target], d)
+		byTarget[d.Target] = append(byTarget[d.Target], d.resource())
 	}
 	resources := make([]Resource, 0, len(byTarget))
 	var conflicts []Conflict
-	for target, ds := range byTarget {
-		r, found := compose(target, ds)
+	for target, parts := range byTarget {
+		r, found := compose(target, parts)
 		if isPathKind(target.Kind()) && fsys.GitsOwn(target.Name()) {
 			found = []Conflict{gitsOwn(r)}
 		}
@@ -57,8 +57,20 @@ func gitsOwn(r Resource) Conflict {
 	return c
 }
 
-// compose makes one resource of the declarations of one target.
-func compose(target Address, ds []Declaration) (Resource, []Conflict) {
+// resource is what d asks for.
+func (d Declaration) resource() Resource {
+	r := Resource{Address: d.Target, Format: d.Format, Leaves: make([]Leaf, len(d.Leaves)), DependsOn: d.DependsOn, Local: d.Local}
+	owners := []Owner{d.Owner}
+	for i, l := range d.Leaves {
+		l.Owners = owners
+		r.Leaves[i] = l
+	}
+	return r
+}
+
+// compose makes one resource of parts that ask something of one target. git
+// carries it unless all that the project asks for there is local.
+func compose(target Address, parts []Resource) (Resource, []Conflict) {
 	r := Resource{Address: target, Local: true}
 	leaves := map[LeafKey]Leaf{}
 	var conflicts []Conflict
@@ -66,17 +78,16 @@ func compose(target Address, ds []Declaration) (Resource, []Conflict) {
 		conflicts = append(conflicts, Conflict{Address: target, Key: key, Reason: reason, Hint: hint, Origin: slices.Concat(origins...)})
 	}
 	var formatOf []Position
-	for _, d := range ds {
-		r.Local = r.Local && d.Local
-		r.DependsOn = append(r.DependsOn, d.DependsOn...)
-		for _, l := range d.Leaves {
-			if d.Format != "" && l.Own == Member {
-				if r.Format != "" && r.Format != d.Format {
-					clash(l.Key, fmt.Sprintf("declared as %s and as %s", r.Format, d.Format), "one file has one format", formatOf, l.Origin)
+	for _, p := range parts {
+		r.Local = r.Local && (p.Local || p.Address.InProject() != target.InProject())
+		r.DependsOn = append(r.DependsOn, p.DependsOn...)
+		for _, l := range p.Leaves {
+			if p.Format != "" && l.Own == Member {
+				if r.Format != "" && r.Format != p.Format {
+					clash(l.Key, fmt.Sprintf("declared as %s and as %s", r.Format, p.Format), "one file has one format", formatOf, l.Origin)
 				}
-				r.Format, formatOf = d.Format, l.Origin
+				r.Format, formatOf = p.Format, l.Origin
 			}
-			l.Owners = []Owner{d.Owner}
 			had, ok := leaves[l.Key]
 			switch {
 			case !ok:

@@ -1,6 +1,9 @@
 package reconcile
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Engine plans and applies with a fixed list of providers.
 type Engine struct {
@@ -49,6 +52,18 @@ func (in Input) reason(meaning string) string {
 		return meaning
 	}
 	return strings.ReplaceAll(meaning, "no longer in the spec", in.Dropped)
+}
+
+// held says why key of t must not be written now; "" where it may.
+func (in Input) held(t Target, key LeafKey) string {
+	if in.Hold == nil {
+		return ""
+	}
+	why := in.Hold(t.Resource.Address, key)
+	for _, a := range t.Aliases {
+		why = cmp.Or(why, in.Hold(a, key))
+	}
+	return why
 }
 
 // provider returns the provider of a kind, or nil.

@@ -49,9 +49,11 @@ func (c Change) dependsOn(index map[Address]int) []Address {
 	if !isPathKind(a.Kind()) {
 		return on
 	}
-	for dir := path.Dir(a.Name()); dir != "." && dir != "/"; dir = path.Dir(dir) {
-		if d := Address("dir:" + dir); hasKey(index, d) && !slices.Contains(on, d) {
-			return append(slices.Clone(on), d)
+	for _, a := range append([]Address{a}, c.Target.Aliases...) {
+		for dir := path.Dir(a.Name()); dir != "." && dir != "/"; dir = path.Dir(dir) {
+			if d := Address("dir:" + dir); hasKey(index, d) && !slices.Contains(on, d) {
+				return append(slices.Clone(on), d)
+			}
 		}
 	}
 	return on
@@ -137,7 +139,7 @@ func (p *Plan) narrow(targets, excludes []string) error {
 	for _, pattern := range targets {
 		hit := false
 		for i, c := range p.Changes {
-			if c.Target.Resource.Address.Match(pattern) {
+			if c.Target.Match(pattern) {
 				hit = true
 				pull(i)
 			}
@@ -154,7 +156,7 @@ func (p *Plan) narrow(targets, excludes []string) error {
 	for _, pattern := range excludes {
 		hit := false
 		for i, c := range p.Changes {
-			if c.Target.Resource.Address.Match(pattern) {
+			if c.Target.Match(pattern) {
 				hit = true
 				keep[i] = false
 			}

@@ -41,9 +41,10 @@ type EntryStep struct {
 	Address Address            `json:"address"`
 	Action  Action             `json:"action"`
 	Format  string             `json:"format,omitempty"`
-	Path    fsys.LogicalPath   `json:"path,omitempty"`   // of path kinds
-	Folder  fsys.LogicalPath   `json:"folder,omitempty"` // in which the target lies, where that is known
-	Before  Fingerprint        `json:"before"`           // token of the whole target; "" where nothing was
+	Aliases []Address          `json:"aliases,omitempty"` // other addresses of the same place
+	Path    fsys.LogicalPath   `json:"path,omitempty"`    // of path kinds
+	Folder  fsys.LogicalPath   `json:"folder,omitempty"`  // in which the target lies, where that is known
+	Before  Fingerprint        `json:"before"`            // token of the whole target; "" where nothing was
 	Mode    fs.FileMode        `json:"mode,omitempty"`
 	After   Fingerprint        `json:"after"` // "" where nothing is, or while it is not done
 	Writes  bool               `json:"writes"`
@@ -212,7 +213,7 @@ func (a *applying) missing(dir fsys.LogicalPath, known map[fsys.LogicalPath][]fs
 
 func (a *applying) step(c Change) EntryStep {
 	addr := c.Target.Resource.Address
-	s := EntryStep{Address: addr, Action: c.Action, Format: c.Target.Resource.Format, Before: c.Before.Token, After: c.Before.Token, Writes: c.Writes()}
+	s := EntryStep{Address: addr, Aliases: c.Target.Aliases, Action: c.Action, Format: c.Target.Resource.Format, Before: c.Before.Token, After: c.Before.Token, Writes: c.Writes()}
 	if isPathKind(addr.Kind()) {
 		s.Path = addr.Path(a.w.Home)
 		s.Folder = s.Path.Dir()
@@ -228,7 +229,7 @@ func (a *applying) step(c Change) EntryStep {
 			s.Keys = append(s.Keys, l.Key)
 		}
 	}
-	for _, rec := range a.store.On(addr) {
+	for _, rec := range a.store.of(c.Target) {
 		if slices.Contains(c.Owners, rec.Owner) {
 			s.Had = append(s.Had, ownedRecord{rec.Owner, rec})
 		}

@@ -20,15 +20,17 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 		e.settle(ctx, r, s, s.journal)
 	}
 	resources, conflicts := Compose(in.Declarations)
+	known := s.aliases(r, resources, in.Strays, in.Owners)
+	resources, clashes, asked := known.compose(resources)
 	p := &Plan{
-		Conflicts:   conflicts,
+		Conflicts:   slices.Concat(conflicts, clashes),
 		Unsupported: slices.Clone(in.Unsupported),
 		Notes:       slices.Clone(in.Notes),
 		Owners:      in.Owners,
 		Choice:      in.Choice,
 		Partial:     len(in.Targets)+len(in.Excludes) > 0,
 	}
-	targets := withStrays(e.targets(p, resources, s, in.Owners), in.Strays)
+	targets := withStrays(e.targets(p, resources, s, in.Owners, known, asked), in.Strays, known)
 	seen, err := e.observe(ctx, r, targets)
 	if err != nil {
 		return nil, err
@@ -52,21 +54,21 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 // targets joins the resources with the records of owners; what is recorded and
 // no longer declared becomes a target without leaves. Targets in conflict are
 // left alone: a spec that contradicts itself drops nothing.
-func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner) []Target {
+func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner, known aliases, asked map[Address]map[Owner]Address) []Target {
 	wanted := make(map[Address]Resource, len(resources))
 	for _, r := range resources {
 		wanted[r.Address] = r
 	}
 	skip := map[Address]bool{}
 	for _, c := range p.Conflicts {
-		skip[c.Address], skip[c.Other] = true, true
+		skip[known.first(c.Address)], skip[known.first(c.Other)] = true, true
 	}
 	for _, u := range p.Unsupported {
-		skip[u.Address] = true
+		skip[known.first(u.Address)] = true
 	}
 	for _, o := range owners {
 		for _, rec := range s.Records(o) {
-			a := rec.Address
+			a := known.first(rec.Address)
 			if _, ok := wanted[a]; !ok {
 				wanted[a] = Resource{Address: a, Format: rec.Format, DependsOn: rec.DependsOn, Local: rec.Local}
 			}
@@ -81,7 +83,11 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 			p.Unsupported = append(p.Unsupported, Unsupported{Address: a, Reason: fmt.Sprintf("this version has no %s kind", a.Kind()), Origin: firstOrigin(res)})
 			continue
 		}
-		targets = append(targets, target(res, s.On(a), owners))
+		t := Target{Resource: res, asked: asked[a]}
+		if group := known.same[a]; group != nil {
+			t.Aliases = group[1:]
+		}
+		targets = append(targets, t.withRecords(s.of(t), owners))
 	}
 	slices.SortFunc(targets, func(a, b Target) int {
 		return strings.Compare(string(a.Resource.Address), string(b.Resource.Address))
@@ -91,7 +97,7 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 }
 
 // withStrays adds what lies in folders that are ours, where it is no target.
-func withStrays(targets []Target, strays []Address) []Target {
+func withStrays(targets []Target, strays []Address, al aliases) []Target {
 	if len(strays) == 0 {
 		return targets
 	}
@@ -100,7 +106,7 @@ func withStrays(targets []Target, strays []Address) []Target {
 		known[t.Resource.Address] = true
 	}
 	for _, a := range strays {
-		if !known[a] {
+		if !known[a] && al.same[a] == nil {
 			targets = append(targets, Target{Resource: Resource{Address: a}, Stray: true})
 		}
 	}
@@ -110,13 +116,12 @@ func withStrays(targets []Target, strays []Address) []Target {
 	return targets
 }
 
-// target joins one resource with its records: those of owners, and of others
-// where they hold a leaf that is wanted here too.
-func target(res Resource, records []Record, owners []Owner) Target {
-	t := Target{Resource: res}
+// withRecords joins t with its records: those of owners, and of others where they
+// hold a leaf that is wanted here too.
+func (t Target) withRecords(records []Record, owners []Owner) Target {
 	last, others := map[LeafKey]LeafRecord{}, map[LeafKey]LeafRecord{}
 	want := map[LeafKey]bool{}
-	for _, l := range res.Leaves {
+	for _, l := range t.Resource.Leaves {
 		want[l.Key] = true
 	}
 	for _, ours := range []bool{false, true} { // ours win
@@ -182,7 +187,7 @@ func (e *Engine) observe(ctx context.Context, r ReadEnv, targets []Target) ([]Ob
 func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Observation, in Input) Change {
 	p := e.provider(t.Resource.Address.Kind())
 	c := Change{Target: t, Before: o}
-	records := s.On(t.Resource.Address)
+	records := s.of(t)
 	for _, key := range t.Keys() {
 		c.Leaves = append(c.Leaves, relate(p, t, o, key, records, in.Owners))
 	}
@@ -192,12 +197,10 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 			l.Rel.CanMerge, l.Rel.CanMark = m.CanMerge(ctx, r, c, *l)
 		}
 		l.Decision = Decide(l.Rel, in.Choice)
-		s.vouch(t.Resource.Address, *l, in.Owners)
-		if in.Hold != nil && l.Writes() {
-			if why := in.Hold(t.Resource.Address, l.Key); why != "" {
-				l.Decision = Decision{Action: Clash, Meaning: why, Provenance: l.Rel.Provenance, Pending: true}
-				continue
-			}
+		s.vouch(t, *l, in.Owners)
+		if why := in.held(t, l.Key); why != "" && l.Writes() {
+			l.Decision = Decision{Action: Clash, Meaning: why, Provenance: l.Rel.Provenance, Pending: true}
+			continue
 		}
 		if s.inherited && t.Resource.Local && l.Action == Accept && l.Rel.WantLive && !l.Rel.Last && c.ofProject() {
 			// The project was applied before, git does not carry this, and it is

@@ -163,6 +163,9 @@ func (c Change) Meaning() string {
 	if len(words) > 2 {
 		words = append(words[:2], "…")
 	}
+	if same := c.Target.SameAs(); same != "" && len(words) > 0 {
+		words = append(words, same)
+	}
 	return strings.Join(words, "; ")
 }
 

@@ -112,11 +112,14 @@ type Problem struct {
 // where it is no longer wanted.
 type Target struct {
 	Resource Resource
+	Aliases  []Address    // other addresses of the same place
 	Last     []LeafRecord // of the plan's owners, and of others what is wanted here too; one a key, sorted by key
 	Others   []LeafRecord // what only other owners have there; the plan leaves it alone
 	Inputs   Fingerprint  // as recorded
 	Private  json.RawMessage
 	Stray    bool // neither wanted nor recorded, in a folder that is ours: looked at as a whole
+
+	asked map[Owner]Address // of a place with Aliases: the address by which each owner asks for it
 }
 
 // sortLeaves puts both lists of t in the order that Keys needs.

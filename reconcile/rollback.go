@@ -68,9 +68,10 @@ func (s *Store) entry(id string) (Entry, error) {
 
 // undo is the change that takes one step back.
 func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, choice Choice) Change {
-	t := Target{Resource: Resource{Address: step.Address, Format: step.Format}}
+	t := Target{Resource: Resource{Address: step.Address, Format: step.Format}, Aliases: step.Aliases, asked: map[Owner]Address{}}
 	for _, list := range [][]ownedRecord{step.Got, step.Had} {
 		for _, x := range list {
+			t.asked[x.Owner] = x.Record.Address
 			for _, l := range x.Record.Leaves {
 				if !slices.ContainsFunc(t.Last, func(y LeafRecord) bool { return y.Key == l.Key }) {
 					t.Last = append(t.Last, l)
@@ -93,7 +94,7 @@ func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, 
 			}
 		}
 	}
-	now := s.On(step.Address)
+	now := s.of(t)
 	written := func(key LeafKey) bool { return slices.Contains(step.Keys, key) }
 	claimed := func(key LeafKey) bool { return written(key) && shared(now, c.Owners, key, c.Before.Live[key]) }
 	release := func(key LeafKey, why string) {
@@ -166,7 +167,7 @@ func unrecord(step EntryStep, o Owner, leaves []LeafChange, now []Record) Record
 		rec = *got
 	}
 	current := recordFor(now, o)
-	rec.Address, rec.Owner = step.Address, o
+	rec.Owner = o
 	rec.Leaves = nil
 	taken := map[LeafKey]bool{}
 	for _, l := range leaves {

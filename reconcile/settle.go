@@ -39,14 +39,16 @@ func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (E
 		entry.Changes[i] = step
 		for _, list := range [][]ownedRecord{intent.Had, intent.Got} {
 			for _, x := range list {
-				s.set(x.Owner, step.Address, nil)
+				for _, a := range append([]Address{step.Address}, step.Aliases...) {
+					s.set(x.Owner, a, nil)
+				}
 				s.addDirs(x.Owner, step.Dirs)
 			}
 		}
 		for _, g := range step.Got {
 			rec := g.Record
 			rec.Owner = g.Owner
-			s.set(g.Owner, step.Address, &rec)
+			s.set(g.Owner, rec.Address, &rec)
 		}
 	}
 	return entry, said

@@ -248,7 +248,7 @@ func trusts(entries []Trust, plan *reconcile.Plan) []Effect {
 	var out []Effect
 	for _, entry := range entries {
 		for _, c := range plan.Changes {
-			if c.Target.Resource.Address != entry.Address {
+			if !c.Target.Is(entry.Address) {
 				continue
 			}
 			for _, l := range c.Leaves {

@@ -68,7 +68,7 @@ func (a *app) adopt(ctx context.Context, ask Request, f applyFlags) error {
 	}
 	p.Conflicts = nil // of the spec with itself: no part of what is there
 	named := func(c reconcile.Change) bool {
-		return slices.ContainsFunc(ask.Targets, c.Target.Resource.Address.Match)
+		return slices.ContainsFunc(ask.Targets, c.Target.Match)
 	}
 	p.Changes = slices.DeleteFunc(p.Changes, func(c reconcile.Change) bool { return !named(c) })
 	for _, c := range p.Changes {

@@ -221,7 +221,7 @@ func (v *server) running(ctx context.Context) []finding {
 	if i := slices.IndexFunc(plan.Unsupported, func(u reconcile.Unsupported) bool { return u.Address == addr }); i >= 0 {
 		return []finding{fail("", "%s", plan.Unsupported[i].Reason)}
 	}
-	i := slices.IndexFunc(plan.Changes, func(c reconcile.Change) bool { return c.Target.Resource.Address == addr })
+	i := slices.IndexFunc(plan.Changes, func(c reconcile.Change) bool { return c.Target.Is(addr) })
 	if i < 0 {
 		return []finding{fail("aisync plan", "the plan does not know it")}
 	}

@@ -44,6 +44,9 @@ func meaning(c reconcile.Change) string {
 	if len(out) > 3 {
 		out = append(out[:3], "…")
 	}
+	if same := c.Target.SameAs(); same != "" && len(out) > 0 {
+		out = append(out, same)
+	}
 	return strings.Join(out, "; ")
 }
 

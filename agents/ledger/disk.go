@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/internal/atomicfile"
 )
 
 // locked runs change while no other process of ours changes this ledger. The
@@ -71,34 +73,12 @@ func (l *Ledger) create(file, text string) error {
 	}
 	// A name that appears with its content in one step: a reader never sees an
 	// inbox without its header.
-	temp := l.temp(file)
-	if err := os.WriteFile(temp, []byte(text), 0o600); err != nil {
+	o := l.writing(file, "link")
+	o.Survives = atomicfile.Nothing
+	if err := atomicfile.Create(l.path(file), []byte(text), o); err != nil && !errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("make %s: %w", file, err)
 	}
-	defer os.Remove(temp)
-	if err := l.about("link", file); err != nil {
-		return err
-	}
-	if err := os.Link(temp, l.path(file)); err != nil && !errors.Is(err, os.ErrExist) {
-		// A file system without hard links: O_EXCL still never replaces anything.
-		f, err := os.OpenFile(l.path(file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if errors.Is(err, os.ErrExist) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("make %s: %w", file, err)
-		}
-		_, err = f.WriteString(text)
-		return errors.Join(err, f.Close())
-	}
 	return nil
-}
-
-// temp is a name beside file that only the holder of the lock uses: one that a
-// killed process left is overwritten by the next.
-func (l *Ledger) temp(file string) string {
-	p := l.path(file)
-	return filepath.Join(filepath.Dir(p), "."+filepath.Base(p)+".tmp")
 }
 
 // replace makes file hold text in one step, keeping its mode.
@@ -106,33 +86,23 @@ func (l *Ledger) replace(file string, text []byte) error {
 	if err := l.about("replace", file); err != nil {
 		return err
 	}
-	mode := os.FileMode(0o600)
+	o := l.writing(file, "rename")
 	if info, err := os.Lstat(l.path(file)); err == nil {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is not a regular file; move it away", l.path(file))
 		}
-		mode = info.Mode().Perm()
+		o.Mode = info.Mode().Perm()
 	}
-	temp := l.temp(file)
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, mode)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(temp)
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	if err := l.about("rename", file); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, l.path(file)); err != nil {
+	if err := atomicfile.Write(l.path(file), text, o); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return nil
+}
+
+// writing is how file is written, under a temporary name that only the holder
+// of the lock uses.
+func (l *Ledger) writing(file, step string) atomicfile.Options {
+	return atomicfile.Options{Temp: "." + filepath.Base(l.path(file)) + ".tmp", Survives: atomicfile.Content, Hook: func() error { return l.about(step, file) }}
 }
 
 // add appends text to file, in one write. A last line without its end, which a

@@ -13,6 +13,7 @@ import (
 
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/internal/atomicfile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -72,20 +73,11 @@ func locked(root, name string, do func() error) error {
 // publish makes a file with its content in one step. It reports false where
 // there is one already.
 func publish(path, text string) (bool, error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), tempMark+"*")
-	if err != nil {
-		return false, fmt.Errorf("make %s: %w", path, err)
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.WriteString(text)
-	err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close())
-	if err != nil {
-		return false, fmt.Errorf("make %s: %w", path, err)
-	}
-	switch err := os.Link(temp.Name(), path); {
-	case errors.Is(err, fs.ErrExist):
+	err := atomicfile.Create(path, []byte(text), atomicfile.Options{Mode: 0o644, Temp: tempMark + "*"})
+	if errors.Is(err, fs.ErrExist) {
 		return false, nil
-	case err != nil:
+	}
+	if err != nil {
 		return false, fmt.Errorf("make %s: %w", path, err)
 	}
 	return true, nil

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aisync.dev/aisync/internal/atomicfile"
+	"aisync.dev/aisync/internal/filelock"
 )
 
 // locked runs change while no other process of ours changes this ledger. The
@@ -21,8 +23,8 @@ func (l *Ledger) locked(change func() error) error {
 		return fmt.Errorf("open the lock of %s: %w", Dir, err)
 	}
 	defer f.Close() // gives the lock back too
-	if err := lock(f, unix.LOCK_EX); err != nil {
-		return err
+	if err := filelock.Wait(context.Background(), f, filelock.Exclusive); err != nil {
+		return fmt.Errorf("lock %s: %w", Dir, err)
 	}
 	if err := l.writable(); err != nil {
 		return err
@@ -38,22 +40,10 @@ func (l *Ledger) steady(look func() error) error {
 		return look()
 	}
 	defer f.Close()
-	if err := lock(f, unix.LOCK_SH); err != nil {
-		return err
+	if err := filelock.Wait(context.Background(), f, filelock.Shared); err != nil {
+		return fmt.Errorf("lock %s: %w", Dir, err)
 	}
 	return look()
-}
-
-func lock(f *os.File, how int) error {
-	for {
-		err := unix.Flock(int(f.Fd()), how)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("lock %s: %w", Dir, err)
-		}
-	}
 }
 
 func (l *Ledger) about(op, file string) error {

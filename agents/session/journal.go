@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -76,15 +77,11 @@ func (c Context) openLocked() (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := flock(f, patience); err != nil {
+		if err := wait(f); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		here, err := f.Stat()
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		there, err := os.Lstat(c.Path)
-		if err == nil && os.SameFile(here, there) {
+		same, err := filelock.Current(f, c.Path)
+		if same {
 			return f, nil
 		}
 		_ = f.Close() // of a file that is no longer there

@@ -14,6 +14,7 @@ import (
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/internal/atomicfile"
+	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -33,23 +34,13 @@ const patience = 60 * time.Second
 // ErrBusy says that a lock was not to be had.
 var ErrBusy = errors.New("another process holds the lock")
 
-// flock waits until no other process holds f, or patience ends.
-func flock(f *os.File, patience time.Duration) error {
-	had := make(chan error, 1)
-	go func() {
-		for {
-			if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
-				had <- err
-				return
-			}
-		}
-	}()
-	select {
-	case err := <-had:
-		return err
-	case <-time.After(patience):
+// wait waits until no other process holds f, or patience ends.
+func wait(f *os.File) error {
+	err := filelock.WaitFor(patience, f, filelock.Exclusive)
+	if errors.Is(err, filelock.ErrBusy) {
 		return fmt.Errorf("%s: %w for %s", f.Name(), ErrBusy, patience)
 	}
+	return err
 }
 
 // locked runs do while no other process of ours changes the shared file of
@@ -64,7 +55,7 @@ func locked(root, name string, do func() error) error {
 		return fmt.Errorf("lock %s: %w", name, err)
 	}
 	defer f.Close()
-	if err := flock(f, patience); err != nil {
+	if err := wait(f); err != nil {
 		return fmt.Errorf("lock %s: %w", name, err)
 	}
 	return do()

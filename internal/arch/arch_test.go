@@ -50,7 +50,7 @@ func reserved(tree string, here ...string) func(string, string, bool) bool {
 // engine and plain specs.
 var (
 	libraries = []string{"internal/bundle", "internal/fetch", "internal/merge", "internal/gguf", "internal/frontmatter"}
-	tools     = []string{"internal/atomicfile", "internal/filelock", "internal/nearest", "internal/shellquote", "internal/termtext", "internal/netjail", "internal/netns", "internal/gitrepo", "internal/limit", "internal/regular", "internal/safedir"}
+	tools     = []string{"internal/atomicfile", "internal/filelock", "internal/nearest", "internal/shellquote", "internal/termtext", "internal/netjail", "internal/gitrepo", "internal/limit", "internal/regular", "internal/safedir"}
 )
 
 var rules = []rule{

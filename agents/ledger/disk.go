@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -106,7 +105,7 @@ func (l *Ledger) add(file string, text []byte) error {
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", file, err)
 	}
-	torn, err := endsTorn(f)
+	torn, err := atomicfile.Torn(f)
 	if torn {
 		text = append([]byte{'\n'}, text...)
 	}
@@ -117,18 +116,6 @@ func (l *Ledger) add(file string, text []byte) error {
 		return fmt.Errorf("append to %s: %w", file, err)
 	}
 	return nil
-}
-
-func endsTorn(f *os.File) (bool, error) {
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return false, err
-	}
-	var last [1]byte
-	if _, err := f.ReadAt(last[:], info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	return last[0] != '\n', nil
 }
 
 // read returns a file's bytes; none where it is missing.

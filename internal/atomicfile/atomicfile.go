@@ -227,6 +227,20 @@ func syncFolder(in place, dir string) error {
 	return err
 }
 
+// Torn reports whether the last line of f has no end, which a writer that was
+// killed left: what is appended must not be glued to it.
+func Torn(f *os.File) (bool, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return last[0] != '\n', nil
+}
+
 // unsupported reports whether a file system lacks a way to name a file.
 func unsupported(err error) bool {
 	for _, e := range []unix.Errno{unix.EPERM, unix.ENOTSUP, unix.EOPNOTSUPP, unix.ENOSYS, unix.EINVAL, unix.EMLINK} {

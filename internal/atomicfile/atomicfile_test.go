@@ -185,6 +185,23 @@ func TestCreateWithoutHardLinks(t *testing.T) {
 	}
 }
 
+func TestTorn(t *testing.T) {
+	for text, want := range map[string]bool{"": false, "\n": false, "a\n": false, "a": true, "a\nb": true} {
+		path := filepath.Join(t.TempDir(), "x")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if got, err := Torn(f); got != want || err != nil {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
 func TestOneOfManyCreates(t *testing.T) {
 	dir := t.TempDir()
 	var wait sync.WaitGroup

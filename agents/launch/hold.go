@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,10 +9,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
 
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/internal/filelock"
 )
 
 // Names that are held lie beside the contexts, as files that nothing reads: a
@@ -28,7 +30,7 @@ var ErrHeld = errors.New("an agent of that name runs already")
 
 // Hold is a name that is ours until Release or the end of the process.
 type Hold struct {
-	lock *flock.Flock
+	lock *os.File
 	path string
 }
 
@@ -47,38 +49,38 @@ func hold(root, name string, wait bool) (*Hold, error) {
 		return nil, fmt.Errorf("hold the name %s: %w", name, err)
 	}
 	for looks := 0; ; {
-		l := flock.New(path, flock.SetPermissions(0o644)) // other users of the project look at it
-		ok, err := true, error(nil)
-		if wait {
-			err = l.Lock()
-		} else {
-			ok, err = l.TryLock()
+		// Other users of the project look at it; NFS locks what may be written alone.
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
+		if errors.Is(err, fs.ErrPermission) {
+			f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("hold the name %s: %w", name, err)
 		}
-		if !ok {
+		if wait {
+			err = filelock.Wait(context.Background(), f, filelock.Exclusive)
+		} else {
+			err = filelock.Try(f, filelock.Exclusive)
+		}
+		same := false
+		if err == nil { // its last holder may have removed the file between our opening and locking it
+			same, err = filelock.Current(f, path)
+		}
+		if same {
+			return &Hold{f, path}, nil
+		}
+		_ = filelock.Unlock(f)
+		switch {
+		case err == nil: // a file that is gone
+		case !errors.Is(err, filelock.ErrBusy):
+			return nil, fmt.Errorf("hold the name %s: %w", name, err)
+		default:
 			if looks++; looks > 3 {
 				return nil, ErrHeld
 			}
 			time.Sleep(5 * time.Millisecond) // Held locks for a moment
-			continue
 		}
-		// Its last holder may have removed the file between our opening and locking it.
-		if same(l, path) {
-			return &Hold{l, path}, nil
-		}
-		_ = l.Unlock() // of a file that is gone
 	}
-}
-
-func same(l *flock.Flock, path string) bool {
-	ours, err := l.Stat()
-	if err != nil {
-		return false
-	}
-	theirs, err := os.Stat(path)
-	return err == nil && os.SameFile(ours, theirs)
 }
 
 // Release gives the name back.
@@ -86,8 +88,8 @@ func (h *Hold) Release() {
 	if h == nil {
 		return
 	}
-	_ = os.Remove(h.path) // while it is locked; one that stays is only never given again
-	_ = h.lock.Unlock()   // the end of the process does it as well
+	_ = os.Remove(h.path)       // while it is locked; one that stays is only never given again
+	_ = filelock.Unlock(h.lock) // the end of the process does it as well
 }
 
 // Held reports whether a launcher holds the name of an agent; "" is the primary.
@@ -96,15 +98,12 @@ func Held(root, id string) bool {
 		id = primary
 	}
 	path := filepath.Join(root, held, id)
-	if _, err := os.Stat(path); err != nil {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
 		return false
 	}
-	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
-	ok, err := l.TryRLock()
-	if ok {
-		_ = l.Unlock() // it was only looked at
-	}
-	return err == nil && !ok
+	defer filelock.Unlock(f) // it was only looked at
+	return errors.Is(filelock.Try(f, filelock.Shared), filelock.ErrBusy)
 }
 
 // Reserve makes an id that nobody has or gets: make is one of identity's, and

@@ -1,13 +1,16 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/internal/atomicfile"
+	"aisync.dev/aisync/internal/filelock"
 )
 
 // locked runs change while no other process of ours changes this ledger. The
@@ -19,8 +22,8 @@ func (l *Ledger) locked(change func() error) error {
 		return fmt.Errorf("open the lock of %s: %w", Dir, err)
 	}
 	defer f.Close() // gives the lock back too
-	if err := lock(f, unix.LOCK_EX); err != nil {
-		return err
+	if err := filelock.Wait(context.Background(), f, filelock.Exclusive); err != nil {
+		return fmt.Errorf("lock %s: %w", Dir, err)
 	}
 	if err := l.writable(); err != nil {
 		return err
@@ -36,22 +39,10 @@ func (l *Ledger) steady(look func() error) error {
 		return look()
 	}
 	defer f.Close()
-	if err := lock(f, unix.LOCK_SH); err != nil {
-		return err
+	if err := filelock.Wait(context.Background(), f, filelock.Shared); err != nil {
+		return fmt.Errorf("lock %s: %w", Dir, err)
 	}
 	return look()
-}
-
-func lock(f *os.File, how int) error {
-	for {
-		err := unix.Flock(int(f.Fd()), how)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("lock %s: %w", Dir, err)
-		}
-	}
 }
 
 func (l *Ledger) about(op, file string) error {
@@ -71,34 +62,12 @@ func (l *Ledger) create(file, text string) error {
 	}
 	// A name that appears with its content in one step: a reader never sees an
 	// inbox without its header.
-	temp := l.temp(file)
-	if err := os.WriteFile(temp, []byte(text), 0o600); err != nil {
+	o := l.writing(file, "link")
+	o.Survives = atomicfile.Nothing
+	if err := atomicfile.Create(l.path(file), []byte(text), o); err != nil && !errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("make %s: %w", file, err)
 	}
-	defer os.Remove(temp)
-	if err := l.about("link", file); err != nil {
-		return err
-	}
-	if err := os.Link(temp, l.path(file)); err != nil && !errors.Is(err, os.ErrExist) {
-		// A file system without hard links: O_EXCL still never replaces anything.
-		f, err := os.OpenFile(l.path(file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if errors.Is(err, os.ErrExist) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("make %s: %w", file, err)
-		}
-		_, err = f.WriteString(text)
-		return errors.Join(err, f.Close())
-	}
 	return nil
-}
-
-// temp is a name beside file that only the holder of the lock uses: one that a
-// killed process left is overwritten by the next.
-func (l *Ledger) temp(file string) string {
-	p := l.path(file)
-	return filepath.Join(filepath.Dir(p), "."+filepath.Base(p)+".tmp")
 }
 
 // replace makes file hold text in one step, keeping its mode.
@@ -106,33 +75,23 @@ func (l *Ledger) replace(file string, text []byte) error {
 	if err := l.about("replace", file); err != nil {
 		return err
 	}
-	mode := os.FileMode(0o600)
+	o := l.writing(file, "rename")
 	if info, err := os.Lstat(l.path(file)); err == nil {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is not a regular file; move it away", l.path(file))
 		}
-		mode = info.Mode().Perm()
+		o.Mode = info.Mode().Perm()
 	}
-	temp := l.temp(file)
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, mode)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(temp)
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	if err := l.about("rename", file); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, l.path(file)); err != nil {
+	if err := atomicfile.Write(l.path(file), text, o); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return nil
+}
+
+// writing is how file is written, under a temporary name that only the holder
+// of the lock uses.
+func (l *Ledger) writing(file, step string) atomicfile.Options {
+	return atomicfile.Options{Temp: "." + filepath.Base(l.path(file)) + ".tmp", Survives: atomicfile.Content, Hook: func() error { return l.about(step, file) }}
 }
 
 // add appends text to file, in one write. A last line without its end, which a
@@ -146,7 +105,7 @@ func (l *Ledger) add(file string, text []byte) error {
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", file, err)
 	}
-	torn, err := endsTorn(f)
+	torn, err := atomicfile.Torn(f)
 	if torn {
 		text = append([]byte{'\n'}, text...)
 	}
@@ -157,18 +116,6 @@ func (l *Ledger) add(file string, text []byte) error {
 		return fmt.Errorf("append to %s: %w", file, err)
 	}
 	return nil
-}
-
-func endsTorn(f *os.File) (bool, error) {
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return false, err
-	}
-	var last [1]byte
-	if _, err := f.ReadAt(last[:], info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	return last[0] != '\n', nil
 }
 
 // read returns a file's bytes; none where it is missing.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"aisync.dev/aisync/internal/atomicfile"
 )
 
 // Repair mends what Verify finds, by what the audit trail says, and returns it
@@ -69,6 +71,6 @@ func (l *Ledger) backup() (string, error) {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(to, rel), text, 0o600)
+		return atomicfile.Write(filepath.Join(to, rel), text, atomicfile.Options{Survives: atomicfile.Content})
 	})
 }

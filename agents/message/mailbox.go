@@ -17,6 +17,7 @@ import (
 
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
 )
@@ -136,7 +137,7 @@ func (b Mailbox) Collect(machine, root string) ([]string, error) {
 	}
 	defer box.Close()
 	// One collects at a time; where the disk knows no locks, two may bring a message twice.
-	if err := unix.Flock(int(box.Fd()), unix.LOCK_EX); err != nil && !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOSYS) {
+	if err := filelock.Wait(context.Background(), box, filelock.Exclusive); err != nil && !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOSYS) {
 		return nil, fmt.Errorf("mailbox of %s: %w", machine, err)
 	}
 	entries, err := box.ReadDir(-1)

@@ -22,6 +22,7 @@ import (
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/internal/atomicfile"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -165,31 +166,27 @@ func inbox(root string) (string, error) {
 
 // put makes a file of text in dir under name, or name and a number.
 func put(dir, name, text string) (string, error) {
-	temp, err := os.CreateTemp(dir, tempMark+"*")
+	temp, err := atomicfile.New(dir, atomicfile.Options{Mode: 0o644, Temp: ".message-*"})
 	if err != nil {
 		return "", fmt.Errorf("write a message: %w", err)
 	}
-	defer os.Remove(temp.Name())
-	_, err = temp.WriteString(text)
-	if err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err != nil {
+	defer temp.Discard()
+	if _, err := io.WriteString(temp, text); err != nil {
 		return "", fmt.Errorf("write a message: %w", err)
 	}
 	for n := 1; ; n++ {
-		to := filepath.Join(dir, name+".org")
+		file := name + ".org"
 		if n > 1 {
-			to = filepath.Join(dir, fmt.Sprintf("%s-%d.org", name, n))
+			file = fmt.Sprintf("%s-%d.org", name, n)
 		}
-		switch err := os.Link(temp.Name(), to); {
+		switch err := temp.Create(file); {
 		case err == nil:
-			return to, nil
+			return filepath.Join(dir, file), nil
 		case !errors.Is(err, fs.ErrExist):
 			return "", fmt.Errorf("deliver to %s: %w", dir, err)
 		}
 	}
 }
-
-// tempMark begins the name of a file that is being written.
-const tempMark = ".message-"
 
 // Inbox lists the messages of the project at root by name. A message for
 // another agent is left out unless all is set. agent is who looks; "" is the

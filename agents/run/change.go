@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"aisync.dev/aisync/internal/filelock"
 )
 
 const lockFile = ".lock"
@@ -189,38 +189,28 @@ func (r *Run) unfinished(err error) bool {
 }
 
 // exclusive takes the run's lock; closing it gives it back.
-func (r *Run) exclusive() (*os.File, error) { return lock(r.root, unix.LOCK_EX) }
+func (r *Run) exclusive() (*os.File, error) { return lock(r.root, filelock.Exclusive) }
 
 // shared waits for whoever changes the run. Where nobody ever has there is no
 // lock, and none is made.
-func (r *Run) shared() (*os.File, error) { return lock(r.root, unix.LOCK_SH) }
+func (r *Run) shared() (*os.File, error) { return lock(r.root, filelock.Shared) }
 
 // lock takes the lock file of a folder; to look, an existing one alone.
-func lock(root *os.Root, how int) (*os.File, error) {
+func lock(root *os.Root, how filelock.Kind) (*os.File, error) {
 	flags := os.O_RDWR | os.O_CREATE
-	if how == unix.LOCK_SH {
+	if how == filelock.Shared {
 		flags = os.O_RDONLY
 	}
 	f, err := root.OpenFile(lockFile, flags, 0o600)
-	if how == unix.LOCK_SH && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
+	if how == filelock.Shared && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
 		return nil, nil // Close of a nil file does nothing
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of %s: %w", root.Name(), err)
 	}
-	had := make(chan error, 1)
-	go func() {
-		for {
-			if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
-				had <- err
-				return
-			}
-		}
-	}()
-	select {
-	case err = <-had:
-	case <-time.After(patience):
-		go func() { <-had; f.Close() }() // the descriptor is that call's until it returns
+	err = filelock.WaitFor(patience, f, how)
+	if errors.Is(err, filelock.ErrBusy) {
+		f.Close()
 		return nil, fmt.Errorf("%w: %s for %s already", ErrBusy, root.Name(), patience)
 	}
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/atomicfile"
 )
 
 // EvidenceKinds are the kinds of evidence.
@@ -69,18 +71,14 @@ func (r *Run) KeepOutput(from io.Reader) (ref, sum string, size int64, err error
 	if err := r.store.about("write", "evidence"); err != nil {
 		return "", "", 0, err
 	}
-	temp := filepath.Join("evidence", "."+NewEvidenceID()+".tmp")
-	f, err := r.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := atomicfile.New("evidence", atomicfile.Options{Root: r.root, Temp: ".e-*.tmp", Survives: atomicfile.Content})
 	if err != nil {
 		return "", "", 0, fmt.Errorf("keep evidence: %w", err)
 	}
 	h := sha256.New()
 	size, err = io.Copy(io.MultiWriter(f, h), from)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		r.root.Remove(temp)
+	if err != nil {
+		f.Discard()
 		return "", "", 0, fmt.Errorf("keep evidence: %w", err)
 	}
 	sum = hex.EncodeToString(h.Sum(nil))
@@ -88,8 +86,8 @@ func (r *Run) KeepOutput(from io.Reader) (ref, sum string, size int64, err error
 	if err := r.store.about("rename", ref); err != nil {
 		return "", "", 0, err
 	}
-	if err := r.root.Rename(temp, ref); err != nil {
-		r.root.Remove(temp)
+	if err := f.Replace(sum + ".out"); err != nil {
+		f.Discard()
 		return "", "", 0, fmt.Errorf("keep evidence: %w", err)
 	}
 	return ref, "sha256:" + sum, size, nil

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"aisync.dev/aisync/internal/atomicfile"
 )
 
 const recoveryLog = "migrations/recovery.log"
@@ -155,22 +157,15 @@ func (r *Run) keepTail(f *os.File, rec Recovery) error {
 
 // copyTo makes a file of from and more, under another name until it is whole.
 func copyTo(root *os.Root, name string, from io.Reader, more []byte) error {
-	temp := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".tmp")
-	if err := write(root, temp, nil, false); err != nil {
-		return err
-	}
-	to, err := root.OpenFile(temp, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	_, err = io.Copy(to, io.MultiReader(from, bytes.NewReader(more)))
+	f, err := atomicfile.New(filepath.Dir(name), atomicfile.Options{Root: root, Temp: "." + filepath.Base(name) + ".tmp"})
 	if err == nil {
-		err = to.Sync()
+		_, err = io.Copy(f, io.MultiReader(from, bytes.NewReader(more)))
 	}
-	if err = errors.Join(err, to.Close()); err == nil {
-		err = root.Rename(temp, name)
+	if err == nil {
+		err = f.Replace(filepath.Base(name))
 	}
 	if err != nil {
+		f.Discard()
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil

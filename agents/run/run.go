@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"aisync.dev/aisync/internal/atomicfile"
 )
 
 // Dir is the folder of runs, in a workspace and in a home.
@@ -269,36 +271,22 @@ func (s *Store) replace(root *os.Root, name string, text []byte, synced bool) er
 	if err := s.about("write", name); err != nil {
 		return err
 	}
-	temp := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".tmp")
-	if err := write(root, temp, text, synced && !s.opts.unsynced); err != nil {
-		return err
-	}
-	if err := s.about("rename", name); err != nil {
-		return err
-	}
-	if err := root.Rename(temp, name); err != nil {
+	o := s.writing(root, name, synced)
+	o.Hook = func() error { return s.about("rename", name) }
+	if err := atomicfile.Write(name, text, o); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
 }
 
-// write makes a file of our own anew. A link in its place is removed, not followed.
-func write(root *os.Root, name string, text []byte, synced bool) error {
-	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("write %s: %w", name, err)
+// writing is how a file is written, under a temporary name that the next writer
+// takes where this one is killed.
+func (s *Store) writing(root *os.Root, name string, synced bool) atomicfile.Options {
+	o := atomicfile.Options{Root: root, Temp: "." + filepath.Base(name) + ".tmp", Survives: atomicfile.Content}
+	if !synced || s.opts.unsynced {
+		o.Survives = atomicfile.Nothing
 	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	_, err = f.Write(text)
-	if err == nil && synced {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
+	return o
 }
 
 // maxFile bounds every file that is read as a whole.

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/internal/atomicfile"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -112,11 +113,12 @@ func (s *Store) layOut(p Plan, tasks []spec.RunTask, now Moment) error {
 	if err := s.about("write", eventsFile); err != nil {
 		return err
 	}
-	if err := write(root, eventsFile, c.lines, !s.opts.unsynced); err != nil {
+	if err := atomicfile.Write(eventsFile, c.lines, s.writing(root, eventsFile, true)); err != nil {
 		return err
 	}
 	r.project(state)
-	if err := write(root, "learning-summary.md", []byte("# What this run taught\n\nWritten by people; aisync only lays it out.\n"), false); err != nil {
+	const summary = "learning-summary.md"
+	if err := atomicfile.Write(summary, []byte("# What this run taught\n\nWritten by people; aisync only lays it out.\n"), s.writing(root, summary, false)); err != nil {
 		return err
 	}
 	if err := s.about("rename", filepath.Join("runs", p.ID)); err != nil {

@@ -3,13 +3,14 @@ package session
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/internal/atomicfile"
+	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -32,7 +33,7 @@ func (c Context) Journal(i Intent, now time.Time) error {
 	}
 	defer f.Close()
 	line := fmt.Sprintf("- [%s] %s :: %s :: %s\n", now.Format("2006-01-02 Mon 15:04:05"), termtext.OneLine(i.File), termtext.OneLine(i.Heading), termtext.OneLine(i.What))
-	if torn, err := endsTorn(f); err != nil {
+	if torn, err := atomicfile.Torn(f); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	} else if torn {
 		line = "\n" + line
@@ -41,18 +42,6 @@ func (c Context) Journal(i Intent, now time.Time) error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	return f.Sync()
-}
-
-func endsTorn(f *os.File) (bool, error) {
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return false, err
-	}
-	var last [1]byte
-	if _, err := f.ReadAt(last[:], info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	return last[0] != '\n', nil
 }
 
 func (c Context) notStarted() error {
@@ -76,15 +65,11 @@ func (c Context) openLocked() (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := flock(f, patience); err != nil {
+		if err := wait(f); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		here, err := f.Stat()
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		there, err := os.Lstat(c.Path)
-		if err == nil && os.SameFile(here, there) {
+		same, err := filelock.Current(f, c.Path)
+		if same {
 			return f, nil
 		}
 		_ = f.Close() // of a file that is no longer there

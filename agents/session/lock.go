@@ -13,6 +13,8 @@ import (
 
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
+	"aisync.dev/aisync/internal/atomicfile"
+	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -32,23 +34,13 @@ const patience = 60 * time.Second
 // ErrBusy says that a lock was not to be had.
 var ErrBusy = errors.New("another process holds the lock")
 
-// flock waits until no other process holds f, or patience ends.
-func flock(f *os.File, patience time.Duration) error {
-	had := make(chan error, 1)
-	go func() {
-		for {
-			if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
-				had <- err
-				return
-			}
-		}
-	}()
-	select {
-	case err := <-had:
-		return err
-	case <-time.After(patience):
+// wait waits until no other process holds f, or patience ends.
+func wait(f *os.File) error {
+	err := filelock.WaitFor(patience, f, filelock.Exclusive)
+	if errors.Is(err, filelock.ErrBusy) {
 		return fmt.Errorf("%s: %w for %s", f.Name(), ErrBusy, patience)
 	}
+	return err
 }
 
 // locked runs do while no other process of ours changes the shared file of
@@ -63,7 +55,7 @@ func locked(root, name string, do func() error) error {
 		return fmt.Errorf("lock %s: %w", name, err)
 	}
 	defer f.Close()
-	if err := flock(f, patience); err != nil {
+	if err := wait(f); err != nil {
 		return fmt.Errorf("lock %s: %w", name, err)
 	}
 	return do()
@@ -72,20 +64,11 @@ func locked(root, name string, do func() error) error {
 // publish makes a file with its content in one step. It reports false where
 // there is one already.
 func publish(path, text string) (bool, error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), tempMark+"*")
-	if err != nil {
-		return false, fmt.Errorf("make %s: %w", path, err)
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.WriteString(text)
-	err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close())
-	if err != nil {
-		return false, fmt.Errorf("make %s: %w", path, err)
-	}
-	switch err := os.Link(temp.Name(), path); {
-	case errors.Is(err, fs.ErrExist):
+	err := atomicfile.Create(path, []byte(text), atomicfile.Options{Mode: 0o644, Temp: tempMark + "*"})
+	if errors.Is(err, fs.ErrExist) {
 		return false, nil
-	case err != nil:
+	}
+	if err != nil {
 		return false, fmt.Errorf("make %s: %w", path, err)
 	}
 	return true, nil

@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/internal/atomicfile"
 )
 
 // Claimant is the process that has claimed a task. It stands in the name of
@@ -163,7 +164,7 @@ func (q Queue) rename(i Item, s State, name string) (Item, error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return i, fmt.Errorf("move task %s: %w", i.Name(), err)
 	}
-	do := renameNew
+	do := atomicfile.RenameNew
 	if s == Running { // the name says who, and so is nobody else's
 		do = renameOwn
 	}
@@ -176,4 +177,16 @@ func (q Queue) rename(i Item, s State, name string) (Item, error) {
 	}
 	i.Path, i.State, i.By = to, s, Claimant{}
 	return i, nil
+}
+
+// renameOwn renames a file to a name that nobody but this process gives, and
+// that is not there. It is one step on every file system.
+func renameOwn(from, to string) error {
+	if _, err := os.Lstat(from); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrExist}
+	}
+	return os.Rename(from, to)
 }

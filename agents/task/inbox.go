@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/internal/atomicfile"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -87,17 +88,7 @@ func writeNew(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return renameNew(f.Name(), path)
+	return atomicfile.Create(path, text, atomicfile.Options{Mode: 0o644})
 }
 
 // Approve moves a task from the inbox into the queue of a project: a person

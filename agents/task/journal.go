@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"aisync.dev/aisync/internal/atomicfile"
 )
 
 // journal is what a run has come to, for whoever has to go on after a crash:
@@ -73,18 +75,9 @@ func writeJSON(dir, name string, v any) error {
 
 // writeFile puts a file there whole or not at all.
 func writeFile(dir, name string, text []byte) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	tmp, err := os.CreateTemp(dir, "."+name+"-")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(text)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
+	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
-		err = os.Rename(tmp.Name(), filepath.Join(dir, name))
+		err = atomicfile.Write(filepath.Join(dir, name), text, atomicfile.Options{Mode: 0o644})
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)

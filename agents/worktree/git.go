@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/internal/gitrepo"
 )
 
@@ -129,19 +130,8 @@ func (r Repo) alone(ctx context.Context, f func(Repo) error) error {
 		return fmt.Errorf("make a work tree: %w", err)
 	}
 	defer lock.Close()
-	for {
-		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("wait for other work trees to be made: %w", err)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for other work trees to be made: %w", context.Cause(ctx))
-		case <-time.After(10 * time.Millisecond):
-		}
+	if err := filelock.Wait(ctx, lock, filelock.Exclusive); err != nil {
+		return fmt.Errorf("wait for other work trees to be made: %w", err)
 	}
 	r.held = lock
 	return f(r)

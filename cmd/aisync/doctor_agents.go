@@ -1,17 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
+	"net"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/netjail"
 )
 
 // agentLimit is how long a program may take to answer one prompt. What it sends
@@ -77,22 +82,50 @@ func (p *patient) agent(ctx context.Context, l adapter.Launch, program string) [
 	}
 	ctx, cancel := context.WithTimeout(ctx, agentLimit)
 	defer cancel()
-	way := &door{url: v.endpoint.URL}
-	text, err := isolated(ctx, env, dir, p.offline, way, argv)
+	var asked, served atomic.Bool // a request with a body went out; after that, an answer of success came back
+	jail := netjail.Program{
+		Argv: argv, Env: env, Dir: dir, Must: p.mustJail(), To: addressOf(v.endpoint.URL),
+		Sent: func(b []byte) { asked.Store(asked.Load() || bytes.HasPrefix(b, []byte("POST "))) },
+		Got: func(b []byte) {
+			served.Store(served.Load() || asked.Load() && bytes.HasPrefix(b, []byte("HTTP/1.1 200")))
+		},
+	}
+	text, jailed, err := jail.Run(ctx)
 	text = strings.TrimSpace(colours().ReplaceAllString(text, ""))
 	command := l.Driver.Command + " " + strings.Join(l.Driver.Launch.Headless, " ")
 	by := "run it yourself: " + command
 	switch {
-	case errors.Is(err, errNotIsolated):
+	case errors.Is(err, netjail.ErrNone):
 		return []finding{warn("", "%s is not run: %v", l.Driver.Command, err)}
 	case ctx.Err() != nil:
 		return []finding{fail(by, "%s did not end within %s", command, agentLimit)}
 	case err != nil:
 		return []finding{fail(by, "%s: %v: %s", command, err, lastLine(text))}
-	case !way.answered():
+	case jailed && !served.Load(): // else only its exit code tells
 		return []finding{fail(by, "%s never got an answer from %s; it says: %s", command, v.endpoint.URL, lastLine(text))}
 	case text == "":
 		return []finding{fail(by, "%s printed nothing", command)}
 	}
 	return nil
+}
+
+// mustJail is why a program may not run with a network; "" where it may.
+func (p *patient) mustJail() string {
+	if p.offline {
+		return "--offline was asked for"
+	}
+	return ""
+}
+
+// addressOf is the host and port of a URL.
+func addressOf(at string) string {
+	u, err := url.Parse(at)
+	if err != nil {
+		return ""
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[bool]string{true: "443", false: "80"}[u.Scheme == "https"]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
 }

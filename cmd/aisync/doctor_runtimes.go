@@ -16,6 +16,7 @@ import (
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/netjail"
 	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -112,10 +113,6 @@ func (p *patient) version(use spec.RuntimeUse, rt spec.Runtime) []finding {
 	return []finding{fail(fix, "%s: %s is version %s, not the one that was asked for", use.Install.Pos, rt.Command, found)}
 }
 
-// aloneCommand is the word with which doctor calls this program to become
-// another one; see isolated.
-const aloneCommand = "__alone"
-
 // validatorLimit is how long one of a program's own checks may take: the
 // slowest that was measured, codex without a network, took 6 s on two cores.
 const validatorLimit = 45 * time.Second
@@ -139,13 +136,14 @@ func (p *patient) validate(ctx context.Context, rt spec.Runtime, program string)
 			continue
 		}
 		one, cancel := context.WithTimeout(ctx, validatorLimit)
-		text, err := isolated(one, p.cleanEnv(rt, program, dir), dir, p.offline, nil, append([]string{program}, v.Args...))
+		jail := netjail.Program{Argv: append([]string{program}, v.Args...), Env: p.cleanEnv(rt, program, dir), Dir: dir, Must: p.mustJail()}
+		text, _, err := jail.Run(one)
 		text = colours().ReplaceAllString(text, "")
 		late := errors.Is(one.Err(), context.DeadlineExceeded)
 		cancel()
 		bad := badLine(v.Bad, text)
 		switch {
-		case errors.Is(err, errNotIsolated):
+		case errors.Is(err, netjail.ErrNone):
 			out = append(out, warn("", "%s is not run: %v", command, err))
 		case late:
 			out = append(out, fail("run it yourself: "+command, "%s did not end within %s", command, validatorLimit))

@@ -10,6 +10,7 @@ import (
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/quick"
+	"aisync.dev/aisync/internal/atomicfile"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
@@ -85,15 +86,7 @@ func (a *app) keep(name string, p place.Places, s *spec.Spec) {
 	if os.MkdirAll(filepath.Dir(name), 0o700) != nil {
 		return
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return
-	}
-	defer os.Remove(f.Name()) // after the rename there is none
-	_, err = f.Write(text)
-	if closeErr := f.Close(); err == nil && closeErr == nil {
-		_ = os.Rename(f.Name(), name)
-	}
+	_ = atomicfile.Write(name, text, atomicfile.Options{Survives: atomicfile.Content})
 }
 
 // lookedAt are the files and folders that tell which runtimes the sources of a

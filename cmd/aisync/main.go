@@ -20,6 +20,7 @@ import (
 	"aisync.dev/aisync/cmd/aisync/quick"
 	quickledger "aisync.dev/aisync/cmd/aisync/quick/ledger"
 	"aisync.dev/aisync/internal/environ"
+	"aisync.dev/aisync/internal/netjail"
 )
 
 func main() { os.Exit(ownProcess(nil)) }
@@ -36,8 +37,8 @@ func ownProcess(g gate) int {
 // streams and an environment in, an exit code out. Nothing else of the process
 // is used but its working folder, its signals and its file system.
 func runThrough(g gate, argv []string, stdin io.Reader, stdout, stderr io.Writer, variables []string) (code int) {
-	if len(argv) > 3 && argv[1] == aloneCommand {
-		return alone(argv[2:], variables)
+	if netjail.IsInside(argv) {
+		return netjail.Main(argv)
 	}
 	if len(argv) == 2 && argv[1] == rehearseCommand {
 		return rehearseHere(stdin, stdout)

@@ -20,7 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
@@ -30,6 +29,7 @@ import (
 	"aisync.dev/aisync/internal/fakegitea"
 	"aisync.dev/aisync/internal/fakellama"
 	"aisync.dev/aisync/internal/fakenpm"
+	"aisync.dev/aisync/internal/filelock"
 )
 
 // run is the program without a gate.
@@ -232,14 +232,11 @@ func holdLock(ts *testscript.TestScript, neg bool, args []string) {
 	dir := ts.Getenv("STATE")
 	ts.Check(os.MkdirAll(dir, 0o700))
 	file := filepath.Join(dir, "lock")
-	l := flock.New(file)
-	ok, err := l.TryLock()
+	l, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	ts.Check(err)
-	if !ok {
-		ts.Fatalf("the lock is held already")
-	}
+	ts.Check(filelock.Try(l, filelock.Exclusive))
 	ts.Check(os.WriteFile(file, []byte(`{"pid": 4242, "host": "elsewhere", "command": "aisync apply"}`), 0o600))
-	ts.Defer(func() { ts.Check(l.Unlock()) })
+	ts.Defer(func() { ts.Check(filelock.Unlock(l)) })
 }
 
 // silentCommand makes HF_ENDPOINT an address that accepts and never answers.

@@ -14,6 +14,7 @@ import (
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/atomicfile"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -174,7 +175,7 @@ func (n night) write(dir string) error {
 		return fmt.Errorf("write down the night: %w", err)
 	}
 	name := filepath.Join(dir, n.began.UTC().Format("20060102-150405.000")+".txt")
-	if err := os.WriteFile(name, []byte(n.text()), 0o600); err != nil {
+	if err := atomicfile.Write(name, []byte(n.text()), atomicfile.Options{}); err != nil {
 		return fmt.Errorf("write down the night: %w", err)
 	}
 	return nil

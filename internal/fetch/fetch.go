@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -84,7 +85,7 @@ func (c *Client) Fetch(ctx context.Context, a Artifact, store Store, part fsys.L
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", a.Name, err)
 	}
-	defer unlock(file)
+	defer filelock.Unlock(file)
 	sweep(store, journalPath(part))
 	d := &download{
 		client:  c,

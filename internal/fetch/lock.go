@@ -3,11 +3,10 @@ package fetch
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
-	"syscall"
 
+	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -21,8 +20,8 @@ func lockPart(store Store, part fsys.LogicalPath) (*os.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open its part: %w", err)
 		}
-		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = filelock.Try(file, filelock.Exclusive)
+		if errors.Is(err, filelock.ErrBusy) {
 			file.Close()
 			return nil, busy(store, part)
 		}
@@ -34,7 +33,7 @@ func lockPart(store Store, part fsys.LogicalPath) (*os.File, error) {
 		if err == nil && same {
 			return file, nil
 		}
-		unlock(file)
+		_ = filelock.Unlock(file)
 		if err != nil {
 			return nil, fmt.Errorf("look at %s: %w", part, err)
 		}
@@ -42,29 +41,13 @@ func lockPart(store Store, part fsys.LogicalPath) (*os.File, error) {
 	return nil, busy(store, part)
 }
 
-// unlock ends the lock and closes file. Closing alone would not do: a program
-// that is being started elsewhere in this process may hold a copy of the
-// descriptor until it runs.
-func unlock(file *os.File) {
-	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
-	file.Close()
-}
-
 // names reports whether part is still the name of file.
 func names(store Store, part fsys.LogicalPath, file *os.File) (bool, error) {
-	opened, err := file.Stat()
-	if err != nil {
-		return false, err
-	}
 	path, err := store.Physical(part)
 	if err != nil {
 		return false, err
 	}
-	named, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil && os.SameFile(opened, named), err
+	return filelock.Current(file, path)
 }
 
 // sweep removes temp files that killed writes of the journal left; the lock on

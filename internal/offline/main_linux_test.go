@@ -14,9 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
-	"aisync.dev/aisync/internal/netns"
+	"aisync.dev/aisync/internal/netjail"
 	"aisync.dev/aisync/internal/realcli"
 )
 
@@ -39,7 +37,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	if os.Getenv(plane) != "" {
-		if err := netns.LoopbackUp(); err != nil {
+		if err := netjail.LoopbackUp(); err != nil {
 			fmt.Fprintln(os.Stderr, "offline: loopback:", err)
 			os.Exit(1)
 		}
@@ -65,13 +63,8 @@ func board(dir string) error {
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	cmd.Env = append(os.Environ(), plane+"="+dir)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
-		AmbientCaps: []uintptr{unix.CAP_NET_ADMIN},
-		Pdeathsig:   syscall.SIGKILL,
-	}
+	cmd.SysProcAttr = netjail.Namespaces()
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	return cmd.Run()
 }
 

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
+	"aisync.dev/aisync/internal/filelock"
 )
 
 // Package is a program out of npm at one version.
@@ -101,11 +101,14 @@ func (c Cache) Install(ctx context.Context, say func(format string, args ...any)
 	if err := os.MkdirAll(filepath.Join(string(c), "runtimes"), 0o755); err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(string(c), "runtimes", "lock"))
-	if err := lock.Lock(); err != nil {
+	lock, err := os.OpenFile(filepath.Join(string(c), "runtimes", "lock"), os.O_RDONLY|os.O_CREATE, 0o600)
+	if err != nil {
 		return fmt.Errorf("lock of %s: %w", c, err)
 	}
-	defer lock.Unlock()
+	defer filelock.Unlock(lock)
+	if err := filelock.Wait(ctx, lock, filelock.Exclusive); err != nil {
+		return fmt.Errorf("lock of %s: %w", c, err)
+	}
 	for _, p := range append([]Package{node, npm}, packages...) {
 		begin, how := time.Now(), "there already"
 		if !c.Has(p) {

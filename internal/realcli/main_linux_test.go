@@ -10,10 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"aisync.dev/aisync/internal/fakemcp"
-	"aisync.dev/aisync/internal/netns"
+	"aisync.dev/aisync/internal/netjail"
 )
 
 // binary is the aisync whose work the programs judge. Without it nothing is
@@ -40,7 +38,7 @@ func TestMain(m *testing.M) {
 		os.Exit(outside())
 	}
 	if os.Getenv(inside) == "cut" {
-		if err := netns.LoopbackUp(); err != nil {
+		if err := netjail.LoopbackUp(); err != nil {
 			fmt.Fprintln(os.Stderr, "realcli: loopback:", err)
 			os.Exit(1)
 		}
@@ -68,13 +66,9 @@ func outside() int {
 		fmt.Fprintln(os.Stderr, "realcli:", err)
 		return 1
 	}
-	err = again("cut", &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
-		AmbientCaps: []uintptr{unix.CAP_NET_ADMIN},
-		Pdeathsig:   syscall.SIGKILL,
-	})
+	cut := netjail.Namespaces()
+	cut.Pdeathsig = syscall.SIGKILL
+	err = again("cut", cut)
 	if _, started := err.(*exec.ExitError); err != nil && !started {
 		err = again(err.Error(), &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL})
 	}

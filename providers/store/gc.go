@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
+	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -178,9 +178,8 @@ func busy(r fsys.Reader, p fsys.LogicalPath) bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close()
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	return errors.Is(err, syscall.EWOULDBLOCK)
+	defer filelock.Unlock(f)
+	return errors.Is(filelock.Try(f, filelock.Exclusive), filelock.ErrBusy)
 }
 
 // walk visits what lies below p, at most depth folders deep, and follows no

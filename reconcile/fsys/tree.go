@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/internal/atomicfile"
 )
 
 // syncers is how many folders Flush syncs at a time: the journal of a file
@@ -250,19 +252,7 @@ func (d *Disk) syncOne(physical string) (err error) {
 // syncFolder syncs the folder at a resolved physical path. One that has been
 // removed, or that only may be searched, is left out: its parent, or nobody, can.
 func (d *Disk) syncFolder(physical string) error {
-	fd, err := openat(unix.AT_FDCWD, physical, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
-		return nil
-	}
-	if err != nil {
-		return &fs.PathError{Op: "open", Path: physical, Err: err}
-	}
-	defer unix.Close(fd)
-	err = d.op("fsyncdir", physical, func() error { return unix.Fsync(fd) })
-	if errors.Is(err, unix.EINVAL) { // a file system that syncs no folders
-		return nil
-	}
-	return err
+	return d.op("fsyncdir", physical, func() error { return atomicfile.SyncFolder(physical) })
 }
 
 func otherDevice(err error) bool { return errors.Is(err, unix.EXDEV) }

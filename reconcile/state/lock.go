@@ -11,8 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
-
+	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -45,13 +44,7 @@ func (e *HeldError) Error() string {
 const PIDVariable = "AISYNC_APPLY_PID"
 
 // Held is the lock of a state folder, held until Release or the process ends.
-type Held struct {
-	lock *flock.Flock
-	file *os.File
-}
-
-// retry is how often a lock is tried again while waiting for it.
-const retry = 20 * time.Millisecond
+type Held struct{ file *os.File }
 
 // Lock waits up to timeout (0: not at all) for the lock of the folder and says
 // in it who holds it. It returns a *HeldError where another does, and the error
@@ -64,42 +57,39 @@ func (d *Dir) Lock(ctx context.Context, w fsys.FS, timeout time.Duration, me Hol
 	if err != nil {
 		return nil, fmt.Errorf("lock the state: %w", err)
 	}
-	l := flock.New(f.Name(), flock.SetFlag(os.O_RDWR))
-	if err := acquire(ctx, l, timeout, f); err != nil {
-		_ = l.Close()
+	if err := acquire(ctx, timeout, f); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
-	h := &Held{l, f}
+	h := &Held{f}
 	if err := h.sign(me); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock the state: %w", err), h.Release())
 	}
 	return h, nil
 }
 
-func acquire(ctx context.Context, l *flock.Flock, timeout time.Duration, f *os.File) error {
+func acquire(ctx context.Context, timeout time.Duration, f *os.File) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	got, err := l.TryLock()
-	if err == nil && !got && heldBy(f).gone() {
+	err := filelock.Try(f, filelock.Exclusive)
+	if errors.Is(err, filelock.ErrBusy) && heldBy(f).gone() {
 		// Killed while it started a program: what it forked holds the lock until
 		// it is that program.
 		timeout = max(timeout, time.Second)
 	}
-	if err == nil && !got && timeout > 0 {
-		wait, cancel := context.WithTimeout(ctx, timeout)
+	if errors.Is(err, filelock.ErrBusy) && timeout > 0 {
+		wait, cancel := context.WithTimeoutCause(ctx, timeout, filelock.ErrBusy)
 		defer cancel()
-		got, err = l.TryLockContext(wait, retry)
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			err = nil
+		if err = filelock.Wait(wait, f, filelock.Exclusive); err != nil && ctx.Err() != nil {
+			err = ctx.Err()
 		}
+	}
+	if errors.Is(err, filelock.ErrBusy) {
+		return heldBy(f)
 	}
 	if err != nil {
 		return fmt.Errorf("lock the state: %w", err)
-	}
-	if !got {
-		return heldBy(f)
 	}
 	return nil
 }
@@ -134,5 +124,5 @@ func (h *Held) sign(me Holder) error {
 
 // Release gives the lock back. The file stays, for others may wait for it.
 func (h *Held) Release() error {
-	return errors.Join(h.file.Truncate(0), h.file.Close(), h.lock.Close())
+	return errors.Join(h.file.Truncate(0), filelock.Unlock(h.file))
 }

@@ -156,13 +156,18 @@ func TestWaitingEndsWithTheHolderTheTimeoutOrTheContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	var held *HeldError
-	if _, err := d.Lock(context.Background(), w, 3*retry, holder("second")); !errors.As(err, &held) || held.Command != "first" {
+	if _, err := d.Lock(context.Background(), w, 60*time.Millisecond, holder("second")); !errors.As(err, &held) || held.Command != "first" {
 		t.Fatalf("after the timeout: %v", err)
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := d.Lock(ended, w, time.Hour, holder("second")); !errors.Is(err, context.Canceled) {
 		t.Fatalf("after the context: %v", err)
+	}
+	ended, cancel = context.WithCancel(context.Background())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if _, err := d.Lock(ended, w, time.Hour, holder("second")); !errors.Is(err, context.Canceled) {
+		t.Fatalf("after the context ended meanwhile: %v", err)
 	}
 	if p := other(t, root); !strings.Contains(p.said, "first") {
 		t.Fatal(p.said)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/internal/atomicfile"
 )
 
 // maxFile bounds what is read of one file here; a prompt is the largest part.
@@ -23,31 +25,14 @@ func once(folder, name string, content any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	temp, err := os.CreateTemp(folder, "."+name+".*")
-	if err != nil {
-		return false, fmt.Errorf("make %s: %w", name, err)
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(append(text, '\n'))
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return false, fmt.Errorf("make %s: %w", name, err)
-	}
-	err = os.Link(temp.Name(), filepath.Join(folder, name))
+	err = atomicfile.Create(filepath.Join(folder, name), append(text, '\n'), atomicfile.Options{Temp: "." + name + ".*"})
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("make %s: %w", name, err)
 	}
-	return true, syncFolder(folder)
-}
-
-func syncFolder(folder string) error {
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return true, nil
 }
 
 // read decodes a file of the folder. It reports false where there is none, and an

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/internal/filelock"
 )
 
 // Grace is how long a command that was asked to end has until it is made to.
@@ -108,16 +109,11 @@ func hold(folder string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for began := time.Now(); ; time.Sleep(2 * time.Millisecond) {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return f, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) || time.Since(began) > 5*time.Second {
-			f.Close()
-			return nil, fmt.Errorf("hold the lock of the worker: %w", err)
-		}
+	if err := filelock.WaitFor(5*time.Second, f, filelock.Exclusive); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("hold the lock of the worker: %w", err)
 	}
+	return f, nil
 }
 
 // run runs the command and says how it ended.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/internal/filelock"
 )
 
 // State is what can be seen of a worker.
@@ -151,14 +152,12 @@ func held(folder string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	for {
-		switch err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); {
-		case err == nil:
-			return false, nil // closing gives it back
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return true, nil
-		case !errors.Is(err, unix.EINTR):
-			return false, fmt.Errorf("look at the lock of the worker: %w", err)
-		}
+	switch err := filelock.Try(f, filelock.Shared); {
+	case err == nil:
+		return false, nil // closing gives it back
+	case errors.Is(err, filelock.ErrBusy):
+		return true, nil
+	default:
+		return false, fmt.Errorf("look at the lock of the worker: %w", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"aisync.dev/aisync/internal/netns"
+	"aisync.dev/aisync/internal/netjail"
 )
 
 // Main is what this program does when it has been called to be the inside of a
@@ -47,7 +47,7 @@ func becomeInside() error {
 		return err
 	}
 	if !p.Network {
-		if err := netns.LoopbackUp(); err != nil {
+		if err := netjail.LoopbackUp(); err != nil {
 			return fmt.Errorf("bring loopback up: %w", err)
 		}
 	}
@@ -118,7 +118,7 @@ func inside() int {
 		}
 	}
 	for _, port := range p.Ports {
-		if err := netns.HandOut(doorFile, port); err != nil {
+		if err := netjail.HandOut(doorFile, port); err != nil {
 			return report(fmt.Errorf("door at port %d: %w", port, err))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"aisync.dev/aisync/internal/netns"
+	"aisync.dev/aisync/internal/netjail"
 )
 
 // word is the first argument of this program when it is called to be the
@@ -137,7 +137,7 @@ func newPipes(cmd *exec.Cmd, p plan) (pipes, error) {
 		return l, err
 	}
 	l.life, l.files = life, append(l.files, lifeEnd)
-	door, doorEnd, err := netns.Line()
+	door, doorEnd, err := netjail.Line()
 	if err != nil {
 		l.close()
 		return l, err
@@ -170,12 +170,13 @@ func (l pipes) wait(ctx context.Context, cmd *exec.Cmd, doors []Door) (status, e
 	for _, f := range l.files {
 		f.Close()
 	}
-	keeper := &doorkeeper{}
-	defer keeper.close()
-	if len(doors) > 0 {
-		keeper.wait.Go(func() { l.admit(keeper, doors) })
-		defer l.door.Close() // before the keeper waits for it
+	var out netjail.Forwarder
+	defer out.Close()
+	var to []string
+	for _, d := range doors {
+		to = append(to, d.To)
 	}
+	out.Admit(l.door, to...)
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		l.life.Close()
@@ -200,15 +201,4 @@ func (l pipes) wait(ctx context.Context, cmd *exec.Cmd, doors []Door) (status, e
 		err = errors.New("it ended and did not say how")
 	}
 	return st, err
-}
-
-// admit takes the sockets that the inside listens on.
-func (l pipes) admit(k *doorkeeper, doors []Door) {
-	for _, d := range doors {
-		listener, err := netns.Take(l.door)
-		if err != nil {
-			return
-		}
-		k.serve(listener, d.To)
-	}
 }

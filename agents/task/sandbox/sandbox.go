@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -49,6 +51,18 @@ type Stand struct{ File, At string }
 type Door struct {
 	Port int
 	To   string // host:port
+}
+
+// Isolated reports whether commands have a network of their own, with nothing
+// in it but loopback.
+func (b Box) Isolated() bool { return b.Way != None && !b.Network }
+
+// Address is where a command of the box reaches what is behind d.
+func (b Box) Address(d Door) string {
+	if b.Isolated() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(d.Port))
+	}
+	return d.To
 }
 
 // Command is what runs in a box.

@@ -19,9 +19,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"aisync.dev/aisync/internal/fetch"
+	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -49,8 +48,8 @@ func Get(ctx context.Context, client *http.Client, address string, store fsys.FS
 	if err != nil {
 		return 0, "", err
 	}
-	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	defer filelock.Unlock(f)
+	if err := filelock.Try(f, filelock.Exclusive); err != nil {
 		return 0, "", fmt.Errorf("%s %w", place(address), fetch.ErrBusy)
 	}
 	g := &getting{client: client, address: address, store: store, file: f, note: part + ".from", progress: progress}

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
+
+	"aisync.dev/aisync/internal/atomicfile"
 )
 
 // A service that ends with an error is started again, later each time; one
@@ -131,8 +134,9 @@ func (s *supervisor) save() error {
 		return err
 	}
 	file := noteFile(s.logs, s.Name)
-	if err := os.WriteFile(file+".new", b, 0o600); err != nil {
+	err = atomicfile.Write(file, b, atomicfile.Options{Temp: filepath.Base(file) + ".new", Survives: atomicfile.Content})
+	if err != nil {
 		return fmt.Errorf("note how service %s is: %w", s.Name, err)
 	}
-	return os.Rename(file+".new", file)
+	return nil
 }

@@ -1,4 +1,4 @@
-package task
+package atomicfile
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// renameNew renames a file to a name that must not be there.
-func renameNew(from, to string) error {
+// RenameNew renames a file to a name that must be free: fs.ErrExist if it is not.
+func RenameNew(from, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	switch {
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EOPNOTSUPP): // a file system that cannot

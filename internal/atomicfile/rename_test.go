@@ -1,4 +1,4 @@
-package task
+package atomicfile
 
 import (
 	"errors"
@@ -51,7 +51,7 @@ func TestWithoutTheKernelsHelpOneRenames(t *testing.T) {
 }
 
 func TestARenameThatWasCutInTwoIsBroughtToItsEnd(t *testing.T) {
-	for name, rename := range map[string]func(from, to string) error{"link": linkNew, "kernel": renameNew} {
+	for name, rename := range map[string]func(from, to string) error{"link": linkNew, "kernel": RenameNew} {
 		dir := t.TempDir()
 		from, to, other := filepath.Join(dir, "from"), filepath.Join(dir, "to"), filepath.Join(dir, "other")
 		err := errors.Join(os.WriteFile(from, nil, 0o644), os.Link(from, to), os.WriteFile(other, []byte("theirs"), 0o644))

@@ -1,8 +1,4 @@
-// Package netns is what a process in a network namespace of its own needs of
-// the one outside: a loopback that is up, and sockets that lead out. A socket
-// stays in the namespace in which it was made, whoever holds it: so one that
-// listens inside is handed out, and served from outside.
-package netns
+package netjail
 
 import (
 	"errors"
@@ -26,6 +22,9 @@ func LoopbackUp() error {
 	lo.SetUint16(unix.IFF_UP)
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo)
 }
+
+// A socket stays in the namespace in which it was made, whichever process holds
+// it: one that listens inside is handed out through a line, and served outside.
 
 // Line makes the two ends of what sockets are handed out through: one to take
 // them from, and one for the process inside.
@@ -85,4 +84,21 @@ func Take(line *net.UnixConn) (net.Listener, error) {
 	f := os.NewFile(uintptr(fds[0]), "listener")
 	defer f.Close()
 	return net.FileListener(f)
+}
+
+// Admit takes a socket from line for each of these addresses, in their order,
+// and carries what connects to it there. It closes line in the end.
+func (f *Forwarder) Admit(line *net.UnixConn, to ...string) {
+	if !f.hold(line) {
+		return
+	}
+	f.wait.Go(func() {
+		for _, address := range to {
+			l, err := Take(line)
+			if err != nil {
+				return
+			}
+			f.Serve(l, address)
+		}
+	})
 }

@@ -1,4 +1,4 @@
-package task
+package atomicfile
 
 import (
 	"errors"
@@ -7,18 +7,6 @@ import (
 	"os"
 	"syscall"
 )
-
-// renameOwn renames a file to a name that nobody but this process gives, and
-// that is not there. It is one step on every file system.
-func renameOwn(from, to string) error {
-	if _, err := os.Lstat(from); err != nil {
-		return err
-	}
-	if _, err := os.Lstat(to); err == nil {
-		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrExist}
-	}
-	return os.Rename(from, to)
-}
 
 // linkNew renames in two steps, where the file system has no better way: the
 // new name is made only if it is not there, and of several that do so at once

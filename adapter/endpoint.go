@@ -111,11 +111,12 @@ func (h Host) untouched(b *builder) {
 func pointable(rt spec.Runtime) bool { return len(rt.User.Endpoint)+len(rt.Launch.Endpoint) > 0 }
 
 func find(catalog []spec.Runtime, id string) (spec.Runtime, bool) {
-	i := slices.IndexFunc(catalog, func(r spec.Runtime) bool { return r.ID == id })
-	if i < 0 {
-		return spec.Runtime{}, false
+	for i := range catalog { // a Runtime is large, and a catalog may hold a thousand
+		if catalog[i].ID == id {
+			return catalog[i], true
+		}
 	}
-	return catalog[i], true
+	return spec.Runtime{}, false
 }
 
 func (h Host) target(s spec.Service) target {

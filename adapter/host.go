@@ -79,9 +79,9 @@ func (h Host) command(use spec.RuntimeUse, rt spec.Runtime) string {
 	if use.CLI == "" {
 		return rt.Command
 	}
-	for _, r := range h.Runtimes {
-		if r.ID == use.CLI {
-			return r.Command
+	for i := range h.Runtimes {
+		if h.Runtimes[i].ID == use.CLI {
+			return h.Runtimes[i].Command
 		}
 	}
 	return use.CLI
@@ -93,10 +93,15 @@ func (h Host) there(command string) bool {
 	if command == "" || h.Facts == nil || h.Facts.Programs == nil || h.Facts.Programs[command] != "" {
 		return true
 	}
-	return slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool {
-		i := slices.IndexFunc(h.Runtimes, func(r spec.Runtime) bool { return r.ID == u.ID })
-		return u.Install != nil && i >= 0 && h.Runtimes[i].Command == command
-	})
+	for i := range h.Runtimes {
+		if h.Runtimes[i].Command != command {
+			continue
+		}
+		if slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == h.Runtimes[i].ID && u.Install != nil }) {
+			return true
+		}
+	}
+	return false
 }
 
 // bundle declares the parts of one source that the host wants in user scope.

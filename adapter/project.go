@@ -134,11 +134,11 @@ func (p Project) sources(b *builder, ref spec.BundleRef) []spec.Source {
 
 // lookup finds a runtime in the catalog.
 func (b *builder) lookup(id string, pos spec.Position, catalog []spec.Runtime) (spec.Runtime, bool) {
+	if rt, ok := find(catalog, id); ok {
+		return rt, true
+	}
 	var names []string
 	for _, rt := range catalog {
-		if rt.ID == id {
-			return rt, true
-		}
 		names = append(names, rt.ID)
 	}
 	b.fail(from(pos), "unknown runtime %q%s", id, bundle.Suggest(id, names))

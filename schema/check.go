@@ -13,11 +13,15 @@ import (
 	"aisync.dev/aisync/schema/cuectx"
 )
 
-// check compares what was written with a definition of the schema. It walks
-// both itself, instead of unifying them and reading CUE's errors, because CUE
-// stops at the first level that is wrong and names places in the schema.
-// Unification has the last word where the walk found nothing.
+// check compares what was written with a definition of the schema. Where
+// unification finds something wrong, it walks both itself, instead of reading
+// CUE's errors, because CUE stops at the first level that is wrong and names
+// places in the schema. Where the walk finds nothing, unification has the last
+// word.
 func (d *document) check(definition cue.Value) {
+	if d.fits(levelOf(definition)) {
+		return
+	}
 	d.evaluation(d.root.Validate(cue.Concrete(false)))
 	before := len(d.problems)
 	d.compare(nil, d.root, definition, "")
@@ -25,6 +29,25 @@ func (d *document) check(definition cue.Value) {
 		err := definition.Unify(d.root).Validate(cue.Concrete(false))
 		d.evaluation(err)
 	}
+}
+
+// fits reports whether everything that was written is concrete and unifies
+// with the schema, which leaves nothing for a walk to find. It notes for which
+// fields of the document that is so.
+func (d *document) fits(l level) bool {
+	it, err := d.root.Fields()
+	if err != nil {
+		return false
+	}
+	d.fit = map[string]bool{}
+	all := true
+	for it.Next() {
+		name, user := it.Selector().Unquoted(), it.Value()
+		schema, ok := l.fields[name]
+		d.fit[name] = ok && user.Validate(cue.Concrete(true)) == nil && schema.Unify(user).Validate(cue.Concrete(true), cue.Final()) == nil
+		all = all && d.fit[name]
+	}
+	return all && !slices.ContainsFunc(l.required, func(name string) bool { return !d.fit[name] })
 }
 
 // level is what a struct of the schema has room for.
@@ -125,6 +148,9 @@ func (d *document) compareStruct(path []string, user, schema cue.Value) {
 	for it.Next() {
 		name := it.Selector().Unquoted()
 		present[name] = true
+		if len(path) == 0 && d.fit[name] {
+			continue
+		}
 		at := append(path[:len(path):len(path)], name)
 		if s, ok := l.fields[name]; ok {
 			d.compare(at, it.Value(), s, "")

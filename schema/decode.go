@@ -18,29 +18,53 @@ type node struct {
 	doc  *document
 	path []string
 	v    cue.Value
+	has  map[string]bool // the names of its fields, where they are listed: see listed
 }
 
 func (d *document) node() node { return node{doc: d, v: d.root} }
 
 // get is the field of that name; it may not exist.
 func (n node) get(name string) node {
-	return node{n.doc, append(n.path[:len(n.path):len(n.path)], name), n.v.LookupPath(cue.MakePath(cue.Str(name)))}
+	field := node{doc: n.doc, path: append(n.path[:len(n.path):len(n.path)], name)}
+	if n.has == nil || n.has[name] {
+		field.v = n.v.LookupPath(cue.MakePath(cue.Str(name)))
+	}
+	return field
+}
+
+// listed is n for reading many fields, most of which are not there: CUE makes
+// an error of each that it looks for in vain.
+func (n node) listed() node {
+	n.has = map[string]bool{}
+	for _, f := range n.fields() {
+		n.has[f.name()] = true
+	}
+	return n
 }
 
 func (n node) exists() bool { return n.v.Exists() }
 func (n node) name() string { return n.path[len(n.path)-1] }
 
 func (n node) str() string {
+	if !n.exists() {
+		return ""
+	}
 	s, _ := n.v.String()
 	return s
 }
 
 func (n node) int() int64 {
+	if !n.exists() {
+		return 0
+	}
 	i, _ := n.v.Int64()
 	return i
 }
 
 func (n node) bool(otherwise bool) bool {
+	if !n.exists() {
+		return otherwise
+	}
 	if b, err := n.v.Bool(); err == nil {
 		return b
 	}
@@ -63,6 +87,9 @@ func (n node) named() spec.Named {
 
 // fields is the fields of a struct, by name.
 func (n node) fields() []node {
+	if !n.exists() {
+		return nil
+	}
 	it, err := n.v.Fields()
 	if err != nil {
 		return nil
@@ -70,7 +97,7 @@ func (n node) fields() []node {
 	var nodes []node
 	for it.Next() {
 		name := it.Selector().Unquoted()
-		nodes = append(nodes, node{n.doc, append(n.path[:len(n.path):len(n.path)], name), it.Value()})
+		nodes = append(nodes, node{doc: n.doc, path: append(n.path[:len(n.path):len(n.path)], name), v: it.Value()})
 	}
 	slices.SortFunc(nodes, func(a, b node) int { return strings.Compare(a.name(), b.name()) })
 	return nodes
@@ -78,13 +105,16 @@ func (n node) fields() []node {
 
 // elements is the elements of a list, in order.
 func (n node) elements() []node {
+	if !n.exists() {
+		return nil
+	}
 	it, err := n.v.List()
 	if err != nil {
 		return nil
 	}
 	var nodes []node
 	for i := 0; it.Next(); i++ {
-		nodes = append(nodes, node{n.doc, append(n.path[:len(n.path):len(n.path)], strconv.Itoa(i)), it.Value()})
+		nodes = append(nodes, node{doc: n.doc, path: append(n.path[:len(n.path):len(n.path)], strconv.Itoa(i)), v: it.Value()})
 	}
 	return nodes
 }
@@ -112,6 +142,9 @@ func (n node) valuePos() spec.Position { return n.doc.at.value(n.path...) }
 // json is the value as canonical JSON: keys sorted, nothing escaped for HTML.
 // It is nil for a value that is not concrete.
 func (n node) json() []byte {
+	if !n.exists() {
+		return nil
+	}
 	raw, err := n.v.MarshalJSON()
 	if err != nil {
 		return nil

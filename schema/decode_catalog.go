@@ -62,6 +62,7 @@ func (n node) model() spec.Model {
 
 // scope reads one scope; where says whether a path may be written to in it.
 func (n node) scope(where func(string) bool) spec.Scope {
+	n = n.listed()
 	in := func(f node) string {
 		s := f.str()
 		if s != "" && !where(s) {

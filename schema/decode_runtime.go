@@ -9,6 +9,7 @@ import (
 )
 
 func (n node) runtime() spec.Runtime {
+	n = n.listed()
 	r := spec.Runtime{
 		ID: n.name(), Pos: n.labelPos(), DisplayName: n.get("displayName").str(), Aliases: n.get("aliases").strings(),
 		Homepage: n.get("homepage").str(), Command: n.get("command").str(), Packages: n.get("packages").texts(),

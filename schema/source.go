@@ -78,6 +78,7 @@ func readSource(path, name string) (source, error) {
 type document struct {
 	root     cue.Value
 	at       *places
+	fit      map[string]bool // fields of root in which check finds nothing wrong
 	problems Errors
 }
 

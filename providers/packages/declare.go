@@ -59,11 +59,12 @@ func (h Host) Declare(ctx context.Context) (Declared, error) {
 		}
 	}
 	for _, use := range h.Spec.Runtimes {
-		i := slices.IndexFunc(h.Runtimes, func(r spec.Runtime) bool { return r.ID == use.ID })
-		if use.Install == nil || i < 0 {
+		if use.Install == nil {
 			continue
 		}
-		blame(use.Install.Pos, h.runtime(ctx, &d, use, h.Runtimes[i]))
+		if i := slices.IndexFunc(h.Runtimes, func(r spec.Runtime) bool { return r.ID == use.ID }); i >= 0 {
+			blame(use.Install.Pos, h.runtime(ctx, &d, use, h.Runtimes[i]))
+		}
 	}
 	for _, p := range h.Programs {
 		blame(p.Pos, h.further(ctx, &d, p))

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite testdata")
 // contract is the folder of the example specs and rulesets.
 func contract(t testing.TB) string {
 	t.Helper()
-	dir, err := filepath.Abs("../../golden/contract")
+	dir, err := filepath.Abs("../golden/contract")
 	if err != nil {
 		t.Fatal(err)
 	}

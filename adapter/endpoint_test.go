@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +34,7 @@ func TestLocalRuntimesAreToldOfTheEndpoint(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := host(t, spec.RuntimeUse{ID: "local-openai", CLI: test.cli})
+			h.Runtimes = append(h.Runtimes, known("aider"))
 			h.Models = []spec.Model{{ID: "m", Context: 8192}}
 			h.Spec.Services, h.Spec.Endpoint.Value = []spec.Service{test.service}, "coder"
 			d, err := h.Declare(context.Background())
@@ -121,10 +123,10 @@ func TestAServiceThatLacksWhatAProgramNeedsIsAnErrorOfBothPlaces(t *testing.T) {
 }
 
 func TestTheConfigurationOfAiderIsYAMLWhateverTheNames(t *testing.T) {
-	rt, _ := find(adapters(), "local-openai")
+	rt, _ := start.Find(adapters(), "local-openai")
 	b := newBuilder(reconcile.HostOwner)
 	b.index[rt.User.RulesIndex] = []indexEntry{{}}
-	got := string(host(t).aider(b, rt, target{url: "http://127.0.0.1:1/v1", model: `a"b`}))
+	got := string(host(t).driverText(b, rt, known("aider").Driver, target{Server: start.Server{URL: "http://127.0.0.1:1/v1", Model: `a"b`}}))
 	for _, want := range []string{`model: "openai/a\"b"`, `  - "/home/me/.config/rulesets/runtimes/local-openai/AGENTS.md"`, `openai-api-base: "http://127.0.0.1:1/v1"`} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no line %s in\n%s", want, got)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
@@ -89,15 +90,7 @@ func (h Host) command(use spec.RuntimeUse, rt spec.Runtime) string {
 
 // there reports whether a program is in PATH, or will be because the spec
 // installs a runtime of that command, or cannot be looked for.
-func (h Host) there(command string) bool {
-	if command == "" || h.Facts == nil || h.Facts.Programs == nil || h.Facts.Programs[command] != "" {
-		return true
-	}
-	return slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool {
-		i := slices.IndexFunc(h.Runtimes, func(r spec.Runtime) bool { return r.ID == u.ID })
-		return u.Install != nil && i >= 0 && h.Runtimes[i].Command == command
-	})
-}
+func (h Host) there(command string) bool { return h.starts().Available(command) }
 
 // bundle declares the parts of one source that the host wants in user scope.
 func (h Host) bundle(ctx context.Context, b *builder, places []place, hb spec.HostBundle) {
@@ -246,7 +239,7 @@ func TrustEntries(dir string, rt spec.Runtime) []reconcile.Declaration {
 func (b *builder) trust(rt spec.Runtime, dir string, origin []reconcile.Position) {
 	for _, ref := range rt.User.Trust {
 		ref.Pointer = strings.ReplaceAll(ref.Pointer, "{dir}", strings.TrimPrefix(merge.Pointer(dir), "/"))
-		ref.JSON = []byte(strings.ReplaceAll(string(ref.JSON), "{dir}", quoted(dir)))
+		ref.JSON = []byte(strings.ReplaceAll(string(ref.JSON), "{dir}", start.Escaped(dir)))
 		b.reference(ref, origin, rt.ID)
 	}
 }

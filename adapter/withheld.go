@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -13,8 +14,8 @@ import (
 // to a local server is not sent back to its maker because a server is out of
 // PATH for a while.
 func (h Host) withheld(b *builder, use spec.RuntimeUse, rt spec.Runtime, s spec.Service, origin []reconcile.Position) bool {
-	why, forGood := h.absent(s)
-	if why == "" || !rt.Local && !pointable(rt) {
+	why, forGood := h.starts().Absence(s)
+	if why == "" || !rt.Local && !start.Pointable(rt) {
 		return false
 	}
 	address := endpointOf(use)
@@ -29,20 +30,6 @@ func (h Host) withheld(b *builder, use spec.RuntimeUse, rt spec.Runtime, s spec.
 		b.cannot(address, origin, "%s is not pointed at service %s: %s; see %s", use.ID, s.Name, why, h.target(s).runs)
 	}
 	return true
-}
-
-// absent says why s will not answer after this plan, "" where it will, and
-// whether the spec itself says so. An external service is taken as given.
-func (h Host) absent(s spec.Service) (why string, forGood bool) {
-	switch {
-	case s.Kind == "external":
-		return "", false
-	case !s.Enabled:
-		return "the spec has enabled: false for it; write enabled: true, or name another service", true
-	case h.Absent == nil:
-		return "", false
-	}
-	return h.Absent(s), false
 }
 
 // stands reports whether an earlier apply made every leaf that points a runtime

@@ -61,6 +61,16 @@ func Commands() []string {
 	return names
 }
 
+// Preferred is the runtime that is started where nothing says which.
+func Preferred() spec.Runtime { return only(func(r spec.Runtime) bool { return r.Preferred }) }
+
+// ForModels is the runtime that is started where a person names a model or a
+// service in place of one.
+func ForModels() spec.Runtime { return only(func(r spec.Runtime) bool { return r.ForModels }) }
+
+// only is the one embedded runtime that is so; a test sees to it that there is one.
+func only(is func(spec.Runtime) bool) spec.Runtime { return built()[slices.IndexFunc(built(), is)] }
+
 // Models is the embedded models, sorted by ID.
 func Models() []spec.Model { return models() }
 

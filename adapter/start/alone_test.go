@@ -1,4 +1,4 @@
-package adapter
+package start
 
 import (
 	"encoding/json"

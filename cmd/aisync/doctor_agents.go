@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/catalog"
 )
@@ -29,7 +29,7 @@ func agentChecks(p *patient) []check {
 		return nil
 	}
 	known := catalog.With(p.spec.Catalog)
-	host := adapter.Host{Spec: p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models(), Home: p.places.home}
+	host := start.Host{Spec: p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models()}
 	var out []check
 	for _, l := range host.Launches() {
 		program := p.whereIs(l.Driver.Command)
@@ -48,7 +48,7 @@ func agentChecks(p *patient) []check {
 
 // agent runs one program. It may go nowhere but to its service, and stands in
 // an empty folder, which is gone afterwards.
-func (p *patient) agent(ctx context.Context, l adapter.Launch, program string) []finding {
+func (p *patient) agent(ctx context.Context, l start.Launch, program string) []finding {
 	v := p.server(l.Service)
 	if !endpoint.Loopback(v.endpoint.URL) && p.offline {
 		return []finding{skip("not asked: endpoint-%s says why", l.Service.Name)}

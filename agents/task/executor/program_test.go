@@ -209,13 +209,13 @@ func TestAProgramIsAskedInItsNonInteractiveForm(t *testing.T) {
 		rt   spec.Runtime
 		kept bool
 	}{
-		"x --always exec --set --free --skip P": {launch([]string{"--free"}, "exec", "--skip", "{prompt}"), true},
-		"x --always exec --set --skip P":        {launch([]string{"--free"}, "exec", "--skip", "{prompt}"), false},
-		"x --always run --set P":                {launch(nil, "run", "{prompt}"), true},
-		"x --always --set --free -p P":          {launch([]string{"--free"}, "-p", "{prompt}"), true},
-		"x --always --set --yes --message P":    {launch([]string{"--yes"}, "--yes", "--message", "{prompt}"), true},
+		"x --always exec --free --skip P": {launch([]string{"--free"}, "exec", "--skip", "{prompt}"), true},
+		"x --always exec --skip P":        {launch([]string{"--free"}, "exec", "--skip", "{prompt}"), false},
+		"x --always run P":                {launch(nil, "run", "{prompt}"), true},
+		"x --always --free -p P":          {launch([]string{"--free"}, "-p", "{prompt}"), true},
+		"x --always --yes --message P":    {launch([]string{"--yes"}, "--yes", "--message", "{prompt}"), true},
 	} {
-		got := strings.Join(Program{Runtime: c.rt, Path: "x"}.command(Setting{Args: []string{"--set"}}, "P", c.kept), " ")
+		got := strings.Join(Program{Runtime: c.rt, Path: "x"}.command("P", c.kept), " ")
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
 		}

@@ -144,6 +144,7 @@ func runtimes() []spec.Runtime {
 				Model:       []string{"--model", "{model}"},
 				Ready:       "❯ ",
 				ReadyDelay:  10000,
+				Sandbox:     map[string]string{"IS_SANDBOX": "1"},
 				Offline:     map[string]string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
 			},
 			Preferred: true,

@@ -81,7 +81,7 @@ func (n node) launch() spec.Launch {
 		Args: n.get("args").strings(), Interactive: n.get("interactive").strings(), Headless: n.get("headless").strings(),
 		JSON: n.get("json").strings(), Autonomous: n.get("autonomous").strings(), Model: n.get("model").strings(),
 		Ready: n.get("ready").str(), ReadyDelay: int(n.get("readyDelay").int()),
-		Reads: n.get("reads").lists(), Environment: n.get("environment").texts(), Endpoint: n.get("endpoint").texts(), Offline: n.get("offline").texts(),
+		Reads: n.get("reads").lists(), Environment: n.get("environment").texts(), Endpoint: n.get("endpoint").texts(), Offline: n.get("offline").texts(), Sandbox: n.get("sandbox").texts(),
 	}
 }
 

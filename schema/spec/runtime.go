@@ -93,6 +93,7 @@ type Launch struct {
 	ReadyDelay  int                 // milliseconds
 	Environment map[string]string   // always
 	Endpoint    map[string]string   // where the host has an endpoint; {url} ends before /v1, {model}, {context} in tokens, {key}
+	Sandbox     map[string]string   // where it works in a sandbox of ours, as root perhaps
 	Offline     map[string]string   // where there shall be no network
 }
 

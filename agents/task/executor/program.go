@@ -119,7 +119,9 @@ func (p Program) run(ctx context.Context, b sandbox.Box, w task.Work, g *gate) (
 	}
 	env := []string{"PWD=" + b.Tree}
 	if b.Way != sandbox.None {
-		env = append(env, "IS_SANDBOX=1") // else claude asks root for permissions, whatever it is told
+		for _, name := range slices.Sorted(maps.Keys(p.Runtime.Launch.Sandbox)) {
+			env = append(env, name+"="+p.Runtime.Launch.Sandbox[name])
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(set.Environment)) {
 		env = append(env, name+"="+set.Environment[name])

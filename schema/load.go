@@ -327,7 +327,6 @@ func (l *loader) defaultHost(s *spec.Spec) error {
 			h.Default = h.Runtimes[0].ID
 		}
 	}
-	slices.SortFunc(h.Runtimes, func(a, b spec.RuntimeUse) int { return cmp.Compare(a.ID, b.ID) })
 	s.Host = h
 	return nil
 }

@@ -287,7 +287,7 @@ func TestWithoutASpecTheDefaultHostHasTheRuntimesThatAreThere(t *testing.T) {
 	}{
 		{there("codex", "claude", "git"), []string{"claude", "codex"}, "claude"},
 		{there("opencode"), []string{"local-openai", "opencode"}, "local-openai"},
-		{there("goose", "codex", "amp"), []string{"amp", "codex", "goose"}, "codex"}, // the host names one of them
+		{there("goose", "codex", "amp"), []string{"codex", "amp", "goose"}, "codex"}, // the host names one of them
 		{there("goose"), []string{"goose"}, "goose"},
 		{there(), []string{}, ""},
 	} {

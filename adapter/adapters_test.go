@@ -80,9 +80,9 @@ func adapters() []spec.Runtime {
 
 // known is a runtime of the catalog itself.
 func known(id string) spec.Runtime {
-	rt, ok := start.Find(catalog.Runtimes(), id)
-	if !ok {
+	rt := start.Find(catalog.Runtimes(), id)
+	if rt == nil {
 		panic("the catalog has no " + id)
 	}
-	return rt
+	return *rt
 }

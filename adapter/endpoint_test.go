@@ -123,10 +123,11 @@ func TestAServiceThatLacksWhatAProgramNeedsIsAnErrorOfBothPlaces(t *testing.T) {
 }
 
 func TestTheConfigurationOfAiderIsYAMLWhateverTheNames(t *testing.T) {
-	rt, _ := start.Find(adapters(), "local-openai")
+	rt, h := start.Find(adapters(), "local-openai"), host(t)
+	p := pointing{host: &h, rt: rt, server: start.Server{URL: "http://127.0.0.1:1/v1", Model: `a"b`}}
 	b := newBuilder(reconcile.HostOwner)
 	b.index[rt.User.RulesIndex] = []indexEntry{{}}
-	got := string(host(t).driverText(b, rt, known("aider").Driver, target{Server: start.Server{URL: "http://127.0.0.1:1/v1", Model: `a"b`}}))
+	got := string(p.driverText(b, known("aider").Driver))
 	for _, want := range []string{`model: "openai/a\"b"`, `  - "/home/me/.config/rulesets/runtimes/local-openai/AGENTS.md"`, `openai-api-base: "http://127.0.0.1:1/v1"`} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no line %s in\n%s", want, got)

@@ -22,8 +22,8 @@ type Alone struct {
 // AloneAt has the program of rt talk to model at url, which ends in /v1; a
 // context of 0 is not known. Where rt takes no server but its maker's, it is an
 // error.
-func AloneAt(rt spec.Runtime, url, model string, context int64) (Alone, error) {
-	s := Server{Name: "task", URL: url, Model: model, Context: context, APIs: AllAPIs}
+func AloneAt(rt *spec.Runtime, url, model string, context int64) (Alone, error) {
+	s := &Server{Name: "task", URL: url, Model: model, Context: context, APIs: AllAPIs}
 	a := Alone{Environment: map[string]string{}, Files: map[string][]byte{}}
 	maps.Copy(a.Environment, rt.Launch.Environment)
 	maps.Copy(a.Environment, rt.Launch.Offline)
@@ -41,10 +41,10 @@ func AloneAt(rt spec.Runtime, url, model string, context int64) (Alone, error) {
 
 // Pointable reports whether a vendor's program can talk to another server than
 // its maker's.
-func Pointable(rt spec.Runtime) bool { return len(rt.User.Endpoint)+len(rt.Launch.Endpoint) > 0 }
+func Pointable(rt *spec.Runtime) bool { return len(rt.User.Endpoint)+len(rt.Launch.Endpoint) > 0 }
 
 // set adds one leaf to the file that it stands in.
-func (a *Alone) set(ref spec.Reference, s Server) error {
+func (a *Alone) set(ref spec.Reference, s *Server) error {
 	name, ok := strings.CutPrefix(ref.Path, "~/")
 	if !ok {
 		return errors.New("lies outside of the home")

@@ -30,9 +30,9 @@ type Host struct {
 // Launch is how the program of a runtime is started so that it talks to a
 // server of the host, where it would not do so by itself.
 type Launch struct {
-	ID          string       // of the runtime, as the spec names it
-	Driver      spec.Runtime // whose program it is: the runtime's own, or that which drives it
-	Service     spec.Service // without a name where it talks to its maker's
+	ID          string        // of the runtime, as the spec names it
+	Driver      *spec.Runtime // whose program it is: the runtime's own, or that which drives it
+	Service     spec.Service  // without a name where it talks to its maker's
 	Model       string
 	Config      string // the file that an apply writes for a driver: ~/…; "" for none
 	Args        []string
@@ -43,9 +43,9 @@ type Launch struct {
 // person asked for, "" for what the spec says; only a generic local runtime can
 // be given others. A service that does not answer here is an error: a program
 // that belongs there is sent neither to a dead port nor to its maker.
-func (h Host) Launch(id, service, model string) (Launch, error) {
-	rt, ok := Find(h.Runtimes, id)
-	if !ok {
+func (h *Host) Launch(id, service, model string) (Launch, error) {
+	rt := Find(h.Runtimes, id)
+	if rt == nil {
 		return Launch{}, fmt.Errorf("unknown runtime %q", id)
 	}
 	use := spec.RuntimeUse{ID: id}
@@ -55,18 +55,17 @@ func (h Host) Launch(id, service, model string) (Launch, error) {
 		}
 	}
 	l := Launch{ID: id, Driver: rt, Environment: map[string]string{}}
-	name := h.ServiceOf(use, rt)
+	name := h.ServiceOf(use.Endpoint, rt)
 	if service != "" {
 		name.Value = service
 	}
-	i := slices.IndexFunc(h.Spec.Services, func(s spec.Service) bool { return s.Name == name.Value })
-	if i < 0 && rt.Local {
+	s := h.service(name.Value)
+	if s == nil && rt.Local {
 		return l, fmt.Errorf("%s has no server to talk to: name a service of the host as its endpoint: aisync add service", id)
 	}
-	if i < 0 {
+	if s == nil {
 		return l, nil
 	}
-	s := h.Spec.Services[i]
 	if why, _ := h.Absence(s); why != "" {
 		if !rt.Local && (len(rt.User.Endpoint) > 0 || len(rt.Launch.Endpoint) == 0) {
 			return l, nil // its own file counts, which an apply decides
@@ -80,21 +79,21 @@ func (h Host) Launch(id, service, model string) (Launch, error) {
 	if !rt.Local {
 		switch {
 		case len(rt.User.Endpoint) > 0: // by its own file
-			l.Service = s
+			l.Service = *s
 		case len(rt.Launch.Endpoint) > 0:
-			l.Service, l.Model = s, server.Model
+			l.Service, l.Model = *s, server.Model
 			server.set(l.Environment, rt.Launch.Endpoint)
 		}
 		return l, nil
 	}
-	l.Service, l.Model = s, server.Model
-	err := h.driven(&l, use, rt, server)
+	l.Service, l.Model = *s, server.Model
+	err := h.driven(&l, use.CLI, rt, &server)
 	return l, err
 }
 
 // Launches are those of every runtime of the spec that talks to a service, in
 // its order. A runtime that no program drives has none.
-func (h Host) Launches() []Launch {
+func (h *Host) Launches() []Launch {
 	var out []Launch
 	for _, use := range h.Spec.Runtimes {
 		if l, err := h.Launch(use.ID, "", ""); err == nil && l.Service.Name != "" {
@@ -104,21 +103,21 @@ func (h Host) Launches() []Launch {
 	return out
 }
 
-// driver is the program that drives a generic runtime: the one that the spec
-// names, else the first that is installed.
-func (h Host) driver(use spec.RuntimeUse) (spec.Runtime, bool) {
+// driver is the runtime that drives a generic one: cli, which the spec names,
+// else the first that is installed; nil for none.
+func (h *Host) driver(cli string) *spec.Runtime {
 	for _, d := range Drivers(h.Runtimes) {
-		if d.ID == use.CLI || use.CLI == "" && h.Available(d.Command) {
-			return d, true
+		if d.ID == cli || cli == "" && h.Available(d.Command) {
+			return d
 		}
 	}
-	return spec.Runtime{}, false
+	return nil
 }
 
 // driven adds what the program needs that drives the generic runtime rt.
-func (h Host) driven(l *Launch, use spec.RuntimeUse, rt spec.Runtime, s Server) error {
-	d, ok := h.driver(use)
-	if !ok {
+func (h *Host) driven(l *Launch, cli string, rt *spec.Runtime, s *Server) error {
+	d := h.driver(cli)
+	if d == nil {
 		ids := DriverIDs(h.Runtimes)
 		return fmt.Errorf("no program drives %s here: install %s, or name one: cli: %q", rt.ID, strings.Join(ids, " or "), ids[0])
 	}
@@ -151,11 +150,12 @@ func (l *Launch) Point(config string) {
 	l.Args = append(args, l.Args...)
 }
 
-// ServiceOf returns the service that the spec gives a runtime, "" for none. The
+// ServiceOf returns the service that a spec which says e of it gives a runtime,
+// "" for none. The
 // host's endpoint alone is for generic local runtimes: a vendor's program keeps
 // its maker's service until the spec gives it another in so many words.
-func (h Host) ServiceOf(use spec.RuntimeUse, rt spec.Runtime) spec.Named {
-	switch e := use.Endpoint; {
+func (h *Host) ServiceOf(e *spec.EndpointUse, rt *spec.Runtime) spec.Named {
+	switch {
 	case e != nil && !e.On:
 		return spec.Named{}
 	case e != nil && e.Service != "":
@@ -170,7 +170,7 @@ func (h Host) ServiceOf(use spec.RuntimeUse, rt spec.Runtime) spec.Named {
 
 // Absence says why s will not answer, "" where it will, and whether the spec
 // itself says so. An external service is taken as given.
-func (h Host) Absence(s spec.Service) (why string, forGood bool) {
+func (h *Host) Absence(s *spec.Service) (why string, forGood bool) {
 	switch {
 	case s.Kind == "external":
 		return "", false
@@ -179,35 +179,41 @@ func (h Host) Absence(s spec.Service) (why string, forGood bool) {
 	case h.Absent == nil:
 		return "", false
 	}
-	return h.Absent(s), false
+	return h.Absent(*s), false
 }
 
 // Available reports whether a program is installed, or will be because the spec
 // installs a runtime of that command.
-func (h Host) Available(command string) bool {
+func (h *Host) Available(command string) bool {
 	if command == "" || h.Has == nil || h.Has(command) {
 		return true
 	}
 	return slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool {
-		rt, ok := Find(h.Runtimes, u.ID)
-		return u.Install != nil && ok && rt.Command == command
+		rt := Find(h.Runtimes, u.ID)
+		return u.Install != nil && rt != nil && rt.Command == command
 	})
 }
 
-// Find is the runtime of that id.
-func Find(runtimes []spec.Runtime, id string) (spec.Runtime, bool) {
-	i := slices.IndexFunc(runtimes, func(r spec.Runtime) bool { return r.ID == id })
-	if i < 0 {
-		return spec.Runtime{}, false
+// Find is the runtime of that id; nil for none.
+func Find(runtimes []spec.Runtime, id string) *spec.Runtime {
+	for i := range runtimes {
+		if runtimes[i].ID == id {
+			return &runtimes[i]
+		}
 	}
-	return runtimes[i], true
+	return nil
 }
 
 // Drivers are the runtimes whose programs can drive a generic one, the first
 // choice first.
-func Drivers(runtimes []spec.Runtime) []spec.Runtime {
-	out := slices.DeleteFunc(slices.Clone(runtimes), func(r spec.Runtime) bool { return r.Driver == nil })
-	slices.SortStableFunc(out, func(a, b spec.Runtime) int { return cmp.Compare(a.Driver.Order, b.Driver.Order) })
+func Drivers(runtimes []spec.Runtime) []*spec.Runtime {
+	var out []*spec.Runtime
+	for i := range runtimes {
+		if runtimes[i].Driver != nil {
+			out = append(out, &runtimes[i])
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *spec.Runtime) int { return cmp.Compare(a.Driver.Order, b.Driver.Order) })
 	return out
 }
 

@@ -30,23 +30,33 @@ const maxOutput = 4096
 
 // Server is the one that the host's spec names as its endpoint. One that does
 // not answer here is an error.
-func (h Host) Server() (Server, error) {
+func (h *Host) Server() (Server, error) {
 	name := h.Spec.Endpoint.Value
 	if name == "" {
 		return Server{}, fmt.Errorf("host %s names no endpoint", h.Spec.Name)
 	}
-	i := slices.IndexFunc(h.Spec.Services, func(s spec.Service) bool { return s.Name == name })
-	if i < 0 {
+	s := h.service(name)
+	if s == nil {
 		return Server{}, fmt.Errorf("host %s names the service %q as its endpoint, and has none of that name", h.Spec.Name, name)
 	}
-	if why, _ := h.Absence(h.Spec.Services[i]); why != "" {
+	if why, _ := h.Absence(s); why != "" {
 		return Server{}, fmt.Errorf("service %s, the endpoint of host %s, is not served here: %s", name, h.Spec.Name, why)
 	}
-	return h.ServerOf(h.Spec.Services[i]), nil
+	return h.ServerOf(s), nil
+}
+
+// service is the one of that name; nil for none.
+func (h *Host) service(name string) *spec.Service {
+	for i := range h.Spec.Services {
+		if h.Spec.Services[i].Name == name {
+			return &h.Spec.Services[i]
+		}
+	}
+	return nil
 }
 
 // ServerOf is what programs are told of the service s.
-func (h Host) ServerOf(s spec.Service) Server {
+func (h *Host) ServerOf(s *spec.Service) Server {
 	t := Server{Name: s.Name, URL: strings.TrimSuffix(s.URL, "/"), Model: s.Model, Context: int64(s.Context), APIs: s.APIs}
 	if t.URL == "" {
 		t.URL = "http://127.0.0.1:" + strconv.Itoa(s.Port) + "/v1"
@@ -65,13 +75,13 @@ func (h Host) ServerOf(s spec.Service) Server {
 
 // Fill puts what is known of s into text, for {url}, which is without /v1,
 // {base}, the URL as it stands, {model}, {name}, {key}, {context} and {output}.
-func (s Server) Fill(text string) string { return s.fill(text, func(v string) string { return v }) }
+func (s *Server) Fill(text string) string { return s.fill(text, func(v string) string { return v }) }
 
 // FillQuoted is Fill for text in which each of these stands between the quotes
 // of a JSON or YAML string.
-func (s Server) FillQuoted(text string) string { return s.fill(text, Escaped) }
+func (s *Server) FillQuoted(text string) string { return s.fill(text, Escaped) }
 
-func (s Server) fill(text string, as func(string) string) string {
+func (s *Server) fill(text string, as func(string) string) string {
 	return strings.NewReplacer("{url}", as(strings.TrimSuffix(s.URL, "/v1")), "{base}", as(s.URL), "{model}", as(s.Model), "{name}", as(s.Name), "{key}", "none",
 		"{context}", strconv.FormatInt(s.Context, 10), "{output}", strconv.FormatInt(s.output(), 10)).Replace(text)
 }
@@ -82,10 +92,10 @@ func Escaped(s string) string {
 	return string(b[1 : len(b)-1])
 }
 
-func (s Server) output() int64 { return min(maxOutput, s.Context/4) }
+func (s *Server) output() int64 { return min(maxOutput, s.Context/4) }
 
 // set adds filled variables to an environment.
-func (s Server) set(environment, variables map[string]string) {
+func (s *Server) set(environment, variables map[string]string) {
 	for name, value := range variables {
 		environment[name] = s.Fill(value)
 	}
@@ -94,7 +104,7 @@ func (s Server) set(environment, variables map[string]string) {
 // FillJSON is Fill for a JSON value, names included. What is nothing but
 // {context} or {output} becomes a number; where the context is not known, what
 // holds it is left out, and ok is false if that is the whole value.
-func (s Server) FillJSON(value []byte) (filled []byte, ok bool, err error) {
+func (s *Server) FillJSON(value []byte) (filled []byte, ok bool, err error) {
 	var v any
 	if err := json.Unmarshal(value, &v); err != nil {
 		return nil, false, err
@@ -105,7 +115,7 @@ func (s Server) FillJSON(value []byte) (filled []byte, ok bool, err error) {
 	return render.JSON(v), true, nil
 }
 
-func (s Server) filled(v any) (any, bool) {
+func (s *Server) filled(v any) (any, bool) {
 	switch v := v.(type) {
 	case string:
 		switch {
@@ -138,7 +148,7 @@ func (s Server) filled(v any) (any, bool) {
 }
 
 // document is what references say, as one JSON object.
-func (s Server) document(refs []spec.Reference) ([]byte, error) {
+func (s *Server) document(refs []spec.Reference) ([]byte, error) {
 	doc := map[string]any{}
 	for _, ref := range refs {
 		value, ok, err := s.FillJSON(ref.JSON)

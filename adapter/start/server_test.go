@@ -39,7 +39,7 @@ func TestFillJSONLeavesOutWhatIsNotKnown(t *testing.T) {
 	if got := known.FillQuoted(`m: "{model}"`); got != `m: "a\"b\u003cc"` {
 		t.Error(got)
 	}
-	if large := (Server{Context: 1 << 20}); large.Fill("{output}") != "4096" {
+	if large := (&Server{Context: 1 << 20}); large.Fill("{output}") != "4096" {
 		t.Errorf("an answer of %s tokens", large.Fill("{output}"))
 	}
 }
@@ -55,7 +55,7 @@ func TestServerOfSaysWhatTheSpecLeavesOut(t *testing.T) {
 		"the first model": {spec.Service{Name: "s", Kind: "ollama", Models: []string{"m", "n"}, Port: 7}, Server{"s", "http://127.0.0.1:7/v1", "m", 4096, AllAPIs}},
 		"external":        {spec.Service{Name: "s", Kind: "external", URL: "https://far/v1/", Model: "m", APIs: []string{"chat"}}, Server{"s", "https://far/v1", "m", 0, []string{"chat"}}},
 	} {
-		if got := h.ServerOf(c.service); got.Name != c.want.Name || got.URL != c.want.URL || got.Model != c.want.Model || got.Context != c.want.Context || !slices.Equal(got.APIs, c.want.APIs) {
+		if got := h.ServerOf(&c.service); got.Name != c.want.Name || got.URL != c.want.URL || got.Model != c.want.Model || got.Context != c.want.Context || !slices.Equal(got.APIs, c.want.APIs) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -99,7 +99,7 @@ func TestServiceOfKeepsAVendorsProgramAtItsMakers(t *testing.T) {
 		"a generic":             {nil, true, "mine"},
 		"a generic, refused":    {&spec.EndpointUse{}, true, ""},
 	} {
-		if got := h.ServiceOf(spec.RuntimeUse{Endpoint: c.use}, spec.Runtime{Local: c.local}); got.Value != c.want {
+		if got := h.ServiceOf(c.use, &spec.Runtime{Local: c.local}); got.Value != c.want {
 			t.Errorf("%s: %q, want %q", name, got.Value, c.want)
 		}
 	}

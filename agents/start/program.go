@@ -28,24 +28,24 @@ type Machine struct {
 	Offline error                                 // why there is no network; nil: there is one
 }
 
-func (m Machine) has(program string) bool {
+func (m *Machine) has(program string) bool {
 	_, err := m.Look(program)
 	return err == nil
 }
 
 // adapter is what starting on the host h depends on; nil is a machine that no
 // host describes.
-func (m Machine) adapter(h *spec.Host, known catalog.Index) adapter.Host {
+func (m *Machine) adapter(h *spec.Host, known catalog.Index) *adapter.Host {
 	if h == nil {
 		h = &spec.Host{}
 	}
-	return adapter.Host{Spec: h, Runtimes: known.Runtimes(), Models: known.Models(), Has: m.has, Absent: func(s spec.Service) string { return m.Absent(h, s) }}
+	return &adapter.Host{Spec: h, Runtimes: known.Runtimes(), Models: known.Models(), Has: m.has, Absent: func(s spec.Service) string { return m.Absent(h, s) }}
 }
 
 // Program says how the program of the runtime that was chosen is started in the
 // project root. It is an error where the program has no server to talk to, or
 // needs a network that is not there.
-func (m Machine) Program(root string, c launch.Choice, h *spec.Host, known catalog.Index) (launch.Program, error) {
+func (m *Machine) Program(root string, c launch.Choice, h *spec.Host, known catalog.Index) (launch.Program, error) {
 	how, err := m.adapter(h, known).Launch(c.Runtime.ID, c.Service, c.Model)
 	if err != nil {
 		return launch.Program{}, err
@@ -55,7 +55,7 @@ func (m Machine) Program(root string, c launch.Choice, h *spec.Host, known catal
 			how.Point(config)
 		}
 	}
-	p := launch.Program{Runtime: how.Driver, Args: how.Args, Environment: how.Environment, Model: how.Model}
+	p := launch.Program{Runtime: *how.Driver, Args: how.Args, Environment: how.Environment, Model: how.Model}
 	for _, name := range slices.Sorted(maps.Keys(how.Driver.Launch.Reads)) {
 		if m.Exists(filepath.Join(root, name)) {
 			p.Args = append(p.Args, how.Driver.Launch.Reads[name]...)
@@ -72,7 +72,7 @@ func (m Machine) Program(root string, c launch.Choice, h *spec.Host, known catal
 
 // Installed reports that the program of rt cannot be started, and how a person
 // comes by it where it is missing; nil where it can.
-func (m Machine) Installed(rt spec.Runtime) (hint string, err error) {
+func (m *Machine) Installed(rt spec.Runtime) (hint string, err error) {
 	if _, err := m.Look(rt.Command); !errors.Is(err, launch.ErrMissing) {
 		return "", err
 	}
@@ -93,7 +93,7 @@ type Row struct {
 
 // Rows lists what a person may name: runtimes, then services and models of h.
 // standard is what is started where no person names any.
-func (m Machine) Rows(h *spec.Host, known catalog.Index, standard string) []Row {
+func (m *Machine) Rows(h *spec.Host, known catalog.Index, standard string) []Row {
 	rows := []Row{}
 	for _, rt := range known.Runtimes() {
 		row := Row{Name: rt.ID, Is: rt.DisplayName, Default: rt.ID == standard, Installed: rt.Command != "" && m.has(rt.Command)}

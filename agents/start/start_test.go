@@ -17,8 +17,8 @@ import (
 var errOffline = errors.New("offline")
 
 // machine has these programs and files, and is online.
-func machine(programs, files string) Machine {
-	return Machine{
+func machine(programs, files string) *Machine {
+	return &Machine{
 		Look: func(program string) (string, error) {
 			if slices.Contains(strings.Fields(programs), program) {
 				return "/bin/" + program, nil
@@ -82,7 +82,7 @@ func TestDefaultIsTheNearestWord(t *testing.T) {
 func TestProgramTalksToItsServerAndReadsWhatItMustBeTold(t *testing.T) {
 	const dir = "/home/me/.config/rulesets/runtimes/local-openai/"
 	for name, c := range map[string]struct {
-		machine Machine
+		machine *Machine
 		runtime string
 		host    *spec.Host
 		want    string // arguments and some variables, or "error: " and a part of it
@@ -175,7 +175,7 @@ func TestPassedVariablesSayWhereThingsAre(t *testing.T) {
 }
 
 // reasons are the candidates of t by name, with what is missing.
-func reasons(t Tasks) (order []string, missing map[string]string) {
+func reasons(t *Tasks) (order []string, missing map[string]string) {
 	missing = map[string]string{}
 	for _, c := range t.Choice().Candidates {
 		order, missing[c.Name] = append(order, c.Name), c.Missing
@@ -186,32 +186,39 @@ func reasons(t Tasks) (order []string, missing map[string]string) {
 func TestCandidatesSayWhyTheyCannotDoTasks(t *testing.T) {
 	all := strings.Join(catalog.Commands(), " ")
 	base := Tasks{Machine: machine(all, ""), Known: known(), Loopback: func(url string) bool { return strings.Contains(url, "127.0.0.1") }, Folders: func(string) []string { return nil }}
-	with := func(h *spec.Host, change ...func(*Tasks)) Tasks {
+	with := func(h *spec.Host, change ...func(*Tasks)) *Tasks {
 		one := base
 		one.Host = h
 		for _, f := range change {
 			f(&one)
 		}
-		return one
+		return &one
+	}
+	offline := func(t *Tasks) {
+		t.Machine = machine(all, "")
+		t.Offline = errOffline
 	}
 	far := served("far")
 	far.Services[0] = spec.Service{Name: "far", Kind: "external", URL: "https://models.example/v1", Model: "m", APIs: []string{"embeddings"}, Enabled: true}
 	for name, c := range map[string]struct {
-		tasks Tasks
+		tasks *Tasks
 		of    string
 		want  string
 	}{
-		"fits":                {with(served("s")), "opencode", ""},
-		"the endpoint fits":   {with(served("s")), executor.EndpointName, ""},
-		"no host":             {with(nil), executor.EndpointName, "host  names no endpoint, so there is no model to ask; name a service: aisync add service"},
-		"no host, a runtime":  {with(nil), "opencode", "host  names no endpoint, so there is no model to ask; name a service: aisync add service"},
-		"a dead service":      {with(served("dead")), "opencode", "service dead, the endpoint of host h, is not served here: nothing listens, so there is no model to ask; name a service: aisync add service"},
-		"offline":             {with(far, func(t *Tasks) { t.Offline = errOffline }), "opencode", "service far is not on this machine, and this is offline"},
-		"offline, near":       {with(served("s"), func(t *Tasks) { t.Offline = errOffline }), "opencode", ""},
-		"another API":         {with(far), "opencode", "service far does not speak what it speaks: chat, responses, messages"},
-		"no chat":             {with(far), executor.EndpointName, "service far does not speak chat completions"},
-		"not installed":       {with(nil, func(t *Tasks) { t.Machine = machine("", "") }), "opencode", "not installed"},
-		"not executable":      {with(served("s"), func(t *Tasks) { t.Look = func(string) (string, error) { return "", exec.ErrDot } }), "opencode", exec.ErrDot.Error()},
+		"fits":               {with(served("s")), "opencode", ""},
+		"the endpoint fits":  {with(served("s")), executor.EndpointName, ""},
+		"no host":            {with(nil), executor.EndpointName, "host  names no endpoint, so there is no model to ask; name a service: aisync add service"},
+		"no host, a runtime": {with(nil), "opencode", "host  names no endpoint, so there is no model to ask; name a service: aisync add service"},
+		"a dead service":     {with(served("dead")), "opencode", "service dead, the endpoint of host h, is not served here: nothing listens, so there is no model to ask; name a service: aisync add service"},
+		"offline":            {with(far, offline), "opencode", "service far is not on this machine, and this is offline"},
+		"offline, near":      {with(served("s"), offline), "opencode", ""},
+		"another API":        {with(far), "opencode", "service far does not speak what it speaks: chat, responses, messages"},
+		"no chat":            {with(far), executor.EndpointName, "service far does not speak chat completions"},
+		"not installed":      {with(nil, func(t *Tasks) { t.Machine = machine("", "") }), "opencode", "not installed"},
+		"not executable": {with(served("s"), func(t *Tasks) {
+			t.Machine = machine(all, "")
+			t.Look = func(string) (string, error) { return "", exec.ErrDot }
+		}), "opencode", exec.ErrDot.Error()},
 		"its maker's alone":   {with(served("s")), "amp", "amp takes no server but its own maker's"},
 		"the spec refuses it": {with(served("s", spec.RuntimeUse{ID: "opencode", Endpoint: &spec.EndpointUse{}})), "opencode", "the spec has endpoint: false for it, and tasks are done with the host's endpoint"},
 		"no headless form":    {with(served("s"), func(t *Tasks) { t.Known = known(spec.Runtime{ID: "mute", Command: "claude"}) }), "mute", "it has no form that answers one prompt and ends"},
@@ -225,7 +232,7 @@ func TestCandidatesSayWhyTheyCannotDoTasks(t *testing.T) {
 
 func TestCandidatesComeInTheOrderOfChoice(t *testing.T) {
 	base := Tasks{Machine: machine("", ""), Host: served("s", spec.RuntimeUse{ID: "qwen"}, spec.RuntimeUse{ID: "claude"}), Known: known(), Loopback: func(string) bool { return true }, Folders: func(string) []string { return nil }}
-	order, missing := reasons(base)
+	order, missing := reasons(&base)
 	if want := []string{executor.EndpointName, "opencode", "qwen", "claude", "aider"}; !slices.Equal(order[:5], want) {
 		t.Errorf("%q, want %q first", order, want)
 	}

@@ -17,7 +17,7 @@ import (
 
 // Tasks is what the executors of tasks on a host depend on.
 type Tasks struct {
-	Machine
+	*Machine
 	Host     *spec.Host // nil: a machine that no host describes
 	Known    catalog.Index
 	Loopback func(url string) bool
@@ -28,27 +28,25 @@ type Tasks struct {
 
 // Choice is the executors that the host could have, the endpoint first, each
 // with the reason why it cannot do a task here. Only its Only is left to set.
-func (t Tasks) Choice() executor.Choice {
-	if t.Host == nil {
-		t.Host = &spec.Host{}
-	}
-	server, missing := t.server()
+func (t *Tasks) Choice() executor.Choice {
+	h := t.adapter(t.Host, t.Known)
+	server, missing := t.server(h)
 	endpoint := executor.Candidate{Name: executor.EndpointName, Missing: missing, Executor: executor.Endpoint{URL: server.URL, Model: server.Model, Context: server.Context}}
 	if missing == "" && !slices.Contains(server.APIs, "chat") {
 		endpoint.Missing = "service " + server.Name + " does not speak chat completions"
 	}
 	c := executor.Choice{Program: t.has, Candidates: []executor.Candidate{endpoint}}
-	for _, rt := range t.runtimes() {
+	for _, rt := range ranked(h) {
 		if !rt.Local && rt.Command != "" { // else others drive it
-			c.Candidates = append(c.Candidates, t.candidate(rt, server, missing))
+			c.Candidates = append(c.Candidates, t.candidate(rt, h.Spec, &server, missing))
 		}
 	}
 	return c
 }
 
-// server is the host's endpoint, and why no task can be done with it; "": it can.
-func (t Tasks) server() (s adapter.Server, missing string) {
-	s, err := t.adapter(t.Host, t.Known).Server()
+// server is the endpoint of h, and why no task can be done with it; "": it can.
+func (t *Tasks) server(h *adapter.Host) (s adapter.Server, missing string) {
+	s, err := h.Server()
 	switch {
 	case err != nil:
 		return s, err.Error() + ", so there is no model to ask; name a service: aisync add service"
@@ -58,37 +56,35 @@ func (t Tasks) server() (s adapter.Server, missing string) {
 	return s, ""
 }
 
-// runtimes are those of the catalog in the order of choice: the first that
-// drives generic runtimes, those of the host, the others.
-func (t Tasks) runtimes() []spec.Runtime {
-	first := ""
-	if ids := adapter.DriverIDs(t.Known.Runtimes()); len(ids) > 0 {
-		first = ids[0]
-	}
-	rank := func(rt spec.Runtime) int {
-		i := slices.IndexFunc(t.Host.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID })
-		switch {
-		case rt.ID == first:
-			return -1
-		case i < 0:
-			return len(t.Host.Runtimes)
+// ranked are the runtimes of h in the order of choice: the first that drives
+// generic runtimes, those that the host's spec names, the others.
+func ranked(h *adapter.Host) []*spec.Runtime {
+	rank := map[*spec.Runtime]int{}
+	var out []*spec.Runtime
+	for i := range h.Runtimes {
+		rt := &h.Runtimes[i]
+		out = append(out, rt)
+		if rank[rt] = slices.IndexFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID }); rank[rt] < 0 {
+			rank[rt] = len(h.Spec.Runtimes)
 		}
-		return i
 	}
-	out := t.Known.Runtimes()
-	slices.SortStableFunc(out, func(x, y spec.Runtime) int { return cmp.Compare(rank(x), rank(y)) })
+	if drivers := adapter.Drivers(h.Runtimes); len(drivers) > 0 {
+		rank[drivers[0]] = -1
+	}
+	slices.SortStableFunc(out, func(x, y *spec.Runtime) int { return cmp.Compare(rank[x], rank[y]) })
 	return out
 }
 
 // candidate is a runtime that does tasks with the model of server, and why it
-// cannot; missing is why that server can do none.
-func (t Tasks) candidate(rt spec.Runtime, server adapter.Server, missing string) executor.Candidate {
+// cannot on the host h; missing is why that server can do none.
+func (t *Tasks) candidate(rt *spec.Runtime, h *spec.Host, server *adapter.Server, missing string) executor.Candidate {
 	path, err := t.Look(rt.Command)
-	one := executor.Candidate{
-		Name: rt.ID, Tools: slices.Sorted(maps.Keys(rt.Tools)), Missing: cmp.Or(t.unfit(rt, err, server, missing), t.refused(rt)),
+	one := executor.Candidate{Name: rt.ID, Tools: slices.Sorted(maps.Keys(rt.Tools)), Missing: unfit(rt, err, server, missing)}
+	if one.Missing == "" && slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID && u.Endpoint != nil && !u.Endpoint.On }) {
+		one.Missing = "the spec has endpoint: false for it, and tasks are done with the host's endpoint"
 	}
 	one.Executor = executor.Program{
-		Runtime: rt, Path: path, Show: append(t.Folders(path), t.Show...), Hide: t.Hide, Endpoint: server.URL,
+		Runtime: *rt, Path: path, Show: append(t.Folders(path), t.Show...), Hide: t.Hide, Endpoint: server.URL,
 		Set: func(url string) (executor.Setting, error) {
 			alone, err := adapter.AloneAt(rt, url, server.Model, server.Context)
 			return executor.Setting{Environment: alone.Environment, Files: alone.Files}, err
@@ -97,9 +93,9 @@ func (t Tasks) candidate(rt spec.Runtime, server adapter.Server, missing string)
 	return one
 }
 
-// unfit says why the program of rt, which err says is not installed, cannot do a
-// task with the model of server.
-func (t Tasks) unfit(rt spec.Runtime, err error, server adapter.Server, missing string) string {
+// unfit says why the program of rt cannot do a task with the model of server; err
+// is what looking for it came to.
+func unfit(rt *spec.Runtime, err error, server *adapter.Server, missing string) string {
 	switch {
 	case errors.Is(err, launch.ErrMissing), errors.Is(err, exec.ErrNotFound):
 		return "not installed"
@@ -114,14 +110,6 @@ func (t Tasks) unfit(rt spec.Runtime, err error, server adapter.Server, missing 
 	}
 	if _, err := adapter.AloneAt(rt, server.URL, server.Model, server.Context); err != nil {
 		return err.Error()
-	}
-	return ""
-}
-
-// refused says that the spec keeps rt from the host's endpoint, if it does.
-func (t Tasks) refused(rt spec.Runtime) string {
-	if slices.ContainsFunc(t.Host.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID && u.Endpoint != nil && !u.Endpoint.On }) {
-		return "the spec has endpoint: false for it, and tasks are done with the host's endpoint"
 	}
 	return ""
 }

@@ -67,7 +67,7 @@ func (p *patient) agent(ctx context.Context, l start.Launch, program string) []f
 	set := maps.Clone(l.Environment)
 	maps.Copy(set, l.Driver.Launch.Environment)
 	maps.Copy(set, l.Driver.Launch.Offline)
-	env := p.cleanEnv(l.Driver, program, dir)
+	env := p.cleanEnv(*l.Driver, program, dir)
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		env = append(env, name+"="+set[name])
 	}

@@ -81,8 +81,8 @@ func defaultRuntime(root string, p places, s *spec.Spec) (word, where string, er
 }
 
 // machine is what starting a program needs to know of this machine.
-func (a *app) machine(p places) start.Machine {
-	m := start.Machine{
+func (a *app) machine(p places) *start.Machine {
+	m := &start.Machine{
 		Look: func(program string) (string, error) { return launch.LookPath(program, a.env.get("PATH")) },
 		Exists: func(path string) bool {
 			_, err := os.Stat(path)

@@ -30,10 +30,11 @@ func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executo
 		at, _ := launch.LookPath(name, path)
 		return at
 	}
-	c := start.Tasks{
+	tasks := start.Tasks{
 		Machine: a.machine(p), Host: s.Host, Known: index, Loopback: endpoint.Loopback, Hide: hide,
 		Show: sandbox.Toolchains(p.physical(p.home), path), Folders: func(program string) []string { return sandbox.ProgramFolders(program, look) },
-	}.Choice()
+	}
+	c := tasks.Choice()
 	if name == "" {
 		return c, nil
 	}

@@ -1,6 +1,10 @@
 package adapter
 
-import "aisync.dev/aisync/schema/spec"
+import (
+	"aisync.dev/aisync/adapter/start"
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/schema/spec"
+)
 
 // adapters are runtimes that differ in everything this package looks at. They
 // stand here, and not in the catalog, so that a test says what it relies on.
@@ -50,7 +54,7 @@ func adapters() []spec.Runtime {
 			Project: spec.Scope{Dir: ".agents/local-openai", Rules: ".agents/local-openai/rules", RulesIndex: "AGENTS.md", Instructions: []string{"AGENTS.md"}},
 		},
 		{
-			ID: "opencode", Command: "opencode", APIs: []string{"chat"}, Hooks: "wrapper", MCPSupport: true, Packages: map[string]string{"npm": "opencode-ai"},
+			ID: "opencode", Command: "opencode", APIs: []string{"chat"}, Hooks: "wrapper", Driver: known("opencode").Driver, MCPSupport: true, Packages: map[string]string{"npm": "opencode-ai"},
 			User: spec.Scope{
 				Dir: "~/.config/opencode", Rules: "~/.config/opencode/rules",
 				RulesRef: &spec.Reference{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/instructions/-", JSON: []byte(`"~/.config/opencode/rules/*.md"`)},
@@ -72,4 +76,13 @@ func adapters() []spec.Runtime {
 			},
 		},
 	}
+}
+
+// known is a runtime of the catalog itself.
+func known(id string) spec.Runtime {
+	rt := start.Find(catalog.Runtimes(), id)
+	if rt == nil {
+		panic("the catalog has no " + id)
+	}
+	return *rt
 }

@@ -11,12 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
-	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata")
@@ -24,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite testdata")
 // contract is the folder of the example specs and rulesets.
 func contract(t testing.TB) string {
 	t.Helper()
-	dir, err := filepath.Abs("../../golden/contract")
+	dir, err := filepath.Abs("../golden/contract")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestLocalRuntimesAreToldOfTheEndpoint(t *testing.T) {
@@ -33,6 +35,7 @@ func TestLocalRuntimesAreToldOfTheEndpoint(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := host(t, spec.RuntimeUse{ID: "local-openai", CLI: test.cli})
+			h.Runtimes = append(h.Runtimes, known("aider"))
 			h.Models = []spec.Model{{ID: "m", Context: 8192}}
 			h.Spec.Services, h.Spec.Endpoint.Value = []spec.Service{test.service}, "coder"
 			d, err := h.Declare(context.Background())
@@ -121,10 +124,11 @@ func TestAServiceThatLacksWhatAProgramNeedsIsAnErrorOfBothPlaces(t *testing.T) {
 }
 
 func TestTheConfigurationOfAiderIsYAMLWhateverTheNames(t *testing.T) {
-	rt, _ := find(adapters(), "local-openai")
+	rt, h := start.Find(adapters(), "local-openai"), host(t)
+	p := pointing{host: &h, rt: rt, server: start.Server{URL: "http://127.0.0.1:1/v1", Model: `a"b`}}
 	b := newBuilder(reconcile.HostOwner)
 	b.index[rt.User.RulesIndex] = []indexEntry{{}}
-	got := string(host(t).aider(b, rt, target{url: "http://127.0.0.1:1/v1", model: `a"b`}))
+	got := string(p.driverText(b, known("aider").Driver))
 	for _, want := range []string{`model: "openai/a\"b"`, `  - "/home/me/.config/rulesets/runtimes/local-openai/AGENTS.md"`, `openai-api-base: "http://127.0.0.1:1/v1"`} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no line %s in\n%s", want, got)

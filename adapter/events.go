@@ -121,7 +121,7 @@ func (b *builder) event(p place, w wish, programs []bundle.File, h bundle.Hook) 
 	}
 	value := render.HookValue(f.Shape, hook)
 	key := merge.HookKey(f.Pointer, name, matcher, "command", command)
-	if f.Shape != "claude" {
+	if f.Shape != render.ShapeClaude {
 		key, _ = merge.SetKey(f.Pointer+merge.Pointer(name), value) // JSON of our own making: cannot fail
 	}
 	b.leaf(fileAt(f.Path), merge.Format(f.Format), reconcile.Leaf{

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
@@ -58,14 +59,14 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 
 // places are the runtimes that are there or will be installed. One that the
 // spec only adapts, and that is not there, is said and left out.
-func (h Host) places(b *builder) []place {
+func (h *Host) places(b *builder) []place {
 	var places []place
 	for _, use := range h.Spec.Runtimes {
 		rt, ok := b.lookup(use.ID, use.Pos, h.Runtimes)
 		switch {
 		case !ok:
-		case use.Install == nil && !h.there(h.command(use, rt)):
-			b.note(false, from(use.Pos), "%s is not installed (no program %s in PATH), so nothing is written for it; add install: {via: …} to have it installed", use.ID, h.command(use, rt))
+		case use.Install == nil && !h.there(h.command(&use, &rt)):
+			b.note(false, from(use.Pos), "%s is not installed (no program %s in PATH), so nothing is written for it; add install: {via: …} to have it installed", use.ID, h.command(&use, &rt))
 		default:
 			places = append(places, place{rt, rt.User, from(use.Pos)})
 		}
@@ -75,7 +76,7 @@ func (h Host) places(b *builder) []place {
 }
 
 // command is the program of a runtime: for a generic one, that which drives it.
-func (h Host) command(use spec.RuntimeUse, rt spec.Runtime) string {
+func (h *Host) command(use *spec.RuntimeUse, rt *spec.Runtime) string {
 	if use.CLI == "" {
 		return rt.Command
 	}
@@ -89,23 +90,10 @@ func (h Host) command(use spec.RuntimeUse, rt spec.Runtime) string {
 
 // there reports whether a program is in PATH, or will be because the spec
 // installs a runtime of that command, or cannot be looked for.
-func (h Host) there(command string) bool {
-	if command == "" || h.Facts == nil || h.Facts.Programs == nil || h.Facts.Programs[command] != "" {
-		return true
-	}
-	for i := range h.Runtimes {
-		if h.Runtimes[i].Command != command {
-			continue
-		}
-		if slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == h.Runtimes[i].ID && u.Install != nil }) {
-			return true
-		}
-	}
-	return false
-}
+func (h *Host) there(command string) bool { return h.starts().Available(command) }
 
 // bundle declares the parts of one source that the host wants in user scope.
-func (h Host) bundle(ctx context.Context, b *builder, places []place, hb spec.HostBundle) {
+func (h *Host) bundle(ctx context.Context, b *builder, places []place, hb spec.HostBundle) {
 	tree, err := h.Sources.Open(ctx, bundle.OfHost(hb, h.Spec.Dir))
 	if err != nil {
 		b.blame(err)
@@ -150,7 +138,7 @@ func (h Host) bundle(ctx context.Context, b *builder, places []place, hb spec.Ho
 }
 
 // shared declares what lies at the top of a source in words of no program.
-func (h Host) shared(b *builder, places []place, w wish, wants func(part string) bool) {
+func (h *Host) shared(b *builder, places []place, w wish, wants func(part string) bool) {
 	part := *w.part
 	w.part = &part
 	n := &part.Neutral
@@ -182,7 +170,7 @@ const claudeHooks = "~/.claude/hooks"
 
 // hooks installs hook programs and the settings that call them for runtimes
 // that have hooks of their own, and says for which others they are manual.
-func (h Host) hooks(b *builder, places []place, label string, origin []reconcile.Position, hooks *bundle.Hooks) {
+func (h *Host) hooks(b *builder, places []place, label string, origin []reconcile.Position, hooks *bundle.Hooks) {
 	if hooks.Snippet == nil && (hooks.Neutral || len(hooks.Programs) == 0) {
 		return
 	}
@@ -251,7 +239,7 @@ func TrustEntries(dir string, rt spec.Runtime) []reconcile.Declaration {
 func (b *builder) trust(rt spec.Runtime, dir string, origin []reconcile.Position) {
 	for _, ref := range rt.User.Trust {
 		ref.Pointer = strings.ReplaceAll(ref.Pointer, "{dir}", strings.TrimPrefix(merge.Pointer(dir), "/"))
-		ref.JSON = []byte(strings.ReplaceAll(string(ref.JSON), "{dir}", quoted(dir)))
+		ref.JSON = []byte(strings.ReplaceAll(string(ref.JSON), "{dir}", start.Escaped(dir)))
 		b.reference(ref, origin, rt.ID)
 	}
 }

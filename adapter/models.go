@@ -17,7 +17,7 @@ import (
 
 // models declares the models that the host wants, and their names in other
 // programs' folders; one in shards has a leaf a file.
-func (h Host) models(b *builder) {
+func (h *Host) models(b *builder) {
 	for _, use := range h.Spec.Models {
 		if err := h.model(b, use); err != nil {
 			b.fail(from(use.Pos), "model %q: %w", use.ID, err)
@@ -25,7 +25,7 @@ func (h Host) models(b *builder) {
 	}
 }
 
-func (h Host) model(b *builder, use spec.ModelUse) error {
+func (h *Host) model(b *builder, use spec.ModelUse) error {
 	i := slices.IndexFunc(h.Models, func(m spec.Model) bool { return m.ID == use.ID })
 	if i < 0 {
 		var names []string
@@ -47,7 +47,7 @@ func (h Host) model(b *builder, use spec.ModelUse) error {
 		b.leaf(reconcile.Address("model:"+use.ID), "", reconcile.Leaf{Body: body, Origin: from(use.Pos), Reason: reason}, use.ID)
 		return nil
 	}
-	show := viewer{b: b, h: h, id: use.ID, chat: h.Models[i].Chat, files: q.Files, origin: from(use.Pos)}
+	show := viewer{b: b, h: *h, id: use.ID, chat: h.Models[i].Chat, files: q.Files, origin: from(use.Pos)}
 	for n, f := range q.Files {
 		a := model.Artifact{
 			ID: use.ID, Quant: q.Name, License: h.Models[i].License, Shard: n, Store: dir, Path: store.Friendly(dir, use.ID, f.Repo, f.Path),
@@ -75,7 +75,7 @@ func openIn(q spec.Quant) string {
 }
 
 // storeDir is the folder of all models.
-func (h Host) storeDir() (fsys.LogicalPath, error) {
+func (h *Host) storeDir() (fsys.LogicalPath, error) {
 	dir := h.store()
 	if strings.HasPrefix(dir, "~") && h.Home == "" {
 		return "", errors.New("the store " + dir + " starts at a home folder, and none is known")
@@ -84,7 +84,7 @@ func (h Host) storeDir() (fsys.LogicalPath, error) {
 }
 
 // programs are the folders of other programs that keep models.
-func (h Host) programs() store.Programs {
+func (h *Host) programs() store.Programs {
 	if h.Programs != (store.Programs{}) {
 		return h.Programs
 	}
@@ -92,6 +92,6 @@ func (h Host) programs() store.Programs {
 }
 
 // store is the folder of all models, as the spec names it.
-func (h Host) store() string {
+func (h *Host) store() string {
 	return cmp.Or(h.Store, h.Spec.Store.Value, "~/.local/share/llm/models")
 }

@@ -101,7 +101,7 @@ func (b *builder) permission(p place, w wish, perm bundle.Permission) bool {
 	if f == nil {
 		return false
 	}
-	if f.Shape == "codex" {
+	if f.Shape == render.ShapeCodex {
 		rule, ok := render.CodexRule(perm.Action, perm.Tool, perm.Pattern)
 		if ok {
 			b.line(f.Path, strings.TrimSuffix(rule, "\n"), w)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -134,8 +135,8 @@ func (p Project) sources(b *builder, ref spec.BundleRef) []spec.Source {
 
 // lookup finds a runtime in the catalog.
 func (b *builder) lookup(id string, pos spec.Position, catalog []spec.Runtime) (spec.Runtime, bool) {
-	if rt, ok := find(catalog, id); ok {
-		return rt, true
+	if rt := start.Find(catalog, id); rt != nil {
+		return *rt, true
 	}
 	var names []string
 	for _, rt := range catalog {

@@ -57,7 +57,7 @@ func (v viewer) views(i int, a model.Artifact) []fsys.LogicalPath {
 
 // viewers are the programs that see a model: those that the spec names, and
 // ollama where a service of it serves the model.
-func (h Host) viewers(id string) []string {
+func (h *Host) viewers(id string) []string {
 	var out []string
 	for _, program := range h.Spec.Views {
 		out = append(out, program.Value)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -22,9 +23,9 @@ var (
 	}{
 		"started":               {spec.Service{Kind: "llama-server", Enabled: true}, "", true},
 		"ollama":                {spec.Service{Kind: "ollama", Enabled: true}, "", true},
-		"external":              {spec.Service{Kind: "external", URL: "http://127.0.0.1:7/v1", APIs: allAPIs, Enabled: true}, "", true},
-		"external, lacking":     {spec.Service{Kind: "external", URL: "http://127.0.0.1:7/v1", APIs: allAPIs, Enabled: true}, "a program", true},
-		"external, not enabled": {spec.Service{Kind: "external", URL: "http://127.0.0.1:7/v1", APIs: allAPIs}, "", true},
+		"external":              {spec.Service{Kind: "external", URL: "http://127.0.0.1:7/v1", APIs: start.AllAPIs, Enabled: true}, "", true},
+		"external, lacking":     {spec.Service{Kind: "external", URL: "http://127.0.0.1:7/v1", APIs: start.AllAPIs, Enabled: true}, "a program", true},
+		"external, not enabled": {spec.Service{Kind: "external", URL: "http://127.0.0.1:7/v1", APIs: start.AllAPIs}, "", true},
 		"not in PATH":           {spec.Service{Kind: "llama-server", Enabled: true}, "llama-server is not in PATH", false},
 		"llama-swap":            {spec.Service{Kind: "llama-swap", Enabled: true}, "llama-swap is not in PATH", false},
 		"not enabled":           {spec.Service{Kind: "llama-server"}, "", false},
@@ -53,7 +54,7 @@ func TestAProgramIsPointedAtAServiceThatTheSpecGivesItAndThatServes(t *testing.T
 							h.Spec.Runtimes = append(h.Spec.Runtimes, spec.RuntimeUse{ID: "local-openai", CLI: "opencode"})
 						}
 						h.Spec.Services[0].Model = "m"
-						h.Spec.Services = append(h.Spec.Services, spec.Service{Name: "lan", Kind: "external", URL: "http://127.0.0.1:8/v1", Model: "x", APIs: allAPIs})
+						h.Spec.Services = append(h.Spec.Services, spec.Service{Name: "lan", Kind: "external", URL: "http://127.0.0.1:8/v1", Model: "x", APIs: start.AllAPIs})
 						h.Absent = func(s spec.Service) string { return service.lacks }
 
 						wanted := said != nil && said.On || said == nil && id == "local-openai"
@@ -84,7 +85,7 @@ func checkPointing(t *testing.T, h Host, id, leaf string, wanted, serves bool) {
 	if want := wanted && !serves && id != "claude"; withheld != want {
 		t.Errorf("the row that it is withheld: %v, want %v\n%s", withheld, want, text)
 	}
-	l, err := h.Launch(id, "", "")
+	l, err := h.starts().Launch(id, "", "")
 	pointed := l.Service.Name != ""
 	switch {
 	case id == "local-openai" && !(wanted && serves), id == "copilot" && wanted && !serves:
@@ -101,7 +102,7 @@ func checkPointing(t *testing.T, h Host, id, leaf string, wanted, serves bool) {
 }
 
 func TestAnEndpointOfTheOldMeaningIsOneNoteThatSaysWhatToWrite(t *testing.T) {
-	far := spec.Service{Kind: "external", URL: "http://127.0.0.1:1/v1", Model: "m", APIs: allAPIs}
+	far := spec.Service{Kind: "external", URL: "http://127.0.0.1:1/v1", Model: "m", APIs: start.AllAPIs}
 	tests := map[string]struct {
 		runtimes []string
 		said     map[string]*spec.EndpointUse

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 
 	"aisync.dev/aisync/schema/spec"
 )
@@ -43,7 +44,32 @@ func part(dir string) fs.FS {
 
 // Runtimes is the embedded runtimes, sorted by ID. The caller owns the slice,
 // not what its elements point to.
-func Runtimes() []spec.Runtime { return runtimes() }
+func Runtimes() []spec.Runtime { return slices.Clone(built()) }
+
+// built makes the embedded runtimes once: that takes a millisecond or two.
+var built = sync.OnceValue(runtimes)
+
+// Commands is the names of the embedded runtimes' programs, for those who look
+// for them in PATH.
+func Commands() []string {
+	var names []string
+	for _, r := range built() {
+		if r.Command != "" {
+			names = append(names, r.Command)
+		}
+	}
+	return names
+}
+
+// Preferred is the runtime that is started where nothing says which.
+func Preferred() spec.Runtime { return only(func(r spec.Runtime) bool { return r.Preferred }) }
+
+// ForModels is the runtime that is started where a person names a model or a
+// service in place of one.
+func ForModels() spec.Runtime { return only(func(r spec.Runtime) bool { return r.ForModels }) }
+
+// only is the one embedded runtime that is so; a test sees to it that there is one.
+func only(is func(spec.Runtime) bool) spec.Runtime { return built()[slices.IndexFunc(built(), is)] }
 
 // Models is the embedded models, sorted by ID.
 func Models() []spec.Model { return models() }
@@ -75,7 +101,7 @@ type Index struct {
 // own entry that shadows an embedded one and differs from it.
 func With(own spec.Catalog) Index {
 	return Index{
-		merged(own.Runtimes, runtimes(), func(r spec.Runtime) string { return r.ID }),
+		merged(own.Runtimes, built(), func(r spec.Runtime) string { return r.ID }),
 		merged(own.Models, models(), func(m spec.Model) string { return m.ID }),
 	}
 }

@@ -156,3 +156,32 @@ func TestACallerCannotChangeTheCatalog(t *testing.T) {
 		t.Error("it did")
 	}
 }
+
+// Where nothing says which runtime is meant, the catalog does, and says it once.
+func TestOneRuntimeIsPreferredAndOneIsForModels(t *testing.T) {
+	var preferred, models []string
+	drivers := map[int]string{}
+	for _, r := range Runtimes() {
+		if r.Preferred {
+			preferred = append(preferred, r.ID)
+		}
+		if r.ForModels {
+			models = append(models, r.ID)
+		}
+		if d := r.Driver; d != nil {
+			if other := drivers[d.Order]; other != "" || r.Local {
+				t.Errorf("%s drives generic runtimes in the place of %q, local: %v", r.ID, other, r.Local)
+			}
+			drivers[d.Order] = r.ID
+		}
+	}
+	if len(preferred) != 1 || Preferred().ID != preferred[0] {
+		t.Errorf("preferred are %q", preferred)
+	}
+	if len(models) != 1 || ForModels().ID != models[0] || !ForModels().Local {
+		t.Errorf("for models are %q", models)
+	}
+	if len(drivers) == 0 {
+		t.Error("no program drives generic runtimes")
+	}
+}

@@ -17,7 +17,15 @@ func runtimes() []spec.Runtime {
 			Hooks:       "manual",
 			Detect:      spec.Detect{Processes: []string{"aider"}, Scripts: []string{"aider/__main__.py"}, Files: []string{".aider.conf.yml"}},
 			Session:     spec.Session{Continue: []string{"--restore-chat-history"}},
-			Launch:      spec.Launch{Headless: []string{"--yes-always", "--message", "{prompt}"}, Autonomous: []string{"--yes-always"}, Model: []string{"--model", "openai/{model}"}, Endpoint: map[string]string{"AIDER_MODEL": "openai/{model}", "OPENAI_API_BASE": "{url}/v1", "OPENAI_API_KEY": "{key}"}, Offline: map[string]string{"AIDER_ANALYTICS_DISABLE": "true", "AIDER_CHECK_UPDATE": "false", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}},
+			Launch: spec.Launch{
+				Headless:   []string{"--yes-always", "--message", "{prompt}"},
+				Reads:      map[string][]string{"AGENTS.md": []string{"--read", "AGENTS.md"}},
+				Autonomous: []string{"--yes-always"},
+				Model:      []string{"--model", "openai/{model}"},
+				Endpoint:   map[string]string{"AIDER_MODEL": "openai/{model}", "OPENAI_API_BASE": "{url}/v1", "OPENAI_API_KEY": "{key}"},
+				Offline:    map[string]string{"AIDER_ANALYTICS_DISABLE": "true", "AIDER_CHECK_UPDATE": "false", "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+			},
+			Driver: &spec.Driver{Order: 2, File: ".aider.conf.yml", Text: "# aider as {runtime}; written by aisync, which owns this file\nmodel: \"openai/{model}\"\nopenai-api-base: \"{base}\"\nopenai-api-key: none\ncheck-update: false\nanalytics-disable: true\n", RulesText: "read:\n  - \"{index}\"\n", Args: []string{"--config", "{file}"}},
 			Coordination: spec.Coordination{
 				Events:  "no",
 				Startup: "polling",
@@ -123,7 +131,9 @@ func runtimes() []spec.Runtime {
 					{Name: "CLAUDE_SESSION_ID", Strength: "strong"},
 					{Name: "CLAUDE_PROJECT_DIR", Strength: "weak"},
 				},
-				Files: []string{".claude/settings.json"},
+				Files:   []string{".claude/settings.json"},
+				HALVar:  "CLAUDE_SESSION_ID",
+				HALFile: ".claude/settings.json",
 			},
 			Session: spec.Session{IDVars: []string{"CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"}, Start: []string{"--session-id", "{id}"}, Resume: []string{"--resume", "{id}"}, Continue: []string{"--continue"}, Fork: []string{"--resume", "{id}", "--fork-session"}},
 			Launch: spec.Launch{
@@ -134,8 +144,11 @@ func runtimes() []spec.Runtime {
 				Model:       []string{"--model", "{model}"},
 				Ready:       "❯ ",
 				ReadyDelay:  10000,
+				Sandbox:     map[string]string{"IS_SANDBOX": "1"},
 				Offline:     map[string]string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
 			},
+			Preferred: true,
+			Worker:    &spec.Worker{Name: "claudeCode", Substrate: "process", Off: true},
 			Coordination: spec.Coordination{
 				Events:     "yes",
 				Forks:      true,
@@ -264,6 +277,7 @@ func runtimes() []spec.Runtime {
 				Ready:       "› ",
 				ReadyDelay:  3000,
 			},
+			Worker: &spec.Worker{Substrate: "tmux"},
 			Coordination: spec.Coordination{
 				Events:          "partial",
 				Forks:           true,
@@ -780,6 +794,7 @@ func runtimes() []spec.Runtime {
 			Local:       true,
 			APIs:        []string{"chat"},
 			Hooks:       "manual",
+			ForModels:   true,
 			Coordination: spec.Coordination{
 				Events:  "no",
 				Startup: "polling",
@@ -839,6 +854,17 @@ func runtimes() []spec.Runtime {
 				Model:       []string{"--model", "{model}"},
 				ReadyDelay:  8000,
 				Offline:     map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "npm_config_fetch_retries": "0"},
+			},
+			Driver: &spec.Driver{
+				Order: 1,
+				File:  "opencode.json",
+				Settings: []spec.Reference{
+					{Path: "opencode.json", Format: "json", Pointer: "/autoupdate", JSON: []byte(`false`)},
+					{Path: "opencode.json", Format: "json", Pointer: "/share", JSON: []byte(`"disabled"`)},
+				},
+				Rules:       &spec.Reference{Path: "opencode.json", Format: "json", Pointer: "/instructions/-", JSON: []byte(`"{index}"`)},
+				Environment: map[string]string{"OPENCODE_CONFIG": "{file}"},
+				Inline:      "OPENCODE_CONFIG_CONTENT",
 			},
 			Coordination: spec.Coordination{
 				Events:          "partial",
@@ -955,6 +981,7 @@ func runtimes() []spec.Runtime {
 				ReadyDelay:  8000,
 				Offline:     map[string]string{"PI_OFFLINE": "1"},
 			},
+			Worker: &spec.Worker{Substrate: "tmux"},
 			Coordination: spec.Coordination{
 				Events:          "partial",
 				Forks:           true,

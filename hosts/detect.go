@@ -15,6 +15,7 @@ import (
 	"github.com/jaypipes/ghw"
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts/facts"
 )
 
@@ -31,11 +32,9 @@ type Options struct {
 // managers are the package managers that installing may use, by program.
 var managers = []string{"apt-get", "brew", "cargo", "dnf", "flatpak", "go", "npm", "pacman", "paru", "pipx", "uv", "yay", "zypper"}
 
-// programs are those whose presence matters to a plan or to doctor.
-var programs = []string{
-	"aider", "amp", "claude", "codex", "copilot", "curl", "cursor-agent", "gemini", "git", "goose", "llama-server", "llama-swap",
-	"node", "npm", "ollama", "opencode", "pi", "qwen", "tmux", "uvx",
-}
+// helpers are the programs beside those of the catalog's runtimes whose presence
+// matters to a plan or to doctor.
+var helpers = []string{"curl", "git", "llama-server", "llama-swap", "node", "npm", "ollama", "tmux", "uvx"}
 
 // flags are the instruction sets that inference programs choose their code by.
 var flags = []string{"avx", "avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8", "f16c", "fma", "asimd", "sve"}
@@ -133,7 +132,7 @@ func (m machine) software(f *facts.Facts, path []string) {
 			f.Managers = append(f.Managers, name)
 		}
 	}
-	for _, name := range programs {
+	for _, name := range slices.Concat(helpers, catalog.Commands()) {
 		if p := find(name); p != "" {
 			f.Programs[name] = p
 		}

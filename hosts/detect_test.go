@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -61,6 +62,28 @@ func TestAMachineTellsWhatItIs(t *testing.T) {
 		Programs: map[string]string{"git": "/usr/bin/git"},
 	}
 	if diff := cmp.Diff(want, f); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Detect knows the program of every runtime in the catalog, and of no list of
+// its own.
+func TestDetectFindsTheProgramsOfTheCatalog(t *testing.T) {
+	root, want := t.TempDir(), map[string]string{}
+	if err := os.MkdirAll(filepath.Join(root, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range catalog.Runtimes() {
+		if r.Command == "" {
+			continue
+		}
+		want[r.Command] = "/bin/" + r.Command
+		if err := os.WriteFile(filepath.Join(root, want[r.Command]), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := Detect(context.Background(), Options{Root: root, Kernel: root, Home: "/", Path: []string{"/bin"}})
+	if diff := cmp.Diff(want, f.Programs); diff != "" || len(want) < 10 {
 		t.Error(diff)
 	}
 }

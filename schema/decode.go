@@ -71,6 +71,14 @@ func (n node) bool(otherwise bool) bool {
 	return otherwise
 }
 
+// getStr, getStrings and getBool read the field of that name. There are some two
+// hundred calls, and each would take ten times the code if it were written out.
+func (n *node) getStr(name string) string { return n.get(name).str() }
+
+func (n *node) getStrings(name string) []string { return n.get(name).strings() }
+
+func (n *node) getBool(name string) bool { return n.get(name).bool(false) }
+
 func (n node) flag() spec.Flag {
 	if !n.exists() {
 		return spec.Flag{}
@@ -173,7 +181,7 @@ func (n node) mcpServers() []spec.MCPServer {
 	var servers []spec.MCPServer
 	for _, f := range n.fields() {
 		s := spec.MCPServer{
-			Name: f.name(), Command: f.get("command").str(), Args: f.get("args").strings(), URL: f.get("url").str(),
+			Name: f.name(), Command: f.getStr("command"), Args: f.getStrings("args"), URL: f.getStr("url"),
 			Env: f.get("env").envVars(), Headers: f.get("headers").envVars(), Pos: f.labelPos(),
 		}
 		switch {
@@ -196,7 +204,7 @@ func (n node) envVars() []spec.EnvVar {
 	for _, f := range n.fields() {
 		e := spec.EnvVar{Name: f.name(), Value: f.str(), Pos: f.labelPos()}
 		if kindOf(f.v) == cue.StructKind {
-			e.Secret = &spec.Secret{Env: f.get("env").str(), File: f.get("file").str()}
+			e.Secret = &spec.Secret{Env: f.getStr("env"), File: f.getStr("file")}
 			if e.Secret.Env != "" && e.Secret.File != "" || len(f.fields()) == 0 {
 				f.problem("a secret is named by exactly one of env and file", `write {env: "NAME"} or {file: "path"}`)
 			}

@@ -24,15 +24,15 @@ func (n node) catalog() spec.Catalog {
 
 func (n node) model() spec.Model {
 	m := spec.Model{
-		ID: n.name(), Pos: n.labelPos(), License: n.get("license").str(), Context: n.get("context").int(),
-		Params: n.get("params").str(), Homepage: n.get("homepage").str(), Chat: n.get("chat").str(),
+		ID: n.name(), Pos: n.labelPos(), License: n.getStr("license"), Context: n.get("context").int(),
+		Params: n.getStr("params"), Homepage: n.getStr("homepage"), Chat: n.getStr("chat"),
 	}
 	for _, q := range n.get("quants").fields() {
-		quant := spec.Quant{Name: q.name(), Repo: q.get("repo").str(), Revision: q.get("revision").str()}
+		quant := spec.Quant{Name: q.name(), Repo: q.getStr("repo"), Revision: q.getStr("revision")}
 		for _, f := range q.get("files").elements() {
 			file := spec.ModelFile{
-				Path: f.get("path").str(), Size: f.get("size").int(), SHA256: f.get("sha256").str(),
-				Repo: f.get("repo").str(), Revision: f.get("revision").str(), Sources: f.get("sources").strings(),
+				Path: f.getStr("path"), Size: f.get("size").int(), SHA256: f.getStr("sha256"),
+				Repo: f.getStr("repo"), Revision: f.getStr("revision"), Sources: f.getStrings("sources"),
 			}
 			switch {
 			case file.Repo == "" && len(file.Sources) == 0:
@@ -85,10 +85,10 @@ func (n node) scope(where func(string) bool) spec.Scope {
 		return list
 	}
 	s := spec.Scope{
-		Dir: in(n.get("dir")), Rules: in(n.get("rules")), RulesForm: n.get("rulesForm").str(),
-		RulesAlso: n.get("rulesAlso").strings(), RulesBlock: in(n.get("rulesBlock")),
-		RulesIndex: in(n.get("rulesIndex")), RulesKept: in(n.get("rulesKept")), Skills: in(n.get("skills")), SkillsAlso: n.get("skillsAlso").strings(),
-		Hooks: in(n.get("hooks")), Instructions: paths(n.get("instructions")), Imports: n.get("imports").str(), Follows: n.get("follows").strings(),
+		Dir: in(n.get("dir")), Rules: in(n.get("rules")), RulesForm: n.getStr("rulesForm"),
+		RulesAlso: n.getStrings("rulesAlso"), RulesBlock: in(n.get("rulesBlock")),
+		RulesIndex: in(n.get("rulesIndex")), RulesKept: in(n.get("rulesKept")), Skills: in(n.get("skills")), SkillsAlso: n.getStrings("skillsAlso"),
+		Hooks: in(n.get("hooks")), Instructions: paths(n.get("instructions")), Imports: n.getStr("imports"), Follows: n.getStrings("follows"),
 		Trust: references(n.get("trust")), Always: references(n.get("always")), Endpoint: references(n.get("endpoint")),
 	}
 	for name, to := range map[string]**spec.Reference{"rulesRef": &s.RulesRef, "blockRef": &s.BlockRef} {
@@ -100,33 +100,33 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	s.Ignore = in(n.get("ignore"))
 	for name, to := range map[string]**spec.PromptFolder{"commands": &s.Commands, "agents": &s.Agents} {
 		if f := n.get(name); f.exists() {
-			*to = &spec.PromptFolder{Path: in(f.get("path")), Form: f.get("form").str()}
+			*to = &spec.PromptFolder{Path: in(f.get("path")), Form: f.getStr("form")}
 		}
 	}
 	if f := n.get("events"); f.exists() {
 		s.Events = &spec.EventsFile{
-			Path: in(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
-			Also: f.get("also").strings(), Program: f.get("program").str(), Millis: f.get("millis").bool(false), Always: references(f.get("always")),
+			Path: in(f.get("path")), Format: f.getStr("format"), Pointer: f.getStr("pointer"), Shape: f.getStr("shape"),
+			Also: f.getStrings("also"), Program: f.getStr("program"), Millis: f.getBool("millis"), Always: references(f.get("always")),
 		}
 	}
 	if f := n.get("permissions"); f.exists() {
-		s.Permissions = &spec.PermissionsFile{Path: in(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str()}
+		s.Permissions = &spec.PermissionsFile{Path: in(f.get("path")), Format: f.getStr("format"), Pointer: f.getStr("pointer"), Shape: f.getStr("shape")}
 	}
 	if f := n.get("importsApart"); f.exists() {
-		s.ImportsApart = &spec.ImportLine{Path: in(f.get("path")), Line: f.get("line").str()}
+		s.ImportsApart = &spec.ImportLine{Path: in(f.get("path")), Line: f.getStr("line")}
 	}
 	if f := n.get("blockLimit"); f.exists() {
 		s.BlockLimit = &spec.BlockLimit{Bytes: f.get("bytes").int(), Setting: f.reference()}
 	}
 	if f := n.get("settings"); f.exists() {
 		s.Settings = &spec.SettingsFile{
-			Path: in(f.get("path")), Format: f.get("format").str(), Sets: f.get("sets").strings(), Hooks: f.get("hooks").str(),
+			Path: in(f.get("path")), Format: f.getStr("format"), Sets: f.getStrings("sets"), Hooks: f.getStr("hooks"),
 		}
 	}
 	if f := n.get("mcp"); f.exists() {
 		s.MCP = &spec.MCPFile{
-			Path: in(f.get("path")), Format: f.get("format").str(), Pointer: f.get("pointer").str(), Shape: f.get("shape").str(),
-			SecretEnv: f.get("secretEnv").str(), SecretFile: f.get("secretFile").str(),
+			Path: in(f.get("path")), Format: f.getStr("format"), Pointer: f.getStr("pointer"), Shape: f.getStr("shape"),
+			SecretEnv: f.getStr("secretEnv"), SecretFile: f.getStr("secretFile"),
 		}
 	}
 	for _, f := range n.get("obeys").elements() {
@@ -137,7 +137,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 
 func (n node) reference() spec.Reference {
 	return spec.Reference{
-		Path: n.get("path").str(), Format: n.get("format").str(), Pointer: n.get("pointer").str(), JSON: n.get("value").json(),
+		Path: n.getStr("path"), Format: n.getStr("format"), Pointer: n.getStr("pointer"), JSON: n.get("value").json(),
 	}
 }
 
@@ -157,7 +157,7 @@ func climbs(p string) bool {
 // obeyed reads one element of obeys; where says whether a path lies in its scope.
 func (n node) obeyed(where func(string) bool) spec.Obeyed {
 	o := spec.Obeyed{
-		Files: n.get("files").globs(), Format: n.get("format").str(), Source: n.get("source").str(), Local: n.get("local").bool(false), Reads: n.get("reads").globs(),
+		Files: n.get("files").globs(), Format: n.getStr("format"), Source: n.getStr("source"), Local: n.getBool("local"), Reads: n.get("reads").globs(),
 		Safe: n.get("safe").globs(), Paths: n.get("paths").globs(), Prompts: n.get("prompts").globs(), Restricts: n.get("restricts").globs(),
 	}
 	if len(o.Files) == 0 && n.get("files").exists() {
@@ -169,7 +169,7 @@ func (n node) obeyed(where func(string) bool) spec.Obeyed {
 		}
 	}
 	for _, f := range n.get("safeValues").elements() {
-		o.SafeValues = append(o.SafeValues, spec.SafeValues{Key: f.get("key").glob(), Values: f.get("values").strings()})
+		o.SafeValues = append(o.SafeValues, spec.SafeValues{Key: f.get("key").glob(), Values: f.getStrings("values")})
 	}
 	for _, f := range n.get("restricts").elements() {
 		same := func(s spec.SafeValues) bool { return s.Key == f.str() }
@@ -178,12 +178,12 @@ func (n node) obeyed(where func(string) bool) spec.Obeyed {
 		}
 	}
 	for _, f := range n.get("ignored").elements() {
-		o.Ignored = append(o.Ignored, spec.Ignored{Key: f.get("key").glob(), Why: f.get("why").str(), Values: f.get("values").strings()})
+		o.Ignored = append(o.Ignored, spec.Ignored{Key: f.get("key").glob(), Why: f.getStr("why"), Values: f.getStrings("values")})
 	}
 	whole := o.Format == "code" || o.Format == "text"
 	for _, f := range n.get("effects").elements() {
 		rule := spec.EffectRule{
-			Key: f.get("key").glob(), Has: f.get("has").str(), Class: f.get("class").str(), Says: f.get("says").str(), Values: f.get("values").globs(),
+			Key: f.get("key").glob(), Has: f.getStr("has"), Class: f.getStr("class"), Says: f.getStr("says"), Values: f.get("values").globs(),
 		}
 		switch {
 		case whole && rule.Key != "":

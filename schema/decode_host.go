@@ -19,8 +19,8 @@ func (n node) host(dir string) *spec.Host {
 	h := &spec.Host{
 		Name: n.name(), Pos: n.labelPos(), Dir: dir,
 		Match:    n.get("match").match(),
-		Default:  n.get("default").str(),
-		Roots:    n.get("roots").strings(),
+		Default:  n.getStr("default"),
+		Roots:    n.getStrings("roots"),
 		Trust:    n.get("trust").flag(),
 		Packages: n.get("packages").nameds(),
 		MCP:      n.get("mcp").mcpServers(),
@@ -31,16 +31,16 @@ func (n node) host(dir string) *spec.Host {
 		Policy:   spec.Policy{Drift: "report"},
 	}
 	for _, f := range n.get("runtimes").fields() {
-		h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: f.name(), Pos: f.labelPos(), Install: f.get("install").install(), CLI: f.get("cli").str(), Endpoint: f.get("endpoint").endpointUse()})
+		h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: f.name(), Pos: f.labelPos(), Install: f.get("install").install(), CLI: f.getStr("cli"), Endpoint: f.get("endpoint").endpointUse()})
 	}
 	for _, f := range n.get("trustSources").elements() {
-		h.TrustSources = append(h.TrustSources, spec.TrustedSource{Source: f.get("source").str(), Pin: f.get("pin").str(), Pos: f.valuePos()})
+		h.TrustSources = append(h.TrustSources, spec.TrustedSource{Source: f.getStr("source"), Pin: f.getStr("pin"), Pos: f.valuePos()})
 	}
 	for _, f := range n.get("mailboxes").fields() {
 		h.Mailboxes = append(h.Mailboxes, spec.Mailbox{Machine: f.name(), Place: f.str(), Pos: f.labelPos()})
 	}
 	for _, f := range n.get("bundles").fields() {
-		b := spec.HostBundle{Name: f.name(), Source: f.get("source").str(), Parts: f.get("parts").strings(), Pos: f.labelPos()}
+		b := spec.HostBundle{Name: f.name(), Source: f.getStr("source"), Parts: f.getStrings("parts"), Pos: f.labelPos()}
 		if len(b.Parts) == 0 {
 			b.Parts = allParts
 		}
@@ -48,8 +48,8 @@ func (n node) host(dir string) *spec.Host {
 	}
 	for _, f := range n.get("models").fields() {
 		h.Models = append(h.Models, spec.ModelUse{
-			ID: f.name(), Quant: f.get("quant").str(), Pos: f.labelPos(),
-			Context: f.get("context").int(), Fit: f.get("fit").str(),
+			ID: f.name(), Quant: f.getStr("quant"), Pos: f.labelPos(),
+			Context: f.get("context").int(), Fit: f.getStr("fit"),
 		})
 	}
 	for _, f := range n.get("services").fields() {
@@ -60,7 +60,7 @@ func (n node) host(dir string) *spec.Host {
 	}
 	if p := n.get("policy"); p.exists() {
 		h.Policy.Pos = p.labelPos()
-		if drift := p.get("drift").str(); drift != "" {
+		if drift := p.getStr("drift"); drift != "" {
 			h.Policy.Drift = drift
 		}
 	}
@@ -69,8 +69,8 @@ func (n node) host(dir string) *spec.Host {
 
 func (n node) nightly() *spec.Nightly {
 	t := &spec.Nightly{
-		At: n.get("nightly").str(), Until: n.get("until").str(), Repos: n.get("repos").nameds(), Max: int(n.get("max").int()),
-		Executor: n.get("executor").str(), Push: n.get("push").str(), Pos: n.labelPos(),
+		At: n.getStr("nightly"), Until: n.getStr("until"), Repos: n.get("repos").nameds(), Max: int(n.get("max").int()),
+		Executor: n.getStr("executor"), Push: n.getStr("push"), Pos: n.labelPos(),
 	}
 	if len(t.Repos) == 0 && n.get("repos").exists() {
 		n.get("repos").problem("no folder is named", "name the repositories whose tasks are worked")
@@ -83,8 +83,8 @@ func (n node) nightly() *spec.Nightly {
 	if g := n.get("gitea"); g.exists() {
 		token := g.get("token")
 		t.Gitea = &spec.Gitea{
-			URL: g.get("url").str(), Token: spec.Secret{Env: token.get("env").str(), File: token.get("file").str()},
-			Comment: g.get("comment").bool(false), PullRequest: g.get("pullRequest").bool(false),
+			URL: g.getStr("url"), Token: spec.Secret{Env: token.getStr("env"), File: token.getStr("file")},
+			Comment: g.getBool("comment"), PullRequest: g.getBool("pullRequest"),
 		}
 		if kindOf(token.v) == cue.StructKind && (t.Gitea.Token.Env == "") == (t.Gitea.Token.File == "") {
 			token.problem("want one of env and file", "write {file: \"~/.config/gitea-token\"}, or {env: \"GITEA_TOKEN\"} where the user manager has that variable")
@@ -105,7 +105,7 @@ func (n node) endpointUse() *spec.EndpointUse {
 
 func (n node) match() spec.Match {
 	return spec.Match{
-		Hostname: n.get("hostname").str(), CPU: n.get("cpu").str(), Product: n.get("product").str(),
+		Hostname: n.getStr("hostname"), CPU: n.getStr("cpu"), Product: n.getStr("product"),
 		MemoryGiB: n.get("memoryGiB").bound(),
 	}
 }
@@ -137,19 +137,19 @@ func (n node) install() *spec.Install {
 	if !n.exists() {
 		return nil
 	}
-	return &spec.Install{Via: n.get("via").str(), Version: n.get("version").str(), Node: n.get("node").str(), URL: n.get("url").str(), SHA256: n.get("sha256").str(), Pos: n.labelPos()}
+	return &spec.Install{Via: n.getStr("via"), Version: n.getStr("version"), Node: n.getStr("node"), URL: n.getStr("url"), SHA256: n.getStr("sha256"), Pos: n.labelPos()}
 }
 
 func (n node) service() spec.Service {
 	s := spec.Service{
-		Name: n.name(), Pos: n.labelPos(), Kind: n.get("kind").str(),
-		Model: n.get("model").str(), Models: n.get("models").strings(),
+		Name: n.name(), Pos: n.labelPos(), Kind: n.getStr("kind"),
+		Model: n.getStr("model"), Models: n.getStrings("models"),
 		Port: int(n.get("port").int()), Context: int(n.get("context").int()),
-		Scope: n.get("scope").str(), Listen: n.get("listen").str(),
-		URL: n.get("url").str(), APIs: n.get("apis").strings(),
+		Scope: n.getStr("scope"), Listen: n.getStr("listen"),
+		URL: n.getStr("url"), APIs: n.getStrings("apis"),
 		Enabled: n.get("enabled").bool(true),
-		Install: n.get("install").install(), Backend: n.get("backend").str(), Parallel: int(n.get("parallel").int()),
-		ChatTemplate: n.get("chatTemplate").str(), Args: n.get("args").strings(),
+		Install: n.get("install").install(), Backend: n.getStr("backend"), Parallel: int(n.get("parallel").int()),
+		ChatTemplate: n.getStr("chatTemplate"), Args: n.getStrings("args"),
 	}
 	if layers := n.get("gpuLayers"); layers.exists() {
 		s.GPULayers = new(int(layers.int()))

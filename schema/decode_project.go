@@ -12,13 +12,13 @@ import (
 
 func (n node) project(dir, file string) *spec.Project {
 	p := &spec.Project{
-		Name: n.get("name").str(), Pos: n.labelPos(), Dir: dir, File: file,
+		Name: n.getStr("name"), Pos: n.labelPos(), Dir: dir, File: file,
 		Runtimes: n.get("runtimes").nameds(),
-		Default:  n.get("default").str(),
+		Default:  n.getStr("default"),
 		Bundles:  n.get("bundles").bundleRefs(),
 		Teams:    n.get("teams").bundleRefs(),
 		MCP:      n.get("mcp").mcpServers(),
-		Agents:   n.get("agents").agents(n.get("name").str()),
+		Agents:   n.get("agents").agents(n.getStr("name")),
 		Settings: n.get("settings").settings(),
 
 		NoGitHooks: !n.get("githooks").bool(true),
@@ -64,13 +64,13 @@ func (n node) agents(project string) spec.Agents {
 	}
 	a := spec.Agents{
 		Sessions: n.get("sessions").flag(), Ledger: n.get("ledger").flag(), Runs: n.get("runs").flag(),
-		Track: n.get("track").bool(false), Pos: n.labelPos(),
+		Track: n.getBool("track"), Pos: n.labelPos(),
 	}
 	tasks := n.get("tasks")
 	a.Tasks = tasks.flag()
 	if tasks.exists() && kindOf(tasks.v) == cue.StructKind {
 		a.Tasks = spec.Flag{On: true, Pos: tasks.labelPos()}
-		a.Queues = tasks.get("queues").strings()
+		a.Queues = tasks.getStrings("queues")
 		if len(a.Queues) == 0 && tasks.get("queues").exists() {
 			tasks.get("queues").problem("no queue is named", "name one, or write tasks: true for one named like the project")
 		}

@@ -11,17 +11,24 @@ import (
 func (n node) runtime() spec.Runtime {
 	n = n.listed()
 	r := spec.Runtime{
-		ID: n.name(), Pos: n.labelPos(), DisplayName: n.get("displayName").str(), Aliases: n.get("aliases").strings(),
-		Homepage: n.get("homepage").str(), Command: n.get("command").str(), Packages: n.get("packages").texts(),
-		Node: n.get("node").str(), Network: n.get("network").bool(false), Local: n.get("local").bool(false),
-		APIs: n.get("apis").strings(), MCPSupport: n.get("mcp").bool(false), Subagents: n.get("subagents").bool(false),
-		HomeVar: n.get("homeVar").str(), Hooks: n.get("hooks").str(), Tools: n.get("tools").texts(), FirstRequest: n.get("firstRequest").int(),
+		ID: n.name(), Pos: n.labelPos(), DisplayName: n.getStr("displayName"), Aliases: n.getStrings("aliases"),
+		Homepage: n.getStr("homepage"), Command: n.getStr("command"), Packages: n.get("packages").texts(),
+		Node: n.getStr("node"), Network: n.getBool("network"), Local: n.getBool("local"),
+		APIs: n.getStrings("apis"), MCPSupport: n.getBool("mcp"), Subagents: n.getBool("subagents"),
+		HomeVar: n.getStr("homeVar"), Hooks: n.getStr("hooks"), Tools: n.get("tools").texts(), FirstRequest: n.get("firstRequest").int(),
 		Detect: n.get("detect").detect(), Session: n.get("session").session(), Launch: n.get("launch").launch(),
+		Preferred: n.getBool("preferred"), ForModels: n.getBool("forModels"),
 		Coordination: n.get("coordination").coordination(),
 		User:         n.get("user").scope(userPath), Project: n.get("project").scope(projectPath),
 	}
 	for _, f := range n.get("hookEvents").fields() {
-		r.HookEvents = append(r.HookEvents, spec.HookEvent{Event: f.name(), Level: f.get("level").str(), Name: f.get("name").str()})
+		r.HookEvents = append(r.HookEvents, spec.HookEvent{Event: f.name(), Level: f.getStr("level"), Name: f.getStr("name")})
+	}
+	if f := n.get("driver"); f.exists() {
+		r.Driver = f.driver()
+	}
+	if f := n.get("worker"); f.exists() {
+		r.Worker = &spec.Worker{Name: f.getStr("name"), Substrate: f.getStr("substrate"), Off: f.getBool("off")}
 	}
 	if f := n.get("hal"); f.exists() {
 		c := f.coordination()
@@ -29,8 +36,8 @@ func (n node) runtime() spec.Runtime {
 	}
 	for _, f := range n.get("validators").elements() {
 		v := spec.Validator{
-			Args: f.get("args").strings(), Proves: f.get("proves").str(), Bad: f.get("bad").str(), Needs: f.get("needs").strings(),
-			Starts: f.get("starts").bool(false), InProject: f.get("inProject").bool(false),
+			Args: f.getStrings("args"), Proves: f.getStr("proves"), Bad: f.getStr("bad"), Needs: f.getStrings("needs"),
+			Starts: f.getBool("starts"), InProject: f.getBool("inProject"),
 		}
 		if _, err := regexp.Compile(v.Bad); err != nil {
 			f.get("bad").problem("bad regular expression: "+strings.TrimPrefix(err.Error(), "error parsing regexp: "), "see https://golang.org/s/re2syntax")
@@ -38,7 +45,7 @@ func (n node) runtime() spec.Runtime {
 		r.Validators = append(r.Validators, v)
 	}
 	for _, f := range n.get("trust").elements() {
-		t := spec.Trust{Parts: f.get("parts").strings(), Parents: f.get("parents").bool(false), Do: f.get("do").str()}
+		t := spec.Trust{Parts: f.getStrings("parts"), Parents: f.getBool("parents"), Do: f.getStr("do")}
 		for _, ref := range f.get("records").elements() {
 			t.Records = append(t.Records, ref.reference())
 		}
@@ -49,11 +56,12 @@ func (n node) runtime() spec.Runtime {
 
 func (n node) detect() spec.Detect {
 	d := spec.Detect{
-		Processes: n.get("processes").strings(), Generic: n.get("generic").strings(),
-		Scripts: n.get("scripts").strings(), Files: n.get("files").strings(),
+		Processes: n.getStrings("processes"), Generic: n.getStrings("generic"),
+		Scripts: n.getStrings("scripts"), Files: n.getStrings("files"),
+		HALVar: n.getStr("halVar"), HALFile: n.getStr("halFile"),
 	}
 	for _, f := range n.get("markers").elements() {
-		m := spec.Marker{Name: f.get("name").str(), Value: f.get("value").str(), Prefix: f.get("prefix").str(), Strength: f.get("strength").str()}
+		m := spec.Marker{Name: f.getStr("name"), Value: f.getStr("value"), Prefix: f.getStr("prefix"), Strength: f.getStr("strength")}
 		if m.Value != "" && m.Prefix != "" {
 			f.problem("both value and prefix", "a marker is one value, or all that start alike")
 		}
@@ -64,33 +72,45 @@ func (n node) detect() spec.Detect {
 
 func (n node) session() spec.Session {
 	return spec.Session{
-		IDVars: n.get("idVars").strings(), Start: n.get("start").strings(), Resume: n.get("resume").strings(),
-		Continue: n.get("continue").strings(), Fork: n.get("fork").strings(),
+		IDVars: n.getStrings("idVars"), Start: n.getStrings("start"), Resume: n.getStrings("resume"),
+		Continue: n.getStrings("continue"), Fork: n.getStrings("fork"),
 	}
 }
 
 func (n node) launch() spec.Launch {
 	return spec.Launch{
-		Args: n.get("args").strings(), Interactive: n.get("interactive").strings(), Headless: n.get("headless").strings(),
-		JSON: n.get("json").strings(), Autonomous: n.get("autonomous").strings(), Model: n.get("model").strings(),
-		Ready: n.get("ready").str(), ReadyDelay: int(n.get("readyDelay").int()),
-		Environment: n.get("environment").texts(), Endpoint: n.get("endpoint").texts(), Offline: n.get("offline").texts(),
+		Args: n.getStrings("args"), Interactive: n.getStrings("interactive"), Headless: n.getStrings("headless"),
+		JSON: n.getStrings("json"), Autonomous: n.getStrings("autonomous"), Model: n.getStrings("model"),
+		Ready: n.getStr("ready"), ReadyDelay: int(n.get("readyDelay").int()),
+		Reads: n.get("reads").lists(), Environment: n.get("environment").texts(), Endpoint: n.get("endpoint").texts(), Offline: n.get("offline").texts(), Sandbox: n.get("sandbox").texts(),
 	}
 }
 
+func (n node) driver() *spec.Driver {
+	d := &spec.Driver{
+		Order: int(n.get("order").int()), File: n.getStr("file"), Text: n.getStr("text"), RulesText: n.getStr("rulesText"),
+		Args: n.getStrings("args"), Environment: n.get("environment").texts(), Inline: n.getStr("inline"),
+	}
+	for _, f := range n.get("settings").elements() {
+		d.Settings = append(d.Settings, f.reference())
+	}
+	if f := n.get("rules"); f.exists() {
+		ref := f.reference()
+		d.Rules = &ref
+	}
+	if d.Text != "" && (d.Settings != nil || d.Rules != nil) {
+		n.get("text").problem("both text and settings", "the file is all of ours, or some settings in it are")
+	}
+	return d
+}
+
 func (n node) coordination() spec.Coordination {
-	c := spec.Coordination{
-		Events: n.get("events").str(), Forks: n.get("forks").bool(false), SessionVar: n.get("sessionVar").str(),
-		Startup: n.get("startup").str(), GUPP: n.get("gupp").str(),
-		Stall: int(n.get("stall").int()), Nudge: int(n.get("nudge").int()), NudgeBy: n.get("nudgeBy").str(),
+	return spec.Coordination{
+		Events: n.getStr("events"), Forks: n.getBool("forks"), SessionVar: n.getStr("sessionVar"),
+		Startup: n.getStr("startup"), GUPP: n.getStr("gupp"),
+		Stall: int(n.get("stall").int()), Nudge: int(n.get("nudge").int()), NudgeBy: n.getStr("nudgeBy"),
+		StartupCommands: n.get("startupCommands").lists(),
 	}
-	for _, f := range n.get("startupCommands").fields() {
-		if c.StartupCommands == nil {
-			c.StartupCommands = map[string][]string{}
-		}
-		c.StartupCommands[f.name()] = f.strings()
-	}
-	return c
 }
 
 // texts is a struct of strings; nil where it has none.
@@ -101,6 +121,18 @@ func (n node) texts() map[string]string {
 			m = map[string]string{}
 		}
 		m[f.name()] = f.str()
+	}
+	return m
+}
+
+// lists is a struct of lists of strings; nil where it has none.
+func (n node) lists() map[string][]string {
+	var m map[string][]string
+	for _, f := range n.fields() {
+		if m == nil {
+			m = map[string][]string{}
+		}
+		m[f.name()] = f.strings()
 	}
 	return m
 }

@@ -285,7 +285,8 @@ func (l *loader) noHost(d *document, why Problem) {
 	d.add(why)
 }
 
-// defaultHost is the embedded one, for the runtimes that this machine has.
+// defaultHost is the embedded one, for the runtimes that this machine has: those
+// that it names, which are the first choice, and the others of the catalog.
 func (l *loader) defaultHost(s *spec.Spec) error {
 	if l.HostName != "" && l.HostName != hosts.DefaultName {
 		where := l.HostDir
@@ -310,10 +311,16 @@ func (l *loader) defaultHost(s *spec.Spec) error {
 		}
 	}
 	index := catalog.With(spec.Catalog{})
+	named := slices.Clone(h.Runtimes)
 	h.Runtimes = slices.DeleteFunc(h.Runtimes, func(u spec.RuntimeUse) bool {
 		rt, ok := index.Runtime(cmp.Or(u.CLI, u.ID))
 		return !ok || f.Programs[rt.Command] == ""
 	})
+	for _, rt := range index.Runtimes() {
+		if f.Programs[rt.Command] != "" && !slices.ContainsFunc(named, func(u spec.RuntimeUse) bool { return u.ID == rt.ID }) {
+			h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: rt.ID, Pos: h.Pos})
+		}
+	}
 	if !slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == h.Default }) {
 		h.Default = ""
 		if len(h.Runtimes) > 0 {

@@ -287,6 +287,8 @@ func TestWithoutASpecTheDefaultHostHasTheRuntimesThatAreThere(t *testing.T) {
 	}{
 		{there("codex", "claude", "git"), []string{"claude", "codex"}, "claude"},
 		{there("opencode"), []string{"local-openai", "opencode"}, "local-openai"},
+		{there("goose", "codex", "amp"), []string{"codex", "amp", "goose"}, "codex"}, // the host names one of them
+		{there("goose"), []string{"goose"}, "goose"},
 		{there(), []string{}, ""},
 	} {
 		for _, dir := range []string{"", t.TempDir(), filepath.Join(t.TempDir(), "gone")} {

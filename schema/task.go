@@ -195,19 +195,19 @@ func flat(root node) bool {
 func (n node) task() spec.Task {
 	meta, size := n.get("metadata"), n.get("complexity")
 	t := spec.Task{
-		Form: "1", ID: meta.get("id").str(), Source: meta.get("source").str(), CreatedBy: meta.get("created_by").str(),
-		Goal: n.get("goal").str(), Priority: meta.get("priority").intOr(spec.TaskPriority),
-		Tier: size.get("tier").str(), Capabilities: size.get("required_capabilities").strings(),
+		Form: "1", ID: meta.getStr("id"), Source: meta.getStr("source"), CreatedBy: meta.getStr("created_by"),
+		Goal: n.getStr("goal"), Priority: meta.get("priority").intOr(spec.TaskPriority),
+		Tier: size.getStr("tier"), Capabilities: size.getStrings("required_capabilities"),
 		Tokens: size.get("estimated_tokens").intOr(0), Duration: size.get("estimated_duration_seconds").seconds(0),
 		Requires: n.get("dependencies").get("requires_completed").strings(), Blocks: n.get("dependencies").get("blocks").strings(),
-		Verify: n.get("verify").strings(), Assumptions: n.get("assumptions").strings(),
+		Verify: n.getStrings("verify"), Assumptions: n.getStrings("assumptions"),
 	}
 	t.CreatedAt = meta.get("created_at").time()
 	n.bounds(&t)
 	for _, s := range n.get("steps").elements() {
 		t.Steps = append(t.Steps, spec.TaskStep{
-			ID: s.get("id").str(), Action: s.get("action").str(), File: s.get("file").str(), Text: s.get("text").str(),
-			Instructions: s.get("instructions").str(), Command: s.get("command").str(), Description: s.get("description").str(), Pos: s.valuePos(),
+			ID: s.getStr("id"), Action: s.getStr("action"), File: s.getStr("file"), Text: s.getStr("text"),
+			Instructions: s.getStr("instructions"), Command: s.getStr("command"), Description: s.getStr("description"), Pos: s.valuePos(),
 		})
 	}
 	return t
@@ -217,13 +217,13 @@ func (n node) task() spec.Task {
 // with the goal. Where it has no scope, its edits are the scope.
 func (n node) flatTask() spec.Task {
 	t := spec.Task{
-		Form: "flat", ID: n.get("id").str(), Source: n.get("source").str(), Priority: n.get("priority").intOr(spec.TaskPriority),
-		Goal: n.get("goal").str(), Issue: n.get("gitea_issue").intOr(0), CreatedAt: n.get("created_at").time(),
+		Form: "flat", ID: n.getStr("id"), Source: n.getStr("source"), Priority: n.get("priority").intOr(spec.TaskPriority),
+		Goal: n.getStr("goal"), Issue: n.get("gitea_issue").intOr(0), CreatedAt: n.get("created_at").time(),
 	}
 	n.bounds(&t)
 	for i, e := range n.get("edits").elements() {
 		t.Steps = append(t.Steps, spec.TaskStep{
-			ID: fmt.Sprintf("edit-%d", i+1), Action: e.get("op").str(), File: e.get("file").str(), Text: e.get("text").str(), Pos: e.valuePos(),
+			ID: fmt.Sprintf("edit-%d", i+1), Action: e.getStr("op"), File: e.getStr("file"), Text: e.getStr("text"), Pos: e.valuePos(),
 		})
 	}
 	for _, v := range n.get("verify").elements() {
@@ -242,7 +242,7 @@ func (n node) flatTask() spec.Task {
 			t.Goal = strings.TrimSpace(t.Goal) + "\n\n" + s + "\n"
 		}
 	}
-	t.Assumptions = append(n.get("steps").strings(), n.get("acceptance_criteria").strings()...)
+	t.Assumptions = append(n.getStrings("steps"), n.getStrings("acceptance_criteria")...)
 	return t
 }
 
@@ -254,11 +254,11 @@ func literal(file string) string {
 // bounds reads scope and constraints.
 func (n node) bounds(t *spec.Task) {
 	scope, limit := n.get("scope"), n.get("constraints")
-	t.Write, t.Read = scope.get("allowed_write_globs").strings(), scope.get("allowed_read_globs").strings()
+	t.Write, t.Read = scope.getStrings("allowed_write_globs"), scope.getStrings("allowed_read_globs")
 	t.MaxFiles = limit.get("max_files_changed").intOr(spec.TaskMaxFiles)
 	t.MaxDiff = int64(limit.get("max_diff_bytes").intOr(spec.TaskMaxDiff))
 	t.Timeout = limit.get("timeout_seconds").seconds(spec.TaskTimeout)
 	t.Retries = limit.get("retries").intOr(spec.TaskRetries)
-	t.Network = limit.get("network").bool(false)
-	t.Denied = limit.get("denylisted_commands").strings()
+	t.Network = limit.getBool("network")
+	t.Denied = limit.getStrings("denylisted_commands")
 }

@@ -18,14 +18,14 @@ type Hook struct {
 func HookValue(shape string, h Hook) json.RawMessage {
 	var v any
 	switch shape {
-	case "copilot":
+	case ShapeCopilot:
 		v = struct {
 			Type    string `json:"type"`
 			Matcher string `json:"matcher,omitempty"`
 			Bash    string `json:"bash"`
 			Timeout int    `json:"timeoutSec,omitempty"`
 		}{"command", h.Matcher, h.Command, h.Timeout}
-	case "cursor":
+	case ShapeCursor:
 		v = struct {
 			Command string `json:"command"`
 			Matcher string `json:"matcher,omitempty"`

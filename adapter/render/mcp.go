@@ -67,25 +67,25 @@ func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, error) {
 		return nil, err
 	}
 	switch remote := m.URL != ""; f.Shape {
-	case "claude", "gemini", "cursor":
+	case ShapeClaude, ShapeGemini, ShapeCursor:
 		s := jsonServer{Command: m.Command, Args: m.Args, Env: env.values, Headers: heads.values}
 		switch {
 		case !remote:
-		case f.Shape == "gemini":
+		case f.Shape == ShapeGemini:
 			s.HTTPURL = m.URL
-		case f.Shape == "cursor":
+		case f.Shape == ShapeCursor:
 			s.URL = m.URL
 		default:
 			s.Type, s.URL = "http", m.URL
 		}
 		return JSON(s), nil
-	case "copilot":
+	case ShapeCopilot:
 		s := jsonServer{Type: "local", Command: m.Command, Args: m.Args, Env: env.values, URL: m.URL, Headers: heads.values, Tools: []string{"*"}}
 		if remote {
 			s.Type = "http"
 		}
 		return JSON(s), nil
-	case "opencode":
+	case ShapeOpencode:
 		s := opencodeServer{Type: "local", Enabled: true, URL: m.URL, Environment: env.values, Headers: heads.values}
 		if remote {
 			s.Type = "remote"
@@ -93,12 +93,12 @@ func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, error) {
 			s.Command = append([]string{m.Command}, m.Args...)
 		}
 		return JSON(s), nil
-	case "codex":
+	case ShapeCodex:
 		return JSON(codexServer{
 			Command: m.Command, Args: m.Args, Env: env.values, EnvVars: env.same,
 			URL: m.URL, Headers: heads.values, EnvHeaders: heads.named,
 		}), nil
-	case "goose":
+	case ShapeGoose:
 		s := gooseServer{Name: m.Name, Type: "stdio", Enabled: true, Timeout: gooseTimeout, Cmd: m.Command, Args: m.Args, Envs: env.values, EnvKeys: env.same, URI: m.URL, Headers: heads.values}
 		if remote {
 			s.Type = "streamable_http"
@@ -117,7 +117,7 @@ type vars struct {
 
 // Some forms name a variable of the environment apart from the values: a
 // server's variable then has the same name, a header may have any.
-var namedApart = map[string]struct{ env, headers bool }{"codex": {true, true}, "goose": {env: true}}
+var namedApart = map[string]struct{ env, headers bool }{ShapeCodex: {true, true}, ShapeGoose: {env: true}}
 
 func variables(f spec.MCPFile, list []spec.EnvVar) (vars, error) {
 	var out vars

@@ -13,16 +13,16 @@ import (
 // server is no such thing; it is then returned as it is.
 func AsServer(f spec.MCPFile, there json.RawMessage) json.RawMessage {
 	switch f.Shape {
-	case "claude", "gemini", "cursor":
+	case ShapeClaude, ShapeGemini, ShapeCursor:
 		var s jsonServer
 		switch known := only(there, &s); {
 		case !known:
 			return there
-		case s.Command != "" && s.Type == "stdio", f.Shape == "cursor" && s.URL != "" && s.Type == "http":
+		case s.Command != "" && s.Type == "stdio", f.Shape == ShapeCursor && s.URL != "" && s.Type == "http":
 			s.Type = ""
 		}
 		return JSON(s)
-	case "copilot":
+	case ShapeCopilot:
 		var s jsonServer
 		if !only(there, &s) {
 			return there
@@ -31,12 +31,12 @@ func AsServer(f spec.MCPFile, there json.RawMessage) json.RawMessage {
 			s.Type = "local"
 		}
 		return JSON(s)
-	case "opencode":
+	case ShapeOpencode:
 		var s opencodeServer
 		if only(there, &s) {
 			return JSON(s)
 		}
-	case "codex":
+	case ShapeCodex:
 		var s struct {
 			codexServer
 			Type string `json:"type"` // of ruler; codex passes over it

@@ -20,17 +20,17 @@ type Setting struct {
 // is what it returns where the program cannot express it.
 func Permission(shape string, names map[string]string, action, tool, pattern string) []Setting {
 	switch shape {
-	case "claude":
+	case ShapeClaude:
 		if text, ok := claudePermission(names, tool, pattern); ok {
 			return []Setting{member(text, "permissions", action)}
 		}
-	case "cursor":
+	case ShapeCursor:
 		if text, ok := cursorPermission(tool, pattern); ok && action != "ask" {
 			return []Setting{member(text, "permissions", action)}
 		}
-	case "gemini":
+	case ShapeGemini:
 		return geminiPermission(names, action, tool, pattern)
-	case "opencode":
+	case ShapeOpencode:
 		key := map[string]string{"shell": "bash", "edit": "edit", "read": "read", "fetch": "webfetch", "agent": "task"}[tool]
 		if key == "" || tool == "fetch" && pattern != "" {
 			return nil

@@ -18,7 +18,7 @@ var (
 const moduleTimeout = 60
 
 // IsModule reports whether hooks of a shape are one file that is all ours.
-func IsModule(shape string) bool { return shape == "opencode-plugin" || shape == "pi-extension" }
+func IsModule(shape string) bool { return shape == ShapePlugin || shape == ShapePi }
 
 // ModuleHook is one hook of a module.
 type ModuleHook struct {
@@ -44,7 +44,7 @@ func NewModuleHook(on string, h Hook) ModuleHook {
 // Module is the file of a shape that runs hooks.
 func Module(shape string, hooks []ModuleHook) []byte {
 	text := opencodeModule
-	if shape == "pi-extension" {
+	if shape == ShapePi {
 		text = piModule
 	}
 	var list bytes.Buffer

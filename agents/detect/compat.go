@@ -10,10 +10,8 @@ import (
 	"syscall"
 
 	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/schema/spec"
 )
-
-// compatible are the runtimes that the HAL knows.
-var compatible = []string{"claude", "codex", "gemini", "cursor"}
 
 // Compat follows the HAL's own cascade to the letter, and answers out of its
 // own table: the first sign decides, weak as it may be.
@@ -34,50 +32,71 @@ func Compat(s Surroundings) Result {
 }
 
 func (d *detector) cascade() string {
+	var known []spec.Runtime // to the HAL
+	for _, rt := range d.Runtimes {
+		if rt.HAL != nil {
+			known = append(known, rt)
+		}
+	}
 	if word := d.Getenv("GT_RUNTIME"); word != "" {
-		is := word
-		if !slices.Contains(compatible, word) {
-			is = Unknown
+		is := Unknown
+		if slices.ContainsFunc(known, func(rt spec.Runtime) bool { return rt.ID == word }) {
+			is = word
 		}
 		d.saw("word", "GT_RUNTIME="+word, is, "certain")
 		return is
 	}
-	if d.Getenv("CLAUDE_SESSION_ID") != "" {
-		d.saw("marker", "CLAUDE_SESSION_ID", "claude", "high")
-		return "claude"
+	for _, rt := range known {
+		if name := rt.Detect.HALVar; name != "" && d.Getenv(name) != "" {
+			d.saw("marker", name, rt.ID, "high")
+			return rt.ID
+		}
 	}
 	if d.Workspace != "" {
 		before := len(d.warnings)
-		d.look("the workspace "+d.Workspace, func(l *detector) {
-			_, err := os.Stat(path.Join(l.Workspace, ".claude", "settings.json"))
-			switch {
-			case err == nil:
-				l.saw("file", ".claude/settings.json", "claude", "medium")
-			case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-				l.warn(".claude/settings.json could not be looked at: %v", err)
-			}
-		})
+		d.look("the workspace "+d.Workspace, func(l *detector) { l.halFiles(known) })
 		if len(d.evidence) > 0 {
-			return "claude"
+			return d.evidence[0].Runtime
 		}
 		if len(d.warnings) > before {
 			return Unknown // a detection that fails is that, by the HAL's own words
 		}
 	}
 	if d.Processes != nil {
-		d.look("the table of processes", func(l *detector) {
-			for _, p := range process.Ancestors(l.Processes, l.Processes.Self()) {
-				for _, name := range compatible {
-					if slices.Contains(p.Names(), name) {
-						l.saw("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), name, "low")
-						return
-					}
-				}
-			}
-		})
+		d.look("the table of processes", func(l *detector) { l.halProcess(known) })
 	}
 	if len(d.evidence) > 0 {
 		return d.evidence[0].Runtime
 	}
 	return Unknown
+}
+
+// halFiles looks for the files of a workspace by which the HAL knows a program.
+func (d *detector) halFiles(known []spec.Runtime) {
+	for _, rt := range known {
+		name := rt.Detect.HALFile
+		if name == "" {
+			continue
+		}
+		_, err := os.Stat(path.Join(d.Workspace, name))
+		switch {
+		case err == nil:
+			d.saw("file", name, rt.ID, "medium")
+			return
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			d.warn("%s could not be looked at: %v", name, err)
+		}
+	}
+}
+
+// halProcess looks for the nearest process above that is called as one of them.
+func (d *detector) halProcess(known []spec.Runtime) {
+	for _, p := range process.Ancestors(d.Processes, d.Processes.Self()) {
+		for _, rt := range known {
+			if slices.Contains(p.Names(), rt.ID) {
+				d.saw("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), rt.ID, "low")
+				return
+			}
+		}
+	}
 }

@@ -16,9 +16,6 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Generic is the runtime that a local model is driven by.
-const Generic = "local-openai"
-
 // Choice is a runtime as somebody named it.
 type Choice struct {
 	Runtime spec.Runtime
@@ -35,16 +32,13 @@ type Choice struct {
 //   - local-WORDS, where WORDS are, in this order, some of the words of one such
 //     model's or service's name: local-qwen30b is qwen3-coder-30b
 //
-// All but the first are the runtime local-openai with that service and model.
+// All but the first are the runtime for models (catalog.ForModels) with that
+// service and model.
 func Resolve(word string, runtimes catalog.Index, h *spec.Host) (Choice, error) {
 	if rt, ok := runtimes.Find(word); ok {
 		return Choice{Runtime: rt, Label: rt.ID}, nil
 	}
-	generic, ok := runtimes.Runtime(Generic)
-	if !ok {
-		return Choice{}, fmt.Errorf("the catalog has no runtime %s", Generic)
-	}
-	at := Choice{Runtime: generic, Label: label(word)}
+	at := Choice{Runtime: catalog.ForModels(), Label: label(word)}
 	served := serves(h)
 	for _, s := range served {
 		if s.service == word && s.first {
@@ -186,7 +180,7 @@ func Default(file string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf(`%s names no runtime; want a line such as: runtime = "claude"`, file)
+	return "", fmt.Errorf(`%s names no runtime; want a line such as: runtime = %q`, file, catalog.Preferred().ID)
 }
 
 // NamedModel is a word for a model of the host, and what it stands for.

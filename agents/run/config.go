@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -44,12 +45,27 @@ type Adapter struct {
 	From      string `json:"from"`
 }
 
-// Runtime is the id of the runtime that the seed calls by another name.
+// Runtime is the id of the runtime that configs of other tools call by another
+// name; every other name stays.
 func Runtime(adapter string) string {
-	if adapter == "claudeCode" {
-		return "claude"
+	for _, rt := range catalog.Runtimes() {
+		if rt.Worker != nil && rt.Worker.Name != "" && rt.Worker.Name == adapter {
+			return rt.ID
+		}
 	}
 	return adapter
+}
+
+// defaultAdapters are those that no config names: commands, and the runtimes of
+// which the catalog says how workers are started.
+func defaultAdapters() map[string]Adapter {
+	out := map[string]Adapter{"command": {true, Process, "default"}}
+	for _, rt := range catalog.Runtimes() {
+		if rt.Worker != nil {
+			out[rt.ID] = Adapter{!rt.Worker.Off, rt.Worker.Substrate, "default"}
+		}
+	}
+	return out
 }
 
 // Config reads and checks the configs of the workspace and of the user. It
@@ -61,9 +77,7 @@ func (s *Store) Config() (Config, error) {
 			ReadinessMS: 60_000, LeaseMS: 900_000, HeartbeatMS: 120_000,
 			RequireEvidence: true, CompletedDefault: string(CompletedRetained), RetainLogsDays: 7,
 		},
-		Adapters: map[string]Adapter{
-			"codex": {true, Tmux, "default"}, "pi": {true, Tmux, "default"}, "claude": {false, Process, "default"}, "command": {true, Process, "default"},
-		},
+		Adapters: defaultAdapters(),
 	}
 	from := map[string]string{}
 	worktrees, worktreesOf := "", ""

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/netjail"
@@ -34,7 +34,7 @@ func agentChecks(p *patient) []check {
 		return nil
 	}
 	known := catalog.With(p.spec.Catalog)
-	host := adapter.Host{Spec: p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models(), Home: p.places.Home}
+	host := start.Host{Spec: p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models()}
 	var out []check
 	for _, l := range host.Launches() {
 		program := p.whereIs(l.Driver.Command)
@@ -53,7 +53,7 @@ func agentChecks(p *patient) []check {
 
 // agent runs one program. It may go nowhere but to its service, and stands in
 // an empty folder, which is gone afterwards.
-func (p *patient) agent(ctx context.Context, l adapter.Launch, program string) []finding {
+func (p *patient) agent(ctx context.Context, l start.Launch, program string) []finding {
 	v := p.server(l.Service)
 	if !endpoint.Loopback(v.endpoint.URL) && p.offline {
 		return []finding{skip("not asked: endpoint-%s says why", l.Service.Name)}
@@ -72,7 +72,7 @@ func (p *patient) agent(ctx context.Context, l adapter.Launch, program string) [
 	set := maps.Clone(l.Environment)
 	maps.Copy(set, l.Driver.Launch.Environment)
 	maps.Copy(set, l.Driver.Launch.Offline)
-	env := p.cleanEnv(l.Driver, program, dir)
+	env := p.cleanEnv(*l.Driver, program, dir)
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		env = append(env, name+"="+set[name])
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/providers/service"
@@ -154,7 +154,7 @@ func (v *server) apis(ctx context.Context) (out []finding) {
 		return nil
 	}
 	known := catalog.With(v.p.spec.Catalog)
-	host := adapter.Host{Spec: v.p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models()}
+	host := start.Host{Spec: v.p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models()}
 	for _, l := range host.Launches() {
 		if l.Service.Name != v.service.Name || len(l.Driver.APIs) == 0 {
 			continue

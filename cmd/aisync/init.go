@@ -159,7 +159,7 @@ func (s *starter) project(ctx context.Context, runtimes []string, source string)
 	case len(found) > 0:
 		runtimes = idsOf(found, runtimeID)
 	default:
-		runtimes, why = []string{"claude"}, "name the agent programs that people use here"
+		runtimes, why = []string{catalog.Preferred().ID}, "name the agent programs that people use here"
 	}
 	var sources *fromSource
 	if source != "" {

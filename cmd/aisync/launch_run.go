@@ -15,6 +15,7 @@ import (
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/agents/start"
 	"aisync.dev/aisync/cmd/aisync/quick"
 	"aisync.dev/aisync/internal/advice"
 )
@@ -122,8 +123,7 @@ func windowWords(program string) []string {
 func (a *app) passedOn(l *launcher) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(a.env)) {
-		switch {
-		case name == "PATH", name == "HOME", name == l.choice.Runtime.HomeVar, strings.HasPrefix(name, "XDG_"), strings.HasPrefix(name, "AISYNC_"):
+		if start.Passed(name, l.choice.Runtime.HomeVar) {
 			out = append(out, name+"="+a.env.Get(name))
 		}
 	}
@@ -173,7 +173,7 @@ func (a *app) runAgent(ctx context.Context, l *launcher, d launch.Decision, f la
 	case s.Type:
 		a.say("%s takes no instruction when it is started; give it this one:\n%s", s.Runtime, safe(s.Opening))
 	}
-	over := a.recordSession(l, d, s)
+	over := a.recordSession(l, s)
 	code, err := r.Run(ctx)
 	over(code)
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {

@@ -2,18 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/agents/start"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
-	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema"
@@ -75,84 +72,40 @@ func (a *app) launcher(ctx context.Context, root, word string) (*launcher, error
 		}
 		return nil, advice.Command(err, "ai --list-runtimes")
 	}
-	return l, a.equip(l, s.Host)
+	l.program, err = a.programs(p).Program(root, l.choice, s.Host, index)
+	return l, err
 }
 
-// defaultRuntime is what is started where nobody names a runtime, and who says so.
+// defaultRuntime is what is started where no person names a runtime, and what
+// says so.
 func defaultRuntime(root string, p place.Places, s *spec.Spec) (word, where string, err error) {
-	for _, file := range []string{filepath.Join(root, ".ai", "runtime.toml"), p.Physical(p.Home.Join(".config/rulesets/runtime.toml"))} {
-		if word, err = launch.Default(file); word != "" || err != nil {
-			return word, file, err
-		}
-		switch { // the project's word, then the host's, then the old file
-		case strings.HasPrefix(file, root+"/.ai/") && s.Project != nil && s.Project.Default != "":
-			return s.Project.Default, s.Project.File, nil
-		case s.Host != nil && !s.Host.Builtin && s.Host.Default != "":
-			return s.Host.Default, "host " + s.Host.Name, nil
-		}
-	}
-	if s.Host != nil && s.Host.Default != "" {
-		return s.Host.Default, "the programs that are installed", nil
-	}
-	return "claude", "the default", nil
+	return start.Default(s, filepath.Join(root, ".ai", "runtime.toml"), p.Physical(p.Home.Join(".config/rulesets/runtime.toml")), launch.Default)
 }
 
-// equip finds out how the program of the chosen runtime is started on this host.
-func (a *app) equip(l *launcher, h *spec.Host) error {
-	if h == nil {
-		h = &spec.Host{}
+// machine is what starting a program needs to know of this machine.
+func (a *app) programs(p place.Places) *start.Machine {
+	m := &start.Machine{
+		Look: func(program string) (string, error) { return launch.LookPath(program, a.env.Get("PATH")) },
+		Exists: func(path string) bool {
+			_, err := os.Stat(path)
+			return err == nil
+		},
+		Expand: func(path string) string { return p.Physical(p.Home.Join(strings.TrimPrefix(path, "~/"))) },
+		Absent: func(h *spec.Host, s spec.Service) string { return a.unserved(p, h, s) },
 	}
-	programs := map[string]string{}
-	for _, rt := range l.catalog.Runtimes() {
-		if at, err := launch.LookPath(rt.Command, a.env.Get("PATH")); rt.Command != "" && err == nil {
-			programs[rt.Command] = at
-		}
-	}
-	host := adapter.Host{Spec: h, Runtimes: l.catalog.Runtimes(), Models: l.catalog.Models(), Facts: &facts.Facts{Programs: programs}, Absent: a.unserved(l.places, h)}
-	how, err := host.Launch(l.choice.Runtime.ID, l.choice.Service, l.choice.Model)
-	if err != nil {
-		return err
-	}
-	if how.Config != "" {
-		config := l.places.Physical(l.places.Home.Join(strings.TrimPrefix(how.Config, "~/")))
-		if _, err := os.Stat(config); err == nil {
-			how.Point(config)
-		}
-	}
-	l.program = launch.Program{Runtime: how.Driver, Args: how.Args, Environment: how.Environment, Model: how.Model}
-	if how.Driver.ID == "aider" {
-		if _, err := os.Stat(filepath.Join(l.root, "AGENTS.md")); err == nil {
-			l.program.Args = append(l.program.Args, "--read", "AGENTS.md") // it reads none by itself
-		}
-	}
-	rt := l.choice.Runtime
 	if a.g.offline {
-		if rt.Network && how.Service.Name == "" {
-			return fmt.Errorf("%s needs a network: %w", rt.ID, reconcile.ErrOffline)
-		}
-		maps.Copy(l.program.Environment, rt.Launch.Offline)
+		m.Offline = reconcile.ErrOffline
 	}
-	return nil
+	return m
 }
 
 // installed reports whether the program can be started.
 func (a *app) installed(rt spec.Runtime) error {
-	if _, err := launch.LookPath(rt.Command, a.env.Get("PATH")); !errors.Is(err, launch.ErrMissing) {
+	hint, err := a.programs(place.Places{}).Installed(rt)
+	if hint == "" {
 		return err
 	}
-	how := "name it in the host's spec: runtimes: " + rt.ID + ": {install: {via: …}}, and run: aisync apply"
-	if name := rt.Packages["npm"]; name != "" {
-		how = "npm install -g " + name + ", or " + how
-	}
-	return advice.New(fmt.Errorf("%s is %w: there is no program %s in PATH", rt.ID, launch.ErrMissing, rt.Command), how)
-}
-
-// runtimeRow is one line of --list-runtimes.
-type runtimeRow struct {
-	Name      string `json:"name"`
-	Is        string `json:"is"` // what it is, in words
-	Installed bool   `json:"installed"`
-	Default   bool   `json:"default"`
+	return advice.New(err, hint)
 }
 
 // listRuntimes lists what --runtime may name: runtimes, then services and models.
@@ -172,23 +125,11 @@ func (a *app) listRuntimes(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
-	rows := []runtimeRow{}
-	for _, rt := range index.Runtimes() {
-		row := runtimeRow{Name: rt.ID, Is: rt.DisplayName, Default: rt.ID == standard}
-		_, missing := launch.LookPath(rt.Command, a.env.Get("PATH"))
-		row.Installed = rt.Command != "" && missing == nil
-		if rt.Local {
-			row.Installed = a.equip(&launcher{root: root, places: p, catalog: index, choice: launch.Choice{Runtime: rt}}, s.Host) == nil
-		}
-		rows = append(rows, row)
-	}
-	for _, m := range launch.Models(s.Host) {
-		rows = append(rows, runtimeRow{Name: m.Name, Is: m.Is, Installed: true, Default: m.Name == standard})
-	}
+	rows := a.programs(p).Rows(s.Host, index, standard)
 	if a.g.json {
 		return a.writeJSON(struct {
-			FormatVersion string       `json:"format_version"`
-			Runtimes      []runtimeRow `json:"runtimes"`
+			FormatVersion string      `json:"format_version"`
+			Runtimes      []start.Row `json:"runtimes"`
 		}{viewVersion, rows})
 	}
 	for _, r := range rows {

@@ -16,10 +16,10 @@ import (
 // dialLimit is how long a launch waits for a port of this machine.
 const dialLimit = 200 * time.Millisecond
 
-// unserved returns what says of a service of h why nothing serves it here: its
-// program is neither in PATH nor installed by the spec, and nothing listens on
-// its port. It dials loopback alone.
-func (a *app) unserved(p place.Places, h *spec.Host) func(spec.Service) string {
+// unserved says why the service s of h is not served here: its program is
+// neither in PATH nor installed by the spec, and nothing listens on its port. It
+// returns "" for one that is, and dials loopback alone.
+func (a *app) unserved(p place.Places, h *spec.Host, s spec.Service) string {
 	f := facts.Facts{OS: stdruntime.GOOS, Arch: stdruntime.GOARCH, Programs: map[string]string{}}
 	for _, program := range service.Commands() {
 		if at, err := launch.LookPath(program, a.env.Get("PATH")); err == nil {
@@ -30,13 +30,11 @@ func (a *app) unserved(p place.Places, h *spec.Host) func(spec.Service) string {
 		Spec: h, Facts: &f, Home: p.Home,
 		Models: func(string) (service.Model, bool) { return service.Model{}, true }, // an apply has to know them
 	}
-	return func(s spec.Service) string {
-		why := known.Absent(s)
-		if why == "" || listens(s.Port) {
-			return ""
-		}
-		return why + "; run: aisync plan"
+	why := known.Absent(s)
+	if why == "" || listens(s.Port) {
+		return ""
 	}
+	return why + "; run: aisync plan"
 }
 
 // listens reports whether a server of this machine takes connections on port.

@@ -18,6 +18,7 @@ import (
 	"aisync.dev/aisync/agents/identity"
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/supervise"
+	"aisync.dev/aisync/agents/start"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
@@ -304,7 +305,7 @@ func (s *starting) adapters() []string {
 		names = append(names, runs.Runtime(t.Adapter))
 	}
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" || n == adapterCommand || n == adapterManual })
+	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" || n == start.Command || n == start.Manual })
 }
 
 // unknown tells of the adapters that no catalog has.

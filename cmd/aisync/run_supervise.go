@@ -73,12 +73,12 @@ func (a *app) supervise(ctx context.Context, id, socket string) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	plans := &workerPlans{a: a, ctx: ctx, run: r, program: program, launchers: map[string]*launcher{}}
+	plans := a.workers(ctx, r, program)
 	s := supervise.Supervisor{
-		Run: r, Table: process.System(), Plan: plans.plan,
+		Run: r, Table: process.System(), Plan: plans.Plan,
 		Say: func(text string) { a.say("%s", safe(text)) },
 		Starter: worker.Starter{
-			Keeper: []string{program, keepCommand}, Environ: a.workerEnviron(program), Passed: plans.passed,
+			Keeper: []string{program, keepCommand}, Environ: a.workerEnviron(program), Passed: plans.Passed,
 			Tmux: worker.Server{Socket: socket, Environ: a.env.List()}, Session: "aisync-" + strings.ReplaceAll(r.ID, ".", "_"),
 		},
 	}

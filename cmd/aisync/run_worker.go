@@ -15,6 +15,7 @@ import (
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/supervise"
 	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/agents/start"
 	"aisync.dev/aisync/internal/advice"
 )
 
@@ -114,7 +115,7 @@ workspace or in the run's folder of worktrees.`,
 	}
 	id := runFlag(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&w.Adapter, "adapter", adapterManual, "a runtime's `ID`, or manual")
+	fs.StringVar(&w.Adapter, "adapter", start.Manual, "a runtime's `ID`, or manual")
 	fs.StringVar(&w.Task, "task", "", "the only `TASK` that it may claim")
 	fs.StringVar(&w.Worktree, "worktree", "", "the `FOLDER` it works in")
 	fs.StringVar(&w.Branch, "branch", "", "the git `BRANCH` it works on")

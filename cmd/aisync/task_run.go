@@ -112,7 +112,7 @@ where. Exit code 0: done, or nothing to do; 1: it failed.`,
 				return a.taskDryRun(cmd.Context(), r, name)
 			}
 			report, err := r.Once(cmd.Context(), name)
-			if a.nothingToRun(err) {
+			if task.Idle(err) {
 				return a.printNothing(err)
 			}
 			if report == nil {
@@ -172,7 +172,7 @@ nothing to do; 1: one failed.`,
 			}
 			all, err := r.Run(cmd.Context(), name, max, end)
 			if len(all) == 0 && err != nil {
-				if a.nothingToRun(err) {
+				if task.Idle(err) {
 					return a.printNothing(err)
 				}
 				return err
@@ -202,12 +202,6 @@ func (a *app) taskToRun(p taskPlace) (task.Queue, string, error) {
 	}
 	name, err := oneQueue(q, p.project)
 	return q, name, err
-}
-
-// nothingToRun reports whether an error only says that there is nothing to do
-// now.
-func (a *app) nothingToRun(err error) bool {
-	return errors.Is(err, task.ErrNone) && !errors.Is(err, task.ErrUnable)
 }
 
 func (a *app) printNothing(why error) error {
@@ -250,7 +244,7 @@ func (a *app) printReports(all []*task.Report) error {
 func (a *app) taskDryRun(ctx context.Context, r task.Runner, queue string) error {
 	i, report, err := r.Look(ctx, queue)
 	if report == nil {
-		if a.nothingToRun(err) {
+		if task.Idle(err) {
 			return a.printNothing(err)
 		}
 		return err

@@ -61,6 +61,7 @@ var rules = []rule{
 	{"reconcile imports nothing of ours but its own parts", within("reconcile", "reconcile", "internal/atomicfile", "internal/filelock")},
 	{"providers import the engine, what is given, and libraries; their suite breaks things and prints what it proved", within("providers", append([]string{"providers", "reconcile", "schema/spec", "hosts/facts", "internal/proof", "internal/crash"}, append(libraries, tools...)...)...)},
 	{"adapter imports providers, the engine, what is given, and libraries", within("adapter", append([]string{"adapter", "providers", "reconcile", "schema/spec", "hosts/facts", "catalog"}, append(libraries, tools...)...)...)},
+	{"adapter/start imports plain specs, the catalog, and what renders and merges texts", within("adapter/start", append([]string{"adapter/render", "schema/spec", "catalog", "internal/merge"}, tools...)...)},
 	{"libraries import the engine, plain specs, the catalog, and each other", func(from, to string, ours bool) bool {
 		return ours && in(from, libraries...) && !in(to, append([]string{"reconcile", "schema/spec", "catalog"}, append(libraries, tools...)...)...)
 	}},
@@ -108,6 +109,7 @@ func TestPromisesHoldThroughOurOwnPackagesToo(t *testing.T) {
 	}{
 		{"agents/ledger imports neither os/exec nor net", "agents/ledger", []string{"os/exec", "net"}},
 		{"nobody evaluates CUE to read the catalog", "catalog", []string{"cuelang.org/go"}},
+		{"adapter/start only computes", "adapter/start", []string{"os", "net", "syscall"}},
 	} {
 		if _, there := pkgs[c.tree]; !there {
 			t.Errorf("%s: there is no %s, and so nothing that keeps it", c.says, c.tree)
@@ -129,7 +131,7 @@ func TestPromisesHoldThroughOurOwnPackagesToo(t *testing.T) {
 
 // A rule that cannot be broken protects nothing.
 func TestEveryRuleForbidsSomething(t *testing.T) {
-	trees := []string{"app/effects", "schema", "schema/spec", "hosts", "hosts/facts", "catalog", "reconcile", "reconcile/fsys", "internal/merge", "internal/merge/json", "adapter", "providers/file", "agents/ledger", "internal/gitrepo", "cmd/aisync", "internal/regular"}
+	trees := []string{"app/effects", "schema", "schema/spec", "hosts", "hosts/facts", "catalog", "reconcile", "reconcile/fsys", "internal/merge", "internal/merge/json", "adapter", "adapter/start", "providers/file", "agents/ledger", "internal/gitrepo", "cmd/aisync", "internal/regular"}
 	others := []string{"cuelang.org/go/cue", "github.com/jaypipes/ghw", "github.com/hashicorp/go-getter/v2", "code.gitea.io/sdk/gitea", "github.com/spf13/cobra"}
 	for _, r := range rules {
 		broken := false

@@ -158,6 +158,10 @@ func (t *Tree) readRuntime(p *Part, r *RuntimePart, dir string) error {
 	return t.runtime(p, r, dir)
 }
 
+// oldFolder is the folder of the layout that bundles had before there were
+// runtimes/<id>/, and the id of the one runtime that it was for.
+const oldFolder = "claude"
+
 // readPart reads a language or a team in both layouts: common/ and
 // runtimes/<id>/ are the new one, claude/ and files at the top the old one.
 func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
@@ -191,18 +195,18 @@ func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.isDir(root+"/claude") && !slices.Contains(ids, "claude") {
-		ids = append(ids, "claude")
+	if t.isDir(root+"/"+oldFolder) && !slices.Contains(ids, oldFolder) {
+		ids = append(ids, oldFolder)
 		slices.Sort(ids)
 	}
 	for _, id := range ids {
 		r := RuntimePart{ID: id}
-		if id == "claude" {
+		if id == oldFolder {
 			// Rules of the old layout are neutral: every runtime gets them.
-			if err := t.rules(p, &p.Rules, root+"/claude/rules"); err != nil {
+			if err := t.rules(p, &p.Rules, root+"/"+oldFolder+"/rules"); err != nil {
 				return nil, err
 			}
-			if err := t.runtime(p, &r, root+"/claude"); err != nil {
+			if err := t.runtime(p, &r, root+"/"+oldFolder); err != nil {
 				return nil, err
 			}
 		}

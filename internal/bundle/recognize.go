@@ -34,7 +34,7 @@ func (t *Tree) Recognize(there []string) ([]Recognized, error) {
 			return err
 		}
 		b := bundle{kind: kind, name: name}
-		for _, f := range slices.Concat(p.Rules, p.Runtime("claude").Rules) {
+		for _, f := range slices.Concat(p.Rules, p.Runtime(oldFolder).Rules) {
 			b.now = append(b.now, path.Base(f.Rel))
 		}
 		b.ever = append(slices.Clone(b.now), t.ruleNames(folder+"/"+name+"/")...)

@@ -26,6 +26,11 @@ type Runtime struct {
 	Session      Session
 	Launch       Launch
 
+	Preferred bool    // started where nothing says which; one entry of the embedded catalog has it
+	ForModels bool    // started where a model or a service is named in place of a runtime; likewise
+	Driver    *Driver // how it drives a generic runtime; nil: it cannot
+	Worker    *Worker // how a run starts workers of it where no config says so; nil: it starts none
+
 	Coordination Coordination  // as the program is; package catalog fills in what is empty
 	HAL          *Coordination // as the HAL's table has it; nil: not in the table
 	Validators   []Validator   // cheapest first
@@ -52,6 +57,8 @@ type Detect struct {
 	Scripts   []string // parts of paths of scripts that an interpreter runs, such as "@openai/codex/"
 	Markers   []Marker // strongest first
 	Files     []string // below a workspace; aisync writes such files itself, so they are the weakest evidence
+	HALVar    string   // the variable by which the HAL's own cascade knows the program
+	HALFile   string   // the file of a workspace by which it does
 }
 
 // Marker is an environment variable that tells what set it.
@@ -75,17 +82,41 @@ type Session struct {
 // Launch says how a program is started. Each list is arguments after the
 // command; {prompt} stands for one argument, {model} for a model's name.
 type Launch struct {
-	Args        []string          // always
-	Interactive []string          // opens a session with an instruction; empty: it must be typed
-	Headless    []string          // answers one prompt and exits
-	JSON        []string          // added to Headless: prints JSON
-	Autonomous  []string          // asks for no permission; never used unless somebody says so
-	Model       []string          // chooses a model
-	Ready       string            // what the program prints when it takes input; "": wait for ReadyDelay
-	ReadyDelay  int               // milliseconds
-	Environment map[string]string // always
-	Endpoint    map[string]string // where the host has an endpoint; {url} ends before /v1, {model}, {context} in tokens, {key}
-	Offline     map[string]string // where there shall be no network
+	Args        []string            // always
+	Interactive []string            // opens a session with an instruction; empty: it must be typed
+	Headless    []string            // answers one prompt and exits
+	JSON        []string            // added to Headless: prints JSON
+	Reads       map[string][]string // added where the project has that file, which the program reads only if it is told to
+	Autonomous  []string            // asks for no permission; never used unless somebody says so
+	Model       []string            // chooses a model
+	Ready       string              // what the program prints when it takes input; "": wait for ReadyDelay
+	ReadyDelay  int                 // milliseconds
+	Environment map[string]string   // always
+	Endpoint    map[string]string   // where the host has an endpoint; {url} ends before /v1, {model}, {context} in tokens, {key}
+	Sandbox     map[string]string   // where it works in a sandbox of ours, as root perhaps
+	Offline     map[string]string   // where there shall be no network
+}
+
+// Driver says how a program drives a generic runtime, one that is Local: by a
+// file in that runtime's folder, which it is started with. What points it at the
+// server is its own: User.Endpoint, and the variables of Launch.Endpoint.
+type Driver struct {
+	Order       int               // among the programs that can: the first that is installed is taken
+	File        string            // its name
+	Settings    []Reference       // of that file, beside those of User.Always and User.Endpoint
+	Rules       *Reference        // of that file: names the runtime's list of rules, {index}
+	Text        string            // the whole file, where it has no settings: as Settings, and {runtime}, {base}
+	RulesText   string            // follows Text: names the list of rules, {index}, an absolute path
+	Args        []string          // in front of all others; {file} is the physical path of File
+	Environment map[string]string // likewise
+	Inline      string            // variable that takes User.Endpoint as JSON, and counts more than any file
+}
+
+// Worker says how a run starts workers of a program where no config says so.
+type Worker struct {
+	Name      string // by which the configs of other tools call the program, if not by its id
+	Substrate string // "tmux", "process"
+	Off       bool   // it starts none until a config says so
 }
 
 // Coordination is how work reaches an agent, and when it counts as stalled.

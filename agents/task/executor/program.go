@@ -32,7 +32,6 @@ type Program struct {
 
 // Setting is what a program is given.
 type Setting struct {
-	Args        []string // after the command, before the words of its non-interactive form
 	Environment map[string]string
 	Files       map[string][]byte // below its home, slash-separated
 }
@@ -120,12 +119,14 @@ func (p Program) run(ctx context.Context, b sandbox.Box, w task.Work, g *gate) (
 	}
 	env := []string{"PWD=" + b.Tree}
 	if b.Way != sandbox.None {
-		env = append(env, "IS_SANDBOX=1") // else claude asks root for permissions, whatever it is told
+		for _, name := range slices.Sorted(maps.Keys(p.Runtime.Launch.Sandbox)) {
+			env = append(env, name+"="+p.Runtime.Launch.Sandbox[name])
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(set.Environment)) {
 		env = append(env, name+"="+set.Environment[name])
 	}
-	argv := p.command(set, request(w), b.Way != sandbox.None)
+	argv := p.command(request(w), b.Way != sandbox.None)
 	fmt.Fprintf(w.Log, "executor: %s, with the endpoint %s behind %s\n", p.Runtime.ID, g.to, g.addr)
 	result, err := b.Run(ctx, sandbox.Command{Argv: argv, Env: env, Log: w.Log, Timeout: w.Task.Timeout})
 	for _, r := range g.others() {
@@ -139,7 +140,7 @@ func (p Program) run(ctx context.Context, b sandbox.Box, w task.Work, g *gate) (
 
 // command is how the program answers one prompt. Where it is kept in, it asks
 // nobody for permission: nobody is there, and what it may do is not its to say.
-func (p Program) command(set Setting, prompt string, kept bool) []string {
+func (p Program) command(prompt string, kept bool) []string {
 	l := p.Runtime.Launch
 	var headless []string
 	for _, arg := range l.Headless {
@@ -155,7 +156,7 @@ func (p Program) command(set Setting, prompt string, kept bool) []string {
 	for sub < len(headless) && !strings.HasPrefix(l.Headless[sub], "-") && l.Headless[sub] != "{prompt}" {
 		sub++
 	}
-	return slices.Concat([]string{p.Path}, l.Args, headless[:sub], set.Args, free, headless[sub:])
+	return slices.Concat([]string{p.Path}, l.Args, headless[:sub], free, headless[sub:])
 }
 
 // judge says whether the program ended well; failed is what the endpoint did

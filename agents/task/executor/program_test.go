@@ -37,6 +37,10 @@ func agent(args []string) {
 	do, prompt := args[0], args[len(args)-1]
 	config, _ := os.ReadFile(filepath.Join(os.Getenv("HOME"), ".agent/url"))
 	url := string(config)
+	if os.Getenv("BOXED") != "yes" {
+		fmt.Println("it is not told of the sandbox")
+		os.Exit(5)
+	}
 	if do == "loads" {
 		url = strings.TrimSuffix(url, "/v1") + "/models/load"
 		res, err := http.Post(url, "application/json", strings.NewReader("{}"))
@@ -87,7 +91,7 @@ func program(t *testing.T, do, endpoint string) Program {
 		t.Fatal(err)
 	}
 	return Program{
-		Runtime: spec.Runtime{ID: "agent", Launch: spec.Launch{Headless: []string{"agent", do, "--prompt", "{prompt}"}}},
+		Runtime: spec.Runtime{ID: "agent", Launch: spec.Launch{Headless: []string{"agent", do, "--prompt", "{prompt}"}, Sandbox: map[string]string{"BOXED": "yes"}}},
 		Path:    self, Show: []string{self}, Endpoint: endpoint,
 		Set: func(url string) (Setting, error) {
 			return Setting{Files: map[string][]byte{".agent/url": []byte(url)}, Environment: map[string]string{"SEEN": os.Getenv("SEEN"), "ELSEWHERE": os.Getenv("ELSEWHERE")}}, nil
@@ -209,13 +213,13 @@ func TestAProgramIsAskedInItsNonInteractiveForm(t *testing.T) {
 		rt   spec.Runtime
 		kept bool
 	}{
-		"x --always exec --set --free --skip P": {launch([]string{"--free"}, "exec", "--skip", "{prompt}"), true},
-		"x --always exec --set --skip P":        {launch([]string{"--free"}, "exec", "--skip", "{prompt}"), false},
-		"x --always run --set P":                {launch(nil, "run", "{prompt}"), true},
-		"x --always --set --free -p P":          {launch([]string{"--free"}, "-p", "{prompt}"), true},
-		"x --always --set --yes --message P":    {launch([]string{"--yes"}, "--yes", "--message", "{prompt}"), true},
+		"x --always exec --free --skip P": {launch([]string{"--free"}, "exec", "--skip", "{prompt}"), true},
+		"x --always exec --skip P":        {launch([]string{"--free"}, "exec", "--skip", "{prompt}"), false},
+		"x --always run P":                {launch(nil, "run", "{prompt}"), true},
+		"x --always --free -p P":          {launch([]string{"--free"}, "-p", "{prompt}"), true},
+		"x --always --yes --message P":    {launch([]string{"--yes"}, "--yes", "--message", "{prompt}"), true},
 	} {
-		got := strings.Join(Program{Runtime: c.rt, Path: "x"}.command(Setting{Args: []string{"--set"}}, "P", c.kept), " ")
+		got := strings.Join(Program{Runtime: c.rt, Path: "x"}.command("P", c.kept), " ")
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
 		}

@@ -1,4 +1,4 @@
-package adapter
+package start
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 func TestAloneAProgramKnowsTheServerAndNothingElse(t *testing.T) {
 	pointed := 0
 	for _, rt := range catalog.Runtimes() {
-		a, err := AloneAt(rt, "http://127.0.0.1:4711/v1", "tiny", 32768)
+		a, err := AloneAt(&rt, "http://127.0.0.1:4711/v1", "tiny", 32768)
 		if err != nil {
 			if len(rt.User.Endpoint)+len(rt.Launch.Endpoint) > 0 || !strings.Contains(err.Error(), "its own maker's") {
 				t.Errorf("%s: %v", rt.ID, err)
@@ -53,7 +53,7 @@ func TestAloneAProgramKnowsTheServerAndNothingElse(t *testing.T) {
 	if pointed < 6 {
 		t.Errorf("only %d runtimes can be pointed at a server", pointed)
 	}
-	if _, err := AloneAt(spec.Runtime{ID: "closed"}, "http://127.0.0.1:1/v1", "tiny", 0); err == nil {
+	if _, err := AloneAt(&spec.Runtime{ID: "closed"}, "http://127.0.0.1:1/v1", "tiny", 0); err == nil {
 		t.Error("a runtime without an endpoint was pointed at one")
 	}
 }

@@ -1,4 +1,4 @@
-package adapter
+package start
 
 import (
 	"maps"
@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"aisync.dev/aisync/catalog"
-	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/schema/spec"
 )
 
 func TestARuntimeIsLaunchedSoThatItTalksToItsService(t *testing.T) {
-	h := Host{Runtimes: catalog.Runtimes(), Home: "/home/me", Spec: &spec.Host{
+	h := Host{Runtimes: catalog.Runtimes(), Spec: &spec.Host{
 		Runtimes: []spec.RuntimeUse{
 			{ID: "local-openai", CLI: "opencode"},
 			{ID: "copilot", Endpoint: &spec.EndpointUse{On: true, Service: "quick"}},
@@ -44,7 +43,7 @@ func TestARuntimeIsLaunchedSoThatItTalksToItsService(t *testing.T) {
 	if l := h.Launches(); len(l) != 1 || l[0].Config != "~/.config/rulesets/runtimes/local-openai/.aider.conf.yml" {
 		t.Errorf("driven by aider: %+v", l)
 	}
-	h.Spec.Runtimes, h.Facts = []spec.RuntimeUse{{ID: "local-openai"}}, &facts.Facts{Programs: map[string]string{}}
+	h.Spec.Runtimes, h.Has = []spec.RuntimeUse{{ID: "local-openai"}}, func(string) bool { return false }
 	if l := h.Launches(); len(l) != 0 {
 		t.Errorf("driven by nothing: %+v", l)
 	}

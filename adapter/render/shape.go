@@ -1,0 +1,16 @@
+package render
+
+// Shapes are the forms in which programs write MCP servers, hooks and
+// permissions. An entry of the catalog names the shape of each of its files; a
+// shape is called after the program that brought it up, and others use it too.
+const (
+	ShapeClaude   = "claude"
+	ShapeCodex    = "codex"
+	ShapeCopilot  = "copilot"
+	ShapeCursor   = "cursor"
+	ShapeGemini   = "gemini"
+	ShapeGoose    = "goose"
+	ShapeOpencode = "opencode"
+	ShapePlugin   = "opencode-plugin" // a module that runs hooks
+	ShapePi       = "pi-extension"    // likewise
+)

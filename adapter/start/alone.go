@@ -1,0 +1,68 @@
+package start
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Alone is how a program is started in a home that holds nothing but what it
+// needs to talk to one server: none of what the person has set up is known to
+// it.
+type Alone struct {
+	Environment map[string]string
+	Files       map[string][]byte // below the home, by their slash-separated paths
+}
+
+// AloneAt has the program of rt talk to model at url, which ends in /v1; a
+// context of 0 is not known. Where rt takes no server but its maker's, it is an
+// error.
+func AloneAt(rt *spec.Runtime, url, model string, context int64) (Alone, error) {
+	s := &Server{Name: "task", URL: url, Model: model, Context: context, APIs: AllAPIs}
+	a := Alone{Environment: map[string]string{}, Files: map[string][]byte{}}
+	maps.Copy(a.Environment, rt.Launch.Environment)
+	maps.Copy(a.Environment, rt.Launch.Offline)
+	if !Pointable(rt) {
+		return a, fmt.Errorf("%s takes no server but its own maker's", rt.ID)
+	}
+	s.set(a.Environment, rt.Launch.Endpoint)
+	for _, ref := range slices.Concat(rt.User.Endpoint, rt.User.Always) {
+		if err := a.set(ref, s); err != nil {
+			return a, fmt.Errorf("adapter of %s: %s %s: %w", rt.ID, ref.Path, ref.Pointer, err)
+		}
+	}
+	return a, nil
+}
+
+// Pointable reports whether a vendor's program can talk to another server than
+// its maker's.
+func Pointable(rt *spec.Runtime) bool { return len(rt.User.Endpoint)+len(rt.Launch.Endpoint) > 0 }
+
+// set adds one leaf to the file that it stands in.
+func (a *Alone) set(ref spec.Reference, s *Server) error {
+	name, ok := strings.CutPrefix(ref.Path, "~/")
+	if !ok {
+		return errors.New("lies outside of the home")
+	}
+	value, ok, err := s.FillJSON(ref.JSON)
+	if err != nil || !ok {
+		return err
+	}
+	key := ref.Pointer
+	if set, ok := strings.CutSuffix(ref.Pointer, "/-"); ok {
+		if key, err = merge.SetKey(set, value); err != nil {
+			return err
+		}
+	}
+	done, err := merge.Edit(merge.Format(ref.Format), a.Files[name], []merge.Op{{Key: key, Value: value}}, nil)
+	if err != nil {
+		return err
+	}
+	a.Files[name] = done.Doc
+	return nil
+}

@@ -1,0 +1,227 @@
+// Package start says how the program of a runtime is started so that it talks to
+// a model server: its arguments, variables and files. It computes from specs and
+// the catalog alone: it looks for no program, reads no file and dials nothing, so
+// that agents may use it too. Start reading at Host.Launch, then AloneAt.
+package start
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Host is what starting a runtime depends on.
+type Host struct {
+	Spec     *spec.Host
+	Runtimes []spec.Runtime // the whole catalog
+	Models   []spec.Model   // the whole catalog
+	// Has reports whether a program is installed; nil: all of them are.
+	Has func(program string) bool
+	// Absent says why a service that aisync runs will not answer; "": it will.
+	// nil: all of them will.
+	Absent func(spec.Service) string
+}
+
+// Launch is how the program of a runtime is started so that it talks to a
+// server of the host, where it would not do so by itself.
+type Launch struct {
+	ID          string        // of the runtime, as the spec names it
+	Driver      *spec.Runtime // whose program it is: the runtime's own, or that which drives it
+	Service     spec.Service  // without a name where it talks to its maker's
+	Model       string
+	Config      string // the file that an apply writes for a driver: ~/…; "" for none
+	Args        []string
+	Environment map[string]string
+}
+
+// Launch says how the runtime id is started here. service and model are what a
+// person asked for, "" for what the spec says; only a generic local runtime can
+// be given others. A service that does not answer here is an error: a program
+// that belongs there is sent neither to a dead port nor to its maker.
+func (h *Host) Launch(id, service, model string) (Launch, error) {
+	rt := Find(h.Runtimes, id)
+	if rt == nil {
+		return Launch{}, fmt.Errorf("unknown runtime %q", id)
+	}
+	use := spec.RuntimeUse{ID: id}
+	for _, u := range h.Spec.Runtimes {
+		if u.ID == id {
+			use = u
+		}
+	}
+	l := Launch{ID: id, Driver: rt, Environment: map[string]string{}}
+	name := h.ServiceOf(use.Endpoint, rt)
+	if service != "" {
+		name.Value = service
+	}
+	s := h.service(name.Value)
+	if s == nil && rt.Local {
+		return l, fmt.Errorf("%s has no server to talk to: name a service of the host as its endpoint: aisync add service", id)
+	}
+	if s == nil {
+		return l, nil
+	}
+	if why, _ := h.Absence(s); why != "" {
+		if !rt.Local && (len(rt.User.Endpoint) > 0 || len(rt.Launch.Endpoint) == 0) {
+			return l, nil // its own file counts, which an apply decides
+		}
+		return l, fmt.Errorf("%s talks to service %s, which is not served here: %s", id, s.Name, why)
+	}
+	server := h.ServerOf(s)
+	if model != "" {
+		server.Model = model
+	}
+	if !rt.Local {
+		switch {
+		case len(rt.User.Endpoint) > 0: // by its own file
+			l.Service = *s
+		case len(rt.Launch.Endpoint) > 0:
+			l.Service, l.Model = *s, server.Model
+			server.set(l.Environment, rt.Launch.Endpoint)
+		}
+		return l, nil
+	}
+	l.Service, l.Model = *s, server.Model
+	err := h.driven(&l, use.CLI, rt, &server)
+	return l, err
+}
+
+// Launches are those of every runtime of the spec that talks to a service, in
+// its order. A runtime that no program drives has none.
+func (h *Host) Launches() []Launch {
+	var out []Launch
+	for _, use := range h.Spec.Runtimes {
+		if l, err := h.Launch(use.ID, "", ""); err == nil && l.Service.Name != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// driver is the runtime that drives a generic one: cli, which the spec names,
+// else the first that is installed; nil for none.
+func (h *Host) driver(cli string) *spec.Runtime {
+	for _, d := range Drivers(h.Runtimes) {
+		if d.ID == cli || cli == "" && h.Available(d.Command) {
+			return d
+		}
+	}
+	return nil
+}
+
+// driven adds what the program needs that drives the generic runtime rt.
+func (h *Host) driven(l *Launch, cli string, rt *spec.Runtime, s *Server) error {
+	d := h.driver(cli)
+	if d == nil {
+		ids := DriverIDs(h.Runtimes)
+		return fmt.Errorf("no program drives %s here: install %s, or name one: cli: %q", rt.ID, strings.Join(ids, " or "), ids[0])
+	}
+	l.Driver, l.Config = d, path.Join(rt.User.Dir, d.Driver.File)
+	maps.Copy(l.Environment, d.Launch.Offline) // its server is on this machine
+	s.set(l.Environment, d.Launch.Endpoint)
+	if d.Driver.Inline == "" {
+		return nil
+	}
+	inline, err := s.document(d.User.Endpoint)
+	l.Environment[d.Driver.Inline] = string(inline)
+	return err
+}
+
+// Point has a program that drives the generic runtime read that one's file, at
+// its physical path.
+func (l *Launch) Point(config string) {
+	d := l.Driver.Driver
+	if d == nil || l.Config == "" {
+		return
+	}
+	fill := func(text string) string { return strings.ReplaceAll(text, "{file}", config) }
+	for name, value := range d.Environment {
+		l.Environment[name] = fill(value)
+	}
+	var args []string
+	for _, a := range d.Args {
+		args = append(args, fill(a))
+	}
+	l.Args = append(args, l.Args...)
+}
+
+// ServiceOf returns the service that a spec which says e of it gives a runtime,
+// "" for none. The
+// host's endpoint alone is for generic local runtimes: a vendor's program keeps
+// its maker's service until the spec gives it another in so many words.
+func (h *Host) ServiceOf(e *spec.EndpointUse, rt *spec.Runtime) spec.Named {
+	switch {
+	case e != nil && !e.On:
+		return spec.Named{}
+	case e != nil && e.Service != "":
+		return spec.Named{Value: e.Service, Pos: e.Pos}
+	case e != nil:
+		return spec.Named{Value: h.Spec.Endpoint.Value, Pos: e.Pos}
+	case rt.Local:
+		return h.Spec.Endpoint
+	}
+	return spec.Named{}
+}
+
+// Absence says why s will not answer, "" where it will, and whether the spec
+// itself says so. An external service is taken as given.
+func (h *Host) Absence(s *spec.Service) (why string, forGood bool) {
+	switch {
+	case s.Kind == "external":
+		return "", false
+	case !s.Enabled:
+		return "the spec has enabled: false for it; write enabled: true, or name another service", true
+	case h.Absent == nil:
+		return "", false
+	}
+	return h.Absent(*s), false
+}
+
+// Available reports whether a program is installed, or will be because the spec
+// installs a runtime of that command.
+func (h *Host) Available(command string) bool {
+	if command == "" || h.Has == nil || h.Has(command) {
+		return true
+	}
+	return slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool {
+		rt := Find(h.Runtimes, u.ID)
+		return u.Install != nil && rt != nil && rt.Command == command
+	})
+}
+
+// Find is the runtime of that id; nil for none.
+func Find(runtimes []spec.Runtime, id string) *spec.Runtime {
+	for i := range runtimes {
+		if runtimes[i].ID == id {
+			return &runtimes[i]
+		}
+	}
+	return nil
+}
+
+// Drivers are the runtimes whose programs can drive a generic one, the first
+// choice first.
+func Drivers(runtimes []spec.Runtime) []*spec.Runtime {
+	var out []*spec.Runtime
+	for i := range runtimes {
+		if runtimes[i].Driver != nil {
+			out = append(out, &runtimes[i])
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *spec.Runtime) int { return cmp.Compare(a.Driver.Order, b.Driver.Order) })
+	return out
+}
+
+// DriverIDs are their ids, in that order.
+func DriverIDs(runtimes []spec.Runtime) []string {
+	var out []string
+	for _, d := range Drivers(runtimes) {
+		out = append(out, d.ID)
+	}
+	return out
+}

@@ -1,0 +1,172 @@
+package start
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aisync.dev/aisync/adapter/render"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Server is a model server, as programs are told of it.
+type Server struct {
+	Name    string // of the service in the spec
+	URL     string // with /v1
+	Model   string // as the server calls it
+	Context int64  // tokens; 0: not known
+	APIs    []string
+}
+
+// AllAPIs is what an external service is taken to have that says nothing, and
+// what the servers that aisync starts have: llama-server and ollama speak all
+// of them since early 2026, and llama-swap passes on what it gets.
+var AllAPIs = []string{"chat", "completions", "embeddings", "messages", "responses"}
+
+// maxOutput bounds an answer where the context is large enough for one.
+const maxOutput = 4096
+
+// Server is the one that the host's spec names as its endpoint. One that does
+// not answer here is an error.
+func (h *Host) Server() (Server, error) {
+	name := h.Spec.Endpoint.Value
+	if name == "" {
+		return Server{}, fmt.Errorf("host %s names no endpoint", h.Spec.Name)
+	}
+	s := h.service(name)
+	if s == nil {
+		return Server{}, fmt.Errorf("host %s names the service %q as its endpoint, and has none of that name", h.Spec.Name, name)
+	}
+	if why, _ := h.Absence(s); why != "" {
+		return Server{}, fmt.Errorf("service %s, the endpoint of host %s, is not served here: %s", name, h.Spec.Name, why)
+	}
+	return h.ServerOf(s), nil
+}
+
+// service is the one of that name; nil for none.
+func (h *Host) service(name string) *spec.Service {
+	for i := range h.Spec.Services {
+		if h.Spec.Services[i].Name == name {
+			return &h.Spec.Services[i]
+		}
+	}
+	return nil
+}
+
+// ServerOf is what programs are told of the service s.
+func (h *Host) ServerOf(s *spec.Service) Server {
+	t := Server{Name: s.Name, URL: strings.TrimSuffix(s.URL, "/"), Model: s.Model, Context: int64(s.Context), APIs: s.APIs}
+	if t.URL == "" {
+		t.URL = "http://127.0.0.1:" + strconv.Itoa(s.Port) + "/v1"
+	}
+	if t.Model == "" && len(s.Models) > 0 {
+		t.Model = s.Models[0]
+	}
+	if i := slices.IndexFunc(h.Models, func(m spec.Model) bool { return m.ID == t.Model }); i >= 0 && s.Kind != "external" {
+		t.Context = s.ContextOf(h.Spec, t.Model, h.Models[i])
+	}
+	if len(t.APIs) == 0 {
+		t.APIs = AllAPIs
+	}
+	return t
+}
+
+// Fill puts what is known of s into text, for {url}, which is without /v1,
+// {base}, the URL as it stands, {model}, {name}, {key}, {context} and {output}.
+func (s *Server) Fill(text string) string { return s.fill(text, func(v string) string { return v }) }
+
+// FillQuoted is Fill for text in which each of these stands between the quotes
+// of a JSON or YAML string.
+func (s *Server) FillQuoted(text string) string { return s.fill(text, Escaped) }
+
+func (s *Server) fill(text string, as func(string) string) string {
+	return strings.NewReplacer("{url}", as(strings.TrimSuffix(s.URL, "/v1")), "{base}", as(s.URL), "{model}", as(s.Model), "{name}", as(s.Name), "{key}", "none",
+		"{context}", strconv.FormatInt(s.Context, 10), "{output}", strconv.FormatInt(s.output(), 10)).Replace(text)
+}
+
+// Escaped is what JSON, which YAML reads, has between the quotes of the string s.
+func Escaped(s string) string {
+	b, _ := json.Marshal(s) // a string: cannot fail
+	return string(b[1 : len(b)-1])
+}
+
+func (s *Server) output() int64 { return min(maxOutput, s.Context/4) }
+
+// set adds filled variables to an environment.
+func (s *Server) set(environment, variables map[string]string) {
+	for name, value := range variables {
+		environment[name] = s.Fill(value)
+	}
+}
+
+// FillJSON is Fill for a JSON value, names included. What is nothing but
+// {context} or {output} becomes a number; where the context is not known, what
+// holds it is left out, and ok is false if that is the whole value.
+func (s *Server) FillJSON(value []byte) (filled []byte, ok bool, err error) {
+	var v any
+	if err := json.Unmarshal(value, &v); err != nil {
+		return nil, false, err
+	}
+	if v, ok = s.filled(v); !ok {
+		return nil, false, nil
+	}
+	return render.JSON(v), true, nil
+}
+
+func (s *Server) filled(v any) (any, bool) {
+	switch v := v.(type) {
+	case string:
+		switch {
+		case v != "{context}" && v != "{output}":
+			return s.Fill(v), true
+		case s.Context == 0:
+			return nil, false
+		case v == "{context}":
+			return s.Context, true
+		}
+		return s.output(), true
+	case []any:
+		out := []any{}
+		for _, e := range v {
+			if e, ok := s.filled(e); ok {
+				out = append(out, e)
+			}
+		}
+		return out, true
+	case map[string]any:
+		out := map[string]any{}
+		for name, e := range v {
+			if e, ok := s.filled(e); ok {
+				out[s.Fill(name)] = e
+			}
+		}
+		return out, len(out) > 0 || len(v) == 0
+	}
+	return v, true
+}
+
+// document is what references say, as one JSON object.
+func (s *Server) document(refs []spec.Reference) ([]byte, error) {
+	doc := map[string]any{}
+	for _, ref := range refs {
+		value, ok, err := s.FillJSON(ref.JSON)
+		if err != nil {
+			return nil, fmt.Errorf("adapter: %s: %w", ref.Pointer, err)
+		}
+		if !ok {
+			continue
+		}
+		at, keys := doc, strings.Split(strings.TrimPrefix(ref.Pointer, "/"), "/")
+		for _, key := range keys[:len(keys)-1] {
+			next, _ := at[key].(map[string]any)
+			if next == nil {
+				next = map[string]any{}
+			}
+			at[key], at = next, next
+		}
+		at[keys[len(keys)-1]] = json.RawMessage(value)
+	}
+	return json.Marshal(doc)
+}

@@ -1,0 +1,117 @@
+// Package start decides how agents are started on a machine: which runtime, with
+// which command line and environment, which programs can do a task, and why the
+// others cannot. It joins what adapter/start says of a runtime with what agents
+// are started for; it prints nothing, asks nobody and starts no program. Start
+// reading at Machine.Program.
+package start
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	adapter "aisync.dev/aisync/adapter/start"
+	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Machine answers what starting a program needs to know of this machine.
+type Machine struct {
+	Look    func(program string) (path string, err error) // the error is launch.ErrMissing where PATH has none
+	Exists  func(path string) bool
+	Expand  func(path string) string              // the physical path of ~/…
+	Absent  func(*spec.Host, spec.Service) string // why a service that aisync runs does not answer; "": it does
+	Offline error                                 // why there is no network; nil: there is one
+}
+
+func (m *Machine) has(program string) bool {
+	_, err := m.Look(program)
+	return err == nil
+}
+
+// adapter is what starting on the host h depends on; nil is a machine that no
+// host describes.
+func (m *Machine) adapter(h *spec.Host, known catalog.Index) *adapter.Host {
+	if h == nil {
+		h = &spec.Host{}
+	}
+	return &adapter.Host{Spec: h, Runtimes: known.Runtimes(), Models: known.Models(), Has: m.has, Absent: func(s spec.Service) string { return m.Absent(h, s) }}
+}
+
+// Program says how the program of the runtime that was chosen is started in the
+// project root. It is an error where the program has no server to talk to, or
+// needs a network that is not there.
+func (m *Machine) Program(root string, c launch.Choice, h *spec.Host, known catalog.Index) (launch.Program, error) {
+	how, err := m.adapter(h, known).Launch(c.Runtime.ID, c.Service, c.Model)
+	if err != nil {
+		return launch.Program{}, err
+	}
+	if how.Config != "" {
+		if config := m.Expand(how.Config); m.Exists(config) {
+			how.Point(config)
+		}
+	}
+	p := launch.Program{Runtime: *how.Driver, Args: how.Args, Environment: how.Environment, Model: how.Model}
+	for _, name := range slices.Sorted(maps.Keys(how.Driver.Launch.Reads)) {
+		if m.Exists(filepath.Join(root, name)) {
+			p.Args = append(p.Args, how.Driver.Launch.Reads[name]...)
+		}
+	}
+	if m.Offline != nil {
+		if c.Runtime.Network && how.Service.Name == "" {
+			return p, fmt.Errorf("%s needs a network: %w", c.Runtime.ID, m.Offline)
+		}
+		maps.Copy(p.Environment, c.Runtime.Launch.Offline)
+	}
+	return p, nil
+}
+
+// Installed reports that the program of rt cannot be started, and how a person
+// comes by it where it is missing; nil where it can.
+func (m *Machine) Installed(rt spec.Runtime) (hint string, err error) {
+	if _, err := m.Look(rt.Command); !errors.Is(err, launch.ErrMissing) {
+		return "", err
+	}
+	hint = "name it in the host's spec: runtimes: " + rt.ID + ": {install: {via: …}}, and run: aisync apply"
+	if name := rt.Packages["npm"]; name != "" {
+		hint = "npm install -g " + name + ", or " + hint
+	}
+	return hint, fmt.Errorf("%s is %w: there is no program %s in PATH", rt.ID, launch.ErrMissing, rt.Command)
+}
+
+// Row is one word that a launch takes for a runtime.
+type Row struct {
+	Name      string `json:"name"`
+	Is        string `json:"is"` // what it is, in words
+	Installed bool   `json:"installed"`
+	Default   bool   `json:"default"`
+}
+
+// Rows lists what a person may name: runtimes, then services and models of h.
+// standard is what is started where no person names any.
+func (m *Machine) Rows(h *spec.Host, known catalog.Index, standard string) []Row {
+	rows := []Row{}
+	for _, rt := range known.Runtimes() {
+		row := Row{Name: rt.ID, Is: rt.DisplayName, Default: rt.ID == standard, Installed: rt.Command != "" && m.has(rt.Command)}
+		if rt.Local {
+			_, err := m.Program("", launch.Choice{Runtime: rt}, h, known)
+			row.Installed = err == nil
+		}
+		rows = append(rows, row)
+	}
+	for _, served := range launch.Models(h) {
+		rows = append(rows, Row{Name: served.Name, Is: served.Is, Installed: true, Default: served.Name == standard})
+	}
+	return rows
+}
+
+// Passed reports whether an agent that is started by a tmux server, which has
+// the environment of whoever started that, gets the variable name of this one.
+// homes are the variables that move the folders of programs.
+func Passed(name string, homes ...string) bool {
+	return name == "PATH" || name == "HOME" || strings.HasPrefix(name, "XDG_") || strings.HasPrefix(name, "AISYNC_") || slices.Contains(homes, name)
+}

@@ -1,0 +1,115 @@
+package start
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+
+	adapter "aisync.dev/aisync/adapter/start"
+	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/agents/task/executor"
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Tasks is what the executors of tasks on a host depend on.
+type Tasks struct {
+	*Machine
+	Host     *spec.Host // nil: a machine that no host describes
+	Known    catalog.Index
+	Loopback func(url string) bool
+	Show     []string                      // what every program needs to see
+	Folders  func(program string) []string // what this one needs to see beside that
+	Hide     []string                      // what none may see
+}
+
+// Choice is the executors that the host could have, the endpoint first, each
+// with the reason why it cannot do a task here. Only its Only is left to set.
+func (t *Tasks) Choice() executor.Choice {
+	h := t.adapter(t.Host, t.Known)
+	server, missing := t.server(h)
+	endpoint := executor.Candidate{Name: executor.EndpointName, Missing: missing, Executor: executor.Endpoint{URL: server.URL, Model: server.Model, Context: server.Context}}
+	if missing == "" && !slices.Contains(server.APIs, "chat") {
+		endpoint.Missing = "service " + server.Name + " does not speak chat completions"
+	}
+	c := executor.Choice{Program: t.has, Candidates: []executor.Candidate{endpoint}}
+	for _, rt := range ranked(h) {
+		if !rt.Local && rt.Command != "" { // else others drive it
+			c.Candidates = append(c.Candidates, t.candidate(rt, h.Spec, &server, missing))
+		}
+	}
+	return c
+}
+
+// server is the endpoint of h, and why no task can be done with it; "": it can.
+func (t *Tasks) server(h *adapter.Host) (s adapter.Server, missing string) {
+	s, err := h.Server()
+	switch {
+	case err != nil:
+		return s, err.Error() + ", so there is no model to ask; name a service: aisync add service"
+	case t.Offline != nil && !t.Loopback(s.URL):
+		return s, "service " + s.Name + " is not on this machine, and this is offline"
+	}
+	return s, ""
+}
+
+// ranked are the runtimes of h in the order of choice: the first that drives
+// generic runtimes, those that the host's spec names, the others.
+func ranked(h *adapter.Host) []*spec.Runtime {
+	rank := map[*spec.Runtime]int{}
+	var out []*spec.Runtime
+	for i := range h.Runtimes {
+		rt := &h.Runtimes[i]
+		out = append(out, rt)
+		if rank[rt] = slices.IndexFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID }); rank[rt] < 0 {
+			rank[rt] = len(h.Spec.Runtimes)
+		}
+	}
+	if drivers := adapter.Drivers(h.Runtimes); len(drivers) > 0 {
+		rank[drivers[0]] = -1
+	}
+	slices.SortStableFunc(out, func(x, y *spec.Runtime) int { return cmp.Compare(rank[x], rank[y]) })
+	return out
+}
+
+// candidate is a runtime that does tasks with the model of server, and why it
+// cannot on the host h; missing is why that server can do none.
+func (t *Tasks) candidate(rt *spec.Runtime, h *spec.Host, server *adapter.Server, missing string) executor.Candidate {
+	path, err := t.Look(rt.Command)
+	one := executor.Candidate{Name: rt.ID, Tools: slices.Sorted(maps.Keys(rt.Tools)), Missing: unfit(rt, err, server, missing)}
+	if one.Missing == "" && slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID && u.Endpoint != nil && !u.Endpoint.On }) {
+		one.Missing = "the spec has endpoint: false for it, and tasks are done with the host's endpoint"
+	}
+	one.Executor = executor.Program{
+		Runtime: *rt, Path: path, Show: append(t.Folders(path), t.Show...), Hide: t.Hide, Endpoint: server.URL,
+		Set: func(url string) (executor.Setting, error) {
+			alone, err := adapter.AloneAt(rt, url, server.Model, server.Context)
+			return executor.Setting{Environment: alone.Environment, Files: alone.Files}, err
+		},
+	}
+	return one
+}
+
+// unfit says why the program of rt cannot do a task with the model of server; err
+// is what looking for it came to.
+func unfit(rt *spec.Runtime, err error, server *adapter.Server, missing string) string {
+	switch {
+	case errors.Is(err, launch.ErrMissing), errors.Is(err, exec.ErrNotFound):
+		return "not installed"
+	case err != nil:
+		return err.Error()
+	case len(rt.Launch.Headless) == 0:
+		return "it has no form that answers one prompt and ends"
+	case missing != "":
+		return missing
+	case len(rt.APIs) > 0 && !slices.ContainsFunc(rt.APIs, func(api string) bool { return slices.Contains(server.APIs, api) }):
+		return "service " + server.Name + " does not speak what it speaks: " + strings.Join(rt.APIs, ", ")
+	}
+	if _, err := adapter.AloneAt(rt, server.URL, server.Model, server.Context); err != nil {
+		return err.Error()
+	}
+	return ""
+}

@@ -1,0 +1,121 @@
+package start
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/agents/run/supervise"
+	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// state is a run whose contract names an adapter and its substrate.
+func state(adapter, substrate string) *run.State {
+	st := &run.State{ID: "r1"}
+	st.Contract.Goal, st.Contract.Adapter = "port it.", adapter
+	st.Policy.Settings = spec.RunSettings{Adapter: adapter, Substrate: substrate, RequireEvidence: true}
+	return st
+}
+
+func TestWorkersAreStartedAsTheirTaskAsks(t *testing.T) {
+	for name, c := range map[string]struct {
+		task spec.RunTask
+		st   *run.State
+		tmux bool
+		want string // adapter, substrate and command; or "error: " and a part of it
+	}{
+		"its command":               {spec.RunTask{ID: "t", Command: []string{"make"}}, state("codex", worker.Tmux), true, "command process make"},
+		"the command adapter":       {spec.RunTask{ID: "t", Adapter: Command, Command: []string{"make"}, Substrate: worker.Tmux}, state("", ""), true, "command tmux make"},
+		"the adapter, no command":   {spec.RunTask{ID: "t", Adapter: Command}, state("", ""), true, "error: task t has the adapter command, and no command"},
+		"by hand":                   {spec.RunTask{ID: "t", Adapter: Manual}, state("", ""), true, "error: " + supervise.ErrByHand.Error()},
+		"the run's adapter":         {spec.RunTask{ID: "t"}, state("codex", worker.Tmux), true, "codex tmux agent codex false"},
+		"another, by the config":    {spec.RunTask{ID: "t", Adapter: "pi"}, state("codex", worker.Tmux), true, "pi process agent pi true"},
+		"another tool's name":       {spec.RunTask{ID: "t", Adapter: "claudeCode"}, state("", ""), true, "claude process agent claude true"},
+		"without tmux":              {spec.RunTask{ID: "t"}, state("codex", worker.Tmux), false, "codex process agent codex true"},
+		"that wants tmux, without":  {spec.RunTask{ID: "t", Substrate: worker.Tmux}, state("codex", ""), false, "error: task t wants tmux"},
+		"an unknown runtime":        {spec.RunTask{ID: "t", Adapter: "vim"}, state("", ""), true, "error: unknown runtime"},
+		"no headless form":          {spec.RunTask{ID: "t", Adapter: "mute"}, state("", ""), true, "error: mute answers no prompt without a terminal: give task t the substrate tmux"},
+		"no headless form, in tmux": {spec.RunTask{ID: "t", Adapter: "mute", Substrate: worker.Tmux}, state("", ""), true, "mute tmux agent mute false"},
+	} {
+		look := machine(map[bool]string{true: "tmux"}[c.tmux], "").Look
+		w := &Workers{
+			Runtime: func(word string) (Chosen, error) {
+				rt, ok := known(spec.Runtime{ID: "mute", Command: "mute"}).Runtime(word)
+				if !ok {
+					return Chosen{}, errors.New("unknown runtime")
+				}
+				return Chosen{launch.Choice{Runtime: rt}, launch.Program{Runtime: rt}}, nil
+			},
+			Config: func() (run.Config, error) {
+				return run.Config{Adapters: map[string]run.Adapter{"claude": {Substrate: worker.Process}}}, nil
+			},
+			Look: look,
+			Agent: func(word string, headless bool) []string {
+				return []string{"agent", word, map[bool]string{true: "true", false: "false"}[headless]}
+			},
+		}
+		p, err := w.Plan(run.Task{RunTask: c.task}, c.st)
+		got := strings.Join(append([]string{p.Adapter, p.Substrate}, p.Command...), " ")
+		if err != nil {
+			got = "error: " + err.Error()
+		}
+		if got != c.want && !(strings.HasPrefix(c.want, "error: ") && strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestWorkersChooseARuntimeOnceAndPassItsHome(t *testing.T) {
+	asked := 0
+	w := &Workers{
+		Runtime: func(word string) (Chosen, error) {
+			asked++
+			c := chosen(t, word)
+			return Chosen{c, launch.Program{Runtime: c.Runtime}}, nil
+		},
+		Config: func() (run.Config, error) { return run.Config{}, nil },
+		Look:   machine("tmux", "").Look,
+		Agent:  func(string, bool) []string { return nil },
+	}
+	if w.Passed("CODEX_HOME") {
+		t.Error("the home of a runtime that no task has is passed")
+	}
+	p, err := w.Plan(run.Task{RunTask: spec.RunTask{ID: "t", Adapter: "codex", Env: map[string]string{"B": "2", "A": "1"}}}, state("", ""))
+	if err != nil || !slices.Equal(p.Env, []string{"A=1", "B=2"}) {
+		t.Errorf("%q, %v", p.Env, err)
+	}
+	if _, err := w.Plan(run.Task{RunTask: spec.RunTask{ID: "u", Adapter: "codex"}}, state("", "")); err != nil || asked != 1 {
+		t.Errorf("asked %d times, %v", asked, err)
+	}
+	if !w.Passed("CODEX_HOME") || !w.Passed("PATH") || w.Passed("SECRET") {
+		t.Error("a worker in tmux gets other variables")
+	}
+}
+
+func TestWorkerIsToldItsTaskOnOneLine(t *testing.T) {
+	c := Chosen{chosen(t, "codex"), launch.Program{Runtime: chosen(t, "codex").Runtime, Args: []string{"--model", "m"}}}
+	st := state("codex", worker.Process)
+	st.Contract.Acceptance = []string{"tests pass", "it builds"}
+	task := &run.Task{RunTask: spec.RunTask{ID: "t", Title: "the\nparser."}}
+	for headless, want := range map[bool]string{
+		true:  "codex exec --skip-git-repo-check Hello. You are a worker of the run r1, whose goal is: port it. Your task is t: the parser. The run is accepted if: tests pass; it builds. Do this task and no other. When it is done, say what you did, and end.",
+		false: "codex Hello. You are a worker of the run r1, whose goal is: port it. Your task is t: the parser. The run is accepted if: tests pass; it builds. It is not done without evidence, such as a check that passed (aisync run evidence add --help says how to add it). Do this task and no other. When it is done, run: aisync run worker done.",
+	} {
+		s := c.AsWorker("/p", launch.Decision{Role: "agent", ID: "x"}, st, task, "w1", "Hello. ", headless)
+		got := strings.Join(slices.DeleteFunc(slices.Clone(s.Command), func(a string) bool { return a == "--model" || a == "m" }), " ")
+		if !strings.HasPrefix(got, want) || strings.Contains(s.Opening, "\n") || s.Type {
+			t.Errorf("headless %v:\n%s\nwant\n%s", headless, got, want)
+		}
+		if !slices.Contains(s.Command, "--model") {
+			t.Errorf("without its own arguments: %q", s.Command)
+		}
+	}
+	task.Evidence = []string{"output:log"}
+	if s := c.AsWorker("/p", launch.Decision{Role: "agent"}, st, task, "", "", true); !strings.Contains(s.Opening, "It is not done without this evidence: output:log (aisync run evidence add") {
+		t.Error(s.Opening)
+	}
+}

@@ -1,7 +1,7 @@
-// Package adapter turns what specs ask of agent programs into declarations:
-// bundles, settings, MCP servers, trust, endpoints, models, each where the
-// program's adapter says. It reads sources, writes nothing and looks at no
-// target. Start reading at Project.Declare, then Host.Declare.
+// Package adapter declares what specs ask of agent programs: rules, skills,
+// hooks, settings, MCP servers, trust, endpoints and models, each in the file
+// that the program's entry in the catalog names. It reads bundle sources; it
+// neither reads nor writes targets. Call Project.Declare and Host.Declare.
 package adapter
 
 import (

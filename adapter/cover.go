@@ -69,10 +69,13 @@ func cover(places map[string]int, seats []seat) []string {
 	return all
 }
 
-// maxGroup bounds what is looked at choice by choice; the runtimes of the
-// catalog together share fewer places.
+// maxGroup bounds the groups whose choice is also made from all places downwards:
+// that takes long where there are many, and the runtimes of the catalog together
+// share fewer.
 const maxGroup = 12
 
+// cheapest is the choice of least cost that single changes lead to, from no place
+// upwards or from all of them downwards.
 func cheapest(group []string, price map[string]int, seats []seat) []string {
 	seats = slices.DeleteFunc(slices.Clone(seats), func(s seat) bool { return !slices.ContainsFunc(group, s.near) })
 	cost := func(chosen []string) (sum int) {
@@ -84,41 +87,32 @@ func cheapest(group []string, price map[string]int, seats []seat) []string {
 		}
 		return sum
 	}
-	var best []string
+	up := descend(nil, group, cost)
 	if len(group) > maxGroup {
-		return descend(group, cost)
+		return up
 	}
-	least := cost(nil)
-	for choice := 1; choice < 1<<len(group); choice++ {
-		var chosen []string
-		for i, p := range group {
-			if choice&(1<<i) != 0 {
-				chosen = append(chosen, p)
-			}
-		}
-		if c := cost(chosen); c < least {
-			best, least = chosen, c
-		}
+	if down := descend(group, group, cost); cost(down) < cost(up) {
+		return down
 	}
-	return best
+	return up
 }
 
-// descend starts with no place and takes one more, or one back, as long as
-// that is better: not always the best choice, but always a good one.
-func descend(group []string, cost func([]string) int) []string {
-	var chosen []string
-	for least := cost(nil); ; {
+// descend takes one more place into a choice, or one back, as long as that costs
+// less: not always the best choice, but always a good one.
+func descend(chosen, group []string, cost func([]string) int) []string {
+	for least := cost(chosen); ; {
 		var best []string
+		better := false
 		for _, p := range group {
 			next := slices.DeleteFunc(slices.Clone(chosen), func(q string) bool { return q == p })
 			if len(next) == len(chosen) {
 				next = append(next, p)
 			}
 			if c := cost(next); c < least {
-				best, least = next, c
+				best, least, better = next, c, true
 			}
 		}
-		if best == nil {
+		if !better {
 			return chosen
 		}
 		chosen = best

@@ -2,9 +2,13 @@ package adapter
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/schema/spec"
 )
 
 func TestEveryRuntimeFindsItOnceIfThatCanBe(t *testing.T) {
@@ -39,6 +43,82 @@ func TestEveryRuntimeFindsItOnceIfThatCanBe(t *testing.T) {
 			}
 		})
 	}
+}
+
+// With the runtimes of the catalog, whichever are in a list and whichever of them
+// a rule or a skill is for, the choice is the best of all choices.
+func TestCoverIsTheBestChoiceForTheRuntimesOfTheCatalog(t *testing.T) {
+	all := catalog.Runtimes()
+	cases := 0
+	for set := 1; set < 1<<len(all); set++ {
+		for _, project := range []bool{false, true} {
+			var places []place
+			for i, r := range all {
+				if set&(1<<i) != 0 {
+					places = append(places, place{rt: r, scope: map[bool]spec.Scope{false: r.User, true: r.Project}[project]})
+				}
+			}
+			for only := -1; only < len(places) && (only < 0 || len(places) <= 4); only++ {
+				rules, skills := map[string]int{}, map[string]int{}
+				var readers, users []seat
+				for i, p := range places {
+					wants := only < 0 || only == i
+					readers, users = append(readers, ruleSeat(p, wants)), append(users, skillSeat(p, wants))
+					for place, price := range map[string]int{p.scope.Rules: 1, p.scope.RulesBlock: 2} {
+						if place != "" && wants && !p.indexed() {
+							rules[place] = price
+						}
+					}
+					if p.scope.Skills != "" && wants {
+						skills[p.scope.Skills] = 1
+					}
+				}
+				cases++
+				for _, c := range []struct {
+					price map[string]int
+					seats []seat
+				}{{rules, readers}, {skills, users}} {
+					got, want := cover(c.price, c.seats), bestOfAll(c.price, c.seats)
+					if costOf(got, c.price, c.seats) != costOf(want, c.price, c.seats) {
+						t.Fatalf("among %q: %q, the best is %q", slices.Sorted(maps.Keys(c.price)), got, want)
+					}
+				}
+			}
+		}
+	}
+	if cases < 1<<len(all) {
+		t.Errorf("only %d cases", cases)
+	}
+}
+
+func costOf(chosen []string, price map[string]int, seats []seat) (sum int) {
+	for _, p := range chosen {
+		sum += price[p]
+	}
+	for _, s := range seats {
+		sum += s.cost(chosen)
+	}
+	return sum
+}
+
+// bestOfAll looks at every choice.
+func bestOfAll(price map[string]int, seats []seat) (all []string) {
+	for _, group := range separate(slices.Sorted(maps.Keys(price)), seats) {
+		var best []string
+		for choice := range 1 << len(group) {
+			var chosen []string
+			for i, p := range group {
+				if choice&(1<<i) != 0 {
+					chosen = append(chosen, p)
+				}
+			}
+			if choice == 0 || costOf(chosen, price, seats) < costOf(best, price, seats) {
+				best = chosen
+			}
+		}
+		all = append(all, best...)
+	}
+	return all
 }
 
 func TestManyRuntimesAreCoveredInNoTime(t *testing.T) {

@@ -1,7 +1,7 @@
-// Package render writes rules, commands, subagents, hooks and permissions in
-// the forms that agent programs read. Every function is pure: what is neutral
-// goes in, the bytes or the JSON of one form come out. It decides nothing about
-// where they go. Start reading at RuleFile.
+// Package render converts rules, commands, subagents, hooks, permissions and MCP
+// servers into the forms that agent programs read. Every function is pure: bytes
+// or JSON come out, and where they go is decided elsewhere. Start reading at
+// RuleFile; shape.go and the constants beside it list the forms.
 package render
 
 import (

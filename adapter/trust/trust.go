@@ -1,6 +1,6 @@
-// Package trust tells whether agent programs may load what was written for
-// them in a project: each keeps its own record of what its user allowed, and
-// the catalog says where. It only reads. Start reading at Check.
+// Package trust reports which hooks, MCP servers and other parts of a project an
+// agent program refuses until its user approves them. Each program keeps a record
+// of the approvals, and the catalog says where. It only reads. Call Check.
 package trust
 
 import (

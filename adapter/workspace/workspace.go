@@ -1,7 +1,6 @@
 // Package workspace declares the folders and documents with which several
-// agents work in one project: sessions, ledger, task queues, runs. What agents
-// write in them is theirs; nothing here reads, changes or deletes it. Start
-// reading at Declare.
+// agents work in one project: sessions, ledger, task queues, runs. It neither
+// reads nor changes what agents write there. Call Declare.
 package workspace
 
 import (

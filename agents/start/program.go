@@ -1,8 +1,8 @@
 // Package start decides how agents are started on a machine: which runtime, with
 // which command line and environment, which programs can do a task, and why the
 // others cannot. It joins what adapter/start says of a runtime with what agents
-// are started for; it prints nothing, asks nobody and starts no program. Start
-// reading at Machine.Program.
+// are started for; it neither prints, asks nor starts a program. Start reading
+// at Machine.Program.
 package start
 
 import (
@@ -109,8 +109,8 @@ func (m *Machine) Rows(h *spec.Host, known catalog.Index, standard string) []Row
 	return rows
 }
 
-// Passed reports whether an agent that is started by a tmux server, which has
-// the environment of whoever started that, gets the variable name of this one.
+// Passed reports whether a program in tmux gets the variable name of this
+// environment: the tmux server has the environment that it was started with.
 // homes are the variables that move the folders of programs.
 func Passed(name string, homes ...string) bool {
 	return name == "PATH" || name == "HOME" || strings.HasPrefix(name, "XDG_") || strings.HasPrefix(name, "AISYNC_") || slices.Contains(homes, name)

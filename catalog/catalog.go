@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 
 	"aisync.dev/aisync/schema/spec"
 )
@@ -41,12 +42,18 @@ func part(dir string) fs.FS {
 	return sub
 }
 
+// What is embedded is read once: it is 100 kB of text.
+var (
+	embeddedRuntimes = sync.OnceValue(runtimes)
+	embeddedModels   = sync.OnceValue(models)
+)
+
 // Runtimes is the embedded runtimes, sorted by ID. The caller owns the slice,
 // not what its elements point to.
-func Runtimes() []spec.Runtime { return runtimes() }
+func Runtimes() []spec.Runtime { return slices.Clone(embeddedRuntimes()) }
 
 // Models is the embedded models, sorted by ID.
-func Models() []spec.Model { return models() }
+func Models() []spec.Model { return slices.Clone(embeddedModels()) }
 
 // Digest is sha256:… of the embedded catalog. It changes when a file does.
 func Digest() string {
@@ -75,8 +82,8 @@ type Index struct {
 // own entry that shadows an embedded one and differs from it.
 func With(own spec.Catalog) Index {
 	return Index{
-		merged(own.Runtimes, runtimes(), func(r spec.Runtime) string { return r.ID }),
-		merged(own.Models, models(), func(m spec.Model) string { return m.ID }),
+		merged(own.Runtimes, embeddedRuntimes(), func(r spec.Runtime) string { return r.ID }),
+		merged(own.Models, embeddedModels(), func(m spec.Model) string { return m.ID }),
 	}
 }
 

@@ -42,18 +42,21 @@ func part(dir string) fs.FS {
 	return sub
 }
 
+// What is embedded is read once: it is 100 kB of text.
+var (
+	embeddedRuntimes = sync.OnceValue(runtimes)
+	embeddedModels   = sync.OnceValue(models)
+)
+
 // Runtimes is the embedded runtimes, sorted by ID. The caller owns the slice,
 // not what its elements point to.
-func Runtimes() []spec.Runtime { return slices.Clone(built()) }
-
-// built makes the embedded runtimes once: that takes a millisecond or two.
-var built = sync.OnceValue(runtimes)
+func Runtimes() []spec.Runtime { return slices.Clone(embeddedRuntimes()) }
 
 // Commands is the names of the embedded runtimes' programs, for those who look
 // for them in PATH.
 func Commands() []string {
 	var names []string
-	for _, r := range built() {
+	for _, r := range embeddedRuntimes() {
 		if r.Command != "" {
 			names = append(names, r.Command)
 		}
@@ -69,10 +72,10 @@ func Preferred() spec.Runtime { return only(func(r spec.Runtime) bool { return r
 func ForModels() spec.Runtime { return only(func(r spec.Runtime) bool { return r.ForModels }) }
 
 // only is the one embedded runtime that is so; a test sees to it that there is one.
-func only(is func(spec.Runtime) bool) spec.Runtime { return built()[slices.IndexFunc(built(), is)] }
+func only(is func(spec.Runtime) bool) spec.Runtime { return embeddedRuntimes()[slices.IndexFunc(embeddedRuntimes(), is)] }
 
 // Models is the embedded models, sorted by ID.
-func Models() []spec.Model { return models() }
+func Models() []spec.Model { return slices.Clone(embeddedModels()) }
 
 // Digest is sha256:… of the embedded catalog. It changes when a file does.
 func Digest() string {
@@ -101,8 +104,8 @@ type Index struct {
 // own entry that shadows an embedded one and differs from it.
 func With(own spec.Catalog) Index {
 	return Index{
-		merged(own.Runtimes, built(), func(r spec.Runtime) string { return r.ID }),
-		merged(own.Models, models(), func(m spec.Model) string { return m.ID }),
+		merged(own.Runtimes, embeddedRuntimes(), func(r spec.Runtime) string { return r.ID }),
+		merged(own.Models, embeddedModels(), func(m spec.Model) string { return m.ID }),
 	}
 }
 

@@ -32,7 +32,7 @@ func (t *tree) cause(e Effect, in []setting) (origin []reconcile.Position, sourc
 		sources = append(sources, l.Want.Source)
 		if v, ok := file.ValueOf(l.Want.Body); ok {
 			ours = append(ours, pairs(string(l.Key), v)...)
-		} else if doc, ok := file.Text(l.Want.Body); ok && bytes.Equal(doc, a.doc) {
+		} else if doc, ok := file.Text(l.Want.Body); ok && bytes.Equal(doc, t.outcome(a).doc) {
 			ours = nil
 			in = nil // every byte is the source's
 		}
@@ -65,7 +65,7 @@ func (t *tree) comesFrom(name, source string) bool {
 			return false
 		}
 		doc, ok := file.Text(l.Want.Body)
-		return ok && bytes.Equal(doc, a.doc)
+		return ok && bytes.Equal(doc, t.outcome(a).doc)
 	})
 }
 

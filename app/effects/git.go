@@ -32,7 +32,7 @@ func (t *tree) gitHooks(plan *reconcile.Plan, hooked bool) []Effect {
 			out = append(out, t.finished(e, nil))
 		}
 		for _, name := range names {
-			if a, ours := t.after[name]; dir != ownHooks && ours && a.err == nil {
+			if a, ours := t.after[name]; dir != ownHooks && ours && t.outcome(a).err == nil {
 				continue
 			}
 			_, exec, err := t.read(name)

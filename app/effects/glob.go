@@ -14,19 +14,53 @@ import (
 // maxEntries bounds the files and folders that one pattern looks at.
 const maxEntries = 20_000
 
+// found is what a pattern names.
+type found struct {
+	names []string
+	all   bool // nothing was left out
+}
+
 // glob returns the files that pattern names, sorted: those that are there and
 // those that the plan makes. all is false where there are too many to look at.
 func (t *tree) glob(pattern string) (names []string, all bool) {
+	if !strings.ContainsAny(pattern, "*?[{\\") {
+		return []string{path.Clean(pattern)}, true // reading it tells whether it is there
+	}
+	f, ok := t.found[pattern]
+	if !ok {
+		f.names, f.all = t.search(pattern)
+		t.found[pattern] = f
+	}
+	return f.names, f.all
+}
+
+// search is glob for a pattern that was not asked for before.
+func (t *tree) search(pattern string) (names []string, all bool) {
 	w := walk{t: t, seen: map[string]bool{}}
 	w.match("", strings.Split(pattern, "/"))
-	for name, a := range t.after {
-		if ok, _ := doublestar.Match(pattern, name); ok && !a.gone {
+	fixed, _ := doublestar.SplitPattern(pattern)
+	for _, name := range append(t.below(fixed), fixed) {
+		a, ok := t.after[name]
+		if ok {
+			ok, _ = doublestar.Match(pattern, name)
+		}
+		if ok && !(a.change.Writes() && t.outcome(a).gone) {
 			w.found = append(w.found, name)
 		}
 	}
 	w.found = append(w.found, t.aliased(pattern)...)
 	slices.Sort(w.found)
 	return slices.Compact(w.found), w.looked <= maxEntries
+}
+
+// below returns the names of the plan that lie in dir, sorted.
+func (t *tree) below(dir string) []string {
+	if dir == "." {
+		return slices.Clip(t.names)
+	}
+	from, _ := slices.BinarySearch(t.names, dir+"/")
+	to, _ := slices.BinarySearch(t.names, dir+"0") // the letter after /
+	return t.names[from:to:to]
 }
 
 // walk finds the files of a pattern. It follows links to folders, as programs
@@ -39,8 +73,8 @@ type walk struct {
 	looked int
 }
 
-// below is a walk of all that is in dir.
-func (t *tree) below(dir string) *walk {
+// walked is a walk of all that is in dir.
+func (t *tree) walked(dir string) *walk {
 	w := &walk{t: t, seen: map[string]bool{}}
 	w.match(dir, []string{"**"})
 	return w

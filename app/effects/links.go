@@ -70,7 +70,7 @@ func (t *tree) aliased(pattern string) []string {
 	through := func(alias, real string) {
 		var found []string
 		if _, ours := t.links[alias]; ours {
-			found = t.below(real).found
+			found = t.walked(real).found
 		}
 		for name := range t.real {
 			found = append(found, name)
@@ -93,7 +93,7 @@ func (t *tree) aliased(pattern string) []string {
 	for at := fixed; at != "."; at = path.Dir(at) {
 		folders = append(folders, at)
 	}
-	for _, name := range slices.Concat(folders, t.below(fixed).links) {
+	for _, name := range slices.Concat(folders, t.walked(fixed).links) {
 		if info, err := os.Lstat(filepath.Join(t.root, filepath.FromSlash(name))); err == nil && info.Mode()&os.ModeSymlink != 0 {
 			through(name, t.resolve(name))
 		}

@@ -143,12 +143,7 @@ func (t *tree) folder(name string) bool {
 	if err == nil {
 		return info.IsDir()
 	}
-	for planned := range t.after {
-		if strings.HasPrefix(planned, name+"/") {
-			return true
-		}
-	}
-	return false
+	return len(t.below(name)) > 0
 }
 
 // candidates are the paths of the project that word may stand for, seen from

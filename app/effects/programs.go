@@ -1,11 +1,11 @@
 package effects
 
 import (
-	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -26,18 +26,19 @@ func (t *tree) programs(runtimes []spec.Runtime, list []Effect) []Effect {
 		}
 	}
 	var out []Effect
-	for _, name := range slices.Sorted(maps.Keys(t.after)) {
-		a := t.after[name]
-		if known[name] || a.gone {
+	for _, name := range t.names {
+		if known[name] {
 			continue
 		}
-		code := a.exec || slices.Contains(codeNames, path.Ext(name))
-		for _, rt := range runtimes {
-			s := rt.Project
-			if !code && (rt.Source == "" || slices.Contains(textNames, path.Ext(name))) {
+		for i := range runtimes {
+			rt, s := &runtimes[i], &runtimes[i].Project
+			if s.Dir == "" || !strings.HasPrefix(name, s.Dir+"/") || slices.ContainsFunc(append(slices.Clip(s.SkillsAlso), s.Skills), func(f string) bool { return f != "" && strings.HasPrefix(name, f+"/") }) {
+				continue
+			}
+			if !t.runnable(name) && (rt.Source == "" || slices.Contains(textNames, path.Ext(name))) {
 				continue // of a program that a source describes, all that is no text may be code
 			}
-			if s.Dir == "" || !strings.HasPrefix(name, s.Dir+"/") || slices.ContainsFunc(append(slices.Clip(s.SkillsAlso), s.Skills), func(f string) bool { return f != "" && strings.HasPrefix(name, f+"/") }) {
+			if t.outcome(t.after[name]).gone {
 				continue
 			}
 			e := Effect{Program: rt.ID, Class: Runs, Text: "may run " + name, File: name, whole: true, named: []string{name}}
@@ -45,4 +46,14 @@ func (t *tree) programs(runtimes []spec.Runtime, list []Effect) []Effect {
 		}
 	}
 	return out
+}
+
+// runnable reports whether a file of the plan is named as code is, or will be
+// one that its owner may execute. Most are seen by their mode to be none.
+func (t *tree) runnable(name string) bool {
+	a := t.after[name]
+	if slices.Contains(codeNames, path.Ext(name)) {
+		return true
+	}
+	return (a.change.Writes() || a.info == nil || file.MayExecute(a.change, a.info)) && t.outcome(a).exec
 }

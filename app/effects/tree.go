@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"aisync.dev/aisync/providers/file"
@@ -34,31 +36,39 @@ var errUnreadable = errors.New("cannot be read")
 type tree struct {
 	root    string
 	carried func(name string) bool // see Project
-	after   map[string]planned     // by path, with slashes
-	real    map[string]string      // a name in after, by the path that it has once links are followed
-	links   map[string]string      // what links of the plan will name, by path
+	env     reconcile.ReadEnv
+	after   map[string]*planned // by path, with slashes
+	names   []string            // of after, sorted
+	real    map[string]string   // a name in after, by the path that it has once links are followed
+	links   map[string]string   // what links of the plan will name, by path
+	found   map[string]found    // by pattern, see glob
 }
 
-// planned is a file that a plan changes.
+// planned is a file of a plan, which may change it.
 type planned struct {
-	doc    []byte
-	exec   bool
-	gone   bool
-	err    error
 	change reconcile.Change
+	info   fs.FileInfo // of what lies there now; nil where nothing does
+	made   *outcome    // nil: not looked at yet
 }
 
-// newTree is the folder root after p; p may be nil.
+// outcome is what a plan makes of a file, or leaves as it is.
+type outcome struct {
+	doc  []byte
+	exec bool
+	gone bool
+	err  error
+}
+
+// newTree is the folder root after p; p may be nil. Of a thousand files that
+// the plan leaves alone it reads those that a program obeys.
 func newTree(root string, r reconcile.ReadEnv, p *reconcile.Plan) *tree {
-	t := &tree{root: root, after: map[string]planned{}, real: map[string]string{}, links: map[string]string{}}
+	t := &tree{root: root, env: r, after: map[string]*planned{}, real: map[string]string{}, links: map[string]string{}, found: map[string]found{}}
 	if p == nil {
 		return t
 	}
 	for _, c := range p.Changes {
 		if a := c.Target.Resource.Address; a.Kind() == "file" && a.InProject() {
-			after := planned{change: c}
-			after.doc, after.exec, after.gone, after.err = file.After(r, c)
-			t.after[path.Clean(a.Name())] = after
+			t.after[path.Clean(a.Name())] = &planned{change: c}
 		} else if a.Kind() == "link" && a.InProject() && c.Writes() {
 			for _, l := range c.Leaves {
 				var target string
@@ -68,15 +78,36 @@ func newTree(root string, r reconcile.ReadEnv, p *reconcile.Plan) *tree {
 			}
 		}
 	}
-	for name := range t.after {
-		t.real[t.resolve(name)] = name
+	t.names = slices.Sorted(maps.Keys(t.after))
+	folders := map[string]string{} // with links resolved
+	for _, name := range t.names {
+		a := t.after[name]
+		a.info, _ = os.Lstat(t.path(name))
+		dir, base := path.Split(name)
+		if _, ok := folders[dir]; !ok {
+			folders[dir] = t.resolve(path.Clean(dir))
+		}
+		real := path.Join(folders[dir], base)
+		if len(t.links) > 0 || a.info != nil && a.info.Mode()&fs.ModeSymlink != 0 {
+			real = t.resolve(name)
+		}
+		t.real[real] = name
 	}
 	return t
 }
 
+// outcome returns what the plan makes of a.
+func (t *tree) outcome(a *planned) outcome {
+	if a.made == nil {
+		a.made = &outcome{}
+		a.made.doc, a.made.exec, a.made.gone, a.made.err = file.After(t.env, a.change)
+	}
+	return *a.made
+}
+
 // planned returns what the plan makes of name, be it under another name that
 // leads to the same file.
-func (t *tree) planned(name string) (planned, bool) {
+func (t *tree) planned(name string) (*planned, bool) {
 	if a, ok := t.after[name]; ok {
 		return a, true
 	}
@@ -88,13 +119,15 @@ func (t *tree) planned(name string) (planned, bool) {
 // follows links, as programs do. The error is fs.ErrNotExist, or wraps
 // errUnreadable.
 func (t *tree) read(name string) (doc []byte, exec bool, err error) {
-	if a, ok := t.planned(name); ok && a.err == nil && a.change.Writes() {
-		if a.gone {
+	if a, ok := t.planned(name); ok {
+		switch will := t.outcome(a); {
+		case will.err != nil:
+			return nil, false, fmt.Errorf("%w: %w", errUnreadable, will.err)
+		case a.change.Writes() && will.gone:
 			return nil, false, fs.ErrNotExist
+		case a.change.Writes():
+			return will.doc, will.exec, nil
 		}
-		return a.doc, a.exec, nil
-	} else if ok && a.err != nil {
-		return nil, false, fmt.Errorf("%w: %w", errUnreadable, a.err)
 	}
 	doc, exec, err = t.live(name)
 	if errors.Is(err, fs.ErrNotExist) && len(t.links) > 0 {

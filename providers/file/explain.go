@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"aisync.dev/aisync/internal/merge"
@@ -59,6 +60,13 @@ func After(r reconcile.ReadEnv, c reconcile.Change) (doc []byte, exec, gone bool
 	}
 	b, err := build(r, c, s)
 	return b.doc, b.exec, b.gone, err
+}
+
+// MayExecute reports whether the file of c, which c does not write, may be one
+// that its owner can execute, by the mode in info alone. Where it may, After
+// tells.
+func MayExecute(c reconcile.Change, info fs.FileInfo) bool {
+	return isExecutable(info.Mode()) || executes(c.Before.Token)
 }
 
 // explainLeaf shows what becomes of a file that is one leaf. Where only a

@@ -72,7 +72,9 @@ func Preferred() spec.Runtime { return only(func(r spec.Runtime) bool { return r
 func ForModels() spec.Runtime { return only(func(r spec.Runtime) bool { return r.ForModels }) }
 
 // only is the one embedded runtime that is so; a test sees to it that there is one.
-func only(is func(spec.Runtime) bool) spec.Runtime { return embeddedRuntimes()[slices.IndexFunc(embeddedRuntimes(), is)] }
+func only(is func(spec.Runtime) bool) spec.Runtime {
+	return embeddedRuntimes()[slices.IndexFunc(embeddedRuntimes(), is)]
+}
 
 // Models is the embedded models, sorted by ID.
 func Models() []spec.Model { return slices.Clone(embeddedModels()) }

@@ -38,6 +38,8 @@ func valueOf(t string) (string, bool) { return strings.CutPrefix(t, prefix) }
 // Provider keeps values in the git configuration of the project. It is stateless.
 type Provider struct{}
 
+var _ reconcile.Historian = Provider{}
+
 // Kind implements reconcile.Provider.
 func (Provider) Kind() string { return "gitconfig" }
 
@@ -96,8 +98,7 @@ func (Provider) Explain(ctx context.Context, r reconcile.ReadEnv, c reconcile.Ch
 	return lines
 }
 
-// Since shows the way from the value that was recorded (-) to the one that is
-// there now (+).
+// Since implements reconcile.Historian.
 func (Provider) Since(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	config, err := read(ctx, r)
 	if err != nil || len(c.Leaves) == 0 || c.Leaves[0].Last == nil {

@@ -34,7 +34,10 @@ func token(target string) reconcile.Fingerprint {
 // Provider keeps links. It is stateless.
 type Provider struct{}
 
-var _ reconcile.Preflighter = Provider{}
+var (
+	_ reconcile.Preflighter = Provider{}
+	_ reconcile.Attester    = Provider{}
+)
 
 // Kind implements reconcile.Provider.
 func (Provider) Kind() string { return "link" }

@@ -189,14 +189,6 @@ func (l LeafChange) next(c Change, o Owner, had *LeafRecord) (LeafRecord, bool) 
 	return lr, true
 }
 
-// Attester is a Provider that can tell what the text of a target at git's HEAD
-// holds of it. Without it, nothing that only a lock claims is removed.
-type Attester interface {
-	// Attest returns the fingerprints of t's keys in text; a key that is not
-	// in it is left out.
-	Attest(t Target, text []byte) map[LeafKey]Fingerprint
-}
-
 // Sourced is a Body that knows what its source held before.
 type Sourced interface {
 	Held(Fingerprint) bool // now, or at any time in the source's history

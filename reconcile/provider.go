@@ -13,6 +13,28 @@ import (
 
 // Provider knows one kind of resource. A new one gets every guarantee by
 // passing package providertest.
+//
+// These four methods are all that a provider needs. What a kind has beyond
+// them it says by implementing one of these as well; the engine asks for each
+// by a type assertion, and no other list knows of it:
+//
+//	interface      the kind that needs it
+//	[Relater]      right is more than equal: "any version", "at least"
+//	[Confirmer]    looks closer before it takes over what is there already
+//	[Foreteller]   knows before it writes what its Outcome will say
+//	[Merger]       brings together edits of the user and of the spec
+//	[Preflighter]  finds out before the first write what would fail
+//	[Verifier]     re-reads every byte, for doctor --deep
+//	[Attester]     git keeps it: reads its fingerprints out of the text at HEAD
+//	[Locator]      knows the line of a difference, for drift
+//	[Historian]    shows what became of what aisync made, for drift
+//	[Permanent]    a rollback leaves it alone
+//	[Placed]       its names are no paths, and it makes files in a folder
+//	[Recallable]   its names are no paths, and an address is enough to look
+//	[Sole]         only aisync makes such targets
+//	[Tidier]       removes, once a target is gone, what it needed
+//
+// A [Body] may be [Sourced] as well.
 type Provider interface {
 	Kind() string
 	// Observe looks at many targets at once and returns one Observation each,
@@ -100,6 +122,35 @@ type Recallable interface{ Recall() }
 // there already was made by aisync, though no record says so. It goes when it
 // is dropped, and nothing is put back in its place.
 type Sole interface{ Sole() }
+
+// Attester is a Provider that can tell what the text of a target at git's HEAD
+// holds of it. Without it, nothing that only a lock claims is removed.
+type Attester interface {
+	// Attest returns the fingerprints of t's keys in text; a key that is not
+	// in it is left out.
+	Attest(t Target, text []byte) map[LeafKey]Fingerprint
+}
+
+// Locator is a Provider that knows where in a target a difference stands.
+type Locator interface {
+	// Where returns a place for each leaf of c that is not as it was recorded,
+	// or that stands in the way.
+	Where(ctx context.Context, r ReadEnv, c Change) []Place
+}
+
+// Historian is a Provider that can show what became of what aisync made: the
+// way from what was recorded (-) to what is there now (+). Of any other, drift
+// shows what Explain says.
+type Historian interface {
+	Since(ctx context.Context, r ReadEnv, c Change) []Line
+}
+
+// Place is where an owned leaf stands in the target that is there now.
+type Place struct {
+	Key  LeafKey
+	Line int    // from 1; 0 where the target is gone
+	Text string // what is wrong there, for a person; no secret
+}
 
 // Problem is something wrong with one resource, for a person.
 type Problem struct {

@@ -31,7 +31,7 @@ type Tasks struct {
 func (t *Tasks) Choice() executor.Choice {
 	h := t.adapter(t.Host, t.Known)
 	server, missing := t.server(h)
-	endpoint := executor.Candidate{Name: executor.EndpointName, Missing: missing, Executor: executor.Endpoint{URL: server.URL, Model: server.Model, Context: server.Context}}
+	endpoint := executor.Candidate{Name: executor.EndpointName, Missing: missing, Unfit: executor.TooComplex, Executor: executor.Endpoint{URL: server.URL, Model: server.Model, Context: server.Context}}
 	if missing == "" && !slices.Contains(server.APIs, "chat") {
 		endpoint.Missing = "service " + server.Name + " does not speak chat completions"
 	}

@@ -12,7 +12,6 @@ import (
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/internal/bundle"
-	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -273,20 +272,10 @@ func (w *View) notSetUp(ctx context.Context, p *reconcile.Plan) map[reconcile.Ad
 	return out
 }
 
-// placer is a provider that can say where in a target a difference stands.
-type placer interface {
-	Where(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) []file.Place
-}
-
-// historian is a provider that can show what became of what aisync made.
-type historian interface {
-	Since(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line
-}
-
 // since shows the way from what aisync made (-) to what is there now (+).
 func (w *View) since(ctx context.Context, c reconcile.Change) []reconcile.Line {
 	for _, p := range w.Engine.Providers {
-		if h, ok := p.(historian); ok && p.Kind() == c.Target.Resource.Address.Kind() {
+		if h, ok := p.(reconcile.Historian); ok && p.Kind() == c.Target.Resource.Address.Kind() {
 			return h.Since(ctx, w.ReadEnv(), c)
 		}
 	}
@@ -297,7 +286,7 @@ func (w *View) since(ctx context.Context, c reconcile.Change) []reconcile.Line {
 func (w *View) where(ctx context.Context, c reconcile.Change) []spot {
 	var out []spot
 	for _, p := range w.Engine.Providers {
-		if pl, ok := p.(placer); ok && p.Kind() == c.Target.Resource.Address.Kind() {
+		if pl, ok := p.(reconcile.Locator); ok && p.Kind() == c.Target.Resource.Address.Kind() {
 			for _, x := range pl.Where(ctx, w.ReadEnv(), c) {
 				out = append(out, spot{x.Key, x.Line, x.Text})
 			}

@@ -316,7 +316,7 @@ func TestWhereNamesTheLine(t *testing.T) {
 		{"none.md", "", whole, 0, "gone"},
 	} {
 		got := Provider{}.Where(t.Context(), m.env.ReadEnv, m.decide(c.file, c.format, c.leaf))
-		if len(got) != 1 || got[0] != (Place{c.leaf.Key, c.line, c.text}) {
+		if len(got) != 1 || got[0] != (reconcile.Place{Key: c.leaf.Key, Line: c.line, Text: c.text}) {
 			t.Errorf("%s %s: %+v, want line %d %q", c.file, c.leaf.Key, got, c.line, c.text)
 		}
 	}

@@ -9,9 +9,8 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Since shows what became of what was recorded: from that (-) to what is there
-// now (+), for the leaves of c that drifted. Explain goes the other way, to
-// what shall be.
+// Since implements reconcile.Historian for the leaves of c that drifted.
+// Explain goes the other way, to what shall be.
 func (Provider) Since(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
 	s := asCommitted(r, a, see(r, c.Target, true))

@@ -11,17 +11,15 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Place is where an owned leaf stands in the file that is there now.
-type Place struct {
-	Key  reconcile.LeafKey
-	Line int    // from 1; 0 where the file is gone
-	Text string // what is wrong there, for a person; no secret
-}
+var (
+	_ reconcile.Locator   = Provider{}
+	_ reconcile.Historian = Provider{}
+)
 
-// Where returns, for each leaf of c that is not as it was recorded, or that
+// Where implements reconcile.Locator. It returns, for each leaf of c that is not as it was recorded, or that
 // stands in the way, where that is: of a whole text the first line that
 // differs, of a member its line, or that of what it should stand in.
-func (Provider) Where(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []Place {
+func (Provider) Where(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Place {
 	a := c.Target.Resource.Address
 	var leaves []reconcile.LeafChange
 	for _, l := range c.Leaves {
@@ -33,9 +31,9 @@ func (Provider) Where(_ context.Context, r reconcile.ReadEnv, c reconcile.Change
 		return nil
 	}
 	s := asCommitted(r, a, see(r, c.Target, true))
-	var out []Place
+	var out []reconcile.Place
 	for _, l := range leaves {
-		p := Place{Key: l.Key}
+		p := reconcile.Place{Key: l.Key}
 		switch {
 		case s.presence == reconcile.Absent:
 			p.Text = "gone"

@@ -211,7 +211,7 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 		if l.Action == Clash && l.Rel.Contested != "" {
 			l.Meaning = fmt.Sprintf("%s wants something else here", l.Rel.Contested)
 		}
-		if o.Reason != "" && (l.Action == Clash || l.Action == Unclear || l.Action == Create && l.Rel.Last) {
+		if o.Reason != "" && l.ReadOnly == o.ReadOnly && (l.Action == Clash || l.Action == Unclear || l.Action == Create && l.Rel.Last) {
 			l.Meaning = o.Reason
 		}
 		if l.Action == None && l.Want != nil && l.Last != nil {
@@ -251,7 +251,7 @@ func relate(p Provider, t Target, o Observation, key LeafKey, records []Record, 
 	live, has := o.Live[key]
 	r := Relation{
 		Want: l.Want != nil, Last: l.Last != nil, Live: has && o.Presence == Present,
-		Blocked: o.Presence == Blocked, Unknown: o.Presence == Unknown,
+		Blocked: o.Presence == Blocked, Unknown: o.Presence == Unknown, ReadOnly: o.ReadOnly,
 		InputsSame: t.Inputs == o.Inputs, Stray: t.Stray,
 	}
 	mine, other := holders(records, owners, key)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,6 +17,11 @@ import (
 // any plan impossible: a dependency cycle, a pattern that names nothing,
 // a context that ended.
 func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan, error) {
+	for _, o := range in.Owners {
+		if dir := o.ProjectDir(); !utf8.ValidString(dir) {
+			return nil, fmt.Errorf("the folder %q has a name that is not UTF-8, which records cannot hold; rename it", dir)
+		}
+	}
 	if s.journal != nil {
 		e.settle(ctx, r, s, s.journal)
 	}
@@ -93,7 +99,8 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 	return targets
 }
 
-// withStrays adds what lies in folders that are ours, where it is no target.
+// withStrays adds what lies in folders that are ours, where it is no target and
+// records can hold its name.
 func withStrays(targets []Target, strays []Address, al aliases) []Target {
 	if len(strays) == 0 {
 		return targets
@@ -103,7 +110,7 @@ func withStrays(targets []Target, strays []Address, al aliases) []Target {
 		known[t.Resource.Address] = true
 	}
 	for _, a := range strays {
-		if !known[a] && al.same[a] == nil {
+		if !known[a] && al.same[a] == nil && utf8.ValidString(string(a)) {
 			targets = append(targets, Target{Resource: Resource{Address: a}, Stray: true})
 		}
 	}

@@ -60,8 +60,11 @@ func (e *Engine) Apply(ctx context.Context, w WriteEnv, s *Store, p *Plan, o App
 			a.changes = append(a.changes, c)
 		}
 		a.partial = a.partial || c.Action == Clash || c.Action == Unclear
-		if c.Action == Clash {
+		switch {
+		case c.Action == Clash && c.undecided():
 			a.result.Skipped = append(a.result.Skipped, Problem{Address: c.Target.Resource.Address, Err: ErrUndecided})
+		case c.Action == Clash:
+			a.result.Skipped = append(a.result.Skipped, Problem{Address: c.Target.Resource.Address, Err: errors.New(c.Meaning())})
 		}
 	}
 	for _, c := range p.Conflicts {

@@ -37,12 +37,11 @@ func (c Change) Writes() bool {
 }
 
 // Writes reports whether l touches anything but records.
-func (l LeafChange) Writes() bool {
-	switch l.Action {
-	case Create, Update, Delete, PutBack:
-		return true
-	}
-	return false
+func (l LeafChange) Writes() bool { return l.writes() }
+
+// undecided reports whether a choice is missing for c.
+func (c Change) undecided() bool {
+	return slices.ContainsFunc(c.Leaves, func(l LeafChange) bool { return l.Action == Clash && !l.ReadOnly })
 }
 
 // Drift reports whether anything of c is not as it was recorded.

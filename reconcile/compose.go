@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -13,7 +14,7 @@ import (
 // Compose brings all declarations of each target together. It is the one place
 // where they meet: equal leaves collapse and keep every origin and owner,
 // different ones are a Conflict that names both places, and so is a target in
-// git's own folder. The resources are sorted by address, their leaves by key; a
+// git's own folder, or with a name that records cannot hold. The resources are sorted by address, their leaves by key; a
 // target in conflict is left out.
 func Compose(decls []Declaration) ([]Resource, []Conflict) {
 	byTarget := make(map[Address][]Resource, len(decls))
@@ -24,8 +25,8 @@ func Compose(decls []Declaration) ([]Resource, []Conflict) {
 	var conflicts []Conflict
 	for target, parts := range byTarget {
 		r, found := compose(target, parts)
-		if isPathKind(target.Kind()) && fsys.GitsOwn(target.Name()) {
-			found = []Conflict{gitsOwn(r)}
+		if why, hint := refused(r); why != "" {
+			found = []Conflict{r.conflict(why, hint)}
 		}
 		if len(found) > 0 {
 			conflicts = append(conflicts, found...)
@@ -45,10 +46,25 @@ func Compose(decls []Declaration) ([]Resource, []Conflict) {
 	return resources, conflicts
 }
 
-// gitsOwn is the conflict of a target in git's own folder: what lies there can
-// make git run programs.
-func gitsOwn(r Resource) Conflict {
-	c := Conflict{Address: r.Address, Reason: "lies in git's own folder, which only git writes", Hint: "give it another folder"}
+// refused says why r may be no target, and what to do about it; "" where it may.
+// What lies in git's own folder can make git run programs. Records, plans and
+// locks are JSON, which holds no name that is not UTF-8.
+func refused(r Resource) (why, hint string) {
+	notText := func(l Leaf) bool { return !utf8.ValidString(string(l.Key)) }
+	switch i := slices.IndexFunc(r.Leaves, notText); {
+	case isPathKind(r.Address.Kind()) && fsys.GitsOwn(r.Address.Name()):
+		return "lies in git's own folder, which only git writes", "give it another folder"
+	case !utf8.ValidString(string(r.Address)):
+		return fmt.Sprintf("has a name that is not UTF-8: %q", r.Address.Name()), "rename the file where it comes from, or take it out of the spec"
+	case i >= 0:
+		return fmt.Sprintf("has an entry that is not UTF-8: %q", r.Leaves[i].Key), "save the text that it comes from as UTF-8"
+	}
+	return "", ""
+}
+
+// conflict is one about all of r.
+func (r Resource) conflict(why, hint string) Conflict {
+	c := Conflict{Address: r.Address, Reason: why, Hint: hint}
 	for _, l := range r.Leaves {
 		c.Origin = append(c.Origin, l.Origin...)
 	}

@@ -138,3 +138,23 @@ func TestATargetInGitsOwnFolderIsNoTarget(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatRecordsCannotHoldIsNoTarget(t *testing.T) {
+	for _, c := range []struct {
+		d      Declaration
+		reason string
+	}{
+		{Declaration{Target: "file:~/caf\xe9.md", Owner: HostOwner, Leaves: []Leaf{{Body: text("x"), Origin: at("a.cue", 1)}}}, `has a name that is not UTF-8: "~/caf\xe9.md"`},
+		{Declaration{Target: "file:.gitignore", Owner: HostOwner, Leaves: []Leaf{member("line:*.b\xe9", "x", 1)}}, `has an entry that is not UTF-8: "line:*.b\xe9"`},
+	} {
+		rs, cs := Compose([]Declaration{c.d})
+		if len(rs) != 0 || len(cs) != 1 || cs[0].Reason != c.reason || cs[0].Hint == "" || len(cs[0].Origin) != 1 {
+			t.Errorf("%q: %+v", c.d.Target, cs)
+		}
+	}
+	for _, name := range []string{"caf\u00e9", "cafe\u0301", "\u202e", "new\nline"} {
+		if rs, cs := Compose([]Declaration{{Target: Address("file:~/" + name), Owner: HostOwner, Leaves: []Leaf{{Body: text("x")}}}}); len(rs) != 1 {
+			t.Errorf("%q: %+v", name, cs)
+		}
+	}
+}

@@ -37,6 +37,7 @@ type Relation struct {
 	Stray      bool // nobody asked for it ever, and it lies in a folder that is ours
 	Blocked    bool // something of another type is in the way
 	Unknown    bool
+	ReadOnly   bool // what is there must not be written to
 	NoPrior    bool // what was replaced is not kept on this machine
 
 	Contested Owner // not in this plan, and has it recorded with another value
@@ -66,11 +67,29 @@ type Decision struct {
 	Decline    bool       // record the want as refused
 	Same       bool       // the record stays as it is; only whose it is changes
 	MergeBoth  bool       // three-way
+	ReadOnly   bool       // decided, and not done, because the target is read-only: nothing else waits for it
+}
+
+// writes reports whether d touches anything but records.
+func (d Decision) writes() bool {
+	switch d.Action {
+	case Create, Update, Delete, PutBack:
+		return true
+	}
+	return false
 }
 
 // Decide is the matrix: the one place where want, live and last become an
 // action. It is pure.
 func Decide(r Relation, c Choice) Decision {
+	d := decide(r, c)
+	if r.ReadOnly && d.writes() {
+		return Decision{Action: Clash, Drift: d.Drift, Pending: d.Pending, Meaning: "read-only", Provenance: r.Provenance, ReadOnly: true}
+	}
+	return d
+}
+
+func decide(r Relation, c Choice) Decision {
 	switch {
 	case !r.Want && !r.Last:
 		return stray(r, c)

@@ -53,6 +53,17 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 		{"-", "Y", "X", with(Relation{}, func(r *Relation) { r.CanMark = true }), Choice{Merge: true}, Decision{Action: Update, Pending: true, Provenance: Replaced, TakePrior: true, MergeBoth: true}},
 		{"-", "Y", "X", Relation{}, Choice{Merge: true}, Decision{Action: Clash, Pending: true}},
 
+		// what would be written is read-only
+		{"-", "Y", "X", Relation{ReadOnly: true, Own: Member}, Choice{Force: true}, Decision{Action: Clash, Pending: true, ReadOnly: true}},
+		{"-", "Y", "X", Relation{ReadOnly: true}, Choice{Adopt: true}, Decision{Action: Accept, Pending: true, Provenance: Adopted, Decline: true}},
+		{"-", "X", "X", Relation{ReadOnly: true}, Choice{}, Decision{Action: Accept, Provenance: Adopted}},
+		{"X", "X", "X", with(created, func(r *Relation) { r.ReadOnly = true }), Choice{}, Decision{Provenance: Created}},
+		{"X", "X", "Z", with(created, func(r *Relation) { r.ReadOnly = true }), Choice{}, Decision{Action: Clash, Pending: true, Provenance: Created, ReadOnly: true}},
+		{"X", "Y", "X", with(created, func(r *Relation) { r.ReadOnly = true }), Choice{}, Decision{Action: Clash, Drift: true, Provenance: Created}},
+		{"X", "Y", "X", with(created, func(r *Relation) { r.ReadOnly = true }), Choice{Restore: true}, Decision{Action: Clash, Drift: true, Provenance: Created, ReadOnly: true}},
+		{"X", "X", "-", with(created, func(r *Relation) { r.ReadOnly = true }), Choice{}, Decision{Action: Clash, Pending: true, Provenance: Created, ReadOnly: true}},
+		{"X", "Y", "-", with(created, func(r *Relation) { r.ReadOnly = true }), Choice{}, Decision{Action: Release, Drift: true, Pending: true, Warn: true}},
+
 		// in sync, and the spec moved
 		{"X", "X", "X", created, Choice{}, Decision{Provenance: Created}},
 		{"X", "X", "X", adopted, Choice{Force: true, Restore: true}, Decision{Provenance: Adopted}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,6 +17,11 @@ import (
 // any plan impossible: a dependency cycle, a pattern that names nothing,
 // a context that ended.
 func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan, error) {
+	for _, o := range in.Owners {
+		if dir := o.ProjectDir(); !utf8.ValidString(dir) {
+			return nil, fmt.Errorf("the folder %q has a name that is not UTF-8, which records cannot hold; rename it", dir)
+		}
+	}
 	if s.journal != nil {
 		e.settle(ctx, r, s, s.journal)
 	}
@@ -96,7 +102,8 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 	return targets
 }
 
-// withStrays adds what lies in folders that are ours, where it is no target.
+// withStrays adds what lies in folders that are ours, where it is no target and
+// records can hold its name.
 func withStrays(targets []Target, strays []Address, al aliases) []Target {
 	if len(strays) == 0 {
 		return targets
@@ -106,7 +113,7 @@ func withStrays(targets []Target, strays []Address, al aliases) []Target {
 		known[t.Resource.Address] = true
 	}
 	for _, a := range strays {
-		if !known[a] && al.same[a] == nil {
+		if !known[a] && al.same[a] == nil && utf8.ValidString(string(a)) {
 			targets = append(targets, Target{Resource: Resource{Address: a}, Stray: true})
 		}
 	}
@@ -214,7 +221,7 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 		if l.Action == Clash && l.Rel.Contested != "" {
 			l.Meaning = fmt.Sprintf("%s wants something else here", l.Rel.Contested)
 		}
-		if o.Reason != "" && (l.Action == Clash || l.Action == Unclear || l.Action == Create && l.Rel.Last) {
+		if o.Reason != "" && l.ReadOnly == o.ReadOnly && (l.Action == Clash || l.Action == Unclear || l.Action == Create && l.Rel.Last) {
 			l.Meaning = o.Reason
 		}
 		if l.Action == None && l.Want != nil && l.Last != nil {
@@ -253,7 +260,7 @@ func relate(p Provider, t Target, o Observation, key LeafKey, records []Record, 
 	live, has := o.Live[key]
 	r := Relation{
 		Want: l.Want != nil, Last: l.Last != nil, Live: has && o.Presence == Present,
-		Blocked: o.Presence == Blocked, Unknown: o.Presence == Unknown,
+		Blocked: o.Presence == Blocked, Unknown: o.Presence == Unknown, ReadOnly: o.ReadOnly,
 		InputsSame: t.Inputs == o.Inputs, Stray: t.Stray,
 	}
 	mine, other := holders(records, owners, key)

@@ -217,7 +217,8 @@ const (
 // Observation is what is there now.
 type Observation struct {
 	Presence Presence
-	Reason   string                  // of Blocked and Unknown: what is wrong and what to do, for a person; of Absent: how it went, where that is known
+	Reason   string                  // of Blocked, Unknown and ReadOnly: what is wrong and what to do, for a person; of Absent: how it went, where that is known
+	ReadOnly bool                    // Present, and whoever may write to it took that right away
 	Live     map[LeafKey]Fingerprint // of the keys asked for; a key that is missing is absent
 	Former   map[LeafKey]bool        // of those never recorded: what is there is an earlier version of what is wanted
 	Marked   map[LeafKey]bool        // of those recorded with conflict markers: they are still there

@@ -122,6 +122,11 @@ func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, 
 			c.Leaves = append(c.Leaves, undoLeaf(key, step, c.Before))
 		}
 	}
+	for i, l := range c.Leaves {
+		if c.Before.ReadOnly && l.Writes() {
+			c.Leaves[i].Decision = Decision{Action: Clash, Meaning: c.Before.Reason, ReadOnly: true}
+		}
+	}
 	same := true
 	for _, o := range c.Owners {
 		rec := unrecord(step, o, c.Leaves, now)

@@ -244,3 +244,39 @@ func (m *machine) copyOfProject() string {
 	}
 	return to
 }
+
+func TestAReadOnlyFileHoldsNothingElseBack(t *testing.T) {
+	m := newMachine(t)
+	m.write("~/settings.json", "{\"mine\": 1}\n")
+	bare := m.tree()
+	in := want(host, key(settings, HostOwner, "/x", "1"), whole("file:~/f", HostOwner, "ours\n"))
+	mode := func(bits os.FileMode) {
+		if err := os.Chmod(m.at("~/settings.json"), bits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mode(0o444)
+	p, res, err := m.try(in)
+	if err != nil || len(res.Done) != 1 || len(res.Skipped) != 1 || !strings.Contains(res.Skipped[0].Err.Error(), "read-only (mode 0444)") || len(p.Undecided()) != 0 {
+		t.Fatalf("%v: %+v", err, res)
+	}
+	if m.read("~/settings.json") != "{\"mine\": 1}\n" || m.read("~/f") != "ours\n" {
+		t.Error(m.tree())
+	}
+	mode(0o644)
+	m.apply(in)
+	mode(0o444)
+	m.settled(in)
+	if err := m.undo("", Choice{}); err != nil || !strings.Contains(m.read("~/settings.json"), "x") {
+		t.Errorf("%v\n%s", err, m.tree())
+	}
+	m.apply(want(host))
+	if m.read("~/f") != "" || !strings.Contains(m.read("~/settings.json"), "x") {
+		t.Error(m.tree())
+	}
+	mode(0o644)
+	m.apply(want(host))
+	if m.tree() != bare {
+		t.Errorf("%s\nwant\n%s", m.tree(), bare)
+	}
+}

@@ -58,11 +58,11 @@ func (p *Plan) Empty() bool {
 	return len(p.Conflicts) == 0 && !slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Action != None })
 }
 
-// Undecided returns the changes in which nobody chose what shall be done.
+// Undecided returns the changes for which a choice is missing.
 func (p *Plan) Undecided() []Change {
 	var out []Change
 	for _, c := range p.Changes {
-		if c.Action == Clash {
+		if c.Action == Clash && c.undecided() {
 			out = append(out, c)
 		}
 	}

@@ -133,7 +133,7 @@ func held(c reconcile.Change) bool {
 // whyNot is why x was left out: of what nobody decided the plan says it.
 func whyNot(p *reconcile.Plan, x reconcile.Problem) string {
 	if errors.Is(x.Err, reconcile.ErrUndecided) {
-		for _, c := range p.Undecided() {
+		for _, c := range p.Changes {
 			if c.Target.Resource.Address == x.Address {
 				if len(ways(c)) == 0 {
 					return meaning(c) // it says what to do by hand

@@ -35,6 +35,9 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 	if b.token() == s.token() {
 		return out, nil
 	}
+	if s.readOnly() {
+		return reconcile.Outcome{}, fmt.Errorf("%w; %s", reconcile.ErrStale, s.readOnlyReason(a.Name()))
+	}
 	out.Dirs, err = b.write(w, p, s, c.ExactMode)
 	if errors.Is(err, fsys.ErrChanged) {
 		err = fmt.Errorf("%w (%w); run the command again", reconcile.ErrStale, err)
@@ -138,21 +141,13 @@ func (b built) holds(c reconcile.Change, s seen) bool {
 var _ reconcile.Preflighter = Provider{}
 
 // Preflight implements reconcile.Preflighter: every folder that is written to
-// must let us, and no file may say that it is not to be written. It could be
-// replaced all the same; who took the right to write away wants it as it is.
+// must let us.
 func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	for _, c := range batch {
 		a := c.Target.Resource.Address
 		if err := r.FS.Writable(a.Path(r.Home)); err != nil {
 			problems = append(problems, reconcile.Problem{Address: a, Err: fmt.Errorf("%s: %w", a.Name(), err)})
-			continue
-		}
-		if info, err := r.FS.Lstat(a.Path(r.Home)); err == nil && info.Mode().IsRegular() && info.Mode()&0o200 == 0 {
-			problems = append(problems, reconcile.Problem{
-				Address: a, Err: fmt.Errorf("%s is read-only (mode %04o)", a.Name(), info.Mode().Perm()),
-				Hint: "make it writable with chmod u+w, or take it out of the spec",
-			})
 		}
 	}
 	return problems

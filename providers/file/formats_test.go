@@ -1,7 +1,7 @@
 package file
 
 import (
-	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -124,9 +124,11 @@ func TestALinkAndAReadOnlyFileAreLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		locked := m.decide("else-"+f, "", act(key, reconcile.Create, body, nil))
-		problems := Provider{}.Preflight(context.Background(), m.env.ReadEnv, []reconcile.Change{locked})
-		if len(problems) != 1 || !strings.Contains(problems[0].Err.Error(), "else-"+f+" is read-only (mode 0444)") || problems[0].Hint == "" {
-			t.Errorf("%s: %v", f, problems)
+		if !locked.Before.ReadOnly || !strings.Contains(locked.Before.Reason, "else-"+f+" is read-only (mode 0444); make it writable") {
+			t.Errorf("%s: %+v", f, locked.Before)
+		}
+		if _, err := (Provider{}).Apply(t.Context(), locked, m.env); !errors.Is(err, reconcile.ErrStale) || m.get(t, "else-"+f) != "" {
+			t.Errorf("%s: a read-only file is written: %v", f, err)
 		}
 	}
 }

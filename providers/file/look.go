@@ -30,6 +30,16 @@ func (s seen) token() reconcile.Fingerprint {
 	return tokenOf(s.digest, s.exec)
 }
 
+// readOnly reports whether the right to write to what was seen was taken away.
+// It could be replaced all the same; its owner wants it as it is.
+func (s seen) readOnly() bool {
+	return s.presence == reconcile.Present && s.mode.IsRegular() && s.mode&0o200 == 0
+}
+
+func (s seen) readOnlyReason(name string) string {
+	return fmt.Sprintf("%s is read-only (mode %04o); make it writable with chmod u+w, or take it out of the spec", name, s.mode.Perm())
+}
+
 // expect is what a write must still find.
 func (s seen) expect() fsys.Expect {
 	if s.presence == reconcile.Absent {

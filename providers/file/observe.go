@@ -59,6 +59,9 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 	if s.presence != reconcile.Present {
 		return o, s
 	}
+	if s.readOnly() {
+		o.ReadOnly, o.Reason = true, s.readOnlyReason(a.Name())
+	}
 	raw := s
 	if !asKnown(t, s) {
 		s = asCommitted(r, a, s)
@@ -69,7 +72,7 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 		if len(t.Resource.Leaves) == 0 {
 			o.Presence = reconcile.Unknown
 		}
-		o.Reason = inFile(a, err).Error()
+		o.ReadOnly, o.Reason = false, inFile(a, err).Error()
 		return o, raw
 	}
 	if _, whole := o.Live[""]; whole {

@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/adapter/workspace"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/providers/dir"
@@ -28,22 +29,23 @@ func providers(p places, k keeper, offline bool, seal file.Seal) []reconcile.Pro
 	return []reconcile.Provider{file.Provider{Seal: seal}, dir.Provider{Layouts: workspace.Layouts()}, link.Provider{}, gitconfig.Provider{}, model.Provider{}, store.Provider{}, installer(p, offline), k.provider(p)}
 }
 
-// declare asks every part of the specs what it wants. pin is nil in a command
-// that only looks: what is not pinned, or not at hand, is then an error.
-func (w *world) declare(ctx context.Context, pin *pinner) error {
-	if pin == nil {
-		pin = w.looker()
-	}
-	sources := &bundle.Sources{Home: w.places.physical(w.places.home), Resolve: pin.source}
+// declare asks every part of the specs what it wants, as r resolves it. What is
+// not at hand is an error where r may not fetch it.
+func (w *world) declare(ctx context.Context, r *pin.Resolver) error {
+	sources := &bundle.Sources{Home: w.places.physical(w.places.home), Resolve: func(ctx context.Context, src spec.Source) (string, string, error) {
+		dir, at, err := r.Source(ctx, src)
+		return dir, at, pinStep(err)
+	}}
 	w.bundles = sources
 	if err := w.lend(ctx, sources); err != nil {
 		return err
 	}
+	r.Catalog = w.catalog // with the runtimes that sources have
 	var host, project adapter.Decls
 	g, ctx := errgroup.WithContext(ctx)
 	if w.has(reconcile.HostOwner) && w.spec.Host != nil {
 		g.Go(guarded(func() (err error) {
-			host, err = w.declareHost(ctx, sources, pin)
+			host, err = w.declareHost(ctx, sources, r)
 			return err
 		}))
 	}
@@ -67,7 +69,7 @@ func (w *world) declare(ctx context.Context, pin *pinner) error {
 			return err
 		}
 	}
-	return pin.finish()
+	return w.settle(r)
 }
 
 // welcome says which host applies where nobody wrote a spec, and what would be
@@ -111,23 +113,23 @@ func (w *world) configName() string {
 
 func (w *world) has(o reconcile.Owner) bool { return slices.Contains(w.owners, o) }
 
-func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, pin *pinner) (adapter.Decls, error) {
+func (w *world) declareHost(ctx context.Context, sources *bundle.Sources, r *pin.Resolver) (adapter.Decls, error) {
 	f, err := w.facts()
 	if err != nil {
 		return adapter.Decls{}, err
 	}
-	pin.ahead(ctx, w.spec.Host.Models)
-	installs, wrong := w.declarePackages(ctx, pin)
+	r.Prefetch(ctx, w.spec.Host.Models)
+	installs, wrong := w.declarePackages(ctx, r)
 	d, err := adapter.Host{
 		Spec: w.spec.Host, Runtimes: w.catalog.Runtimes(), Models: w.catalog.Models(),
-		Sources: sources, Facts: &f, Home: w.places.home, Programs: w.programs(), Secrets: w.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
-		Absent: w.serviceHost(pin, adapter.Decls{}, &f, installs.Unsupported).Absent, Recorded: w.recorded,
+		Sources: sources, Facts: &f, Home: w.places.home, Programs: w.programs(), Secrets: w.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return w.pickModel(ctx, r, use, m) },
+		Absent: w.serviceHost(r, adapter.Decls{}, &f, installs.Unsupported).Absent, Recorded: w.recorded,
 	}.Declare(ctx)
 	d.Add(adapter.Decls{Declarations: installs.Declarations, Unsupported: installs.Unsupported, Notes: installs.Notes})
 	if err := errors.Join(err, wrong); err != nil {
 		return d, err
 	}
-	services, err := w.declareServices(pin, d, installs.Unsupported)
+	services, err := w.declareServices(r, d, installs.Unsupported)
 	d.Add(adapter.Decls{Declarations: services.Declarations, Unsupported: services.Unsupported, Notes: services.Notes})
 	return d, err
 }

@@ -81,11 +81,11 @@ func (w *world) dropLocks(ctx context.Context) error {
 			l = w.projectLock
 		}
 		switch {
-		case len(w.store.Records(o)) > 0 || len(l.lock.Pins()) == 0:
-		case slices.ContainsFunc(l.lock.Pins(), func(p reconcile.Pin) bool { return !common(p) }):
-			w.app.hint("%s stays: it holds what sources and models are pinned to.", l.path)
+		case len(w.store.Records(o)) > 0 || len(l.Lock.Pins()) == 0:
+		case slices.ContainsFunc(l.Lock.Pins(), func(p reconcile.Pin) bool { return !common(p) }):
+			w.app.hint("%s stays: it holds what sources and models are pinned to.", l.Path)
 		default:
-			l.lock.Unpin(func(p reconcile.Pin) bool { return !common(p) })
+			l.Lock.Unpin(func(p reconcile.Pin) bool { return !common(p) })
 		}
 	}
 	return w.saveLocks(ctx)

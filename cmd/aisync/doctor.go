@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/reconcile"
@@ -146,8 +147,8 @@ func (a *app) patient(ctx context.Context, p places) *patient {
 	wait.Go(func() { out.store, out.storeOf = reconcile.OpenStore(out.disk, p.state) })
 	wait.Wait()
 	if p.project != "" && out.storeOf == nil {
-		if l, err := readLockFile(filepath.Join(p.project, lockName)); err == nil && l.found {
-			out.store.UseLock(reconcile.ProjectOwner(p.project), lockName, l.lock)
+		if l, err := pin.ReadFile(filepath.Join(p.project, lockName)); err == nil && l.Found() {
+			out.store.UseLock(reconcile.ProjectOwner(p.project), lockName, l.Lock)
 		}
 	}
 	return out

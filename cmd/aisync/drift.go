@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
@@ -152,7 +153,7 @@ func (a *app) setupDrift(ctx context.Context, s scope) (w *world, notChecked err
 		return nil, nil, err
 	}
 	w.boundMemory()
-	err = w.declare(ctx, nil)
+	err = w.declare(ctx, w.resolver(pin.Look))
 	if err == nil || slices.ContainsFunc(parts(err), func(e error) bool { return !notHere(e) }) {
 		return w, nil, err
 	}
@@ -182,7 +183,7 @@ func (w *world) boundMemory() {
 // against one that is wrong.
 func notHere(err error) bool {
 	var missing *bundle.MissingError
-	return errors.Is(err, errNotAtHand{}) || errors.As(err, &missing)
+	return errors.Is(err, pin.ErrNotFetched) || errors.As(err, &missing)
 }
 
 // driftView sorts what is not in order.
@@ -340,15 +341,21 @@ func (w *world) verifySources(ctx context.Context) error {
 	if w.app.g.offline {
 		return fmt.Errorf("drift --verify-sources %w", reconcile.ErrOffline)
 	}
+	network := w.network()
 	var errs []error
-	for _, l := range []*lockFile{w.hostLock, w.projectLock} {
+	for _, l := range []*pin.File{w.hostLock, w.projectLock} {
 		if l == nil || l == w.hostLock && !w.has(reconcile.HostOwner) || l == w.projectLock && w.scope == scopeHost {
 			continue
 		}
-		for _, pin := range l.lock.Pins() {
-			if pin.Kind == "bundle" {
-				errs = append(errs, w.verifySource(ctx, l, pin))
+		for _, p := range l.Lock.Pins() {
+			if p.Kind != "bundle" {
+				continue
 			}
+			err := network.VerifySource(ctx, l, p)
+			if err == nil {
+				w.app.say("bundle source %s is what %s pins", safe(p.Name), lockName)
+			}
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

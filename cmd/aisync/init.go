@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
-	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
@@ -213,11 +213,8 @@ func (s *starter) bring(ctx context.Context, src string) (dir string, cleanup fu
 	}
 	cleanup = func() { os.RemoveAll(temp) }
 	dir = filepath.Join(temp, "src")
-	var getter fetch.Fetcher = fetch.Offline{}
-	if !s.g.offline {
-		getter = fetch.New(fetch.Options{UserAgent: "aisync/" + versionText()})
-	}
-	if err := getter.Tree(ctx, src, dir); err != nil {
+	anonymous := pin.Network{Getenv: env{}.get, Home: nowhere, UserAgent: "aisync/" + versionText(), Offline: s.g.offline}
+	if err := anonymous.Tree(ctx, src, dir); err != nil {
 		cleanup()
 		return "", none, fmt.Errorf("--from %s: %w", src, err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/providers/packages"
@@ -91,14 +92,14 @@ func (k keeper) provider(p places) service.Provider {
 }
 
 // declareServices asks for the services of the host, whose models were chosen
-// by pin and declared in d.
-func (w *world) declareServices(pin *pinner, d adapter.Decls, lacking []reconcile.Unsupported) (service.Declared, error) {
+// by r and declared in d.
+func (w *world) declareServices(r *pin.Resolver, d adapter.Decls, lacking []reconcile.Unsupported) (service.Declared, error) {
 	f, err := w.facts()
 	if err != nil {
 		return service.Declared{}, err
 	}
-	loads := slices.DeleteFunc(pin.serviceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
-	h := w.serviceHost(pin, d, &f, lacking)
+	loads := slices.DeleteFunc(r.ServiceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
+	h := w.serviceHost(r, d, &f, lacking)
 	h.Config, h.State, h.Ollama = w.places.configHome.Dir(), w.places.state, w.programs().Ollama
 	h.Waits, h.Journal, h.User, h.Self = w.keeper.waits, w.keeper.journal, w.places.owner(w.app.g.user), w.self()
 	h.Place = string(hosts.Fit(loads, f).Place)
@@ -116,15 +117,15 @@ func (w *world) declareServices(pin *pinner, d adapter.Decls, lacking []reconcil
 }
 
 // serviceHost is what decides whether a service can be started here: the
-// programs of f, the packages that cannot be installed, the models that pin
+// programs of f, the packages that cannot be installed, the models that r
 // chose and d declares.
-func (w *world) serviceHost(pin *pinner, d adapter.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
+func (w *world) serviceHost(r *pin.Resolver, d adapter.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
 	return service.Host{
 		Spec: w.spec.Host, Facts: f, Home: w.places.home, By: w.keeper.by,
 		Lacking: func(a reconcile.Address) bool {
 			return slices.ContainsFunc(lacking, func(u reconcile.Unsupported) bool { return u.Address == a })
 		},
-		Models: func(id string) (service.Model, bool) { return w.servedModel(pin, d, id) },
+		Models: func(id string) (service.Model, bool) { return w.servedModel(r, d, id) },
 	}
 }
 
@@ -168,17 +169,15 @@ func (p places) owner(named string) string {
 	return strconv.Itoa(uid)
 }
 
-// servedModel is a model as pin chose it.
-func (w *world) servedModel(pin *pinner, d adapter.Decls, id string) (service.Model, bool) {
-	pin.mu.Lock()
-	x, ok := pin.chosen[id]
-	pin.mu.Unlock()
-	if !ok || len(x.quant.Files) == 0 {
+// servedModel is a model as r chose it.
+func (w *world) servedModel(r *pin.Resolver, d adapter.Decls, id string) (service.Model, bool) {
+	x, ok := r.Chosen(id)
+	if !ok || len(x.Quant.Files) == 0 {
 		return service.Model{}, false
 	}
-	first := x.quant.Files[0]
-	m := service.Model{File: store.Friendly(w.modelStore(), id, first.Repo, first.Path), Context: x.model.Context}
-	for _, f := range x.quant.Files {
+	first := x.Quant.Files[0]
+	m := service.Model{File: store.Friendly(w.modelStore(), id, first.Repo, first.Path), Context: x.Model.Context}
+	for _, f := range x.Quant.Files {
 		m.SHA256 = append(m.SHA256, f.SHA256)
 	}
 	ollama := w.programs().Ollama

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
 	"aisync.dev/aisync/internal/bundle"
@@ -68,20 +68,12 @@ func (a *app) lockOf(p places, src spec.Source) string {
 
 // pinnedFolder is where a source that had to be fetched lies.
 func (a *app) pinnedFolder(p places, src spec.Source) (string, string, error) {
-	w := &world{app: a, places: p}
-	l, err := readLockFile(a.lockOf(p, src))
+	f, err := pin.ReadFile(a.lockOf(p, src))
 	if err != nil {
 		return "", "", err
 	}
-	pin, ok := l.lock.Pin("bundle", src.Name, "")
-	if !ok || pin.Values["url"] != src.URL {
-		return "", "", errNotAtHand{}
-	}
-	dir := w.cached(pin.Values["tree"])
-	if _, err := os.Stat(dir); err != nil {
-		return "", "", errNotAtHand{}
-	}
-	return dir, pinName(pin), nil
+	dir, at, err := p.sourceCache().Source(f, src)
+	return dir, at, pinStep(err)
 }
 
 // lend looks again for runtimes that no catalog has, now that sources can be

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
@@ -62,7 +63,7 @@ func (w *world) stockroom(ctx context.Context) (*stockroom, error) {
 	if w.spec.Host == nil {
 		return nil, withHint(fmt.Errorf("no host is described here, so there is no store"), "aisync init")
 	}
-	if err := w.declareModels(ctx, w.looker()); err != nil {
+	if err := w.declareModels(ctx, w.resolver(pin.Look)); err != nil {
 		return nil, err
 	}
 	var records []reconcile.Record
@@ -74,7 +75,7 @@ func (w *world) stockroom(ctx context.Context) (*stockroom, error) {
 
 // declareModels asks the host's spec for its models alone: a bundle that is not
 // at hand is no reason not to list them.
-func (w *world) declareModels(ctx context.Context, pin *pinner) error {
+func (w *world) declareModels(ctx context.Context, r *pin.Resolver) error {
 	f, err := w.facts()
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (w *world) declareModels(ctx context.Context, pin *pinner) error {
 	d, err := adapter.Host{
 		Spec:   &spec.Host{Name: h.Name, Pos: h.Pos, Dir: h.Dir, Builtin: h.Builtin, Store: h.Store, Views: h.Views, Models: h.Models},
 		Models: w.catalog.Models(), Facts: &f, Home: w.places.home, Programs: w.programs(),
-		Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
+		Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return w.pickModel(ctx, r, use, m) },
 	}.Declare(ctx)
 	if err != nil {
 		return err

@@ -159,7 +159,7 @@ func forget(c *reconcile.Change) {
 func (a *app) pruneHosts(ctx context.Context, w *world, f pruneFlags) (bool, error) {
 	known := map[string]bool{}
 	var gone []string
-	for _, pin := range w.hostLock.lock.Pins() {
+	for _, pin := range w.hostLock.Lock.Pins() {
 		if _, asked := known[pin.Host]; pin.Host == "" || asked {
 			continue
 		}
@@ -184,7 +184,7 @@ func (a *app) pruneHosts(ctx context.Context, w *world, f pruneFlags) (bool, err
 	if err := a.confirm(f.yes, "Drop the pins of "+plural(len(gone), "host")+"?"); err != nil {
 		return true, err
 	}
-	w.hostLock.lock.Unpin(func(p reconcile.Pin) bool { return p.Host == "" || known[p.Host] })
+	w.hostLock.Lock.Unpin(func(p reconcile.Pin) bool { return p.Host == "" || known[p.Host] })
 	return true, w.savePins()
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
@@ -37,7 +38,7 @@ type world struct {
 	catalog catalog.Index
 	facts   func() (facts.Facts, error) // looks once, when first asked
 
-	hostLock, projectLock *lockFile
+	hostLock, projectLock *pin.File
 	store                 *reconcile.Store
 	engine                *reconcile.Engine
 	seal                  *sealer
@@ -55,11 +56,10 @@ type world struct {
 	fetch   fetchFlags
 	pulled  []string // models that fetch.source is for
 
-	headerless bool // a source of headers let us wait in vain: the others are not asked
-	fs         fsys.FS
-	applyID    string
-	tookBack   string // the apply that an interrupted rollback had taken back, as recover found
-	held       *state.Held
+	fs       fsys.FS
+	applyID  string
+	tookBack string // the apply that an interrupted rollback had taken back, as recover found
+	held     *state.Held
 }
 
 // setup loads the world of a command that only looks: no part of it can write
@@ -69,7 +69,7 @@ func (a *app) setup(ctx context.Context, s scope) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w, w.declare(ctx, nil)
+	return w, w.declare(ctx, w.resolver(pin.Look))
 }
 
 // lookAround is setup without what the specs ask for.
@@ -164,7 +164,7 @@ func (w *world) ready(ctx context.Context, ask asked) error {
 	if err := w.recover(ctx); err != nil {
 		return err
 	}
-	return w.declare(ctx, w.newPinner(ask))
+	return w.declare(ctx, w.resolverFor(ask))
 }
 
 // release gives the lock back.
@@ -177,7 +177,7 @@ func (w *world) release() {
 // recover finishes an interrupted apply and says what that meant. What a
 // command left behind that was killed before it began is taken away.
 func (w *world) recover(ctx context.Context) error {
-	if err := w.hostLock.sweep(w.places.fsOptions(w.applyID)); err != nil {
+	if err := w.hostLock.Sweep(w.places.fsOptions(w.applyID)); err != nil {
 		return err
 	}
 	if !w.store.Unfinished() {
@@ -253,12 +253,12 @@ func (w *world) load(ctx context.Context) error {
 func (w *world) loadRecords(ctx context.Context) error {
 	g, _ := errgroup.WithContext(ctx)
 	g.Go(guarded(func() (err error) {
-		w.hostLock, err = readLockFile(filepath.Join(w.places.config, lockName))
+		w.hostLock, err = pin.ReadFile(filepath.Join(w.places.config, lockName))
 		return err
 	}))
 	g.Go(guarded(func() (err error) {
 		if w.places.project != "" {
-			w.projectLock, err = readLockFile(filepath.Join(w.places.project, lockName))
+			w.projectLock, err = pin.ReadFile(filepath.Join(w.places.project, lockName))
 		}
 		return err
 	}))
@@ -271,11 +271,11 @@ func (w *world) loadRecords(ctx context.Context) error {
 	}
 	if w.projectLock != nil {
 		var known *reconcile.Lock
-		if w.projectLock.found {
-			known = w.projectLock.lock
+		if w.projectLock.Found() {
+			known = w.projectLock.Lock
 		}
 		w.store.UseLock(reconcile.ProjectOwner(w.places.project), lockName, known)
-		w.projectLock.lock = w.store.Lock()
+		w.projectLock.Lock = w.store.Lock()
 	}
 	return nil
 }
@@ -360,8 +360,9 @@ func (w *world) read() reconcile.ReadEnv {
 
 // write is what an apply is handed. events may be nil.
 func (w *world) write(events func(reconcile.Event)) reconcile.WriteEnv {
-	env := reconcile.WriteEnv{ReadEnv: w.read(), FS: w.fs, Fetch: w.fetcher()}
-	env.Reach = w.reacher()
+	env := reconcile.WriteEnv{ReadEnv: w.read(), FS: w.fs}
+	network := w.network()
+	env.Fetch, env.Reach = network.Fetcher(), network.Reacher()
 	env.Progress = func(a reconcile.Address, done, total int64) {
 		if events != nil {
 			events(reconcile.Event{Kind: "progress", Address: a, Done: done, Total: total})

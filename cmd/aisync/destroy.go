@@ -81,11 +81,11 @@ func (a *app) dropLocks(ctx context.Context, w *Session) error {
 			l = w.ProjectLock
 		}
 		switch {
-		case len(w.Store.Records(o)) > 0 || len(l.lock.Pins()) == 0:
-		case slices.ContainsFunc(l.lock.Pins(), func(p reconcile.Pin) bool { return !common(p) }):
-			a.hint("%s stays: it holds what sources and models are pinned to.", l.path)
+		case len(w.Store.Records(o)) > 0 || len(l.Lock.Pins()) == 0:
+		case slices.ContainsFunc(l.Lock.Pins(), func(p reconcile.Pin) bool { return !common(p) }):
+			a.hint("%s stays: it holds what sources and models are pinned to.", l.Path)
 		default:
-			l.lock.Unpin(func(p reconcile.Pin) bool { return !common(p) })
+			l.Lock.Unpin(func(p reconcile.Pin) bool { return !common(p) })
 		}
 	}
 	return w.saveLocks(ctx)

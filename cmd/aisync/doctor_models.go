@@ -3,14 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/advice"
-	"aisync.dev/aisync/internal/gguf"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
@@ -20,7 +21,7 @@ import (
 // stock is what the host's spec wants of models, and what is known of them.
 type stock struct {
 	w    *View
-	pin  *pinner
+	pins *pin.Resolver
 	held []store.Held
 }
 
@@ -37,8 +38,8 @@ func stockedOnce(ctx context.Context, p *Parts) func() (*stock, error) {
 		if w.Spec.Host == nil {
 			return nil, nil
 		}
-		pin := w.looker()
-		d, err := w.ModelDecls(ctx, pin)
+		r := w.resolver(pin.Look)
+		d, err := w.ModelDecls(ctx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +48,7 @@ func stockedOnce(ctx context.Context, p *Parts) func() (*stock, error) {
 			return nil, err
 		}
 		held := model.Held(d.Declarations, records)
-		return &stock{w, pin, slices.DeleteFunc(held, func(h store.Held) bool { return !h.Wanted })}, nil
+		return &stock{w, r, slices.DeleteFunc(held, func(h store.Held) bool { return !h.Wanted })}, nil
 	})
 }
 
@@ -85,7 +86,7 @@ func checkModels(ctx context.Context, p *patient) []finding {
 		whole[c.ID] = append(whole[c.ID], c)
 	}
 	for _, use := range s.w.Spec.Host.Models {
-		if x, ok := s.pin.chosen[use.ID]; ok && len(whole[use.ID]) == len(x.quant.Files) {
+		if x, ok := s.pins.Chosen(use.ID); ok && len(whole[use.ID]) == len(x.Quant.Files) {
 			out = append(out, p.header(x, whole[use.ID])...)
 		}
 	}
@@ -122,34 +123,32 @@ func (p *patient) notOK(c store.Checked) finding {
 
 // header compares what the files of a model say of themselves with what the
 // catalog and the pins say.
-func (p *patient) header(x served, files []store.Checked) []finding {
-	var headers []gguf.Header
+func (p *patient) header(x pin.Chosen, files []store.Checked) []finding {
+	var names []string
 	for _, f := range files {
-		name := p.places.Physical(f.Path)
-		h, err := gguf.ReadFile(name)
-		if err != nil {
-			return []finding{fail("aisync apply --target "+shellQuote("model:"+x.use.ID)+" reads it, and says how to have it fetched again where it is wrong", "model %s: its header cannot be read: %v", x.use.ID, err)}
-		}
-		headers = append(headers, h)
+		names = append(names, p.places.Physical(f.Path))
 	}
-	shape, err := gguf.Shape(headers...)
-	if err != nil {
-		return []finding{fail("", "model %s: %v", x.use.ID, err)}
+	header, err := pin.ReadHeader(names...)
+	if e := (*pin.Error)(nil); errors.As(err, &e) {
+		return []finding{fail("aisync apply --target "+shellQuote("model:"+x.Use.ID)+" reads it, and says how to have it fetched again where it is wrong", "model %s: its header cannot be read: %v", x.Use.ID, err)}
+	} else if err != nil {
+		return []finding{fail("", "model %s: %v", x.Use.ID, err)}
 	}
+	shape := header.Shape
 	var out []finding
 	differs := func(what string, there, said any) {
-		out = append(out, warn("correct the catalog's entry, or name another file", "model %s: its file says %s %v, and the catalog or its pin %v", x.use.ID, what, there, said))
+		out = append(out, warn("correct the catalog's entry, or name another file", "model %s: its file says %s %v, and the catalog or its pin %v", x.Use.ID, what, there, said))
 	}
-	if known := x.shape; known != nil {
+	if known := x.Shape; known != nil {
 		if shape.Arch != known.Arch || shape.Layers != known.Layers || shape.Vocabulary != known.Vocabulary {
 			differs("architecture, layers and vocabulary", triple(shape), triple(*known))
 		}
 	}
-	if shape.Context > 0 && x.model.Context > shape.Context {
-		differs("a context of", fmt.Sprintf("%d tokens", shape.Context), x.model.Context)
+	if shape.Context > 0 && x.Model.Context > shape.Context {
+		differs("a context of", fmt.Sprintf("%d tokens", shape.Context), x.Model.Context)
 	}
-	if type_, ok := fileTypes[strings.ToUpper(x.quant.Name)]; ok && headers[0].FileType != 0 && headers[0].FileType != type_ {
-		differs("type", headers[0].FileType, fmt.Sprintf("%s, which is %d", x.quant.Name, type_))
+	if type_, ok := fileTypes[strings.ToUpper(x.Quant.Name)]; ok && header.FileType != 0 && header.FileType != type_ {
+		differs("type", header.FileType, fmt.Sprintf("%s, which is %d", x.Quant.Name, type_))
 	}
 	return out
 }
@@ -176,7 +175,7 @@ func checkMemory(ctx context.Context, p *patient) []finding {
 	if s == nil {
 		return nil // no host, no service
 	}
-	loads := slices.DeleteFunc(s.pin.serviceLoads(), func(l hosts.Load) bool { return l.Weights == 0 || l.Ignore })
+	loads := slices.DeleteFunc(s.pins.ServiceLoads(), func(l hosts.Load) bool { return l.Weights == 0 || l.Ignore })
 	if len(loads) == 0 {
 		return nil
 	}

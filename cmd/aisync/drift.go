@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -151,7 +152,7 @@ func (a *app) setupDrift(ctx context.Context, s Scope) (w *View, notChecked erro
 		return nil, nil, err
 	}
 	w.boundMemory()
-	err = w.declare(ctx, nil)
+	err = w.declare(ctx, w.resolver(pin.Look))
 	if err == nil || slices.ContainsFunc(parts(err), func(e error) bool { return !notHere(e) }) {
 		return w, nil, err
 	}
@@ -181,7 +182,7 @@ func (w *View) boundMemory() {
 // against one that is wrong.
 func notHere(err error) bool {
 	var missing *bundle.MissingError
-	return errors.Is(err, errNotAtHand{}) || errors.As(err, &missing)
+	return errors.Is(err, pin.ErrNotFetched) || errors.As(err, &missing)
 }
 
 // driftView sorts what is not in order.
@@ -329,15 +330,21 @@ func (w *View) verifySources(ctx context.Context) error {
 	if w.Offline {
 		return fmt.Errorf("drift --verify-sources %w", reconcile.ErrOffline)
 	}
+	network := w.network()
 	var errs []error
-	for _, l := range []*lockFile{w.HostLock, w.ProjectLock} {
+	for _, l := range []*pin.File{w.HostLock, w.ProjectLock} {
 		if l == nil || l == w.HostLock && !w.Has(reconcile.HostOwner) || l == w.ProjectLock && w.Scope == ScopeHost {
 			continue
 		}
-		for _, pin := range l.lock.Pins() {
-			if pin.Kind == "bundle" {
-				errs = append(errs, w.verifySource(ctx, l, pin))
+		for _, p := range l.Lock.Pins() {
+			if p.Kind != "bundle" {
+				continue
 			}
+			err := network.VerifySource(ctx, l, p)
+			if err == nil {
+				w.Notify("bundle source %s is what %s pins", safe(p.Name), lockName)
+			}
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

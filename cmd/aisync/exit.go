@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	runs "aisync.dev/aisync/agents/run"
-	"aisync.dev/aisync/internal/fetch"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/state"
@@ -48,13 +48,13 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &signal):
 		return 128 + int(signal.sig)
-	case errors.As(err, &held), errors.Is(err, fetch.ErrBusy), errors.Is(err, runs.ErrBusy):
+	case errors.As(err, &held), errors.Is(err, pin.ErrBusy), errors.Is(err, runs.ErrBusy):
 		return exitLocked
 	case errors.Is(err, reconcile.ErrStale), errors.Is(err, reconcile.ErrStalePlan):
 		return exitStale
 	case errors.Is(err, reconcile.ErrUndecided):
 		return exitConflict
-	case errors.Is(err, reconcile.ErrOffline), errors.Is(err, fetch.ErrOffline):
+	case errors.Is(err, reconcile.ErrOffline):
 		return exitOffline
 	}
 	return exitError
@@ -105,7 +105,7 @@ func (a *app) next(err error) string {
 	switch {
 	case errors.As(err, &h) && h.Hint() != "":
 		return h.Hint()
-	case errors.Is(err, reconcile.ErrOffline), errors.Is(err, fetch.ErrOffline):
+	case errors.Is(err, reconcile.ErrOffline):
 		if a.env.On("AISYNC_OFFLINE") {
 			return "unset AISYNC_OFFLINE and run it again"
 		}

@@ -11,11 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/advice"
-	"aisync.dev/aisync/internal/fetch"
+	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
@@ -215,11 +216,8 @@ func (s *starter) bring(ctx context.Context, src string) (dir string, cleanup fu
 	}
 	cleanup = func() { os.RemoveAll(temp) }
 	dir = filepath.Join(temp, "src")
-	var getter fetch.Fetcher = fetch.Offline{}
-	if !s.g.offline {
-		getter = fetch.New(fetch.Options{UserAgent: "aisync/" + versionText()})
-	}
-	if err := getter.Tree(ctx, src, dir); err != nil {
+	anonymous := pin.Network{Getenv: environ.Env{}.Get, Home: place.Nowhere, UserAgent: "aisync/" + versionText(), Offline: s.g.offline}
+	if err := anonymous.Tree(ctx, src, dir); err != nil {
 		cleanup()
 		return "", none, fmt.Errorf("--from %s: %w", src, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
@@ -93,14 +94,14 @@ func (k serviceManager) provider(p place.Places) service.Provider {
 }
 
 // declareServices asks for the services of the host, whose models were chosen
-// by pin and declared in d.
-func (w *View) declareServices(pin *pinner, d adapter.Decls, lacking []reconcile.Unsupported) (service.Declared, error) {
+// by r and declared in d.
+func (w *View) declareServices(r *pin.Resolver, d adapter.Decls, lacking []reconcile.Unsupported) (service.Declared, error) {
 	f, err := w.Facts()
 	if err != nil {
 		return service.Declared{}, err
 	}
-	loads := slices.DeleteFunc(pin.serviceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
-	h := w.serviceHost(pin, d, &f, lacking)
+	loads := slices.DeleteFunc(r.ServiceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
+	h := w.serviceHost(r, d, &f, lacking)
 	h.Config, h.State, h.Ollama = w.Places.ConfigHome.Dir(), w.Places.State, w.programs().Ollama
 	h.Waits, h.Journal, h.User, h.Self = w.services.waits, w.services.journal, w.Places.UserName(w.User), w.self()
 	h.Place = string(hosts.Fit(loads, f).Place)
@@ -118,15 +119,15 @@ func (w *View) declareServices(pin *pinner, d adapter.Decls, lacking []reconcile
 }
 
 // serviceHost is what decides whether a service can be started here: the
-// programs of f, the packages that cannot be installed, the models that pin
+// programs of f, the packages that cannot be installed, the models that r
 // chose and d declares.
-func (w *View) serviceHost(pin *pinner, d adapter.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
+func (w *View) serviceHost(r *pin.Resolver, d adapter.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
 	return service.Host{
 		Spec: w.Spec.Host, Facts: f, Home: w.Places.Home, By: w.services.by,
 		Lacking: func(a reconcile.Address) bool {
 			return slices.ContainsFunc(lacking, func(u reconcile.Unsupported) bool { return u.Address == a })
 		},
-		Models: func(id string) (service.Model, bool) { return w.servedModel(pin, d, id) },
+		Models: func(id string) (service.Model, bool) { return w.servedModel(r, d, id) },
 	}
 }
 
@@ -155,17 +156,15 @@ func (w *View) self() string {
 	return installed
 }
 
-// servedModel is a model as pin chose it.
-func (w *View) servedModel(pin *pinner, d adapter.Decls, id string) (service.Model, bool) {
-	pin.mu.Lock()
-	x, ok := pin.chosen[id]
-	pin.mu.Unlock()
-	if !ok || len(x.quant.Files) == 0 {
+// servedModel is a model as r chose it.
+func (w *View) servedModel(r *pin.Resolver, d adapter.Decls, id string) (service.Model, bool) {
+	x, ok := r.Chosen(id)
+	if !ok || len(x.Quant.Files) == 0 {
 		return service.Model{}, false
 	}
-	first := x.quant.Files[0]
-	m := service.Model{File: store.Friendly(w.modelStore(), id, first.Repo, first.Path), Context: x.model.Context}
-	for _, f := range x.quant.Files {
+	first := x.Quant.Files[0]
+	m := service.Model{File: store.Friendly(w.modelStore(), id, first.Repo, first.Path), Context: x.Model.Context}
+	for _, f := range x.Quant.Files {
 		m.SHA256 = append(m.SHA256, f.SHA256)
 	}
 	ollama := w.programs().Ollama

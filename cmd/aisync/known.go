@@ -100,8 +100,11 @@ func (a *app) lookedAt(p place.Places, s *spec.Spec) []string {
 		switch {
 		case err == nil:
 			folder := filepath.Join(tree.Dir, "runtimes")
-			manifests, _ := filepath.Glob(filepath.Join(globQuoted(folder), "*")) // a pattern of ours: cannot be bad
-			out = append(append(out, folder), manifests...)
+			out = append(out, folder)
+			manifests, _ := os.ReadDir(folder) // without them the folder itself tells
+			for _, m := range manifests {
+				out = append(out, filepath.Join(folder, m.Name()))
+			}
 		case errors.As(err, &missing):
 			out = append(out, missing.Dir)
 		}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
 	"aisync.dev/aisync/internal/bundle"
@@ -68,19 +68,12 @@ func (m *Machine) LockOf(src spec.Source) string {
 
 // pinnedFolder is where a source that had to be fetched lies.
 func (m *Machine) pinnedFolder(src spec.Source) (string, string, error) {
-	l, err := readLockFile(m.LockOf(src))
+	f, err := pin.ReadFile(m.LockOf(src))
 	if err != nil {
 		return "", "", err
 	}
-	pin, ok := l.lock.Pin("bundle", src.Name, "")
-	if !ok || pin.Values["url"] != src.URL {
-		return "", "", errNotAtHand{}
-	}
-	dir := m.cached(pin.Values["tree"])
-	if _, err := os.Stat(dir); err != nil {
-		return "", "", errNotAtHand{}
-	}
-	return dir, pinName(pin), nil
+	dir, at, err := sourceCache(m.Places).Source(f, src)
+	return dir, at, pinStep(err)
 }
 
 // lend looks again for runtimes that no catalog has, now that sources can be

@@ -4,19 +4,18 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/reconcile"
-	"aisync.dev/aisync/schema/spec"
 )
 
 // lockDoc is lock --json; see docs/json.md.
 type lockDoc struct {
 	FormatVersion string          `json:"format_version"`
 	Changes       []string        `json:"changes"` // in words
-	Moved         []sourceMove    `json:"moved"`   // bundle sources, file by file
+	Moved         []pin.Diff      `json:"moved"`   // bundle sources, file by file
 	Pins          []reconcile.Pin `json:"pins"`
 }
 
@@ -64,107 +63,64 @@ func (a *app) lock(ctx context.Context, s Scope, f applyFlags, update bool, ids 
 		return err
 	}
 	defer w.Release()
-	pin := w.newPinner(Request{Scope: s})
-	pin.strict = true
-	named := map[string]bool{}
-	pin.moving = func(kind, id string) bool {
-		for _, want := range ids {
-			if want == id || want == kind || (kind == "model" || kind == "files") && w.isFileOf(want, id) || kind == "package" && w.isPackageOf(want, id) {
-				named[want] = true
-				return true
-			}
-		}
-		return update && len(ids) == 0
-	}
-	if err := w.declare(ctx, pin); err != nil {
+	if err := w.load(ctx); err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if !named[id] {
-			return fmt.Errorf("lock --update %s: nothing of that name is pinned here; nothing was changed", id)
+	if err := w.recover(ctx); err != nil {
+		return err
+	}
+	r := w.writing(pin.Lock)
+	r.Update = pin.Update{All: update && len(ids) == 0, IDs: ids}
+	if err := w.declare(ctx, r); err != nil {
+		return err
+	}
+	res, err := r.Result()
+	if err != nil {
+		return err
+	}
+	if len(res.Unmatched) > 0 {
+		return fmt.Errorf("lock --update %s: nothing of that name is pinned here; nothing was changed", res.Unmatched[0])
+	}
+	for _, f := range w.locks() {
+		if names, ok := r.Sources(f); ok {
+			f.KeepSources(names)
 		}
 	}
-	w.dropStale()
 	if err := w.saveLocks(ctx); err != nil {
 		return err
 	}
-	slices.Sort(pin.said)
+	var changes []string
+	for _, c := range res.Changes {
+		changes = append(changes, changeText(c))
+	}
+	slices.Sort(changes)
 	if a.g.json {
-		doc := lockDoc{FormatVersion: viewVersion, Changes: orEmpty(pin.said), Moved: orEmpty(pin.moves), Pins: []reconcile.Pin{}}
-		for _, l := range w.locks() {
-			doc.Pins = append(doc.Pins, l.lock.Pins()...)
+		doc := lockDoc{FormatVersion: viewVersion, Changes: orEmpty(changes), Moved: orEmpty(res.Diffs), Pins: []reconcile.Pin{}}
+		for _, f := range w.locks() {
+			doc.Pins = append(doc.Pins, f.Lock.Pins()...)
 		}
 		return a.writeJSON(doc)
 	}
-	for _, line := range pin.said {
+	for _, line := range changes {
 		a.printf("%s\n", safe(line))
 	}
-	slices.SortFunc(pin.moves, func(x, y sourceMove) int { return strings.Compare(x.Source, y.Source) })
-	for _, m := range pin.moves {
-		a.printMove(m, mode)
+	for _, d := range res.Diffs {
+		a.printSourceDiff(d, mode)
 	}
-	if len(pin.said) == 0 {
+	if len(changes) == 0 {
 		a.printf("Everything is pinned already.\n")
 	}
 	return nil
 }
 
-// isFileOf reports whether the file called name belongs to the model id.
-func (w *View) isFileOf(id, name string) bool {
-	m, ok := w.Catalog.Model(id)
-	if !ok {
-		return false
-	}
-	for _, q := range m.Quants {
-		if q.Repo != "" && atRevision(q.Repo, q.Revision)+":"+q.Name == name {
-			return true
-		}
-		files, _ := withShards(q.Files) // a name that is none of a shard has no pin
-		if slices.ContainsFunc(files, func(f spec.ModelFile) bool { return modelName(f) == name }) {
-			return true
-		}
-	}
-	return false
-}
-
 // locks are the locks of the owners that take part.
-func (w *View) locks() []*lockFile {
-	var out []*lockFile
+func (w *View) locks() []*pin.File {
+	var out []*pin.File
 	if w.Has(reconcile.HostOwner) {
 		out = append(out, w.HostLock)
 	}
 	if w.ProjectLock != nil && w.Has(reconcile.ProjectOwner(w.Places.Project)) {
 		out = append(out, w.ProjectLock)
-	}
-	return out
-}
-
-// dropStale unpins what no spec names any more.
-func (w *View) dropStale() {
-	if h := w.Spec.Host; h != nil && w.Has(reconcile.HostOwner) {
-		w.HostLock.lock.Unpin(func(p reconcile.Pin) bool {
-			return p.Kind != "bundle" || slices.ContainsFunc(w.hostSources(), func(name string) bool { return name == p.Name })
-		})
-	}
-	if p := w.Spec.Project; p != nil && w.ProjectLock != nil && w.Has(reconcile.ProjectOwner(w.Places.Project)) {
-		w.ProjectLock.lock.Unpin(func(pin reconcile.Pin) bool {
-			if pin.Kind != "bundle" {
-				return true
-			}
-			for _, s := range p.Sources {
-				if s.Name == pin.Name {
-					return true
-				}
-			}
-			return false
-		})
-	}
-}
-
-func (w *View) hostSources() []string {
-	var out []string
-	for _, b := range w.Spec.Host.Bundles {
-		out = append(out, b.Name)
 	}
 	return out
 }
@@ -179,7 +135,7 @@ func (w *Session) saveLocks(ctx context.Context) error {
 		return nil
 	}
 	if _, err := w.Engine.Apply(ctx, w.WriteEnv(nil), w.Store, &reconcile.Plan{}, reconcile.ApplyOptions{ID: w.ApplyID, Command: "lock", Version: versionText()}); err != nil {
-		return w.ProjectLock.unwritable(err)
+		return pinStep(w.ProjectLock.NotWritable(err))
 	}
 	return w.FS.Flush()
 }

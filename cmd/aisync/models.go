@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/providers/store"
@@ -60,7 +61,7 @@ func (w *View) stockroom(ctx context.Context) (*stockroom, error) {
 	if w.Spec.Host == nil {
 		return nil, advice.Command(fmt.Errorf("no host is described here, so there is no store"), "aisync init")
 	}
-	d, err := w.ModelDecls(ctx, w.looker())
+	d, err := w.ModelDecls(ctx, w.resolver(pin.Look))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/advice"
@@ -67,9 +68,8 @@ func (a *app) modelsFit(ctx context.Context, id string, tokens int64) error {
 	if err != nil {
 		return err
 	}
-	p := w.looker()
-	p.resolve = !a.g.offline
-	if err := w.chooseToFit(ctx, p, id); err != nil {
+	r := w.resolver(pin.Ask)
+	if err := w.chooseToFit(ctx, r, id); err != nil {
 		return err
 	}
 	f, err := w.Facts()
@@ -77,28 +77,28 @@ func (a *app) modelsFit(ctx context.Context, id string, tokens int64) error {
 		return err
 	}
 	doc := modelFitDoc{FormatVersion: viewVersion, Models: []modelFitsDoc{}}
-	served := p.serviceLoads()
+	served := r.ServiceLoads()
 	var missing int64
-	for _, name := range p.chosenNames() {
+	for _, x := range r.AllChosen() {
+		name := x.Use.ID
 		if id != "" && name != id {
 			continue
 		}
-		x := p.chosen[name]
-		l := x.load()
+		l := x.Load()
 		if i := slices.IndexFunc(served, func(s hosts.Load) bool { return s.Model == name }); i >= 0 {
 			l.Context = served[i].Context
 		}
 		if tokens > 0 {
 			l.Context = tokens
 		}
-		missing += w.missing(x.quant)
+		missing += w.missing(x.Quant)
 		verdict := hosts.Verdict{Level: hosts.Unknown, Loads: []hosts.Need{}, Advice: []hosts.Advice{}}
 		if l.Weights > 0 {
 			verdict = hosts.Fit([]hosts.Load{l}, f)
 		}
-		doc.Models = append(doc.Models, modelFitsDoc{name, x.quant.Name, x.reason, verdict})
+		doc.Models = append(doc.Models, modelFitsDoc{name, x.Quant.Name, x.Reason, verdict})
 	}
-	doc.Together = together(served, p.chosen, id, tokens, f)
+	doc.Together = together(r, id, tokens, f)
 	doc.Disk = hosts.FitDisk(missing, w.Places.Physical(w.modelStore()), f)
 	if a.g.json {
 		return a.writeJSON(doc)
@@ -109,7 +109,7 @@ func (a *app) modelsFit(ctx context.Context, id string, tokens int64) error {
 
 // chooseToFit chooses the models of the spec, or also the model id of the
 // catalog, and reads their headers where they are not pinned.
-func (w *View) chooseToFit(ctx context.Context, p *pinner, id string) error {
+func (w *View) chooseToFit(ctx context.Context, r *pin.Resolver, id string) error {
 	if w.Spec.Host == nil {
 		return advice.Command(fmt.Errorf("no host is described here, so there is nothing to fit models to"), "aisync init")
 	}
@@ -117,52 +117,26 @@ func (w *View) chooseToFit(ctx context.Context, p *pinner, id string) error {
 	if id != "" && !slices.ContainsFunc(uses, func(u spec.ModelUse) bool { return u.ID == id }) {
 		uses = append(uses, spec.ModelUse{ID: id, Quant: "auto"})
 	}
-	p.ahead(ctx, slices.DeleteFunc(slices.Clone(uses), func(u spec.ModelUse) bool { return id != "" && u.ID != id }))
+	r.Prefetch(ctx, slices.DeleteFunc(slices.Clone(uses), func(u spec.ModelUse) bool { return id != "" && u.ID != id }))
 	for _, use := range uses {
 		m, ok := w.Catalog.Model(use.ID)
 		if !ok {
 			return advice.New(fmt.Errorf("the catalog has no model %q", use.ID), "describe it under catalog in the host's spec")
 		}
-		if _, _, err := p.model(ctx, use, m); err != nil {
-			return fmt.Errorf("model %q: %w", use.ID, err)
+		if _, _, err := r.Model(ctx, use, m); err != nil {
+			return fmt.Errorf("model %q: %w", use.ID, pinStep(err))
 		}
-		x := p.chosen[use.ID]
-		if x.shape == nil && (id == "" || id == use.ID) {
-			p.lookUp(ctx, &x)
-			p.chosen[use.ID] = x
+		if id == "" || id == use.ID {
+			r.Measure(ctx, use.ID)
 		}
 	}
 	return nil
 }
 
-// lookUp reads the header of x, of what it is now at its source where it is
-// not pinned.
-func (p *pinner) lookUp(ctx context.Context, x *served) {
-	files := x.quant.Files
-	if p.resolve && slices.ContainsFunc(files, func(f spec.ModelFile) bool { return f.SHA256 == "" }) {
-		var err error
-		if files, err = p.now(ctx, spec.Quant{Files: files}); err != nil {
-			return
-		}
-	}
-	if x.shape = p.w.shape(ctx, files, p.resolve); x.shape != nil {
-		x.quant.Files = files
-	}
-}
-
-func (p *pinner) chosenNames() []string {
-	var names []string
-	for id := range p.chosen {
-		names = append(names, id)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // together is the verdict on all that is served at once, with the model id
 // among it; nil where that is one model or none.
-func together(served []hosts.Load, chosen map[string]served, id string, tokens int64, f facts.Facts) *hosts.Verdict {
-	loads := slices.DeleteFunc(slices.Clone(served), func(l hosts.Load) bool { return l.Weights == 0 })
+func together(r *pin.Resolver, id string, tokens int64, f facts.Facts) *hosts.Verdict {
+	loads := slices.DeleteFunc(r.ServiceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
 	among := false
 	for i := range loads {
 		if id == "" || loads[i].Model == id {
@@ -173,7 +147,8 @@ func together(served []hosts.Load, chosen map[string]served, id string, tokens i
 		}
 	}
 	if !among && id != "" {
-		l := chosen[id].load()
+		x, _ := r.Chosen(id)
+		l := x.Load()
 		l.Context = max(l.Context, tokens)
 		loads = append(loads, l)
 	}

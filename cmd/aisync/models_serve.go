@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
-	"fmt"
-	"os"
-	"path/filepath"
+	"net"
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/internal/fetch/peer"
 	"aisync.dev/aisync/providers/store"
 )
 
@@ -41,62 +37,9 @@ func (a *app) modelsServe(ctx context.Context, addr string, told bool) error {
 	if err != nil {
 		return err
 	}
-	blobs := blobs{w.Places.Physical(w.modelStore())}
-	all, err := blobs.List()
-	if err != nil {
-		return err
-	}
-	ln, err := peer.Listen(addr, told)
-	if err != nil {
-		return err
-	}
-	a.printf("Serving %s of %s at peer://%s\n", plural(len(all), "file"), safe(blobs.dir), ln.Addr())
-	a.hint("To end it: ^C")
-	return peer.Serve(ctx, ln, blobs, peer.Options{Access: func(x peer.Access) { a.say("%s", safe(x.String())) }})
-}
-
-// blobs are the whole files of a store as a peer hands them out.
-type blobs struct{ dir string } // physical
-
-// Find implements peer.Store.
-func (b blobs) Find(sha256 string) (string, int64, bool) {
-	if raw, err := hex.DecodeString(sha256); err != nil || len(raw) != 32 {
-		return "", 0, false
-	}
-	name := string(store.Blob("/", sha256))
-	path := filepath.Join(b.dir, name)
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return "", 0, false
-	}
-	return path, info.Size(), true
-}
-
-// List implements peer.Store.
-func (b blobs) List() ([]peer.Blob, error) {
-	names, err := filepath.Glob(filepath.Join(globQuoted(b.dir), "sha256", "??", "*"))
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", b.dir, err)
-	}
-	out := []peer.Blob{}
-	for _, n := range names {
-		sum := filepath.Base(n)
-		if _, size, ok := b.Find(sum); ok {
-			out = append(out, peer.Blob{SHA256: sum, Size: size})
-		}
-	}
-	return out, nil
-}
-
-// globQuoted keeps what is special to a pattern from being so.
-func globQuoted(path string) string {
-	var out []rune
-	for _, r := range path {
-		switch r {
-		case '*', '?', '[', '\\':
-			out = append(out, '\\')
-		}
-		out = append(out, r)
-	}
-	return string(out)
+	dir := w.Places.Physical(w.modelStore())
+	return store.Serve(ctx, dir, addr, told, func(files int, at net.Addr) {
+		a.printf("Serving %s of %s at peer://%s\n", plural(files, "file"), safe(dir), at)
+		a.hint("To end it: ^C")
+	}, func(line string) { a.say("%s", safe(line)) })
 }

@@ -155,7 +155,7 @@ func forget(c *reconcile.Change) {
 func (a *app) pruneHosts(ctx context.Context, w *Session, f pruneFlags) (bool, error) {
 	known := map[string]bool{}
 	var gone []string
-	for _, pin := range w.HostLock.lock.Pins() {
+	for _, pin := range w.HostLock.Lock.Pins() {
 		if _, asked := known[pin.Host]; pin.Host == "" || asked {
 			continue
 		}
@@ -180,7 +180,7 @@ func (a *app) pruneHosts(ctx context.Context, w *Session, f pruneFlags) (bool, e
 	if err := a.confirm(f.yes, "Drop the pins of "+plural(len(gone), "host")+"?"); err != nil {
 		return true, err
 	}
-	w.HostLock.lock.Unpin(func(p reconcile.Pin) bool { return p.Host == "" || known[p.Host] })
+	w.HostLock.Lock.Unpin(func(p reconcile.Pin) bool { return p.Host == "" || known[p.Host] })
 	return true, w.savePins()
 }
 

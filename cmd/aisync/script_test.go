@@ -29,6 +29,7 @@ import (
 	"aisync.dev/aisync/internal/fakegitea"
 	"aisync.dev/aisync/internal/fakellama"
 	"aisync.dev/aisync/internal/fakenpm"
+	"aisync.dev/aisync/internal/fetch/ocitest"
 	"aisync.dev/aisync/internal/filelock"
 )
 
@@ -130,7 +131,9 @@ func hasCommand(name string) bool {
 
 func prepare(e *testscript.Env) error {
 	e.Values[hubKey{}] = startHub(e.T())
-	e.Values[registryKey{}] = &registry{blobs: map[string][]byte{}, tags: map[string][]byte{}}
+	artifacts := ocitest.New()
+	e.Defer(artifacts.Close)
+	e.Values[registryKey{}] = artifacts
 	registry := fakenpm.New()
 	e.Defer(registry.Close)
 	e.Values[npmKey{}] = registry

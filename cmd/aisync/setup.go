@@ -73,7 +73,7 @@ func (a *app) opened(ctx context.Context, ask Request, f applyFlags, command str
 		return nil, err
 	}
 	s.Transfer, s.Pulled = ask.Transfer, ask.Models
-	if err := s.declare(ctx, s.newPinner(ask)); err != nil {
+	if err := s.declare(ctx, s.resolverFor(ask)); err != nil {
 		s.Release()
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
@@ -11,7 +12,7 @@ import (
 
 // ModelDecls asks the host's spec for its models alone: a bundle that is not
 // at hand is no reason not to list them.
-func (w *View) ModelDecls(ctx context.Context, pin *pinner) (adapter.Decls, error) {
+func (w *View) ModelDecls(ctx context.Context, r *pin.Resolver) (adapter.Decls, error) {
 	f, err := w.Facts()
 	if err != nil {
 		return adapter.Decls{}, err
@@ -20,7 +21,7 @@ func (w *View) ModelDecls(ctx context.Context, pin *pinner) (adapter.Decls, erro
 	return adapter.Host{
 		Spec:   &spec.Host{Name: h.Name, Pos: h.Pos, Dir: h.Dir, Builtin: h.Builtin, Store: h.Store, Views: h.Views, Models: h.Models},
 		Models: w.Catalog.Models(), Facts: &f, Home: w.Places.Home, Programs: w.programs(),
-		Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return pin.model(ctx, use, m) },
+		Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return w.pickModel(ctx, r, use, m) },
 	}.Declare(ctx)
 }
 

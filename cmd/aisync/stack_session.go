@@ -22,7 +22,6 @@ type Session struct {
 	// TookBack is the apply that a rollback had taken back which was interrupted,
 	// and which Recover finished; "" for none.
 	TookBack string
-	LeftOut  []error // what was asked for and cannot be had now
 
 	held *state.Held
 }
@@ -98,7 +97,7 @@ func (s *Session) Release() {
 // recover finishes an interrupted apply and tells what that meant. What a
 // command left behind that was killed before it began is taken away.
 func (s *Session) recover(ctx context.Context) error {
-	if err := s.HostLock.sweep(s.Places.FSOptions(s.ApplyID)); err != nil {
+	if err := s.HostLock.Sweep(s.Places.FSOptions(s.ApplyID)); err != nil {
 		return err
 	}
 	if !s.Store.Unfinished() {
@@ -117,8 +116,9 @@ func (s *Session) recover(ctx context.Context) error {
 
 // WriteEnv is what an apply is handed. events may be nil.
 func (s *Session) WriteEnv(events func(reconcile.Event)) reconcile.WriteEnv {
-	env := reconcile.WriteEnv{ReadEnv: s.ReadEnv(), FS: s.FS, Fetch: s.fetcher()}
-	env.Reach = s.reacher()
+	network := s.network()
+	env := reconcile.WriteEnv{ReadEnv: s.ReadEnv(), FS: s.FS, Fetch: network.Fetcher()}
+	env.Reach = network.Reacher()
 	env.Progress = func(a reconcile.Address, done, total int64) {
 		if events != nil {
 			events(reconcile.Event{Kind: "progress", Address: a, Done: done, Total: total})

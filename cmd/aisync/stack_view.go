@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
@@ -33,16 +34,16 @@ type View struct {
 	Spec    *spec.Spec
 	Catalog catalog.Index
 
-	HostLock, ProjectLock *lockFile
+	HostLock, ProjectLock *pin.File
 	Store                 *reconcile.Store
 	Engine                *reconcile.Engine
 	Reader                fsys.Reader
 	Bundles               *bundle.Sources
 	Declared              adapter.Decls // what the specs ask for
 
-	Transfer   Transfer // how a Session fetches
-	Pulled     []string // models that Transfer.Source is for
-	headerless bool     // a source of headers let us wait in vain: the others are not asked
+	Transfer Transfer // how a Session fetches
+	Pulled   []string // models that Transfer.Source is for
+	LeftOut  []error  // what was asked for and cannot be had now
 
 	seal        *sealer
 	judged      judged // see Effects
@@ -57,7 +58,7 @@ func Open(ctx context.Context, m *Machine, s Scope) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v, v.declare(ctx, nil)
+	return v, v.declare(ctx, v.resolver(pin.Look))
 }
 
 // Look loads everything but what the specs ask for.
@@ -133,7 +134,7 @@ func (p *Parts) Open(ctx context.Context) (*View, error) {
 			return nil, err
 		}
 	}
-	return p.View, p.declare(ctx, nil)
+	return p.View, p.declare(ctx, p.resolver(pin.Look))
 }
 
 // loadParts reads spec, facts, locks and records side by side.
@@ -193,12 +194,12 @@ func (w *View) loadRecords(context.Context) error {
 func (w *View) loadRecordParts() (locksErr, storeErr error) {
 	var g errgroup.Group
 	g.Go(guarded(func() (err error) {
-		w.HostLock, err = readLockFile(filepath.Join(w.Places.Config, lockName))
+		w.HostLock, err = pin.ReadFile(filepath.Join(w.Places.Config, lockName))
 		return err
 	}))
 	g.Go(guarded(func() (err error) {
 		if w.Places.Project != "" {
-			w.ProjectLock, err = readLockFile(filepath.Join(w.Places.Project, lockName))
+			w.ProjectLock, err = pin.ReadFile(filepath.Join(w.Places.Project, lockName))
 		}
 		return err
 	}))
@@ -209,11 +210,11 @@ func (w *View) loadRecordParts() (locksErr, storeErr error) {
 	locksErr = g.Wait()
 	if w.ProjectLock != nil && storeErr == nil {
 		var known *reconcile.Lock
-		if w.ProjectLock.found {
-			known = w.ProjectLock.lock
+		if w.ProjectLock.Found() {
+			known = w.ProjectLock.Lock
 		}
 		w.Store.UseLock(reconcile.ProjectOwner(w.Places.Project), lockName, known)
-		w.ProjectLock.lock = w.Store.Lock()
+		w.ProjectLock.Lock = w.Store.Lock()
 	}
 	return locksErr, storeErr
 }

@@ -163,14 +163,3 @@ func TestAPanicIsCodeOneAndOneLine(t *testing.T) {
 		t.Errorf("said %q", got)
 	}
 }
-
-func TestOnlyAnOlderReleaseIsRefused(t *testing.T) {
-	for have, older := range map[string]bool{
-		"v0.0.9": true, "v0.1.0": false, "v1.0.0": false, "v0.1.1-0.20261121220035-97f40df49cef": false,
-		"v0.0.0-20261121220035-97f40df49cef+dirty": false, "devel": false, "97f40df-dirty": false,
-	} {
-		if got := olderThan(have, oldestReader); got != older {
-			t.Errorf("%s is older than %s: %v", have, oldestReader, got)
-		}
-	}
-}

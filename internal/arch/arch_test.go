@@ -79,6 +79,9 @@ var rules = []rule{
 	{"only what stands above providers wires them", reserved("providers", "cmd/aisync", "app", "adapter")},
 	{"app imports neither agents nor commands", func(from, to string, ours bool) bool { return ours && in(from, "app") && in(to, "agents", "cmd") }},
 	{"only cmd/aisync wires: agents", reserved("agents", "cmd/aisync")},
+	{"commands neither fetch nor read models: app/pin and providers do", func(from, to string, ours bool) bool {
+		return ours && in(from, "cmd") && in(to, "internal/fetch", "internal/gguf")
+	}},
 	{"only schema imports CUE, and the generator of catalog", only([]string{"cuelang.org/go"}, "schema", "catalog/gen")},
 	{"only hosts imports ghw", only([]string{"github.com/jaypipes"}, "hosts")},
 	{"only internal/fetch imports go-getter", only([]string{"github.com/hashicorp/go-getter"}, "internal/fetch")},
@@ -131,7 +134,7 @@ func TestPromisesHoldThroughOurOwnPackagesToo(t *testing.T) {
 
 // A rule that cannot be broken protects nothing.
 func TestEveryRuleForbidsSomething(t *testing.T) {
-	trees := []string{"app/effects", "schema", "schema/spec", "hosts", "hosts/facts", "catalog", "reconcile", "reconcile/fsys", "internal/merge", "internal/merge/json", "adapter", "adapter/start", "providers/file", "agents/ledger", "internal/gitrepo", "cmd/aisync", "internal/regular"}
+	trees := []string{"app/effects", "schema", "schema/spec", "hosts", "hosts/facts", "catalog", "reconcile", "reconcile/fsys", "internal/merge", "internal/merge/json", "adapter", "adapter/start", "providers/file", "agents/ledger", "internal/gitrepo", "cmd/aisync", "internal/regular", "internal/fetch"}
 	others := []string{"cuelang.org/go/cue", "github.com/jaypipes/ghw", "github.com/hashicorp/go-getter/v2", "code.gitea.io/sdk/gitea", "github.com/spf13/cobra"}
 	for _, r := range rules {
 		broken := false

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/internal/filelock"
+	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -69,7 +70,7 @@ type Store interface {
 
 var (
 	// ErrOffline says that the network is needed and may not be used.
-	ErrOffline = errors.New("needs the network and is offline")
+	ErrOffline = reconcile.ErrOffline
 	// ErrBusy says that another process is fetching into the same part.
 	ErrBusy = errors.New("is already being fetched")
 	// ErrMismatch says that a source served other bytes than the digest asks for.

@@ -1,19 +1,19 @@
-package main
+package pin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"aisync.dev/aisync/hosts"
-	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
 
 // quant chooses the quantization of a model: by name, by pin, or by what fits.
-func (p *pinner) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (spec.Quant, string, error) {
+func (r *Resolver) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (spec.Quant, string, error) {
 	byName := func(name string) (spec.Quant, bool) {
 		i := slices.IndexFunc(m.Quants, func(q spec.Quant) bool { return q.Name == name })
 		if i < 0 {
@@ -35,38 +35,37 @@ func (p *pinner) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (sp
 		}
 		return q, "", nil
 	}
-	l := p.lockOf(false)
-	host := p.w.Spec.Host.Name
-	if pin, ok := p.get(l, "quant", m.ID, host); ok {
+	host := r.Spec.Host.Name
+	if pin, ok := r.get(r.Host, "quant", m.ID, host); ok {
 		q, ok := byName(pin.Values["quant"])
 		if !ok {
-			return q, "", advice.Command(fmt.Errorf("it has no quant %q, which %s pins", pin.Values["quant"], lockName), "aisync lock --update "+m.ID)
+			return q, "", &Error{Reason: Unfit, ID: m.ID, Err: fmt.Errorf("it has no quant %q, which %s pins", pin.Values["quant"], FileName)}
 		}
 		return q, pin.Values["reason"], nil
 	}
-	if p.w.Locked {
-		return spec.Quant{}, "", p.unpinned("quant: \"auto\"", spec.Position{})
+	if r.Locked {
+		return spec.Quant{}, "", notPinned("quant: \"auto\"", spec.Position{})
 	}
-	f, err := p.w.Facts()
+	f, err := r.Facts()
 	if err != nil {
 		return spec.Quant{}, "", err
 	}
-	if known, err := p.sized(ctx, use, &m); err != nil || !known {
+	if known, err := r.sized(ctx, use, &m); err != nil || !known {
 		return spec.Quant{Name: "auto"}, "which quant fits is decided when it is pinned", err
 	}
-	shape := p.shapeToChoose(ctx, use, m)
-	context, others := p.beside(use)
-	c := hosts.PickQuantFor(m, f, hosts.Use{Shape: shape, Context: context, Others: others})
+	shape := r.shapeToChoose(ctx, use, m)
+	tokens, others := r.beside(use)
+	c := hosts.PickQuantFor(m, f, hosts.Use{Shape: shape, Context: tokens, Others: others})
 	q, ok := byName(c.Quant)
 	if !ok {
 		return q, "", fmt.Errorf("it has no quant that could be chosen: %s", c.Reason)
 	}
-	if p.s != nil {
+	if r.Mode.pins() {
 		values := map[string]string{"quant": c.Quant, "reason": c.Reason}
 		if shape != nil {
 			values["shape"] = shape.String()
 		}
-		p.set(l, reconcile.Pin{Kind: "quant", Name: m.ID, Host: host, Values: values})
+		r.put(r.Host, reconcile.Pin{Kind: "quant", Name: m.ID, Host: host, Values: values})
 	}
 	return q, c.Reason, nil
 }
@@ -79,34 +78,56 @@ func quantNames(m spec.Model) string {
 	return strings.Join(names, ", ")
 }
 
+// sized reports whether the sizes of all quants of m are known, and asks for
+// those that are not where it may.
+func (r *Resolver) sized(ctx context.Context, use spec.ModelUse, m *spec.Model) (bool, error) {
+	m.Quants = slices.Clone(m.Quants)
+	for i := range m.Quants {
+		q := &m.Quants[i]
+		if q.Repo == "" {
+			continue
+		}
+		if ask, err := r.mayPin(use, "quant: \"auto\""); err != nil || !ask && !r.asks() {
+			return false, err
+		}
+		files, err := r.filesNow(ctx, *q)
+		if err != nil {
+			return false, r.unanswered(use, err)
+		}
+		q.Files = files
+	}
+	slices.SortStableFunc(m.Quants, func(a, b spec.Quant) int { return cmp.Compare(a.Size(), b.Size()) })
+	return true, nil
+}
+
 // shapeToChoose reads from a source what a quantization cannot be chosen well
 // without; nil where that cannot be had now.
-func (p *pinner) shapeToChoose(ctx context.Context, use spec.ModelUse, m spec.Model) *spec.Shape {
-	if !p.resolve || len(m.Quants) < 2 || !p.about(reconcile.Address("model:"+use.ID)) {
+func (r *Resolver) shapeToChoose(ctx context.Context, use spec.ModelUse, m spec.Model) *spec.Shape {
+	if !r.dials() || len(m.Quants) < 2 || !r.about(modelAddress(use.ID)) {
 		return nil
 	}
 	q := m.Quants[0] // one shape serves all
 	if q.Repo != "" {
-		return p.w.shape(ctx, q.Files, true)
+		return r.readShape(ctx, q.Files)
 	}
-	files, err := p.now(ctx, q)
+	files, err := r.filesNow(ctx, q)
 	if err != nil {
 		return nil
 	}
-	return p.w.shape(ctx, files, true)
+	return r.readShape(ctx, files)
 }
 
 // beside is for how many tokens a model is planned, and what the host's
 // services serve beside it, as far as that is chosen.
-func (p *pinner) beside(use spec.ModelUse) (int64, []hosts.Load) {
+func (r *Resolver) beside(use spec.ModelUse) (int64, []hosts.Load) {
 	var others []hosts.Load
-	context := use.Context
-	for _, l := range p.serviceLoads() {
+	tokens := use.Context
+	for _, l := range r.ServiceLoads() {
 		if l.Model == use.ID {
-			context = max(context, l.Context)
+			tokens = max(tokens, l.Context)
 		} else if l.Weights > 0 {
 			others = append(others, l)
 		}
 	}
-	return context, others
+	return tokens, others
 }

@@ -1,0 +1,131 @@
+package pin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Diff says how the files of a bundle source differ from those that were pinned
+// before.
+type Diff struct {
+	Source string     `json:"source"`
+	Files  []FileDiff `json:"files"`
+	Note   string     `json:"note,omitempty"` // why there is no more to say
+}
+
+// FileDiff is a file that differs between two versions of a source.
+type FileDiff struct {
+	File   string `json:"file"`
+	Action string `json:"action"` // "+", "-", "~", as in a plan
+	Diff   string `json:"diff"`   // unified; of a mode that differs a line before it
+}
+
+// compare notes how the tree in the folder now differs from the one that old
+// pins, which may have never come to this machine.
+func (r *Resolver) compare(ctx context.Context, f *File, src spec.Source, old reconcile.Pin, now string) error {
+	if old.Values["tree"] == "" {
+		return nil
+	}
+	d := Diff{Source: src.Name, Files: []FileDiff{}}
+	before := r.Cache.tree(old.Values["tree"])
+	_, err := os.Stat(before)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.Note = "what was pinned before is not on this machine, so its files cannot be compared"
+	case err != nil:
+		return err
+	default:
+		if d.Files, err = treeDiff(ctx, before, now); err != nil {
+			return fmt.Errorf("compare bundle source %q: %w", src.Name, err)
+		}
+		if len(d.Files) == 0 {
+			d.Note = "no file of the bundle differs"
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.diffs == nil {
+		r.diffs = map[string]Diff{}
+	}
+	r.diffs[src.Name+"\n"+f.Path] = d
+	return nil
+}
+
+// treeDiff compares what two trees could install.
+func treeDiff(ctx context.Context, from, to string) ([]FileDiff, error) {
+	before, err := treeFiles(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := treeFiles(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	out := []FileDiff{}
+	for len(before) > 0 || len(after) > 0 {
+		var x, y *bundle.File
+		switch {
+		case len(after) == 0 || len(before) > 0 && before[0].Src < after[0].Src:
+			x, before = &before[0], before[1:]
+		case len(before) == 0 || after[0].Src < before[0].Src:
+			y, after = &after[0], after[1:]
+		default:
+			x, y, before, after = &before[0], &after[0], before[1:], after[1:]
+		}
+		if x != nil && y != nil && x.Digest == y.Digest && x.Mode == y.Mode {
+			continue
+		}
+		f, err := fileDiff(x, y)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+func treeFiles(ctx context.Context, dir string) ([]bundle.File, error) {
+	t, err := new(bundle.Sources).Open(ctx, spec.Source{URL: dir})
+	if err != nil {
+		return nil, err
+	}
+	return t.Files()
+}
+
+// fileDiff compares one file; x or y is nil where it is not there.
+func fileDiff(x, y *bundle.File) (FileDiff, error) {
+	d := FileDiff{Action: string(reconcile.Update)}
+	var old, new []byte
+	var err error
+	switch {
+	case x == nil:
+		d.Action, d.File = string(reconcile.Create), y.Src
+	case y == nil:
+		d.Action, d.File = string(reconcile.Delete), x.Src
+	default:
+		d.File = y.Src
+	}
+	if x != nil {
+		if old, err = os.ReadFile(x.Path); err != nil {
+			return d, err
+		}
+	}
+	if y != nil {
+		if new, err = os.ReadFile(y.Path); err != nil {
+			return d, err
+		}
+	}
+	if x != nil && y != nil && x.Mode != y.Mode {
+		d.Diff = fmt.Sprintf("mode %04o → %04o\n", x.Mode, y.Mode)
+	}
+	d.Diff += merge.Unified("a/"+d.File, "b/"+d.File, old, new)
+	return d, nil
+}

@@ -1,0 +1,158 @@
+package pin
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aisync.dev/aisync/internal/gguf"
+	"aisync.dev/aisync/providers/store"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Header is what the files of a model say of themselves.
+type Header struct {
+	Shape    spec.Shape
+	FileType int64 // general.file_type of the first; 0 where it is not said
+}
+
+// ReadHeader reads the headers of all files of a model, its shards in order. A
+// file whose header cannot be read is an Unreadable Error; files that do not
+// belong together are another one.
+func ReadHeader(files ...string) (Header, error) {
+	var headers []gguf.Header
+	for _, name := range files {
+		h, err := gguf.ReadFile(name)
+		if err != nil {
+			return Header{}, &Error{Reason: Unreadable, Err: err}
+		}
+		headers = append(headers, h)
+	}
+	s, err := gguf.Shape(headers...)
+	if err != nil {
+		return Header{}, err
+	}
+	return Header{s, headers[0].FileType}, nil
+}
+
+// shape returns what decides the memory of a model, whose first file is pinned
+// under name. What was pinned just now has its header read, where that can be,
+// and the pin takes it along.
+func (r *Resolver) shape(ctx context.Context, use spec.ModelUse, name string, q spec.Quant) *spec.Shape {
+	if use.Quant == "auto" {
+		r.mu.Lock()
+		pin, ok := r.pinned(r.Host, "quant", use.ID, r.Spec.Host.Name)
+		r.mu.Unlock()
+		if ok && pin.Values["shape"] != "" {
+			return parsedShape(pin.Values["shape"])
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	r.mu.Lock()
+	pin, ok := r.pinned(r.Host, "model", name, "")
+	fresh := r.fresh["model "+name]
+	r.mu.Unlock()
+	switch {
+	case !ok:
+		return nil
+	case pin.Values["shape"] != "" || !fresh:
+		return parsedShape(pin.Values["shape"])
+	}
+	shape := r.readShape(ctx, q.Files)
+	if shape != nil {
+		pin.Values = maps.Clone(pin.Values)
+		pin.Values["shape"] = shape.String()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.replace(r.Host, pin)
+	}
+	return shape
+}
+
+// parsedShape is nil for what an older lock, or a newer one, does not tell.
+func parsedShape(text string) *spec.Shape {
+	s, err := spec.ParseShape(text)
+	if text == "" || err != nil {
+		return nil
+	}
+	return &s
+}
+
+// readShape reads the headers of a model's files, from disk or, where it may
+// dial, by ranges from their sources. It is nil where one cannot be had: then
+// the sizes alone must do. After one source that does not answer in time none
+// is dialled any more.
+func (r *Resolver) readShape(ctx context.Context, files []spec.ModelFile) *spec.Shape {
+	reading, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r.mu.Lock()
+	dial := r.dials() && !r.unread
+	r.mu.Unlock()
+	var headers []gguf.Header
+	for _, f := range files {
+		h, err := r.header(reading, f, dial)
+		if err != nil {
+			r.mu.Lock()
+			r.unread = r.unread || reading.Err() != nil
+			r.mu.Unlock()
+			r.notify(Event{Kind: HeaderUnread, Name: f.Path, Err: err})
+			return nil
+		}
+		headers = append(headers, h)
+	}
+	s, err := gguf.Shape(headers...)
+	if err != nil {
+		return nil
+	}
+	return &s
+}
+
+// header reads the header of one file.
+func (r *Resolver) header(ctx context.Context, f spec.ModelFile, dial bool) (gguf.Header, error) {
+	if f.SHA256 == "" || f.Size <= 0 {
+		return gguf.Header{}, fmt.Errorf("%s is not pinned", f.Path)
+	}
+	blob := string(store.Blob(fsys.LogicalPath(r.Store), f.SHA256))
+	if _, err := os.Stat(blob); err == nil {
+		return gguf.ReadFile(blob)
+	}
+	err := fmt.Errorf("%s is not on this machine", f.Path)
+	for _, source := range f.Sources {
+		var h gguf.Header
+		if h, err = r.headerAt(ctx, source, f, dial); err == nil {
+			return h, nil
+		}
+	}
+	return gguf.Header{}, err
+}
+
+func (r *Resolver) headerAt(ctx context.Context, source string, f spec.ModelFile, dial bool) (gguf.Header, error) {
+	u, err := url.Parse(source)
+	switch {
+	case err != nil:
+		return gguf.Header{}, err
+	case filepath.IsAbs(source):
+		return gguf.ReadFile(source)
+	case u.Scheme == "file":
+		return gguf.ReadFile(u.Path)
+	case !dial:
+		return gguf.Header{}, fmt.Errorf("%s is not on this machine", f.Path)
+	}
+	address, header := source, http.Header(nil)
+	if resolve, ok := r.Network.resolvers(r.Network.client())[u.Scheme]; ok {
+		if address, header, err = resolve(ctx, source, f.Size, f.SHA256); err != nil {
+			return gguf.Header{}, err
+		}
+	} else if !strings.HasPrefix(u.Scheme, "http") {
+		return gguf.Header{}, fmt.Errorf("no range can be read from %s", u.Scheme)
+	}
+	return gguf.Read(gguf.HTTP(ctx, r.Network.client().HTTP(), address, header, f.Size), f.Size)
+}

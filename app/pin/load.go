@@ -1,0 +1,147 @@
+package pin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/providers/service"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Chosen is a model as it was chosen for this host.
+type Chosen struct {
+	Use    spec.ModelUse
+	Model  spec.Model
+	Quant  spec.Quant
+	Reason string
+	Shape  *spec.Shape // nil: its header is not known
+}
+
+// Load is what serving x takes.
+func (x Chosen) Load() hosts.Load {
+	return hosts.Load{
+		Name: x.Use.ID, Model: x.Use.ID, Quant: x.Quant.Name, Weights: x.Quant.Size(), Shape: x.Shape,
+		Context: x.Use.Context, Quants: x.Model.Quants, Ignore: x.Use.Fit == "ignore",
+	}
+}
+
+// Chosen returns a model as Model chose it; ok is false before that.
+func (r *Resolver) Chosen(id string) (x Chosen, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x, ok = r.chosen[id]
+	return x, ok
+}
+
+// AllChosen returns the models that were chosen, by ID.
+func (r *Resolver) AllChosen() []Chosen {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []Chosen
+	for _, id := range slices.Sorted(maps.Keys(r.chosen)) {
+		out = append(out, r.chosen[id])
+	}
+	return out
+}
+
+// Measure reads the header of a chosen model whose shape no pin tells: of its
+// files as they are at their source where they are not pinned.
+func (r *Resolver) Measure(ctx context.Context, id string) {
+	x, ok := r.Chosen(id)
+	if !ok || x.Shape != nil {
+		return
+	}
+	files := x.Quant.Files
+	if r.dials() && slices.ContainsFunc(files, func(f spec.ModelFile) bool { return f.SHA256 == "" }) {
+		var err error
+		if files, err = r.filesNow(ctx, spec.Quant{Files: files}); err != nil {
+			return
+		}
+	}
+	if x.Shape = r.readShape(ctx, files); x.Shape != nil {
+		x.Quant.Files = files
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.chosen[id] = x
+	}
+}
+
+// ServiceLoads are the models that the enabled services of the host serve, as
+// far as they were chosen; one that was not has no weights.
+func (r *Resolver) ServiceLoads() []hosts.Load {
+	var out []hosts.Load
+	for _, s := range r.Spec.Host.Services {
+		var mine []hosts.Load
+		ids := service.ModelsOf(s)
+		for _, id := range ids {
+			if !s.Enabled || s.Kind == "external" {
+				continue
+			}
+			l := hosts.Load{Model: id}
+			if x, ok := r.Chosen(id); ok {
+				l = x.Load()
+			}
+			l.Name = s.Name
+			if len(ids) > 1 {
+				l.Name += "/" + id
+			}
+			l.Context = cmp.Or(int64(s.Context), l.Context)
+			l.Sequences = int64(s.Parallel)
+			mine = append(mine, l)
+		}
+		if s.Kind == "llama-swap" && len(mine) > 0 { // it has one in memory at a time
+			mine = []hosts.Load{slices.MaxFunc(mine, func(a, b hosts.Load) int { return cmp.Compare(a.Weights, b.Weights) })}
+		}
+		out = append(out, mine...)
+	}
+	return out
+}
+
+// Note is a warning about what was resolved.
+type Note struct {
+	Kind  NoteKind
+	Pos   spec.Position // zero where it is about a lock
+	Model string        // of TooLarge
+	Text  string        // what is wrong; what to do about it is left to the caller
+}
+
+// NoteKind says what a Note is about.
+type NoteKind int
+
+const (
+	OtherCatalog     NoteKind = iota // a lock pins another catalog than this aisync has
+	TooLarge                         // a model does not fit this machine
+	TooLargeTogether                 // the models of the enabled services do not fit at once
+)
+
+// fitNotes warns of models that do not fit this machine: each alone, and those
+// that the services serve at once. It dials nothing and reads no file.
+func (r *Resolver) fitNotes() ([]Note, error) {
+	if len(r.AllChosen()) == 0 {
+		return nil, nil
+	}
+	f, err := r.Facts()
+	if err != nil {
+		return nil, err
+	}
+	var notes []Note
+	for _, use := range r.Spec.Host.Models {
+		x, ok := r.Chosen(use.ID)
+		if !ok {
+			continue
+		}
+		if v := hosts.Fit([]hosts.Load{x.Load()}, f); v.Warn {
+			notes = append(notes, Note{TooLarge, use.Pos, use.ID, fmt.Sprintf("model %q at %s does not fit: it %s", use.ID, x.Quant.Name, v.Reason())})
+		}
+	}
+	loads := slices.DeleteFunc(r.ServiceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
+	if v := hosts.Fit(loads, f); len(notes) == 0 && len(loads) > 1 && v.Warn {
+		i := slices.IndexFunc(r.Spec.Host.Services, func(s spec.Service) bool { return s.Enabled })
+		notes = append(notes, Note{TooLargeTogether, r.Spec.Host.Services[i].Pos, "", "the models of the enabled services do not fit at once: serving them " + v.Reason()})
+	}
+	return notes, nil
+}

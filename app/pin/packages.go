@@ -1,0 +1,141 @@
+package pin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"aisync.dev/aisync/internal/fetch/unpinned"
+	"aisync.dev/aisync/providers/packages"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Package returns the version that a package is pinned to: its newest, or the
+// newest that begins with within. A package that is not pinned is pinned to
+// what is installed already, else to the newest. version is "" where it may not
+// be pinned; left says why it cannot be pinned now, and is in Result too.
+func (r *Resolver) Package(ctx context.Context, via, name, within string, pos spec.Position) (version string, left, err error) {
+	id := via + "/" + name
+	if pin, ok := r.get(r.Host, "package", id, ""); ok && pin.Values["within"] == within {
+		return pin.Values["version"], nil, nil
+	}
+	switch {
+	case r.Locked:
+		return "", nil, notPinned("package "+id, spec.Position{})
+	case !r.Mode.pins(), !r.about(packages.Address(via, name)):
+		return "", nil, nil
+	}
+	if !r.isMoving("package", id) {
+		version = r.Packages.Installed(ctx, r.Env, via, name)
+		if within != "" && version != within && !strings.HasPrefix(version, within+".") {
+			version = ""
+		}
+	}
+	if version == "" && r.Network.Offline {
+		offline := fmt.Errorf("%s is not pinned, and pinning it %w", name, reconcile.ErrOffline)
+		if r.Mode == Lock {
+			return "", nil, offline
+		}
+		return "", r.leaveOut(packages.Address(via, name), pos, offline), nil
+	}
+	if version == "" {
+		if version, err = r.Packages.Latest(ctx, r.Env, via, name, within); err != nil {
+			if r.Mode == Lock {
+				return "", nil, &Error{Reason: ManagerFailed, Err: err}
+			}
+			return "", r.leaveOut(packages.Address(via, name), pos, err), nil
+		}
+	}
+	values := map[string]string{"version": version}
+	if within != "" {
+		values["within"] = within
+	}
+	r.put(r.Host, reconcile.Pin{Kind: "package", Name: id, Values: values})
+	return version, nil, nil
+}
+
+// Archive returns the archive of a release as it is pinned. Of one that is not,
+// the spec's sha256 is taken at its word, and only its size is asked for;
+// without one it is fetched into the cache, and what comes is trusted from then
+// on. left is as in Package.
+func (r *Resolver) Archive(ctx context.Context, name, version string, a packages.Archive, pos spec.Position) (_ packages.Archive, left, err error) {
+	id, address := "release/"+name, packages.Address("release", name)
+	pin, ok := r.get(r.Host, "package", id, "")
+	if ok && pin.Values["version"] == version && pin.Values["url"] == a.URL {
+		if a.SHA256 != "" && a.SHA256 != pin.Values["sha256"] {
+			return a, nil, otherDigest(name, a.SHA256, pin, name)
+		}
+		a.SHA256 = pin.Values["sha256"]
+		if a.Size, err = strconv.ParseInt(pin.Values["size"], 10, 64); err != nil || len(a.SHA256) != 64 {
+			return a, nil, damaged("package", id, name)
+		}
+		return a, nil, nil
+	}
+	offline := fmt.Errorf("%s %s is not pinned, and pinning it %w", name, version, reconcile.ErrOffline)
+	switch {
+	case r.Locked:
+		return a, nil, notPinned(fmt.Sprintf("package %s, version %s from %s,", id, version, a.URL), spec.Position{})
+	case !r.Mode.pins(), !r.about(address):
+		return a, nil, nil
+	case r.Network.Offline && r.Mode == Lock:
+		return a, nil, offline
+	case r.Network.Offline:
+		return a, r.leaveOut(address, pos, offline), nil
+	}
+	if a.SHA256 != "" {
+		a.Size, err = unpinned.Size(ctx, r.Network.client().HTTP(), a.URL)
+	} else {
+		a, err = r.firstFetched(ctx, name, a)
+	}
+	switch {
+	case err != nil && (r.Mode == Lock || ctx.Err() != nil):
+		return a, nil, err
+	case err != nil:
+		return a, r.leaveOut(address, pos, err), nil
+	}
+	r.put(r.Host, reconcile.Pin{Kind: "package", Name: id, Values: map[string]string{
+		"version": version, "url": a.URL, "sha256": a.SHA256, "size": strconv.FormatInt(a.Size, 10),
+	}})
+	return a, nil, nil
+}
+
+// firstFetched brings an archive of which nothing is known into the cache.
+func (r *Resolver) firstFetched(ctx context.Context, name string, a packages.Archive) (packages.Archive, error) {
+	unknown := packages.ReleaseArchive(r.Cache.Dir, "first-"+name)
+	if _, err := r.Disk.MkdirAll(unknown.Dir(), 0o700); err != nil {
+		return a, err
+	}
+	r.notify(Event{Kind: FetchingArchive, Name: name, From: a.URL})
+	size, digest, err := unpinned.Get(ctx, r.Network.client().HTTP(), a.URL, r.Disk, unknown, nil)
+	if err != nil {
+		return a, err
+	}
+	a.Size, a.SHA256 = size, digest
+	err = r.Disk.Move(unknown, packages.ReleaseArchive(r.Cache.Dir, digest))
+	if errors.Is(err, fs.ErrExist) {
+		var info fs.FileInfo
+		if info, err = r.Disk.Lstat(unknown); err == nil {
+			err = r.Disk.Discard(unknown, info) // it is there already
+		}
+	}
+	return a, err
+}
+
+// isMoving reports whether Update moves what is pinned under a name.
+func (r *Resolver) isMoving(kind, name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.moves(kind, name)
+}
+
+// leaveOut notes that a package cannot be had now, and returns why.
+func (r *Resolver) leaveOut(a reconcile.Address, pos spec.Position, err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = append(r.left, LeftOut{a, pos, err})
+	return err
+}

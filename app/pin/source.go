@@ -1,0 +1,235 @@
+package pin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/fetch/git"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Cache is where fetched sources and archives lie: a source as a folder named
+// for the digest of its files.
+type Cache struct {
+	Dir      fsys.LogicalPath
+	Root     string // that Dir lies below; "" is /
+	Chown    bool   // what is fetched is given to UID and GID
+	UID, GID int
+}
+
+// Source returns the folder in which a source lies that f pins, and its commit
+// or digest. The error is ErrNotFetched where it does not.
+func (c Cache) Source(f *File, src spec.Source) (dir, pin string, err error) {
+	known, ok := f.Lock.Pin("bundle", src.Name, "")
+	if !ok || known.Values["url"] != src.URL {
+		return "", "", ErrNotFetched
+	}
+	dir = c.tree(known.Values["tree"])
+	if _, err := os.Stat(dir); err != nil {
+		return "", "", ErrNotFetched
+	}
+	return dir, pinnedAt(known), nil
+}
+
+// sources is the physical folder of all sources.
+func (c Cache) sources() string { return filepath.Join(c.Root, string(c.Dir), "sources") }
+
+// tree is the physical folder for the tree of that digest.
+func (c Cache) tree(digest string) string {
+	sum := sha256.Sum256([]byte(digest))
+	return filepath.Join(c.sources(), hex.EncodeToString(sum[:12]))
+}
+
+// handOver gives a fetched tree to the person for whom root works.
+func (c Cache) handOver(dir string) error {
+	if !c.Chown {
+		return nil
+	}
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, c.UID, c.GID)
+	})
+}
+
+// pinnedAt is what a pin of a source pins: its commit, else the digest of its files.
+func pinnedAt(pin reconcile.Pin) string {
+	if c := pin.Values["commit"]; c != "" {
+		return c
+	}
+	return pin.Values["tree"]
+}
+
+// Source returns a folder of the cache that holds exactly what is pinned of a
+// git or archive source, and its commit or digest. It fetches what the cache
+// lacks, pinned or not, in the modes that pin.
+func (r *Resolver) Source(ctx context.Context, src spec.Source) (dir, pin string, err error) {
+	f := r.lockOf(src)
+	known, ok := r.get(f, "bundle", src.Name, "")
+	if ok && known.Values["url"] != src.URL {
+		ok = false // the spec names another place now: that is a new source
+	}
+	if ok {
+		dir := r.Cache.tree(known.Values["tree"])
+		if _, err := os.Stat(dir); err == nil {
+			return dir, pinnedAt(known), nil
+		}
+	} else if r.Locked {
+		return "", "", notPinned(fmt.Sprintf("bundle source %q", src.Name), src.Pos)
+	}
+	if !r.Mode.pins() {
+		return "", "", ErrNotFetched
+	}
+	if r.Network.Offline {
+		return "", "", fmt.Errorf("%w: it %w", ErrNotFetched, reconcile.ErrOffline)
+	}
+	return r.fetchSource(ctx, f, src, known, ok)
+}
+
+// lockOf is the lock that pins a source: that of the spec that names it.
+func (r *Resolver) lockOf(src spec.Source) *File {
+	if r.Project != nil && src.Dir == filepath.Dir(r.Project.Path) {
+		return r.Project
+	}
+	return r.Host
+}
+
+// fetchSource fetches src into the cache, and pins it or holds it to its pin.
+func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, known reconcile.Pin, pinned bool) (string, string, error) {
+	from := src.URL
+	if pinned && known.Values["commit"] != "" {
+		from = atCommit(src.URL, known.Values["commit"])
+	}
+	tmp, err := r.newCacheFolder()
+	if err != nil {
+		return "", "", err
+	}
+	defer os.RemoveAll(tmp)
+	got := filepath.Join(tmp, "tree")
+	r.notify(Event{Kind: FetchingSource, Name: src.Name})
+	if err := r.Network.fetcher().Tree(ctx, from, got); err != nil {
+		if pinned && errors.Is(err, git.ErrGone) {
+			err = &Error{Reason: Gone, ID: src.Name, Err: err}
+		}
+		return "", "", err
+	}
+	tree, err := treeDigest(ctx, got)
+	if err != nil {
+		return "", "", err
+	}
+	if pinned && tree != known.Values["tree"] {
+		return "", "", &Error{Reason: Changed, ID: src.Name, Err: fmt.Errorf("bundle source %q: %s does not hold what %s pins: want tree %.19s…, got %.19s…", src.Name, src.URL, FileName, known.Values["tree"], tree)}
+	}
+	if !pinned {
+		values := map[string]string{"url": src.URL, "tree": tree}
+		if strings.HasPrefix(src.URL, "git::") { // what an archive has in .git is no word of git's
+			if values["commit"], err = git.Head(ctx, got); err != nil {
+				return "", "", err
+			}
+		}
+		old := known
+		known = reconcile.Pin{Kind: "bundle", Name: src.Name, Values: values}
+		r.put(f, known)
+		if err := r.compare(ctx, f, src, old, got); err != nil {
+			return "", "", err
+		}
+	}
+	dir := r.Cache.tree(tree)
+	if err := r.Cache.handOver(got); err != nil {
+		return "", "", err
+	}
+	if err := os.Rename(got, dir); err != nil {
+		if _, there := os.Stat(dir); there != nil {
+			return "", "", fmt.Errorf("keep bundle source %q: %w", src.Name, err)
+		}
+	}
+	return dir, pinnedAt(known), nil
+}
+
+func (r *Resolver) newCacheFolder() (string, error) {
+	if _, err := r.Disk.MkdirAll(r.Cache.Dir.Join("sources"), 0o700); err != nil {
+		return "", fmt.Errorf("make the cache: %w", err)
+	}
+	tmp, err := os.MkdirTemp(r.Cache.sources(), ".new-")
+	if err != nil {
+		return "", fmt.Errorf("make the cache: %w", err)
+	}
+	return tmp, nil
+}
+
+// treeDigest identifies everything that the tree in dir could install.
+func treeDigest(ctx context.Context, dir string) (string, error) {
+	t, err := new(bundle.Sources).Open(ctx, spec.Source{URL: dir})
+	if err != nil {
+		return "", err
+	}
+	return t.Digest()
+}
+
+// atCommit is a git source at one commit, whatever ref it names.
+func atCommit(src, commit string) string {
+	base, query, _ := strings.Cut(src, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		values = url.Values{}
+	}
+	values.Set("ref", commit)
+	values.Del("depth") // a shallow clone may not reach it
+	return base + "?" + values.Encode()
+}
+
+// VerifySource fetches what f pins of a source anew, and returns an error that
+// names both digests where that is not what is pinned.
+func (n *Network) VerifySource(ctx context.Context, f *File, pin reconcile.Pin) error {
+	tmp, err := os.MkdirTemp("", "aisync-verify-")
+	if err != nil {
+		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
+	}
+	defer os.RemoveAll(tmp)
+	from := pin.Values["url"]
+	if c := pin.Values["commit"]; c != "" {
+		from = atCommit(from, c)
+	}
+	got := filepath.Join(tmp, "tree")
+	if err := n.fetcher().Tree(ctx, from, got); err != nil {
+		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
+	}
+	tree, err := treeDigest(ctx, got)
+	if err != nil {
+		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
+	}
+	if tree != pin.Values["tree"] {
+		return fmt.Errorf("%s: bundle source %q: pinned is tree %.19s…, but %s holds %.19s…; somebody changed the lock or the source: look at it before you apply", f.Path, pin.Name, pin.Values["tree"], from, tree)
+	}
+	return nil
+}
+
+// Sources are the names of the sources that the spec of f reads; ok is false
+// where there is no such spec.
+func (r *Resolver) Sources(f *File) (names []string, ok bool) {
+	switch h, p := r.Spec.Host, r.Spec.Project; {
+	case f == r.Host && h != nil:
+		for _, b := range h.Bundles {
+			names = append(names, b.Name)
+		}
+		return names, true
+	case f == r.Project && p != nil:
+		for _, s := range p.Sources {
+			names = append(names, s.Name)
+		}
+		return names, true
+	}
+	return nil, false
+}

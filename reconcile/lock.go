@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -223,7 +223,7 @@ func (x lockLine) check() error {
 		return errors.New("it lies in git's own folder, which only git writes")
 	case x.Prior != "":
 		return errors.New("it has a prior, which only the state of one machine may name")
-	case !formatName.MatchString(x.Format):
+	case !isFormat(x.Format):
 		return fmt.Errorf("no format is called %q", x.Format)
 	case x.Provenance != Created && x.Provenance != Adopted && x.Provenance != Replaced:
 		return fmt.Errorf("no provenance is called %q", x.Provenance)
@@ -233,32 +233,56 @@ func (x lockLine) check() error {
 	return nil
 }
 
-var formatName = regexp.MustCompile(`^[a-z0-9]{0,16}$`)
+// isFormat reports whether s may be the name of a file's format.
+func isFormat(s string) bool {
+	return len(s) <= 16 && !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+}
 
 // The forms of a pin's values, by key. What is not listed is text of one line:
 // it is compared and shown, and goes nowhere else.
-var pinForms = map[string]*regexp.Regexp{
-	"commit":   regexp.MustCompile(`^[0-9a-f]{0,64}$`),
-	"tree":     pinWord,
-	"digest":   pinWord,
-	"manifest": pinWord,
-	"sha256":   pinWord,
-	"version":  pinWord,
-	"quant":    pinWord,
-	"url":      pinAddress,
-	"repo":     pinAddress,
+var pinForms = map[string]func(string) bool{
+	"commit":   isCommit,
+	"tree":     isWord,
+	"digest":   isWord,
+	"manifest": isWord,
+	"sha256":   isWord,
+	"version":  isWord,
+	"quant":    isWord,
+	"url":      isAddress,
+	"repo":     isAddress,
 }
 
-var (
-	pinWord    = regexp.MustCompile(`^([\pL\pN…][\pL\pN…:+~^_.@-]*)?$`)
-	pinAddress = regexp.MustCompile(`^([^-\s\pC][^\s\pC]*)?$`)
-	pinText    = regexp.MustCompile(`^\PC*$`)
-)
+// isCommit reports whether s is the hexadecimal name of an object of git, or of
+// a part of one.
+func isCommit(s string) bool {
+	return len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'f') && (r < '0' || r > '9') })
+}
+
+// isWord reports whether s begins with a letter or a digit of any script, and
+// goes on with these and a few signs.
+func isWord(s string) bool {
+	for i, r := range s {
+		if !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != '…' && (i == 0 || !strings.ContainsRune(":+~^_.@-", r)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isAddress reports whether s has no blank, and no program takes it for an option.
+func isAddress(s string) bool {
+	return !strings.HasPrefix(s, "-") && isLine(s) && !strings.Contains(s, " ")
+}
+
+// isLine reports whether s is text without any control character.
+func isLine(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.C, r) })
+}
 
 // check returns why p is no pin that aisync writes; nil for one that it may have written.
 func (p Pin) check() error {
 	for what, text := range map[string]string{"kind": p.Kind, "name": p.Name, "host": p.Host} {
-		if !pinText.MatchString(text) || slices.Contains(strings.Split(text, "/"), "..") {
+		if !isLine(text) || slices.Contains(strings.Split(text, "/"), "..") {
 			return fmt.Errorf("%q is no %s of a pin", text, what)
 		}
 	}
@@ -267,7 +291,7 @@ func (p Pin) check() error {
 		switch {
 		case key == "file" && (v == ".." || strings.HasPrefix(v, "/") || strings.ContainsAny(v, "\\\x00") || strings.HasPrefix(path.Clean(v), "../") || fsys.GitsOwn(v)):
 			return fmt.Errorf("file %q is no path within a repository", v)
-		case form == nil && !pinText.MatchString(v), form != nil && !form.MatchString(v):
+		case form == nil && !isLine(v), form != nil && !form(v):
 			return fmt.Errorf("%q is no %s", v, key)
 		}
 	}

@@ -135,7 +135,7 @@ func (l *Ledger) agentCheck(h *Health) {
 	}
 	var broken, unread, retained []string
 	for _, a := range agents {
-		s, err := l.statusOf(a, map[string]string{})
+		s, err := l.statusOf(a, readings{}.known)
 		if err == nil && s.Problem != "" {
 			err = errors.New(s.Problem)
 		}

@@ -345,19 +345,30 @@ func (l *Ledger) lastRead(agent string) (string, error) {
 	if json.Unmarshal(state, &s) == nil && s.LastReadAt != "" {
 		return s.LastReadAt, nil
 	}
-	return l.lastReading(agent)
+	all, err := l.readings()
+	return all[agent], err
 }
 
-// lastReading is the time of the last reading in the audit trail.
-func (l *Ledger) lastReading(agent string) (string, error) {
-	last := ""
+// readings is when agents last read their inboxes, by the audit trail.
+type readings map[string]string
+
+func (r readings) add(e Event) {
+	if e.Action == "inbox_read" || e.Action == "inbox_clear" {
+		r[e.Agent] = e.TS
+	}
+}
+
+// known is r for those who ask for readings.
+func (r readings) known() (readings, error) { return r, nil }
+
+// readings looks once through the whole trail.
+func (l *Ledger) readings() (readings, error) {
+	last := readings{}
 	for e, err := range l.Events() {
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		if e.Agent == agent && (e.Action == "inbox_read" || e.Action == "inbox_clear") {
-			last = e.TS
-		}
+		last.add(e)
 	}
 	return last, nil
 }

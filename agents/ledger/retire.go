@@ -23,7 +23,7 @@ func (l *Ledger) Retire(r Retirement) (json.RawMessage, error) {
 	}
 	var rec json.RawMessage
 	err := l.locked(func() error {
-		s, err := l.statusOf(r.Agent, map[string]string{})
+		s, err := l.statusOf(r.Agent, readings{}.known)
 		if err != nil {
 			return err
 		}

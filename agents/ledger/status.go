@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"aisync.dev/aisync/internal/termtext"
@@ -41,7 +42,7 @@ func (l *Ledger) Status() (Status, error) {
 	if s.Version, err = l.version(); err != nil {
 		return s, err
 	}
-	if s.Agents, err = l.agentStatus(nil); err != nil {
+	if s.Agents, err = l.agentStatus(sync.OnceValues(l.readings)); err != nil {
 		return s, err
 	}
 	claims, err := l.claimed()
@@ -68,9 +69,9 @@ func (l *Ledger) version() (json.RawMessage, error) {
 	return json.RawMessage(quote(v)), nil
 }
 
-// agentStatus describes all agents. reads holds their last readings out of the
-// audit trail, if that has been looked through already.
-func (l *Ledger) agentStatus(reads map[string]string) ([]AgentStatus, error) {
+// agentStatus describes all agents. reads is asked for their last readings where
+// the state of one says nothing.
+func (l *Ledger) agentStatus(reads func() (readings, error)) ([]AgentStatus, error) {
 	agents, _, err := l.Agents()
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func (l *Ledger) agentStatus(reads map[string]string) ([]AgentStatus, error) {
 	return out, nil
 }
 
-func (l *Ledger) statusOf(agent string, reads map[string]string) (AgentStatus, error) {
+func (l *Ledger) statusOf(agent string, reads func() (readings, error)) (AgentStatus, error) {
 	s := AgentStatus{Agent: agent, State: json.RawMessage("{}")}
 	text, err := l.inboxText(agent)
 	if err != nil {
@@ -104,11 +105,11 @@ func (l *Ledger) statusOf(agent string, reads map[string]string) (AgentStatus, e
 	}
 	all := entries(text)
 	if last == "" && len(all) > 0 {
-		if reads != nil {
-			last = reads[agent]
-		} else if last, err = l.lastReading(agent); err != nil {
+		read, err := reads()
+		if err != nil {
 			return s, err
 		}
+		last = read[agent]
 	}
 	if last != "" {
 		s.LastReadAt = &last
@@ -174,7 +175,7 @@ func (l *Ledger) Overview(limit int) (Overview, error) {
 	if o.Version, err = l.version(); err != nil {
 		return o, err
 	}
-	open, reads := newThreads(false), map[string]string{}
+	open, reads := newThreads(false), readings{}
 	recent := ring{size: limit}
 	for e, err := range l.Events() {
 		if err != nil {
@@ -186,11 +187,9 @@ func (l *Ledger) Overview(limit int) (Overview, error) {
 			continue
 		}
 		open.add(e)
-		if e.Action == "inbox_read" || e.Action == "inbox_clear" {
-			reads[e.Agent] = e.TS
-		}
+		reads.add(e)
 	}
-	if o.Agents, err = l.agentStatus(reads); err != nil {
+	if o.Agents, err = l.agentStatus(reads.known); err != nil {
 		return o, err
 	}
 	for _, a := range o.Agents {
@@ -338,7 +337,7 @@ func (l *Ledger) Stale(days float64) ([]Idle, error) {
 	}
 	out := []Idle{}
 	for _, a := range agents {
-		s, err := l.statusOf(a, map[string]string{})
+		s, err := l.statusOf(a, readings{}.known)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"aisync.dev/aisync/internal/merge/leaf"
 )
 
 // IsBinary reports whether b is no text, as git decides it: a zero byte among
@@ -104,35 +106,35 @@ func merge3(base, mine, theirs []byte) (merged []byte, conflicts int) {
 	}
 	x := changes(string(base), string(mine))
 	y := changes(string(base), string(theirs))
-	var all []splice
+	var all []leaf.Splice
 	for len(x) > 0 || len(y) > 0 {
 		switch {
-		case len(y) == 0 || len(x) > 0 && x[0].end < y[0].start:
+		case len(y) == 0 || len(x) > 0 && x[0].End < y[0].Start:
 			all, x = append(all, x[0]), x[1:]
-		case len(x) == 0 || y[0].end < x[0].start:
+		case len(x) == 0 || y[0].End < x[0].Start:
 			all, y = append(all, y[0]), y[1:]
 		case x[0] == y[0]:
 			all, x, y = append(all, x[0]), x[1:], y[1:]
 		default:
-			var s splice
+			var s leaf.Splice
 			s, x, y = marked(string(base), x, y)
 			all = append(all, s)
 			conflicts++
 		}
 	}
-	return applySplices(base, all), conflicts
+	return leaf.Apply(base, all...), conflicts
 }
 
 // marked takes the changes off x and y that meet, and shows them side by side.
-func marked(base string, x, y []splice) (splice, []splice, []splice) {
-	from, to := min(x[0].start, y[0].start), min(x[0].start, y[0].start)
-	var mine, theirs []splice
+func marked(base string, x, y []leaf.Splice) (leaf.Splice, []leaf.Splice, []leaf.Splice) {
+	from, to := min(x[0].Start, y[0].Start), min(x[0].Start, y[0].Start)
+	var mine, theirs []leaf.Splice
 	for {
 		switch {
-		case len(x) > 0 && (x[0].start <= to || len(mine)+len(theirs) == 0):
-			to, mine, x = max(to, x[0].end), append(mine, x[0]), x[1:]
-		case len(y) > 0 && y[0].start <= to:
-			to, theirs, y = max(to, y[0].end), append(theirs, y[0]), y[1:]
+		case len(x) > 0 && (x[0].Start <= to || len(mine)+len(theirs) == 0):
+			to, mine, x = max(to, x[0].End), append(mine, x[0]), x[1:]
+		case len(y) > 0 && y[0].Start <= to:
+			to, theirs, y = max(to, y[0].End), append(theirs, y[0]), y[1:]
 		default:
 			var b strings.Builder
 			for _, part := range []struct{ mark, text string }{
@@ -145,19 +147,19 @@ func marked(base string, x, y []splice) (splice, []splice, []splice) {
 				}
 			}
 			b.WriteString(markEnd)
-			return splice{span{from, to}, b.String()}, x, y
+			return leaf.Put(from, to, b.String()), x, y
 		}
 	}
 }
 
 // part is base[from:to] with edits that lie in it.
-func part(base string, from, to int, edits []splice) string {
+func part(base string, from, to int, edits []leaf.Splice) string {
 	var b strings.Builder
 	at := from
 	for _, e := range edits {
-		b.WriteString(base[at:e.start])
-		b.WriteString(e.text)
-		at = e.end
+		b.WriteString(base[at:e.Start])
+		b.WriteString(e.Text)
+		at = e.End
 	}
 	b.WriteString(base[at:to])
 	return b.String()
@@ -165,13 +167,13 @@ func part(base string, from, to int, edits []splice) string {
 
 // changes returns what turns a into b, as whole lines. Edits that touch are
 // one change.
-func changes(a, b string) []splice {
-	var out []splice
+func changes(a, b string) []leaf.Splice {
+	var out []leaf.Splice
 	for _, e := range udiff.Lines(a, b) {
-		s := splice{span{e.Start, e.End}, e.New}
-		if n := len(out); n > 0 && out[n-1].end == s.start {
-			out[n-1].end = s.end
-			out[n-1].text += s.text
+		s := leaf.Put(e.Start, e.End, e.New)
+		if n := len(out); n > 0 && out[n-1].End == s.Start {
+			out[n-1].End = s.End
+			out[n-1].Text += s.Text
 			continue
 		}
 		out = append(out, s)

@@ -50,6 +50,7 @@ func reserved(tree string, here ...string) func(string, string, bool) bool {
 // engine and plain specs.
 var (
 	libraries = []string{"internal/bundle", "internal/fetch", "internal/merge", "internal/gguf", "internal/frontmatter"}
+	formats   = []string{"internal/merge/json", "internal/merge/toml", "internal/merge/yaml", "internal/merge/text"}
 	tools     = []string{"internal/atomicfile", "internal/filelock", "internal/nearest", "internal/shellquote", "internal/termtext", "internal/netjail", "internal/netns", "internal/gitrepo", "internal/limit", "internal/regular", "internal/safedir"}
 )
 
@@ -62,6 +63,12 @@ var rules = []rule{
 	{"adapter imports providers, the engine, what is given, and libraries", within("adapter", append([]string{"adapter", "providers", "reconcile", "schema/spec", "hosts/facts", "catalog"}, append(libraries, tools...)...)...)},
 	{"libraries import the engine, plain specs, the catalog, and each other", func(from, to string, ours bool) bool {
 		return ours && in(from, libraries...) && !in(to, append([]string{"reconcile", "schema/spec", "catalog"}, append(libraries, tools...)...)...)
+	}},
+	{"a format of merge imports what formats share, and no other format", func(from, to string, ours bool) bool {
+		return ours && in(from, formats...) && !in(to, "internal/merge/leaf", "internal/merge/brackets")
+	}},
+	{"only merge reaches its formats and what they share", func(from, to string, ours bool) bool {
+		return ours && in(to, append([]string{"internal/merge/leaf", "internal/merge/brackets"}, formats...)...) && !in(from, "internal/merge")
 	}},
 	{"tools import nothing of ours", func(from, to string, ours bool) bool { return ours && in(from, tools...) }},
 	{"schema, catalog and hosts import neither reconcile nor what stands above it", func(from, to string, ours bool) bool {
@@ -122,7 +129,7 @@ func TestPromisesHoldThroughOurOwnPackagesToo(t *testing.T) {
 
 // A rule that cannot be broken protects nothing.
 func TestEveryRuleForbidsSomething(t *testing.T) {
-	trees := []string{"app/effects", "schema", "schema/spec", "hosts", "hosts/facts", "catalog", "reconcile", "reconcile/fsys", "internal/merge", "adapter", "providers/file", "agents/ledger", "internal/gitrepo", "cmd/aisync", "internal/regular"}
+	trees := []string{"app/effects", "schema", "schema/spec", "hosts", "hosts/facts", "catalog", "reconcile", "reconcile/fsys", "internal/merge", "internal/merge/json", "adapter", "providers/file", "agents/ledger", "internal/gitrepo", "cmd/aisync", "internal/regular"}
 	others := []string{"cuelang.org/go/cue", "github.com/jaypipes/ghw", "github.com/hashicorp/go-getter/v2", "code.gitea.io/sdk/gitea", "github.com/spf13/cobra"}
 	for _, r := range rules {
 		broken := false

@@ -13,9 +13,19 @@ import (
 )
 
 const (
-	maxLines   = 500  // of one file
-	maxPackage = 4600 // lines of one package, tests aside
+	maxLines   = 400  // of one file
+	maxTest    = 500  // of one file of tests
+	maxPackage = 4400 // lines of one package, tests aside; reconcile is on its way to 4000
 )
+
+// longer are files that are still longer than maxLines. They may not grow, and
+// no other file may join them.
+var longer = map[string]int{
+	"agents/ledger/claims.go": 401,
+	"agents/ledger/inbox.go":  411,
+	"agents/task/runner.go":   441,
+	"reconcile/store.go":      415,
+}
 
 // goFiles calls f for every Go file of the module that a person wrote.
 func goFiles(t *testing.T, f func(path string, src []byte)) {
@@ -48,8 +58,12 @@ func goFiles(t *testing.T, f func(path string, src []byte)) {
 
 func TestNoFileIsLongerThanOneRoom(t *testing.T) {
 	goFiles(t, func(path string, src []byte) {
-		if n := bytes.Count(src, []byte("\n")); n > maxLines {
-			t.Errorf("%s has %d lines, the limit is %d: it holds more than one idea", path, n, maxLines)
+		limit := max(maxLines, longer[path])
+		if strings.HasSuffix(path, "_test.go") {
+			limit = maxTest
+		}
+		if n := bytes.Count(src, []byte("\n")); n > limit {
+			t.Errorf("%s has %d lines, the limit is %d: it holds more than one idea", path, n, limit)
 		}
 	})
 }

@@ -26,19 +26,21 @@ const (
 	Slashes  Format = "slashes"  // the same, blocks between "// …" markers
 )
 
-// formats lists every format with the extensions of the files that have it.
-// docs/recipes/merge-format.md says how to add one.
+// formats lists every format, how lines and blocks are marked beside its leaves,
+// and the extensions of the files that have it. docs/recipes/merge-format.md says
+// how to add one.
 var formats = []struct {
 	*leaf.Format
+	marks      Format
 	extensions []string
 }{
-	{&json.JSON, []string{".json"}},
-	{&json.JSONC, []string{".jsonc"}},
-	{&toml.TOML, []string{".toml"}},
-	{&yaml.YAML, []string{".yaml", ".yml"}},
-	{&text.Text, nil},
-	{&text.Markdown, []string{".md", ".markdown", ".mdc", ".html"}},
-	{&text.Slashes, []string{".js", ".ts", ".go", ".cue", ".c", ".rs"}},
+	{&json.JSON, Slashes, []string{".json"}},
+	{&json.JSONC, Slashes, []string{".jsonc"}},
+	{&toml.TOML, Text, []string{".toml"}},
+	{&yaml.YAML, Text, []string{".yaml", ".yml"}},
+	{&text.Text, Text, nil},
+	{&text.Markdown, Markdown, []string{".md", ".markdown", ".mdc", ".html"}},
+	{&text.Slashes, Slashes, []string{".js", ".ts", ".go", ".cue", ".c", ".rs"}},
 }
 
 // FormatOf guesses from a file's name; Text where it does not know.
@@ -50,6 +52,16 @@ func FormatOf(name string) Format {
 		}
 	}
 	return Text
+}
+
+// TextFormat returns how lines and blocks are kept in a document of a format.
+func TextFormat(format Format) Format {
+	for _, f := range formats {
+		if f.Name == string(format) {
+			return f.marks
+		}
+	}
+	return format
 }
 
 // find returns the format that name names.

@@ -74,6 +74,11 @@ func TestFormatsAreReached(t *testing.T) {
 			t.Errorf("%s: read %+v, %v", tt.file, got, err)
 		}
 	}
+	for format, want := range map[Format]Format{JSON: Slashes, JSONC: Slashes, TOML: Text, YAML: Text, Text: Text, Markdown: Markdown, Slashes: Slashes, "xml": "xml"} {
+		if got := TextFormat(format); got != want {
+			t.Errorf("lines of %s are kept as %s, want %s", format, got, want)
+		}
+	}
 	if _, err := Read("", nil, nil); err == nil {
 		t.Error("a format without a name was read")
 	}

@@ -167,7 +167,7 @@ func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDro
 		}
 		key := reconcile.LeafKey(op.Key)
 		n := note{Made: made[i], File: notes.File}
-		if style := styleOf(c.Target, key); style != textFormat(merge.FormatOf(c.Target.Resource.Address.Name())) {
+		if style := styleOf(c.Target, key); style != merge.TextFormat(merge.FormatOf(c.Target.Resource.Address.Name())) {
 			n.Style = style
 		}
 		b.private[key] = n.raw()

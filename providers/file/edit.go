@@ -23,7 +23,7 @@ func formatOf(t reconcile.Target, key reconcile.LeafKey) merge.Format {
 	if style := styleOf(t, key); style != "" {
 		return style
 	}
-	return textFormat(byName)
+	return merge.TextFormat(byName)
 }
 
 // styleOf is what a block itself says of its markers; "" where it says nothing.
@@ -39,17 +39,6 @@ func styleOf(t reconcile.Target, key reconcile.LeafKey) merge.Format {
 		}
 	}
 	return ""
-}
-
-// textFormat is how lines and blocks are kept in a file that has another format.
-func textFormat(f merge.Format) merge.Format {
-	switch f {
-	case merge.JSON, merge.JSONC:
-		return merge.Slashes
-	case merge.TOML, merge.YAML:
-		return merge.Text
-	}
-	return f
 }
 
 // memberOp is an edit of one member, in its format.

@@ -37,7 +37,7 @@ var ops = []leaf.Op{
 }
 
 var docs = []string{
-	"", "\n", "  \r\n", "{}", "{}\n", "{ }", "{\n}\n", "{\n\n}\n", "// only a comment", "// only a comment\n", "/* c */\n\n",
+	"", "\n", "  \r\n", "  \r", "  \r\r\n", "{}", "{}\n", "{ }", "{\n}\n", "{\n\n}\n", "// only a comment", "// only a comment\n", "/* c */\n\n",
 	`{"a":1}`, `{"a": 1, "b": [1, 2]}`, `{ "a": 1 }`, `{"permissions":{"allow":[],"deny":[ ]},"hooks":{}}`,
 	`{"permissions": {"allow": ["x"]}, "hooks": {"Stop": []}}`,
 	"{\n  \"a\": 1 // about a\n}\n// end", "{\n  \"a\": 1, // about a\n}\n", "{\n  \"a\": 1\n  // \"b\": 2\n}", "{\"a\":1 // x\n}", "{ // x\n}",

@@ -65,12 +65,6 @@ func (f Format) refuse(k Kind) error {
 	return fmt.Errorf("a %s document has no arrays that are sets; use the pointer of a value", f.Name)
 }
 
-// CheckKey says what is wrong with a key, or with using it in format f.
-func CheckKey(f Format, s string) error {
-	_, err := parseKeys(f, []string{s})
-	return err
-}
-
 func parseKey(s string) (Key, error) {
 	if !utf8.ValidString(s) {
 		return Key{}, errors.New("it is not UTF-8")

@@ -58,7 +58,7 @@ func (s Suite) kinds(t *testing.T) {
 		leaf.KindValue: "/a/b", leaf.KindMember: `/a#"b"`, leaf.KindLine: "line:a", leaf.KindBlock: "block:a",
 		leaf.KindHook: `/hooks/Stop#{"matcher":"","type":"command","command":"a"}`,
 	} {
-		if err := leaf.CheckKey(s.Format, key); (err == nil) != slices.Contains(s.Format.Holds, kind) {
+		if _, err := leaf.Read(s.Format, nil, []string{key}); (err == nil) != slices.Contains(s.Format.Holds, kind) {
 			t.Errorf("key %s: got %v, but the format holds %v", key, err, s.Format.Holds)
 		}
 	}

@@ -29,7 +29,7 @@ func Fuzz(f *testing.F, suites ...Suite) {
 				ops = append(ops, o)
 			}
 		}
-		if leaf.CheckKey(s.Format, op.Key) == nil {
+		if _, err := leaf.Read(s.Format, nil, []string{op.Key}); err == nil {
 			ops = append(ops, op)
 		}
 		fuzz(t, s.Format, doc, ops, seed)

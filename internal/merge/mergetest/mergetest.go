@@ -81,7 +81,11 @@ func Run(t *testing.T, s Suite) {
 // Variants writes a document with and without a last line end, with a byte
 // order mark, and with the other line ends.
 func Variants(s string) []string {
-	return []string{s, strings.TrimSuffix(s, "\n"), "\xef\xbb\xbf" + s, strings.ReplaceAll(s, "\n", "\r\n")}
+	other := strings.ReplaceAll(s, "\r\n", "\n")
+	if other == s {
+		other = strings.ReplaceAll(s, "\n", "\r\n")
+	}
+	return []string{s, strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r"), "\xef\xbb\xbf" + s, other}
 }
 
 // RoundTrips adds some of the leaves to each variant of each document and

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"math/rand"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +17,7 @@ func variants(s string) []string {
 }
 
 func TestRemovingWhatWasAddedGivesTheSameYAMLBytes(t *testing.T) {
-	for i, base := range slices.Concat(docs, mixed) {
+	for i, base := range docs {
 		for j, doc := range variants(base) {
 			if _, err := leaf.Read(YAML, []byte(doc), []string{"/zz/y"}); err != nil {
 				if doc == base {
@@ -51,7 +50,7 @@ func fit(t *testing.T, r *rand.Rand, doc string) []leaf.Op {
 func TestUnownedYAMLKeepsItsBytes(t *testing.T) {
 	for seed := range int64(2) {
 		r := rand.New(rand.NewSource(seed))
-		for _, doc := range slices.Concat(docs, mixed) {
+		for _, doc := range docs {
 			added := fit(t, r, doc)
 			res, err := leaf.Edit(YAML, []byte(doc), added, nil)
 			if err != nil {

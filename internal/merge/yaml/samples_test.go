@@ -63,7 +63,7 @@ var ops = []leaf.Op{
 // docs all have room for all of ops.
 var docs = []string{
 	"", "\n", "  \n\n", "# only a comment", "# only a comment\n", "---\n", "--- # begin\n\n", "%YAML 1.1\n---\n",
-	"{}", "{}\n", "{} ", "null  \n", "{ }  # c\n", "--- {}\n", "~\n", "null", "a: 1", "a: 1\n", "a: 1 # why\n\n\n", "---\na: 1\n...\n",
+	"{}", "{}\n", "{} ", "{}\t\r\n", "null  \n", "{ }  # c\n", "--- {}\n", "~\n", "null", "a: 1", "a: 1\n", "a: 1 # why\n\n\n", "---\na: 1\n...\n",
 	"a: 1\n# tail", "'quoted key': x\n? odd\n: value\nb: 2\n",
 	"extensions:\n", "extensions: \n", "extensions: {}\n", "extensions: {} # none yet\n", "extensions: # none\nz: 1\n", "extensions: ~\nread: []\n", "extensions: { # c\n  }\n",
 	"extensions: {a: 1}\n", "extensions: { a: {b: [1, 2]}, c: [x,\n    y] }\nread: [a, ] # x\n", "extensions: {\n  a: 1, # one\n  b: 2\n}\n",
@@ -73,6 +73,3 @@ var docs = []string{
 	"é: ü\n\"\\u00e9x\": 1\nextensions:\n  é: {ö: 1}\n", "a: 'it''s'\nb: \"q\\\"q\"\nc: http://x/#y\n", "a: x\u00a0y z\n", "1: one\ntrue: two\n0x1f: .inf\nd: 2001-01-01\n",
 	aiderConf, gooseConfig,
 }
-
-// mixed has a line end of the other kind: not every variant of it is YAML.
-var mixed = []string{"{}\t\r\n"}

@@ -1,0 +1,108 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"aisync.dev/aisync/agents/task/policy"
+	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// enforce judges what the work tree has become.
+func (a *attempt) enforce(ctx context.Context) error {
+	changes, err := a.tree.Changes(ctx)
+	if err != nil {
+		return undecided(err)
+	}
+	a.report.Changed, a.report.DiffBytes, a.report.Diff = changes, 0, ""
+	counted := slices.Clone(changes)
+	wrong := len(changes) > maxStaged
+	for i, c := range changes {
+		counted[i].Ignored = c.Ignored && !slices.Contains(a.named, c.Path)
+		wrong = wrong || c.Wrong != "" || policy.GitsOwn(c.Path)
+	}
+	if wrong { // git is not asked about such
+		return violations(append(a.limits.Judge(counted, 0), &policy.Violation{Text: "so the size of the diff was not looked at"}))
+	}
+	if a.last, err = a.tree.Stage(ctx, changes, a.named); err != nil {
+		return undecided(err)
+	}
+	a.report.DiffBytes, a.report.Diff = a.last.Bytes, a.last.Diff
+	return violations(a.limits.Judge(counted, a.last.Bytes))
+}
+
+// maxStaged is the number of changed files from which on no diff is made: more
+// than any task may change (schema/task.cue).
+const maxStaged = 10_000
+
+// undecided makes what could not be told a violation.
+func undecided(err error) error {
+	var v *policy.Violation
+	if errors.As(err, &v) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &policy.Violation{Text: fmt.Sprintf("what was changed cannot be told: %v", err)}
+}
+
+func violations(vs []*policy.Violation) error {
+	var all []error
+	for _, v := range vs[:min(20, len(vs))] {
+		all = append(all, v)
+	}
+	if len(vs) > 20 {
+		all = append(all, fmt.Errorf("and %d more", len(vs)-20))
+	}
+	return errors.Join(all...)
+}
+
+// verify runs the commands that prove the task done. They may look, and leave
+// files that git ignores where the task may write.
+func (a *attempt) verify(ctx context.Context) error {
+	for n, line := range a.task.Verify {
+		for tries := 0; ; tries++ {
+			if err := a.tree.Mark(ctx); err != nil {
+				return fail("git", err)
+			}
+			a.note("verify: %s", line)
+			a.say("%s: verify: %s", a.task.ID, termtext.OneLine(line))
+			result, err := a.shell(ctx, line)
+			if err != nil {
+				return fail(kindOf(err, spec.TaskStep{}), fmt.Errorf("verify: %w", err))
+			}
+			a.report.VerifyResults = append(a.report.VerifyResults[:n], result)
+			if err := a.untouched(ctx, line); err != nil {
+				return fail("violation", err)
+			}
+			err = ended(result, a.task.Timeout)
+			if err == nil {
+				break
+			}
+			err = fmt.Errorf("verify: %w", err)
+			switch {
+			case !errors.Is(err, errTimeout):
+				return fail("verify", err)
+			case tries >= a.task.Retries:
+				return fail("timeout", err)
+			}
+		}
+	}
+	return nil
+}
+
+// untouched judges a command that may write nothing.
+func (a *attempt) untouched(ctx context.Context, line string) error {
+	since, err := a.tree.Since(ctx)
+	if err != nil {
+		return undecided(err)
+	}
+	for _, c := range since {
+		if !c.Ignored || c.Wrong != "" || slices.Contains(a.named, c.Path) || !a.limits.MayWrite(c.Path) {
+			return fmt.Errorf("verify: %s: it wrote: %w", termtext.OneLine(line), &policy.Violation{Path: c.Path, Text: string(c.Kind) +
+				"; commands of verify may only look, and leave what git ignores where allowed_write_globs say"})
+		}
+	}
+	return nil
+}

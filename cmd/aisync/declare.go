@@ -26,7 +26,16 @@ import (
 
 // providers are all kinds that this version knows.
 func providers(p place.Places, k serviceManager, offline bool, seal file.Seal) []reconcile.Provider {
-	return []reconcile.Provider{file.Provider{Seal: seal}, dir.Provider{Layouts: workspace.Layouts()}, link.Provider{}, gitconfig.Provider{}, model.Provider{}, store.Provider{}, installer(p, offline), k.provider(p)}
+	return []reconcile.Provider{
+		file.Provider{Seal: seal},
+		dir.Provider{Layouts: workspace.Layouts()},
+		link.Provider{},
+		gitconfig.Provider{},
+		model.Provider{},
+		store.Provider{},
+		installer(p, offline),
+		k.provider(p),
+	}
 }
 
 // declare asks every part of the specs what it wants. pin is nil in a command

@@ -9,10 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/provide"
 )
 
 // Folder is a folder that exists.
@@ -63,13 +63,8 @@ func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) reconcil
 	} else if err == nil && !info.IsDir() {
 		return reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s is a file; move it away, or take the folder out of the spec", a.Name())}
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return reconcile.Observation{}
-	case errors.Is(err, fsys.ErrEscapes), errors.Is(err, fsys.ErrBlocked):
-		return reconcile.Observation{Presence: reconcile.Blocked, Reason: err.Error()}
-	case err != nil:
-		return reconcile.Observation{Presence: reconcile.Unknown, Reason: fmt.Sprintf("%s: %v", a.Name(), err)}
+	if err != nil {
+		return provide.Unseen(a, err)
 	}
 	return reconcile.Observation{Presence: reconcile.Present, Token: exists, Live: map[reconcile.LeafKey]reconcile.Fingerprint{"": exists}}
 }
@@ -138,9 +133,7 @@ func (d Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.Write
 	}
 	made, err := w.FS.MkdirAll(p, mode)
 	if err != nil {
-		for _, m := range slices.Backward(made) {
-			_ = w.FS.Rmdir(m) // not empty: somebody else uses it by now
-		}
+		provide.Unmake(w, made)
 		return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
 	}
 	if filled {
@@ -157,12 +150,5 @@ func (d Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.Write
 // Preflight implements reconcile.Preflighter: every folder that is written to
 // must let us.
 func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
-	var problems []reconcile.Problem
-	for _, c := range batch {
-		a := c.Target.Resource.Address
-		if err := r.FS.Writable(a.Path(r.Home)); err != nil {
-			problems = append(problems, reconcile.Problem{Address: a, Err: fmt.Errorf("%s: %w", a.Name(), err)})
-		}
-	}
-	return problems
+	return provide.Unwritable(r, batch)
 }

@@ -9,6 +9,7 @@ import (
 
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/provide"
 )
 
 // Apply implements reconcile.Provider. A target that is already as c wants it
@@ -39,9 +40,7 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 		err = fmt.Errorf("%w (%w); run the command again", reconcile.ErrStale, err)
 	}
 	if err != nil {
-		for _, d := range slices.Backward(out.Dirs) {
-			_ = w.FS.Rmdir(d) // not empty: somebody else uses it by now
-		}
+		provide.Unmake(w, out.Dirs)
 		return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
 	}
 	return out, nil
@@ -73,10 +72,7 @@ func (b built) outcome() reconcile.Outcome {
 // write brings b to disk in place of s, with mode where that is not 0, and
 // returns the folders that it made.
 func (b built) write(w reconcile.WriteEnv, p fsys.LogicalPath, s seen, mode fs.FileMode) ([]fsys.LogicalPath, error) {
-	var keep fsys.Keep
-	if w.Keep != nil {
-		keep = func(old fsys.LogicalPath) error { return w.Keep(old, s.token()) }
-	}
+	keep := provide.KeepAs(w, s.token())
 	if b.gone {
 		return nil, w.FS.Remove(p, s.expect(), keep)
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/provide"
 )
 
 // Value is the one value of a key.
@@ -117,23 +118,15 @@ func (Provider) Since(ctx context.Context, r reconcile.ReadEnv, c reconcile.Chan
 
 // target is the value after c; ok is false where there shall be none.
 func target(c reconcile.Change) (value string, ok bool, err error) {
-	prior := ""
-	switch {
-	case c.Exact != nil:
-		prior = string(*c.Exact)
-	case len(c.Leaves) == 0:
-		return "", false, fmt.Errorf("%s: a change without a leaf", c.Target.Resource.Address)
-	case c.Leaves[0].Action == reconcile.PutBack:
-		prior = string(c.Leaves[0].Last.Prior)
-	case c.Leaves[0].Want != nil:
-		want := c.Leaves[0].Want.Body
-		if value, ok = valueOf(string(want.Fingerprint())); !ok {
-			return "", false, fmt.Errorf("%s wants a %T, which is no value", c.Target.Resource.Address, want)
-		}
-		return value, true, nil
+	want, prior, err := provide.Wanted(c)
+	if want == nil {
+		value, ok = valueOf(string(prior))
+		return value, ok, err
 	}
-	value, ok = valueOf(prior)
-	return value, ok, nil
+	if value, ok = valueOf(string(want.Fingerprint())); !ok {
+		return "", false, fmt.Errorf("%s wants a %T, which is no value", c.Target.Resource.Address, want)
+	}
+	return value, true, nil
 }
 
 // Apply implements reconcile.Provider. git itself writes its file as a whole

@@ -9,10 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/provide"
 )
 
 // To is the link's target, as Readlink returns it: relative to the folder of
@@ -60,14 +60,10 @@ func (Provider) Attest(_ reconcile.Target, text []byte) map[reconcile.LeafKey]re
 func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) (reconcile.Observation, string) {
 	p := a.Path(home)
 	info, err := r.Lstat(p)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return reconcile.Observation{}, ""
-	case errors.Is(err, fsys.ErrEscapes), errors.Is(err, fsys.ErrBlocked):
-		return reconcile.Observation{Presence: reconcile.Blocked, Reason: err.Error()}, ""
-	case err != nil:
-		return reconcile.Observation{Presence: reconcile.Unknown, Reason: fmt.Sprintf("%s: %v", a.Name(), err)}, ""
-	case info.Mode()&fs.ModeSymlink == 0:
+	if err != nil {
+		return provide.Unseen(a, err), ""
+	}
+	if info.Mode()&fs.ModeSymlink == 0 {
 		what := "file"
 		if info.IsDir() {
 			what = "folder"
@@ -104,23 +100,16 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 
 // target is where the link shall lead after c; "" where it shall be gone.
 func target(r reconcile.ReadEnv, c reconcile.Change) (string, error) {
-	prior := reconcile.BackupID("")
-	switch {
-	case c.Exact != nil:
-		prior = reconcile.BackupID(*c.Exact)
-	case len(c.Leaves) == 0:
-		return "", fmt.Errorf("%s: a change without a leaf", c.Target.Resource.Address)
-	case c.Leaves[0].Action == reconcile.PutBack:
-		prior = c.Leaves[0].Last.Prior
-	case c.Leaves[0].Want != nil:
-		to, ok := c.Leaves[0].Want.Body.(body)
+	want, prior, err := provide.Wanted(c)
+	if want != nil {
+		to, ok := want.(body)
 		if !ok {
-			return "", fmt.Errorf("%s wants a %T, which is no link", c.Target.Resource.Address, c.Leaves[0].Want.Body)
+			return "", fmt.Errorf("%s wants a %T, which is no link", c.Target.Resource.Address, want)
 		}
 		return string(to), nil
 	}
-	if prior == "" {
-		return "", nil
+	if err != nil || prior == "" {
+		return "", err
 	}
 	b, err := r.Backup(prior)
 	if err != nil {
@@ -151,10 +140,7 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 		return reconcile.Outcome{}, fmt.Errorf("%s %w; run the command again", a.Name(), reconcile.ErrStale)
 	}
 	expect := fsys.Expect{Absent: now.Token == "", Digest: string(now.Token)}
-	var keep fsys.Keep
-	if w.Keep != nil {
-		keep = func(old fsys.LogicalPath) error { return w.Keep(old, now.Token) }
-	}
+	keep := provide.KeepAs(w, now.Token)
 	if want == "" {
 		err = w.FS.Remove(p, expect, keep)
 	} else if out.Dirs, err = w.FS.MkdirAll(p.Dir(), 0o755); err == nil {
@@ -164,9 +150,7 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 		err = fmt.Errorf("%w (%w); run the command again", reconcile.ErrStale, err)
 	}
 	if err != nil {
-		for _, d := range slices.Backward(out.Dirs) {
-			_ = w.FS.Rmdir(d) // not empty: somebody else uses it by now
-		}
+		provide.Unmake(w, out.Dirs)
 		return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
 	}
 	return out, nil
@@ -175,12 +159,5 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 // Preflight implements reconcile.Preflighter: every folder that is written to
 // must let us.
 func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
-	var problems []reconcile.Problem
-	for _, c := range batch {
-		a := c.Target.Resource.Address
-		if err := r.FS.Writable(a.Path(r.Home)); err != nil {
-			problems = append(problems, reconcile.Problem{Address: a, Err: fmt.Errorf("%s: %w", a.Name(), err)})
-		}
-	}
-	return problems
+	return provide.Unwritable(r, batch)
 }

@@ -9,6 +9,7 @@ import (
 
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/provide"
 )
 
 // View is the Body of a name in another program's folder: the bytes of a blob,
@@ -196,12 +197,5 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 
 // Preflight implements reconcile.Preflighter.
 func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
-	var problems []reconcile.Problem
-	for _, c := range batch {
-		a := c.Target.Resource.Address
-		if err := r.FS.Writable(a.Path(r.Home)); err != nil {
-			problems = append(problems, reconcile.Problem{Address: a, Err: fmt.Errorf("%s: %w", a.Name(), err)})
-		}
-	}
-	return problems
+	return provide.Unwritable(r, batch)
 }

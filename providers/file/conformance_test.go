@@ -38,7 +38,7 @@ func document(address reconcile.Address, format string, key reconcile.LeafKey, b
 		write(t, b.Path(), content, 0o644)
 	}
 	return providertest.Suite{
-		Provider: Provider{}, Address: address, Format: format, Own: own, KeepsSeed: own == reconcile.SeedOnly,
+		Provider: Provider{}, Address: address, Format: format, KeepsSeed: own == reconcile.SeedOnly,
 		Prepare: func(t *testing.T, b *providertest.Bench) {
 			if bare != "" {
 				put(t, b, "")

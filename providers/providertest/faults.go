@@ -62,12 +62,8 @@ func faults(t *testing.T, mk func(t *testing.T) Suite) {
 						return
 					}
 					at := fmt.Sprintf("operation %d", n)
-					live := r.live
-					if b.Stays && r.want == "" {
-						live = old
-					}
-					if got := b.Get(t, b); got != old && got != live && !(got == "" && b.Gap && (mode.dead || mode.fault == nil)) {
-						t.Errorf("%s: live is %q, want %q or %q", at, got, old, live)
+					if got := b.Get(t, b); got != old && got != r.live && !(got == "" && b.Gap && (mode.dead || mode.fault == nil)) {
+						t.Errorf("%s: live is %q, want %q or %q", at, got, old, r.live)
 					}
 					with := r.with
 					if b.Gap {
@@ -76,8 +72,8 @@ func faults(t *testing.T, mk func(t *testing.T) Suite) {
 					if _, err := b.apply(t, r.want, with, nil); err != nil {
 						t.Fatalf("%s: the next apply: %v", at, err)
 					}
-					if got := b.Get(t, b); got != live {
-						t.Errorf("%s: after the next apply live is %q, want %q", at, got, live)
+					if got := b.Get(t, b); got != r.live {
+						t.Errorf("%s: after the next apply live is %q, want %q", at, got, r.live)
 					}
 					b.again(t, r.want)
 					if r.want != "" && r.put == "" {
@@ -110,7 +106,7 @@ func (b *Bench) forget(t *testing.T) {
 func (b *Bench) dropped(t *testing.T, at, bare string) {
 	t.Helper()
 	b.must(t, "", reconcile.Choice{})
-	if after := b.snapshot(t); after != bare && !b.Stays {
+	if after := b.snapshot(t); after != bare {
 		t.Errorf("%s: dropped afterwards, something is left behind:\n%s\nwas\n%s", at, after, bare)
 	}
 }

@@ -123,17 +123,13 @@ func (r row) check(t *testing.T, b *Bench) {
 	if r.undec && b.snapshot(t) != before {
 		t.Errorf("an undecided change wrote something:\n%s\nwas\n%s", b.snapshot(t), before)
 	}
-	live := r.live
-	if b.Stays && r.action == reconcile.Delete {
-		live = r.last
-	}
-	if got := b.Get(t, b); got != live {
-		t.Errorf("live is %q, want %q", got, live)
+	if got := b.Get(t, b); got != r.live {
+		t.Errorf("live is %q, want %q", got, r.live)
 	}
 	if got := len(b.records(t)); got != r.left {
 		t.Errorf("%d records, want %d", got, r.left)
 	}
-	if r.action == reconcile.Delete && r.put == "" && !b.Stays {
+	if r.action == reconcile.Delete && r.put == "" {
 		if after := b.snapshot(t); after != bare {
 			t.Errorf("something is left behind:\n%s\nwas\n%s", after, bare)
 		}
@@ -165,9 +161,6 @@ func putBack(t *testing.T, b *Bench) {
 	before := b.snapshot(t)
 	b.must(t, "X", force)
 	p := b.must(t, "", reconcile.Choice{})
-	if b.Stays {
-		return
-	}
 	if got := b.Get(t, b); got != "Y" {
 		t.Errorf("live is %q, want what was there before (%+v)", got, p.Changes[0].Leaves[0].Decision)
 	}

@@ -119,7 +119,7 @@ func history(t *testing.T, r *rand.Rand, b *Bench) (applies int) {
 		for _, c := range p.Changes {
 			wrote = wrote || c.Writes()
 		}
-		if !wrote || permanent || b.Stays || r.IntN(2) == 0 {
+		if !wrote || permanent || r.IntN(2) == 0 {
 			continue
 		}
 		story = append(story, "rollback")

@@ -17,7 +17,6 @@ type Suite struct {
 	Address  reconcile.Address // in the home or, where it is relative or Project is set, in the project
 	Project  bool
 	Format   string
-	Own      reconcile.Ownership
 	Fetch    reconcile.Fetcher
 	Run      reconcile.Runner
 
@@ -29,15 +28,17 @@ type Suite struct {
 	Put func(t *testing.T, b *Bench, v string)
 	// Get says which value is there; anything but the four names is a failure.
 	Get func(t *testing.T, b *Bench) string
-	// Block puts something of another type in the place; nil where nothing can be.
+	// Block puts something of another type in the place; nil where nothing can be there.
 	Block func(t *testing.T, b *Bench)
+
+	// The fields below exempt a suite from a promise, and so does a nil Block: see
+	// the table in docs/guarantees.md, where each of their users stands.
 
 	// Kept are folders below the root whose content outlives what uses it, such
 	// as a store; what is in them is not compared.
 	Kept []string
 
 	OneValue  bool // there is no other value than X
-	Stays     bool // what was made stays when it is dropped or rolled back
 	Gap       bool // a kill or a panic while something is replaced may leave nothing there, and the old under another name
 	Outside   bool // break only what is written outside of the engine's own files
 	Stride    int  // break only every n-th operation; for the further suites of one provider

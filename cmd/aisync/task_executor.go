@@ -51,18 +51,19 @@ func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executo
 	if nobody == "" && a.g.offline && !endpoint.Loopback(server.URL) {
 		nobody = "service " + server.Name + " is not on this machine, and this is offline"
 	}
-	endpoint := executor.Candidate{Name: executor.EndpointName, Missing: nobody, Executor: executor.Endpoint{URL: server.URL, Model: server.Model, Context: server.Context}}
+	endpoint := executor.Candidate{Name: executor.EndpointName, Missing: nobody, Unfit: executor.TooComplex, Executor: executor.Endpoint{URL: server.URL, Model: server.Model, Context: server.Context}}
 	if nobody == "" && !slices.Contains(server.APIs, "chat") {
 		endpoint.Missing = "service " + server.Name + " does not speak chat completions"
 	}
-	c.Candidates = append(c.Candidates, endpoint)
+	c.Candidates = []executor.Candidate{
+		endpoint,
+	}
 	slices.SortStableFunc(runtimes, func(x, y spec.Runtime) int { return cmp.Compare(preference(x.ID, h), preference(y.ID, h)) })
-	known, show := []string{executor.EndpointName}, sandbox.Toolchains(p.Physical(p.Home), a.env.Get("PATH"))
+	show := sandbox.Toolchains(p.Physical(p.Home), a.env.Get("PATH"))
 	for _, rt := range runtimes {
 		if rt.Local || rt.Command == "" {
 			continue // it is driven by others
 		}
-		known = append(known, rt.ID)
 		one := a.taskRuntime(rt, server, nobody, show, hide)
 		if one.Missing == "" && slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID && u.Endpoint != nil && !u.Endpoint.On }) {
 			one.Missing = "the spec has endpoint: false for it, and tasks are done with the host's endpoint"
@@ -72,6 +73,10 @@ func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executo
 	if name != "" {
 		if rt, ok := index.Find(name); ok {
 			c.Only = rt.ID
+		}
+		var known []string
+		for _, one := range c.Candidates {
+			known = append(known, one.Name)
 		}
 		if !slices.Contains(known, c.Only) {
 			return nil, unknown("executor", name, known)

@@ -19,6 +19,17 @@ type Candidate struct {
 	Tools    []string // kinds of tools that it has; of the endpoint none
 	Executor task.Executor
 	Missing  string // why it cannot be used here; "" where it can
+	// Unfit says why it does a task only when it is asked for by name, "" where
+	// it does it unasked; nil where it does every task.
+	Unfit func(spec.Task) string
+}
+
+// TooComplex is the Unfit of the endpoint.
+func TooComplex(t spec.Task) string {
+	if t.Tier == "moderate" || t.Tier == "complex" {
+		return "a " + t.Tier + " task is for a runtime; --executor " + EndpointName + " has it done nevertheless"
+	}
+	return ""
 }
 
 // Choice has each task done by the candidate that fits it. The first that does
@@ -35,7 +46,7 @@ type Candidate struct {
 //	                               network only where the task allows the network
 //	any other                      a program of that name is in PATH
 type Choice struct {
-	Candidates []Candidate // the endpoint first
+	Candidates []Candidate // in the order of preference
 	Only       string      // the name of the one that is to do it, whatever its tier
 	Program    func(name string) bool
 }
@@ -91,8 +102,10 @@ func (c Choice) choose(t spec.Task) (Candidate, error) {
 
 // unfit says why one cannot do a task, "" if it can.
 func (c Choice) unfit(one Candidate, t spec.Task) string {
-	if c.Only == "" && one.Name == EndpointName && (t.Tier == "moderate" || t.Tier == "complex") {
-		return "a " + t.Tier + " task is for a runtime; --executor " + EndpointName + " has it done nevertheless"
+	if c.Only == "" && one.Unfit != nil {
+		if why := one.Unfit(t); why != "" {
+			return why
+		}
 	}
 	for _, capability := range t.Capabilities {
 		word := strings.ToLower(strings.TrimSpace(capability))

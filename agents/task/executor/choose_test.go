@@ -9,7 +9,7 @@ import (
 )
 
 func TestTheFirstThatFitsDoesATask(t *testing.T) {
-	endpoint := Candidate{Name: EndpointName}
+	endpoint := Candidate{Name: EndpointName, Unfit: TooComplex}
 	opencode := Candidate{Name: "opencode", Tools: []string{"shell", "edit", "read", "search", "fetch", "agent"}}
 	plain := Candidate{Name: "plain", Tools: []string{"edit"}}
 	absent := Candidate{Name: "opencode", Missing: "it is not installed"}

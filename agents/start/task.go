@@ -35,7 +35,9 @@ func (t *Tasks) Choice() executor.Choice {
 	if missing == "" && !slices.Contains(server.APIs, "chat") {
 		endpoint.Missing = "service " + server.Name + " does not speak chat completions"
 	}
-	c := executor.Choice{Program: t.has, Candidates: []executor.Candidate{endpoint}}
+	c := executor.Choice{Program: t.has, Candidates: []executor.Candidate{
+		endpoint,
+	}}
 	for _, rt := range ranked(h) {
 		if !rt.Local && rt.Command != "" { // else others drive it
 			c.Candidates = append(c.Candidates, t.candidate(rt, h.Spec, &server, missing))

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/internal/bundle"
@@ -164,12 +165,12 @@ func (b *builder) done() (Decls, error) {
 	d := Decls{Unsupported: b.unsupported, Notes: b.notes, loads: b.loads}
 	for _, a := range slices.Sorted(maps.Keys(b.targets)) {
 		decl := b.targets[a]
-		slices.SortStableFunc(decl.Leaves, func(x, y reconcile.Leaf) int { return strings.Compare(string(x.Key), string(y.Key)) })
+		sort.SliceStable(decl.Leaves, func(i, j int) bool { return decl.Leaves[i].Key < decl.Leaves[j].Key })
 		d.Declarations = append(d.Declarations, *decl)
 	}
 	d.Declarations = append(d.Declarations, b.more...)
-	slices.SortStableFunc(d.Declarations, func(x, y reconcile.Declaration) int { return strings.Compare(string(x.Target), string(y.Target)) })
-	slices.SortStableFunc(d.Unsupported, func(x, y reconcile.Unsupported) int { return strings.Compare(string(x.Address), string(y.Address)) })
+	sort.SliceStable(d.Declarations, func(i, j int) bool { return d.Declarations[i].Target < d.Declarations[j].Target })
+	sort.SliceStable(d.Unsupported, func(i, j int) bool { return d.Unsupported[i].Address < d.Unsupported[j].Address })
 	return d, errors.Join(b.errs...)
 }
 

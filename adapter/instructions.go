@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -73,7 +74,7 @@ func (b *builder) commonFiles() {
 
 func (b *builder) indexLines(name string) (lines []string, origin []reconcile.Position) {
 	entries := b.index[name]
-	slices.SortStableFunc(entries, func(x, y indexEntry) int { return strings.Compare(x.path, y.path) })
+	sort.SliceStable(entries, func(i, j int) bool { return entries[i].path < entries[j].path })
 	seen := map[string]bool{}
 	for _, e := range entries {
 		origin = joined(origin, e.origin)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/adapter/render"
@@ -104,7 +105,7 @@ func (r rule) isFor(p place) bool { return len(r.only) == 0 || slices.Contains(r
 // placeRules decides from where each program loads each rule, so that none
 // loads one twice if that can be had, and declares what that takes.
 func (b *builder) placeRules(places []place) {
-	slices.SortStableFunc(b.rules, func(x, y rule) int { return strings.Compare(x.rel, y.rel) })
+	sort.SliceStable(b.rules, func(i, j int) bool { return b.rules[i].rel < b.rules[j].rel })
 	var groups [][]rule // of rules for the same runtimes
 	for _, r := range b.rules {
 		i := slices.IndexFunc(groups, func(g []rule) bool { return slices.Equal(g[0].only, r.only) })

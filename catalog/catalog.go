@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sort"
 	"sync"
 
 	"aisync.dev/aisync/schema/spec"
@@ -114,7 +115,7 @@ func With(own spec.Catalog) Index {
 // merged is both lists by id; of two with one id, the first stays.
 func merged[T any](own, embedded []T, id func(T) string) []T {
 	all := slices.Concat(own, embedded)
-	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
+	sort.SliceStable(all, func(i, j int) bool { return id(all[i]) < id(all[j]) })
 	return slices.CompactFunc(all, func(a, b T) bool { return id(a) == id(b) })
 }
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
-	"strings"
+	"sort"
 	"unicode"
 
 	"aisync.dev/aisync/schema/spec"
@@ -108,7 +108,7 @@ func value(v reflect.Value) any {
 		return list
 	case reflect.Map:
 		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		sort.Slice(keys, func(i, j int) bool { return keys[i].String() < keys[j].String() })
 		var o Object
 		for _, k := range keys {
 			o = append(o, Field{k.String(), value(v.MapIndex(k))})

@@ -1,9 +1,9 @@
 package hosts
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/schema/spec"
@@ -45,7 +45,7 @@ func advise(loads []Load, f facts.Facts) []Advice {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(loads[b].need(false).Total, loads[a].need(false).Total) })
+	sort.SliceStable(order, func(i, j int) bool { return loads[order[j]].need(false).Total < loads[order[i]].need(false).Total })
 	for _, i := range order {
 		change := func(by func(*Load)) []Load {
 			changed := slices.Clone(loads)
@@ -106,7 +106,7 @@ func smallerQuants(l Load) []spec.Quant {
 			out = append(out, q)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b spec.Quant) int { return cmp.Compare(b.Size(), a.Size()) })
+	sort.SliceStable(out, func(i, j int) bool { return out[j].Size() < out[i].Size() })
 	return out
 }
 

@@ -1,9 +1,9 @@
 package hosts
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/schema/spec"
@@ -42,7 +42,7 @@ func PickQuantFor(m spec.Model, f facts.Facts, use Use) Choice {
 		return Choice{Reason: "the catalog has no quantization of it"}
 	}
 	quants := slices.Clone(m.Quants)
-	slices.SortStableFunc(quants, func(a, b spec.Quant) int { return cmp.Compare(a.Size(), b.Size()) })
+	sort.SliceStable(quants, func(i, j int) bool { return quants[i].Size() < quants[j].Size() })
 	rooms := roomsOf(f)
 	small := quants[0].Name
 	switch {

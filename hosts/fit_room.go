@@ -1,8 +1,8 @@
 package hosts
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 
 	"aisync.dev/aisync/hosts/facts"
 )
@@ -60,7 +60,7 @@ func roomsOf(f facts.Facts) []room {
 	for _, own := range cards {
 		rooms = append(rooms, room{place: InVRAM, bytes: own})
 	}
-	slices.SortFunc(rooms, func(a, b room) int { return cmp.Compare(b.bytes, a.bytes) })
+	sort.Slice(rooms, func(i, j int) bool { return rooms[j].bytes < rooms[i].bytes })
 	rooms = rooms[:min(1, len(rooms))]
 	if f.Memory.Total == 0 {
 		return rooms
@@ -93,7 +93,7 @@ func (r room) hold(loads []Load) Verdict {
 // the rest fits the graphics memory.
 func (r room) move(v *Verdict) {
 	order := slices.Clone(v.Loads)
-	slices.SortStableFunc(order, func(a, b Need) int { return cmp.Compare(b.Experts, a.Experts) })
+	sort.SliceStable(order, func(i, j int) bool { return order[j].Experts < order[i].Experts })
 	for _, n := range order {
 		if v.Need <= r.bytes {
 			break

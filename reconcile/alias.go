@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -219,7 +220,8 @@ func (s *Store) of(t Target) []Record {
 					out[i].Leaves = append(out[i].Leaves, l)
 				}
 			}
-			slices.SortFunc(out[i].Leaves, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
+			leaves := out[i].Leaves
+			sort.Slice(leaves, func(a, b int) bool { return compareKeys(leaves[a].Key, leaves[b].Key) < 0 })
 		}
 	}
 	for i := range out {

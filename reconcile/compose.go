@@ -34,7 +34,7 @@ func Compose(decls []Declaration) ([]Resource, []Conflict) {
 		}
 		resources = append(resources, r)
 	}
-	slices.SortFunc(resources, func(a, b Resource) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	sort.Slice(resources, func(i, j int) bool { return resources[i].Address < resources[j].Address })
 	resources, clashes := sharedPaths(resources)
 	conflicts = append(conflicts, clashes...)
 	sort.SliceStable(conflicts, func(i, j int) bool {
@@ -68,7 +68,7 @@ func (r Resource) conflict(why, hint string) Conflict {
 	for _, l := range r.Leaves {
 		c.Origin = append(c.Origin, l.Origin...)
 	}
-	slices.SortFunc(c.Origin, func(a, b Position) int { return strings.Compare(a.String(), b.String()) })
+	sort.Slice(c.Origin, func(i, j int) bool { return c.Origin[i].String() < c.Origin[j].String() })
 	c.Origin = slices.Compact(c.Origin)
 	return c
 }
@@ -118,7 +118,7 @@ func compose(target Address, parts []Resource) (Resource, []Conflict) {
 	for _, l := range leaves {
 		r.Leaves = append(r.Leaves, l)
 	}
-	slices.SortFunc(r.Leaves, func(a, b Leaf) int { return compareKeys(a.Key, b.Key) })
+	sort.Slice(r.Leaves, func(i, j int) bool { return compareKeys(r.Leaves[i].Key, r.Leaves[j].Key) < 0 })
 	slices.Sort(r.DependsOn)
 	r.DependsOn = slices.Compact(r.DependsOn)
 	if i := slices.IndexFunc(r.Leaves, func(l Leaf) bool { return l.Own == Exclusive }); i >= 0 && len(r.Leaves) > 1 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -98,7 +99,7 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 	slices.SortFunc(targets, func(a, b Target) int {
 		return strings.Compare(string(a.Resource.Address), string(b.Resource.Address))
 	})
-	slices.SortFunc(p.Unsupported, func(a, b Unsupported) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	sort.Slice(p.Unsupported, func(i, j int) bool { return p.Unsupported[i].Address < p.Unsupported[j].Address })
 	return targets
 }
 
@@ -156,8 +157,8 @@ func (t Target) withRecords(records []Record, owners []Owner) Target {
 	for _, l := range others {
 		t.Others = append(t.Others, l)
 	}
-	slices.SortFunc(t.Others, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
-	slices.SortFunc(t.Last, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
+	sort.Slice(t.Others, func(i, j int) bool { return compareKeys(t.Others[i].Key, t.Others[j].Key) < 0 })
+	sort.Slice(t.Last, func(i, j int) bool { return compareKeys(t.Last[i].Key, t.Last[j].Key) < 0 })
 	return t
 }
 

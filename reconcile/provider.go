@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -175,8 +175,8 @@ type Target struct {
 
 // sortLeaves puts both lists of t in the order that Keys needs.
 func sortLeaves(t Target) {
-	slices.SortFunc(t.Resource.Leaves, func(a, b Leaf) int { return compareKeys(a.Key, b.Key) })
-	slices.SortFunc(t.Last, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
+	sort.Slice(t.Resource.Leaves, func(i, j int) bool { return compareKeys(t.Resource.Leaves[i].Key, t.Resource.Leaves[j].Key) < 0 })
+	sort.Slice(t.Last, func(i, j int) bool { return compareKeys(t.Last[i].Key, t.Last[j].Key) < 0 })
 }
 
 func compareKeys(a, b LeafKey) int { return strings.Compare(string(a), string(b)) }

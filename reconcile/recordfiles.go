@@ -11,6 +11,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -253,7 +254,7 @@ func (s *Store) on(a Address) []Record {
 }
 
 func sortByOwner(records []Record) {
-	slices.SortFunc(records, func(a, b Record) int { return strings.Compare(string(a.Owner), string(b.Owner)) })
+	sort.Slice(records, func(i, j int) bool { return records[i].Owner < records[j].Owner })
 }
 
 // save writes what those owners have on record for whom anything changed. A

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sort"
 )
 
 // ErrNoApply says that there is no such apply to roll back.
@@ -189,7 +190,7 @@ func unrecord(step EntryStep, o Owner, leaves []LeafChange, now []Record) Record
 			rec.Leaves = append(rec.Leaves, l)
 		}
 	}
-	slices.SortFunc(rec.Leaves, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
+	sort.Slice(rec.Leaves, func(i, j int) bool { return compareKeys(rec.Leaves[i].Key, rec.Leaves[j].Key) < 0 })
 	return rec
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sort"
 
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -115,7 +116,7 @@ func claimed(had, got []ownedRecord) []ownedRecord {
 				rec.Leaves = append(rec.Leaves, l)
 			}
 		}
-		slices.SortFunc(rec.Leaves, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
+		sort.Slice(rec.Leaves, func(i, j int) bool { return compareKeys(rec.Leaves[i].Key, rec.Leaves[j].Key) < 0 })
 		out = append(out, ownedRecord{x.Owner, rec})
 	}
 	for _, x := range had {
@@ -153,7 +154,7 @@ func settled(o Observation, had, got []ownedRecord) []ownedRecord {
 				}
 			}
 			if len(rec.Leaves) > 0 {
-				slices.SortFunc(rec.Leaves, func(a, b LeafRecord) int { return compareKeys(a.Key, b.Key) })
+				sort.Slice(rec.Leaves, func(i, j int) bool { return compareKeys(rec.Leaves[i].Key, rec.Leaves[j].Key) < 0 })
 				out = append(out, ownedRecord{x.Owner, rec})
 			}
 		}

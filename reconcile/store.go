@@ -3,6 +3,7 @@ package reconcile
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -80,7 +81,7 @@ func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
 		}
 		merged = append(merged, rec)
 	}
-	slices.SortFunc(merged, func(a, b Record) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	sort.Slice(merged, func(i, j int) bool { return merged[i].Address < merged[j].Address })
 	f.Records = merged
 }
 

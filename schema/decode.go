@@ -3,7 +3,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -107,7 +107,7 @@ func (n node) fields() []node {
 		name := it.Selector().Unquoted()
 		nodes = append(nodes, node{doc: n.doc, path: append(n.path[:len(n.path):len(n.path)], name), v: it.Value()})
 	}
-	slices.SortFunc(nodes, func(a, b node) int { return strings.Compare(a.name(), b.name()) })
+	sort.Slice(nodes, func(i, j int) bool { return nodes[i].name() < nodes[j].name() })
 	return nodes
 }
 

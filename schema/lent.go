@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"sort"
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
@@ -54,7 +54,7 @@ func (l *loader) lend(d *document, own spec.Catalog, h *spec.Host, p *spec.Proje
 			runtimes[i].User = spec.Scope{}
 		}
 	}
-	slices.SortStableFunc(runtimes, func(a, b spec.Runtime) int { return strings.Compare(a.ID, b.ID) })
+	sort.SliceStable(runtimes, func(i, j int) bool { return runtimes[i].ID < runtimes[j].ID })
 	own.Runtimes = slices.Concat(own.Runtimes, runtimes)
 	return runtimes, inventory{catalog.With(own), more}
 }

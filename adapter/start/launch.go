@@ -5,11 +5,11 @@
 package start
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/schema/spec"
@@ -213,7 +213,7 @@ func Drivers(runtimes []spec.Runtime) []*spec.Runtime {
 			out = append(out, &runtimes[i])
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *spec.Runtime) int { return cmp.Compare(a.Driver.Order, b.Driver.Order) })
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Driver.Order < out[j].Driver.Order })
 	return out
 }
 

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/internal/merge"
@@ -158,7 +159,7 @@ func (w parts) rows(r reconcile.ReadEnv, p *reconcile.Plan, project Project, run
 	if len(row.Parts) == 0 {
 		return nil
 	}
-	slices.SortFunc(row.Origin, func(a, b reconcile.Position) int { return strings.Compare(a.String(), b.String()) })
+	sort.Slice(row.Origin, func(i, j int) bool { return row.Origin[i].String() < row.Origin[j].String() })
 	row.Origin = slices.Compact(row.Origin)
 	if len(t.Records) == 0 {
 		if !changes {

@@ -6,6 +6,7 @@ package workspace
 import (
 	"io/fs"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/catalog"
@@ -51,7 +52,7 @@ func Declare(p *spec.Project) []reconcile.Declaration {
 	if !p.Agents.Track {
 		l.gitignore(position(p.Agents.Pos, p.Pos))
 	}
-	slices.SortFunc(l.out, func(a, b reconcile.Declaration) int { return strings.Compare(string(a.Target), string(b.Target)) })
+	sort.Slice(l.out, func(i, j int) bool { return l.out[i].Target < l.out[j].Target })
 	return l.out
 }
 

@@ -4,10 +4,10 @@
 package roster
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/agents/identity"
@@ -87,8 +87,8 @@ func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, erro
 		}
 		r.Agents = append(r.Agents, a)
 	}
-	slices.SortFunc(r.Agents, func(a, b Agent) int { return cmp.Compare(a.PID, b.PID) })
-	slices.SortFunc(r.Hidden, func(a, b Agent) int { return cmp.Compare(a.PID, b.PID) })
+	sort.Slice(r.Agents, func(i, j int) bool { return r.Agents[i].PID < r.Agents[j].PID })
+	sort.Slice(r.Hidden, func(i, j int) bool { return r.Hidden[i].PID < r.Hidden[j].PID })
 	return r, nil
 }
 

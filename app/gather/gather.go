@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/reconcile/fsys"
@@ -229,7 +230,7 @@ func (g *gatherer) settle() {
 	for _, f := range g.files {
 		g.out.Files = append(g.out.Files, f)
 	}
-	slices.SortFunc(g.out.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	slices.SortFunc(g.out.Servers, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(g.out.Files, func(i, j int) bool { return g.out.Files[i].Path < g.out.Files[j].Path })
+	sort.Slice(g.out.Servers, func(i, j int) bool { return g.out.Servers[i].Name < g.out.Servers[j].Name })
 	slices.Sort(g.out.Runtimes)
 }

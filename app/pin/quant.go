@@ -1,10 +1,10 @@
 package pin
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/hosts"
@@ -96,7 +96,7 @@ func (r *Resolver) sized(ctx context.Context, use spec.ModelUse, m *spec.Model) 
 		}
 		q.Files = files
 	}
-	slices.SortStableFunc(m.Quants, func(a, b spec.Quant) int { return cmp.Compare(a.Size(), b.Size()) })
+	sort.SliceStable(m.Quants, func(i, j int) bool { return m.Quants[i].Size() < m.Quants[j].Size() })
 	return true, nil
 }
 

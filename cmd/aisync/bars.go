@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -121,7 +121,7 @@ func (b *bars) redraw() {
 			drawn = append(drawn, f)
 		}
 	}
-	slices.SortFunc(drawn, func(x, y *fileBar) int { return strings.Compare(x.name, y.name) })
+	sort.Slice(drawn, func(i, j int) bool { return drawn[i].name < drawn[j].name })
 	if len(b.files) > 1 || b.all.total > b.files[0].total || len(drawn) == 0 {
 		drawn = append(drawn, b.all)
 	}

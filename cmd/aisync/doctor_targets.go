@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ func checkManaged(_ context.Context, p *patient) []finding {
 			out = append(out, fail("ls -ld "+shellQuote(p.places.Physical(path))+", then give yourself access", "%s: %v", addr, err))
 		}
 	}
-	slices.SortFunc(out, func(a, b finding) int { return strings.Compare(a.What, b.What) })
+	sort.Slice(out, func(i, j int) bool { return out[i].What < out[j].What })
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -121,7 +122,7 @@ func graphOf(q task.Queue, all []task.Item, project string) graphDoc {
 			add(id)
 		}
 	}
-	slices.SortFunc(doc.Nodes, func(a, b graphNode) int { return strings.Compare(a.ID, b.ID) })
+	sort.Slice(doc.Nodes, func(i, j int) bool { return doc.Nodes[i].ID < doc.Nodes[j].ID })
 	slices.SortFunc(doc.Edges, func(a, b graphEdge) int {
 		return strings.Compare(a.From+"\x00"+a.To, b.From+"\x00"+b.To)
 	})

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
+	"sort"
 
 	"aisync.dev/aisync/internal/frontmatter"
 )
@@ -63,7 +63,7 @@ func (t *Tree) readSkills() ([]Skill, error) {
 		}
 		skills = append(skills, s)
 	}
-	slices.SortFunc(skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(skills, func(i, j int) bool { return skills[i].Name < skills[j].Name })
 	return skills, nil
 }
 

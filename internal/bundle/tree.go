@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -198,7 +199,7 @@ func (t *Tree) Files() ([]File, error) {
 	}
 	manifests, err := t.manifestFiles()
 	errs, files = append(errs, err), append(files, manifests...)
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Src, b.Src) })
+	sort.Slice(files, func(i, j int) bool { return files[i].Src < files[j].Src })
 	return files, errors.Join(errs...)
 }
 

@@ -1,9 +1,8 @@
 package gguf
 
 import (
-	"cmp"
 	"math/bits"
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -47,7 +46,7 @@ func (s *scanner) tensors(h *Header, m *metadata) error {
 	}
 	h.HeaderBytes = (s.at + align - 1) / align * align
 	room := s.size - h.HeaderBytes
-	slices.SortStableFunc(all, func(a, b tensor) int { return cmp.Compare(a.offset, b.offset) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].offset < all[j].offset })
 	for i, t := range all {
 		next := room
 		if i+1 < len(all) {

@@ -1,11 +1,11 @@
 package store
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
+	"sort"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -82,7 +82,7 @@ func List(r fsys.Reader, dir fsys.LogicalPath, held []Held) ([]Model, error) {
 			m.State = Partial // some of its files are there, or on their way
 		}
 	}
-	slices.SortStableFunc(models, func(a, b Model) int { return cmp.Compare(a.ID, b.ID) })
+	sort.SliceStable(models, func(i, j int) bool { return models[i].ID < models[j].ID })
 	return models, nil
 }
 

@@ -6,8 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
+	"sort"
 
 	"golang.org/x/sys/unix"
 )
@@ -102,7 +101,7 @@ func (d *Disk) ReadDir(p LogicalPath) ([]fs.DirEntry, error) {
 	dir := os.NewFile(uintptr(fd), f.physical)
 	defer dir.Close()
 	list, err := dir.ReadDir(-1)
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	sort.Slice(list, func(i, j int) bool { return list[i].Name() < list[j].Name() })
 	return list, err
 }
 

@@ -3,7 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"sort"
 
 	"aisync.dev/aisync/internal/termtext"
 )
@@ -89,7 +89,7 @@ func settle(col []Task, row map[string]float64) {
 		}
 		return sum / float64(max(len(t.DependsOn), 1))
 	}
-	slices.SortStableFunc(col, func(a, b Task) int { return cmp.Compare(middle(a), middle(b)) })
+	sort.SliceStable(col, func(i, j int) bool { return middle(col[i]) < middle(col[j]) })
 }
 
 func (g *Graph) connect() {

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/reconcile/fsys"
@@ -145,7 +146,7 @@ func readSource(dir string) (*source, error) {
 		s.files = append(s.files, f)
 		return nil
 	})
-	slices.SortFunc(s.files, func(a, b file) int { return strings.Compare(a.name, b.name) })
+	sort.Slice(s.files, func(i, j int) bool { return s.files[i].name < s.files[j].name })
 	return s, err
 }
 

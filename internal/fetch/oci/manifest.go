@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -143,7 +144,7 @@ func choose(all []file, want string) ([]Layer, error) {
 
 // shards puts the shards of one model in order.
 func shards(model []Layer) ([]Layer, error) {
-	slices.SortFunc(model, func(a, b Layer) int { return cmp.Compare(a.Title, b.Title) })
+	sort.Slice(model, func(i, j int) bool { return model[i].Title < model[j].Title })
 	first := shard.FindStringSubmatch(model[0].Title)
 	for _, l := range model {
 		if m := shard.FindStringSubmatch(l.Title); first == nil || m == nil || m[1] != first[1] || m[2] != first[2] {

@@ -1,8 +1,8 @@
 package json
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/tailscale/hujson"
 
@@ -40,7 +40,7 @@ func Flatten(fragment []byte, rules Rules) ([]leaf.Leaf, error) {
 	if err := f.walk(&d.root, nil); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(f.leaves, func(a, b leaf.Leaf) int { return cmp.Compare(a.Key, b.Key) })
+	sort.Slice(f.leaves, func(i, j int) bool { return f.leaves[i].Key < f.leaves[j].Key })
 	return f.leaves, nil
 }
 

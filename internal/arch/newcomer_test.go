@@ -22,8 +22,9 @@ newcomer: {
 	displayName: "The Newcomer"
 	command:     "newcomer-cli"
 	packages: npm: "@example/newcomer"
-	hooks: "manual"
-	mcp:   true
+	homepage: "https://example.org/newcomer"
+	hooks:    "manual"
+	mcp:      true
 	apis: ["chat"]
 	detect: {
 		processes: ["newcomer-agent"]
@@ -33,6 +34,7 @@ newcomer: {
 	launch: {
 		args: ["--plain"]
 		interactive: ["--ask", "{prompt}"]
+		headless: ["--once", "{prompt}"]
 		reads: "NOTES.md": ["--notes", "NOTES.md"]
 		environment: NEWCOMER_QUIET: "1"
 	}
@@ -49,10 +51,16 @@ newcomer: {
 	project: {
 		dir:   ".newcomer"
 		rules: ".newcomer/rules"
+		rulesForm: "paths"
 		rulesBlock: "AGENTS.md"
 		instructions: ["AGENTS.md"]
 		settings: {path: ".newcomer/settings.json", format: "json"}
 		mcp: {path: ".newcomer/settings.json", format: "json", pointer: "/servers", shape: "claude"}
+		obeys: [{
+			files: [".newcomer/settings.json"], format: "json"
+			effects: [{key: "/servers/*", class: "runs", says: "starts the MCP server {1}: {value}"}]
+			source: "https://example.org/newcomer/settings"
+		}]
 	}
 }
 `

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/schema/spec"
 )
 
 var update = flag.Bool("update", false, "write what was got into testdata")
@@ -42,7 +45,8 @@ func TestBadSpecsAreExplainedAllAtOnce(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			got := err.Error() + "\n"
+			known := ids(catalog.Runtimes(), func(r spec.Runtime) string { return r.ID })
+			got := strings.ReplaceAll(err.Error()+"\n", strings.Join(known, ", "), "{runtimes}")
 			if *update {
 				a.Files[last].Data = []byte(got)
 				if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +21,9 @@ newcomer: {
 	displayName: "The Newcomer"
 	command:     "newcomer-cli"
 	packages: npm: "@example/newcomer"
-	hooks: "manual"
-	mcp:   true
+	homepage: "https://example.org/newcomer"
+	hooks:    "manual"
+	mcp:      true
 	apis: ["chat"]
 	detect: {
 		processes: ["newcomer-agent"]
@@ -33,6 +33,7 @@ newcomer: {
 	launch: {
 		args: ["--plain"]
 		interactive: ["--ask", "{prompt}"]
+		headless: ["--once", "{prompt}"]
 		reads: "NOTES.md": ["--notes", "NOTES.md"]
 		environment: NEWCOMER_QUIET: "1"
 	}
@@ -49,10 +50,16 @@ newcomer: {
 	project: {
 		dir:   ".newcomer"
 		rules: ".newcomer/rules"
+		rulesForm: "paths"
 		rulesBlock: "AGENTS.md"
 		instructions: ["AGENTS.md"]
 		settings: {path: ".newcomer/settings.json", format: "json"}
 		mcp: {path: ".newcomer/settings.json", format: "json", pointer: "/servers", shape: "claude"}
+		obeys: [{
+			files: [".newcomer/settings.json"], format: "json"
+			effects: [{key: "/servers/*", class: "runs", says: "starts the MCP server {1}: {value}"}]
+			source: "https://example.org/newcomer/settings"
+		}]
 	}
 }
 `
@@ -235,14 +242,10 @@ func cloneOfModule(t *testing.T) string {
 // goIn runs the go command in a clone, with the modules that are there already.
 func goIn(t *testing.T, dir string, args ...string) {
 	t.Helper()
-	tool, err := exec.LookPath("go")
-	if err != nil {
-		tool = filepath.Join(runtime.GOROOT(), "bin", "go")
-	}
-	if _, err := os.Stat(tool); err != nil {
+	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command to build a clone with")
 	}
-	cmd := exec.CommandContext(t.Context(), tool, args...)
+	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	if bytes.Contains(out, []byte("GOPROXY=off")) {

@@ -214,8 +214,9 @@ func (a *applying) all(ctx context.Context) {
 			case stopped:
 				a.skip(i, errors.New("an earlier change failed"))
 			default:
-				ok[i] = a.one(ctx, i)
-				if !ok[i] && !a.options.KeepGoing {
+				var stale bool
+				ok[i], stale = a.one(ctx, i)
+				if !ok[i] && !stale && !a.options.KeepGoing {
 					a.mu.Lock()
 					stop = true
 					a.mu.Unlock()
@@ -226,13 +227,13 @@ func (a *applying) all(ctx context.Context) {
 	group.Wait()
 }
 
-// one makes one change and notes its end.
-func (a *applying) one(ctx context.Context, i int) bool {
-	c := a.changes[i]
-	addr := c.Target.Resource.Address
-	a.event(Event{Kind: "start", Address: addr, Action: c.Action})
-	out, err := a.do(ctx, c)
-	step := a.journal.entry.Changes[i]
+// one makes one change and notes its end. stale says that it was not made because
+// its target is no longer what the plan saw: nothing else is in doubt then.
+func (a *applying) one(ctx context.Context, i int) (ok, stale bool) {
+	addr := a.changes[i].Target.Resource.Address
+	a.event(Event{Kind: "start", Address: addr, Action: a.changes[i].Action})
+	out, err := a.attempt(ctx, i)
+	c, step := a.changes[i], a.journal.entry.Changes[i]
 	if err == nil {
 		step.After = out.Token
 		if c.Writes() {
@@ -247,12 +248,13 @@ func (a *applying) one(ctx context.Context, i int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {
-		if !errors.Is(err, ErrStale) && !errors.Is(err, fsys.ErrChanged) {
+		stale = isStale(err)
+		if !stale {
 			a.torn[addr] = true
 		}
 		a.result.Failed = append(a.result.Failed, Problem{Address: addr, Err: err})
 		a.event(Event{Kind: "failed", Address: addr, Action: c.Action, Err: err})
-		return false
+		return false, stale
 	}
 	a.result.Done = append(a.result.Done, addr)
 	if out.Content != nil && len(c.Next) > 0 {
@@ -263,7 +265,7 @@ func (a *applying) one(ctx context.Context, i int) bool {
 		a.contents[o][fsys.Digest(out.Content)] = out.Content
 	}
 	a.event(Event{Kind: "done", Address: addr, Action: c.Action})
-	return true
+	return true, false
 }
 
 // do makes c true, or looks closer where there is only something to record.

@@ -72,10 +72,12 @@ type journal struct {
 	at fsys.LogicalPath
 }
 
-// journalLine is one line of the file: the head, or the end of a step.
+// journalLine is one line of the file: the head, a step of it that is begun anew
+// from what is there by then, or the end of a step.
 type journalLine struct {
-	Head *Entry     `json:"head,omitempty"`
-	Done *EntryStep `json:"done,omitempty"`
+	Head  *Entry     `json:"head,omitempty"`
+	Again *EntryStep `json:"again,omitempty"`
+	Done  *EntryStep `json:"done,omitempty"`
 }
 
 // readJournal returns nil where there is none.
@@ -105,6 +107,12 @@ func readJournal(r fsys.Reader, p fsys.LogicalPath) (*journal, error) {
 				return nil, fmt.Errorf("journal %s: format_version %d, and this aisync knows up to %d: %w; upgrade aisync", p, x.Head.FormatVersion, JournalVersion, state.ErrNewer)
 			}
 			j.entry = *x.Head
+		case x.Again != nil:
+			for i := range j.entry.Changes {
+				if j.entry.Changes[i].Address == x.Again.Address {
+					j.entry.Changes[i] = *x.Again
+				}
+			}
 		case x.Done != nil:
 			j.done[x.Done.Address] = *x.Done
 		}
@@ -139,6 +147,18 @@ func beginJournal(w fsys.FS, p fsys.LogicalPath, e Entry) (*journal, error) {
 		return nil, fmt.Errorf("write journal: %w", err)
 	}
 	return &journal{entry: e, done: map[Address]EntryStep{}, w: w, at: p}, nil
+}
+
+// revise replaces step i, on disk too.
+func (j *journal) revise(i int, step EntryStep) error {
+	line, err := json.Marshal(journalLine{Again: &step})
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.entry.Changes[i] = step
+	return j.w.Append(j.at, append(line, '\n'), 0o600)
 }
 
 // finish notes the end of one step.
@@ -177,22 +197,28 @@ func (a *applying) entry(ctx context.Context) Entry {
 	}
 	missing := map[fsys.LogicalPath][]fsys.LogicalPath{}
 	for _, c := range a.changes {
-		s := a.step(c)
+		s := a.intent(ctx, c)
 		if c.Writes() && s.Folder != "" {
 			s.Dirs = a.missing(s.Folder, missing)
 		}
 		if a.store.inherited && c.Action == Accept && c.Target.Resource.Local && c.ofProject() && s.Path != "" {
 			s.Dirs = parents(s.Path)
 		}
-		if f, ok := a.engine.provider(s.Address.Kind()).(Foreteller); ok && c.Writes() {
-			out := f.Foretell(ctx, a.w.ReadEnv, c)
-			for i := range s.Got {
-				s.Got[i].Record = out.into(s.Got[i].Record)
-			}
-		}
 		e.Changes = append(e.Changes, s)
 	}
 	return e
+}
+
+// intent is the step of c, with what its provider knows before it writes.
+func (a *applying) intent(ctx context.Context, c Change) EntryStep {
+	s := a.step(c)
+	if f, ok := a.engine.provider(s.Address.Kind()).(Foreteller); ok && c.Writes() {
+		out := f.Foretell(ctx, a.w.ReadEnv, c)
+		for i := range s.Got {
+			s.Got[i].Record = out.into(s.Got[i].Record)
+		}
+	}
+	return s
 }
 
 // missing returns dir and the folders above it that are not there, top first.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -24,7 +23,10 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 	said := []string{fmt.Sprintf("the apply of %s (%s) was interrupted; finishing its records", j.entry.Time.Local().Format("2006-01-02 15:04:05"), j.entry.ID)}
 	if slices.ContainsFunc(j.entry.Changes, func(step EntryStep) bool { return s.elsewhere(j.entry, step) }) {
 		dir := j.entry.LockOwner.ProjectDir()
-		if _, err := os.Stat(dir); err == nil {
+		switch gone, err := isGone(dir); {
+		case err != nil:
+			return nil, fmt.Errorf("recover: %w", err)
+		case !gone:
 			return nil, fmt.Errorf("an apply in %s was interrupted; run aisync apply there first (aisync apply --project %s)", dir, dir)
 		}
 		said = append(said, fmt.Sprintf("its project %s is gone; only what lies outside of it is looked at", dir))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"reflect"
 	"slices"
 	"sort"
@@ -12,8 +14,10 @@ import (
 // ErrNoApply says that there is no such apply to roll back.
 var ErrNoApply = errors.New("no such apply")
 
-// RollbackPlan says what it takes to undo one apply: the last one that is not
-// undone, where id is "". A target that is as that apply left it gets back its
+// RollbackPlan says what it takes to undo one apply: where id is "", the last one
+// that is not undone of those made in the project at hand or, outside of one, of
+// those that changed something of the host. Of an apply in a project that is gone
+// only what lies outside of it is undone. A target that is as that apply left it gets back its
 // exact bytes; one that was changed since gets back the leaves that are ours
 // and untouched; what is left is a conflict, unless c.Force. Apply it with
 // ApplyOptions.RollbackOf set to the entry's ID.
@@ -22,10 +26,19 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 	if err != nil {
 		return nil, Entry{}, err
 	}
-	if slices.ContainsFunc(entry.Changes, func(step EntryStep) bool { return s.elsewhere(entry, step) }) {
-		return nil, entry, fmt.Errorf("apply %s was made in %s; run aisync rollback there", entry.ID, entry.LockOwner.ProjectDir())
-	}
 	p := &Plan{Choice: c}
+	elsewhere := func(step EntryStep) bool { return s.elsewhere(entry, step) }
+	if slices.ContainsFunc(entry.Changes, elsewhere) {
+		dir := entry.LockOwner.ProjectDir()
+		switch gone, err := isGone(dir); {
+		case err != nil:
+			return nil, entry, err
+		case !gone:
+			return nil, entry, fmt.Errorf("apply %s was made in %s; run it there: aisync rollback %s", entry.ID, dir, entry.ID)
+		}
+		p.Notes = append(p.Notes, Note{Warning: true, Text: fmt.Sprintf("the project %s is gone; only what lies outside of it is undone", dir)})
+		entry.Changes = slices.DeleteFunc(slices.Clone(entry.Changes), elsewhere)
+	}
 	for _, step := range slices.Backward(entry.Changes) {
 		kind := e.provider(step.Address.Kind())
 		if kind == nil {
@@ -45,6 +58,41 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 	return p, entry, s.err
 }
 
+// isGone reports whether the folder dir is there no more. A folder that cannot be
+// looked at is an error.
+func isGone(dir string) (bool, error) {
+	_, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Owners returns whose records e changed, the host first.
+func (e Entry) Owners() []Owner {
+	var out []Owner
+	for _, step := range e.Changes {
+		for _, x := range slices.Concat(step.Had, step.Got) {
+			if !slices.Contains(out, x.Owner) {
+				out = append(out, x.Owner)
+			}
+		}
+	}
+	slices.Sort(out) // "host" is before "project:"
+	return out
+}
+
+// isLast reports whether e may be the apply that is undone where none is named.
+func (s *Store) isLast(e Entry) bool {
+	switch {
+	case e.RolledBack != "" || e.RollbackOf != "":
+		return false
+	case s.lockOwner != "":
+		return e.LockOwner == s.lockOwner
+	}
+	return slices.Contains(e.Owners(), HostOwner)
+}
+
 // entry finds one apply in the history.
 func (s *Store) entry(id string) (Entry, error) {
 	heads, err := s.Heads()
@@ -54,7 +102,13 @@ func (s *Store) entry(id string) (Entry, error) {
 	for _, e := range heads {
 		switch {
 		case id == "" && e.RolledBack == "" && e.RollbackOf == "":
-			return s.readEntry(e.ID + ".json")
+			full, err := s.readEntry(e.ID + ".json") // a head does not name its owners
+			if err != nil {
+				return Entry{}, err
+			}
+			if s.isLast(full) {
+				return full, nil
+			}
 		case id != "" && e.ID == id && e.RolledBack != "":
 			return Entry{}, fmt.Errorf("apply %s was undone already, by %s", id, e.RolledBack)
 		case id != "" && e.ID == id:
@@ -62,7 +116,7 @@ func (s *Store) entry(id string) (Entry, error) {
 		}
 	}
 	if id == "" {
-		return Entry{}, fmt.Errorf("%w to roll back: nothing was applied here, or all of it is undone", ErrNoApply)
+		return Entry{}, fmt.Errorf("%w to roll back: nothing was applied here, or all of it is undone; aisync rollback --list shows the applies of this machine", ErrNoApply)
 	}
 	return Entry{}, fmt.Errorf("%w: %s; aisync rollback --list shows them", ErrNoApply, id)
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +20,8 @@ func rollbackCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback [APPLY]",
 		Short: "put back what an apply replaced",
-		Long: `Takes back the last apply, or the one that is named. A file that nobody touched
+		Long: `Takes back the last apply that was made in this project or, outside of one, the
+last that changed something of the host; or the one that is named. A file that nobody touched
 since gets back its exact bytes; in one that was changed since, only what aisync
 wrote is taken back. What somebody changed in the very same place is left alone,
 and nothing at all is done (exit 4), unless --force.
@@ -80,6 +83,19 @@ func (a *app) rollback(ctx context.Context, id string, force bool, f applyFlags)
 	return a.carryOut(ctx, w, p, f, reconcile.ApplyOptions{Command: "rollback", RollbackOf: entry.ID})
 }
 
+// whose names the host and the projects of which e changed something.
+func whose(e reconcile.Entry) string {
+	var words []string
+	for _, o := range e.Owners() {
+		word := cmp.Or(o.ProjectDir(), "host")
+		if gone, err := vanished(o); gone && err == nil {
+			word += " (gone)"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, ", ")
+}
+
 // historyDoc is rollback --list --json; see docs/json.md.
 type historyDoc struct {
 	FormatVersion string            `json:"format_version"`
@@ -92,11 +108,7 @@ func (a *app) history(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	read := w.Store.Heads
-	if a.g.json {
-		read = w.Store.History
-	}
-	entries, err := read()
+	entries, err := w.Store.History()
 	if err != nil {
 		return err
 	}
@@ -114,6 +126,7 @@ func (a *app) history(ctx context.Context) error {
 		if e.Interrupted {
 			line += ", was interrupted"
 		}
+		line += ": " + whose(e)
 		a.printf("%s\n", safe(line))
 	}
 	if len(entries) == 0 {

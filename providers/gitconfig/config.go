@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"aisync.dev/aisync/reconcile"
 )
@@ -113,10 +116,59 @@ func (c config) outside(key string) (value, scope string, ok bool) {
 	return "", "", false
 }
 
-// write runs git config. A lock that somebody holds is git's own message.
-func (c config) write(ctx context.Context, args ...string) error {
-	if _, err := c.run.Run(ctx, c.dir, append([]string{"git", "config"}, args...)...); err != nil {
-		return fmt.Errorf("git config %s in %s: %s", strings.Join(args, " "), c.dir, message(err))
+// lockTries is how often a lock is waited for, each time for lockWait: git itself
+// does not wait, and holds one for a moment.
+const (
+	lockTries = 10
+	lockWait  = 100 * time.Millisecond
+)
+
+// write runs git config. A lock that is there, of a git that is at work or was
+// killed, is waited for; one that stays is named with what to do.
+func (c config) write(ctx context.Context, scope string, args ...string) error {
+	args = append([]string{"--" + scope}, args...)
+	for n := 1; ; n++ {
+		_, err := c.run.Run(ctx, c.dir, append([]string{"git", "config"}, args...)...)
+		if err == nil {
+			return nil
+		}
+		err = fmt.Errorf("git config %s in %s: %s", strings.Join(args, " "), c.dir, message(err))
+		lock := c.lock(ctx, scope)
+		if _, serr := os.Lstat(lock); lock == "" || serr != nil || ctx.Err() != nil {
+			return err
+		}
+		if n == lockTries {
+			return fmt.Errorf("%w; if no git is at work in that repository, a git that was killed left the lock: remove it (rm %s), then run the command again", err, quoted(lock))
+		}
+		time.Sleep(lockWait)
 	}
-	return nil
+}
+
+// lock is the physical path of the lock that git takes to write scope; "" where
+// git does not say it.
+func (c config) lock(ctx context.Context, scope string) string {
+	name := "config"
+	if scope == worktree {
+		name = "config.worktree"
+	}
+	out, err := c.run.Run(ctx, c.dir, "git", "rev-parse", "--git-path", name)
+	at := strings.TrimSuffix(string(out), "\n")
+	if err != nil || at == "" {
+		return ""
+	}
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(c.dir, at)
+	}
+	return at + ".lock"
+}
+
+// quoted is a path as a shell takes it.
+func quoted(p string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@,", r)
+	}
+	if strings.IndexFunc(p, func(r rune) bool { return !plain(r) }) < 0 {
+		return p
+	}
+	return "'" + strings.ReplaceAll(p, "'", `'\''`) + "'"
 }

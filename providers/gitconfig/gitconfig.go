@@ -158,13 +158,13 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 	switch {
 	case wanted:
 		scope = config.scope()
-		args := []string{"--" + scope, key, want}
+		args := []string{key, want}
 		if len(config.values(scope, key)) > 0 {
-			args = []string{"--" + scope, "--replace-all", key, want, exactly(is)}
+			args = []string{"--replace-all", key, want, exactly(is)}
 		}
-		err = config.write(ctx, args...)
+		err = config.write(ctx, scope, args...)
 	case there:
-		err = config.write(ctx, "--"+scope, "--unset", key, exactly(is))
+		err = config.write(ctx, scope, "--unset", key, exactly(is))
 	}
 	if err != nil {
 		return reconcile.Outcome{}, err

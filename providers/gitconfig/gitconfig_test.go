@@ -97,7 +97,7 @@ func TestALinkedWorkTreeSharesTheValueUnlessItHasItsOwn(t *testing.T) {
 	main, tree := t.TempDir(), filepath.Join(t.TempDir(), "tree")
 	g.must(t, main, "init", "-q")
 	g.must(t, main, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "start")
-	g.must(t, main, "worktree", "add", "-q", tree)
+	g.must(t, main, "worktree", "add", "-q", "-b", "side", tree)
 	if info, err := os.Stat(filepath.Join(tree, ".git")); err != nil || info.IsDir() {
 		t.Fatalf("%v %v: want a .git that is a file", info, err)
 	}
@@ -144,6 +144,52 @@ func TestAValueForAllRepositoriesIsSaidAndLeftAlone(t *testing.T) {
 	}
 	if got := g.must(t, dir, "config", "--global", "core.hooksPath"); got != "/home/me/hooks" {
 		t.Errorf("the value for all is %q", got)
+	}
+}
+
+// The lock is that of the file that would be written, and the command that
+// removes it works when it is typed.
+func TestALockThatStaysIsNamedWithItsCure(t *testing.T) {
+	for _, perTree := range []bool{false, true} {
+		g := git{home: t.TempDir()}
+		main, tree := filepath.Join(t.TempDir(), "it's main"), filepath.Join(t.TempDir(), "a tree")
+		if err := os.Mkdir(main, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		g.must(t, main, "init", "-q")
+		g.must(t, main, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "start")
+		g.must(t, main, "worktree", "add", "-q", "-b", "side", tree)
+		lock := filepath.Join(main, ".git/config.lock")
+		if perTree {
+			g.must(t, main, "config", "extensions.worktreeConfig", "true")
+			lock = filepath.Join(main, ".git/worktrees/a-tree/config.worktree.lock")
+		}
+		if err := os.WriteFile(lock, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := env(t, g, tree)
+		apply := func() error {
+			_, err := (Provider{}).Apply(t.Context(), change(observed(t, r), reconcile.Create, "githooks"), reconcile.WriteEnv{ReadEnv: r})
+			return err
+		}
+		err := apply()
+		if err == nil {
+			t.Fatal("written in spite of a lock")
+		}
+		_, cure, _ := strings.Cut(err.Error(), "remove it (")
+		cure, _, ok := strings.Cut(cure, "), then run")
+		if !ok {
+			t.Fatalf("no cure is named: %v", err)
+		}
+		if out, err := exec.Command("sh", "-c", cure).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v %s", cure, err, out)
+		}
+		if _, err := os.Lstat(lock); err == nil {
+			t.Errorf("%s removes another lock than %s", cure, lock)
+		}
+		if err := apply(); err != nil || g.must(t, tree, "config", "core.hooksPath") != "githooks" {
+			t.Errorf("after that: %v", err)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 const eventsFile = "events.jsonl"
@@ -47,11 +48,17 @@ func (r *Run) fresh() *State {
 	return s
 }
 
+// readers hold one line each. A list of 300 short runs would otherwise clear
+// 300 buffers of that size.
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxLine) }}
+
 // follow reads the lines of events behind s.AsOf and makes s what it is after
 // them. each, if there is one, is given every event; its Data does not outlive
 // the call. Memory does not grow with the number of lines.
 func (r *Run) follow(events io.ReaderAt, s *State, each func(Event) error) error {
-	in := bufio.NewReaderSize(io.NewSectionReader(events, s.AsOf.Offset, 1<<62), maxLine)
+	in := readers.Get().(*bufio.Reader)
+	defer readers.Put(in)
+	in.Reset(io.NewSectionReader(events, s.AsOf.Offset, 1<<62))
 	var d decoder
 	var prev sum
 	copy(prev[:], s.AsOf.Sum)

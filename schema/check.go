@@ -19,9 +19,10 @@ import (
 // places in the schema. Where the walk finds nothing, unification has the last
 // word.
 func (d *document) check(definition cue.Value) {
-	if d.fits(levelOf(definition)) {
+	if fits(d.root, definition) {
 		return
 	}
+	d.fit = fitting(d.root, levelOf(definition))
 	d.evaluation(d.root.Validate(cue.Concrete(false)))
 	before := len(d.problems)
 	d.compare(nil, d.root, definition, "")
@@ -31,23 +32,24 @@ func (d *document) check(definition cue.Value) {
 	}
 }
 
-// fits reports whether everything that was written is concrete and unifies
-// with the schema, which leaves nothing for a walk to find. It notes for which
-// fields of the document that is so.
-func (d *document) fits(l level) bool {
-	it, err := d.root.Fields()
-	if err != nil {
-		return false
+// fits reports whether all of user is concrete and unifies with what schema
+// requires, which leaves nothing for a walk to find.
+func fits(user, schema cue.Value) bool {
+	return user.Validate(cue.Concrete(true)) == nil && schema.Unify(user).Validate(cue.Concrete(true), cue.Final()) == nil
+}
+
+// fitting are the fields of user that fit: of a catalog of a thousand entries
+// beside a host in which something is wrong, or a bound, nothing needs a walk.
+func fitting(user cue.Value, l level) map[string]bool {
+	out := map[string]bool{}
+	it, err := user.Fields()
+	for err == nil && it.Next() {
+		name := it.Selector().Unquoted()
+		if schema, ok := l.fields[name]; ok && fits(it.Value(), schema) {
+			out[name] = true
+		}
 	}
-	d.fit = map[string]bool{}
-	all := true
-	for it.Next() {
-		name, user := it.Selector().Unquoted(), it.Value()
-		schema, ok := l.fields[name]
-		d.fit[name] = ok && user.Validate(cue.Concrete(true)) == nil && schema.Unify(user).Validate(cue.Concrete(true), cue.Final()) == nil
-		all = all && d.fit[name]
-	}
-	return all && !slices.ContainsFunc(l.required, func(name string) bool { return !d.fit[name] })
+	return out
 }
 
 // level is what a struct of the schema has room for.

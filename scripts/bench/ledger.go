@@ -64,6 +64,14 @@ func (w *world) ledger() ([]row, error) {
 		}
 		rows[len(rows)-1].against, rows[len(rows)-1].floor = "the original", s.time
 	}
+	for i := range 40 {
+		if _, err := run(big, nil, program, "send", fmt.Sprintf("reader-%d", i), "a question", "--from", "pi"); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := measure("ensemble status, the same, 40 agents that never read", big, "the target, 300 ms", 300*time.Millisecond, "status"); err != nil {
+		return nil, err
+	}
 	return rows, nil
 }
 

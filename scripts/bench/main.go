@@ -35,6 +35,7 @@ func main() {
 	work := flag.Bool("agents", false, "measure what agents call at work alone")
 	health := flag.Bool("doctor", false, "measure doctor on the contract's host alone")
 	recorded := flag.Bool("runs", false, "measure runs alone")
+	history := flag.Bool("history", false, "measure beside many projects, and with many runtimes, alone")
 	flag.Parse()
 	var err error
 	if *install {
@@ -54,6 +55,8 @@ func main() {
 		alone = "doctor"
 	case *recorded:
 		alone = "runs"
+	case *history:
+		alone = "history"
 	}
 	if err == nil {
 		err = bench(*binary, *runs, *rules, *model, alone)
@@ -89,7 +92,7 @@ func bench(binary string, runs, rules int, model int64, alone string) error {
 		measure func() ([]row, error)
 	}{
 		{"", w.start}, {"agents", w.atWork}, {"", w.firstApply}, {"", w.noChange}, {"drift", w.drift}, {"doctor", w.doctor}, {"", w.chezmoi},
-		{"ledger", w.ledger}, {"runs", w.recorded}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters},
+		{"history", w.history}, {"history", w.ownRuntimes}, {"ledger", w.ledger}, {"runs", w.recorded}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters},
 	}
 	var rows []row
 	for _, m := range all {

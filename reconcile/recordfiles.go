@@ -121,6 +121,11 @@ func (s *Store) readFiles(names []string) error {
 func (s *Store) file(o Owner) *ownerFile {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.read(o)
+}
+
+// read is file under the lock.
+func (s *Store) read(o Owner) *ownerFile {
 	if f := s.owners[o]; f != nil {
 		return f
 	}
@@ -218,6 +223,10 @@ func (s *Store) On(a Address) []Record {
 }
 
 func (s *Store) on(a Address) []Record {
+	ofProject := (Record{Address: a}).ofProject()
+	if ofProject && s.lockOwner != "" {
+		s.read(s.lockOwner)
+	}
 	if s.index == nil {
 		n := 0
 		for _, f := range s.owners {
@@ -235,7 +244,7 @@ func (s *Store) on(a Address) []Record {
 			sortByOwner(recs)
 		}
 	}
-	if !s.joined[a] && !(Record{Address: a}).ofProject() {
+	if !s.joined[a] && !ofProject {
 		for _, value := range s.others.Values(string(a)) {
 			var r ownedRecord
 			if json.Unmarshal(value, &r) != nil { // another version made it: the files count

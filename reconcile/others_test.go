@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"aisync.dev/aisync/providers/file"
@@ -19,20 +20,29 @@ import (
 // reads counts which files of the state are read.
 type reads struct {
 	fsys.FS
+	mu     sync.Mutex // record files are read side by side
 	files  []string
 	opened []*os.File
 }
 
 func (r *reads) ReadFile(p fsys.LogicalPath) ([]byte, error) {
-	r.files = append(r.files, string(p))
+	r.note(p)
 	return r.FS.ReadFile(p)
 }
 
 func (r *reads) Open(p fsys.LogicalPath) (*os.File, error) {
-	r.files = append(r.files, string(p))
+	r.note(p)
 	f, err := r.FS.Open(p)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.opened = append(r.opened, f)
 	return f, err
+}
+
+func (r *reads) note(p fsys.LogicalPath) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files = append(r.files, string(p))
 }
 
 // of returns how many files were read below a folder of the state.

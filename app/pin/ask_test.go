@@ -111,8 +111,8 @@ func TestAHubThatDoesNotAnswerCostsOneWait(t *testing.T) {
 		if len(res.LeftOut) != 20 || res.LeftOut[0].Address != "model:m00" || res.LeftOut[19].Err.Error() != "it could not be pinned: "+says {
 			t.Errorf("left out %+v", res.LeftOut)
 		}
-		if e := s.events[0]; e.Kind != Waiting || e.Name != host {
-			t.Errorf("told %+v", s.events)
+		if told := s.told(); len(told) == 0 || told[0].Kind != Waiting || told[0].Name != host {
+			t.Errorf("told %+v", told)
 		}
 	}
 }

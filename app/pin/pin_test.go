@@ -108,6 +108,13 @@ func (s *stage) resolver(mode Mode, set ...func(*Resolver)) *Resolver {
 	return r
 }
 
+// told returns what was notified so far.
+func (s *stage) told() []Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.events)
+}
+
 func offline(r *Resolver) { r.Network.Offline = true }
 func locked(r *Resolver)  { r.Locked = true }
 

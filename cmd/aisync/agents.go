@@ -68,7 +68,7 @@ func (a *app) editTexts(e *session.Edit) error {
 		if text == nil || *text != "-" {
 			continue
 		}
-		input, err := io.ReadAll(io.LimitReader(a.in, maxInput+1))
+		input, err := io.ReadAll(io.LimitReader(a.input(), maxInput+1))
 		if err != nil {
 			return fmt.Errorf("read the text from the input: %w", err)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +13,8 @@ import (
 // app is one invocation: its streams, its environment, its global flags.
 // Results go to out, progress and diagnostics to err, always.
 type app struct {
-	in       io.Reader
+	in       io.Reader       // for what is started; this process reads input()
+	signals  context.Context // ends with the first signal; nil: none is waited for
 	out, err io.Writer
 	env      env
 	argv0    string

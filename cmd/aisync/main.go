@@ -61,6 +61,7 @@ func runThrough(g gate, argv []string, stdin io.Reader, stdout, stderr io.Writer
 	}()
 	ctx, stop := untilSignal()
 	defer stop()
+	a.signals = ctx
 
 	if c := quickledger.Crashed; c != nil {
 		a.crashed(c.Cause, c.Stack)

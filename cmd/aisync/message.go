@@ -53,7 +53,7 @@ folder that something syncs, or one that ssh leads to.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m.Body = strings.Join(args[1:], " ")
 			if m.Body == "-" {
-				input, err := io.ReadAll(io.LimitReader(a.in, maxMessage+1))
+				input, err := io.ReadAll(io.LimitReader(a.input(), maxMessage+1))
 				if err != nil {
 					return fmt.Errorf("read the text from the input: %w", err)
 				}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ var errNoAnswer = errors.New("no answer: the input ended before the question was
 // input is an error.
 func (a *app) ask(question string) (bool, error) {
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
-	line, err := readLine(a.in)
+	line, err := readLine(a.input())
 	if err != nil {
 		fmt.Fprintln(a.err)
 		return false, err
@@ -41,7 +42,7 @@ func (a *app) choose(question string, answers ...string) (string, error) {
 		letters = append(letters, "["+letter+"]"+answer[1:])
 	}
 	fmt.Fprintf(a.err, "%s %s: ", question, strings.Join(letters, ", "))
-	line, err := readLine(a.in)
+	line, err := readLine(a.input())
 	if err != nil {
 		fmt.Fprintln(a.err)
 		return "", err
@@ -74,6 +75,40 @@ func (a *app) confirm(yes bool, question string) error {
 	return nil
 }
 
+// input is the input that this process reads itself. A signal ends a read, which
+// gives the signal as its error: Ctrl-C at a question ends the command.
+func (a *app) input() io.Reader {
+	if a.signals == nil {
+		return a.in
+	}
+	return interruptible{a.signals, a.in}
+}
+
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read implements io.Reader. What is read after the signal is lost: the process
+// is at its end.
+func (i interruptible) Read(b []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	own, done := make([]byte, len(b)), make(chan result, 1)
+	go func() {
+		n, err := i.r.Read(own)
+		done <- result{n, err}
+	}()
+	select {
+	case r := <-done:
+		return copy(b, own[:r.n]), r.err
+	case <-i.ctx.Done():
+		return 0, context.Cause(i.ctx)
+	}
+}
+
 // readLine reads one line and not a byte more, so that the next question finds its own.
 func readLine(r io.Reader) (string, error) {
 	if br, ok := r.(*bufio.Reader); ok {
@@ -89,6 +124,9 @@ func readLine(r io.Reader) (string, error) {
 			}
 			line = append(line, b[0])
 			continue
+		}
+		if errors.As(err, new(signalled)) {
+			return "", err
 		}
 		if err != nil {
 			return "", errNoAnswer

@@ -192,7 +192,7 @@ func (a *app) gatherEvidence(r *runs.Run, e *evidenceFlags) (err error) {
 		e.Kind = "artifact"
 		e.Ref, e.Digest, e.Size, err = r.Artifact(e.artifact)
 	case e.output == "-":
-		e.Ref, e.Digest, e.Size, err = r.KeepOutput(a.in)
+		e.Ref, e.Digest, e.Size, err = r.KeepOutput(a.input())
 	case e.output != "":
 		f, openErr := os.Open(e.output)
 		if openErr != nil {

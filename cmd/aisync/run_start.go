@@ -212,7 +212,7 @@ func (a *app) readGraph(name string) (g spec.RunGraph, lines []int, err error) {
 
 // readInput reads a file, or with - the input, up to maxInput.
 func (a *app) readInput(name string) ([]byte, error) {
-	in := a.in
+	in := a.input()
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {

@@ -59,7 +59,7 @@ func (a *app) importTask(q task.Queue, name string) error {
 
 // readTaskFile reads a file, or - the input, as far as a task may be long.
 func (a *app) readTaskFile(name string) ([]byte, error) {
-	in := a.in
+	in := a.input()
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {

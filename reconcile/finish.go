@@ -148,6 +148,11 @@ func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]b
 			return err
 		}
 	}
+	// The journal must not go before what it was for is on disk: a file system may
+	// keep changes of two folders in any order.
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("sync records: %w", err)
+	}
 	if err := j.end(w, s.dir.Journal()); err != nil {
 		return fmt.Errorf("end journal: %w", err)
 	}

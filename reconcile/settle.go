@@ -13,8 +13,9 @@ import (
 )
 
 // settle brings the records in memory in line with what j's apply made true:
-// a step whose end was noted counts as it was noted; of the others each leaf
-// is looked at, and is recorded anew exactly where what was wanted is there.
+// a step whose end was noted counts as it was noted, unless a loss of power took
+// it back; of the others each leaf is looked at, and is recorded anew exactly
+// where what was wanted is there.
 // It writes nothing and returns the entry with what came of each step.
 func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (Entry, []string) {
 	entry := j.entry
@@ -25,6 +26,9 @@ func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (E
 			continue
 		}
 		intent := step
+		if done, ok := j.done[step.Address]; ok && j.w == nil && e.tookBack(ctx, r, done) {
+			delete(j.done, step.Address)
+		}
 		if done, ok := j.done[step.Address]; ok {
 			step = done
 		} else {
@@ -53,6 +57,16 @@ func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (E
 		}
 	}
 	return entry, said
+}
+
+// tookBack reports whether the target of step, whose end was noted, is as it was
+// before: a disk may keep the note and lose what it is about.
+func (e *Engine) tookBack(ctx context.Context, r ReadEnv, step EntryStep) bool {
+	if !step.Writes || step.Before == step.After || !isPathKind(step.Address.Kind()) {
+		return false
+	}
+	o := e.look(ctx, r, step)
+	return o.After == step.Before
 }
 
 // look finds out what came of a step whose end nobody noted.

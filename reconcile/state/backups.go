@@ -61,7 +61,13 @@ func (d *Dir) KeepBackup(w fsys.FS, old fsys.LogicalPath, digest string) error {
 	if digestOf(to, b) != digest {
 		return fmt.Errorf("keep backup of %s: %w", old, fsys.ErrChanged)
 	}
-	return d.put(w, digest, b)
+	if err := d.put(w, digest, b); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil { // the caller lets go of old, which is not moved here
+		return fmt.Errorf("keep backup: %w", err)
+	}
+	return nil
 }
 
 // backupBytes is how the entry at p is kept.

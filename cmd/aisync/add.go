@@ -6,8 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/edit"
-	"aisync.dev/aisync/schema/spec"
 )
 
 func addCommand(a *app) *cobra.Command {
@@ -57,7 +59,7 @@ also say how the program gets onto the machine.`,
 				return nil
 			})
 		},
-		ValidArgsFunction: a.completeCatalog(func(e *editing) []string { return idsOf(e.index.Runtimes(), runtimeID) }, "runtime"),
+		ValidArgsFunction: a.completeCatalog(func(e *editing) []string { return catalog.RuntimeIDs(e.index.Runtimes()) }, "runtime"),
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&via, "via", "", "install it by `INSTALLER` where it is missing: npm, pacman, …")
@@ -68,7 +70,7 @@ also say how the program gets onto the machine.`,
 
 func (e *editing) addRuntime(id string, given bool, value string) error {
 	if _, ok := e.index.Runtime(id); !ok {
-		return unknown("runtime", id, idsOf(e.index.Runtimes(), runtimeID))
+		return nearest.Unknown("runtime", id, catalog.RuntimeIDs(e.index.Runtimes()))
 	}
 	if e.scope == ScopeHost {
 		return e.put("runtime "+id, given, value, "runtimes", id)
@@ -99,11 +101,14 @@ fits this machine, decided once and pinned.`,
 			return a.edit(cmd.Context(), kindOf("model"), f, func(e *editing) error {
 				m, ok := e.index.Model(args[0])
 				if !ok {
-					return unknown("model", args[0], idsOf(e.index.Models(), modelID))
+					return nearest.Unknown("model", args[0], catalog.ModelIDs(e.index.Models()))
 				}
-				quants := idsOf(m.Quants, func(q spec.Quant) string { return q.Name })
+				var quants []string
+				for _, q := range m.Quants {
+					quants = append(quants, q.Name)
+				}
 				if quant != "" && quant != "auto" && !slices.Contains(quants, quant) {
-					return unknown("quantization", quant, append(quants, "auto"))
+					return nearest.Unknown("quantization", quant, append(quants, "auto"))
 				}
 				q := quant
 				if q == "" && len(quants) > 1 {
@@ -113,7 +118,7 @@ fits this machine, decided once and pinned.`,
 				return e.put("model "+m.ID, quant != "" || context != 0 || fit != "", value, "models", m.ID)
 			})
 		},
-		ValidArgsFunction: a.completeCatalog(func(e *editing) []string { return idsOf(e.index.Models(), modelID) }, "model"),
+		ValidArgsFunction: a.completeCatalog(func(e *editing) []string { return catalog.ModelIDs(e.index.Models()) }, "model"),
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&quant, "quant", "", "`NAME` of a quantization, or auto")
@@ -121,17 +126,6 @@ fits this machine, decided once and pinned.`,
 	cmd.Flags().StringVar(&fit, "fit", "", "`ignore`: no warning if it does not fit")
 	return cmd
 }
-
-func idsOf[T any](list []T, id func(T) string) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = id(v)
-	}
-	return out
-}
-
-func runtimeID(r spec.Runtime) string { return r.ID }
-func modelID(m spec.Model) string     { return m.ID }
 
 // completeCatalog completes to what the catalog has of a kind.
 func (a *app) completeCatalog(names func(*editing) []string, name string) cobra.CompletionFunc {
@@ -151,5 +145,5 @@ func assignment(flag, s string) (name, value string, err error) {
 			return s[:i], s[i+1:], nil
 		}
 	}
-	return "", "", usagef("--%s %q: want NAME=VALUE", flag, safe(s))
+	return "", "", usagef("--%s %q: want NAME=VALUE", flag, termtext.Safe(s))
 }

@@ -12,6 +12,8 @@ import (
 
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/edit"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -45,9 +47,9 @@ For a host NAME is a name of your choice, and --source says where it lies.`,
 				case team:
 					return usagef("--team is about a project")
 				case strings.Contains(args[0], "//"):
-					return usagef("a host names its bundle itself: aisync add bundle NAME --scope host --source %s", shellQuote(args[0]))
+					return usagef("a host names its bundle itself: aisync add bundle NAME --scope host --source %s", shellquote.Terminal(args[0]))
 				case source == "" && len(e.files.Find("bundles", args[0])) == 0:
-					return usagef("where does bundle %q lie? add --source FOLDER or --source git::URL", safe(args[0]))
+					return usagef("where does bundle %q lie? add --source FOLDER or --source git::URL", termtext.Safe(args[0]))
 				}
 				value := edit.Struct(edit.Text("source", source), edit.Texts("parts", partNames))
 				return e.put("bundle "+args[0], source != "", value, "bundles", args[0])
@@ -78,7 +80,7 @@ func (e *editing) addBundle(ctx context.Context, name, url string, team bool) er
 				source = nameOfSource(url)
 			}
 			if i := slices.IndexFunc(sources, func(s spec.Source) bool { return s.Name == source }); i >= 0 {
-				return advice.New(fmt.Errorf("source %s is there already, and otherwise: %s", source, sources[i].Pos), "give this one another name: aisync add bundle OTHER//"+part+" --source "+shellQuote(url))
+				return advice.New(fmt.Errorf("source %s is there already, and otherwise: %s", source, sources[i].Pos), "give this one another name: aisync add bundle OTHER//"+part+" --source "+shellquote.Terminal(url))
 			}
 			if err := e.files.Add(edit.String(url), "sources", source); err != nil {
 				return err

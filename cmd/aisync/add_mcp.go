@@ -8,6 +8,8 @@ import (
 
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/app/gather"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/edit"
 )
 
@@ -42,7 +44,7 @@ remote one. A value that is nobody else's business is not written into the spec:
 			return a.edit(cmd.Context(), kindOf("mcp"), f, func(e *editing) error {
 				given := command != "" || url != ""
 				if !given && len(e.files.Find("mcp", args[0])) == 0 {
-					return usagef("add mcp: say what it is: aisync add mcp %s -- COMMAND, or --url URL", shellQuote(args[0]))
+					return usagef("add mcp: say what it is: aisync add mcp %s -- COMMAND, or --url URL", shellquote.Terminal(args[0]))
 				}
 				if given {
 					e.server = effects.Server{Name: args[0], URL: url, Words: slices.Concat(env.words(), header.words())}
@@ -95,7 +97,7 @@ func (v *valueFlags) text(flag string, a *app) (string, error) {
 			return "", err
 		}
 		if gather.LooksSecret(name) {
-			a.say("aisync: warning: the value of %s will stand in the spec; --%s-from %s=VARIABLE keeps it out", safe(name), flag, safe(name))
+			a.say("aisync: warning: the value of %s will stand in the spec; --%s-from %s=VARIABLE keeps it out", termtext.Safe(name), flag, termtext.Safe(name))
 		}
 		fields = append(fields, edit.Field{Name: name, Value: edit.String(value)})
 	}
@@ -121,7 +123,7 @@ func (v *valueFlags) text(flag string, a *app) (string, error) {
 	}
 	for i, f := range fields {
 		if slices.ContainsFunc(fields[:i], func(o edit.Field) bool { return o.Name == f.Name }) {
-			return "", usagef("--%s: %s is given twice", flag, safe(f.Name))
+			return "", usagef("--%s: %s is given twice", flag, termtext.Safe(f.Name))
 		}
 	}
 	return edit.Struct(fields...), nil

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/schema/edit"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -53,7 +55,7 @@ otherwise for that program: runtimes: claude: endpoint: true.`,
 				}
 				for _, id := range append(slices.Clone(s.models), s.model) {
 					if s.kind != "external" && id != "" && !slices.Contains(e.names(kindOf("model")), id) {
-						return advice.Command(unknown("model", id, e.names(kindOf("model"))), "aisync add model "+shellQuote(id))
+						return advice.Command(nearest.Unknown("model", id, e.names(kindOf("model"))), "aisync add model "+shellquote.Terminal(id))
 					}
 				}
 				if s.port == 0 && (s.kind == "llama-server" || s.kind == "llama-swap") {

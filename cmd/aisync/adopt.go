@@ -57,7 +57,7 @@ bundle's file was is kept.`,
 }
 
 func (a *app) adopt(ctx context.Context, ask Request, f applyFlags) error {
-	w, err := a.opened(ctx, ask, f, "aisync adopt")
+	w, err := a.opened(ctx, ask, f.lockTimeout, "aisync adopt")
 	if err != nil {
 		return err
 	}

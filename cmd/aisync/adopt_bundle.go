@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -49,7 +50,7 @@ func (a *app) carryBack(ctx context.Context, ask Request, f applyFlags, folder s
 
 // intoBundle writes the edits, and reports whether there were any.
 func (a *app) intoBundle(ctx context.Context, ask Request, f applyFlags, folder string) (bool, error) {
-	w, err := a.opened(ctx, ask, f, "aisync adopt --to-bundle")
+	w, err := a.opened(ctx, ask, f.lockTimeout, "aisync adopt --to-bundle")
 	if err != nil {
 		return false, err
 	}
@@ -193,7 +194,7 @@ func (a *app) writeBack(w *Session, edits []carried) error {
 			return err
 		}
 		name := filepath.ToSlash(rel)
-		a.printf("wrote %s\n", safe(e.path))
+		a.printf("wrote %s\n", termtext.Safe(e.path))
 		a.printDiff(merge.Unified("a/"+name, "b/"+name, e.old, e.new))
 	}
 	return nil

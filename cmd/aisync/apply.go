@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -94,7 +96,7 @@ func (a *app) apply(ctx context.Context, ask Request, f applyFlags, file string)
 			return err
 		}
 	}
-	w, err := a.opened(ctx, ask, f, "aisync apply")
+	w, err := a.opened(ctx, ask, f.lockTimeout, "aisync apply")
 	if err != nil {
 		return err
 	}
@@ -137,7 +139,7 @@ func (a *app) apply(ctx context.Context, ask Request, f applyFlags, file string)
 		return err
 	}
 	if n := len(view.Effects); n > 0 && len(agreed) > 0 && changing(p) == 0 {
-		a.hint("Your yes to %s is remembered.", plural(n, "effect"))
+		a.hint("Your yes to %s is remembered.", quantity.Count(n, "effect"))
 	}
 	if err := w.savePins(); err != nil {
 		return err
@@ -195,7 +197,7 @@ func (a *app) undecided(p *reconcile.Plan, keepGoing bool) error {
 		return exit(exitDiff)
 	}
 	if len(open) == 0 {
-		return advice.Command(fmt.Errorf("the spec contradicts itself in %s (see above): %w; nothing was changed", plural(len(p.Conflicts), "place"), reconcile.ErrUndecided), "aisync validate")
+		return advice.Command(fmt.Errorf("the spec contradicts itself in %s (see above): %w; nothing was changed", quantity.Count(len(p.Conflicts), "place"), reconcile.ErrUndecided), "aisync validate")
 	}
 	var byHand []string
 	for _, c := range open {
@@ -269,7 +271,7 @@ func (a *app) carryOut(ctx context.Context, w *Session, p *reconcile.Plan, f app
 		return errors.Join(w.LeftOut...) // nothing else was asked for
 	}
 	for _, e := range w.LeftOut {
-		a.say("aisync: %s", safe(e.Error()))
+		a.say("aisync: %s", termtext.Safe(e.Error()))
 	}
 	return exit(exitPartial)
 }
@@ -282,7 +284,7 @@ func (a *app) leftUnknown(p *reconcile.Plan, done int) error {
 		if c.Action != reconcile.Unclear {
 			continue
 		}
-		a.say("aisync: %s: not done, for it cannot be observed: %s", safe(string(c.Target.Resource.Address)), safe(c.Before.Reason))
+		a.say("aisync: %s: not done, for it cannot be observed: %s", termtext.Safe(string(c.Target.Resource.Address)), termtext.Safe(c.Before.Reason))
 		if code = exitError; done > 0 {
 			code = exitPartial
 		}
@@ -306,15 +308,15 @@ func (a *app) leftMarked(p *reconcile.Plan) error {
 	if len(files) == 0 {
 		return nil
 	}
-	a.say("aisync: conflict markers are left in %s; edit it until none is left, then run aisync apply", safe(strings.Join(files, ", ")))
+	a.say("aisync: conflict markers are left in %s; edit it until none is left, then run aisync apply", termtext.Safe(strings.Join(files, ", ")))
 	return exit(exitDiff)
 }
 
 // eventText is an event for people, as --verbose shows it.
 func eventText(e reconcile.Event) string {
-	text := e.Kind + " " + safe(strings.TrimSpace(string(e.Action)+" "+string(e.Address)))
+	text := e.Kind + " " + termtext.Safe(strings.TrimSpace(string(e.Action)+" "+string(e.Address)))
 	if e.Err != nil {
-		text += ": " + safe(e.Err.Error())
+		text += ": " + termtext.Safe(e.Err.Error())
 	}
 	return text
 }

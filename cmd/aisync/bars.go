@@ -10,6 +10,9 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 const (
@@ -94,7 +97,7 @@ func (b *bars) file(name string, done, total int64) {
 		}
 	}
 	if f == nil {
-		f = newFileBar(safe(name), total, b.width)
+		f = newFileBar(termtext.Safe(name), total, b.width)
 		f.name = name
 		b.files = append(b.files, f)
 		b.first += done
@@ -137,7 +140,7 @@ func (b *bars) redraw() {
 
 // line is the bar of f after its name, in so many columns at most.
 func (f *fileBar) line(name, most int) string {
-	label := []rune(safe(f.name))
+	label := []rune(termtext.Safe(f.name))
 	if len(label) > name {
 		label = append(label[:name-1], '…')
 	}
@@ -171,11 +174,11 @@ func (b *bars) above(f func()) {
 func (b *bars) line() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	text := fmt.Sprintf("%s: %s of %s", b.all.name, bytesText(b.all.done), bytesText(b.all.total))
+	text := fmt.Sprintf("%s: %s of %s", b.all.name, quantity.Bytes(b.all.done), quantity.Bytes(b.all.total))
 	rate := float64(b.all.done) / time.Since(b.began).Seconds()
 	if rate >= 1 && b.all.done < b.all.total {
 		left := time.Duration(float64(b.all.total-b.all.done) / rate * float64(time.Second))
-		text += fmt.Sprintf(", %s/s, %s left", bytesText(int64(rate)), left.Round(time.Second))
+		text += fmt.Sprintf(", %s/s, %s left", quantity.Bytes(int64(rate)), left.Round(time.Second))
 	}
 	return text
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // commands are all commands, in the order of the help.
@@ -70,7 +72,7 @@ since, and can put back what it replaced.
 
 // unknownCommand names what may have been meant.
 func unknownCommand(cmd *cobra.Command, name string) error {
-	err := usagef("unknown command %q", safe(name))
+	err := usagef("unknown command %q", termtext.Safe(name))
 	cmd.SuggestionsMinimumDistance = cmd.Root().SuggestionsMinimumDistance
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
 		err.hint = "did you mean " + strings.Join(near, ", ") + "?"

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema"
 )
 
@@ -62,7 +64,7 @@ func (a *app) addresses(cmd *cobra.Command, args []string, typed string) ([]stri
 		for _, o := range w.Owners {
 			for _, rec := range w.Store.Records(o) {
 				if s := string(rec.Address); strings.HasPrefix(s, typed) && !slices.Contains(args, s) {
-					out = append(out, safe(s))
+					out = append(out, termtext.Safe(s))
 				}
 			}
 		}
@@ -78,7 +80,7 @@ func (a *app) applies(cmd *cobra.Command, args []string, _ string) ([]string, co
 		entries, _ := w.Store.Heads() // none to offer
 		for _, e := range entries {
 			if e.RolledBack == "" {
-				out = append(out, cobra.CompletionWithDesc(e.ID, safe(e.Command)+", "+plural(e.Resources, "resource")))
+				out = append(out, cobra.CompletionWithDesc(e.ID, termtext.Safe(e.Command)+", "+quantity.Count(e.Resources, "resource")))
 			}
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func completionCommand(a *app) *cobra.Command {
@@ -32,7 +34,7 @@ itself; put its output where your shell looks for completions.`,
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(a.out)
 			}
-			return usagef("completion: no shell %q; want one of %s", safe(args[0]), strings.Join(shells, ", "))
+			return usagef("completion: no shell %q; want one of %s", termtext.Safe(args[0]), strings.Join(shells, ", "))
 		},
 	}
 }

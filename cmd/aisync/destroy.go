@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -61,7 +62,7 @@ func (a *app) destroy(ctx context.Context, s Scope, force bool, f applyFlags) er
 		a.say("This project was applied elsewhere, and nothing about it is on record here. What git does not carry (core.hooksPath, links, folders that are empty) stays; to have it go too, run aisync apply first, which takes it over.")
 	}
 	if n := changing(p); n > 0 {
-		if err := a.confirm(f.yes, "Uninstall "+plural(n, "resource")+"?"); err != nil {
+		if err := a.confirm(f.yes, "Uninstall "+quantity.Count(n, "resource")+"?"); err != nil {
 			return err
 		}
 	}

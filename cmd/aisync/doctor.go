@@ -14,6 +14,7 @@ import (
 
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -232,9 +233,9 @@ func (a *app) tell(results []checkResult) error {
 			}
 			a.printf("%s %-20s %s\n", a.mark(r.Result), r.Name, a.paint().dim(doc))
 			for _, f := range r.Findings {
-				a.printf("  %s %s\n", a.mark(f.Level), strings.ReplaceAll(safeLines(f.What), "\n", "\n         "))
+				a.printf("  %s %s\n", a.mark(f.Level), strings.ReplaceAll(termtext.SafeLines(f.What), "\n", "\n         "))
 				if f.Fix != "" {
-					a.printf("         fix: %s\n", strings.ReplaceAll(safeLines(f.Fix), "\n", "\n         "))
+					a.printf("         fix: %s\n", strings.ReplaceAll(termtext.SafeLines(f.Fix), "\n", "\n         "))
 				}
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/regular"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/state"
@@ -45,7 +46,7 @@ func checks() []check {
 func checkSpec(_ context.Context, p *patient) []finding {
 	var out []finding
 	if p.specErr != nil {
-		for _, err := range parts(p.specErr) {
+		for _, err := range advice.Split(p.specErr) {
 			out = append(out, fail(cmp.Or(advice.Of(err), "aisync validate"), "%v", err))
 		}
 	}
@@ -63,9 +64,9 @@ func checkSchema(_ context.Context, p *patient) []finding {
 		cueMod := filepath.Join(dir, "cue.mod")
 		_, differs, err := schema.Vendored(cueMod)
 		if err != nil {
-			out = append(out, fail("rm -r "+shellQuote(filepath.Join(cueMod, "pkg/aisync.dev"))+" && aisync init", "%v", err))
+			out = append(out, fail("rm -r "+shellquote.Terminal(filepath.Join(cueMod, "pkg/aisync.dev"))+" && aisync init", "%v", err))
 		} else if len(differs) > 0 {
-			out = append(out, warn("rm -r "+shellQuote(filepath.Join(cueMod, "pkg/aisync.dev"))+" && aisync init", "%s holds another schema than this aisync: %s", cueMod, strings.Join(differs, ", ")))
+			out = append(out, warn("rm -r "+shellquote.Terminal(filepath.Join(cueMod, "pkg/aisync.dev"))+" && aisync init", "%s holds another schema than this aisync: %s", cueMod, strings.Join(differs, ", ")))
 		}
 	}
 	return out

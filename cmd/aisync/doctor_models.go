@@ -12,6 +12,7 @@ import (
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
@@ -79,7 +80,7 @@ func checkModels(ctx context.Context, p *patient) []finding {
 		}
 		if why := moved[c.ID]; why != "" {
 			// The bytes are in the store, and not under their name.
-			out = append(out, fail("aisync apply --restore --target "+shellQuote("model:"+c.ID), "model %s (%s): %s", c.ID, p.places.Physical(c.Path), why))
+			out = append(out, fail("aisync apply --restore --target "+shellquote.Terminal("model:"+c.ID), "model %s (%s): %s", c.ID, p.places.Physical(c.Path), why))
 			delete(moved, c.ID)
 			continue
 		}
@@ -114,11 +115,11 @@ func (p *patient) notOK(c store.Checked) finding {
 	case store.Unpinned:
 		return fail("aisync lock, with a network", "model %s: nobody knows yet what it shall be: it is not pinned", c.ID)
 	case store.Missing, store.Partial:
-		return fail("aisync models pull "+shellQuote(c.ID)+", with a network", "model %s is %s", name, map[store.State]string{store.Missing: "not there", store.Partial: "there in part only"}[c.State])
+		return fail("aisync models pull "+shellquote.Terminal(c.ID)+", with a network", "model %s is %s", name, map[store.State]string{store.Missing: "not there", store.Partial: "there in part only"}[c.State])
 	case store.Unverified:
 		return fail("aisync apply", "model %s is there, and nobody has verified it", name)
 	}
-	return fail("aisync apply --target "+shellQuote("model:"+c.ID)+" reads it, and says how to have it fetched again where it is wrong", "model %s is not what was verified: %v", name, c.Err)
+	return fail("aisync apply --target "+shellquote.Terminal("model:"+c.ID)+" reads it, and says how to have it fetched again where it is wrong", "model %s is not what was verified: %v", name, c.Err)
 }
 
 // header compares what the files of a model say of themselves with what the
@@ -130,7 +131,7 @@ func (p *patient) header(x pin.Chosen, files []store.Checked) []finding {
 	}
 	header, err := pin.ReadHeader(names...)
 	if e := (*pin.Error)(nil); errors.As(err, &e) {
-		return []finding{fail("aisync apply --target "+shellQuote("model:"+x.Use.ID)+" reads it, and says how to have it fetched again where it is wrong", "model %s: its header cannot be read: %v", x.Use.ID, err)}
+		return []finding{fail("aisync apply --target "+shellquote.Terminal("model:"+x.Use.ID)+" reads it, and says how to have it fetched again where it is wrong", "model %s: its header cannot be read: %v", x.Use.ID, err)}
 	} else if err != nil {
 		return []finding{fail("", "model %s: %v", x.Use.ID, err)}
 	}

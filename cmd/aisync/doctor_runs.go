@@ -12,6 +12,7 @@ import (
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/supervise"
 	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/schema"
 )
 
@@ -20,7 +21,7 @@ import (
 // nothing, and a folder of the program before is named and not opened.
 func checkRuns(_ context.Context, p *patient) []finding {
 	home := p.places.Physical(p.places.Home)
-	here := cmp.Or(p.places.Project, workingFolder())
+	here := cmp.Or(p.places.Project, p.machine.Cwd)
 	workspace, err := runs.Find(here, home)
 	if errors.Is(err, runs.ErrNoStore) {
 		return legacyRuns(here, home)
@@ -87,7 +88,7 @@ func checkRun(store *runs.Store, id string, kept map[runs.Retention]int) []findi
 		out = append(out, checkWorker(r, s, w)...)
 	}
 	if old, err := r.OldLogs(s); err == nil && len(old) > 0 {
-		out = append(out, finding{Level: "ok", What: fmt.Sprintf("run %s: %s past their days", id, plural(len(old), "log")), Fix: "aisync run cleanup --safe " + id})
+		out = append(out, finding{Level: "ok", What: fmt.Sprintf("run %s: %s past their days", id, quantity.Count(len(old), "log")), Fix: "aisync run cleanup --safe " + id})
 	}
 	return out
 }

@@ -17,6 +17,7 @@ import (
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/netjail"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -100,7 +101,7 @@ func (p *patient) version(use spec.RuntimeUse, rt spec.Runtime) []finding {
 		return nil
 	}
 	c := plan.Changes[i]
-	fix := "aisync apply --target " + shellQuote(string(a))
+	fix := "aisync apply --target " + shellquote.Terminal(string(a))
 	switch c.Action {
 	case reconcile.None, reconcile.Accept:
 		return nil

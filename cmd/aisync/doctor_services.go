@@ -12,6 +12,7 @@ import (
 	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/providers/service/listen"
@@ -235,7 +236,7 @@ func (v *server) running(ctx context.Context) []finding {
 	default:
 		fix := "aisync apply"
 		if c.Drift() {
-			fix = "aisync apply --restore --target " + shellQuote(string(c.Target.Resource.Address))
+			fix = "aisync apply --restore --target " + shellquote.Terminal(string(c.Target.Resource.Address))
 		}
 		return []finding{fail(fix, "it runs, and not as the spec asks: %s", c.Meaning())}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -29,7 +30,7 @@ func checkLeftovers(_ context.Context, p *patient) []finding {
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), ".") && strings.Contains(e.Name(), ".aisync-") {
 				name := p.places.Physical(dir.Join(e.Name()))
-				out = append(out, warn("look into it, then: rm "+shellQuote(name), "%s was left by an apply that was killed", name))
+				out = append(out, warn("look into it, then: rm "+shellquote.Terminal(name), "%s was left by an apply that was killed", name))
 			}
 		}
 	}
@@ -80,7 +81,7 @@ func checkManaged(_ context.Context, p *patient) []finding {
 	var out []finding
 	for path, addr := range p.managed() {
 		if err := p.reachable(path, addr.Kind()); err != nil {
-			out = append(out, fail("ls -ld "+shellQuote(p.places.Physical(path))+", then give yourself access", "%s: %v", addr, err))
+			out = append(out, fail("ls -ld "+shellquote.Terminal(p.places.Physical(path))+", then give yourself access", "%s: %v", addr, err))
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].What < out[j].What })
@@ -154,7 +155,7 @@ func checkContents(ctx context.Context, p *patient) []finding {
 			}
 			t := reconcile.Target{Resource: reconcile.Resource{Address: rec.Address, Format: rec.Format}, Last: rec.Leaves, Private: rec.Private}
 			if err := v.Verify(ctx, env, t); err != nil {
-				out = append(out, fail("aisync apply --restore --target "+shellQuote(string(rec.Address)), "%s: %v", rec.Address, err))
+				out = append(out, fail("aisync apply --restore --target "+shellquote.Terminal(string(rec.Address)), "%s: %v", rec.Address, err))
 			}
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -57,7 +58,7 @@ func checkDrift(ctx context.Context, p *patient) []finding {
 			out = append(out, level("aisync apply, which reads it", "%s%s is another file than the model, and nobody has compared its bytes", asker(c), addr))
 		case c.Action == reconcile.None, c.Action == reconcile.Accept, c.Action == reconcile.Release:
 		case c.Drift():
-			name := shellQuote(string(addr))
+			name := shellquote.Terminal(string(addr))
 			out = append(out, level("aisync apply --restore --target "+name+", or aisync adopt "+name+" to keep it so", "%s%s is not as it was made: %s", asker(c), addr, c.Meaning()))
 		default:
 			waiting = append(waiting, fmt.Sprintf("%s%s: %s", asker(c), addr, c.Meaning()))
@@ -126,7 +127,7 @@ func checkHooks(ctx context.Context, p *patient) []finding {
 			continue
 		}
 		if why, fix := p.cannotStart(addr.Path(p.places.Home)); why != "" {
-			out = append(out, fail(cmp.Or(fix, "aisync apply --restore --target "+shellQuote(string(addr))), "%s: %s", addr, why))
+			out = append(out, fail(cmp.Or(fix, "aisync apply --restore --target "+shellquote.Terminal(string(addr))), "%s: %s", addr, why))
 		}
 	}
 	seen := map[string]bool{}

@@ -3,18 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/adapter"
-	"aisync.dev/aisync/app/pin"
-	"aisync.dev/aisync/internal/bundle"
-	"aisync.dev/aisync/reconcile"
-	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // driftFlags are what drift alone takes.
@@ -112,188 +106,26 @@ func (f driftFlags) verdict(views ...*driftView) error {
 	return exit(code)
 }
 
-// lookForDrift compares one project, or what s says. Of a project alone it
-// needs nobody's home.
+// lookForDrift compares one project, or what s says. A project alone needs no
+// home.
 func (a *app) lookForDrift(ctx context.Context, s Scope, f driftFlags) (*driftView, error) {
 	a.homeless = s == ScopeProject
-	w, notChecked, err := a.setupDrift(ctx, s)
+	w, err := a.loaded(ctx, s, Look)
 	if err != nil {
 		return nil, err
 	}
-	if f.verifySources {
-		if err := w.verifySources(ctx); err != nil {
-			return nil, err
-		}
+	v, err := w.driftOf(ctx, driftOptions{Ignore: f.ignore, VerifySources: f.verifySources, Repository: f.format != "text" && f.format != "json"})
+	var pattern patternError
+	switch {
+	case errors.As(err, &pattern):
+		return nil, usagef("--ignore %v", pattern)
+	case err != nil:
+		return nil, inputHint(err)
 	}
-	w.Bundles = nil // with the texts of all rules, which nobody needs any more
-	p, err := w.Plan(ctx, Request{Scope: s, Strays: true})
-	if err != nil {
-		return nil, err
-	}
-	v, err := w.driftView(ctx, p, f.ignore)
-	if err != nil {
-		return nil, err
-	}
-	if notChecked != nil {
-		v.NotChecked = strings.ReplaceAll(notChecked.Error(), "\n", "; ")
-	}
-	if f.format != "text" && f.format != "json" && w.Places.Project != "" {
-		v.prefix = w.Repository(ctx).Prefix()
+	for _, p := range v.unmatched {
+		a.say("aisync: --ignore %s: names nothing that differs", termtext.Safe(p))
 	}
 	return v, nil
-}
-
-// setupDrift is setup that goes on without the sources: then what was recorded
-// takes the place of what is wanted, and notChecked says why. Where nothing was
-// recorded there is nothing to go on with.
-func (a *app) setupDrift(ctx context.Context, s Scope) (w *View, notChecked error, err error) {
-	w, err = a.loaded(ctx, s, Look)
-	if err != nil {
-		return nil, nil, err
-	}
-	w.boundMemory()
-	err = w.declare(ctx, w.resolver(pin.Look))
-	if err == nil || slices.ContainsFunc(parts(err), func(e error) bool { return !notHere(e) }) {
-		return w, nil, err
-	}
-	known := adapter.Decls{Notes: w.Declared.Notes}
-	for _, o := range w.Owners {
-		known.Declarations = append(known.Declarations, w.Store.Declarations(o)...)
-	}
-	if len(known.Declarations) == 0 {
-		return w, nil, err
-	}
-	w.Declared = known
-	return w, err, nil
-}
-
-// boundMemory has garbage collected before it is much more than what lives:
-// a look at thousands of files leaves a lot of it behind. What lives is about
-// 3 kB for each file that is on record.
-func (w *View) boundMemory() {
-	records := 0
-	for _, o := range w.Owners {
-		records += len(w.Store.Records(o))
-	}
-	debug.SetMemoryLimit(max(60<<20, 30<<20+int64(records)*3<<10))
-}
-
-// notHere reports whether err says that a source is not on this machine, as
-// against one that is wrong.
-func notHere(err error) bool {
-	var missing *bundle.MissingError
-	return errors.Is(err, pin.ErrNotFetched) || errors.As(err, &missing)
-}
-
-// driftView sorts what is not in order.
-func (w *View) driftView(ctx context.Context, p *reconcile.Plan, ignore []string) (*driftView, error) {
-	v := &driftView{FormatVersion: viewVersion, Drift: []difference{}, Pending: []difference{}, Unknown: []difference{}, Owners: p.Owners, Notes: orEmpty(p.Notes)}
-	explain := w.Explain(ctx)
-	matched := make([]bool, len(ignore))
-	docs := map[reconcile.Address]reconcile.ChangeDoc{}
-	for _, d := range p.Doc(reconcile.PlanMeta{}, nil).Changes {
-		docs[d.Address] = d
-	}
-	local := w.notSetUp(ctx, p)
-	for _, c := range p.Changes {
-		if local[c.Target.Resource.Address] {
-			v.NotSetUp++
-			continue
-		}
-		if !c.Target.Stray {
-			v.Checked++
-		}
-		doc, ok := docs[c.Target.Resource.Address]
-		if !ok {
-			continue
-		}
-		skip := false
-		for i, pattern := range ignore {
-			if c.Target.Resource.Address.Match(pattern) {
-				matched[i], skip = true, true
-			}
-		}
-		if skip {
-			v.Ignored++
-			continue
-		}
-		doc.Meaning = meaning(c)
-		f := difference{ChangeDoc: doc, File: doc.Address.Name(), Places: w.where(ctx, c), stray: c.Target.Stray}
-		if len(f.Places) > 0 {
-			f.Line = f.Places[0].Line
-		}
-		switch {
-		case c.Action == reconcile.Unclear:
-			v.Unknown = append(v.Unknown, f)
-			continue
-		case c.Drift():
-			f.Lines = w.since(ctx, c)
-			v.Drift = append(v.Drift, f)
-		}
-		if c.Pending() {
-			f.Lines = explain(c)
-			v.Pending = append(v.Pending, f)
-		}
-	}
-	for i, pattern := range ignore {
-		if _, err := reconcile.ParseAddress(pattern); err != nil && !strings.ContainsAny(pattern, "*?[") {
-			return nil, usagef("--ignore %v", err)
-		}
-		if !matched[i] {
-			w.Notify("aisync: --ignore %s: names nothing that differs", safe(pattern))
-		}
-	}
-	return v, nil
-}
-
-// notSetUp names what git does not carry and no apply has made here yet. In a
-// fresh checkout that is so by nature: neither drift nor pending.
-func (w *View) notSetUp(ctx context.Context, p *reconcile.Plan) map[reconcile.Address]bool {
-	out := map[reconcile.Address]bool{}
-	var paths []fsys.LogicalPath
-	byPath := map[fsys.LogicalPath]reconcile.Address{}
-	for _, c := range p.Changes {
-		r := c.Target.Resource
-		switch {
-		case len(c.Target.Last) > 0:
-		case r.Local && (c.Action == reconcile.Create || c.Action == reconcile.Unclear):
-			out[r.Address] = true
-		case c.Action == reconcile.Create && r.Address.InProject():
-			paths = append(paths, r.Address.Path(w.Places.Home))
-			byPath[r.Address.Path(w.Places.Home)] = r.Address
-		}
-	}
-	if len(paths) > 0 {
-		for path, yes := range w.Ignored(ctx, paths) {
-			if yes {
-				out[byPath[path]] = true
-			}
-		}
-	}
-	return out
-}
-
-// since shows the way from what aisync made (-) to what is there now (+).
-func (w *View) since(ctx context.Context, c reconcile.Change) []reconcile.Line {
-	for _, p := range w.Engine.Providers {
-		if h, ok := p.(reconcile.Historian); ok && p.Kind() == c.Target.Resource.Address.Kind() {
-			return h.Since(ctx, w.ReadEnv(), c)
-		}
-	}
-	return w.Explain(ctx)(c)
-}
-
-// where says which lines of a target are not as they should be.
-func (w *View) where(ctx context.Context, c reconcile.Change) []spot {
-	var out []spot
-	for _, p := range w.Engine.Providers {
-		if pl, ok := p.(reconcile.Locator); ok && p.Kind() == c.Target.Resource.Address.Kind() {
-			for _, x := range pl.Where(ctx, w.ReadEnv(), c) {
-				out = append(out, spot{x.Key, x.Line, x.Text})
-			}
-		}
-	}
-	return out
 }
 
 func (a *app) printDrift(v *driftView, format string, mode diffMode) error {
@@ -318,34 +150,9 @@ func (a *app) sayWhatHelps(v *driftView) {
 	edited := slices.IndexFunc(v.Drift, func(f difference) bool { return !f.stray })
 	stray := slices.IndexFunc(v.Drift, func(f difference) bool { return f.stray })
 	if edited >= 0 {
-		a.hint("\nTo put it back: aisync apply --restore. To keep one as it is: aisync adopt %s", shellQuote(string(v.Drift[edited].Address)))
+		a.hint("\nTo put it back: aisync apply --restore. To keep one as it is: aisync adopt %s", shellquote.Terminal(string(v.Drift[edited].Address)))
 	}
 	if stray >= 0 {
-		a.hint("\nTo take strays away: aisync apply --restore (a backup is kept). To leave one: move it to a folder of yours, or --ignore %s", shellQuote(string(v.Drift[stray].Address)))
+		a.hint("\nTo take strays away: aisync apply --restore (a backup is kept). To leave one: move it to a folder of yours, or --ignore %s", shellquote.Terminal(string(v.Drift[stray].Address)))
 	}
-}
-
-// verifySources fetches every pinned source anew and compares.
-func (w *View) verifySources(ctx context.Context) error {
-	if w.Offline {
-		return fmt.Errorf("drift --verify-sources %w", reconcile.ErrOffline)
-	}
-	network := w.network()
-	var errs []error
-	for _, l := range []*pin.File{w.HostLock, w.ProjectLock} {
-		if l == nil || l == w.HostLock && !w.Has(reconcile.HostOwner) || l == w.ProjectLock && w.Scope == ScopeHost {
-			continue
-		}
-		for _, p := range l.Lock.Pins() {
-			if p.Kind != "bundle" {
-				continue
-			}
-			err := network.VerifySource(ctx, l, p)
-			if err == nil {
-				w.Notify("bundle source %s is what %s pins", safe(p.Name), lockName)
-			}
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }

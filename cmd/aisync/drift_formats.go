@@ -7,6 +7,9 @@ import (
 	"net/url"
 	"path"
 	"strings"
+
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // github prints workflow commands, which annotate the lines of a pull request.
@@ -25,7 +28,7 @@ func (v *driftView) github(w io.Writer) {
 			} else if ok {
 				properties = fmt.Sprintf("file=%s,%s", githubProperty(file), properties)
 			}
-			fmt.Fprintf(w, "::%s %s::%s\n", level, properties, githubData(safeLines(f.message())))
+			fmt.Fprintf(w, "::%s %s::%s\n", level, properties, githubData(termtext.SafeLines(f.message())))
 		}
 	}
 	if v.NotChecked != "" {
@@ -66,7 +69,7 @@ func (v *driftView) sarifRun(version string) object {
 		for _, f := range s.list {
 			results = append(results, object{
 				"ruleId": s.word, "ruleIndex": rule, "level": sarifRules[rule]["defaultConfiguration"].(object)["level"],
-				"message":             object{"text": safeLines(f.message())},
+				"message":             object{"text": termtext.SafeLines(f.message())},
 				"locations":           []object{v.sarifLocation(f)},
 				"partialFingerprints": object{"address/v1": string(f.Address)},
 			})
@@ -140,11 +143,11 @@ func (v *driftView) junitSuite(name string) junitSuite {
 	out := junitSuite{Name: name}
 	for _, s := range v.sections() {
 		for _, f := range s.list {
-			c := junitCase{Class: "aisync." + s.word, Name: safe(string(f.Address))}
+			c := junitCase{Class: "aisync." + s.word, Name: termtext.Safe(string(f.Address))}
 			if file, line, ok := v.at(f); ok {
-				c.File, c.Line = safe(file), line
+				c.File, c.Line = termtext.Safe(file), line
 			}
-			detail := &junitDetail{safe(f.Meaning), s.word, safeLines(f.message())}
+			detail := &junitDetail{termtext.Safe(f.Meaning), s.word, termtext.SafeLines(f.message())}
 			if s.word == "unknown" {
 				c.Error, out.Errors = detail, out.Errors+1
 			} else {
@@ -154,10 +157,10 @@ func (v *driftView) junitSuite(name string) junitSuite {
 		}
 	}
 	if rest := v.Checked - len(out.Cases); rest > 0 || len(out.Cases) == 0 {
-		out.Cases = append(out.Cases, junitCase{Class: "aisync.drift", Name: plural(max(rest, 0), "resource") + " in order"})
+		out.Cases = append(out.Cases, junitCase{Class: "aisync.drift", Name: quantity.Count(max(rest, 0), "resource") + " in order"})
 	}
 	if v.NotChecked != "" {
-		out.Cases = append(out.Cases, junitCase{Class: "aisync.pending", Name: "pending", Skipped: &junitDetail{Message: safe("not checked: " + v.NotChecked)}})
+		out.Cases = append(out.Cases, junitCase{Class: "aisync.pending", Name: "pending", Skipped: &junitDetail{Message: termtext.Safe("not checked: " + v.NotChecked)}})
 		out.Skipped++
 	}
 	out.Tests = len(out.Cases)

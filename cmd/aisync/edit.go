@@ -14,9 +14,9 @@ import (
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/advice"
-	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/internal/regular"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/edit"
@@ -158,11 +158,6 @@ func (e *editing) there(what string, at spec.Position) {
 	e.said = append(e.said, fmt.Sprintf("%s is there already: %s", what, at))
 }
 
-// unknown says which of known was probably meant.
-func unknown(what, name string, known []string) error {
-	return fmt.Errorf("unknown %s %q%s", what, safe(name), bundle.Suggest(name, known))
-}
-
 // editDoc is the JSON of add and remove.
 type editDoc struct {
 	FormatVersion string     `json:"format_version"`
@@ -195,7 +190,7 @@ func (e *editing) check(ctx context.Context, k kind) (map[string][]byte, error) 
 	after, err := e.load(ctx, texts)
 	if err != nil {
 		var all []error
-		for _, part := range parts(err) {
+		for _, part := range advice.Split(err) {
 			all = append(all, fmt.Errorf("the spec would not be right, so nothing is written: %w", part))
 		}
 		return nil, errors.Join(all...)
@@ -227,7 +222,7 @@ func (e *editing) finish(ctx context.Context, k kind) error {
 		e.app.printDiff(f.Diff)
 	}
 	for _, line := range doc.Notes {
-		e.app.printf("%s\n", safe(line))
+		e.app.printf("%s\n", termtext.Safe(line))
 	}
 	switch {
 	case len(doc.Files) == 0:
@@ -243,7 +238,7 @@ func (e *editing) finish(ctx context.Context, k kind) error {
 func (a *app) printDiff(diff string) {
 	p := a.paint()
 	for line := range strings.Lines(diff) {
-		text := safe(strings.TrimRight(line, "\r\n"))
+		text := termtext.Safe(strings.TrimRight(line, "\r\n"))
 		switch {
 		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
 			text = p.bold(text)

@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/catalog/manifest"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -227,7 +228,7 @@ func (t planText) effects(w io.Writer, list []effects.Effect) {
 			n++
 		}
 		first := list[0]
-		fmt.Fprintf(w, "  %s %s\n", t.paint.bold(safe(first.Program)), t.paint.yellow(first.Class.Title()))
+		fmt.Fprintf(w, "  %s %s\n", t.paint.bold(termtext.Safe(first.Program)), t.paint.yellow(first.Class.Title()))
 		shown, more := list[:n], ""
 		if first.Class == effects.Loosens {
 			shown, more = effects.Fold(shown, most)
@@ -237,7 +238,7 @@ func (t planText) effects(w io.Writer, list []effects.Effect) {
 			if strings.Contains(e.Text, e.File) {
 				where = ""
 			}
-			fmt.Fprintf(w, "    %s%s%s\n", safe(e.Text), t.paint.dim(safe(where)), t.paint.dim(from(e.Origin)))
+			fmt.Fprintf(w, "    %s%s%s\n", termtext.Safe(e.Text), t.paint.dim(termtext.Safe(where)), t.paint.dim(from(e.Origin)))
 		}
 		if more != "" {
 			fmt.Fprintf(w, "    %s\n", t.paint.dim(more+"; all of them: "+t.command+" --verbose"))

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // fitting is the words of AISYNC_CLI_ARGS that cmd has use for: that variable
@@ -69,7 +71,7 @@ func valueFollows(f *pflag.Flag, word string) bool {
 
 func unknownFlag(cmd *cobra.Command, variable, word string) error {
 	name, _, _ := strings.Cut(word, "=")
-	u := usagef("%s: unknown flag: %s (%s)", variable, safe(name), cmd.CommandPath())
+	u := usagef("%s: unknown flag: %s (%s)", variable, termtext.Safe(name), cmd.CommandPath())
 	u.hint = "set " + variable + " right, or unset it"
 	return u
 }

@@ -13,7 +13,9 @@ import (
 
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/app/pin"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/state"
 )
@@ -84,7 +86,7 @@ func (a *app) report(err error) int {
 	if code := exitCode(err); err == nil || errors.As(err, new(exitWith)) {
 		return code
 	}
-	for _, e := range parts(err) {
+	for _, e := range advice.Split(err) {
 		text, next := oneMessage(e.Error()), a.next(e)
 		if next != "" && !a.env.On("AISYNC_IN_AUTOMATION") && !strings.Contains(text, next) {
 			text += "; " + oneMessage(next)
@@ -118,29 +120,13 @@ func (a *app) next(err error) string {
 	return ""
 }
 
-// parts takes a joined error apart, as deep as it is joined.
-func parts(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var out []error
-	for _, e := range joined.Unwrap() {
-		out = append(out, parts(e)...)
-	}
-	if !strings.Contains(err.Error(), "\n") && len(out) != 1 {
-		return []error{err} // fmt.Errorf with several %w: one sentence
-	}
-	return out
-}
-
 // noArgs, maxArgs and exactArgs check positional arguments as usage errors.
 func noArgs(cmd *cobra.Command, args []string) error { return maxArgs(0)(cmd, args) }
 
 func maxArgs(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
-			return &usageError{fmt.Sprintf("%s: argument %q is one too many", cmd.CommandPath(), safe(args[n])), cmd.CommandPath() + " --help"}
+			return &usageError{fmt.Sprintf("%s: argument %q is one too many", cmd.CommandPath(), termtext.Safe(args[n])), cmd.CommandPath() + " --help"}
 		}
 		return nil
 	}

@@ -10,6 +10,8 @@ import (
 
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func factsCommand(a *app) *cobra.Command {
@@ -40,7 +42,7 @@ that it found for its version, which nothing else needs.`,
 				return a.writeJSON(f)
 			}
 			for _, l := range factLines(f) {
-				a.printf("%-10s %s\n", l[0], safe(l[1]))
+				a.printf("%-10s %s\n", l[0], termtext.Safe(l[1]))
 			}
 			return nil
 		},
@@ -61,13 +63,13 @@ func factLines(f facts.Facts) [][2]string {
 		if n == 0 {
 			return "unknown"
 		}
-		return memoryText(n)
+		return quantity.Memory(n)
 	}
 	out := [][2]string{
 		{"host", or(f.Hostname)},
 		{"system", or(strings.TrimSpace(f.OS + "/" + f.Arch + " " + f.Distro))},
 		{"product", or(f.Product)},
-		{"cpu", fmt.Sprintf("%s, %s, %s", or(f.CPU.Model), plural(f.CPU.Cores, "core"), plural(f.CPU.Threads, "thread"))},
+		{"cpu", fmt.Sprintf("%s, %s, %s", or(f.CPU.Model), quantity.Count(f.CPU.Cores, "core"), quantity.Count(f.CPU.Threads, "thread"))},
 		{"cpu flags", or(strings.Join(f.CPU.Flags, " "))},
 		{"memory", fmt.Sprintf("%s usable of %s, %s free now", size(f.Memory.Total), size(f.Memory.Physical), size(f.Memory.Available))},
 	}
@@ -95,7 +97,7 @@ func factLines(f facts.Facts) [][2]string {
 	}
 	out = append(out, [2]string{"backends", strings.Join(backends, ", ")})
 	for _, d := range f.Disks {
-		out = append(out, [2]string{"disk", fmt.Sprintf("%s free of %s at %s", bytesText(d.Free), bytesText(d.Size), d.Path)})
+		out = append(out, [2]string{"disk", fmt.Sprintf("%s free of %s at %s", quantity.Bytes(d.Free), quantity.Bytes(d.Size), d.Path)})
 	}
 	version := func(name string) string { return strings.TrimSpace(name + " " + f.Versions[name]) }
 	join := " "

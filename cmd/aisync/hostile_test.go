@@ -16,6 +16,7 @@ import (
 
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/environ"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -228,9 +229,9 @@ func TestAQuotedNameThatPlaysTricksIsItselfForAShell(t *testing.T) {
 		t.Skip("bash is not installed")
 	}
 	for _, name := range []string{evil, "it's\n\\x", "\x01" + `2\'`, "\xff\xfe"} {
-		quoted := shellQuote(name)
+		quoted := shellquote.Terminal(name)
 		out, err := exec.Command(bash, "-c", "printf %s "+quoted).Output()
-		if err != nil || string(out) != name || safe(quoted) != quoted {
+		if err != nil || string(out) != name || termtext.Safe(quoted) != quoted {
 			t.Errorf("%q is quoted as %q, and that is %q, %v", name, quoted, out, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/app/gather"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // ownSource is what the spec calls the source that import writes.
@@ -44,7 +45,7 @@ for the other runtimes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range from {
 				if !slices.Contains(gather.Origins, gather.Origin(name)) {
-					return usagef("--from %q: want some of %s", safe(name), joinOrigins(gather.Origins, ", "))
+					return usagef("--from %q: want some of %s", termtext.Safe(name), joinOrigins(gather.Origins, ", "))
 				}
 				im.options.From = append(im.options.From, gather.Origin(name))
 			}

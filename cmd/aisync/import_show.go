@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/app/gather"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // importDoc is the JSON of import.
@@ -38,7 +40,7 @@ func (im *importing) show(texts map[string][]byte) error {
 	}
 	im.table()
 	for _, k := range doc.Kept {
-		im.app.printf("kept as is: %s (%s)\n", safe(k.Path), safe(k.Why))
+		im.app.printf("kept as is: %s (%s)\n", termtext.Safe(k.Path), termtext.Safe(k.Why))
 	}
 	for _, f := range doc.Spec {
 		im.app.printDiff(f.Diff)
@@ -52,7 +54,7 @@ func (im *importing) show(texts map[string][]byte) error {
 		im.app.printf("programs read these beside what aisync apply makes of them; when it is applied, take them away:\n")
 	}
 	for _, f := range doc.Superfluous {
-		im.app.printf("  %s\n", safe(f))
+		im.app.printf("  %s\n", termtext.Safe(f))
 	}
 	switch {
 	case texts == nil:
@@ -69,16 +71,16 @@ func (im *importing) show(texts map[string][]byte) error {
 func (im *importing) table() {
 	var what, from int
 	for _, t := range im.found.Taken {
-		what, from = max(what, len(t.What)), max(from, len(safe(t.From)))
+		what, from = max(what, len(t.What)), max(from, len(termtext.Safe(t.From)))
 	}
 	for _, t := range im.found.Taken {
 		to := t.To
 		if !strings.HasPrefix(to, "mcp: ") {
 			to = im.short(filepath.Join(im.bundle, to))
 		}
-		line := fmt.Sprintf("%-*s  %-*s  → %s", what, t.What, from, safe(t.From), safe(to))
+		line := fmt.Sprintf("%-*s  %-*s  → %s", what, t.What, from, termtext.Safe(t.From), termtext.Safe(to))
 		if t.Note != "" {
-			line += "  (" + safe(t.Note) + ")"
+			line += "  (" + termtext.Safe(t.Note) + ")"
 		}
 		im.app.printf("%s\n", line)
 	}
@@ -86,9 +88,9 @@ func (im *importing) table() {
 
 func (im *importing) newFile(path string, text []byte) {
 	paint := im.app.paint()
-	im.app.printf("%s\n", paint.bold("+++ "+safe(im.short(path))))
+	im.app.printf("%s\n", paint.bold("+++ "+termtext.Safe(im.short(path))))
 	for line := range strings.Lines(string(text)) {
-		im.app.printf("%s\n", paint.green("+"+safe(strings.TrimRight(line, "\n"))))
+		im.app.printf("%s\n", paint.green("+"+termtext.Safe(strings.TrimRight(line, "\n"))))
 	}
 }
 
@@ -109,7 +111,7 @@ func (im *importing) wrote() string {
 		}
 	}
 	if len(im.found.Files) > 0 || len(others) == 0 {
-		others = append([]string{plural(inBundle, "file") + " below " + im.short(im.bundle)}, others...)
+		others = append([]string{quantity.Count(inBundle, "file") + " below " + im.short(im.bundle)}, others...)
 	}
-	return safe(strings.Join(others, " and "))
+	return termtext.Safe(strings.Join(others, " and "))
 }

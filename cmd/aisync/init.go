@@ -17,6 +17,7 @@ import (
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/environ"
+	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
@@ -89,7 +90,7 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 // host describes this machine unless a spec does already.
 func (s *starter) host(ctx context.Context) error {
 	found, err := s.machine(s.places).LoadSpec(ctx, schema.Options{})
-	if err != nil && slices.ContainsFunc(parts(err), func(e error) bool { return !errors.Is(e, schema.ErrNoHost) }) {
+	if err != nil && slices.ContainsFunc(advice.Split(err), func(e error) bool { return !errors.Is(e, schema.ErrNoHost) }) {
 		return advice.Command(fmt.Errorf("the specs that are there are not right, so nothing is written beside them: %w", err), "aisync validate")
 	}
 	if err == nil && found.Host != nil && !found.Host.Builtin {
@@ -154,11 +155,11 @@ func (s *starter) project(ctx context.Context, runtimes []string, source string)
 		why = "that people use here"
 		for _, id := range runtimes {
 			if _, ok := catalog.With(spec.Catalog{}).Runtime(id); !ok {
-				return unknown("runtime", id, idsOf(catalog.Runtimes(), runtimeID))
+				return nearest.Unknown("runtime", id, catalog.RuntimeIDs(catalog.Runtimes()))
 			}
 		}
 	case len(found) > 0:
-		runtimes = idsOf(found, runtimeID)
+		runtimes = catalog.RuntimeIDs(found)
 	default:
 		runtimes, why = []string{catalog.Preferred().ID}, "name the agent programs that people use here"
 	}

@@ -8,6 +8,8 @@ import (
 
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -58,7 +60,7 @@ func recommendation(m spec.Model, choice hosts.Choice) string {
 	text := "The best model of the catalog that fits: " + m.ID + " at " + choice.Quant
 	for _, quant := range m.Quants {
 		if quant.Name == choice.Quant {
-			text += ", " + bytesText(quant.Size()) + " to fetch"
+			text += ", " + quantity.Bytes(quant.Size()) + " to fetch"
 		}
 	}
 	if choice.Reason != "" {
@@ -71,9 +73,9 @@ func memoryLine(f facts.Facts) string {
 	if f.Memory.Total == 0 {
 		return "How much memory this machine has is not known."
 	}
-	text := "This machine has " + memoryText(f.Memory.Total) + " of memory"
+	text := "This machine has " + quantity.Memory(f.Memory.Total) + " of memory"
 	for _, g := range f.GPUs {
-		text += ", " + gpuText(g, memoryText)
+		text += ", " + gpuText(g, quantity.Memory)
 	}
 	return text + "."
 }
@@ -128,4 +130,4 @@ func label(id string) string {
 }
 
 // comment is text that stays on the one line of a comment.
-func comment(s string) string { return strings.ReplaceAll(safe(s), "\n", " ") }
+func comment(s string) string { return strings.ReplaceAll(termtext.Safe(s), "\n", " ") }

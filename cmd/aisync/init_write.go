@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema"
 )
@@ -88,7 +89,7 @@ func (s *starter) tell() error {
 		return err
 	}
 	for _, line := range s.notes {
-		s.printf("%s\n", safe(line))
+		s.printf("%s\n", termtext.Safe(line))
 	}
 	vendored := 0
 	for _, f := range s.written {
@@ -96,14 +97,14 @@ func (s *starter) tell() error {
 			vendored++
 			continue
 		}
-		s.printf("wrote %s\n", safe(s.places.Short(cwd, f)))
+		s.printf("wrote %s\n", termtext.Safe(s.places.Short(cwd, f)))
 	}
 	if vendored > 0 {
-		s.printf("wrote %s: the schema, for cue vet and editors\n", safe(s.places.Short(cwd, filepath.Join(s.places.Config, "cue.mod"))))
+		s.printf("wrote %s: the schema, for cue vet and editors\n", termtext.Safe(s.places.Short(cwd, filepath.Join(s.places.Config, "cue.mod"))))
 	}
 	for _, f := range s.kept {
 		if !strings.Contains(f, "/cue.mod/") {
-			s.printf("kept  %s: it was there already\n", safe(s.places.Short(cwd, f)))
+			s.printf("kept  %s: it was there already\n", termtext.Safe(s.places.Short(cwd, f)))
 		}
 	}
 	s.hint("%s", s.next)

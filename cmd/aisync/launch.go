@@ -18,6 +18,7 @@ import (
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // launchFlags are those of launch.
@@ -115,7 +116,7 @@ func (a *app) launch(ctx context.Context, f launchFlags, words, more []string) e
 		return err
 	}
 	for _, w := range d.Warnings {
-		a.say("aisync: %s", safe(w))
+		a.say("aisync: %s", termtext.Safe(w))
 	}
 	switch {
 	case f.print:
@@ -159,7 +160,7 @@ func (a *app) decide(l *launcher, f *launchFlags) (launch.Decision, error) {
 	}
 	a.say("aisync: %s", unended(d.Unended()))
 	for _, e := range d.Unended() {
-		a.say("  %s", safe(a.entryLine(e)))
+		a.say("  %s", termtext.Safe(a.entryLine(e)))
 	}
 	if !a.terminal() {
 		return d, advice.Command(errors.New("nobody can be asked whether to go on with it: this is no terminal"), "the same command with --recover or --fresh")
@@ -213,7 +214,7 @@ func (a *app) launchRoot(ctx context.Context, words []string) (string, error) {
 	screen, okOut := bare(a.err).(*os.File)
 	if !okIn || !okOut || !a.terminal() {
 		for _, p := range found {
-			a.printf("%s\t%s\n", safe(p.Name), safe(p.Dir))
+			a.printf("%s\t%s\n", termtext.Safe(p.Name), termtext.Safe(p.Dir))
 		}
 		u := usagef("which project? Nobody can be asked: this is no terminal")
 		u.hint = "ai PROJECT"

@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -77,7 +78,7 @@ func (a *app) decideLaunch(ctx context.Context, l *launcher, checked bool) error
 	t := planText{paint: a.paint(), command: "aisync plan"}
 	t.effects(a.err, list)
 	if !a.terminal() {
-		return advice.Command(fmt.Errorf("%s is not started: %w", l.choice.Runtime.ID, effectsError(waits(len(list))+" for your yes (listed above)")), "cd "+shellQuote(l.root)+" && aisync apply --trust, when you have read them")
+		return advice.Command(fmt.Errorf("%s is not started: %w", l.choice.Runtime.ID, effectsError(waits(len(list))+" for your yes (listed above)")), "cd "+shellquote.Terminal(l.root)+" && aisync apply --trust, when you have read them")
 	}
 	yes, err := a.ask("Start " + l.choice.Runtime.ID + " with these?")
 	if err == nil && !yes {

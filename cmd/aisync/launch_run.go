@@ -18,6 +18,8 @@ import (
 	"aisync.dev/aisync/agents/start"
 	"aisync.dev/aisync/cmd/aisync/quick"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // openWindow opens the agent's window and shows it.
@@ -45,12 +47,12 @@ func (a *app) openWindow(ctx context.Context, l *launcher, d launch.Decision, f 
 	if began == "" { // others may become the primary first
 		began = cmp.Or(t.Began(id), launch.Primary)
 	}
-	a.printf("%s\n", safe(began))
+	a.printf("%s\n", termtext.Safe(began))
 	switch {
 	case t.Inside:
-		a.say("started in the window %s", safe(name))
+		a.say("started in the window %s", termtext.Safe(name))
 	case !a.terminal():
-		a.say("started in the window %s; to see it: tmux attach -t %s", safe(name), launch.Session)
+		a.say("started in the window %s; to see it: tmux attach -t %s", termtext.Safe(name), launch.Session)
 	default:
 		return a.show(t, id)
 	}
@@ -171,7 +173,7 @@ func (a *app) runAgent(ctx context.Context, l *launcher, d launch.Decision, f la
 	case f.typed:
 		r.Pane = a.env.Get("TMUX_PANE")
 	case s.Type:
-		a.say("%s takes no instruction when it is started; give it this one:\n%s", s.Runtime, safe(s.Opening))
+		a.say("%s takes no instruction when it is started; give it this one:\n%s", s.Runtime, termtext.Safe(s.Opening))
 	}
 	over := a.recordSession(l, s)
 	code, err := r.Run(ctx)
@@ -208,17 +210,17 @@ func (a *app) printLaunch(l *launcher, d launch.Decision, more []string) error {
 			launch.Start
 		}{viewVersion, s})
 	}
-	a.printf("cd %s\n", shellQuote(s.Root))
+	a.printf("cd %s\n", shellquote.Terminal(s.Root))
 	for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
-		a.printf("export %s=%s\n", name, shellQuote(s.Environment[name]))
+		a.printf("export %s=%s\n", name, shellquote.Terminal(s.Environment[name]))
 	}
 	var words []string
 	for _, w := range s.Command {
-		words = append(words, shellQuote(w))
+		words = append(words, shellquote.Terminal(w))
 	}
 	a.printf("%s\n", strings.Join(words, " "))
 	if s.Type {
-		a.printf("# typed into it: %s\n", safe(s.Opening))
+		a.printf("# typed into it: %s\n", termtext.Safe(s.Opening))
 	}
 	return nil
 }

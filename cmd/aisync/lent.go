@@ -11,6 +11,7 @@ import (
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
 	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -120,7 +121,7 @@ func (w *View) lend(ctx context.Context, sources *bundle.Sources) error {
 	}
 	for _, n := range wanted {
 		if _, ok := w.Catalog.Runtime(n.Value); !ok {
-			errs = append(errs, fmt.Errorf("%s: %w", n.Pos, unknown("runtime", n.Value, idsOf(w.Catalog.Runtimes(), runtimeID))))
+			errs = append(errs, fmt.Errorf("%s: %w", n.Pos, nearest.Unknown("runtime", n.Value, catalog.RuntimeIDs(w.Catalog.Runtimes()))))
 		}
 	}
 	return errors.Join(errs...)

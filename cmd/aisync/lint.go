@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/internal/bundle/lint"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // lintDoc is lint --json; see docs/json.md.
@@ -84,7 +86,7 @@ func (a *app) lint(dir string, strict bool) error {
 func (a *app) printFindings(doc lintDoc) {
 	p := a.paint()
 	for _, f := range doc.Findings {
-		at := safe(filepath.Join(doc.Dir, filepath.FromSlash(f.File)))
+		at := termtext.Safe(filepath.Join(doc.Dir, filepath.FromSlash(f.File)))
 		if f.Line > 0 {
 			at += fmt.Sprintf(":%d", f.Line)
 		}
@@ -92,11 +94,11 @@ func (a *app) printFindings(doc lintDoc) {
 		if f.Level == lint.Warning {
 			level = p.yellow(string(f.Level))
 		}
-		a.printf("%s: %s: %s %s\n", p.bold(at), level, safe(f.Text), p.dim("("+f.Check+")"))
+		a.printf("%s: %s: %s %s\n", p.bold(at), level, termtext.Safe(f.Text), p.dim("("+f.Check+")"))
 	}
 	if len(doc.Findings) == 0 {
 		a.printf("Nothing to mend.\n")
 		return
 	}
-	a.printf("%s, %s.\n", plural(doc.Errors, "error"), plural(doc.Warnings, "warning"))
+	a.printf("%s, %s.\n", quantity.Count(doc.Errors, "error"), quantity.Count(doc.Warnings, "warning"))
 }

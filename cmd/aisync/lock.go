@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/app/pin"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -41,7 +42,7 @@ It writes aisync.lock, and fetches git and archive sources into the cache.`,
 		Annotations: map[string]string{"effect": "writes"},
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if len(ids) > 0 && !update {
-				return &usageError{fmt.Sprintf("lock: %q: only what --update moves is named", safe(ids[0])), "aisync lock --update " + safe(ids[0])}
+				return &usageError{fmt.Sprintf("lock: %q: only what --update moves is named", termtext.Safe(ids[0])), "aisync lock --update " + termtext.Safe(ids[0])}
 			}
 			return a.lock(cmd.Context(), s, f, update, ids)
 		},
@@ -102,7 +103,7 @@ func (a *app) lock(ctx context.Context, s Scope, f applyFlags, update bool, ids 
 		return a.writeJSON(doc)
 	}
 	for _, line := range changes {
-		a.printf("%s\n", safe(line))
+		a.printf("%s\n", termtext.Safe(line))
 	}
 	for _, d := range res.Diffs {
 		a.printSourceDiff(d, mode)
@@ -134,7 +135,7 @@ func (w *Session) saveLocks(ctx context.Context) error {
 	if w.ProjectLock == nil || !w.Has(reconcile.ProjectOwner(w.Places.Project)) {
 		return nil
 	}
-	if _, err := w.Engine.Apply(ctx, w.WriteEnv(nil), w.Store, &reconcile.Plan{}, reconcile.ApplyOptions{ID: w.ApplyID, Command: "lock", Version: versionText()}); err != nil {
+	if _, err := w.Engine.Apply(ctx, w.WriteEnv(nil), w.Store, &reconcile.Plan{}, reconcile.ApplyOptions{ID: w.ApplyID, Command: "lock", Version: w.Version}); err != nil {
 		return pinStep(w.ProjectLock.NotWritable(err))
 	}
 	return w.FS.Flush()

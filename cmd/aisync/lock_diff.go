@@ -4,18 +4,19 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/app/pin"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 )
 
 // printSourceDiff shows how a source moved, as a plan shows its resources.
 func (a *app) printSourceDiff(d pin.Diff, mode diffMode) {
-	a.printf("\n%s\n", a.paint().bold("Bundle source "+safe(d.Source)))
+	a.printf("\n%s\n", a.paint().bold("Bundle source "+termtext.Safe(d.Source)))
 	if d.Note != "" {
-		a.printf("  %s\n", safe(d.Note))
+		a.printf("  %s\n", termtext.Safe(d.Note))
 	}
 	t := planText{paint: a.paint()}
 	for _, f := range d.Files {
-		a.printf("  %s %s\n", t.symbol(reconcile.Action(f.Action)), safe(f.File))
+		a.printf("  %s %s\n", t.symbol(reconcile.Action(f.Action)), termtext.Safe(f.File))
 		renderDiff(a.out, a.paint(), diffLinesOf(f.Diff), mode, "      ", "aisync lock --update")
 	}
 }

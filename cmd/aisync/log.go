@@ -12,6 +12,7 @@ import (
 
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/environ"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -114,7 +115,7 @@ func (a *app) crashed(cause any, stack []byte) {
 		where = "the stack is in " + string(a.logs.path)
 		a.log("panic", "cause", fmt.Sprint(cause), "stack", string(stack))
 	}
-	fmt.Fprintf(a.err, "aisync: internal error: %s; %s; please report it\n", safe(fmt.Sprint(cause)), where)
+	fmt.Fprintf(a.err, "aisync: internal error: %s; %s; please report it\n", termtext.Safe(fmt.Sprint(cause)), where)
 	if a.logs == nil {
 		fmt.Fprintf(a.err, "%s", stack)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -64,7 +65,7 @@ func (g entryGroup) text(all int, ours bool) string {
 	case g.action == reconcile.Create && g.drift:
 		return fmt.Sprintf("%s gone since the last apply", entriesAre(g.n, all))
 	case g.action == reconcile.Create && ours:
-		return plural(g.n, "new entry")
+		return quantity.Count(g.n, "new entry")
 	case g.action == reconcile.Create:
 		return "added to yours"
 	case g.action == reconcile.Accept && !g.drift && g.n < all:
@@ -72,7 +73,7 @@ func (g entryGroup) text(all int, ours bool) string {
 	case g.n == all:
 		return g.words
 	}
-	return fmt.Sprintf("%d of %s: %s", g.n, plural(all, "entry"), g.words)
+	return fmt.Sprintf("%d of %s: %s", g.n, quantity.Count(all, "entry"), g.words)
 }
 
 func entriesAre(n, all int) string {
@@ -80,5 +81,5 @@ func entriesAre(n, all int) string {
 	if n == 1 {
 		verb = "is"
 	}
-	return fmt.Sprintf("%d of %s %s", n, plural(all, "entry"), verb)
+	return fmt.Sprintf("%d of %s %s", n, quantity.Count(all, "entry"), verb)
 }

@@ -16,6 +16,7 @@ import (
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -218,7 +219,7 @@ host's spec names one, is put into the inbox.`,
 				if !r.Mine {
 					note = "  (for " + r.To.Agent + ")"
 				}
-				a.printf("%s\n", safe(fmt.Sprintf("%s  %s  %s%s", r.File, r.From, r.Subject, note)))
+				a.printf("%s\n", termtext.Safe(fmt.Sprintf("%s  %s  %s%s", r.File, r.From, r.Subject, note)))
 			}
 			if len(found) == 0 {
 				a.say("no messages")
@@ -308,10 +309,10 @@ func (a *app) messageRead() *cobra.Command {
 			}
 			for _, line := range [][2]string{{"from", r.From.String()}, {"runtime", r.SenderRuntime}, {"to", r.To.String()}, {"subject", r.Subject}} {
 				if strings.Trim(line[1], ".") != "" {
-					a.printf("%s: %s\n", line[0], safe(line[1]))
+					a.printf("%s: %s\n", line[0], termtext.Safe(line[1]))
 				}
 			}
-			a.printf("\n%s\n", safeLines(r.Body))
+			a.printf("\n%s\n", termtext.SafeLines(r.Body))
 			return nil
 		},
 	}

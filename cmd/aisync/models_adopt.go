@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -89,7 +91,7 @@ func (a *app) modelsAdopt(ctx context.Context, args []string, f applyFlags, o st
 	if a.g.verbose {
 		o.Progress = func(file fsys.LogicalPath, done, total int64) {
 			if done == 0 {
-				a.say("reading %s (%s)", safe(string(file)), bytesText(total))
+				a.say("reading %s (%s)", termtext.Safe(string(file)), quantity.Bytes(total))
 			}
 		}
 	}
@@ -129,16 +131,16 @@ func (a *app) sayAdopted(s *stockroom, found []store.Adopted, dryRun bool) {
 		a.printf("Nothing to take over: no program here has a model that is wanted and missing.\n")
 	}
 	for _, x := range found {
-		who := safe(x.ID) + "  " + safe(x.Path.Base())
+		who := termtext.Safe(x.ID) + "  " + termtext.Safe(x.Path.Base())
 		from := ""
 		if x.From != "" {
-			from = " " + safe(s.w.Places.Physical(x.From)) + " (" + safe(x.Program) + ")"
+			from = " " + termtext.Safe(s.w.Places.Physical(x.From)) + " (" + termtext.Safe(x.Program) + ")"
 		}
 		switch {
 		case dryRun && from != "":
-			a.printf("%s: found%s: %s\n", who, from, safe(cmp.Or(x.Why, x.How)))
+			a.printf("%s: found%s: %s\n", who, from, termtext.Safe(cmp.Or(x.Why, x.How)))
 		case x.How == "":
-			a.printf("%s: not taken over%s: %s\n", who, from, safe(x.Why))
+			a.printf("%s: not taken over%s: %s\n", who, from, termtext.Safe(x.Why))
 		default:
 			a.printf("%s: taken over from%s, %s\n", who, from, x.How)
 		}
@@ -164,7 +166,7 @@ func (a *app) recordAdopted(ctx context.Context, w *Session, found []store.Adopt
 	}
 	for _, c := range p.Changes {
 		if c.Before.Fetch > 0 {
-			a.say("aisync: %s: %s still to fetch; go on with: aisync models pull %s", c.Target.Resource.Address, bytesText(c.Before.Fetch), c.Target.Resource.Address.Name())
+			a.say("aisync: %s: %s still to fetch; go on with: aisync models pull %s", c.Target.Resource.Address, quantity.Bytes(c.Before.Fetch), c.Target.Resource.Address.Name())
 			return nil
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
@@ -44,10 +46,10 @@ func (a *app) setDamagedAside(ctx context.Context, w *Session, ask Request, f ap
 		return ask, err
 	}
 	for _, c := range damaged {
-		a.say("aisync: model %s: %s is damaged: it is not what was verified", safe(c.ID), safe(w.Places.Physical(c.Where)))
+		a.say("aisync: model %s: %s is damaged: it is not what was verified", termtext.Safe(c.ID), termtext.Safe(w.Places.Physical(c.Where)))
 	}
 	if a.g.offline {
-		return ask, fmt.Errorf("fetching %s again %w; nothing was changed", plural(len(damaged), "damaged file"), reconcile.ErrOffline)
+		return ask, fmt.Errorf("fetching %s again %w; nothing was changed", quantity.Count(len(damaged), "damaged file"), reconcile.ErrOffline)
 	}
 	if err := a.confirm(f.yes, "Rename what is damaged, so that it is fetched again?"); err != nil {
 		return ask, err
@@ -63,7 +65,7 @@ func (a *app) setDamagedAside(ctx context.Context, w *Session, ask Request, f ap
 		if err != nil {
 			return ask, err
 		}
-		a.say("aisync: model %s: its damaged file is %s now, until aisync models gc", safe(c.ID), safe(w.Places.Physical(to)))
+		a.say("aisync: model %s: its damaged file is %s now, until aisync models gc", termtext.Safe(c.ID), termtext.Safe(w.Places.Physical(to)))
 	}
 	return ask, nil
 }

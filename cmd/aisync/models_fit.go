@@ -13,6 +13,8 @@ import (
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -176,12 +178,12 @@ func (a *app) sayFit(doc modelFitDoc) {
 	}
 	for _, m := range doc.Models {
 		if len(m.Loads) == 0 {
-			a.printf("%s  %s  %s: its files are not known yet; aisync lock finds them when the hub can be reached\n", a.paint().bold(safe(m.ID)), safe(m.Quant), a.paint().yellow(string(m.Level)))
+			a.printf("%s  %s  %s: its files are not known yet; aisync lock finds them when the hub can be reached\n", a.paint().bold(termtext.Safe(m.ID)), termtext.Safe(m.Quant), a.paint().yellow(string(m.Level)))
 			continue
 		}
-		a.printf("%s  %s  %s\n", a.paint().bold(safe(m.ID)), safe(m.Quant), a.verdict(m.Verdict))
+		a.printf("%s  %s  %s\n", a.paint().bold(termtext.Safe(m.ID)), termtext.Safe(m.Quant), a.verdict(m.Verdict))
 		for _, n := range m.Loads {
-			a.printf("    %s\n", safe(needText(n)))
+			a.printf("    %s\n", termtext.Safe(needText(n)))
 		}
 		a.sayAdvice(m.Verdict)
 	}
@@ -190,11 +192,11 @@ func (a *app) sayFit(doc modelFitDoc) {
 		for _, n := range v.Loads {
 			names = append(names, n.Name)
 		}
-		a.printf("%s (%s)  %s\n", a.paint().bold("at once"), safe(strings.Join(names, ", ")), a.verdict(*v))
+		a.printf("%s (%s)  %s\n", a.paint().bold("at once"), termtext.Safe(strings.Join(names, ", ")), a.verdict(*v))
 		a.sayAdvice(*v)
 	}
 	if doc.Disk.Missing > 0 {
-		a.printf("disk  %s: to fetch, %s\n", doc.Disk.Level, safe(doc.Disk.Reason()))
+		a.printf("disk  %s: to fetch, %s\n", doc.Disk.Level, termtext.Safe(doc.Disk.Reason()))
 	}
 }
 
@@ -208,11 +210,11 @@ func (a *app) verdict(v hosts.Verdict) string {
 	case hosts.No:
 		level = a.paint().red(level)
 	}
-	return level + ": " + safe(v.Reason())
+	return level + ": " + termtext.Safe(v.Reason())
 }
 
 func needText(n hosts.Need) string {
-	text := fmt.Sprintf("weights %s, cache %s for %d tokens, to compute %s", memoryText(n.Weights), memoryText(n.KV+n.State), n.Context, memoryText(n.Compute))
+	text := fmt.Sprintf("weights %s, cache %s for %d tokens, to compute %s", quantity.Memory(n.Weights), quantity.Memory(n.KV+n.State), n.Context, quantity.Memory(n.Compute))
 	if n.Estimated {
 		text += " (estimated from the size: no header could be read)"
 	}
@@ -221,6 +223,6 @@ func needText(n hosts.Need) string {
 
 func (a *app) sayAdvice(v hosts.Verdict) {
 	for _, x := range v.Advice {
-		a.printf("    would make it fit: %s\n", safe(x.Text))
+		a.printf("    would make it fit: %s\n", termtext.Safe(x.Text))
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -65,11 +67,11 @@ func (a *app) modelsGC(ctx context.Context, f applyFlags, dryRun bool) error {
 		}
 	}
 	if dryRun {
-		a.printf("Would remove %s, %s.\n", plural(files, "file"), bytesText(bytes))
+		a.printf("Would remove %s, %s.\n", quantity.Count(files, "file"), quantity.Bytes(bytes))
 		return nil
 	}
 	if files > 0 {
-		if err := a.confirm(f.yes, "Remove "+plural(files, "file")+", "+bytesText(bytes)+"?"); err != nil {
+		if err := a.confirm(f.yes, "Remove "+quantity.Count(files, "file")+", "+quantity.Bytes(bytes)+"?"); err != nil {
 			return err
 		}
 		found, err = store.GC(w.FS, s.dir, s.held, store.GCOptions{Now: time.Now()})
@@ -89,7 +91,7 @@ func (a *app) modelsGC(ctx context.Context, f applyFlags, dryRun bool) error {
 			files, bytes = files+1, bytes+g.Size
 		}
 	}
-	a.printf("Removed %s, %s.\n", plural(files, "file"), bytesText(bytes))
+	a.printf("Removed %s, %s.\n", quantity.Count(files, "file"), quantity.Bytes(bytes))
 	return nil
 }
 
@@ -98,7 +100,7 @@ func (a *app) sayGarbage(s *stockroom, g store.Garbage) {
 	if g.Removed {
 		why = "nobody wants it"
 	}
-	a.printf("  %s  %s, %s, %s\n", safe(s.w.Places.Physical(g.Path)), g.Kind, bytesText(g.Size), safe(why))
+	a.printf("  %s  %s, %s, %s\n", termtext.Safe(s.w.Places.Physical(g.Path)), g.Kind, quantity.Bytes(g.Size), termtext.Safe(why))
 }
 
 // stockroomToWrite is stockroom with a session that can write. Where nothing

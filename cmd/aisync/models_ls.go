@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/store"
 )
 
@@ -87,7 +89,7 @@ func (a *app) modelsLs(ctx context.Context) error {
 		fmt.Fprintln(t, "MODEL\tQUANT\tSIZE\tSTATE\tLICENSE")
 	}
 	for _, m := range models {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", safe(m.ID), safe(cmp.Or(m.Quant, "-")), knownSize(m.Size), stateText(m), safe(cmp.Or(m.License, "-")))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", termtext.Safe(m.ID), termtext.Safe(cmp.Or(m.Quant, "-")), knownSize(m.Size), stateText(m), termtext.Safe(cmp.Or(m.License, "-")))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -97,7 +99,7 @@ func (a *app) modelsLs(ctx context.Context) error {
 		size += g.Size
 	}
 	if len(loose) > 0 {
-		a.printf("\nIn the store and wanted by nobody here: %s, %s. To see which: aisync models gc --dry-run\n", plural(len(loose), "file"), bytesText(size))
+		a.printf("\nIn the store and wanted by nobody here: %s, %s. To see which: aisync models gc --dry-run\n", quantity.Count(len(loose), "file"), quantity.Bytes(size))
 	}
 	return nil
 }
@@ -107,7 +109,7 @@ func knownSize(n int64) string {
 	if n == 0 {
 		return "-"
 	}
-	return bytesText(n)
+	return quantity.Bytes(n)
 }
 
 func stateText(m store.Model) string {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -111,7 +112,7 @@ func checkSource(source string) error {
 		return nil
 	}
 	if u, err := url.Parse(source); err != nil || u.Scheme == "" && !path.IsAbs(source) {
-		return usagef("--source %q: want a URL such as https://HOST/FILE or peer://HOST:PORT", safe(source))
+		return usagef("--source %q: want a URL such as https://HOST/FILE or peer://HOST:PORT", termtext.Safe(source))
 	}
 	return nil
 }

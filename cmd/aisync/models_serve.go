@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/store"
 )
 
@@ -39,7 +41,7 @@ func (a *app) modelsServe(ctx context.Context, addr string, told bool) error {
 	}
 	dir := w.Places.Physical(w.modelStore())
 	return store.Serve(ctx, dir, addr, told, func(files int, at net.Addr) {
-		a.printf("Serving %s of %s at peer://%s\n", plural(files, "file"), safe(dir), at)
+		a.printf("Serving %s of %s at peer://%s\n", quantity.Count(files, "file"), termtext.Safe(dir), at)
 		a.hint("To end it: ^C")
-	}, func(line string) { a.say("%s", safe(line)) })
+	}, func(line string) { a.say("%s", termtext.Safe(line)) })
 }

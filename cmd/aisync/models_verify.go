@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/store"
 )
 
@@ -73,7 +74,7 @@ func (a *app) modelsVerify(ctx context.Context, ids []string, deep bool) error {
 			d.Error = c.Err.Error()
 			errs = append(errs, c.Err)
 		} else if !a.g.json {
-			a.printf("%s  %s  %s\n", safe(c.ID), safe(c.Path.Base()), c.State)
+			a.printf("%s  %s  %s\n", termtext.Safe(c.ID), termtext.Safe(c.Path.Base()), c.State)
 		}
 		doc.Files = append(doc.Files, d)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -25,7 +27,7 @@ func (a *app) outcome(p *reconcile.Plan, pulled []string, res reconcile.Result, 
 		if len(pulled) > 0 {
 			next = "aisync models pull " + strings.Join(pulled, " ")
 		}
-		a.say("aisync: interrupted after %s; what was done is recorded; %sgo on with: %s", plural(done, "change"), kept, safe(next))
+		a.say("aisync: interrupted after %s; what was done is recorded; %sgo on with: %s", quantity.Count(done, "change"), kept, termtext.Safe(next))
 		return err
 	case err != nil && len(all) == 0:
 		return err
@@ -88,9 +90,12 @@ type failure struct {
 func (f *failure) Error() string {
 	who := string(f.Address)
 	if f.more > 0 {
-		who += " and " + plural(f.more, "more resource")
+		who += " and " + quantity.Count(f.more, "more resource")
 	}
-	return who + ": " + f.text + inBrackets(f.place)
+	if f.place == "" {
+		return who + ": " + f.text
+	}
+	return who + ": " + f.text + " (" + f.place + ")"
 }
 
 func (f *failure) Unwrap() error { return f.Err }
@@ -119,9 +124,9 @@ func (a *app) sayLeft(p *reconcile.Plan, skipped []reconcile.Problem) {
 		count[why] = 0
 		who := string(x.Address)
 		if n > 1 {
-			who += " and " + plural(n-1, "more resource")
+			who += " and " + quantity.Count(n-1, "more resource")
 		}
-		a.say("aisync: %s: not done: %s", safe(who), safe(why))
+		a.say("aisync: %s: not done: %s", termtext.Safe(who), termtext.Safe(why))
 	}
 }
 
@@ -153,9 +158,9 @@ func (a *app) said(res reconcile.Result) {
 	if a.g.json || len(res.Done) == 0 {
 		return
 	}
-	line := fmt.Sprintf("Applied: %s.", plural(len(res.Done), "resource"))
+	line := fmt.Sprintf("Applied: %s.", quantity.Count(len(res.Done), "resource"))
 	if n := len(res.Failed) + len(res.Skipped); n > 0 {
-		line = fmt.Sprintf("Applied in part: %s done, %d not.", plural(len(res.Done), "resource"), n)
+		line = fmt.Sprintf("Applied in part: %s done, %d not.", quantity.Count(len(res.Done), "resource"), n)
 	}
 	a.printf("%s\n", line)
 	if res.ID != "" {

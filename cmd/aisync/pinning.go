@@ -13,6 +13,8 @@ import (
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -54,7 +56,7 @@ func (w *View) network() *pin.Network {
 		Getenv: w.Env.Get, Home: w.Places.Physical(w.Places.Home), UserAgent: "aisync/" + w.Version, Offline: w.Offline,
 		Connections: w.Transfer.Connections, LimitRate: w.Transfer.LimitRate,
 		Retry: func(name string, why error, pause time.Duration, next, tries int) {
-			w.Notify("%s: %s; trying again in %s (%d of %d)", safe(name), safe(plainReason(why)), max(pause.Round(time.Second), time.Second), next, tries)
+			w.Notify("%s: %s; trying again in %s (%d of %d)", termtext.Safe(name), termtext.Safe(plainReason(why)), max(pause.Round(time.Second), time.Second), next, tries)
 		},
 	}
 }
@@ -68,11 +70,11 @@ func sourceCache(p place.Places) pin.Cache {
 func (w *View) notify(e pin.Event) {
 	switch e.Kind {
 	case pin.Waiting:
-		w.Notify("aisync: waiting for %s to say what it has of the models, %s at most", safe(e.Name), pin.Patience)
+		w.Notify("aisync: waiting for %s to say what it has of the models, %s at most", termtext.Safe(e.Name), pin.Patience)
 	case pin.FetchingSource:
-		w.Notify("fetching bundle source %s", safe(e.Name))
+		w.Notify("fetching bundle source %s", termtext.Safe(e.Name))
 	case pin.FetchingArchive:
-		w.Notify("fetching %s from %s: its sha256 is in no spec, so what comes is trusted and pinned", safe(e.Name), safe(e.From))
+		w.Notify("fetching %s from %s: its sha256 is in no spec, so what comes is trusted and pinned", termtext.Safe(e.Name), termtext.Safe(e.From))
 	case pin.HeaderUnread:
 		w.Log("header", "file", e.Name, "error", e.Err.Error())
 	}
@@ -103,7 +105,7 @@ func pinStep(err error) error {
 	case pin.Unfit:
 		return advice.Command(err, "aisync lock --update "+e.ID)
 	case pin.Gone:
-		return advice.Command(err, "aisync lock --update "+shellQuote(e.ID)+", and look at what moved")
+		return advice.Command(err, "aisync lock --update "+shellquote.Terminal(e.ID)+", and look at what moved")
 	case pin.Changed:
 		return advice.Command(err, "aisync lock --update "+e.ID+", if the change is right")
 	case pin.HubDown:
@@ -130,7 +132,7 @@ func (w *View) pickModel(ctx context.Context, r *pin.Resolver, use spec.ModelUse
 		return q, reason, pinStep(err)
 	}
 	if len(q.Files) > 1 && sourceFor(from, "a") == sourceFor(from, "b") && !byDigest(from) {
-		return q, reason, usagef("--source %q: model %q has %d files; name their folder, with a slash at the end", safe(from), use.ID, len(q.Files))
+		return q, reason, SourceError(fmt.Sprintf("source %q: model %q has %d files; name their folder, with a slash at the end", termtext.Safe(from), use.ID, len(q.Files)))
 	}
 	q.Files = slices.Clone(q.Files)
 	for i := range q.Files {
@@ -166,7 +168,7 @@ func (w *View) settle(r *pin.Resolver) error {
 		w.Declared.Notes = append(w.Declared.Notes, pinNote(n))
 	}
 	var errs []error
-	for _, e := range parts(err) {
+	for _, e := range advice.Split(err) {
 		errs = append(errs, pinStep(e))
 	}
 	return errors.Join(errs...)

@@ -10,6 +10,8 @@ import (
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/safedir"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -50,7 +52,7 @@ func placeHint(err error) error {
 	case errors.As(err, &home):
 		return fmt.Errorf("%w; name the user: --user NAME", err)
 	case errors.As(err, &foreign):
-		dir := shellQuote(foreign.Dir)
+		dir := shellquote.Terminal(foreign.Dir)
 		return advice.Command(err, "git config --global --add safe.directory "+dir+", if you trust them; to only look: aisync --project "+dir+" plan")
 	}
 	return err
@@ -95,7 +97,7 @@ func (a *app) cwd() (string, error) {
 // sayNewRoot keeps a typo in --root from passing for a new machine.
 func (a *app) sayNewRoot(p place.Places) {
 	if p.NewRoot {
-		a.say("aisync: --root %s is not there yet: seen as an empty machine", safe(p.Root))
+		a.say("aisync: --root %s is not there yet: seen as an empty machine", termtext.Safe(p.Root))
 	}
 }
 
@@ -111,6 +113,6 @@ func (a *app) makeRoot(p place.Places, command string) error {
 	if err := os.MkdirAll(p.Root, 0o755); err != nil {
 		return fmt.Errorf("--root: %w", err)
 	}
-	a.say("aisync: made the root folder %s", safe(p.Root))
+	a.say("aisync: made the root folder %s", termtext.Safe(p.Root))
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -79,7 +81,7 @@ func (a *app) plan(ctx context.Context, ask Request, out, packages string, detai
 	switch {
 	case packages != "":
 		for _, name := range toInstall(p, packages) {
-			a.printf("%s\n", safe(name))
+			a.printf("%s\n", termtext.Safe(name))
 		}
 	case a.g.json:
 		if err := a.writeJSON(view); err != nil {
@@ -94,7 +96,7 @@ func (a *app) plan(ctx context.Context, ask Request, out, packages string, detai
 			a.hint("\nTo do this: aisync apply")
 		}
 		if out != "" {
-			a.hint("\nTo do exactly this: aisync apply %s", shellQuote(out))
+			a.hint("\nTo do exactly this: aisync apply %s", shellquote.Terminal(out))
 		}
 	}
 	switch {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -109,7 +110,7 @@ func (p *progress) sayNowAndThen() {
 			done := p.done
 			p.mu.Unlock()
 			if done != last { // nothing new is not said again
-				p.a.say("%d of %s done", done, plural(p.changes, "change"))
+				p.a.say("%d of %s done", done, quantity.Count(p.changes, "change"))
 			}
 			last = done
 		}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema"
 )
@@ -129,7 +131,7 @@ func (a *app) pruneProject(ctx context.Context, o reconcile.Owner, f pruneFlags)
 		}
 	}
 	if !a.g.json {
-		a.printf("%s is gone\n", safe(o.ProjectDir()))
+		a.printf("%s is gone\n", termtext.Safe(o.ProjectDir()))
 		text := a.planText(w.View, "aisync prune", diffShort)
 		text.host, text.project = "What it left on this machine", "What was in it"
 		text.render(a.out, newPlanView(p, reconcile.PlanMeta{}, w.Explain(ctx)))
@@ -172,12 +174,12 @@ func (a *app) pruneHosts(ctx context.Context, w *Session, f pruneFlags) (bool, e
 		return false, nil
 	}
 	for _, name := range gone {
-		a.printf("no spec names the host %s; its pins go\n", safe(name))
+		a.printf("no spec names the host %s; its pins go\n", termtext.Safe(name))
 	}
 	if f.dryRun {
 		return true, nil
 	}
-	if err := a.confirm(f.yes, "Drop the pins of "+plural(len(gone), "host")+"?"); err != nil {
+	if err := a.confirm(f.yes, "Drop the pins of "+quantity.Count(len(gone), "host")+"?"); err != nil {
 		return true, err
 	}
 	w.HostLock.Lock.Unpin(func(p reconcile.Pin) bool { return p.Host == "" || known[p.Host] })
@@ -204,7 +206,7 @@ func (a *app) pruneBackups(w *Session, f pruneFlags) (bool, error) {
 	if err != nil || len(old) == 0 {
 		return false, err
 	}
-	a.printf("%s, %s, that no record needs\n", plural(len(old), "old backup"), bytesText(size))
+	a.printf("%s, %s, that no record needs\n", quantity.Count(len(old), "old backup"), quantity.Bytes(size))
 	if f.dryRun {
 		return true, nil
 	}

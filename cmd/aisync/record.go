@@ -12,6 +12,7 @@ import (
 	"aisync.dev/aisync/agents/start"
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -34,9 +35,9 @@ func (a *app) recordRun(p *spec.Project, w record.Work) func(record.Outcome) {
 	}, w)
 	return func(o record.Outcome) {
 		if err := r.End(o); err != nil {
-			a.say("warning: %s is not recorded as a run: %s", safe(w.Goal), safe(err.Error()))
+			a.say("warning: %s is not recorded as a run: %s", termtext.Safe(w.Goal), termtext.Safe(err.Error()))
 			if next := advice.Of(err); next != "" {
-				a.say("  %s", safe(next))
+				a.say("  %s", termtext.Safe(next))
 			}
 		}
 	}

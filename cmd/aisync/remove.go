@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/edit"
 )
 
@@ -89,10 +90,10 @@ func (e *editing) remove(k kind, name string) error {
 	}
 	i := slices.IndexFunc(all, is)
 	if i < 0 {
-		return fmt.Errorf("the %s's spec has no %s %q%s", e.scope, k.name, safe(name), bundle.Suggest(name, e.names(k)))
+		return fmt.Errorf("the %s's spec has no %s %q%s", e.scope, k.name, termtext.Safe(name), nearest.Suggest(name, e.names(k)))
 	}
 	if j := slices.IndexFunc(all[i+1:], is); j >= 0 && all[i+1+j].name != all[i].name {
-		return fmt.Errorf("%q is %s or %s; say which", safe(name), all[i].name, all[i+1+j].name)
+		return fmt.Errorf("%q is %s or %s; say which", termtext.Safe(name), all[i].name, all[i+1+j].name)
 	}
 	l := all[i]
 	e.gone = append(e.gone, l)

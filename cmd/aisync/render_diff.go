@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -40,12 +42,12 @@ func renderDiff(w io.Writer, p painter, lines []reconcile.Line, mode diffMode, i
 		fmt.Fprintln(w, indent+paintLine(p, l))
 	}
 	if left := len(lines) - len(show); left > 0 {
-		fmt.Fprintln(w, indent+p.dim(fmt.Sprintf("… %s (%s --diff=full)", plural(left, "more line"), command)))
+		fmt.Fprintln(w, indent+p.dim(fmt.Sprintf("… %s (%s --diff=full)", quantity.Count(left, "more line"), command)))
 	}
 }
 
 func paintLine(p painter, l reconcile.Line) string {
-	text := safe(l.Text)
+	text := termtext.Safe(l.Text)
 	switch l.Op {
 	case '+':
 		return p.green("+" + text)

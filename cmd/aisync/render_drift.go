@@ -6,42 +6,9 @@ import (
 	"path"
 
 	"aisync.dev/aisync/app/stack/place"
-	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 )
-
-// driftView is what drift reports. Its JSON is documented in docs/json.md.
-type driftView struct {
-	FormatVersion string            `json:"format_version"`
-	Drift         []difference      `json:"drift"`
-	Pending       []difference      `json:"pending"`
-	Unknown       []difference      `json:"unknown"`
-	Ignored       int               `json:"ignored"`
-	Checked       int               `json:"checked"`               // resources looked at
-	NotSetUp      int               `json:"not_set_up"`            // what git does not carry and no apply made here
-	NotChecked    string            `json:"not_checked,omitempty"` // why pending could not be told
-	Owners        []reconcile.Owner `json:"owners"`
-	Notes         []reconcile.Note  `json:"notes"`
-
-	prefix string // of the project in its repository: "" or "tools/x/"
-}
-
-// difference is a resource that is not as it should be, with the place in it.
-type difference struct {
-	reconcile.ChangeDoc
-	File string `json:"file"` // relative to the project, or with ~ in the host's home
-	Line int    `json:"line"` // of the first place; 0 where there is none
-	// Places are the parts of the file that differ.
-	Places []spot `json:"places,omitempty"`
-
-	stray bool // nobody asked for it
-}
-
-// spot is one owned part of a file, and what is wrong there.
-type spot struct {
-	Key  reconcile.LeafKey `json:"key"`
-	Line int               `json:"line"`
-	Text string            `json:"text"`
-}
 
 func (f difference) place() string {
 	if f.Line > 0 {
@@ -64,9 +31,6 @@ func (v *driftView) at(f difference) (file string, line int, ok bool) {
 	}
 	return "", 0, false
 }
-
-// inOrder reports whether nothing is to be said of v but notes.
-func (v *driftView) inOrder() bool { return len(v.Drift)+len(v.Pending)+len(v.Unknown) == 0 }
 
 // sections are the findings with the word for them.
 func (v *driftView) sections() []section {
@@ -91,10 +55,10 @@ func (v *driftView) text(w io.Writer, p painter, mode diffMode) {
 			default:
 				word = p.cyan(word)
 			}
-			fmt.Fprintf(w, "%s  %s  %s%s\n", word, p.bold(safe(f.place())), safe(f.Meaning), p.dim(from(f.Origin)))
+			fmt.Fprintf(w, "%s  %s  %s%s\n", word, p.bold(termtext.Safe(f.place())), termtext.Safe(f.Meaning), p.dim(from(f.Origin)))
 			if len(f.Places) > 1 {
 				for _, at := range f.Places {
-					fmt.Fprintf(w, "      %s:%d: %s\n", safe(f.File), at.Line, safe(at.Text))
+					fmt.Fprintf(w, "      %s:%d: %s\n", termtext.Safe(f.File), at.Line, termtext.Safe(at.Text))
 				}
 			}
 			if !wholeText(f.ChangeDoc) || mode == diffFull {
@@ -104,22 +68,22 @@ func (v *driftView) text(w io.Writer, p painter, mode diffMode) {
 	}
 	for _, n := range v.Notes {
 		if n.Warning {
-			fmt.Fprintln(w, p.yellow("warning: ")+safe(n.Text)+p.dim(from(n.Origin)))
+			fmt.Fprintln(w, p.yellow("warning: ")+termtext.Safe(n.Text)+p.dim(from(n.Origin)))
 		}
 	}
 	if v.NotChecked != "" {
-		fmt.Fprintln(w, "pending: not checked: "+safe(v.NotChecked))
+		fmt.Fprintln(w, "pending: not checked: "+termtext.Safe(v.NotChecked))
 	}
 	if v.NotSetUp > 0 {
-		fmt.Fprintf(w, "%s that git does not carry %s not set up on this machine (aisync apply does it).\n", plural(v.NotSetUp, "resource"), areOrIs(v.NotSetUp))
+		fmt.Fprintf(w, "%s that git does not carry %s not set up on this machine (aisync apply does it).\n", quantity.Count(v.NotSetUp, "resource"), areOrIs(v.NotSetUp))
 	}
 	switch {
 	case v.inOrder() && v.NotChecked == "":
-		fmt.Fprintf(w, "No drift, nothing pending: %s in order.\n", plural(v.Checked, "resource"))
+		fmt.Fprintf(w, "No drift, nothing pending: %s in order.\n", quantity.Count(v.Checked, "resource"))
 	case v.inOrder():
-		fmt.Fprintf(w, "No drift: %s as recorded.\n", plural(v.Checked, "resource"))
+		fmt.Fprintf(w, "No drift: %s as recorded.\n", quantity.Count(v.Checked, "resource"))
 	default:
-		fmt.Fprintln(w, p.bold(fmt.Sprintf("%d drifted, %d pending, %d unknown of %s.", len(v.Drift), len(v.Pending), len(v.Unknown), plural(v.Checked, "resource"))))
+		fmt.Fprintln(w, p.bold(fmt.Sprintf("%d drifted, %d pending, %d unknown of %s.", len(v.Drift), len(v.Pending), len(v.Unknown), quantity.Count(v.Checked, "resource"))))
 	}
 }
 
@@ -135,7 +99,7 @@ func (f difference) message() string {
 	text := string(f.Address) + ": " + f.Meaning + from(f.Origin)
 	for i, l := range f.Lines {
 		if i == diffLines {
-			return text + fmt.Sprintf("\n… %s", plural(len(f.Lines)-i, "more line"))
+			return text + fmt.Sprintf("\n… %s", quantity.Count(len(f.Lines)-i, "more line"))
 		}
 		op := string(rune(l.Op))
 		if l.Op == '@' {

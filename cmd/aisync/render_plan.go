@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -25,7 +27,7 @@ func (t planText) render(w io.Writer, v *planView) {
 	if t.unchanged && len(v.unchanged) > 0 {
 		fmt.Fprintln(w, t.paint.bold("In order"))
 		for _, a := range v.unchanged {
-			fmt.Fprintln(w, "    "+safe(string(a)))
+			fmt.Fprintln(w, "    "+termtext.Safe(string(a)))
 		}
 		fmt.Fprintln(w)
 	}
@@ -61,7 +63,7 @@ func (t planText) rows(w io.Writer, rows []reconcile.ChangeDoc, next map[reconci
 			if isProject(r) {
 				title = t.project
 			}
-			fmt.Fprintln(w, t.paint.bold(safe(title)))
+			fmt.Fprintln(w, t.paint.bold(termtext.Safe(title)))
 		}
 		t.row(w, r, next[r.Address])
 	}
@@ -74,24 +76,24 @@ func (t planText) row(w io.Writer, r reconcile.ChangeDoc, next string) {
 	what := r.Meaning
 	short := wholeText(r) && t.diff != diffFull
 	if n := len(r.Lines); short && n > 0 {
-		what += ", " + plural(n, "line")
+		what += ", " + quantity.Count(n, "line")
 	}
 	if r.Fetch > 0 {
-		what += ", " + bytesText(r.Fetch) + " to fetch"
+		what += ", " + quantity.Bytes(r.Fetch) + " to fetch"
 	}
 	if r.Drift && !strings.Contains(what, "since the last apply") && !strings.Contains(what, "edited") {
 		what += " (drift)"
 	}
-	fmt.Fprintf(w, "  %s %s  %s%s\n", t.symbol(r.Action), safe(string(r.Address)), safe(what), t.paint.dim(from(r.Origin)))
+	fmt.Fprintf(w, "  %s %s  %s%s\n", t.symbol(r.Action), termtext.Safe(string(r.Address)), termtext.Safe(what), t.paint.dim(from(r.Origin)))
 	for _, reason := range reasons(r) {
-		fmt.Fprintln(w, "      because: "+safe(reason))
+		fmt.Fprintln(w, "      because: "+termtext.Safe(reason))
 	}
 	if !short {
 		renderDiff(w, t.paint, r.Lines, t.diff, "      ", t.command)
 	}
 	if next != "" {
 		for _, way := range strings.Split(next, "\n") {
-			fmt.Fprintln(w, "      "+t.paint.yellow("→ "+safe(way)))
+			fmt.Fprintln(w, "      "+t.paint.yellow("→ "+termtext.Safe(way)))
 		}
 	}
 }
@@ -128,7 +130,7 @@ func reasons(r reconcile.ChangeDoc) []string {
 func from(origin []reconcile.Position) string {
 	var names []string
 	for _, p := range origin {
-		if s := safe(p.String()); s != "" && !slices.Contains(names, s) {
+		if s := termtext.Safe(p.String()); s != "" && !slices.Contains(names, s) {
 			names = append(names, s)
 		}
 	}
@@ -136,7 +138,7 @@ func from(origin []reconcile.Position) string {
 	case len(names) == 0:
 		return ""
 	case len(names) > 3:
-		names = append(names[:3], plural(len(names)-3, "more place"))
+		names = append(names[:3], quantity.Count(len(names)-3, "more place"))
 	}
 	return ", from " + strings.Join(names, " and ")
 }
@@ -151,14 +153,14 @@ func (t planText) conflicts(w io.Writer, list []reconcile.Conflict) {
 		if c.Key != "" {
 			name += " " + string(c.Key)
 		}
-		fmt.Fprintf(w, "  %s %s  %s\n", t.symbol(reconcile.Clash), safe(name), safe(c.Reason))
+		fmt.Fprintf(w, "  %s %s  %s\n", t.symbol(reconcile.Clash), termtext.Safe(name), termtext.Safe(c.Reason))
 		for _, p := range c.Origin {
 			if p.String() != "" {
-				fmt.Fprintln(w, "      at "+safe(p.String()))
+				fmt.Fprintln(w, "      at "+termtext.Safe(p.String()))
 			}
 		}
 		if c.Hint != "" {
-			fmt.Fprintln(w, "      "+t.paint.yellow(safe(c.Hint)))
+			fmt.Fprintln(w, "      "+t.paint.yellow(termtext.Safe(c.Hint)))
 		}
 	}
 	fmt.Fprintln(w)
@@ -170,7 +172,7 @@ func (t planText) unsupported(w io.Writer, list []reconcile.Unsupported) {
 	}
 	fmt.Fprintln(w, t.paint.bold("Not done by this version"))
 	for _, u := range list {
-		fmt.Fprintf(w, "  %s %s  %s%s\n", t.paint.dim("x"), safe(string(u.Address)), safe(u.Reason), t.paint.dim(from(u.Origin)))
+		fmt.Fprintf(w, "  %s %s  %s%s\n", t.paint.dim("x"), termtext.Safe(string(u.Address)), termtext.Safe(u.Reason), t.paint.dim(from(u.Origin)))
 	}
 	fmt.Fprintln(w)
 }
@@ -181,7 +183,7 @@ func (t planText) notes(w io.Writer, list []reconcile.Note) {
 	}
 	fmt.Fprintln(w, t.paint.bold("Notes"))
 	for _, n := range list {
-		text := safe(n.Text) + t.paint.dim(from(n.Origin))
+		text := termtext.Safe(n.Text) + t.paint.dim(from(n.Origin))
 		if n.Warning {
 			text = t.paint.yellow("warning: ") + text
 		}
@@ -222,9 +224,9 @@ func (t planText) totals(w io.Writer, v *planView) {
 	}
 	fmt.Fprintln(w, t.paint.bold(line))
 	if s.FetchBytes > 0 {
-		line := "To fetch: " + bytesText(s.FetchBytes) + "."
+		line := "To fetch: " + quantity.Bytes(s.FetchBytes) + "."
 		if v.Disk != nil {
-			line += fmt.Sprintf(" Free at %s: %s now, %s after.", safe(v.Disk.Path), bytesText(v.Disk.Before), bytesText(v.Disk.After))
+			line += fmt.Sprintf(" Free at %s: %s now, %s after.", termtext.Safe(v.Disk.Path), quantity.Bytes(v.Disk.Before), quantity.Bytes(v.Disk.After))
 		}
 		fmt.Fprintln(w, line)
 	}
@@ -245,7 +247,7 @@ func installs(list []reconcile.Unsupported) []string {
 	var out []string
 	for _, u := range list {
 		if k := u.Address.Kind(); k == "package" || k == "runtime" {
-			out = append(out, safe(u.Address.Name()))
+			out = append(out, termtext.Safe(u.Address.Name()))
 		}
 	}
 	return out

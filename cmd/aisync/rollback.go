@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -116,7 +118,7 @@ func (a *app) history(ctx context.Context) error {
 		return a.writeJSON(historyDoc{viewVersion, orEmpty(entries)})
 	}
 	for _, e := range entries {
-		line := fmt.Sprintf("%s  %s  %s", e.ID, e.Command, plural(e.Resources, "resource"))
+		line := fmt.Sprintf("%s  %s  %s", e.ID, e.Command, quantity.Count(e.Resources, "resource"))
 		switch {
 		case e.RolledBack != "":
 			line += ", taken back by " + e.RolledBack
@@ -127,7 +129,7 @@ func (a *app) history(ctx context.Context) error {
 			line += ", was interrupted"
 		}
 		line += ": " + whose(e)
-		a.printf("%s\n", safe(line))
+		a.printf("%s\n", termtext.Safe(line))
 	}
 	if len(entries) == 0 {
 		a.say("aisync: nothing was applied here yet")

@@ -12,6 +12,9 @@ import (
 	"aisync.dev/aisync/agents/process"
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/cleanup"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // cleanupDoc is run cleanup --json; see docs/json.md.
@@ -90,7 +93,7 @@ func (a *app) cleanUp(ctx context.Context, c cleanup.Cleaner, ids []string, dry,
 	}
 	if !dry && work > 0 {
 		if a.terminal() && !yes {
-			if err := a.confirm(false, fmt.Sprintf("Do this (%s)?", plural(work, "thing"))); err != nil {
+			if err := a.confirm(false, fmt.Sprintf("Do this (%s)?", quantity.Count(work, "thing"))); err != nil {
 				return err
 			}
 		}
@@ -163,7 +166,7 @@ func (a *app) printCleanup(all []toClean) {
 			if i.Error != "" {
 				word, why = "not closed", i.Error
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", word, i.Run, i.Worker, safe(why))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", word, i.Run, i.Worker, termtext.Safe(why))
 			n++
 		}
 	}
@@ -180,8 +183,8 @@ func (a *app) sayTrees(all []toClean) {
 			if i == 0 {
 				a.say("work trees of run %s are left alone; to remove one with its branch, when what is in it is merged or not wanted:", t.run.ID)
 			}
-			git := "git -C " + shellQuote(t.run.Workspace())
-			a.say("  %s worktree remove %s && %s branch -d %s", safe(git), safe(shellQuote(l.Dir)), safe(git), safe(shellQuote(l.Branch)))
+			git := "git -C " + shellquote.Terminal(t.run.Workspace())
+			a.say("  %s worktree remove %s && %s branch -d %s", termtext.Safe(git), termtext.Safe(shellquote.Terminal(l.Dir)), termtext.Safe(git), termtext.Safe(shellquote.Terminal(l.Branch)))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -99,7 +100,7 @@ func (a *app) printEvent(e runs.Event) error {
 	if len(e.Data) > 0 {
 		line += "  " + termtext.Clip(string(e.Data), 161)
 	}
-	_, err := fmt.Fprintln(a.out, safe(line))
+	_, err := fmt.Fprintln(a.out, termtext.Safe(line))
 	return err
 }
 
@@ -138,7 +139,7 @@ func (a *app) recoverRun(r *runs.Run, yes, dry bool) error {
 		return err
 	}
 	if dry || !found.Torn && !yes {
-		if err := a.saidRecovery(found, "found", "%s:%d: %s\nfrom there on %s in %s go to %s", safe(found.File), found.Line, safe(found.Why), bytesText(found.Bytes), plural(int(found.Lines), "whole line"), found.Kept); err != nil {
+		if err := a.saidRecovery(found, "found", "%s:%d: %s\nfrom there on %s in %s go to %s", termtext.Safe(found.File), found.Line, termtext.Safe(found.Why), quantity.Bytes(found.Bytes), quantity.Count(int(found.Lines), "whole line"), found.Kept); err != nil {
 			return err
 		}
 		a.sayLost(found)
@@ -163,7 +164,7 @@ func (a *app) sayLost(rec runs.Recovery) {
 		return
 	}
 	for _, text := range rec.Lost {
-		a.printf("  it seems to say: %s\n", safe(text))
+		a.printf("  it seems to say: %s\n", termtext.Safe(text))
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/supervise"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func runEvidenceCommand(a *app) *cobra.Command {
@@ -65,7 +67,7 @@ func (a *app) listEvidence(r *runs.Run, verify bool) error {
 			if e.ExitCode != nil {
 				what += fmt.Sprintf(" (exit %d)", *e.ExitCode)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, cmp.Or(e.Task, "-"), strings.TrimSuffix(e.Kind+":"+e.Name, ":"), safe(what), shortDigest(e.Digest), e.Now)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, cmp.Or(e.Task, "-"), strings.TrimSuffix(e.Kind+":"+e.Name, ":"), termtext.Safe(what), shortDigest(e.Digest), e.Now)
 		}
 		w.Flush()
 		for i := range s.Tasks {
@@ -89,7 +91,7 @@ func asItWas(list []runs.EvidenceAt) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%s of evidence changed or went since it was added", plural(bad, "file"))
+		return fmt.Errorf("%s of evidence changed or went since it was added", quantity.Count(bad, "file"))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	runs "aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func runListCommand(a *app) *cobra.Command {
@@ -70,14 +71,14 @@ func (a *app) listRuns() error {
 		if row.Active {
 			mark = "*"
 		}
-		fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\n", mark, row.ID, row.Status, taskCounts(row.Tasks), safe(cmp.Or(row.Error, row.Goal)))
+		fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\n", mark, row.ID, row.Status, taskCounts(row.Tasks), termtext.Safe(cmp.Or(row.Error, row.Goal)))
 	}
 	w.Flush()
 	for _, text := range warnings {
-		a.say("warning: %s", safe(text))
+		a.say("warning: %s", termtext.Safe(text))
 	}
 	if len(rows) == 0 {
-		a.say("no runs in %s", safe(store.Workspace))
+		a.say("no runs in %s", termtext.Safe(store.Workspace))
 	}
 	return nil
 }

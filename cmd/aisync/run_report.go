@@ -11,6 +11,8 @@ import (
 
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/run/report"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func runReportCommand(a *app) *cobra.Command {
@@ -69,19 +71,19 @@ func (a *app) writeReport(name string, doc *report.Report) error {
 		err = closeErr
 	}
 	if err == nil {
-		a.printf("wrote %s\n", safe(name))
+		a.printf("wrote %s\n", termtext.Safe(name))
 	}
 	return err
 }
 
 func (a *app) reportText(doc *report.Report) {
 	p := a.paint()
-	a.printf("%s  %s\n", p.bold(safe(doc.Run)), safe(doc.Goal))
+	a.printf("%s  %s\n", p.bold(termtext.Safe(doc.Run)), termtext.Safe(doc.Goal))
 	a.printf("%s", doc.Status)
 	if doc.Reason != "" {
-		a.printf(": %s", safe(doc.Reason))
+		a.printf(": %s", termtext.Safe(doc.Reason))
 	}
-	a.printf("; %s to %s UTC (%s), %s\n", when(doc.From), when(doc.To), report.Span(doc.To.Sub(doc.From)), plural(int(doc.Events), "event"))
+	a.printf("; %s to %s UTC (%s), %s\n", when(doc.From), when(doc.To), report.Span(doc.To.Sub(doc.From)), quantity.Count(int(doc.Events), "event"))
 
 	heading := func(name string, counts []string) {
 		a.printf("\n%s  %s\n", p.bold(name), strings.Join(counts, ", "))
@@ -93,7 +95,7 @@ func (a *app) reportText(doc *report.Report) {
 	heading("Tasks", counts)
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, task := range doc.Tasks {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", safe(task.ID), task.Status, safe(task.Worker), safe(taskNotes(task)))
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", termtext.Safe(task.ID), task.Status, termtext.Safe(task.Worker), termtext.Safe(taskNotes(task)))
 	}
 	t.Flush()
 	a.reportTimeline(doc)
@@ -107,18 +109,18 @@ func (a *app) reportText(doc *report.Report) {
 	heading("Workers", counts)
 	t = tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, w := range doc.Workers {
-		fmt.Fprintf(t, "  %s\t%s\t%s\tsince %s\t%s\n", safe(w.ID), w.State, safe(w.Adapter), when(w.Since), safe(workerNotes(w)))
+		fmt.Fprintf(t, "  %s\t%s\t%s\tsince %s\t%s\n", termtext.Safe(w.ID), w.State, termtext.Safe(w.Adapter), when(w.Since), termtext.Safe(workerNotes(w)))
 	}
 	t.Flush()
 
-	heading("Evidence", []string{plural(len(doc.Evidence), "piece")})
+	heading("Evidence", []string{quantity.Count(len(doc.Evidence), "piece")})
 	t = tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, e := range doc.Evidence {
 		what := strings.TrimSpace(e.Name + " " + e.Command + " " + e.Ref)
 		if e.ExitCode != nil {
 			what += fmt.Sprintf(" (exit %d)", *e.ExitCode)
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", safe(e.Task), e.Kind, safe(what), e.Now)
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", termtext.Safe(e.Task), e.Kind, termtext.Safe(what), e.Now)
 	}
 	t.Flush()
 }
@@ -190,12 +192,12 @@ func (a *app) reportTimeline(doc *report.Report) {
 	p := a.paint()
 	a.printf("\n%s  = completed, x failed, - released, ? expired, > goes on\n", p.bold("Timeline"))
 	if n := len(order) - timelineTasks; n > 0 {
-		a.printf("  %s before these\n", plural(n, "task"))
+		a.printf("  %s before these\n", quantity.Count(n, "task"))
 		order = order[n:]
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, task := range order {
-		fmt.Fprintf(t, "  %s\t%s\n", safe(task), string(lines[task]))
+		fmt.Fprintf(t, "  %s\t%s\n", termtext.Safe(task), string(lines[task]))
 	}
 	t.Flush()
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	runs "aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func runShowCommand(a *app) *cobra.Command {
@@ -33,7 +35,7 @@ as they lie in its folder. It writes nothing.`,
 				}
 				a.showRun(r, s)
 				for _, text := range warnings {
-					a.say("warning: %s", safe(text))
+					a.say("warning: %s", termtext.Safe(text))
 				}
 				return nil
 			})
@@ -60,33 +62,33 @@ func (a *app) showRunJSON(r *runs.Run, s *runs.State, warnings []string) error {
 }
 
 func (a *app) showRun(r *runs.Run, s *runs.State) {
-	a.printf("%s  %s  %s\n  %s\n", r.ID, s.Contract.Status, safe(s.Contract.Goal), safe(r.Path))
+	a.printf("%s  %s  %s\n  %s\n", r.ID, s.Contract.Status, termtext.Safe(s.Contract.Goal), termtext.Safe(r.Path))
 	for _, text := range s.Contract.Acceptance {
-		a.printf("  accepted when: %s\n", safe(text))
+		a.printf("  accepted when: %s\n", termtext.Safe(text))
 	}
 	for _, want := range s.Contract.EvidenceRequired {
-		a.printf("  needs evidence: %s\n", safe(want))
+		a.printf("  needs evidence: %s\n", termtext.Safe(want))
 	}
-	a.printf("  objective (advises only): %s\n\nChosen:\n", safe(s.Objective.Objective))
+	a.printf("  objective (advises only): %s\n\nChosen:\n", termtext.Safe(s.Objective.Objective))
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, reason := range s.Policy.Reasons {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", safe(reason.Setting), safe(reason.Value), safe(reason.From))
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", termtext.Safe(reason.Setting), termtext.Safe(reason.Value), termtext.Safe(reason.From))
 	}
 	w.Flush()
 	a.printf("\nTasks:\n")
 	now := r.Now()
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", t.ID, t.Status, plural(t.Attempts, "attempt"), safe(cmp.Or(t.Title, t.Goal)), safe(taskNote(statusOfTask(s, t, now))))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", t.ID, t.Status, quantity.Count(t.Attempts, "attempt"), termtext.Safe(cmp.Or(t.Title, t.Goal)), termtext.Safe(taskNote(statusOfTask(s, t, now))))
 	}
 	w.Flush()
 	if len(s.Workers) > 0 {
 		a.printf("\nWorkers:\n")
 	}
 	for _, k := range s.Workers {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.Retention, safe(k.Adapter)+" in "+k.Substrate, safe(k.Worktree))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.Retention, termtext.Safe(k.Adapter)+" in "+k.Substrate, termtext.Safe(k.Worktree))
 		for _, m := range k.Moves {
-			fmt.Fprintf(w, "    %s\t%s → %s\tby the %s\t%s\n", m.At.Stamp(), m.From, m.To, m.By, safe(m.Reason))
+			fmt.Fprintf(w, "    %s\t%s → %s\tby the %s\t%s\n", m.At.Stamp(), m.From, m.To, m.By, termtext.Safe(m.Reason))
 		}
 	}
 	w.Flush()

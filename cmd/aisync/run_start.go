@@ -20,6 +20,7 @@ import (
 	"aisync.dev/aisync/agents/run/supervise"
 	"aisync.dev/aisync/agents/start"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -55,7 +56,7 @@ migrations/storage-root.json, and neither read nor touched.`,
 				a.printf("made %s\n", name)
 			}
 			if len(made) == 0 {
-				a.printf("%s is laid out already\n", safe(store.Path))
+				a.printf("%s is laid out already\n", termtext.Safe(store.Path))
 			}
 			a.sayLegacy(legacy)
 			return nil
@@ -66,7 +67,7 @@ migrations/storage-root.json, and neither read nor touched.`,
 // sayLegacy tells of folders of the program before.
 func (a *app) sayLegacy(found []runs.Found) {
 	for _, f := range found {
-		a.say("%s is a %s of the program before: it is kept as it is, and never used", safe(f.Path), f.What)
+		a.say("%s is a %s of the program before: it is kept as it is, and never used", termtext.Safe(f.Path), f.What)
 	}
 }
 
@@ -162,7 +163,7 @@ func (a *app) startRun(s starting) error {
 		if s.strict {
 			return fmt.Errorf("%s", w)
 		}
-		a.say("warning: %s", safe(w))
+		a.say("warning: %s", termtext.Safe(w))
 	}
 	s.plan.Settings, s.plan.Reasons, s.plan.By = c.Settings, c.Reasons, a.env.Get(identity.VarID)
 	if s.plan.Advice, err = store.Advice(); err != nil {

@@ -10,6 +10,8 @@ import (
 
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // runStatusDoc is run status --json; see docs/json.md.
@@ -127,32 +129,32 @@ func statusOfTask(s *runs.State, t *runs.Task, now runs.Moment) taskRow {
 }
 
 func (a *app) printRunStatus(d runStatusDoc) {
-	a.printf("%s  %s  %s\n", d.Run, d.Status, safe(d.Goal))
+	a.printf("%s  %s  %s\n", d.Run, d.Status, termtext.Safe(d.Goal))
 	if d.Reason != "" {
-		a.printf("  %s\n", safe(d.Reason))
+		a.printf("  %s\n", termtext.Safe(d.Reason))
 	}
 	a.printf("\nTasks: %s\n", taskCounts(d.Counts))
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, t := range d.Tasks {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", t.ID, t.Status, t.Worker, safe(taskNote(t)))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", t.ID, t.Status, t.Worker, termtext.Safe(taskNote(t)))
 	}
 	w.Flush()
 	if len(d.Workers) > 0 {
 		a.printf("\nWorkers:\n")
 	}
 	for _, k := range d.Workers {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.State, safe(k.Adapter)+" in "+k.Substrate, safe(k.Why))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.State, termtext.Safe(k.Adapter)+" in "+k.Substrate, termtext.Safe(k.Why))
 	}
 	w.Flush()
 	for _, l := range d.OldLogs {
-		a.printf("\nold log: %s, %s, %s: aisync run cleanup --safe removes it\n", safe(l.Path), bytesText(l.Size), session.Ago(l.Age))
+		a.printf("\nold log: %s, %s, %s: aisync run cleanup --safe removes it\n", termtext.Safe(l.Path), quantity.Bytes(l.Size), session.Ago(l.Age))
 	}
 	a.sayLegacy(d.Legacy)
 	if len(d.Tasks) > 0 && d.Counts[runs.TaskDone] == len(d.Tasks) && d.Status == runs.RunActive {
 		a.hint("All its tasks are done, and it goes on. To end it: aisync run finish %s", d.Run)
 	}
 	for _, text := range d.Warnings {
-		a.say("warning: %s", safe(text))
+		a.say("warning: %s", termtext.Safe(text))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"aisync.dev/aisync/agents/run/supervise"
 	"aisync.dev/aisync/agents/run/worker"
 	"aisync.dev/aisync/internal/environ"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // keepCommand is the word with which a supervisor calls this program to become
@@ -76,7 +77,7 @@ func (a *app) supervise(ctx context.Context, id, socket string) error {
 	plans := a.workers(ctx, r, program)
 	s := supervise.Supervisor{
 		Run: r, Table: process.System(), Plan: plans.Plan,
-		Say: func(text string) { a.say("%s", safe(text)) },
+		Say: func(text string) { a.say("%s", termtext.Safe(text)) },
 		Starter: worker.Starter{
 			Keeper: []string{program, keepCommand}, Environ: a.workerEnviron(program), Passed: plans.Passed,
 			Tmux: worker.Server{Socket: socket, Environ: a.env.List()}, Session: "aisync-" + strings.ReplaceAll(r.ID, ".", "_"),
@@ -99,7 +100,7 @@ func (a *app) supervise(ctx context.Context, id, socket string) error {
 		if out.Reason != "" {
 			text += ": " + out.Reason
 		}
-		a.printf("%s\n", safe(text))
+		a.printf("%s\n", termtext.Safe(text))
 	}
 	switch out.Status {
 	case runs.RunCompleted:

@@ -17,6 +17,7 @@ import (
 	"aisync.dev/aisync/agents/run/worker"
 	"aisync.dev/aisync/agents/start"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func runWorkerCommand(a *app) *cobra.Command {
@@ -96,7 +97,7 @@ func (a *app) listWorkers(r *runs.Run, st *runs.State) error {
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, d := range docs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ID, cmp.Or(d.Registration.Task, "-"), safe(d.Adapter)+" in "+d.Substrate, d.Retention, safe(d.Seen))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ID, cmp.Or(d.Registration.Task, "-"), termtext.Safe(d.Adapter)+" in "+d.Substrate, d.Retention, termtext.Safe(d.Seen))
 	}
 	return w.Flush()
 }

@@ -12,6 +12,7 @@ import (
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -65,7 +66,7 @@ func (a *app) runtimeIDs(cmd *cobra.Command, args []string, _ string) ([]string,
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return idsOf(k.index.Runtimes(), runtimeID), cobra.ShellCompDirectiveNoFileComp
+	return catalog.RuntimeIDs(k.index.Runtimes()), cobra.ShellCompDirectiveNoFileComp
 }
 
 // wanted says which specs have a runtime: "host", "project", both or none.
@@ -139,11 +140,11 @@ installed, whether host or project want it, and which catalog has it.`,
 			t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "RUNTIME\tNAME\tWANTED BY\tFROM\tPROGRAM")
 			for _, r := range doc.Runtimes {
-				program := safe(cmp.Or(r.Program, "-"))
+				program := termtext.Safe(cmp.Or(r.Program, "-"))
 				if r.Program == "" && r.Command != "" {
-					program = safe(r.Command) + " is not installed"
+					program = termtext.Safe(r.Command) + " is not installed"
 				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", safe(r.ID), safe(r.Name), cmp.Or(strings.Join(r.Wanted, ", "), "-"), safe(r.From), program)
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", termtext.Safe(r.ID), termtext.Safe(r.Name), cmp.Or(strings.Join(r.Wanted, ", "), "-"), termtext.Safe(r.From), program)
 			}
 			return t.Flush()
 		},

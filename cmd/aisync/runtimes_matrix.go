@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -50,7 +51,7 @@ differ, the host's comes first.`,
 			}
 			fmt.Fprintln(t)
 			for _, r := range k.index.Runtimes() {
-				fmt.Fprint(t, safe(r.ID))
+				fmt.Fprint(t, termtext.Safe(r.ID))
 				for _, p := range catalog.Parts() {
 					fmt.Fprintf(t, "\t%s", cell(p, r))
 				}

@@ -12,6 +12,8 @@ import (
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
+	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -44,7 +46,7 @@ runtimes/ID.toml, and which aisync reads from there.`,
 			}
 			r, ok := k.index.Find(args[0])
 			if !ok {
-				return unknown("runtime", args[0], idsOf(k.index.Runtimes(), runtimeID))
+				return nearest.Unknown("runtime", args[0], catalog.RuntimeIDs(k.index.Runtimes()))
 			}
 			if asManifest {
 				_, err := a.out.Write(manifest.Of(r).Format())
@@ -70,14 +72,14 @@ func (a *app) showRuntime(doc runtimeShowDoc, r spec.Runtime) error {
 	case doc.Command != "":
 		program = doc.Command + ", not installed"
 	}
-	a.printf("%s: %s (%s; from %s; wanted by %s)\n\n", safe(doc.ID), safe(doc.Name), safe(program), safe(doc.From), cmp.Or(strings.Join(doc.Wanted, " and "), "nobody here"))
+	a.printf("%s: %s (%s; from %s; wanted by %s)\n\n", termtext.Safe(doc.ID), termtext.Safe(doc.Name), termtext.Safe(program), termtext.Safe(doc.From), cmp.Or(strings.Join(doc.Wanted, " and "), "nobody here"))
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "PART\tHOST\tPROJECT")
 	place := func(level catalog.Level, where string) string {
 		if where == "" {
 			return string(level)
 		}
-		return string(level) + ": " + safe(strings.ReplaceAll(where, "`", ""))
+		return string(level) + ": " + termtext.Safe(strings.ReplaceAll(where, "`", ""))
 	}
 	for _, p := range catalog.Parts() {
 		project := "-"
@@ -135,7 +137,7 @@ func cueText(v any, indent string) string {
 	if err := enc.Encode(v); err != nil {
 		return strconv.Quote(err.Error())
 	}
-	return safe(strings.TrimSpace(b.String()))
+	return termtext.Safe(strings.TrimSpace(b.String()))
 }
 
 func plain(v any) bool {

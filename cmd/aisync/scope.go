@@ -54,6 +54,11 @@ func (e ScopeError) Error() string {
 	return fmt.Sprintf("scope %q: want all, host or project", string(e))
 }
 
+// SourceError says why a model cannot come from where it was said to.
+type SourceError string
+
+func (e SourceError) Error() string { return string(e) }
+
 // SettingError is a variable of the environment whose value cannot be meant.
 type SettingError struct{ Variable, Value, Want string }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/schema/spec"
@@ -105,7 +107,7 @@ func (a *app) theseServices(ctx context.Context, names []string) (*View, []spec.
 	for _, name := range names {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return nil, nil, unknown("service", name, known)
+			return nil, nil, nearest.Unknown("service", name, known)
 		}
 		out = append(out, all[i])
 	}
@@ -120,7 +122,7 @@ func (a *app) serviceDocs(ctx context.Context, names []string) (*View, []service
 	}
 	states, err := w.serviceStates(ctx, list)
 	if err != nil {
-		a.say("aisync: %s", safe(err.Error()))
+		a.say("aisync: %s", termtext.Safe(err.Error()))
 	}
 	docs := []serviceDoc{}
 	for _, s := range list {
@@ -168,7 +170,7 @@ It exits 0 whatever it reports.`,
 				if d.Scope == "system" {
 					by += ", for the machine"
 				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", safe(d.Name), d.Kind, d.stateText(), by, safe(d.URL), safe(cmp.Or(strings.Join(d.Models, ", "), "-")))
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", termtext.Safe(d.Name), d.Kind, d.stateText(), by, termtext.Safe(d.URL), termtext.Safe(cmp.Or(strings.Join(d.Models, ", "), "-")))
 			}
 			return t.Flush()
 		},
@@ -178,7 +180,7 @@ It exits 0 whatever it reports.`,
 func (d serviceDoc) stateText() string {
 	text := d.State
 	if d.Ended != "" && d.State != string(control.Running) {
-		text += " (" + safe(d.Ended) + ")"
+		text += " (" + termtext.Safe(d.Ended) + ")"
 	}
 	if !d.Wanted && d.State != "external" {
 		text += ", not enabled in the spec"
@@ -218,10 +220,10 @@ exits 0 whatever it reports; aisync doctor checks.`,
 
 // sayService prints one service at length.
 func (a *app) sayService(ctx context.Context, w *View, d serviceDoc) {
-	a.printf("%s  %s\n", a.paint().bold(safe(d.Name)), d.stateText())
+	a.printf("%s  %s\n", a.paint().bold(termtext.Safe(d.Name)), d.stateText())
 	line := func(what, text string) {
 		if text != "" {
-			a.printf("  %-9s %s\n", what, safe(text))
+			a.printf("  %-9s %s\n", what, termtext.Safe(text))
 		}
 	}
 	line("kind", d.Kind)
@@ -246,6 +248,6 @@ func (a *app) sayService(ctx context.Context, w *View, d serviceDoc) {
 		if i == 0 {
 			a.printf("  wrote last\n")
 		}
-		a.printf("    %s\n", safe(text))
+		a.printf("    %s\n", termtext.Safe(text))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/schema/spec"
@@ -33,7 +34,7 @@ func (a *app) actOn(ctx context.Context, names []string, done string, act func(c
 			wrong = append(wrong, err)
 			continue
 		}
-		a.printf("%s %s\n", safe(s.Name), done)
+		a.printf("%s %s\n", termtext.Safe(s.Name), done)
 	}
 	return errors.Join(wrong...)
 }

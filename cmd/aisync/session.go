@@ -13,6 +13,8 @@ import (
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func sessionCommand(a *app) *cobra.Command {
@@ -179,9 +181,9 @@ agent runs here whose id cannot be read).`,
 }
 
 func (a *app) entryLine(e session.Entry) string {
-	name := safe(cmp.Or(e.ID, "primary"))
+	name := termtext.Safe(cmp.Or(e.ID, "primary"))
 	if e.Path == "" {
-		return strings.TrimRight(pad(string(e.State), 8)+pad(cmp.Or(safe(e.ID), "no id"), 40)+fmt.Sprintf("  process %d, no context  %s", e.PID, e.Runtime), " ")
+		return strings.TrimRight(pad(string(e.State), 8)+pad(cmp.Or(termtext.Safe(e.ID), "no id"), 40)+fmt.Sprintf("  process %d, no context  %s", e.PID, e.Runtime), " ")
 	}
 	if e.Self {
 		name += " (this agent)"
@@ -254,7 +256,7 @@ that have crashed are named too, and are in nobody's way.`,
 
 func (a *app) gateText(g session.Gate) {
 	for _, e := range g.Leftover {
-		a.say("left over: %s; look at it, %s, then: aisync session archive --agent %s", a.entryLine(e), safe(e.Path), shellQuote(cmp.Or(e.ID, "primary")))
+		a.say("left over: %s; look at it, %s, then: aisync session archive --agent %s", a.entryLine(e), termtext.Safe(e.Path), shellquote.Terminal(cmp.Or(e.ID, "primary")))
 	}
 	if g.Open {
 		a.printf("open: no helper is at work\n")

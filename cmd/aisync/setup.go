@@ -52,11 +52,14 @@ func (a *app) held(ctx context.Context, s Scope, timeout time.Duration, command 
 func inputHint(err error) error {
 	var (
 		scope   ScopeError
+		source  SourceError
 		setting *SettingError
 	)
 	switch {
 	case errors.As(err, &scope):
 		return usagef("--%v", scope)
+	case errors.As(err, &source):
+		return usagef("--%v", source)
 	case errors.As(err, &setting):
 		return usagef("%v", setting)
 	case errors.Is(err, ErrNoProject):
@@ -67,15 +70,15 @@ func inputHint(err error) error {
 
 // opened is held with everything loaded and declared; what is not pinned is
 // pinned where that is allowed. An interrupted apply is finished first.
-func (a *app) opened(ctx context.Context, ask Request, f applyFlags, command string) (*Session, error) {
-	s, err := a.held(ctx, ask.Scope, f.lockTimeout, command, HoldLoaded)
+func (a *app) opened(ctx context.Context, ask Request, lockTimeout time.Duration, command string) (*Session, error) {
+	s, err := a.held(ctx, ask.Scope, lockTimeout, command, HoldLoaded)
 	if err != nil {
 		return nil, err
 	}
 	s.Transfer, s.Pulled = ask.Transfer, ask.Models
 	if err := s.declare(ctx, s.resolverFor(ask)); err != nil {
 		s.Release()
-		return nil, err
+		return nil, inputHint(err)
 	}
 	return s, nil
 }

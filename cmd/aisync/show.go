@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -51,12 +53,12 @@ It writes nothing.`,
 				return err
 			}
 			if err := a.stillHolds(cmd.Context(), doc); err != nil {
-				a.say("aisync: warning: %s", safe(err.Error()))
+				a.say("aisync: warning: %s", termtext.Safe(err.Error()))
 			}
 			if a.g.json {
 				return a.writeJSON(doc)
 			}
-			text := planText{paint: a.paint(), diff: mode, command: "aisync show " + shellQuote(args[0]), host: "Host " + doc.Meta.Host, project: "Project"}
+			text := planText{paint: a.paint(), diff: mode, command: "aisync show " + shellquote.Terminal(args[0]), host: "Host " + doc.Meta.Host, project: "Project"}
 			text.render(a.out, &planView{PlanDoc: doc})
 			return nil
 		},

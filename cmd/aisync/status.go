@@ -8,6 +8,8 @@ import (
 
 	"aisync.dev/aisync/adapter/trust"
 	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -106,20 +108,20 @@ func statusOf(c reconcile.Change) statusRow {
 func (a *app) printStatus(doc statusDoc, p *reconcile.Plan) {
 	paint := a.paint()
 	for _, r := range doc.Resources {
-		a.printf("%s%s %s\n", paint.red(fmt.Sprintf("%1s", r.Drift)), paint.yellow(fmt.Sprintf("%1s", r.Pending)), safe(string(r.Address)))
+		a.printf("%s%s %s\n", paint.red(fmt.Sprintf("%1s", r.Drift)), paint.yellow(fmt.Sprintf("%1s", r.Pending)), termtext.Safe(string(r.Address)))
 	}
 	for _, c := range p.Conflicts {
-		a.printf("%s %s  %s\n", paint.red(" !"), safe(string(c.Address)), safe(c.Reason))
+		a.printf("%s %s  %s\n", paint.red(" !"), termtext.Safe(string(c.Address)), termtext.Safe(c.Reason))
 	}
 	for _, r := range doc.NotTrusted {
-		a.printf("%s %s  %s → %s\n", paint.yellow(" T"), safe(r.Runtime), safe(trustText(r)), safe(r.Do))
+		a.printf("%s %s  %s → %s\n", paint.yellow(" T"), termtext.Safe(r.Runtime), termtext.Safe(trustText(r)), termtext.Safe(r.Do))
 	}
 	for _, e := range doc.Effects {
-		a.printf("%s %s %s, in %s\n", paint.yellow(" E"), safe(e.Program), safe(e.Text), safe(e.File))
+		a.printf("%s %s %s, in %s\n", paint.yellow(" E"), termtext.Safe(e.Program), termtext.Safe(e.Text), termtext.Safe(e.File))
 	}
 	s := doc.Summary
 	if len(doc.Effects)+len(doc.NotTrusted)+s.Drift+s.Pending+s.Conflict+s.Unknown+s.Create+s.Update+s.Delete+s.Accept+s.Release == 0 {
-		a.printf("Everything is in order: %s.\n", plural(s.Unchanged, "resource"))
+		a.printf("Everything is in order: %s.\n", quantity.Count(s.Unchanged, "resource"))
 		return
 	}
 	parts := []string{fmt.Sprintf("%d in order", s.Unchanged)}

@@ -72,7 +72,7 @@ const backPatience = 2 * time.Minute
 // pullTitle is the task and the first line of what it is for.
 func pullTitle(t spec.Task) string {
 	goal, _, _ := strings.Cut(strings.TrimSpace(t.Goal), "\n")
-	return safe(t.ID + ": " + termtext.Clip(goal, 101))
+	return termtext.Safe(t.ID + ": " + termtext.Clip(goal, 101))
 }
 
 // pullText leads to the issue, without closing it: that is for who merges.

@@ -7,10 +7,10 @@ import (
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/start"
 	"aisync.dev/aisync/agents/task"
-	"aisync.dev/aisync/agents/task/executor"
 	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/agents/worktree"
 	"aisync.dev/aisync/app/doctor/endpoint"
+	"aisync.dev/aisync/internal/nearest"
 )
 
 // taskExecutor is what does the steps of tasks that say in words what to
@@ -42,9 +42,12 @@ func (a *app) taskExecutor(ctx context.Context, name, repo string) (task.Executo
 	if rt, ok := index.Find(name); ok {
 		c.Only = rt.ID
 	}
-	known := idsOf(c.Candidates, func(one executor.Candidate) string { return one.Name })
+	var known []string
+	for _, one := range c.Candidates {
+		known = append(known, one.Name)
+	}
 	if !slices.Contains(known, c.Only) {
-		return nil, unknown("executor", name, known)
+		return nil, nearest.Unknown("executor", name, known)
 	}
 	return c, nil
 }

@@ -16,6 +16,8 @@ import (
 	"aisync.dev/aisync/agents/task/gitea"
 	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -80,7 +82,7 @@ func readToken(file string) (string, error) {
 		return "", fmt.Errorf("read the token for Gitea: %w", err)
 	}
 	if mode := info.Mode().Perm(); mode&0o044 != 0 {
-		return "", fmt.Errorf("%s holds a token for Gitea, and others may read it (mode %03o); make it yours alone: chmod 600 %s", file, mode, shellQuote(file))
+		return "", fmt.Errorf("%s holds a token for Gitea, and others may read it (mode %03o); make it yours alone: chmod 600 %s", file, mode, shellquote.Terminal(file))
 	}
 	text, err := io.ReadAll(io.LimitReader(f, 64<<10)) // far more than any token has
 	if err != nil {
@@ -116,7 +118,7 @@ read, and written nowhere.`,
 			repo, number, err := gitea.ParseIssue(args[0])
 			switch {
 			case err != nil:
-				return usagef("%s", safe(err.Error()))
+				return usagef("%s", termtext.Safe(err.Error()))
 			case number == 0 && label == "":
 				return usagef("which issues of %s? name one, %s#N, or a label: --label chiffon:queue", repo, repo)
 			case number != 0 && label != "":
@@ -167,12 +169,12 @@ func (a *app) taskOfIssue(q task.Queue, issue gitea.Issue) error {
 // tasksOfIssues makes tasks of the issues of which there is none yet.
 func (a *app) tasksOfIssues(q task.Queue, issues []gitea.Issue, label string) error {
 	if len(issues) == 0 {
-		a.say("no open issue is labelled %s", safe(label))
+		a.say("no open issue is labelled %s", termtext.Safe(label))
 	}
 	var errs []error
 	for _, issue := range issues {
 		if i, err := q.Find(issue.ID()); err == nil && i.Task.Source == issue.Source() {
-			a.say("%s is %s already: %s", issue.ID(), i.State.Text(), safe(i.Path))
+			a.say("%s is %s already: %s", issue.ID(), i.State.Text(), termtext.Safe(i.Path))
 			continue
 		}
 		errs = append(errs, a.taskOfIssue(q, issue))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func taskGraph(a *app) *cobra.Command {
@@ -30,7 +31,7 @@ others.`,
 				format = "json"
 			}
 			if !slices.Contains([]string{"text", "dot", "json"}, format) {
-				return usagef("--format %q: want text, dot or json", safe(format))
+				return usagef("--format %q: want text, dot or json", termtext.Safe(format))
 			}
 			q, err := a.taskQueue(p)
 			if err != nil {
@@ -54,7 +55,7 @@ others.`,
 			default:
 				a.printf("%s", g.text())
 				if len(g.Nodes) == 0 {
-					a.say("no tasks in %s", safe(q.Dir))
+					a.say("no tasks in %s", termtext.Safe(q.Dir))
 				}
 			}
 			return nil
@@ -157,7 +158,7 @@ func (g graphDoc) text() string {
 	shown := map[string]bool{}
 	var show func(id, before, below string)
 	show = func(id, before, below string) {
-		b.WriteString(safe(before + id + "  " + node[id].how()))
+		b.WriteString(termtext.Safe(before + id + "  " + node[id].how()))
 		again := shown[id] && len(needs[id]) > 0
 		if again {
 			b.WriteString("  (above)")

@@ -14,6 +14,7 @@ import (
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func taskImport(a *app) *cobra.Command {
@@ -119,9 +120,9 @@ func (a *app) approveTask(q task.Queue, project, id string) error {
 // sayWhere prints where a task lies now, and warns of one that its own limits
 // will fail.
 func (a *app) sayWhere(i task.Item) {
-	a.printf("%s\n", safe(i.Path))
+	a.printf("%s\n", termtext.Safe(i.Path))
 	for _, f := range task.Foresee(i.Task) {
-		a.say("%s", safe("it would fail: "+f.Error()))
+		a.say("%s", termtext.Safe("it would fail: "+f.Error()))
 	}
 }
 
@@ -171,7 +172,7 @@ again: change the task first.`,
 					err = advice.New(err, "and say so with --gone")
 				}
 				if err == nil {
-					a.printf("%s\n", safe(i.Path))
+					a.printf("%s\n", termtext.Safe(i.Path))
 				}
 				errs = append(errs, err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // taskView is a task as JSON.
@@ -120,7 +121,7 @@ file that is no task is listed with what is wrong with it.`,
 				a.printf("%s\n", v.line())
 			}
 			if len(views) == 0 {
-				a.say("no tasks in %s", safe(q.Dir))
+				a.say("no tasks in %s", termtext.Safe(q.Dir))
 			}
 			return nil
 		},
@@ -146,7 +147,7 @@ func (v taskView) line() string {
 	if v.Priority > 0 {
 		priority = fmt.Sprint(v.Priority)
 	}
-	return safe(pad(string(v.State), 8) + pad(cmp.Or(v.Project, "-"), 18) + pad(priority, 2) + pad(v.ID, 24) + " " + text)
+	return termtext.Safe(pad(string(v.State), 8) + pad(cmp.Or(v.Project, "-"), 18) + pad(priority, 2) + pad(v.ID, 24) + " " + text)
 }
 
 // firstLine is the first line of a text that has something in it.
@@ -165,7 +166,7 @@ func statesNamed(names []string) (map[task.State]bool, error) {
 			ok = ok || s == k
 		}
 		if !ok {
-			return nil, usagef("--state %q: want inbox, queued, running, done or failed", safe(n))
+			return nil, usagef("--state %q: want inbox, queued, running, done or failed", termtext.Safe(n))
 		}
 		want[s] = true
 	}
@@ -207,10 +208,10 @@ start as things are (what it needs failed, is unknown, or waits for it).`,
 				return a.writeJSON(doc)
 			}
 			if err != nil {
-				a.printf("%s\n", safeLines(err.Error()))
+				a.printf("%s\n", termtext.SafeLines(err.Error()))
 				return nil
 			}
-			a.printf("%s  %s\n", i.Task.ID, safe(i.Path))
+			a.printf("%s  %s\n", i.Task.ID, termtext.Safe(i.Path))
 			return nil
 		},
 	}

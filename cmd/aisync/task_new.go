@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -27,7 +28,7 @@ be filled in. It is yours to edit until you approve it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.ID = args[0]
 			if !task.ValidID(d.ID) {
-				return usagef("%q cannot be the id of a task: want letters, digits, dots, underscores and hyphens, at most 80, with no .. and no dot or .lock at the end", safe(d.ID))
+				return usagef("%q cannot be the id of a task: want letters, digits, dots, underscores and hyphens, at most 80, with no .. and no dot or .lock at the end", termtext.Safe(d.ID))
 			}
 			if strings.TrimSpace(d.Goal) == "" {
 				return usagef("say what the task is for: --goal TEXT")
@@ -42,7 +43,7 @@ be filled in. It is yours to edit until you approve it.`,
 			if err != nil && !errors.As(err, &unready) {
 				return err
 			}
-			a.printf("%s\n", safe(i.Path))
+			a.printf("%s\n", termtext.Safe(i.Path))
 			if unready != nil {
 				a.hint("fill in what is missing, then: aisync task validate %s", d.ID)
 			} else {

@@ -11,6 +11,7 @@ import (
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -54,7 +55,7 @@ queue could not be worked.`,
 			if err := n.Write(nights); err != nil {
 				return err
 			}
-			a.printf("%s", safeLines(n.Text()))
+			a.printf("%s", termtext.SafeLines(n.Text()))
 			if !n.OK() {
 				return exit(exitError)
 			}
@@ -97,6 +98,6 @@ func (a *app) lastNight(dir string) error {
 		a.say("no night was worked yet")
 		return nil
 	}
-	a.printf("%s", safeLines(text))
+	a.printf("%s", termtext.SafeLines(text))
 	return nil
 }

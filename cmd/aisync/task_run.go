@@ -14,6 +14,7 @@ import (
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -208,7 +209,7 @@ func (a *app) printNothing(why error) error {
 	if a.g.json {
 		return a.writeJSON(runDoc{FormatVersion: viewVersion, Reports: []*task.Report{}, Why: why.Error()})
 	}
-	a.printf("%s\n", safeLines(why.Error()))
+	a.printf("%s\n", termtext.SafeLines(why.Error()))
 	return nil
 }
 
@@ -224,7 +225,7 @@ func (a *app) printReport(r *task.Report) error {
 	if a.g.json {
 		return a.writeJSON(r)
 	}
-	a.printf("%s\n", safe(r.Line()))
+	a.printf("%s\n", termtext.Safe(r.Line()))
 	if r.Kept != "" {
 		a.hint("its work tree is kept: %s", r.Kept)
 	}
@@ -236,7 +237,7 @@ func (a *app) printReports(all []*task.Report) error {
 	if a.g.json {
 		return a.writeJSON(runDoc{FormatVersion: viewVersion, Reports: append([]*task.Report{}, all...)})
 	}
-	a.printf("%s", safeLines(task.Summary(all)))
+	a.printf("%s", termtext.SafeLines(task.Summary(all)))
 	return nil
 }
 
@@ -253,16 +254,16 @@ func (a *app) taskDryRun(ctx context.Context, r task.Runner, queue string) error
 		return errors.Join(err, a.writeJSON(dryDoc{viewVersion, i.Task.ID, i.Path, report.Branch, report.Base, report.BaseCommit, report.Sandbox, report.Limits}))
 	}
 	t := i.Task
-	a.printf("%s  %s\n%s\n\n", t.ID, safe(i.Path), oneMessage(strings.TrimSpace(t.Goal)))
+	a.printf("%s  %s\n%s\n\n", t.ID, termtext.Safe(i.Path), oneMessage(strings.TrimSpace(t.Goal)))
 	row := func(name, format string, args ...any) {
-		a.printf("%-9s %s\n", name, safe(fmt.Sprintf(format, args...)))
+		a.printf("%-9s %s\n", name, termtext.Safe(fmt.Sprintf(format, args...)))
 	}
 	row("branch", "%s", report.Branch)
 	row("base", "%s (%s)", report.Base, report.BaseCommit)
 	row("sandbox", "%s, network: %s", report.Sandbox, map[bool]string{true: "allowed", false: "none"}[t.Network])
 	row("writes", "%s", namesOrNone(t.Write))
 	row("reads", "%s", namesOrNone(t.Read))
-	row("limits", "%s, %s of changes, %s a step, retries %d", plural(t.MaxFiles, "file"), bytesText(t.MaxDiff), t.Timeout, t.Retries)
+	row("limits", "%s, %s of changes, %s a step, retries %d", quantity.Count(t.MaxFiles, "file"), quantity.Bytes(t.MaxDiff), t.Timeout, t.Retries)
 	row("denied", "%s", namesOrNone(t.Denied))
 	for _, s := range t.Steps {
 		row("step", "%s: %s %s", s.ID, s.Action, termtext.OneLine(s.File+" "+s.Instructions)+strings.TrimSpace(s.Command))

@@ -15,6 +15,8 @@ import (
 
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -113,7 +115,7 @@ func stepViews(t spec.Task) []stepView {
 func (a *app) showTask(q task.Queue, i task.Item, v taskView) {
 	t := i.Task
 	line := func(name, format string, args ...any) {
-		a.printf("%s%s\n", pad(name, 12), safe(fmt.Sprintf(format, args...)))
+		a.printf("%s%s\n", pad(name, 12), termtext.Safe(fmt.Sprintf(format, args...)))
 	}
 	list := func(name string, all []string) {
 		for _, s := range all {
@@ -148,13 +150,15 @@ func (a *app) showTask(q task.Queue, i task.Item, v taskView) {
 	if t.Network {
 		network = "network"
 	}
-	line("limits", "%s, %s of changes, %s a step, %s, retries %d", plural(t.MaxFiles, "file"), bytesText(t.MaxDiff), t.Timeout, network, t.Retries)
+	line("limits", "%s, %s of changes, %s a step, %s, retries %d", quantity.Count(t.MaxFiles, "file"), quantity.Bytes(t.MaxDiff), t.Timeout, network, t.Retries)
 	list("never runs", t.Denied)
 	a.printf("\n%s\n", oneMessage(strings.TrimSpace(t.Goal)))
 	// All of what a step says: nobody approves what he was not shown.
-	below := func(text string) string { return strings.ReplaceAll(safeLines(strings.TrimSpace(text)), "\n", "\n   ") }
+	below := func(text string) string {
+		return strings.ReplaceAll(termtext.SafeLines(strings.TrimSpace(text)), "\n", "\n   ")
+	}
 	for n, s := range t.Steps {
-		a.printf("\n%d. %s: %s %s\n", n+1, safe(s.ID), s.Action, below(cmp.Or(s.File, s.Command)))
+		a.printf("\n%d. %s: %s %s\n", n+1, termtext.Safe(s.ID), s.Action, below(cmp.Or(s.File, s.Command)))
 		for _, text := range []string{s.Description, s.Instructions} {
 			if text != "" {
 				a.printf("   %s\n", below(text))
@@ -189,7 +193,7 @@ branch.`,
 		Args:        exactArgs(1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !task.ValidID(args[0]) {
-				return usagef("%q cannot be the id of a task", safe(args[0]))
+				return usagef("%q cannot be the id of a task", termtext.Safe(args[0]))
 			}
 			q, err := a.taskQueue(p)
 			if err != nil {
@@ -216,7 +220,7 @@ branch.`,
 			if name == "report.json" && !json.Valid(text) {
 				return fmt.Errorf("%s is not whole", filepath.Join(q.Runs(args[0]), name))
 			}
-			a.printf("%s\n", safeLines(string(bytes.TrimRight(text, "\n"))))
+			a.printf("%s\n", termtext.SafeLines(string(bytes.TrimRight(text, "\n"))))
 			return nil
 		},
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/agents/task"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // taskVerdict is validate --json.
@@ -110,13 +112,13 @@ func (a *app) pronounceTasks(v taskVerdict) error {
 		}
 	} else {
 		for _, e := range v.Errors {
-			a.printf("%s\n", safe(e.text()))
+			a.printf("%s\n", termtext.Safe(e.text()))
 		}
 		for _, t := range v.Blocked {
-			a.printf("%s\n", safe(t.File+": "+t.ID+" can never start as things are: "+task.Gate{Never: t.Never}.Why(t.ID)))
+			a.printf("%s\n", termtext.Safe(t.File+": "+t.ID+" can never start as things are: "+task.Gate{Never: t.Never}.Why(t.ID)))
 		}
 		if v.Valid {
-			a.printf("%s right\n", plural(len(v.Files), "task"))
+			a.printf("%s right\n", quantity.Count(len(v.Files), "task"))
 		}
 	}
 	if !v.Valid {

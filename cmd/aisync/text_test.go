@@ -12,6 +12,9 @@ import (
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/fetch"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/state"
 )
@@ -27,22 +30,22 @@ func TestTextOfOthersIsHarmlessOnATerminal(t *testing.T) {
 		"git\u200b, \ufefftar":      `git\u200b, \ufefftar`,
 		"two\nlines":                `two\x0alines`,
 	} {
-		if got := safe(in); got != want {
-			t.Errorf("safe(%q) = %q, want %q", in, got, want)
+		if got := termtext.Safe(in); got != want {
+			t.Errorf("termtext.Safe(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := safeLines("a\x1b\nb"); got != "a\\x1b\nb" {
+	if got := termtext.SafeLines("a\x1b\nb"); got != "a\\x1b\nb" {
 		t.Errorf("safeLines keeps lines apart: got %q", got)
 	}
 }
 
 func TestSizesAreToldInTheirOwnUnits(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 483136: "483.1 kB", 18_557_000_000: "18.6 GB", 1 << 60: "1152.9 PB"} {
-		if got := bytesText(n); got != want {
-			t.Errorf("bytesText(%d) = %q, want %q", n, got, want)
+		if got := quantity.Bytes(n); got != want {
+			t.Errorf("quantity.Bytes(%d) = %q, want %q", n, got, want)
 		}
 	}
-	if got := memoryText(64 << 30); got != "64.0 GiB" {
+	if got := quantity.Memory(64 << 30); got != "64.0 GiB" {
 		t.Errorf("memoryText = %q", got)
 	}
 }
@@ -61,7 +64,7 @@ func TestShellWordsAreSplitAsAShellDoes(t *testing.T) {
 		}
 		var quoted []string
 		for _, w := range want {
-			quoted = append(quoted, shellQuote(w))
+			quoted = append(quoted, shellquote.Terminal(w))
 		}
 		if back, err := shellWords(strings.Join(quoted, " ")); err != nil || !slices.Equal(back, want) {
 			t.Errorf("quoted and split again, %q is %q, %v", want, back, err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/adapter/trust"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -71,8 +72,8 @@ func (t planText) notTrusted(w io.Writer, rows []trust.Row) {
 	}
 	fmt.Fprintln(w, t.paint.bold("Not trusted (the program loads it only once you allow that there)"))
 	for _, r := range rows {
-		fmt.Fprintf(w, "  %s %s  %s%s\n", t.paint.yellow("T"), safe(r.Runtime), safe(trustText(r)), t.paint.dim(from(r.Origin)))
-		fmt.Fprintln(w, "    "+t.paint.yellow("→ "+safe(r.Do)))
+		fmt.Fprintf(w, "  %s %s  %s%s\n", t.paint.yellow("T"), termtext.Safe(r.Runtime), termtext.Safe(trustText(r)), t.paint.dim(from(r.Origin)))
+		fmt.Fprintln(w, "    "+t.paint.yellow("→ "+termtext.Safe(r.Do)))
 	}
 	fmt.Fprintln(w)
 }

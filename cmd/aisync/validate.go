@@ -6,6 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -97,7 +100,7 @@ func (d defect) text() string {
 // defects are the parts of err that blame a spec.
 func defects(err error) []defect {
 	out := []defect{}
-	for _, e := range parts(err) {
+	for _, e := range advice.Split(err) {
 		var p schema.Problem
 		if errors.As(e, &p) {
 			out = append(out, defectOf(p))
@@ -121,12 +124,12 @@ func (a *app) pronounce(v verdict) error {
 		if v.Project != "" {
 			what = append(what, "project "+v.Project)
 		}
-		a.printf("the specs are right: %s\n", safe(strings.Join(what, ", ")))
+		a.printf("the specs are right: %s\n", termtext.Safe(strings.Join(what, ", ")))
 	default:
 		for _, d := range v.Errors {
 			a.printf("%s\n", oneMessage(d.text()))
 		}
-		a.say("%s in the specs", plural(len(v.Errors), "error"))
+		a.say("%s in the specs", quantity.Count(len(v.Errors), "error"))
 	}
 	if !a.g.json {
 		for _, d := range v.Notes {

@@ -5,6 +5,7 @@ import (
 
 	"aisync.dev/aisync/adapter/trust"
 	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -69,7 +70,7 @@ func nextStep(c reconcile.Change) string {
 
 // ways are the choices that decide c, for a person; none where only a hand can.
 func ways(c reconcile.Change) []string {
-	a := shellQuote(string(c.Target.Resource.Address))
+	a := shellquote.Terminal(string(c.Target.Resource.Address))
 	var ways []string
 	for _, way := range []struct {
 		choice reconcile.Choice

@@ -16,6 +16,7 @@ import (
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // whoDoc is who owns what in a project.
@@ -134,7 +135,7 @@ func (a *app) whoText(doc whoDoc) {
 			if !g.Known {
 				id = "id not known"
 			}
-			a.printf("  %s%s process %d in %s\n", pad(safe(id), 40), pad(g.Runtime, 12), g.PID, safe(below(doc.Project, g.Cwd)))
+			a.printf("  %s%s process %d in %s\n", pad(termtext.Safe(id), 40), pad(g.Runtime, 12), g.PID, termtext.Safe(below(doc.Project, g.Cwd)))
 		}
 	}
 	for _, h := range doc.Hidden {
@@ -147,21 +148,21 @@ func (a *app) whoText(doc whoDoc) {
 	}
 	if section("work in hand", len(doc.Work), "none") {
 		for _, p := range doc.Work {
-			a.printf("  %s\n", strings.TrimRight(fmt.Sprintf("%s %s%s  %s", p.Kind, pad(safe(p.Name), 40), safe(p.Path), safe(p.note)), " "))
+			a.printf("  %s\n", strings.TrimRight(fmt.Sprintf("%s %s%s  %s", p.Kind, pad(termtext.Safe(p.Name), 40), termtext.Safe(p.Path), termtext.Safe(p.note)), " "))
 		}
 	}
 	if section("claims", len(doc.Claims), "none") {
 		for _, c := range doc.Claims {
-			a.printf("  %s%s since %s\n", pad(safe(c.Agent), 40), safe(below(doc.Project, c.Path)), safe(c.Since))
+			a.printf("  %s%s since %s\n", pad(termtext.Safe(c.Agent), 40), termtext.Safe(below(doc.Project, c.Path)), termtext.Safe(c.Since))
 		}
 	}
 	if section("open messages", len(doc.Messages), "none") {
 		for _, m := range doc.Messages {
-			a.printf("  %s to %s, %s, %s: %s (%s)\n", safe(m.From), safe(m.To), safe(m.Type), m.Status, safe(m.Text), safe(m.ID))
+			a.printf("  %s to %s, %s, %s: %s (%s)\n", termtext.Safe(m.From), termtext.Safe(m.To), termtext.Safe(m.Type), m.Status, termtext.Safe(m.Text), termtext.Safe(m.ID))
 		}
 	}
 	for _, p := range doc.Problems {
-		a.say("aisync: not shown: %s", safe(p))
+		a.say("aisync: not shown: %s", termtext.Safe(p))
 	}
 }
 

@@ -65,7 +65,7 @@ func (w *View) Meta(p *reconcile.Plan, ask Request) reconcile.PlanMeta {
 	_, undecided := w.Effects(p)
 	m := reconcile.PlanMeta{
 		EffectsDigest: effects.Digest(undecided),
-		Version:       versionText(), Lineage: w.Store.Lineage(), SpecDigest: w.Spec.Digest,
+		Version:       w.Version, Lineage: w.Store.Lineage(), SpecDigest: w.Spec.Digest,
 		LockDigest: strings.Trim(w.HostLock.Digest()+" "+w.ProjectLock.Digest(), " "), CatalogDigest: catalog.Digest(),
 		Scope: string(w.Scope), Targets: ask.Targets, Excludes: ask.Excludes, Choice: ask.Choice,
 	}

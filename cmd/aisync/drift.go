@@ -122,6 +122,7 @@ func (a *app) lookForDrift(ctx context.Context, s Scope, f driftFlags) (*driftVi
 	case err != nil:
 		return nil, inputHint(err)
 	}
+	v.FormatVersion = viewVersion
 	for _, p := range v.unmatched {
 		a.say("aisync: --ignore %s: names nothing that differs", termtext.Safe(p))
 	}

@@ -47,6 +47,7 @@ func (a *app) driftAll(ctx context.Context, s Scope, f driftFlags, mode diffMode
 			row.Error, row.driftView = err.Error(), emptyDrift()
 			row.Unknown = []difference{unchecked(err)}
 		}
+		row.FormatVersion = viewVersion
 		row.driftView.prefix = prefixFrom(cwd, dir)
 		found, views = append(found, row), append(views, row.driftView)
 	}

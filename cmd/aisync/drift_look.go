@@ -136,7 +136,7 @@ func notHere(err error) bool {
 
 // compare sorts what is not in order.
 func (w *View) compare(ctx context.Context, p *reconcile.Plan, ignore []string) (*driftView, error) {
-	v := &driftView{FormatVersion: viewVersion, Drift: []difference{}, Pending: []difference{}, Unknown: []difference{}, Owners: p.Owners, Notes: orEmpty(p.Notes)}
+	v := &driftView{Drift: []difference{}, Pending: []difference{}, Unknown: []difference{}, Owners: p.Owners, Notes: append([]reconcile.Note{}, p.Notes...)}
 	explain := w.Explain(ctx)
 	matched := make([]bool, len(ignore))
 	docs := map[reconcile.Address]reconcile.ChangeDoc{}

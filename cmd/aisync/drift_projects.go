@@ -44,7 +44,7 @@ func prefixFrom(cwd, dir string) string {
 }
 
 func emptyDrift() *driftView {
-	return &driftView{FormatVersion: viewVersion, Drift: []difference{}, Pending: []difference{}, Unknown: []difference{}, Owners: []reconcile.Owner{}, Notes: []reconcile.Note{}}
+	return &driftView{Drift: []difference{}, Pending: []difference{}, Unknown: []difference{}, Owners: []reconcile.Owner{}, Notes: []reconcile.Note{}}
 }
 
 // unchecked stands for a whole project.

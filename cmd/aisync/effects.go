@@ -198,7 +198,7 @@ func (a *app) typed(ctx context.Context, server effects.Server) func() error {
 		if len(list) == 0 {
 			return nil
 		}
-		return a.agreeTo(ctx, "aisync add", after.Places, reconcile.ProjectOwner(after.Places.Project), list)
+		return after.Agree(ctx, "aisync add", reconcile.ProjectOwner(after.Places.Project), list)
 	}
 }
 

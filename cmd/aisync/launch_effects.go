@@ -11,7 +11,6 @@ import (
 
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/app/effects"
-	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/reconcile"
@@ -90,23 +89,5 @@ func (a *app) decideLaunch(ctx context.Context, l *launcher, checked bool) error
 	if err != nil {
 		return err
 	}
-	return a.agreeTo(ctx, "aisync launch", p, reconcile.ProjectOwner(l.root), list)
-}
-
-// agreeTo remembers a yes to list outside of an apply.
-func (a *app) agreeTo(ctx context.Context, command string, p place.Places, o reconcile.Owner, list []effects.Effect) error {
-	disk, held, err := a.machine(p).lockState(ctx, reconcile.NewApplyID(now()), Holding{Command: command})
-	if err != nil {
-		return err
-	}
-	defer held.Release()
-	store, err := reconcile.OpenStore(disk, p.State)
-	if err != nil {
-		return err
-	}
-	var digests []string
-	for _, e := range list {
-		digests = append(digests, e.Digest)
-	}
-	return store.Agree(disk, o, digests)
+	return a.machine(p).Agree(ctx, "aisync launch", reconcile.ProjectOwner(l.root), list)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -147,4 +148,22 @@ func StandIn(m *Machine, owner reconcile.Owner, empty string) (*Session, error) 
 	}
 	v.Store.UseLock(owner, lockName, nil)
 	return s, nil
+}
+
+// Agree remembers a yes to list outside of an apply.
+func (m *Machine) Agree(ctx context.Context, command string, o reconcile.Owner, list []effects.Effect) error {
+	disk, held, err := m.lockState(ctx, reconcile.NewApplyID(time.Now()), Holding{Command: command})
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	store, err := reconcile.OpenStore(disk, m.Places.State)
+	if err != nil {
+		return err
+	}
+	var digests []string
+	for _, e := range list {
+		digests = append(digests, e.Digest)
+	}
+	return store.Agree(disk, o, digests)
 }

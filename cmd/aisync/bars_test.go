@@ -5,15 +5,17 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
 )
 
 func TestABarSaysHowFarHowFastAndHowLongInOneLine(t *testing.T) {
 	for width, bar := range map[int]int{60: 5, 80: 8, 120: 30, 300: 30} {
-		f := newFileBar("qwen3-coder-30b-a-long-name, file 2", 48_400_000_000, width)
-		f.set(100_000_000)
+		f := cli.NewFileBar("qwen3-coder-30b-a-long-name, file 2", 48_400_000_000, width)
+		f.Set(100_000_000)
 		time.Sleep(20 * time.Millisecond)
-		f.set(1_200_000_000)
-		line := f.line(nameWidth, width-1)
+		f.Set(1_200_000_000)
+		line := f.Line(cli.NameWidth, width-1)
 		if n := utf8.RuneCountInString(line); n > width-1 || strings.Contains(line, "\n") {
 			t.Errorf("%d columns for %d: %q", n, width, line)
 		}

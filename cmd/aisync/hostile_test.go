@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/shellquote"
@@ -133,7 +134,7 @@ func TestNoReportCarriesAControlCharacter(t *testing.T) {
 		"no CUE at all":   {host(plain), evil},
 		"remark and junk": {host(plain), project(sources) + "// " + strings.ReplaceAll(evil, "\n", "") + "\n}" + evil},
 	}
-	runs, shown, tree := 0, map[string]bool{}, (&app{env: environ.Env{}}).rootCommand()
+	runs, shown, tree := 0, map[string]bool{}, rootCommand(&cli.App{Env: environ.Env{}})
 	for name, specs := range worlds {
 		t.Run(name, func(t *testing.T) {
 			w := newHostileWorld(t, specs[0], specs[1])

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/view"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/fetch"
@@ -58,7 +60,7 @@ func TestShellWordsAreSplitAsAShellDoes(t *testing.T) {
 		`a\ b '' "x\y"`:        {"a b", "", `x\y`},
 		`--target='file:~/x*'`: {"--target=file:~/x*"},
 	} {
-		got, err := shellWords(in)
+		got, err := cli.ShellWords(in)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("shellWords(%q) = %q, %v; want %q", in, got, err, want)
 		}
@@ -66,19 +68,19 @@ func TestShellWordsAreSplitAsAShellDoes(t *testing.T) {
 		for _, w := range want {
 			quoted = append(quoted, shellquote.Terminal(w))
 		}
-		if back, err := shellWords(strings.Join(quoted, " ")); err != nil || !slices.Equal(back, want) {
+		if back, err := cli.ShellWords(strings.Join(quoted, " ")); err != nil || !slices.Equal(back, want) {
 			t.Errorf("quoted and split again, %q is %q, %v", want, back, err)
 		}
 	}
 	for _, in := range []string{`'open`, `"open`, `end\`} {
-		if _, err := shellWords(in); err == nil {
+		if _, err := cli.ShellWords(in); err == nil {
 			t.Errorf("shellWords(%q) found nothing wrong", in)
 		}
 	}
 }
 
 func TestEnvironmentArgumentsComeBeforeTypedOnes(t *testing.T) {
-	a := &app{env: environ.Env{"AISYNC_CLI_ARGS": "--quiet", "AISYNC_CLI_ARGS_plan": "--scope host", "AISYNC_CLI_ARGS_gen_docs": "--json"}}
+	a := &cli.App{Env: environ.Env{"AISYNC_CLI_ARGS": "--quiet", "AISYNC_CLI_ARGS_plan": "--scope host", "AISYNC_CLI_ARGS_gen_docs": "--json"}}
 	for _, c := range []struct{ typed, want string }{
 		{"plan --json", "plan --quiet --scope host --json"},
 		{"--host velox plan --scope project", "plan --quiet --scope host --host velox --scope project"},
@@ -87,12 +89,12 @@ func TestEnvironmentArgumentsComeBeforeTypedOnes(t *testing.T) {
 		{"__complete plan --", "__complete plan --"},
 		{"", ""},
 	} {
-		got, err := a.commandLine(a.rootCommand(), strings.Fields(c.typed))
+		got, err := a.CommandLine(rootCommand(a), strings.Fields(c.typed))
 		if err != nil || strings.Join(got, " ") != c.want {
 			t.Errorf("%q became %q, %v; want %q", c.typed, got, err, c.want)
 		}
 	}
-	if _, err := a.commandLine(a.rootCommand(), []string{"plann", "--help"}); exitCode(err) != exitUsage {
+	if _, err := a.CommandLine(rootCommand(a), []string{"plann", "--help"}); cli.ExitCode(err) != cli.ExitUsage {
 		t.Errorf("plann --help: %v, want a usage error", err)
 	}
 }
@@ -105,8 +107,8 @@ func TestEveryKindOfErrorHasItsCode(t *testing.T) {
 		{nil, 0},
 		{errors.New("anything"), 1},
 		{state.ErrNewer, 1},
-		{exit(exitDiff), 2},
-		{exit(exitPartial), 3},
+		{cli.Exit(cli.ExitDiff), 2},
+		{cli.Exit(cli.ExitPartial), 3},
 		{reconcile.ErrUndecided, 4},
 		{reconcile.ErrStalePlan, 5},
 		{reconcile.ErrStale, 5},
@@ -114,29 +116,29 @@ func TestEveryKindOfErrorHasItsCode(t *testing.T) {
 		{fetch.ErrBusy, 6},
 		{reconcile.ErrOffline, 7},
 		{fetch.ErrOffline, 7},
-		{usagef("x"), 64},
-		{signalled{syscall.SIGINT}, 130},
-		{signalled{syscall.SIGTERM}, 143},
+		{cli.Usagef("x"), 64},
+		{cli.Signalled{Sig: syscall.SIGINT}, 130},
+		{cli.Signalled{Sig: syscall.SIGTERM}, 143},
 	} {
 		wrapped := c.err
 		if c.err != nil {
 			wrapped = advice.Command(fmt.Errorf("while doing: %w", errors.Join(c.err)), "aisync help")
 		}
-		if got := exitCode(wrapped); got != c.want {
+		if got := cli.ExitCode(wrapped); got != c.want {
 			t.Errorf("%v: code %d, want %d", c.err, got, c.want)
 		}
 	}
 	var out strings.Builder
-	a := &app{err: &out, env: environ.Env{}}
-	if code := a.report(context.Canceled); code != 130 {
+	a := &cli.App{Err: &out, Env: environ.Env{}}
+	if code := a.Report(context.Canceled); code != 130 {
 		t.Errorf("a context that ended: code %d, want 130", code)
 	}
 }
 
 func TestJoinedErrorsComeOneALineWithTheirHints(t *testing.T) {
 	var out strings.Builder
-	a := &app{err: &out, env: environ.Env{}}
-	a.report(errors.Join(errors.New("one"), advice.Command(errors.New("two"), "aisync lock")))
+	a := &cli.App{Err: &out, Env: environ.Env{}}
+	a.Report(errors.Join(errors.New("one"), advice.Command(errors.New("two"), "aisync lock")))
 	if want := "aisync: one\naisync: two; run: aisync lock\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
@@ -148,11 +150,11 @@ func TestLongDiffsAreCutAndSayHowToSeeTheRest(t *testing.T) {
 		lines = append(lines, reconcile.Line{Op: '+', Text: fmt.Sprint(i)})
 	}
 	var short, full strings.Builder
-	renderDiff(&short, false, lines, diffShort, "", "aisync plan")
-	if got := strings.Split(strings.TrimSpace(short.String()), "\n"); len(got) != diffLines+1 || got[diffLines] != "… 57 more lines (aisync plan --diff=full)" {
+	view.RenderDiff(&short, false, lines, cli.DiffShort, "", "aisync plan")
+	if got := strings.Split(strings.TrimSpace(short.String()), "\n"); len(got) != view.DiffLines+1 || got[view.DiffLines] != "… 57 more lines (aisync plan --diff=full)" {
 		t.Errorf("cut to %d lines, the last %q", len(got), got[len(got)-1])
 	}
-	renderDiff(&full, false, lines, diffFull, "", "aisync plan")
+	view.RenderDiff(&full, false, lines, cli.DiffFull, "", "aisync plan")
 	if got := strings.Count(full.String(), "\n"); got != len(lines) {
 		t.Errorf("full shows %d of %d lines", got, len(lines))
 	}
@@ -160,8 +162,8 @@ func TestLongDiffsAreCutAndSayHowToSeeTheRest(t *testing.T) {
 
 func TestAPanicIsCodeOneAndOneLine(t *testing.T) {
 	var out strings.Builder
-	a := &app{err: &out, env: environ.Env{"HOME": t.TempDir()}}
-	a.crashed("boom", []byte("stack"))
+	a := &cli.App{Err: &out, Env: environ.Env{"HOME": t.TempDir()}}
+	a.Crashed("boom", []byte("stack"))
 	if got := out.String(); !strings.HasPrefix(got, "aisync: internal error: boom; the stack is in ") || strings.Count(got, "\n") != 1 {
 		t.Errorf("said %q", got)
 	}

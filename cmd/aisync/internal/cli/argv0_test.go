@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"slices"
@@ -6,22 +6,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/cmd/aisync/quick"
 )
 
 func TestALinkIsOneOfThisVersionsCommands(t *testing.T) {
 	root := &cobra.Command{}
 	root.AddCommand(&cobra.Command{Use: "launch [PATH]"}, &cobra.Command{Use: "roster"}, &cobra.Command{Use: "other"})
-	if got, want := cli.LinksOf(root), []string{"agent-roster", "ai"}; !slices.Equal(got, want) {
+	if got, want := LinksOf(root), []string{"agent-roster", "ai"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for name, command := range quick.Links {
-		if got := cli.ExpandLink(name, []string{"x"}); !slices.Equal(got, append(slices.Clip(command), "x")) {
+		if got := ExpandLink(name, []string{"x"}); !slices.Equal(got, append(slices.Clip(command), "x")) {
 			t.Errorf("%s is %q", name, got)
 		}
 	}
-	if got := cli.ExpandLink("aisync", []string{"x"}); !slices.Equal(got, []string{"x"}) {
+	if got := ExpandLink("aisync", []string{"x"}); !slices.Equal(got, []string{"x"}) {
 		t.Errorf("its own name adds %q", got)
 	}
 }

@@ -1,21 +1,19 @@
-package main
+package cli
 
 import (
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"aisync.dev/aisync/cmd/aisync/internal/cli"
 )
 
 func TestABarSaysHowFarHowFastAndHowLongInOneLine(t *testing.T) {
 	for width, bar := range map[int]int{60: 5, 80: 8, 120: 30, 300: 30} {
-		f := cli.NewFileBar("qwen3-coder-30b-a-long-name, file 2", 48_400_000_000, width)
+		f := NewFileBar("qwen3-coder-30b-a-long-name, file 2", 48_400_000_000, width)
 		f.Set(100_000_000)
 		time.Sleep(20 * time.Millisecond)
 		f.Set(1_200_000_000)
-		line := f.Line(cli.NameWidth, width-1)
+		line := f.Line(NameWidth, width-1)
 		if n := utf8.RuneCountInString(line); n > width-1 || strings.Contains(line, "\n") {
 			t.Errorf("%d columns for %d: %q", n, width, line)
 		}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"aisync.dev/aisync/adapter/start"
-	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/netjail"
 )
@@ -27,39 +26,42 @@ const agentLimit = 10 * time.Minute
 // agentPrompt asks for something that needs no tool.
 const agentPrompt = "Reply with the one word: ready. Use no tool."
 
-// AgentChecks send one prompt through each program that talks to a service of
-// the host, as a person would with its own command line.
-func AgentChecks(p *Env) []Check {
-	if p.spec == nil || p.spec.Host == nil || p.places.Root != "" {
+// agentChecks returns a check for each program that talks to a service of the
+// host. It sends one prompt through the program, as a person would.
+func (e *Env) agentChecks() []Check {
+	if e.spec.Host == nil || e.places.Root != "" {
 		return nil
 	}
-	known := catalog.With(p.spec.Catalog)
-	host := start.Host{Spec: p.spec.Host, Runtimes: known.Runtimes(), Models: known.Models()}
+	known := catalog.With(e.spec.Catalog)
+	host := start.Host{Spec: e.spec.Host, Runtimes: known.Runtimes(), Models: known.Models()}
 	var out []Check
 	for _, l := range host.Launches() {
-		program := p.whereIs(l.Driver.Command)
+		program := e.findProgram(l.Driver.Command)
 		if program == "" || !l.Service.Enabled || len(l.Driver.Launch.Headless) == 0 {
-			continue // runtime-ID and service-NAME say so
+			continue // the checks of the runtime and of the service report it
 		}
-		doc := l.Driver.Command + " itself brings an answer from " + l.Service.Name
-		out = append(out, Check{Name: "agent-" + l.ID, Doc: doc, Limit: agentLimit + endpointLimit, Prompt: func(ctx context.Context) ([]Finding, time.Duration) {
+		c := agentFamily.check(l.ID, l.Driver.Command)
+		c.Limit = agentLimit + endpointLimit
+		c.Run = func(ctx context.Context, e *Env) Outcome {
 			begin := time.Now()
-			found := p.agent(ctx, l, program)
-			return found, time.Since(begin)
-		}})
+			list := e.askAgent(ctx, l, program)
+			return Outcome{Findings: list, Took: time.Since(begin)}
+		}
+		out = append(out, c)
 	}
 	return out
 }
 
-// agent runs one program. It may go nowhere but to its service, and stands in
-// an empty folder, which is gone afterwards.
-func (p *Env) agent(ctx context.Context, l start.Launch, program string) []Finding {
-	v := p.server(l.Service)
-	if !endpoint.Loopback(v.endpoint.URL) && p.offline {
-		return []Finding{skip("not asked: endpoint-%s says why", l.Service.Name)}
+// askAgent runs one program, which can reach only its service, in an empty folder
+// that is removed afterwards.
+func (e *Env) askAgent(ctx context.Context, l start.Launch, program string) []Finding {
+	srv := e.server(l.Service)
+	unanswered := []Finding{skip("not asked: endpoint-%s says why", l.Service.Name)}
+	if !e.mayReach(srv) {
+		return unanswered
 	}
-	if _, err := v.names(); err != nil {
-		return []Finding{skip("not asked: endpoint-%s says why", l.Service.Name)}
+	if _, err := srv.names(); err != nil {
+		return unanswered
 	}
 	dir, err := os.MkdirTemp("", "aisync-doctor-")
 	if err != nil {
@@ -67,12 +69,12 @@ func (p *Env) agent(ctx context.Context, l start.Launch, program string) []Findi
 	}
 	defer os.RemoveAll(dir)
 	if l.Config != "" {
-		l.Point(p.places.Physical(p.places.Home.Join(strings.TrimPrefix(l.Config, "~/"))))
+		l.Point(e.places.Physical(e.places.Home.Join(strings.TrimPrefix(l.Config, "~/"))))
 	}
 	set := maps.Clone(l.Environment)
 	maps.Copy(set, l.Driver.Launch.Environment)
 	maps.Copy(set, l.Driver.Launch.Offline)
-	env := p.cleanEnv(*l.Driver, program, dir)
+	env := e.cleanEnv(*l.Driver, program, dir)
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		env = append(env, name+"="+set[name])
 	}
@@ -84,14 +86,14 @@ func (p *Env) agent(ctx context.Context, l start.Launch, program string) []Findi
 	defer cancel()
 	var asked, served atomic.Bool // a request with a body went out; after that, an answer of success came back
 	jail := netjail.Program{
-		Argv: argv, Env: env, Dir: dir, Must: p.mustJail(), To: addressOf(v.endpoint.URL),
+		Argv: argv, Env: env, Dir: dir, Must: e.isolationReason(), To: addressOf(srv.endpoint.URL),
 		Sent: func(b []byte) { asked.Store(asked.Load() || bytes.HasPrefix(b, []byte("POST "))) },
 		Got: func(b []byte) {
 			served.Store(served.Load() || asked.Load() && bytes.HasPrefix(b, []byte("HTTP/1.1 200")))
 		},
 	}
 	text, jailed, err := jail.Run(ctx)
-	text = strings.TrimSpace(colours().ReplaceAllString(text, ""))
+	text = strings.TrimSpace(escapeCodes().ReplaceAllString(text, ""))
 	command := l.Driver.Command + " " + strings.Join(l.Driver.Launch.Headless, " ")
 	by := "run it yourself: " + command
 	switch {
@@ -102,22 +104,23 @@ func (p *Env) agent(ctx context.Context, l start.Launch, program string) []Findi
 	case err != nil:
 		return []Finding{fail(by, "%s: %v: %s", command, err, lastLine(text))}
 	case jailed && !served.Load(): // else only its exit code tells
-		return []Finding{fail(by, "%s never got an answer from %s; it says: %s", command, v.endpoint.URL, lastLine(text))}
+		return []Finding{fail(by, "%s got no answer from %s; it says: %s", command, srv.endpoint.URL, lastLine(text))}
 	case text == "":
 		return []Finding{fail(by, "%s printed nothing", command)}
 	}
 	return nil
 }
 
-// mustJail is why a program may not run with a network; "" where it may.
-func (p *Env) mustJail() string {
-	if p.offline {
+// isolationReason returns why a program must run without a network; "" where it
+// need not.
+func (e *Env) isolationReason() string {
+	if e.offline {
 		return "--offline was asked for"
 	}
 	return ""
 }
 
-// addressOf is the host and port of a URL.
+// addressOf returns the host and port of a URL, "" where it is none.
 func addressOf(at string) string {
 	u, err := url.Parse(at)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package doctor looks whether all that the specs ask for works on a machine. A
-// Check is a value; none writes. Call Open, then Examine with Checks.
+// Package doctor examines whether all that the specs ask for works on a machine,
+// and names a fix for each problem. It writes nothing. Call Open, then Examine.
 package doctor
 
 import (
@@ -21,163 +21,184 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Check is one thing that doctor looks at. It writes nothing, and makes as much
-// of a broken state as it can: nothing found is a good answer.
+// Check is one question that doctor asks of a machine.
 type Check struct {
 	Name    string        // lower-kebab-case
-	Doc     string        // what it looks at, for --help and the output
-	Network bool          // left out with --offline
-	Deep    bool          // only with --deep: it reads a lot
-	Limit   time.Duration // how long it may take; 0: checkLimit, less than 0: for ever
-	Run     func(context.Context, *Env) []Finding
+	Doc     string        // the state that it finds in order, for --help and the output
+	Network bool          // dials: left out with --offline
+	Deep    bool          // reads a lot or starts programs: only with --deep
+	Limit   time.Duration // how long Run may take; 0: defaultLimit, less than 0: no limit
 
-	// Prompt is Run for a check that asks a model: it says how long that took.
-	Prompt func(context.Context) ([]Finding, time.Duration)
+	// Run changes nothing. It works as far as it can on a machine whose state is
+	// broken, and returns no findings where all is in order.
+	Run func(context.Context, *Env) Outcome
 }
 
-// checkLimit is how long a check may take that says nothing of it. What reads
-// files takes milliseconds; what hangs is a network file system.
-const checkLimit = 30 * time.Second
+// defaultLimit is how long a check may take. Reading files takes milliseconds; a
+// check that takes longer hangs on a network file system.
+const defaultLimit = 30 * time.Second
 
-// Finding is something that is not as it should be.
+// Outcome is what Run of a check returns.
+type Outcome struct {
+	Findings []Finding
+	Took     time.Duration // until a model had answered, for a check that asks one
+}
+
+// Finding is a problem, or a note about something that was left out.
 type Finding struct {
-	Level string `json:"level"` // "fail"; "warn": works, with less; "skip": nobody looked, and why; "ok": good to know
+	Level string `json:"level"` // "fail"; "warn": works, with less; "skip": not checked, and why; "ok": a note
 	What  string `json:"what"`
 	Fix   string `json:"fix,omitempty"` // a command, or what to do by hand
 }
 
-// Env is what the checks look at. A part that could not be read is nil, and
-// the check that is named for it says why.
-type Env struct {
-	machine *stack.Machine
-	offline bool
-	Timeout time.Duration // for one answer of a server; 0: as long as that kind of answer may take
-	places  place.Places
-	disk    fsys.Reader
-	dir     *state.Dir
-	run     reconcile.Runner
-	spec    *spec.Spec
-	specErr error
-	facts   *facts.Facts
-	store   *reconcile.Store
-	storeOf error
-
-	// What several checks need is made when it is first asked for, once.
-	planned func() (*stack.View, *reconcile.Plan, error) // what an apply would do
-	stocked func() (*stock, error)                       // the models of the host
-	states  func() (map[string]control.State, error)     // of its services, by name
-}
-
-// Result is one check with what it found.
+// Result is a check with its outcome.
 type Result struct {
 	Name     string    `json:"name"`
 	Doc      string    `json:"doc"`
-	Result   string    `json:"result"`                   // "ok", "skip", "warn", "fail"
-	Took     float64   `json:"prompt_seconds,omitempty"` // of checks that ask a model
+	Result   string    `json:"result"`                   // "ok", "skip", "warn", "fail": the worst of the findings
+	Took     float64   `json:"prompt_seconds,omitempty"` // seconds, of checks that ask a model
 	Findings []Finding `json:"findings"`
 }
 
-// Open reads what several checks need, once.
-func Open(ctx context.Context, m *stack.Machine) *Env {
-	out := &Env{machine: m, offline: m.Offline, places: m.Places, run: m.Runner()}
-	out.states = out.statesOnce(ctx)
-	parts, err := stack.LookAtParts(ctx, m, stack.ScopeAll)
-	if err != nil {
-		out.storeOf, out.specErr = err, err
-		out.planned = func() (*stack.View, *reconcile.Plan, error) { return nil, nil, err }
-		out.stocked = func() (*stock, error) { return nil, err }
-		return out
-	}
-	out.planned, out.stocked = plannedOnce(ctx, parts), stockedOnce(ctx, parts)
-	out.disk, out.dir = parts.Reader, state.Open(parts.Reader, m.Places.State)
-	out.spec, out.specErr, out.store, out.storeOf = parts.Spec, parts.SpecErr, parts.Store, parts.StoreErr
-	if f, err := m.Facts(); err == nil {
-		out.facts = &f
-	}
-	return out
+// Options say how thoroughly a machine is examined.
+type Options struct {
+	Deep     bool          // with the checks that read a lot or start programs
+	NoPrompt bool          // ask no model
+	Timeout  time.Duration // for each answer of a server; 0: the default of that kind of answer
 }
 
-// plannedOnce returns a function that plans once, however often it is called.
-// What the specs ask for is declared at once: it changes the view, which checks
-// that run side by side read.
-func plannedOnce(ctx context.Context, parts *stack.Parts) func() (*stack.View, *reconcile.Plan, error) {
-	w, err := parts.Open(ctx)
+// Env is the machine under examination. Of what could not be read, the error is
+// set: the check that is named for it reports the error, and others leave it out.
+type Env struct {
+	options  Options
+	machine  *stack.Machine
+	offline  bool
+	places   place.Places
+	run      reconcile.Runner
+	loadErr  error // why nothing was loaded: then all other errors are set, too
+	reader   fsys.Reader
+	stateDir *state.Dir
+	spec     *spec.Spec // empty where specErr is set
+	specErr  error
+	facts    facts.Facts
+	factsErr error
+	store    *reconcile.Store // valid where storeErr is nil
+	storeErr error
+	services stack.ServiceManager
+
+	// These are worked out when they are first asked for, once.
+	plan          func() (*stack.View, *reconcile.Plan, error) // what an apply would do
+	inventory     func() (*stack.Inventory, error)             // the models of the host
+	serviceStates func() (map[string]control.State, error)     // by the name of the service
+}
+
+// Open loads what the checks look at. Where something cannot be read, the checks
+// report it.
+func Open(ctx context.Context, m *stack.Machine, o Options) *Env {
+	e := &Env{options: o, machine: m, offline: m.Offline, places: m.Places, run: m.Runner(), spec: &spec.Spec{}}
+	e.serviceStates = sync.OnceValues(func() (map[string]control.State, error) {
+		v, _, err := e.plan()
+		if err != nil || v.Spec.Host == nil {
+			return nil, err
+		}
+		return v.ServiceStates(ctx, v.Spec.Host.Services)
+	})
+	parts, err := stack.LookAtParts(ctx, m, stack.ScopeAll)
+	if err != nil {
+		e.loadErr, e.storeErr, e.specErr, e.factsErr = err, err, err, err
+		e.plan = func() (*stack.View, *reconcile.Plan, error) { return nil, nil, err }
+		e.inventory = func() (*stack.Inventory, error) { return nil, err }
+		return e
+	}
+	e.plan = planOnce(ctx, parts)
+	e.inventory = sync.OnceValues(func() (*stack.Inventory, error) {
+		if err := parts.Err(); err != nil {
+			return nil, err
+		}
+		return parts.View.Inventory(ctx)
+	})
+	e.reader, e.stateDir, e.services = parts.Reader, state.Open(parts.Reader, m.Places.State), parts.Services
+	e.spec, e.specErr, e.store, e.storeErr = parts.Spec, parts.SpecErr, parts.Store, parts.StoreErr
+	e.facts, e.factsErr = m.Facts()
+	return e
+}
+
+// planOnce returns a function that plans once, however often it is called. It
+// declares what the specs ask for before it returns, for that changes the view,
+// which concurrent checks read.
+func planOnce(ctx context.Context, parts *stack.Parts) func() (*stack.View, *reconcile.Plan, error) {
+	v, err := parts.Open(ctx)
 	plan := sync.OnceValues(func() (*reconcile.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		return w.Plan(ctx, stack.Request{Scope: stack.ScopeAll})
+		return v.Plan(ctx, stack.Request{Scope: stack.ScopeAll})
 	})
 	return func() (*stack.View, *reconcile.Plan, error) {
 		p, err := plan()
-		return w, p, err
+		return v, p, err
 	}
 }
 
-// limited runs a check, and gives up on it where it takes too long.
-func limited(ctx context.Context, c Check, p *Env) ([]Finding, time.Duration) {
-	run := c.Prompt
-	if run == nil {
-		run = func(ctx context.Context) ([]Finding, time.Duration) { return c.Run(ctx, p), 0 }
-	}
-	limit := cmp.Or(c.Limit, checkLimit)
-	if limit < 0 {
-		return run(ctx)
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	type result struct {
-		found []Finding
-		took  time.Duration
-	}
-	done := make(chan result, 1)
-	go func() {
-		found, took := run(ctx)
-		done <- result{found, took}
-	}()
-	select {
-	case r := <-done:
-		return r.found, r.took
-	case <-ctx.Done():
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return []Finding{fail("", "it did not end within %s", limit)}, 0
-		}
-		return []Finding{fail("", "it was interrupted")}, 0
-	}
-}
-
-// Examine runs the checks side by side. The results are in their order.
-func Examine(ctx context.Context, list []Check, p *Env) []Result {
+// Examine runs the checks of list concurrently. The results are in its order.
+func Examine(ctx context.Context, e *Env, list []Check) []Result {
 	results := make([]Result, len(list))
 	var wait sync.WaitGroup
 	for i, c := range list {
 		wait.Go(func() {
-			found, took := limited(ctx, c, p)
-			found = append([]Finding{}, found...) // never null in JSON
-			slices.SortStableFunc(found, func(a, b Finding) int { return slices.Index(levels, a.Level) - slices.Index(levels, b.Level) })
+			o := runWithin(ctx, c, e)
+			findings := append([]Finding{}, o.Findings...) // never null in JSON
+			slices.SortStableFunc(findings, func(a, b Finding) int { return slices.Index(levels, a.Level) - slices.Index(levels, b.Level) })
 			result := "ok"
-			if len(found) > 0 {
-				result = found[0].Level
+			if len(findings) > 0 {
+				result = findings[0].Level
 			}
-			results[i] = Result{Name: c.Name, Doc: c.Doc, Result: result, Took: took.Seconds(), Findings: found}
+			results[i] = Result{Name: c.Name, Doc: c.Doc, Result: result, Took: o.Took.Seconds(), Findings: findings}
 		})
 	}
 	wait.Wait()
 	return results
 }
 
+// runWithin runs c within its limit. A check that does not end is abandoned, and
+// fails.
+func runWithin(ctx context.Context, c Check, e *Env) Outcome {
+	limit := cmp.Or(c.Limit, defaultLimit)
+	if limit < 0 {
+		return c.Run(ctx, e)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	done := make(chan Outcome, 1)
+	go func() { done <- c.Run(ctx, e) }()
+	select {
+	case o := <-done:
+		return o
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return found(fail("", "the check did not end within %s", limit))
+		}
+		return found(fail("", "the check was interrupted"))
+	}
+}
+
 // levels are what a finding can be, worst first.
 var levels = []string{"fail", "warn", "skip", "ok"}
 
-// fail, warn and skip make findings.
+// found returns the outcome of a check that asks no model.
+func found(list ...Finding) Outcome { return Outcome{Findings: list} }
+
+// fail returns a finding about something that does not work.
 func fail(fix, format string, args ...any) Finding {
 	return Finding{"fail", fmt.Sprintf(format, args...), fix}
 }
 
+// warn returns a finding about something that works, with less.
 func warn(fix, format string, args ...any) Finding {
 	return Finding{"warn", fmt.Sprintf(format, args...), fix}
 }
 
+// skip returns a finding about something that was not checked.
 func skip(format string, args ...any) Finding {
 	return Finding{"skip", fmt.Sprintf(format, args...), ""}
 }

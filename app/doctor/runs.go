@@ -16,23 +16,23 @@ import (
 	"aisync.dev/aisync/schema"
 )
 
-// checkRuns looks at the runs of the project: whether their events can be
-// believed, and whether the workers are what is written of them. It closes
-// nothing, and a folder of the program before is named and not opened.
-func checkRuns(_ context.Context, p *Env) []Finding {
-	home := p.places.Physical(p.places.Home)
-	here := cmp.Or(p.places.Project, p.machine.Cwd)
+// checkRuns reports runs of the project whose events cannot be read, and workers
+// that are not in the recorded state. It closes nothing. It names the folders of
+// the predecessor, and does not open them.
+func checkRuns(_ context.Context, e *Env) Outcome {
+	home := e.places.Physical(e.places.Home)
+	here := cmp.Or(e.places.Project, e.machine.Cwd)
 	workspace, err := runs.Find(here, home)
 	if errors.Is(err, runs.ErrNoStore) {
-		return legacyRuns(here, home)
+		return found(checkLegacyRuns(here, home)...)
 	}
 	if err != nil {
-		return []Finding{fail("", "%v", err)}
+		return found(fail("", "%v", err))
 	}
-	out := legacyRuns(workspace, home)
+	out := checkLegacyRuns(workspace, home)
 	store, err := runs.Open(workspace, runs.Options{Home: home, Check: schema.CheckRun})
 	if err != nil {
-		return append(out, fail("", "%v", err))
+		return found(append(out, fail("", "%v", err))...)
 	}
 	for _, err := range store.CheckFiles() {
 		out = append(out, fail("mend the file, or move it away and run: aisync run init", "%v", err))
@@ -42,27 +42,28 @@ func checkRuns(_ context.Context, p *Env) []Finding {
 	}
 	ids, _, err := store.Runs()
 	if err != nil {
-		return append(out, fail("", "%v", err))
+		return found(append(out, fail("", "%v", err))...)
 	}
 	kept := map[runs.Retention]int{}
 	for _, id := range ids {
 		out = append(out, checkRun(store, id, kept)...)
 	}
-	if text := keptText(kept); text != "" {
+	if text := retentionText(kept); text != "" {
 		out = append(out, Finding{Level: "ok", What: "workers: " + text})
 	}
-	return out
+	return found(out...)
 }
 
-// legacyRuns names folders of the program before.
-func legacyRuns(workspace, home string) []Finding {
+// checkLegacyRuns reports folders of the predecessor.
+func checkLegacyRuns(workspace, home string) []Finding {
 	var out []Finding
 	for _, f := range runs.Legacy(workspace, home) {
-		out = append(out, warn("nothing has to be done; what becomes of it is yours to say", "%s is a %s of the program before: it is kept as it is, and never used", f.Path, f.What))
+		out = append(out, warn("nothing has to be done: keep it or remove it", "%s is a %s of the predecessor: aisync keeps it and never uses it", f.Path, f.What))
 	}
 	return out
 }
 
+// checkRun reports what is wrong with one run, and counts its workers in kept.
 func checkRun(store *runs.Store, id string, kept map[runs.Retention]int) []Finding {
 	r, err := store.Run(id)
 	if err != nil {
@@ -78,9 +79,9 @@ func checkRun(store *runs.Store, id string, kept map[runs.Retention]int) []Findi
 		over := (r.Now().Since(t.Claim.Renewed) - t.Claim.Lease).Round(time.Second)
 		fix := "aisync run claim --expire --run " + id
 		if w := s.Worker(t.Claim.Worker); w != nil && w.Substrate == runs.External {
-			fix += "; where nobody goes on with it, then: aisync run finish " + id + " --as cancelled --reason WHY"
+			fix += "; to end it: aisync run finish " + id + " --as cancelled --reason WHY"
 		}
-		out = append(out, warn(fix, "run %s: worker %s holds task %s, and its lease is over for %s", id, t.Claim.Worker, t.ID, over))
+		out = append(out, warn(fix, "run %s: worker %s holds task %s, and its lease expired %s ago", id, t.Claim.Worker, t.ID, over))
 	}
 	for i := range s.Workers {
 		w := &s.Workers[i]
@@ -93,8 +94,8 @@ func checkRun(store *runs.Store, id string, kept map[runs.Retention]int) []Findi
 	return out
 }
 
-// checkWorker says where what is to be seen of a worker is not what its state
-// means. What somebody else has started cannot be looked at.
+// checkWorker reports a worker whose process is not in the state that the run
+// records. The process of an external worker cannot be seen.
 func checkWorker(r *runs.Run, s *runs.State, w *runs.Worker) []Finding {
 	who, at := fmt.Sprintf("run %s: worker %s (%s)", r.ID, w.ID, w.Retention), " --run "+r.ID
 	clean := "aisync run cleanup --safe --dry-run " + r.ID
@@ -104,11 +105,11 @@ func checkWorker(r *runs.Run, s *runs.State, w *runs.Worker) []Finding {
 		if n := len(w.Moves); n > 0 {
 			why = ": " + w.Moves[n-1].Reason
 		}
-		return []Finding{warn("look at its log and process, then: aisync run worker confirm "+w.ID+at+" --reason WHAT", "%s is not what is written of it%s", who, why)}
+		return []Finding{warn("look at its log and process, then: aisync run worker confirm "+w.ID+at+" --reason WHAT", "%s is not in the recorded state%s", who, why)}
 	}
 	if w.Substrate == runs.External {
 		if w.Retention == runs.Active && s.Over() {
-			return []Finding{warn(letGo, "%s: the run is %s; whoever started the worker ends it", who, s.Contract.Status)}
+			return []Finding{warn(letGo, "%s: the run is %s; the program that started the worker has to end it", who, s.Contract.Status)}
 		}
 		return nil
 	}
@@ -125,17 +126,18 @@ func checkWorker(r *runs.Run, s *runs.State, w *runs.Worker) []Finding {
 	case w.Retention == runs.Active && o.State == worker.Lost:
 		return []Finding{warn("aisync run supervise "+r.ID, "%s: %s", who, o)}
 	case w.Retention == runs.SafeToClose && lives:
-		return []Finding{warn(clean, "%s: %s, and nothing needs it any more", who, o)}
+		return []Finding{warn(clean, "%s: %s, and the run needs it no more", who, o)}
 	case w.Retention == runs.CleanupReleased:
-		return []Finding{warn(clean, "%s: a cleanup let go of it and did not see it end: %s", who, o)}
+		return []Finding{warn(clean, "%s: a cleanup released it and did not see it end: %s", who, o)}
 	case w.Retention == runs.Closed && lives:
-		return []Finding{warn("look at the process; aisync ends nothing that is closed", "%s: %s", who, o)}
+		return []Finding{warn("look at the process; aisync does not end workers that are closed", "%s: %s", who, o)}
 	}
 	return nil
 }
 
-// keptText counts workers by their states, in the order of a worker's life.
-func keptText(kept map[runs.Retention]int) string {
+// retentionText returns how many workers are in each state, in the order of a
+// worker's life.
+func retentionText(kept map[runs.Retention]int) string {
 	var parts []string
 	for _, r := range []runs.Retention{runs.Active, runs.CompletedRetained, runs.SafeToClose, runs.StaleRegistry, runs.CleanupReleased, runs.Closed} {
 		if n := kept[r]; n > 0 {

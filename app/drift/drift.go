@@ -1,5 +1,5 @@
-// Package drift finds what is no longer as it was made, in one project or in all
-// of a host. It writes and prints nothing. Call Of.
+// Package drift reports what differs from what aisync made and from what the specs
+// ask for, in one project or in all of a host. It writes and prints nothing. Call Of.
 package drift
 
 import (
@@ -20,7 +20,7 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Report is what drift reports. Its JSON is documented in docs/json.md.
+// Report is what differs on a machine. Its JSON is documented in docs/json.md.
 type Report struct {
 	FormatVersion string            `json:"format_version"`
 	Drift         []Difference      `json:"drift"`
@@ -37,7 +37,7 @@ type Report struct {
 	Unmatched []string `json:"-"` // patterns of what to leave out that match nothing which differs
 }
 
-// Difference is a resource that is not as it should be, with the place in it.
+// Difference is a resource that differs, with the places in it.
 type Difference struct {
 	reconcile.ChangeDoc
 	File string `json:"file"` // relative to the project, or with ~ in the host's home
@@ -45,115 +45,114 @@ type Difference struct {
 	// Places are the parts of the file that differ.
 	Places []Place `json:"places,omitempty"`
 
-	Stray bool `json:"-"` // nobody asked for it
+	Untracked bool `json:"-"` // a file that no spec asks for
 }
 
-// Place is one owned part of a file, and what is wrong there.
+// Place is one owned part of a file, with what differs there.
 type Place struct {
 	Key  reconcile.LeafKey `json:"key"`
 	Line int               `json:"line"`
 	Text string            `json:"text"`
 }
 
-// InOrder reports whether nothing is to be said of v but notes.
-func (v *Report) InOrder() bool { return len(v.Drift)+len(v.Pending)+len(v.Unknown) == 0 }
+// InOrder reports whether r has nothing but notes.
+func (r *Report) InOrder() bool { return len(r.Drift)+len(r.Pending)+len(r.Unknown) == 0 }
 
-// Options say how drift is looked for.
+// Options say what Of compares.
 type Options struct {
-	Ignore        []string // addresses and patterns that are left out
-	VerifySources bool     // fetch pinned sources anew, and compare them with their pins
-	Repository    bool     // name files as the project's repository does
+	Ignore        []string // addresses and patterns to leave out
+	VerifySources bool     // fetch pinned sources again, and compare them with their pins
+	Repository    bool     // name files from the top of the project's repository
 }
 
 // PatternError is a pattern of Ignore that no address can match.
 type PatternError struct{ error }
 
-// Of compares what is there with what was made and with what the specs ask
-// for now. It declares what they ask for; where a source is not on this machine,
-// what was recorded stands in for it, and the report says so.
-func Of(ctx context.Context, w *stack.View, o Options) (*Report, error) {
-	notChecked, err := declareOrRecall(ctx, w)
+// Of compares what is there with what was made, and with what the specs ask for
+// now. It declares what they ask for, and may be called once for a View. Where a
+// source is not on this machine, the records replace the declarations, and
+// Report.NotChecked says so.
+func Of(ctx context.Context, v *stack.View, o Options) (*Report, error) {
+	notChecked, err := declareOrRecall(ctx, v)
 	if err != nil {
 		return nil, err
 	}
 	if o.VerifySources {
-		if err := verifySources(ctx, w); err != nil {
+		if err := verifySources(ctx, v); err != nil {
 			return nil, err
 		}
 	}
-	w.Bundles = nil // with the texts of all rules, which are not needed any more
-	p, err := w.Plan(ctx, stack.Request{Scope: w.Scope, Strays: true})
+	v.Bundles = nil // holds the texts of all rules, which are not needed any more
+	p, err := v.Plan(ctx, stack.Request{Scope: v.Scope, Untracked: true})
 	if err != nil {
 		return nil, err
 	}
-	v, err := compare(ctx, w, p, o.Ignore)
+	r, err := compare(ctx, v, p, o.Ignore)
 	if err != nil {
 		return nil, err
 	}
 	if notChecked != nil {
-		v.NotChecked = strings.ReplaceAll(notChecked.Error(), "\n", "; ")
+		r.NotChecked = strings.ReplaceAll(notChecked.Error(), "\n", "; ")
 	}
-	if o.Repository && w.Places.Project != "" {
-		v.Prefix = w.Repository(ctx).Prefix()
+	if o.Repository && v.Places.Project != "" {
+		r.Prefix = v.Repository().Prefix()
 	}
-	return v, nil
+	return r, nil
 }
 
-// declareOrRecall declares what the specs ask for. Without the sources, what was
-// recorded takes its place, and notChecked says why; where nothing was recorded
-// there is nothing to go on with.
-func declareOrRecall(ctx context.Context, w *stack.View) (notChecked, err error) {
-	boundMemory(w)
-	err = w.Declare(ctx, w.Resolver(pin.Look))
-	if err == nil || slices.ContainsFunc(advice.Split(err), func(e error) bool { return !notHere(e) }) {
+// declareOrRecall declares what the specs ask for. Where only sources are missing,
+// the records replace it, and notChecked says why. Without records that is an error.
+func declareOrRecall(ctx context.Context, v *stack.View) (notChecked, err error) {
+	boundMemory(v)
+	err = v.Declare(ctx, v.Resolver(pin.Look))
+	if err == nil || slices.ContainsFunc(advice.Split(err), func(e error) bool { return !isMissingSource(e) }) {
 		return nil, err
 	}
-	known := adapter.Decls{Notes: w.Declared.Notes}
-	for _, o := range w.Owners {
-		known.Declarations = append(known.Declarations, w.Store.Declarations(o)...)
+	known := adapter.Decls{Notes: v.Declared.Notes}
+	for _, o := range v.Owners {
+		known.Declarations = append(known.Declarations, v.Store.Declarations(o)...)
 	}
 	if len(known.Declarations) == 0 {
 		return nil, err
 	}
-	w.Declared = known
+	v.Declared = known
 	return err, nil
 }
 
-// boundMemory has garbage collected before it is much more than what lives:
-// a look at thousands of files leaves a lot of it behind. What lives is about
-// 3 kB for each file that is on record.
-func boundMemory(w *stack.View) {
+// boundMemory sets a memory limit near what is in use, about 3 kB for each file
+// on record: reading thousands of files leaves much garbage.
+func boundMemory(v *stack.View) {
 	records := 0
-	for _, o := range w.Owners {
-		records += len(w.Store.Records(o))
+	for _, o := range v.Owners {
+		records += len(v.Store.Records(o))
 	}
 	debug.SetMemoryLimit(max(60<<20, 30<<20+int64(records)*3<<10))
 }
 
-// notHere reports whether err says that a source is not on this machine, as
-// against one that is wrong.
-func notHere(err error) bool {
+// isMissingSource reports whether err says that a source is not on this machine,
+// rather than that it is wrong.
+func isMissingSource(err error) bool {
 	var missing *bundle.MissingError
 	return errors.Is(err, pin.ErrNotFetched) || errors.As(err, &missing)
 }
 
-// compare sorts what is not in order.
-func compare(ctx context.Context, w *stack.View, p *reconcile.Plan, ignore []string) (*Report, error) {
-	v := &Report{Drift: []Difference{}, Pending: []Difference{}, Unknown: []Difference{}, Owners: p.Owners, Notes: append([]reconcile.Note{}, p.Notes...)}
-	explain := w.Explain(ctx)
+// compare returns the report of p.
+func compare(ctx context.Context, v *stack.View, p *reconcile.Plan, ignore []string) (*Report, error) {
+	r := &Report{Drift: []Difference{}, Pending: []Difference{}, Unknown: []Difference{}, Owners: p.Owners, Notes: append([]reconcile.Note{}, p.Notes...)}
+	explain := v.Explain(ctx)
 	matched := make([]bool, len(ignore))
 	docs := map[reconcile.Address]reconcile.ChangeDoc{}
 	for _, d := range p.Doc(reconcile.PlanMeta{}, nil).Changes {
 		docs[d.Address] = d
 	}
-	local := notSetUp(ctx, w, p)
+	local := notSetUp(ctx, v, p)
 	for _, c := range p.Changes {
 		if local[c.Target.Resource.Address] {
-			v.NotSetUp++
+			r.NotSetUp++
 			continue
 		}
 		if !c.Target.Stray {
-			v.Checked++
+			r.Checked++
 		}
 		doc, ok := docs[c.Target.Resource.Address]
 		if !ok {
@@ -166,25 +165,25 @@ func compare(ctx context.Context, w *stack.View, p *reconcile.Plan, ignore []str
 			}
 		}
 		if skip {
-			v.Ignored++
+			r.Ignored++
 			continue
 		}
 		doc.Meaning = stack.Meaning(c)
-		f := Difference{ChangeDoc: doc, File: doc.Address.Name(), Places: where(ctx, w, c), Stray: c.Target.Stray}
-		if len(f.Places) > 0 {
-			f.Line = f.Places[0].Line
+		d := Difference{ChangeDoc: doc, File: doc.Address.Name(), Places: placesOf(ctx, v, c), Untracked: c.Target.Stray}
+		if len(d.Places) > 0 {
+			d.Line = d.Places[0].Line
 		}
 		switch {
 		case c.Action == reconcile.Unclear:
-			v.Unknown = append(v.Unknown, f)
+			r.Unknown = append(r.Unknown, d)
 			continue
 		case c.Drift():
-			f.Lines = since(ctx, w, c)
-			v.Drift = append(v.Drift, f)
+			d.Lines = since(ctx, v, c)
+			r.Drift = append(r.Drift, d)
 		}
 		if c.Pending() {
-			f.Lines = explain(c)
-			v.Pending = append(v.Pending, f)
+			d.Lines = explain(c)
+			r.Pending = append(r.Pending, d)
 		}
 	}
 	for i, pattern := range ignore {
@@ -192,15 +191,15 @@ func compare(ctx context.Context, w *stack.View, p *reconcile.Plan, ignore []str
 			return nil, PatternError{err}
 		}
 		if !matched[i] {
-			v.Unmatched = append(v.Unmatched, pattern)
+			r.Unmatched = append(r.Unmatched, pattern)
 		}
 	}
-	return v, nil
+	return r, nil
 }
 
-// notSetUp names what git does not carry and no apply has made here yet. In a
-// fresh checkout that is so by nature: neither drift nor pending.
-func notSetUp(ctx context.Context, w *stack.View, p *reconcile.Plan) map[reconcile.Address]bool {
+// notSetUp returns the targets that git does not carry and no apply has made here
+// yet. In a fresh checkout they are neither drift nor pending.
+func notSetUp(ctx context.Context, v *stack.View, p *reconcile.Plan) map[reconcile.Address]bool {
 	out := map[reconcile.Address]bool{}
 	var paths []fsys.LogicalPath
 	byPath := map[fsys.LogicalPath]reconcile.Address{}
@@ -211,12 +210,12 @@ func notSetUp(ctx context.Context, w *stack.View, p *reconcile.Plan) map[reconci
 		case r.Local && (c.Action == reconcile.Create || c.Action == reconcile.Unclear):
 			out[r.Address] = true
 		case c.Action == reconcile.Create && r.Address.InProject():
-			paths = append(paths, r.Address.Path(w.Places.Home))
-			byPath[r.Address.Path(w.Places.Home)] = r.Address
+			paths = append(paths, r.Address.Path(v.Places.Home))
+			byPath[r.Address.Path(v.Places.Home)] = r.Address
 		}
 	}
 	if len(paths) > 0 {
-		for path, yes := range w.Ignored(ctx, paths) {
+		for path, yes := range v.Ignored(ctx, paths) {
 			if yes {
 				out[byPath[path]] = true
 			}
@@ -225,22 +224,22 @@ func notSetUp(ctx context.Context, w *stack.View, p *reconcile.Plan) map[reconci
 	return out
 }
 
-// since shows the way from what aisync made (-) to what is there now (+).
-func since(ctx context.Context, w *stack.View, c reconcile.Change) []reconcile.Line {
-	for _, p := range w.Engine.Providers {
+// since returns the lines from what aisync made (-) to what is there now (+).
+func since(ctx context.Context, v *stack.View, c reconcile.Change) []reconcile.Line {
+	for _, p := range v.Engine.Providers {
 		if h, ok := p.(reconcile.Historian); ok && p.Kind() == c.Target.Resource.Address.Kind() {
-			return h.Since(ctx, w.ReadEnv(), c)
+			return h.Since(ctx, v.ReadEnv(), c)
 		}
 	}
-	return w.Explain(ctx)(c)
+	return v.Explain(ctx)(c)
 }
 
-// where says which lines of a target are not as they should be.
-func where(ctx context.Context, w *stack.View, c reconcile.Change) []Place {
+// placesOf returns the places in the target of c that differ.
+func placesOf(ctx context.Context, v *stack.View, c reconcile.Change) []Place {
 	var out []Place
-	for _, p := range w.Engine.Providers {
+	for _, p := range v.Engine.Providers {
 		if pl, ok := p.(reconcile.Locator); ok && p.Kind() == c.Target.Resource.Address.Kind() {
-			for _, x := range pl.Where(ctx, w.ReadEnv(), c) {
+			for _, x := range pl.Where(ctx, v.ReadEnv(), c) {
 				out = append(out, Place{x.Key, x.Line, x.Text})
 			}
 		}
@@ -248,15 +247,15 @@ func where(ctx context.Context, w *stack.View, c reconcile.Change) []Place {
 	return out
 }
 
-// verifySources fetches every pinned source anew and compares.
-func verifySources(ctx context.Context, w *stack.View) error {
-	if w.Offline {
+// verifySources fetches every pinned source again and compares it with its pin.
+func verifySources(ctx context.Context, v *stack.View) error {
+	if v.Offline {
 		return fmt.Errorf("drift --verify-sources %w", reconcile.ErrOffline)
 	}
-	network := w.Network()
+	network := v.Network()
 	var errs []error
-	for _, l := range []*pin.File{w.HostLock, w.ProjectLock} {
-		if l == nil || l == w.HostLock && !w.Has(reconcile.HostOwner) || l == w.ProjectLock && w.Scope == stack.ScopeHost {
+	for _, l := range []*pin.File{v.HostLock, v.ProjectLock} {
+		if l == nil || l == v.HostLock && !v.Has(reconcile.HostOwner) || l == v.ProjectLock && v.Scope == stack.ScopeHost {
 			continue
 		}
 		for _, p := range l.Lock.Pins() {
@@ -265,7 +264,7 @@ func verifySources(ctx context.Context, w *stack.View) error {
 			}
 			err := network.VerifySource(ctx, l, p)
 			if err == nil {
-				w.Notify("bundle source %s is what %s pins", termtext.Safe(p.Name), stack.LockName)
+				v.Notify("bundle source %s is what %s pins", termtext.Safe(p.Name), stack.LockName)
 			}
 			errs = append(errs, err)
 		}

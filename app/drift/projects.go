@@ -15,10 +15,10 @@ import (
 	"aisync.dev/aisync/schema"
 )
 
-// projectDepth is how far below a root a project is looked for.
+// projectDepth is how many folders below a root a project may lie.
 const projectDepth = 5
 
-// ProjectReport is what drift found in one of several projects.
+// ProjectReport is the report of one of several projects.
 type ProjectReport struct {
 	Project string `json:"project"`         // its folder, with ~ in the person's home
 	Error   string `json:"error,omitempty"` // why it could not be checked: then the rest is empty
@@ -35,8 +35,8 @@ type Summary struct {
 	Failed   int `json:"failed"`
 }
 
-// PrefixFrom is dir as reports for programs name it: from where they are made,
-// or in full where it does not lie below.
+// PrefixFrom returns dir relative to cwd, or in full where it does not lie below,
+// with a slash at the end.
 func PrefixFrom(cwd, dir string) string {
 	if rel, err := filepath.Rel(cwd, dir); err == nil && filepath.IsLocal(rel) {
 		dir = rel
@@ -44,11 +44,12 @@ func PrefixFrom(cwd, dir string) string {
 	return filepath.ToSlash(dir) + "/"
 }
 
+// Empty returns a report without differences.
 func Empty() *Report {
 	return &Report{Drift: []Difference{}, Pending: []Difference{}, Unknown: []Difference{}, Owners: []reconcile.Owner{}, Notes: []reconcile.Note{}}
 }
 
-// Unchecked stands for a whole project.
+// Unchecked returns the difference for a project that could not be checked.
 func Unchecked(err error) Difference {
 	return Difference{
 		ChangeDoc: reconcile.ChangeDoc{Address: "file:" + place.SpecFile, Kind: "file", Action: reconcile.Unclear, Meaning: "could not be checked: " + strings.ReplaceAll(err.Error(), "\n", "; ")},
@@ -56,11 +57,12 @@ func Unchecked(err error) Difference {
 	}
 }
 
-// Projects finds the projects below the roots that the host's spec names,
-// sorted. Hidden folders and those of packages are left out.
+// Projects returns the folders of the projects below the roots that the host's
+// spec names, down to projectDepth, in lexical order of each root. It skips hidden
+// folders, node_modules and vendor. A host without roots is an error.
 func Projects(ctx context.Context, m *stack.Machine) ([]string, error) {
 	at := *m
-	at.Places.Project = "" // the one of the working folder counts like the others
+	at.Places.Project = "" // the project of the working folder counts like the others
 	p := at.Places
 	s, err := at.LoadSpec(ctx, schema.Options{})
 	if err != nil {
@@ -76,7 +78,7 @@ func Projects(ctx context.Context, m *stack.Machine) ([]string, error) {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				if path != dir || errors.Is(err, fs.ErrNotExist) {
-					return nil // what cannot be read holds no project of this user
+					return nil // a folder that cannot be read holds no project of this user
 				}
 				return fmt.Errorf("look for projects: %w", err)
 			}
@@ -97,6 +99,7 @@ func Projects(ctx context.Context, m *stack.Machine) ([]string, error) {
 	return out, nil
 }
 
+// Summarize counts the projects of found.
 func Summarize(found []ProjectReport) Summary {
 	s := Summary{Projects: len(found)}
 	for _, p := range found {

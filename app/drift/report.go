@@ -7,23 +7,24 @@ import (
 	"aisync.dev/aisync/app/stack/place"
 )
 
-func (f Difference) Place() string {
-	if f.Line > 0 {
-		return fmt.Sprintf("%s:%d", f.File, f.Line)
+// Place returns the file of d, with the first line that differs where one is known.
+func (d Difference) Place() string {
+	if d.Line > 0 {
+		return fmt.Sprintf("%s:%d", d.File, d.Line)
 	}
-	return f.File
+	return d.File
 }
 
-// At is where a report for a program points to: a file, relative to the
-// repository, and a line of it, 0 for none. What is no file of the project is
-// pointed to where it is asked for; ok is false where nothing can be.
-func (v *Report) At(f Difference) (file string, line int, ok bool) {
-	if f.Address.InProject() {
-		return path.Join(v.Prefix, f.File), f.Line, true
+// At returns the file, relative to the repository, and the line, 0 for none, at
+// which a report for a program shows d. A resource that is no file of the project
+// is shown where the project's spec asks for it; ok is false where it does not.
+func (r *Report) At(d Difference) (file string, line int, ok bool) {
+	if d.Address.InProject() {
+		return path.Join(r.Prefix, d.File), d.Line, true
 	}
-	for _, o := range f.Origin {
+	for _, o := range d.Origin {
 		if path.Base(o.File) == place.SpecFile {
-			return path.Join(v.Prefix, place.SpecFile), o.Line, true
+			return path.Join(r.Prefix, place.SpecFile), o.Line, true
 		}
 	}
 	return "", 0, false

@@ -15,21 +15,21 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Effects returns what programs and git will obey in the project once p is
-// applied, and what of that waits for an answer.
-func (w *View) Effects(p *reconcile.Plan) (all, undecided []effects.Effect) {
-	owner := reconcile.ProjectOwner(w.Places.Project)
-	if w.Places.Project == "" || !w.Has(owner) || w.Spec == nil || w.Spec.Project == nil {
+// Effects returns what programs and git will obey in the project after p is
+// applied, and what of that waits for the person's answer.
+func (v *View) Effects(p *reconcile.Plan) (all, undecided []effects.Effect) {
+	owner := reconcile.ProjectOwner(v.Places.Project)
+	if v.Places.Project == "" || !v.Has(owner) || v.Spec == nil || v.Spec.Project == nil {
 		return nil, nil
 	}
-	if w.judged.plan == p {
-		return w.judged.all, w.judged.undecided
+	if v.effects.plan == p {
+		return v.effects.all, v.effects.undecided
 	}
-	project := w.Spec.Project
-	in := effects.Project{Dir: w.Places.Project, Carried: effects.Carried(w.Env.List(), w.Places.Project), Checks: true, Hooked: w.hooksShared, Launches: Launches(project, w.Spec.Catalog.Runtimes, "")}
-	for _, rt := range w.Catalog.Runtimes() {
+	project := v.Spec.Project
+	in := effects.Project{Dir: v.Places.Project, Carried: effects.Carried(v.Env.List(), v.Places.Project), Checks: true, Hooked: v.hooksShared, Launches: Launches(project, v.Spec.Catalog.Runtimes, "")}
+	for _, rt := range v.Catalog.Runtimes() {
 		ours := slices.ContainsFunc(project.Runtimes, func(n spec.Named) bool { return n.Value == rt.ID })
-		if h := w.Spec.Host; ours || h != nil && slices.ContainsFunc(h.Runtimes, func(r spec.RuntimeUse) bool { return r.ID == rt.ID }) { // launch may start either
+		if h := v.Spec.Host; ours || h != nil && slices.ContainsFunc(h.Runtimes, func(r spec.RuntimeUse) bool { return r.ID == rt.ID }) { // launch may start either
 			in.Runtimes = append(in.Runtimes, rt)
 		} else {
 			in.Others = append(in.Others, rt)
@@ -38,31 +38,31 @@ func (w *View) Effects(p *reconcile.Plan) (all, undecided []effects.Effect) {
 			in.Trusts = append(in.Trusts, effects.Trust{Runtime: rt.ID, Address: entry.Target, Key: entry.Leaves[0].Key})
 		}
 	}
-	all = effects.Of(in, w.ReadEnv(), p)
-	undecided = effects.Undecided(all, owner, w.Store, TrustedSources(w.Spec.Host))
-	w.judged = judged{p, in, all, undecided}
+	all = effects.Of(in, v.ReadEnv(), p)
+	undecided = effects.Undecided(all, owner, v.Store, TrustedSources(v.Spec.Host))
+	v.effects = evaluatedEffects{p, in, all, undecided}
 	return all, undecided
 }
 
-// judged are the effects of the plan that was looked at last.
-type judged struct {
+// evaluatedEffects are the effects of one plan.
+type evaluatedEffects struct {
 	plan           *reconcile.Plan
 	in             effects.Project
 	all, undecided []effects.Effect
 }
 
-// StillObeyed returns an error that wraps reconcile.ErrStale if p, whose effects
-// were looked at before a person was asked, has others now: a pull, an editor or
-// an agent may change a file while the question stands there.
-func (w *View) StillObeyed(p *reconcile.Plan) error {
-	was, _ := w.Effects(p)
-	if w.judged.plan != p || effects.Digest(effects.Of(w.judged.in, w.ReadEnv(), p)) == effects.Digest(was) {
+// EffectsUnchanged returns an error that wraps reconcile.ErrStale if p now has
+// other effects than those that Effects returned: a pull, an editor or an agent
+// may change a file while the person is asked.
+func (v *View) EffectsUnchanged(p *reconcile.Plan) error {
+	was, _ := v.Effects(p)
+	if v.effects.plan != p || effects.Digest(effects.Of(v.effects.in, v.ReadEnv(), p)) == effects.Digest(was) {
 		return nil
 	}
 	return advice.Command(fmt.Errorf("what programs and git obey here %w; nothing was changed", reconcile.ErrStale), "aisync apply")
 }
 
-// TrustedSources are the pinned sources that a host trusts.
+// TrustedSources returns the pinned sources that h trusts.
 func TrustedSources(h *spec.Host) []string {
 	var out []string
 	if h != nil {
@@ -73,8 +73,8 @@ func TrustedSources(h *spec.Host) []string {
 	return out
 }
 
-// Launches are the programs that the project's own sources would have "aisync
-// launch" start: those among the project's runtimes, and the one that is named.
+// Launches returns the programs that "aisync launch" would start because a source
+// of the project says so: those of the project's runtimes, and the one called named.
 func Launches(p *spec.Project, runtimes []spec.Runtime, named string) []effects.Launch {
 	var out []effects.Launch
 	for _, r := range runtimes {
@@ -92,9 +92,9 @@ func Launches(p *spec.Project, runtimes []spec.Runtime, named string) []effects.
 	return out
 }
 
-// Agree remembers a yes to list. The yes to all that comes from a source whose
-// pin moved counts in every project of a host that trusts that source.
-func (w *Session) Agree(list []effects.Effect) error {
+// Agree records that the person agreed to list. Agreeing to all effects of a
+// source whose pin moved counts in every project of a host that trusts the source.
+func (s *Session) Agree(list []effects.Effect) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -102,15 +102,15 @@ func (w *Session) Agree(list []effects.Effect) error {
 	for _, e := range list {
 		digests = append(digests, e.Digest)
 	}
-	for _, s := range effects.Sources(list) {
-		url := s[:strings.LastIndexByte(s, '@')]
-		if h := w.Spec.Host; h != nil && slices.ContainsFunc(h.TrustSources, func(t spec.TrustedSource) bool { return t.Source == url }) {
-			sources = append(sources, effects.SourceDigest(s))
+	for _, source := range effects.Sources(list) {
+		url := source[:strings.LastIndexByte(source, '@')]
+		if h := s.Spec.Host; h != nil && slices.ContainsFunc(h.TrustSources, func(t spec.TrustedSource) bool { return t.Source == url }) {
+			sources = append(sources, effects.SourceDigest(source))
 		}
 	}
-	err := w.Store.Agree(w.FS, reconcile.ProjectOwner(w.Places.Project), digests)
+	err := s.Store.Agree(s.FS, reconcile.ProjectOwner(s.Places.Project), digests)
 	if err == nil && len(sources) > 0 {
-		err = w.Store.Agree(w.FS, reconcile.HostOwner, sources)
+		err = s.Store.Agree(s.FS, reconcile.HostOwner, sources)
 	}
 	return err
 }

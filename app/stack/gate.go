@@ -8,52 +8,51 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Gate sees everything that a command which writes is about to do to the
-// machine: the operations of the file system, and as "run", "start", "restart"
-// and "stop" the programs and services. An error from it is how that ends. It
-// is nil in the program; tests give an app one, to fail and to kill.
+// Gate is called before each operation on the machine: those of the file system,
+// and "run", "start", "restart" and "stop" of programs and services. Its error is
+// the result of the operation. The program has none; tests use one to fail and to
+// kill.
 type Gate fsys.Hook
 
-// through asks the gate about what is not the file system's.
-func (g Gate) through(op string, words ...string) error {
+// ask calls the gate for an operation that is not one of the file system.
+func (g Gate) ask(op string, words ...string) error {
 	if g == nil {
 		return nil
 	}
 	return g(fsys.Op{Name: op, Path: strings.Join(words, " ")})
 }
 
-// guarded is f for a goroutine of its own: a panic becomes an error for who
-// waits, instead of the end of the program with Go's code 2, which would read
-// as drift.
-func guarded(f func() error) func() error {
+// catchPanics returns f for a goroutine: a panic becomes an error, instead of
+// ending the program with Go's exit code 2, which means drift.
+func catchPanics(f func() error) func() error {
 	return func() (err error) {
 		defer fsys.Caught(&err)
 		return f()
 	}
 }
 
-// gated is a controller whose every act goes through the gate.
-type gated struct {
+// gatedController is a controller that asks the gate before each operation.
+type gatedController struct {
 	control.Controller
 	gate Gate
 }
 
-func (g gated) Start(ctx context.Context, name string) error {
-	if err := g.gate.through("start", name); err != nil {
+func (g gatedController) Start(ctx context.Context, name string) error {
+	if err := g.gate.ask("start", name); err != nil {
 		return err
 	}
 	return g.Controller.Start(ctx, name)
 }
 
-func (g gated) Restart(ctx context.Context, name string) error {
-	if err := g.gate.through("restart", name); err != nil {
+func (g gatedController) Restart(ctx context.Context, name string) error {
+	if err := g.gate.ask("restart", name); err != nil {
 		return err
 	}
 	return g.Controller.Restart(ctx, name)
 }
 
-func (g gated) Stop(ctx context.Context, name string) error {
-	if err := g.gate.through("stop", name); err != nil {
+func (g gatedController) Stop(ctx context.Context, name string) error {
+	if err := g.gate.ask("stop", name); err != nil {
 		return err
 	}
 	return g.Controller.Stop(ctx, name)

@@ -12,9 +12,9 @@ import (
 	"aisync.dev/aisync/internal/gitrepo"
 )
 
-// activeHooks looks at which git hooks run in the project now, besides its own.
-// Where git is not installed or sees no repository there are none: the provider
-// of core.hooksPath says so.
+// activeHooks returns the git hooks that run in the project now, besides its own.
+// Without git or a repository there are none: the provider of core.hooksPath
+// reports that.
 func activeHooks(ctx context.Context, env environ.Env, project string) adapter.Hooks {
 	at := gitrepo.Place{Dir: project}
 	config, err := gitrepo.ReadConfig(ctx, env.List(), at)
@@ -46,13 +46,13 @@ func activeHooks(ctx context.Context, env environ.Env, project string) adapter.H
 	}
 	h := adapter.Hooks{Names: executables(theirs)}
 	h.Active = general != "" || len(h.Names) > 0
-	h.Shared = sharedChain(ctx, env, project, local, string(common))
-	h.Notes = hookTools(project, theirs, local, h)
+	h.Shared = usesChainOfOtherTree(ctx, env, project, local, string(common))
+	h.Notes = hookToolNotes(project, theirs, local, h)
 	return h
 }
 
-// executables are the hooks in a folder: git runs regular files that may be
-// run, and those that end in .sample are examples.
+// executables returns the names of the hooks in dir: regular files with an execute
+// bit, without the examples, which end in .sample.
 func executables(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -68,9 +68,9 @@ func executables(dir string) []string {
 	return out
 }
 
-// sharedChain reports whether value is the chain of another work tree of the
+// usesChainOfOtherTree reports whether value is the chain of another work tree of the
 // same repository, whose configuration they share.
-func sharedChain(ctx context.Context, env environ.Env, project, value, common string) bool {
+func usesChainOfOtherTree(ctx context.Context, env environ.Env, project, value, common string) bool {
 	top, ok := strings.CutSuffix(value, "/"+adapter.Chained)
 	if !ok || !filepath.IsAbs(value) || top == project {
 		return false
@@ -82,9 +82,9 @@ func sharedChain(ctx context.Context, env environ.Env, project, value, common st
 	return err == nil && string(theirs) == common
 }
 
-// hookTools are notes about programs that install git hooks and do not get
-// along with core.hooksPath, each with what to type.
-func hookTools(project, theirs, local string, h adapter.Hooks) []string {
+// hookToolNotes returns notes about programs that install git hooks and conflict
+// with core.hooksPath, each with what to type.
+func hookToolNotes(project, theirs, local string, h adapter.Hooks) []string {
 	var notes []string
 	if local != "" && local != "githooks" && !strings.HasSuffix(local, "/"+adapter.Chained) {
 		by := "another tool"

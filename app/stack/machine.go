@@ -36,6 +36,8 @@ type Machine struct {
 	Facts func() (facts.Facts, error)
 }
 
+// Detect returns the facts of the machine, or the recorded ones that stand for
+// them.
 func (m *Machine) Detect() (facts.Facts, error) {
 	if m.FactsFile != "" {
 		return hosts.ReadFacts(m.FactsFile)
@@ -45,40 +47,43 @@ func (m *Machine) Detect() (facts.Facts, error) {
 	}), nil
 }
 
-// LoadSpec reads the specs and chooses the host. Of o it sets where they lie.
+// LoadSpec reads the specs and chooses the host. It sets in o where the specs lie.
 func (m *Machine) LoadSpec(ctx context.Context, o schema.Options) (*spec.Spec, error) {
 	if o.Facts == nil {
 		o.Facts = m.Facts
 	}
 	if m.Host == "" {
-		ahead(o.Facts) // most likely needed to choose the host
+		prefetchFacts(o.Facts) // most likely needed to choose the host
 	}
 	o.HostDir, o.HostName, o.ProjectDir, o.Cwd = m.Places.Config, m.Host, m.Places.Project, m.Cwd
-	return schema.Load(ctx, m.strangers(o))
+	return schema.Load(ctx, m.withSourceRuntimes(o))
 }
 
-// strangers adds to o what specs of others need.
-func (m *Machine) strangers(o schema.Options) schema.Options {
-	o.Lent, o.Rehearse, o.Abort = m.lender(), m.RehearseCUE, m.Abort
+// withSourceRuntimes adds to o how runtimes of bundle sources are found, and the
+// hooks of the evaluation of specs.
+func (m *Machine) withSourceRuntimes(o schema.Options) schema.Options {
+	o.Lent, o.Rehearse, o.Abort = m.sourceRuntimes(), m.RehearseCUE, m.Abort
 	return o
 }
 
 // LoadHost reads the host's specs for the host called name.
 func (m *Machine) LoadHost(ctx context.Context, name string) (*spec.Spec, error) {
-	return schema.Load(ctx, m.strangers(schema.Options{HostDir: m.Places.Config, HostName: name, Scope: schema.HostOnly}))
+	return schema.Load(ctx, m.withSourceRuntimes(schema.Options{HostDir: m.Places.Config, HostName: name, Scope: schema.HostOnly}))
 }
 
-// ahead begins to look at the machine before the answer is needed. The caller
-// that asks gets what was found, the error, or the panic.
-func ahead(look func() (facts.Facts, error)) {
+// prefetchFacts calls look in the background, so that the facts are ready when
+// they are needed. look must remember its result: its later caller gets the
+// facts, the error or the panic.
+func prefetchFacts(look func() (facts.Facts, error)) {
 	go func() {
 		defer func() { _ = recover() }()
 		_, _ = look()
 	}()
 }
 
-// WithPrograms adds to what look finds the programs of these runtimes, which a
-// person's own catalog or a source describes. Recorded facts stay as they are.
+// WithPrograms returns look with the programs of runtimes added to the facts: of
+// those that an own catalog or a bundle source describes. Recorded facts stay as
+// they are.
 func (m *Machine) WithPrograms(look func() (facts.Facts, error), runtimes []spec.Runtime) func() (facts.Facts, error) {
 	if m.FactsFile != "" || len(runtimes) == 0 {
 		return look

@@ -9,9 +9,9 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Meaning says in words what c is about. Of a file that is shared with others
-// it says how many of our entries each word is about: what happens to an entry
-// never reads as if it happened to the file.
+// Meaning returns what c does, in words. For a file that others write to as well
+// it counts our entries, so that a change of an entry never reads as one of the
+// whole file.
 func Meaning(c reconcile.Change) string {
 	entries := 0
 	for _, l := range c.Leaves {
@@ -40,7 +40,7 @@ func Meaning(c reconcile.Change) string {
 	ours := slices.ContainsFunc(c.Leaves, func(l reconcile.LeafChange) bool { return l.Last != nil })
 	var out []string
 	for _, g := range groups {
-		out = append(out, g.text(entries, ours))
+		out = append(out, g.meaning(entries, ours))
 	}
 	if len(out) > 3 {
 		out = append(out[:3], "…")
@@ -51,7 +51,7 @@ func Meaning(c reconcile.Change) string {
 	return strings.Join(out, "; ")
 }
 
-// entryGroup are the entries of one file to which the same happens.
+// entryGroup is the entries of one file to which the same happens.
 type entryGroup struct {
 	action reconcile.Action
 	words  string
@@ -59,8 +59,9 @@ type entryGroup struct {
 	n      int
 }
 
-// text says it of g among all our entries; ours tells whether any was there before.
-func (g entryGroup) text(all int, ours bool) string {
+// meaning returns the words for g among all our entries; ours tells whether any
+// was there before.
+func (g entryGroup) meaning(all int, ours bool) string {
 	switch {
 	case g.action == reconcile.Create && g.drift:
 		return fmt.Sprintf("%s gone since the last apply", entriesAre(g.n, all))

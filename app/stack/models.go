@@ -10,26 +10,26 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// ModelDecls asks the host's spec for its models alone: a bundle that is not
-// at hand is no reason not to list them.
-func (w *View) ModelDecls(ctx context.Context, r *pin.Resolver) (adapter.Decls, error) {
-	f, err := w.Facts()
+// ModelDecls declares the models of the host alone. A bundle that is not on this
+// machine does not matter.
+func (v *View) ModelDecls(ctx context.Context, r *pin.Resolver) (adapter.Decls, error) {
+	f, err := v.Facts()
 	if err != nil {
 		return adapter.Decls{}, err
 	}
-	h := w.Spec.Host
+	h := v.Spec.Host
 	return adapter.Host{
 		Spec:   &spec.Host{Name: h.Name, Pos: h.Pos, Dir: h.Dir, Builtin: h.Builtin, Store: h.Store, Views: h.Views, Models: h.Models},
-		Models: w.Catalog.Models(), Facts: &f, Home: w.Places.Home, Programs: w.Programs(),
-		Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return w.pickModel(ctx, r, use, m) },
+		Models: v.Catalog.Models(), Facts: &f, Home: v.Places.Home, Programs: v.Programs(),
+		Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return v.pickModel(ctx, r, use, m) },
 	}.Declare(ctx)
 }
 
-// ModelStore is the folder of all models.
-func (w *View) ModelStore() fsys.LogicalPath {
+// ModelStore returns the folder of all models.
+func (v *View) ModelStore() fsys.LogicalPath {
 	dir := "~/.local/share/llm/models"
-	if h := w.Spec.Host; h != nil && h.Store.Value != "" {
+	if h := v.Spec.Host; h != nil && h.Store.Value != "" {
 		dir = h.Store.Value
 	}
-	return reconcile.Address("dir:" + dir).Path(w.Places.Home)
+	return reconcile.Address("dir:" + dir).Path(v.Places.Home)
 }

@@ -11,34 +11,34 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Plan makes the plan of what was asked.
-func (w *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
-	in := w.input(ask)
-	if ask.Strays || ask.Choice.Restore { // by policy alone, nothing is taken away that nobody asked for
-		in.Strays = w.strays(ctx)
+// Plan returns the plan of what ask asks for. It needs v.Declare.
+func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
+	in := v.input(ask)
+	if ask.Untracked || ask.Choice.Restore { // policy "enforce" alone removes no file
+		in.Strays = v.untracked(ctx)
 	}
-	p, err := w.Engine.Plan(ctx, w.ReadEnv(), w.Store, in)
-	return p, errors.Join(err, w.seal.err)
+	p, err := v.Engine.Plan(ctx, v.ReadEnv(), v.Store, in)
+	return p, errors.Join(err, v.hasher.err)
 }
 
-func (w *View) input(ask Request) reconcile.Input {
-	if h := w.Spec.Host; h != nil && h.Policy.Drift == "enforce" && !ask.Choice.Adopt {
+func (v *View) input(ask Request) reconcile.Input {
+	if h := v.Spec.Host; h != nil && h.Policy.Drift == "enforce" && !ask.Choice.Adopt {
 		ask.Choice.Restore = true
 	}
 	return reconcile.Input{
-		Declarations: w.Declared.Declarations, Unsupported: w.Declared.Unsupported, Notes: w.notesAbout(ask),
-		Owners: w.Owners, Choice: ask.Choice, Targets: ask.Targets, Excludes: ask.Excludes, Hold: ask.Hold,
+		Declarations: v.Declared.Declarations, Unsupported: v.Declared.Unsupported, Notes: v.notesAbout(ask),
+		Owners: v.Owners, Choice: ask.Choice, Targets: ask.Targets, Excludes: ask.Excludes, Hold: ask.Hold,
 	}
 }
 
-// notesAbout are the notes that have to do with what was asked for: all, or
-// those of the places that ask for a target, and warnings of no place.
-func (w *View) notesAbout(ask Request) []reconcile.Note {
+// notesAbout returns the notes for ask: all where it names no targets, else those
+// of the places that ask for its targets, and warnings of no place.
+func (v *View) notesAbout(ask Request) []reconcile.Note {
 	if len(ask.Targets) == 0 {
-		return w.Declared.Notes
+		return v.Declared.Notes
 	}
 	asking := map[reconcile.Position]bool{}
-	for _, d := range w.Declared.Declarations {
+	for _, d := range v.Declared.Declarations {
 		if slices.ContainsFunc(ask.Targets, d.Target.Match) {
 			for _, l := range d.Leaves {
 				for _, p := range l.Origin {
@@ -47,7 +47,7 @@ func (w *View) notesAbout(ask Request) []reconcile.Note {
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(w.Declared.Notes), func(n reconcile.Note) bool {
+	return slices.DeleteFunc(slices.Clone(v.Declared.Notes), func(n reconcile.Note) bool {
 		if len(n.Origin) == 0 {
 			return !n.Warning
 		}
@@ -55,26 +55,26 @@ func (w *View) notesAbout(ask Request) []reconcile.Note {
 	})
 }
 
-// Meta says what p was made from and where.
-func (w *View) Meta(p *reconcile.Plan, ask Request) reconcile.PlanMeta {
-	_, undecided := w.Effects(p)
+// Meta returns what p was made from, and where.
+func (v *View) Meta(p *reconcile.Plan, ask Request) reconcile.PlanMeta {
+	_, undecided := v.Effects(p)
 	m := reconcile.PlanMeta{
 		EffectsDigest: effects.Digest(undecided),
-		Version:       w.Version, Lineage: w.Store.Lineage(), SpecDigest: w.Spec.Digest,
-		LockDigest: strings.Trim(w.HostLock.Digest()+" "+w.ProjectLock.Digest(), " "), CatalogDigest: catalog.Digest(),
-		Scope: string(w.Scope), Targets: ask.Targets, Excludes: ask.Excludes, Choice: ask.Choice,
+		Version:       v.Version, Lineage: v.Store.Lineage(), SpecDigest: v.Spec.Digest,
+		LockDigest: strings.Trim(v.HostLock.Digest()+" "+v.ProjectLock.Digest(), " "), CatalogDigest: catalog.Digest(),
+		Scope: string(v.Scope), Targets: ask.Targets, Excludes: ask.Excludes, Choice: ask.Choice,
 	}
-	if w.Spec.Host != nil {
-		m.Host = w.Spec.Host.Name
+	if v.Spec.Host != nil {
+		m.Host = v.Spec.Host.Name
 	}
 	return m
 }
 
-// Explain asks the providers what changes do.
-func (w *View) Explain(ctx context.Context) func(reconcile.Change) []reconcile.Line {
-	env := w.ReadEnv()
+// Explain returns a function that has the provider of a change describe it.
+func (v *View) Explain(ctx context.Context) func(reconcile.Change) []reconcile.Line {
+	env := v.ReadEnv()
 	return func(c reconcile.Change) []reconcile.Line {
-		for _, p := range w.Engine.Providers {
+		for _, p := range v.Engine.Providers {
 			if p.Kind() == c.Target.Resource.Address.Kind() {
 				return p.Explain(ctx, env, c)
 			}

@@ -14,12 +14,11 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// repository is the project's git repository, as far as it tells what was
-// committed and how git writes files here. Each question is asked at most
-// once, and only when an answer is needed: a project in order starts no git.
-// Where there is no git, no repository or no commit, nothing is known. It
-// writes nothing. Safe for concurrent use.
-type repository struct {
+// Repository answers what the project's git repository has committed and how git
+// writes files here. It starts git when it is first asked, and each question at
+// most once. Without git, a repository or a commit it knows nothing. It writes
+// nothing, and is safe for concurrent use.
+type Repository struct {
 	run Runner
 	dir string // the project
 
@@ -31,10 +30,10 @@ type repository struct {
 	batch *objects
 }
 
-// newRepository looks at nothing yet. managed are the paths about which
-// endings may be asked.
-func newRepository(ctx context.Context, run Runner, dir string, managed func() []fsys.LogicalPath) *repository {
-	r := &repository{run: run, dir: dir}
+// newRepository returns the repository of dir, and starts no git yet. managed
+// returns the paths that CRLF may be asked about.
+func newRepository(ctx context.Context, run Runner, dir string, managed func() []fsys.LogicalPath) *Repository {
+	r := &Repository{run: run, dir: dir}
 	line := func(argv ...string) string {
 		out, err := run.Run(ctx, dir, append([]string{"git"}, argv...)...)
 		if err != nil {
@@ -52,7 +51,7 @@ func newRepository(ctx context.Context, run Runner, dir string, managed func() [
 
 // Committed returns the text of a file of the project at the last commit that
 // changed the lock.
-func (r *repository) Committed(p fsys.LogicalPath) ([]byte, bool) {
+func (r *Repository) Committed(p fsys.LogicalPath) ([]byte, bool) {
 	commit := r.commit()
 	if commit == "" || !p.Project() {
 		return nil, false
@@ -62,15 +61,15 @@ func (r *repository) Committed(p fsys.LogicalPath) ([]byte, bool) {
 
 // Head returns the text of a file of the project, or where a link leads, at
 // git's HEAD.
-func (r *repository) Head(p fsys.LogicalPath) ([]byte, bool) {
+func (r *Repository) Head(p fsys.LogicalPath) ([]byte, bool) {
 	if !p.Project() {
 		return nil, false
 	}
 	return r.object("HEAD:./" + string(p))
 }
 
-// object returns a blob by name.
-func (r *repository) object(name string) ([]byte, bool) {
+// object returns the blob called name.
+func (r *Repository) object(name string) ([]byte, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.batch == nil {
@@ -79,13 +78,13 @@ func (r *repository) object(name string) ([]byte, bool) {
 	return r.batch.read(name)
 }
 
-// Prefix is the project's folder within its repository: "" at its top, else
+// Prefix returns the project's folder within its repository: "" at its top, else
 // with a slash at the end.
-func (r *repository) Prefix() string { return r.prefix() }
+func (r *Repository) Prefix() string { return r.prefix() }
 
-// Carried returns what git carried below these folders at that commit. ok is
-// false where there is no such commit.
-func (r *repository) Carried(ctx context.Context, dirs []string) (files []string, ok bool) {
+// Carried returns the files that git had below dirs at the last commit that
+// changed the lock. ok is false where there is no such commit.
+func (r *Repository) Carried(ctx context.Context, dirs []string) (files []string, ok bool) {
 	commit := r.commit()
 	if commit == "" {
 		return nil, false
@@ -97,11 +96,11 @@ func (r *repository) Carried(ctx context.Context, dirs []string) (files []string
 	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), true
 }
 
-// CRLF reports whether git gives the lines of p the ending \r\n when it writes
-// it here, as .gitattributes or its configuration says.
-func (r *repository) CRLF(p fsys.LogicalPath) bool { return p.Project() && r.endings()[p] }
+// CRLF reports whether git ends the lines of p with \r\n when it writes the file
+// here, as .gitattributes and the configuration say.
+func (r *Repository) CRLF(p fsys.LogicalPath) bool { return p.Project() && r.endings()[p] }
 
-// crlf asks git which of paths it writes with \r\n.
+// crlf returns which of paths git writes with \r\n.
 // https://git-scm.com/docs/gitattributes, "End-of-line conversion"
 func crlf(ctx context.Context, run Runner, dir string, paths []fsys.LogicalPath, autocrlf, eol string) map[fsys.LogicalPath]bool {
 	var in bytes.Buffer
@@ -138,13 +137,14 @@ func crlf(ctx context.Context, run Runner, dir string, paths []fsys.LogicalPath,
 	return found
 }
 
-// objects reads many objects through one git.
+// objects reads many objects through one git process.
 type objects struct {
-	in  io.Writer
-	out *bufio.Reader // nil: there is no git
+	running bool // false: git could not be started, or broke off
+	in      io.Writer
+	out     *bufio.Reader
 }
 
-// openObjects starts a git that ends when this program does.
+// openObjects starts a git process that ends when this program does.
 func openObjects(run Runner, dir string) *objects {
 	cmd := gitrepo.Look(context.Background(), run.Env.List(), gitrepo.Place{Dir: dir}, "cat-file", "--batch")
 	in, err := cmd.StdinPipe()
@@ -155,12 +155,12 @@ func openObjects(run Runner, dir string) *objects {
 	if err != nil || cmd.Start() != nil {
 		return &objects{}
 	}
-	return &objects{in, bufio.NewReader(out)}
+	return &objects{true, in, bufio.NewReader(out)}
 }
 
-// read returns a blob by name.
-func (o *objects) read(name string) ([]byte, bool) {
-	if o.out == nil || strings.ContainsAny(name, "\n") {
+// read returns the blob called name. ok is false where there is none.
+func (o *objects) read(name string) (text []byte, ok bool) {
+	if !o.running || strings.ContainsAny(name, "\n") {
 		return nil, false
 	}
 	if _, err := io.WriteString(o.in, name+"\n"); err != nil {
@@ -168,7 +168,7 @@ func (o *objects) read(name string) ([]byte, bool) {
 	}
 	head, err := o.out.ReadString('\n')
 	if err != nil {
-		o.out = nil
+		o.running = false
 		return nil, false
 	}
 	var id, kind string
@@ -178,25 +178,16 @@ func (o *objects) read(name string) ([]byte, bool) {
 	}
 	b := make([]byte, size+1) // with the line end that follows
 	if _, err := io.ReadFull(o.out, b); err != nil {
-		o.out = nil
+		o.running = false
 		return nil, false
 	}
 	return b[:size], kind == "blob"
 }
 
-// Repository is the project's repository.
-func (w *View) Repository(ctx context.Context) *repository {
-	w.repoOnce.Do(func() {
-		w.repository = newRepository(ctx, w.Runner(), w.Places.Project, w.managedPaths)
-	})
-	return w.repository
-}
-
-// managedPaths are the files of the project that somebody declares or that are
-// on record.
-func (w *View) managedPaths() []fsys.LogicalPath {
+// managedPaths returns the files of the project that are declared or on record.
+func (v *View) managedPaths() []fsys.LogicalPath {
 	var out []fsys.LogicalPath
-	for a := range w.managed() {
+	for a := range v.managedTargets() {
 		if a.Kind() == "file" {
 			out = append(out, fsys.LogicalPath(path.Clean(a.Name())))
 		}

@@ -6,14 +6,14 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Request is what a plan is asked for, beside the specs.
+// Request is what a plan is made for, besides the specs.
 type Request struct {
 	Scope             Scope
 	Choice            reconcile.Choice
 	Targets, Excludes []string
 	Models            []string // with their names in other programs' folders
 	Transfer          Transfer // of commands that fetch
-	Strays            bool     // look for files that no spec asked for
+	Untracked         bool     // look for files that no spec asks for
 	Hold              func(reconcile.Address, reconcile.LeafKey) string
 }
 
@@ -24,26 +24,26 @@ type Transfer struct {
 	Source      string // asked before those of the spec
 }
 
-// AskFor is what a plan of these models, and of their names in other programs'
-// folders, is asked for.
-func (w *View) AskFor(ids []string) Request {
+// ModelRequest returns the request for the models ids and for their names in other
+// programs' folders.
+func (v *View) ModelRequest(ids []string) Request {
 	ask := Request{Scope: ScopeHost, Models: ids}
 	for _, id := range ids {
 		ask.Targets = append(ask.Targets, "model:"+id)
 	}
-	return w.WithViews(ask)
+	return v.WithDependents(ask)
 }
 
-// WithViews adds the names of the models that were asked for, and what tells
-// other programs of those. A server of one is left to an apply.
-func (w *View) WithViews(ask Request) Request {
+// WithDependents adds to ask what depends on its models: their names in other
+// programs' folders, and the entries that name those. Services are left out.
+func (v *View) WithDependents(ask Request) Request {
 	reached := map[reconcile.Address]bool{}
 	for _, id := range ask.Models {
 		reached[reconcile.Address("model:"+id)] = true
 	}
 	for more := true; more; {
 		more = false
-		for _, d := range w.Declared.Declarations {
+		for _, d := range v.Declared.Declarations {
 			depends := slices.ContainsFunc(d.DependsOn, func(a reconcile.Address) bool { return reached[a] })
 			if depends && d.Target.Kind() != "service" && !reached[d.Target] {
 				reached[d.Target], more = true, true

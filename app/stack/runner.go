@@ -15,15 +15,14 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Runner runs programs with the environment that was handed over. With it a
-// provider looks (git config --list); what writes goes through it as well. git
-// runs as internal/gitrepo has it.
+// Runner runs programs with Env, for providers that look and for those that write.
+// It runs git as internal/gitrepo does.
 type Runner struct {
 	Env  environ.Env
 	Gate Gate
 }
 
-// Runner runs programs for m.
+// Runner returns what runs programs for m.
 func (m *Machine) Runner() Runner { return Runner{m.Env, Gate(m.Places.Hook)} }
 
 // Run implements reconcile.Runner.
@@ -38,7 +37,7 @@ func (r Runner) Has(program string) bool {
 }
 
 func (r Runner) feed(ctx context.Context, dir string, stdin []byte, argv ...string) ([]byte, error) {
-	if err := r.Gate.through("run", argv...); err != nil {
+	if err := r.Gate.ask("run", argv...); err != nil {
 		return nil, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -63,8 +62,8 @@ func (r Runner) feed(ctx context.Context, dir string, stdin []byte, argv ...stri
 	return out, nil
 }
 
-// ignored tells which paths of the project git does not carry. Where there is
-// no git, or no repository, it carries all of them.
+// ignored returns which of paths git ignores in project; none where there is no
+// git or no repository.
 func (r Runner) ignored(ctx context.Context, project string, paths []fsys.LogicalPath) map[fsys.LogicalPath]bool {
 	var in bytes.Buffer
 	for _, p := range paths {

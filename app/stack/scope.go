@@ -17,7 +17,8 @@ const (
 	ScopeProject Scope = "project"
 )
 
-// Owners returns whose records and declarations take part.
+// Owners returns the owners whose records and declarations take part. It returns
+// ErrNoProject where s needs a project and p has none.
 func (s Scope) Owners(p place.Places) ([]reconcile.Owner, error) {
 	switch s {
 	case ScopeAll, "":
@@ -39,23 +40,23 @@ func (s Scope) Owners(p place.Places) ([]reconcile.Owner, error) {
 // ErrNoProject says that there is no project where one is needed.
 var ErrNoProject = errors.New("there is no " + place.SpecFile + " here or in a folder above, so there is no project")
 
-// ScopeError is a word that names no scope.
+// ScopeError is an unknown scope.
 type ScopeError Scope
 
-// Error says which words do.
+// Error names the known scopes.
 func (e ScopeError) Error() string {
 	return fmt.Sprintf("scope %q: want all, host or project", string(e))
 }
 
-// SourceError says why a model cannot come from where it was said to.
+// SourceError says why a model cannot come from Transfer.Source.
 type SourceError string
 
 func (e SourceError) Error() string { return string(e) }
 
-// SettingError is a variable of the environment whose value cannot be meant.
+// SettingError is a variable of the environment with an unknown value.
 type SettingError struct{ Variable, Value, Want string }
 
-// Error says which values can.
+// Error names the known values.
 func (e *SettingError) Error() string {
 	return e.Variable + "=" + e.Value + ": want " + e.Want
 }

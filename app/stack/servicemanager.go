@@ -1,9 +1,8 @@
 package stack
 
 import (
-	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +23,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// managerVariable chooses who runs services, where that is not to be found out.
+// managerVariable names the service manager, instead of the detected one.
 const managerVariable = "AISYNC_SERVICE_MANAGER"
 
 // ServiceManager is the init system in use.
@@ -32,40 +31,49 @@ type ServiceManager struct {
 	By      control.Kind
 	Waits   string // why nothing can be started or stopped here; "" where it can
 	journal bool
-	// Controller is nil where nothing runs, nor can be seen: below another root,
-	// and for facts that were recorded elsewhere.
-	Controller func(by control.Kind, system bool) control.Controller
+	open    func(by control.Kind, system bool) control.Controller // where Waits is ""
 }
 
+// Controller returns what controls the system's services, or the user's. Where
+// nothing can be started or stopped, the error says why.
+func (s ServiceManager) Controller(system bool) (control.Controller, error) {
+	if s.Waits != "" {
+		return nil, errors.New(s.Waits)
+	}
+	return s.open(s.By, system), nil
+}
+
+// serviceManager returns the init system of m, or the one that the environment
+// names. It fails for a name that is unknown.
 func (m *Machine) serviceManager() (ServiceManager, error) {
 	by, inChroot := control.Detect()
 	if m.Env.On("SYSTEMD_OFFLINE") { // as systemctl takes it
 		by, inChroot = control.Systemd, true
 	}
-	k := ServiceManager{By: by, journal: true}
+	s := ServiceManager{By: by, journal: true}
 	switch forced := m.Env.Get(managerVariable); forced {
 	case "":
 	case string(control.Systemd), string(control.Launchd), string(control.Own):
-		k.By, inChroot = control.Kind(forced), false
+		s.By, inChroot = control.Kind(forced), false
 	default:
-		return k, &SettingError{managerVariable, termtext.Safe(forced), "systemd, launchd or supervise"}
+		return s, &SettingError{managerVariable, termtext.Safe(forced), "systemd, launchd or supervise"}
 	}
 	switch {
 	case m.Places.Root != "":
-		k.By, k.Waits = control.Systemd, "it starts when the system below --root is booted, and aisync apply sees to it there"
-		return k, nil
+		s.By, s.Waits = control.Systemd, "it starts when the system below --root is booted, and aisync apply sees to it there"
+		return s, nil
 	case m.FactsFile != "":
-		k.By, k.Waits = control.Systemd, "the facts are recorded ones, so nothing is started or stopped here"
-		return k, nil
+		s.By, s.Waits = control.Systemd, "the facts are recorded ones, so nothing is started or stopped here"
+		return s, nil
 	case inChroot:
-		k.Waits = "this system is not booted (a chroot, or SYSTEMD_OFFLINE): it starts when it is, and aisync apply sees to it there"
-		return k, nil
+		s.Waits = "this system is not booted (a chroot, or SYSTEMD_OFFLINE): it starts when it is, and aisync apply sees to it there"
+		return s, nil
 	}
-	k.journal = control.Journaled()
-	k.Controller = func(by control.Kind, system bool) control.Controller {
-		return gated{control.New(by, m.controlOptions(by, system, k.journal)), Gate(m.Places.Hook)}
+	s.journal = control.Journaled()
+	s.open = func(by control.Kind, system bool) control.Controller {
+		return gatedController{control.New(by, m.controlOptions(by, system, s.journal)), Gate(m.Places.Hook)}
 	}
-	return k, nil
+	return s, nil
 }
 
 func (m *Machine) controlOptions(by control.Kind, system, journal bool) control.Options {
@@ -88,24 +96,24 @@ func (m *Machine) controlOptions(by control.Kind, system, journal bool) control.
 	return o
 }
 
-// serviceProvider starts and stops the services.
-func (k ServiceManager) provider(p place.Places) service.Provider {
-	return service.Provider{By: k.By, Controllers: k.Controller, State: p.State}
+// provider returns the provider of services, which starts and stops them by s.
+func (s ServiceManager) provider(p place.Places) service.Provider {
+	return service.Provider{By: s.By, Controllers: s.open, State: p.State}
 }
 
-// declareServices asks for the services of the host, whose models were chosen
-// by r and declared in d.
-func (w *View) declareServices(r *pin.Resolver, d adapter.Decls, lacking []reconcile.Unsupported) (service.Declared, error) {
-	f, err := w.Facts()
+// declareServices declares the services of the host, whose models r chose and d
+// declares.
+func (v *View) declareServices(r *pin.Resolver, d adapter.Decls, lacking []reconcile.Unsupported) (service.Declared, error) {
+	f, err := v.Facts()
 	if err != nil {
 		return service.Declared{}, err
 	}
 	loads := slices.DeleteFunc(r.ServiceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
-	h := w.serviceHost(r, d, &f, lacking)
-	h.Config, h.State, h.Ollama = w.Places.ConfigHome.Dir(), w.Places.State, w.Programs().Ollama
-	h.Waits, h.Journal, h.User, h.Self = w.Services.Waits, w.Services.journal, w.Places.UserName(w.User), w.self()
+	h := v.serviceHost(r, d, &f, lacking)
+	h.Config, h.State, h.Ollama = v.Places.ConfigHome.Dir(), v.Places.State, v.Programs().Ollama
+	h.Waits, h.Journal, h.User, h.Self = v.Services.Waits, v.Services.journal, v.Places.UserName(v.User), v.ownProgram()
 	h.Place = string(hosts.Fit(loads, f).Place)
-	h.Recorded = func(a reconcile.Address) bool { return len(w.Store.On(a)) > 0 }
+	h.Recorded = func(a reconcile.Address) bool { return len(v.Store.On(a)) > 0 }
 	h.Version = func(a reconcile.Address) string {
 		for _, x := range d.Declarations {
 			if x.Target == a {
@@ -114,26 +122,26 @@ func (w *View) declareServices(r *pin.Resolver, d adapter.Decls, lacking []recon
 		}
 		return ""
 	}
-	h.Memory = func(s spec.Service) int64 { return memoryOf(s, loads, hosts.Fit(loads, f)) }
+	h.Memory = func(s spec.Service) int64 { return serviceMemory(s, loads, hosts.Fit(loads, f)) }
 	return h.Declare(), nil
 }
 
-// serviceHost is what decides whether a service can be started here: the
-// programs of f, the packages that cannot be installed, the models that r
-// chose and d declares.
-func (w *View) serviceHost(r *pin.Resolver, d adapter.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
+// serviceHost returns what decides whether a service can be started here: the
+// programs of f, the packages that cannot be installed, the models that r chose
+// and d declares.
+func (v *View) serviceHost(r *pin.Resolver, d adapter.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
 	return service.Host{
-		Spec: w.Spec.Host, Facts: f, Home: w.Places.Home, By: w.Services.By,
+		Spec: v.Spec.Host, Facts: f, Home: v.Places.Home, By: v.Services.By,
 		Lacking: func(a reconcile.Address) bool {
 			return slices.ContainsFunc(lacking, func(u reconcile.Unsupported) bool { return u.Address == a })
 		},
-		Models: func(id string) (service.Model, bool) { return w.servedModel(r, d, id) },
+		Models: func(id string) (service.Model, bool) { return v.servedModel(r, d, id) },
 	}
 }
 
-// recorded reports whether the host's last apply wanted that of a leaf.
-func (w *View) recorded(target reconcile.Address, key reconcile.LeafKey, want reconcile.Fingerprint) bool {
-	for _, r := range w.Store.On(target) {
+// wantedByHost reports whether the last apply of the host wanted want of a leaf.
+func (v *View) wantedByHost(target reconcile.Address, key reconcile.LeafKey, want reconcile.Fingerprint) bool {
+	for _, r := range v.Store.On(target) {
 		if l := r.Leaf(key); r.Owner == reconcile.HostOwner && l != nil && l.Wanted() == want {
 			return true
 		}
@@ -141,12 +149,12 @@ func (w *View) recorded(target reconcile.Address, key reconcile.LeafKey, want re
 	return false
 }
 
-// self is this program, as a unit starts it: where it is installed, so that the
-// binary that happens to be run changes no unit.
-func (w *View) self() string {
+// ownProgram returns the path of aisync for units: where it is installed, so that
+// a run of another binary changes no unit.
+func (v *View) ownProgram() string {
 	installed := "/usr/bin/aisync"
-	if w.Places.Root == "" && w.FactsFile == "" {
-		if at := hosts.FindProgram("", filepath.SplitList(w.Env.Get("PATH")), "aisync"); at != "" {
+	if v.Places.Root == "" && v.FactsFile == "" {
+		if at := hosts.FindProgram("", filepath.SplitList(v.Env.Get("PATH")), "aisync"); at != "" {
 			return at
 		}
 		if at, err := os.Executable(); err == nil {
@@ -156,21 +164,21 @@ func (w *View) self() string {
 	return installed
 }
 
-// servedModel is a model as r chose it.
-func (w *View) servedModel(r *pin.Resolver, d adapter.Decls, id string) (service.Model, bool) {
-	x, ok := r.Chosen(id)
-	if !ok || len(x.Quant.Files) == 0 {
+// servedModel returns the model id as r chose it. ok is false where it has no file.
+func (v *View) servedModel(r *pin.Resolver, d adapter.Decls, id string) (m service.Model, ok bool) {
+	chosen, ok := r.Chosen(id)
+	if !ok || len(chosen.Quant.Files) == 0 {
 		return service.Model{}, false
 	}
-	first := x.Quant.Files[0]
-	m := service.Model{File: store.Friendly(w.ModelStore(), id, first.Repo, first.Path), Context: x.Model.Context}
-	for _, f := range x.Quant.Files {
+	first := chosen.Quant.Files[0]
+	m = service.Model{File: store.Friendly(v.ModelStore(), id, first.Repo, first.Path), Context: chosen.Model.Context}
+	for _, f := range chosen.Quant.Files {
 		m.SHA256 = append(m.SHA256, f.SHA256)
 	}
-	ollama := w.Programs().Ollama
+	ollama := v.Programs().Ollama
 	for _, x := range d.Declarations {
-		if isBelow(x.Target.Path(w.Places.Home), ollama) && slices.ContainsFunc(x.DependsOn, func(a reconcile.Address) bool {
-			return a == reconcile.Address("model:"+id) || isBelow(a.Path(w.Places.Home), ollama)
+		if isBelow(x.Target.Path(v.Places.Home), ollama) && slices.ContainsFunc(x.DependsOn, func(a reconcile.Address) bool {
+			return a == reconcile.Address("model:"+id) || isBelow(a.Path(v.Places.Home), ollama)
 		}) {
 			m.Views = append(m.Views, x.Target)
 		}
@@ -182,8 +190,8 @@ func isBelow(p, dir fsys.LogicalPath) bool {
 	return dir != "" && len(p) > len(dir) && p[:len(dir)+1] == dir+"/"
 }
 
-// memoryOf is what serving s takes, 0 where that is a guess.
-func memoryOf(s spec.Service, loads []hosts.Load, v hosts.Verdict) int64 {
+// serviceMemory returns the bytes that serving s takes, 0 where they are estimated.
+func serviceMemory(s spec.Service, loads []hosts.Load, v hosts.Verdict) int64 {
 	var sum int64
 	for i, n := range v.Loads {
 		if loads[i].Name != s.Name && loads[i].Name != s.Name+"/"+n.Model {
@@ -197,22 +205,19 @@ func memoryOf(s spec.Service, loads []hosts.Load, v hosts.Verdict) int64 {
 	return sum
 }
 
-// servicePrograms are the packages that the services ask for.
-func (w *View) servicePrograms() ([]packages.Program, error) {
-	f, err := w.Facts()
+// servicePrograms returns the packages that the services need.
+func (v *View) servicePrograms() ([]packages.Program, error) {
+	f, err := v.Facts()
 	if err != nil {
 		return nil, err
 	}
-	return service.Programs(w.Spec.Host, &f)
+	return service.Programs(v.Spec.Host, &f)
 }
 
-// ServiceStates asks how services are, by name. External ones and those of
-// which nobody can tell are left out; why stands in the error.
-func (w *View) ServiceStates(ctx context.Context, list []spec.Service) (map[string]control.State, error) {
+// ServiceStates returns the states of services by name. It leaves out external
+// services and those whose manager does not answer; the error says why.
+func (v *View) ServiceStates(ctx context.Context, list []spec.Service) (map[string]control.State, error) {
 	states := map[string]control.State{}
-	if w.Services.Controller == nil {
-		return states, fmt.Errorf("%s", cmp.Or(w.Services.Waits, "nothing runs here"))
-	}
 	var wrong error
 	for _, scope := range []string{"user", "system"} {
 		var names []string
@@ -224,7 +229,11 @@ func (w *View) ServiceStates(ctx context.Context, list []spec.Service) (map[stri
 		if len(names) == 0 {
 			continue
 		}
-		got, err := w.Services.Controller(w.Services.By, scope == "system").States(ctx, names)
+		c, err := v.Services.Controller(scope == "system")
+		if err != nil {
+			return states, err
+		}
+		got, err := c.States(ctx, names)
 		if err != nil {
 			wrong = err
 		}
@@ -235,9 +244,9 @@ func (w *View) ServiceStates(ctx context.Context, list []spec.Service) (map[stri
 	return states, wrong
 }
 
-// ForgetUnits has service managers forget the units of services that p took
-// away. One that does not answer forgets them when it next starts.
-func (w *View) ForgetUnits(ctx context.Context, p *reconcile.Plan) {
+// ForgetUnits has service managers forget the units of services that p removed. A
+// manager that does not answer forgets them when it next starts.
+func (v *View) ForgetUnits(ctx context.Context, p *reconcile.Plan) {
 	scopes := map[string]bool{}
 	for _, c := range p.Changes {
 		if a := c.Target.Resource.Address; a.Kind() == "service" && c.Action == reconcile.Delete {
@@ -246,8 +255,8 @@ func (w *View) ForgetUnits(ctx context.Context, p *reconcile.Plan) {
 		}
 	}
 	for scope := range scopes {
-		if w.Services.Controller != nil {
-			_ = w.Services.Controller(w.Services.By, scope == "system").Reload(ctx)
+		if c, err := v.Services.Controller(scope == "system"); err == nil {
+			_ = c.Reload(ctx)
 		}
 	}
 }

@@ -13,56 +13,60 @@ import (
 	"aisync.dev/aisync/reconcile/state"
 )
 
-// Session is a View whose machine it may change: it holds the lock of the
-// state. The caller releases it.
+// Session is a View that can write: it holds the lock of the state, until the
+// caller calls Release.
 type Session struct {
 	*View
 	FS      fsys.FS
 	ApplyID string // of what this session applies; part of the names of its temp files
 
-	// TookBack is the apply that a rollback had taken back which was interrupted,
-	// and which Recover finished; "" for none.
-	TookBack string
+	// RolledBack is the apply that an interrupted rollback had undone, which
+	// Recover finished; "" for none.
+	RolledBack string
 
-	held *state.Held
+	release func()
 }
 
-// Holding says how a lock is taken.
-type Holding struct {
+// LockRequest says how a lock is taken.
+type LockRequest struct {
 	Command string        // the words that another process sees while it waits
 	Timeout time.Duration // how long to wait for a process that holds it
 }
 
-// Hold takes the lock of the state of m. Nothing is loaded yet.
-func Hold(ctx context.Context, m *Machine, s Scope, h Holding) (*Session, error) {
-	v, err := newView(m, s)
+// Hold takes the lock of the state of m, and loads nothing.
+func Hold(ctx context.Context, m *Machine, s Scope, l LockRequest) (*Session, error) {
+	id := reconcile.NewApplyID(time.Now())
+	disk, err := fsys.New(m.Places.FSOptions(id))
 	if err != nil {
 		return nil, err
 	}
-	id := reconcile.NewApplyID(time.Now())
-	disk, held, err := m.lockState(ctx, id, h)
+	v, err := newView(m, s, disk, newKeepingHasher(disk, m.Places.State))
 	if err != nil {
-		return nil, v.ofState(err)
+		return nil, err
 	}
-	v.Reader, v.seal.disk, v.seal.Reader = disk, disk, disk
+	held, err := m.lockState(ctx, disk, l)
+	if err != nil {
+		return nil, v.stateError(err)
+	}
 	m.Env[state.PIDVariable] = fmt.Sprint(os.Getpid())
-	return &Session{View: v, FS: disk, ApplyID: id, held: held}, nil
+	release := func() { _ = held.Release() } // the end of the process does it as well
+	return &Session{View: v, FS: disk, ApplyID: id, release: release}, nil
 }
 
-// HoldRecords is Hold for what goes by the records and the locks alone: the
-// specs may be broken. An interrupted apply is finished.
-func HoldRecords(ctx context.Context, m *Machine, sc Scope, h Holding) (*Session, error) {
-	return holdAnd(ctx, m, sc, h, (*View).loadRecords)
+// HoldRecords takes the lock, loads locks and records, and finishes an interrupted
+// apply. The specs may be broken: View.Spec is empty.
+func HoldRecords(ctx context.Context, m *Machine, sc Scope, l LockRequest) (*Session, error) {
+	return holdAnd(ctx, m, sc, l, (*View).loadRecords)
 }
 
-// HoldLoaded is Hold with everything loaded but what the specs ask for, and an
-// interrupted apply finished.
-func HoldLoaded(ctx context.Context, m *Machine, sc Scope, h Holding) (*Session, error) {
-	return holdAnd(ctx, m, sc, h, (*View).Load)
+// HoldLoaded takes the lock, loads specs, locks and records, and finishes an
+// interrupted apply. It declares nothing.
+func HoldLoaded(ctx context.Context, m *Machine, sc Scope, l LockRequest) (*Session, error) {
+	return holdAnd(ctx, m, sc, l, (*View).Load)
 }
 
-func holdAnd(ctx context.Context, m *Machine, sc Scope, h Holding, load func(*View, context.Context) error) (*Session, error) {
-	s, err := Hold(ctx, m, sc, h)
+func holdAnd(ctx context.Context, m *Machine, sc Scope, l LockRequest, load func(*View, context.Context) error) (*Session, error) {
+	s, err := Hold(ctx, m, sc, l)
 	if err != nil {
 		return nil, err
 	}
@@ -76,27 +80,17 @@ func holdAnd(ctx context.Context, m *Machine, sc Scope, h Holding, load func(*Vi
 	return s, nil
 }
 
-// lockState takes the lock of the state, and returns the file system to write
-// with; tag is part of the names of its temp files.
-func (m *Machine) lockState(ctx context.Context, tag string, h Holding) (*fsys.Disk, *state.Held, error) {
-	disk, err := fsys.New(m.Places.FSOptions(tag))
-	if err != nil {
-		return nil, nil, err
-	}
+// lockState takes the lock of the state on disk.
+func (m *Machine) lockState(ctx context.Context, disk *fsys.Disk, l LockRequest) (*state.Held, error) {
 	host, _ := os.Hostname() // only for the message to a process that waits
-	held, err := state.Open(disk, m.Places.State).Lock(ctx, disk, h.Timeout, state.Holder{PID: os.Getpid(), Host: host, Since: time.Now(), Command: h.Command})
-	return disk, held, err
+	return state.Open(disk, m.Places.State).Lock(ctx, disk, l.Timeout, state.Holder{PID: os.Getpid(), Host: host, Since: time.Now(), Command: l.Command})
 }
 
 // Release gives the lock back.
-func (s *Session) Release() {
-	if s.held != nil {
-		_ = s.held.Release() // the end of the process does it as well
-	}
-}
+func (s *Session) Release() { s.release() }
 
-// Recover finishes an interrupted apply and tells what that meant. What a
-// command left behind that was killed before it began is taken away.
+// Recover finishes an interrupted apply and notifies of what it did. It removes
+// what a command left that was killed before its apply began.
 func (s *Session) Recover(ctx context.Context) error {
 	if err := s.HostLock.Sweep(s.Places.FSOptions(s.ApplyID)); err != nil {
 		return err
@@ -110,12 +104,12 @@ func (s *Session) Recover(ctx context.Context) error {
 		s.Notify("aisync: %s", termtext.Safe(l))
 	}
 	if err == nil && of != "" && s.Store.TakenBack(of) {
-		s.TookBack = of
+		s.RolledBack = of
 	}
 	return err
 }
 
-// WriteEnv is what an apply is handed. events may be nil.
+// WriteEnv returns what an apply works with. events may be nil.
 func (s *Session) WriteEnv(events func(reconcile.Event)) reconcile.WriteEnv {
 	network := s.Network()
 	env := reconcile.WriteEnv{ReadEnv: s.ReadEnv(), FS: s.FS, Fetch: network.Fetcher()}
@@ -128,31 +122,44 @@ func (s *Session) WriteEnv(events func(reconcile.Event)) reconcile.WriteEnv {
 	return env
 }
 
-// StandIn is a session for owner, a project whose folder is gone: empty stands
-// in for it. It holds no lock: the caller does.
-func StandIn(m *Machine, owner reconcile.Owner, empty string) (*Session, error) {
+// GoneProject returns a session for owner, a project whose folder is gone: the
+// folder empty stands in for it. The session takes no lock: the caller holds it.
+func GoneProject(m *Machine, owner reconcile.Owner, empty string) (*Session, error) {
 	m.Places.Project = empty
-	v, err := newView(m, ScopeHost)
+	id := reconcile.NewApplyID(time.Now())
+	disk, err := fsys.New(m.Places.FSOptions(id))
+	if err != nil {
+		return nil, err
+	}
+	v, err := newView(m, ScopeHost, disk, NewSecretHasher(disk, m.Places.State))
 	if err != nil {
 		return nil, err
 	}
 	v.Owners = []reconcile.Owner{owner}
-	s := &Session{View: v, ApplyID: reconcile.NewApplyID(time.Now())}
-	disk, err := fsys.New(m.Places.FSOptions(s.ApplyID))
-	if err != nil {
-		return nil, err
-	}
-	s.FS, v.Reader = disk, disk
 	if v.Store, err = reconcile.OpenStore(disk, m.Places.State); err != nil {
 		return nil, err
 	}
 	v.Store.UseLock(owner, LockName, nil)
-	return s, nil
+	return &Session{View: v, FS: disk, ApplyID: id, release: func() {}}, nil
 }
 
-// Agree remembers a yes to list outside of an apply.
+// DryRun returns a session of v for a rehearsal: it holds no lock, and the caller
+// writes nothing by it.
+func DryRun(v *View) (*Session, error) {
+	disk, err := fsys.New(v.Places.FSOptions("none"))
+	if err != nil {
+		return nil, err
+	}
+	return &Session{View: v, FS: disk, release: func() {}}, nil
+}
+
+// Agree records that the person agreed to list, outside of an apply.
 func (m *Machine) Agree(ctx context.Context, command string, o reconcile.Owner, list []effects.Effect) error {
-	disk, held, err := m.lockState(ctx, reconcile.NewApplyID(time.Now()), Holding{Command: command})
+	disk, err := fsys.New(m.Places.FSOptions(reconcile.NewApplyID(time.Now())))
+	if err != nil {
+		return err
+	}
+	held, err := m.lockState(ctx, disk, LockRequest{Command: command})
 	if err != nil {
 		return err
 	}

@@ -9,34 +9,34 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// NotTrusted is what of p's project the programs of this machine do not load,
-// as far as their own records say. It looks and writes nothing.
-func (w *View) NotTrusted(p *reconcile.Plan) []trust.Row {
-	project := w.Spec.Project
-	if project == nil || w.Places.Project == "" || !w.Has(reconcile.ProjectOwner(w.Places.Project)) {
+// NotTrusted returns what the programs of this machine do not load of p's project,
+// as far as their own records tell.
+func (v *View) NotTrusted(p *reconcile.Plan) []trust.Row {
+	project := v.Spec.Project
+	if project == nil || v.Places.Project == "" || !v.Has(reconcile.ProjectOwner(v.Places.Project)) {
 		return nil
 	}
 	var used []spec.Runtime
-	for _, rt := range w.Catalog.Runtimes() {
+	for _, rt := range v.Catalog.Runtimes() {
 		named := slices.ContainsFunc(project.Runtimes, func(n spec.Named) bool { return n.Value == rt.ID })
-		if named && w.uses(rt) {
+		if named && v.uses(rt) {
 			used = append(used, rt)
 		}
 	}
-	return trust.Check(w.ReadEnv(), p, trust.Project{Dir: w.Places.Project, Owner: reconcile.ProjectOwner(w.Places.Project), Runtimes: used})
+	return trust.Check(v.ReadEnv(), p, trust.Project{Dir: v.Places.Project, Owner: reconcile.ProjectOwner(v.Places.Project), Runtimes: used})
 }
 
 // uses reports whether a runtime is one of this machine's: its host wants it,
 // or its program is there.
-func (w *View) uses(rt spec.Runtime) bool {
-	if h := w.Spec.Host; h != nil && slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID }) {
+func (v *View) uses(rt spec.Runtime) bool {
+	if h := v.Spec.Host; h != nil && slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID }) {
 		return true
 	}
-	f, err := w.Facts()
+	f, err := v.Facts()
 	return err == nil && f.Programs[rt.Command] != ""
 }
 
-// TrustText says of r what is not loaded, in words.
+// TrustText returns what r does not load, in words.
 func TrustText(r trust.Row) string {
 	var parts []string
 	for _, p := range r.Parts {

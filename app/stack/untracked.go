@@ -11,17 +11,17 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// managed are the addresses of the project that are declared or on record. The
-// value tells whether the whole of the file is ours.
-func (w *View) managed() map[reconcile.Address]bool {
+// managedTargets returns the addresses of the project that are declared or on
+// record. The value tells whether aisync owns the whole file.
+func (v *View) managedTargets() map[reconcile.Address]bool {
 	out := map[reconcile.Address]bool{}
-	for _, d := range w.Declared.Declarations {
+	for _, d := range v.Declared.Declarations {
 		if d.Target.InProject() {
 			whole := d.Target.Kind() == "file" && len(d.Leaves) == 1 && d.Leaves[0].Key == ""
 			out[d.Target] = out[d.Target] || whole
 		}
 	}
-	for _, r := range w.Store.Records(reconcile.ProjectOwner(w.Places.Project)) {
+	for _, r := range v.Store.Records(reconcile.ProjectOwner(v.Places.Project)) {
 		if r.Address.InProject() {
 			whole := r.Address.Kind() == "file" && len(r.Leaves) == 1 && r.Leaves[0].Key == "" && r.Leaves[0].Provenance == reconcile.Created
 			out[r.Address] = out[r.Address] || whole
@@ -30,16 +30,16 @@ func (w *View) managed() map[reconcile.Address]bool {
 	return out
 }
 
-// strays finds files that nobody asked for in folders of the project that are
-// ours: those that an apply made, that hold a whole file of ours, and in which
-// git carried nothing else when the lock was last committed. What git ignores
-// is nobody's.
-func (w *View) strays(ctx context.Context) []reconcile.Address {
-	owner := reconcile.ProjectOwner(w.Places.Project)
-	if w.Places.Project == "" || !w.Has(owner) {
+// untracked returns the files that no spec asks for in folders that are ours.
+// Such a folder was made by an apply, holds a whole file of ours, and had no
+// other file in git when the lock was last committed. Files that git ignores do
+// not count.
+func (v *View) untracked(ctx context.Context) []reconcile.Address {
+	owner := reconcile.ProjectOwner(v.Places.Project)
+	if v.Places.Project == "" || !v.Has(owner) {
 		return nil
 	}
-	managed := w.managed()
+	managed := v.managedTargets()
 	known, ours := map[string]bool{}, map[string]bool{}
 	for a, whole := range managed {
 		name := path.Clean(a.Name())
@@ -52,22 +52,22 @@ func (w *View) strays(ctx context.Context) []reconcile.Address {
 		}
 	}
 	made := map[string]bool{}
-	for _, d := range w.Store.Made(owner) {
+	for _, d := range v.Store.Made(owner) {
 		made[string(d)] = true
 	}
 	var found []string
 	for dir := range ours {
 		if made[dir] {
-			found = w.unknownIn(found, dir, known)
+			found = v.unmanagedIn(found, dir, known)
 		}
 	}
 	if len(found) == 0 {
 		return nil
 	}
-	found = w.sinceTheLock(ctx, found, known)
+	found = v.withoutShared(ctx, found, known)
 	slices.Sort(found)
 	var out []reconcile.Address
-	ignored := w.Ignored(ctx, paths(found))
+	ignored := v.Ignored(ctx, paths(found))
 	for _, f := range found {
 		if !ignored[fsys.LogicalPath(f)] {
 			out = append(out, reconcile.Address("file:"+f))
@@ -76,19 +76,18 @@ func (w *View) strays(ctx context.Context) []reconcile.Address {
 	return out
 }
 
-// unknownIn appends the files in dir that are not known, and those in folders
-// in which nothing is.
-func (w *View) unknownIn(found []string, dir string, known map[string]bool) []string {
-	entries, err := w.Reader.ReadDir(fsys.LogicalPath(dir))
+// unmanagedIn appends to found the files below dir that are not in known.
+func (v *View) unmanagedIn(found []string, dir string, known map[string]bool) []string {
+	entries, err := v.Reader.ReadDir(fsys.LogicalPath(dir))
 	if err != nil {
-		return found // said where the files in it are looked at
+		return found // observing the files in it reports the error
 	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		switch {
 		case known[name], e.Name() == "__pycache__", e.Name() == ".DS_Store", strings.HasPrefix(e.Name(), ".") && strings.Contains(e.Name(), ".aisync-"): // the last: an apply at work
 		case e.IsDir():
-			found = w.unknownIn(found, name, known)
+			found = v.unmanagedIn(found, name, known)
 		default:
 			found = append(found, name)
 		}
@@ -96,9 +95,9 @@ func (w *View) unknownIn(found []string, dir string, known map[string]bool) []st
 	return found
 }
 
-// sinceTheLock leaves out of found what lies in folders in which git carried
-// something that was not ours when the lock was last committed.
-func (w *View) sinceTheLock(ctx context.Context, found []string, known map[string]bool) []string {
+// withoutShared removes from found what lies in folders in which git had files
+// of others when the lock was last committed.
+func (v *View) withoutShared(ctx context.Context, found []string, known map[string]bool) []string {
 	dirs := map[string]bool{}
 	for _, f := range found {
 		dirs[path.Dir(f)] = true
@@ -107,7 +106,7 @@ func (w *View) sinceTheLock(ctx context.Context, found []string, known map[strin
 	for d := range dirs {
 		list = append(list, d)
 	}
-	carried, ok := w.Repository(ctx).Carried(ctx, list)
+	carried, ok := v.Repository().Carried(ctx, list)
 	if !ok {
 		return found
 	}

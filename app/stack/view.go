@@ -1,6 +1,10 @@
+// Package stack loads one machine and one project: specs, locks, records and
+// services. It prints nothing. Open, Look and LookAtRecords return a View, which
+// cannot write; Hold and its variants return a Session, which holds the lock.
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,8 +27,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// View is a machine and a project with all that a command which looks works
-// with. No part of it can write or dial.
+// View is one machine and one project, loaded. No part of it can write or dial.
 type View struct {
 	*Machine
 	Services ServiceManager
@@ -41,18 +44,17 @@ type View struct {
 	Bundles               *bundle.Sources
 	Declared              adapter.Decls // what the specs ask for
 
-	Transfer Transfer // how a Session fetches
-	Pulled   []string // models that Transfer.Source is for
-	LeftOut  []error  // what was asked for and cannot be had now
+	Transfer   Transfer // how a Session fetches
+	PullModels []string // models that Transfer.Source is for
+	LeftOut    []error  // what the specs ask for and cannot be had now
 
-	seal        *Sealer
-	judged      judged // see Effects
-	hooksShared bool   // git runs the project's hooks by the chain of another work tree
-	repository  *repository
-	repoOnce    sync.Once
+	hasher      *SecretHasher
+	effects     evaluatedEffects // of the plan that Effects saw last
+	hooksShared bool             // git runs the project's hooks by the chain of another work tree
+	repository  func() *Repository
 }
 
-// Open loads everything, and declares what the specs ask for.
+// Open loads specs, locks and records, and declares what the specs ask for.
 func Open(ctx context.Context, m *Machine, s Scope) (*View, error) {
 	v, err := Look(ctx, m, s)
 	if err != nil {
@@ -61,182 +63,194 @@ func Open(ctx context.Context, m *Machine, s Scope) (*View, error) {
 	return v, v.Declare(ctx, v.Resolver(pin.Look))
 }
 
-// Look loads everything but what the specs ask for.
+// Look loads specs, locks and records, and declares nothing.
 func Look(ctx context.Context, m *Machine, s Scope) (*View, error) {
 	return look(ctx, m, s, (*View).Load)
 }
 
-// LookAtRecords loads what was made and the locks; the specs may be broken.
+// LookAtRecords loads locks and records. The specs may be broken: View.Spec is
+// empty.
 func LookAtRecords(ctx context.Context, m *Machine, s Scope) (*View, error) {
 	return look(ctx, m, s, (*View).loadRecords)
 }
 
 func look(ctx context.Context, m *Machine, s Scope, load func(*View, context.Context) error) (*View, error) {
-	v, err := newView(m, s)
+	v, err := readOnlyView(m, s)
 	if err != nil {
 		return nil, err
 	}
-	if v.Reader, err = m.Places.Reader("none"); err != nil {
-		return nil, err
-	}
-	v.seal.Reader = v.Reader
 	return v, load(v, ctx)
 }
 
-// newView loads nothing yet, and cannot read.
-func newView(m *Machine, s Scope) (*View, error) {
+// readOnlyView returns a View with nothing loaded, which cannot write.
+func readOnlyView(m *Machine, s Scope) (*View, error) {
+	reader, err := m.Places.Reader("none")
+	if err != nil {
+		return nil, err
+	}
+	return newView(m, s, reader, NewSecretHasher(reader, m.Places.State))
+}
+
+// newView returns a View with nothing loaded.
+func newView(m *Machine, s Scope, reader fsys.Reader, hasher *SecretHasher) (*View, error) {
 	owners, err := s.Owners(m.Places)
 	if err != nil {
 		return nil, err
 	}
-	k, err := m.serviceManager()
+	services, err := m.serviceManager()
 	if err != nil {
 		return nil, err
 	}
-	seal := &Sealer{State: m.Places.State}
-	engine := &reconcile.Engine{Providers: Providers(m.Places, k, m.Offline, seal.Seal)}
-	return &View{Machine: m, Services: k, Scope: s, Owners: owners, Engine: engine, seal: seal}, nil
+	v := &View{
+		Machine: m, Services: services, Scope: s, Owners: owners, Spec: &spec.Spec{}, Reader: reader, hasher: hasher,
+		Engine: &reconcile.Engine{Providers: Providers(m.Places, services, m.Offline, hasher.Hash)},
+	}
+	v.repository = sync.OnceValue(func() *Repository {
+		return newRepository(context.Background(), v.Runner(), v.Places.Project, v.managedPaths)
+	})
+	return v, nil
 }
 
-// ofState says what to do where aisync's own folder cannot be used.
-func (w *View) ofState(err error) error {
+// stateError adds to err what to do where aisync's own folder cannot be used.
+func (v *View) stateError(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return advice.New(err, fmt.Sprintf("give %s and what is in it to the user who runs aisync (id %d)", w.Places.Physical(w.Places.State), os.Geteuid()))
+	return advice.New(err, fmt.Sprintf("give %s and what is in it to the user who runs aisync (id %d)", v.Places.Physical(v.Places.State), os.Geteuid()))
 }
 
-// Parts is a View of which some parts may have failed to load, each for a
-// reason of its own; its other parts are valid.
+// Parts is a View of which some parts may have failed to load, each with its
+// error. The other parts are valid; a Spec that failed to load is empty.
 type Parts struct {
 	*View
 	SpecErr, LocksErr, StoreErr error
 }
 
-// LookAtParts is Look for a caller that can use what is right where the rest is
-// not.
+// LookAtParts is Look for a caller that can use some parts where others fail to
+// load.
 func LookAtParts(ctx context.Context, m *Machine, s Scope) (*Parts, error) {
-	v, err := newView(m, s)
+	v, err := readOnlyView(m, s)
 	if err != nil {
 		return nil, err
 	}
-	if v.Reader, err = m.Places.Reader("none"); err != nil {
-		return nil, err
-	}
-	v.seal.Reader = v.Reader
 	return v.loadParts(ctx), nil
 }
 
-// Open declares what the specs ask for. It needs all parts.
+// Err returns the first error of a part, nil where all loaded.
+func (p *Parts) Err() error { return cmp.Or(p.SpecErr, p.LocksErr, p.StoreErr) }
+
+// Open declares what the specs ask for, and returns the View. It needs all parts.
 func (p *Parts) Open(ctx context.Context) (*View, error) {
-	for _, err := range []error{p.SpecErr, p.LocksErr, p.StoreErr} {
-		if err != nil {
-			return nil, err
-		}
+	if err := p.Err(); err != nil {
+		return nil, err
 	}
 	return p.View, p.Declare(ctx, p.Resolver(pin.Look))
 }
 
-// loadParts reads spec, facts, locks and records side by side.
-func (w *View) loadParts(ctx context.Context) *Parts {
-	p := &Parts{View: w}
-	if w.Has(reconcile.HostOwner) {
-		ahead(w.Facts)
+// loadParts reads spec, facts, locks and records concurrently.
+func (v *View) loadParts(ctx context.Context) *Parts {
+	p := &Parts{View: v}
+	if v.Has(reconcile.HostOwner) {
+		prefetchFacts(v.Facts)
 	}
 	var g errgroup.Group
 	g.Go(func() error {
-		p.SpecErr = guarded(func() error { return w.loadSpec(ctx) })()
+		p.SpecErr = catchPanics(func() error { return v.loadSpec(ctx) })()
 		return nil
 	})
 	g.Go(func() error {
-		p.LocksErr, p.StoreErr = w.loadRecordParts()
+		p.LocksErr, p.StoreErr = v.loadRecordParts()
 		return nil
 	})
 	_ = g.Wait() // the parts have their errors
 	return p
 }
 
-// Load is loadParts for a caller that needs all of them.
-func (w *View) Load(ctx context.Context) error {
-	if w.Has(reconcile.HostOwner) {
-		ahead(w.Facts)
+// Load reads specs, locks and records; it fails where any of them cannot be read.
+func (v *View) Load(ctx context.Context) error {
+	if v.Has(reconcile.HostOwner) {
+		prefetchFacts(v.Facts)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(guarded(func() error { return w.loadSpec(ctx) }))
-	g.Go(guarded(func() error { return w.loadRecords(ctx) }))
+	g.Go(catchPanics(func() error { return v.loadSpec(ctx) }))
+	g.Go(catchPanics(func() error { return v.loadRecords(ctx) }))
 	return g.Wait()
 }
 
-func (w *View) loadSpec(ctx context.Context) error {
-	o := schema.Options{Facts: w.Facts}
-	if !w.Has(reconcile.HostOwner) {
-		o.NoHost = w.withoutHost
+func (v *View) loadSpec(ctx context.Context) error {
+	o := schema.Options{Facts: v.Facts}
+	if !v.Has(reconcile.HostOwner) {
+		o.NoHost = v.noteMissingHost
 	}
-	s, err := w.LoadSpec(ctx, o)
+	s, err := v.LoadSpec(ctx, o)
 	if err != nil {
 		return err
 	}
-	w.Spec, w.Catalog = s, catalog.With(s.Catalog)
-	w.Facts = w.WithPrograms(w.Facts, s.Catalog.Runtimes)
+	v.Spec, v.Catalog = s, catalog.With(s.Catalog)
+	v.Facts = v.WithPrograms(v.Facts, s.Catalog.Runtimes)
 	return nil
 }
 
-// loadRecords reads what was made, and the locks: all that is needed to take
-// it back where the spec is broken.
-func (w *View) loadRecords(context.Context) error {
-	locks, store := w.loadRecordParts()
+// loadRecords reads locks and records: all that a rollback needs, whose specs
+// may be broken.
+func (v *View) loadRecords(context.Context) error {
+	locks, store := v.loadRecordParts()
 	if locks != nil {
 		return locks
 	}
 	return store
 }
 
-func (w *View) loadRecordParts() (locksErr, storeErr error) {
+func (v *View) loadRecordParts() (locksErr, storeErr error) {
 	var g errgroup.Group
-	g.Go(guarded(func() (err error) {
-		w.HostLock, err = pin.ReadFile(filepath.Join(w.Places.Config, LockName))
+	g.Go(catchPanics(func() (err error) {
+		v.HostLock, err = pin.ReadFile(filepath.Join(v.Places.Config, LockName))
 		return err
 	}))
-	g.Go(guarded(func() (err error) {
-		if w.Places.Project != "" {
-			w.ProjectLock, err = pin.ReadFile(filepath.Join(w.Places.Project, LockName))
+	g.Go(catchPanics(func() (err error) {
+		if v.Places.Project != "" {
+			v.ProjectLock, err = pin.ReadFile(filepath.Join(v.Places.Project, LockName))
 		}
 		return err
 	}))
-	storeErr = guarded(func() (err error) {
-		w.Store, err = reconcile.OpenStore(w.Reader, w.Places.State)
-		return w.ofState(err)
+	storeErr = catchPanics(func() (err error) {
+		v.Store, err = reconcile.OpenStore(v.Reader, v.Places.State)
+		return v.stateError(err)
 	})()
 	locksErr = g.Wait()
-	if w.ProjectLock != nil && storeErr == nil {
+	if v.ProjectLock != nil && storeErr == nil {
 		var known *reconcile.Lock
-		if w.ProjectLock.Found() {
-			known = w.ProjectLock.Lock
+		if v.ProjectLock.Found() {
+			known = v.ProjectLock.Lock
 		}
-		w.Store.UseLock(reconcile.ProjectOwner(w.Places.Project), LockName, known)
-		w.ProjectLock.Lock = w.Store.Lock()
+		v.Store.UseLock(reconcile.ProjectOwner(v.Places.Project), LockName, known)
+		v.ProjectLock.Lock = v.Store.Lock()
 	}
 	return locksErr, storeErr
 }
 
-// withoutHost notes that a project is looked at without its host, which it
-// does not need: what it asks for depends on no host.
-func (w *View) withoutHost(why schema.Problem) {
-	w.Declared.Notes = append(w.Declared.Notes, reconcile.Note{Text: why.Message + "; the project goes without a host"})
+// noteMissingHost notes that the project is looked at without a host. What a
+// project asks for depends on none.
+func (v *View) noteMissingHost(why schema.Problem) {
+	v.Declared.Notes = append(v.Declared.Notes, reconcile.Note{Text: why.Message + "; the project goes without a host"})
 }
 
-// ReadEnv is all that may be handed to something that only looks.
-func (w *View) ReadEnv() reconcile.ReadEnv {
+// ReadEnv returns what providers may use that only look.
+func (v *View) ReadEnv() reconcile.ReadEnv {
 	return reconcile.ReadEnv{
-		FS: w.Reader, Home: w.Places.Home, Run: w.Runner(), Clock: time.Now,
-		Contents: w.Store.Contents, Backup: w.Store.Backup,
-		Committed: func(p fsys.LogicalPath) ([]byte, bool) { return w.Repository(context.Background()).Committed(p) },
-		Head:      func(p fsys.LogicalPath) ([]byte, bool) { return w.Repository(context.Background()).Head(p) },
-		CRLF:      func(p fsys.LogicalPath) bool { return w.Repository(context.Background()).CRLF(p) },
+		FS: v.Reader, Home: v.Places.Home, Run: v.Runner(), Clock: time.Now,
+		Contents: v.Store.Contents, Backup: v.Store.Backup,
+		Committed: func(p fsys.LogicalPath) ([]byte, bool) { return v.Repository().Committed(p) },
+		Head:      func(p fsys.LogicalPath) ([]byte, bool) { return v.Repository().Head(p) },
+		CRLF:      func(p fsys.LogicalPath) bool { return v.Repository().CRLF(p) },
 	}
 }
 
-// Ignored tells which paths of the project git does not carry.
-func (w *View) Ignored(ctx context.Context, paths []fsys.LogicalPath) map[fsys.LogicalPath]bool {
-	return w.Runner().ignored(ctx, w.Places.Project, paths)
+// Repository returns the project's git repository.
+func (v *View) Repository() *Repository { return v.repository() }
+
+// Ignored returns which of paths git ignores in the project; none where there is
+// no git or no repository.
+func (v *View) Ignored(ctx context.Context, paths []fsys.LogicalPath) map[fsys.LogicalPath]bool {
+	return v.Runner().ignored(ctx, v.Places.Project, paths)
 }

@@ -38,7 +38,7 @@ func (a *App) Loaded(ctx context.Context, s stack.Scope, open func(context.Conte
 
 // Held opens what s is about with hold, in a command that writes. The caller
 // releases it.
-func (a *App) Held(ctx context.Context, s stack.Scope, timeout time.Duration, command string, hold func(context.Context, *stack.Machine, stack.Scope, stack.Holding) (*stack.Session, error)) (*stack.Session, error) {
+func (a *App) Held(ctx context.Context, s stack.Scope, timeout time.Duration, command string, hold func(context.Context, *stack.Machine, stack.Scope, stack.LockRequest) (*stack.Session, error)) (*stack.Session, error) {
 	m, err := a.Target(s)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (a *App) Held(ctx context.Context, s stack.Scope, timeout time.Duration, co
 	if err := a.MakeRoot(m.Places, command); err != nil {
 		return nil, err
 	}
-	h, err := hold(ctx, m, s, stack.Holding{Command: command, Timeout: timeout})
+	h, err := hold(ctx, m, s, stack.LockRequest{Command: command, Timeout: timeout})
 	return h, InputHint(err)
 }
 
@@ -78,7 +78,7 @@ func (a *App) Opened(ctx context.Context, ask stack.Request, lockTimeout time.Du
 	if err != nil {
 		return nil, err
 	}
-	s.Transfer, s.Pulled = ask.Transfer, ask.Models
+	s.Transfer, s.PullModels = ask.Transfer, ask.Models
 	if err := s.Declare(ctx, s.ResolverFor(ask)); err != nil {
 		s.Release()
 		return nil, InputHint(err)

@@ -94,7 +94,7 @@ func Apply(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags,
 			return err
 		}
 	}
-	ask = w.WithViews(ask)
+	ask = w.WithDependents(ask)
 	p, err := w.Plan(ctx, ask)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func Apply(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags,
 			return err
 		}
 	}
-	if err := w.StillObeyed(p); err != nil {
+	if err := w.EffectsUnchanged(p); err != nil {
 		return err
 	}
 	if err := w.Agree(agreed); err != nil {
@@ -241,7 +241,7 @@ func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Pl
 			return err
 		}
 	}
-	err = view.Outcome(a, p, w.Pulled, res, err)
+	err = view.Outcome(a, p, w.PullModels, res, err)
 	if err == nil && len(w.LeftOut) == 0 {
 		if err := leftMarked(a, p); err != nil {
 			return err
@@ -255,7 +255,7 @@ func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Pl
 	if err != nil {
 		return err
 	}
-	if len(w.Pulled) > 0 && len(res.Done) == 0 {
+	if len(w.PullModels) > 0 && len(res.Done) == 0 {
 		return errors.Join(w.LeftOut...) // nothing else was asked for
 	}
 	for _, e := range w.LeftOut {

@@ -9,7 +9,6 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
-	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 )
@@ -23,11 +22,11 @@ func setDamagedAside(ctx context.Context, a *cli.App, w *stack.Session, ask stac
 	if !ask.Choice.Restore {
 		return ask, nil
 	}
-	records, err := w.Store.OfKinds("model", "view")
+	files, err := w.ModelFiles(w.Declared.Declarations)
 	if err != nil {
 		return ask, err
 	}
-	held := slices.DeleteFunc(model.Held(w.Declared.Declarations, records), func(h store.Held) bool { return !h.Wanted })
+	held := stack.Wanted(files)
 	named := slices.DeleteFunc(slices.Clone(held), func(h store.Held) bool {
 		at := reconcile.Address("model:" + h.ID)
 		return !matches(ask.Targets, at) || matches(ask.Excludes, at)

@@ -26,7 +26,7 @@ func decideEffects(ctx context.Context, a *cli.App, w *stack.View, p *reconcile.
 		view.NewPlanText(a, w, "aisync plan", cli.DiffNone).Effects(a.Err, undecided)
 	}
 	rest := func() (*reconcile.Plan, []effects.Effect, error) {
-		if err := w.StillObeyed(p); err != nil {
+		if err := w.EffectsUnchanged(p); err != nil {
 			return nil, nil, err
 		}
 		ask.Hold, f.KeepGoing, f.Waiting = effects.Hold(all, undecided), true, len(undecided)

@@ -74,7 +74,7 @@ func lock(ctx context.Context, a *cli.App, s stack.Scope, f cli.ApplyFlags, upda
 	if err := w.Recover(ctx); err != nil {
 		return err
 	}
-	r := w.Writing(pin.Lock)
+	r := w.WritingResolver(pin.Lock)
 	r.Update = pin.Update{All: update && len(ids) == 0, IDs: ids}
 	if err := w.Declare(ctx, r); err != nil {
 		return err

@@ -121,7 +121,7 @@ func pruneProject(ctx context.Context, a *cli.App, o reconcile.Owner, f pruneFla
 	if err != nil {
 		return err
 	}
-	w, err := stack.StandIn(m, o, empty)
+	w, err := stack.GoneProject(m, o, empty)
 	if err != nil {
 		return err
 	}

@@ -66,8 +66,8 @@ func rollback(ctx context.Context, a *cli.App, id string, force bool, f cli.Appl
 		return err
 	}
 	defer w.Release()
-	if w.TookBack != "" && (id == "" || id == w.TookBack) { // and not one more
-		a.Printf("The apply %s is taken back: the rollback that was interrupted had done all of it.\n", w.TookBack)
+	if w.RolledBack != "" && (id == "" || id == w.RolledBack) { // and not one more
+		a.Printf("The apply %s is taken back: the rollback that was interrupted had done all of it.\n", w.RolledBack)
 		return nil
 	}
 	p, entry, err := w.Engine.RollbackPlan(ctx, w.ReadEnv(), w.Store, id, reconcile.Choice{Force: force})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,12 +16,11 @@ import (
 
 // Command builds the command doctor.
 func Command(a *cli.App) *cobra.Command {
-	var deep, noPrompt bool
-	var timeout time.Duration
+	var o doctor.Options
 	var long strings.Builder
-	long.WriteString(`Looks whether all that the specs ask for works here, and says for each problem
-how to mend it. It changes nothing. It asks the servers that the spec names, and
-nobody else; with --offline only those on this machine. A server has to name its
+	long.WriteString(`Checks whether all that the specs ask for works here, and names a fix for each
+problem. It changes nothing. It asks the servers that the spec names, and no
+others; with --offline only those on this machine. A server has to name its
 models, and to answer a prompt with at least one token: how long that took is
 shown. With --deep the agent programs check themselves, cut off from the network,
 and each that talks to a server of the spec answers a prompt, cut off from all
@@ -33,11 +31,13 @@ are started.
 	for _, c := range doctor.Checks() {
 		fmt.Fprintf(&long, "  %-20s %s\n", c.Name, c.Doc)
 	}
-	long.WriteString(doctor.DescribeRuntimeChecks())
+	for _, f := range doctor.Families() {
+		fmt.Fprintf(&long, "  %-20s %s\n", f.Name, f.Help(strings.Repeat(" ", 23)))
+	}
 	cmd := &cobra.Command{
 		Use:         "doctor",
 		Short:       "look whether all that the specs ask for works, with a fix for each problem",
-		Long:        long.String() + "\nResults: ok; skip: nobody looked, and why; warn: works, with less; fail.\nExit code 0: nothing fails; 1: something does.",
+		Long:        long.String() + "\nResults: ok; skip: not checked, and why; warn: works, with less; fail.\nExit code 0: nothing fails; 1: something does.",
 		Example:     "  $ aisync doctor --offline\n  $ aisync doctor --deep --timeout 10m",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -47,19 +47,13 @@ are started.
 				return err
 			}
 			a.SayNewRoot(p)
-			it := doctor.Open(cmd.Context(), a.Machine(p))
-			it.Timeout = timeout
-			list := slices.DeleteFunc(doctor.Checks(), func(c doctor.Check) bool { return c.Deep && !deep || c.Network && a.Flags.Offline })
-			list = slices.Concat(list, doctor.RuntimeChecks(it, deep), doctor.ServiceChecks(it, !noPrompt, deep))
-			if deep && !noPrompt {
-				list = append(list, doctor.AgentChecks(it)...)
-			}
-			return tell(a, doctor.Examine(cmd.Context(), list, it))
+			e := doctor.Open(cmd.Context(), a.Machine(p), o)
+			return tell(a, doctor.Examine(cmd.Context(), e, e.Checks()))
 		},
 	}
-	cmd.Flags().BoolVar(&deep, "deep", false, "also read every byte of what can be verified, such as models, and run the programs' own checks")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give a server `TIME` for each answer (default: 10s to name its models, 3m to a prompt)")
-	cmd.Flags().BoolVar(&noPrompt, "no-prompt", false, "ask no model anything: that may have to be read into memory first")
+	cmd.Flags().BoolVar(&o.Deep, "deep", false, "also read every byte of what can be verified, such as models, and run the programs' own checks")
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, "give a server `TIME` for each answer (default: 10s to name its models, 3m to a prompt)")
+	cmd.Flags().BoolVar(&o.NoPrompt, "no-prompt", false, "ask no model anything: that may have to be read into memory first")
 	return cmd
 }
 

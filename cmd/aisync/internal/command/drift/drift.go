@@ -154,8 +154,8 @@ func printDrift(a *cli.App, v *drift.Report, format string, mode cli.DiffMode) e
 
 // sayWhatHelps names the commands that settle what v found.
 func sayWhatHelps(a *cli.App, v *drift.Report) {
-	edited := slices.IndexFunc(v.Drift, func(f drift.Difference) bool { return !f.Stray })
-	stray := slices.IndexFunc(v.Drift, func(f drift.Difference) bool { return f.Stray })
+	edited := slices.IndexFunc(v.Drift, func(f drift.Difference) bool { return !f.Untracked })
+	stray := slices.IndexFunc(v.Drift, func(f drift.Difference) bool { return f.Untracked })
 	if edited >= 0 {
 		a.Hint("\nTo put it back: aisync apply --restore. To keep one as it is: aisync adopt %s", shellquote.Terminal(string(v.Drift[edited].Address)))
 	}

@@ -68,28 +68,28 @@ apply would do it.`,
 }
 
 func modelsAdopt(ctx context.Context, a *cli.App, args []string, f cli.ApplyFlags, o store.AdoptOptions) error {
-	s, w, err := stockroomToWrite(ctx, a, f, o.DryRun, "aisync models adopt")
+	inv, w, err := writableInventory(ctx, a, f, o.DryRun, "aisync models adopt")
 	if err != nil {
 		return err
 	}
 	defer w.Release()
 	var ids []string
-	places := s.w.Programs().Locations()
+	places := inv.View.Programs().Locations()
 	for _, arg := range args {
-		if slices.ContainsFunc(s.held, func(h store.Held) bool { return h.ID == arg }) {
+		if inv.Has(arg) {
 			ids = append(ids, arg)
 			continue
 		}
 		if !strings.Contains(arg, "/") && arg != "." && arg != ".." {
-			return s.unknown(arg)
+			return inv.Unknown(arg)
 		}
-		dir, err := folderOfModels(a, s.w.Places, arg)
+		dir, err := folderOfModels(a, inv.View.Places, arg)
 		if err != nil {
 			return err
 		}
 		places = append(places, store.Location{Program: "folder", Dir: dir})
 	}
-	held, err := s.only(ids)
+	held, err := inv.Of(ids)
 	if err != nil {
 		return err
 	}
@@ -100,13 +100,13 @@ func modelsAdopt(ctx context.Context, a *cli.App, args []string, f cli.ApplyFlag
 			}
 		}
 	}
-	found, err := store.Adopt(ctx, w.FS, s.dir, held, places, o)
+	found, err := store.Adopt(ctx, w.FS, inv.Folder, held, places, o)
 	if err == nil && !o.DryRun {
 		err = w.FS.Flush()
 	}
-	sayAdopted(a, s, found, o.DryRun)
+	sayAdopted(a, inv, found, o.DryRun)
 	if a.Flags.JSON && (err == nil || len(found) > 0) {
-		if err := a.WriteJSON(s.adopted(found, o.DryRun)); err != nil {
+		if err := a.WriteJSON(adoptedDoc(inv, found, o.DryRun)); err != nil {
 			return err
 		}
 	}
@@ -116,19 +116,19 @@ func modelsAdopt(ctx context.Context, a *cli.App, args []string, f cli.ApplyFlag
 	return recordAdopted(ctx, a, w, found, f)
 }
 
-func (s *stockroom) adopted(found []store.Adopted, dryRun bool) modelAdoptDoc {
+func adoptedDoc(inv *stack.Inventory, found []store.Adopted, dryRun bool) modelAdoptDoc {
 	doc := modelAdoptDoc{cli.ViewVersion, dryRun, []modelAdoptedDoc{}}
 	for _, x := range found {
-		d := modelAdoptedDoc{ID: x.ID, Path: s.w.Places.Physical(x.Path), Program: x.Program, How: x.How, Why: x.Why}
+		d := modelAdoptedDoc{ID: x.ID, Path: inv.View.Places.Physical(x.Path), Program: x.Program, How: x.How, Why: x.Why}
 		if x.From != "" {
-			d.From = s.w.Places.Physical(x.From)
+			d.From = inv.View.Places.Physical(x.From)
 		}
 		doc.Files = append(doc.Files, d)
 	}
 	return doc
 }
 
-func sayAdopted(a *cli.App, s *stockroom, found []store.Adopted, dryRun bool) {
+func sayAdopted(a *cli.App, inv *stack.Inventory, found []store.Adopted, dryRun bool) {
 	if a.Flags.JSON {
 		return
 	}
@@ -139,7 +139,7 @@ func sayAdopted(a *cli.App, s *stockroom, found []store.Adopted, dryRun bool) {
 		who := termtext.Safe(x.ID) + "  " + termtext.Safe(x.Path.Base())
 		from := ""
 		if x.From != "" {
-			from = " " + termtext.Safe(s.w.Places.Physical(x.From)) + " (" + termtext.Safe(x.Program) + ")"
+			from = " " + termtext.Safe(inv.View.Places.Physical(x.From)) + " (" + termtext.Safe(x.Program) + ")"
 		}
 		switch {
 		case dryRun && from != "":
@@ -164,7 +164,7 @@ func recordAdopted(ctx context.Context, a *cli.App, w *stack.Session, found []st
 	if len(ids) == 0 {
 		return nil
 	}
-	ask := w.AskFor(ids)
+	ask := w.ModelRequest(ids)
 	p, err := w.Plan(ctx, ask)
 	if err != nil {
 		return err

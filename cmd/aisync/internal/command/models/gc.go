@@ -11,7 +11,6 @@ import (
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/store"
-	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // modelGCDoc is models gc --json; see docs/json.md.
@@ -43,20 +42,20 @@ here, until its spec no longer asks for it and an apply has taken note.`,
 }
 
 func modelsGC(ctx context.Context, a *cli.App, f cli.ApplyFlags, dryRun bool) error {
-	s, w, err := stockroomToWrite(ctx, a, f, dryRun, "aisync models gc")
+	inv, w, err := writableInventory(ctx, a, f, dryRun, "aisync models gc")
 	if err != nil {
 		return err
 	}
 	defer w.Release()
-	found, err := store.GC(w.FS, s.dir, s.held, store.GCOptions{DryRun: true, Now: time.Now()})
+	found, err := store.GC(w.FS, inv.Folder, inv.Files, store.GCOptions{DryRun: true, Now: time.Now()})
 	if err != nil {
 		return err
 	}
 	if a.Flags.JSON && dryRun {
-		return a.WriteJSON(modelGCDoc{cli.ViewVersion, true, s.garbage(found)})
+		return a.WriteJSON(modelGCDoc{cli.ViewVersion, true, garbageDocs(inv, found)})
 	}
 	if len(found) == 0 && !a.Flags.JSON {
-		a.Printf("Nothing to remove: everything in %s is wanted.\n", s.w.Places.Physical(s.dir))
+		a.Printf("Nothing to remove: everything in %s is wanted.\n", inv.View.Places.Physical(inv.Folder))
 		return nil
 	}
 	files, bytes := 0, int64(0)
@@ -65,7 +64,7 @@ func modelsGC(ctx context.Context, a *cli.App, f cli.ApplyFlags, dryRun bool) er
 			files, bytes = files+1, bytes+g.Size
 		}
 		if !a.Flags.JSON {
-			sayGarbage(a, s, g)
+			sayGarbage(a, inv, g)
 		}
 	}
 	if dryRun {
@@ -76,7 +75,7 @@ func modelsGC(ctx context.Context, a *cli.App, f cli.ApplyFlags, dryRun bool) er
 		if err := a.Confirm(f.Yes, "Remove "+quantity.Count(files, "file")+", "+quantity.Bytes(bytes)+"?"); err != nil {
 			return err
 		}
-		found, err = store.GC(w.FS, s.dir, s.held, store.GCOptions{Now: time.Now()})
+		found, err = store.GC(w.FS, inv.Folder, inv.Files, store.GCOptions{Now: time.Now()})
 		if err != nil {
 			return err
 		}
@@ -85,7 +84,7 @@ func modelsGC(ctx context.Context, a *cli.App, f cli.ApplyFlags, dryRun bool) er
 		}
 	}
 	if a.Flags.JSON {
-		return a.WriteJSON(modelGCDoc{cli.ViewVersion, false, s.garbage(found)})
+		return a.WriteJSON(modelGCDoc{cli.ViewVersion, false, garbageDocs(inv, found)})
 	}
 	files, bytes = 0, 0
 	for _, g := range found {
@@ -97,33 +96,33 @@ func modelsGC(ctx context.Context, a *cli.App, f cli.ApplyFlags, dryRun bool) er
 	return nil
 }
 
-func sayGarbage(a *cli.App, s *stockroom, g store.Garbage) {
+func sayGarbage(a *cli.App, inv *stack.Inventory, g store.Garbage) {
 	why := "kept: " + g.Kept
 	if g.Removed {
 		why = "nobody wants it"
 	}
-	a.Printf("  %s  %s, %s, %s\n", termtext.Safe(s.w.Places.Physical(g.Path)), g.Kind, quantity.Bytes(g.Size), termtext.Safe(why))
+	a.Printf("  %s  %s, %s, %s\n", termtext.Safe(inv.View.Places.Physical(g.Path)), g.Kind, quantity.Bytes(g.Size), termtext.Safe(why))
 }
 
-// stockroomToWrite is stockroom with a session that can write. Where nothing
-// shall be written it holds no lock. The caller releases it.
-func stockroomToWrite(ctx context.Context, a *cli.App, f cli.ApplyFlags, dryRun bool, command string) (*stockroom, *stack.Session, error) {
+// writableInventory is readInventory with a session that can write. A dry run
+// takes no lock. The caller releases the session.
+func writableInventory(ctx context.Context, a *cli.App, f cli.ApplyFlags, dryRun bool, command string) (*stack.Inventory, *stack.Session, error) {
 	if dryRun {
-		s, err := openStock(ctx, a)
+		inv, err := readInventory(ctx, a)
 		if err != nil {
 			return nil, nil, err
 		}
-		disk, err := fsys.New(s.w.Places.FSOptions("none"))
-		return s, &stack.Session{View: s.w, FS: disk}, err
+		w, err := stack.DryRun(inv.View)
+		return inv, w, err
 	}
 	w, err := a.Held(ctx, stack.ScopeHost, f.LockTimeout, command, stack.HoldLoaded)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := stockOf(ctx, w.View)
+	inv, err := inventoryOf(ctx, w.View)
 	if err != nil {
 		w.Release()
 		return nil, nil, err
 	}
-	return s, w, nil
+	return inv, w, nil
 }

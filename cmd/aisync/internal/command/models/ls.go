@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
@@ -67,20 +68,20 @@ of a model, and exits 0 whatever it reports.`,
 }
 
 func modelsLs(ctx context.Context, a *cli.App) error {
-	s, err := openStock(ctx, a)
+	inv, err := readInventory(ctx, a)
 	if err != nil {
 		return err
 	}
-	models, err := store.List(s.w.Reader, s.dir, s.held)
+	models, err := store.List(inv.View.Reader, inv.Folder, inv.Files)
 	if err != nil {
 		return err
 	}
-	loose, err := store.Loose(s.w.Reader, s.dir, s.held)
+	loose, err := store.Loose(inv.View.Reader, inv.Folder, inv.Files)
 	if err != nil {
 		return err
 	}
 	if a.Flags.JSON {
-		return a.WriteJSON(s.doc(models, loose))
+		return a.WriteJSON(docOf(inv, models, loose))
 	}
 	if len(models) == 0 {
 		a.Printf("No models: the spec asks for none.\n")
@@ -124,17 +125,17 @@ func stateText(m store.Model) string {
 	return text
 }
 
-func (s *stockroom) doc(models []store.Model, loose []store.Garbage) modelsDoc {
-	doc := modelsDoc{FormatVersion: cli.ViewVersion, Store: s.w.Places.Physical(s.dir), Models: []modelDoc{}, Loose: s.garbage(loose)}
+func docOf(inv *stack.Inventory, models []store.Model, loose []store.Garbage) modelsDoc {
+	doc := modelsDoc{FormatVersion: cli.ViewVersion, Store: inv.View.Places.Physical(inv.Folder), Models: []modelDoc{}, Loose: garbageDocs(inv, loose)}
 	for _, m := range models {
 		d := modelDoc{ID: m.ID, Quant: m.Quant, License: m.License, State: m.State, Size: m.Size, Have: m.Have, Wanted: m.Wanted, Files: []modelFileDoc{}}
 		if !m.Verified.IsZero() {
 			d.Verified = &m.Verified
 		}
 		for _, f := range m.Files {
-			file := modelFileDoc{Path: s.w.Places.Physical(f.Path), SHA256: f.SHA256, Size: f.Size, State: f.State, Views: []string{}}
+			file := modelFileDoc{Path: inv.View.Places.Physical(f.Path), SHA256: f.SHA256, Size: f.Size, State: f.State, Views: []string{}}
 			for _, v := range f.Views {
-				file.Views = append(file.Views, s.w.Places.Physical(v))
+				file.Views = append(file.Views, inv.View.Places.Physical(v))
 			}
 			d.Files = append(d.Files, file)
 		}
@@ -143,10 +144,10 @@ func (s *stockroom) doc(models []store.Model, loose []store.Garbage) modelsDoc {
 	return doc
 }
 
-func (s *stockroom) garbage(found []store.Garbage) []garbageDoc {
+func garbageDocs(inv *stack.Inventory, found []store.Garbage) []garbageDoc {
 	out := []garbageDoc{}
 	for _, g := range found {
-		out = append(out, garbageDoc{s.w.Places.Physical(g.Path), g.Size, g.Kind, g.Removed, g.Kept})
+		out = append(out, garbageDoc{inv.View.Places.Physical(g.Path), g.Size, g.Kind, g.Removed, g.Kept})
 	}
 	return out
 }

@@ -34,20 +34,20 @@ that says what to run.`,
 }
 
 func modelsPath(ctx context.Context, a *cli.App, id string) error {
-	s, err := openStock(ctx, a)
+	inv, err := readInventory(ctx, a)
 	if err != nil {
 		return err
 	}
-	if _, err := s.only([]string{id}); err != nil {
+	if _, err := inv.Of([]string{id}); err != nil {
 		return err
 	}
-	files, err := store.Path(s.w.Reader, s.dir, s.held, id)
+	files, err := store.Path(inv.View.Reader, inv.Folder, inv.Files, id)
 	if err != nil {
 		return err
 	}
 	doc := modelPathDoc{FormatVersion: cli.ViewVersion, ID: id}
 	for _, f := range files {
-		doc.Files = append(doc.Files, s.w.Places.Physical(f))
+		doc.Files = append(doc.Files, inv.View.Places.Physical(f))
 	}
 	if a.Flags.JSON {
 		return a.WriteJSON(doc)

@@ -54,14 +54,14 @@ func modelsPull(ctx context.Context, a *cli.App, ids []string, f cli.ApplyFlags,
 	if err := checkSource(fetching.Source); err != nil {
 		return err
 	}
-	s, err := openStock(ctx, a)
+	inv, err := readInventory(ctx, a)
 	if err != nil {
 		return err
 	}
 	ask := stack.Request{Scope: stack.ScopeHost, Models: ids, Transfer: fetching}
 	for _, id := range ids {
-		if !slices.ContainsFunc(s.w.Spec.Host.Models, func(m spec.ModelUse) bool { return m.ID == id }) {
-			return s.unknown(id)
+		if !slices.ContainsFunc(inv.View.Spec.Host.Models, func(m spec.ModelUse) bool { return m.ID == id }) {
+			return inv.Unknown(id)
 		}
 		ask.Targets = append(ask.Targets, "model:"+id)
 	}

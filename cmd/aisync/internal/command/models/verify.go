@@ -48,11 +48,11 @@ Exit codes: 0, or 1 if a file is wrong, or not there.`,
 }
 
 func modelsVerify(ctx context.Context, a *cli.App, ids []string, deep bool) error {
-	s, err := openStock(ctx, a)
+	inv, err := readInventory(ctx, a)
 	if err != nil {
 		return err
 	}
-	held, err := s.only(ids)
+	held, err := inv.Of(ids)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func modelsVerify(ctx context.Context, a *cli.App, ids []string, deep bool) erro
 		total += h.Size
 	}
 	bars := a.NewBars("verify", total)
-	checked, err := store.Verify(ctx, s.w.Reader, s.dir, held, store.VerifyOptions{
+	checked, err := store.Verify(ctx, inv.View.Reader, inv.Folder, held, store.VerifyOptions{
 		Deep:     deep,
 		Progress: func(f store.Held, done, total int64) { bars.File(f.ID+" "+f.Path.Base(), done, total) },
 	})
@@ -72,7 +72,7 @@ func modelsVerify(ctx context.Context, a *cli.App, ids []string, deep bool) erro
 	doc := modelVerifyDoc{FormatVersion: cli.ViewVersion, Deep: deep, Files: []modelVerifiedDoc{}}
 	var errs []error
 	for _, c := range checked {
-		d := modelVerifiedDoc{ID: c.ID, Path: s.w.Places.Physical(c.Path), SHA256: c.SHA256, State: c.State}
+		d := modelVerifiedDoc{ID: c.ID, Path: inv.View.Places.Physical(c.Path), SHA256: c.SHA256, State: c.State}
 		if c.Err != nil {
 			d.Error = c.Err.Error()
 			errs = append(errs, c.Err)

@@ -23,16 +23,17 @@ func actOn(ctx context.Context, a *cli.App, names []string, done string, act fun
 	if err != nil {
 		return err
 	}
-	if w.Services.Controller == nil {
-		return errors.New(w.Services.Waits)
-	}
 	var wrong []error
 	for _, s := range list {
 		if s.Kind == "external" {
 			wrong = append(wrong, fmt.Errorf("service %s is external: somebody else runs it", s.Name))
 			continue
 		}
-		if err := act(ctx, w, w.Services.Controller(w.Services.By, s.Scope == "system"), s); err != nil {
+		c, err := w.Services.Controller(s.Scope == "system")
+		if err != nil {
+			return err
+		}
+		if err := act(ctx, w, c, s); err != nil {
 			wrong = append(wrong, err)
 			continue
 		}
@@ -138,14 +139,15 @@ its log file where there is no journal.`,
 			if err != nil {
 				return err
 			}
-			if w.Services.Controller == nil {
-				return errors.New(w.Services.Waits)
-			}
 			s := list[0]
+			c, err := w.Services.Controller(s.Scope == "system")
+			if err != nil {
+				return err
+			}
 			if s.Kind == "external" {
 				return fmt.Errorf("service %s is external: somebody else has its log", s.Name)
 			}
-			argv := w.Services.Controller(w.Services.By, s.Scope == "system").Log(s.Name, lines, follow)
+			argv := c.Log(s.Name, lines, follow)
 			tail := exec.CommandContext(cmd.Context(), argv[0], argv[1:]...)
 			tail.Env, tail.Stdout, tail.Stderr = a.Env.List(), a.Out, a.Err
 			err = tail.Run()

@@ -249,7 +249,10 @@ func sayService(ctx context.Context, a *cli.App, w *stack.View, d serviceDoc) {
 	if d.State == "unknown" {
 		return
 	}
-	c := w.Services.Controller(w.Services.By, d.Scope == "system")
+	c, err := w.Services.Controller(d.Scope == "system")
+	if err != nil {
+		return
+	}
 	for i, text := range service.LastLines(ctx, c, d.Name, 5) {
 		if i == 0 {
 			a.Printf("  wrote last\n")

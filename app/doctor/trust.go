@@ -1,0 +1,33 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+
+	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/internal/advice"
+)
+
+// checkTrust reports what programs do not load of the project. It never fails: a
+// program asks the person when it is next started there.
+func checkTrust(ctx context.Context, e *Env) Outcome {
+	if why := e.brokenInput(ctx); why != nil {
+		return found(why...)
+	}
+	if e.spec.Project == nil {
+		return Outcome{}
+	}
+	v, plan, err := e.plan()
+	if err != nil {
+		return found(warn(cmp.Or(advice.Of(err), "aisync plan"), "what the specs ask for is unknown: %v", err))
+	}
+	var out []Finding
+	if _, undecided := v.Effects(plan); len(undecided) > 0 {
+		out = append(out, warn("aisync apply", "%s for your yes; aisync plan lists them", effects.Waiting(len(undecided))))
+	}
+	for _, r := range v.NotTrusted(plan) {
+		out = append(out, warn(r.Do, "%s: %s", r.Runtime, stack.TrustText(r)))
+	}
+	return found(out...)
+}

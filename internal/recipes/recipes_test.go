@@ -21,7 +21,6 @@ var titles = []string{"A provider", "A runtime", "A doctor check", "A task execu
 
 // inWords are those that have no steps here, and why.
 var inWords = map[string]string{
-	"A doctor check": "says where to look",
 	"A merge format": "docs/recipes/merge-format.md has the steps, and internal/merge/mergetest the test",
 }
 

@@ -13,15 +13,15 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Compat follows the HAL's own cascade to the letter, and answers out of its
-// own table: the first sign decides, weak as it may be.
+// Compat follows the HAL's cascade exactly and answers from the HAL's table: the
+// first sign decides, however weak.
 func Compat(s Surroundings) Result {
 	d := detector{Surroundings: s}
 	chosen := d.cascade()
 	r := d.result(chosen, "hal")
 	if rt, ok := find(s.Runtimes, chosen); ok && rt.HAL != nil {
 		r.describe(rt, *rt.HAL)
-		r.Hooks = nil // the HAL knows of none
+		r.Hooks = nil // the HAL knows no hooks
 	}
 	if name := r.Capabilities.SessionVar; name != "" {
 		if v := s.Getenv(name); v != "" {
@@ -32,7 +32,7 @@ func Compat(s Surroundings) Result {
 }
 
 func (d *detector) cascade() string {
-	var known []spec.Runtime // to the HAL
+	var known []spec.Runtime // those that the HAL knows
 	for _, rt := range d.Runtimes {
 		if rt.HAL != nil {
 			known = append(known, rt)
@@ -59,7 +59,7 @@ func (d *detector) cascade() string {
 			return d.evidence[0].Runtime
 		}
 		if len(d.warnings) > before {
-			return Unknown // a detection that fails is that, by the HAL's own words
+			return Unknown // the HAL defines a failed detection as unknown
 		}
 	}
 	if d.Processes != nil {
@@ -71,7 +71,8 @@ func (d *detector) cascade() string {
 	return Unknown
 }
 
-// halFiles looks for the files of a workspace by which the HAL knows a program.
+// halFiles looks in the workspace for the files by which the HAL recognises a
+// program.
 func (d *detector) halFiles(known []spec.Runtime) {
 	for _, rt := range known {
 		name := rt.Detect.HALFile
@@ -84,12 +85,13 @@ func (d *detector) halFiles(known []spec.Runtime) {
 			d.saw("file", name, rt.ID, "medium")
 			return
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			d.warn("%s could not be looked at: %v", name, err)
+			d.warn("cannot read %s: %v", name, err)
 		}
 	}
 }
 
-// halProcess looks for the nearest process above that is called as one of them.
+// halProcess looks for the nearest ancestor process with the name of a known
+// program.
 func (d *detector) halProcess(known []spec.Runtime) {
 	for _, p := range process.Ancestors(d.Processes, d.Processes.Self()) {
 		for _, rt := range known {

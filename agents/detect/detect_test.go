@@ -111,14 +111,14 @@ func TestWhichEvidenceWins(t *testing.T) {
 		"ours that is none":                 {in{env: with(claude, "AI_RUNTIME", "local-qwen30b")}, "claude", "high"},
 		"an empty word":                     {in{env: with(claude, "GT_RUNTIME", "", "AI_RUNTIME", " ")}, "claude", "high"},
 		"markers before processes":          {in{env: claude, above: []string{"bash"}}, "claude", "high"},
-		"codex inside of claude":            {in{env: with(claude, "CODEX_THREAD_ID", "t"), above: []string{"claude", "bash", "codex", "bash"}}, "codex", "high"},
-		"claude inside of codex":            {in{env: with(claude, "CODEX_THREAD_ID", "t"), above: []string{"codex", "bash", "claude", "bash"}}, "claude", "high"},
+		"codex inside claude":               {in{env: with(claude, "CODEX_THREAD_ID", "t"), above: []string{"claude", "bash", "codex", "bash"}}, "codex", "high"},
+		"claude inside codex":               {in{env: with(claude, "CODEX_THREAD_ID", "t"), above: []string{"codex", "bash", "claude", "bash"}}, "claude", "high"},
 		"one without markers inside":        {in{env: claude, above: []string{"claude", "bash", "aider"}}, "aider", "medium"},
 		"three of them":                     {in{env: with(claude, "CODEX_THREAD_ID", "t", "PI_CODING_AGENT", "true"), above: []string{"codex", "claude", "sh", "node /lib/@mariozechner/pi-coding-agent/dist/cli.js"}}, "pi", "high"},
 		"a fork and what it was made of":    {in{env: vars{"QWEN_CODE": "1", "GEMINI_CLI": "1"}}, "qwen", "high"},
 		"a terminal of an editor":           {in{env: with(claude, "CURSOR_TRACE_ID", "t")}, "claude", "high"},
 		"a value that two have":             {in{env: vars{"AI_AGENT": "pi"}}, "pi", "high"},
-		"a value that nobody has":           {in{env: vars{"AI_AGENT": "someone"}}, Unknown, "none"},
+		"an unknown value":                  {in{env: vars{"AI_AGENT": "someone"}}, Unknown, "none"},
 		"files are the weakest":             {in{above: []string{"codex"}, files: []string{".claude/settings.json"}}, "codex", "medium"},
 		"files of several":                  {in{files: []string{".claude/settings.json", ".codex/config.toml"}}, Unknown, "none"},
 		"a program that only has that name": {in{above: []string{"vim claude", "sh claude-notes.sh", "bash -lc claude"}}, Unknown, "none"},
@@ -137,7 +137,7 @@ func TestNestingIsSaid(t *testing.T) {
 		"a word":  {env: vars{"AI_RUNTIME": "claude"}, above: []string{"claude", "codex"}},
 		"markers": {env: vars{"CLAUDECODE": "1", "CODEX_THREAD_ID": "t"}, above: []string{"claude", "codex"}},
 	} {
-		if r := Detect(i.surroundings(t)); !strings.Contains(strings.Join(r.Warnings, "\n"), "inside of the other") {
+		if r := Detect(i.surroundings(t)); !strings.Contains(strings.Join(r.Warnings, "\n"), "inside the other") {
 			t.Errorf("%s: %q", name, r.Warnings)
 		}
 	}
@@ -175,9 +175,9 @@ func TestOverridesKeepToWhatIsPossible(t *testing.T) {
 		"a strategy that is none":       {"claude", "GT_GUPP_STRATEGY", "hope", "hook_injection", 120, 30, true},
 		"hooks for one without":         {"aider", "GT_GUPP_STRATEGY", "hook_injection", "", 0, 0, true},
 		"hooks for one that trusts few": {"codex", "GT_GUPP_STRATEGY", "hook_injection", "", 180, 60, true},
-		"hooks for nobody":              {"none", "GT_GUPP_STRATEGY", "hook_injection", "polling", 300, 120, true},
-		"a command for nobody":          {"none", "GT_GUPP_STRATEGY", "startup_fallback", "polling", 300, 120, true},
-		"figures for nobody":            {"none", "GT_STALL_THRESHOLD", "400", "polling", 400, 120, false},
+		"hooks for no runtime":          {"none", "GT_GUPP_STRATEGY", "hook_injection", "polling", 300, 120, true},
+		"a command for no runtime":      {"none", "GT_GUPP_STRATEGY", "startup_fallback", "polling", 300, 120, true},
+		"figures for no runtime":        {"none", "GT_STALL_THRESHOLD", "400", "polling", 400, 120, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := vars{"AI_RUNTIME": c.runtime, c.variable: c.value}

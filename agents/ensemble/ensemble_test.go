@@ -14,7 +14,7 @@ import (
 	"aisync.dev/aisync/agents/ensemble/page"
 )
 
-// user is somebody at a shell in a folder.
+// user is a person at a shell in a folder.
 type user struct {
 	t    *testing.T
 	dir  string
@@ -95,13 +95,13 @@ func TestTextsAndExitCodesAreTheOriginals(t *testing.T) {
 		{"release taken", 1, "", "Path claimed by codex, not pi: " + where + ". Use --force to release anyway.\n"},
 		{"claim ./src/", 0, "claimed ./src/\n", ""},
 		{"release ./src/", 0, "released ./src/\n", ""},
-		{"release nobodys", 0, "released nobodys\n", "warning: nobody had claimed nobodys\n"},
+		{"release unclaimed", 0, "released unclaimed\n", "warning: unclaimed was not claimed\n"},
 		{"claim taken --force", 0, "claimed taken\n", ""},
 		{"retire", 0, "no agents given (use AGENT... or --stale N)\n", ""},
 		{"retire nobody", 1, "", "Unknown agent: nobody\n"},
 		{"retire --stale 0", 1, "", "--stale requires a positive number of days\n"},
 		{"retire --stale 5", 0, "nothing to retire\n", ""},
-		{"inbox --agent ghost", 0, "", "warning: no agent ghost is known here; known: codex, pi\n"},
+		{"inbox --agent ghost", 0, "", "warning: unknown agent ghost; known: codex, pi\n"},
 		{"inbox --agent codex --no-such-flag", 1, "", "inbox: unknown flag --no-such-flag; run: ensemble help\n"},
 	} {
 		out, errs, code := u.run(strings.Fields(c.words)...)
@@ -332,7 +332,7 @@ func TestAPatternClaimsAllOrNothing(t *testing.T) {
 	if _, _, code := u.run("claim", "--glob", "src/*", "--agent", "codex"); code != 1 || strings.Contains(u.must("claims"), "codex") {
 		t.Error("half of a pattern was claimed")
 	}
-	if _, errs, code := u.run("claim", "--glob", "nothing/*"); code != 1 || !strings.Contains(errs, "only what is there") {
+	if _, errs, code := u.run("claim", "--glob", "nothing/*"); code != 1 || !strings.Contains(errs, "no path matches") {
 		t.Error(errs)
 	}
 }
@@ -354,7 +354,7 @@ func TestVerifyRepairAndCompactSayWhatTheyDo(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	u.must("claim", "x")
-	if out := u.must("verify"); out != "the files say what the audit trail says\n" {
+	if out := u.must("verify"); out != "the files agree with the audit trail\n" {
 		t.Error(out)
 	}
 	claims := filepath.Join(u.dir, ".pi-ensemble/worktrees.json")
@@ -467,7 +467,7 @@ func TestTheExportedPageHoldsTheStoryAndRunsNothing(t *testing.T) {
 	if info, err := os.Stat(page); err != nil || info.Mode().Perm() != 0o600 {
 		t.Error(info, err)
 	}
-	if _, errs, code := u.run("export", "--html", page); code != 1 || !strings.Contains(errs, "is there already") {
+	if _, errs, code := u.run("export", "--html", page); code != 1 || !strings.Contains(errs, "already exists") {
 		t.Error(code, errs)
 	}
 }

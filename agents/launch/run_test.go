@@ -31,7 +31,7 @@ func program(t *testing.T, script string, d Decision) (Runner, *bytes.Buffer) {
 	rt, _ := catalog.With(ownNothing).Runtime("claude")
 	s := Plan(root, d, Choice{Runtime: rt, Label: "claude"}, Program{Runtime: rt}, nil)
 	return Runner{
-		Start: s, Environ: map[string]string{"PATH": bin + ":" + os.Getenv("PATH"), "HOME": bin, identity.VarID: "somebody.else", identity.VarLedger: "somebody.else", identity.VarHelper: "1"},
+		Start: s, Environ: map[string]string{"PATH": bin + ":" + os.Getenv("PATH"), "HOME": bin, identity.VarID: "another.agent", identity.VarLedger: "another.agent", identity.VarHelper: "1"},
 		Streams: Streams{Out: said, Err: said},
 	}, said
 }
@@ -86,8 +86,8 @@ func TestASignalToTheLauncherGoesToTheProgram(t *testing.T) {
 	}
 }
 
-// A launcher that is told to end while it prepares starts nothing that nobody
-// will end; a signal that comes just before it listens is passed on all the same.
+// A launcher that is interrupted while it prepares starts no program that would
+// outlive the signal; a signal just before it listens is still passed on.
 func TestASignalBeforeThereIsAProgramIsNotLost(t *testing.T) {
 	early := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(context.Background())

@@ -20,14 +20,14 @@ type Claim struct {
 	Previous json.RawMessage `json:"previous,omitempty"`
 }
 
-// ErrClaimed says that a path is another agent's.
+// ErrClaimed reports a path that another agent claims.
 var ErrClaimed = errors.New("claimed by another agent")
 
-// ErrOverlap says that a path lies in, or around, one that another agent claims.
+// ErrOverlap reports a path inside or around another agent's claim.
 var ErrOverlap = errors.New("overlaps another agent's claim")
 
-// Resolve returns the key of a path as it stands in worktrees.json: absolute,
-// seen from Root, links as they are. The path need not exist.
+// Resolve returns the key of a path in worktrees.json: absolute, relative paths
+// taken from Root, links unresolved. The path need not exist.
 func (l *Ledger) Resolve(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("path is required")
@@ -41,9 +41,9 @@ func (l *Ledger) Resolve(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// claimed reads worktrees.json. One that cannot be read is an error, and left
-// as it is: taking it for empty would forget who owns what. The original writes
-// it in place, so a reader may meet it half written: it is read again.
+// claimed reads worktrees.json. An unreadable file is an error and stays:
+// treating it as empty would forget the owners. The original writes the file in
+// place, so a half-written one is read again.
 func (l *Ledger) claimed() (object, error) {
 	for try := 0; ; try++ {
 		text, err := l.read(claimsFile)
@@ -69,12 +69,12 @@ func (l *Ledger) claimed() (object, error) {
 	}
 }
 
-// tries is how often a change is made again that another has overwritten, and
-// patience how often a file is read again that another seems to be writing: for
-// a quarter of a second, the wait doubling from one millisecond on.
+// tries is how often a change that another writer overwrote is repeated;
+// patience is how often a half-written file is read again: for a quarter of a
+// second, with waits doubling from one millisecond.
 const tries, patience = 5, 8
 
-// young reports whether a file was written a moment ago, perhaps not to its end.
+// young reports whether a file changed a moment ago and may be incomplete.
 func (l *Ledger) young(file string) bool {
 	info, err := os.Stat(l.path(file))
 	return err == nil && time.Since(info.ModTime()) < time.Second
@@ -82,12 +82,12 @@ func (l *Ledger) young(file string) bool {
 
 func parseClaim(m member) Claim {
 	c := Claim{}
-	_ = json.Unmarshal(m.value, &c) // what is no claim has no agent
+	_ = json.Unmarshal(m.value, &c) // an invalid claim has no agent
 	c.Path = m.key
 	return c
 }
 
-// Claims lists who owns what, in the order of worktrees.json.
+// Claims lists the claims in the order of worktrees.json.
 func (l *Ledger) Claims() ([]Claim, error) {
 	o, err := l.claimed()
 	if err != nil {
@@ -104,7 +104,7 @@ func claimsOf(o object) []Claim {
 	return out
 }
 
-// ClaimsText is worktrees.json as JSON, and leaves the trace of a read.
+// ClaimsText returns worktrees.json as JSON and audits the read.
 func (l *Ledger) ClaimsText() (json.RawMessage, error) {
 	o, err := l.claimed()
 	if err != nil {
@@ -113,7 +113,7 @@ func (l *Ledger) ClaimsText() (json.RawMessage, error) {
 	return o.compact(), l.traced("claims_read")
 }
 
-// overlaps lists the claims of others that key lies in or around.
+// overlaps lists the claims of other agents inside or around key.
 func (p places) overlaps(claims []Claim, agent, key string) []Claim {
 	var out []Claim
 	mine := p.physical(key)
@@ -128,15 +128,15 @@ func (p places) overlaps(claims []Claim, agent, key string) []Claim {
 	return out
 }
 
-// beneath reports whether path is folder or lies in it.
+// beneath reports whether path is folder or below it.
 func beneath(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// places remembers where paths really are: most claims share their folders.
+// places caches physical paths: most claims share their folders.
 type places map[string]string
 
-// physical resolves the links of the part of a path that exists.
+// physical resolves the links in the existing part of a path.
 func (p places) physical(path string) string {
 	if real, known := p[path]; known {
 		return real
@@ -155,11 +155,11 @@ func (p places) physical(path string) string {
 	return real
 }
 
-// ClaimAll makes agent the owner of every one of paths, or of none, and returns
-// the audit records and the claims of others that overlap them. It makes the
-// agent, if need be. A path that is another's is refused with ErrClaimed unless
-// force is set, and one that overlaps with ErrOverlap where the ledger is
-// strict. A crash may leave a claim that is not audited.
+// ClaimAll makes agent the owner of all paths or of none, and returns the audit
+// records and the claims of others that overlap. It creates the agent if needed.
+// Without force it refuses a path of another agent with ErrClaimed and, in a
+// strict ledger, an overlapping one with ErrOverlap. A crash may leave a claim
+// without its audit record.
 func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json.RawMessage, near []Claim, err error) {
 	var keys []string
 	for _, p := range paths {
@@ -218,7 +218,7 @@ func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json
 	return recs, near, err
 }
 
-// taken is the entry of key once agent has claimed it, or why it may not.
+// taken returns the entry of key once agent has claimed it, or why it may not.
 func taken(o object, agent, key, since string, force bool) (json.RawMessage, error) {
 	entry := claimEntry(agent, since)
 	i := o.index(key)
@@ -229,8 +229,9 @@ func taken(o object, agent, key, since string, force bool) (json.RawMessage, err
 		return nil, refusal{fmt.Sprintf("Path already claimed by %s: %s. Use --force to override.", owner, key), ErrClaimed}
 	}
 	if force {
-		// Without what that one had replaced: repeated claims would nest without bound.
-		had, _ := members(entry) // of what claimEntry made: cannot fail
+		// Drop what the replaced entry had replaced: repeated claims would nest
+		// without bound.
+		had, _ := members(entry) // cannot fail: claimEntry made it
 		entry = had.with("previous", before(o[i].value)).compact()
 	}
 	return entry, nil
@@ -240,8 +241,8 @@ func claimEntry(agent, since string) json.RawMessage {
 	return object{{"agent", json.RawMessage(quote(agent))}, {"since", json.RawMessage(quote(since))}}.compact()
 }
 
-// still reads once more whether the claim stands: a writer without a lock may
-// have put back what it had read before.
+// still checks again that the claim stands: a writer without a lock may have
+// restored what it had read before.
 func (l *Ledger) still(key, agent string) error {
 	o, err := l.claimed()
 	if err != nil {
@@ -259,10 +260,9 @@ func (l *Ledger) still(key, agent string) error {
 	return nil
 }
 
-// Release gives path back and returns the audit record. A path that is
-// another's is refused with ErrClaimed unless force is set. A path that is
-// nobody's is none the less released: held is false then, and as nothing
-// changed, nothing is written.
+// Release releases path and returns the audit record. Without force it refuses a
+// path of another agent with ErrClaimed. An unclaimed path is no error: held is
+// false, and nothing is written.
 func (l *Ledger) Release(agent, path string, force bool) (rec json.RawMessage, held bool, err error) {
 	key, err := l.owned(agent, path)
 	if err != nil {
@@ -306,7 +306,7 @@ func (l *Ledger) release(agent, key string, force bool, via string) (rec json.Ra
 	return rec, true, err
 }
 
-// before is an entry without the one that it had replaced.
+// before returns an entry without the one that it had replaced.
 func before(value json.RawMessage) json.RawMessage {
 	o, err := members(value)
 	if err != nil {
@@ -315,10 +315,9 @@ func before(value json.RawMessage) json.RawMessage {
 	return o.without("previous").compact()
 }
 
-// change replaces worktrees.json by what edit makes of it, and looks again:
-// where a writer without a lock has written it meanwhile, edit is applied to
-// what that one wrote. Such a writer writes in place: what it wrote may stand in
-// the file that was replaced.
+// change replaces worktrees.json by the result of edit and checks it: if a
+// writer without a lock wrote meanwhile, it applies edit to what that one wrote.
+// Such a writer writes in place, perhaps into the replaced file.
 func (l *Ledger) change(edit func(object) (object, error)) error {
 	had, err := l.claimed()
 	for try := 0; ; try++ {
@@ -333,7 +332,7 @@ func (l *Ledger) change(edit func(object) (object, error)) error {
 		if bytes.Equal(text, had.text()) {
 			return nil
 		}
-		old, _ := os.Open(l.path(claimsFile)) // where there is none, nobody writes into it
+		old, _ := os.Open(l.path(claimsFile)) // without the file there is no other writer to detect
 		err = l.replace(claimsFile, text)
 		theirs := readOld(old, had)
 		if err != nil {
@@ -351,8 +350,8 @@ func (l *Ledger) change(edit func(object) (object, error)) error {
 	}
 }
 
-// readOld returns what another has written into the file that was replaced, and
-// nil if it is as it was, or not to be read.
+// readOld returns what another writer wrote into the replaced file; nil if it is
+// unchanged or unreadable.
 func readOld(f *os.File, had object) object {
 	if f == nil {
 		return nil
@@ -369,7 +368,7 @@ func readOld(f *os.File, had object) object {
 			}
 			return now
 		}
-		time.Sleep(time.Millisecond << try) // it is being written
+		time.Sleep(time.Millisecond << try) // it may be half written
 	}
 	return nil
 }

@@ -242,7 +242,7 @@ func TestWhatCannotBeDeliveredIsSaid(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(root, "inbox")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Deliver(root, to(t, "pearl.org-drill")); err == nil || !strings.Contains(err.Error(), "leads out of the project") {
+	if _, err := Deliver(root, to(t, "pearl.org-drill")); err == nil || !strings.Contains(err.Error(), "links out of the project") {
 		t.Error(err)
 	}
 	if got, _ := filepath.Glob(filepath.Join(outside, "*", "*")); len(got) > 0 {

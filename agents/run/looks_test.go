@@ -150,7 +150,7 @@ func TestFilesThatSomethingElseChangedAreSaidAndNotBelieved(t *testing.T) {
 	path := filepath.Join(r.Path, workersFile)
 	text := must(os.ReadFile(path))
 	for _, c := range []struct{ text, want string }{
-		{strings.Replace(string(text), `"active"`, `"closed"`, 1), "something else has changed it"},
+		{strings.Replace(string(text), `"active"`, `"closed"`, 1), "another program changed it"},
 		{strings.Replace(string(text), `"active"`, `"gone"`, 1), "want one of"},
 		{strings.Replace(string(text), `"seq": 3`, `"seq": 99`, 1), "ahead of the events"},
 		{"{", "not JSON"},

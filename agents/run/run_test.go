@@ -393,8 +393,8 @@ func TestATasksCircleIsNamed(t *testing.T) {
 	}{
 		{[]spec.RunTask{task("a", "c"), task("b", "a"), task("c", "b")}, "a → c → b → a"},
 		{[]spec.RunTask{task("a", "a")}, "a → a"},
-		{[]spec.RunTask{task("a", "z")}, `depends on "z", and there is no such task`},
-		{[]spec.RunTask{task("a"), task("a")}, "stands twice"},
+		{[]spec.RunTask{task("a", "z")}, `depends on the unknown task "z"`},
+		{[]spec.RunTask{task("a"), task("a")}, "duplicate task"},
 		{[]spec.RunTask{task("../a")}, "letters, digits"},
 	} {
 		if _, err := order(c.tasks); err == nil || !strings.Contains(err.Error(), c.want) {

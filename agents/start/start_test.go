@@ -207,12 +207,12 @@ func TestCandidatesSayWhyTheyCannotDoTasks(t *testing.T) {
 	}{
 		"fits":               {with(served("s")), "opencode", ""},
 		"the endpoint fits":  {with(served("s")), executor.EndpointName, ""},
-		"no host":            {with(nil), executor.EndpointName, "host  names no endpoint, so there is no model to ask; name a service: aisync add service"},
-		"no host, a runtime": {with(nil), "opencode", "host  names no endpoint, so there is no model to ask; name a service: aisync add service"},
-		"a dead service":     {with(served("dead")), "opencode", "service dead, the endpoint of host h, is not served here: nothing listens, so there is no model to ask; name a service: aisync add service"},
+		"no host":            {with(nil), executor.EndpointName, "host  names no endpoint, so no model can be asked; name a service: aisync add service"},
+		"no host, a runtime": {with(nil), "opencode", "host  names no endpoint, so no model can be asked; name a service: aisync add service"},
+		"a dead service":     {with(served("dead")), "opencode", "service dead, the endpoint of host h, is not served here: nothing listens, so no model can be asked; name a service: aisync add service"},
 		"offline":            {with(far, offline), "opencode", "service far is not on this machine, and this is offline"},
 		"offline, near":      {with(served("s"), offline), "opencode", ""},
-		"another API":        {with(far), "opencode", "service far does not speak what it speaks: chat, responses, messages"},
+		"another API":        {with(far), "opencode", "service far speaks none of its APIs: chat, responses, messages"},
 		"no chat":            {with(far), executor.EndpointName, "service far does not speak chat completions"},
 		"not installed":      {with(nil, func(t *Tasks) { t.Machine = machine("", "") }), "opencode", "not installed"},
 		"not executable": {with(served("s"), func(t *Tasks) {
@@ -221,7 +221,7 @@ func TestCandidatesSayWhyTheyCannotDoTasks(t *testing.T) {
 		}), "opencode", exec.ErrDot.Error()},
 		"its maker's alone":   {with(served("s")), "amp", "amp takes no server but its own maker's"},
 		"the spec refuses it": {with(served("s", spec.RuntimeUse{ID: "opencode", Endpoint: &spec.EndpointUse{}})), "opencode", "the spec has endpoint: false for it, and tasks are done with the host's endpoint"},
-		"no headless form":    {with(served("s"), func(t *Tasks) { t.Known = known(spec.Runtime{ID: "mute", Command: "claude"}) }), "mute", "it has no form that answers one prompt and ends"},
+		"no headless form":    {with(served("s"), func(t *Tasks) { t.Known = known(spec.Runtime{ID: "mute", Command: "claude"}) }), "mute", "it cannot answer a single prompt and exit"},
 	} {
 		_, missing := reasons(c.tasks)
 		if got, ok := missing[c.of]; !ok || got != c.want {

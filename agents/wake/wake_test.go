@@ -127,7 +127,7 @@ func TestAPingReachesThePaneAndTheMessageTheInbox(t *testing.T) {
 	if _, errs, code := d.run("wake", "claude-lead"); code != 1 || !strings.Contains(errs, "pane %99") {
 		t.Errorf("a pane that tmux does not have: %d %s", code, errs)
 	}
-	if out, _, _ := d.run("status"); !strings.Contains(out, "which tmux does not have") {
+	if out, _, _ := d.run("status"); !strings.Contains(out, "not in tmux") {
 		t.Error(out)
 	}
 }
@@ -190,7 +190,7 @@ func TestAWaitEndsWithTheAnswer(t *testing.T) {
 	}
 	id := question()
 	d.ensemble("send", "pi", "which?", "--from", "codex", "--type", "question", "--reply-to", id)
-	if _, errs, code := d.run("wait", id, "--timeout", "0.3"); code != 124 || !strings.Contains(errs, "is not answered") {
+	if _, errs, code := d.run("wait", id, "--timeout", "0.3"); code != 124 || !strings.Contains(errs, "no answer to") {
 		t.Errorf("%d %s", code, errs)
 	}
 	if _, _, code := d.run("wait", "nonsense"); code != 1 {

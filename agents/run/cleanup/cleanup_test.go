@@ -312,7 +312,7 @@ func TestWhatIsNotProvedToBeOursIsLeftAlone(t *testing.T) {
 	p, err := process.System().Read(bystander.Process.Pid)
 	f.must(err)
 	for _, c := range []struct{ says, from, to, why string }{
-		{"another worker's ticket", `"marker": "`, `"marker": "0`, "another worker's"},
+		{"another worker's ticket", `"marker": "`, `"marker": "0`, "belongs to another worker"},
 		{"the ticket of a process that the events do not know", fmt.Sprintf(`"pid": %d`, k.PID), fmt.Sprintf(`"pid": %d`, p.PID), ""},
 	} {
 		f.must(os.WriteFile(filepath.Join(folder, "ticket.json"), []byte(strings.Replace(string(ticket), c.from, c.to, 1)), 0o600))

@@ -121,7 +121,7 @@ func TestAnAgentInATerminalIsDoneWhenItSaysSo(t *testing.T) {
 	}
 	wait.Wait()
 	st := state(t, r)
-	if out.Status != run.RunFailed || st.Task("says").Status != run.TaskDone || !strings.Contains(st.Task("leaves").Reason, "did not say that it was done") {
+	if out.Status != run.RunFailed || st.Task("says").Status != run.TaskDone || !strings.Contains(st.Task("leaves").Reason, "ended without: aisync run worker done") {
 		t.Errorf("ended %+v: %+v", out, st.Tasks)
 	}
 	for _, w := range st.Workers {

@@ -426,7 +426,7 @@ func TestATaskThatWasTakenFromALivingWorkerIsNotStartedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait.Wait() // nothing can proceed
-	if out.Status != run.RunActive || !strings.Contains(out.Reason, "not seen to be gone") {
+	if out.Status != run.RunActive || !strings.Contains(out.Reason, "may still live") {
 		t.Errorf("ended %+v", out)
 	}
 	if st := state(t, r); len(st.Workers) != 1 || st.Workers[0].Retention != run.StaleRegistry {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// lookEvery is how often a program is looked at until it takes input.
+// lookEvery is the poll interval for a program's prompt.
 const lookEvery = 100 * time.Millisecond
 
-// getReady writes down that the command is ready: once it shows so, or its delay
-// is over. A command that shows nothing is ready when it has been started.
+// getReady records that the command is ready: when it shows its prompt, or after
+// its delay. A command without either is ready when it has started.
 func (k *keeper) getReady(done <-chan struct{}) {
 	how := "started"
 	if k.ticket.Pane != nil && (k.job.Ready != "" || k.job.ReadyDelay > 0) {
@@ -29,11 +29,11 @@ func (k *keeper) getReady(done <-chan struct{}) {
 	}
 }
 
-// shows waits until the pane shows what the program prints when it takes input.
+// shows waits until the pane shows the program's prompt.
 func (k *keeper) shows(done <-chan struct{}) (shown, alive bool) {
 	delay := time.Duration(k.job.ReadyDelay) * time.Millisecond
 	if delay == 0 {
-		delay = time.Hour // the supervisor's patience ends before
+		delay = time.Hour // the supervisor times out earlier
 	}
 	for began := time.Now(); time.Since(began) < delay; {
 		select {
@@ -44,7 +44,7 @@ func (k *keeper) shows(done <-chan struct{}) (shown, alive bool) {
 		if k.job.Ready == "" {
 			continue
 		}
-		// A screen has no blanks at the end of its lines.
+		// Screen lines have no trailing blanks.
 		if text, err := k.tmux.run("capture-pane", "-p", "-t", k.ticket.Pane.ID); err == nil && strings.Contains(text, strings.TrimRight(k.job.Ready, " ")) {
 			return true, true
 		}

@@ -216,7 +216,7 @@ func TestAKilledWorkerIsLostAndNotGuessedToBeDone(t *testing.T) {
 	o := await(t, folder, j, "running", running)
 	kill(t, o, unix.SIGKILL) // the keeper alone: its command goes on
 	o = await(t, folder, j, "an orphan", func(o Observation) bool { return o.Keeper == Gone })
-	if o.State != Running || !o.Held || !strings.Contains(o.String(), "what that started still runs") {
+	if o.State != Running || !o.Held || !strings.Contains(o.String(), "a process that it started still runs") {
 		t.Errorf("a command without its keeper: %s, %+v", o, o)
 	}
 	if err := End(context.Background(), process.System(), folder, j.Marker); err != nil && !errors.Is(err, ErrNotOurs) {

@@ -221,7 +221,7 @@ func Inbox(root, agent string, all bool) ([]Received, error) {
 }
 
 // ErrNotMine reports a message for another agent.
-var ErrNotMine = errors.New("is for another agent")
+var ErrNotMine = errors.New("addressed to another agent")
 
 // Read returns one message of the project at root by its file name. For another
 // agent's message it returns ErrNotMine unless takeOver is set.
@@ -240,7 +240,7 @@ func Read(root, agent, name string, takeOver bool) (Received, error) {
 		return r, err
 	}
 	if r.Mine = r.To.For(agent); !r.Mine && !takeOver {
-		return Received{}, fmt.Errorf("%s %w, %s; --take-over reads it all the same", name, ErrNotMine, r.To.Agent)
+		return Received{}, fmt.Errorf("%s: %w: %s; to read it anyway, add --take-over", name, ErrNotMine, r.To.Agent)
 	}
 	return r, nil
 }
@@ -251,7 +251,7 @@ const maxMessage = 4 << 20
 func read(path string, body bool) (Received, error) {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", path)
+		err = fmt.Errorf("%s is not a file", path)
 	}
 	if err != nil {
 		return Received{}, err

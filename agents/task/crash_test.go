@@ -159,7 +159,7 @@ func TestNothingIsMovedWhereNoTaskCanBeCarriedOut(t *testing.T) {
 		}, "no commit yet"},
 		"no such base":  {func(w *world, r *Runner) { r.Base = "nowhere" }, `base "nowhere"`},
 		"an option":     {func(w *world, r *Runner) { r.Base = "--all" }, `base "--all"`},
-		"no default":    {func(w *world, r *Runner) { w.git("branch", "-m", "main", "a"); w.git("branch", "b") }, "say it with --base"},
+		"no default":    {func(w *world, r *Runner) { w.git("branch", "-m", "main", "a"); w.git("branch", "b") }, "name one with --base"},
 		"no identity":   {func(w *world, r *Runner) { w.write("home/.gitconfig", "") }, "git does not know who commits"},
 		"no repository": {func(w *world, r *Runner) { _ = os.RemoveAll(filepath.Join(w.repo, ".git")) }, "not in a git repository"},
 		"not its top": {func(w *world, r *Runner) {
@@ -172,8 +172,8 @@ func TestNothingIsMovedWhereNoTaskCanBeCarriedOut(t *testing.T) {
 		"a branch of its own id": {func(w *world, r *Runner) { w.git("branch", "chiffon/t1") }, "git branch -m chiffon/t1 NEW"},
 		"no such remote":         {func(w *world, r *Runner) { r.Push = "nowhere" }, `no remote "nowhere"`},
 		"git is missing":         {func(w *world, r *Runner) { w.Setenv("PATH", "/nonexistent") }, "git is not installed"},
-		"a newer journal":        {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"format_version": 9}`) }, "format_version 9, and this aisync knows 1 alone"},
-		"an older journal":       {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"stage": "tree"}`) }, "format_version 0, and"},
+		"a newer journal":        {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"format_version": 9}`) }, "format_version 9, but this aisync supports only 1"},
+		"an older journal":       {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"stage": "tree"}`) }, "format_version 0, but"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

@@ -290,7 +290,7 @@ func TestOnlyWhatCanStartIsApproved(t *testing.T) {
 	})
 	for id, want := range map[string]string{
 		"a": "", "after": "", "hopes": "", "lost": "nobody (no such task)", "bad": "bad.yaml: no task", "c1": "waits for itself: c1 → c2 → c1", "there": "the same id, queued",
-		"other": "it is queued", "none": "nobody knows it", "name": "a file of that name", "../a": "nobody knows it",
+		"other": "it is queued", "none": "unknown task", "name": "a file of that name", "../a": "unknown task",
 	} {
 		i, err := q.Approve(id, "q")
 		if want == "" && (err != nil || i.Path != q.path("queue/q", id+".yaml")) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -79,10 +79,10 @@ func TestAWrongAnswerIsAskedForAgain(t *testing.T) {
 		t.Errorf("outcome %+v, error %v", out, err)
 	}
 	asked := model.Take()
-	if len(asked) != 3 || !strings.Contains(string(asked[1].Body), "it holds no edit") || !strings.Contains(string(asked[2].Body), "not in src/hello.py, character by character") {
+	if len(asked) != 3 || !strings.Contains(string(asked[1].Body), "the answer contains no edit") || !strings.Contains(string(asked[2].Body), "not in src/hello.py, character by character") {
 		t.Errorf("the model was asked %d times; the last: %s", len(asked), asked[len(asked)-1].Body)
 	}
-	if strings.Contains(string(asked[2].Body), "it holds no edit") {
+	if strings.Contains(string(asked[2].Body), "the answer contains no edit") {
 		t.Error("the conversation grows with each wrong answer")
 	}
 }
@@ -91,7 +91,7 @@ func TestTriesAreBounded(t *testing.T) {
 	w := work(t, map[string]string{"src/hello.py": "print(\"hi\")\n"}, "src/hello.py")
 	model := saying(t, "No.")
 	_, err := Endpoint{URL: model.URL + "/v1", Model: "tiny", Tries: 2}.Edit(t.Context(), w)
-	if err == nil || errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "no usable answer in 2 tries: it holds no edit") {
+	if err == nil || errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "no usable answer in 2 tries: the answer contains no edit") {
 		t.Errorf("error %v", err)
 	}
 	if n := len(model.Take()); n != 2 {
@@ -122,8 +122,8 @@ func TestWhatAServerDoesWrong(t *testing.T) {
 		"overloaded":   {503, `{"error":"loading model"}`, true, "loading model"},
 		"too many":     {429, "", true, "429"},
 		"unknown":      {404, "no such model", false, "no such model"},
-		"a page":       {200, "<html>", false, "what is no chat completion"},
-		"two answers":  {200, `{"choices":[{},{}]}`, false, "what is no chat completion"},
+		"a page":       {200, "<html>", false, "response is not a chat completion"},
+		"two answers":  {200, `{"choices":[{},{}]}`, false, "response is not a chat completion"},
 		"cut off":      {200, cut, false, "cut off"},
 		"redirected":   {302, "", false, "302"},
 		"without end":  {200, strings.Repeat("x", maxBody+10), false, "more than"},
@@ -191,7 +191,7 @@ func TestAPromptFitsTheContext(t *testing.T) {
 		t.Errorf("the model was told:\n%s", said)
 	}
 	w.Step.File = "src/large.py"
-	if _, err := e.Edit(t.Context(), w); err == nil || errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "too small for that file") {
+	if _, err := e.Edit(t.Context(), w); err == nil || errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "more than the") {
 		t.Errorf("error %v", err)
 	}
 	if n := len(model.Take()); n != 0 {

@@ -159,9 +159,9 @@ func TestAProgramSeesWhatItMayReadAndReachesNothingElse(t *testing.T) {
 
 func TestWhatAProgramMayNotDoFailsTheStep(t *testing.T) {
 	for do, wrong := range map[string]string{
-		"blind":   "it wrote secret.env, which it may not read",
-		"links":   "it made src/link.py, which is no plain file",
-		"git":     "it made src/.git, which belongs to git",
+		"blind":   "the program wrote secret.env, which it may not read",
+		"links":   "the program made src/link.py, which is not a plain file",
+		"git":     "the program made src/.git, which belongs to git",
 		"fails":   "ended with exit code 4: it will not",
 		"nothing": "changed nothing",
 		"loads":   "changed nothing; it said: load: 403",
@@ -179,7 +179,7 @@ func TestWhatAProgramMayNotDoFailsTheStep(t *testing.T) {
 					t.Errorf("%s is %q", name, got)
 				}
 			}
-			if do == "loads" && !strings.Contains(log.String(), "asked the endpoint for POST /models/load, which is not for it") {
+			if do == "loads" && !strings.Contains(log.String(), "asked the endpoint for POST /models/load, which is not allowed") {
 				t.Errorf("the log does not say what was refused:\n%s", &log)
 			}
 		})
@@ -200,7 +200,7 @@ func TestAProgramWhoseEndpointFailsOrThatIsSlowMayBeTriedAgain(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	w.Task.Timeout = 300 * time.Millisecond
-	if _, err := program(t, "sleeps", saying(t, "x").URL+"/v1").Edit(t.Context(), w); !errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "was not done after") {
+	if _, err := program(t, "sleeps", saying(t, "x").URL+"/v1").Edit(t.Context(), w); !errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "was not finished after") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -167,8 +167,8 @@ func TestTheLargestModelThatFitsIsRecommended(t *testing.T) {
 func TestFactsThatAreNoneAreRefusedWithTheirLine(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]string{
-		"{\n\"format_version\": 1,\n\"hostnam\": \"x\"}": "facts.json:3: no facts: json: unknown field",
-		"{\n,":                    "facts.json:2: no facts: invalid character",
+		"{\n\"format_version\": 1,\n\"hostnam\": \"x\"}": "facts.json:3: invalid facts: json: unknown field",
+		"{\n,":                    "facts.json:2: invalid facts: invalid character",
 		"{\"format_version\": 9}": "format_version 9",
 	} {
 		p := filepath.Join(dir, "facts.json")

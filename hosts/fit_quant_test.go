@@ -41,7 +41,7 @@ func TestTheQuantizationIsChosenForItsUse(t *testing.T) {
 		})
 	}
 	only := spec.Model{Quants: coder.Quants[:1]}
-	if got := PickQuantFor(only, velox, Use{Shape: header, Context: 1 << 24}); got.Fits || !strings.Contains(got.Reason, "the only quantization, and it does not fit") {
+	if got := PickQuantFor(only, velox, Use{Shape: header, Context: 1 << 24}); got.Fits || !strings.Contains(got.Reason, "the only quantization, but it does not fit") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -64,7 +64,7 @@ func TestTheDiskThatTheStoreLiesOnCounts(t *testing.T) {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
-	if v := FitDisk(1, "/x", facts.Facts{}); v.Level != Unknown || !strings.Contains(v.Reason(), "not known") {
+	if v := FitDisk(1, "/x", facts.Facts{}); v.Level != Unknown || !strings.Contains(v.Reason(), "unknown") {
 		t.Errorf("%+v", v)
 	}
 }

@@ -18,7 +18,7 @@ func TestAMatchHoldsIfEveryFieldDoes(t *testing.T) {
 		ok  bool
 		why string
 	}{
-		"nothing asked":       {spec.Match{}, facts.Facts{}, true, "it has no match, so it is any machine"},
+		"nothing asked":       {spec.Match{}, facts.Facts{}, true, "it has no match, so it fits any machine"},
 		"short hostname":      {spec.Match{Hostname: "velox"}, laptop, true, "hostname velox.lan"},
 		"whole hostname":      {spec.Match{Hostname: "velox.lan"}, laptop, true, "hostname velox.lan"},
 		"part of a hostname":  {spec.Match{Hostname: "vel"}, laptop, false, "hostname is velox.lan, not vel"},

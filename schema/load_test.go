@@ -244,7 +244,7 @@ func TestTheHostIsChosenByNameOrByMatch(t *testing.T) {
 			err: `spec.cue:2:8: hosts: more than one host matches this machine: a (spec.cue:2:8) and b (spec.cue:3:8); narrow a match, or say which: --host NAME`},
 		"no host at all": {text: "package aisync\n",
 			err: `hosts: no host in DIR; describe this machine as hosts: NAME: {…}, or run: aisync init`},
-		"no facts": {text: both, err: "choose a host (say which: --host big|laptop): the facts of this machine are not at hand"},
+		"no facts": {text: both, err: "choose a host (say which: --host big|laptop): no facts of this machine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{HostName: c.host}

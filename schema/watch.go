@@ -17,17 +17,17 @@ import (
 	"aisync.dev/aisync/internal/limit"
 )
 
-// CostlyError says that specs take more memory, depth or time than they may.
+// CostlyError reports specs that take too much memory, depth or time.
 type CostlyError struct {
 	Specs string // their files or folder
-	What  string // they do, such as "take more than 1024 MiB of memory"
+	What  string // such as "take more than 1024 MiB of memory"
 }
 
 func (e *CostlyError) Error() string {
-	return e.Specs + ": cannot be evaluated: " + e.What + "; look for loops within loops, and for lists and texts that are repeated"
+	return e.Specs + ": cannot be evaluated: " + e.What + "; look for nested loops, and for repeated lists and texts"
 }
 
-// costly is the error for the specs of o, which take what they may not.
+// costly returns the error for the specs of o.
 func (o Options) costly(what string) error { return &CostlyError{o.specs(), what} }
 
 // specs names what Load reads, for a person.
@@ -46,8 +46,8 @@ func (o Options) specs() string {
 }
 
 // watched runs work, which CUE may never end, and returns its error, or the
-// reason to wait no longer: ctx, a limit, or patience. What goes on then is
-// ended by the end of the program, or by o.Abort where it takes still more.
+// reason to stop waiting: ctx, a limit, or patience. Work that continues ends
+// with the program, or by o.Abort if it takes still more.
 func (o Options) watched(ctx context.Context, work func() error) error {
 	done := make(chan error, 2)
 	abort := func(e limit.Exceeded) {
@@ -77,13 +77,13 @@ func (o Options) watched(ctx context.Context, work func() error) error {
 	}
 }
 
-// patience is how long specs may take by the clock, on a machine however busy.
+// patience is the time limit for specs, generous for a busy machine.
 var patience = 2 * time.Minute
 
-// takesAtOnce reports whether a spec has what can ask for a lot of memory in one
-// step, during which no watch of the same process gets to run: texts that are put
-// together, sums and products, which repeat texts and lists, and CUE's own
-// packages. A file that is wrong has none: it is not evaluated.
+// takesAtOnce reports whether a spec can allocate much memory in one step,
+// during which no watcher in the same process runs: with interpolations, sums
+// and products, which repeat texts and lists, and CUE's packages. It is false
+// for a file with errors, which is not evaluated.
 func takesAtOnce(text []byte) bool {
 	if !bytes.ContainsAny(text, "(+*") && !bytes.Contains(text, []byte("import")) {
 		return false

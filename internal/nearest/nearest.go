@@ -1,5 +1,5 @@
-// Package nearest finds the name that a mistyped one was meant to be, for
-// messages that ask "did you mean". It imports nothing of ours. Call Name.
+// Package nearest finds the known name nearest to a mistyped one, for "did you
+// mean" messages. It imports nothing of ours. Call Name.
 package nearest
 
 import (
@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Name returns the one of known that got was probably meant to be: the one with
-// the fewest edits, if these are at most a third of got and fewer than the name
-// is long; of several as near, the first by the alphabet. It returns "" if there
-// is none, and never got itself.
+// Name returns the known name with the fewest edits from got, if these are at
+// most a third of got and fewer than the name's length; of several, the
+// alphabetically first. It returns "" if there is none, and never got.
 func Name(got string, known []string) string {
 	best, fewest := "", max(1, (len(got)+1)/3)+1
 	for _, k := range slices.Sorted(slices.Values(known)) {
@@ -21,8 +20,8 @@ func Name(got string, known []string) string {
 	return best
 }
 
-// edits counts the bytes to insert, remove, change or swap with their neighbour
-// to make b of a, ignoring case: the optimal string alignment distance.
+// edits returns the number of insertions, removals, changes and swaps of
+// neighbours from a to b, ignoring case: the optimal string alignment distance.
 func edits(a, b string) int {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

@@ -6,8 +6,8 @@ import (
 	"cuelang.org/go/cue/ast"
 )
 
-// cut is the edit that takes the spot out. What is written as "a: b: c:" goes as
-// a whole, unless the root would go with it, which then stays empty.
+// cut returns the edit that removes the spot. A chain "a: b: c:" goes as a
+// whole, unless it contains the root, which then stays empty.
 func (s spot) cut(root int, onlyRoot bool) (from, to int, with string) {
 	if s.depth < root && onlyRoot {
 		v := spanOf(s.chain[root-1-s.depth].Value)
@@ -21,14 +21,14 @@ func (s spot) cut(root int, onlyRoot bool) (from, to int, with string) {
 	return from, to, ""
 }
 
-// cutElement is the edit that takes the element i out of list.
+// cutElement returns the edit that removes the element i from list.
 func (f *file) cutElement(list *ast.ListLit, i int) (from, to int, with string) {
 	from, to = f.without(spans(list.Elts), i)
 	return from, to, ""
 }
 
-// without is what to take out so that items lack the one at i: its lines with
-// the comments above and beside it where it has them for itself, else it and
+// without returns the range to remove for the item at i: its lines with the
+// comments above and beside it if it has lines to itself, otherwise the item and
 // one comma.
 func (f *file) without(items []span, i int) (from, to int) {
 	item := items[i]
@@ -47,7 +47,7 @@ func (f *file) without(items []span, i int) (from, to int) {
 	return item.from, f.comma(item.to)
 }
 
-// above is where the comment begins that stands right above the line at start.
+// above returns the start of the comment directly above the line at start.
 func (f *file) above(start int) int {
 	for start > 0 {
 		before := f.lineStart(start - 1)
@@ -59,8 +59,8 @@ func (f *file) above(start int) int {
 	return start
 }
 
-// below is where what follows the line that ends at end begins. Of two blank
-// lines that would meet, one goes.
+// below returns the start of the text after the line that ends at end. If two
+// blank lines would meet, it removes one.
 func (f *file) below(start, end int) int {
 	next := f.nextLine(end)
 	top := f.above(start)
@@ -70,7 +70,7 @@ func (f *file) below(start, end int) int {
 	return next
 }
 
-// nextLine is the offset behind the line break at or after i.
+// nextLine returns the offset after the line break at or after i.
 func (f *file) nextLine(i int) int {
 	if n := bytes.IndexByte(f.Text[i:], '\n'); n >= 0 {
 		return i + n + 1

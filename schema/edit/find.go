@@ -13,9 +13,9 @@ import (
 type spot struct {
 	file  *file
 	field *ast.Field   // the last of the path
-	chain []*ast.Field // from the declaration of its struct, through "a: b: c:", to field
-	depth int          // how many names of the path lie before chain[0]
-	in    *braces      // what chain[0] is declared in
+	chain []*ast.Field // from the declaration in its struct, through "a: b: c:", to field
+	depth int          // number of names of the path before chain[0]
+	in    *braces      // the struct with chain[0]
 }
 
 func (s spot) pos() spec.Position { return s.file.position(s.field.Label) }
@@ -26,7 +26,7 @@ type braces struct {
 	decls      []ast.Decl
 }
 
-// find returns the fields that are written at path, in all files.
+// find returns the fields written at path, in all files.
 func (e *Files) find(path []string) []spot {
 	var out []spot
 	if len(path) == 0 {
@@ -38,7 +38,7 @@ func (e *Files) find(path []string) []spot {
 	return out
 }
 
-// walk finds path[at:] among decls. chain is how decls were come to from in.
+// walk finds path[at:] among decls; chain leads from in to decls.
 func (f *file) walk(path []string, at int, in *braces, chain []*ast.Field, decls []ast.Decl, found func(spot)) {
 	for _, d := range decls {
 		switch d := d.(type) {
@@ -74,7 +74,7 @@ func (f *file) walkValue(path []string, at int, in *braces, chain []*ast.Field, 
 	}
 }
 
-// bracesOf is v as a struct between braces; nil for the value of "a: b: c".
+// bracesOf returns v as a struct between braces; nil for the value of "a: b: c".
 func bracesOf(v *ast.StructLit) *braces {
 	if !v.Lbrace.IsValid() || !v.Rbrace.IsValid() {
 		return nil
@@ -82,7 +82,7 @@ func bracesOf(v *ast.StructLit) *braces {
 	return &braces{v.Lbrace.Offset(), v.Rbrace.Offset(), v.Elts}
 }
 
-// labelOf is the name of a regular field.
+// labelOf returns the name of a regular field.
 func labelOf(f *ast.Field) (string, bool) {
 	label := f.Label
 	if a, ok := label.(*ast.Alias); ok {

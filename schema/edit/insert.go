@@ -13,7 +13,7 @@ type span struct{ from, to int }
 
 func spanOf(n ast.Node) span { return span{n.Pos().Offset(), n.End().Offset()} }
 
-// spans leaves out what ends a struct or list: "...".
+// spans returns the items of a struct or list without a final "...".
 func spans[N ast.Node](items []N) []span {
 	var out []span
 	for _, n := range items {
@@ -24,7 +24,7 @@ func spans[N ast.Node](items []N) []span {
 	return out
 }
 
-// add writes path with value: beside the nearest thing that is written already.
+// add writes path with value beside the nearest existing part of it.
 func (e *Files) add(value string, path []string) error {
 	for n := len(path) - 1; n > 0; n-- {
 		spots := e.find(path[:n])
@@ -35,7 +35,7 @@ func (e *Files) add(value string, path []string) error {
 			s := spots[i]
 			return s.file.insert(s.inside(), len(s.inside().decls), path[n:], value)
 		}
-		// "a: b: c" and expressions take a second "a: …" beside them.
+		// "a: b: c" and expressions get a second "a: …" beside them.
 		s := spots[len(spots)-1]
 		at := slices.IndexFunc(s.in.decls, func(d ast.Decl) bool { return d == ast.Decl(s.chain[0]) })
 		return s.file.insert(s.in, at+1, path[s.depth:], value)
@@ -44,7 +44,7 @@ func (e *Files) add(value string, path []string) error {
 	return f.insert(&braces{-1, -1, f.ast.Decls}, len(f.ast.Decls), path, value)
 }
 
-// inside is the braces of the spot's value, nil where it has none.
+// inside returns the braces of the spot's value, nil if it has none.
 func (s spot) inside() *braces {
 	v, ok := s.field.Value.(*ast.StructLit)
 	if !ok {
@@ -53,7 +53,7 @@ func (s spot) inside() *braces {
 	return bracesOf(v)
 }
 
-// insert writes a field behind the first n declarations of b.
+// insert writes a field after the first n declarations of b.
 func (f *file) insert(b *braces, n int, path []string, value string) error {
 	items := spans(b.decls[:n])
 	label := strings.Join(labels(path), ": ") + ":"
@@ -79,7 +79,7 @@ func (f *file) insert(b *braces, n int, path []string, value string) error {
 	return f.replace(eol, eol, f.newline()+f.indent(last.from)+text)
 }
 
-// appendTo writes an element behind those of list.
+// appendTo appends an element to list.
 func (f *file) appendTo(list *ast.ListLit, element string) error {
 	items := spans(list.Elts)
 	open, shut := list.Lbrack.Offset(), list.Rbrack.Offset()
@@ -101,8 +101,8 @@ func (f *file) appendTo(list *ast.ListLit, element string) error {
 	return f.replace(last.to, eol, rest+f.newline()+f.indent(last.from)+element)
 }
 
-// first is the edit that puts text where nothing but comments stands between
-// the brackets at open and shut, or in a file.
+// first returns the edit that puts text between the brackets at open and shut,
+// or into a file, where only comments are.
 func (f *file) first(open, shut int, text string) (from, to int, with string) {
 	if open < 0 {
 		return len(f.Text), len(f.Text), text + f.newline()
@@ -113,7 +113,7 @@ func (f *file) first(open, shut int, text string) (from, to int, with string) {
 	return open + 1, shut, text
 }
 
-// behind is the edit that puts text after item on its own line.
+// behind returns the edit that puts text after item on a new line.
 func (f *file) behind(item span, text string) (from, to int, with string) {
 	if c := f.comma(item.to); c > item.to {
 		return c, c, " " + text + ","
@@ -121,8 +121,8 @@ func (f *file) behind(item span, text string) (from, to int, with string) {
 	return item.to, item.to, ", " + text
 }
 
-// lastField is the last of decls, if it is a field with a value that stands on
-// its line.
+// lastField returns the last of decls if it is a field with a value on the same
+// line.
 func lastField(decls []ast.Decl) (*ast.Field, bool) {
 	if len(decls) == 0 {
 		return nil, false
@@ -135,8 +135,8 @@ func lastField(decls []ast.Decl) (*ast.Field, bool) {
 	return d, !nested && d.Pos().Line() == d.End().Line()
 }
 
-// aligned fills label up to the column in which the value of the field above it
-// stands, if it is a plain value.
+// aligned pads label to the value column of the field above, if that is a plain
+// value.
 func (f *file) aligned(above *ast.Field, label, value string) string {
 	column := above.Value.Pos().Offset() - above.Pos().Offset()
 	if pad := column - len(label) - 1; pad > 0 && !strings.HasPrefix(value, "{") {
@@ -153,7 +153,7 @@ func labels(path []string) []string {
 	return out
 }
 
-// lineEnd is the offset of the end of the line at i, before its line break.
+// lineEnd returns the offset of the end of the line at i, before its line break.
 func (f *file) lineEnd(i int) int {
 	n := bytes.IndexByte(f.Text[i:], '\n')
 	if n < 0 {
@@ -165,10 +165,10 @@ func (f *file) lineEnd(i int) int {
 	return i + n
 }
 
-// lineStart is the offset of the first byte of the line at i.
+// lineStart returns the offset of the first byte of the line at i.
 func (f *file) lineStart(i int) int { return bytes.LastIndexByte(f.Text[:i], '\n') + 1 }
 
-// comma is the offset behind the comma that follows i, i itself without one.
+// comma returns the offset after the comma that follows i, or i without one.
 func (f *file) comma(i int) int {
 	rest := f.Text[i:]
 	if trimmed := bytes.TrimLeft(rest, " \t"); bytes.HasPrefix(trimmed, []byte(",")) {
@@ -177,7 +177,7 @@ func (f *file) comma(i int) int {
 	return i
 }
 
-// newline is the line break of the file.
+// newline returns the line break of the file.
 func (f *file) newline() string {
 	if n := bytes.IndexByte(f.Text, '\n'); n > 0 && f.Text[n-1] == '\r' {
 		return "\r\n"
@@ -185,13 +185,13 @@ func (f *file) newline() string {
 	return "\n"
 }
 
-// indent is the blanks that the line at i starts with.
+// indent returns the leading blanks of the line at i.
 func (f *file) indent(i int) string {
 	line := f.Text[f.lineStart(i):i]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// step is the blanks by which the file indents.
+// step returns one level of the file's indentation.
 func (f *file) step() string {
 	for line := range bytes.Lines(f.Text) {
 		if blanks := len(line) - len(bytes.TrimLeft(line, " \t")); blanks > 0 && blanks < len(bytes.TrimRight(line, "\r\n")) {

@@ -253,7 +253,7 @@ func TestLookRefusesWhatDoesMoreThanRead(t *testing.T) {
 		{"log", "-p", "--ext-diff"}, {"log", "--textconv"}, {"log", "--show-signature"}, {"cat-file", "--textconv", "HEAD:a.md"}, {"cat-file", "--filters", "HEAD:a.md"}, {"log", "--output=x"},
 		{"-c", "core.fsmonitor=x", "log"}, {"cat-file", "--filt", "HEAD:a.md"},
 	} {
-		if err := Look(t.Context(), b.env, Place{Dir: b.dir}, args...).Run(); err == nil || !strings.Contains(err.Error(), "only reads") {
+		if err := Look(t.Context(), b.env, Place{Dir: b.dir}, args...).Run(); err == nil || !strings.Contains(err.Error(), "not a read-only command") {
 			t.Errorf("git %q: %v", args, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestTheQuantizationIsChosenForItsUse(t *testing.T) {
+func TestPickQuantForUse(t *testing.T) {
 	pearl, _ := Recorded("pearl")
 	velox, _ := Recorded("velox")
 	big := loadOf(t, "big", "Q4_K_M", 48_400, nextShape, 262144)
@@ -46,7 +46,7 @@ func TestTheQuantizationIsChosenForItsUse(t *testing.T) {
 	}
 }
 
-func TestTheDiskThatTheStoreLiesOnCounts(t *testing.T) {
+func TestFitDiskUsesStoreDisk(t *testing.T) {
 	f := facts.Facts{Disks: []facts.Disk{{Path: "/", Free: 5 * gib64, Size: 9 * gib64}, {Path: "/home", Free: 60 * gib64, Size: 99 * gib64}, {Path: "/home/me", Size: 0}}}
 	for name, c := range map[string]struct {
 		missing int64

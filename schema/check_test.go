@@ -38,7 +38,7 @@ func mutants(text string) []string {
 }
 
 // What fits the schema as a whole, the walk through both has nothing against.
-func TestFitsLeavesNothingForTheWalk(t *testing.T) {
+func TestFitsImpliesEmptyWalk(t *testing.T) {
 	e, err := newEvaluator()
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func (i in) surroundings(t testing.TB) Surroundings {
 
 type vars = map[string]string
 
-func TestEveryMarkerOfTheCatalogIsSeen(t *testing.T) {
+func TestDetectSeesEveryCatalogMarker(t *testing.T) {
 	confidence := map[string]string{"proof": "high", "strong": "medium", "weak": "low"}
 	for _, rt := range catalog.Runtimes() {
 		for _, m := range rt.Detect.Markers {
@@ -84,7 +84,7 @@ func TestEveryMarkerOfTheCatalogIsSeen(t *testing.T) {
 	}
 }
 
-func TestWhichEvidenceWins(t *testing.T) {
+func TestDetectOrdersEvidence(t *testing.T) {
 	claude := vars{"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s"}
 	with := func(env vars, more ...string) vars {
 		out := vars{}
@@ -132,7 +132,7 @@ func TestWhichEvidenceWins(t *testing.T) {
 	}
 }
 
-func TestNestingIsSaid(t *testing.T) {
+func TestDetectReportsNestedRuntimes(t *testing.T) {
 	for name, i := range map[string]in{
 		"a word":  {env: vars{"AI_RUNTIME": "claude"}, above: []string{"claude", "codex"}},
 		"markers": {env: vars{"CLAUDECODE": "1", "CODEX_THREAD_ID": "t"}, above: []string{"claude", "codex"}},
@@ -144,7 +144,7 @@ func TestNestingIsSaid(t *testing.T) {
 }
 
 // What is unknown has an answer to every question: no hooks, polling.
-func TestUnknownMeansPolling(t *testing.T) {
+func TestUnknownRuntimePolls(t *testing.T) {
 	for _, r := range []Result{Detect(in{}.surroundings(t)), Compat(in{}.surroundings(t)), Detect(Surroundings{Getenv: func(string) string { return "" }})} {
 		c := r.Capabilities
 		if r.Runtime != Unknown || c.Hooks != "no" || c.HookLevel != "manual" || c.Forks || c.NudgeBy != "filesystem" || r.SessionID != nil ||
@@ -155,7 +155,7 @@ func TestUnknownMeansPolling(t *testing.T) {
 	}
 }
 
-func TestOverridesKeepToWhatIsPossible(t *testing.T) {
+func TestOverridesAddNoHooks(t *testing.T) {
 	for name, c := range map[string]struct {
 		runtime, variable, value string
 		gupp                     string
@@ -205,7 +205,7 @@ type broken struct{ process.Table }
 
 func (broken) Read(int) (process.Process, error) { panic("no such table") }
 
-func TestNeverFailsAndNeverHangs(t *testing.T) {
+func TestDetectNeverFailsOrHangs(t *testing.T) {
 	closed := t.TempDir()
 	if err := os.WriteFile(filepath.Join(closed, ".claude"), nil, 0o644); err != nil { // a file where a folder should be
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestNeverFailsAndNeverHangs(t *testing.T) {
 }
 
 // The table of the HAL, cell by cell.
-func TestCompatAnswersOutOfTheHALsTable(t *testing.T) {
+func TestCompatUsesHALTable(t *testing.T) {
 	for _, c := range []struct {
 		runtime, hooks string
 		forks          bool

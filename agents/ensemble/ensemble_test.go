@@ -61,7 +61,7 @@ var (
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.-]+Z`)
 )
 
-func TestTextsAndExitCodesAreTheOriginals(t *testing.T) {
+func TestTextsAndExitCodesMatchOriginal(t *testing.T) {
 	u := newUser(t)
 	if _, errs, code := u.run("status"); code != 1 || errs != "No .pi-ensemble/ found. Run `ensemble init` first.\n" {
 		t.Errorf("%d %q", code, errs)
@@ -162,7 +162,7 @@ func keys(t *testing.T, text string) []string {
 	}
 }
 
-func TestJSONHasTheOriginalsShapes(t *testing.T) {
+func TestJSONMatchesOriginal(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	sent := id.FindString(u.must("send", "codex", "a", "question", "--type", "question"))
@@ -215,7 +215,7 @@ func TestJSONHasTheOriginalsShapes(t *testing.T) {
 	}
 }
 
-func TestReadsLeaveATraceOnlyAsEnsemble(t *testing.T) {
+func TestOnlyEnsembleAuditsReads(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	reads := [][]string{{"status"}, {"board"}, {"claims"}, {"doctor"}, {"messages"}, {"audit"}, {"timeline"}, {"overview"}, {"stale"}, {"verify"}, {"inbox", "--peek"}, {"retire", "pi", "--dry-run"}}
@@ -240,7 +240,7 @@ func TestReadsLeaveATraceOnlyAsEnsemble(t *testing.T) {
 	}
 }
 
-func TestTheRootIsFoundAsTheOriginalFindsIt(t *testing.T) {
+func TestRootMatchesOriginal(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	top := u.dir
@@ -266,7 +266,7 @@ func TestTheRootIsFoundAsTheOriginalFindsIt(t *testing.T) {
 	}
 }
 
-func TestFlagsMayBeJoinedAndEnded(t *testing.T) {
+func TestFlagForms(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	if out := u.must("send", "codex", "--type=note", "--json", "--", "--type", "is a flag"); !strings.Contains(out, `"body": "--type is a flag"`) || !strings.Contains(out, `"type": "note"`) {
@@ -277,7 +277,7 @@ func TestFlagsMayBeJoinedAndEnded(t *testing.T) {
 	}
 }
 
-func TestAClaimWaitsForItsTurn(t *testing.T) {
+func TestClaimWaits(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	u.must("claim", "x", "--agent", "codex")
@@ -296,7 +296,7 @@ func TestAClaimWaitsForItsTurn(t *testing.T) {
 	<-freed
 }
 
-func TestOverlapsAreToldAndRefusedWhereThatIsWanted(t *testing.T) {
+func TestOverlapsWarnOrFail(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	if err := os.MkdirAll(filepath.Join(u.dir, "real/deep"), 0o755); err != nil {
@@ -315,7 +315,7 @@ func TestOverlapsAreToldAndRefusedWhereThatIsWanted(t *testing.T) {
 	}
 }
 
-func TestAPatternClaimsAllOrNothing(t *testing.T) {
+func TestGlobClaimIsAtomic(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	for _, f := range []string{"src/a.go", "src/b.go", "src/in/c.go", "src/d.txt"} {
@@ -337,7 +337,7 @@ func TestAPatternClaimsAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestASecretIsNoted(t *testing.T) {
+func TestSecretWarning(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	token := "ghp_" + strings.Repeat("a1B2", 9)
@@ -350,7 +350,7 @@ func TestASecretIsNoted(t *testing.T) {
 	}
 }
 
-func TestVerifyRepairAndCompactSayWhatTheyDo(t *testing.T) {
+func TestVerifyRepairAndCompactOutput(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	u.must("claim", "x")
@@ -379,7 +379,7 @@ func TestVerifyRepairAndCompactSayWhatTheyDo(t *testing.T) {
 	u.must("verify")
 }
 
-func TestWatchPrintsWhatIsSentFromNowOn(t *testing.T) {
+func TestWatchPrintsNewMessages(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	u.must("send", "codex", "before")
@@ -410,7 +410,7 @@ func TestWatchPrintsWhatIsSentFromNowOn(t *testing.T) {
 	}
 }
 
-func TestTheScreenFitsAndTellsWhatIsGoingOn(t *testing.T) {
+func TestTopFitsScreen(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	u.must("send", "claude-lead", strings.Repeat("a long text ", 30))
@@ -443,7 +443,7 @@ func TestTheScreenFitsAndTellsWhatIsGoingOn(t *testing.T) {
 	}
 }
 
-func TestTheExportedPageHoldsTheStoryAndRunsNothing(t *testing.T) {
+func TestExportIsCompleteAndScriptless(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	u.must("send", "codex", "<script>alert(1)</script> & more", "--type", "question")

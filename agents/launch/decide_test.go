@@ -34,7 +34,7 @@ func newProject(t *testing.T, contexts ...string) string {
 	return root
 }
 
-func TestWhoANewAgentIs(t *testing.T) {
+func TestDecideRole(t *testing.T) {
 	agent := roster.Agent{PID: 10, Runtime: "claude", Known: true}
 	named := roster.Agent{PID: 11, Runtime: "codex", Known: true, ID: "pearl.p.codex.0001"}
 	helper := roster.Agent{PID: 12, Runtime: "claude", Known: true, ID: "helper-0001", Helper: true}
@@ -95,7 +95,7 @@ func TestWhoANewAgentIs(t *testing.T) {
 	}
 }
 
-func TestFiveHundredIDsAtOnceAreFiveHundred(t *testing.T) {
+func TestConcurrentIDsAreUnique(t *testing.T) {
 	root := newProject(t)
 	var next sync.Mutex
 	n := 0
@@ -136,7 +136,7 @@ func TestFiveHundredIDsAtOnceAreFiveHundred(t *testing.T) {
 	}
 }
 
-func TestOneOfManyHoldsAName(t *testing.T) {
+func TestHoldIsExclusive(t *testing.T) {
 	root := newProject(t)
 	for round := range 20 {
 		holds := make([]*Hold, 30)
@@ -169,7 +169,7 @@ func TestOneOfManyHoldsAName(t *testing.T) {
 	}
 }
 
-func TestANewPrimaryFindsItsPlaceFree(t *testing.T) {
+func TestClearFreesPrimary(t *testing.T) {
 	root := newProject(t, project.Singleton)
 	d, err := Decide(root, roster.Roster{Root: root}, Ask{Fresh: true})
 	if err != nil {

@@ -21,7 +21,7 @@ func state(adapter, substrate string) *run.State {
 	return st
 }
 
-func TestWorkersAreStartedAsTheirTaskAsks(t *testing.T) {
+func TestWorkersFollowTask(t *testing.T) {
 	for name, c := range map[string]struct {
 		task spec.RunTask
 		st   *run.State
@@ -69,7 +69,7 @@ func TestWorkersAreStartedAsTheirTaskAsks(t *testing.T) {
 	}
 }
 
-func TestWorkersChooseARuntimeOnceAndPassItsHome(t *testing.T) {
+func TestWorkersChooseRuntimeOnce(t *testing.T) {
 	asked := 0
 	w := &Workers{
 		Runtime: func(word string) (Chosen, error) {
@@ -96,7 +96,7 @@ func TestWorkersChooseARuntimeOnceAndPassItsHome(t *testing.T) {
 	}
 }
 
-func TestWorkerIsToldItsTaskOnOneLine(t *testing.T) {
+func TestWorkerPromptIsOneLine(t *testing.T) {
 	c := Chosen{chosen(t, "codex"), launch.Program{Runtime: chosen(t, "codex").Runtime, Args: []string{"--model", "m"}}}
 	st := state("codex", worker.Process)
 	st.Contract.Acceptance = []string{"tests pass", "it builds"}

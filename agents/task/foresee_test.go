@@ -8,7 +8,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestWhatItsOwnLimitsForbidIsForeseen(t *testing.T) {
+func TestForeseeFindsFlaws(t *testing.T) {
 	task := spec.Task{
 		File: "t.yaml", Write: []string{"src/*", `a\[1\].txt`}, MaxFiles: 2, Denied: []string{"rm -rf"},
 		Steps: []spec.TaskStep{

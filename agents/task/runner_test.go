@@ -169,7 +169,7 @@ func (w *world) in(state State, id string) bool {
 	return err == nil
 }
 
-func TestATaskIsDoneOnABranchAndThePersonsTreeIsNotTouched(t *testing.T) {
+func TestTaskRunsOnBranch(t *testing.T) {
 	w := newWorld(t)
 	w.write("repo/src/a.txt", "not committed\n")
 	w.write("repo/untracked.txt", "mine\n")
@@ -225,7 +225,7 @@ func TestATaskIsDoneOnABranchAndThePersonsTreeIsNotTouched(t *testing.T) {
 }
 
 // What a step must not do, and what is said when it does it.
-func TestEveryEscapeIsCaught(t *testing.T) {
+func TestEscapesAreCaught(t *testing.T) {
 	proved := proof.Start(t, 14)
 	w := newWorld(t)
 	w.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "--name", "sub", w.repo, "sub") // of itself
@@ -316,7 +316,7 @@ func TestEveryEscapeIsCaught(t *testing.T) {
 }
 
 // Nothing that a repository or a step brings along runs outside of the sandbox.
-func TestNothingOfTheRepositoryRuns(t *testing.T) {
+func TestRepositoryProgramsDoNotRun(t *testing.T) {
 	w := newWorld(t)
 	ran := filepath.Join(w.dir, "ran")
 	program := filepath.Join(w.dir, "program")
@@ -359,7 +359,7 @@ func TestNothingOfTheRepositoryRuns(t *testing.T) {
 	}
 }
 
-func TestAVerifyCommandMayOnlyLook(t *testing.T) {
+func TestVerifyIsReadOnly(t *testing.T) {
 	w := newWorld(t)
 	cases := map[string]string{
 		"true":                                 "",
@@ -401,7 +401,7 @@ func TestAVerifyCommandMayOnlyLook(t *testing.T) {
 	}
 }
 
-func TestATimeoutIsTriedAgainAsOftenAsTheTaskAllowsFromACleanTree(t *testing.T) {
+func TestTimeoutIsRetriedFromCleanTree(t *testing.T) {
 	w := newWorld(t)
 	// The first time it leaves all sorts of things and hangs. The home of the task's commands tells it how often it was tried.
 	w.queued(spec.Task{Timeout: 2 * time.Second, Retries: 1, Steps: []spec.TaskStep{
@@ -436,7 +436,7 @@ type editor func(ctx context.Context, w Work) (Outcome, error)
 
 func (e editor) Edit(ctx context.Context, w Work) (Outcome, error) { return e(ctx, w) }
 
-func TestAnExecutorsWorkIsJudgedAndItsErrorsAreTriedAgain(t *testing.T) {
+func TestExecutorIsJudgedAndRetried(t *testing.T) {
 	w := newWorld(t)
 	step := []spec.TaskStep{{ID: "s1", Action: "edit", File: "src/a.txt", Instructions: "add two"}}
 	var saw []Work

@@ -65,7 +65,7 @@ func (d *desk) configure(text string) {
 	}
 }
 
-// tmux starts a server of its own with one pane that shows what is typed, and
+// tmux starts a separate server with one pane that shows what is typed, and
 // ends it after the test.
 func (d *desk) tmux() (pane string, shown func() string) {
 	d.t.Helper()
@@ -100,7 +100,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Errorf("%s: not within five seconds", what)
 }
 
-func TestAPingReachesThePaneAndTheMessageTheInbox(t *testing.T) {
+func TestSendPingsPane(t *testing.T) {
 	d := newDesk(t)
 	pane, shown := d.tmux()
 	d.configure("# where they sit\nexport ENSEMBLE_TMUX_CLAUDE_LEAD_PANE=\"" + pane + "\"\n")
@@ -132,7 +132,7 @@ func TestAPingReachesThePaneAndTheMessageTheInbox(t *testing.T) {
 	}
 }
 
-func TestWithoutAPaneTheMessageIsWrittenAllTheSame(t *testing.T) {
+func TestSendWithoutPaneWritesMessage(t *testing.T) {
 	d := newDesk(t)
 	if _, errs, code := d.run("wake", "codex.1"); code != 2 || !strings.Contains(errs, "ENSEMBLE_TMUX_CODEX_1_PANE") {
 		t.Errorf("%d %s", code, errs)
@@ -164,7 +164,7 @@ func TestWithoutAPaneTheMessageIsWrittenAllTheSame(t *testing.T) {
 	}
 }
 
-func TestAWaitEndsWithTheAnswer(t *testing.T) {
+func TestWaitEndsWithAnswer(t *testing.T) {
 	d := newDesk(t)
 	question := func() string { return idForm.FindString(d.ensemble("send", "codex", "q", "--type", "question")) }
 	for _, answer := range [][]string{
@@ -198,7 +198,7 @@ func TestAWaitEndsWithTheAnswer(t *testing.T) {
 	}
 }
 
-func TestATaskIsSentPingedAndAwaited(t *testing.T) {
+func TestTaskSendsPingsAndWaits(t *testing.T) {
 	d := newDesk(t)
 	pane, shown := d.tmux()
 	d.env["ENSEMBLE_TMUX_CODEX_PANE"] = pane
@@ -219,7 +219,7 @@ func TestATaskIsSentPingedAndAwaited(t *testing.T) {
 	}
 }
 
-func TestNoShellActsOnAPing(t *testing.T) {
+func TestCommentIsHarmlessInShells(t *testing.T) {
 	for _, sh := range []string{"sh", "bash", "zsh"} {
 		if _, err := exec.LookPath(sh); err != nil {
 			continue

@@ -24,7 +24,7 @@ supports_mcp = false
 supports_subagents = false
 `
 
-func TestAManifestIsAnEntryOfTheCatalog(t *testing.T) {
+func TestManifestToEntry(t *testing.T) {
 	got, err := Parse("src/runtimes/aider-local.toml", []byte(local))
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestAManifestIsAnEntryOfTheCatalog(t *testing.T) {
 	}
 }
 
-func TestEveryEntryOfTheCatalogIsReadBackFromItsManifest(t *testing.T) {
+func TestManifestRoundTrip(t *testing.T) {
 	for _, r := range catalog.Runtimes() {
 		text := Of(r).Format()
 		got, err := Parse(r.ID+".toml", text)

@@ -10,7 +10,7 @@ import (
 
 const block = "a.txt\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"
 
-func TestAnAnswerIsReadOrRefusedAsAWhole(t *testing.T) {
+func TestParseAnswerIsAllOrNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer string
 		files  []string // of its edits
@@ -84,7 +84,7 @@ func read(t *testing.T, dir, name string) string {
 	return string(b)
 }
 
-func TestEditsFitOnceOrChangeNothing(t *testing.T) {
+func TestEditsMustMatchOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		was, old, new string
 		is            string
@@ -129,7 +129,7 @@ func TestEditsFitOnceOrChangeNothing(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatMayBeReadIsEdited(t *testing.T) {
+func TestEditsOnlyReadableFiles(t *testing.T) {
 	dir := tree(t, map[string]string{"open.txt": "a\n", "closed.txt": "a\n", "picture": "\x89PNG\x00"})
 	outside := tree(t, map[string]string{"x": "a\n"})
 	if err := os.Symlink(outside, filepath.Join(dir, "out")); err != nil {

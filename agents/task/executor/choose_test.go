@@ -8,7 +8,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestTheFirstThatFitsDoesATask(t *testing.T) {
+func TestChoiceTakesFirstFit(t *testing.T) {
 	endpoint := Candidate{Name: EndpointName, Unfit: TooComplex}
 	opencode := Candidate{Name: "opencode", Tools: []string{"shell", "edit", "read", "search", "fetch", "agent"}}
 	plain := Candidate{Name: "plain", Tools: []string{"edit"}}
@@ -58,6 +58,6 @@ func TestTheFirstThatFitsDoesATask(t *testing.T) {
 		t.Errorf("a task without words needs an executor: %v", err)
 	}
 	if _, err := (Choice{}).Edit(t.Context(), task.Work{}); err == nil {
-		t.Error("a step was done by nobody")
+		t.Error("a step was done without an executor")
 	}
 }

@@ -45,7 +45,7 @@ func work(t *testing.T, files map[string]string, readable ...string) task.Work {
 
 const greeting = "src/hello.py\n<<<<<<< SEARCH\nprint(\"hi\")\n=======\nprint(\"hello, world\")\n>>>>>>> REPLACE\n"
 
-func TestAModelEditsWhatItIsShown(t *testing.T) {
+func TestEndpointEditsShownFiles(t *testing.T) {
 	w := work(t, map[string]string{"src/hello.py": "print(\"hi\")\n", "src/other.py": "zqother", "secret.env": "zqsecret"}, "src/hello.py", "src/other.py")
 	w.Earlier = "zqearlier"
 	model := saying(t, "I make it friendlier.\n\n"+greeting)
@@ -71,7 +71,7 @@ func TestAModelEditsWhatItIsShown(t *testing.T) {
 	}
 }
 
-func TestAWrongAnswerIsAskedForAgain(t *testing.T) {
+func TestEndpointRetriesWrongAnswer(t *testing.T) {
 	w := work(t, map[string]string{"src/hello.py": "print(\"hi\")\n"}, "src/hello.py")
 	model := saying(t, "No.", strings.Replace(greeting, `"hi"`, `'hi'`, 1), greeting)
 	out, err := Endpoint{URL: model.URL + "/v1", Model: "tiny"}.Edit(t.Context(), w)
@@ -87,7 +87,7 @@ func TestAWrongAnswerIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestTriesAreBounded(t *testing.T) {
+func TestEndpointTriesAreBounded(t *testing.T) {
 	w := work(t, map[string]string{"src/hello.py": "print(\"hi\")\n"}, "src/hello.py")
 	model := saying(t, "No.")
 	_, err := Endpoint{URL: model.URL + "/v1", Model: "tiny", Tries: 2}.Edit(t.Context(), w)
@@ -100,7 +100,7 @@ func TestTriesAreBounded(t *testing.T) {
 }
 
 // One block of two that does not fit leaves both files as they were.
-func TestAnAnswerIsUsedAsAWhole(t *testing.T) {
+func TestEndpointAppliesWholeAnswer(t *testing.T) {
 	w := work(t, map[string]string{"src/hello.py": "print(\"hi\")\n"}, "src/hello.py")
 	model := saying(t, greeting+"src/new.py\n<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE\nsrc/hello.py\n<<<<<<< SEARCH\nabsent\n=======\nx\n>>>>>>> REPLACE\n")
 	if _, err := (Endpoint{URL: model.URL + "/v1", Model: "tiny", Tries: 1}).Edit(t.Context(), w); err == nil {
@@ -111,7 +111,7 @@ func TestAnAnswerIsUsedAsAWhole(t *testing.T) {
 	}
 }
 
-func TestWhatAServerDoesWrong(t *testing.T) {
+func TestEndpointServerErrors(t *testing.T) {
 	cut := `{"choices":[{"message":{"content":` + fmt.Sprintf("%q", greeting) + `},"finish_reason":"length"}]}`
 	for name, c := range map[string]struct {
 		status    int
@@ -156,7 +156,7 @@ func TestWhatAServerDoesWrong(t *testing.T) {
 	}
 }
 
-func TestASlowServerIsNotWaitedForBeyondTheTask(t *testing.T) {
+func TestEndpointHonoursTaskTimeout(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
@@ -170,7 +170,7 @@ func TestASlowServerIsNotWaitedForBeyondTheTask(t *testing.T) {
 	}
 }
 
-func TestAPromptFitsTheContext(t *testing.T) {
+func TestPromptFitsContext(t *testing.T) {
 	files := map[string]string{"src/hello.py": "print(\"hi\")\n", "src/large.py": strings.Repeat("x = 1\n", 4000), "docs/a.md": "zqdocs"}
 	w := work(t, files, "docs/a.md", "src/hello.py", "src/large.py")
 	model := saying(t, greeting)

@@ -115,7 +115,7 @@ func boxed(t *testing.T, w task.Work) task.Work {
 
 var trees = map[string]string{"src/hello.py": "print(\"hi\")\n", "src/old.py": "x\n", "secret.env": "zqsecret\n", "src/kept.py": "kept\n"}
 
-func TestAProgramEditsACopyAndTheEndpointIsItsOneWayOut(t *testing.T) {
+func TestProgramEditsCopyAndReachesEndpoint(t *testing.T) {
 	w := boxed(t, work(t, trees, "src/hello.py", "src/kept.py", "src/old.py"))
 	model := saying(t, "Edited.")
 	out, err := program(t, "edits", model.URL+"/v1").Edit(t.Context(), w)
@@ -140,7 +140,7 @@ func TestAProgramEditsACopyAndTheEndpointIsItsOneWayOut(t *testing.T) {
 	}
 }
 
-func TestAProgramSeesWhatItMayReadAndReachesNothingElse(t *testing.T) {
+func TestProgramIsConfined(t *testing.T) {
 	elsewhere, err := fakemodel.Start(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestAProgramSeesWhatItMayReadAndReachesNothingElse(t *testing.T) {
 	}
 }
 
-func TestWhatAProgramMayNotDoFailsTheStep(t *testing.T) {
+func TestProgramViolationsFailStep(t *testing.T) {
 	for do, wrong := range map[string]string{
 		"blind":   "the program wrote secret.env, which it may not read",
 		"links":   "the program made src/link.py, which is not a plain file",
@@ -186,7 +186,7 @@ func TestWhatAProgramMayNotDoFailsTheStep(t *testing.T) {
 	}
 }
 
-func TestAProgramWhoseEndpointFailsOrThatIsSlowMayBeTriedAgain(t *testing.T) {
+func TestProgramTransientErrors(t *testing.T) {
 	w := boxed(t, work(t, trees, "src/hello.py"))
 	gone := saying(t, "")
 	gone.Close()
@@ -205,7 +205,7 @@ func TestAProgramWhoseEndpointFailsOrThatIsSlowMayBeTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAProgramIsAskedInItsNonInteractiveForm(t *testing.T) {
+func TestProgramCommandIsNonInteractive(t *testing.T) {
 	launch := func(autonomous []string, headless ...string) spec.Runtime {
 		return spec.Runtime{Launch: spec.Launch{Args: []string{"--always"}, Headless: headless, Autonomous: autonomous}}
 	}

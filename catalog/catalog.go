@@ -66,15 +66,15 @@ func Commands() []string {
 }
 
 // Preferred returns the default runtime.
-func Preferred() spec.Runtime { return only(func(r spec.Runtime) bool { return r.Preferred }) }
+func Preferred() spec.Runtime { return uniqueRuntime(func(r spec.Runtime) bool { return r.Preferred }) }
 
 // ForModels returns the runtime to start if a person names a model or a service
 // instead.
-func ForModels() spec.Runtime { return only(func(r spec.Runtime) bool { return r.ForModels }) }
+func ForModels() spec.Runtime { return uniqueRuntime(func(r spec.Runtime) bool { return r.ForModels }) }
 
-// only returns the one embedded runtime with a property; a test ensures that
+// uniqueRuntime returns the one embedded runtime with a property; a test ensures that
 // there is one.
-func only(is func(spec.Runtime) bool) spec.Runtime {
+func uniqueRuntime(is func(spec.Runtime) bool) spec.Runtime {
 	return embeddedRuntimes()[slices.IndexFunc(embeddedRuntimes(), is)]
 }
 

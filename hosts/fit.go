@@ -113,9 +113,9 @@ func Fit(loads []Load, f facts.Facts) Verdict {
 // fit is Fit without advice and warnings.
 func fit(loads []Load, f facts.Facts) Verdict {
 	v := Verdict{Level: Unknown, Loads: []Need{}, Advice: []Advice{}, Free: freeNow(f)}
-	rooms := roomsOf(f)
+	rooms := roomsFor(f)
 	for i, r := range rooms {
-		w := r.hold(loads)
+		w := r.verdict(loads)
 		if r.place == InRAM && i > 0 && w.Level == Fits {
 			w.Level = Tight // it runs, but the card is idle
 		}

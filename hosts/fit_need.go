@@ -58,15 +58,15 @@ func (l Load) need(repacked bool) Need {
 	return n
 }
 
-// most is a size larger than any machine's that can still be summed.
-const most = math.MaxInt64 / 1024
+// maxSize is a size larger than any machine's that can still be summed.
+const maxSize = math.MaxInt64 / 1024
 
-func add(a, b int64) int64 { return min(most, a+b) }
+func add(a, b int64) int64 { return min(maxSize, a+b) }
 
 func mul(a, b int64) int64 {
 	hi, lo := bits.Mul64(uint64(max(0, a)), uint64(max(0, b)))
-	if hi != 0 || lo > most {
-		return most
+	if hi != 0 || lo > maxSize {
+		return maxSize
 	}
 	return int64(lo)
 }

@@ -43,7 +43,7 @@ func PickQuantFor(m spec.Model, f facts.Facts, use Use) Choice {
 	}
 	quants := slices.Clone(m.Quants)
 	sort.SliceStable(quants, func(i, j int) bool { return quants[i].Size() < quants[j].Size() })
-	rooms := roomsOf(f)
+	rooms := roomsFor(f)
 	small := quants[0].Name
 	switch {
 	case len(rooms) == 0 && len(quants) == 1:
@@ -55,7 +55,7 @@ func PickQuantFor(m spec.Model, f facts.Facts, use Use) Choice {
 		rooms = rooms[:1] // without a header the place of experts is unknown
 	}
 	for _, r := range rooms {
-		fitting := slices.DeleteFunc(slices.Clone(quants), func(q spec.Quant) bool { return r.hold(use.with(m, q)).Level == No })
+		fitting := slices.DeleteFunc(slices.Clone(quants), func(q spec.Quant) bool { return r.verdict(use.loads(m, q)).Level == No })
 		if len(fitting) == 0 {
 			continue
 		}
@@ -76,8 +76,8 @@ func PickQuantFor(m spec.Model, f facts.Facts, use Use) Choice {
 	return Choice{Quant: small, Reason: "the smallest; even it does not fit " + room}
 }
 
-// with returns all loads if the model has quantization q.
-func (u Use) with(m spec.Model, q spec.Quant) []Load {
+// loads returns all loads if the model has quantization q.
+func (u Use) loads(m spec.Model, q spec.Quant) []Load {
 	return append(slices.Clone(u.Others), Load{
 		Name: m.ID, Model: m.ID, Quant: q.Name, Weights: q.Size(),
 		Shape: u.Shape, Context: u.Context, Sequences: u.Sequences, Cache: u.Cache,
@@ -90,7 +90,7 @@ func Recommend(models []spec.Model, f facts.Facts) (spec.Model, Choice, bool) {
 	var best spec.Model
 	var choice Choice
 	var size int64
-	rooms := roomsOf(f)
+	rooms := roomsFor(f)
 	if len(rooms) == 0 {
 		return best, choice, false
 	}

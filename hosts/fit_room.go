@@ -35,12 +35,12 @@ func (r room) of() string {
 // smallCard is the graphics memory up to which it serves no model.
 const smallCard = 4 * gib64
 
-// roomsOf returns the places of a machine, the best first. A unified unit has
+// roomsFor returns the places of a machine, the best first. A unified unit has
 // what its driver maps, less the system's need; cards have their memory less the
 // desktop's and driver's, and cards of one vendor share a model by its layers
 // (llama.cpp's default); a processor has all but an eighth. Without rooms the
 // machine's memory is unknown.
-func roomsOf(f facts.Facts) []room {
+func roomsFor(f facts.Facts) []room {
 	var rooms []room
 	cards := map[string]int64{}
 	for _, g := range f.GPUs {
@@ -75,8 +75,8 @@ func roomsOf(f facts.Facts) []room {
 	return rooms
 }
 
-// hold returns how loads fit this room alone.
-func (r room) hold(loads []Load) Verdict {
+// verdict returns how loads fit this room alone.
+func (r room) verdict(loads []Load) Verdict {
 	v := Verdict{Place: r.place, Budget: r.bytes, MainBudget: r.main, Loads: []Need{}}
 	for _, l := range loads {
 		n := l.need(r.place == InRAM)
@@ -84,14 +84,14 @@ func (r room) hold(loads []Load) Verdict {
 	}
 	v.Level = levelOf(v.Need, v.Budget)
 	if r.place == InBoth {
-		r.move(&v)
+		r.moveExperts(&v)
 	}
 	return v
 }
 
-// move moves experts into main memory, those of the largest model first, until
+// moveExperts moves experts into main memory, those of the largest model first, until
 // the rest fits the graphics memory.
-func (r room) move(v *Verdict) {
+func (r room) moveExperts(v *Verdict) {
 	order := slices.Clone(v.Loads)
 	sort.SliceStable(order, func(i, j int) bool { return order[j].Experts < order[i].Experts })
 	for _, n := range order {

@@ -17,8 +17,8 @@ import (
 // versionPatience bounds one program's answer.
 const versionPatience = 10 * time.Second
 
-// asks are the version arguments of programs that do not take --version.
-var asks = map[string]string{"go": "version", "tmux": "-V"}
+// versionArgs are the version arguments of programs that do not take --version.
+var versionArgs = map[string]string{"go": "version", "tmux": "-V"}
 
 // Versions returns the versions of the programs and package managers of f, by
 // name. It reads an npm package's version from its files, and starts each other
@@ -43,7 +43,7 @@ func Versions(ctx context.Context, f facts.Facts, path, environ []string) map[st
 			defer func() { <-slots }()
 			v := packageVersion(at)
 			if v == "" {
-				v = saidVersion(ctx, name, at, environ)
+				v = askVersion(ctx, name, at, environ)
 			}
 			if v != "" {
 				mu.Lock()
@@ -76,9 +76,9 @@ func packageVersion(program string) string {
 // versionForm matches a version in a text.
 var versionForm = regexp.MustCompile(`\d+(\.\d+)+[0-9A-Za-z.+~_-]*`)
 
-// saidVersion starts a program and returns the version that it prints.
-func saidVersion(ctx context.Context, name, program string, environ []string) string {
-	ask := asks[name]
+// askVersion starts a program and returns the version that it prints.
+func askVersion(ctx context.Context, name, program string, environ []string) string {
+	ask := versionArgs[name]
 	if ask == "" {
 		ask = "--version"
 	}

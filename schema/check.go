@@ -21,7 +21,7 @@ func (d *document) check(definition cue.Value) {
 	if fits(d.root, definition) {
 		return
 	}
-	d.fit = fitting(d.root, levelOf(definition))
+	d.fit = fittingFields(d.root, levelOf(definition))
 	d.evaluation(d.root.Validate(cue.Concrete(false)))
 	before := len(d.problems)
 	d.compare(nil, d.root, definition, "")
@@ -37,9 +37,9 @@ func fits(user, schema cue.Value) bool {
 	return user.Validate(cue.Concrete(true)) == nil && schema.Unify(user).Validate(cue.Concrete(true), cue.Final()) == nil
 }
 
-// fitting returns the fields of user that fit. In a catalog of a thousand
+// fittingFields returns the fields of user that fit. In a catalog of a thousand
 // entries beside one wrong host, only the host needs a walk.
-func fitting(user cue.Value, l level) map[string]bool {
+func fittingFields(user cue.Value, l level) map[string]bool {
 	out := map[string]bool{}
 	it, err := user.Fields()
 	for err == nil && it.Next() {

@@ -79,7 +79,7 @@ catalog: runtimes: own: {
 				continue
 			}
 			not++
-			d.problems, d.fit = nil, fitting(d.root, levelOf(schema))
+			d.problems, d.fit = nil, fittingFields(d.root, levelOf(schema))
 			if d.compare(nil, d.root, schema, ""); !slices.Equal(d.problems, all) {
 				t.Errorf("without %v:\n%v\nwant\n%v\nin\n%s", d.fit, d.problems, all, text)
 			}

@@ -43,7 +43,7 @@ func newEvaluator() (*evaluator, error) {
 func (e *evaluator) load(_ token.Pos, pkg string) *build.Instance {
 	switch pkg {
 	case schemaPackage:
-		return e.instance("schema", []*ast.File{anything(parsed("schema", definitions))})
+		return e.instance("schema", []*ast.File{openPackage(parsed("schema", definitions))})
 	case catalogPackage, runtimesPackage:
 		name := strings.TrimPrefix(pkg, "aisync.dev/")
 		return e.instance(name, parsed(name, packages[pkg]()))
@@ -66,8 +66,8 @@ func parsed(name string, from fs.FS) []*ast.File {
 	return files
 }
 
-// anything returns a package with the definitions of files, each as _.
-func anything(files []*ast.File) *ast.File {
+// openPackage returns a package with the definitions of files, each as _.
+func openPackage(files []*ast.File) *ast.File {
 	decls := []ast.Decl{&ast.Package{Name: ast.NewIdent("schema")}}
 	for _, f := range files {
 		for _, d := range f.Decls {

@@ -89,7 +89,7 @@ func Load(ctx context.Context, o Options) (*spec.Spec, error) {
 	}
 	var s *spec.Spec
 	result := make(chan *spec.Spec, 1)
-	err := o.watched(ctx, func() error {
+	err := o.withLimits(ctx, func() error {
 		s, err := load(ctx, o)
 		result <- s
 		return err
@@ -128,9 +128,9 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 		}
 		projectFiles = append(projectFiles, f)
 	}
-	if o.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(slices.Concat(hostFiles, projectFiles), func(f source) bool { return takesAtOnce(f.text) })) {
+	if o.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(slices.Concat(hostFiles, projectFiles), func(f source) bool { return allocatesAtOnce(f.text) })) {
 		if err := o.Rehearse(ctx, o); err != nil {
-			return nil, o.costly(err.Error())
+			return nil, o.costlyError(err.Error())
 		}
 	}
 	if l.eval, err = newEvaluator(); err != nil {
@@ -195,7 +195,7 @@ func (l *loader) host(s *spec.Spec, files []source) error {
 	for _, n := range root.get("hosts").fields() {
 		h := n.host(l.HostDir)
 		var x inventory
-		lent[h], x = l.lend(d, s.Catalog, h, nil)
+		lent[h], x = l.sourceRuntimes(d, s.Catalog, h, nil)
 		checkHost(n, h, x)
 		all = append(all, h)
 	}
@@ -216,7 +216,7 @@ func (l *loader) project(s *spec.Spec, files []source) error {
 		d.check(l.eval.schema.LookupPath(cue.ParsePath("#ProjectSpec")))
 		n := d.node().get("project")
 		s.Project = n.project(l.ProjectDir, files[0].path)
-		lent, x := l.lend(d, s.Catalog, nil, s.Project)
+		lent, x := l.sourceRuntimes(d, s.Catalog, nil, s.Project)
 		s.Catalog.Runtimes = append(s.Catalog.Runtimes, lent...)
 		checkProject(n, s.Project, s.Host, x)
 	}

@@ -52,7 +52,7 @@ func TestTakesAtOnce(t *testing.T) {
 		"import s \"aisync.dev/other\"\na: 1":                               true,
 		"a: 1 +":                                                            false,
 	} {
-		if got := takesAtOnce([]byte("package aisync\n" + text)); got != want {
+		if got := allocatesAtOnce([]byte("package aisync\n" + text)); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

@@ -83,7 +83,7 @@ func (r *TaskReader) parse(name string, text []byte) *document {
 		return d
 	}
 	d.at.decls(nil, f.Decls)
-	if d.twice(nil, f.Decls); len(d.problems) > 0 {
+	if d.reportDuplicates(nil, f.Decls); len(d.problems) > 0 {
 		return d
 	}
 	d.root = r.eval.ctx.BuildFile(f)
@@ -136,8 +136,8 @@ func (d *document) notYAML(start Problem, name string, err error) {
 	}
 }
 
-// twice reports duplicate fields, which YAML forbids and CUE would unify.
-func (d *document) twice(path []string, decls []ast.Decl) {
+// reportDuplicates reports duplicate fields, which YAML forbids and CUE would unify.
+func (d *document) reportDuplicates(path []string, decls []ast.Decl) {
 	seen := map[string]ast.Node{}
 	for _, decl := range decls {
 		field, ok := decl.(*ast.Field)
@@ -160,7 +160,7 @@ func (d *document) twice(path []string, decls []ast.Decl) {
 func (d *document) twiceIn(path []string, e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.StructLit:
-		d.twice(path, e.Elts)
+		d.reportDuplicates(path, e.Elts)
 	case *ast.ListLit:
 		for i, elem := range e.Elts {
 			d.twiceIn(append(path[:len(path):len(path)], strconv.Itoa(i)), elem)

@@ -28,7 +28,7 @@ func (n node) checkTask(t *spec.Task) {
 	n.checkSteps(t)
 	scope := n.get("scope")
 	for _, list := range []string{"allowed_write_globs", "allowed_read_globs"} {
-		scope.get(list).atMost(maxGlobs, "globs")
+		scope.get(list).checkMax(maxGlobs, "globs")
 		for _, g := range scope.get(list).elements() {
 			switch why := badPath(g.str()); {
 			case why != "":
@@ -40,16 +40,16 @@ func (n node) checkTask(t *spec.Task) {
 			}
 		}
 	}
-	n.get("constraints").get("denylisted_commands").atMost(maxGlobs, "patterns")
+	n.get("constraints").get("denylisted_commands").checkMax(maxGlobs, "patterns")
 	for _, d := range n.get("constraints").get("denylisted_commands").elements() {
 		if _, err := regexp.Compile(d.str()); err != nil {
 			d.problem("invalid regular expression: "+err.Error(), "the syntax is https://golang.org/s/re2syntax")
 		}
 	}
-	n.get("verify").atMost(maxVerify, "commands")
+	n.get("verify").checkMax(maxVerify, "commands")
 	needs := n.get("dependencies")
 	for _, list := range []string{"requires_completed", "blocks"} {
-		needs.get(list).atMost(maxNeeds, "ids")
+		needs.get(list).checkMax(maxNeeds, "ids")
 		for i, e := range needs.get(list).elements() {
 			switch {
 			case e.str() != "" && e.str() == t.ID:
@@ -73,7 +73,7 @@ func (n node) checkSteps(t *spec.Task) {
 	} else if list.exists() && len(t.Steps) == 0 {
 		list.problem("no step", "a step creates a file (file, text), edits one (file, instructions) or runs a command")
 	}
-	list.atMost(maxSteps, "steps")
+	list.checkMax(maxSteps, "steps")
 	seen := map[string]bool{}
 	for i, s := range list.elements() {
 		if id := t.Steps[i].ID; id != "" && seen[id] {
@@ -137,8 +137,8 @@ func badPath(p string) string {
 	return ""
 }
 
-// atMost reports a list that is too long.
-func (n node) atMost(most int, what string) {
+// checkMax reports a list that is too long.
+func (n node) checkMax(most int, what string) {
 	if got := len(n.elements()); got > most {
 		n.problem(fmt.Sprintf("%d %s, more than %d", got, what, most), "make several tasks of it")
 	}

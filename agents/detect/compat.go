@@ -28,7 +28,7 @@ func Compat(s Surroundings) Result {
 			r.SessionID = &v
 		}
 	}
-	return d.overridden(r)
+	return d.override(r)
 }
 
 func (d *detector) cascade() string {
@@ -43,18 +43,18 @@ func (d *detector) cascade() string {
 		if slices.ContainsFunc(known, func(rt spec.Runtime) bool { return rt.ID == word }) {
 			is = word
 		}
-		d.saw("word", "GT_RUNTIME="+word, is, "certain")
+		d.add("word", "GT_RUNTIME="+word, is, "certain")
 		return is
 	}
 	for _, rt := range known {
 		if name := rt.Detect.HALVar; name != "" && d.Getenv(name) != "" {
-			d.saw("marker", name, rt.ID, "high")
+			d.add("marker", name, rt.ID, "high")
 			return rt.ID
 		}
 	}
 	if d.Workspace != "" {
 		before := len(d.warnings)
-		d.look("the workspace "+d.Workspace, func(l *detector) { l.halFiles(known) })
+		d.bounded("the workspace "+d.Workspace, func(l *detector) { l.halFiles(known) })
 		if len(d.evidence) > 0 {
 			return d.evidence[0].Runtime
 		}
@@ -63,7 +63,7 @@ func (d *detector) cascade() string {
 		}
 	}
 	if d.Processes != nil {
-		d.look("the table of processes", func(l *detector) { l.halProcess(known) })
+		d.bounded("the table of processes", func(l *detector) { l.halProcess(known) })
 	}
 	if len(d.evidence) > 0 {
 		return d.evidence[0].Runtime
@@ -82,7 +82,7 @@ func (d *detector) halFiles(known []spec.Runtime) {
 		_, err := os.Stat(path.Join(d.Workspace, name))
 		switch {
 		case err == nil:
-			d.saw("file", name, rt.ID, "medium")
+			d.add("file", name, rt.ID, "medium")
 			return
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 			d.warn("cannot read %s: %v", name, err)
@@ -96,7 +96,7 @@ func (d *detector) halProcess(known []spec.Runtime) {
 	for _, p := range process.Ancestors(d.Processes, d.Processes.Self()) {
 		for _, rt := range known {
 			if slices.Contains(p.Names(), rt.ID) {
-				d.saw("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), rt.ID, "low")
+				d.add("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), rt.ID, "low")
 				return
 			}
 		}

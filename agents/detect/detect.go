@@ -81,19 +81,19 @@ type Startup struct {
 // files, the weakest, because aisync writes them itself.
 func Detect(s Surroundings) Result {
 	d := detector{Surroundings: s}
-	chosen := d.word()
+	chosen := d.explicit()
 	d.ancestors()
 	if chosen == "" {
 		d.markers()
 		d.files()
-		chosen = d.weigh()
+		chosen = d.decide()
 	} else if len(d.near) > 0 && d.near[0] != chosen {
 		d.warn("%s was set, but the nearest parent agent program is %s: one agent may run inside the other", d.evidence[0].What, d.near[0])
 	}
 	r := d.result(chosen, "observed")
 	rt, ok := find(s.Runtimes, chosen)
 	if !ok {
-		return d.overridden(r)
+		return d.override(r)
 	}
 	c := catalog.Completed(rt)
 	r.describe(c, c.Coordination)
@@ -102,7 +102,7 @@ func Detect(s Surroundings) Result {
 			r.SessionID = &v
 		}
 	}
-	return d.overridden(r)
+	return d.override(r)
 }
 
 type detector struct {
@@ -124,12 +124,12 @@ func (d *detector) warn(format string, args ...any) {
 	d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
 }
 
-func (d *detector) saw(kind, what, runtime, weight string) {
+func (d *detector) add(kind, what, runtime, weight string) {
 	d.evidence = append(d.evidence, Evidence{kind, what, runtime, weight})
 }
 
-// word returns the runtime that a variable names explicitly, or "".
-func (d *detector) word() string {
+// explicit returns the runtime that a variable names explicitly, or "".
+func (d *detector) explicit() string {
 	for _, name := range []string{"GT_RUNTIME", "AI_RUNTIME"} {
 		word := strings.ToLower(strings.TrimSpace(d.Getenv(name)))
 		if word == "" {
@@ -138,11 +138,11 @@ func (d *detector) word() string {
 		rt, ok := find(d.Runtimes, word)
 		switch {
 		case ok:
-			d.saw("word", name+"="+word, rt.ID, "certain")
+			d.add("word", name+"="+word, rt.ID, "certain")
 			return rt.ID
 		case name == "GT_RUNTIME":
 			d.warn("GT_RUNTIME=%q is an unknown runtime; see: aisync runtimes ls", word)
-			d.saw("word", name+"="+word, Unknown, "certain")
+			d.add("word", name+"="+word, Unknown, "certain")
 			return Unknown
 		}
 		// The launcher sets a model's alias for a local runtime.
@@ -160,7 +160,7 @@ func (d *detector) markers() {
 			if v == "" || m.Value != "" && v != m.Value || !strings.HasPrefix(v, m.Prefix) {
 				continue
 			}
-			d.saw("marker", m.Name, rt.ID, weights[m.Strength])
+			d.add("marker", m.Name, rt.ID, weights[m.Strength])
 		}
 	}
 }
@@ -169,9 +169,9 @@ func (d *detector) markers() {
 // process that the kernel has locked, or a network disk that is gone.
 const limit = time.Second
 
-// look calls look, which may fail or hang, and adds what it saw. It abandons a
+// bounded calls look, which may fail or hang, and adds what it saw. It abandons a
 // call that exceeds limit.
-func (d *detector) look(what string, look func(*detector)) {
+func (d *detector) bounded(what string, look func(*detector)) {
 	seen := make(chan detector, 1)
 	go func() {
 		l := detector{Surroundings: d.Surroundings}
@@ -198,14 +198,14 @@ func (d *detector) ancestors() {
 	if d.Processes == nil {
 		return
 	}
-	d.look("the table of processes", func(l *detector) {
+	d.bounded("the table of processes", func(l *detector) {
 		if _, err := l.Processes.Read(l.Processes.Self()); err != nil {
 			l.warn("cannot read the process table: %v", err)
 		}
 		for _, p := range process.Ancestors(l.Processes, l.Processes.Self()) {
 			if id := roster.Match(p, l.Runtimes); id != "" && !slices.Contains(l.near, id) {
 				l.near = append(l.near, id)
-				l.saw("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), id, "medium")
+				l.add("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), id, "medium")
 			}
 		}
 	})
@@ -215,13 +215,13 @@ func (d *detector) files() {
 	if d.Workspace == "" {
 		return
 	}
-	d.look("the workspace "+d.Workspace, func(l *detector) {
+	d.bounded("the workspace "+d.Workspace, func(l *detector) {
 		for _, rt := range l.Runtimes {
 			for _, name := range rt.Detect.Files {
 				_, err := os.Lstat(path.Join(l.Workspace, name))
 				switch {
 				case err == nil:
-					l.saw("file", name, rt.ID, "low")
+					l.add("file", name, rt.ID, "low")
 				case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 					l.warn("cannot read %s: %v", name, err)
 				}
@@ -230,8 +230,8 @@ func (d *detector) files() {
 	})
 }
 
-// weigh chooses, and puts the evidence that decided first.
-func (d *detector) weigh() string {
+// decide chooses, and puts the evidence that decided first.
+func (d *detector) decide() string {
 	best := -1
 	rank := func(e Evidence) int {
 		n := map[string]int{"high": 300, "medium": 200, "low": 100}[e.Weight]
@@ -295,8 +295,8 @@ func (r *Result) describe(rt spec.Runtime, c spec.Coordination) {
 // table four.
 var strategies = []string{"hook_injection", "startup_fallback", "prompt_preamble", "polling"}
 
-// overridden applies the operator's variables. None of them adds hooks.
-func (d *detector) overridden(r Result) Result {
+// override applies the operator's variables. None of them adds hooks.
+func (d *detector) override(r Result) Result {
 	seconds := func(name string, to *int) {
 		text := strings.TrimSpace(d.Getenv(name))
 		if text == "" {

@@ -15,14 +15,14 @@ type args struct {
 	value map[string]string // flags with one
 }
 
-// grammar lists the flags of a command, and whether it takes a text; as in the
+// flagSpec lists the flags of a command, and whether it takes a text; as in the
 // original, an unknown flag is then part of the text.
-type grammar struct {
+type flagSpec struct {
 	switches, values string // names, separated by spaces
 	text             bool
 }
 
-func (g grammar) parse(argv []string) (args, error) {
+func (g flagSpec) parse(argv []string) (args, error) {
 	a := args{on: map[string]bool{}, value: map[string]string{}}
 	for i := 0; i < len(argv); i++ {
 		word := argv[i]
@@ -52,8 +52,8 @@ func (g grammar) parse(argv []string) (args, error) {
 	return a, nil
 }
 
-// or returns the value of a flag, or otherwise if the flag is missing.
-func (a args) or(name, otherwise string) string {
+// valueOr returns the value of a flag, or otherwise if the flag is missing.
+func (a args) valueOr(name, otherwise string) string {
 	if v, ok := a.value[name]; ok {
 		return v
 	}

@@ -51,38 +51,38 @@ type command struct {
 	name    string
 	use     string
 	doc     string
-	grammar grammar
+	grammar flagSpec
 	ours    bool // not in the original
 	run     func(c *call) (int, error)
 }
 
 func commands() []command {
-	asJSON := grammar{switches: "json"}
+	asJSON := flagSpec{switches: "json"}
 	return []command{
-		{"init", "[--agent NAME] [--json]", "create the ledger of this folder", grammar{switches: "json", values: "agent"}, false, nil},
+		{"init", "[--agent NAME] [--json]", "create the ledger of this folder", flagSpec{switches: "json", values: "agent"}, false, nil},
 		{"status", "", "agents, inboxes and claims, as JSON", asJSON, false, (*call).status},
-		{"note", "MESSAGE [--from NAME] [--json] [--strict]", "append a fact to the blackboard", grammar{"json strict", "from", true}, false, (*call).note},
-		{"send", "AGENT MESSAGE [--from NAME] [--type TYPE] [--reply-to ID] [--json] [--strict]", "put a message into an inbox; types: " + strings.Join(ledger.Types, ", "), grammar{"json strict", "from type reply-to", true}, false, (*call).send},
-		{"ack", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message was received", grammar{"json", "from body", true}, false, (*call).lifecycle},
-		{"done", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message is dealt with", grammar{"json", "from body", true}, false, (*call).lifecycle},
-		{"messages", "[--limit 50] [--open] [--json]", "list messages and their state", grammar{"open json", "limit", false}, false, (*call).messages},
-		{"inbox", "[--agent NAME] [--no-clear] [--since-last-read] [--clear] [--peek] [--json]", "read an inbox", grammar{"no-clear since-last-read clear json peek", "agent", false}, false, (*call).inbox},
+		{"note", "MESSAGE [--from NAME] [--json] [--strict]", "append a fact to the blackboard", flagSpec{"json strict", "from", true}, false, (*call).note},
+		{"send", "AGENT MESSAGE [--from NAME] [--type TYPE] [--reply-to ID] [--json] [--strict]", "put a message into an inbox; types: " + strings.Join(ledger.Types, ", "), flagSpec{"json strict", "from type reply-to", true}, false, (*call).send},
+		{"ack", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message was received", flagSpec{"json", "from body", true}, false, (*call).lifecycle},
+		{"done", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message is dealt with", flagSpec{"json", "from body", true}, false, (*call).lifecycle},
+		{"messages", "[--limit 50] [--open] [--json]", "list messages and their state", flagSpec{"open json", "limit", false}, false, (*call).messages},
+		{"inbox", "[--agent NAME] [--no-clear] [--since-last-read] [--clear] [--peek] [--json]", "read an inbox", flagSpec{"no-clear since-last-read clear json peek", "agent", false}, false, (*call).inbox},
 		{"board", "[--json]", "read the blackboard", asJSON, false, (*call).board},
 		{"claims", "", "who owns what, as JSON", asJSON, false, (*call).claims},
-		{"claim", "PATH [--agent NAME] [--force] [--json] [--strict] [--wait[=SECONDS]] [--glob]", "become the owner of a path before working on it", grammar{"force json strict glob wait", "agent wait", false}, false, (*call).claim},
-		{"release", "PATH [--agent NAME] [--force] [--json]", "give a path back", grammar{"force json", "agent", false}, false, (*call).release},
-		{"audit", "[--limit 50] [--json]", "the last events", grammar{"json", "limit", false}, false, (*call).audit},
-		{"timeline", "[--limit 50] [--json]", "the last events in words", grammar{"json", "limit", false}, false, (*call).timeline},
-		{"overview", "[--limit 10] [--json]", "what an agent reads first", grammar{"json", "limit", false}, false, (*call).overview},
+		{"claim", "PATH [--agent NAME] [--force] [--json] [--strict] [--wait[=SECONDS]] [--glob]", "become the owner of a path before working on it", flagSpec{"force json strict glob wait", "agent wait", false}, false, (*call).claim},
+		{"release", "PATH [--agent NAME] [--force] [--json]", "give a path back", flagSpec{"force json", "agent", false}, false, (*call).release},
+		{"audit", "[--limit 50] [--json]", "the last events", flagSpec{"json", "limit", false}, false, (*call).audit},
+		{"timeline", "[--limit 50] [--json]", "the last events in words", flagSpec{"json", "limit", false}, false, (*call).timeline},
+		{"overview", "[--limit 10] [--json]", "what an agent reads first", flagSpec{"json", "limit", false}, false, (*call).overview},
 		{"doctor", "[--json]", "look for problems", asJSON, false, (*call).doctor},
-		{"stale", "[--days 30] [--json]", "list agents without recent activity", grammar{"json", "days", false}, false, (*call).stale},
-		{"retire", "AGENT…|--stale DAYS [--by NAME] [--reason TEXT] [--dry-run] [--json]", "archive agents that are gone", grammar{"dry-run json", "stale by reason", false}, false, (*call).retire},
-		{"watch", "[--agent NAME] [--json]", "print new messages as they come", grammar{"json", "agent", false}, true, (*call).watch},
+		{"stale", "[--days 30] [--json]", "list agents without recent activity", flagSpec{"json", "days", false}, false, (*call).stale},
+		{"retire", "AGENT…|--stale DAYS [--by NAME] [--reason TEXT] [--dry-run] [--json]", "archive agents that are gone", flagSpec{"dry-run json", "stale by reason", false}, false, (*call).retire},
+		{"watch", "[--agent NAME] [--json]", "print new messages as they come", flagSpec{"json", "agent", false}, true, (*call).watch},
 		{"verify", "[--json]", "replay the audit trail and compare it with the files", asJSON, true, (*call).verify},
-		{"repair", "[--by NAME] [--json]", "repair what verify finds, after a backup", grammar{"json", "by", false}, true, (*call).repair},
-		{"compact", "[--days 30] [--by NAME] [--json]", "archive old lines of the audit trail", grammar{"json", "days by", false}, true, (*call).compact},
-		{"top", "[--interval 2s]", "watch agents, messages and claims on a terminal", grammar{values: "interval"}, true, (*call).top},
-		{"export", "--html FILE", "the whole story as one page", grammar{values: "html"}, true, (*call).export},
+		{"repair", "[--by NAME] [--json]", "repair what verify finds, after a backup", flagSpec{"json", "by", false}, true, (*call).repair},
+		{"compact", "[--days 30] [--by NAME] [--json]", "archive old lines of the audit trail", flagSpec{"json", "days by", false}, true, (*call).compact},
+		{"top", "[--interval 2s]", "watch agents, messages and claims on a terminal", flagSpec{values: "interval"}, true, (*call).top},
+		{"export", "--html FILE", "the whole story as one page", flagSpec{values: "html"}, true, (*call).export},
 	}
 }
 
@@ -182,7 +182,7 @@ func (p Program) self() string {
 }
 
 func (p Program) initialize(root string, a args) (int, error) {
-	agent := a.or("agent", p.self())
+	agent := a.valueOr("agent", p.self())
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return exitError, fmt.Errorf("%s is not a folder", root)
 	}

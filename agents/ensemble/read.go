@@ -244,7 +244,7 @@ func (c *call) differences(found []ledger.Difference, none string) error {
 }
 
 func (c *call) repair() (int, error) {
-	found, backup, err := c.ledger.Repair(c.or("by", c.self()))
+	found, backup, err := c.ledger.Repair(c.valueOr("by", c.self()))
 	if err != nil {
 		return exitError, err
 	}
@@ -261,7 +261,7 @@ func (c *call) compact() (int, error) {
 		return exitError, err
 	}
 	before := time.Now().Add(-time.Duration(days * 24 * float64(time.Hour)))
-	name, n, err := c.ledger.Compact(before, c.or("by", c.self()))
+	name, n, err := c.ledger.Compact(before, c.valueOr("by", c.self()))
 	if err != nil {
 		return exitError, err
 	}

@@ -28,9 +28,9 @@ type secret struct {
 	form *regexp.Regexp
 }
 
-// secretless warns of a text that seems to hold a secret, before it is written;
+// checkSecrets warns of a text that seems to hold a secret, before it is written;
 // with --strict it returns an error.
-func (c *call) secretless(text string) error {
+func (c *call) checkSecrets(text string) error {
 	for _, s := range secrets() {
 		if !s.form.MatchString(text) {
 			continue

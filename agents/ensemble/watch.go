@@ -11,8 +11,8 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// every is the poll interval of watch.
-const every = 200 * time.Millisecond
+// watchInterval is the poll interval of watch.
+const watchInterval = 200 * time.Millisecond
 
 // watch prints new messages until it is interrupted.
 func (c *call) watch() (int, error) {
@@ -27,7 +27,7 @@ func (c *call) watch() (int, error) {
 	if !c.on["json"] {
 		fmt.Fprintln(c.Err, "watching; press ^C to stop")
 	}
-	for c.pause(every) {
+	for c.pause(watchInterval) {
 		events, err := c.ledger.Since(&f)
 		if err != nil {
 			return exitError, err
@@ -58,7 +58,7 @@ func indented(body string) string {
 
 // top redraws the ledger on a terminal; elsewhere it prints it once.
 func (c *call) top() (int, error) {
-	interval, err := time.ParseDuration(c.or("interval", "2s"))
+	interval, err := time.ParseDuration(c.valueOr("interval", "2s"))
 	if err != nil || interval < 100*time.Millisecond {
 		return exitError, fmt.Errorf("--interval %s: want a duration such as 2s, 100ms or more", c.value["interval"])
 	}

@@ -16,10 +16,10 @@ import (
 )
 
 func (c *call) note() (int, error) {
-	if err := c.secretless(c.text(0)); err != nil {
+	if err := c.checkSecrets(c.text(0)); err != nil {
 		return exitError, err
 	}
-	rec, err := c.ledger.Note(c.or("from", c.self()), c.text(0))
+	rec, err := c.ledger.Note(c.valueOr("from", c.self()), c.text(0))
 	if err != nil {
 		return exitError, err
 	}
@@ -27,13 +27,13 @@ func (c *call) note() (int, error) {
 }
 
 func (c *call) send() (int, error) {
-	m := ledger.Message{From: c.or("from", c.self()), To: c.word(0), Type: c.or("type", "handoff"), Body: c.text(1), ReplyTo: c.value["reply-to"]}
+	m := ledger.Message{From: c.valueOr("from", c.self()), To: c.word(0), Type: c.valueOr("type", "handoff"), Body: c.text(1), ReplyTo: c.value["reply-to"]}
 	if known := c.ledger.Known(m.To); !known && ledger.ValidAgent(m.To) {
 		if agents, _, err := c.ledger.Agents(); err == nil && len(agents) > 0 {
 			defer c.warn("%s is a new agent; the others are %s", m.To, strings.Join(agents, ", "))
 		}
 	}
-	if err := c.secretless(m.Body); err != nil {
+	if err := c.checkSecrets(m.Body); err != nil {
 		return exitError, err
 	}
 	rec, err := c.ledger.Send(m)
@@ -53,15 +53,15 @@ func (c *call) send() (int, error) {
 
 // lifecycle implements ack and done.
 func (c *call) lifecycle() (int, error) {
-	body := c.or("body", c.text(1))
-	if err := c.secretless(body); err != nil {
+	body := c.valueOr("body", c.text(1))
+	if err := c.checkSecrets(body); err != nil {
 		return exitError, err
 	}
 	record, word := c.ledger.Ack, "acked"
 	if c.command == "done" {
 		record, word = c.ledger.Done, "resolved"
 	}
-	rec, err := record(c.or("from", c.self()), c.word(0), body)
+	rec, err := record(c.valueOr("from", c.self()), c.word(0), body)
 	if err != nil {
 		return exitError, err
 	}
@@ -69,7 +69,7 @@ func (c *call) lifecycle() (int, error) {
 }
 
 func (c *call) inbox() (int, error) {
-	r := ledger.Reading{Agent: c.or("agent", c.self()), Since: c.on["since-last-read"], Peek: c.on["peek"]}
+	r := ledger.Reading{Agent: c.valueOr("agent", c.self()), Since: c.on["since-last-read"], Peek: c.on["peek"]}
 	switch {
 	case c.on["clear"]:
 		r.Clear = true
@@ -116,7 +116,7 @@ func (c *call) print(text string) error {
 // claim claims paths. With --wait it waits until they are free or reports who
 // holds them.
 func (c *call) claim() (int, error) {
-	agent := c.or("agent", c.self())
+	agent := c.valueOr("agent", c.self())
 	c.ledger.Strict = c.on["strict"]
 	paths, err := c.paths()
 	if err != nil {
@@ -280,7 +280,7 @@ func (c *call) release() (int, error) {
 	if len(c.words) > 1 {
 		return exitError, fmt.Errorf("one path at a time: %s", strings.Join(c.words, " "))
 	}
-	rec, held, err := c.ledger.Release(c.or("agent", c.self()), c.word(0), c.on["force"])
+	rec, held, err := c.ledger.Release(c.valueOr("agent", c.self()), c.word(0), c.on["force"])
 	if err != nil {
 		return exitError, err
 	}
@@ -324,7 +324,7 @@ func (c *call) retire() (int, error) {
 	}
 	recs := []json.RawMessage{}
 	for _, t := range targets {
-		rec, err := c.ledger.Retire(ledger.Retirement{Agent: t, By: c.or("by", c.self()), Reason: c.value["reason"]})
+		rec, err := c.ledger.Retire(ledger.Retirement{Agent: t, By: c.valueOr("by", c.self()), Reason: c.value["reason"]})
 		if err != nil {
 			return exitError, err
 		}

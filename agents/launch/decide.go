@@ -41,15 +41,15 @@ type Decision struct {
 // ErrUndecided reports a crashed session that Ask neither recovers nor leaves.
 var ErrUndecided = errors.New("unfinished session")
 
-// outsider is a process table whose caller is no agent: an agent that starts
+// anonymous is a process table whose caller is no agent: an agent that starts
 // another one is at work itself.
-type outsider struct{ process.Table }
+type anonymous struct{ process.Table }
 
-func (outsider) Self() int { return 0 }
+func (anonymous) Self() int { return 0 }
 
 // Everybody returns the roster including the calling agent, if there is one.
 func Everybody(t process.Table, root string, runtimes []spec.Runtime) (roster.Roster, error) {
-	return roster.Others(outsider{t}, root, runtimes)
+	return roster.Others(anonymous{t}, root, runtimes)
 }
 
 // Decide returns which agent a launch starts. The first in a project is its
@@ -70,7 +70,7 @@ func Decide(root string, now roster.Roster, ask Ask) (Decision, error) {
 	for _, h := range now.Hidden {
 		d.warn("process %d (%s) belongs to another user and may be at work here", h.PID, h.Runtime)
 	}
-	led := Held(root, "") || slices.ContainsFunc(now.Agents, func(a roster.Agent) bool { return !helps(a) })
+	led := Held(root, "") || slices.ContainsFunc(now.Agents, func(a roster.Agent) bool { return !isHelper(a) })
 	switch {
 	case ask.Recover:
 		return d, d.recover(root, ask.RecoverID, led)
@@ -110,8 +110,8 @@ func (d *Decision) warn(format string, args ...any) {
 	d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...))
 }
 
-// helps reports whether an agent is known to be a helper.
-func helps(a roster.Agent) bool { return a.Known && (a.Helper || identity.IsHelper(a.ID)) }
+// isHelper reports whether an agent is known to be a helper.
+func isHelper(a roster.Agent) bool { return a.Known && (a.Helper || identity.IsHelper(a.ID)) }
 
 func (d *Decision) recover(root, id string, led bool) error {
 	var names []string

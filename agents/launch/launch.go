@@ -81,9 +81,9 @@ func Plan(root string, d Decision, c Choice, p Program, more []string) Start {
 	return s
 }
 
-// ours are the variables that describe an agent. Those of the launcher describe
+// identityVars are the variables that describe an agent. Those of the launcher describe
 // another agent; no started program inherits them.
-var ours = []string{identity.VarID, identity.VarRuntime, identity.VarProject, identity.VarContext, identity.VarHelper, identity.VarModel}
+var identityVars = []string{identity.VarID, identity.VarRuntime, identity.VarProject, identity.VarContext, identity.VarHelper, identity.VarModel}
 
 // Environ returns the sorted environment of the program: the launcher's, without
 // the variables that describe the launcher, and with the agent's.
@@ -92,7 +92,7 @@ func (s Start) Environ(from map[string]string) []string {
 	if all[identity.VarLedger] == all[identity.VarID] {
 		delete(all, identity.VarLedger) // otherwise a person set it
 	}
-	for _, name := range ours {
+	for _, name := range identityVars {
 		delete(all, name)
 	}
 	maps.Copy(all, s.Environment)

@@ -88,8 +88,8 @@ func (r Runner) Run(ctx context.Context) (int, error) {
 // copyEvery is how often the copy of a context for old tools is updated.
 const copyEvery = 2 * time.Second
 
-// untold is how long to wait for the signal that ended the context.
-const untold = 200 * time.Millisecond
+// signalGrace is how long to wait for the signal that ended the context.
+const signalGrace = 200 * time.Millisecond
 
 func (r Runner) wait(ctx context.Context, p *os.Process, signals <-chan os.Signal, ended <-chan error) int {
 	tick := time.NewTicker(copyEvery)
@@ -101,7 +101,7 @@ func (r Runner) wait(ctx context.Context, p *os.Process, signals <-chan os.Signa
 		case err := <-ended:
 			return exitCode(err)
 		case <-over:
-			over, late = nil, time.After(untold)
+			over, late = nil, time.After(signalGrace)
 		case <-late: // it arrived before this listened, so the program did not get it
 			if !told {
 				_ = p.Signal(syscall.SIGTERM)

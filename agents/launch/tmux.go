@@ -24,7 +24,7 @@ const (
 	optionRoot    = "@ai_project"
 	optionLabel   = "@ai_runtime"
 	optionCounted = "@ai_agent" // the id of a helper, which is not in its name
-	optionBegan   = "@ai_began" // the agent that started there
+	optionStarted = "@ai_began" // the agent that started there
 )
 
 func (t Tmux) run(args ...string) (string, error) {
@@ -121,7 +121,7 @@ func (t Tmux) open(dir, name string, command, pass []string) (string, error) {
 // that opened it. Outside a window it does nothing.
 func (t Tmux) Begin(pane, name string) {
 	if pane != "" {
-		_, _ = t.run("set-option", "-w", "-t", pane, optionBegan, name) // the launcher stops waiting after patience
+		_, _ = t.run("set-option", "-w", "-t", pane, optionStarted, name) // the launcher stops waiting after patience
 	}
 }
 
@@ -133,7 +133,7 @@ const patience = 10 * time.Second
 // window is gone or no agent starts.
 func (t Tmux) Began(id string) string {
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
-		name, err := t.run("show-options", "-w", "-v", "-q", "-t", id, optionBegan)
+		name, err := t.run("show-options", "-w", "-v", "-q", "-t", id, optionStarted)
 		if err != nil || name != "" {
 			return name
 		}
@@ -161,8 +161,8 @@ func (t Tmux) Attach(id string) []string {
 	return []string{"tmux", "attach-session", "-t", id}
 }
 
-// typeEvery is the poll interval for a program's prompt.
-const typeEvery = 100 * time.Millisecond
+// promptPoll is the poll interval for a program's prompt.
+const promptPoll = 100 * time.Millisecond
 
 // typeOpening types the instruction into the program's pane, for a program that
 // takes none as an argument: when the program shows its prompt, or after its
@@ -184,7 +184,7 @@ func (r Runner) typeOpening(done <-chan struct{}) error {
 		select {
 		case <-done:
 			return nil
-		case <-time.After(typeEvery):
+		case <-time.After(promptPoll):
 		}
 		if r.Start.Ready == "" {
 			continue
@@ -196,7 +196,7 @@ func (r Runner) typeOpening(done <-chan struct{}) error {
 	if _, err := t.run("send-keys", "-t", r.Pane, "-l", "--", r.Start.Opening); err != nil {
 		return fmt.Errorf("type the opening instruction: %w", err)
 	}
-	time.Sleep(typeEvery) // a program that detects pasted text needs to see its end
+	time.Sleep(promptPoll) // a program that detects pasted text needs to see its end
 	_, err := t.run("send-keys", "-t", r.Pane, "Enter")
 	return err
 }

@@ -113,7 +113,7 @@ func (l *Ledger) Events() iter.Seq2[Event, error] {
 // auditFiles lists the archives of Compact, oldest first, then the audit trail.
 func (l *Ledger) auditFiles() ([]string, error) {
 	files, err := l.archives()
-	if n := len(files); n > 0 && l.doubled(files[n-1]) {
+	if n := len(files); n > 0 && l.isDuplicated(files[n-1]) {
 		files = files[:n-1]
 	}
 	return append(files, auditFile), err

@@ -62,7 +62,7 @@ func (l *Ledger) claimed() (object, error) {
 			}
 			return o, nil
 		}
-		if try == patience || !l.young(claimsFile) {
+		if try == patience || !l.recentlyWritten(claimsFile) {
 			return nil, fmt.Errorf("%s: %w; nothing was changed; mend it by hand or run: ensemble repair", l.path(claimsFile), err)
 		}
 		time.Sleep(time.Millisecond << try)
@@ -74,8 +74,8 @@ func (l *Ledger) claimed() (object, error) {
 // second, with waits doubling from one millisecond.
 const tries, patience = 5, 8
 
-// young reports whether a file changed a moment ago and may be incomplete.
-func (l *Ledger) young(file string) bool {
+// recentlyWritten reports whether a file changed a moment ago and may be incomplete.
+func (l *Ledger) recentlyWritten(file string) bool {
 	info, err := os.Stat(l.path(file))
 	return err == nil && time.Since(info.ModTime()) < time.Second
 }
@@ -110,34 +110,34 @@ func (l *Ledger) ClaimsText() (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.compact(), l.traced("claims_read")
+	return o.compact(), l.audit("claims_read")
 }
 
 // overlaps lists the claims of other agents inside or around key.
-func (p places) overlaps(claims []Claim, agent, key string) []Claim {
+func (p pathCache) overlaps(claims []Claim, agent, key string) []Claim {
 	var out []Claim
 	mine := p.physical(key)
 	for _, c := range claims {
 		if c.Agent == agent || c.Path == key {
 			continue
 		}
-		if theirs := p.physical(c.Path); beneath(mine, theirs) || beneath(theirs, mine) {
+		if theirs := p.physical(c.Path); isBelow(mine, theirs) || isBelow(theirs, mine) {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// beneath reports whether path is folder or below it.
-func beneath(path, folder string) bool {
+// isBelow reports whether path is folder or below it.
+func isBelow(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
 // places caches physical paths: most claims share their folders.
-type places map[string]string
+type pathCache map[string]string
 
 // physical resolves the links in the existing part of a path.
-func (p places) physical(path string) string {
+func (p pathCache) physical(path string) string {
 	if real, known := p[path]; known {
 		return real
 	}
@@ -169,12 +169,12 @@ func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json
 		}
 		keys = append(keys, key)
 	}
-	err = l.locked(func() error {
+	err = l.changeLocked(func() error {
 		previous := make([]json.RawMessage, len(keys))
 		since := l.stamp()
 		err := l.change(func(o object) (object, error) {
 			near = nil
-			claims, at := claimsOf(o), places{}
+			claims, at := claimsOf(o), pathCache{}
 			for i, key := range keys {
 				if c := parseClaim(member{key, o.get(key)}); c.Agent == agent && c.Since == since {
 					continue // written by an earlier try of this claim
@@ -184,13 +184,13 @@ func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json
 				if len(around) > 0 && l.Strict && !force {
 					return nil, refusal{fmt.Sprintf("%s overlaps %s, which %s claims. Use --force to override.", key, around[0].Path, around[0].Agent), ErrOverlap}
 				}
-				entry, err := taken(o, agent, key, since, force)
+				entry, err := claimedEntry(o, agent, key, since, force)
 				if err != nil {
 					return nil, err
 				}
 				previous[i] = nil
 				if had := o.get(key); had != nil {
-					previous[i] = before(had)
+					previous[i] = withoutReplaced(had)
 				}
 				o = o.with(key, entry)
 			}
@@ -208,7 +208,7 @@ func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json
 			if err != nil {
 				return err
 			}
-			if err := l.still(key, agent); err != nil {
+			if err := l.verifyClaim(key, agent); err != nil {
 				return err
 			}
 			recs = append(recs, rec)
@@ -218,8 +218,8 @@ func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json
 	return recs, near, err
 }
 
-// taken returns the entry of key once agent has claimed it, or why it may not.
-func taken(o object, agent, key, since string, force bool) (json.RawMessage, error) {
+// claimedEntry returns the entry of key once agent has claimed it, or why it may not.
+func claimedEntry(o object, agent, key, since string, force bool) (json.RawMessage, error) {
 	entry := claimEntry(agent, since)
 	i := o.index(key)
 	if i < 0 {
@@ -232,7 +232,7 @@ func taken(o object, agent, key, since string, force bool) (json.RawMessage, err
 		// Drop what the replaced entry had replaced: repeated claims would nest
 		// without bound.
 		had, _ := members(entry) // cannot fail: claimEntry made it
-		entry = had.with("previous", before(o[i].value)).compact()
+		entry = had.with("previous", withoutReplaced(o[i].value)).compact()
 	}
 	return entry, nil
 }
@@ -241,9 +241,9 @@ func claimEntry(agent, since string) json.RawMessage {
 	return object{{"agent", json.RawMessage(quote(agent))}, {"since", json.RawMessage(quote(since))}}.compact()
 }
 
-// still checks again that the claim stands: a writer without a lock may have
+// verifyClaim checks again that the claim stands: a writer without a lock may have
 // restored what it had read before.
-func (l *Ledger) still(key, agent string) error {
+func (l *Ledger) verifyClaim(key, agent string) error {
 	o, err := l.claimed()
 	if err != nil {
 		return err
@@ -268,7 +268,7 @@ func (l *Ledger) Release(agent, path string, force bool) (rec json.RawMessage, h
 	if err != nil {
 		return nil, false, err
 	}
-	err = l.locked(func() (err error) {
+	err = l.changeLocked(func() (err error) {
 		rec, held, err = l.release(agent, key, force, "")
 		return err
 	})
@@ -292,7 +292,7 @@ func (l *Ledger) release(agent, key string, force bool, via string) (rec json.Ra
 		if owner := parseClaim(o[i]); owner.Agent != agent && !force {
 			return nil, refusal{fmt.Sprintf("Path claimed by %s, not %s: %s. Use --force to release anyway.", owner.Agent, agent, key), ErrClaimed}
 		}
-		previous, held = before(o[i].value), true
+		previous, held = withoutReplaced(o[i].value), true
 		return o.without(key), nil
 	})
 	if err != nil {
@@ -306,8 +306,8 @@ func (l *Ledger) release(agent, key string, force bool, via string) (rec json.Ra
 	return rec, true, err
 }
 
-// before returns an entry without the one that it had replaced.
-func before(value json.RawMessage) json.RawMessage {
+// withoutReplaced returns an entry without the one that it had replaced.
+func withoutReplaced(value json.RawMessage) json.RawMessage {
 	o, err := members(value)
 	if err != nil {
 		return value

@@ -18,8 +18,8 @@ func (l *Ledger) Compact(before time.Time, by string) (name string, n int, err e
 	if err := checkAgent(by); err != nil {
 		return "", 0, err
 	}
-	err = l.locked(func() error {
-		if err := l.dropDoubled(); err != nil {
+	err = l.changeLocked(func() error {
+		if err := l.dropDuplicate(); err != nil {
 			return err
 		}
 		f, err := os.Open(l.path(auditFile))
@@ -96,11 +96,11 @@ func afterSize(f *os.File, size int64) ([]byte, error) {
 	return late, err
 }
 
-// dropDoubled removes the archive of a Compact that was killed before it
+// dropDuplicate removes the archive of a Compact that was killed before it
 // shortened the audit trail.
-func (l *Ledger) dropDoubled() error {
+func (l *Ledger) dropDuplicate() error {
 	archives, err := l.archives()
-	if n := len(archives); err == nil && n > 0 && l.doubled(archives[n-1]) {
+	if n := len(archives); err == nil && n > 0 && l.isDuplicated(archives[n-1]) {
 		if err := l.about("remove", archives[n-1]); err != nil {
 			return err
 		}
@@ -109,8 +109,8 @@ func (l *Ledger) dropDoubled() error {
 	return err
 }
 
-// doubled reports whether the audit trail begins with the archive's content.
-func (l *Ledger) doubled(archive string) bool {
+// isDuplicated reports whether the audit trail begins with the archive's content.
+func (l *Ledger) isDuplicated(archive string) bool {
 	a, err := os.Open(l.path(archive))
 	if err != nil {
 		return false

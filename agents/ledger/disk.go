@@ -13,10 +13,10 @@ import (
 	"aisync.dev/aisync/internal/filelock"
 )
 
-// locked runs change while no other process of ours changes this ledger. The
+// changeLocked runs change while no other process of ours changes this ledger. The
 // original takes no lock: each operation copes with its writes by appending,
 // renaming, and reading again after a write.
-func (l *Ledger) locked(change func() error) error {
+func (l *Ledger) changeLocked(change func() error) error {
 	f, err := os.OpenFile(l.path(lockFile), os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return fmt.Errorf("open the lock of %s: %w", Dir, err)
@@ -31,9 +31,9 @@ func (l *Ledger) locked(change func() error) error {
 	return change()
 }
 
-// steady runs look while no process of ours changes the ledger. Before the first
+// readLocked runs look while no process of ours changes the ledger. Before the first
 // change there is no lock file, and steady makes none.
-func (l *Ledger) steady(look func() error) error {
+func (l *Ledger) readLocked(look func() error) error {
 	f, err := os.OpenFile(l.path(lockFile), os.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return look()

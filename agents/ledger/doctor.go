@@ -73,7 +73,7 @@ func (l *Ledger) Doctor() (Health, error) {
 		return h, err
 	}
 	h.OK = h.Summary.Fail == 0
-	return h, l.traced("doctor", pair{"ok", h.OK})
+	return h, l.audit("doctor", pair{"ok", h.OK})
 }
 
 func (h *Health) add(name string, ok bool, otherwise, good, badly string) {
@@ -165,7 +165,7 @@ func (l *Ledger) claimCheck(h *Health) {
 		return
 	}
 	var odd []string
-	at := places{}
+	at := pathCache{}
 	for i, c := range claims {
 		if checkAgent(c.Agent) != nil {
 			odd = append(odd, fmt.Sprintf("%s: invalid agent %q", c.Path, c.Agent))

@@ -14,24 +14,24 @@ type Entry struct {
 	Text string // the block from its heading on, without trailing empty lines
 }
 
-// lazily compiles a pattern on first use: most commands need none, and together
+// lazyPattern compiles a pattern on first use: most commands need none, and together
 // they cost half a millisecond at start.
-func lazily(pattern string) func() *regexp.Regexp {
+func lazyPattern(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // head matches the heading of an entry: the original's pattern.
-var head = lazily(`^## ([0-9]{4}-[0-9]{2}-[0-9]{2}T[^ ]+) — .*?(?:\{#(msg_[A-Za-z0-9_-]+)\})?\s*$`)
+var head = lazyPattern(`^## ([0-9]{4}-[0-9]{2}-[0-9]{2}T[^ ]+) — .*?(?:\{#(msg_[A-Za-z0-9_-]+)\})?\s*$`)
 
 // sentHead parses the heading of a message: sender, receiver, type; noteHead
 // parses that of a note.
-var sentHead = lazily(`^## [^ ]+ — ([A-Za-z0-9][A-Za-z0-9._-]*) → ([A-Za-z0-9][A-Za-z0-9._-]*) \[([a-z]+)\]`)
+var sentHead = lazyPattern(`^## [^ ]+ — ([A-Za-z0-9][A-Za-z0-9._-]*) → ([A-Za-z0-9][A-Za-z0-9._-]*) \[([a-z]+)\]`)
 
-var noteHead = lazily(`^## [^ ]+ — ([A-Za-z0-9][A-Za-z0-9._-]*) \[note\]\s*$`)
+var noteHead = lazyPattern(`^## [^ ]+ — ([A-Za-z0-9][A-Za-z0-9._-]*) \[note\]\s*$`)
 
-// remark matches what follows a body: a remark of block, or in an archive the
+// trailer matches what follows a body: a remark of block, or in an archive the
 // start of the next inbox. An indented one is text: see escaped.
-var remark = lazily(`\n<!-- (?:reply-to: (msg_[A-Za-z0-9_-]+) -->|reply with: |cleared )`)
+var trailer = lazyPattern(`\n<!-- (?:reply-to: (msg_[A-Za-z0-9_-]+) -->|reply with: |cleared )`)
 
 // message parses an entry that is a message.
 func (e Entry) message() (Message, bool) {
@@ -41,13 +41,13 @@ func (e Entry) message() (Message, bool) {
 		return Message{}, false
 	}
 	m := Message{From: h[1], To: h[2], Type: h[3]}
-	if at := remark().FindStringSubmatchIndex(body); at != nil {
+	if at := trailer().FindStringSubmatchIndex(body); at != nil {
 		if at[2] >= 0 {
 			m.ReplyTo = body[at[2]:at[3]]
 		}
 		body = body[:at[0]]
 	}
-	m.Body = plain(trimmed(body))
+	m.Body = unescaped(trimmed(body))
 	return m, true
 }
 
@@ -58,7 +58,7 @@ func (e Entry) note() (from, body string, ok bool) {
 	if h == nil {
 		return "", "", false
 	}
-	return h[1], plain(strings.TrimPrefix(body, "\n")), true
+	return h[1], unescaped(strings.TrimPrefix(body, "\n")), true
 }
 
 // block returns the text of one entry to append: an empty line, the heading, an
@@ -84,20 +84,20 @@ func block(ts, from, to, kind, id, replyTo, body string) string {
 	return b.String()
 }
 
-// forged matches the start of a body's line that a reader could take for an
+// reserved matches the start of a body's line that a reader could take for an
 // entry's heading or a remark of the ledger. Other headings stay. JavaScript's
 // patterns see a new line after any of these four.
 var (
-	forged   = lazily("(^|[\n\r\u2028\u2029])(\\\\*)(## [0-9]{4}-|<!--)")
-	shielded = lazily("(^|[\n\r\u2028\u2029])\\\\(\\\\*)(## [0-9]{4}-|<!--)")
+	reserved        = lazyPattern("(^|[\n\r\u2028\u2029])(\\\\*)(## [0-9]{4}-|<!--)")
+	escapedReserved = lazyPattern("(^|[\n\r\u2028\u2029])\\\\(\\\\*)(## [0-9]{4}-|<!--)")
 )
 
 // escaped puts a backslash before such lines: Markdown shows them unchanged. A
-// line that already has one gets another, so that plain reverses it.
-func escaped(body string) string { return forged().ReplaceAllString(body, `$1\$2$3`) }
+// line that already has one gets another, so that unescaped reverses it.
+func escaped(body string) string { return reserved().ReplaceAllString(body, `$1\$2$3`) }
 
 // plain reverses escaped.
-func plain(text string) string { return shielded().ReplaceAllString(text, `$1$2$3`) }
+func unescaped(text string) string { return escapedReserved().ReplaceAllString(text, `$1$2$3`) }
 
 // entries returns the blocks of an inbox or a blackboard, without the text
 // before the first heading.

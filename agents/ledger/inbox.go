@@ -23,7 +23,7 @@ func (l *Ledger) Note(from, body string) (json.RawMessage, error) {
 		return nil, err
 	}
 	var rec json.RawMessage
-	err := l.locked(func() (err error) {
+	err := l.changeLocked(func() (err error) {
 		if err = l.create(boardFile, boardHeader); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (l *Ledger) Send(m Message) (json.RawMessage, error) {
 		}
 	}
 	var rec json.RawMessage
-	err := l.locked(func() (err error) {
+	err := l.changeLocked(func() (err error) {
 		if err = l.ensureAgent(m.To); err != nil {
 			return err
 		}
@@ -167,12 +167,12 @@ func (l *Ledger) Inbox(r Reading) (content string, err error) {
 		content, _ = l.wanted(r, text, last)
 		return content, nil
 	}
-	err = l.locked(func() error {
+	err = l.changeLocked(func() error {
 		last, err := l.lastRead(r.Agent) // before moving: what cannot be marked is not moved
 		if err != nil {
 			return err
 		}
-		text, err := l.take(r)
+		text, err := l.takeInbox(r)
 		if err != nil {
 			return err
 		}
@@ -195,11 +195,11 @@ func (l *Ledger) traceInbox(r Reading) error {
 	return err
 }
 
-// take returns the inbox and, to clear it, moves it into the archive. It renames
+// takeInbox returns the inbox and, to clear it, moves it into the archive. It renames
 // the inbox first, so that a writer without a lock appends either to what is
 // archived or to the new inbox. A crash leaves the renamed inbox, which every
 // reader sees and the next clear archives.
-func (l *Ledger) take(r Reading) (string, error) {
+func (l *Ledger) takeInbox(r Reading) (string, error) {
 	text, err := l.inboxText(r.Agent)
 	if err != nil || !r.Clear {
 		return text, err
@@ -240,7 +240,7 @@ func (l *Ledger) archiveAside(agent string) (string, error) {
 		return "", fmt.Errorf("clear %s: %w", aside, err)
 	}
 	archived := l.agentPath(agent, archive)
-	done, err := l.endsWith(archived, fmt.Appendf(nil, "%s\n", text))
+	done, err := l.fileEndsWith(archived, fmt.Appendf(nil, "%s\n", text))
 	if err != nil {
 		return "", err
 	}
@@ -264,9 +264,9 @@ func (l *Ledger) archiveAside(agent string) (string, error) {
 	return string(text), err
 }
 
-// endsWith reports whether a file ends with text, unless text is only white
+// fileEndsWith reports whether a file ends with text, unless text is only white
 // space.
-func (l *Ledger) endsWith(file string, text []byte) (bool, error) {
+func (l *Ledger) fileEndsWith(file string, text []byte) (bool, error) {
 	f, err := os.Open(l.path(file))
 	if errors.Is(err, os.ErrNotExist) || len(bytes.TrimSpace(text)) == 0 {
 		return false, nil
@@ -411,13 +411,13 @@ func (l *Ledger) Board() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(text), l.traced("board_read")
+	return string(text), l.audit("board_read")
 }
 
-// traced writes the audit line of a read, if Trace is set.
-func (l *Ledger) traced(action string, members ...pair) error {
+// audit writes the audit line of a read, if Trace is set.
+func (l *Ledger) audit(action string, members ...pair) error {
 	if !l.Trace {
 		return nil
 	}
-	return l.locked(func() error { _, err := l.record(action, members...); return err })
+	return l.changeLocked(func() error { _, err := l.record(action, members...); return err })
 }

@@ -102,7 +102,7 @@ func (l *Ledger) begin(agent string) (rec json.RawMessage, err error) {
 	if err := os.MkdirAll(l.path(agentsDir), 0o700); err != nil {
 		return nil, fmt.Errorf("make %s: %w", Dir, err)
 	}
-	err = l.locked(func() (err error) {
+	err = l.changeLocked(func() (err error) {
 		for _, f := range []struct{ name, text string }{
 			{configFile, configText}, {boardFile, boardHeader}, {claimsFile, "{}\n"}, {auditFile, ""},
 		} {
@@ -204,9 +204,9 @@ func (l *Ledger) writable() error {
 }
 
 var (
-	configLine = lazily(`^([A-Za-z0-9_-]+):\s*(.*)$`)
-	agentName  = lazily(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-	messageID  = lazily(`^msg_[A-Za-z0-9_-]{8,64}$`)
+	configLine = lazyPattern(`^([A-Za-z0-9_-]+):\s*(.*)$`)
+	agentName  = lazyPattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	messageID  = lazyPattern(`^msg_[A-Za-z0-9_-]{8,64}$`)
 )
 
 // Types are the types of messages. Handoffs and questions want an answer; the

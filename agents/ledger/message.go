@@ -23,7 +23,7 @@ func (l *Ledger) lifecycle(action, from, id, body string) (json.RawMessage, erro
 		return nil, first(err)
 	}
 	var rec json.RawMessage
-	err := l.locked(func() (err error) {
+	err := l.changeLocked(func() (err error) {
 		rec, err = l.record(action, pair{"from", from}, pair{"messageId", id}, pair{"body", trimmed(body)})
 		return err
 	})

@@ -17,7 +17,7 @@ func (l *Ledger) Repair(by string) (found []Difference, backup string, err error
 	if err := checkAgent(by); err != nil {
 		return nil, "", err
 	}
-	err = l.locked(func() error {
+	err = l.changeLocked(func() error {
 		if found, err = l.verify(); err != nil {
 			return err
 		}

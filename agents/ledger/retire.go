@@ -22,7 +22,7 @@ func (l *Ledger) Retire(r Retirement) (json.RawMessage, error) {
 		return nil, said("Unknown agent: %s", r.Agent)
 	}
 	var rec json.RawMessage
-	err := l.locked(func() error {
+	err := l.changeLocked(func() error {
 		s, err := l.statusOf(r.Agent, readings{}.known)
 		if err != nil {
 			return err

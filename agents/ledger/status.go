@@ -50,7 +50,7 @@ func (l *Ledger) Status() (Status, error) {
 		return s, err
 	}
 	s.Worktrees = claims.compact()
-	return s, l.traced("status")
+	return s, l.audit("status")
 }
 
 // version returns the version in config.yaml: a number where it is one.

@@ -25,7 +25,7 @@ type Difference struct {
 // changes nothing and leaves no trace. It waits for a change by another process
 // of ours; it may meet a writer without a lock halfway.
 func (l *Ledger) Verify() (found []Difference, err error) {
-	err = l.steady(func() error { found, err = l.verify(); return err })
+	err = l.readLocked(func() error { found, err = l.verify(); return err })
 	return found, err
 }
 
@@ -310,5 +310,5 @@ func (v *verifier) notes() error {
 
 // settledText returns a body as it is read back from its file.
 func settledText(body string) string {
-	return plain(strings.TrimRight(escaped(trimmed(body)), "\r\n\t "))
+	return unescaped(strings.TrimRight(escaped(trimmed(body)), "\r\n\t "))
 }

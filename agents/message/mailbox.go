@@ -69,7 +69,7 @@ func (b Mailbox) Post(ctx context.Context, m Message) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("mailbox of %s: %w", m.To.Machine, err)
 	}
-	return put(dir, m.Name(), m.text())
+	return createFile(dir, m.Name(), m.text())
 }
 
 // remote writes its input to "$1" under the name "$2", or "$2" and a number, and
@@ -87,12 +87,12 @@ exit 1`
 
 // The time limits for reaching a machine, and for delivering a message.
 const (
-	sshConnect  = 10 * time.Second
-	sshPatience = time.Minute
+	sshConnect     = 10 * time.Second
+	connectTimeout = time.Minute
 )
 
 func (b Mailbox) postOverSSH(ctx context.Context, m Message) (string, error) {
-	ctx, stop := context.WithTimeout(ctx, sshPatience)
+	ctx, stop := context.WithTimeout(ctx, connectTimeout)
 	defer stop()
 	args := []string{"-o", "BatchMode=yes", "-o", fmt.Sprintf("ConnectTimeout=%d", int(sshConnect.Seconds()))}
 	if b.Port != "" {
@@ -164,7 +164,7 @@ func (b Mailbox) Collect(machine, root string) ([]string, error) {
 		}
 		there, err := os.ReadFile(filepath.Join(to, e.Name()))
 		if err != nil || !bytes.Equal(there, text) { // otherwise a crash happened between the two steps
-			file, err := put(to, name, string(text))
+			file, err := createFile(to, name, string(text))
 			if err != nil {
 				return got, err
 			}

@@ -145,7 +145,7 @@ func Deliver(root string, m Message) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return put(dir, m.Name(), m.text())
+	return createFile(dir, m.Name(), m.text())
 }
 
 // inbox creates the folder of a project's messages where it is missing.
@@ -164,8 +164,8 @@ func inbox(root string) (string, error) {
 	return dir, nil
 }
 
-// put writes text to a new file in dir, called name, or name and a number.
-func put(dir, name, text string) (string, error) {
+// createFile writes text to a new file in dir, called name, or name and a number.
+func createFile(dir, name, text string) (string, error) {
 	temp, err := atomicfile.New(dir, atomicfile.Options{Mode: 0o644, Temp: ".message-*"})
 	if err != nil {
 		return "", fmt.Errorf("write a message: %w", err)

@@ -50,11 +50,11 @@ func (r *Run) Change(do func(*Change) error) error {
 	s := r.cache
 	r.cache = nil
 	if s == nil {
-		s = r.near()
+		s = r.startState()
 	}
 	err = r.load(s, s.AsOf.Seq == 0, nil)
 	if r.unfinished(err) {
-		_, s, err = r.mend()
+		_, s, err = r.recoverLocked()
 	}
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (c *Change) token() string {
 // append appends lines to the events. It undoes a partial write, so that a full
 // disk leaves no torn line.
 func (r *Run) append(held *os.File, lines []byte, size int64, synced bool) error {
-	if err := r.store.about("append", eventsFile); err != nil {
+	if err := r.store.callHook("append", eventsFile); err != nil {
 		return err
 	}
 	f, err := r.root.OpenFile(eventsFile, os.O_WRONLY|os.O_APPEND, 0)
@@ -147,7 +147,7 @@ func (r *Run) append(held *os.File, lines []byte, size int64, synced bool) error
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("append to %s: %w", eventsFile, err)
 	}
-	return r.store.about("appended", eventsFile)
+	return r.store.callHook("appended", eventsFile)
 }
 
 // intent is the lock file's record of the last append: the range that it writes,

@@ -33,7 +33,7 @@ func replayed(t testing.TB, r *Run) *State {
 
 // tail is what the checkpoint and what came after it say.
 func (r *Run) tail() (*State, error) {
-	s := r.near()
+	s := r.startState()
 	return s, r.load(s, s.AsOf.Seq == 0, nil)
 }
 

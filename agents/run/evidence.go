@@ -68,7 +68,7 @@ func NewEvidenceID() string {
 // KeepOutput copies a command's output to evidence/ under its digest and returns
 // its reference. A crash leaves an unused temp file.
 func (r *Run) KeepOutput(from io.Reader) (ref, sum string, size int64, err error) {
-	if err := r.store.about("write", "evidence"); err != nil {
+	if err := r.store.callHook("write", "evidence"); err != nil {
 		return "", "", 0, err
 	}
 	f, err := atomicfile.New("evidence", atomicfile.Options{Root: r.root, Temp: ".e-*.tmp", Survives: atomicfile.Content})
@@ -83,7 +83,7 @@ func (r *Run) KeepOutput(from io.Reader) (ref, sum string, size int64, err error
 	}
 	sum = hex.EncodeToString(h.Sum(nil))
 	ref = filepath.Join("evidence", sum+".out")
-	if err := r.store.about("rename", ref); err != nil {
+	if err := r.store.callHook("rename", ref); err != nil {
 		return "", "", 0, err
 	}
 	if err := f.Replace(sum + ".out"); err != nil {

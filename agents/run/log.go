@@ -40,8 +40,8 @@ func (r *Run) damage(at AsOf, torn bool, format string, args ...any) *Damage {
 	return &Damage{Run: r.ID, Path: filepath.Join(r.Path, eventsFile), Line: at.Seq + 1, Offset: at.Offset, Why: fmt.Sprintf(format, args...), Torn: torn}
 }
 
-// fresh returns the state before the first event.
-func (r *Run) fresh() *State {
+// initialState returns the state before the first event.
+func (r *Run) initialState() *State {
 	first := firstSum(r.ID)
 	s := &State{ID: r.ID, AsOf: AsOf{Sum: string(first[:])}}
 	s.index()
@@ -99,9 +99,9 @@ func (r *Run) follow(events io.ReaderAt, s *State, each func(Event) error) error
 	}
 }
 
-// ends reports whether the line that ends at s.AsOf is still there: then the
+// hasLineEnd reports whether the line that ends at s.AsOf is still there: then the
 // lines before it need no second read.
-func ends(events io.ReaderAt, at AsOf) bool {
+func hasLineEnd(events io.ReaderAt, at AsOf) bool {
 	if at.Offset < int64(tailSize)+1 || len(at.Sum) != sumSize {
 		return false
 	}
@@ -135,30 +135,30 @@ func (r *Run) load(s *State, compare bool, each func(Event) error) error {
 		return err
 	}
 	defer f.Close()
-	if s.AsOf.Seq > 0 && !ends(f, s.AsOf) {
+	if s.AsOf.Seq > 0 && !hasLineEnd(f, s.AsOf) {
 		if each != nil {
 			return r.damage(AsOf{Seq: s.AsOf.Seq - 1, Offset: s.AsOf.Offset}, false, "event %d changed while the events were read", s.AsOf.Seq)
 		}
-		*s, compare = *r.fresh(), true
+		*s, compare = *r.initialState(), true
 	}
 	if err := r.follow(f, s, each); err != nil || !compare {
 		return err
 	}
-	return r.agrees(f, s, r.checkpoint())
+	return r.checkCheckpoint(f, s, r.checkpoint())
 }
 
-// near returns the initial state that needs the fewest events: the checkpoint's,
+// startState returns the initial state that needs the fewest events: the checkpoint's,
 // or the one before the first event.
-func (r *Run) near() *State {
+func (r *Run) startState() *State {
 	if cp := r.checkpoint(); cp != nil {
 		return cp
 	}
-	return r.fresh()
+	return r.initialState()
 }
 
-// agrees fails if the checkpoint has seen events that are gone: cut off at the
+// checkCheckpoint fails if the checkpoint has seen events that are gone: cut off at the
 // end of a line, or rewritten. The chain of checksums alone cannot detect that.
-func (r *Run) agrees(events *os.File, s, cp *State) error {
+func (r *Run) checkCheckpoint(events *os.File, s, cp *State) error {
 	switch {
 	case s.AsOf.Seq == 0:
 		return r.damage(s.AsOf, false, "no events: a run begins with one")
@@ -166,7 +166,7 @@ func (r *Run) agrees(events *os.File, s, cp *State) error {
 		return nil
 	case cp.AsOf.Seq > s.AsOf.Seq:
 		return r.damage(s.AsOf, false, "the file ends at event %d, but had event %d: its end was cut off", s.AsOf.Seq, cp.AsOf.Seq)
-	case !ends(events, cp.AsOf):
+	case !hasLineEnd(events, cp.AsOf):
 		return r.damage(AsOf{Seq: cp.AsOf.Seq - 1, Offset: cp.AsOf.Offset}, false, "event %d differs from the checkpoint's: the file was rewritten", cp.AsOf.Seq)
 	}
 	return nil
@@ -176,19 +176,21 @@ func (r *Run) agrees(events *os.File, s, cp *State) error {
 // with a *Damage where the events are not sound.
 func (r *Run) State() (*State, error) {
 	if info, err := r.root.Stat(eventsFile); err == nil && info.Size() > wholeLimit {
-		return r.steady(r.near(), nil)
+		return r.readConsistent(r.startState(), nil)
 	}
-	return r.steady(r.fresh(), nil)
+	return r.readConsistent(r.initialState(), nil)
 }
 
 // Replay reads all events from the first, passes each to each (Data is valid
 // only during the call), and returns the state after the last. It writes
 // nothing.
-func (r *Run) Replay(each func(Event) error) (*State, error) { return r.steady(r.fresh(), each) }
+func (r *Run) Replay(each func(Event) error) (*State, error) {
+	return r.readConsistent(r.initialState(), each)
+}
 
-// steady reads without a lock. Damage may be a write in progress: then it waits
+// readConsistent reads without a lock. Damage may be a write in progress: then it waits
 // for the writer and continues from there.
-func (r *Run) steady(s *State, each func(Event) error) (*State, error) {
+func (r *Run) readConsistent(s *State, each func(Event) error) (*State, error) {
 	compare := s.AsOf.Seq == 0
 	err := r.load(s, compare, each)
 	var d *Damage

@@ -54,7 +54,7 @@ func parseCheckpoint(id string, text []byte) *State {
 		return nil
 	}
 	s.index()
-	if s.ID != id || s.AsOf.Seq < 1 || s.Contract.RunID != id || !s.sound() {
+	if s.ID != id || s.AsOf.Seq < 1 || s.Contract.RunID != id || !s.valid() {
 		return nil
 	}
 	if s.Evidence == nil {
@@ -63,8 +63,8 @@ func parseCheckpoint(id string, text []byte) *State {
 	return &s
 }
 
-// sound reports whether s holds every object that it names.
-func (s *State) sound() bool {
+// valid reports whether s holds every object that it names.
+func (s *State) valid() bool {
 	if len(s.tasks) != len(s.Tasks) || len(s.workers) != len(s.Workers) {
 		return false
 	}

@@ -58,10 +58,10 @@ func (r *Run) Damaged() (Recovery, error) {
 
 // survey finds the sound part of the events, and describes the rest.
 func (r *Run) survey(f *os.File) (Recovery, *State, error) {
-	s := r.fresh()
+	s := r.initialState()
 	err := r.follow(f, s, nil)
 	if err == nil {
-		err = r.agrees(f, s, r.checkpoint())
+		err = r.checkCheckpoint(f, s, r.checkpoint())
 	}
 	var d *Damage
 	if err == nil {
@@ -105,12 +105,12 @@ func (r *Run) Recover() (Recovery, error) {
 		return Recovery{}, err
 	}
 	defer held.Close()
-	rec, _, err := r.mend()
+	rec, _, err := r.recoverLocked()
 	return rec, err
 }
 
-// mend recovers under the lock, and returns the run after it.
-func (r *Run) mend() (Recovery, *State, error) {
+// recoverLocked recovers under the lock, and returns the run after it.
+func (r *Run) recoverLocked() (Recovery, *State, error) {
 	f, err := r.open()
 	if err != nil {
 		return Recovery{}, nil, err
@@ -138,7 +138,7 @@ func (r *Run) mend() (Recovery, *State, error) {
 }
 
 func (r *Run) keepTail(f *os.File, rec Recovery) error {
-	if err := r.store.about("write", rec.Kept); err != nil {
+	if err := r.store.callHook("write", rec.Kept); err != nil {
 		return err
 	}
 	if err := r.root.MkdirAll("recovered", 0o700); err != nil {
@@ -173,7 +173,7 @@ func copyTo(root *os.Root, name string, from io.Reader, more []byte) error {
 
 // logRecovery appends a line to migrations/recovery.log.
 func (s *Store) logRecovery(rec Recovery) error {
-	if err := s.about("append", recoveryLog); err != nil {
+	if err := s.callHook("append", recoveryLog); err != nil {
 		return err
 	}
 	line, err := pack(rec)
@@ -205,7 +205,7 @@ func (r *Run) replaceTail(f *os.File, s *State, rec Recovery) error {
 	if err != nil {
 		return err
 	}
-	if err := r.store.about("replace", eventsFile); err != nil {
+	if err := r.store.callHook("replace", eventsFile); err != nil {
 		return err
 	}
 	return copyTo(r.root, eventsFile, io.NewSectionReader(f, 0, rec.Offset), c.lines)

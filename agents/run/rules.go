@@ -123,15 +123,15 @@ func (s *State) move(w *Worker, m Move) error {
 			return refuse(t.Rule, "", "worker %s holds the claim of task %s, which has to end first", w.ID, task.ID)
 		}
 	}
-	if owed := s.owes(w); len(owed) > 0 {
+	if owed := s.missingProof(w); len(owed) > 0 {
 		return refuse(t.Rule, "", "worker %s still owes evidence of task %s: %s", w.ID, w.Task, strings.Join(owed, ", "))
 	}
 	return nil
 }
 
-// owes returns the evidence that a worker's completed task lacks. Completion
+// missingProof returns the evidence that a worker's completed task lacks. Completion
 // requires evidence, so this finds only what a recovery has cut off.
-func (s *State) owes(w *Worker) []string {
+func (s *State) missingProof(w *Worker) []string {
 	if t := s.Task(w.Task); t != nil && t.Status == TaskDone && t.DoneBy == w.ID {
 		return s.Missing(t)
 	}

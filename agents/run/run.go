@@ -258,8 +258,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// about lets tests intervene before every change of a file.
-func (s *Store) about(op, file string) error {
+// callHook lets tests intervene before every change of a file.
+func (s *Store) callHook(op, file string) error {
 	if s.hook == nil {
 		return nil
 	}
@@ -269,11 +269,11 @@ func (s *Store) about(op, file string) error {
 // replace replaces the content of name in one step. If synced, it survives a
 // loss of power; else an older or empty file may be found after one.
 func (s *Store) replace(root *os.Root, name string, text []byte, synced bool) error {
-	if err := s.about("write", name); err != nil {
+	if err := s.callHook("write", name); err != nil {
 		return err
 	}
 	o := s.writing(root, name, synced)
-	o.Hook = func() error { return s.about("rename", name) }
+	o.Hook = func() error { return s.callHook("rename", name) }
 	if err := atomicfile.Write(name, text, o); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}

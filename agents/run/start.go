@@ -86,7 +86,7 @@ func (s *Store) Start(p Plan) (*Run, error) {
 // layOut creates the folder of a run and renames it into place.
 func (s *Store) layOut(p Plan, tasks []spec.RunTask, now Moment) error {
 	temp := filepath.Join("runs", ".new-"+p.ID)
-	if err := s.about("mkdir", temp); err != nil {
+	if err := s.callHook("mkdir", temp); err != nil {
 		return err
 	}
 	if err := s.root.RemoveAll(temp); err != nil { // left by a killed start
@@ -103,13 +103,13 @@ func (s *Store) layOut(p Plan, tasks []spec.RunTask, now Moment) error {
 	}
 	defer root.Close()
 	r := &Run{ID: p.ID, Path: filepath.Join(s.Path, "runs", p.ID), store: s, root: root}
-	state := r.fresh()
+	state := r.initialState()
 	c := &Change{State: state, Now: now, id: p.ID}
 	copy(c.last[:], state.AsOf.Sum)
 	if err := c.begin(p, tasks); err != nil {
 		return err
 	}
-	if err := s.about("write", eventsFile); err != nil {
+	if err := s.callHook("write", eventsFile); err != nil {
 		return err
 	}
 	if err := atomicfile.Write(eventsFile, c.lines, s.writing(root, eventsFile, true)); err != nil {
@@ -120,7 +120,7 @@ func (s *Store) layOut(p Plan, tasks []spec.RunTask, now Moment) error {
 	if err := atomicfile.Write(summary, []byte("# What this run taught\n\nWritten by people; aisync only lays it out.\n"), s.writing(root, summary, false)); err != nil {
 		return err
 	}
-	if err := s.about("rename", filepath.Join("runs", p.ID)); err != nil {
+	if err := s.callHook("rename", filepath.Join("runs", p.ID)); err != nil {
 		return err
 	}
 	if err := s.root.Rename(temp, filepath.Join("runs", p.ID)); err != nil {

@@ -18,39 +18,39 @@ import (
 // the digest of the text after the line.
 const copyMark = "#+AISYNC_COPY_OF: "
 
-// standIn is the file under the singleton's name, where it is such a copy.
-type standIn struct {
+// singletonCopy is the file under the singleton's name, where it is such a copy.
+type singletonCopy struct {
 	id     string // "": the file is missing, or the primary's
 	text   []byte // the whole file
 	edited bool   // its text was changed
 }
 
-func readCopy(root string) (standIn, error) {
+func readCopy(root string) (singletonCopy, error) {
 	path := filepath.Join(root, project.Singleton)
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return standIn{}, nil
+		return singletonCopy{}, nil
 	}
 	if err != nil {
-		return standIn{}, err
+		return singletonCopy{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return standIn{}, fmt.Errorf("%s: %w; move it away", path, ErrLink)
+		return singletonCopy{}, fmt.Errorf("%s: %w; move it away", path, ErrLink)
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return standIn{}, nil
+		return singletonCopy{}, nil
 	}
 	if err != nil {
-		return standIn{}, fmt.Errorf("read %s: %w", path, err)
+		return singletonCopy{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	first, rest, _ := strings.Cut(string(text), "\n")
 	mark, ok := strings.CutPrefix(first, copyMark)
 	words := strings.Fields(mark)
 	if !ok || len(words) == 0 {
-		return standIn{}, nil
+		return singletonCopy{}, nil
 	}
-	return standIn{words[0], text, len(words) != 2 || words[1] != fsys.Digest([]byte(rest))}, nil
+	return singletonCopy{words[0], text, len(words) != 2 || words[1] != fsys.Digest([]byte(rest))}, nil
 }
 
 // Copied returns the id of the agent whose context is copied under the
@@ -112,7 +112,7 @@ func SyncCopy(root string, writes bool) error {
 			return nil // the primary's
 		}
 		if len(ids) != 1 || !writes || there.edited {
-			if there.id == "" || len(ids) == 1 && is(ids[0], there.id) && !there.edited {
+			if there.id == "" || len(ids) == 1 && isFileOf(ids[0], there.id) && !there.edited {
 				return nil
 			}
 			return Context{Root: root}.dropCopy(time.Now())

@@ -118,14 +118,14 @@ func (e Edit) on(name, text string) (next, tree string, err error) {
 	}
 	switch {
 	case e.Body != nil:
-		body = ended(native(*e.Body), eol) + body[written(body):]
+		body = terminated(native(*e.Body), eol) + body[trimmedLen(body):]
 	case e.Append != "":
 		at := len(body)
 		if children := Subtrees(old, org); len(children) > 1 && !isHeading(e.Append, org) {
 			at = children[1].Start - (s.Body - s.Start) // the text belongs to the heading, not to its last child
 		}
-		own := written(body[:at])
-		body = ended(body[:own], eol) + ended(native(e.Append), eol) + body[own:]
+		own := trimmedLen(body[:at])
+		body = terminated(body[:own], eol) + terminated(native(e.Append), eol) + body[own:]
 	case e.Old == "":
 		return "", "", errors.New("nothing to do: give a text to append, a body, or an old and a new text")
 	default:
@@ -141,10 +141,10 @@ func (e Edit) on(name, text string) (next, tree string, err error) {
 	}
 	tree = head + body
 	if s.End < len(text) {
-		tree = ended(tree, eol)
+		tree = terminated(tree, eol)
 	}
 	next = text[:s.Start] + tree + text[s.End:]
-	if err := e.stays(text, next, s, len(tree), org); err != nil {
+	if err := e.checkScope(text, next, s, len(tree), org); err != nil {
 		return "", "", fmt.Errorf("%s: %w", name, err)
 	}
 	return next, tree, nil
@@ -155,16 +155,16 @@ func isHeading(text string, org bool) bool {
 	return len(found) > 0 && found[0].Start == 0
 }
 
-// ended terminates the last line of a non-empty text.
-func ended(text, eol string) string {
+// terminated terminates the last line of a non-empty text.
+func terminated(text, eol string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += eol
 	}
 	return text
 }
 
-// written returns the index of the trailing empty lines of a text.
-func written(text string) int {
+// trimmedLen returns the index of the trailing empty lines of a text.
+func trimmedLen(text string) int {
 	kept := len(strings.TrimRight(text, "\r\n"))
 	if kept == 0 {
 		return 0
@@ -175,10 +175,10 @@ func written(text string) int {
 	return len(text)
 }
 
-// stays checks that the edit affects only its subtree: the heading is still
+// checkScope checks that the edit affects only its subtree: the heading is still
 // there, at its level, no new heading stands beside or above it, and every other
 // heading of the file is unchanged.
-func (e Edit) stays(text, next string, s Subtree, length int, org bool) error {
+func (e Edit) checkScope(text, next string, s Subtree, length int, org bool) error {
 	inside := Subtrees(next[s.Start:s.Start+length], org)
 	if len(inside) == 0 || inside[0].Start != 0 || inside[0].level != s.level {
 		return fmt.Errorf("the edit would remove the heading %q, or change its level", e.Heading)

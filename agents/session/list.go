@@ -95,7 +95,7 @@ func stateOf(id string, head map[string]string, info fs.FileInfo, others roster.
 	unknown := head["HOST"] != "" && head["HOST"] != identity.Host()
 	for _, a := range others.Agents {
 		switch {
-		case !unknown && process == processOf(a), a.Known && id != "" && is(a.ID, id), a.Known && process == "" && a.ID == "" && id == "":
+		case !unknown && process == processOf(a), a.Known && id != "" && isFileOf(a.ID, id), a.Known && process == "" && a.ID == "" && id == "":
 			return Live, a.PID
 		case !a.Known, process == "" && a.ID == "" && !claimed[processOf(a)]: // it may have taken an id later
 			unknown = true

@@ -98,7 +98,7 @@ var ErrInUse = errors.New("in use by another live agent")
 // old tools, and refuses a link. A crash leaves no context, or one with its
 // whole header.
 func (c Context) Start(m Meta, others roster.Roster) (made bool, err error) {
-	if whose := c.heldBy(m, others); whose != "" {
+	if whose := c.holder(m, others); whose != "" {
 		return false, fmt.Errorf("%s: %w: %s; take another id: export %s=$(aisync session id --helper)", c.Path, ErrInUse, whose, identity.VarID)
 	}
 	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
@@ -120,13 +120,13 @@ func (c Context) Start(m Meta, others roster.Roster) (made bool, err error) {
 	if !info.Mode().IsRegular() {
 		return false, fmt.Errorf("%s: %w; move it away", c.Path, ErrLink)
 	}
-	return false, locked(c.Root, lockOfContexts, func() error { return c.goOn(m) })
+	return false, locked(c.Root, lockOfContexts, func() error { return c.adopt(m) })
 }
 
-// heldBy returns the other live agent that the context belongs to, "" if none:
+// holder returns the other live agent that the context belongs to, "" if none:
 // by the process in its header, or by its id. An agent started through a shell
 // has inherited its parent's id, and must not take its context.
-func (c Context) heldBy(m Meta, others roster.Roster) string {
+func (c Context) holder(m Meta, others roster.Roster) string {
 	named := header(c.Path)["PROCESS"]
 	if named != "" && named == m.process() {
 		return ""
@@ -146,8 +146,8 @@ func (c Context) heldBy(m Meta, others roster.Roster) string {
 
 func processOf(a roster.Agent) string { return fmt.Sprintf("%d %d", a.PID, a.Start) }
 
-// goOn sets the process in the header of an existing context to the caller's.
-func (c Context) goOn(m Meta) error {
+// adopt sets the process in the header of an existing context to the caller's.
+func (c Context) adopt(m Meta) error {
 	head := header(c.Path)
 	if m.PID == 0 || len(head) == 0 || head["PROCESS"] == m.process() {
 		return nil
@@ -178,8 +178,8 @@ func byFile(root, base string) Context {
 	return c
 }
 
-// is reports whether a context's file is named for an id.
-func is(id, base string) bool { return id == base || id != "" && identity.FileName(id) == base }
+// isFileOf reports whether a context's file is named for an id.
+func isFileOf(id, base string) bool { return id == base || id != "" && identity.FileName(id) == base }
 
 // IDs lists the agents that have a context with an id, sorted, by their file
 // names.

@@ -37,9 +37,9 @@ var patterns = sync.OnceValue(func() (p struct {
 	return p
 })
 
-// commonStates are keywords of org files besides those that a file declares.
+// commonKeywords are keywords of org files besides those that a file declares.
 // TODO and DONE are org's; the others are common.
-var commonStates = []string{"TODO", "DONE", "NEXT", "DOING", "STARTED", "WAITING", "WAIT", "HOLD", "VERIFY", "SOMEDAY", "MAYBE",
+var commonKeywords = []string{"TODO", "DONE", "NEXT", "DOING", "STARTED", "WAITING", "WAIT", "HOLD", "VERIFY", "SOMEDAY", "MAYBE",
 	"CANCELLED", "CANCELED", "DELEGATED", "FAILED", "STALLED", "BLOCKED", "INPROGRESS", "IN-PROGRESS", "PROJECT", "COMMENT"}
 
 // IsOrg reports whether a file is org, by its name; others are Markdown.
@@ -152,7 +152,7 @@ func Find(text, heading string, org bool) (Subtree, error) {
 	for _, s := range Subtrees(text, org) {
 		bare := s.title
 		if org {
-			bare = undressed(s.title, states)
+			bare = plainTitle(s.title, states)
 		}
 		if want == strings.TrimSpace(s.Heading) || want == s.title || want == bare {
 			found = append(found, s)
@@ -173,7 +173,7 @@ func Find(text, heading string, org bool) (Subtree, error) {
 
 // states returns the keywords of an org file.
 func states(text string) []string {
-	out := commonStates
+	out := commonKeywords
 	for _, m := range patterns().orgStates.FindAllStringSubmatch(text, -1) {
 		for _, word := range strings.Fields(m[1]) {
 			word, _, _ = strings.Cut(word, "(") // a selection key follows
@@ -183,9 +183,9 @@ func states(text string) []string {
 	return out
 }
 
-// undressed returns the text of an org heading without its keyword, priority,
+// plainTitle returns the text of an org heading without its keyword, priority,
 // cookie and tags.
-func undressed(title string, states []string) string {
+func plainTitle(title string, states []string) string {
 	title = strings.TrimSpace(patterns().orgTags.ReplaceAllString(title, ""))
 	m := patterns().orgDress.FindStringSubmatch(title)
 	if m[1] == "" || slices.Contains(states, m[1]) {

@@ -20,7 +20,7 @@ import (
 // attempt is one run of one task.
 type attempt struct {
 	Runner
-	ready
+	readiness
 	item    Item
 	task    spec.Task
 	limits  policy.Limits
@@ -49,8 +49,8 @@ func fail(kind string, err error) error { return &failure{kind, err} }
 var errTimeout = errors.New("timeout")
 
 // carryOut carries out a claimed task and moves its file.
-func (r Runner) carryOut(ctx context.Context, p ready, i Item) (*Report, error) {
-	a := &attempt{Runner: r, ready: p, item: i, task: i.Task, dir: r.Queue.Runs(i.Task.ID), report: newReport(i, p, r.now())}
+func (r Runner) carryOut(ctx context.Context, p readiness, i Item) (*Report, error) {
+	a := &attempt{Runner: r, readiness: p, item: i, task: i.Task, dir: r.Queue.Runs(i.Task.ID), report: newReport(i, p, r.now())}
 	if err := a.begin(); err != nil { // nothing was done yet
 		_, back := r.Queue.GiveBack(i)
 		return nil, errors.Join(err, back)
@@ -85,7 +85,7 @@ func (a *attempt) begin() error {
 	if err := a.enter(stageClaimed); err != nil {
 		return err
 	}
-	if err := putAside(a.dir); err != nil {
+	if err := archiveReport(a.dir); err != nil {
 		return err
 	}
 	a.log, err = openLog(a.dir)
@@ -120,7 +120,7 @@ func (a *attempt) work(ctx context.Context) error {
 			return fail("git", err)
 		}
 	}
-	branch, dir := a.free(ctx, a.ready, a.task.ID)
+	branch, dir := a.free(ctx, a.readiness, a.task.ID)
 	a.journal.Tree, a.journal.Branch = dir, branch
 	if err := a.enter(stageTree); err != nil {
 		return fail("git", err)
@@ -129,7 +129,7 @@ func (a *attempt) work(ctx context.Context) error {
 		return fail("git", err)
 	}
 	a.report.Branch = branch
-	if err := a.boxed(ctx, dir); err != nil {
+	if err := a.prepareBox(ctx, dir); err != nil {
 		return fail("sandbox", err)
 	}
 	defer os.RemoveAll(a.box.Scratch)
@@ -165,10 +165,10 @@ func (a *attempt) work(ctx context.Context) error {
 // scratch is the suffix of a task's scratch folder, after its work tree.
 const scratch = ".scratch"
 
-// boxed sets up the sandbox of the task's commands. It hides the person's work
+// prepareBox sets up the sandbox of the task's commands. It hides the person's work
 // tree and the work trees of other tasks. Git's folder is readable except its
 // settings: the addresses of remotes may hold tokens.
-func (a *attempt) boxed(ctx context.Context, dir string) error {
+func (a *attempt) prepareBox(ctx context.Context, dir string) error {
 	a.box = sandbox.Box{
 		Way: a.way, Tree: dir, Shield: a.tree.Shield(), Scratch: dir + scratch, Home: a.Home, Network: a.task.Network,
 		Show: append(slices.Clone(a.Show), a.repo.Common()), Hide: []string{a.repo.Dir, a.trees},
@@ -254,7 +254,7 @@ func (a *attempt) try(ctx context.Context, s spec.TaskStep, r *StepResult) error
 			return err
 		}
 		r.Command = &result
-		return ended(result, a.task.Timeout)
+		return commandError(result, a.task.Timeout)
 	case "edit":
 		return a.edit(ctx, s, r)
 	}
@@ -283,8 +283,8 @@ func (a *attempt) shell(ctx context.Context, line string) (Result, error) {
 	return Result{line, got.Exit, got.Stdout, got.Stderr}, nil
 }
 
-// ended returns the error of a command that failed.
-func ended(r Result, limit time.Duration) error {
+// commandError returns the error of a command that failed.
+func commandError(r Result, limit time.Duration) error {
 	switch r.ExitCode {
 	case 0:
 		return nil

@@ -165,7 +165,7 @@ func (q Queue) rename(i Item, s State, name string) (Item, error) {
 	}
 	do := atomicfile.RenameNew
 	if s == Running { // the name contains the process and is unique
-		do = renameOwn
+		do = renameUnique
 	}
 	err := do(i.Path, to)
 	switch {
@@ -178,9 +178,9 @@ func (q Queue) rename(i Item, s State, name string) (Item, error) {
 	return i, nil
 }
 
-// renameOwn renames a file to a name that only this process uses and that does
+// renameUnique renames a file to a name that only this process uses and that does
 // not exist. It is one step on every file system.
-func renameOwn(from, to string) error {
+func renameUnique(from, to string) error {
 	if _, err := os.Lstat(from); err != nil {
 		return err
 	}

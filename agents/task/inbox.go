@@ -14,9 +14,9 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// called reports whether a person's name for a task means i: its id, or, for an
+// isNamed reports whether a person's name for a task means i: its id, or, for an
 // invalid file, the file's name.
-func (i Item) called(name string) bool {
+func (i Item) isNamed(name string) bool {
 	if i.Err == nil {
 		return i.Task.ID == name
 	}
@@ -34,7 +34,7 @@ func (q Queue) Add(name string, text []byte) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	if err := unknownYet(all, t.ID); err != nil {
+	if err := checkNewID(all, t.ID); err != nil {
 		return Item{}, err
 	}
 	i := Item{Task: t, State: Inbox, Path: filepath.Join(q.Folder("", Inbox), t.ID+".yaml")}
@@ -64,7 +64,7 @@ func (q Queue) Begin(d Draft) (Item, error) {
 	}
 	all, err2 := q.List()
 	if err2 == nil {
-		err2 = unknownYet(all, d.ID)
+		err2 = checkNewID(all, d.ID)
 	}
 	if err2 == nil {
 		err2 = writeNew(path, d.Text())
@@ -75,8 +75,8 @@ func (q Queue) Begin(d Draft) (Item, error) {
 	return Item{Task: spec.Task{ID: d.ID}, State: Inbox, Path: path, Err: err}, &Unready{err}
 }
 
-// unknownYet returns an error if a task with that id exists.
-func unknownYet(all []Item, id string) error {
+// checkNewID returns an error if a task with that id exists.
+func checkNewID(all []Item, id string) error {
 	if i, err := find(all, id, weight...); err == nil {
 		return fmt.Errorf("task %s exists already, %s: %s", id, i.State, i.Path)
 	}

@@ -73,10 +73,10 @@ func (a *attempt) verify(ctx context.Context) error {
 				return fail(kindOf(err, spec.TaskStep{}), fmt.Errorf("verify: %w", err))
 			}
 			a.report.VerifyResults = append(a.report.VerifyResults[:n], result)
-			if err := a.untouched(ctx, line); err != nil {
+			if err := a.checkReadOnly(ctx, line); err != nil {
 				return fail("violation", err)
 			}
-			err = ended(result, a.task.Timeout)
+			err = commandError(result, a.task.Timeout)
 			if err == nil {
 				break
 			}
@@ -92,8 +92,8 @@ func (a *attempt) verify(ctx context.Context) error {
 	return nil
 }
 
-// untouched judges a command that may write nothing.
-func (a *attempt) untouched(ctx context.Context, line string) error {
+// checkReadOnly judges a command that may write nothing.
+func (a *attempt) checkReadOnly(ctx context.Context, line string) error {
 	since, err := a.tree.Since(ctx)
 	if err != nil {
 		return undecided(err)

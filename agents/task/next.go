@@ -80,7 +80,7 @@ func (q Queue) Find(id string) (Item, error) {
 func find(all []Item, id string, in ...State) (Item, error) {
 	for n := len(in) - 1; n >= 0; n-- {
 		for _, i := range all {
-			if i.State == in[n] && i.called(id) {
+			if i.State == in[n] && i.isNamed(id) {
 				return i, nil
 			}
 		}

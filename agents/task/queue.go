@@ -142,7 +142,7 @@ func (q Queue) List() ([]Item, error) {
 		}
 		slices.SortStableFunc(out[from:], order)
 	}
-	return withoutGhosts(out), nil
+	return withoutMoved(out), nil
 }
 
 // read appends the tasks of one folder.
@@ -209,9 +209,9 @@ func order(a, b Item) int {
 		a.Task.CreatedAt.Compare(b.Task.CreatedAt), cmp.Compare(a.Task.ID, b.Task.ID), cmp.Compare(a.Path, b.Path))
 }
 
-// withoutGhosts removes items that were read twice because they moved meanwhile:
+// withoutMoved removes items that were read twice because they moved meanwhile:
 // of one id, the files that are gone.
-func withoutGhosts(items []Item) []Item {
+func withoutMoved(items []Item) []Item {
 	count := map[string]int{}
 	for _, i := range items {
 		count[i.Task.ID]++

@@ -81,7 +81,7 @@ type Bounds struct {
 	Retries  int      `json:"retries"`
 }
 
-func newReport(i Item, p ready, now time.Time) *Report {
+func newReport(i Item, p readiness, now time.Time) *Report {
 	t := i.Task
 	way := string(p.way)
 	if way == "none" {
@@ -109,8 +109,8 @@ func some(s []string) []string {
 // reportFiles are the files of a run in tasks/runs/<id>, besides its journal.
 var reportFiles = []string{"report.md", "report.json", "branch-name.txt", "run.log"}
 
-// putAside moves the report of an earlier run into a folder named for its time.
-func putAside(dir string) error {
+// archiveReport moves the report of an earlier run into a folder named for its time.
+func archiveReport(dir string) error {
 	var there []string
 	when := time.Time{}
 	for _, name := range reportFiles {

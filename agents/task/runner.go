@@ -60,8 +60,8 @@ const (
 	stageRemoved  = "removed"
 )
 
-// ready is what all tasks of a runner need, found before one is claimed.
-type ready struct {
+// readiness is what all tasks of a runner need, found before one is claimed.
+type readiness struct {
 	repo   worktree.Repo
 	base   string
 	commit string
@@ -70,8 +70,8 @@ type ready struct {
 }
 
 // prepare checks whether tasks can be carried out at all. It moves nothing.
-func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
-	var out ready
+func (r Runner) prepare(ctx context.Context, project string) (readiness, error) {
+	var out readiness
 	if info, err := os.Stat(r.Queue.Folder(project, Queued)); err != nil || !info.IsDir() {
 		return out, fmt.Errorf("queue directory not found: %s", r.Queue.Folder(project, Queued))
 	}
@@ -79,7 +79,7 @@ func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
 	if out.repo, err = worktree.Open(ctx, r.Queue.Dir); err != nil {
 		return out, err
 	}
-	if err := r.aim(ctx, &out); err != nil {
+	if err := r.resolveBase(ctx, &out); err != nil {
 		return out, err
 	}
 	if err := inTheWay(ctx, out.repo, branchName("", "")); err != nil {
@@ -110,15 +110,15 @@ func inTheWay(ctx context.Context, repo worktree.Repo, branch string) error {
 	return nil
 }
 
-// aim finds the commit where the next task begins: the base may have moved.
-func (r Runner) aim(ctx context.Context, p *ready) (err error) {
+// resolveBase finds the commit where the next task begins: the base may have moved.
+func (r Runner) resolveBase(ctx context.Context, p *readiness) (err error) {
 	p.base, p.commit, err = p.repo.Base(ctx, r.Base)
 	return err
 }
 
-// place creates the folder for work trees, and refuses one inside the repository
+// prepareTrees creates the folder for work trees, and refuses one inside the repository
 // that git does not ignore.
-func (r Runner) place(ctx context.Context, p *ready) error {
+func (r Runner) prepareTrees(ctx context.Context, p *readiness) error {
 	if err := os.MkdirAll(p.trees, 0o700); err != nil {
 		return fmt.Errorf("make the folder for work trees: %w", err)
 	}
@@ -168,10 +168,10 @@ func (r Runner) Once(ctx context.Context, project string) (*Report, error) {
 	return r.once(ctx, p, project, nil)
 }
 
-func (r Runner) begin(ctx context.Context, project string) (ready, error) {
+func (r Runner) begin(ctx context.Context, project string) (readiness, error) {
 	p, err := r.prepare(ctx, project)
 	if err == nil {
-		err = r.place(ctx, &p)
+		err = r.prepareTrees(ctx, &p)
 	}
 	return p, err
 }
@@ -189,8 +189,8 @@ func (u *unable) Error() string        { return fmt.Sprintf("task %s: %v", u.id,
 func (u *unable) Unwrap() error        { return u.err }
 func (u *unable) Is(target error) bool { return target == ErrUnable }
 
-func (r Runner) once(ctx context.Context, p ready, project string, but []string) (*Report, error) {
-	if err := r.aim(ctx, &p); err != nil {
+func (r Runner) once(ctx context.Context, p readiness, project string, but []string) (*Report, error) {
+	if err := r.resolveBase(ctx, &p); err != nil {
 		return nil, err
 	}
 	if err := r.recover(ctx, p.repo, project); err != nil {
@@ -219,7 +219,7 @@ func (r Runner) once(ctx context.Context, p ready, project string, but []string)
 
 // can returns an error if a task cannot begin: its branch must be possible, and
 // an executor must be able to do its steps in words.
-func (r Runner) can(ctx context.Context, p ready, t spec.Task) error {
+func (r Runner) can(ctx context.Context, p readiness, t spec.Task) error {
 	if err := inTheWay(ctx, p.repo, branchName(t.ID, "")); err != nil {
 		return err
 	}
@@ -363,7 +363,7 @@ func (r Runner) afterDeath(ctx context.Context, repo worktree.Repo, i Item, dead
 		_ = os.RemoveAll(j.Tree + scratch)
 	}
 	if j.Report != nil { // the result was decided
-		return r.bringToItsEnd(ctx, repo, i, j, dead)
+		return r.complete(ctx, repo, i, j, dead)
 	}
 	j.Crashes++
 	if j.Tree != "" {
@@ -380,7 +380,7 @@ func (r Runner) afterDeath(ctx context.Context, repo worktree.Repo, i Item, dead
 		return err
 	}
 	now := r.now()
-	report := newReport(i, ready{}, now)
+	report := newReport(i, readiness{}, now)
 	report.Status, report.Kind, report.Reason = string(Failed), "crash", fmt.Sprintf("%s; crash %d of this task, which allows %d retries", why, j.Crashes, i.Task.Retries)
 	report.Left, report.Finished, report.Attempt = j.Left, now, j.Crashes
 	j.Report = report
@@ -395,8 +395,8 @@ func (r Runner) afterDeath(ctx context.Context, repo worktree.Repo, i Item, dead
 	return err
 }
 
-// bringToItsEnd completes a task whose result was decided.
-func (r Runner) bringToItsEnd(ctx context.Context, repo worktree.Repo, i Item, j journal, dead Claimant) error {
+// complete completes a task whose result was decided.
+func (r Runner) complete(ctx context.Context, repo worktree.Repo, i Item, j journal, dead Claimant) error {
 	if j.Tree != "" && j.Report.Kept == "" {
 		if err := repo.Remove(ctx, j.Tree, j.Branch, j.Report.BaseCommit); err != nil {
 			j.Report.Left = append(j.Report.Left, Leftover{Tree: j.Tree, Branch: j.Branch})
@@ -412,7 +412,7 @@ func (r Runner) bringToItsEnd(ctx context.Context, repo worktree.Repo, i Item, j
 }
 
 // free returns an unused branch and folder for a work tree.
-func (r Runner) free(ctx context.Context, p ready, id string) (branch, dir string) {
+func (r Runner) free(ctx context.Context, p readiness, id string) (branch, dir string) {
 	stamp := r.now().Format("20060102-150405")
 	for n := 1; ; n++ {
 		name := stamp

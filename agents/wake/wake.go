@@ -114,7 +114,7 @@ func (p Program) run() error {
 	case "note":
 		return p.call(append([]string{"note"}, words...), p.Out)
 	case "wake":
-		words, message := cut(words, "message")
+		words, message := cutFlag(words, "message")
 		if len(words) != 1 {
 			return errors.New("wake takes one agent; put the text after --message")
 		}
@@ -123,7 +123,7 @@ func (p Program) run() error {
 		}
 		return t.wake(words[0], message)
 	case "send", "task":
-		words, limit := cut(words, "timeout")
+		words, limit := cutFlag(words, "timeout")
 		timeout, err := seconds(limit)
 		if err != nil {
 			return err
@@ -137,7 +137,7 @@ func (p Program) run() error {
 		}
 		return p.wait(l, id, timeout)
 	case "wait":
-		words, limit := cut(words, "timeout")
+		words, limit := cutFlag(words, "timeout")
 		timeout, err := seconds(limit)
 		if err != nil {
 			return err
@@ -188,8 +188,8 @@ func (p Program) send(t settings, words []string) (id string, err error) {
 	return id, t.wake(words[0], "new message "+id+" in your inbox: run ensemble inbox --agent "+words[0]+" --since-last-read")
 }
 
-// cut removes a flag and its value from words.
-func cut(words []string, name string) (rest []string, value string) {
+// cutFlag removes a flag and its value from words.
+func cutFlag(words []string, name string) (rest []string, value string) {
 	for i := 0; i < len(words); i++ {
 		switch {
 		case words[i] == "--":

@@ -15,9 +15,9 @@ import (
 	"aisync.dev/aisync/agents/task/policy"
 )
 
-// seen identifies one version of a file. A change of content changes at least
+// fileStamp identifies one version of a file. A change of content changes at least
 // the ctime, which cannot be set.
-type seen struct {
+type fileStamp struct {
 	mode   fs.FileMode
 	size   int64
 	links  uint64
@@ -29,7 +29,7 @@ type seen struct {
 
 // snapshot is the content of a work tree by slash-separated path, folders too,
 // without the link to git's folder.
-type snapshot map[string]seen
+type snapshot map[string]fileStamp
 
 // walk reads the whole tree: git does not see inside submodules and nested
 // repositories, and ignores special files.
@@ -50,13 +50,13 @@ func (t *Tree) walk() (snapshot, error) {
 		if err != nil {
 			return err
 		}
-		f := seen{mode: info.Mode(), size: info.Size(), mtime: info.ModTime().UnixNano()}
+		f := fileStamp{mode: info.Mode(), size: info.Size(), mtime: info.ModTime().UnixNano()}
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {
 			f.links, f.ids, f.ctime = uint64(st.Nlink), [2]uint64{uint64(st.Dev), st.Ino}, changed(st)
 		}
 		switch {
 		case f.mode.IsDir():
-			f = seen{mode: fs.ModeDir} // its content counts
+			f = fileStamp{mode: fs.ModeDir} // its content counts
 		case f.mode&fs.ModeSymlink != 0:
 			if f.target, err = os.Readlink(path); err != nil {
 				return err
@@ -133,10 +133,10 @@ func (t *Tree) since(ctx context.Context, then snapshot, index string) ([]policy
 			continue // only a folder
 		}
 		switch {
-		case t.within(path):
+		case t.inSubmodule(path):
 			c.Wrong = "belongs to a submodule"
 		case c.Kind != policy.Deleted:
-			c.Wrong = t.wrong(path, is)
+			c.Wrong = t.violation(path, is)
 		}
 		if c.Wrong == "" && c.Kind == policy.Modified && !content[path] {
 			continue // rewritten with the same content
@@ -165,8 +165,8 @@ func union(a, b snapshot) snapshot {
 	return all
 }
 
-// within reports whether a path is a submodule, or inside one.
-func (t *Tree) within(path string) bool {
+// inSubmodule reports whether a path is a submodule, or inside one.
+func (t *Tree) inSubmodule(path string) bool {
 	for at := path; at != "."; at = filepath.Dir(at) {
 		if t.index[at] == gitlink {
 			return true
@@ -175,12 +175,12 @@ func (t *Tree) within(path string) bool {
 	return false
 }
 
-// largest is the size from which on a file's content is not read: no task may
+// maxRead is the size from which on a file's content is not read: no task may
 // write such a file.
-const largest = 64 << 20
+const maxRead = 64 << 20
 
-// wrong returns why a file can never be allowed.
-func (t *Tree) wrong(path string, f seen) string {
+// violation returns why a file can never be allowed.
+func (t *Tree) violation(path string, f fileStamp) string {
 	switch {
 	case f.mode&fs.ModeSymlink != 0:
 		if !t.inside(path, f.target) {
@@ -190,7 +190,7 @@ func (t *Tree) wrong(path string, f seen) string {
 		return "is neither a file nor a link (" + f.mode.String() + ")"
 	case f.mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0:
 		return "has special permissions (" + f.mode.String() + ")"
-	case f.size > largest:
+	case f.size > maxRead:
 		return fmt.Sprintf("is larger (%d bytes) than a task may write", f.size)
 	}
 	return ""

@@ -25,9 +25,9 @@ import (
 	"aisync.dev/aisync/internal/gitrepo"
 )
 
-// quiet is git's configuration on top of the repository's: it ignores caches of
+// baseSettings is git's configuration on top of the repository's: it ignores caches of
 // unchanged files, and checks everything.
-var quiet = []gitrepo.Setting{
+var baseSettings = []gitrepo.Setting{
 	{Key: "core.untrackedCache", Value: "false"}, {Key: "core.fileMode", Value: "true"}, {Key: "core.symlinks", Value: "true"}, {Key: "core.trustctime", Value: "true"},
 	{Key: "core.checkStat", Value: "default"}, {Key: "core.ignoreStat", Value: "false"}, {Key: "core.sparseCheckout", Value: "false"}, {Key: "core.quotePath", Value: "false"},
 	{Key: "core.filesRefLockTimeout", Value: "20000"}, {Key: "core.packedRefsTimeout", Value: "20000"}, {Key: "core.splitIndex", Value: "false"}, {Key: "index.sparse", Value: "false"},
@@ -81,7 +81,7 @@ func (r Repo) git(ctx context.Context, c call, args ...string) (string, error) {
 			return "", err
 		}
 	}
-	return again(ctx, func() (string, error) { return r.run(ctx, c, over, args) })
+	return retryHalfMade(ctx, func() (string, error) { return r.run(ctx, c, over, args) })
 }
 
 // Settled returns r with its present settings. Use it only where nothing can
@@ -100,7 +100,7 @@ func (r Repo) overrides(ctx context.Context) ([]gitrepo.Setting, error) {
 		return nil, err
 	}
 	over := []gitrepo.Setting{{Key: "core.excludesFile", Value: r.excludes}, trusted}
-	return slices.Concat(over, quiet, c.Programs()), nil
+	return slices.Concat(over, baseSettings, c.Programs()), nil
 }
 
 // trusted lets git read a repository that the person's git, in Open, trusts.
@@ -108,7 +108,7 @@ var trusted = gitrepo.Setting{Key: "safe.directory", Value: "*"}
 
 // config reads the configuration of the repository.
 func (r Repo) config(ctx context.Context) (*gitrepo.Config, error) {
-	c, err := again(ctx, func() (*gitrepo.Config, error) {
+	c, err := retryHalfMade(ctx, func() (*gitrepo.Config, error) {
 		return gitrepo.ReadConfig(ctx, os.Environ(), gitrepo.Place{Dir: r.common, GitDir: r.common})
 	})
 	if err != nil {
@@ -117,14 +117,14 @@ func (r Repo) config(ctx context.Context) (*gitrepo.Config, error) {
 	return c, nil
 }
 
-// half is part of git's error about a work tree that another process is
+// halfMade is part of git's error about a work tree that another process is
 // creating.
-const half = "commondir"
+const halfMade = "commondir"
 
-// alone makes others that create or remove work trees of the repository wait
+// exclusive makes others that create or remove work trees of the repository wait
 // while f runs, which git does not. A git started by f keeps them waiting even
 // if this process is killed.
-func (r Repo) alone(ctx context.Context, f func(Repo) error) error {
+func (r Repo) exclusive(ctx context.Context, f func(Repo) error) error {
 	lock, err := os.OpenFile(filepath.Join(r.common, "aisync-worktrees.lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return fmt.Errorf("make a work tree: %w", err)
@@ -137,11 +137,11 @@ func (r Repo) alone(ctx context.Context, f func(Repo) error) error {
 	return f(r)
 }
 
-// again runs git until no work tree is half made.
-func again[T any](ctx context.Context, git func() (T, error)) (T, error) {
+// retryHalfMade runs git until no work tree is half made.
+func retryHalfMade[T any](ctx context.Context, git func() (T, error)) (T, error) {
 	for tries := 1; ; tries++ {
 		out, err := git()
-		if tries > 20 || err == nil || !strings.Contains(err.Error(), half) || ctx.Err() != nil {
+		if tries > 20 || err == nil || !strings.Contains(err.Error(), halfMade) || ctx.Err() != nil {
 			return out, err
 		}
 		time.Sleep(50 * time.Millisecond) // another process's, which does not wait for our lock

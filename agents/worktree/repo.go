@@ -23,7 +23,7 @@ func Open(ctx context.Context, dir string) (Repo, error) {
 	r := Repo{Dir: dir}
 	// The person's git decides whether to trust the folder, and names the
 	// committer.
-	common, err := r.own(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	common, err := r.personsGit(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if err != nil {
 		if strings.Contains(err.Error(), "not a git repository") {
 			return r, fmt.Errorf("%s is not in a git repository, which tasks need; run: git init", dir)
@@ -33,20 +33,20 @@ func Open(ctx context.Context, dir string) (Repo, error) {
 	if r.common, err = filepath.EvalSymlinks(common); err != nil {
 		return r, err
 	}
-	if bare, err := r.own(ctx, "rev-parse", "--is-bare-repository"); err != nil || bare == "true" {
+	if bare, err := r.personsGit(ctx, "rev-parse", "--is-bare-repository"); err != nil || bare == "true" {
 		return r, errors.Join(fmt.Errorf("%s is a bare repository: tasks need a work tree, which holds the queue", dir), err)
 	}
-	top, err := r.own(ctx, "rev-parse", "--show-toplevel")
+	top, err := r.personsGit(ctx, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return r, err
 	}
 	if top != dir {
 		return r, &NotTop{dir, top}
 	}
-	if some, err := r.own(ctx, "rev-list", "-n1", "--all"); err != nil || some == "" {
+	if some, err := r.personsGit(ctx, "rev-list", "-n1", "--all"); err != nil || some == "" {
 		return r, errors.Join(fmt.Errorf("%s has no commit yet: make the first one", dir), err)
 	}
-	if r.excludes, err = r.own(ctx, "config", "--path", "--get", "core.excludesFile"); err != nil {
+	if r.excludes, err = r.personsGit(ctx, "config", "--path", "--get", "core.excludesFile"); err != nil {
 		if dirs, err := os.UserConfigDir(); err == nil { // git's default
 			r.excludes = filepath.Join(dirs, "git", "ignore")
 		}
@@ -68,8 +68,8 @@ func (e *NotTop) Error() string {
 	return fmt.Sprintf("%s is not the top of its repository, where the paths of tasks begin: use --repo %s", e.Dir, e.Top)
 }
 
-// own runs the person's git, with its trust in the folder.
-func (r Repo) own(ctx context.Context, args ...string) (string, error) {
+// personsGit runs the person's git, with its trust in the folder.
+func (r Repo) personsGit(ctx context.Context, args ...string) (string, error) {
 	out, err := execute(ctx, gitrepo.Look(ctx, os.Environ(), gitrepo.Place{Dir: r.Dir}, args...), call{}, args)
 	return strings.TrimSuffix(out, "\n"), err
 }
@@ -149,7 +149,7 @@ func (r Repo) Reach(ctx context.Context, remote string) error {
 	if strings.ContainsAny(remote, ":/") {
 		return nil
 	}
-	if _, err := r.own(ctx, "remote", "get-url", "--", remote); err != nil {
+	if _, err := r.personsGit(ctx, "remote", "get-url", "--", remote); err != nil {
 		return fmt.Errorf("%s has no remote %q to push to; see: git remote -v", r.Dir, remote)
 	}
 	return nil
@@ -165,7 +165,7 @@ func (r Repo) Common() string { return r.common }
 
 // Ignores reports whether git ignores a path below the person's work tree.
 func (r Repo) Ignores(ctx context.Context, path string) bool {
-	_, err := r.own(ctx, "check-ignore", "--quiet", "--", path)
+	_, err := r.personsGit(ctx, "check-ignore", "--quiet", "--", path)
 	return err == nil
 }
 

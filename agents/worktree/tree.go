@@ -39,7 +39,7 @@ func (r Repo) Add(ctx context.Context, dir, branch, commit string) (*Tree, error
 	if _, err := os.Lstat(dir); err == nil {
 		return nil, fmt.Errorf("make a work tree: %s already exists", dir)
 	}
-	err := r.alone(ctx, func(r Repo) error {
+	err := r.exclusive(ctx, func(r Repo) error {
 		_, err := r.git(ctx, call{}, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, commit)
 		return err
 	})
@@ -143,7 +143,7 @@ func (t *Tree) Stage(ctx context.Context, changes []policy.Change, named []strin
 		}
 		s.Files = append(s.Files, c)
 	}
-	var diff measured
+	var diff countingWriter
 	_, err = t.git(ctx, call{index: s.index, out: &diff}, "diff-index", "--cached", "--patch", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color",
 		"--unified=3", "--submodule=short", t.Base)
 	s.Bytes, s.Diff = diff.n, strings.ToValidUTF8(diff.text.String(), "\uFFFD")
@@ -152,13 +152,13 @@ func (t *Tree) Stage(ctx context.Context, changes []policy.Change, named []strin
 
 var kinds = map[string]policy.Kind{"A": policy.Added, "M": policy.Modified, "T": policy.Modified, "D": policy.Deleted}
 
-// measured counts bytes and keeps the first ones.
-type measured struct {
+// countingWriter counts bytes and keeps the first ones.
+type countingWriter struct {
 	n    int64
 	text bytes.Buffer
 }
 
-func (m *measured) Write(b []byte) (int, error) {
+func (m *countingWriter) Write(b []byte) (int, error) {
 	m.n += int64(len(b))
 	if room := diffKept - m.text.Len(); room > 0 {
 		m.text.Write(b[:min(room, len(b))])
@@ -229,7 +229,7 @@ func (t *Tree) Remove(ctx context.Context) error { return t.repo.Remove(ctx, t.D
 // Remove removes a work tree that Add made, perhaps in another process. It may
 // be gone already. The branch stays, unless it is still at base.
 func (r Repo) Remove(ctx context.Context, dir, branch, base string) error {
-	err := r.alone(ctx, func(r Repo) error {
+	err := r.exclusive(ctx, func(r Repo) error {
 		args := []string{"worktree", "remove", "--force", "--", dir}
 		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 			args = []string{"worktree", "prune", "--expire=now"}

@@ -74,10 +74,10 @@ func FromEnv() (fsys.Hook, error) {
 	return f.Hook(), nil
 }
 
-// called lists machine-dependent names: the id of an apply, which is part of
+// machineNames lists machine-dependent names: the id of an apply, which is part of
 // names of temp files and of the history; a backup, named for its content; a
 // project, whose records are named for its path.
-var called = []struct {
+var machineNames = []struct {
 	is *regexp.Regexp
 	as string
 }{
@@ -105,7 +105,7 @@ func (f Fault) Hook() fsys.Hook {
 			delete(made, op.Path)
 		}
 		key := op.Name + " " + strings.ReplaceAll(op.Path, f.Dir+"/", "")
-		for _, c := range called {
+		for _, c := range machineNames {
 			key = c.is.ReplaceAllString(key, c.as)
 		}
 		seen[key]++
@@ -175,8 +175,8 @@ func Operations(log string) ([]string, error) {
 	return ops, nil
 }
 
-// halves are programs whose stand-ins can do half of their work.
-var halves = []string{"npm install", "npm uninstall", "pacman -S", "pacman -R", "pacman --root"}
+// halfPrograms are programs whose stand-ins can do half of their work.
+var halfPrograms = []string{"npm install", "npm uninstall", "pacman -S", "pacman -R", "pacman --root"}
 
 // Ways returns every way in which an operation can fail.
 func Ways(op string) []How {
@@ -188,7 +188,7 @@ func Ways(op string) []How {
 		return []How{IOError, Panic, Kill}
 	case "run":
 		ways := []How{IOError, Panic, Kill}
-		if slices.ContainsFunc(halves, func(p string) bool { return strings.Contains(rest, p+" ") }) && !strings.Contains(rest, " -Q") {
+		if slices.ContainsFunc(halfPrograms, func(p string) bool { return strings.Contains(rest, p+" ") }) && !strings.Contains(rest, " -Q") {
 			ways = append(ways, Half, HalfKill)
 		}
 		return ways

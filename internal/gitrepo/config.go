@@ -41,7 +41,7 @@ func ReadConfig(ctx context.Context, env []string, at Place) (*Config, error) {
 // the settings that this package adds to a command.
 func ParseConfig(list []byte) *Config {
 	c := new(Config)
-	own := append(slices.Clone(off), blind...)
+	own := append(slices.Clone(baseSettings), lookSettings...)
 	fields := strings.Split(strings.TrimSuffix(string(list), "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		key, value, _ := strings.Cut(fields[i+1], "\n")
@@ -103,10 +103,10 @@ var programs = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`web\.browser`,
 }, "|") + `)$`)
 
-// instead are the values that replace a repository's setting if the person has
+// replacements are the values that replace a repository's setting if the person has
 // none: git's default where an empty value would be run. The others become
 // empty.
-var instead = map[string]string{
+var replacements = map[string]string{
 	"core.alternaterefscommand": "false",
 	"core.editor":               "false",
 	"core.pager":                "cat",
@@ -145,7 +145,7 @@ func (c *Config) Programs() []Setting {
 		case strings.HasSuffix(e.Key, ".update"):
 			value = "none"
 		default:
-			value = instead[e.Key]
+			value = replacements[e.Key]
 		}
 		out = append(out, Setting{e.Key, value})
 	}

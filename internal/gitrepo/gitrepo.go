@@ -25,10 +25,10 @@ type Place struct {
 // Setting is one value of git's configuration.
 type Setting struct{ Key, Value string }
 
-// off are settings of all commands: nothing runs automatically, and a bare
+// baseSettings are settings of all commands: nothing runs automatically, and a bare
 // repository among a project's files is ignored.
 // https://git-scm.com/docs/git-config, safe.bareRepository: git 2.38
-var off = []Setting{
+var baseSettings = []Setting{
 	{"safe.bareRepository", "explicit"},
 	{"core.hooksPath", "/dev/null"},
 	{"core.fsmonitor", "false"},
@@ -43,10 +43,10 @@ var off = []Setting{
 	{"advice.detachedHead", "false"},
 }
 
-// blind are further settings of Look: they clear the single-name programs. The
+// lookSettings are further settings of Look: they clear the single-name programs. The
 // readers never use programs with a name per driver (diff.*, filter.*, merge.*,
 // alias.*, …).
-var blind = []Setting{
+var lookSettings = []Setting{
 	{"log.showSignature", "false"},
 	{"protocol.allow", "never"},
 	{"core.askPass", ""},
@@ -84,7 +84,7 @@ var readers = map[string][]string{
 // program, dials nothing, takes no lock and never prompts. Starting it fails if
 // args can do more than read.
 func Look(ctx context.Context, env []string, at Place, args ...string) *exec.Cmd {
-	cmd := command(ctx, inherited(env, nil), at, append(slices.Clone(off), blind...), nil)
+	cmd := command(ctx, inherited(env, nil), at, append(slices.Clone(baseSettings), lookSettings...), nil)
 	if !Reads(args) {
 		cmd.Err = fmt.Errorf("git %s is not a read-only command", strings.Join(args[:min(len(args), 2)], " "))
 		return cmd
@@ -124,7 +124,7 @@ func Reads(args []string) bool {
 // overrides the configuration: (*Config).Programs, and the caller's settings. It
 // dials nothing.
 func Act(ctx context.Context, env []string, at Place, more []Setting, args ...string) *exec.Cmd {
-	cmd := command(ctx, inherited(env, nil), at, off, more)
+	cmd := command(ctx, inherited(env, nil), at, baseSettings, more)
 	cmd.Args = append(cmd.Args, args...)
 	cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_ASKPASS=")
 	return cmd
@@ -133,7 +133,7 @@ func Act(ctx context.Context, env []string, at Place, more []Setting, args ...st
 // Dial is Act for a command that connects to another repository, with the
 // person's insteadOf, credentials, ssh and proxy.
 func Dial(ctx context.Context, env []string, at Place, more []Setting, args ...string) *exec.Cmd {
-	cmd := command(ctx, inherited(env, transport), at, off, more)
+	cmd := command(ctx, inherited(env, transport), at, baseSettings, more)
 	cmd.Args = append(cmd.Args, args...)
 	cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh")
 	return cmd

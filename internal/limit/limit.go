@@ -38,7 +38,7 @@ const tick = 5 * time.Millisecond
 // set so that garbage hardly counts.
 func Watch(l Limits, soft, hard func(Exceeded)) (stop func()) {
 	l.Memory = min(l.Memory, addressSpace()/3)
-	unlimit := hold(l)
+	unlimit := tuneRuntime(l)
 	end := make(chan struct{})
 	go func() {
 		t := time.NewTicker(tick)
@@ -75,9 +75,9 @@ var holding struct {
 	memory, stack int64
 }
 
-// hold makes the garbage collector run before l is reached, and raises the stack
+// tuneRuntime makes the garbage collector run before l is reached, and raises the stack
 // limit beyond it.
-func hold(l Limits) (release func()) {
+func tuneRuntime(l Limits) (release func()) {
 	holding.Lock()
 	defer holding.Unlock()
 	if holding.n++; holding.n == 1 {
@@ -148,15 +148,15 @@ func addressSpace() uint64 {
 	return uint64(r.Cur)
 }
 
-// roomy is an address space in which Watch reports before Go fails.
-const roomy = 8 << 30
+// ampleAddressSpace is an address space in which Watch reports before Go fails.
+const ampleAddressSpace = 8 << 30
 
 // Tight reports whether memory may run out before Watch can report, which ends a
 // Go program at once: the address space is limited (ulimit -v), or the system
 // does not overcommit.
 func Tight() bool {
 	text, _ := os.ReadFile("/proc/sys/vm/overcommit_memory") // missing except on Linux
-	return addressSpace() < roomy || strings.TrimSpace(string(text)) == "2"
+	return addressSpace() < ampleAddressSpace || strings.TrimSpace(string(text)) == "2"
 }
 
 // margin is the mapped memory that the parent of a rehearsal may have more.
@@ -176,10 +176,10 @@ func Bound(more uint64) {
 	}
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &r) == nil {
-		if uint64(r.Cur) < roomy {
+		if uint64(r.Cur) < ampleAddressSpace {
 			r.Cur -= min(r.Cur, margin)
 		}
-		if most := pages*uint64(os.Getpagesize()) + more; most < r.Cur || uint64(r.Cur) < roomy {
+		if most := pages*uint64(os.Getpagesize()) + more; most < r.Cur || uint64(r.Cur) < ampleAddressSpace {
 			r.Cur = min(r.Cur, most)
 			_ = syscall.Setrlimit(syscall.RLIMIT_AS, &r) // lowering is always allowed
 		}

@@ -22,11 +22,11 @@ type Program struct {
 	Sent, Got func([]byte)
 }
 
-// word is the first argument of this program inside a jail.
-const word = "__alone"
+// jailCommand is the first argument of this program inside a jail.
+const jailCommand = "__alone"
 
 // IsInside reports whether argv is a call of Main.
-func IsInside(argv []string) bool { return len(argv) > 3 && argv[1] == word }
+func IsInside(argv []string) bool { return len(argv) > 3 && argv[1] == jailCommand }
 
 // Main sets up the forwarder and executes the program, if IsInside. It returns
 // an exit code only on failure.

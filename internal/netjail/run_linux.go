@@ -53,7 +53,7 @@ func (p Program) Run(ctx context.Context) (output string, jailed bool, err error
 		defer f.Close()
 		pass = append(pass, inside)
 	}
-	output, err = p.captured(ctx, self, append([]string{"aisync", word, way}, p.Argv...), pass, Namespaces())
+	output, err = p.runCaptured(ctx, self, append([]string{"aisync", jailCommand, way}, p.Argv...), pass, Namespaces())
 	var ran *exec.ExitError
 	switch {
 	case errors.As(err, &ran) && ran.ExitCode() == exitRefused:
@@ -64,12 +64,12 @@ func (p Program) Run(ctx context.Context) (output string, jailed bool, err error
 	if p.Must != "" {
 		return "", false, fmt.Errorf("%w, and %s (%v)", ErrNone, p.Must, err)
 	}
-	output, err = p.captured(ctx, p.Argv[0], p.Argv, nil, &syscall.SysProcAttr{})
+	output, err = p.runCaptured(ctx, p.Argv[0], p.Argv, nil, &syscall.SysProcAttr{})
 	return output, false, err
 }
 
-// captured runs a program in a process group that ends with it.
-func (p Program) captured(ctx context.Context, program string, argv []string, pass []*os.File, attr *syscall.SysProcAttr) (string, error) {
+// runCaptured runs a program in a process group that ends with it.
+func (p Program) runCaptured(ctx context.Context, program string, argv []string, pass []*os.File, attr *syscall.SysProcAttr) (string, error) {
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Args, cmd.Env, cmd.Dir, cmd.ExtraFiles, cmd.SysProcAttr = argv, p.Env, p.Dir, pass, attr
 	cmd.SysProcAttr.Setpgid = true

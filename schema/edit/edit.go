@@ -125,7 +125,7 @@ func (e *Files) Remove(path ...string) error {
 			}
 			s := spots[len(spots)-1]
 			onlyRoot := len(e.find(e.root)) == 1
-			if err := s.file.replace(s.cut(len(e.root), onlyRoot)); err != nil {
+			if err := s.file.replace(s.removal(len(e.root), onlyRoot)); err != nil {
 				return err
 			}
 		}
@@ -148,9 +148,9 @@ func (e *Files) RemoveElement(element string, path ...string) (found bool, err e
 	return found, err
 }
 
-// eachList calls do for the list at each spot, last first, so that earlier
+// eachList calls do for the list at each occurrence, last first, so that earlier
 // offsets stay valid.
-func (e *Files) eachList(spots []spot, path []string, byHand string, do func(*file, *ast.ListLit) error) error {
+func (e *Files) eachList(spots []occurrence, path []string, byHand string, do func(*file, *ast.ListLit) error) error {
 	for _, s := range slices.Backward(spots) {
 		list, ok := s.field.Value.(*ast.ListLit)
 		if !ok {

@@ -31,7 +31,7 @@ func (e *Files) add(value string, path []string) error {
 		if len(spots) == 0 {
 			continue
 		}
-		if i := slices.IndexFunc(spots, func(s spot) bool { return s.inside() != nil }); i >= 0 {
+		if i := slices.IndexFunc(spots, func(s occurrence) bool { return s.inside() != nil }); i >= 0 {
 			s := spots[i]
 			return s.file.insert(s.inside(), len(s.inside().decls), path[n:], value)
 		}
@@ -41,28 +41,28 @@ func (e *Files) add(value string, path []string) error {
 		return s.file.insert(s.in, at+1, path[s.depth:], value)
 	}
 	f := e.files[0]
-	return f.insert(&braces{-1, -1, f.ast.Decls}, len(f.ast.Decls), path, value)
+	return f.insert(&block{-1, -1, f.ast.Decls}, len(f.ast.Decls), path, value)
 }
 
-// inside returns the braces of the spot's value, nil if it has none.
-func (s spot) inside() *braces {
+// inside returns the braces of the occurrence's value, nil if it has none.
+func (s occurrence) inside() *block {
 	v, ok := s.field.Value.(*ast.StructLit)
 	if !ok {
 		return nil
 	}
-	return bracesOf(v)
+	return blockOf(v)
 }
 
 // insert writes a field after the first n declarations of b.
-func (f *file) insert(b *braces, n int, path []string, value string) error {
+func (f *file) insert(b *block, n int, path []string, value string) error {
 	items := spans(b.decls[:n])
 	label := strings.Join(labels(path), ": ") + ":"
 	if last, ok := lastField(b.decls[:n]); ok && len(path) == 1 {
-		label = f.aligned(last, label, value)
+		label = f.alignedLabel(last, label, value)
 	}
 	text := label + " " + value
 	if len(items) == 0 {
-		return f.replace(f.first(b.open, b.shut, text))
+		return f.replace(f.insertFirst(b.open, b.shut, text))
 	}
 	last := items[len(items)-1]
 	eol := f.lineEnd(last.to)
@@ -71,7 +71,7 @@ func (f *file) insert(b *braces, n int, path []string, value string) error {
 		next = b.decls[n].Pos().Offset()
 	}
 	if next >= 0 && next < eol {
-		return f.replace(f.behind(last, text))
+		return f.replace(f.insertAfter(last, text))
 	}
 	if f.comma(last.to) > last.to {
 		text += ","
@@ -84,12 +84,12 @@ func (f *file) appendTo(list *ast.ListLit, element string) error {
 	items := spans(list.Elts)
 	open, shut := list.Lbrack.Offset(), list.Rbrack.Offset()
 	if len(items) == 0 {
-		return f.replace(f.first(open, shut, element))
+		return f.replace(f.insertFirst(open, shut, element))
 	}
 	last := items[len(items)-1]
 	eol := f.lineEnd(last.to)
 	if shut < eol || len(items) < len(list.Elts) {
-		return f.replace(f.behind(last, element))
+		return f.replace(f.insertAfter(last, element))
 	}
 	rest := string(f.Text[last.to:eol])
 	switch commas := f.comma(items[0].to) > items[0].to; {
@@ -101,20 +101,20 @@ func (f *file) appendTo(list *ast.ListLit, element string) error {
 	return f.replace(last.to, eol, rest+f.newline()+f.indent(last.from)+element)
 }
 
-// first returns the edit that puts text between the brackets at open and shut,
+// insertFirst returns the edit that puts text between the brackets at open and shut,
 // or into a file, where only comments are.
-func (f *file) first(open, shut int, text string) (from, to int, with string) {
+func (f *file) insertFirst(open, shut int, text string) (from, to int, with string) {
 	if open < 0 {
 		return len(f.Text), len(f.Text), text + f.newline()
 	}
 	if eol := f.lineEnd(open); eol < shut {
-		return eol, eol, f.newline() + f.indent(open) + f.step() + text
+		return eol, eol, f.newline() + f.indent(open) + f.indentUnit() + text
 	}
 	return open + 1, shut, text
 }
 
-// behind returns the edit that puts text after item on a new line.
-func (f *file) behind(item span, text string) (from, to int, with string) {
+// insertAfter returns the edit that puts text after item on a new line.
+func (f *file) insertAfter(item span, text string) (from, to int, with string) {
 	if c := f.comma(item.to); c > item.to {
 		return c, c, " " + text + ","
 	}
@@ -135,9 +135,9 @@ func lastField(decls []ast.Decl) (*ast.Field, bool) {
 	return d, !nested && d.Pos().Line() == d.End().Line()
 }
 
-// aligned pads label to the value column of the field above, if that is a plain
+// alignedLabel pads label to the value column of the field above, if that is a plain
 // value.
-func (f *file) aligned(above *ast.Field, label, value string) string {
+func (f *file) alignedLabel(above *ast.Field, label, value string) string {
 	column := above.Value.Pos().Offset() - above.Pos().Offset()
 	if pad := column - len(label) - 1; pad > 0 && !strings.HasPrefix(value, "{") {
 		label += strings.Repeat(" ", pad)
@@ -191,8 +191,8 @@ func (f *file) indent(i int) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// step returns one level of the file's indentation.
-func (f *file) step() string {
+// indentUnit returns one level of the file's indentation.
+func (f *file) indentUnit() string {
 	for line := range bytes.Lines(f.Text) {
 		if blanks := len(line) - len(bytes.TrimLeft(line, " \t")); blanks > 0 && blanks < len(bytes.TrimRight(line, "\r\n")) {
 			return string(line[:blanks])

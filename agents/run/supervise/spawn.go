@@ -42,7 +42,7 @@ func (s *Supervisor) spawn(c *run.Change) error {
 		if active(c.State) >= c.State.Settings().MaxWorkers {
 			return nil
 		}
-		if other := s.formerAlive(c.State, t); other != "" {
+		if other := s.livePrevious(c.State, t); other != "" {
 			continue
 		}
 		p, err := s.Plan(*t, c.State)
@@ -66,9 +66,9 @@ func active(st *run.State) int {
 	return n
 }
 
-// formerAlive returns a worker that had the task before, has not reported its
+// livePrevious returns a worker that had the task before, has not reported its
 // end, and is not gone: it may still work, so no other worker may start.
-func (s *Supervisor) formerAlive(st *run.State, t *run.Task) string {
+func (s *Supervisor) livePrevious(st *run.State, t *run.Task) string {
 	for _, w := range st.Workers {
 		if w.Task != t.ID || w.Substrate == run.External || w.Retention != run.Active && w.Retention != run.StaleRegistry {
 			continue

@@ -113,7 +113,7 @@ func (s *Supervisor) Work(ctx context.Context) (Outcome, error) {
 func (s *Supervisor) join() (out Outcome, err error) {
 	err = s.Run.Change(func(c *run.Change) error {
 		if out = outcome(c.State); out.Status != run.RunActive {
-			return s.settle(c)
+			return s.observe(c)
 		}
 		return c.Note(run.SupervisorJoined, map[string]any{"pid": s.self.PID, "start": s.self.Start, "boot": s.self.Boot})
 	})
@@ -136,13 +136,13 @@ func (s *Supervisor) round() (out Outcome, err error) {
 		if out = outcome(c.State); out.Status != run.RunActive {
 			return nil
 		}
-		if err := s.settle(c); err != nil {
+		if err := s.observe(c); err != nil {
 			return err
 		}
 		if err := s.spawn(c); err != nil {
 			return err
 		}
-		done, out.Reason = s.rest(c.State)
+		done, out.Reason = s.outcome(c.State)
 		return nil
 	})
 	if err != nil {

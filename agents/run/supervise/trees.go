@@ -29,7 +29,7 @@ func (s *Supervisor) placeOf(st *run.State, t run.Task, workerID string) *place 
 		return nil
 	}
 	p := &place{dir: filepath.Join(treesOf(st, s.Run), workerID), branch: "aisync/" + s.Run.ID + "/" + workerID}
-	if w := s.orphan(st, t.ID); w != nil {
+	if w := s.orphanedStart(st, t.ID); w != nil {
 		p.dir, p.branch, p.again = w.Worktree, w.Branch, true
 	}
 	if len(t.DependsOn) == 1 { // several dependencies have no merged branch
@@ -47,10 +47,10 @@ func treesOf(st *run.State, r *run.Run) string {
 	return filepath.Join(st.Settings().WorktreeRoot, filepath.Base(r.Workspace())+"-"+hex.EncodeToString(sum[:4]), r.ID)
 }
 
-// orphan returns the last worker of a task that was registered and never ran,
+// orphanedStart returns the last worker of a task that was registered and never ran,
 // because its supervisor died, unless its work tree was given to another worker
 // since.
-func (s *Supervisor) orphan(st *run.State, taskID string) *run.Worker {
+func (s *Supervisor) orphanedStart(st *run.State, taskID string) *run.Worker {
 	var last *run.Worker
 	for i := range st.Workers {
 		if w := &st.Workers[i]; w.Task == taskID && w.Worktree != "" {

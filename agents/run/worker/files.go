@@ -18,9 +18,9 @@ import (
 // maxFile bounds what is read of one file; a prompt is the largest part.
 const maxFile = 4 << 20
 
-// once creates a file with its content in one step, durably. It reports false,
+// createOnce creates a file with its content in one step, durably. It reports false,
 // having changed nothing, if the file exists.
-func once(folder, name string, content any) (bool, error) {
+func createOnce(folder, name string, content any) (bool, error) {
 	text, err := json.MarshalIndent(content, "", "  ")
 	if err != nil {
 		return false, err

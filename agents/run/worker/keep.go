@@ -34,7 +34,7 @@ func Keep(folder, marker string) int {
 		fmt.Fprintf(os.Stderr, "aisync: worker in %s: %v\n", folder, err)
 		return exitFailed
 	}
-	first, err := once(folder, ticketFile, k.ticket)
+	first, err := createOnce(folder, ticketFile, k.ticket)
 	switch {
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "aisync: worker %s: %v\n", k.job.Worker, err)
@@ -45,7 +45,7 @@ func Keep(folder, marker string) int {
 	}
 	e := k.run()
 	e.Schema, e.Marker, e.At = schema, marker, time.Now().UTC()
-	if _, err := once(folder, endFile, e); err != nil {
+	if _, err := createOnce(folder, endFile, e); err != nil {
 		fmt.Fprintf(os.Stderr, "aisync: worker %s: %v\n", k.job.Worker, err)
 		return exitFailed
 	}
@@ -95,7 +95,7 @@ func newKeeper(folder, marker string) (*keeper, error) {
 		if socket == "" || k.ticket.Pane.ID == "" {
 			return nil, errors.New("not in a tmux pane")
 		}
-		if err := k.tmux.mark(k.ticket.Pane.ID, marker, k.job.Log); err != nil {
+		if err := k.tmux.setMarker(k.ticket.Pane.ID, marker, k.job.Log); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +137,7 @@ func (k *keeper) run() Exit {
 	go func() { ended <- cmd.Wait() }()
 	done := make(chan struct{})
 	defer close(done)
-	go k.getReady(done)
+	go k.recordReady(done)
 	return exitOf(k.wait(cmd.Process.Pid, signals, ended), cmd.ProcessState)
 }
 

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// lookEvery is the poll interval for a program's prompt.
-const lookEvery = 100 * time.Millisecond
+// promptPoll is the poll interval for a program's prompt.
+const promptPoll = 100 * time.Millisecond
 
-// getReady records that the command is ready: when it shows its prompt, or after
+// recordReady records that the command is ready: when it shows its prompt, or after
 // its delay. A command without either is ready when it has started.
-func (k *keeper) getReady(done <-chan struct{}) {
+func (k *keeper) recordReady(done <-chan struct{}) {
 	how := "started"
 	if k.ticket.Pane != nil && (k.job.Ready != "" || k.job.ReadyDelay > 0) {
-		shown, alive := k.shows(done)
+		shown, alive := k.waitPrompt(done)
 		if !alive {
 			return
 		}
@@ -24,13 +24,13 @@ func (k *keeper) getReady(done <-chan struct{}) {
 			how = "shows that it takes input"
 		}
 	}
-	if _, err := once(k.folder, readyFile, Ready{Schema: schema, Marker: k.job.Marker, How: how, At: time.Now().UTC()}); err != nil {
+	if _, err := createOnce(k.folder, readyFile, Ready{Schema: schema, Marker: k.job.Marker, How: how, At: time.Now().UTC()}); err != nil {
 		fmt.Fprintf(os.Stderr, "aisync: %v\n", err)
 	}
 }
 
-// shows waits until the pane shows the program's prompt.
-func (k *keeper) shows(done <-chan struct{}) (shown, alive bool) {
+// waitPrompt waits until the pane shows the program's prompt.
+func (k *keeper) waitPrompt(done <-chan struct{}) (shown, alive bool) {
 	delay := time.Duration(k.job.ReadyDelay) * time.Millisecond
 	if delay == 0 {
 		delay = time.Hour // the supervisor times out earlier
@@ -39,7 +39,7 @@ func (k *keeper) shows(done <-chan struct{}) (shown, alive bool) {
 		select {
 		case <-done:
 			return false, false
-		case <-time.After(lookEvery):
+		case <-time.After(promptPoll):
 		}
 		if k.job.Ready == "" {
 			continue

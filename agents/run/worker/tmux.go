@@ -63,8 +63,8 @@ func (s Server) open(session, window string, env, command []string) error {
 	return err
 }
 
-// mark sets the marker of a pane and logs its output.
-func (s Server) mark(pane, marker, log string) error {
+// setMarker sets the marker of a pane and logs its output.
+func (s Server) setMarker(pane, marker, log string) error {
 	if _, err := s.run("set-option", "-p", "-t", pane, markerOption, marker); err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func quote(s string) string {
 	return shellquote.Quote(strings.NewReplacer("#", "##", "%", "%%").Replace(s))
 }
 
-// marked describes the pane with a marker.
-type marked struct {
+// markedPane describes the pane with a marker.
+type markedPane struct {
 	id   string
 	pid  int
 	dead bool
@@ -87,7 +87,7 @@ type marked struct {
 
 // find returns the pane with a marker on the whole server, or nil. It returns an
 // error if a server exists but does not answer.
-func (s Server) find(marker string) (*marked, error) {
+func (s Server) find(marker string) (*markedPane, error) {
 	out, err := s.run("list-panes", "-a", "-F", "#{pane_id} #{pane_pid} #{pane_dead} #{"+markerOption+"}")
 	if err != nil {
 		if noServer(err) {
@@ -99,7 +99,7 @@ func (s Server) find(marker string) (*marked, error) {
 		f := strings.Fields(line)
 		if len(f) == 4 && f[3] == marker {
 			pid, err := strconv.Atoi(f[1])
-			return &marked{f[0], pid, f[2] == "1"}, err
+			return &markedPane{f[0], pid, f[2] == "1"}, err
 		}
 	}
 	return nil, nil

@@ -104,7 +104,7 @@ func Prepare(folder string, j Job) error {
 		return fmt.Errorf("make the folder of worker %s: %w", j.Worker, err)
 	}
 	j.Schema = schema
-	first, err := once(folder, startFile, j)
+	first, err := createOnce(folder, startFile, j)
 	if err == nil && !first {
 		err = ErrStarted
 	}
@@ -120,7 +120,7 @@ func CallOff(folder, worker, marker, why string) (bool, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return false, fmt.Errorf("call off worker %s: %w", worker, err)
 	}
-	first, err := once(folder, ticketFile, Ticket{Schema: schema, Worker: worker, Marker: marker, Void: why, At: time.Now().UTC()})
+	first, err := createOnce(folder, ticketFile, Ticket{Schema: schema, Worker: worker, Marker: marker, Void: why, At: time.Now().UTC()})
 	if err != nil {
 		return false, fmt.Errorf("call off worker %s: %w", worker, err)
 	}

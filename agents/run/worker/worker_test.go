@@ -329,7 +329,7 @@ func rewrite(t *testing.T, folder, name string, content any) {
 	if err := os.Remove(filepath.Join(folder, name)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := once(folder, name, content); err != nil {
+	if _, err := createOnce(folder, name, content); err != nil {
 		t.Fatal(err)
 	}
 }

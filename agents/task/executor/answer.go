@@ -16,8 +16,8 @@ type edit struct {
 	line int      // of the answer, from 1
 }
 
-// least is the shortest length of a marker.
-const least = 7
+// minMarker is the shortest length of a marker.
+const minMarker = 7
 
 // marker parses a line of n or more of one of < = >, with an optional word.
 func marker(line string) (kind byte, n int, word string) {
@@ -30,7 +30,7 @@ func marker(line string) (kind byte, n int, word string) {
 	}
 	word = strings.TrimSpace(line[n:])
 	wants := map[byte]string{'<': "SEARCH", '=': "", '>': "REPLACE"}[kind]
-	if n < least || word != wants {
+	if n < minMarker || word != wants {
 		return 0, 0, ""
 	}
 	return kind, n, word

@@ -62,10 +62,10 @@ func readAll(root *os.Root, name string) ([]byte, error) {
 // that an agent writes is larger.
 const maxCopied = 16 << 20
 
-// bringBack copies the changes in the copy to the work tree, and returns them,
+// copyBackAll copies the changes in the copy to the work tree, and returns them,
 // sorted. It fails on anything but a plain file, and on a file of the work tree
 // that was not shown.
-func (c *copied) bringBack() (changed []string, err error) {
+func (c *copied) copyBackAll() (changed []string, err error) {
 	copy, err := os.OpenRoot(c.dir)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (c *copied) bringBack() (changed []string, err error) {
 			return fmt.Errorf("the program made %s, which is not a plain file", name)
 		}
 		seen[name] = true
-		differs, err := c.bring(copy, name, d)
+		differs, err := c.copyBack(copy, name, d)
 		if differs {
 			changed = append(changed, name)
 		}
@@ -105,8 +105,8 @@ func (c *copied) bringBack() (changed []string, err error) {
 	return changed, nil
 }
 
-// bring copies one file back, if it differs.
-func (c *copied) bring(copy *os.Root, name string, d fs.DirEntry) (differs bool, err error) {
+// copyBack copies one file back, if it differs.
+func (c *copied) copyBack(copy *os.Root, name string, d fs.DirEntry) (differs bool, err error) {
 	info, err := d.Info()
 	if err != nil {
 		return false, err

@@ -46,8 +46,8 @@ func (e Endpoint) context() int64 {
 	return unknownContext
 }
 
-// room returns how many bytes of files a prompt may hold: half of the context.
-func (e Endpoint) room() int { return int(min(maxShown, e.context()/2*perToken)) }
+// roomBytes returns how many bytes of files a prompt may hold: half of the context.
+func (e Endpoint) roomBytes() int { return int(min(maxShown, e.context()/2*perToken)) }
 
 // message is one message of a conversation.
 type message struct {
@@ -65,7 +65,7 @@ func (e Endpoint) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 		return out, fmt.Errorf("open the work tree: %w", err)
 	}
 	defer root.Close()
-	question, err := prompt(w, newFiles(root, w.Readable), e.room())
+	question, err := prompt(w, newFiles(root, w.Readable), e.roomBytes())
 	if err != nil {
 		return out, err
 	}
@@ -140,7 +140,7 @@ func (e Endpoint) ask(ctx context.Context, talk []message) (said string, tokens 
 	req.Header.Set("Authorization", "Bearer none")
 	client := e.Client
 	if client == nil {
-		client = plain
+		client = noRedirects
 	}
 	res, err := client.Do(req)
 	if err != nil {
@@ -155,16 +155,16 @@ func (e Endpoint) ask(ctx context.Context, talk []message) (said string, tokens 
 		return "", 0, false, fmt.Errorf("%s: response of more than %d bytes", url, maxBody)
 	case res.StatusCode != http.StatusOK:
 		err := fmt.Errorf("%s answers %s: %s", url, res.Status, excerpt(answer))
-		if passing(res.StatusCode) {
+		if isTemporary(res.StatusCode) {
 			err = fmt.Errorf("%w: %w", task.ErrTransient, err)
 		}
 		return "", 0, false, err
 	}
-	return completion(url, answer)
+	return parseCompletion(url, answer)
 }
 
-// completion parses a response of chat completions.
-func completion(url string, answer []byte) (said string, tokens int, cut bool, err error) {
+// parseCompletion parses a response of chat completions.
+func parseCompletion(url string, answer []byte) (said string, tokens int, cut bool, err error) {
 	var c struct {
 		Choices []struct {
 			Message struct{ Content string }
@@ -180,8 +180,8 @@ func completion(url string, answer []byte) (said string, tokens int, cut bool, e
 	return c.Choices[0].Message.Content, c.Usage.Total, c.Choices[0].Finish == "length", nil
 }
 
-// passing reports whether a status may soon change.
-func passing(status int) bool {
+// isTemporary reports whether a status may soon change.
+func isTemporary(status int) bool {
 	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
 }
 
@@ -194,9 +194,9 @@ func excerpt(b []byte) string {
 	return s
 }
 
-// plain follows no redirects. The question's context bounds its wait: a local
+// noRedirects follows no redirects. The question's context bounds its wait: a local
 // model may think for minutes.
-var plain = &http.Client{
+var noRedirects = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1, IdleConnTimeout: time.Minute},
 }

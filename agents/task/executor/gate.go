@@ -50,7 +50,7 @@ func openGate(endpoint string) (*gate, error) {
 			r.SetURL(to)
 			r.Out.Host = ""
 		},
-		Transport:      plain.Transport,
+		Transport:      noRedirects.Transport,
 		FlushInterval:  -1,
 		ModifyResponse: g.look,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
@@ -80,9 +80,9 @@ func (g *gate) others() []string {
 	return slices.Clone(g.refused)
 }
 
-// asking are the paths that ask a model; others of a server load and unload
+// modelPaths are the paths that ask a model; others of a server load and unload
 // models, or write files.
-var asking = []string{"/chat/completions", "/completions", "/responses", "/messages", "/messages/count_tokens", "/embeddings"}
+var modelPaths = []string{"/chat/completions", "/completions", "/responses", "/messages", "/messages/count_tokens", "/embeddings"}
 
 // allowed reports whether a program may send a request, and whether it asks the
 // model.
@@ -96,7 +96,7 @@ func allowed(method, path string) (ok, question bool) {
 	case method == http.MethodGet && (rest == "/models" || strings.HasPrefix(rest, "/models/")):
 		return true, false
 	}
-	return method == http.MethodPost && slices.Contains(asking, rest), true
+	return method == http.MethodPost && slices.Contains(modelPaths, rest), true
 }
 
 func (g *gate) guard(next http.Handler) http.Handler {
@@ -127,7 +127,7 @@ func (g *gate) fail(err error) {
 
 // look counts the tokens of a response while it passes.
 func (g *gate) look(res *http.Response) error {
-	if passing(res.StatusCode) {
+	if isTemporary(res.StatusCode) {
 		g.fail(fmt.Errorf("it answers %s", res.Status))
 	} else if res.StatusCode == http.StatusOK {
 		g.fail(nil)

@@ -75,16 +75,16 @@ func (p Program) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	changed, err := copied.bringBack()
+	changed, err := copied.copyBackAll()
 	switch {
 	case err != nil:
 		return out, fmt.Errorf("%s: %w", p.Runtime.ID, err)
 	case len(changed) == 0 && failed != nil:
 		return out, fmt.Errorf("%w: %s changed nothing, because the endpoint failed: %w", task.ErrTransient, p.Runtime.ID, failed)
 	case len(changed) == 0:
-		return out, fmt.Errorf("%s changed nothing; it said: %s", p.Runtime.ID, ending(result.Stdout))
+		return out, fmt.Errorf("%s changed nothing; it said: %s", p.Runtime.ID, outputTail(result.Stdout))
 	}
-	out.Summary = ending(result.Stdout)
+	out.Summary = outputTail(result.Stdout)
 	return out, nil
 }
 
@@ -169,7 +169,7 @@ func (p Program) judge(r sandbox.Result, failed error) error {
 	case r.Exit != 0 && failed != nil:
 		return fmt.Errorf("%w: the endpoint failed under %s: %w", task.ErrTransient, p.Runtime.ID, failed)
 	case r.Exit != 0:
-		return fmt.Errorf("%s ended with exit code %d: %s", p.Runtime.ID, r.Exit, ending(r.Stderr+"\n"+r.Stdout))
+		return fmt.Errorf("%s ended with exit code %d: %s", p.Runtime.ID, r.Exit, outputTail(r.Stderr+"\n"+r.Stdout))
 	}
 	return nil
 }
@@ -192,8 +192,8 @@ func request(w task.Work) string {
 	return b.String()
 }
 
-// ending returns the end of a program's output, for a report.
-func ending(s string) string {
+// outputTail returns the end of a program's output, for a report.
+func outputTail(s string) string {
 	const most = 2000
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "?"))
 	if over := len(s) - most; over > 0 {

@@ -45,7 +45,7 @@ func prompt(w task.Work, f *files, room int) (string, error) {
 	fmt.Fprintf(&b, "# What you may write\n\nPaths that match %s; anything else fails the task.\n\n", strings.Join(w.Task.Write, ", "))
 	shown, named := 0, 0
 	var unseen []string
-	for _, name := range inOrder(w) {
+	for _, name := range byRelevance(w) {
 		own := name == w.Step.File
 		if info, err := f.root.Lstat(name); !own && (err != nil || info.Size() > int64(room-shown)) {
 			unseen = append(unseen, name)
@@ -100,9 +100,9 @@ func prompt(w task.Work, f *files, room int) (string, error) {
 	return b.String(), nil
 }
 
-// inOrder sorts the readable files by their relevance to the step: the file that
+// byRelevance sorts the readable files by their relevance to the step: the file that
 // it names, files named in it or in the goal, files beside it, the rest.
-func inOrder(w task.Work) []string {
+func byRelevance(w task.Work) []string {
 	said := w.Step.Instructions + "\n" + w.Task.Goal
 	rank := func(name string) int {
 		switch {

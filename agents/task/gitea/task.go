@@ -90,12 +90,12 @@ func (i Issue) Task() ([]byte, error) {
 	for _, c := range items(s["acceptance criteria"]) {
 		t.Assumptions = append(t.Assumptions, "Done means: "+c)
 	}
-	t.Scope.Write = plainWords(items(s["files"]))
+	t.Scope.Write = withoutBackquotes(items(s["files"]))
 	if len(t.Scope.Write) == 0 {
 		t.Scope.Write = files
 	}
 	t.Scope.Read = slices.Clone(t.Scope.Write)
-	for _, glob := range plainWords(items(s["read"])) {
+	for _, glob := range withoutBackquotes(items(s["read"])) {
 		if !slices.Contains(t.Scope.Read, glob) {
 			t.Scope.Read = append(t.Scope.Read, glob)
 		}
@@ -201,13 +201,13 @@ func commands(text string) (out []string) {
 		}
 	}
 	if out == nil {
-		out = plainWords(items(text))
+		out = withoutBackquotes(items(text))
 	}
 	return out
 }
 
-// plainWords removes the backquotes around items.
-func plainWords(items []string) (out []string) {
+// withoutBackquotes removes the backquotes around items.
+func withoutBackquotes(items []string) (out []string) {
 	for _, i := range items {
 		if m := quoted.FindStringSubmatch(i); m != nil && strings.HasPrefix(i, "`") {
 			i = m[1]

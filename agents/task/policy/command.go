@@ -23,11 +23,11 @@ func (l Limits) Command(line string) error {
 	return l.script(line, 0)
 }
 
-// deepest bounds nested shells.
-const deepest = 8
+// maxNesting bounds nested shells.
+const maxNesting = 8
 
 func (l Limits) script(line string, depth int) error {
-	if depth > deepest {
+	if depth > maxNesting {
 		return &Violation{Text: fmt.Sprintf("command %q: shells are nested too deeply to check it", clip(line))}
 	}
 	calls, err := parse(line)
@@ -82,7 +82,7 @@ func (l Limits) call(words []word, depth int) error {
 			if w.text == "" || w.text[0] == '-' || strings.Contains(w.text, "=") && name == "env" {
 				continue
 			}
-			if depth+1 > deepest {
+			if depth+1 > maxNesting {
 				break
 			}
 			if w.unknown() && i == 0 || !w.unknown() {
@@ -94,24 +94,24 @@ func (l Limits) call(words []word, depth int) error {
 	}
 	words = append([]word{{text: name}}, args...)
 	for _, re := range l.denied {
-		if speaksOf(re.String(), words) && slices.ContainsFunc(args, word.unknown) {
+		if mayMatch(re.String(), words) && slices.ContainsFunc(args, word.unknown) {
 			return &Violation{Text: fmt.Sprintf("command %q: its arguments are undecidable, and %q is denied: write them out", clip(text), re)}
 		}
-		for _, r := range append(renderings(words), text) {
+		for _, r := range append(spellings(words), text) {
 			if re.MatchString(r) {
-				return &deniedViolation{Violation{Text: fmt.Sprintf("command %q is denied by %q", clip(text), re)}}
+				return &certainViolation{Violation{Text: fmt.Sprintf("command %q is denied by %q", clip(text), re)}}
 			}
 		}
 	}
 	return nil
 }
 
-// deniedViolation is a certain violation, as opposed to an undecidable one.
-type deniedViolation struct{ Violation }
+// certainViolation is a certain violation, as opposed to an undecidable one.
+type certainViolation struct{ Violation }
 
-func (d *deniedViolation) Unwrap() error { return &d.Violation }
+func (d *certainViolation) Unwrap() error { return &d.Violation }
 
-func denies(err error) bool { return errors.As(err, new(*deniedViolation)) }
+func denies(err error) bool { return errors.As(err, new(*certainViolation)) }
 
 // shell examines what a shell is given to run.
 func (l Limits) shell(text string, args []word, depth int) error {
@@ -140,9 +140,9 @@ func (l Limits) shell(text string, args []word, depth int) error {
 	return &Violation{Text: fmt.Sprintf("command %q: a shell that reads its commands from elsewhere, and the task denies commands", clip(text))}
 }
 
-// speaksOf reports whether a pattern may match a command: its first words are
+// mayMatch reports whether a pattern may match a command: its first words are
 // the command's, as far as both are known.
-func speaksOf(pattern string, words []word) bool {
+func mayMatch(pattern string, words []word) bool {
 	words = subcommand(words)
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

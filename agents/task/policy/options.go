@@ -46,9 +46,9 @@ func subcommand(words []word) []word {
 	return append([]word{words[0]}, rest...)
 }
 
-// renderings returns the usual spellings of a command: options before, after and
+// spellings returns the usual spellings of a command: options before, after and
 // between, joined and separate, short and long.
-func renderings(words []word) []string {
+func spellings(words []word) []string {
 	out := []string{join(words)}
 	words = subcommand(words)
 	out = append(out, join(words))
@@ -104,7 +104,7 @@ func renderings(words []word) []string {
 		line(first, o, rest)
 		line(first, rest, o)
 	}
-	for _, some := range arranged(letters) {
+	for _, some := range permutations(letters) {
 		glued, apart := "-"+strings.Join(some, ""), "-"+strings.Join(some, " -")
 		line(first, glued, rest)
 		line(first, rest, glued)
@@ -120,8 +120,8 @@ func renderings(words []word) []string {
 	return out
 }
 
-// arranged returns the orders of up to three of the first twelve letters.
-func arranged(letters []string) [][]string {
+// permutations returns the orders of up to three of the first twelve letters.
+func permutations(letters []string) [][]string {
 	var out [][]string
 	letters = letters[:min(12, len(letters))]
 	for i, a := range letters {

@@ -120,7 +120,7 @@ func (e expander) words(w *syntax.Word) []word {
 		if !ok {
 			continue
 		}
-		plain := unescapable.Replace(lit.Value)
+		plain := withoutEscaped.Replace(lit.Value)
 		switch {
 		case strings.Contains(plain, "{") && strings.ContainsAny(plain, ",."), // makes several words
 			strings.ContainsAny(plain, "$`"):
@@ -132,8 +132,8 @@ func (e expander) words(w *syntax.Word) []word {
 	return []word{out}
 }
 
-// unescapable removes escaped characters.
-var unescapable = strings.NewReplacer(`\\`, "", `\{`, "", `\*`, "", `\?`, "", `\[`, "", `\$`, "", "\\`", "", `\,`, "")
+// withoutEscaped removes escaped characters.
+var withoutEscaped = strings.NewReplacer(`\\`, "", `\{`, "", `\*`, "", `\?`, "", `\[`, "", `\$`, "", "\\`", "", `\,`, "")
 
 func (e expander) quoted(parts []syntax.WordPart, double bool) string {
 	var b strings.Builder

@@ -55,7 +55,7 @@ func (p plan) bwrap(self string) []string {
 			args = append(args, "--remount-ro", dir)
 		}
 	}
-	return append(args, "--chdir", "/", "--", bwrapSelf, word, "inside")
+	return append(args, "--chdir", "/", "--", bwrapSelf, boxCommand, "inside")
 }
 
 func exists(path string) bool {

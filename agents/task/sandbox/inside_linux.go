@@ -23,13 +23,13 @@ import (
 // true. It returns an exit code.
 func Main(argv []string) int {
 	if argv[2] == "mounts" {
-		return report(becomeInside())
+		return report(enterBox())
 	}
 	return inside()
 }
 
 // IsInside reports whether argv is a call of Main.
-func IsInside(argv []string) bool { return len(argv) == 3 && argv[1] == word }
+func IsInside(argv []string) bool { return len(argv) == 3 && argv[1] == boxCommand }
 
 func report(err error) int {
 	text, _ := json.Marshal(status{Error: err.Error()}) // of strings and numbers
@@ -37,10 +37,10 @@ func report(err error) int {
 	return 1
 }
 
-// becomeInside makes the box around this process, drops the capabilities for
+// enterBox makes the box around this process, drops the capabilities for
 // that, and starts this program again as the first process in it. It returns
 // only on failure.
-func becomeInside() error {
+func enterBox() error {
 	runtime.LockOSThread() // capabilities belong to a thread
 	p, err := readPlan()
 	if err != nil {
@@ -58,7 +58,7 @@ func becomeInside() error {
 	if err := p.mounts(); err != nil {
 		return err
 	}
-	if err := powerless(); err != nil {
+	if err := dropCapabilities(); err != nil {
 		return fmt.Errorf("drop all capabilities: %w", err)
 	}
 	if _, err := unix.Seek(planFile, 0, 0); err != nil {
@@ -66,7 +66,7 @@ func becomeInside() error {
 	}
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
 	// By descriptor: the path may be hidden by now.
-	return syscall.Exec("/proc/self/fd/"+strconv.Itoa(int(self.Fd())), []string{"aisync", word, "inside"}, os.Environ())
+	return syscall.Exec("/proc/self/fd/"+strconv.Itoa(int(self.Fd())), []string{"aisync", boxCommand, "inside"}, os.Environ())
 }
 
 func readPlan() (plan, error) {
@@ -79,8 +79,8 @@ func readPlan() (plan, error) {
 // planned keeps the descriptor open for a second read after exec.
 var planned *os.File
 
-// powerless drops every capability of this thread for good, root's too.
-func powerless() error {
+// dropCapabilities drops every capability of this thread for good, root's too.
+func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func inside() int {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM) // the outside decides
 	go func() {
 		_, _ = os.NewFile(lifeFile, "life").Read(make([]byte, 1)) // until the outside is gone
-		p.endAll()
+		p.killAll()
 		os.Exit(1)
 	}()
 	if p.Way == None {
@@ -130,7 +130,7 @@ func inside() int {
 		_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	}
 	st, err := p.command()
-	p.endAll()
+	p.killAll()
 	if err != nil {
 		return report(err)
 	}
@@ -195,11 +195,11 @@ func lookup(name string, env []string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// endAll kills all that was started. The first process of a namespace can do so
+// killAll kills all that was started. The first process of a namespace can do so
 // with one call; its end would do the same a moment later. Otherwise this
 // process is a subreaper and finds all of them below it, whatever their
 // sessions.
-func (p plan) endAll() {
+func (p plan) killAll() {
 	if p.Way != None {
 		if os.Getpid() == 1 { // otherwise it would kill all processes of the person
 			_ = syscall.Kill(-1, syscall.SIGKILL)

@@ -103,12 +103,12 @@ func (p plan) mounts() error {
 		}
 	}
 	for _, path := range p.Shield {
-		if err := stand(Stand{path, path}); err != nil {
+		if err := mountStand(Stand{path, path}); err != nil {
 			return err
 		}
 	}
 	for _, s := range p.Instead {
-		if err := stand(s); err != nil {
+		if err := mountStand(s); err != nil {
 			return err
 		}
 	}
@@ -118,8 +118,8 @@ func (p plan) mounts() error {
 	return proc()
 }
 
-// stand mounts a file or folder read-only at another path, or at its own.
-func stand(s Stand) error {
+// mountStand mounts a file or folder read-only at another path, or at its own.
+func mountStand(s Stand) error {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, s.File, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
 		return fmt.Errorf("shield %s: %w", s.At, err)

@@ -57,7 +57,7 @@ func (b Box) plan(c Command) (plan, error) {
 			p.Hide = append(p.Hide, real)
 		}
 	}
-	p.Hide = outerFirst(p.Hide)
+	p.Hide = sortOuterFirst(p.Hide)
 	show := b.Show
 	if b.Network { // for resolving host names
 		show = append(slices.Clone(show), "/etc/resolv.conf", "/run/systemd/resolve", "/run/NetworkManager/resolv.conf")
@@ -74,11 +74,11 @@ func (b Box) plan(c Command) (plan, error) {
 			p.Show = append(p.Show, real)
 		}
 	}
-	p.Show = outerFirst(p.Show)
-	p.Write = outerFirst([]string{b.Tree, b.Scratch})
+	p.Show = sortOuterFirst(p.Show)
+	p.Write = sortOuterFirst([]string{b.Tree, b.Scratch})
 	if c.Frozen {
 		p.Write = []string{b.Scratch}
-		p.Show = outerFirst(append(p.Show, b.Tree))
+		p.Show = sortOuterFirst(append(p.Show, b.Tree))
 	}
 	for _, path := range b.Shield {
 		if _, err := os.Lstat(path); err == nil {
@@ -94,8 +94,8 @@ func (b Box) plan(c Command) (plan, error) {
 	return p, nil
 }
 
-// outerFirst sorts folders before their content.
-func outerFirst(paths []string) []string {
+// sortOuterFirst sorts folders before their content.
+func sortOuterFirst(paths []string) []string {
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }

@@ -20,8 +20,8 @@ import (
 	"aisync.dev/aisync/internal/netjail"
 )
 
-// word is the first argument of this program as the inside of a box.
-const word = "__box"
+// boxCommand is the first argument of this program as the inside of a box.
+const boxCommand = "__box"
 
 // grace is how long the inside may take to end its processes, where only it can.
 const grace = 5 * time.Second
@@ -81,7 +81,7 @@ func (b Box) outside(p plan) (*exec.Cmd, error) {
 	cmd.Env = p.Env
 	switch b.Way {
 	case Namespaces:
-		cmd.Args = []string{"aisync", word, "mounts"}
+		cmd.Args = []string{"aisync", boxCommand, "mounts"}
 		flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS)
 		if !p.Network {
 			flags |= unix.CLONE_NEWNET
@@ -100,7 +100,7 @@ func (b Box) outside(p plan) (*exec.Cmd, error) {
 		cmd.Path, cmd.Args = program, append([]string{"bwrap"}, p.bwrap(self)...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	case None:
-		cmd.Args = []string{"aisync", word, "inside"}
+		cmd.Args = []string{"aisync", boxCommand, "inside"}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it outlives us to end its children
 	default:
 		return nil, fmt.Errorf("%w: unknown way %q", ErrNone, b.Way)

@@ -151,8 +151,8 @@ func DigestOf(name string) string {
 // errElsewhere reports that the whole program must look.
 var errElsewhere = errors.New("unknown without evaluating specs")
 
-// recall is Runtimes for a call without flags for the specs' place.
-func (c Call) recall(root string) ([]spec.Runtime, error) {
+// cachedRuntimes is Runtimes for a call without flags for the specs' place.
+func (c Call) cachedRuntimes(root string) ([]spec.Runtime, error) {
 	home := c.Getenv("HOME")
 	if !path.IsAbs(home) {
 		return nil, errElsewhere

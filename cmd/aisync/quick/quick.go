@@ -112,7 +112,7 @@ func (p Process) parse() (Call, *command) {
 		env[name] = value
 	}
 	c := Call{Getenv: func(name string) string { return env[name] }, Version: Version}
-	c.Runtimes = c.recall
+	c.Runtimes = c.cachedRuntimes
 	if len(p.Args) == 0 {
 		return c, nil
 	}

@@ -12,7 +12,7 @@ import (
 
 // Head returns the commit of the person's work tree.
 func (r Repo) Head(ctx context.Context) (string, error) {
-	return r.own(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	return r.personsGit(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 }
 
 // Lasting creates a work tree at dir that stays until a person removes it, on a
@@ -20,11 +20,11 @@ func (r Repo) Head(ctx context.Context) (string, error) {
 // killed: Lasting then finds its tree, or completes it. The tree must be unused.
 // Nothing is deleted, even on failure.
 func (r Repo) Lasting(ctx context.Context, dir, branch, commit string, again bool) error {
-	err := r.alone(ctx, func(r Repo) error {
+	err := r.exclusive(ctx, func(r Repo) error {
 		_, err := os.Lstat(dir)
 		switch {
 		case err == nil && again:
-			return r.finish(ctx, dir, branch)
+			return r.completeTree(ctx, dir, branch)
 		case err == nil:
 			return fmt.Errorf("%s already exists", dir)
 		case !errors.Is(err, fs.ErrNotExist):
@@ -43,9 +43,9 @@ func (r Repo) Lasting(ctx context.Context, dir, branch, commit string, again boo
 	return nil
 }
 
-// finish checks that the work tree at dir is on branch. A killed git leaves its
+// completeTree checks that the work tree at dir is on branch. A killed git leaves its
 // lock file; no other process uses it, because we hold the lock.
-func (r Repo) finish(ctx context.Context, dir, branch string) error {
+func (r Repo) completeTree(ctx context.Context, dir, branch string) error {
 	link, err := os.ReadFile(filepath.Join(dir, ".git"))
 	if err != nil {
 		return fmt.Errorf("%s exists, but is not a work tree: %w", dir, err)

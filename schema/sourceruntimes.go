@@ -33,16 +33,16 @@ func (x inventory) unknown(n node, pos spec.Position, id string) {
 	n.doc.add(Problem{Pos: pos, Path: pathText(n.path), Message: fmt.Sprintf("unknown runtime %q", id), Hint: hint})
 }
 
-// lend returns the runtimes that the sources of h or p add to own, and all that
+// sourceRuntimes returns the runtimes that the sources of h or p add to own, and all that
 // may be referred to with them. An entry of the catalog or of the person takes
 // precedence over a source's with the same id. A stranger's project adds nothing
 // to the home.
-func (l *loader) lend(d *document, own spec.Catalog, h *spec.Host, p *spec.Project) ([]spec.Runtime, inventory) {
+func (l *loader) sourceRuntimes(d *document, own spec.Catalog, h *spec.Host, p *spec.Project) ([]spec.Runtime, inventory) {
 	if l.Lent == nil {
 		return nil, inventory{Index: catalog.With(own)}
 	}
 	runtimes, more, err := l.Lent(h, p)
-	d.blame(err)
+	d.addErrors(err)
 	index := catalog.With(own)
 	runtimes = slices.DeleteFunc(runtimes, func(r spec.Runtime) bool {
 		_, taken := index.Runtime(r.ID)
@@ -59,15 +59,15 @@ func (l *loader) lend(d *document, own spec.Catalog, h *spec.Host, p *spec.Proje
 	return runtimes, inventory{catalog.With(own), more}
 }
 
-// blame adds the problems in err.
-func (d *document) blame(err error) {
+// addErrors adds the problems in err.
+func (d *document) addErrors(err error) {
 	var several interface{ Unwrap() []error }
 	var one *manifest.Problem
 	switch {
 	case err == nil:
 	case errors.As(err, &several):
 		for _, e := range several.Unwrap() {
-			d.blame(e)
+			d.addErrors(e)
 		}
 	case errors.As(err, &one):
 		pos := one.Pos

@@ -9,9 +9,9 @@ import (
 	"aisync.dev/aisync/agents/run"
 )
 
-// rest returns the status with which the run ends, or "" while work is left;
+// outcome returns the status with which the run ends, or "" while work is left;
 // s.stuck is then why it waits for a person, if it does.
-func (s *Supervisor) rest(st *run.State) (status, why string) {
+func (s *Supervisor) outcome(st *run.State) (status, why string) {
 	if s.news || len(s.pending) > 0 {
 		return "", ""
 	}
@@ -30,7 +30,7 @@ func (s *Supervisor) rest(st *run.State) (status, why string) {
 		return "", ""
 	}
 	for _, t := range ready {
-		if other := s.formerAlive(st, t); other != "" {
+		if other := s.livePrevious(st, t); other != "" {
 			waits = append(waits, fmt.Sprintf("task %s is free, but worker %s, which had it, may still live", t.ID, other))
 		} else if _, err := s.Plan(*t, st); errors.Is(err, ErrByHand) {
 			waits = append(waits, fmt.Sprintf("task %s is done by hand: aisync run claim %s --worker NAME, after aisync run worker register NAME", t.ID, t.ID))

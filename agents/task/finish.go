@@ -19,7 +19,7 @@ func (a *attempt) end(ctx context.Context, err error) error {
 		}
 	}
 	r.Finished = a.now()
-	a.keeping(ctx)
+	a.decideKeep(ctx)
 	var problem error
 	if a.After != nil {
 		if err := a.After(ctx, a.task, r); err != nil {
@@ -52,9 +52,9 @@ func (a *attempt) end(ctx context.Context, err error) error {
 	return errors.Join(problem, err)
 }
 
-// keeping decides whether to keep the work tree: where it has uncommitted
+// decideKeep decides whether to keep the work tree: where it has uncommitted
 // content. A branch without a commit is removed with the tree.
-func (a *attempt) keeping(ctx context.Context) {
+func (a *attempt) decideKeep(ctx context.Context) {
 	switch {
 	case a.tree == nil:
 		a.report.Branch = ""
@@ -74,7 +74,7 @@ func (a *attempt) keeping(ctx context.Context) {
 // content.
 func (a *attempt) interrupted(ctx context.Context, cause error) error {
 	a.note("interrupted: %v", cause)
-	a.keeping(ctx)
+	a.decideKeep(ctx)
 	if a.tree != nil && a.report.Kept == "" {
 		cause = errors.Join(cause, a.tree.Remove(ctx))
 	}

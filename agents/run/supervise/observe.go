@@ -16,8 +16,8 @@ const (
 	silent   = "it did not report in time"
 )
 
-// settle updates the run to the observed state of its workers.
-func (s *Supervisor) settle(c *run.Change) error {
+// observe updates the run to the observed state of its workers.
+func (s *Supervisor) observe(c *run.Change) error {
 	for i := range c.State.Workers {
 		w := &c.State.Workers[i]
 		t := heldBy(c.State, w.ID)
@@ -27,7 +27,7 @@ func (s *Supervisor) settle(c *run.Change) error {
 				return err
 			}
 		case t != nil || w.Retention == run.Active:
-			if err := s.settleWorker(c, w, t); err != nil {
+			if err := s.observeWorker(c, w, t); err != nil {
 				return fmt.Errorf("worker %s: %w", w.ID, err)
 			}
 		}
@@ -56,8 +56,8 @@ func (s *Supervisor) expire(c *run.Change, t *run.Task) error {
 	return c.Held(run.ClaimExpired, t.Claim.Token, 0, run.Reason{Reason: fmt.Sprintf("no heartbeat for %s, the lease was %s", since, t.Claim.Lease)})
 }
 
-// settleWorker settles one of our workers, which holds t or nothing.
-func (s *Supervisor) settleWorker(c *run.Change, w *run.Worker, t *run.Task) error {
+// observeWorker settles one of our workers, which holds t or nothing.
+func (s *Supervisor) observeWorker(c *run.Change, w *run.Worker, t *run.Task) error {
 	folder := Folder(s.Run, w.ID)
 	o, err := worker.Observe(s.Table, folder, w.Owner)
 	if err != nil { // invalid files: its state is unknown, so do nothing
@@ -71,7 +71,7 @@ func (s *Supervisor) settleWorker(c *run.Change, w *run.Worker, t *run.Task) err
 	}
 	switch {
 	case o.State == worker.Absent, o.State == worker.Waiting:
-		return s.unheard(c, w, o, folder)
+		return s.observeUnstarted(c, w, o, folder)
 	case t == nil:
 		return s.idle(c, w, o)
 	}
@@ -86,9 +86,9 @@ func (s *Supervisor) settleWorker(c *run.Change, w *run.Worker, t *run.Task) err
 	return s.watch(c, w, t, o)
 }
 
-// unheard handles a worker without a ticket: it is called off when its starter
+// observeUnstarted handles a worker without a ticket: it is called off when its starter
 // is gone or its time is over. If its keeper is faster, it runs.
-func (s *Supervisor) unheard(c *run.Change, w *run.Worker, o worker.Observation, folder string) error {
+func (s *Supervisor) observeUnstarted(c *run.Change, w *run.Worker, o worker.Observation, folder string) error {
 	why := ""
 	if o.Job != nil && o.Job.By.Presence(s.Table) == worker.Gone {
 		why = orphaned
@@ -178,15 +178,15 @@ func (s *Supervisor) idle(c *run.Change, w *run.Worker, o worker.Observation) er
 		to, why = run.SafeToClose, o.String()
 	case o.State == worker.Lost:
 		return s.stale(c, w, o.String())
-	case o.State == worker.Running && !ownEnd(c.State, w):
+	case o.State == worker.Running && !endedByReport(c.State, w):
 		return s.stale(c, w, o.String()+", and holds no task")
 	}
 	return c.Move(w.ID, run.Move{To: to, By: run.BySupervisor, Reason: why})
 }
 
-// ownEnd reports whether the worker's task ended by a report of the worker or of
+// endedByReport reports whether the worker's task ended by a report of the worker or of
 // us, and was not taken from it.
-func ownEnd(st *run.State, w *run.Worker) bool {
+func endedByReport(st *run.State, w *run.Worker) bool {
 	t := st.Task(w.Task)
 	if t == nil || t.Claim == nil || t.Claim.Worker != w.ID {
 		return false

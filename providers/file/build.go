@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -92,7 +93,7 @@ func (b *built) whole(r reconcile.ReadEnv, a reconcile.Address, l reconcile.Leaf
 	merged, clean := merged(r, a, l, s)
 	switch {
 	case merged == nil && l.MergeBoth:
-		return fmt.Errorf("what was edited and what the spec changed cannot be brought together; choose one of them with --force or --adopt")
+		return fmt.Errorf("what was edited and what the spec changed cannot be brought together; %s", advice.ForceOrAdopt)
 	case merged == nil:
 		return nil
 	}
@@ -236,7 +237,7 @@ func priorValue(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange)
 
 func backup(r reconcile.ReadEnv, id reconcile.BackupID) ([]byte, error) {
 	if r.Backup == nil || id == "" {
-		return nil, fmt.Errorf("no backup of what was there before is known; take the leaf out with aisync adopt, or edit the file")
+		return nil, fmt.Errorf("no backup of what was there before is known; %s", advice.AdoptLeaf)
 	}
 	b, err := r.Backup(id)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/providers/file"
-	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/resource"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -101,7 +101,7 @@ func TestSettingsThatDifferAreAConflictOfBothPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, conflicts := reconcile.Compose(d.Declarations)
+	_, conflicts := resource.Compose(d.Declarations)
 	if len(conflicts) != 1 || conflicts[0].Key != "/model" || len(conflicts[0].Origin) != 2 {
 		t.Errorf("conflicts: %+v", conflicts)
 	}

@@ -1,4 +1,12 @@
-package reconcile
+// Package matrix decides what is done to one leaf from what is wanted, what is
+// there and what was recorded. It reads and writes nothing. Call Decide; each
+// row of its table is a case of its test.
+package matrix
+
+import (
+	"aisync.dev/aisync/reconcile/record"
+	"aisync.dev/aisync/reconcile/resource"
+)
 
 // Action is what is done to a leaf or, summed up, to a resource. Its value is
 // the symbol a person sees.
@@ -40,10 +48,19 @@ type Relation struct {
 	ReadOnly   bool // what is there must not be written to
 	NoPrior    bool // what was replaced is not kept on this machine
 
-	Contested Owner // not in this plan, and has it recorded with another value
+	Contested resource.Owner // not in this plan, and has it recorded with another value
 
-	Own        Ownership
-	Provenance Provenance
+	Own        resource.Ownership
+	Provenance record.Provenance
+}
+
+// BothMoved reports whether edits of the user and a new want meet in r, or a
+// want and what is there of old.
+func (r Relation) BothMoved() bool {
+	if !r.Last {
+		return r.Want && r.Live && !r.WantLive && !r.Former && r.Contested == "" && !r.Unknown && !r.Blocked && r.Own == resource.Exclusive
+	}
+	return r.Want && r.Last && r.Live && (!r.LiveLast || r.Merged) && !r.WantLive && !r.WantLast && !r.Declined && !r.Unknown && !r.Blocked && r.Own != resource.SeedOnly
 }
 
 // Choice is what the person said about what nobody decided.
@@ -62,16 +79,16 @@ type Decision struct {
 	Meaning string // for people
 	Warn    bool
 
-	Provenance Provenance // of the record afterwards; "" where there is none
-	TakePrior  bool       // what is there now becomes the prior
-	Decline    bool       // record the want as refused
-	Same       bool       // the record stays as it is; only whose it is changes
-	MergeBoth  bool       // three-way
-	ReadOnly   bool       // decided, and not done, because the target is read-only: nothing else waits for it
+	Provenance record.Provenance // of the record afterwards; "" where there is none
+	TakePrior  bool              // what is there now becomes the prior
+	Decline    bool              // record the want as refused
+	Same       bool              // the record stays as it is; only whose it is changes
+	MergeBoth  bool              // three-way
+	ReadOnly   bool              // decided, and not done, because the target is read-only: nothing else waits for it
 }
 
-// writes reports whether d touches anything but records.
-func (d Decision) writes() bool {
+// Writes reports whether d touches anything but records.
+func (d Decision) Writes() bool {
 	switch d.Action {
 	case Create, Update, Delete, PutBack:
 		return true
@@ -83,7 +100,7 @@ func (d Decision) writes() bool {
 // action. It is pure.
 func Decide(r Relation, c Choice) Decision {
 	d := decide(r, c)
-	if r.ReadOnly && d.writes() {
+	if r.ReadOnly && d.Writes() {
 		return Decision{Action: Clash, Drift: d.Drift, Pending: d.Pending, Meaning: "read-only", Provenance: r.Provenance, ReadOnly: true}
 	}
 	return d
@@ -95,7 +112,7 @@ func decide(r Relation, c Choice) Decision {
 		return stray(r, c)
 	case r.Unknown:
 		return Decision{Action: Unclear, Meaning: "cannot be observed", Provenance: r.Provenance}
-	case r.Last && r.Own == SeedOnly && r.Want:
+	case r.Last && r.Own == resource.SeedOnly && r.Want:
 		return keep(r, "")
 	case r.Want && r.Declined:
 		return declined(r)
@@ -121,7 +138,7 @@ func decide(r Relation, c Choice) Decision {
 	case r.LiveLast && (r.Refused || r.Merged):
 		return theirsMoved(r, c)
 	case r.LiveLast:
-		return Decision{Action: Update, Pending: true, Meaning: "the spec moved", Provenance: overwritten(r.Provenance), TakePrior: r.Provenance == Adopted}
+		return Decision{Action: Update, Pending: true, Meaning: "the spec moved", Provenance: overwritten(r.Provenance), TakePrior: r.Provenance == record.Adopted}
 	case r.WantLive:
 		return Decision{Action: Accept, Drift: true, Pending: !r.WantLast, Meaning: "already changed to what the spec wants", Provenance: r.Provenance}
 	case r.WantLast:
@@ -153,9 +170,9 @@ func keep(r Relation, meaning string) Decision {
 // declined stays as it is, whatever the user makes of it, until the want moves.
 func declined(r Relation) Decision {
 	if r.WantLive {
-		return Decision{Action: Accept, Meaning: "now what the spec wants", Provenance: Adopted}
+		return Decision{Action: Accept, Meaning: "now what the spec wants", Provenance: record.Adopted}
 	}
-	return Decision{Provenance: Adopted, Decline: true}
+	return Decision{Provenance: record.Adopted, Decline: true}
 }
 
 // unrecorded is a want that aisync never made true.
@@ -163,19 +180,19 @@ func unrecorded(r Relation, c Choice) Decision {
 	d := Decision{Pending: true}
 	switch {
 	case !r.Live:
-		d.Action, d.Meaning, d.Provenance = Create, "new", Created
-	case r.Own == SeedOnly:
-		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "there already, and yours", Adopted, false
+		d.Action, d.Meaning, d.Provenance = Create, "new", record.Created
+	case r.Own == resource.SeedOnly:
+		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "there already, and yours", record.Adopted, false
 	case r.WantLive:
-		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "already right", Adopted, false
+		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "already right", record.Adopted, false
 	case r.Former:
-		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "an earlier version of it, unedited: brought up to date", Replaced, true
+		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "an earlier version of it, unedited: brought up to date", record.Replaced, true
 	case c.Force:
-		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "replaces what was there", Replaced, true
+		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "replaces what was there", record.Replaced, true
 	case c.Merge && (r.CanMerge || r.CanMark):
-		d.Action, d.Meaning, d.Provenance, d.TakePrior, d.MergeBoth = Update, "an edited copy of it: "+both(r), Replaced, true, true
+		d.Action, d.Meaning, d.Provenance, d.TakePrior, d.MergeBoth = Update, "an edited copy of it: "+both(r), record.Replaced, true, true
 	case c.Adopt:
-		d.Action, d.Meaning, d.Provenance, d.Decline = Accept, "kept as it is", Adopted, true
+		d.Action, d.Meaning, d.Provenance, d.Decline = Accept, "kept as it is", record.Adopted, true
 	case r.CanMerge || r.CanMark:
 		d.Action, d.Meaning = Clash, "there already: an edited copy of it; "+offer(r)
 	default:
@@ -195,7 +212,7 @@ func theirsMoved(r Relation, c Choice) Decision {
 		d.Action, d.Meaning, d.MergeBoth = Update, "the spec moved: "+both(r), true
 	case c.Force:
 		d.Action, d.Meaning, d.Provenance = Update, "the spec moved: ours", overwritten(r.Provenance)
-		d.TakePrior = r.Provenance == Adopted
+		d.TakePrior = r.Provenance == record.Adopted
 	case c.Adopt:
 		d.Action, d.Meaning, d.Decline = Accept, "the spec moved: yours", true
 	case r.Merged && r.CanMark:
@@ -226,7 +243,7 @@ func bothMoved(r Relation, c Choice) Decision {
 	switch {
 	case c.Force:
 		d.Action, d.Meaning, d.Provenance = Update, "edited, and the spec moved: ours", overwritten(r.Provenance)
-		d.TakePrior = r.Provenance == Adopted
+		d.TakePrior = r.Provenance == record.Adopted
 	case c.Merge && (r.CanMerge || r.CanMark):
 		d.Action, d.Meaning, d.MergeBoth = Update, "edited, and the spec moved: "+both(r), true
 	case c.Adopt:
@@ -246,7 +263,7 @@ func marked(r Relation, c Choice) Decision {
 	switch {
 	case c.Force || c.Restore:
 		d.Action, d.Meaning, d.Provenance = Update, "has conflict markers: ours", overwritten(r.Provenance)
-		d.TakePrior = r.Provenance == Adopted
+		d.TakePrior = r.Provenance == record.Adopted
 	case c.Adopt:
 		d.Action, d.Meaning, d.Decline = Accept, "has conflict markers: kept", true
 	default:
@@ -279,11 +296,11 @@ func dropped(r Relation, c Choice) Decision {
 		d.Meaning, d.Drift = "gone already", true
 	case r.Shared:
 		d.Meaning = "somebody else still wants it"
-	case r.Provenance == Adopted || r.Refused:
+	case r.Provenance == record.Adopted || r.Refused:
 		d.Meaning = "no longer in the spec, and yours"
 	case r.Blocked || (!r.LiveLast || r.Merged) && !c.Force:
 		d.Meaning, d.Warn, d.Drift = "no longer in the spec, but edited: left to you", true, true
-	case r.Provenance == Replaced && !r.NoPrior:
+	case r.Provenance == record.Replaced && !r.NoPrior:
 		d.Action, d.Meaning = PutBack, "no longer in the spec: what was there before is put back"
 	default:
 		d.Action, d.Meaning = Delete, "no longer in the spec"
@@ -292,17 +309,17 @@ func dropped(r Relation, c Choice) Decision {
 }
 
 // made is the provenance after aisync had to write again.
-func made(p Provenance) Provenance {
-	if p == Replaced {
-		return Replaced
+func made(p record.Provenance) record.Provenance {
+	if p == record.Replaced {
+		return record.Replaced
 	}
-	return Created
+	return record.Created
 }
 
 // overwritten is the provenance after aisync replaced what it had adopted.
-func overwritten(p Provenance) Provenance {
-	if p == Created {
-		return Created
+func overwritten(p record.Provenance) record.Provenance {
+	if p == record.Created {
+		return record.Created
 	}
-	return Replaced
+	return record.Replaced
 }

@@ -1,8 +1,7 @@
-// Package reconcile is the engine: it composes declarations into resources,
-// decides from want, live and last what to do, plans, applies, and can put
-// back. It never knows what a resource is; providers do. Start reading at
-// Decide, then Plan and Apply.
-package reconcile
+// Package resource composes what declarations ask of each target. It knows no
+// plan, and writes nothing. Start reading at Declaration, then call Compose;
+// where one place of a machine has several addresses, call FindPlaces as well.
+package resource
 
 import (
 	"fmt"
@@ -27,7 +26,7 @@ func (a Address) Name() string { _, n, _ := strings.Cut(string(a), ":"); return 
 // InProject reports whether a names something by a path of the project.
 func (a Address) InProject() bool {
 	n := a.Name()
-	return isPathKind(a.Kind()) && !strings.HasPrefix(n, "/") && !strings.HasPrefix(n, "~")
+	return a.IsPath() && !strings.HasPrefix(n, "/") && !strings.HasPrefix(n, "~")
 }
 
 // Path resolves the name of a path kind; home is what ~ stands for.
@@ -63,6 +62,9 @@ func ParseAddress(s string) (Address, error) {
 	}
 	return Address(s), nil
 }
+
+// IsPath reports whether the name of a is a path.
+func (a Address) IsPath() bool { return isPathKind(a.Kind()) }
 
 // isPathKind lists the kinds whose names are paths and so share one name space.
 func isPathKind(kind string) bool {

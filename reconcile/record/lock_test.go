@@ -1,4 +1,4 @@
-package reconcile
+package record
 
 import (
 	"errors"
@@ -21,9 +21,9 @@ func TestALockIsTheSameBytesWhateverTheOrder(t *testing.T) {
 		{Address: "file:~/home", Leaves: []LeafRecord{{Live: "1"}}},
 		{Address: "dir:.ai/sessions", Local: true, Leaves: []LeafRecord{{Live: "1"}}},
 	}
-	a.setRecords(recs)
+	a.SetRecords(recs)
 	recs[0], recs[1] = recs[1], recs[0]
-	b.setRecords(recs)
+	b.SetRecords(recs)
 	if string(a.Bytes()) != string(b.Bytes()) {
 		t.Errorf("%s\n%s", a.Bytes(), b.Bytes())
 	}
@@ -43,7 +43,7 @@ func TestALockIsTheSameBytesWhateverTheOrder(t *testing.T) {
 	if _, ok := back.Pin("quant", "qwen", "pearl"); ok {
 		t.Error("another host's pin was taken")
 	}
-	if recs := back.records("project:/p"); len(recs) != 2 || len(recs[1].Leaves) != 2 {
+	if recs := back.Records("project:/p"); len(recs) != 2 || len(recs[1].Leaves) != 2 {
 		t.Errorf("%+v", recs)
 	}
 }

@@ -1,4 +1,4 @@
-package reconcile
+package resource
 
 import (
 	"fmt"
@@ -52,7 +52,7 @@ func Compose(decls []Declaration) ([]Resource, []Conflict) {
 func refused(r Resource) (why, hint string) {
 	notText := func(l Leaf) bool { return !utf8.ValidString(string(l.Key)) }
 	switch i := slices.IndexFunc(r.Leaves, notText); {
-	case isPathKind(r.Address.Kind()) && fsys.GitsOwn(r.Address.Name()):
+	case r.Address.IsPath() && fsys.GitsOwn(r.Address.Name()):
 		return "lies in git's own folder, which only git writes", "give it another folder"
 	case !utf8.ValidString(string(r.Address)):
 		return fmt.Sprintf("has a name that is not UTF-8: %q", r.Address.Name()), "rename the file where it comes from, or take it out of the spec"
@@ -118,7 +118,7 @@ func compose(target Address, parts []Resource) (Resource, []Conflict) {
 	for _, l := range leaves {
 		r.Leaves = append(r.Leaves, l)
 	}
-	sort.Slice(r.Leaves, func(i, j int) bool { return compareKeys(r.Leaves[i].Key, r.Leaves[j].Key) < 0 })
+	sort.Slice(r.Leaves, func(i, j int) bool { return r.Leaves[i].Key < r.Leaves[j].Key })
 	slices.Sort(r.DependsOn)
 	r.DependsOn = slices.Compact(r.DependsOn)
 	if i := slices.IndexFunc(r.Leaves, func(l Leaf) bool { return l.Own == Exclusive }); i >= 0 && len(r.Leaves) > 1 {
@@ -168,11 +168,11 @@ func sharedPaths(resources []Resource) ([]Resource, []Conflict) {
 			Other:   resources[i].Address,
 			Reason:  fmt.Sprintf("%s %s", reason, resources[i].Address),
 			Hint:    "give one of them another name",
-			Origin:  slices.Concat(firstOrigin(resources[i]), firstOrigin(resources[j])),
+			Origin:  slices.Concat(resources[i].FirstOrigin(), resources[j].FirstOrigin()),
 		})
 	}
 	for i, r := range resources {
-		if !isPathKind(r.Address.Kind()) {
+		if !r.Address.IsPath() {
 			continue
 		}
 		key := pathKey(r.Address)
@@ -183,7 +183,7 @@ func sharedPaths(resources []Resource) ([]Resource, []Conflict) {
 		seen[key] = i
 	}
 	for i, r := range resources {
-		if !isPathKind(r.Address.Kind()) {
+		if !r.Address.IsPath() {
 			continue
 		}
 		for dir := path.Dir(pathKey(r.Address)); dir != "." && dir != "/"; dir = path.Dir(dir) {
@@ -206,7 +206,8 @@ func sharedPaths(resources []Resource) ([]Resource, []Conflict) {
 
 func pathKey(a Address) string { return strings.ToLower(path.Clean(a.Name())) }
 
-func firstOrigin(r Resource) []Position {
+// FirstOrigin returns the first place that asks for r; nil where none is known.
+func (r Resource) FirstOrigin() []Position {
 	for _, l := range r.Leaves {
 		if len(l.Origin) > 0 {
 			return l.Origin[:1]

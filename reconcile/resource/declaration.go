@@ -1,4 +1,4 @@
-package reconcile
+package resource
 
 import "encoding/json"
 

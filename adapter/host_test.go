@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/resource"
 	"aisync.dev/aisync/schema/spec"
-	"github.com/google/go-cmp/cmp"
 )
 
 // values maps each leaf to what a person may see of its value.

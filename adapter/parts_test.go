@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile/resource"
 	"aisync.dev/aisync/schema/spec"
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // source writes a txtar archive to a folder that a spec can name as "src".

@@ -1,10 +1,14 @@
 // Package nearest finds the known name nearest to a mistyped one, for "did you
-// mean" messages. It imports nothing of ours. Call Name.
+// mean" messages. Call Name for the name, Unknown for a whole error, and Suggest
+// for the end of a sentence.
 package nearest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Name returns the known name with the fewest edits from got, if these are at
@@ -18,6 +22,27 @@ func Name(got string, known []string) string {
 		}
 	}
 	return best
+}
+
+// Unknown returns an error for a name that is not in known, with the nearest one.
+func Unknown(what, name string, known []string) error {
+	return fmt.Errorf("unknown %s %q%s", what, termtext.Safe(name), Suggest(name, known))
+}
+
+// Suggest returns the end of a message about an unknown name: the nearest known
+// name and the list of all.
+func Suggest(name string, known []string) string {
+	known = slices.Clone(known)
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if len(known) == 0 {
+		return "; there is none"
+	}
+	list := "there is " + strings.Join(known, ", ")
+	if best := Name(name, known); best != "" {
+		return fmt.Sprintf("; did you mean %q? %s", best, list)
+	}
+	return "; " + list
 }
 
 // edits returns the number of insertions, removals, changes and swaps of

@@ -1,6 +1,6 @@
 // Package shellquote quotes words so that a POSIX shell reads them back
-// unchanged. It imports nothing of ours. Call Word for a command that people
-// read, and Quote for a uniform form.
+// unchanged. Call Word for a command that people read, Terminal for one that is
+// printed, and Quote for a uniform form.
 package shellquote
 
 import (

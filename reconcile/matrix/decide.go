@@ -43,6 +43,7 @@ type Relation struct {
 	Marked     bool // what is there still has the conflict markers of such a merge
 	Resolved   bool // it has them no more
 	Former     bool // what is there was never recorded, and is what an earlier version of the want was
+	Copy       bool // what is there was made from a source elsewhere, which has or had it so
 	Stray      bool // nobody asked for it ever, and it lies in a folder that is ours
 	Blocked    bool // something of another type is in the way
 	Unknown    bool
@@ -135,6 +136,9 @@ func decide(r Relation, c Choice) Decision {
 		if !r.InputsSame {
 			return Decision{Action: Update, Pending: true, Meaning: "what it depends on changed", Provenance: r.Provenance}
 		}
+		if r.Provenance == record.Adopted && !r.Refused && r.WantLive && r.Copy { // recorded by an aisync that did not look for that
+			return Decision{Action: Accept, Meaning: "a copy of its source: kept up to date and removed with it from now on", Provenance: record.Created}
+		}
 		return keep(r, "")
 	case r.LiveLast && (r.Refused || r.Merged):
 		return theirsMoved(r, c)
@@ -184,8 +188,12 @@ func unrecorded(r Relation, c Choice) Decision {
 		d.Action, d.Meaning, d.Provenance = Create, "new", record.Created
 	case r.Own == resource.SeedOnly:
 		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "there already, and yours", record.Adopted, false
+	case r.WantLive && r.Copy:
+		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "already right: a copy of it", record.Created, false
 	case r.WantLive:
 		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "already right", record.Adopted, false
+	case r.Former && r.Copy:
+		d.Action, d.Meaning, d.Provenance = Update, "an earlier version of it, unedited: brought up to date", record.Created
 	case r.Former:
 		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "an earlier version of it, unedited: brought up to date", record.Replaced, true
 	case c.Force:

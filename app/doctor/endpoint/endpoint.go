@@ -28,7 +28,7 @@ type Endpoint struct {
 	Client *http.Client // see Client
 }
 
-// ErrRemote says that an address is not this machine's own, which was asked for.
+// ErrRemote says that an address is not on this machine, where only loopback is allowed.
 var ErrRemote = errors.New("it is not on this machine")
 
 // Client returns a client that follows no redirect. With loopback it connects
@@ -82,7 +82,7 @@ func (e Endpoint) Models(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Named is the name among names that stands for model: the same, or with the
+// Named returns the name among names that stands for model: the same, or with the
 // tag that ollama adds. It is "" where there is none.
 func Named(names []string, model string) string {
 	for _, name := range []string{model, model + ":latest"} {
@@ -105,7 +105,7 @@ func (e Endpoint) Has(ctx context.Context, api string) (bool, error) {
 	return err == nil, err
 }
 
-// Answer is what came of a prompt.
+// Answer is the result of a prompt.
 type Answer struct {
 	Tokens int // that the server says it made, or 1 where it does not count and there is a text
 	Took   time.Duration
@@ -138,7 +138,7 @@ func (e Endpoint) Prompt(ctx context.Context, model string) (Answer, error) {
 	return Answer{tokens, time.Since(begin)}, nil
 }
 
-// path is where the API is.
+// path returns where the API is.
 func (e Endpoint) path() string {
 	switch e.API {
 	case "responses", "messages":
@@ -234,7 +234,7 @@ func (e Endpoint) call(ctx context.Context, method, path string, send []byte) ([
 	return body, nil
 }
 
-// plain says what a person wants to know of a failed call.
+// plain returns the part of an error that helps a person.
 func plain(address string, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

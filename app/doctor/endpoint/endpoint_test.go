@@ -28,7 +28,7 @@ func serving(t *testing.T, h http.HandlerFunc) Endpoint {
 	return Endpoint{URL: s.URL + "/v1", Client: Client(true)}
 }
 
-func TestAnEndpointNamesItsModels(t *testing.T) {
+func TestModelsAreThoseOfTheEndpoint(t *testing.T) {
 	names, err := answering(t, 200, "application/json", `{"object":"list","data":[{"id":"tiny:latest"},{"id":"coder"}]}`).Models(context.Background())
 	if err != nil || !slices.Equal(names, []string{"tiny:latest", "coder"}) {
 		t.Fatalf("got %q, %v", names, err)
@@ -41,7 +41,7 @@ func TestAnEndpointNamesItsModels(t *testing.T) {
 }
 
 // What is no list of models is never taken for one.
-func TestAnAnswerThatIsNoListOfModelsSaysWhatItIs(t *testing.T) {
+func TestInvalidListOfModelsIsDescribed(t *testing.T) {
 	for name, c := range map[string]struct {
 		status     int
 		kind, body string
@@ -66,7 +66,7 @@ func TestAnAnswerThatIsNoListOfModelsSaysWhatItIs(t *testing.T) {
 	}
 }
 
-func TestAPromptMustBringTokens(t *testing.T) {
+func TestPromptWithoutTokensIsAnError(t *testing.T) {
 	for name, c := range map[string]struct {
 		api, body string
 		tokens    int
@@ -93,7 +93,7 @@ func TestAPromptMustBringTokens(t *testing.T) {
 	}
 }
 
-func TestAPromptGoesToTheAPIThatItIsFor(t *testing.T) {
+func TestPromptUsesTheAPIOfTheEndpoint(t *testing.T) {
 	for api, want := range map[string]string{"": "/v1/chat/completions", "chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages"} {
 		var asked string
 		e := serving(t, func(w http.ResponseWriter, r *http.Request) { asked = r.Method + " " + r.URL.Path })
@@ -105,7 +105,7 @@ func TestAPromptGoesToTheAPIThatItIsFor(t *testing.T) {
 	}
 }
 
-func TestAnAPIThatIsNotThereIsTold(t *testing.T) {
+func TestHasReportsMissingAPIs(t *testing.T) {
 	e := serving(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/v1/chat/completions":
@@ -127,7 +127,7 @@ func TestAnAPIThatIsNotThereIsTold(t *testing.T) {
 	}
 }
 
-func TestAServerThatHangsIsGivenUpOn(t *testing.T) {
+func TestHangingServerTimesOut(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	_, err := serving(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }).Models(ctx)
@@ -136,7 +136,7 @@ func TestAServerThatHangsIsGivenUpOn(t *testing.T) {
 	}
 }
 
-func TestNobodyThereIsSaidSo(t *testing.T) {
+func TestNoListenerIsNamed(t *testing.T) {
 	_, err := Endpoint{URL: "http://127.0.0.1:1/v1", Client: Client(true)}.Models(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "nothing listens at http://127.0.0.1:1/v1/models") {
 		t.Errorf("got %v", err)
@@ -145,7 +145,7 @@ func TestNobodyThereIsSaidSo(t *testing.T) {
 
 // A client for this machine leaves it under no name, over no proxy and by no
 // redirect.
-func TestALoopbackClientStaysOnThisMachine(t *testing.T) {
+func TestLoopbackClientStaysOnLoopback(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://192.0.2.1:3128")
 	for _, address := range []string{"http://192.0.2.1:80/v1", "http://[2001:db8::1]/v1"} {
 		if _, err := (Endpoint{URL: address, Client: Client(true)}).Models(context.Background()); !errors.Is(err, ErrRemote) {
@@ -160,7 +160,7 @@ func TestALoopbackClientStaysOnThisMachine(t *testing.T) {
 	}
 }
 
-func TestLoopbackIsToldWithoutANameServer(t *testing.T) {
+func TestLoopbackNeedsNoNameServer(t *testing.T) {
 	for address, want := range map[string]bool{
 		"http://127.0.0.1:8081/v1": true, "http://[::1]:1/v1": true, "http://localhost/v1": true, "http://127.9.9.9": true,
 		"http://192.168.1.2/v1": false, "http://box.local/v1": false, "http://0.0.0.0:1": false, "::": false, "http://localhost.example.org": false,

@@ -87,7 +87,7 @@ type ForeignHomeError struct {
 
 // Error names the home and its owner.
 func (e *ForeignHomeError) Error() string {
-	return fmt.Sprintf("this is root in somebody else's home: %s belongs to user id %d, and would get files they cannot change", e.Home, e.UID)
+	return fmt.Sprintf("this is root in another user's home: %s belongs to user id %d, and would get files they cannot change", e.Home, e.UID)
 }
 
 // Find looks for everything. Where a project is there and may not be used, the

@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// seat is one runtime among those that share the places of something, such as
-// rules or skills.
+// seat is one runtime of a group that shares the places of rules or skills.
 type seat struct {
-	wants bool     // it shall find it
-	loads []string // places from which it loads whatever they hold
-	told  string   // one more, from which it loads once it is told to; "" none
-	best  string   // the one whose form is its own; "" any is as good
-	once  bool     // it takes what it finds in two places for one thing
+	wants bool     // it must find the rule or skill
+	loads []string // places from which it loads everything
+	told  string   // a further place, which it loads when told to; "" none
+	best  string   // the place with its native form; "" if every form suits
+	once  bool     // it loads an item found in two places only once
 }
 
 // finds returns the places among chosen from which s loads.
@@ -29,9 +28,8 @@ func (s seat) finds(chosen []string) []string {
 	return out
 }
 
-// What is wrong with a choice, from the worst: a runtime finds nothing, it
-// finds it twice, another finds it that should not, it finds it in a form that
-// is not its own, there is a place more than need be.
+// The faults of a choice, the worst first: a runtime finds nothing, finds it twice, another one finds it wrongly, it
+// finds a form that is not its own, a place is unnecessary.
 const (
 	costNothing = 1_000_000
 	costTwice   = 1_000
@@ -57,9 +55,8 @@ func (s seat) cost(chosen []string) int {
 	return 0
 }
 
-// cover chooses those places, sorted, from which everybody who wants it finds
-// it, if it can be just once. places holds each with what it costs to use it.
-// Equal choices are made equally, whatever the order of seats.
+// cover chooses the places, sorted, from which every runtime that wants an item finds it, if possible just once.
+// places holds the cost of each place. The choice does not depend on the order of seats.
 func cover(places map[string]int, seats []seat) []string {
 	var all []string
 	for _, group := range separate(slices.Sorted(maps.Keys(places)), seats) {
@@ -69,13 +66,11 @@ func cover(places map[string]int, seats []seat) []string {
 	return all
 }
 
-// maxGroup bounds the groups whose choice is also made from all places downwards:
-// that takes long where there are many, and the runtimes of the catalog together
-// share fewer.
+// maxGroup bounds the groups that are also searched from all places downwards: that is slow for many places, and the
+// catalog's runtimes share fewer.
 const maxGroup = 12
 
-// cheapest is the choice of least cost that single changes lead to, from no place
-// upwards or from all of them downwards.
+// cheapest is the cheapest choice that single changes reach, from no place upwards or from all of them downwards.
 func cheapest(group []string, price map[string]int, seats []seat) []string {
 	seats = slices.DeleteFunc(slices.Clone(seats), func(s seat) bool { return !slices.ContainsFunc(group, s.near) })
 	cost := func(chosen []string) (sum int) {
@@ -97,8 +92,7 @@ func cheapest(group []string, price map[string]int, seats []seat) []string {
 	return up
 }
 
-// descend takes one more place into a choice, or one back, as long as that costs
-// less: not always the best choice, but always a good one.
+// descend adds or removes one place as long as that lowers the cost: not always the best choice, but a good one.
 func descend(chosen, group []string, cost func([]string) int) []string {
 	for least := cost(chosen); ; {
 		var best []string

@@ -15,8 +15,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// neutral gives every runtime what a bundle holds in words of no program, and
-// says what of it a runtime cannot take.
+// neutral gives every runtime the neutral parts of a bundle, and reports what a runtime cannot take.
 func (b *builder) neutral(places []place, w wish) {
 	n := w.part.Neutral
 	b.prompts(places, w, "commands", n.Commands, func(s spec.Scope) *spec.PromptFolder { return s.Commands })
@@ -26,7 +25,7 @@ func (b *builder) neutral(places []place, w wish) {
 	b.ignored(places, w, n.Ignored)
 }
 
-// isFor reports whether something that names ids, or none for all, is for p.
+// isFor reports whether an item with these runtime ids is for p; no ids mean all runtimes.
 func (p place) isFor(ids []string) bool { return len(ids) == 0 || slices.Contains(ids, p.rt.ID) }
 
 // prompts puts commands or subagents where each program reads them.
@@ -60,14 +59,14 @@ func (b *builder) prompts(places []place, w wish, what string, files []bundle.Fi
 		}
 	}
 	if len(without) > 0 {
-		b.note(false, w.origin, "the %s of %s are not for %s: there is no folder that it reads them from in this scope", what, w.label, list(without))
+		b.note(false, w.origin, "the %s of %s are not for %s, which reads no folder of them in this scope", what, w.label, list(without))
 	}
 	if len(limited) > 0 {
-		b.note(false, w.origin, "some %s of %s name tools or a model, which only claude understands: for %s they have neither", what, w.label, list(limited))
+		b.note(false, w.origin, "some %s of %s name tools or a model, which only claude understands: %s get neither", what, w.label, list(limited))
 	}
 }
 
-// permissions merges what agents may do into each program's settings.
+// permissions merges the permissions of agents into each program's settings.
 func (b *builder) permissions(places []place, w wish, perms []bundle.Permission) {
 	var without []string
 	warn := slices.ContainsFunc(perms, func(perm bundle.Permission) bool { return perm.Action == "deny" })
@@ -86,16 +85,15 @@ func (b *builder) permissions(places []place, w wish, perms []bundle.Permission)
 		case p.scope.Permissions == nil:
 			without = append(without, p.rt.ID)
 		default:
-			b.note(len(denied) > 0, w.origin, "%s has no words for these permissions of %s, so they are not set: %s", p.rt.ID, w.label, shortened(lost))
+			b.note(len(denied) > 0, w.origin, "%s cannot express these permissions of %s, so they are not set: %s", p.rt.ID, w.label, shortened(lost))
 		}
 	}
 	if len(without) > 0 {
-		b.note(warn, w.origin, "the permissions of %s are not for %s: there is no file that holds any in this scope", w.label, list(without))
+		b.note(warn, w.origin, "the permissions of %s are not for %s, which has no file for them in this scope", w.label, list(without))
 	}
 }
 
-// permission declares one permission, and reports whether the program of p has
-// words for it.
+// permission declares one permission, and reports whether the program of p can express it.
 func (b *builder) permission(p place, w wish, perm bundle.Permission) bool {
 	f := p.scope.Permissions
 	if f == nil {
@@ -134,8 +132,7 @@ func (b *builder) line(name, line string, w wish) {
 	}, w.label)
 }
 
-// ignored tells each program which files it is not to read: by its own list of
-// them, or by what it may not do.
+// ignored tells each program which files not to read: by its ignore list, or by its permissions.
 func (b *builder) ignored(places []place, w wish, patterns []string) {
 	if len(patterns) == 0 {
 		return
@@ -158,16 +155,15 @@ func (b *builder) ignored(places []place, w wish, patterns []string) {
 		case len(lost) == len(patterns):
 			without = append(without, p.rt.ID)
 		case len(lost) > 0:
-			b.note(true, w.origin, "%s is not told to ignore %s, as %s asks: it has no words for that", p.rt.ID, shortened(lost), w.label)
+			b.note(true, w.origin, "%s is not told to ignore %s, as %s asks: it cannot express that", p.rt.ID, shortened(lost), w.label)
 		}
 	}
 	if len(without) > 0 {
-		b.note(true, w.origin, "the ignored files of %s (%s) are not for %s: there is no list of them in this scope", w.label, shortened(patterns), list(without))
+		b.note(true, w.origin, "the ignored files of %s (%s) are not for %s, which has no ignore list in this scope", w.label, shortened(patterns), list(without))
 	}
 }
 
-// readable is a pattern of .gitignore as a permission names paths; false for
-// one that takes something back.
+// readable converts a pattern of .gitignore to the paths of a permission; false for a negated one.
 func readable(pattern string) (string, bool) {
 	rest := strings.TrimPrefix(pattern, "/")
 	if strings.HasPrefix(pattern, "!") || rest == "" {

@@ -86,8 +86,8 @@ func TestAHookThatNobodyRunsIsSaidAndARequiredOneIsAWarning(t *testing.T) {
 	}
 	for _, says := range []string{
 		"warning: the required hook PreToolUse check.sh --fast of s//a is manual for aider: nothing runs it there",
-		"note: the hook SessionStart date of s//a is not run by aider itself, but by ai: start it with that",
-		"warning: the permissions of s//a are not for aider: there is no file that holds any in this scope",
+		"note: the hook SessionStart date of s//a is not run by aider but by ai: start it with ai",
+		"warning: the permissions of s//a are not for aider, which has no file for them in this scope",
 	} {
 		if !strings.Contains(show(d), says) {
 			t.Errorf("does not say %q:\n%s", says, show(d))

@@ -26,8 +26,7 @@ func (b *builder) part(p place, w wish) {
 	b.ownFiles(p, w)
 }
 
-// ownFiles declares the programs, settings and other files that a bundle holds
-// for one runtime as that reads them.
+// ownFiles declares the programs, settings and other files that a bundle holds for one runtime in that runtime's form.
 func (b *builder) ownFiles(p place, w wish) {
 	own := w.part.Runtime(p.rt.ID)
 	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks)
@@ -37,13 +36,12 @@ func (b *builder) ownFiles(p place, w wish) {
 	}
 }
 
-// sourceBody is a file of a bundle as it stands there.
+// sourceBody is the unchanged content of a bundle's file.
 func sourceBody(f bundle.File) reconcile.Body {
 	return madeOf(f, reconcile.Fingerprint(f.Digest), f.Mode, nil)
 }
 
-// madeOf is what transform makes of a file of a bundle; digest is that of what
-// it makes.
+// madeOf is a bundle's file after transform; digest is that of the result.
 func madeOf(f bundle.File, digest reconcile.Fingerprint, mode fs.FileMode, transform func([]byte) []byte) reconcile.Body {
 	switch {
 	case f.Embedded == nil:
@@ -65,12 +63,12 @@ func (b *builder) files(p place, w wish, folder, what string, files []bundle.Fil
 	}
 }
 
-// fragment merges settings into the runtime's own settings file, leaf by leaf.
-// name is what an error calls the text; "" for one out of a spec.
+// fragment merges settings into the runtime's settings file, leaf by leaf. name is the text's name in errors; "" for
+// one from a spec.
 func (b *builder) fragment(p place, doc []byte, name, asker string, origin func(key string) []reconcile.Position) {
 	s := p.scope.Settings
 	if s == nil {
-		b.note(true, origin(""), "the settings of %s are not for %s: it has no settings file in this scope", asker, p.rt.ID)
+		b.note(true, origin(""), "the settings of %s are not for %s, which has no settings file in this scope", asker, p.rt.ID)
 		return
 	}
 	leaves, err := merge.Flatten(doc, merge.Rules{Sets: s.Sets, Hooks: s.Hooks})
@@ -96,7 +94,7 @@ func (b *builder) fragment(p place, doc []byte, name, asker string, origin func(
 	}
 }
 
-// ignored says why a program ignores a setting of a file in this scope; "" where it does not.
+// ignored says why a program ignores a setting of a file in this scope; "" if it does not.
 func ignored(s spec.Scope, file, key string, value merge.Value) string {
 	pointer, _, _ := strings.Cut(key, "#")
 	names, err := merge.Names(pointer)
@@ -116,8 +114,8 @@ func ignored(s spec.Scope, file, key string, value merge.Value) string {
 	return ""
 }
 
-// ownSettings merges the fragments that a spec itself holds. named reports
-// which runtimes the spec names, be they installed or not.
+// ownSettings merges the fragments that the spec itself holds. named reports whether the spec names a runtime,
+// installed or not.
 func (b *builder) ownSettings(places []place, settings []spec.Settings, named func(runtime string) bool) {
 	for _, s := range settings {
 		i := slices.IndexFunc(places, func(p place) bool { return p.rt.ID == s.Runtime })
@@ -133,7 +131,7 @@ func (b *builder) ownSettings(places []place, settings []spec.Settings, named fu
 	}
 }
 
-// positionOf finds the line that said key, or else what is above it.
+// positionOf is the line of key, or of the nearest key above it.
 func positionOf(s spec.Settings, key string) spec.Position {
 	for ptr, _, _ := strings.Cut(key, "#"); ptr != ""; ptr = ptr[:strings.LastIndexByte(ptr, '/')] {
 		if pos, ok := s.Leaves[ptr]; ok {
@@ -158,8 +156,7 @@ func (b *builder) reference(ref spec.Reference, origin []reconcile.Position, ask
 	}, asker)
 }
 
-// seeds writes the first content of the instruction files that the runtimes
-// read. What is for none of them is said.
+// seeds writes the first content of the runtimes' instruction files, and reports content that no runtime here reads.
 func (b *builder) seeds(places []place, w wish) {
 	seed := func(f bundle.File, among []place) {
 		for _, p := range among {
@@ -182,8 +179,7 @@ func (b *builder) seeds(places []place, w wish) {
 	}
 }
 
-// agents puts the documents with which agents work together below .ai/, where
-// the project wants that.
+// agents puts the documents about working together below .ai/, if the project wants that.
 func (b *builder) agents(w wish, wanted bool) {
 	if len(w.part.Agents) > 0 && !wanted {
 		b.note(false, w.origin, "the documents for agents of %s are not used: agents: sessions: true asks for them", w.label)
@@ -232,8 +228,7 @@ func (b *builder) gitHooks(wishes []wish, repository bool, active func() Hooks) 
 	}
 }
 
-// outside says why a project's git hooks are not wired, and what a person may
-// do where it lies in a repository that it does not fill.
+// outside says why a project's git hooks are not wired, and what to do if it is a part of a larger repository.
 func outside(project reconcile.Owner) string {
 	const why = "this folder is not the root of a git repository"
 	dir := project.ProjectDir()
@@ -243,20 +238,19 @@ func outside(project reconcile.Owner) string {
 			if err != nil {
 				return why
 			}
-			return why + ", but of a part of one; if they shall run for all of it: git config core.hooksPath " + filepath.ToSlash(rel)
+			return why + ", but of a part of one; to run them for all of it: git config core.hooksPath " + filepath.ToSlash(rel)
 		}
 	}
 	return why
 }
 
-// IsGit reports whether dir is the root of a git work tree: a repository, a
-// linked work tree or a submodule.
+// IsGit reports whether dir is the root of a git work tree: a repository, a linked work tree or a submodule.
 func IsGit(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, ".git"))
 	return err == nil && (info.IsDir() || info.Mode().IsRegular())
 }
 
-// hookNotes says once a bundle for which runtimes its hooks do nothing.
+// hookNotes reports, once for each bundle, the runtimes for which its hooks do nothing.
 func (b *builder) hookNotes(places []place, w wish) {
 	var with []string
 	for _, r := range w.part.Runtimes {
@@ -264,7 +258,7 @@ func (b *builder) hookNotes(places []place, w wish) {
 			with = append(with, r.ID)
 		}
 	}
-	var files []string // that hold these hooks
+	var files []string // the files with these hooks
 	for _, p := range places {
 		if s := p.scope.Settings; s != nil && slices.Contains(with, p.rt.ID) {
 			files = append(files, s.Path)
@@ -287,7 +281,7 @@ func hasHooks(doc []byte) bool {
 	return json.Unmarshal(doc, &d) == nil && len(d.Hooks) > 0
 }
 
-// problems says what the author of a bundle should mend.
+// problems reports what the author of a bundle should fix.
 func (b *builder) problems(origin []reconcile.Position, label string, problems []bundle.Problem) {
 	for _, p := range problems {
 		b.note(true, origin, "bundle %s: %s %s", label, p.Path, p.Text)

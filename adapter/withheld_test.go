@@ -125,7 +125,7 @@ func TestAnEndpointOfTheOldMeaningIsOneNoteThatSaysWhatToWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			notes := strings.Count(show(d), `note: endpoint "s" is for generic local runtimes alone`)
+			notes := strings.Count(show(d), `note: endpoint "s" is for generic local runtimes only`)
 			if want := min(1, len(test.want)); notes != want || !strings.Contains(show(d), test.want) {
 				t.Errorf("%d notes, want %d with %q:\n%s", notes, want, test.want, show(d))
 			}

@@ -40,7 +40,7 @@ verify: ["grep -qx world src/hello.txt"]
 			r := w.try(w.project, me, "aisync", "task", "run-once", "--project", "core", "--executor", id)
 			asked := w.model.Take()
 			if id == "gemini" {
-				if _, err := os.Stat(filepath.Join(w.project, "tasks/queue/core/greet.yaml")); r.code == 0 || err != nil || len(asked) > 0 || !strings.Contains(r.out, "takes no server but its own maker's") {
+				if _, err := os.Stat(filepath.Join(w.project, "tasks/queue/core/greet.yaml")); r.code == 0 || err != nil || len(asked) > 0 || !strings.Contains(r.out, "accepts only its vendor's server") {
 					t.Errorf("exit code %d, error %v, asked %d times:\n%s", r.code, err, len(asked), r.out)
 				}
 				return

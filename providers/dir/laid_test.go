@@ -118,7 +118,7 @@ func TestALedgerDriftsByItsDamageAlone(t *testing.T) {
 	if o := observe(); o.Token != damaged || explained() != "config: no version; look at it\n" {
 		t.Errorf("%+v %q", o, explained())
 	}
-	if err := apply(); err == nil || !strings.Contains(err.Error(), "config: no version; it is left as it is; look at it") {
+	if err := apply(); err == nil || !strings.Contains(err.Error(), "config: no version; left unchanged; look at it") {
 		t.Error(err)
 	}
 	if b, _ := os.ReadFile(at("config")); string(b) != "garbage" {

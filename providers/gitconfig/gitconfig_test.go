@@ -204,7 +204,7 @@ func TestWhatGitCannotTellIsUnknownWithANextStep(t *testing.T) {
 		run  reconcile.Runner
 		want string
 	}{
-		"no git":         {missing{}, "install git"},
+		"no git":         {missing{}, "git is not installed"},
 		"no repository":  {git{home: t.TempDir()}, "run git init"},
 		"no program run": {nil, "no program may be run"},
 	} {

@@ -40,7 +40,7 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 		}
 		switch {
 		case a.Open != "":
-			say('+', "%s, %s: found when aisync lock, or an apply, pins them", a.Open, a.Quant)
+			say('+', "%s, %s: aisync lock or aisync apply pins them", a.Open, a.Quant)
 		case a.SHA256 == "":
 			say('+', "%s, %s (digest not pinned yet)", a.Path, quant)
 		case l.Action == reconcile.Accept && f.live == a.Fingerprint():

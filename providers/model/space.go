@@ -16,12 +16,11 @@ import (
 
 const (
 	reserve      = 2 << 30 // bytes to leave free for everything else
-	reserveAbove = 1 << 30 // of downloads smaller than this the reserve is not asked for
+	reserveAbove = 1 << 30 // smaller downloads ignore the reserve
 )
 
-// Preflight implements reconcile.Preflighter: what is to be fetched must be
-// pinned, fit on the disk of the store, be writable there, and be had from one
-// source at least.
+// Preflight implements reconcile.Preflighter: every file to fetch must be pinned, fit on the store's disk, which must
+// be writable, and be available from at least one source.
 func (Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	needs := map[uint64]*need{}
@@ -70,7 +69,7 @@ func (Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reco
 		}
 	}
 	if len(problems) > 0 {
-		return problems // what is wrong here needs no network to be said
+		return problems // these problems show without the network
 	}
 	return unreachable(ctx, r, ask)
 }
@@ -81,11 +80,10 @@ type asked struct {
 	file Artifact
 }
 
-// askAtOnce is how many files their sources are asked for at a time.
+// askAtOnce is how many files are asked for at a time.
 const askAtOnce = 16
 
-// unreachable asks the sources of all files at once, and returns one problem for
-// each model that could not be had now.
+// unreachable asks the sources of all files at once, and returns one problem for each model that none can serve now.
 func unreachable(ctx context.Context, r reconcile.ReadEnv, ask []asked) []reconcile.Problem {
 	if r.Reach == nil {
 		return nil
@@ -110,12 +108,12 @@ func unreachable(ctx context.Context, r reconcile.ReadEnv, ask []asked) []reconc
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		problems = append(problems, reconcile.Problem{Address: x.of, Err: err, Hint: "mend that, or name another source: aisync models pull " + x.file.ID + " --source URL"})
+		problems = append(problems, reconcile.Problem{Address: x.of, Err: err, Hint: "fix that, or name another source: aisync models pull " + x.file.ID + " --source URL"})
 	}
 	return problems
 }
 
-// need is what one file system has to hold.
+// need is what one file system must hold.
 type need struct {
 	first       reconcile.Address
 	store       string
@@ -134,8 +132,7 @@ func (n need) check() error {
 		n.store, n.bytes, want-n.bytes, n.free, want-n.free)
 }
 
-// space returns which file system the nearest folder above path is on, and
-// how many bytes of it this user may still fill.
+// space returns the file system of the nearest folder above path, and how many bytes of it this user may still fill.
 func space(path string) (disk uint64, free int64, err error) {
 	for {
 		var st unix.Statfs_t

@@ -71,7 +71,7 @@ func TestTheNewestOfAPythonProgram(t *testing.T) {
 			t.Errorf("%s: %q, %v", via, v, err)
 		}
 	}
-	if _, err := m.p.Latest(t.Context(), m.read, "cargo", "x", ""); err == nil || !strings.Contains(err.Error(), "cargo is not in PATH") {
+	if _, err := m.p.Latest(t.Context(), m.read, "cargo", "x", ""); err == nil || !strings.Contains(err.Error(), "cargo, which knows the versions of x, is not in PATH") {
 		t.Errorf("without cargo: %v", err)
 	}
 }

@@ -262,7 +262,7 @@ func TestWhatIsNotTheArchiveIsNeverUnpacked(t *testing.T) {
 		"an absolute file":                      {entries: []entry{{name: "/evil", text: "x", mode: 0o755}}, want: "only names below the archive's own top"},
 		"a link that leads out":                 {entries: []entry{{name: "llama-server", to: "/bin/sh"}}, want: "leads out of the archive"},
 		"a program behind a link that is a lie": {entries: []entry{{name: "x", to: ".."}, {name: "x/llama-server", text: "x", mode: 0o755}}, want: "unpack"},
-		"no program":                            {entries: []entry{{name: "README", text: "x", mode: 0o644}}, want: "it holds no program llama-server, but README"},
+		"no program":                            {entries: []entry{{name: "README", text: "x", mode: 0o644}}, want: "the archive has no program llama-server, but README"},
 		"no archive at all":                     {change: func(s *shelf, a *Archive) { *a = s.put("1.tar.gz", []byte("<html>sign in</html>")) }, want: "unpack"},
 		"half an archive": {change: func(s *shelf, a *Archive) {
 			b := tarball(t, server("one"))

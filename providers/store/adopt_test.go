@@ -55,7 +55,7 @@ func TestWhatOtherProgramsFetchedIsTakenOverOnce(t *testing.T) {
 	}
 	for _, a := range got {
 		switch {
-		case a.ID == "unpinned" && strings.Contains(a.Why, "not pinned"), a.ID == "liar" && strings.Contains(a.Why, "sha256 mismatch"), a.ID == "text" && strings.Contains(a.Why, "no GGUF"):
+		case a.ID == "unpinned" && strings.Contains(a.Why, "not pinned"), a.ID == "liar" && strings.Contains(a.Why, "sha256 mismatch"), a.ID == "text" && strings.Contains(a.Why, "not a GGUF file"):
 			if a.How != "" {
 				t.Errorf("%+v", a)
 			}

@@ -96,8 +96,8 @@ func TestHowAServiceEndedIsSaid(t *testing.T) {
 		{"exit-code", 1, 203, "its program could not be executed"},
 		{"signal", 2, 9, "signal killed"},
 		{"core-dump", 3, 11, "signal segmentation fault"},
-		{"oom-kill", 2, 9, "killed, for the machine had no memory left"},
-		{"timeout", 2, 15, "killed, for it took too long"},
+		{"oom-kill", 2, 9, "killed: out of memory"},
+		{"timeout", 2, 15, "killed: timeout"},
 	} {
 		if got := ended(c.result, c.code, c.status); got != c.want {
 			t.Errorf("%s %d %d: %q, want %q", c.result, c.code, c.status, got, c.want)

@@ -1,5 +1,6 @@
-// Package adapter declares what specs ask of agent programs: rules, skills, hooks, settings, MCP servers, trust,
-// endpoints and models, each in the file that the program's entry in the catalog names. It reads bundle sources; it
+// Package adapter declares what specs ask of agent programs: rules, skills,
+// hooks, settings, MCP servers, trust, endpoints and models, each in the file
+// that the program's entry in the catalog names. It reads bundle sources; it
 // neither reads nor writes targets. Call Project.Declare and Host.Declare.
 package adapter
 
@@ -96,8 +97,8 @@ func newBuilder(owner reconcile.Owner) *builder {
 	}
 }
 
-// leaf adds one leaf. Equal leaves collapse. For whole files and seeds that differ, the error names both bundles;
-// other leaves are left to Compose.
+// leaf adds one leaf. Equal leaves collapse. For whole files and seeds that
+// differ, the error names both bundles; other leaves are left to Compose.
 func (b *builder) leaf(target reconcile.Address, format merge.Format, l reconcile.Leaf, asker string) {
 	l.Source = b.sources[asker]
 	d := b.targets[target]
@@ -142,8 +143,8 @@ func (b *builder) fail(origin []reconcile.Position, format string, args ...any) 
 	b.errs = append(b.errs, err)
 }
 
-// blame is fail for an error that names its position. Several parts of a spec may meet the same error, such as a
-// missing source: it is reported once.
+// blame is fail for an error that names its position. Several parts of a spec
+// may meet the same error, such as a missing source: it is reported once.
 func (b *builder) blame(err error) {
 	if !slices.ContainsFunc(b.errs, func(e error) bool { return e.Error() == err.Error() }) {
 		b.errs = append(b.errs, err)

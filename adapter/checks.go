@@ -11,8 +11,8 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// ChecksFile, below a project or a home, lists the checks that a launcher runs before and after a program without such
-// hooks.
+// ChecksFile, below a project or a home, lists the checks that a launcher runs
+// before and after a program without such hooks.
 const ChecksFile = ".agents/checks.json"
 
 // launcherEvents are those that a launcher sees itself: a program starts and ends.
@@ -28,7 +28,8 @@ type check struct {
 	origin   []reconcile.Position
 }
 
-// around leaves a hook to the launcher, for a program without that event, and reports whether the launcher can run it.
+// around leaves a hook to the launcher, for a program without that event, and
+// reports whether the launcher can run it.
 func (b *builder) around(p place, w wish, programs []bundle.File, h bundle.Hook) bool {
 	if !slices.Contains(launcherEvents, h.Event) {
 		return false
@@ -58,7 +59,8 @@ func (b *builder) around(p place, w wish, programs []bundle.File, h bundle.Hook)
 	return true
 }
 
-// writeChecks declares the file as one leaf: people agree to its content as a whole.
+// writeChecks declares the file as one leaf: people agree to its content as a
+// whole.
 func (b *builder) writeChecks() {
 	if len(b.checks) == 0 {
 		return

@@ -28,8 +28,9 @@ func (s seat) finds(chosen []string) []string {
 	return out
 }
 
-// The faults of a choice, the worst first: a runtime finds nothing, finds it twice, another one finds it wrongly, it
-// finds a form that is not its own, a place is unnecessary.
+// The faults of a choice, the worst first: a runtime finds nothing, finds it
+// twice, another one finds it wrongly, it finds a form that is not its own, a
+// place is unnecessary.
 const (
 	costNothing = 1_000_000
 	costTwice   = 1_000
@@ -55,8 +56,9 @@ func (s seat) cost(chosen []string) int {
 	return 0
 }
 
-// cover chooses the places, sorted, from which every runtime that wants an item finds it, if possible just once.
-// places holds the cost of each place. The choice does not depend on the order of seats.
+// cover chooses the places, sorted, from which every runtime that wants an item
+// finds it, if possible just once. places holds the cost of each place. The
+// choice does not depend on the order of seats.
 func cover(places map[string]int, seats []seat) []string {
 	var all []string
 	for _, group := range separate(slices.Sorted(maps.Keys(places)), seats) {
@@ -66,11 +68,12 @@ func cover(places map[string]int, seats []seat) []string {
 	return all
 }
 
-// maxGroup bounds the groups that are also searched from all places downwards: that is slow for many places, and the
-// catalog's runtimes share fewer.
+// maxGroup bounds the groups that are also searched from all places downwards:
+// that is slow for many places, and the catalog's runtimes share fewer.
 const maxGroup = 12
 
-// cheapest is the cheapest choice that single changes reach, from no place upwards or from all of them downwards.
+// cheapest is the cheapest choice that single changes reach, from no place
+// upwards or from all of them downwards.
 func cheapest(group []string, price map[string]int, seats []seat) []string {
 	seats = slices.DeleteFunc(slices.Clone(seats), func(s seat) bool { return !slices.ContainsFunc(group, s.near) })
 	cost := func(chosen []string) (sum int) {
@@ -92,7 +95,8 @@ func cheapest(group []string, price map[string]int, seats []seat) []string {
 	return up
 }
 
-// descend adds or removes one place as long as that lowers the cost: not always the best choice, but a good one.
+// descend adds or removes one place as long as that lowers the cost: not always
+// the best choice, but a good one.
 func descend(chosen, group []string, cost func([]string) int) []string {
 	for least := cost(chosen); ; {
 		var best []string

@@ -14,8 +14,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// endpoint points programs at the services that the spec gives them. That depends on the machine, so it is written in
-// user scope, never in a project.
+// endpoint points programs at the services that the spec gives them. That
+// depends on the machine, so it is written in user scope, never in a project.
 func (h *Host) endpoint(b *builder) {
 	unsaid := map[string]bool{}
 	for i := range h.Spec.Runtimes {
@@ -53,8 +53,9 @@ type pointing struct {
 	origin  []reconcile.Position
 }
 
-// pointing is that of the runtime that use names; nil if it is not pointed at a service, is not on this machine, or
-// names an unknown service, which endpoint or the schema reports.
+// pointing is that of the runtime that use names; nil if it is not pointed at a
+// service, is not on this machine, or names an unknown service, which endpoint
+// or the schema reports.
 func (h *Host) pointing(use *spec.RuntimeUse) *pointing {
 	rt := start.Find(h.Runtimes, use.ID)
 	if rt == nil {
@@ -81,8 +82,9 @@ func (p *pointing) runs() reconcile.Address {
 	return reconcile.Address("service:" + p.service.Scope + "/" + p.service.Name)
 }
 
-// untouched reports an endpoint that no generic local runtime takes, the programs that do not take it either, and what
-// points them there: earlier versions pointed them by the endpoint alone.
+// untouched reports an endpoint that no generic local runtime takes, the
+// programs that do not take it either, and what points them there: earlier
+// versions pointed them by the endpoint alone.
 func (h *Host) untouched(b *builder) {
 	var ids, write []string
 	for _, use := range h.Spec.Runtimes {
@@ -150,7 +152,8 @@ func environment(vars map[string]string, t *start.Server) string {
 	return strings.Join(words, " ")
 }
 
-// write adds the leaves that point the program at the server; none if it has no file for that.
+// write adds the leaves that point the program at the server; none if it has no
+// file for that.
 func (p *pointing) write(b *builder) {
 	if p.rt.Local {
 		p.drive(b)
@@ -159,8 +162,8 @@ func (p *pointing) write(b *builder) {
 	p.point(b, p.rt.User.Endpoint)
 }
 
-// point writes the leaves by which a program finds a server. They depend on the server: if it cannot start, the
-// program is not pointed there.
+// point writes the leaves by which a program finds a server. They depend on the
+// server: if it cannot start, the program is not pointed there.
 func (p *pointing) point(b *builder, refs []spec.Reference) {
 	for _, ref := range refs {
 		value, ok, err := p.server.FillJSON(ref.JSON)
@@ -177,8 +180,9 @@ func (p *pointing) point(b *builder, refs []spec.Reference) {
 	}
 }
 
-// drive writes the configuration of the program that drives a generic runtime, in the runtime's folder: the program
-// uses it when launched as that runtime, and its own configuration otherwise.
+// drive writes the configuration of the program that drives a generic runtime,
+// in the runtime's folder: the program uses it when launched as that runtime,
+// and its own configuration otherwise.
 func (p *pointing) drive(b *builder) {
 	id, cli := p.rt.ID, p.use.CLI
 	driver := start.Find(p.host.Runtimes, cli)
@@ -207,7 +211,8 @@ func (p *pointing) drive(b *builder) {
 	}
 }
 
-// driverSettings are the settings of the file name that point a driver at the server.
+// driverSettings are the settings of the file name that point a driver at the
+// server.
 func (p *pointing) driverSettings(b *builder, driver *spec.Runtime, name string) []spec.Reference {
 	d := driver.Driver
 	refs := slices.Clone(d.Settings)

@@ -25,8 +25,8 @@ func (p place) level(event string) (level, name string) {
 	return p.rt.Hooks, event
 }
 
-// events gives the hooks of a bundle to each program that can run them, and reports those that none runs. For a
-// required hook that is a warning.
+// events gives the hooks of a bundle to each program that can run them, and
+// reports those that none runs. For a required hook that is a warning.
 func (b *builder) events(places []place, w wish, n bundle.Neutral) {
 	missed := map[string][]string{} // by reason and hook
 	var order []string
@@ -71,7 +71,8 @@ func (b *builder) events(places []place, w wish, n bundle.Neutral) {
 	}
 }
 
-// covered reports whether the program of p takes a hook from the file of another program, which receives it there.
+// covered reports whether the program of p takes a hook from the file of
+// another program, which receives it there.
 func (p place) covered(places []place, h bundle.Hook) bool {
 	return p.scope.Events != nil && slices.ContainsFunc(places, func(q place) bool {
 		if q.scope.Events == nil || !slices.Contains(p.scope.Events.Also, q.scope.Events.Path) || !q.isFor(h.Runtimes) {
@@ -83,8 +84,8 @@ func (p place) covered(places []place, h bundle.Hook) bool {
 	})
 }
 
-// event declares one hook for the program of p. It returns why the program will not run it, its level or "tools", or
-// "" if it will.
+// event declares one hook for the program of p. It returns why the program will
+// not run it, its level or "tools", or "" if it will.
 func (b *builder) event(p place, w wish, programs []bundle.File, h bundle.Hook) string {
 	level, name := p.level(h.Event)
 	f := p.scope.Events

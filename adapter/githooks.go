@@ -11,7 +11,8 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Chained is the project's folder from which git runs the formerly active hooks beside those of githooks/.
+// Chained is the project's folder from which git runs the formerly active hooks
+// beside those of githooks/.
 const Chained = ".aisync/githooks"
 
 // Hooks is the state of a project's git hooks on this machine.
@@ -22,8 +23,9 @@ type Hooks struct {
 	Notes  []string // for the plan, if git hooks are wanted
 }
 
-// clientHooks are the hooks that programs install: each has a wrapper, so that one installed later runs too.
-// reference-transaction, post-index-change and others that git calls at every step have one only if they are in use.
+// clientHooks are the hooks that programs install: each has a wrapper, so that
+// one installed later runs too. reference-transaction, post-index-change and
+// others that git calls at every step have one only if they are in use.
 // https://git-scm.com/docs/githooks
 var clientHooks = []string{
 	"applypatch-msg", "commit-msg", "post-applypatch", "post-checkout", "post-commit", "post-merge", "post-rewrite", "pre-applypatch", "pre-auto-gc", "pre-commit",
@@ -33,8 +35,9 @@ var clientHooks = []string{
 //go:embed chain.sh
 var chainScript []byte
 
-// wireHooks points git to the hooks of githooks/, which files holds, or, if others are active, to wrappers that run
-// both. The wrappers belong to this machine: git does not carry them.
+// wireHooks points git to the hooks of githooks/, which files holds, or, if
+// others are active, to wrappers that run both. The wrappers belong to this
+// machine: git does not carry them.
 func (b *builder) wireHooks(h Hooks, files []reconcile.Address, ours []string, origin []reconcile.Position) {
 	for _, text := range h.Notes {
 		b.note(true, origin, "%s", text)

@@ -29,15 +29,16 @@ type Host struct {
 	Store    string         // folder of the models; "": the spec's
 	Programs store.Programs // folders of other programs that keep models; zero: their defaults below Home
 	Secrets  *Secrets       // for programs that cannot read a secret from elsewhere; nil: such a server is left out
-	// Absent says why a service of aisync's will not answer after this plan; "": the plan starts or finds it. nil: all
-	// answer.
+	// Absent says why a service of aisync's will not answer after this plan;
+	// "": the plan starts or finds it. nil: all answer.
 	Absent func(s spec.Service) string
-	// Recorded reports whether the last apply wanted that value of a leaf; nil: it wanted none.
+	// Recorded reports whether the last apply wanted that value of a leaf; nil:
+	// it wanted none.
 	Recorded func(target reconcile.Address, key reconcile.LeafKey, want reconcile.Fingerprint) bool
 }
 
-// Declare returns everything the host's spec asks for, with the host as owner. The error joins all problems; the
-// declarations are incomplete then.
+// Declare returns everything the host's spec asks for, with the host as owner.
+// The error joins all problems; the declarations are incomplete then.
 func (h Host) Declare(ctx context.Context) (Decls, error) {
 	b := newBuilder(reconcile.HostOwner)
 	places := h.places(b)
@@ -56,8 +57,8 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 	return b.done()
 }
 
-// places are the runtimes that are installed or will be. A missing one that the spec does not install is reported and
-// left out.
+// places are the runtimes that are installed or will be. A missing one that the
+// spec does not install is reported and left out.
 func (h *Host) places(b *builder) []place {
 	var places []place
 	for _, use := range h.Spec.Runtimes {
@@ -87,7 +88,8 @@ func (h *Host) command(use *spec.RuntimeUse, rt *spec.Runtime) string {
 	return use.CLI
 }
 
-// there reports whether a program is in PATH, will be because the spec installs its runtime, or cannot be looked for.
+// there reports whether a program is in PATH, will be because the spec installs
+// its runtime, or cannot be looked for.
 func (h *Host) there(command string) bool { return h.starts().Available(command) }
 
 // bundle declares the parts of one source that the host wants in user scope.
@@ -166,8 +168,8 @@ func (h *Host) shared(b *builder, places []place, w wish, wants func(part string
 // claudeHooks is the folder of hook programs in a settings snippet.
 const claudeHooks = "~/.claude/hooks"
 
-// hooks installs hook programs, and the settings that call them for runtimes with native hooks, and reports the
-// runtimes for which they are manual.
+// hooks installs hook programs, and the settings that call them for runtimes
+// with native hooks, and reports the runtimes for which they are manual.
 func (h *Host) hooks(b *builder, places []place, label string, origin []reconcile.Position, hooks *bundle.Hooks) {
 	if hooks.Snippet == nil && (hooks.Neutral || len(hooks.Programs) == 0) {
 		return
@@ -198,8 +200,9 @@ func (h *Host) hooks(b *builder, places []place, label string, origin []reconcil
 	}
 }
 
-// Trust declares the entries, in user scope, by which a program may load a project's files. The project owns them, so
-// they go with it; the host's spec must say trust.
+// Trust declares the entries, in user scope, by which a program may load a
+// project's files. The project owns them, so they go with it; the host's spec
+// must say trust.
 func Trust(h *spec.Host, p *spec.Project, catalog []spec.Runtime) Decls {
 	b := newBuilder(reconcile.ProjectOwner(p.Dir))
 	b.local = true

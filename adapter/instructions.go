@@ -41,8 +41,9 @@ func (b *builder) text(name string, r rule) {
 	b.texts[name] = append(b.texts[name], r)
 }
 
-// commonFiles writes the blocks in instruction files, one for each file, whichever runtimes need it. A block lists the
-// rules for programs that load none themselves, and holds the text of those that lie in no folder.
+// commonFiles writes the blocks in instruction files, one for each file,
+// whichever runtimes need it. A block lists the rules for programs that load
+// none themselves, and holds the text of those that lie in no folder.
 func (b *builder) commonFiles() {
 	names := slices.Concat(slices.Collect(maps.Keys(b.index)), slices.Collect(maps.Keys(b.texts)))
 	slices.Sort(names)
@@ -85,8 +86,8 @@ func (b *builder) indexLines(name string) (lines []string, origin []reconcile.Po
 	return lines, origin
 }
 
-// common is the instruction file that p shares with other programs: the one that its file imports, or that it must be
-// told of.
+// common is the instruction file that p shares with other programs: the one
+// that its file imports, or that it must be told of.
 func (p place) common() string {
 	switch {
 	case p.scope.Imports != "" && len(p.scope.Instructions) > 0:
@@ -97,8 +98,8 @@ func (p place) common() string {
 	return p.scope.RulesIndex
 }
 
-// bringIn makes the program of p read the common instruction file, if that holds anything of ours: by a line in its
-// own file, or by a setting.
+// bringIn makes the program of p read the common instruction file, if that
+// holds anything of ours: by a line in its own file, or by a setting.
 func (b *builder) bringIn(p place, places []place) {
 	d := b.targets[fileAt(p.common())]
 	if d == nil {
@@ -121,8 +122,9 @@ func (b *builder) bringIn(p place, places []place) {
 	}
 }
 
-// importLine is the line that imports the common file, and where it belongs: not into a file that another program here
-// reads with its imports, if that program reads the common file too.
+// importLine is the line that imports the common file, and where it belongs:
+// not into a file that another program here reads with its imports, if that
+// program reads the common file too.
 func (p place) importLine(places []place) spec.ImportLine {
 	if p.scope.Imports == "" || len(p.scope.Instructions) == 0 {
 		return spec.ImportLine{}
@@ -135,8 +137,8 @@ func (p place) importLine(places []place) spec.ImportLine {
 	return spec.ImportLine{Path: own, Line: p.scope.Imports}
 }
 
-// limits raises a program's size limit for an instruction file if its rules need more. The rest of the file keeps as
-// much room again.
+// limits raises a program's size limit for an instruction file if its rules
+// need more. The rest of the file keeps as much room again.
 func (b *builder) limits(p place) {
 	limit := p.scope.BlockLimit
 	if limit == nil {
@@ -157,7 +159,8 @@ func (b *builder) limits(p place) {
 		p.rt.ID, limit.Bytes, p.scope.RulesBlock, size, strings.TrimPrefix(ref.Pointer, "/"), ref.Path)
 }
 
-// always sets the leaves that a runtime's file needs as soon as it holds anything of ours.
+// always sets the leaves that a runtime's file needs as soon as it holds
+// anything of ours.
 func (b *builder) always(p place) {
 	for _, ref := range p.scope.Always {
 		if d := b.targets[fileAt(ref.Path)]; d != nil {

@@ -41,8 +41,8 @@ func (b *builder) mcp(places []place, servers []spec.MCPServer) {
 	}
 }
 
-// server is m in the form of f's program. If that cannot name a secret, its value is written, except in a project,
-// which others read.
+// server is m in the form of f's program. If that cannot name a secret, its
+// value is written, except in a project, which others read.
 func (b *builder) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Address, key reconcile.LeafKey) (reconcile.Body, error) {
 	value, err := render.Server(f, m)
 	if err == nil {

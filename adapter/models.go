@@ -15,8 +15,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// models declares the models that the host wants, and their names in other programs' folders; a model in shards has
-// one leaf for each file.
+// models declares the models that the host wants, and their names in other
+// programs' folders; a model in shards has one leaf for each file.
 func (h *Host) models(b *builder) {
 	for _, use := range h.Spec.Models {
 		if err := h.model(b, use); err != nil {

@@ -15,7 +15,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// neutral gives every runtime the neutral parts of a bundle, and reports what a runtime cannot take.
+// neutral gives every runtime the neutral parts of a bundle, and reports what a
+// runtime cannot take.
 func (b *builder) neutral(places []place, w wish) {
 	n := w.part.Neutral
 	b.prompts(places, w, "commands", n.Commands, func(s spec.Scope) *spec.PromptFolder { return s.Commands })
@@ -25,7 +26,8 @@ func (b *builder) neutral(places []place, w wish) {
 	b.ignored(places, w, n.Ignored)
 }
 
-// isFor reports whether an item with these runtime ids is for p; no ids mean all runtimes.
+// isFor reports whether an item with these runtime ids is for p; no ids mean
+// all runtimes.
 func (p place) isFor(ids []string) bool { return len(ids) == 0 || slices.Contains(ids, p.rt.ID) }
 
 // prompts puts commands or subagents where each program reads them.
@@ -93,7 +95,8 @@ func (b *builder) permissions(places []place, w wish, perms []bundle.Permission)
 	}
 }
 
-// permission declares one permission, and reports whether the program of p can express it.
+// permission declares one permission, and reports whether the program of p can
+// express it.
 func (b *builder) permission(p place, w wish, perm bundle.Permission) bool {
 	f := p.scope.Permissions
 	if f == nil {
@@ -132,7 +135,8 @@ func (b *builder) line(name, line string, w wish) {
 	}, w.label)
 }
 
-// ignored tells each program which files not to read: by its ignore list, or by its permissions.
+// ignored tells each program which files not to read: by its ignore list, or by
+// its permissions.
 func (b *builder) ignored(places []place, w wish, patterns []string) {
 	if len(patterns) == 0 {
 		return
@@ -163,7 +167,8 @@ func (b *builder) ignored(places []place, w wish, patterns []string) {
 	}
 }
 
-// readable converts a pattern of .gitignore to the paths of a permission; false for a negated one.
+// readable converts a pattern of .gitignore to the paths of a permission; false
+// for a negated one.
 func readable(pattern string) (string, bool) {
 	rest := strings.TrimPrefix(pattern, "/")
 	if strings.HasPrefix(pattern, "!") || rest == "" {

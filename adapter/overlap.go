@@ -7,8 +7,9 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Overlaps reports which rules a program would load both from user scope and from the project. It changes nothing: a
-// project's files may not depend on the host.
+// Overlaps reports which rules a program would load both from user scope and
+// from the project. It changes nothing: a project's files may not depend on the
+// host.
 func Overlaps(host, project Decls) []reconcile.Note {
 	user := map[[2]string]load{} // by runtime and text
 	for _, l := range host.loads {

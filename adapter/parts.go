@@ -26,7 +26,8 @@ func (b *builder) part(p place, w wish) {
 	b.ownFiles(p, w)
 }
 
-// ownFiles declares the programs, settings and other files that a bundle holds for one runtime in that runtime's form.
+// ownFiles declares the programs, settings and other files that a bundle holds
+// for one runtime in that runtime's form.
 func (b *builder) ownFiles(p place, w wish) {
 	own := w.part.Runtime(p.rt.ID)
 	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks)
@@ -63,8 +64,8 @@ func (b *builder) files(p place, w wish, folder, what string, files []bundle.Fil
 	}
 }
 
-// fragment merges settings into the runtime's settings file, leaf by leaf. name is the text's name in errors; "" for
-// one from a spec.
+// fragment merges settings into the runtime's settings file, leaf by leaf. name
+// is the text's name in errors; "" for one from a spec.
 func (b *builder) fragment(p place, doc []byte, name, asker string, origin func(key string) []reconcile.Position) {
 	s := p.scope.Settings
 	if s == nil {
@@ -94,7 +95,8 @@ func (b *builder) fragment(p place, doc []byte, name, asker string, origin func(
 	}
 }
 
-// ignored says why a program ignores a setting of a file in this scope; "" if it does not.
+// ignored says why a program ignores a setting of a file in this scope; "" if
+// it does not.
 func ignored(s spec.Scope, file, key string, value merge.Value) string {
 	pointer, _, _ := strings.Cut(key, "#")
 	names, err := merge.Names(pointer)
@@ -114,8 +116,8 @@ func ignored(s spec.Scope, file, key string, value merge.Value) string {
 	return ""
 }
 
-// ownSettings merges the fragments that the spec itself holds. named reports whether the spec names a runtime,
-// installed or not.
+// ownSettings merges the fragments that the spec itself holds. named reports
+// whether the spec names a runtime, installed or not.
 func (b *builder) ownSettings(places []place, settings []spec.Settings, named func(runtime string) bool) {
 	for _, s := range settings {
 		i := slices.IndexFunc(places, func(p place) bool { return p.rt.ID == s.Runtime })
@@ -156,7 +158,8 @@ func (b *builder) reference(ref spec.Reference, origin []reconcile.Position, ask
 	}, asker)
 }
 
-// seeds writes the first content of the runtimes' instruction files, and reports content that no runtime here reads.
+// seeds writes the first content of the runtimes' instruction files, and
+// reports content that no runtime here reads.
 func (b *builder) seeds(places []place, w wish) {
 	seed := func(f bundle.File, among []place) {
 		for _, p := range among {
@@ -179,7 +182,8 @@ func (b *builder) seeds(places []place, w wish) {
 	}
 }
 
-// agents puts the documents about working together below .ai/, if the project wants that.
+// agents puts the documents about working together below .ai/, if the project
+// wants that.
 func (b *builder) agents(w wish, wanted bool) {
 	if len(w.part.Agents) > 0 && !wanted {
 		b.note(false, w.origin, "the documents for agents of %s are not used: agents: sessions: true asks for them", w.label)
@@ -228,7 +232,8 @@ func (b *builder) gitHooks(wishes []wish, repository bool, active func() Hooks) 
 	}
 }
 
-// outside says why a project's git hooks are not wired, and what to do if it is a part of a larger repository.
+// outside says why a project's git hooks are not wired, and what to do if it is
+// a part of a larger repository.
 func outside(project reconcile.Owner) string {
 	const why = "this folder is not the root of a git repository"
 	dir := project.ProjectDir()
@@ -244,13 +249,15 @@ func outside(project reconcile.Owner) string {
 	return why
 }
 
-// IsGit reports whether dir is the root of a git work tree: a repository, a linked work tree or a submodule.
+// IsGit reports whether dir is the root of a git work tree: a repository, a
+// linked work tree or a submodule.
 func IsGit(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, ".git"))
 	return err == nil && (info.IsDir() || info.Mode().IsRegular())
 }
 
-// hookNotes reports, once for each bundle, the runtimes for which its hooks do nothing.
+// hookNotes reports, once for each bundle, the runtimes for which its hooks do
+// nothing.
 func (b *builder) hookNotes(places []place, w wish) {
 	var with []string
 	for _, r := range w.part.Runtimes {

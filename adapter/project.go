@@ -10,8 +10,9 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Project is what the declarations of a project depend on: its spec, its sources, the catalog. Host and facts are left
-// out, so that two people write the same bytes.
+// Project is what the declarations of a project depend on: its spec, its
+// sources, the catalog. Host and facts are left out, so that two people write
+// the same bytes.
 type Project struct {
 	Spec     *spec.Project
 	Runtimes []spec.Runtime // the whole catalog
@@ -21,8 +22,9 @@ type Project struct {
 	Hooks    func() Hooks  // called at most once for the active git hooks; nil: none
 }
 
-// Declare returns everything the project's spec asks of runtimes, with the project as owner. The error joins all
-// problems; the declarations are incomplete then.
+// Declare returns everything the project's spec asks of runtimes, with the
+// project as owner. The error joins all problems; the declarations are
+// incomplete then.
 func (p Project) Declare(ctx context.Context) (Decls, error) {
 	b := newBuilder(reconcile.ProjectOwner(p.Spec.Dir))
 	var places []place
@@ -69,7 +71,8 @@ func (b *builder) finish(places []place) {
 	}
 }
 
-// PinnedSource names a bundle source at one pin; "" without a pin, as for a folder, which may change at any time.
+// PinnedSource names a bundle source at one pin; "" without a pin, as for a
+// folder, which may change at any time.
 func PinnedSource(url, pin string) string {
 	if pin == "" {
 		return ""
@@ -77,7 +80,8 @@ func PinnedSource(url, pin string) string {
 	return url + "@" + pin
 }
 
-// wishes finds the bundles that the project names. The generic rules of a source come once, before its first bundle.
+// wishes finds the bundles that the project names. The generic rules of a
+// source come once, before its first bundle.
 func (p Project) wishes(ctx context.Context, b *builder) []wish {
 	var out []wish
 	cores := map[*bundle.Tree]int{}
@@ -114,8 +118,8 @@ func (p Project) wishes(ctx context.Context, b *builder) []wish {
 	return out
 }
 
-// sources are the project's. For a name that only the host knows, the host's source is used with a warning, because a
-// teammate may not have it.
+// sources are the project's. For a name that only the host knows, the host's
+// source is used with a warning, because a teammate may not have it.
 func (p Project) sources(b *builder, ref spec.BundleRef) []spec.Source {
 	named := func(s spec.Source) bool { return s.Name == ref.Source }
 	if ref.Source == "" || slices.ContainsFunc(p.Spec.Sources, named) {

@@ -15,7 +15,8 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// rule is one rule of a bundle, or the instructions of bundles for one runtime, before its place is chosen.
+// rule is one rule of a bundle, or the instructions of bundles for one runtime,
+// before its place is chosen.
 type rule struct {
 	rel    string // "commits.md"
 	text   []byte
@@ -27,7 +28,8 @@ type rule struct {
 	origin []reconcile.Position
 }
 
-// addRules records the rules that programs must load. only is the runtime of the rules, "" for any.
+// addRules records the rules that programs must load. only is the runtime of
+// the rules, "" for any.
 func (b *builder) addRules(w wish, files []bundle.File, only string) {
 	b.rules = slices.Grow(b.rules, len(files))
 	for _, f := range files {
@@ -42,7 +44,8 @@ func (b *builder) addRules(w wish, files []bundle.File, only string) {
 	}
 }
 
-// addInstructions records a bundle's text for one runtime. The texts of several bundles form one rule, in their order.
+// addInstructions records a bundle's text for one runtime. The texts of several
+// bundles form one rule, in their order.
 func (b *builder) addInstructions(p place, w wish, docs []bundle.Document) {
 	for _, d := range docs {
 		content := strings.TrimRight(string(d.Text), "\n") + "\n"
@@ -99,7 +102,8 @@ func (r rule) describe() string {
 
 func (r rule) isFor(p place) bool { return len(r.only) == 0 || slices.Contains(r.only, p.rt.ID) }
 
-// placeRules chooses from where each program loads each rule, if possible just once, and declares the files.
+// placeRules chooses from where each program loads each rule, if possible just
+// once, and declares the files.
 func (b *builder) placeRules(places []place) {
 	sort.SliceStable(b.rules, func(i, j int) bool { return b.rules[i].rel < b.rules[j].rel })
 	var groups [][]rule // of rules for the same runtimes
@@ -177,7 +181,8 @@ func (b *builder) placeGroup(places []place, rules []rule) {
 	}
 }
 
-// told makes the program of p load the rules from the chosen places, and reports if that is impossible.
+// told makes the program of p load the rules from the chosen places, and
+// reports if that is impossible.
 func (b *builder) told(p place, s seat, chosen []string, form map[string]string, rules []rule) {
 	found := s.finds(chosen)
 	if p.indexed() && slices.Contains(chosen, p.scope.RulesIndex) {
@@ -227,8 +232,8 @@ func askers(rules []rule) (string, []reconcile.Position) {
 	return list(labels), origin
 }
 
-// indexRules places rules for a program that loads no folder and must not load a text, and lists them in the file that
-// it reads.
+// indexRules places rules for a program that loads no folder and must not load
+// a text, and lists them in the file that it reads.
 func (b *builder) indexRules(p place, rules []rule) {
 	for _, r := range rules {
 		folder := p.scope.Rules

@@ -9,15 +9,16 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Secrets provides the values of secrets for programs whose configuration cannot refer to one.
+// Secrets provides the values of secrets for programs whose configuration
+// cannot refer to one.
 type Secrets struct {
 	Value    func(spec.Secret) (string, error) // the error says where it was looked for, and what to do
 	Seal     file.Seal
 	Recorded func(reconcile.Address, reconcile.LeafKey) (reconcile.Fingerprint, bool) // what was last written
 }
 
-// server is m with the values of the secrets that f cannot refer to. If one is not available now, what was written
-// before stays.
+// server is m with the values of the secrets that f cannot refer to. If one is
+// not available now, what was written before stays.
 func (s *Secrets) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Address, key reconcile.LeafKey) (reconcile.Body, error) {
 	real, shown := m, m
 	var missing error

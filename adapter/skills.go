@@ -13,8 +13,8 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// skillSeat says from where the program of p loads skills. Skills with the same name count as one, so finding one
-// twice does no harm.
+// skillSeat says from where the program of p loads skills. Skills with the same
+// name count as one, so finding one twice does no harm.
 func skillSeat(p place, wants bool) seat {
 	s := seat{once: true, wants: wants && p.scope.Skills != "", loads: p.scope.SkillsAlso}
 	if p.scope.Skills != "" {
@@ -23,7 +23,8 @@ func skillSeat(p place, wants bool) seat {
 	return s
 }
 
-// skillFolders chooses as few folders as possible from which each runtime of a skill loads it.
+// skillFolders chooses as few folders as possible from which each runtime of a
+// skill loads it.
 func skillFolders(places []place, isFor func(place) bool) []string {
 	price := map[string]int{}
 	var seats []seat
@@ -36,8 +37,8 @@ func skillFolders(places []place, isFor func(place) bool) []string {
 	return cover(price, seats)
 }
 
-// skills installs whole skills, with the folder of rules that some refer to. rules says whether the bundle's rules are
-// installed too.
+// skills installs whole skills, with the folder of rules that some refer to.
+// rules says whether the bundle's rules are installed too.
 func (b *builder) skills(places []place, label string, origin []reconcile.Position, skills []bundle.Skill, rules bool) {
 	folders := map[string][]string{} // by the runtimes of a skill
 	none := map[string][]string{}    // skills that a runtime cannot load, by its id
@@ -126,8 +127,8 @@ func (b *builder) makeBridges(places []place) {
 	}
 }
 
-// keepRules puts the rules that skills refer to into a folder that no program loads. It returns the folder, "" if
-// there is none.
+// keepRules puts the rules that skills refer to into a folder that no program
+// loads. It returns the folder, "" if there is none.
 func (b *builder) keepRules(places []place) string {
 	i := slices.IndexFunc(places, func(p place) bool { return p.scope.RulesKept != "" })
 	if i < 0 {

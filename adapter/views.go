@@ -18,8 +18,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// viewer declares the names of one model in other programs' folders. Each is a separate resource that depends on the
-// model.
+// viewer declares the names of one model in other programs' folders. Each is a
+// separate resource that depends on the model.
 type viewer struct {
 	b      *builder
 	h      Host
@@ -30,7 +30,8 @@ type viewer struct {
 	of     *model.Artifact // the file being declared
 }
 
-// views declares the names that the host's spec asks for, for the file a, the i-th of its model, and returns them.
+// views declares the names that the host's spec asks for, for the file a, the
+// i-th of its model, and returns them.
 func (v viewer) views(i int, a model.Artifact) []fsys.LogicalPath {
 	if a.SHA256 == "" {
 		return nil // an unknown file has no name
@@ -54,7 +55,8 @@ func (v viewer) views(i int, a model.Artifact) []fsys.LogicalPath {
 	return names
 }
 
-// viewers are the programs that see a model: those in the spec, and ollama if it serves the model.
+// viewers are the programs that see a model: those in the spec, and ollama if
+// it serves the model.
 func (h *Host) viewers(id string) []string {
 	var out []string
 	for _, program := range h.Spec.Views {
@@ -89,8 +91,9 @@ func (v viewer) declare(a reconcile.Address, l reconcile.Leaf, after ...reconcil
 	return a
 }
 
-// huggingFace lays f out like the hub's cache: the blob under its digest, a link to it in the snapshot of its commit,
-// and the branch that names the commit. See https://huggingface.co/docs/huggingface_hub/guides/manage-cache.
+// huggingFace lays f out like the hub's cache: the blob under its digest, a
+// link to it in the snapshot of its commit, and the branch that names the
+// commit. See https://huggingface.co/docs/huggingface_hub/guides/manage-cache.
 func (v viewer) huggingFace(f spec.ModelFile) fsys.LogicalPath {
 	switch {
 	case v.h.programs().HuggingFace == "":
@@ -125,7 +128,8 @@ func (v viewer) lmStudio(f spec.ModelFile) fsys.LogicalPath {
 	return p
 }
 
-// ollamaManifest is the form of https://github.com/ollama/ollama/blob/main/manifest.
+// ollamaManifest is the form of
+// https://github.com/ollama/ollama/blob/main/manifest.
 type ollamaManifest struct {
 	SchemaVersion int           `json:"schemaVersion"`
 	MediaType     string        `json:"mediaType"`
@@ -151,7 +155,8 @@ type ollamaConfig struct {
 	} `json:"rootfs"`
 }
 
-// ollama declares the blob, a config and, after both, the manifest that keeps ollama from pruning them.
+// ollama declares the blob, a config and, after both, the manifest that keeps
+// ollama from pruning them.
 func (v viewer) ollama() fsys.LogicalPath {
 	dir := v.h.programs().Ollama
 	if dir == "" {

@@ -2,12 +2,14 @@ package adapter
 
 import "aisync.dev/aisync/adapter/start"
 
-// withheld reports that a runtime is not pointed at its service, because this plan neither starts nor finds it, and
-// adds the row that says so.
+// withheld reports that a runtime is not pointed at its service, because this
+// plan neither starts nor finds it, and adds the row that says so.
 //
-// What an earlier apply pointed there shares the fate of the service: it goes, with the prior restored, if the spec
-// drops the service, and stays if the machine lacks something, as the service's files do. A program that a person sent
-// to a local server must not return to its vendor because a server is missing from PATH for a while.
+// What an earlier apply pointed there shares the fate of the service: it goes,
+// with the prior restored, if the spec drops the service, and stays if the
+// machine lacks something, as the service's files do. A program that a person
+// sent to a local server must not return to its vendor because a server is
+// missing from PATH for a while.
 func (p *pointing) withheld(b *builder) bool {
 	id, service := p.rt.ID, p.service.Name
 	why, forGood := p.host.starts().Absence(p.service)
@@ -25,7 +27,8 @@ func (p *pointing) withheld(b *builder) bool {
 	return true
 }
 
-// stands reports whether an earlier apply made every leaf that points the program at the service.
+// stands reports whether an earlier apply made every leaf that points the
+// program at the service.
 func (p *pointing) stands(b *builder) bool {
 	if p.host.Recorded == nil {
 		return false

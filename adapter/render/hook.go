@@ -13,8 +13,8 @@ type Hook struct {
 	Timeout int // in the program's unit, mostly seconds; 0: none
 }
 
-// HookValue renders h in a shape. In the shape "claude" it is the value below a matcher, in the others the member of
-// the event's array.
+// HookValue renders h in a shape. In the shape "claude" it is the value below a
+// matcher, in the others the member of the event's array.
 func HookValue(shape string, h Hook) json.RawMessage {
 	var v any
 	switch shape {
@@ -41,7 +41,8 @@ func HookValue(shape string, h Hook) json.RawMessage {
 	return JSON(v)
 }
 
-// Matcher joins the program's names of a hook's tools. ok is false if the program has no name for one of them.
+// Matcher joins the program's names of a hook's tools. ok is false if the
+// program has no name for one of them.
 func Matcher(names map[string]string, tools []string) (matcher string, ok bool) {
 	var own []string
 	for _, t := range tools {

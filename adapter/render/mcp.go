@@ -54,8 +54,9 @@ type (
 // gooseTimeout is what goose itself writes for a new extension.
 const gooseTimeout = 300
 
-// Server renders m in the form of f, with secrets named in the program's syntax. The error says that the program has
-// none, or that this version does not know the form.
+// Server renders m in the form of f, with secrets named in the program's
+// syntax. The error says that the program has none, or that this version does
+// not know the form.
 func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, error) {
 	env, err := variables(f, m.Env)
 	if err != nil {
@@ -114,8 +115,8 @@ type vars struct {
 	named  map[string]string // headers taken from the named variable
 }
 
-// Some forms name a variable of the environment apart from the values: a server's variable then keeps its name, a
-// header may take any.
+// Some forms name a variable of the environment apart from the values: a
+// server's variable then keeps its name, a header may take any.
 var namedApart = map[string]struct{ env, headers bool }{ShapeCodex: {true, true}, ShapeGoose: {env: true}}
 
 func variables(f spec.MCPFile, list []spec.EnvVar) (vars, error) {

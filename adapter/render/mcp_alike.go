@@ -7,9 +7,10 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// AsServer is the MCP server there, of the file f, in the form that Server writes, if it means the same: programs and
-// tools add defaults, such as "type": "stdio" beside a command, or an empty env. Any other addition is kept: the
-// server is then returned unchanged.
+// AsServer is the MCP server there, of the file f, in the form that Server
+// writes, if it means the same: programs and tools add defaults, such as
+// "type": "stdio" beside a command, or an empty env. Any other addition is
+// kept: the server is then returned unchanged.
 func AsServer(f spec.MCPFile, there json.RawMessage) json.RawMessage {
 	switch f.Shape {
 	case ShapeClaude, ShapeGemini, ShapeCursor:

@@ -6,16 +6,18 @@ import (
 	"strings"
 )
 
-// Setting is one leaf of a settings file: a value under a pointer, or a member of the set there.
+// Setting is one leaf of a settings file: a value under a pointer, or a member
+// of the set there.
 type Setting struct {
 	Pointer []string // names from the root
 	Member  bool     // Value is a member of the array there
 	Value   json.RawMessage
 }
 
-// Permission renders one permission in a program's settings. action is "allow", "ask" or "deny", tool a bundle's name,
-// pattern its argument, "" for any. names are the program's names of tools. It returns nothing if the program cannot
-// express the permission.
+// Permission renders one permission in a program's settings. action is "allow",
+// "ask" or "deny", tool a bundle's name, pattern its argument, "" for any.
+// names are the program's names of tools. It returns nothing if the program
+// cannot express the permission.
 func Permission(shape string, names map[string]string, action, tool, pattern string) []Setting {
 	switch shape {
 	case ShapeClaude:
@@ -41,8 +43,8 @@ func Permission(shape string, names map[string]string, action, tool, pattern str
 	return nil
 }
 
-// geminiPermission is a permission in Gemini CLI's settings: they allow a command by its start, and otherwise name
-// whole tools.
+// geminiPermission is a permission in Gemini CLI's settings: they allow a
+// command by its start, and otherwise name whole tools.
 func geminiPermission(names map[string]string, action, tool, pattern string) []Setting {
 	list := map[string]string{"allow": "allowed", "ask": "confirmationRequired", "deny": "exclude"}[action]
 	prefix, ok := commandPrefix(pattern)
@@ -89,7 +91,8 @@ func claudePermission(names map[string]string, tool, pattern string) (string, bo
 	return name + "(" + pattern + ")", true
 }
 
-// cursorPermission is a permission of Cursor's command line, which knows only the program of a command.
+// cursorPermission is a permission of Cursor's command line, which knows only
+// the program of a command.
 func cursorPermission(tool, pattern string) (string, bool) {
 	if pattern == "" {
 		pattern = "*"
@@ -109,7 +112,8 @@ func cursorPermission(tool, pattern string) (string, bool) {
 	return "", false
 }
 
-// commandPrefix is the words that a command must start with; false if the pattern says more than that.
+// commandPrefix is the words that a command must start with; false if the
+// pattern says more than that.
 func commandPrefix(pattern string) (string, bool) {
 	prefix := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(pattern, "*"), ":"))
 	return prefix, !strings.ContainsAny(prefix, "*?[{")

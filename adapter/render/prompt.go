@@ -10,8 +10,9 @@ import (
 	"aisync.dev/aisync/internal/frontmatter"
 )
 
-// The forms of commands (prompts with a name) and subagents. The neutral form is Claude Code's: Markdown with front
-// matter, $ARGUMENTS for what the person adds to a command.
+// The forms of commands (prompts with a name) and subagents. The neutral form
+// is Claude Code's: Markdown with front matter, $ARGUMENTS for what the person
+// adds to a command.
 const (
 	Verbatim  = "markdown"   // Claude Code
 	Described = "described"  // front matter with a description only: opencode, pi, Codex prompts
@@ -79,7 +80,8 @@ func Prompt(form, name string, text []byte) []byte {
 	return slices.Concat([]byte("---\n"+strings.Join(lines, "\n")+"\n---\n"), []byte(plain))
 }
 
-// Limited reports whether a subagent names its tools or model, which only Claude Code understands.
+// Limited reports whether a subagent names its tools or model, which only
+// Claude Code understands.
 func Limited(text []byte) bool {
 	front, _, _, _ := frontmatter.Split(text)
 	f, err := frontmatter.Parse(front)

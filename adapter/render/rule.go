@@ -1,5 +1,6 @@
-// Package render converts rules, commands, subagents, hooks, permissions and MCP servers into the forms that agent
-// programs read. Every function is pure and returns bytes or JSON; the caller decides where they go. Start reading at
+// Package render converts rules, commands, subagents, hooks, permissions and
+// MCP servers into the forms that agent programs read. Every function is pure
+// and returns bytes or JSON; the caller decides where they go. Start reading at
 // RuleFile; shape.go and the constants beside it list the forms.
 package render
 
@@ -33,7 +34,8 @@ func RuleName(form, rel string) string {
 	return rel
 }
 
-// RuleFile is a rule in a form. Front matter that the program already understands stays unchanged.
+// RuleFile is a rule in a form. Front matter that the program already
+// understands stays unchanged.
 func RuleFile(form string, text []byte) []byte {
 	r, err := frontmatter.ReadRule(text)
 	front, body, _, _ := frontmatter.Split(text)
@@ -79,8 +81,8 @@ func RuleFile(form string, text []byte) []byte {
 	return slices.Concat([]byte("---\n"+strings.Join(lines, "\n")+"\n---\n"), body)
 }
 
-// RuleText is a rule as a part of a longer text, without its front matter, but with the paths that it is limited to if
-// the rule does not name them.
+// RuleText is a rule as a part of a longer text, without its front matter, but
+// with the paths that it is limited to if the rule does not name them.
 func RuleText(text []byte) string {
 	r, _ := frontmatter.ReadRule(text)
 	_, body, _, _ := frontmatter.Split(text)
@@ -98,7 +100,8 @@ func RuleText(text []byte) string {
 // quoted is s in quotes, as JSON and YAML write it.
 func quoted(s string) string { return string(JSON(s)) }
 
-// JSON encodes v, which must be plain data, without the escapes that only HTML needs.
+// JSON encodes v, which must be plain data, without the escapes that only HTML
+// needs.
 func JSON(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

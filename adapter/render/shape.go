@@ -1,7 +1,8 @@
 package render
 
-// Shapes are the forms in which programs write MCP servers, hooks and permissions. An entry of the catalog names the
-// shape of each of its files; a shape has the name of the program that introduced it, and others use it too.
+// Shapes are the forms in which programs write MCP servers, hooks and
+// permissions. An entry of the catalog names the shape of each of its files; a
+// shape has the name of the program that introduced it, and others use it too.
 const (
 	ShapeClaude   = "claude"
 	ShapeCodex    = "codex"

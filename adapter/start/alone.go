@@ -11,15 +11,16 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Alone is how a program starts in a home that holds only what it needs to talk to one server: it sees nothing of the
-// person's setup.
+// Alone is how a program starts in a home that holds only what it needs to talk
+// to one server: it sees nothing of the person's setup.
 type Alone struct {
 	Environment map[string]string
 	Files       map[string][]byte // by slash-separated path below the home
 }
 
-// AloneAt makes the program of rt talk to model at url, which ends in /v1; a context of 0 is unknown. It is an error
-// if rt accepts only its vendor's server.
+// AloneAt makes the program of rt talk to model at url, which ends in /v1; a
+// context of 0 is unknown. It is an error if rt accepts only its vendor's
+// server.
 func AloneAt(rt *spec.Runtime, url, model string, context int64) (Alone, error) {
 	s := &Server{Name: "task", URL: url, Model: model, Context: context, APIs: AllAPIs}
 	a := Alone{Environment: map[string]string{}, Files: map[string][]byte{}}

@@ -91,8 +91,8 @@ func (h *Host) Launch(id, service, model string) (Launch, error) {
 	return l, err
 }
 
-// Launches returns the launch of every runtime of the spec that talks to a service, in the spec's order. A runtime
-// without a driver has none.
+// Launches returns the launch of every runtime of the spec that talks to a
+// service, in the spec's order. A runtime without a driver has none.
 func (h *Host) Launches() []Launch {
 	var out []Launch
 	for _, use := range h.Spec.Runtimes {
@@ -103,8 +103,8 @@ func (h *Host) Launches() []Launch {
 	return out
 }
 
-// driver is the runtime that drives a generic one: cli from the spec, otherwise the first one installed; nil if there
-// is none.
+// driver is the runtime that drives a generic one: cli from the spec, otherwise
+// the first one installed; nil if there is none.
 func (h *Host) driver(cli string) *spec.Runtime {
 	for _, d := range Drivers(h.Runtimes) {
 		if d.ID == cli || cli == "" && h.Available(d.Command) {
@@ -132,7 +132,8 @@ func (h *Host) driven(l *Launch, cli string, rt *spec.Runtime, s *Server) error 
 	return err
 }
 
-// Point makes the driver of a generic runtime read the runtime's file, at its physical path.
+// Point makes the driver of a generic runtime read the runtime's file, at its
+// physical path.
 func (l *Launch) Point(config string) {
 	d := l.Driver.Driver
 	if d == nil || l.Config == "" {
@@ -149,8 +150,10 @@ func (l *Launch) Point(config string) {
 	l.Args = append(args, l.Args...)
 }
 
-// ServiceOf returns the service of rt when the spec says e of it, "" for none. The host's endpoint applies to generic
-// local runtimes only: a vendor's program keeps its vendor's service until the spec explicitly gives it another.
+// ServiceOf returns the service of rt when the spec says e of it, "" for none.
+// The host's endpoint applies to generic local runtimes only: a vendor's
+// program keeps its vendor's service until the spec explicitly gives it
+// another.
 func (h *Host) ServiceOf(e *spec.EndpointUse, rt *spec.Runtime) spec.Named {
 	switch {
 	case e != nil && !e.On:
@@ -165,8 +168,8 @@ func (h *Host) ServiceOf(e *spec.EndpointUse, rt *spec.Runtime) spec.Named {
 	return spec.Named{}
 }
 
-// Absence says why s will not answer, "" if it will, and whether the spec itself says so. An external service is
-// assumed to answer.
+// Absence says why s will not answer, "" if it will, and whether the spec
+// itself says so. An external service is assumed to answer.
 func (h *Host) Absence(s *spec.Service) (why string, forGood bool) {
 	switch {
 	case s.Kind == "external":
@@ -179,7 +182,8 @@ func (h *Host) Absence(s *spec.Service) (why string, forGood bool) {
 	return h.Absent(*s), false
 }
 
-// Available reports whether a program is installed, or will be because the spec installs a runtime with that command.
+// Available reports whether a program is installed, or will be because the spec
+// installs a runtime with that command.
 func (h *Host) Available(command string) bool {
 	if command == "" || h.Has == nil || h.Has(command) {
 		return true
@@ -200,7 +204,8 @@ func Find(runtimes []spec.Runtime, id string) *spec.Runtime {
 	return nil
 }
 
-// Drivers are the runtimes whose programs can drive a generic one, the preferred first.
+// Drivers are the runtimes whose programs can drive a generic one, the
+// preferred first.
 func Drivers(runtimes []spec.Runtime) []*spec.Runtime {
 	var out []*spec.Runtime
 	for i := range runtimes {

@@ -20,14 +20,16 @@ type Server struct {
 	APIs    []string
 }
 
-// AllAPIs are the APIs of an external service without a list, and of the servers that aisync starts: llama-server and
-// ollama have all of them since early 2026, and llama-swap passes requests on.
+// AllAPIs are the APIs of an external service without a list, and of the
+// servers that aisync starts: llama-server and ollama have all of them since
+// early 2026, and llama-swap passes requests on.
 var AllAPIs = []string{"chat", "completions", "embeddings", "messages", "responses"}
 
 // maxOutput bounds an answer if the context is large enough.
 const maxOutput = 4096
 
-// Server is the endpoint of the host's spec. It is an error if the server does not answer here.
+// Server is the endpoint of the host's spec. It is an error if the server does
+// not answer here.
 func (h *Host) Server() (Server, error) {
 	name := h.Spec.Endpoint.Value
 	if name == "" {
@@ -71,11 +73,12 @@ func (h *Host) ServerOf(s *spec.Service) Server {
 	return t
 }
 
-// Fill replaces in text {url}, which is without /v1, {base}, the unchanged URL, {model}, {name}, {key}, {context} and
-// {output}.
+// Fill replaces in text {url}, which is without /v1, {base}, the unchanged URL,
+// {model}, {name}, {key}, {context} and {output}.
 func (s *Server) Fill(text string) string { return s.fill(text, func(v string) string { return v }) }
 
-// FillQuoted is Fill for text in which each of these is inside a quoted JSON or YAML string.
+// FillQuoted is Fill for text in which each of these is inside a quoted JSON or
+// YAML string.
 func (s *Server) FillQuoted(text string) string { return s.fill(text, Escaped) }
 
 func (s *Server) fill(text string, as func(string) string) string {
@@ -98,8 +101,9 @@ func (s *Server) set(environment, variables map[string]string) {
 	}
 }
 
-// FillJSON is Fill for a JSON value, names included. A string of only {context} or {output} becomes a number; if the
-// context is unknown, what holds it is left out, and ok is false if that is the whole value.
+// FillJSON is Fill for a JSON value, names included. A string of only {context}
+// or {output} becomes a number; if the context is unknown, what holds it is
+// left out, and ok is false if that is the whole value.
 func (s *Server) FillJSON(value []byte) (filled []byte, ok bool, err error) {
 	var v any
 	if err := json.Unmarshal(value, &v); err != nil {

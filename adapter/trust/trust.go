@@ -20,7 +20,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Row is a part of a project, present or planned, that a program does not load according to its own record.
+// Row is a part of a project, present or planned, that a program does not load
+// according to its own record.
 type Row struct {
 	Runtime string               `json:"runtime"`
 	Parts   []string             `json:"parts"`            // see spec.Trust
@@ -44,8 +45,8 @@ type Project struct {
 	Runtimes []spec.Runtime // those that this machine uses
 }
 
-// Check compares what p holds for the project with the programs' records. A record that p itself will write counts as
-// written.
+// Check compares what p holds for the project with the programs' records. A
+// record that p itself will write counts as written.
 func Check(r reconcile.ReadEnv, p *reconcile.Plan, project Project) []Row {
 	var rows []Row
 	for _, rt := range project.Runtimes {
@@ -110,7 +111,8 @@ func (ps parts) add(name string, l reconcile.LeafChange) {
 	ps[name].changes = ps[name].changes || l.Writes()
 }
 
-// kinds names the parts that a leaf belongs to; none if it is not for a program with scope s.
+// kinds names the parts that a leaf belongs to; none if it is not for a program
+// with scope s.
 func kinds(a reconcile.Address, l reconcile.LeafChange, s spec.Scope) []string {
 	if a.Kind() != "file" && a.Kind() != "link" || !a.InProject() {
 		return nil
@@ -213,7 +215,8 @@ func byName(t spec.Trust) bool {
 	})
 }
 
-// allowed reports whether the record that ref names says yes. With parents, the nearest folder with an entry decides.
+// allowed reports whether the record that ref names says yes. With parents, the
+// nearest folder with an entry decides.
 func allowed(r reconcile.ReadEnv, p *reconcile.Plan, ref spec.Reference, w words, parents bool) (bool, error) {
 	w = maps.Clone(w)
 	for {

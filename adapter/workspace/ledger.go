@@ -15,8 +15,8 @@ func Layouts() map[string]dir.Layout {
 
 const ledgerDir = ".pi-ensemble"
 
-// ledger is .pi-ensemble/ as `ensemble init` makes it, without the agents, who add themselves. docs/ledger.md
-// describes the files.
+// ledger is .pi-ensemble/ as `ensemble init` makes it, without the agents, who
+// add themselves. docs/ledger.md describes the files.
 func ledger() dir.Layout {
 	return dir.Laid("run: aisync ledger doctor",
 		dir.First{Name: "config.yaml", Content: "version: 1\ndefault_agent: pi\n", Sound: hasVersion},

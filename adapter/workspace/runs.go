@@ -9,8 +9,8 @@ import (
 
 const runsDir = ".ilchul"
 
-// runs is .ilchul/ as `aisync run init` makes it, except for facts about the machine, which the first run writes.
-// docs/runs.md describes the files.
+// runs is .ilchul/ as `aisync run init` makes it, except for facts about the
+// machine, which the first run writes. docs/runs.md describes the files.
 func runs() dir.Layout {
 	return dir.Laid("run: aisync run init",
 		dir.First{Name: ".gitignore", Content: "# What runs leave is of this machine; the config may be shared.\n*\n!.gitignore\n!config.json\n"},

@@ -1,5 +1,6 @@
-// Package workspace declares the folders and documents with which several agents work in one project: sessions,
-// ledger, task queues, runs. It neither reads nor changes what agents write there. Call Declare.
+// Package workspace declares the folders and documents with which several
+// agents work in one project: sessions, ledger, task queues, runs. It neither
+// reads nor changes what agents write there. Call Declare.
 package workspace
 
 import (
@@ -16,7 +17,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Declare returns what the project's agents need, with the project as owner, sorted by target.
+// Declare returns what the project's agents need, with the project as owner,
+// sorted by target.
 func Declare(p *spec.Project) []reconcile.Declaration {
 	l := layout{owner: reconcile.ProjectOwner(p.Dir)}
 	if a := p.Agents; a.Sessions.On {
@@ -54,7 +56,8 @@ func Declare(p *spec.Project) []reconcile.Declaration {
 	return l.out
 }
 
-// Open reports whether people and agents keep files in dir, a folder of the project, beside ours.
+// Open reports whether people and agents keep files in dir, a folder of the
+// project, beside ours.
 func Open(dir string) bool {
 	return dir == ".ai" || dir == "tasks" || strings.HasPrefix(dir, "tasks/")
 }

@@ -114,9 +114,9 @@ func TestWhatIsNotPinned(t *testing.T) {
 		{name: "gone", quants: []spec.Quant{inRepo("F16", "me/m", "n.gguf")}, mode: Pin, asked: true, left: "it could not be pinned: resolve n.gguf of me/m"},
 		{name: "lock of one that is gone", quants: []spec.Quant{inRepo("F16", "me/m", "n.gguf")}, mode: Lock, asked: true, fails: "not found"},
 		{name: "a digest of the spec decides", quants: []spec.Quant{{Name: "F16", Files: []spec.ModelFile{{Path: "m.gguf", Repo: "me/m", SHA256: digest, Size: 4}}}}, mode: Pin, known: true},
-		{name: "a digest of the spec is checked by lock", quants: []spec.Quant{{Name: "F16", Files: []spec.ModelFile{{Path: "m.gguf", Repo: "me/m", SHA256: digest, Size: 4}}}}, mode: Lock, asked: true, fails: "me/m/m.gguf: the spec says sha256 " + digest + ", and me/m has"},
+		{name: "a digest of the spec is checked by lock", quants: []spec.Quant{{Name: "F16", Files: []spec.ModelFile{{Path: "m.gguf", Repo: "me/m", SHA256: digest, Size: 4}}}}, mode: Lock, asked: true, fails: "me/m/m.gguf: the spec says sha256 " + digest + ", but me/m has"},
 		{name: "an address alone", quants: []spec.Quant{{Name: "F16", Files: []spec.ModelFile{{Path: "m.gguf", SHA256: digest, Size: 4, Sources: []string{"https://example.org/m.gguf"}}}}}, mode: Lock, known: true},
-		{name: "an unknown quant", quant: "Q2_K", quants: []spec.Quant{inRepo("F16", "me/m", "m.gguf"), inRepo("Q8_0", "me/m", "m.gguf")}, mode: Pin, fails: `it has no quant "Q2_K"; it has F16, Q8_0`},
+		{name: "an unknown quant", quant: "Q2_K", quants: []spec.Quant{inRepo("F16", "me/m", "m.gguf"), inRepo("Q8_0", "me/m", "m.gguf")}, mode: Pin, fails: `unknown quant "Q2_K"; known: F16, Q8_0`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage(t)

@@ -32,7 +32,8 @@ verify: ["grep -qx world src/hello.txt"]
 			me := []string{"GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@localhost", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@localhost"}
 			w.run(w.project, me, "git", "add", "src", "secret.txt")
 			w.run(w.project, me, "git", "commit", "-qm", "first")
-			// Hidden from the program, which may look at the paths of a command itself.
+			// Hidden from the program, which may look at the paths of a command
+			// itself.
 			look := base64.StdEncoding.EncodeToString([]byte("cat secret.txt '" + w.project + "/secret.txt' '" + w.home + "/.config/aisync/host.cue'"))
 			c := p.shell("echo " + look + " | base64 -d | sh; echo world >src/hello.txt")
 			w.call.Store(&c)

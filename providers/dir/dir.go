@@ -1,5 +1,6 @@
-// Package dir is the provider of folders that must exist. It never changes what a folder holds, and removes a folder
-// that aisync made only while it is empty. A folder with first contents is a Layout. Start reading at Observe.
+// Package dir is the provider of folders that must exist. It never changes what
+// a folder holds, and removes a folder that aisync made only while it is empty.
+// A folder with first contents is a Layout. Start reading at Observe.
 package dir
 
 import (
@@ -68,7 +69,8 @@ func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) reconcil
 	return reconcile.Observation{Presence: reconcile.Present, Token: exists, Live: map[reconcile.LeafKey]reconcile.Fingerprint{"": exists}}
 }
 
-// Explain implements reconcile.Provider. It has nothing to add to the address, except why a folder stays.
+// Explain implements reconcile.Provider. It has nothing to add to the address,
+// except why a folder stays.
 func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
 	if removes(c) {
@@ -94,8 +96,8 @@ func removes(c reconcile.Change) bool {
 	return false
 }
 
-// Apply implements reconcile.Provider. A folder that is not empty stays, without an error: its contents are not
-// aisync's.
+// Apply implements reconcile.Provider. A folder that is not empty stays,
+// without an error: its contents are not aisync's.
 func (d Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	a := c.Target.Resource.Address
 	p := a.Path(w.Home)
@@ -145,7 +147,8 @@ func (d Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.Write
 	return reconcile.Outcome{Token: exists, Dirs: made}, nil
 }
 
-// Preflight implements reconcile.Preflighter: every folder that changes must be writable.
+// Preflight implements reconcile.Preflighter: every folder that changes must be
+// writable.
 func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	return provide.Unwritable(r, batch)
 }

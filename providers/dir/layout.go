@@ -12,8 +12,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// First is an entry that a Layout creates: a file with its first content, readable by its user alone, or, where Folder
-// is set, a folder.
+// First is an entry that a Layout creates: a file with its first content,
+// readable by its user alone, or, where Folder is set, a folder.
 type First struct {
 	Name    string
 	Folder  bool
@@ -21,8 +21,9 @@ type First struct {
 	Sound   func([]byte) error // checks the file's present content; nil accepts any
 }
 
-// Laid returns the layout of a folder, private to its user, with its first entries. Files may change later: only a
-// missing entry, or one that Sound rejects, is drift. A broken file is never written; mend says what to run. The
+// Laid returns the layout of a folder, private to its user, with its first
+// entries. Files may change later: only a missing entry, or one that Sound
+// rejects, is drift. A broken file is never written; mend says what to run. The
 // folder is removed only while none of its entries was changed.
 func Laid(mend string, first ...First) Layout { return Layout{laid{mend, first}} }
 
@@ -49,8 +50,9 @@ func laidOut(t reconcile.Target) (laid, bool) {
 	return laid{}, false
 }
 
-// state is what a folder lacks of its layout. untouched means that it holds nothing but entries of the layout that are
-// still as created, perhaps cut short by an interruption.
+// state is what a folder lacks of its layout. untouched means that it holds
+// nothing but entries of the layout that are still as created, perhaps cut
+// short by an interruption.
 type state struct {
 	missing, broken []string // lines for a person
 	err             error    // why a part of it cannot be read
@@ -141,7 +143,8 @@ func (b laid) observe(o reconcile.Observation, r fsys.Reader, dir fsys.LogicalPa
 	return o
 }
 
-// leftover reports whether name is a temporary file that a kill left; see fsys.TempName.
+// leftover reports whether name is a temporary file that a kill left; see
+// fsys.TempName.
 func (b laid) leftover(name string) bool {
 	return slices.ContainsFunc(b.first, func(f First) bool { return strings.HasPrefix(name, "."+f.Name+".aisync-") })
 }
@@ -168,7 +171,8 @@ func (b laid) clear(w fsys.FS, dir fsys.LogicalPath) error {
 	return nil
 }
 
-// complete creates what is missing, each file in one step. A broken file stays as it is and is an error.
+// complete creates what is missing, each file in one step. A broken file stays
+// as it is and is an error.
 func (b laid) complete(w fsys.FS, dir fsys.LogicalPath) error {
 	if err := b.clear(w, dir); err != nil {
 		return err
@@ -217,8 +221,8 @@ func (b laid) explain(r fsys.Reader, dir fsys.LogicalPath) (out []reconcile.Line
 	return out
 }
 
-// empty removes the entries of the layout if none was changed. A kill may leave some of them; the next removal goes
-// on.
+// empty removes the entries of the layout if none was changed. A kill may leave
+// some of them; the next removal goes on.
 func (b laid) empty(w fsys.FS, dir fsys.LogicalPath) error {
 	if !b.look(w, dir).untouched {
 		return nil

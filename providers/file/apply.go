@@ -12,7 +12,8 @@ import (
 	"aisync.dev/aisync/reconcile/provide"
 )
 
-// Apply implements reconcile.Provider. It leaves a target alone that already is as c wants it.
+// Apply implements reconcile.Provider. It leaves a target alone that already is
+// as c wants it.
 func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	a := c.Target.Resource.Address
 	p := a.Path(w.Home)
@@ -50,7 +51,8 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 
 var _ reconcile.Foreteller = Provider{}
 
-// Foretell implements reconcile.Foreteller. Of a whole file only the outcome of a merge can be told.
+// Foretell implements reconcile.Foreteller. Of a whole file only the outcome of
+// a merge can be told.
 func (Provider) Foretell(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) reconcile.Outcome {
 	if !slices.ContainsFunc(c.Leaves, func(l reconcile.LeafChange) bool { return l.Writes() && (l.Key != "" || l.MergeBoth) }) {
 		return reconcile.Outcome{}
@@ -70,7 +72,8 @@ func (b built) outcome() reconcile.Outcome {
 	return reconcile.Outcome{LeafPrivate: b.private, LeafLive: b.live, LeafMarked: b.marked, Token: b.token(), Content: b.base}
 }
 
-// write replaces s on disk by b, with mode unless it is 0, and returns the folders that it made.
+// write replaces s on disk by b, with mode unless it is 0, and returns the
+// folders that it made.
 func (b built) write(w reconcile.WriteEnv, p fsys.LogicalPath, s seen, mode fs.FileMode) ([]fsys.LogicalPath, error) {
 	keep := provide.KeepAs(w, s.token())
 	if b.gone {
@@ -89,7 +92,8 @@ func (b built) write(w reconcile.WriteEnv, p fsys.LogicalPath, s seen, mode fs.F
 	return dirs, w.FS.Replace(p, fsys.Content{Bytes: b.doc, Mode: mode}, s.expect(), keep)
 }
 
-// mode returns 0 where the present mode stays: only the executable bits are aisync's.
+// mode returns 0 where the present mode stays: only the executable bits are
+// aisync's.
 func (b built) mode(s seen) fs.FileMode {
 	switch {
 	case b.secret && s.presence == reconcile.Absent:
@@ -108,8 +112,9 @@ func (b built) mode(s seen) fs.FileMode {
 	return s.mode.Perm() &^ 0o111
 }
 
-// done is the outcome where s has changed since the plan was made. It succeeds if everything is as c wants it, as
-// after a kill between the write and its record.
+// done is the outcome where s has changed since the plan was made. It succeeds
+// if everything is as c wants it, as after a kill between the write and its
+// record.
 func done(r reconcile.ReadEnv, c reconcile.Change, s seen) (reconcile.Outcome, error) {
 	a := c.Target.Resource.Address
 	if c.Before.Token == "" { // what stands here may be all ours: then the notes can be had again
@@ -136,7 +141,8 @@ func (b built) holds(c reconcile.Change, s seen) bool {
 
 var _ reconcile.Preflighter = Provider{}
 
-// Preflight implements reconcile.Preflighter: every folder that changes must be writable.
+// Preflight implements reconcile.Preflighter: every folder that changes must be
+// writable.
 func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	for _, c := range batch {

@@ -1,5 +1,6 @@
-// Package file is the provider of everything that aisync keeps in a file: the whole text, its first content, or single
-// keys, lines and blocks of a file that others write too. It never writes what it does not own. Start reading at
+// Package file is the provider of everything that aisync keeps in a file: the
+// whole text, its first content, or single keys, lines and blocks of a file
+// that others write too. It never writes what it does not own. Start reading at
 // Whole, Value and Block, then observe.go and build.go.
 package file
 
@@ -23,7 +24,8 @@ type content interface {
 	executable() bool
 }
 
-// Executable reports whether b is a whole file that its owner must be able to execute.
+// Executable reports whether b is a whole file that its owner must be able to
+// execute.
 func Executable(b reconcile.Body) bool {
 	if c, ok := b.(content); ok {
 		return c.executable()
@@ -41,7 +43,8 @@ func Text(b reconcile.Body) (text []byte, ok bool) {
 	return text, err == nil
 }
 
-// Whole is a whole file, or its first content. Of mode only the owner's executable bit counts.
+// Whole is a whole file, or its first content. Of mode only the owner's
+// executable bit counts.
 func Whole(b []byte, mode fs.FileMode) reconcile.Body {
 	return wholeBody{b, isExecutable(mode)}
 }
@@ -58,16 +61,18 @@ func (w wholeBody) Fingerprint() reconcile.Fingerprint {
 }
 func (w wholeBody) Redacted() json.RawMessage { return redactedContent(w.Fingerprint()) }
 
-// FromSource is a whole file, or its first content, that is read only when it is written or shown. path is physical
-// and may lie anywhere. digest is that of the bytes after transform; a nil transform changes nothing. Other bytes are
+// FromSource is a whole file, or its first content, that is read only when it
+// is written or shown. path is physical and may lie anywhere. digest is that of
+// the bytes after transform; a nil transform changes nothing. Other bytes are
 // an error that wraps reconcile.ErrStale.
 func FromSource(path string, digest reconcile.Fingerprint, mode fs.FileMode, transform func([]byte) []byte) reconcile.Body {
 	plain, _, _ := strings.Cut(string(digest), "+")
 	return sourceBody{path: path, digest: plain, exec: isExecutable(mode), transform: transform}
 }
 
-// WithPast adds to a body of FromSource what its source held before, newest first. past is called only for a file that
-// was not recorded, or whose recorded text is no longer known.
+// WithPast adds to a body of FromSource what its source held before, newest
+// first. past is called only for a file that was not recorded, or whose
+// recorded text is no longer known.
 func WithPast(b reconcile.Body, past func() [][]byte) reconcile.Body {
 	s, ok := b.(sourceBody)
 	if !ok {
@@ -77,7 +82,8 @@ func WithPast(b reconcile.Body, past func() [][]byte) reconcile.Body {
 	return s
 }
 
-// SourceOf returns the file that a body of FromSource reads, and its transform; ok is false for other bodies.
+// SourceOf returns the file that a body of FromSource reads, and its transform;
+// ok is false for other bodies.
 func SourceOf(b reconcile.Body) (path string, transform func([]byte) []byte, ok bool) {
 	s, ok := b.(sourceBody)
 	if ok && s.transform == nil {
@@ -95,8 +101,8 @@ type sourceBody struct {
 	parts     int // how many trailing parts of the target's path belong to the bundle; 0 means 1
 }
 
-// earlier returns the source's former contents, newest first, each transformed and as it was: old installers copied it
-// unchanged.
+// earlier returns the source's former contents, newest first, each transformed
+// and as it was: old installers copied it unchanged.
 func (s sourceBody) earlier() [][]byte {
 	if s.past == nil {
 		return nil
@@ -150,29 +156,32 @@ func newMember(m member) member {
 	return m
 }
 
-// Value is a value, a set member or a hook in a json, jsonc, toml or yaml file. v is JSON text; a new value is written
-// with the order of its keys.
+// Value is a value, a set member or a hook in a json, jsonc, toml or yaml file.
+// v is JSON text; a new value is written with the order of its keys.
 func Value(v merge.Value) reconcile.Body { return newMember(member{v: v}) }
 
-// ValueOf returns the value that b writes into a file; ok is false for other bodies, and for secrets.
+// ValueOf returns the value that b writes into a file; ok is false for other
+// bodies, and for secrets.
 func ValueOf(b reconcile.Body) (v merge.Value, ok bool) {
 	m, ok := b.(member)
 	return m.v, ok
 }
 
-// Meaning is Value for a value that others may spell differently: what is there is compared after ours. ours keeps
-// what it does not know, and what already has our form.
+// Meaning is Value for a value that others may spell differently: what is there
+// is compared after ours. ours keeps what it does not know, and what already
+// has our form.
 func Meaning(v merge.Value, ours func(merge.Value) merge.Value) reconcile.Body {
 	return newMember(member{v: v, ours: ours})
 }
 
-// Line is a line of text, spelled by its key. header is written above the first line that has it; "" is none.
+// Line is a line of text, spelled by its key. header is written above the first
+// line that has it; "" is none.
 func Line(header string) reconcile.Body {
 	return newMember(member{v: merge.Value("true"), head: header})
 }
 
-// Block is text between two marker lines. style is the form of the markers: merge.Text, Markdown or Slashes; ""
-// derives it from the file's name.
+// Block is text between two marker lines. style is the form of the markers:
+// merge.Text, Markdown or Slashes; "" derives it from the file's name.
 func Block(style merge.Format, text string) reconcile.Body {
 	return newMember(member{v: merge.TextValue(text), style: style})
 }
@@ -189,7 +198,8 @@ func valueFingerprint(v merge.Value) reconcile.Fingerprint {
 	return reconcile.Fingerprint(fsys.Digest(c))
 }
 
-// tokenOf is the fingerprint of a whole file. It leaves out the mode bits that a umask sets, so that two people agree.
+// tokenOf is the fingerprint of a whole file. It leaves out the mode bits that
+// a umask sets, so that two people agree.
 func tokenOf(digest string, exec bool) reconcile.Fingerprint {
 	if exec {
 		return reconcile.Fingerprint(digest + "+x")

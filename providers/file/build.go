@@ -175,8 +175,8 @@ func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDro
 	return nil
 }
 
-// keptOps sets the members that stay in a new document when the first content goes: everything else in it is known to
-// be that content.
+// keptOps sets the members that stay in a new document when the first content
+// goes: everything else in it is known to be that content.
 func keptOps(c reconcile.Change, s seen) ([]memberOp, error) {
 	var keys []reconcile.LeafKey
 	changes := map[reconcile.LeafKey]reconcile.LeafChange{}

@@ -8,8 +8,9 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// formatOf returns the format of the leaf key in t: the declared one, with the markers of the wanted or recorded
-// block; otherwise the one that the file's name suggests.
+// formatOf returns the format of the leaf key in t: the declared one, with the
+// markers of the wanted or recorded block; otherwise the one that the file's
+// name suggests.
 func formatOf(t reconcile.Target, key reconcile.LeafKey) merge.Format {
 	byName := merge.FormatOf(t.Resource.Address.Name())
 	text := strings.HasPrefix(string(key), "line:") || strings.HasPrefix(string(key), "block:")
@@ -46,8 +47,8 @@ type memberOp struct {
 	merge.Op
 }
 
-// edit is merge.Edit for leaves that may be marked in several ways. It returns the document and, for every op, the
-// containers that were created.
+// edit is merge.Edit for leaves that may be marked in several ways. It returns
+// the document and, for every op, the containers that were created.
 func edit(doc []byte, ops []memberOp, made []string) ([]byte, [][]string, error) {
 	around := make([][]string, len(ops))
 	var formats []merge.Format

@@ -13,11 +13,12 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// shown bounds the lines of a text that appears or disappears as a whole. Callers cut far earlier, unless a person
-// asks for everything.
+// shown bounds the lines of a text that appears or disappears as a whole.
+// Callers cut far earlier, unless a person asks for everything.
 const shown = 10_000
 
-// Explain implements reconcile.Provider: a unified diff for whole texts, otherwise the leaves that change.
+// Explain implements reconcile.Provider: a unified diff for whole texts,
+// otherwise the leaves that change.
 func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
 	s := linked(r, c.Target, see(r, c.Target, true))
@@ -49,8 +50,9 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 	return append(lines, explainMembers(r, c, s, members)...)
 }
 
-// After returns what c makes its file hold, and whether its owner may execute it; gone means that there is no file
-// then. It writes nothing. The error says why the result is unknown.
+// After returns what c makes its file hold, and whether its owner may execute
+// it; gone means that there is no file then. It writes nothing. The error says
+// why the result is unknown.
 func After(r reconcile.ReadEnv, c reconcile.Change) (doc []byte, exec, gone bool, err error) {
 	s := see(r, c.Target, true)
 	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
@@ -60,14 +62,15 @@ func After(r reconcile.ReadEnv, c reconcile.Change) (doc []byte, exec, gone bool
 	return b.doc, b.exec, b.gone, err
 }
 
-// MayExecute reports whether the file of c, which c does not write, may be executable for its owner, judged by the
-// mode in info alone. Where it may be, After tells.
+// MayExecute reports whether the file of c, which c does not write, may be
+// executable for its owner, judged by the mode in info alone. Where it may be,
+// After tells.
 func MayExecute(c reconcile.Change, info fs.FileInfo) bool {
 	return isExecutable(info.Mode()) || executes(c.Before.Token)
 }
 
-// explainLeaf shows the change of a file that is one leaf. Where only a fingerprint of the wanted text is known, it
-// shows the recorded text.
+// explainLeaf shows the change of a file that is one leaf. Where only a
+// fingerprint of the wanted text is known, it shows the recorded text.
 func explainLeaf(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) []reconcile.Line {
 	b := built{gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.exec, live: map[reconcile.LeafKey]reconcile.Fingerprint{}}
 	if l.Want != nil {
@@ -91,7 +94,8 @@ func explainLeaf(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChang
 	return explainWhole(s, b, err)
 }
 
-// asIfForced returns l as it would be applied with --force, to show what a conflict is about.
+// asIfForced returns l as it would be applied with --force, to show what a
+// conflict is about.
 func asIfForced(l reconcile.LeafChange) reconcile.LeafChange {
 	if l.Action == reconcile.Clash {
 		l.Action = reconcile.Update

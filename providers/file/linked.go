@@ -12,8 +12,9 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Spanning adds to a body of FromSource how many trailing parts of its target's path belong to the bundle: 1 is the
-// file alone, more are folders above it. A link among these parts must lead to the bundle itself.
+// Spanning adds to a body of FromSource how many trailing parts of its target's
+// path belong to the bundle: 1 is the file alone, more are folders above it. A
+// link among these parts must lead to the bundle itself.
 func Spanning(b reconcile.Body, parts int) reconcile.Body {
 	s, ok := b.(sourceBody)
 	if !ok {
@@ -23,9 +24,10 @@ func Spanning(b reconcile.Body, parts int) reconcile.Body {
 	return s
 }
 
-// linked judges a link in the place of a bundle's file, or of a folder that belongs to the bundle, in user scope: old
-// installers linked what others copy. A link to the bundle's file counts as the file. aisync never writes through any
-// other: it may lead to a checkout.
+// linked judges a link in the place of a bundle's file, or of a folder that
+// belongs to the bundle, in user scope: old installers linked what others copy.
+// A link to the bundle's file counts as the file. aisync never writes through
+// any other: it may lead to a checkout.
 func linked(r reconcile.ReadEnv, t reconcile.Target, s seen) seen {
 	p := t.Resource.Address.Path(r.Home)
 	if p.Project() || len(t.Resource.Leaves) != 1 {
@@ -94,8 +96,8 @@ const (
 	nowhere
 )
 
-// judge says what the link at leads to, and whether that is source. The error is that of reading or following the
-// link.
+// judge says what the link at leads to, and whether that is source. The error
+// is that of reading or following the link.
 func judge(r reconcile.ReadEnv, at fsys.LogicalPath, source string) (where, string, error) {
 	info, err := r.FS.Lstat(at)
 	if fsys.Conclusive(err) || err == nil && info.Mode()&fs.ModeSymlink == 0 {

@@ -30,8 +30,8 @@ func (s seen) token() reconcile.Fingerprint {
 	return tokenOf(s.digest, s.exec)
 }
 
-// readOnly reports whether the write permission was removed. A replacement would work all the same, but the owner
-// wants the file as it is.
+// readOnly reports whether the write permission was removed. A replacement
+// would work all the same, but the owner wants the file as it is.
 func (s seen) readOnly() bool {
 	return s.presence == reconcile.Present && s.mode.IsRegular() && s.mode&0o200 == 0
 }
@@ -48,8 +48,8 @@ func (s seen) expect() fsys.Expect {
 	return fsys.Expect{Digest: s.digest}
 }
 
-// see reads the file of t. Where the file system keeps no executable bit, the file gets the expected one: that is no
-// edit.
+// see reads the file of t. Where the file system keeps no executable bit, the
+// file gets the expected one: that is no edit.
 func see(r reconcile.ReadEnv, t reconcile.Target, whole bool) seen {
 	a := t.Resource.Address
 	s := look(r.FS, a.Path(r.Home), a.Name(), whole)
@@ -62,8 +62,9 @@ func see(r reconcile.ReadEnv, t reconcile.Target, whole bool) seen {
 	return s
 }
 
-// shouldExecute is the executable bit of the file of t as wanted or recorded: where these differ, the one whose bytes
-// match s. A file of which only parts are ours has none.
+// shouldExecute is the executable bit of the file of t as wanted or recorded:
+// where these differ, the one whose bytes match s. A file of which only parts
+// are ours has none.
 func shouldExecute(t reconcile.Target, s seen) bool {
 	whole := func(key reconcile.LeafKey) bool { return key == "" || key == reconcile.Seed }
 	i := slices.IndexFunc(t.Resource.Leaves, func(l reconcile.Leaf) bool { return whole(l.Key) })
@@ -107,8 +108,9 @@ func look(r fsys.Reader, p fsys.LogicalPath, name string, whole bool) seen {
 	return seen{presence: reconcile.Present, digest: fsys.Digest(doc), mode: info.Mode(), exec: isExecutable(info.Mode()), doc: doc}
 }
 
-// asCommitted is s as git stores it: without the \r that git adds to each line when it writes this work tree. A file
-// with mixed line ends was edited and stays as it is.
+// asCommitted is s as git stores it: without the \r that git adds to each line
+// when it writes this work tree. A file with mixed line ends was edited and
+// stays as it is.
 func asCommitted(r reconcile.ReadEnv, a reconcile.Address, s seen) seen {
 	if s.presence != reconcile.Present || r.CRLF == nil || !a.InProject() {
 		return s

@@ -22,9 +22,10 @@ type Provider struct {
 // Kind implements reconcile.Provider.
 func (Provider) Kind() string { return "file" }
 
-// Observe implements reconcile.Provider. It hashes a file that is owned as a whole and does not keep its text. A
-// document that cannot be parsed is Blocked where a leaf is wanted in it, and Unknown where one is only recorded, so
-// that the record stays.
+// Observe implements reconcile.Provider. It hashes a file that is owned as a
+// whole and does not keep its text. A document that cannot be parsed is Blocked
+// where a leaf is wanted in it, and Unknown where one is only recorded, so that
+// the record stays.
 func (p Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
 	out := make([]reconcile.Observation, len(batch))
 	const chunk = 16
@@ -107,7 +108,8 @@ func (p Provider) live(t reconcile.Target, s seen, members []reconcile.LeafKey) 
 	return out, nil
 }
 
-// Attest implements reconcile.Attester. The text does not tell the executable bit: it is taken from the record.
+// Attest implements reconcile.Attester. The text does not tell the executable
+// bit: it is taken from the record.
 func (p Provider) Attest(t reconcile.Target, text []byte) map[reconcile.LeafKey]reconcile.Fingerprint {
 	s := seen{presence: reconcile.Present, digest: fsys.Digest(text), doc: text}
 	s.exec = slices.ContainsFunc(t.Last, func(l reconcile.LeafRecord) bool { return executes(l.Live) })
@@ -138,7 +140,8 @@ func (p Provider) fingerprint(t reconcile.Target, key reconcile.LeafKey, v merge
 	return valueFingerprint(v)
 }
 
-// seedFingerprint is that of s without our members: what aisync added to a first content is no edit of it.
+// seedFingerprint is that of s without our members: what aisync added to a
+// first content is no edit of it.
 func seedFingerprint(t reconcile.Target, s seen, members []reconcile.LeafKey) reconcile.Fingerprint {
 	if len(members) == 0 {
 		return s.token()

@@ -9,8 +9,8 @@ import (
 	"aisync.dev/aisync/internal/merge"
 )
 
-// secretName matches key names whose values must not appear in a terminal, a log or a plan. It is compiled on first
-// use, not at each start of the program.
+// secretName matches key names whose values must not appear in a terminal, a
+// log or a plan. It is compiled on first use, not at each start of the program.
 var secretName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(token|secret|passw|api[-_]?key|private[-_]?key|access[-_]?key|credential|authorization|cookie)`)
 })
@@ -22,8 +22,8 @@ var reference = sync.OnceValue(func() *regexp.Regexp {
 
 const hidden = "(not shown)"
 
-// redact returns v with the strings under a secret's name hidden, except references. Without such strings, order and
-// spelling stay.
+// redact returns v with the strings under a secret's name hidden, except
+// references. Without such strings, order and spelling stay.
 func redact(v merge.Value) json.RawMessage { return redactNamed("", v) }
 
 // redactLeaf is redact for a leaf, whose key may name a secret.
@@ -32,7 +32,8 @@ func redactLeaf(key string, v merge.Value) json.RawMessage {
 	return redactNamed(pointer[strings.LastIndexByte(pointer, '/')+1:], v)
 }
 
-// Redact returns v, the value under name, with the strings under a secret's name hidden, except references.
+// Redact returns v, the value under name, with the strings under a secret's
+// name hidden, except references.
 func Redact(name string, v merge.Value) json.RawMessage { return redactNamed(name, v) }
 
 func redactNamed(name string, v merge.Value) json.RawMessage {

@@ -12,8 +12,8 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Seal returns the fingerprint of a value that holds a secret, keyed to this machine: a plain digest of a short secret
-// could be guessed.
+// Seal returns the fingerprint of a value that holds a secret, keyed to this
+// machine: a plain digest of a short secret could be guessed.
 type Seal func(v []byte) reconcile.Fingerprint
 
 // sealedPrefix begins every fingerprint that a Seal makes.
@@ -28,15 +28,16 @@ func NewSeal(key []byte) Seal {
 	}
 }
 
-// Secret is Value for a v that contains the secret itself, because the program that reads the file cannot be told of
-// it in another way. shown is v with the secret's name instead: plans, logs and people see only that. A file that is
+// Secret is Value for a v that contains the secret itself, because the program
+// that reads the file cannot be told of it in another way. shown is v with the
+// secret's name instead: plans, logs and people see only that. A file that is
 // created or changed for it is readable by its owner alone.
 func Secret(v, shown merge.Value, seal Seal) reconcile.Body {
 	return secret{v: v, shown: shown, print: sealed(seal, v)}
 }
 
-// Kept stands for a Secret that was recorded as print and cannot be read now: what is there stays, and nothing else
-// can be written.
+// Kept stands for a Secret that was recorded as print and cannot be read now:
+// what is there stays, and nothing else can be written.
 func Kept(print reconcile.Fingerprint) reconcile.Body { return secret{print: print} }
 
 type secret struct {
@@ -76,8 +77,8 @@ func holdsSecret(l reconcile.LeafChange) bool {
 	return l.Last != nil && (IsSealed(l.Last.Live) || IsSealed(l.Last.Wanted()))
 }
 
-// isClaimed reports whether only a lock says that l is ours. Such a value is never shown: a lock may name any key of
-// any file in the project.
+// isClaimed reports whether only a lock says that l is ours. Such a value is
+// never shown: a lock may name any key of any file in the project.
 func isClaimed(l reconcile.LeafChange) bool {
 	return l.Want == nil && l.Last != nil && l.Last.Claimed
 }

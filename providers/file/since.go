@@ -9,8 +9,8 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Since implements reconcile.Historian: how the drifted leaves of c differ from the record. Explain goes the other
-// way, to what is wanted.
+// Since implements reconcile.Historian: how the drifted leaves of c differ from
+// the record. Explain goes the other way, to what is wanted.
 func (Provider) Since(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
 	s := asCommitted(r, a, see(r, c.Target, true))
@@ -56,8 +56,8 @@ func wholeSince(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange
 	return between(made, whole{doc: s.doc, exec: s.exec, absent: s.presence == reconcile.Absent})
 }
 
-// recorded is the value whose fingerprint l's record has: the spec's, if that did not move, or the one committed with
-// the lock. nil if neither is known.
+// recorded is the value whose fingerprint l's record has: the spec's, if that
+// did not move, or the one committed with the lock. nil if neither is known.
 func recorded(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange) merge.Value {
 	if l.Want != nil && l.Rel.WantLast {
 		if v := wanted(l); v != nil { // else it is known by its fingerprint alone
@@ -79,7 +79,8 @@ func recorded(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange) m
 	return nil
 }
 
-// memberSince is Since of one entry, whose recorded value is was; nil if that is unknown.
+// memberSince is Since of one entry, whose recorded value is was; nil if that
+// is unknown.
 func memberSince(l reconcile.LeafChange, is merge.Value, there bool, was merge.Value) []reconcile.Line {
 	if holdsSecret(l) {
 		if !there {

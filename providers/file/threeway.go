@@ -52,8 +52,8 @@ func ends(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s se
 	return base, theirs, ok && !merge.IsBinary(base)
 }
 
-// wasWanted is what the spec wanted when l was recorded: from the records, the project's commits, or the history of
-// its source.
+// wasWanted is what the spec wanted when l was recorded: from the records, the
+// project's commits, or the history of its source.
 func wasWanted(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange) ([]byte, bool) {
 	if r.Contents != nil {
 		if b, ok := r.Contents(l.Last.Wanted()); ok {
@@ -83,8 +83,9 @@ func earlier(l *reconcile.Leaf) [][]byte {
 	return nil
 }
 
-// merged merges s and theirs where that is asked for, or where the record itself is such a merge: its edits are still
-// the user's. It returns nil if theirs alone counts. clean is false if conflict markers are left.
+// merged merges s and theirs where that is asked for, or where the record
+// itself is such a merge: its edits are still the user's. It returns nil if
+// theirs alone counts. clean is false if conflict markers are left.
 func merged(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) (doc []byte, clean bool) {
 	again := l.Last != nil && l.Last.Want != "" && !l.Last.Marked && l.Rel.LiveLast && l.Action == reconcile.Update
 	if !l.MergeBoth && !again {
@@ -105,8 +106,9 @@ func isMarked(t reconcile.Target) bool {
 	return slices.ContainsFunc(t.Last, func(l reconcile.LeafRecord) bool { return l.Marked })
 }
 
-// isFormer reports whether an unrecorded file equals an earlier version of its wanted source, line ends apart, which
-// git may have changed: then it was not edited.
+// isFormer reports whether an unrecorded file equals an earlier version of its
+// wanted source, line ends apart, which git may have changed: then it was not
+// edited.
 func isFormer(r reconcile.ReadEnv, t reconcile.Target, s seen) bool {
 	if len(t.Last) > 0 || len(t.Resource.Leaves) != 1 {
 		return false
@@ -122,9 +124,10 @@ func isFormer(r reconcile.ReadEnv, t reconcile.Target, s seen) bool {
 	return slices.ContainsFunc(earlier(want), func(b []byte) bool { return bytes.Equal(unix(b), is) })
 }
 
-// nearest returns the one of versions, newest first, from which doc differs least; of several, the oldest, so that a
-// change of the bundle since then is seen to meet the edit. There is none if doc shares less than half of its lines
-// with each.
+// nearest returns the one of versions, newest first, from which doc differs
+// least; of several, the oldest, so that a change of the bundle since then is
+// seen to meet the edit. There is none if doc shares less than half of its
+// lines with each.
 func nearest(versions [][]byte, doc []byte) ([]byte, bool) {
 	var best []byte
 	most := 0

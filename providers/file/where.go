@@ -71,8 +71,8 @@ func differs(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s
 	return line, fmt.Sprintf("is %q, was %q", is, was)
 }
 
-// baseOf is the text that l is compared with: the recorded one, from this machine's backups or the commit of the lock,
-// otherwise the wanted one.
+// baseOf is the text that l is compared with: the recorded one, from this
+// machine's backups or the commit of the lock, otherwise the wanted one.
 func baseOf(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange) ([]byte, bool) {
 	if l.Last != nil && r.Contents != nil {
 		if b, ok := r.Contents(l.Last.Live); ok {

@@ -14,8 +14,9 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// The scopes of one repository's git configuration. A linked work tree shares local with its repository; worktree
-// belongs to it alone, and counts only if extensions.worktreeConfig is on. A relative core.hooksPath starts at the top
+// The scopes of one repository's git configuration. A linked work tree shares
+// local with its repository; worktree belongs to it alone, and counts only if
+// extensions.worktreeConfig is on. A relative core.hooksPath starts at the top
 // of each work tree, so that the shared value serves all.
 const (
 	local    = "local"
@@ -31,7 +32,8 @@ type config struct {
 
 type entry struct{ scope, key, value string }
 
-// read asks git once for everything. Work trees and submodules, where .git is a file, are left to git.
+// read asks git once for everything. Work trees and submodules, where .git is a
+// file, are left to git.
 func read(ctx context.Context, r reconcile.ReadEnv) (config, error) {
 	if r.Run == nil {
 		return config{}, errors.New("git config cannot be read: no program may be run here")
@@ -61,8 +63,8 @@ func read(ctx context.Context, r reconcile.ReadEnv) (config, error) {
 	return c, nil
 }
 
-// values returns the values of key in scope. The names of a section and of a variable ignore case; what is between
-// them does not.
+// values returns the values of key in scope. The names of a section and of a
+// variable ignore case; what is between them does not.
 func (c config) values(scope, key string) []string {
 	var out []string
 	for _, e := range c.entries {
@@ -114,14 +116,15 @@ func (c config) outside(key string) (value, scope string, ok bool) {
 	return "", "", false
 }
 
-// A lock is waited for lockTries times, each time for lockWait: git itself does not wait, and holds one for a moment.
+// A lock is waited for lockTries times, each time for lockWait: git itself does
+// not wait, and holds one for a moment.
 const (
 	lockTries = 10
 	lockWait  = 100 * time.Millisecond
 )
 
-// write runs git config. It waits for a lock, which a running or a killed git holds; the error names one that stays,
-// and what to do.
+// write runs git config. It waits for a lock, which a running or a killed git
+// holds; the error names one that stays, and what to do.
 func (c config) write(ctx context.Context, scope string, args ...string) error {
 	args = append([]string{"--" + scope}, args...)
 	for n := 1; ; n++ {
@@ -141,7 +144,8 @@ func (c config) write(ctx context.Context, scope string, args ...string) error {
 	}
 }
 
-// lock is the physical path of the lock that git takes to write scope; "" if git does not tell.
+// lock is the physical path of the lock that git takes to write scope; "" if
+// git does not tell.
 func (c config) lock(ctx context.Context, scope string) string {
 	name := "config"
 	if scope == worktree {

@@ -1,5 +1,6 @@
-// Package gitconfig is the provider of single values in a project's git configuration, such as core.hooksPath. It
-// reads and writes through git, never touches what a person set for all repositories, and replaces another writer's
+// Package gitconfig is the provider of single values in a project's git
+// configuration, such as core.hooksPath. It reads and writes through git, never
+// touches what a person set for all repositories, and replaces another writer's
 // value only with --force. Start reading at read.
 package gitconfig
 
@@ -27,7 +28,8 @@ func (b body) Redacted() json.RawMessage {
 	return v
 }
 
-// prefix starts a token. The rest of the token is the value, so that the record alone tells a prior value.
+// prefix starts a token. The rest of the token is the value, so that the record
+// alone tells a prior value.
 const prefix = "value:"
 
 func token(value string) reconcile.Fingerprint { return reconcile.Fingerprint(prefix + value) }
@@ -42,8 +44,9 @@ var _ reconcile.Historian = Provider{}
 // Kind implements reconcile.Provider.
 func (Provider) Kind() string { return "gitconfig" }
 
-// Observe implements reconcile.Provider with one run of git. Without git or a repository the value is Unknown:
-// gitconfig is declared only for a project that has one.
+// Observe implements reconcile.Provider with one run of git. Without git or a
+// repository the value is Unknown: gitconfig is declared only for a project
+// that has one.
 func (Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
 	out := make([]reconcile.Observation, len(batch))
 	config, err := read(ctx, r)
@@ -70,7 +73,8 @@ func (c config) observe(key string) reconcile.Observation {
 	return reconcile.Observation{Presence: reconcile.Present, Token: token(value), Live: map[reconcile.LeafKey]reconcile.Fingerprint{"": token(value)}}
 }
 
-// Explain implements reconcile.Provider. It also names a value for all repositories that no longer counts here.
+// Explain implements reconcile.Provider. It also names a value for all
+// repositories that no longer counts here.
 func (Provider) Explain(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	config, err := read(ctx, r)
 	if err != nil {
@@ -125,7 +129,8 @@ func target(c reconcile.Change) (value string, ok bool, err error) {
 	return value, true, nil
 }
 
-// Apply implements reconcile.Provider. git writes its file as a whole or not at all.
+// Apply implements reconcile.Provider. git writes its file as a whole or not at
+// all.
 func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	key := c.Target.Resource.Address.Name()
 	config, err := read(ctx, w.ReadEnv)
@@ -167,7 +172,8 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 	return out, nil
 }
 
-// exactly is git's pattern for one value: a value that another program set in the meantime does not match and stays.
+// exactly is git's pattern for one value: a value that another program set in
+// the meantime does not match and stays.
 func exactly(value string) string {
 	var b strings.Builder
 	b.WriteByte('^')

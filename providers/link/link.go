@@ -1,5 +1,6 @@
-// Package link is the provider of symbolic links, each owned as a whole: its value is the text of its target. It never
-// follows a link, and never replaces a file or folder. Start reading at Observe.
+// Package link is the provider of symbolic links, each owned as a whole: its
+// value is the text of its target. It never follows a link, and never replaces
+// a file or folder. Start reading at Observe.
 package link
 
 import (
@@ -14,7 +15,8 @@ import (
 	"aisync.dev/aisync/reconcile/provide"
 )
 
-// To is a link to target, as Readlink returns it: relative to the folder of the link, or absolute.
+// To is a link to target, as Readlink returns it: relative to the folder of the
+// link, or absolute.
 func To(target string) reconcile.Body { return body(target) }
 
 type body string
@@ -49,7 +51,8 @@ func (Provider) Observe(_ context.Context, r reconcile.ReadEnv, batch []reconcil
 	return out
 }
 
-// Attest implements reconcile.Attester: git stores the target of a link as its text.
+// Attest implements reconcile.Attester: git stores the target of a link as its
+// text.
 func (Provider) Attest(_ reconcile.Target, text []byte) map[reconcile.LeafKey]reconcile.Fingerprint {
 	return map[reconcile.LeafKey]reconcile.Fingerprint{"": token(string(text))}
 }
@@ -154,7 +157,8 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 	return out, nil
 }
 
-// Preflight implements reconcile.Preflighter: every folder that changes must be writable.
+// Preflight implements reconcile.Preflighter: every folder that changes must be
+// writable.
 func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	return provide.Unwritable(r, batch)
 }

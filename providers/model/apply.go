@@ -11,9 +11,11 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Apply implements reconcile.Provider. A file enters the store by one rename, after all its bytes are verified, and
-// gets its name then. What had that name is renamed aside just before. A kill leaves a part that the next call goes on
-// from; a kill between the two renames leaves nothing under the name, and both files where they can be found.
+// Apply implements reconcile.Provider. A file enters the store by one rename,
+// after all its bytes are verified, and gets its name then. What had that name
+// is renamed aside just before. A kill leaves a part that the next call goes on
+// from; a kill between the two renames leaves nothing under the name, and both
+// files where they can be found.
 func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	out := reconcile.Outcome{LeafPrivate: map[reconcile.LeafKey]json.RawMessage{}, LeafLive: map[reconcile.LeafKey]reconcile.Fingerprint{}}
 	fail := func(err error) (reconcile.Outcome, error) {
@@ -49,8 +51,8 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 	return out, nil
 }
 
-// Foretell implements reconcile.Foreteller: which bytes a new name will stand for. It shows after a kill that aisync
-// made the name.
+// Foretell implements reconcile.Foreteller: which bytes a new name will stand
+// for. It shows after a kill that aisync made the name.
 func (Provider) Foretell(_ context.Context, _ reconcile.ReadEnv, c reconcile.Change) reconcile.Outcome {
 	out := reconcile.Outcome{LeafPrivate: map[reconcile.LeafKey]json.RawMessage{}}
 	for _, l := range c.Leaves {
@@ -79,7 +81,8 @@ func tokenAfter(c reconcile.Change, out reconcile.Outcome) reconcile.Fingerprint
 	return reconcile.Fingerprint(strings.Join(tokens, "\n"))
 }
 
-// drop removes the name and puts back what it displaced. The bytes stay in the store.
+// drop removes the name and puts back what it displaced. The bytes stay in the
+// store.
 func drop(c reconcile.Change, l reconcile.LeafChange, w reconcile.WriteEnv) error {
 	f := lookAt(w.FS, c.Target, l.Key)
 	if f.presence != reconcile.Present {

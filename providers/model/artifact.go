@@ -1,6 +1,7 @@
-// Package model is the provider of model files. A file appears under its name only after its sha256 matched; an
-// unchanged file is known by its stat and not read; bytes of a model are never deleted here. Start reading at
-// Artifact, then observe.go and publish.go.
+// Package model is the provider of model files. A file appears under its name
+// only after its sha256 matched; an unchanged file is known by its stat and not
+// read; bytes of a model are never deleted here. Start reading at Artifact,
+// then observe.go and publish.go.
 package model
 
 import (
@@ -13,8 +14,9 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Artifact is one file of a model. It is a Body: a leaf with the key "" or, for a model in shards, the name of the
-// file. Its bytes lie in the store under their sha256; the leaf owns the friendly name.
+// Artifact is one file of a model. It is a Body: a leaf with the key "" or, for
+// a model in shards, the name of the file. Its bytes lie in the store under
+// their sha256; the leaf owns the friendly name.
 type Artifact struct {
 	ID      string
 	Quant   string

@@ -11,8 +11,9 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Held returns every model file that the declarations want or the records know, sorted by model, shards in order. For
-// store.GC, pass the records of every owner.
+// Held returns every model file that the declarations want or the records know,
+// sorted by model, shards in order. For store.GC, pass the records of every
+// owner.
 func Held(decls []reconcile.Declaration, records []reconcile.Record) []store.Held {
 	type file struct {
 		store.Held

@@ -10,7 +10,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// note is LeafRecord.Private: which bytes were verified where, and the stat that identifies them.
+// note is LeafRecord.Private: which bytes were verified where, and the stat
+// that identifies them.
 type note struct {
 	Store      fsys.LogicalPath `json:"store,omitempty"` // "": recorded by a version that kept the file under its name
 	Path       fsys.LogicalPath `json:"path"`
@@ -52,8 +53,8 @@ func (n note) intact(s store.Seen) bool {
 	return false
 }
 
-// foretold reports whether the name s shows the blob that n was written for before the name existed, and that this
-// user has verified since.
+// foretold reports whether the name s shows the blob that n was written for
+// before the name existed, and that this user has verified since.
 func (n note) foretold(r fsys.Reader, s store.Seen) bool {
 	return n.Stat == store.Stat{} && n.blob() != "" && (s.How == store.HardLink || s.How == store.Symlink) && store.Marked(r, n.Store, n.SHA256, s.Blob)
 }
@@ -65,7 +66,8 @@ func (n note) raw() json.RawMessage {
 	return b
 }
 
-// noteOn returns the note of a after its verification: of the name s, and of the file that holds the bytes.
+// noteOn returns the note of a after its verification: of the name s, and of
+// the file that holds the bytes.
 func noteOn(a Artifact, s store.Seen, bytes fs.FileInfo, aside fsys.LogicalPath, at time.Time) note {
 	n := note{Store: a.Store, Path: a.Path, SHA256: lower(a.SHA256), Stat: store.StatOf(bytes), How: s.How, Aside: aside, Verified: at}
 	if s.How == store.File {

@@ -48,8 +48,8 @@ func (Provider) Folder(t reconcile.Target, _ fsys.LogicalPath) fsys.LogicalPath 
 	return ""
 }
 
-// Satisfied implements reconcile.Relater. A file of the right size counts as right until it is adopted: then Confirm
-// reads it.
+// Satisfied implements reconcile.Relater. A file of the right size counts as
+// right until it is adopted: then Confirm reads it.
 func (Provider) Satisfied(l reconcile.Leaf, live reconcile.Fingerprint) bool {
 	if live == l.Body.Fingerprint() {
 		return true
@@ -58,8 +58,8 @@ func (Provider) Satisfied(l reconcile.Leaf, live reconcile.Fingerprint) bool {
 	return ok && a.SHA256 != "" && live == unverified(a.Size, a.Path)
 }
 
-// Observe implements reconcile.Provider. It reads only stats: the cost of a plan does not depend on the size of
-// models.
+// Observe implements reconcile.Provider. It reads only stats: the cost of a
+// plan does not depend on the size of models.
 func (Provider) Observe(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
 	out := make([]reconcile.Observation, len(batch))
 	for i, t := range batch {
@@ -162,7 +162,8 @@ func lookAt(r fsys.Reader, t reconcile.Target, key reconcile.LeafKey) found {
 	return f
 }
 
-// see looks at a name that may show the recorded or the wanted blob, and says which.
+// see looks at a name that may show the recorded or the wanted blob, and says
+// which.
 func see(r fsys.Reader, at fsys.LogicalPath, n note, want Artifact) (store.Seen, string, error) {
 	s, err := store.Look(r, at, n.blob())
 	if err == nil && s.How != store.HardLink && s.How != store.Symlink && want.blob() != n.blob() {
@@ -172,7 +173,8 @@ func see(r fsys.Reader, at fsys.LogicalPath, n note, want Artifact) (store.Seen,
 	return s, n.SHA256, err
 }
 
-// absent fills f if the wanted name does not exist: the bytes may lie where the record says, under the former name.
+// absent fills f if the wanted name does not exist: the bytes may lie where the
+// record says, under the former name.
 func (f *found) absent(r fsys.Reader, want Artifact) {
 	if want.Path == "" {
 		return
@@ -210,8 +212,8 @@ func missing(r fsys.Reader, a Artifact) int64 {
 	return max(0, a.Size-store.Fetched(r, a.part(), info))
 }
 
-// elsewhere lists the places outside the store where the bytes of a may lie: those of an earlier layout, and the names
-// in other programs' folders.
+// elsewhere lists the places outside the store where the bytes of a may lie:
+// those of an earlier layout, and the names in other programs' folders.
 func (a Artifact) elsewhere() []fsys.LogicalPath {
 	return append([]fsys.LogicalPath{store.Old(a.Store, a.ID, a.Path.Base())}, a.Views...)
 }

@@ -12,7 +12,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// right reports whether the name of a already shows the wanted file, as after a kill, and returns its note.
+// right reports whether the name of a already shows the wanted file, as after a
+// kill, and returns its note.
 func right(ctx context.Context, f found, a Artifact, w reconcile.WriteEnv) (note, bool, error) {
 	if f.live == a.Fingerprint() {
 		n := f.note
@@ -114,8 +115,8 @@ func publish(ctx context.Context, c reconcile.Change, l reconcile.LeafChange, w 
 	return noteOn(a, s, bytes, aside, clock(w.ReadEnv)), nil
 }
 
-// retire removes the name s that n records, after giving its bytes a name in the store if they have none. back undoes
-// it.
+// retire removes the name s that n records, after giving its bytes a name in
+// the store if they have none. back undoes it.
 func retire(w fsys.FS, n note, s store.Seen) (back func() error, err error) {
 	if n.Store == "" {
 		n.Store = n.Path.Dir().Dir() // an earlier layout: STORE/ID/FILE
@@ -129,8 +130,9 @@ func retire(w fsys.FS, n note, s store.Seen) (back func() error, err error) {
 	return back, w.Discard(n.Path, s.Info)
 }
 
-// leave removes the former name, unless it shows another file now. It runs before the new name is made: a kill
-// afterwards would leave the new name unrecorded.
+// leave removes the former name, unless it shows another file now. It runs
+// before the new name is made: a kill afterwards would leave the new name
+// unrecorded.
 func leave(w fsys.FS, n note, a Artifact, last *reconcile.LeafRecord) error {
 	s, err := store.Look(w, n.Path, n.blob())
 	if err != nil || !n.intact(s) || last == nil || last.Provenance == reconcile.Adopted {

@@ -19,8 +19,9 @@ const (
 	reserveAbove = 1 << 30 // smaller downloads ignore the reserve
 )
 
-// Preflight implements reconcile.Preflighter: every file to fetch must be pinned, fit on the store's disk, which must
-// be writable, and be available from at least one source.
+// Preflight implements reconcile.Preflighter: every file to fetch must be
+// pinned, fit on the store's disk, which must be writable, and be available
+// from at least one source.
 func (Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	needs := map[uint64]*need{}
@@ -83,7 +84,8 @@ type asked struct {
 // askAtOnce is how many files are asked for at a time.
 const askAtOnce = 16
 
-// unreachable asks the sources of all files at once, and returns one problem for each model that none can serve now.
+// unreachable asks the sources of all files at once, and returns one problem
+// for each model that none can serve now.
 func unreachable(ctx context.Context, r reconcile.ReadEnv, ask []asked) []reconcile.Problem {
 	if r.Reach == nil {
 		return nil
@@ -132,7 +134,8 @@ func (n need) check() error {
 		n.store, n.bytes, want-n.bytes, n.free, want-n.free)
 }
 
-// space returns the file system of the nearest folder above path, and how many bytes of it this user may still fill.
+// space returns the file system of the nearest folder above path, and how many
+// bytes of it this user may still fill.
 func space(path string) (disk uint64, free int64, err error) {
 	for {
 		var st unix.Statfs_t

@@ -13,11 +13,13 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// turns has a mutex for each blob: models with the same bytes in one apply take turns to bring them into the store.
+// turns has a mutex for each blob: models with the same bytes in one apply take
+// turns to bring them into the store.
 var turns sync.Map
 
-// stock brings the bytes of a into the store, from this machine or from a source, and marks them as verified until
-// they are recorded. No unverified byte appears in the store.
+// stock brings the bytes of a into the store, from this machine or from a
+// source, and marks them as verified until they are recorded. No unverified
+// byte appears in the store.
 func stock(ctx context.Context, target reconcile.Address, n note, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) error {
 	at, err := w.FS.Physical(a.blob())
 	if err != nil {
@@ -53,8 +55,8 @@ func stock(ctx context.Context, target reconcile.Address, n note, a Artifact, w 
 	return store.Mark(w.FS, a.Store, a.SHA256, info)
 }
 
-// haveBlob returns nil if the blob of a is there and right, and an error that wraps fs.ErrNotExist if it must be
-// fetched. Wrong bytes are renamed.
+// haveBlob returns nil if the blob of a is there and right, and an error that
+// wraps fs.ErrNotExist if it must be fetched. Wrong bytes are renamed.
 func haveBlob(ctx context.Context, n note, a Artifact, w fsys.FS) error {
 	info, err := w.Lstat(a.blob())
 	switch {
@@ -76,7 +78,8 @@ func haveBlob(ctx context.Context, n note, a Artifact, w fsys.FS) error {
 	return fs.ErrNotExist
 }
 
-// take brings the bytes of a into the store from another place on this machine, without a copy where possible.
+// take brings the bytes of a into the store from another place on this machine,
+// without a copy where possible.
 func take(ctx context.Context, n note, a Artifact, w fsys.FS) (bool, error) {
 	places := a.elsewhere()
 	if n.Path != "" {

@@ -13,8 +13,9 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Apply implements reconcile.Provider. The manager does the work; Apply checks its result afterwards. A kill leaves
-// what the manager leaves, and the next call goes on from there.
+// Apply implements reconcile.Provider. The manager does the work; Apply checks
+// its result afterwards. A kill leaves what the manager leaves, and the next
+// call goes on from there.
 func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	m, name := split(c.Target.Resource.Address)
 	if m == nil {
@@ -82,8 +83,8 @@ func (p Provider) Tidy(ctx context.Context, w reconcile.WriteEnv, gone reconcile
 	}
 }
 
-// perform runs commands. An installation leaves a mark while it runs, for a manager that cannot tell half a package
-// from a whole one.
+// perform runs commands. An installation leaves a mark while it runs, for a
+// manager that cannot tell half a package from a whole one.
 func (at place) perform(ctx context.Context, w fsys.FS, name string, commands [][]string, installs bool) error {
 	var mark fsys.LogicalPath
 	whole := true // as far as is known before this
@@ -158,7 +159,8 @@ func (m *manager) notDone(name string, want constraint, wanted bool, is installe
 	return fmt.Errorf("%s installed %s %s, but the spec wants %s; it takes the newest version that its sources and this machine allow: correct the version, or update the sources", m.name, name, is.version, want)
 }
 
-// Preflight implements reconcile.Preflighter: it reports what can be known before the first package is touched.
+// Preflight implements reconcile.Preflighter: it reports what can be known
+// before the first package is touched.
 func (p Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	at, err := p.at(r)
 	if err != nil {

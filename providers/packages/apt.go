@@ -40,7 +40,8 @@ var apt = manager{
 		}
 		return append(out, aptArgs(at, append(args, name)...))
 	},
-	// dpkg refuses if another package needs this one; apt-get would remove that as well.
+	// dpkg refuses if another package needs this one; apt-get would remove that
+	// as well.
 	remove: func(at place, name string) [][]string {
 		argv := []string{"env", "DEBIAN_FRONTEND=noninteractive", "dpkg"}
 		if at.root != "" {
@@ -50,8 +51,8 @@ var apt = manager{
 	},
 }
 
-// aptArgs begins a command, below the root if there is one: the programs are this machine's then, everything else is
-// the root's.
+// aptArgs begins a command, below the root if there is one: the programs are
+// this machine's then, everything else is the root's.
 func aptArgs(at place, args ...string) []string {
 	argv := []string{"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"}
 	if at.root != "" {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// brew is Homebrew. It keeps versions as separate packages (node@24), so none is pinned or chosen.
+// brew is Homebrew. It keeps versions as separate packages (node@24), so none
+// is pinned or chosen.
 var brew = manager{
 	name: "brew", program: "brew",
 	list: func(ctx context.Context, at place, names []string) (map[string]installed, error) {

@@ -23,13 +23,15 @@ type Host struct {
 	Rooted   bool // aisync works below another root
 	// Recorded reports whether a package is on record.
 	Recorded func(reconcile.Address) bool
-	// Installed asks a manager for the version of a package, "" if it is not installed.
+	// Installed asks a manager for the version of a package, "" if it is not
+	// installed.
 	Installed func(ctx context.Context, via, name string) string
-	// Pin returns the version that a package is pinned to: its newest, or the newest that begins with within. It is ""
-	// if nothing is pinned and pinning is not allowed; left means that it cannot be had now.
+	// Pin returns the version that a package is pinned to: its newest, or the
+	// newest that begins with within. It is "" if nothing is pinned and pinning
+	// is not allowed; left means that it cannot be had now.
 	Pin func(ctx context.Context, via, name, within string, pos spec.Position) (version string, left, err error)
-	// PinArchive returns a with its pins: without SHA256 and Size if nothing is pinned and pinning is not allowed;
-	// left and err are those of Pin.
+	// PinArchive returns a with its pins: without SHA256 and Size if nothing is
+	// pinned and pinning is not allowed; left and err are those of Pin.
 	PinArchive func(ctx context.Context, name, version string, a Archive, pos spec.Position) (_ Archive, left, err error)
 }
 
@@ -47,7 +49,8 @@ type Declared struct {
 	Notes        []reconcile.Note
 }
 
-// Declare returns the packages that the host wants, and the links to their programs. The error joins all problems.
+// Declare returns the packages that the host wants, and the links to their
+// programs. The error joins all problems.
 func (h Host) Declare(ctx context.Context) (Declared, error) {
 	var d Declared
 	var errs []error
@@ -101,8 +104,8 @@ func (h Host) runtime(ctx context.Context, d *Declared, use spec.RuntimeUse, rt 
 	return h.one(ctx, d, m, node, in.Node, "node", in.Pos)
 }
 
-// elsewhere reports, with a note, that a program from another source is in PATH and that any version will do. what
-// names the program to a person.
+// elsewhere reports, with a note, that a program from another source is in PATH
+// and that any version will do. what names the program to a person.
 func (h Host) elsewhere(ctx context.Context, d *Declared, what string, p Program) bool {
 	at := h.program(p.Command)
 	if p.Version != "" || at == "" || h.Recorded(Address(p.Via, p.Name)) || h.Installed(ctx, p.Via, p.Name) != "" {
@@ -163,7 +166,8 @@ func (h Host) system(ctx context.Context, d *Declared, p spec.Named) error {
 	return h.one(ctx, d, m, p.Value, "", "", p.Pos)
 }
 
-// one declares a package, and a link to its program if it has a name and lies in a folder that only aisync uses.
+// one declares a package, and a link to its program if it has a name and lies
+// in a folder that only aisync uses.
 func (h Host) one(ctx context.Context, d *Declared, m *manager, name, version, program string, pos spec.Position) error {
 	a := Address(m.name, name)
 	switch {
@@ -193,7 +197,8 @@ func (d *Declared) declare(a reconcile.Address, w wish, reason string, pos spec.
 	})
 }
 
-// linked adds a link in ~/.local/bin to a program of the package a, which lies below ~/.local too.
+// linked adds a link in ~/.local/bin to a program of the package a, which lies
+// below ~/.local too.
 func (d *Declared) linked(program, lies string, a reconcile.Address, pos spec.Position) {
 	d.Declarations = append(d.Declarations, reconcile.Declaration{
 		Target: reconcile.Address("link:~/.local/bin/" + program), Owner: reconcile.HostOwner, DependsOn: []reconcile.Address{a},
@@ -247,13 +252,15 @@ func (h Host) own() *manager {
 	return nil
 }
 
-// distributions by their manager, as os-release names them: another distribution's manager may be installed too.
+// distributions by their manager, as os-release names them: another
+// distribution's manager may be installed too.
 var distributions = map[string][]string{
 	"pacman": {"arch", "archarm", "artix", "cachyos", "endeavouros", "garuda", "manjaro"},
 	"apt":    {"debian", "devuan", "elementary", "kali", "linuxmint", "pop", "raspbian", "ubuntu", "zorin"},
 }
 
-// byHand is the command that installs name with a manager that aisync does not drive.
+// byHand is the command that installs name with a manager that aisync does not
+// drive.
 func (h Host) byHand(name string) string {
 	for _, m := range [][2]string{{"dnf", "sudo dnf install "}, {"zypper", "sudo zypper install "}, {"flatpak", "flatpak install "}} {
 		if h.Facts != nil && slices.Contains(h.Facts.Managers, m[0]) {
@@ -288,7 +295,8 @@ func origin(pos spec.Position) []reconcile.Position {
 	return []reconcile.Position{reconcile.Position(pos)}
 }
 
-// Installed asks a manager for the version of one package; "" if it is not installed.
+// Installed asks a manager for the version of one package; "" if it is not
+// installed.
 func (p Provider) Installed(ctx context.Context, r reconcile.ReadEnv, via, name string) string {
 	m := managerOf(via)
 	at, err := p.at(r)
@@ -302,7 +310,8 @@ func (p Provider) Installed(ctx context.Context, r reconcile.ReadEnv, via, name 
 	return is.version
 }
 
-// Latest asks a manager's source for the newest version of a package, or the newest that begins with within.
+// Latest asks a manager's source for the newest version of a package, or the
+// newest that begins with within.
 func (p Provider) Latest(ctx context.Context, r reconcile.ReadEnv, via, name, within string) (string, error) {
 	m := managerOf(via)
 	at, err := p.at(r)

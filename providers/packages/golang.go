@@ -13,8 +13,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// golang builds Go programs into ~/.local/bin. A name is the path of a package; a binary records the package that it
-// was built from.
+// golang builds Go programs into ~/.local/bin. A name is the path of a package;
+// a binary records the package that it was built from.
 var golang = manager{
 	name: "go", program: "go", rooted: true,
 	list: func(_ context.Context, at place, names []string) (map[string]installed, error) {

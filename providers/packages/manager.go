@@ -23,28 +23,30 @@ type manager struct {
 	rooted  bool   // can work below another root
 	folder  string // below the home, for a folder that only aisync uses; "" if others use it too
 
-	// database exists once anything was installed; without it list is not called. "": always call list.
+	// database exists once anything was installed; without it list is not
+	// called. "": always call list.
 	database func(at place) fsys.LogicalPath
 	// list returns which of names are installed.
 	list func(ctx context.Context, at place, names []string) (map[string]installed, error)
 	// add and remove are the commands, run in order.
 	add    func(at place, name string, want constraint) [][]string
 	remove func(at place, name string) [][]string
-	// latest asks for the newest version of those that begin with within. nil: the manager chooses the version itself,
-	// so nothing is pinned.
+	// latest asks for the newest version of those that begin with within. nil:
+	// the manager chooses the version itself, so nothing is pinned.
 	latest func(ctx context.Context, at place, name, within string) (string, error)
 	series bool // a part of a version, such as "24", is allowed; otherwise within is ""
 	// check reports, before any change, what would go wrong; may be nil.
 	check func(ctx context.Context, at place, wanted map[string]constraint) map[string]error
-	// unfinished is a file that exists while a package is being installed, for a manager that cannot tell half a
-	// package from a whole one; otherwise nil.
+	// unfinished is a file that exists while a package is being installed, for
+	// a manager that cannot tell half a package from a whole one; otherwise
+	// nil.
 	unfinished func(home fsys.LogicalPath, name string) fsys.LogicalPath
 	// tidy removes what nothing needs after a removal; may be nil.
 	tidy func(ctx context.Context, at place, w fsys.FS, name string)
 	// manual says why aisync does not install here; "" if it does.
 	manual string
-	// own makes a change without a program, in place of add and remove; preflight reports what would go wrong.
-	// Otherwise nil.
+	// own makes a change without a program, in place of add and remove;
+	// preflight reports what would go wrong. Otherwise nil.
 	own       func(ctx context.Context, at place, c reconcile.Change, w reconcile.WriteEnv) error
 	preflight func(ctx context.Context, at place, batch []reconcile.Change) []reconcile.Problem
 }
@@ -103,7 +105,8 @@ func (m *manager) look(ctx context.Context, at place, names []string) (map[strin
 	return found, err
 }
 
-// satisfies reports whether c allows an installed version. A spec may leave out a distribution's epoch and revision.
+// satisfies reports whether c allows an installed version. A spec may leave out
+// a distribution's epoch and revision.
 func (m *manager) satisfies(version string, c constraint) bool {
 	return c.allows(version) || m.system && c.allows(upstream(version))
 }
@@ -141,7 +144,8 @@ func (at place) run(ctx context.Context, argv ...string) ([]byte, error) {
 	return at.Run.Run(ctx, "/", at.command(argv)...)
 }
 
-// command is argv as it is executed: as the home's owner or as root, never with a prompt.
+// command is argv as it is executed: as the home's owner or as root, never with
+// a prompt.
 func (at place) command(argv []string) []string {
 	out := []string{"env", "LC_ALL=C"}
 	switch {
@@ -169,7 +173,8 @@ func (at place) has(ctx context.Context, program string) bool {
 	return err == nil
 }
 
-// missingProgram reports whether err means that a program does not exist: env exits with 127 then.
+// missingProgram reports whether err means that a program does not exist: env
+// exits with 127 then.
 func missingProgram(err error) bool {
 	var exit *exec.ExitError
 	return errors.Is(err, exec.ErrNotFound) || errors.As(err, &exit) && exit.ExitCode() == 127

@@ -17,9 +17,10 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// npm installs into a prefix that only aisync uses, so it needs no root and never touches what the person installed.
-// What is installed is read from the prefix: npm itself goes by a package's folder and its package.json, and starting
-// npm takes longer than the rest of a plan.
+// npm installs into a prefix that only aisync uses, so it needs no root and
+// never touches what the person installed. What is installed is read from the
+// prefix: npm itself goes by a package's folder and its package.json, and
+// starting npm takes longer than the rest of a plan.
 var npm = manager{
 	name: "npm", program: "npm", rooted: true, folder: NpmPrefix,
 	list: func(_ context.Context, at place, names []string) (map[string]installed, error) {
@@ -84,8 +85,8 @@ func npmModules(home fsys.LogicalPath) fsys.LogicalPath {
 	return home.Join(NpmPrefix, "lib/node_modules")
 }
 
-// npmUnfinished exists while npm installs a package: npm takes an unpacked package whose script did not run for a
-// complete one.
+// npmUnfinished exists while npm installs a package: npm takes an unpacked
+// package whose script did not run for a complete one.
 func npmUnfinished(home fsys.LogicalPath, name string) fsys.LogicalPath {
 	return home.Join(NpmPrefix, "unfinished-"+strings.ReplaceAll(name, "/", "+"))
 }
@@ -106,14 +107,15 @@ func npmRange(c constraint) string {
 	return "latest"
 }
 
-// npmPackage is the part of a package.json, or of npm view's output, that aisync reads.
+// npmPackage is the part of a package.json, or of npm view's output, that
+// aisync reads.
 type npmPackage struct {
 	Version string
 	Engines struct{ Node string }
 }
 
-// manifest reads the package.json of an installed package; it is empty if there is none, or if an installation was
-// killed half-way.
+// manifest reads the package.json of an installed package; it is empty if there
+// is none, or if an installation was killed half-way.
 func manifest(r reconcile.ReadEnv, name string) (npmPackage, error) {
 	var m npmPackage
 	b, err := r.FS.ReadFile(npmModules(r.Home).Join(name, "package.json"))
@@ -133,8 +135,8 @@ func Version(r reconcile.ReadEnv, name string) (version string, ok bool) {
 	return m.Version, err == nil && m.Version != ""
 }
 
-// leftovers are the folders that a killed npm renamed a package to. The next installation would use the same name, and
-// fail.
+// leftovers are the folders that a killed npm renamed a package to. The next
+// installation would use the same name, and fail.
 func leftovers(at place, name string) []string {
 	dir := npmModules(at.Home).Join(path.Dir(name))
 	form := regexp.MustCompile(`^\.` + regexp.QuoteMeta(path.Base(name)) + `-[0-9A-Za-z]{8}$`)
@@ -148,7 +150,8 @@ func leftovers(at place, name string) []string {
 	return out
 }
 
-// deadLinks are links to programs of a removed package: npm renames its folder first, and a kill may come in between.
+// deadLinks are links to programs of a removed package: npm renames its folder
+// first, and a kill may come in between.
 func deadLinks(at place, name string) []string {
 	bin := at.Home.Join(NpmPrefix, "bin")
 	entries, _ := at.FS.ReadDir(bin)
@@ -161,8 +164,8 @@ func deadLinks(at place, name string) []string {
 	return out
 }
 
-// npmView asks the registry about one version. Its timeout is short: npm would wait a quarter of an hour for a silent
-// registry.
+// npmView asks the registry about one version. Its timeout is short: npm would
+// wait a quarter of an hour for a silent registry.
 func npmView(ctx context.Context, at place, name, version string) (npmPackage, error) {
 	b, err := at.run(ctx, "npm", "view", name+"@"+version, "name", "version", "engines", "--json", "--loglevel=error", "--fetch-timeout=30000", "--fetch-retries=1")
 	if err != nil {
@@ -179,8 +182,9 @@ func npmView(ctx context.Context, at place, name, version string) (npmPackage, e
 	return one, nil
 }
 
-// npmCheck asks the registry for each package, and checks that this machine's Node suits the version: npm itself stays
-// silent, or installs an older version.
+// npmCheck asks the registry for each package, and checks that this machine's
+// Node suits the version: npm itself stays silent, or installs an older
+// version.
 func npmCheck(ctx context.Context, at place, wanted map[string]constraint) map[string]error {
 	problems := map[string]error{}
 	node := ""
@@ -219,8 +223,8 @@ func (e *oldNode) Hint() string {
 	return fmt.Sprintf(`put node: "24" beside via: "npm" in the spec to get that Node from npm, upgrade node yourself, or name an older version of %s`, e.name)
 }
 
-// nodeVersion is the Node that programs will run with: the prefix's, now or after this apply, otherwise the one in
-// PATH; "" if there is none.
+// nodeVersion is the Node that programs will run with: the prefix's, now or
+// after this apply, otherwise the one in PATH; "" if there is none.
 func nodeVersion(ctx context.Context, at place, wanted map[string]constraint) string {
 	for name, want := range wanted {
 		if isNode(name) {

@@ -1,7 +1,9 @@
-// Package packages is the provider of installed programs: one resource a package, named by its manager
-// (package:npm/@openai/codex). A package manager is a value in a slice, one file each. aisync checks what a manager
-// installed, and only releases what was installed before. Observing does not dial, and nothing asks for a password.
-// Start reading at Provider.Observe, then manager.go.
+// Package packages is the provider of installed programs: one resource a
+// package, named by its manager (package:npm/@openai/codex). A package manager
+// is a value in a slice, one file each. aisync checks what a manager installed,
+// and only releases what was installed before. Observing does not dial, and
+// nothing asks for a password. Start reading at Provider.Observe, then
+// manager.go.
 package packages
 
 import (
@@ -25,7 +27,8 @@ type Options struct {
 	Chown    bool             // this process is root, working for UID
 }
 
-// Provider installs and removes packages, with each manager one change at a time: a manager has one database.
+// Provider installs and removes packages, with each manager one change at a
+// time: a manager has one database.
 type Provider struct {
 	options Options
 	turns   map[string]*sync.Mutex // by manager
@@ -56,7 +59,8 @@ func (Provider) NotUndone() string {
 	return "installed packages stay and removed ones are not reinstalled; change the spec, or use the package manager"
 }
 
-// Recall implements reconcile.Recallable: the address names the package, and the record its allowed versions.
+// Recall implements reconcile.Recallable: the address names the package, and
+// the record its allowed versions.
 func (Provider) Recall() {}
 
 // Folder implements reconcile.Placed.
@@ -78,14 +82,15 @@ func nameOf(a reconcile.Address) string {
 	return name
 }
 
-// split returns the manager of a, nil if it is unknown, and the package's name there.
+// split returns the manager of a, nil if it is unknown, and the package's name
+// there.
 func split(a reconcile.Address) (*manager, string) {
 	via, name, _ := strings.Cut(a.Name(), "/")
 	return managerOf(via), name
 }
 
-// wish is what a spec wants of one package. A non-empty unknown says why that cannot be told: the package then stays
-// as it is.
+// wish is what a spec wants of one package. A non-empty unknown says why that
+// cannot be told: the package then stays as it is.
 type wish struct {
 	want    constraint
 	unknown string
@@ -105,7 +110,8 @@ func (w wish) Redacted() json.RawMessage {
 	return b
 }
 
-// Satisfied implements reconcile.Relater: an installed version satisfies every want that allows it.
+// Satisfied implements reconcile.Relater: an installed version satisfies every
+// want that allows it.
 func (Provider) Satisfied(l reconcile.Leaf, live reconcile.Fingerprint) bool {
 	return constraint(live).implies(constraint(l.Body.Fingerprint()))
 }
@@ -149,8 +155,9 @@ func unknown(format string, args ...any) reconcile.Observation {
 	return reconcile.Observation{Presence: reconcile.Unknown, Reason: fmt.Sprintf(format, args...)}
 }
 
-// observe returns the want that the installed version fulfils: the recorded one, the spec's, or exactly this version.
-// An upgrade within the spec's range is thus no drift.
+// observe returns the want that the installed version fulfils: the recorded
+// one, the spec's, or exactly this version. An upgrade within the spec's range
+// is thus no drift.
 func observe(m *manager, t reconcile.Target, is installed) reconcile.Observation {
 	var want, last constraint
 	if len(t.Resource.Leaves) > 0 {
@@ -183,7 +190,8 @@ func observe(m *manager, t reconcile.Target, is installed) reconcile.Observation
 	}
 }
 
-// Explain implements reconcile.Provider: the versions, and the commands that run as root.
+// Explain implements reconcile.Provider: the versions, and the commands that
+// run as root.
 func (p Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	m, name := split(c.Target.Resource.Address)
 	at, err := p.at(r)

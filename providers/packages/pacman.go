@@ -7,8 +7,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// pacman is Arch Linux's manager. It installs what its repositories have now, so nothing is pinned; an exact version
-// works while a repository has it.
+// pacman is Arch Linux's manager. It installs what its repositories have now,
+// so nothing is pinned; an exact version works while a repository has it.
 var pacman = manager{
 	name: "pacman", program: "pacman", system: true, rooted: true,
 	database: func(place) fsys.LogicalPath { return "/var/lib/pacman/local" },
@@ -41,7 +41,8 @@ var pacman = manager{
 	},
 }
 
-// pacmanArgs begins a command, below the root if there is one, with the root's own configuration if it has one.
+// pacmanArgs begins a command, below the root if there is one, with the root's
+// own configuration if it has one.
 func pacmanArgs(at place, args ...string) []string {
 	argv := []string{"pacman"}
 	if at.root != "" {
@@ -53,7 +54,8 @@ func pacmanArgs(at place, args ...string) []string {
 	return append(argv, args...)
 }
 
-// aur is read with pacman. Its packages are built by a program that asks questions, so a person does that.
+// aur is read with pacman. Its packages are built by a program that asks
+// questions, so a person does that.
 var aur = manager{
 	name: "aur", program: "paru", rooted: true,
 	database: pacman.database,

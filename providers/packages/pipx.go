@@ -7,8 +7,8 @@ import (
 	"regexp"
 )
 
-// pipx installs Python programs, each in a separate environment, with links in ~/.local/bin.
-// https://pipx.pypa.io/stable/docs/
+// pipx installs Python programs, each in a separate environment, with links in
+// ~/.local/bin. https://pipx.pypa.io/stable/docs/
 var pipx = manager{
 	name: "pipx", program: "pipx",
 	list: func(ctx context.Context, at place, _ []string) (map[string]installed, error) {

@@ -38,7 +38,8 @@ var release = manager{
 // ReleaseFolder is where releases are unpacked, below the home.
 const ReleaseFolder = ".local/share/aisync/releases"
 
-// Archive is the archive of a release. Without SHA256 and Size it cannot be installed.
+// Archive is the archive of a release. Without SHA256 and Size it cannot be
+// installed.
 type Archive struct {
 	URL    string
 	SHA256 string
@@ -55,7 +56,8 @@ func ReleaseArchive(cache fsys.LogicalPath, sha256 string) fsys.LogicalPath {
 	return cache.Join("releases", sha256)
 }
 
-// releaseVersion names the folder of a version and digest: another archive of the same version gets another folder.
+// releaseVersion names the folder of a version and digest: another archive of
+// the same version gets another folder.
 func releaseVersion(version string, a Archive) string {
 	if a.SHA256 == "" {
 		return plain(version)
@@ -63,7 +65,8 @@ func releaseVersion(version string, a Archive) string {
 	return plain(version) + "-" + a.SHA256[:12]
 }
 
-// releaseOf reads the link to the program, and its target. A program that is missing or not executable does not count.
+// releaseOf reads the link to the program, and its target. A program that is
+// missing or not executable does not count.
 func releaseOf(at place, name string) (installed, error) {
 	p := ReleaseProgram(at.Home, name)
 	target, err := at.FS.Readlink(p)
@@ -89,7 +92,8 @@ func releaseOf(at place, name string) (installed, error) {
 	return installed{version: version}, nil
 }
 
-// archiveOf is the archive that c wants to unpack; zero if it wants none, or if only the version is known.
+// archiveOf is the archive that c wants to unpack; zero if it wants none, or if
+// only the version is known.
 func archiveOf(c reconcile.Change) Archive {
 	if len(c.Leaves) == 0 || c.Leaves[0].Want == nil || c.Leaves[0].Action == reconcile.PutBack {
 		return Archive{}
@@ -140,7 +144,8 @@ func releasePreflight(ctx context.Context, at place, batch []reconcile.Change) [
 
 var errNotPinned = errors.New("the content of its archive is unknown: neither the spec nor aisync.lock has a sha256")
 
-// otherArchive says what to do if an address serves something else than what is pinned.
+// otherArchive says what to do if an address serves something else than what is
+// pinned.
 func otherArchive(name string) string {
 	return "check the address; if it rightly serves another archive now: aisync lock --update " + name
 }

@@ -17,7 +17,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// archiveLimits bound the contents of a release: ollama's has gigabytes of libraries.
+// archiveLimits bound the contents of a release: ollama's has gigabytes of
+// libraries.
 var archiveLimits = archives.Limits{Files: 50_000, Bytes: 32 << 30}
 
 // unpacking is one change of a release.
@@ -29,8 +30,9 @@ type unpacking struct {
 	dir  fsys.LogicalPath // of all its versions
 }
 
-// releaseApply makes c true. A version gets its name after all of it is on disk, and becomes the program by one
-// exchange of a link. A kill leaves the former state, and folders whose names start with a dot, which the next call
+// releaseApply makes c true. A version gets its name after all of it is on
+// disk, and becomes the program by one exchange of a link. A kill leaves the
+// former state, and folders whose names start with a dot, which the next call
 // removes.
 func releaseApply(ctx context.Context, at place, c reconcile.Change, w reconcile.WriteEnv) error {
 	name := nameOf(c.Target.Resource.Address)
@@ -131,8 +133,8 @@ func (u unpacking) fetch(ctx context.Context, a Archive) (fsys.LogicalPath, erro
 	return p, u.w.FS.Move(part, p)
 }
 
-// program finds the program in a version: the file of that name nearest to the top. The path is relative to the
-// version.
+// program finds the program in a version: the file of that name nearest to the
+// top. The path is relative to the version.
 func (u unpacking) program(version string) (string, error) {
 	top := u.physical(version)
 	found, all := "", []string{}
@@ -156,8 +158,8 @@ func (u unpacking) program(version string) (string, error) {
 	return found, err
 }
 
-// settle makes the program executable, which an archive packed on Windows does not record, gives everything below to
-// the person, and syncs it.
+// settle makes the program executable, which an archive packed on Windows does
+// not record, gives everything below to the person, and syncs it.
 func (u unpacking) settle(version string) error {
 	program, err := u.program(version)
 	if err != nil {
@@ -211,7 +213,8 @@ func (u unpacking) drop(version string) error {
 	return nil
 }
 
-// clear removes the folder of a version. Its name stands for the whole version or does not exist.
+// clear removes the folder of a version. Its name stands for the whole version
+// or does not exist.
 func (u unpacking) clear(version string) error {
 	if version == "" {
 		return nil
@@ -250,5 +253,6 @@ func ending(address string) string {
 	return archives.Endings[i]
 }
 
-// IsArchive reports whether an address has the suffix of an archive that can be unpacked.
+// IsArchive reports whether an address has the suffix of an archive that can be
+// unpacked.
 func IsArchive(address string) bool { return ending(address) != "" }

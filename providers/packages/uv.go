@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// uv installs Python programs, each in a separate environment, with links in ~/.local/bin.
-// https://docs.astral.sh/uv/reference/cli/#uv-tool
+// uv installs Python programs, each in a separate environment, with links in
+// ~/.local/bin. https://docs.astral.sh/uv/reference/cli/#uv-tool
 var uv = manager{
 	name: "uv", program: "uv",
 	list: func(ctx context.Context, at place, _ []string) (map[string]installed, error) {

@@ -7,7 +7,8 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// constraint tells the allowed versions: "any", ">=1.2" or "=1.2.3". Records keep it in this form. "" allows none.
+// constraint tells the allowed versions: "any", ">=1.2" or "=1.2.3". Records
+// keep it in this form. "" allows none.
 type constraint string
 
 const anyVersion constraint = "any"

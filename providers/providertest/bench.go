@@ -42,7 +42,8 @@ func NewBench(t *testing.T, s Suite) *Bench {
 	return b
 }
 
-// tempDir is t.TempDir in memory, if possible: the cases sync thousands of times, and do not test a loss of power.
+// tempDir is t.TempDir in memory, if possible: the cases sync thousands of
+// times, and do not test a loss of power.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "providertest-")

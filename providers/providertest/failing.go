@@ -10,7 +10,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// failing: a target that cannot be read is unknown. Nothing is decided as if it were gone, edited or blocked.
+// failing: a target that cannot be read is unknown. Nothing is decided as if it
+// were gone, edited or blocked.
 func failing(t *testing.T, mk func(t *testing.T) Suite) {
 	b := NewBench(t, mk(t))
 	b.must(t, "X", reconcile.Choice{})

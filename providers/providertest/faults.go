@@ -29,8 +29,9 @@ func breaks(s Suite) []row {
 	return rows
 }
 
-// faults fails every operation once, and then everything from there on, as a kill would, including the engine's own
-// files, with and without the notes of what was done, which are not synced. The target then holds the old or the new
+// faults fails every operation once, and then everything from there on, as a
+// kill would, including the engine's own files, with and without the notes of
+// what was done, which are not synced. The target then holds the old or the new
 // value, and the next apply arrives where the first would have.
 func faults(t *testing.T, mk func(t *testing.T) Suite) {
 	for _, r := range breaks(mk(t)) {
@@ -85,7 +86,8 @@ func faults(t *testing.T, mk func(t *testing.T) Suite) {
 	}
 }
 
-// forget removes from the journal the notes of changes that were made, as a kill between a change and its note does.
+// forget removes from the journal the notes of changes that were made, as a
+// kill between a change and its note does.
 func (b *Bench) forget(t *testing.T) {
 	t.Helper()
 	journal := filepath.Join(b.Root, string(stateDir), "journal.jsonl")
@@ -133,7 +135,8 @@ func failAt(b *Bench, n int, dead bool, fault error, seen *int) fsys.Hook {
 	}
 }
 
-// stale: a target that changed between plan and apply stays as it is, with an error.
+// stale: a target that changed between plan and apply stays as it is, with an
+// error.
 func stale(t *testing.T, mk func(t *testing.T) Suite) {
 	s := mk(t)
 	if s.OneValue || s.KeepsSeed {

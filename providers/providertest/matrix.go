@@ -8,7 +8,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// row is one row of the matrix: how the machine got to its state, what is wanted now, and what must happen.
+// row is one row of the matrix: how the machine got to its state, what is
+// wanted now, and what must happen.
 type row struct {
 	name string
 	put  string // before aisync

@@ -21,7 +21,8 @@ const (
 	RoundsVariable = "AISYNC_TEST_ROUNDS"
 )
 
-// Rounds is the number of random cases to try: few, unless the environment asks for more.
+// Rounds is the number of random cases to try: few, unless the environment asks
+// for more.
 func Rounds(few int) int {
 	if n, err := strconv.Atoi(os.Getenv(RoundsVariable)); err == nil {
 		return n
@@ -44,8 +45,8 @@ func Random(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, seed))
 }
 
-// properties plays random histories: people change things, specs change, some of it is applied in one way or another,
-// and some of that is rolled back.
+// properties plays random histories: people change things, specs change, some
+// of it is applied in one way or another, and some of that is rolled back.
 func properties(t *testing.T, mk func(t *testing.T) Suite) {
 	done := proof.Start(t, 2)
 	r := Random(t)
@@ -129,7 +130,8 @@ func history(t *testing.T, r *rand.Rand, b *Bench) (applies int) {
 	return applies
 }
 
-// withoutEmpty is a snapshot without empty folders: those that aisync made go together with their contents.
+// withoutEmpty is a snapshot without empty folders: those that aisync made go
+// together with their contents.
 func withoutEmpty(snapshot string) string {
 	lines := strings.SplitAfter(snapshot, "\n")
 	var kept []string

@@ -1,6 +1,8 @@
-// Package providertest holds every provider to the same promises: each row of the matrix, nothing to do the second
-// time, the old or the new value after any failure, exact bytes after a rollback, nothing left behind. It drives the
-// real engine on a real file system and knows no provider. Call Run with a Suite.
+// Package providertest holds every provider to the same promises: each row of
+// the matrix, nothing to do the second time, the old or the new value after any
+// failure, exact bytes after a rollback, nothing left behind. It drives the
+// real engine on a real file system and knows no provider. Call Run with a
+// Suite.
 package providertest
 
 import (
@@ -9,8 +11,8 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Suite is one kind of resource, or one way of keeping it, under test. The values are named "X", "Y" and "Z", and ""
-// for none.
+// Suite is one kind of resource, or one way of keeping it, under test. The
+// values are named "X", "Y" and "Z", and "" for none.
 type Suite struct {
 	Provider reconcile.Provider
 	Address  reconcile.Address // in the home or, if it is relative or Project is set, in the project
@@ -30,11 +32,11 @@ type Suite struct {
 	// Block puts something of another type in the place; nil if that is impossible.
 	Block func(t *testing.T, b *Bench)
 
-	// The fields below exempt a suite from a promise, and so does a nil Block: the table in docs/guarantees.md names
-	// their users.
+	// The fields below exempt a suite from a promise, and so does a nil Block:
+	// the table in docs/guarantees.md names their users.
 
-	// Kept are folders below the root whose content outlives its users, such as a store; their content is not
-	// compared.
+	// Kept are folders below the root whose content outlives its users, such as
+	// a store; their content is not compared.
 	Kept []string
 
 	OneValue  bool // the kind has no value but X

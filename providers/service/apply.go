@@ -14,8 +14,9 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Apply implements reconcile.Provider. It returns once the server listens, or has run for a while without listening: a
-// large model takes minutes to load. A kill leaves the server in its present state.
+// Apply implements reconcile.Provider. It returns once the server listens, or
+// has run for a while without listening: a large model takes minutes to load. A
+// kill leaves the server in its present state.
 func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	if p.Controllers == nil {
 		return reconcile.Outcome{}, errors.New("services are started and stopped on the machine itself")
@@ -71,8 +72,9 @@ func (r run) outcome() reconcile.Outcome {
 // grace is how long an apply waits for a server to listen.
 const grace = 10 * time.Second
 
-// Await waits until a service listens on its port, and checks that it keeps running; started is the error of its
-// start. The error about a service that ended holds the last lines that it wrote.
+// Await waits until a service listens on its port, and checks that it keeps
+// running; started is the error of its start. The error about a service that
+// ended holds the last lines that it wrote.
 func Await(ctx context.Context, at control.Controller, name string, port int, started error) error {
 	return await(ctx, at, name, port, "", started)
 }
@@ -141,7 +143,8 @@ func died(ctx context.Context, at control.Controller, st control.State) error {
 	return fmt.Errorf("service %s %s; %s", st.Name, how, said)
 }
 
-// LastLines returns the last lines that a service wrote; nil if they cannot be read.
+// LastLines returns the last lines that a service wrote; nil if they cannot be
+// read.
 func LastLines(ctx context.Context, at control.Controller, name string, lines int) []string {
 	argv := at.Log(name, lines, false)
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
@@ -157,7 +160,8 @@ func LastLines(ctx context.Context, at control.Controller, name string, lines in
 	return all
 }
 
-// stranger names the program that has a port and is no service of aisync; "" if there is none.
+// stranger names the program that has a port and is no service of aisync; "" if
+// there is none.
 func (Provider) stranger(port int) string {
 	all, err := listen.On(port)
 	if err != nil {
@@ -171,7 +175,8 @@ func (Provider) stranger(port int) string {
 	return ""
 }
 
-// Preflight implements reconcile.Preflighter: a port taken by another program is reported before any change.
+// Preflight implements reconcile.Preflighter: a port taken by another program
+// is reported before any change.
 func (p Provider) Preflight(ctx context.Context, _ reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	for _, c := range batch {

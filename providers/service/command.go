@@ -29,11 +29,13 @@ type served struct {
 	context int64            // tokens of one conversation; 0: the model's own limit
 }
 
-// llamaServer is the command line of llama-server for one model. The port is text, because llama-swap fills it in. See
+// llamaServer is the command line of llama-server for one model. The port is
+// text, because llama-swap fills it in. See
 // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md.
 //
-// The slots of a server share its context, so it is as many times that of a conversation. --jinja is the default of
-// newer versions; older ones need it for tools.
+// The slots of a server share its context, so it is as many times that of a
+// conversation. --jinja is the default of newer versions; older ones need it
+// for tools.
 func (h Host) llamaServer(program string, s spec.Service, m served, host, port string) []string {
 	slots := max(1, s.Parallel)
 	argv := []string{program, "--model", string(m.file), "--alias", m.id, "--host", host, "--port", port,
@@ -67,7 +69,8 @@ func (h Host) path(p string) fsys.LogicalPath {
 	return fsys.LogicalPath(path.Clean(p))
 }
 
-// address is where a server listens: loopback, unless the spec opens it to the network explicitly.
+// address is where a server listens: loopback, unless the spec opens it to the
+// network explicitly.
 func address(s spec.Service) string {
 	if s.Listen == "lan" {
 		return "0.0.0.0"
@@ -75,7 +78,8 @@ func address(s spec.Service) string {
 	return "127.0.0.1"
 }
 
-// command returns the command that runs s with models; config is the path of llama-swap's configuration.
+// command returns the command that runs s with models; config is the path of
+// llama-swap's configuration.
 func (h Host) command(s spec.Service, program string, models []served, config fsys.LogicalPath) command {
 	c := command{env: map[string]string{}}
 	port := strconv.Itoa(s.Port)
@@ -85,8 +89,8 @@ func (h Host) command(s spec.Service, program string, models []served, config fs
 	case "llama-swap":
 		c.argv = []string{program, "--config", string(config), "--listen", address(s) + ":" + port}
 	case "ollama":
-		// See https://github.com/ollama/ollama/blob/main/envconfig/config.go. ollama must not prune what aisync put
-		// into its folder when it starts.
+		// See https://github.com/ollama/ollama/blob/main/envconfig/config.go.
+		// ollama must not prune what aisync put into its folder when it starts.
 		c.argv = []string{program, "serve"}
 		c.env["OLLAMA_HOST"] = address(s) + ":" + port
 		c.env["OLLAMA_MODELS"] = string(h.Ollama)
@@ -107,7 +111,8 @@ func (h Host) command(s spec.Service, program string, models []served, config fs
 // swapPorts is the first port of llama-swap's servers, its default.
 const swapPorts = 5800
 
-// swapStart is the first of n consecutive ports that no service has, and that no llama-swap service before s uses.
+// swapStart is the first of n consecutive ports that no service has, and that
+// no llama-swap service before s uses.
 func (h Host) swapStart(s spec.Service) int {
 	start := swapPorts
 	for _, other := range h.Spec.Services {
@@ -129,7 +134,8 @@ func (h Host) swapStart(s spec.Service) int {
 	return start
 }
 
-// swapConfig is the configuration of llama-swap: one server for each model, of which one runs at a time. See
+// swapConfig is the configuration of llama-swap: one server for each model, of
+// which one runs at a time. See
 // https://github.com/mostlygeek/llama-swap/blob/main/docs/configuration.md.
 func (h Host) swapConfig(s spec.Service, program string, models []served) []byte {
 	var b strings.Builder
@@ -171,7 +177,8 @@ func BaseURL(s spec.Service) string {
 	return cmp.Or(strings.TrimSuffix(s.URL, "/"), "http://127.0.0.1:"+strconv.Itoa(s.Port)+"/v1")
 }
 
-// ModelName is the name of a model in s's list. Requests may leave out ollama's tag.
+// ModelName is the name of a model in s's list. Requests may leave out ollama's
+// tag.
 func ModelName(s spec.Service, id string) string {
 	if s.Kind == "ollama" && !strings.Contains(id, ":") {
 		return id + ":latest"

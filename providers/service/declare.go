@@ -116,7 +116,8 @@ func joined(list []packages.Program, p packages.Program) ([]packages.Program, er
 	return append(list, p), nil
 }
 
-// Declare returns units, configurations and the running state of all enabled services.
+// Declare returns units, configurations and the running state of all enabled
+// services.
 func (h Host) Declare() Declared {
 	var d Declared
 	for _, s := range h.Spec.Services {
@@ -152,7 +153,8 @@ func origin(s spec.Service) []reconcile.Position {
 	return []reconcile.Position{reconcile.Position(s.Pos)}
 }
 
-// files are a service's definition, the link that enables it, and its configuration.
+// files are a service's definition, the link that enables it, and its
+// configuration.
 type files struct {
 	unit, wanted, config fsys.LogicalPath // wanted is "" if the unit alone enables it
 	target               string           // of wanted
@@ -273,15 +275,15 @@ func (h Host) one(d *Declared, s spec.Service) {
 // LogFolder holds the output of servers without a journal.
 func LogFolder(state fsys.LogicalPath) fsys.LogicalPath { return state.Join("services") }
 
-// Absent says why this plan starts nothing of s; "" if s is started, or will be when the system boots. It needs only
-// Facts, By, Home, Lacking and Models.
+// Absent says why this plan starts nothing of s; "" if s is started, or will be
+// when the system boots. It needs only Facts, By, Home, Lacking and Models.
 func (h Host) Absent(s spec.Service) string {
 	why, _ := h.missing(s)
 	return why
 }
 
-// missing says what a service lacks on this machine, "" for nothing, and, as the end of a sentence about it, what to
-// do.
+// missing says what a service lacks on this machine, "" for nothing, and, as
+// the end of a sentence about it, what to do.
 func (h Host) missing(s spec.Service) (why, fix string) {
 	if s.Scope == "system" && h.By == control.Own {
 		return "a system service needs systemd or launchd, and neither runs here", `; write scope: "user"`
@@ -330,8 +332,8 @@ func (h Host) packageOf(program string, s spec.Service) reconcile.Address {
 	return packages.Address(s.Install.Via, name)
 }
 
-// models are the models that the service serves, the inputs of the server that come from them, and the files that must
-// exist before it starts.
+// models are the models that the service serves, the inputs of the server that
+// come from them, and the files that must exist before it starts.
 func (h Host) models(w *wants) (models []served, inputs map[string]string, needs []fsys.LogicalPath) {
 	inputs = map[string]string{}
 	for _, id := range ModelsOf(w.s) {
@@ -366,8 +368,9 @@ func (h Host) text(u unit) []byte {
 	return u.systemd()
 }
 
-// bound is the memory limit of a server that needs so many bytes: half as much again plus two GiB, because an estimate
-// must not kill a server; 0 if that exceeds the machine.
+// bound is the memory limit of a server that needs so many bytes: half as much
+// again plus two GiB, because an estimate must not kill a server; 0 if that
+// exceeds the machine.
 func bound(need int64, f *facts.Facts) int64 {
 	const gib = int64(1) << 30
 	most := (need + need/2 + 2*gib) / gib * gib

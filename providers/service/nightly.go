@@ -10,8 +10,9 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// nightly declares the timer that works the queues of tasks: two units, the link that starts the timer with the
-// session, and its running state. The command reads from the spec, at its time, what to do.
+// nightly declares the timer that works the queues of tasks: two units, the
+// link that starts the timer with the session, and its running state. The
+// command reads from the spec, at its time, what to do.
 func (h Host) nightly(d *Declared, n spec.Nightly) {
 	w := &wants{Declared: d, s: spec.Service{Name: control.Nightly, Scope: "user", Pos: n.Pos}}
 	if h.By != control.Systemd {
@@ -42,8 +43,9 @@ func (h Host) nightly(d *Declared, n spec.Nightly) {
 	w.declare(Address(w.s), run{digest: digestOf(inputs), inputs: inputs, by: h.By, argv: argv}, w.after...)
 }
 
-// nightlyService runs one night's work, at low priority. It makes sandboxes, which a unit with restricted namespaces
-// cannot. A task's command that is killed for lack of memory does not end the night.
+// nightlyService runs one night's work, at low priority. It makes sandboxes,
+// which a unit with restricted namespaces cannot. A task's command that is
+// killed for lack of memory does not end the night.
 func nightlyService(argv []string) []byte {
 	return fmt.Appendf(nil, `%s
 [Unit]
@@ -59,7 +61,8 @@ OOMPolicy=continue
 `, header, execLine(argv))
 }
 
-// nightlyTimer starts it. A night that the machine slept through is not made up for by day.
+// nightlyTimer starts it. A night that the machine slept through is not made up
+// for by day.
 func nightlyTimer(at, digest string) []byte {
 	return fmt.Appendf(nil, `%s
 [Unit]

@@ -27,9 +27,11 @@ func Commands() []string {
 	return slices.Compact(out)
 }
 
-// channels are the packages of a program, by installer and backend; "" is the CPU build, used for every backend
-// without an entry. Sources: archlinux.org and aur.archlinux.org (llama.cpp is in the AUR, and in the repositories of
-// some of Arch's relatives), formulae.brew.sh, packages.debian.org (llama.cpp from 14 on), pkg.go.dev.
+// channels are the packages of a program, by installer and backend; "" is the
+// CPU build, used for every backend without an entry. Sources: archlinux.org
+// and aur.archlinux.org (llama.cpp is in the AUR, and in the repositories of
+// some of Arch's relatives), formulae.brew.sh, packages.debian.org (llama.cpp
+// from 14 on), pkg.go.dev.
 var channels = map[string]map[string]map[string]string{
 	"llama-server": {
 		"pacman": {"": "llama.cpp", "vulkan": "llama.cpp-vulkan", "rocm": "llama.cpp-hip", "cuda": "llama.cpp-cuda"},
@@ -55,8 +57,9 @@ var byHand = map[string]string{
 	"llama-swap":   "https://github.com/mostlygeek/llama-swap/releases",
 }
 
-// backend is what computes for s: the spec's choice, otherwise the machine's best. Vulkan comes before ROCm: its
-// driver is part of every desktop, while ROCm is heavy and supports few GPUs.
+// backend is what computes for s: the spec's choice, otherwise the machine's
+// best. Vulkan comes before ROCm: its driver is part of every desktop, while
+// ROCm is heavy and supports few GPUs.
 func backend(s spec.Service, f *facts.Facts) string {
 	switch {
 	case s.Backend != "":
@@ -93,7 +96,8 @@ func vias(program string) []string {
 	return out
 }
 
-// place is the path of a program: where it was found, or where its installer will put it; "" if neither.
+// place is the path of a program: where it was found, or where its installer
+// will put it; "" if neither.
 func (h Host) place(program string, s spec.Service) string {
 	if _, ok := h.releaser(program, s); ok {
 		return string(packages.ReleaseProgram(h.Home, program))

@@ -14,12 +14,14 @@ import (
 // viaRelease is the installer that unpacks a project's own release archives.
 const viaRelease = "release"
 
-// releases are the addresses of a program's release archives, by platform and backend; "" is the archive for every
-// backend without an entry. {version} is a version without its v. They match the assets of llama.cpp b11211, ollama
+// releases are the addresses of a program's release archives, by platform and
+// backend; "" is the archive for every backend without an entry. {version} is a
+// version without its v. They match the assets of llama.cpp b11211, ollama
 // v0.32 and llama-swap v255; for older ones, use url in the spec.
 //
-// Not listed, and left to url: llama.cpp's archives for ROCm, which name a version of ROCm, its archives for CUDA,
-// whose names change, and ollama's for ROCm, which are two.
+// Not listed, and left to url: llama.cpp's archives for ROCm, which name a
+// version of ROCm, its archives for CUDA, whose names change, and ollama's for
+// ROCm, which are two.
 var releases = map[string]map[string]map[string]string{
 	"llama-server": {
 		"linux/amd64":  {"cpu": llamaCpp + "ubuntu-x64.tar.gz", "vulkan": llamaCpp + "ubuntu-vulkan-x64.tar.gz"},
@@ -47,7 +49,8 @@ const (
 	llamaSwap = "https://github.com/mostlygeek/llama-swap/releases/download/v{version}/llama-swap_{version}_"
 )
 
-// releaser is the service that installs a program from a release: s, or another if s itself names no installer.
+// releaser is the service that installs a program from a release: s, or another
+// if s itself names no installer.
 func (h Host) releaser(program string, s spec.Service) (spec.Service, bool) {
 	all := h.Spec.Services
 	if own := programs[s.Kind][0] == program; own && s.Install != nil {
@@ -63,7 +66,8 @@ func (h Host) releaser(program string, s spec.Service) (spec.Service, bool) {
 	return spec.Service{}, false
 }
 
-// releaseURL is the address of the archive of a program that s needs; "" if its makers have none for this machine.
+// releaseURL is the address of the archive of a program that s needs; "" if its
+// makers have none for this machine.
 func releaseURL(program string, s spec.Service, f *facts.Facts) string {
 	forms := releases[program][platform(f)]
 	version := strings.TrimPrefix(s.Install.Version, "v")
@@ -78,8 +82,8 @@ func platform(f *facts.Facts) string {
 	return f.OS + "/" + f.Arch
 }
 
-// release is the package of a program's release; ok is false if its makers have none for this machine, which the plan
-// reports with the service.
+// release is the package of a program's release; ok is false if its makers have
+// none for this machine, which the plan reports with the service.
 func release(program string, s spec.Service, f *facts.Facts) (p packages.Program, ok bool, err error) {
 	in := s.Install
 	p = packages.Program{Command: program, Via: viaRelease, Name: program, Version: in.Version, Pos: in.Pos}

@@ -1,7 +1,9 @@
-// Package service declares and reconciles model servers: units, configurations, packages, and one resource a service
-// for its running state. A running server carries the digest of everything that it was started with; only a change of
-// that restarts it. The package talks to service managers through package control, and serves nothing itself. Start
-// reading at Host.Declare, then Provider.
+// Package service declares and reconciles model servers: units, configurations,
+// packages, and one resource a service for its running state. A running server
+// carries the digest of everything that it was started with; only a change of
+// that restarts it. The package talks to service managers through package
+// control, and serves nothing itself. Start reading at Host.Declare, then
+// Provider.
 package service
 
 import (
@@ -17,7 +19,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Provider starts and stops services. Their definitions are files, resources that the running state depends on.
+// Provider starts and stops services. Their definitions are files, resources
+// that the running state depends on.
 type Provider struct {
 	By          control.Kind
 	Controllers func(by control.Kind, system bool) control.Controller // nil: nothing runs, because aisync works below another root
@@ -42,8 +45,8 @@ func (Provider) NotUndone() string {
 // Recall implements reconcile.Recallable: the address names the service.
 func (Provider) Recall() {}
 
-// Sole implements reconcile.Sole: units with these names belong to aisync alone, and those that it enabled start with
-// the machine.
+// Sole implements reconcile.Sole: units with these names belong to aisync
+// alone, and those that it enabled start with the machine.
 func (Provider) Sole() {}
 
 // run is a server that runs as declared.
@@ -133,8 +136,9 @@ func wantedOf(t reconcile.Target) (want run, ok bool) {
 	return want, ok
 }
 
-// observation is that of a service's state. A server that claims to run as want says, but does not, because its unit
-// was edited in the meantime, counts as another.
+// observation is that of a service's state. A server that claims to run as want
+// says, but does not, because its unit was edited in the meantime, counts as
+// another.
 func observation(s control.State, want run) reconcile.Observation {
 	switch {
 	case s.Activity != control.Running && s.Ended != "":

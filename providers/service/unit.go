@@ -33,11 +33,13 @@ func (u unit) variables() map[string]string {
 	return env
 }
 
-// systemd is the text of a unit file. Where a sandbox is impossible, as for a person's units on a kernel without user
-// namespaces, systemd skips the options that need one.
+// systemd is the text of a unit file. Where a sandbox is impossible, as for a
+// person's units on a kernel without user namespaces, systemd skips the options
+// that need one.
 //
-// A server gets no further privileges, a private /tmp, and a read-only system; homes stay writable, because models and
-// the caches of graphics drivers are there. It restarts after a failure, at most five times in five minutes.
+// A server gets no further privileges, a private /tmp, and a read-only system;
+// homes stay writable, because models and the caches of graphics drivers are
+// there. It restarts after a failure, at most five times in five minutes.
 func (u unit) systemd() []byte {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

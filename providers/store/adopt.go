@@ -35,8 +35,9 @@ type Adopted struct {
 // Studio 3.
 const searchDepth = 8
 
-// Adopt finds files that other programs have already fetched, reads each once, and gives the right ones a name in the
-// store. It writes nowhere else. The next apply makes the other names without reading the files again.
+// Adopt finds files that other programs have already fetched, reads each once,
+// and gives the right ones a name in the store. It writes nowhere else. The
+// next apply makes the other names without reading the files again.
 func Adopt(ctx context.Context, w fsys.FS, dir fsys.LogicalPath, held []Held, places []Location, o AdoptOptions) ([]Adopted, error) {
 	var out []Adopted
 	want := map[string]Held{} // by sha256
@@ -81,8 +82,9 @@ func Adopt(ctx context.Context, w fsys.FS, dir fsys.LogicalPath, held []Held, pl
 	return out, nil
 }
 
-// candidates are the wanted files that a file of that name and size may be: a name that is a digest decides; otherwise
-// size and extension decide whether to read it.
+// candidates are the wanted files that a file of that name and size may be: a
+// name that is a digest decides; otherwise size and extension decide whether to
+// read it.
 func candidates(want map[string]Held, name string, size int64) []Held {
 	digest := strings.TrimPrefix(strings.ToLower(name), "sha256-")
 	if _, err := hex.DecodeString(digest); err == nil && len(digest) == 64 {

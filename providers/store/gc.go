@@ -28,9 +28,10 @@ type GCOptions struct {
 	Now    time.Time
 }
 
-// GC removes what no spec and no record wants: blobs without another name, abandoned downloads, dangling links. It
-// never removes what another name, another user or another process uses, and reports it. held must hold the records of
-// every owner.
+// GC removes what no spec and no record wants: blobs without another name,
+// abandoned downloads, dangling links. It never removes what another name,
+// another user or another process uses, and reports it. held must hold the
+// records of every owner.
 func GC(w fsys.FS, dir fsys.LogicalPath, held []Held, o GCOptions) ([]Garbage, error) {
 	found, err := loose(w, dir, held, o)
 	if err != nil || o.DryRun {
@@ -131,7 +132,8 @@ func loose(r fsys.Reader, dir fsys.LogicalPath, held []Held, o GCOptions) ([]gar
 	return out, nil
 }
 
-// storeLinks finds the links among the friendly names: by target, and as garbage if they dangle.
+// storeLinks finds the links among the friendly names: by target, and as
+// garbage if they dangle.
 func storeLinks(r fsys.Reader, dir fsys.LogicalPath) (map[fsys.LogicalPath]fsys.LogicalPath, []garbage, error) {
 	links := map[fsys.LogicalPath]fsys.LogicalPath{}
 	var dead []garbage
@@ -180,8 +182,8 @@ func busy(r fsys.Reader, p fsys.LogicalPath) bool {
 	return errors.Is(filelock.Try(f, filelock.Exclusive), filelock.ErrBusy)
 }
 
-// walk visits what lies below p, at most depth folders deep, without following links. It skips what does not exist or
-// may not be read.
+// walk visits what lies below p, at most depth folders deep, without following
+// links. It skips what does not exist or may not be read.
 func walk(r fsys.Reader, p fsys.LogicalPath, depth int, visit func(fsys.LogicalPath, fs.FileInfo)) error {
 	entries, err := r.ReadDir(p)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fsys.ErrBlocked) {

@@ -51,8 +51,8 @@ type Model struct {
 	Wanted     bool
 }
 
-// List returns every model, from stats alone, sorted by ID. A model that the spec wants in another form than recorded
-// appears twice.
+// List returns every model, from stats alone, sorted by ID. A model that the
+// spec wants in another form than recorded appears twice.
 func List(r fsys.Reader, dir fsys.LogicalPath, held []Held) ([]Model, error) {
 	var models []Model
 	for _, h := range held {
@@ -140,8 +140,8 @@ func Allocated(info fs.FileInfo) int64 {
 	return info.Size()
 }
 
-// Path returns the files to hand to a server, the first shard first: the wanted ones, otherwise the recorded ones. A
-// missing file is an error.
+// Path returns the files to hand to a server, the first shard first: the wanted
+// ones, otherwise the recorded ones. A missing file is an error.
 func Path(r fsys.Reader, dir fsys.LogicalPath, held []Held, id string) ([]fsys.LogicalPath, error) {
 	wanted := slices.ContainsFunc(held, func(h Held) bool { return h.ID == id && h.Wanted })
 	var out []fsys.LogicalPath

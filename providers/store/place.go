@@ -32,8 +32,8 @@ type Seen struct {
 	Blob fs.FileInfo // of the blob, nil if there is none
 }
 
-// Look examines p by stats alone. Only a record can tell whether a File is a RefLink. The error is that of a name that
-// cannot be examined.
+// Look examines p by stats alone. Only a record can tell whether a File is a
+// RefLink. The error is that of a name that cannot be examined.
 func Look(r fsys.Reader, p, blob fsys.LogicalPath) (Seen, error) {
 	var s Seen
 	if blob != "" {
@@ -94,8 +94,9 @@ func leads(r fsys.Reader, p fsys.LogicalPath, to string, blob fsys.LogicalPath) 
 	return err == nil && to == physical, nil
 }
 
-// Place makes p a name for the bytes of blob: a hard link, otherwise a clone that shares its blocks, otherwise a
-// symbolic link. It never copies. If p exists, the error wraps fs.ErrExist.
+// Place makes p a name for the bytes of blob: a hard link, otherwise a clone
+// that shares its blocks, otherwise a symbolic link. It never copies. If p
+// exists, the error wraps fs.ErrExist.
 func Place(w fsys.FS, dir, blob, p fsys.LogicalPath) (How, error) {
 	sweep(w, p)
 	err := w.Link(blob, p)
@@ -112,8 +113,8 @@ func Place(w fsys.FS, dir, blob, p fsys.LogicalPath) (How, error) {
 	return Symlink, err
 }
 
-// target is the target of a link at p to blob. Within a store it is relative, so that the store can be moved as a
-// whole.
+// target is the target of a link at p to blob. Within a store it is relative,
+// so that the store can be moved as a whole.
 func target(dir, blob, p fsys.LogicalPath) string {
 	if within(dir, p) && within(dir, blob) {
 		if rel, err := filepath.Rel(string(p.Dir()), string(blob)); err == nil {
@@ -123,8 +124,8 @@ func target(dir, blob, p fsys.LogicalPath) string {
 	return string(blob)
 }
 
-// sweep removes what a killed run left beside p: further names of the same bytes, or links. What cannot be removed
-// stays.
+// sweep removes what a killed run left beside p: further names of the same
+// bytes, or links. What cannot be removed stays.
 func sweep(w fsys.FS, p fsys.LogicalPath) {
 	entries, err := w.ReadDir(p.Dir())
 	if err != nil {
@@ -158,8 +159,8 @@ func Aside(w fsys.FS, p fsys.LogicalPath) (fsys.LogicalPath, error) {
 	}
 }
 
-// Keep moves the file at p, whose bytes are known to be right, to its place in the store dir, which does not have
-// them.
+// Keep moves the file at p, whose bytes are known to be right, to its place in
+// the store dir, which does not have them.
 func Keep(w fsys.FS, dir fsys.LogicalPath, sha256 string, p fsys.LogicalPath) error {
 	blob := Blob(dir, sha256)
 	if _, err := MakeDir(w, dir, blob.Dir()); err != nil {

@@ -15,10 +15,12 @@ type Programs struct {
 	LlamaCpp    fsys.LogicalPath
 }
 
-// ProgramPlaces finds them as the programs do, from environment variables and the home folder; "" if neither tells.
-// See https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables,
-// https://github.com/ollama/ollama/blob/main/envconfig/config.go, https://lmstudio.ai/docs/app/basics/import-model
-// and, for llama.cpp, https://github.com/ggml-org/llama.cpp/blob/master/common/common.cpp.
+// ProgramPlaces finds them as the programs do, from environment variables and
+// the home folder; "" if neither tells. See
+// https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables,
+// https://github.com/ollama/ollama/blob/main/envconfig/config.go,
+// https://lmstudio.ai/docs/app/basics/import-model and, for llama.cpp,
+// https://github.com/ggml-org/llama.cpp/blob/master/common/common.cpp.
 func ProgramPlaces(getenv func(string) string, home fsys.LogicalPath) Programs {
 	at := func(variable, below string) fsys.LogicalPath {
 		if v := getenv(variable); strings.HasPrefix(v, "/") {

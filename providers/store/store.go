@@ -1,5 +1,6 @@
-// Package store keeps models: each file once, under its sha256, with names beside it that people and programs know
-// (views). It never dials, shows no unverified byte, and deletes only in GC. Start reading at Blob and Held, then
+// Package store keeps models: each file once, under its sha256, with names
+// beside it that people and programs know (views). It never dials, shows no
+// unverified byte, and deletes only in GC. Start reading at Blob and Held, then
 // place.go.
 package store
 
@@ -36,8 +37,8 @@ func Part(dir fsys.LogicalPath, sha256 string) fsys.LogicalPath {
 	return dir.Join(parts, strings.ToLower(sha256)+".part")
 }
 
-// Friendly is the view that every model has. repo is the Hugging Face repository, owner/name, or "" for a model from
-// elsewhere.
+// Friendly is the view that every model has. repo is the Hugging Face
+// repository, owner/name, or "" for a model from elsewhere.
 func Friendly(dir fsys.LogicalPath, id, repo, file string) fsys.LogicalPath {
 	owner, name, ok := strings.Cut(repo, "/")
 	switch {
@@ -65,8 +66,8 @@ type Held struct {
 	Wanted   bool               // by a spec; otherwise only a record knows it
 }
 
-// Stat identifies a file, and its content as of a certain write. It leaves out the change time, which every new name
-// of the file renews.
+// Stat identifies a file, and its content as of a certain write. It leaves out
+// the change time, which every new name of the file renews.
 type Stat struct {
 	Size    int64  `json:"size"`
 	MtimeNS int64  `json:"mtime_ns"`
@@ -108,8 +109,8 @@ func folderMode(r fsys.Reader, dir fsys.LogicalPath) fs.FileMode {
 	return info.Mode()
 }
 
-// BlobMode is the mode of a finished file in the store dir: readable by those who may enter the store, writable by
-// none.
+// BlobMode is the mode of a finished file in the store dir: readable by those
+// who may enter the store, writable by none.
 func BlobMode(r fsys.Reader, dir fsys.LogicalPath) fs.FileMode {
 	if m := folderMode(r, dir); m != 0 && m&0o001 == 0 {
 		return 0o440
@@ -117,8 +118,9 @@ func BlobMode(r fsys.Reader, dir fsys.LogicalPath) fs.FileMode {
 	return 0o444
 }
 
-// MakeDir makes the folder p, inside or outside the store dir. If a group shares the store, new folders belong to the
-// group as well. A failure leaves none of them.
+// MakeDir makes the folder p, inside or outside the store dir. If a group
+// shares the store, new folders belong to the group as well. A failure leaves
+// none of them.
 func MakeDir(w fsys.FS, dir, p fsys.LogicalPath) ([]fsys.LogicalPath, error) {
 	shared := folderMode(w, dir)
 	made, err := w.MkdirAll(p, 0o755)

@@ -22,7 +22,8 @@ type Checked struct {
 	Err   error
 }
 
-// Verify checks every file. Without Deep it reads no byte of a model. The error is that of the context.
+// Verify checks every file. Without Deep it reads no byte of a model. The error
+// is that of the context.
 func Verify(ctx context.Context, r fsys.Reader, dir fsys.LogicalPath, held []Held, o VerifyOptions) ([]Checked, error) {
 	var out []Checked
 	for _, h := range held {

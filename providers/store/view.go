@@ -12,8 +12,8 @@ import (
 	"aisync.dev/aisync/reconcile/provide"
 )
 
-// View is the Body of a name in another program's folder: the bytes of a blob, under the key "". The resource's
-// address is view: and the path.
+// View is the Body of a name in another program's folder: the bytes of a blob,
+// under the key "". The resource's address is view: and the path.
 type View struct {
 	Dir    fsys.LogicalPath // of the store
 	SHA256 string
@@ -94,8 +94,8 @@ func (Provider) Kind() string { return "view" }
 // NotUndone implements reconcile.Permanent.
 func (Provider) NotUndone() string { return "a view is removed when no spec asks for it" }
 
-// Satisfied implements reconcile.Relater. A file of the right size counts as right until it is adopted: then Confirm
-// reads it.
+// Satisfied implements reconcile.Relater. A file of the right size counts as
+// right until it is adopted: then Confirm reads it.
 func (Provider) Satisfied(l reconcile.Leaf, live reconcile.Fingerprint) bool {
 	v, ok := l.Body.(View)
 	return ok && (live == v.Fingerprint() || live == unread(v.Size))

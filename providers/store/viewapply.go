@@ -12,8 +12,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Apply implements reconcile.Provider. A kill between removing the old name and placing the new one leaves nothing
-// under the name; no byte is lost.
+// Apply implements reconcile.Provider. A kill between removing the old name and
+// placing the new one leaves nothing under the name; no byte is lost.
 func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	out := reconcile.Outcome{Token: c.Before.Token}
 	for _, l := range c.Leaves {
@@ -49,8 +49,8 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 	return out, nil
 }
 
-// Foretell implements reconcile.Foreteller: which bytes a new name will stand for. It shows after a kill that aisync
-// made the name.
+// Foretell implements reconcile.Foreteller: which bytes a new name will stand
+// for. It shows after a kill that aisync made the name.
 func (Provider) Foretell(_ context.Context, _ reconcile.ReadEnv, c reconcile.Change) reconcile.Outcome {
 	out := reconcile.Outcome{LeafPrivate: map[reconcile.LeafKey]json.RawMessage{}}
 	for _, l := range c.Leaves {
@@ -65,8 +65,8 @@ func (Provider) Foretell(_ context.Context, _ reconcile.ReadEnv, c reconcile.Cha
 	return out
 }
 
-// apply makes p show want, or nothing of ours if want is zero, and returns the note to record. If it fails, p is as
-// before.
+// apply makes p show want, or nothing of ours if want is zero, and returns the
+// note to record. If it fails, p is as before.
 func (n viewNote) apply(w fsys.FS, p fsys.LogicalPath, s Seen, live reconcile.Fingerprint, want View) (viewNote, []fsys.LogicalPath, error) {
 	if want.SHA256 == "" {
 		_, n, err := n.clear(w, p, s, live)
@@ -98,7 +98,8 @@ func (n viewNote) apply(w fsys.FS, p fsys.LogicalPath, s Seen, live reconcile.Fi
 	return n, made, nil
 }
 
-// clear removes what lies at p: our name of bytes that have another, or else by renaming it. back undoes that.
+// clear removes what lies at p: our name of bytes that have another, or else by
+// renaming it. back undoes that.
 func (n viewNote) clear(w fsys.FS, p fsys.LogicalPath, s Seen, live reconcile.Fingerprint) (back func() error, _ viewNote, err error) {
 	back = func() error { return nil }
 	switch {
@@ -123,7 +124,8 @@ func (n viewNote) clear(w fsys.FS, p fsys.LogicalPath, s Seen, live reconcile.Fi
 	return back, n, err
 }
 
-// Confirm implements reconcile.Confirmer: it reads every byte of a file that is about to be adopted.
+// Confirm implements reconcile.Confirmer: it reads every byte of a file that is
+// about to be adopted.
 func (Provider) Confirm(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) (reconcile.Outcome, error) {
 	out := reconcile.Outcome{Token: c.Before.Token}
 	for _, l := range c.Leaves {

@@ -1,5 +1,6 @@
-// Package control talks to a machine's service manager: systemd, launchd or, without either, aisync's supervisor. It
-// knows aisync's services by name, and no others; it writes no unit. Call Detect, then New.
+// Package control talks to a machine's service manager: systemd, launchd or,
+// without either, aisync's supervisor. It knows aisync's services by name, and
+// no others; it writes no unit. Call Detect, then New.
 package control
 
 import (
@@ -19,19 +20,20 @@ const (
 
 // Controller starts and stops the services of one scope.
 type Controller interface {
-	// States returns the state of each of names, in order. An error means that none can be told; it wraps
-	// ErrUnreachable if the manager does not answer.
+	// States returns the state of each of names, in order. An error means that
+	// none can be told; it wraps ErrUnreachable if the manager does not answer.
 	States(ctx context.Context, names []string) ([]State, error)
-	// Start and Restart first reload the definitions. They return once the program was executed; it may still end at
-	// once.
+	// Start and Restart first reload the definitions. They return once the
+	// program was executed; it may still end at once.
 	Start(ctx context.Context, name string) error
 	Restart(ctx context.Context, name string) error
-	// Stop ends a service and clears its failure. Stopping a stopped service is no error.
+	// Stop ends a service and clears its failure. Stopping a stopped service is
+	// no error.
 	Stop(ctx context.Context, name string) error
 	// Reload reads the definitions again.
 	Reload(ctx context.Context) error
-	// Log is the command that prints the last lines of a service and, with follow, the lines that it writes from then
-	// on.
+	// Log is the command that prints the last lines of a service and, with
+	// follow, the lines that it writes from then on.
 	Log(name string, lines int, follow bool) []string
 	// Kind is the kind of the manager.
 	Kind() Kind
@@ -76,8 +78,8 @@ type Options struct {
 	Env        []string // of programs that are run
 }
 
-// Nightly is the name of the only timer. It runs while it waits for its time; its inputs are the word in brackets at
-// the end of its description.
+// Nightly is the name of the only timer. It runs while it waits for its time;
+// its inputs are the word in brackets at the end of its description.
 const Nightly = "nightly.timer"
 
 // UnitName is systemd's name of a service.

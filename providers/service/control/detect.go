@@ -5,8 +5,9 @@ import (
 	"runtime"
 )
 
-// Detect returns the service manager of this machine. InChroot means that another system started this one: what aisync
-// writes takes effect once it boots itself.
+// Detect returns the service manager of this machine. InChroot means that
+// another system started this one: what aisync writes takes effect once it
+// boots itself.
 func Detect() (k Kind, inChroot bool) {
 	switch {
 	case runtime.GOOS == "darwin":
@@ -19,8 +20,8 @@ func Detect() (k Kind, inChroot bool) {
 	return Own, false
 }
 
-// changedRoot reports whether / differs from the first process's. Only root may look; for others the answer is no. A
-// system without /proc does not run yet.
+// changedRoot reports whether / differs from the first process's. Only root may
+// look; for others the answer is no. A system without /proc does not run yet.
 func changedRoot() bool {
 	if runtime.GOOS == "linux" && !exists("/proc/self") {
 		return true
@@ -33,7 +34,8 @@ func changedRoot() bool {
 	return err == nil && !os.SameFile(here, first)
 }
 
-// Journaled reports whether systemd's journal keeps the output of this machine's services.
+// Journaled reports whether systemd's journal keeps the output of this
+// machine's services.
 func Journaled() bool { return exists("/run/systemd/journal/stdout") }
 
 func exists(path string) bool {

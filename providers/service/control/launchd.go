@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// launchd is the manager of macOS, used through launchctl. It is written from launchctl(1) and launchd.plist(5) and
-// was never run.
+// launchd is the manager of macOS, used through launchctl. It is written from
+// launchctl(1) and launchd.plist(5) and was never run.
 type launchd struct{ Options }
 
 func (launchd) Kind() Kind { return Launchd }
@@ -103,7 +103,8 @@ func (l launchd) Stop(ctx context.Context, name string) error {
 	return err
 }
 
-// Reload implements Controller: launchd reads a definition when it starts the service.
+// Reload implements Controller: launchd reads a definition when it starts the
+// service.
 func (launchd) Reload(context.Context) error { return nil }
 
 // Log implements Controller.

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// own starts one supervisor for each service: aisync services supervise, in a new session. It does not start with the
-// machine.
+// own starts one supervisor for each service: aisync services supervise, in a
+// new session. It does not start with the machine.
 type own struct{ Options }
 
 func (own) Kind() Kind { return Own }
@@ -144,7 +144,8 @@ func (o own) Start(ctx context.Context, name string) error {
 	}
 }
 
-// plain is the part of our environment that servers need: nothing of the terminal or the agent that runs aisync.
+// plain is the part of our environment that servers need: nothing of the
+// terminal or the agent that runs aisync.
 func (o own) plain() []string {
 	var out []string
 	for _, kv := range o.Env {

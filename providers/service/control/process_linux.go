@@ -12,8 +12,10 @@ import (
 	"time"
 )
 
-// Variable returns a variable of the environment that a process was started with. The error satisfies errors.Is with
-// os.ErrPermission for another user's process, and with os.ErrNotExist if the process or the variable does not exist.
+// Variable returns a variable of the environment that a process was started
+// with. The error satisfies errors.Is with os.ErrPermission for another user's
+// process, and with os.ErrNotExist if the process or the variable does not
+// exist.
 func Variable(pid int, name string) (string, error) {
 	b, err := environment(pid)
 	for range 20 {
@@ -37,8 +39,9 @@ func Variable(pid int, name string) (string, error) {
 	return "", nil
 }
 
-// StartedOtherwise reports whether a process was visibly not started with argv, or with other values of env. A script
-// counts as started with both: it may execute another program.
+// StartedOtherwise reports whether a process was visibly not started with argv,
+// or with other values of env. A script counts as started with both: it may
+// execute another program.
 func StartedOtherwise(pid int, argv []string, env map[string]string) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil || len(b) == 0 || !isBinary(argv[0]) {
@@ -67,8 +70,8 @@ func isBinary(program string) bool {
 	return err == nil && string(magic) == "\x7fELF"
 }
 
-// environment is read in one call: between two reads the process may execute another program, and the rest would be
-// missing.
+// environment is read in one call: between two reads the process may execute
+// another program, and the rest would be missing.
 func environment(pid int) ([]byte, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -86,7 +89,8 @@ func environment(pid int) ([]byte, error) {
 	return b[:n], err
 }
 
-// began is the start of a process in ticks since boot: with its number it identifies the process. "" if it is gone.
+// began is the start of a process in ticks since boot: with its number it
+// identifies the process. "" if it is gone.
 func began(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

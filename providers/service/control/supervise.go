@@ -15,8 +15,8 @@ import (
 	"aisync.dev/aisync/internal/atomicfile"
 )
 
-// A service that ends with an error is restarted, later each time; after tries failures within window it stays down,
-// as with systemd's StartLimitBurst.
+// A service that ends with an error is restarted, later each time; after tries
+// failures within window it stays down, as with systemd's StartLimitBurst.
 const (
 	firstPause = 500 * time.Millisecond
 	longPause  = 30 * time.Second
@@ -24,8 +24,9 @@ const (
 	window     = 5 * time.Minute
 )
 
-// Supervise runs the service of the definition in file until ctx ends, and keeps its state in the folder logs. The
-// server's output goes to the standard output and error of this process.
+// Supervise runs the service of the definition in file until ctx ends, and
+// keeps its state in the folder logs. The server's output goes to the standard
+// output and error of this process.
 func Supervise(ctx context.Context, file, logs string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -89,8 +90,8 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// once runs the server until it or ctx ends; in the latter case it asks the server to end, and kills it after ten
-// seconds.
+// once runs the server until it or ctx ends; in the latter case it asks the
+// server to end, and kills it after ten seconds.
 func (s *supervisor) once(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, s.Command[0], s.Command[1:]...)
 	cmd.Env = os.Environ()

@@ -16,12 +16,14 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// systemd asks the manager over its private socket, which needs no bus, then over the bus, then with systemctl.
+// systemd asks the manager over its private socket, which needs no bus, then
+// over the bus, then with systemctl.
 type systemd struct{ Options }
 
 func (systemd) Kind() Kind { return Systemd }
 
-// sockets are the addresses of the scope's manager: its private socket, and the bus.
+// sockets are the addresses of the scope's manager: its private socket, and the
+// bus.
 func (s systemd) sockets() (direct, bus string) {
 	if s.System {
 		return "/run/systemd/private", "/run/dbus/system_bus_socket"
@@ -67,7 +69,8 @@ func dialSocket(ctx context.Context, socket string, hello bool) (*manager.Conn, 
 	})
 }
 
-// ask runs do on a connection to the manager, or other, with systemctl, if there is none.
+// ask runs do on a connection to the manager, or other, with systemctl, if
+// there is none.
 func (s systemd) ask(ctx context.Context, do func(*manager.Conn) error, other func(systemctl) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -85,8 +88,8 @@ func (s systemd) ask(ctx context.Context, do func(*manager.Conn) error, other fu
 	return nil
 }
 
-// patience is the time limit for one service to start or stop: longer than systemd's own limit (90 s), after which it
-// kills.
+// patience is the time limit for one service to start or stop: longer than
+// systemd's own limit (90 s), after which it kills.
 const patience = 100 * time.Second
 
 func (s systemd) unreachable(err error) error {
@@ -152,7 +155,8 @@ func stateOf(name string, property func(string) string) State {
 	return st.look()
 }
 
-// ended says how a process ended, from systemd's result, SIGCHLD's code (1 exited, 2 killed, 3 dumped) and its status.
+// ended says how a process ended, from systemd's result, SIGCHLD's code (1
+// exited, 2 killed, 3 dumped) and its status.
 func ended(result string, code, status int) string {
 	switch {
 	case result == "success" || result == "":

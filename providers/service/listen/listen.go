@@ -1,5 +1,6 @@
-// Package listen tells which process listens on a TCP port of this machine, and whether it runs in a certain unit or
-// below a certain process. It opens no socket. Start reading at On.
+// Package listen tells which process listens on a TCP port of this machine, and
+// whether it runs in a certain unit or below a certain process. It opens no
+// socket. Start reading at On.
 package listen
 
 import (

@@ -14,8 +14,9 @@ import (
 	"strings"
 )
 
-// On returns the listeners on a TCP port of this machine. It reads only /proc: the kernel's socket table names the
-// user, and the process is found among those whose open files may be read.
+// On returns the listeners on a TCP port of this machine. It reads only /proc:
+// the kernel's socket table names the user, and the process is found among
+// those whose open files may be read.
 func On(port int) ([]Listener, error) {
 	var out []Listener
 	owners := map[string][]int{} // inode of a socket to indexes of out
@@ -46,8 +47,8 @@ func On(port int) ([]Listener, error) {
 	return out, nil
 }
 
-// listening parses one line of /proc/net/tcp, described in the kernel's Documentation/networking/proc_net_tcp.rst.
-// State 0A is LISTEN.
+// listening parses one line of /proc/net/tcp, described in the kernel's
+// Documentation/networking/proc_net_tcp.rst. State 0A is LISTEN.
 func listening(line string) (l Listener, inode string, ok bool) {
 	field := strings.Fields(line)
 	if len(field) < 10 || field[3] != "0A" {
@@ -67,7 +68,8 @@ func listening(line string) (l Listener, inode string, ok bool) {
 	return Listener{Address: netip.AddrPortFrom(ip.Unmap(), uint16(number)), UID: uid}, field[9], ok
 }
 
-// holders fills in the process of each socket. A process of another user stays unknown, except to root.
+// holders fills in the process of each socket. A process of another user stays
+// unknown, except to root.
 func holders(owners map[string][]int, out []Listener) {
 	processes, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range processes {
@@ -97,7 +99,8 @@ func programOf(pid int) string {
 	return strings.TrimSpace(string(b))
 }
 
-// InUnit reports whether a process that holds the socket runs in the control group of a systemd unit.
+// InUnit reports whether a process that holds the socket runs in the control
+// group of a systemd unit.
 func (l Listener) InUnit(unit string) bool {
 	return slices.ContainsFunc(l.pids, func(pid int) bool {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
@@ -110,7 +113,8 @@ func (l Listener) InUnit(unit string) bool {
 	})
 }
 
-// Below reports whether a process that holds the socket is main or a descendant of it.
+// Below reports whether a process that holds the socket is main or a descendant
+// of it.
 func (l Listener) Below(main int) bool {
 	return main > 1 && slices.ContainsFunc(l.pids, func(pid int) bool {
 		for n := 0; pid > 1 && n < 100; n++ {
@@ -123,7 +127,8 @@ func (l Listener) Below(main int) bool {
 	})
 }
 
-// parent is 0 if it cannot be told. A command's name may hold any bytes, so the fields are counted after its end.
+// parent is 0 if it cannot be told. A command's name may hold any bytes, so the
+// fields are counted after its end.
 func parent(pid int) int {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(b[strings.LastIndexByte(string(b), ')')+1:]), " ")

@@ -41,8 +41,8 @@ func (d *Decls) Add(other Decls) {
 	d.Notes = append(d.Notes, other.Notes...)
 }
 
-// wish is one bundle that a spec asks for.
-type wish struct {
+// bundleRequest is one bundle that a spec asks for.
+type bundleRequest struct {
 	label  string // its name in the spec: "rulesets//elisp"
 	part   *bundle.Part
 	origin []reconcile.Position

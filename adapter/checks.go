@@ -30,7 +30,7 @@ type check struct {
 
 // around leaves a hook to the launcher, for a program without that event, and
 // reports whether the launcher can run it.
-func (b *builder) around(p place, w wish, programs []bundle.File, h bundle.Hook) bool {
+func (b *builder) around(p place, w bundleRequest, programs []bundle.File, h bundle.Hook) bool {
 	if !slices.Contains(launcherEvents, h.Event) {
 		return false
 	}

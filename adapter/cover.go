@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// seat is one runtime of a group that shares the places of rules or skills.
-type seat struct {
+// consumer is one runtime of a group that shares the places of rules or skills.
+type consumer struct {
 	wants bool     // it must find the rule or skill
 	loads []string // places from which it loads everything
 	told  string   // a further place, which it loads when told to; "" none
@@ -15,7 +15,7 @@ type seat struct {
 }
 
 // finds returns the places among chosen from which s loads.
-func (s seat) finds(chosen []string) []string {
+func (s consumer) finds(chosen []string) []string {
 	var out []string
 	for _, c := range chosen {
 		if slices.Contains(s.loads, c) {
@@ -38,7 +38,7 @@ const (
 	costForm    = 10
 )
 
-func (s seat) cost(chosen []string) int {
+func (s consumer) cost(chosen []string) int {
 	found := s.finds(chosen)
 	switch {
 	case !s.wants:
@@ -58,11 +58,11 @@ func (s seat) cost(chosen []string) int {
 
 // cover chooses the places, sorted, from which every runtime that wants an item
 // finds it, if possible just once. places holds the cost of each place. The
-// choice does not depend on the order of seats.
-func cover(places map[string]int, seats []seat) []string {
+// choice does not depend on the order of consumers.
+func cover(places map[string]int, consumers []consumer) []string {
 	var all []string
-	for _, group := range separate(slices.Sorted(maps.Keys(places)), seats) {
-		all = append(all, cheapest(group, places, seats)...)
+	for _, group := range separate(slices.Sorted(maps.Keys(places)), consumers) {
+		all = append(all, cheapest(group, places, consumers)...)
 	}
 	slices.Sort(all)
 	return all
@@ -74,13 +74,13 @@ const maxGroup = 12
 
 // cheapest is the cheapest choice that single changes reach, from no place
 // upwards or from all of them downwards.
-func cheapest(group []string, price map[string]int, seats []seat) []string {
-	seats = slices.DeleteFunc(slices.Clone(seats), func(s seat) bool { return !slices.ContainsFunc(group, s.near) })
+func cheapest(group []string, price map[string]int, consumers []consumer) []string {
+	consumers = slices.DeleteFunc(slices.Clone(consumers), func(s consumer) bool { return !slices.ContainsFunc(group, s.near) })
 	cost := func(chosen []string) (sum int) {
 		for _, p := range chosen {
 			sum += price[p]
 		}
-		for _, s := range seats {
+		for _, s := range consumers {
 			sum += s.cost(chosen)
 		}
 		return sum
@@ -118,15 +118,15 @@ func descend(chosen, group []string, cost func([]string) int) []string {
 }
 
 // near reports whether s may load from place.
-func (s seat) near(place string) bool { return s.told == place || slices.Contains(s.loads, place) }
+func (s consumer) near(place string) bool { return s.told == place || slices.Contains(s.loads, place) }
 
-// separate groups places so that no seat is near two groups.
-func separate(places []string, seats []seat) [][]string {
+// separate groups places so that no consumer is near two groups.
+func separate(places []string, consumers []consumer) [][]string {
 	group := map[string]int{}
 	for i, p := range places {
 		group[p] = i
 	}
-	for _, s := range seats {
+	for _, s := range consumers {
 		first := -1
 		for _, p := range places {
 			if !s.near(p) {

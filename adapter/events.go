@@ -27,7 +27,7 @@ func (p place) level(event string) (level, name string) {
 
 // events gives the hooks of a bundle to each program that can run them, and
 // reports those that none runs. For a required hook that is a warning.
-func (b *builder) events(places []place, w wish, n bundle.Neutral) {
+func (b *builder) events(places []place, w bundleRequest, n bundle.Neutral) {
 	missed := map[string][]string{} // by reason and hook
 	var order []string
 	for _, h := range n.Hooks {
@@ -86,7 +86,7 @@ func (p place) covered(places []place, h bundle.Hook) bool {
 
 // event declares one hook for the program of p. It returns why the program will
 // not run it, its level or "tools", or "" if it will.
-func (b *builder) event(p place, w wish, programs []bundle.File, h bundle.Hook) string {
+func (b *builder) event(p place, w bundleRequest, programs []bundle.File, h bundle.Hook) string {
 	level, name := p.level(h.Event)
 	f := p.scope.Events
 	switch {

@@ -112,7 +112,7 @@ func (h *Host) bundle(ctx context.Context, b *builder, places []place, hb spec.H
 		if failed(err) {
 			return
 		}
-		b.addRules(wish{hb.Name, core, origin}, core.Rules, "")
+		b.addRules(bundleRequest{hb.Name, core, origin}, core.Rules, "")
 		b.problems(origin, hb.Name, core.Problems)
 	}
 	shared, err := tree.Shared()
@@ -120,7 +120,7 @@ func (h *Host) bundle(ctx context.Context, b *builder, places []place, hb spec.H
 		return
 	}
 	b.problems(origin, hb.Name, shared.Problems)
-	h.shared(b, places, wish{hb.Name, shared, origin}, wants)
+	h.shared(b, places, bundleRequest{hb.Name, shared, origin}, wants)
 	if wants("skills") {
 		skills, err := tree.Skills()
 		if failed(err) {
@@ -138,7 +138,7 @@ func (h *Host) bundle(ctx context.Context, b *builder, places []place, hb spec.H
 }
 
 // shared declares the neutral parts at the top of a source.
-func (h *Host) shared(b *builder, places []place, w wish, wants func(part string) bool) {
+func (h *Host) shared(b *builder, places []place, w bundleRequest, wants func(part string) bool) {
 	part := *w.part
 	w.part = &part
 	n := &part.Neutral
@@ -181,7 +181,7 @@ func (h *Host) hooks(b *builder, places []place, label string, origin []reconcil
 			manual[p.rt.Hooks] = append(manual[p.rt.Hooks], p.rt.ID)
 			continue
 		}
-		w := wish{label: label, origin: origin}
+		w := bundleRequest{label: label, origin: origin}
 		b.files(p, w, p.scope.Hooks, "hook programs", hooks.Programs)
 		if d := hooks.Snippet; d != nil {
 			text := strings.ReplaceAll(string(d.Text), claudeHooks+"/", p.scope.Hooks+"/")

@@ -17,7 +17,7 @@ import (
 
 // neutral gives every runtime the neutral parts of a bundle, and reports what a
 // runtime cannot take.
-func (b *builder) neutral(places []place, w wish) {
+func (b *builder) neutral(places []place, w bundleRequest) {
 	n := w.part.Neutral
 	b.prompts(places, w, "commands", n.Commands, func(s spec.Scope) *spec.PromptFolder { return s.Commands })
 	b.prompts(places, w, "subagents", n.Agents, func(s spec.Scope) *spec.PromptFolder { return s.Agents })
@@ -31,7 +31,7 @@ func (b *builder) neutral(places []place, w wish) {
 func (p place) isFor(ids []string) bool { return len(ids) == 0 || slices.Contains(ids, p.rt.ID) }
 
 // prompts puts commands or subagents where each program reads them.
-func (b *builder) prompts(places []place, w wish, what string, files []bundle.File, folder func(spec.Scope) *spec.PromptFolder) {
+func (b *builder) prompts(places []place, w bundleRequest, what string, files []bundle.File, folder func(spec.Scope) *spec.PromptFolder) {
 	if len(files) == 0 {
 		return
 	}
@@ -69,7 +69,7 @@ func (b *builder) prompts(places []place, w wish, what string, files []bundle.Fi
 }
 
 // permissions merges the permissions of agents into each program's settings.
-func (b *builder) permissions(places []place, w wish, perms []bundle.Permission) {
+func (b *builder) permissions(places []place, w bundleRequest, perms []bundle.Permission) {
 	var without []string
 	warn := slices.ContainsFunc(perms, func(perm bundle.Permission) bool { return perm.Action == "deny" })
 	for _, p := range places {
@@ -97,7 +97,7 @@ func (b *builder) permissions(places []place, w wish, perms []bundle.Permission)
 
 // permission declares one permission, and reports whether the program of p can
 // express it.
-func (b *builder) permission(p place, w wish, perm bundle.Permission) bool {
+func (b *builder) permission(p place, w bundleRequest, perm bundle.Permission) bool {
 	f := p.scope.Permissions
 	if f == nil {
 		return false
@@ -117,7 +117,7 @@ func (b *builder) permission(p place, w wish, perm bundle.Permission) bool {
 }
 
 // setting declares one leaf of a settings file.
-func (b *builder) setting(name, format string, s render.Setting, w wish, asker string) {
+func (b *builder) setting(name, format string, s render.Setting, w bundleRequest, asker string) {
 	ref := spec.Reference{Path: name, Format: format, Pointer: merge.Pointer(s.Pointer...), JSON: s.Value}
 	if s.Member {
 		ref.Pointer += "/-"
@@ -126,7 +126,7 @@ func (b *builder) setting(name, format string, s render.Setting, w wish, asker s
 }
 
 // line declares one line of a text file.
-func (b *builder) line(name, line string, w wish) {
+func (b *builder) line(name, line string, w bundleRequest) {
 	b.leaf(fileAt(name), merge.Text, reconcile.Leaf{
 		Key:    reconcile.LeafKey(merge.LineKey(line)),
 		Body:   file.Line("# --- " + w.part.Name + " ruleset ---"),
@@ -137,7 +137,7 @@ func (b *builder) line(name, line string, w wish) {
 
 // ignored tells each program which files not to read: by its ignore list, or by
 // its permissions.
-func (b *builder) ignored(places []place, w wish, patterns []string) {
+func (b *builder) ignored(places []place, w bundleRequest, patterns []string) {
 	if len(patterns) == 0 {
 		return
 	}

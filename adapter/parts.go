@@ -19,7 +19,7 @@ import (
 )
 
 // part declares what a bundle holds for one runtime.
-func (b *builder) part(p place, w wish) {
+func (b *builder) part(p place, w bundleRequest) {
 	own := w.part.Runtime(p.rt.ID)
 	b.addRules(w, own.Rules, p.rt.ID)
 	b.addInstructions(p, w, own.Instructions)
@@ -28,7 +28,7 @@ func (b *builder) part(p place, w wish) {
 
 // ownFiles declares the programs, settings and other files that a bundle holds
 // for one runtime in that runtime's form.
-func (b *builder) ownFiles(p place, w wish) {
+func (b *builder) ownFiles(p place, w bundleRequest) {
 	own := w.part.Runtime(p.rt.ID)
 	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks)
 	b.files(p, w, p.scope.Dir, "files", own.Others)
@@ -54,7 +54,7 @@ func madeOf(f bundle.File, digest reconcile.Fingerprint, mode fs.FileMode, trans
 }
 
 // files puts whole files below folder.
-func (b *builder) files(p place, w wish, folder, what string, files []bundle.File) {
+func (b *builder) files(p place, w bundleRequest, folder, what string, files []bundle.File) {
 	if len(files) > 0 && folder == "" {
 		b.note(true, w.origin, "the %s of %s have no place with %s in this scope", what, w.label, p.rt.ID)
 		return
@@ -160,7 +160,7 @@ func (b *builder) reference(ref spec.Reference, origin []reconcile.Position, ask
 
 // seeds writes the first content of the runtimes' instruction files, and
 // reports content that no runtime here reads.
-func (b *builder) seeds(places []place, w wish) {
+func (b *builder) seeds(places []place, w bundleRequest) {
 	seed := func(f bundle.File, among []place) {
 		for _, p := range among {
 			for _, file := range slices.Concat(p.scope.Instructions, []string{p.common()}) {
@@ -184,7 +184,7 @@ func (b *builder) seeds(places []place, w wish) {
 
 // agents puts the documents about working together below .ai/, if the project
 // wants that.
-func (b *builder) agents(w wish, wanted bool) {
+func (b *builder) agents(w bundleRequest, wanted bool) {
 	if len(w.part.Agents) > 0 && !wanted {
 		b.note(false, w.origin, "the documents for agents of %s are not used: agents: sessions: true asks for them", w.label)
 		return
@@ -195,7 +195,7 @@ func (b *builder) agents(w wish, wanted bool) {
 }
 
 // ignores appends the lines of a bundle to .gitignore.
-func (b *builder) ignores(w wish) {
+func (b *builder) ignores(w bundleRequest) {
 	for _, line := range w.part.Ignore {
 		b.leaf(fileAt(".gitignore"), merge.Text, reconcile.Leaf{
 			Key:    reconcile.LeafKey(merge.LineKey(line)),
@@ -207,7 +207,7 @@ func (b *builder) ignores(w wish) {
 }
 
 // gitHooks puts hook programs into githooks/ and points git there.
-func (b *builder) gitHooks(wishes []wish, repository bool, active func() Hooks) {
+func (b *builder) gitHooks(wishes []bundleRequest, repository bool, active func() Hooks) {
 	var files []reconcile.Address
 	var origin []reconcile.Position
 	var names []string
@@ -258,7 +258,7 @@ func IsGit(dir string) bool {
 
 // hookNotes reports, once for each bundle, the runtimes for which its hooks do
 // nothing.
-func (b *builder) hookNotes(places []place, w wish) {
+func (b *builder) hookNotes(places []place, w bundleRequest) {
 	var with []string
 	for _, r := range w.part.Runtimes {
 		if len(r.Hooks) > 0 || slices.ContainsFunc(r.Settings, func(d bundle.Document) bool { return hasHooks(d.Text) }) {

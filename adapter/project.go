@@ -34,7 +34,7 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 		}
 	}
 	sortPlaces(places)
-	wishes := p.wishes(ctx, b)
+	wishes := p.requests(ctx, b)
 	for _, w := range wishes {
 		b.addRules(w, w.part.Rules, "")
 		for _, pl := range places {
@@ -80,10 +80,10 @@ func PinnedSource(url, pin string) string {
 	return url + "@" + pin
 }
 
-// wishes finds the bundles that the project names. The generic rules of a
+// requests finds the bundles that the project names. The generic rules of a
 // source come once, before its first bundle.
-func (p Project) wishes(ctx context.Context, b *builder) []wish {
-	var out []wish
+func (p Project) requests(ctx context.Context, b *builder) []bundleRequest {
+	var out []bundleRequest
 	cores := map[*bundle.Tree]int{}
 	add := func(kind bundle.Kind, ref spec.BundleRef) {
 		found, err := p.Sources.Find(ctx, kind, ref, p.sources(b, ref))
@@ -102,11 +102,11 @@ func (p Project) wishes(ctx context.Context, b *builder) []wish {
 				b.fail(origin, "bundle source %q: %w", found.Tree.Name, err)
 			} else {
 				cores[found.Tree] = len(out)
-				out = append(out, wish{found.Tree.Name + "//.", core, origin})
+				out = append(out, bundleRequest{found.Tree.Name + "//.", core, origin})
 			}
 		}
 		if found.Part.Kind != bundle.Core {
-			out = append(out, wish{found.Tree.Name + "//" + ref.Name, found.Part, origin})
+			out = append(out, bundleRequest{found.Tree.Name + "//" + ref.Name, found.Part, origin})
 		}
 	}
 	for _, ref := range p.Spec.Bundles {

@@ -30,7 +30,7 @@ type rule struct {
 
 // addRules records the rules that programs must load. only is the runtime of
 // the rules, "" for any.
-func (b *builder) addRules(w wish, files []bundle.File, only string) {
+func (b *builder) addRules(w bundleRequest, files []bundle.File, only string) {
 	b.rules = slices.Grow(b.rules, len(files))
 	for _, f := range files {
 		r := rule{rel: f.Rel, text: f.Text, title: f.About.Title, globs: f.About.Globs, src: f, label: w.label, origin: w.origin}
@@ -46,7 +46,7 @@ func (b *builder) addRules(w wish, files []bundle.File, only string) {
 
 // addInstructions records a bundle's text for one runtime. The texts of several
 // bundles form one rule, in their order.
-func (b *builder) addInstructions(p place, w wish, docs []bundle.Document) {
+func (b *builder) addInstructions(p place, w bundleRequest, docs []bundle.Document) {
 	for _, d := range docs {
 		content := strings.TrimRight(string(d.Text), "\n") + "\n"
 		i := slices.IndexFunc(b.rules, func(r rule) bool { return r.src.Path == "" && slices.Equal(r.only, []string{p.rt.ID}) })
@@ -122,9 +122,10 @@ func (b *builder) placeRules(places []place) {
 // indexed reports whether a program only gets a list of its rules.
 func (p place) indexed() bool { return p.scope.RulesIndex != "" }
 
-// ruleSeat says from where the program of p loads rules, and whether it wants them.
-func ruleSeat(p place, wants bool) seat {
-	s := seat{wants: wants && !p.indexed(), loads: slices.Clone(p.scope.RulesAlso)}
+// ruleConsumer says from where the program of p loads rules, and whether it
+// wants them.
+func ruleConsumer(p place, wants bool) consumer {
+	s := consumer{wants: wants && !p.indexed(), loads: slices.Clone(p.scope.RulesAlso)}
 	if p.indexed() {
 		s.loads = append(s.loads, p.scope.RulesIndex)
 		if wants {
@@ -151,10 +152,10 @@ func ruleSeat(p place, wants bool) seat {
 // placeGroup places rules that are all for the same runtimes.
 func (b *builder) placeGroup(places []place, rules []rule) {
 	price, form := map[string]int{}, map[string]string{}
-	seats := make([]seat, len(places))
+	consumers := make([]consumer, len(places))
 	for i, p := range places {
 		wants := rules[0].isFor(p)
-		if seats[i] = ruleSeat(p, wants); !wants || p.indexed() {
+		if consumers[i] = ruleConsumer(p, wants); !wants || p.indexed() {
 			continue
 		}
 		if f := p.scope.Rules; f != "" {
@@ -166,7 +167,7 @@ func (b *builder) placeGroup(places []place, rules []rule) {
 			price[f] = 2
 		}
 	}
-	chosen := cover(price, seats)
+	chosen := cover(price, consumers)
 	for _, folder := range chosen {
 		for _, r := range rules {
 			if f, ok := form[folder]; ok {
@@ -177,13 +178,13 @@ func (b *builder) placeGroup(places []place, rules []rule) {
 		}
 	}
 	for i, p := range places {
-		b.told(p, seats[i], chosen, form, rules)
+		b.told(p, consumers[i], chosen, form, rules)
 	}
 }
 
 // told makes the program of p load the rules from the chosen places, and
 // reports if that is impossible.
-func (b *builder) told(p place, s seat, chosen []string, form map[string]string, rules []rule) {
+func (b *builder) told(p place, s consumer, chosen []string, form map[string]string, rules []rule) {
 	found := s.finds(chosen)
 	if p.indexed() && slices.Contains(chosen, p.scope.RulesIndex) {
 		found = []string{p.scope.RulesIndex} // it holds the text

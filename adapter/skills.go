@@ -13,10 +13,10 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// skillSeat says from where the program of p loads skills. Skills with the same
+// skillConsumer says from where the program of p loads skills. Skills with the same
 // name count as one, so finding one twice does no harm.
-func skillSeat(p place, wants bool) seat {
-	s := seat{once: true, wants: wants && p.scope.Skills != "", loads: p.scope.SkillsAlso}
+func skillConsumer(p place, wants bool) consumer {
+	s := consumer{once: true, wants: wants && p.scope.Skills != "", loads: p.scope.SkillsAlso}
 	if p.scope.Skills != "" {
 		s.loads = append([]string{p.scope.Skills}, s.loads...)
 	}
@@ -27,14 +27,14 @@ func skillSeat(p place, wants bool) seat {
 // skill loads it.
 func skillFolders(places []place, isFor func(place) bool) []string {
 	price := map[string]int{}
-	var seats []seat
+	var consumers []consumer
 	for _, p := range places {
-		s := skillSeat(p, isFor(p))
-		if seats = append(seats, s); s.wants {
+		s := skillConsumer(p, isFor(p))
+		if consumers = append(consumers, s); s.wants {
 			price[p.scope.Skills] = 1
 		}
 	}
-	return cover(price, seats)
+	return cover(price, consumers)
 }
 
 // skills installs whole skills, with the folder of rules that some refer to.
@@ -59,7 +59,7 @@ func (b *builder) skills(places []place, label string, origin []reconcile.Positi
 			}
 		}
 		for _, p := range places {
-			switch found := skillSeat(p, true).finds(chosen); {
+			switch found := skillConsumer(p, true).finds(chosen); {
 			case isFor(p) && len(found) == 0:
 				none[p.rt.ID] = append(none[p.rt.ID], s.Name)
 			case !isFor(p) && len(found) > 0:

@@ -318,7 +318,7 @@ func TestTheRateIsSharedByAllConnections(t *testing.T) {
 
 func TestABodyThatCrawlsIsGivenUp(t *testing.T) {
 	t.Parallel()
-	c := crawl{over: 30 * time.Second, rate: 16 << 10}
+	c := slowness{over: 30 * time.Second, rate: 16 << 10}
 	if err := errors.Join(c.add(400<<10, 29*time.Second), c.add(100<<10, time.Second)); err != nil {
 		t.Errorf("enough: %v", err)
 	}
@@ -341,7 +341,7 @@ func TestABodyThatCrawlsIsGivenUp(t *testing.T) {
 		return true
 	}})
 	cl := many()
-	cl.crawl = crawl{over: 300 * time.Millisecond, rate: 1 << 20}
+	cl.crawl = slowness{over: 300 * time.Millisecond, rate: 1 << 20}
 	store, physical := disk(t, nil)
 	err := cl.Fetch(t.Context(), artifact(data, s.URL), store, part, nil)
 	must(t, err)

@@ -55,7 +55,7 @@ func TestReachTellsWhoCouldServeAndWhyTheOthersCannot(t *testing.T) {
 		"silent":            {[]string{"http://" + silent.Addr().String() + "/f"}, []string{"no byte arrived"}},
 		"gone":              {[]string{answers(404), answers(410)}, []string{"404", "410"}},
 		"denied":            {[]string{answers(403)}, []string{"403"}},
-		"of another length": {[]string{other}, []string{"4999 bytes, not the 5000"}},
+		"of another length": {[]string{other}, []string{"4999 bytes, but 5000 are pinned"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

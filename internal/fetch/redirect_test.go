@@ -154,7 +154,7 @@ func TestAnArchiveThatCrawlsIsGivenUp(t *testing.T) {
 		return true
 	}})
 	c := quick(nil)
-	c.http.Transport.(*guard).crawl = crawl{over: 200 * time.Millisecond, rate: 1 << 20}
+	c.http.Transport.(*guard).crawl = slowness{over: 200 * time.Millisecond, rate: 1 << 20}
 	dst := filepath.Join(t.TempDir(), "out")
 	contains(t, c.Tree(t.Context(), s.URL+"/x.tar.gz", dst), "bytes arrived in")
 	alone(t, dst)

@@ -47,7 +47,7 @@ func (Provider) Observe(_ context.Context, r reconcile.ReadEnv, batch []reconcil
 
 func see(r fsys.Reader, t reconcile.Target, home fsys.LogicalPath) reconcile.Observation {
 	o := observe(r, t.Resource.Address, home)
-	if b, ok := laidOut(t); ok {
+	if b, ok := layoutOf(t); ok {
 		o = b.observe(o, r, t.Resource.Address.Path(home))
 	}
 	return o
@@ -78,7 +78,7 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 			return []reconcile.Line{{Op: ' ', Text: fmt.Sprintf("stays if it is not empty; it holds %d entries now", len(list))}}
 		}
 	}
-	if b, ok := laidOut(c.Target); ok && !removes(c) {
+	if b, ok := layoutOf(c.Target); ok && !removes(c) {
 		return b.explain(r.FS, a.Path(r.Home))
 	}
 	return nil
@@ -123,9 +123,9 @@ func (d Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.Write
 	if now.Token == exists {
 		return reconcile.Outcome{Token: exists}, nil
 	}
-	b, filled := laidOut(c.Target)
+	b, filled := layoutOf(c.Target)
 	if l, known := d.Layouts[a.Name()]; known && !filled { // put back
-		b, filled = l.laid, true
+		b, filled = l.layout, true
 	}
 	mode := fs.FileMode(0o755)
 	if filled {

@@ -25,29 +25,29 @@ type First struct {
 // entries. Files may change later: only a missing entry, or one that Sound
 // rejects, is drift. A broken file is never written; mend says what to run. The
 // folder is removed only while none of its entries was changed.
-func Laid(mend string, first ...First) Layout { return Layout{laid{mend, first}} }
+func Laid(mend string, first ...First) Layout { return Layout{layout{mend, first}} }
 
 // Layout is a body made by Laid.
-type Layout struct{ laid }
+type Layout struct{ layout }
 
-type laid struct {
+type layout struct {
 	mend  string
 	first []First
 }
 
-func (laid) Fingerprint() reconcile.Fingerprint { return exists }
-func (laid) Redacted() json.RawMessage          { return json.RawMessage(`true`) }
+func (layout) Fingerprint() reconcile.Fingerprint { return exists }
+func (layout) Redacted() json.RawMessage          { return json.RawMessage(`true`) }
 
 const damaged reconcile.Fingerprint = "dir+damaged"
 
-// laidOut returns the layout that t wants.
-func laidOut(t reconcile.Target) (laid, bool) {
+// layoutOf returns the layout that t wants.
+func layoutOf(t reconcile.Target) (layout, bool) {
 	for _, l := range t.Resource.Leaves {
 		if b, ok := l.Body.(Layout); ok {
-			return b.laid, true
+			return b.layout, true
 		}
 	}
-	return laid{}, false
+	return layout{}, false
 }
 
 // state is what a folder lacks of its layout. untouched means that it holds
@@ -59,7 +59,7 @@ type state struct {
 	untouched       bool
 }
 
-func (b laid) look(r fsys.Reader, dir fsys.LogicalPath) state {
+func (b layout) look(r fsys.Reader, dir fsys.LogicalPath) state {
 	s := state{untouched: true}
 	list, err := r.ReadDir(dir)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *state) unseen(err error) {
 }
 
 // observe completes the observation of a folder that exists.
-func (b laid) observe(o reconcile.Observation, r fsys.Reader, dir fsys.LogicalPath) reconcile.Observation {
+func (b layout) observe(o reconcile.Observation, r fsys.Reader, dir fsys.LogicalPath) reconcile.Observation {
 	if o.Presence != reconcile.Present {
 		return o
 	}
@@ -145,12 +145,12 @@ func (b laid) observe(o reconcile.Observation, r fsys.Reader, dir fsys.LogicalPa
 
 // leftover reports whether name is a temporary file that a kill left; see
 // fsys.TempName.
-func (b laid) leftover(name string) bool {
+func (b layout) leftover(name string) bool {
 	return slices.ContainsFunc(b.first, func(f First) bool { return strings.HasPrefix(name, "."+f.Name+".aisync-") })
 }
 
 // clear removes what a kill left.
-func (b laid) clear(w fsys.FS, dir fsys.LogicalPath) error {
+func (b layout) clear(w fsys.FS, dir fsys.LogicalPath) error {
 	list, err := w.ReadDir(dir)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (b laid) clear(w fsys.FS, dir fsys.LogicalPath) error {
 
 // complete creates what is missing, each file in one step. A broken file stays
 // as it is and is an error.
-func (b laid) complete(w fsys.FS, dir fsys.LogicalPath) error {
+func (b layout) complete(w fsys.FS, dir fsys.LogicalPath) error {
 	if err := b.clear(w, dir); err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (b laid) complete(w fsys.FS, dir fsys.LogicalPath) error {
 }
 
 // explain says what is missing or broken.
-func (b laid) explain(r fsys.Reader, dir fsys.LogicalPath) (out []reconcile.Line) {
+func (b layout) explain(r fsys.Reader, dir fsys.LogicalPath) (out []reconcile.Line) {
 	if _, err := r.Lstat(dir); err != nil {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (b laid) explain(r fsys.Reader, dir fsys.LogicalPath) (out []reconcile.Line
 
 // empty removes the entries of the layout if none was changed. A kill may leave
 // some of them; the next removal goes on.
-func (b laid) empty(w fsys.FS, dir fsys.LogicalPath) error {
+func (b layout) empty(w fsys.FS, dir fsys.LogicalPath) error {
 	if !b.look(w, dir).untouched {
 		return nil
 	}

@@ -25,7 +25,7 @@ const (
 func (Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	needs := map[uint64]*need{}
-	var ask []asked
+	var ask []toFetch
 	for _, c := range batch {
 		addr := c.Target.Resource.Address
 		fail := func(err error) { problems = append(problems, reconcile.Problem{Address: addr, Err: err}) }
@@ -60,7 +60,7 @@ func (Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reco
 			fetch := lookAt(r.FS, c.Target, l.Key).fetch
 			needs[disk].bytes += fetch
 			if fetch > 0 {
-				ask = append(ask, asked{addr, a})
+				ask = append(ask, toFetch{addr, a})
 			}
 		}
 	}
@@ -75,8 +75,8 @@ func (Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reco
 	return unreachable(ctx, r, ask)
 }
 
-// asked is a file that must be fetched.
-type asked struct {
+// toFetch is a file that must be fetched.
+type toFetch struct {
 	of   reconcile.Address
 	file Artifact
 }
@@ -86,7 +86,7 @@ const askAtOnce = 16
 
 // unreachable asks the sources of all files at once, and returns one problem
 // for each model that none can serve now.
-func unreachable(ctx context.Context, r reconcile.ReadEnv, ask []asked) []reconcile.Problem {
+func unreachable(ctx context.Context, r reconcile.ReadEnv, ask []toFetch) []reconcile.Problem {
 	if r.Reach == nil {
 		return nil
 	}

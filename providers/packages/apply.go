@@ -101,7 +101,7 @@ func (at place) perform(ctx context.Context, w fsys.FS, name string, commands []
 		if err == nil {
 			continue
 		}
-		if mark != "" && whole && saidNo(err) && ctx.Err() == nil {
+		if mark != "" && whole && exitedWithError(err) && ctx.Err() == nil {
 			err = errors.Join(err, takeAway(w, mark)) // the former state is back
 		}
 		return at.by.failed(name, argv, err)
@@ -125,7 +125,7 @@ func takeAway(w fsys.FS, p fsys.LogicalPath) error {
 func (at place) one(ctx context.Context, m *manager, name string) (installed, error) {
 	found, err := m.look(ctx, at, []string{name})
 	if err != nil {
-		return installed{}, fmt.Errorf("the packages of %s cannot be listed: %s", m.name, said(err))
+		return installed{}, fmt.Errorf("the packages of %s cannot be listed: %s", m.name, complaintLine(err))
 	}
 	return found[name], nil
 }
@@ -145,7 +145,7 @@ func (m *manager) failed(name string, argv []string, err error) error {
 	if argv[0] == "env" { // and its assignments
 		argv = argv[1+slices.IndexFunc(argv[1:], func(a string) bool { return !strings.Contains(a, "=") }):]
 	}
-	return fmt.Errorf("%s failed for %s: %s; it counts as not installed; the next aisync apply tries again", shellquote.Join(argv[:min(2, len(argv))]), name, said(err))
+	return fmt.Errorf("%s failed for %s: %s; it counts as not installed; the next aisync apply tries again", shellquote.Join(argv[:min(2, len(argv))]), name, complaintLine(err))
 }
 
 // notDone describes a manager's success without the wanted result.

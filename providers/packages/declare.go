@@ -140,7 +140,7 @@ func (h Host) release(ctx context.Context, d *Declared, p Program) error {
 	if err != nil {
 		return err
 	}
-	w := wish{want: exactly(releaseVersion(p.Version, a)), archive: a}
+	w := request{want: exactly(releaseVersion(p.Version, a)), archive: a}
 	reason := "pinned in aisync.lock"
 	switch {
 	case left != nil:
@@ -180,7 +180,7 @@ func (h Host) one(ctx context.Context, d *Declared, m *manager, name, version, p
 		d.cannot(a, pos, "%s cannot work below another root; run aisync apply on the machine itself", m.name)
 		return nil
 	}
-	w, reason, err := h.wish(ctx, m, name, version, pos)
+	w, reason, err := h.wanted(ctx, m, name, version, pos)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (h Host) one(ctx context.Context, d *Declared, m *manager, name, version, p
 	return nil
 }
 
-func (d *Declared) declare(a reconcile.Address, w wish, reason string, pos spec.Position) {
+func (d *Declared) declare(a reconcile.Address, w request, reason string, pos spec.Position) {
 	d.Declarations = append(d.Declarations, reconcile.Declaration{
 		Target: a, Owner: reconcile.HostOwner, Leaves: []reconcile.Leaf{{Body: w, Origin: origin(pos), Reason: reason}},
 	})
@@ -206,24 +206,24 @@ func (d *Declared) linked(program, lies string, a reconcile.Address, pos spec.Po
 	})
 }
 
-// wish is the version that the spec, or otherwise the lock, wants of a package.
-func (h Host) wish(ctx context.Context, m *manager, name, version string, pos spec.Position) (wish, string, error) {
+// request is the version that the spec, or otherwise the lock, wants of a package.
+func (h Host) wanted(ctx context.Context, m *manager, name, version string, pos spec.Position) (request, string, error) {
 	series := m.series && partial.MatchString(version)
 	if version != "" && !series || m.latest == nil && version == "" {
 		if version == "" {
-			return wish{want: anyVersion}, "", nil
+			return request{want: anyVersion}, "", nil
 		}
 		c, err := parseConstraint(version)
-		return wish{want: c}, "", err
+		return request{want: c}, "", err
 	}
 	pinned, left, err := h.Pin(ctx, m.name, name, version, pos)
 	switch {
 	case err != nil:
-		return wish{}, "", err
+		return request{}, "", err
 	case pinned != "":
-		return wish{want: exactly(pinned)}, "pinned in aisync.lock", nil
+		return request{want: exactly(pinned)}, "pinned in aisync.lock", nil
 	}
-	w := wish{want: anyVersion}
+	w := request{want: anyVersion}
 	if series {
 		w.want = constraint(">=" + version)
 	}

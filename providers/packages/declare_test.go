@@ -45,7 +45,7 @@ func rows(d Declared) []string {
 	var out []string
 	for _, x := range d.Declarations {
 		line := fmt.Sprintf("%s %s", x.Target, x.Leaves[0].Body.Redacted())
-		if w, ok := x.Leaves[0].Body.(wish); ok && w.unknown != "" {
+		if w, ok := x.Leaves[0].Body.(request); ok && w.unknown != "" {
 			line += " ? " + w.unknown
 		}
 		out = append(out, line)

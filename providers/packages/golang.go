@@ -52,7 +52,7 @@ var golang = manager{
 				first = err
 			}
 		}
-		return "", fmt.Errorf("go list -m %s@latest: %s", name, said(first))
+		return "", fmt.Errorf("go list -m %s@latest: %s", name, complaintLine(first))
 	},
 }
 

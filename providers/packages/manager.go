@@ -186,8 +186,9 @@ func exitedWith(err error, code int) bool {
 	return errors.As(err, &exit) && exit.ExitCode() == code
 }
 
-// saidNo reports whether a program exited with an error and was not killed.
-func saidNo(err error) bool {
+// exitedWithError reports whether a program exited with an error and was not
+// killed.
+func exitedWithError(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && exit.Exited()
 }
@@ -201,8 +202,8 @@ func complaint(err error) string {
 	return err.Error()
 }
 
-// said is a program's complaint in one line.
-func said(err error) string {
+// complaintLine is a program's complaint in one line.
+func complaintLine(err error) string {
 	var out []string
 	for line := range strings.Lines(complaint(err)) {
 		line = strings.TrimSpace(line)

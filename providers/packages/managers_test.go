@@ -83,7 +83,7 @@ func TestRootIsHadWithoutAPasswordOrNotAtAll(t *testing.T) {
 	// On the machine itself, not below a root: nothing of it is touched.
 	at := place{Options: Options{EUID: 1000}, ReadEnv: reconcile.ReadEnv{FS: newMachine(t, Options{}, said).fs, Run: said}, by: &pacman}
 	batch := []reconcile.Change{
-		{Target: reconcile.Target{Resource: reconcile.Resource{Address: Address("pacman", "tmux")}}, Leaves: []reconcile.LeafChange{{Want: &reconcile.Leaf{Body: wish{want: anyVersion}}}}},
+		{Target: reconcile.Target{Resource: reconcile.Resource{Address: Address("pacman", "tmux")}}, Leaves: []reconcile.LeafChange{{Want: &reconcile.Leaf{Body: request{want: anyVersion}}}}},
 		{Target: reconcile.Target{Resource: reconcile.Resource{Address: Address("pacman", "vim")}}, Leaves: []reconcile.LeafChange{{}}},
 	}
 	problems := at.preflight(t.Context(), &pacman, batch)

@@ -169,7 +169,7 @@ func deadLinks(at place, name string) []string {
 func npmView(ctx context.Context, at place, name, version string) (npmPackage, error) {
 	b, err := at.run(ctx, "npm", "view", name+"@"+version, "name", "version", "engines", "--json", "--loglevel=error", "--fetch-timeout=30000", "--fetch-retries=1")
 	if err != nil {
-		return npmPackage{}, fmt.Errorf("npm view %s@%s: %s", name, version, said(err))
+		return npmPackage{}, fmt.Errorf("npm view %s@%s: %s", name, version, complaintLine(err))
 	}
 	var one npmPackage
 	var many []npmPackage

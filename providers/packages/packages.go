@@ -89,16 +89,16 @@ func split(a reconcile.Address) (*manager, string) {
 	return managerOf(via), name
 }
 
-// wish is what a spec wants of one package. A non-empty unknown says why that
+// request is what a spec wants of one package. A non-empty unknown says why that
 // cannot be told: the package then stays as it is.
-type wish struct {
+type request struct {
 	want    constraint
 	unknown string
 	archive Archive // of a release
 }
 
-func (w wish) Fingerprint() reconcile.Fingerprint { return reconcile.Fingerprint(w.want) }
-func (w wish) Redacted() json.RawMessage {
+func (w request) Fingerprint() reconcile.Fingerprint { return reconcile.Fingerprint(w.want) }
+func (w request) Redacted() json.RawMessage {
 	says := map[string]string{"version": w.want.String()}
 	if w.archive.URL != "" {
 		says["url"] = w.archive.URL
@@ -143,7 +143,7 @@ func (p Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reco
 		case m == nil:
 			out[i] = unknown("this version of aisync does not know the installer of %s", t.Resource.Address.Name())
 		case failed[m] != nil:
-			out[i] = unknown("the packages of %s cannot be listed: %s", m.name, said(failed[m]))
+			out[i] = unknown("the packages of %s cannot be listed: %s", m.name, complaintLine(failed[m]))
 		default:
 			out[i] = observe(m, t, found[m][name])
 		}
@@ -162,7 +162,7 @@ func observe(m *manager, t reconcile.Target, is installed) reconcile.Observation
 	var want, last constraint
 	if len(t.Resource.Leaves) > 0 {
 		body := t.Resource.Leaves[0].Body
-		if w, ok := body.(wish); ok && w.unknown != "" {
+		if w, ok := body.(request); ok && w.unknown != "" {
 			return reconcile.Observation{Presence: reconcile.Unknown, Reason: w.unknown}
 		}
 		want = constraint(body.Fingerprint())

@@ -98,7 +98,7 @@ func archiveOf(c reconcile.Change) Archive {
 	if len(c.Leaves) == 0 || c.Leaves[0].Want == nil || c.Leaves[0].Action == reconcile.PutBack {
 		return Archive{}
 	}
-	w, _ := c.Leaves[0].Want.Body.(wish)
+	w, _ := c.Leaves[0].Want.Body.(request)
 	return w.archive
 }
 

@@ -146,7 +146,7 @@ func releases(t *testing.T, o Options) *machine {
 // wants is the change to a version of an archive, which is recorded as ours.
 func (m *machine) wants(version string, a Archive) reconcile.Change {
 	c := m.change(llama, exactly(releaseVersion(version, a)))
-	c.Leaves[0].Want.Body = wish{want: exactly(releaseVersion(version, a)), archive: a}
+	c.Leaves[0].Want.Body = request{want: exactly(releaseVersion(version, a)), archive: a}
 	c.Leaves[0].Last = &reconcile.LeafRecord{Provenance: reconcile.Created}
 	return c
 }
@@ -256,7 +256,7 @@ func TestWhatIsNotTheArchiveIsNeverUnpacked(t *testing.T) {
 		want    string
 	}{
 		"another sha256":                        {change: func(_ *shelf, a *Archive) { a.SHA256 = strings.Repeat("0", 64) }, want: "sha256 mismatch"},
-		"another archive under the same URL":    {change: func(s *shelf, _ *Archive) { s.put("1.tar.gz", tarball(t, server("TWO"))) }, want: "bytes, not the 244 that are pinned"},
+		"another archive under the same URL":    {change: func(s *shelf, _ *Archive) { s.put("1.tar.gz", tarball(t, server("TWO"))) }, want: "bytes, but 244 are pinned"},
 		"an archive that is gone":               {change: func(s *shelf, a *Archive) { a.URL += ".tar.gz" }, want: "answered 404"},
 		"a file that leads out":                 {entries: []entry{{name: "../../../../evil", text: "x", mode: 0o755}}, want: "leads out of the archive"},
 		"an absolute file":                      {entries: []entry{{name: "/evil", text: "x", mode: 0o755}}, want: "only names below the archive's own top"},
@@ -390,7 +390,7 @@ func TestWhatAReleaseLacksIsSaidBeforehand(t *testing.T) {
 	}
 	larger := a
 	larger.Size++
-	if err := ask(larger); err == nil || !strings.Contains(err.Error(), "bytes, not the") {
+	if err := ask(larger); err == nil || !strings.Contains(err.Error(), "bytes, but") {
 		t.Errorf("with another size: %v", err)
 	}
 	m.p = New(Options{Offline: true, Cache: "/home/me/.cache/aisync"})

@@ -31,7 +31,7 @@ var uv = manager{
 		const resolve = `echo "$0" | uv pip compile --quiet --no-deps --no-header --no-annotate -`
 		b, err := at.run(ctx, "sh", "-c", resolve, name)
 		if err != nil {
-			return "", fmt.Errorf("uv pip compile %s: %s", name, said(err))
+			return "", fmt.Errorf("uv pip compile %s: %s", name, complaintLine(err))
 		}
 		_, version, ok := strings.Cut(strings.TrimSpace(string(b)), "==")
 		if !ok {

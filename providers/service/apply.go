@@ -83,7 +83,7 @@ func Await(ctx context.Context, at control.Controller, name string, port int, st
 func await(ctx context.Context, at control.Controller, name string, port int, want reconcile.Fingerprint, started error) error {
 	if started != nil {
 		if st, err := state(ctx, at, name); err == nil && st.Ended != "" && st.Activity != control.Running {
-			return died(ctx, at, st)
+			return endedError(ctx, at, st)
 		}
 		return started
 	}
@@ -93,10 +93,10 @@ func await(ctx context.Context, at control.Controller, name string, port int, wa
 		case err != nil:
 			return err
 		case st.Activity != control.Running || st.Restarts > 0:
-			return died(ctx, at, st)
+			return endedError(ctx, at, st)
 		case want != "" && !st.Hidden && runs(st.Inputs) != want:
 			return fmt.Errorf("service %s was not started as its definition says; find the override: systemctl cat %s", name, control.UnitName(name))
-		case port == 0, mine(port, st.PID), time.Now().After(until):
+		case port == 0, holdsPort(port, st.PID), time.Now().After(until):
 			return nil
 		}
 		select {
@@ -107,8 +107,8 @@ func await(ctx context.Context, at control.Controller, name string, port int, wa
 	}
 }
 
-// mine reports whether a process, or one that it started, has the port.
-func mine(port, pid int) bool {
+// holdsPort reports whether a process, or one that it started, has the port.
+func holdsPort(port, pid int) bool {
 	all, err := listen.On(port)
 	if err != nil {
 		return true // cannot be told here
@@ -121,8 +121,9 @@ func mine(port, pid int) bool {
 	return false
 }
 
-// died is the error of a server that ended, with the last lines that it wrote.
-func died(ctx context.Context, at control.Controller, st control.State) error {
+// endedError is the error of a server that ended, with the last lines that it
+// wrote.
+func endedError(ctx context.Context, at control.Controller, st control.State) error {
 	for range 20 { // the service manager may need a moment to notice
 		if st.Ended != "" || ctx.Err() != nil {
 			break
@@ -160,9 +161,9 @@ func LastLines(ctx context.Context, at control.Controller, name string, lines in
 	return all
 }
 
-// stranger names the program that has a port and is no service of aisync; "" if
-// there is none.
-func (Provider) stranger(port int) string {
+// otherListener names the program that has a port and is no service of aisync;
+// "" if there is none.
+func (Provider) otherListener(port int) string {
 	all, err := listen.On(port)
 	if err != nil {
 		return ""
@@ -184,7 +185,7 @@ func (p Provider) Preflight(ctx context.Context, _ reconcile.ReadEnv, batch []re
 		if !ok || want.port == 0 {
 			continue
 		}
-		if who := p.stranger(want.port); who != "" {
+		if who := p.otherListener(want.port); who != "" {
 			_, name := NameOf(c.Target.Resource.Address)
 			problems = append(problems, reconcile.Problem{
 				Address: c.Target.Resource.Address, Err: fmt.Errorf("service %s: port %d is taken by %s", name, want.port, who),

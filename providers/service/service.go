@@ -195,7 +195,7 @@ func (p Provider) Explain(ctx context.Context, _ reconcile.ReadEnv, c reconcile.
 	if want.port == 0 {
 		return lines
 	}
-	if who := p.stranger(want.port); who != "" {
+	if who := p.otherListener(want.port); who != "" {
 		say(' ', "port %d is taken by %s", want.port, who)
 	}
 	if want.by == control.Own {

@@ -256,7 +256,7 @@ func TestAnEndlessListingEnds(t *testing.T) {
 	h.Add("me/m", file("a"), file("b"))
 	c := at(h)
 	c.HTTP.Transport = firstPage{c.HTTP.Transport}
-	if _, err := hub.Tree(c, t.Context(), "me/m", "main"); err == nil || !strings.Contains(err.Error(), "does not end") {
+	if _, err := hub.Tree(c, t.Context(), "me/m", "main"); err == nil || !strings.Contains(err.Error(), "endless") {
 		t.Error(err)
 	}
 }

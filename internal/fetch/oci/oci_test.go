@@ -124,10 +124,10 @@ func TestTheModelIsFoundAmongTheLayers(t *testing.T) {
 		"the last missing":     {[]layer{{octets, "m-00001-of-00003.gguf", "one"}, {octets, "m-00002-of-00003.gguf", "two"}}, "", nil, "m-00003-of-00003.gguf"},
 		"several models":       {[]layer{{octets, "a.gguf", "a"}, {octets, "b.gguf", "b"}}, "", nil, "a.gguf, b.gguf; name one with #TITLE"},
 		"one of several":       {[]layer{{octets, "a.gguf", "a"}, {octets, "b.gguf", "b"}}, "#b.gguf", []string{"b"}, ""},
-		"a title that is none": {[]layer{{octets, "a.gguf", "a"}}, "#c.gguf", nil, "it has a.gguf"},
+		"a title that is none": {[]layer{{octets, "a.gguf", "a"}}, "#c.gguf", nil, "files: a.gguf"},
 		"an image":             {[]layer{{tar, "", "PK"}}, "", nil, "oras push"},
 		"an image of a GGUF":   {[]layer{{tar, "m.gguf", "PK"}}, "", nil, "oras push"},
-		"nothing":              {nil, "", nil, "no file at all"},
+		"nothing":              {nil, "", nil, "files: none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := serve(t)
@@ -288,7 +288,7 @@ func TestPlainHTTPIsForLoopbackUnlessItIsSaid(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "oci://", "oci://host", "http://host/m:1", "oci://host/UPPER:1", "oci://host/m@sha256:12"} {
-		if got, err := (Client{}).Resolve(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "not understood") {
+		if got, err := (Client{}).Resolve(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "invalid source") {
 			t.Errorf("%q gave %+v, %v", bad, got, err)
 		}
 	}

@@ -31,7 +31,7 @@ type shelf struct {
 }
 
 func newShelf(t *testing.T, content []byte) *shelf {
-	tries, pause, every = 2, time.Millisecond, 64<<10
+	tries, pause, syncEvery = 2, time.Millisecond, 64<<10
 	s := &shelf{}
 	s.etag.Store(true)
 	s.content.Store(&content)

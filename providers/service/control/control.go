@@ -99,7 +99,7 @@ func New(k Kind, o Options) Controller {
 	case Launchd:
 		return launchd{o}
 	case Own:
-		return own{o}
+		return supervised{o}
 	}
 	return systemd{o}
 }

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// own starts one supervisor for each service: aisync services supervise, in a
-// new session. It does not start with the machine.
-type own struct{ Options }
+// supervised starts one supervisor for each service: aisync services supervise,
+// in a new session. It does not start with the machine.
+type supervised struct{ Options }
 
-func (own) Kind() Kind { return Own }
+func (supervised) Kind() Kind { return Own }
 
 // Definition says what a supervisor runs: the content of the file Units/NAME.json.
 type Definition struct {
@@ -52,7 +52,7 @@ func (p process) alive() bool { return p.PID > 0 && p.Began != "" && began(p.PID
 func noteFile(logs, name string) string { return filepath.Join(logs, name+".state") }
 
 // read returns the note of a service, empty if there is none.
-func (o own) read(name string) (note, error) {
+func (o supervised) read(name string) (note, error) {
 	var n note
 	b, err := os.ReadFile(noteFile(o.Logs, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func (o own) read(name string) (note, error) {
 }
 
 // States implements Controller.
-func (o own) States(_ context.Context, names []string) ([]State, error) {
+func (o supervised) States(_ context.Context, names []string) ([]State, error) {
 	var states []State
 	for _, name := range names {
 		n, err := o.read(name)
@@ -93,7 +93,7 @@ func (o own) States(_ context.Context, names []string) ([]State, error) {
 }
 
 // Start implements Controller.
-func (o own) Start(ctx context.Context, name string) error {
+func (o supervised) Start(ctx context.Context, name string) error {
 	if n, err := o.read(name); err != nil || n.Activity != Failed && n.Supervisor.alive() {
 		return err
 	}
@@ -146,7 +146,7 @@ func (o own) Start(ctx context.Context, name string) error {
 
 // plain is the part of our environment that servers need: nothing of the
 // terminal or the agent that runs aisync.
-func (o own) plain() []string {
+func (o supervised) plain() []string {
 	var out []string
 	for _, kv := range o.Env {
 		name, _, _ := strings.Cut(kv, "=")
@@ -171,7 +171,7 @@ func openLog(path string) (*os.File, error) {
 }
 
 // Restart implements Controller.
-func (o own) Restart(ctx context.Context, name string) error {
+func (o supervised) Restart(ctx context.Context, name string) error {
 	if err := o.Stop(ctx, name); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (o own) Restart(ctx context.Context, name string) error {
 }
 
 // Stop implements Controller.
-func (o own) Stop(ctx context.Context, name string) error {
+func (o supervised) Stop(ctx context.Context, name string) error {
 	n, err := o.read(name)
 	if err != nil {
 		return err
@@ -222,9 +222,9 @@ func end(ctx context.Context, p process, after time.Duration) error {
 }
 
 // Reload implements Controller: a supervisor reads its definition when it starts.
-func (own) Reload(context.Context) error { return nil }
+func (supervised) Reload(context.Context) error { return nil }
 
 // Log implements Controller.
-func (o own) Log(name string, lines int, follow bool) []string {
+func (o supervised) Log(name string, lines int, follow bool) []string {
 	return tail(o.Options, name, lines, follow)
 }

@@ -72,7 +72,7 @@ func dialSocket(ctx context.Context, socket string, hello bool) (*manager.Conn, 
 // ask runs do on a connection to the manager, or other, with systemctl, if
 // there is none.
 func (s systemd) ask(ctx context.Context, do func(*manager.Conn) error, other func(systemctl) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
 	conn, err := s.dial(ctx)
 	if err == nil {
@@ -88,9 +88,9 @@ func (s systemd) ask(ctx context.Context, do func(*manager.Conn) error, other fu
 	return nil
 }
 
-// patience is the time limit for one service to start or stop: longer than
+// jobTimeout is the time limit for one service to start or stop: longer than
 // systemd's own limit (90 s), after which it kills.
-const patience = 100 * time.Second
+const jobTimeout = 100 * time.Second
 
 func (s systemd) unreachable(err error) error {
 	if s.System {
@@ -144,7 +144,7 @@ func stateOf(name string, property func(string) string) State {
 		st.Since = time.UnixMicro(us)
 	}
 	if st.Activity != Running {
-		st.Ended = ended(property("Result"), number("ExecMainCode"), number("ExecMainStatus"))
+		st.Ended = endReason(property("Result"), number("ExecMainCode"), number("ExecMainStatus"))
 	}
 	if name == Nightly {
 		if _, inputs, ok := strings.Cut(strings.TrimSuffix(property("Description"), "]"), " ["); ok && st.Activity == Running {
@@ -155,9 +155,9 @@ func stateOf(name string, property func(string) string) State {
 	return st.look()
 }
 
-// ended says how a process ended, from systemd's result, SIGCHLD's code (1
+// endReason says how a process ended, from systemd's result, SIGCHLD's code (1
 // exited, 2 killed, 3 dumped) and its status.
-func ended(result string, code, status int) string {
+func endReason(result string, code, status int) string {
 	switch {
 	case result == "success" || result == "":
 		return "" // stopped on request
@@ -217,7 +217,7 @@ func (s systemd) Reload(ctx context.Context) error {
 
 // job queues one job and waits for its end.
 func (s systemd) job(ctx context.Context, verb, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
 	return s.ask(ctx, func(conn *manager.Conn) error {
 		unit := UnitName(name)

@@ -99,7 +99,7 @@ func TestHowAServiceEndedIsSaid(t *testing.T) {
 		{"oom-kill", 2, 9, "killed: out of memory"},
 		{"timeout", 2, 15, "killed: timeout"},
 	} {
-		if got := ended(c.result, c.code, c.status); got != c.want {
+		if got := endReason(c.result, c.code, c.status); got != c.want {
 			t.Errorf("%s %d %d: %q, want %q", c.result, c.code, c.status, got, c.want)
 		}
 	}

@@ -124,10 +124,10 @@ func TestASkillMayBeForSomeRuntimes(t *testing.T) {
 func TestWhatIsWrongWithANeutralPartIsSaidWithItsPlace(t *testing.T) {
 	for archive, want := range map[string]string{
 		"-- languages/a/hooks/hooks.json --\n{\"hooks\": [\n {\"event\": \"Start\", \"command\": \"x\"}]}\n": `hooks.json: hook 1: unknown event "Start"`,
-		"-- languages/a/hooks/hooks.json --\n{\"hooks\": [{\"event\": \"Stop\"}]}\n":                         "hooks.json: hook 1: it has no command",
+		"-- languages/a/hooks/hooks.json --\n{\"hooks\": [{\"event\": \"Stop\"}]}\n":                         "hooks.json: hook 1: no command",
 		"-- languages/a/hooks/hooks.json --\n{\"hooks\": [\n{\"event\": \"Stop\", \"cmd\": \"x\"}]}\n":       `hooks.json:2: unknown field "cmd"`,
 		"-- languages/a/permissions.json --\n{\"allow\": [\n\"shel(x)\"\n]}\n":                               `permissions.json: allow "shel(x)": unknown tool "shel"; did you mean "shell"?`,
-		"-- languages/a/permissions.json --\n{\"allow\": [\n\"shell(x\"\n]\n":                                "permissions.json:4: it ends too early",
+		"-- languages/a/permissions.json --\n{\"allow\": [\n\"shell(x\"\n]\n":                                "permissions.json:4: unexpected end",
 		"-- languages/a/skills/x/SKILL.md --\n---\nname: [\n---\n":                                           "SKILL.md line 2: front matter:",
 		"-- languages/a/rules/x.md --\n---\npaths: [\n---\n# X\n":                                            "x.md line 2: front matter:",
 		"-- languages/a/rules/x.md --\nno heading\n":                                                         "x.md has no heading",

@@ -261,7 +261,7 @@ func TestFindSaysWhatWasMeant(t *testing.T) {
 		{Language, "", "pyhton", among, `aisync.cue:9:12: unknown language "pyhton"; did you mean "python"? there is elisp, go, python`},
 		{Language, "one", "rust", among, `unknown language "rust" in source "one"; there is elisp`},
 		{Language, "tow", "elisp", among, `unknown source "tow"; did you mean "two"? there is one, two`},
-		{Team, "two", "deepsat", among, `unknown team "deepsat" in source "two"; there is none`},
+		{Team, "two", "deepsat", among, `unknown team "deepsat" in source "two"; none is known`},
 		{Language, "", "elisp", nil, Own},
 		{Language, Own, "go", nil, Own},
 		{Language, Own, "elisp", among, Own},
@@ -270,9 +270,9 @@ func TestFindSaysWhatWasMeant(t *testing.T) {
 		{Language, Own, "go", []spec.Source{{Name: Own, URL: two.Dir}}, `unknown language "go" in source "aisync"; there is elisp, python`},
 		{Language, Own, "rust", nil, `unknown language "rust" in source "aisync"; there is elisp, go, python`},
 		{Language, "", "rust", nil, `unknown language "rust"; there is elisp, go, python; for others add a source`},
-		{Team, "", "deepsat", nil, `unknown team "deepsat"; there is none; for others add a source`},
+		{Team, "", "deepsat", nil, `unknown team "deepsat"; none is known; for others add a source`},
 		{Language, "one", "elisp", nil, "there is no source; add one"},
-		{Language, "gone", "elisp", []spec.Source{{Name: "gone", URL: "nowhere", Dir: one.Dir}}, "no folder " + filepath.Join(one.Dir, "nowhere")},
+		{Language, "gone", "elisp", []spec.Source{{Name: "gone", URL: "nowhere", Dir: one.Dir}}, "no such folder: " + filepath.Join(one.Dir, "nowhere")},
 		{Language, "git", "elisp", []spec.Source{{Name: "git", URL: "git::https://example.org/r?ref=v1"}}, "must be fetched"},
 	}
 	for _, test := range tests {

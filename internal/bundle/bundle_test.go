@@ -271,7 +271,7 @@ func TestFindSaysWhatWasMeant(t *testing.T) {
 		{Language, Own, "rust", nil, `unknown language "rust" in source "aisync"; there is elisp, go, python`},
 		{Language, "", "rust", nil, `unknown language "rust"; there is elisp, go, python; for others add a source`},
 		{Team, "", "deepsat", nil, `unknown team "deepsat"; none is known; for others add a source`},
-		{Language, "one", "elisp", nil, "there is no source; add one"},
+		{Language, "one", "elisp", nil, "no source; add one"},
 		{Language, "gone", "elisp", []spec.Source{{Name: "gone", URL: "nowhere", Dir: one.Dir}}, "no such folder: " + filepath.Join(one.Dir, "nowhere")},
 		{Language, "git", "elisp", []spec.Source{{Name: "git", URL: "git::https://example.org/r?ref=v1"}}, "must be fetched"},
 	}

@@ -354,7 +354,7 @@ func TestNoSpaceIsToldBeforeTheFirstRequest(t *testing.T) {
 	a := artifact(s.data, s.URL)
 	a.Size = 1 << 60
 	err := many().Fetch(t.Context(), a, store, part, nil)
-	contains(t, err, "no space left", "are free", "make room")
+	contains(t, err, "no space left", "are free", "free some space")
 	if !errors.Is(err, syscall.ENOSPC) || len(s.header("Range")) != 0 {
 		t.Errorf("%v after %d requests", err, len(s.header("Range")))
 	}

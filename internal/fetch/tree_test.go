@@ -181,7 +181,7 @@ func TestAnArchiveThatIsTooLargeLeavesNothing(t *testing.T) {
 	c := quick(nil)
 	c.treeLimits.Bytes = 1000
 	dst := filepath.Join(t.TempDir(), "out")
-	contains(t, c.Tree(t.Context(), s.URL+"/x.tar.gz", dst), "more than a source may")
+	contains(t, c.Tree(t.Context(), s.URL+"/x.tar.gz", dst), "too large")
 	alone(t, dst)
 }
 
@@ -215,5 +215,5 @@ func TestAFileOfARepositoryIsASource(t *testing.T) {
 	holds(t, err, physical, []byte("one"))
 	a.Sources[0] = "git::file://" + repo
 	must(t, err)
-	contains(t, quick(nil).Fetch(t.Context(), a, store, part+"2", nil), "names no file")
+	contains(t, quick(nil).Fetch(t.Context(), a, store, part+"2", nil), "no file named")
 }

@@ -259,7 +259,7 @@ func TestWhatIsNotTheArchiveIsNeverUnpacked(t *testing.T) {
 		"another archive under the same URL":    {change: func(s *shelf, _ *Archive) { s.put("1.tar.gz", tarball(t, server("TWO"))) }, want: "bytes, but 244 are pinned"},
 		"an archive that is gone":               {change: func(s *shelf, a *Archive) { a.URL += ".tar.gz" }, want: "answered 404"},
 		"a file that leads out":                 {entries: []entry{{name: "../../../../evil", text: "x", mode: 0o755}}, want: "leads out of the archive"},
-		"an absolute file":                      {entries: []entry{{name: "/evil", text: "x", mode: 0o755}}, want: "only names below the archive's own top"},
+		"an absolute file":                      {entries: []entry{{name: "/evil", text: "x", mode: 0o755}}, want: "must be a relative path below the archive's top"},
 		"a link that leads out":                 {entries: []entry{{name: "llama-server", to: "/bin/sh"}}, want: "leads out of the archive"},
 		"a program behind a link that is a lie": {entries: []entry{{name: "x", to: ".."}, {name: "x/llama-server", text: "x", mode: 0o755}}, want: "unpack"},
 		"no program":                            {entries: []entry{{name: "README", text: "x", mode: 0o644}}, want: "the archive has no program llama-server, but README"},

@@ -19,7 +19,7 @@ func TestEveryRuntimeFindsItOnceIfThatCanBe(t *testing.T) {
 	not := func(s consumer) consumer { s.wants = false; return s }
 	tests := map[string]struct {
 		consumers []consumer
-		want  []string
+		want      []string
 	}{
 		"nobody":                        {nil, nil},
 		"its own form":                  {[]consumer{claude}, []string{".claude"}},
@@ -75,7 +75,7 @@ func TestCoverIsTheBestChoiceForTheRuntimesOfTheCatalog(t *testing.T) {
 				}
 				cases++
 				for _, c := range []struct {
-					price map[string]int
+					price     map[string]int
 					consumers []consumer
 				}{{rules, readers}, {skills, users}} {
 					got, want := cover(c.price, c.consumers), bestOfAll(c.price, c.consumers)

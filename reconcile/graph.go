@@ -46,7 +46,7 @@ func order(changes []Change) ([][]int, error) {
 // folder above it that is a resource too.
 func (c Change) dependsOn(index map[Address]int) []Address {
 	a, on := c.Target.Resource.Address, c.Target.Resource.DependsOn
-	if !isPathKind(a.Kind()) {
+	if !a.IsPath() {
 		return on
 	}
 	for _, a := range append([]Address{a}, c.Target.Aliases...) {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/nearest"
 )
 
 // Neutral is the part of a bundle in neutral form: each runtime gets it in the
@@ -154,7 +156,7 @@ func readHooks(text []byte, into *[]Hook) error {
 		event, ok := eventNamed(h.Event)
 		switch {
 		case !ok:
-			return fmt.Errorf("%s: unknown event %q%s", where, h.Event, Suggest(h.Event, Events))
+			return fmt.Errorf("%s: unknown event %q%s", where, h.Event, nearest.Suggest(h.Event, Events))
 		case strings.TrimSpace(h.Command) == "":
 			return fmt.Errorf("%s: no command", where)
 		case h.Level != "" && h.Level != "required" && h.Level != "advisory":
@@ -164,7 +166,7 @@ func readHooks(text []byte, into *[]Hook) error {
 		}
 		for _, tool := range h.Tools {
 			if !slices.Contains(Tools, tool) {
-				return fmt.Errorf("%s: unknown tool %q%s", where, tool, Suggest(tool, Tools))
+				return fmt.Errorf("%s: unknown tool %q%s", where, tool, nearest.Suggest(tool, Tools))
 			}
 		}
 		h.Event = event
@@ -201,7 +203,7 @@ func readPermissions(text []byte, into *[]Permission) error {
 			case some && (!closed || pattern == ""):
 				return fmt.Errorf(": %s %q: want a tool, or a tool and what it is about, such as \"shell(make *)\"", list.action, s)
 			case !slices.Contains(known, tool):
-				return fmt.Errorf(": %s %q: unknown tool %q%s", list.action, s, tool, Suggest(tool, known))
+				return fmt.Errorf(": %s %q: unknown tool %q%s", list.action, s, tool, nearest.Suggest(tool, known))
 			}
 			if p := (Permission{list.action, tool, pattern}); !slices.Contains(*into, p) {
 				*into = append(*into, p)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,12 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 		case now.Token != c.Before.Token && (ok || now.Presence != reconcile.Absent):
 			return reconcile.Outcome{}, fmt.Errorf("%s %w; run the command again", a.Name(), reconcile.ErrStale)
 		}
-		n, dirs, err := viewNoteOf(l.Last).apply(w.FS, a.Path(w.Home), s, now.Live[l.Key], want)
+		last := viewNoteOf(l.Last)
+		if before := c.Before.Live[l.Key]; ok && now.Live[l.Key] == want.Fingerprint() && before != now.Live[l.Key] { // as after a kill
+			made := WasAside(w.FS, a.Path(w.Home), func(i fs.FileInfo) bool { return i.Mode().IsRegular() && unread(i.Size()) == before })
+			last.Aside = cmp.Or(made, last.Aside)
+		}
+		n, dirs, err := last.apply(w.FS, a.Path(w.Home), s, now.Live[l.Key], want)
 		if err != nil {
 			return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
 		}

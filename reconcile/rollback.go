@@ -12,16 +12,16 @@ import (
 	"aisync.dev/aisync/reconcile/record"
 )
 
-// ErrNoApply says that there is no such apply to roll back.
+// ErrNoApply means that there is no such apply to roll back.
 var ErrNoApply = errors.New("no such apply")
 
-// RollbackPlan says what it takes to undo one apply: where id is "", the last one
-// that is not undone of those made in the project at hand or, outside of one, of
-// those that changed something of the host. Of an apply in a project that is gone
-// only what lies outside of it is undone. A target that is as that apply left it gets back its
-// exact bytes; one that was changed since gets back the leaves that are ours
-// and untouched; what is left is a conflict, unless c.Force. Apply it with
-// ApplyOptions.RollbackOf set to the entry's ID.
+// RollbackPlan says what it takes to undo one apply: where id is "", the last
+// one that is not undone of those made in the project at hand or, outside of
+// one, of those that changed something of the host. Of an apply in a project
+// that is gone only what lies outside of it is undone. A target that is as that
+// apply left it gets back its exact bytes; one that was changed since gets back
+// the leaves that are ours and untouched; what is left is a conflict, unless
+// c.Force. Apply it with ApplyOptions.RollbackOf set to the entry's ID.
 func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id string, c Choice) (*Plan, Entry, error) {
 	entry, err := s.entry(id)
 	if err != nil {
@@ -59,8 +59,8 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 	return p, entry, s.err
 }
 
-// isGone reports whether the folder dir is there no more. A folder that cannot be
-// looked at is an error.
+// isGone reports whether the folder dir no longer exists. A folder that cannot
+// be examined is an error.
 func isGone(dir string) (bool, error) {
 	_, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +69,7 @@ func isGone(dir string) (bool, error) {
 	return false, err
 }
 
-// isLast reports whether e may be the apply that is undone where none is named.
+// isLast reports whether e may be the apply to undo when none is named.
 func (s *Store) isLast(e Entry) bool {
 	switch {
 	case e.RolledBack != "" || e.RollbackOf != "":

@@ -185,11 +185,11 @@ func (r *Resolver) mayPin(use spec.ModelUse, what string) (bool, error) {
 	case r.Locked:
 		return false, notPinned(what, spec.Position{})
 	case r.Mode == Lock && r.Network.Offline:
-		return false, fmt.Errorf("pinning it %w", reconcile.ErrOffline)
+		return false, fmt.Errorf("not pinned: %w", reconcile.ErrOffline)
 	case !r.Mode.pins(), !r.about(modelAddress(use.ID)):
 		return false, nil // the plan says that it must be pinned first; or it is not part of this apply
 	case r.Network.Offline:
-		r.leave(use, fmt.Errorf("it is not pinned, and pinning it %w", reconcile.ErrOffline))
+		r.leave(use, fmt.Errorf("not pinned: %w", reconcile.ErrOffline))
 		return false, nil
 	}
 	return true, nil

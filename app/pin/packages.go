@@ -36,7 +36,7 @@ func (r *Resolver) Package(ctx context.Context, via, name, within string, pos sp
 		}
 	}
 	if version == "" && r.Network.Offline {
-		offline := fmt.Errorf("%s is not pinned, and pinning it %w", name, reconcile.ErrOffline)
+		offline := fmt.Errorf("%s is not pinned: %w", name, reconcile.ErrOffline)
 		if r.Mode == Lock {
 			return "", nil, offline
 		}
@@ -75,7 +75,7 @@ func (r *Resolver) Archive(ctx context.Context, name, version string, a packages
 		}
 		return a, nil, nil
 	}
-	offline := fmt.Errorf("%s %s is not pinned, and pinning it %w", name, version, reconcile.ErrOffline)
+	offline := fmt.Errorf("%s %s is not pinned: %w", name, version, reconcile.ErrOffline)
 	switch {
 	case r.Locked:
 		return a, nil, notPinned(fmt.Sprintf("package %s, version %s from %s,", id, version, a.URL), spec.Position{})

@@ -334,7 +334,7 @@ func TestOfflineRefusesAndTouchesNothing(t *testing.T) {
 	fs, physical := disk(t, nil)
 	var f Fetcher = Offline{}
 	err := f.Fetch(t.Context(), artifact(noise(10), s.URL), fs, part, nil)
-	contains(t, err, "tiny", "needs the network and is offline")
+	contains(t, err, "tiny", "network required (offline)")
 	tree := f.Tree(t.Context(), "git::https://me:secret@host/r.git?ref=v1", physical)
 	contains(t, tree, "git::https://host/r.git")
 	if !errors.Is(err, ErrOffline) || !errors.Is(tree, ErrOffline) || strings.Contains(tree.Error(), "secret") {

@@ -188,10 +188,10 @@ type Offline struct{}
 
 // Fetch implements Fetcher.
 func (Offline) Fetch(_ context.Context, a Artifact, _ Store, _ fsys.LogicalPath, _ func(done, total int64)) error {
-	return fmt.Errorf("fetch %s (%d bytes): it %w", a.Name, a.Size, ErrOffline)
+	return fmt.Errorf("fetch %s (%d bytes): %w", a.Name, a.Size, ErrOffline)
 }
 
 // Tree implements Fetcher.
 func (Offline) Tree(_ context.Context, src, _ string) error {
-	return fmt.Errorf("fetch %s: it %w", redacted(src), ErrOffline)
+	return fmt.Errorf("fetch %s: %w", redacted(src), ErrOffline)
 }

@@ -161,7 +161,7 @@ func download(ctx context.Context, target reconcile.Address, a Artifact, w recon
 		}
 	}
 	if w.Fetch == nil {
-		return fmt.Errorf("%s (%d bytes) %w; run it again with the network", a.Path.Base(), a.Size, reconcile.ErrOffline)
+		return fmt.Errorf("%s (%d bytes): %w; run it again with the network", a.Path.Base(), a.Size, reconcile.ErrOffline)
 	}
 	progress := func(done, total int64) {
 		if w.Progress != nil {

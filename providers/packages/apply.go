@@ -215,7 +215,7 @@ func (at place) preflight(ctx context.Context, m *manager, batch []reconcile.Cha
 		switch {
 		case !ok:
 		case at.Offline:
-			problems = append(problems, reconcile.Problem{Address: c.Target.Resource.Address, Err: fmt.Errorf("installing %s %w", name, reconcile.ErrOffline)})
+			problems = append(problems, reconcile.Problem{Address: c.Target.Resource.Address, Err: fmt.Errorf("install %s: %w", name, reconcile.ErrOffline)})
 		default:
 			wanted[name] = want
 		}

@@ -83,7 +83,7 @@ func TestWhatAHostInstalls(t *testing.T) {
 		"whatever pacman has": {uses: []spec.RuntimeUse{use("opencode", "pacman", "", "")}, system: []spec.Named{{Value: "tmux"}}, want: []string{
 			`package:pacman/opencode {"version":"any version"}`, `package:pacman/tmux {"version":"any version"}`}},
 		"what cannot be pinned now is left as it is": {uses: []spec.RuntimeUse{use("aider", "uv", "", "")}, want: []string{
-			`package:uv/aider-chat {"version":"any version"} ? needs the network and is offline`}},
+			`package:uv/aider-chat {"version":"any version"} ? network required (offline)`}},
 		"what a person has to do": {uses: []spec.RuntimeUse{use("claude", "aur", "1", ""), use("aider", "guix", "", "")}, want: []string{
 			"x package:aur/claude-code an AUR package is built on the machine; build it yourself: paru -S --needed claude-code",
 			"x runtime:aider this version installs with apt, aur, brew, cargo, go, npm, pacman, pipx, uv, not with guix: install it by hand"}},

@@ -130,7 +130,7 @@ func releasePreflight(ctx context.Context, at place, batch []reconcile.Change) [
 			p.Err = errNotPinned
 			p.Hint = "aisync lock"
 		case at.Offline:
-			p.Err = fmt.Errorf("installing %s %w", name, reconcile.ErrOffline)
+			p.Err = fmt.Errorf("install %s: %w", name, reconcile.ErrOffline)
 		case at.Reach != nil:
 			p.Err = at.Reach(ctx, name, []string{a.URL}, a.Size, a.SHA256)
 			p.Hint = otherArchive(name)

@@ -21,7 +21,7 @@ func TestEveryRuntimeFindsItOnceIfThatCanBe(t *testing.T) {
 		consumers []consumer
 		want      []string
 	}{
-		"nobody":                        {nil, nil},
+		"none":                          {nil, nil},
 		"its own form":                  {[]consumer{claude}, []string{".claude"}},
 		"each its own":                  {[]consumer{claude, opencode}, []string{".claude", ".opencode"}},
 		"one that both load":            {[]consumer{claude, copilot}, []string{".claude"}},
@@ -121,7 +121,7 @@ func bestOfAll(price map[string]int, consumers []consumer) (all []string) {
 	return all
 }
 
-func TestManyRuntimesAreCoveredInNoTime(t *testing.T) {
+func TestCoverIsFastForManyRuntimes(t *testing.T) {
 	places := map[string]int{}
 	var consumers []consumer
 	for i := range 60 {

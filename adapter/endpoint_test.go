@@ -70,7 +70,7 @@ func pointed(t *testing.T, s spec.Service, runtimes ...string) Host {
 	return h
 }
 
-func TestProgramsThatTheSpecPointsAtAServiceArePointedThere(t *testing.T) {
+func TestEndpointIsWritten(t *testing.T) {
 	far := spec.Service{Kind: "external", URL: "http://127.0.0.1:1/v1/", Model: "m", APIs: []string{"chat", "responses"}}
 	d, err := pointed(t, far, "claude", "codex", "copilot").Declare(context.Background())
 	if err != nil {
@@ -94,7 +94,7 @@ func TestProgramsThatTheSpecPointsAtAServiceArePointedThere(t *testing.T) {
 	}
 }
 
-func TestAContextThatIsSoonFullIsAWarning(t *testing.T) {
+func TestSmallContextIsAWarning(t *testing.T) {
 	for tokens, warns := range map[int]bool{4096: true, 20000: false, 0: false} {
 		h := pointed(t, spec.Service{Kind: "external", URL: "http://127.0.0.1:1/v1", Model: "m", APIs: []string{"responses"}, Context: tokens}, "codex")
 		for i := range h.Runtimes {

@@ -110,7 +110,7 @@ func TestEachRuntimeFindsEachSkillOnceWhereThatCanBe(t *testing.T) {
 	}
 }
 
-func TestABridgeLeadsFromTheSkillsToTheRules(t *testing.T) {
+func TestRelative(t *testing.T) {
 	for _, c := range [][3]string{
 		{"~/.claude/skills", "~/.claude/rules", "../rules"},
 		{"~/.agents/skills", "~/.codex/rules", "../../.codex/rules"},

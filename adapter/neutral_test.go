@@ -80,7 +80,7 @@ func TestEveryRuntimeGetsEveryNeutralPartInItsOwnForm(t *testing.T) {
 	}
 }
 
-func TestAHookThatNobodyRunsIsSaidAndARequiredOneIsAWarning(t *testing.T) {
+func TestUnrunHookIsNotedAndWarnedIfRequired(t *testing.T) {
 	d, err := neutralProject(t, everything, "aider", "claude", "opencode")
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func project(runtimes []string, sources []spec.Source, bundles ...string) Projec
 	return Project{Spec: p, Runtimes: adapters(), Sources: &bundle.Sources{}, Git: true}
 }
 
-func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
+func TestErrorsNamePosition(t *testing.T) {
 	one := source(t, "one", `
 -- languages/a/CLAUDE.md --
 # One

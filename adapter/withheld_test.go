@@ -135,7 +135,7 @@ func TestAnEndpointOfTheOldMeaningIsOneNoteThatSaysWhatToWrite(t *testing.T) {
 
 // What an earlier apply pointed at a service stays where the machine lacks
 // something, whole or not at all, and goes where the spec takes it away.
-func TestWhatWasPointedAtAServiceSharesItsFate(t *testing.T) {
+func TestEndpointSharesFateOfService(t *testing.T) {
 	const missing = "llama-server is not in PATH"
 	tests := map[string]struct {
 		lacks   string

@@ -23,7 +23,7 @@ func (a *applying) commit(ctx context.Context) error {
 			return err
 		}
 	}
-	entry, _ := a.engine.settle(ctx, a.w.ReadEnv, a.store, a.journal)
+	entry, _ := a.engine.replay(ctx, a.w.ReadEnv, a.store, a.journal)
 	a.markIgnored(ctx)
 	a.store.sweepDirs(a.w, entry)
 	if err := a.w.FS.Flush(); err != nil {

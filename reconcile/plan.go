@@ -26,7 +26,7 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 		}
 	}
 	if s.journal != nil {
-		e.settle(ctx, r, s, s.journal)
+		e.replay(ctx, r, s, s.journal)
 	}
 	resources, conflicts := resource.Compose(in.Declarations)
 	known := s.places(r, resources, in.Strays, in.Owners)

@@ -37,7 +37,7 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 	if err != nil {
 		return said, fmt.Errorf("recover: %w", err)
 	}
-	entry, lines := e.settle(ctx, w.ReadEnv, s, j)
+	entry, lines := e.replay(ctx, w.ReadEnv, s, j)
 	entry.Interrupted = true
 	s.recovered = true
 	for _, step := range entry.Changes {

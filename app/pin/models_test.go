@@ -84,7 +84,7 @@ func (s *stage) settled(mode Mode) *Resolver {
 	return s.resolver(mode)
 }
 
-func TestWhatIsNotPinned(t *testing.T) {
+func TestModelPinning(t *testing.T) {
 	digest := sha([]byte("GGUF"))
 	for _, c := range []struct {
 		name    string

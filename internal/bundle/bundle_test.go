@@ -168,7 +168,7 @@ func TestSettingsOfOnePersonAreNotInstalled(t *testing.T) {
 	if got := rels(p.Runtime("claude").Others); !slices.Equal(got, []string{"output.txt 644"}) {
 		t.Errorf("files: %v", got)
 	}
-	if len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Text, "each person's own") {
+	if len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Text, "are personal") {
 		t.Errorf("problems: %+v", p.Problems)
 	}
 }
@@ -183,10 +183,10 @@ func TestLinksOutOfTheTreeAreRefused(t *testing.T) {
 		read         func(*Tree) error
 		want         string // "" is accepted
 	}{
-		"file":     {"agent-rules/x.md", outside, func(t *Tree) error { _, err := t.Core(); return err }, "leads out of the source"},
+		"file":     {"agent-rules/x.md", outside, func(t *Tree) error { _, err := t.Core(); return err }, "links out of the source"},
 		"dangling": {"agent-rules/x.md", "nowhere.md", func(t *Tree) error { _, err := t.Core(); return err }, "no such file"},
-		"folder":   {"hooks", filepath.Dir(outside), func(t *Tree) error { _, err := t.Hooks(); return err }, "leads out of the source"},
-		"snippet":  {"hooks/settings-snippet.json", outside, func(t *Tree) error { _, err := t.Hooks(); return err }, "leads out of the source"},
+		"folder":   {"hooks", filepath.Dir(outside), func(t *Tree) error { _, err := t.Hooks(); return err }, "links out of the source"},
+		"snippet":  {"hooks/settings-snippet.json", outside, func(t *Tree) error { _, err := t.Hooks(); return err }, "links out of the source"},
 		"within":   {"agent-rules/x.md", "commits.md", func(t *Tree) error { _, err := t.Core(); return err }, ""},
 	}
 	for name, test := range tests {
@@ -244,7 +244,7 @@ echo
 	}
 }
 
-func TestFindSaysWhatWasMeant(t *testing.T) {
+func TestFindSuggestsName(t *testing.T) {
 	one, two := unpack(t, oldLayout+"-- teams/deepsat/common/rules/d.md --\n# D\n"), unpack(t, newLayout+"-- languages/python/gitignore-add.txt --\n*.pyc\n")
 	among := []spec.Source{{Name: "one", URL: one.Dir}, {Name: "two", URL: two.Dir}}
 	pos := spec.Position{File: "aisync.cue", Line: 9, Col: 12}

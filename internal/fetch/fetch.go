@@ -33,27 +33,27 @@ type Artifact struct {
 type Fetcher interface {
 	// Fetch returns nil if and only if part holds exactly a.Size bytes whose
 	// sha256 is a.SHA256; they are then synced and part+".journal" is gone. It
-	// may be killed anywhere and called again: what the journal had recorded
-	// is neither fetched nor read again, but for the last chunks before the
-	// hash's frontier and all behind it, which show whether the disk lost
-	// writes; a byte before them that rots between two runs goes unseen here.
-	// The space for all of part is reserved before the first request; where
-	// there is none the error wraps ENOSPC. Fetch returns ErrBusy while another
-	// process fetches into part, ErrMismatch where a source served other
-	// bytes and none the right ones; those are thrown away, so that the next
-	// call starts anew. Where it ends otherwise, what has come is kept.
+	// may be killed anywhere and called again: what the journal recorded is
+	// neither fetched nor read again, except the last chunks before the hash's
+	// frontier and all after it, which show whether the disk lost writes; a
+	// byte before them that rots between two runs goes unseen here. The space
+	// for all of part is reserved before the first request; if there is none,
+	// the error wraps ENOSPC. Fetch returns ErrBusy while another process
+	// fetches into part, and ErrMismatch if a source served other bytes and
+	// none the right ones; those are thrown away, so that the next call starts
+	// over. After any other error, what has come is kept.
 	//
-	// progress, where not nil, is called at most every 100 ms and at the end,
-	// never twice at a time, with the bytes that are in place; they go back
-	// where a source makes the download start again.
+	// progress, if not nil, is called at most every 100 ms and at the end,
+	// never concurrently, with the number of bytes in place; it goes back if a
+	// source makes the download start again.
 	Fetch(ctx context.Context, a Artifact, fs Store, part fsys.LogicalPath, progress func(done, total int64)) error
-	// Tree brings a git repository (git::URL?ref=…) or an archive (URL) into
-	// the folder dst, which must not exist while its parent must. //sub in
-	// src takes only that folder of it. A repository's history comes along in
-	// .git, at the commit that was taken; submodules do not. An archive may
-	// hold folders, files and links that stay inside, 50,000 of them and 512 MB
-	// unpacked. Nobody is asked for a password; a host that falls silent is
-	// given up. Killed, it leaves a folder .BASE.fetch-* beside dst, and no dst.
+	// Tree fetches a git repository (git::URL?ref=…) or an archive (URL) into
+	// the folder dst, which must not exist while its parent must. //sub in src
+	// takes only that folder of it. A repository's history comes along in .git,
+	// at the fetched commit; submodules do not. An archive may hold folders,
+	// files and links that stay inside, 50,000 of them and 512 MB unpacked. It
+	// never asks for a password, and gives up a silent host. A kill leaves a
+	// folder .BASE.fetch-* beside dst, and no dst.
 	Tree(ctx context.Context, src, dst string) error
 }
 

@@ -138,8 +138,8 @@ func (c *chunks) ready(ctx context.Context) int64 {
 	return 0
 }
 
-// give reads n bytes back from where the last were given, and gives them to
-// the hasher. It waits while that is behind.
+// give reads n bytes back from the end of those given before, and gives them to
+// the hasher. It waits while the hasher is behind.
 func (c *chunks) give(f *feed, n int64) {
 	var b []byte
 	select {
@@ -148,7 +148,7 @@ func (c *chunks) give(f *feed, n int64) {
 		return
 	}
 	b = b[:n]
-	_, err := c.file.ReadAt(b, c.fed) // which whoever gives alone changes
+	_, err := c.file.ReadAt(b, c.fed) // only the goroutine that gives changes fed
 	f.full <- block{b, err}
 	c.mu.Lock()
 	c.fed += n
@@ -157,7 +157,7 @@ func (c *chunks) give(f *feed, n int64) {
 	c.changed.Broadcast()
 }
 
-// wake lets everyone who waits look again, at their context too.
+// wake makes every waiter check again, including its context.
 func (c *chunks) wake() {
 	c.mu.Lock() // so that no goroutine is between looking and waiting
 	defer c.mu.Unlock()

@@ -316,7 +316,7 @@ func TestTheRateIsSharedByAllConnections(t *testing.T) {
 	}
 }
 
-func TestABodyThatCrawlsIsGivenUp(t *testing.T) {
+func TestSlowBodyIsGivenUp(t *testing.T) {
 	t.Parallel()
 	c := slowness{over: 30 * time.Second, rate: 16 << 10}
 	if err := errors.Join(c.add(400<<10, 29*time.Second), c.add(100<<10, time.Second)); err != nil {
@@ -348,7 +348,7 @@ func TestABodyThatCrawlsIsGivenUp(t *testing.T) {
 	holds(t, err, physical, data)
 }
 
-func TestNoSpaceIsToldBeforeTheFirstRequest(t *testing.T) {
+func TestNoSpaceIsReportedBeforeFirstRequest(t *testing.T) {
 	s := serve(t, &server{data: noise(10)})
 	store, physical := disk(t, nil)
 	a := artifact(s.data, s.URL)

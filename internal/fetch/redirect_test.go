@@ -143,7 +143,7 @@ func TestARedirectInCirclesEnds(t *testing.T) {
 }
 
 // An archive that comes a byte at a time, never silent, is given up too.
-func TestAnArchiveThatCrawlsIsGivenUp(t *testing.T) {
+func TestSlowArchiveIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := serve(t, &server{first: func(w http.ResponseWriter, r *http.Request, _ int) bool {
 		for r.Context().Err() == nil {

@@ -224,8 +224,8 @@ func TestASecondFetchIsToldOfTheFirst(t *testing.T) {
 	}
 }
 
-// movedAway is a file system on which somebody publishes the part between its
-// being opened and being locked.
+// movedAway is a file system on which another process publishes the part
+// between its being opened and being locked.
 type movedAway struct {
 	fsys.FS
 	physical string

@@ -85,7 +85,7 @@ func alone(t *testing.T, dst string) {
 	}
 }
 
-func TestASourceThatIsNotWhatItSeemsIsRefused(t *testing.T) {
+func TestDisguisedSourceIsRefused(t *testing.T) {
 	t.Parallel()
 	repo := "git::file://" + repository(t)
 	for src, want := range map[string]string{

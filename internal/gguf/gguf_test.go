@@ -202,7 +202,7 @@ func TestShardsAreOneModel(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoGGUFFileIsNamed(t *testing.T) {
+func TestNonGGUFFileIsNamed(t *testing.T) {
 	for content, want := range map[string]string{
 		"": "empty", "GG": `"GG"`, "<!DOCTYPE html>": "web page", "\n <html>": "web page", `{"error":"gated"}`: "JSON",
 		"version https://git-lfs.github.com/spec/v1\n": "LFS pointer", "PK\x03\x04": "zip", "tjgg\x03\x00": "GGJT",

@@ -17,7 +17,7 @@ func TestImpossibleRequestsAreRefused(t *testing.T) {
 		{JSON, []Op{set("x", "1")}, nil, "want a pointer"},
 		{JSON, []Op{set("", "1")}, nil, "never the whole document"},
 		{JSON, []Op{set("/a~3", "1")}, nil, "~ must be followed by"},
-		{JSON, []Op{set("line:x", "true")}, nil, "no lines of its own"},
+		{JSON, []Op{set("line:x", "true")}, nil, "no line keys"},
 		{Text, []Op{set("/a", "true")}, nil, "lines and blocks only"},
 		{Text, []Op{set("line:a\nb", "true")}, nil, "without a line end"},
 		{JSON, []Op{set(`/a#{"b":1,"a":2}`, "true")}, nil, `write {"a":2,"b":1}`},

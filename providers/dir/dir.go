@@ -145,7 +145,7 @@ func (d Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.Write
 		}
 	}
 	if n := len(made); n > 0 && made[n-1] == p {
-		made = made[:n-1] // the folder itself has a record of its own
+		made = made[:n-1] // the folder itself has a separate record
 	}
 	return reconcile.Outcome{Token: exists, Dirs: made}, nil
 }

@@ -25,7 +25,7 @@ func book() Layout {
 	)
 }
 
-func TestALaidOutFolderKeepsThePromisesOfEveryProvider(t *testing.T) {
+func TestLayoutPassesProviderSuite(t *testing.T) {
 	providertest.Run(t, func(*testing.T) providertest.Suite {
 		return providertest.Suite{
 			Provider: Provider{Layouts: map[string]Layout{".book": book()}}, Address: "dir:.book", OneValue: true,
@@ -62,7 +62,7 @@ func TestALaidOutFolderKeepsThePromisesOfEveryProvider(t *testing.T) {
 
 // What agents write is never drift; what is missing or broken always is, and
 // only what is missing is made again.
-func TestALedgerDriftsByItsDamageAlone(t *testing.T) {
+func TestLayoutDriftsOnlyWhenDamaged(t *testing.T) {
 	project := t.TempDir()
 	disk, err := fsys.New(fsys.Options{Project: project, Tag: "t"})
 	if err != nil {

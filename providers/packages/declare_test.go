@@ -59,7 +59,7 @@ func rows(d Declared) []string {
 	return out
 }
 
-func TestWhatAHostInstalls(t *testing.T) {
+func TestHostDeclaresPackages(t *testing.T) {
 	use := func(id, via, version, node string) spec.RuntimeUse {
 		return spec.RuntimeUse{ID: id, Install: &spec.Install{Via: via, Version: version, Node: node}}
 	}
@@ -91,7 +91,7 @@ func TestWhatAHostInstalls(t *testing.T) {
 			"x package:uv/aider-chat uv cannot work below another root; run aisync apply on the machine itself"}},
 		"another's manager is there too": {change: func(h *Host) { h.Facts.Distro = "debian" }, system: []spec.Named{{Value: "tmux"}}, want: []string{
 			`package:apt/tmux {"version":"any version"}`}},
-		"a manager that nobody knows": {change: func(h *Host) { h.Facts.Managers = []string{"dnf"} }, system: []spec.Named{{Value: "tmux"}}, want: []string{
+		"an unknown manager": {change: func(h *Host) { h.Facts.Managers = []string{"dnf"} }, system: []spec.Named{{Value: "tmux"}}, want: []string{
 			"x package:tmux this version installs with pacman, apt and brew, but this machine has none of them: install it by hand: sudo dnf install tmux"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestWhatAHostInstalls(t *testing.T) {
 	}
 }
 
-func TestWhatAHostCannotMean(t *testing.T) {
+func TestInvalidPackageDeclarations(t *testing.T) {
 	h := laptop()
 	h.Spec.Runtimes = []spec.RuntimeUse{
 		{ID: "opencode", Install: &spec.Install{Via: "brew", Pos: spec.Position{File: "me.cue", Line: 3, Col: 5}}},

@@ -112,7 +112,7 @@ func arch(t *testing.T, root, conf string) {
 	}
 }
 
-func TestPacmanKeepsThePromisesOfEveryProvider(t *testing.T) {
+func TestPacmanPassesProviderSuite(t *testing.T) {
 	needs(t, "pacman", "pacman-package-manager")
 	needsRoot(t, "pacman")
 	repos := t.TempDir()

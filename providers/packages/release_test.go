@@ -230,9 +230,9 @@ func TestAProgramThatIsGoneOrCannotRunIsBroughtAnew(t *testing.T) {
 	}
 }
 
-// What lies there and is not recorded as aisync's own is somebody else's, and
+// What lies there and is not recorded as aisync's own belongs to others, and
 // is put back when the spec drops what replaced it.
-func TestAVersionOfSomebodyElseStaysAndIsPutBack(t *testing.T) {
+func TestForeignReleaseVersionIsKeptAndRestored(t *testing.T) {
 	s, m := newShelf(t), releases(t, Options{})
 	one, two := s.put("1.tar.gz", tarball(t, server("one"))), s.put("2.tar.gz", tarball(t, server("two")))
 	must(t, m.bring(m.wants("b1", one)))
@@ -248,7 +248,7 @@ func TestAVersionOfSomebodyElseStaysAndIsPutBack(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotTheArchiveIsNeverUnpacked(t *testing.T) {
+func TestWrongArchiveIsNotUnpacked(t *testing.T) {
 	for name, x := range map[string]struct {
 		entries []entry
 		ending  string
@@ -374,7 +374,7 @@ func TestAnApplyThatIsKilledLeavesTheOldProgram(t *testing.T) {
 	}
 }
 
-func TestWhatAReleaseLacksIsSaidBeforehand(t *testing.T) {
+func TestReleaseProblemsAreReportedBeforehand(t *testing.T) {
 	s, m := newShelf(t), releases(t, Options{})
 	a := s.put("1.tar.gz", tarball(t, server("one")))
 	ask := func(a Archive) error {
@@ -406,7 +406,7 @@ func TestWhatAReleaseLacksIsSaidBeforehand(t *testing.T) {
 	if m.runs() != "one" {
 		t.Errorf("it says %q", m.runs())
 	}
-	// A drop needs nobody.
+	// A drop needs no network.
 	if p := m.p.Preflight(t.Context(), m.read, []reconcile.Change{m.change(llama, "")}); len(p) > 0 {
 		t.Errorf("a drop: %v", p)
 	}
@@ -422,7 +422,7 @@ func TestACachedArchiveThatRottedIsFetchedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsInTheWayOfAReleaseStays(t *testing.T) {
+func TestBlockedReleaseKeepsFiles(t *testing.T) {
 	s, m := newShelf(t), releases(t, Options{})
 	a := s.put("1.tar.gz", tarball(t, server("one")))
 	at := filepath.Join(m.root, string(ReleaseProgram("/home/me", "llama-server")))

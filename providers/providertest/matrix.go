@@ -43,7 +43,7 @@ var oneValue = []row{
 }
 
 var values = []row{
-	{name: "somebody else's", put: "Y", then: "=", want: "X", action: reconcile.Clash, live: "Y", undec: true},
+	{name: "another writer's", put: "Y", then: "=", want: "X", action: reconcile.Clash, live: "Y", undec: true},
 	{name: "another writer's, forced", put: "Y", then: "=", want: "X", with: force, action: reconcile.Update, live: "X", left: 1},
 	{name: "another writer's, adopted", put: "Y", then: "=", want: "X", with: keep, action: reconcile.Accept, live: "Y", left: 1},
 	{name: "spec moved", last: "X", then: "=", want: "Z", action: reconcile.Update, live: "Z", left: 1},

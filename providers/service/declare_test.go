@@ -106,7 +106,7 @@ func TestEachKindIsDeclaredAsWritten(t *testing.T) {
 
 // What systemd itself says of every unit. The programs are replaced by one that
 // is there, for it looks.
-func TestSystemdFindsNothingWrongInAUnit(t *testing.T) {
+func TestUnitsPassSystemdVerify(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("needs systemd-analyze")
 	}
@@ -156,7 +156,7 @@ func verify(t *testing.T, name string, text []byte) string {
 }
 
 // A server's digest moves with what it is started with, and with nothing else.
-func TestOnlyWhatAServerRunsFromRestartsIt(t *testing.T) {
+func TestOnlyInputsRestartServer(t *testing.T) {
 	digests := func(h Host) map[reconcile.Address]reconcile.Fingerprint {
 		out := map[reconcile.Address]reconcile.Fingerprint{}
 		for _, d := range h.Declare().Declarations {

@@ -79,7 +79,7 @@ func TestAServiceRunsTheProgramOfItsReleaseAndStartsAnewWithAnother(t *testing.T
 	}
 }
 
-func TestWhatNoReleaseHasIsSaid(t *testing.T) {
+func TestMissingReleaseIsReported(t *testing.T) {
 	h := reference()
 	h.Spec.Services = h.Spec.Services[1:2]
 	h.Spec.Services[0].Install, h.Spec.Services[0].Backend = fromRelease("b1"), "rocm"

@@ -12,7 +12,7 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-func TestWhatOtherProgramsFetchedIsTakenOverOnce(t *testing.T) {
+func TestAdoptTakesEachFileOnce(t *testing.T) {
 	root, w := machine(t)
 	in := func(p string) string { return filepath.Join(root, "home/me", p) }
 	hub, oll, lms, cpp, any := heldOf("hub", model("X")), heldOf("oll", model("Y")), heldOf("lms", model("Z")), heldOf("cpp", model("X")[:999]), heldOf("any", model("Y")[:888])

@@ -92,7 +92,7 @@ func viewSuite() providertest.Suite {
 	}
 }
 
-func TestViewKeepsThePromisesOfEveryProvider(t *testing.T) {
+func TestViewPassesProviderSuite(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Suite { return viewSuite() })
 }
 

@@ -187,7 +187,7 @@ func (d *Disk) create(f *folder, name string, fill func(io.Writer) error, mode f
 	id = identityOf(&st)
 	err = fill(writer{d, fd, at})
 	if err == nil {
-		err = d.dress(fd, at, &st, mode, old)
+		err = d.copyMetadata(fd, at, &st, mode, old)
 	}
 	if err == nil {
 		err = d.sync(fd, at)
@@ -213,7 +213,7 @@ func (d *Disk) link(f *folder, name, target string) (id identity, err error) {
 		return id, &fs.PathError{Op: "lstat", Path: at, Err: err}
 	}
 	id = identityOf(st)
-	if d.gives(at) {
+	if d.givesAway(at) {
 		err = d.op("chown", at, func() error { return unix.Fchownat(f.fd, name, d.uid, d.gid, unix.AT_SYMLINK_NOFOLLOW) })
 		if err != nil {
 			return id, d.discard(f, name, id, err)

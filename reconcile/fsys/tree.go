@@ -48,7 +48,7 @@ func (d *Disk) MkdirAll(p LogicalPath, mode fs.FileMode) ([]LogicalPath, error) 
 	}
 	made = append(made, p)
 	d.changed(up)
-	if d.gives(at) {
+	if d.givesAway(at) {
 		err = d.op("chown", at, func() error {
 			return unix.Fchownat(up.fd, p.Base(), d.uid, d.gid, unix.AT_SYMLINK_NOFOLLOW)
 		})
@@ -187,7 +187,7 @@ func (d *Disk) openOrMake(f *folder, name string, flags int, mode fs.FileMode) (
 			return -1, err
 		}
 		d.changed(f)
-		if d.gives(at) {
+		if d.givesAway(at) {
 			if err := d.op("chown", at, func() error { return unix.Fchown(fd, d.uid, d.gid) }); err != nil {
 				_ = unix.Close(fd)
 				return -1, err

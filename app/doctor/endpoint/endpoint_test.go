@@ -136,7 +136,7 @@ func TestAServerThatHangsIsGivenUpOn(t *testing.T) {
 	}
 }
 
-func TestNobodyThereIsSaidSo(t *testing.T) {
+func TestUnreachableEndpointIsReported(t *testing.T) {
 	_, err := Endpoint{URL: "http://127.0.0.1:1/v1", Client: Client(true)}.Models(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "nothing listens at http://127.0.0.1:1/v1/models") {
 		t.Errorf("got %v", err)

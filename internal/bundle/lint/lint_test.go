@@ -88,7 +88,7 @@ func TestEveryFindingNamesFileLineAndCheck(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSourceIsSaidSo(t *testing.T) {
+func TestNonSourceIsReported(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Dir(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "no such folder") {
 		t.Error(err)

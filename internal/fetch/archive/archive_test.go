@@ -111,7 +111,7 @@ func TestEveryKindOfArchiveGivesTheSameFiles(t *testing.T) {
 	}
 }
 
-func TestWhatAnArchiveMayNotHoldIsNamed(t *testing.T) {
+func TestArchiveErrorsNameEntry(t *testing.T) {
 	for name, c := range map[string]struct {
 		entries []entry
 		want    string

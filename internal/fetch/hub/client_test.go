@@ -270,7 +270,7 @@ func (f firstPage) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.base.RoundTrip(r)
 }
 
-func TestOfflineNobodyIsAsked(t *testing.T) {
+func TestOfflineMakesNoRequest(t *testing.T) {
 	h := hubtest.New(t)
 	h.Add("me/m", file("a"))
 	env := map[string]string{"HF_HUB_OFFLINE": "yes"}

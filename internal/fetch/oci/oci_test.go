@@ -178,7 +178,7 @@ func dockerConfig(t *testing.T, r *server, password string) string {
 	return file
 }
 
-func TestLocateLogsInAndTellsNobodyElse(t *testing.T) {
+func TestLocateSendsLoginToRegistryOnly(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		t.Errorf("asked the blobs' host: %s %q", req.URL, req.Header.Get("Authorization"))
 	}))
@@ -324,7 +324,7 @@ func TestARegistryElsewhereLeadsNotToThisMachine(t *testing.T) {
 }
 
 // asked is a transport that writes down where a login goes; the registry of
-// registry.example names realm, and every realm gives a token to whoever asks.
+// registry.example names realm, and every realm gives a token to every client.
 type asked struct{ realm, logins string }
 
 func (a *asked) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -350,7 +350,7 @@ func (a *asked) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // A registry may name any address for logins. Its own login goes there over
-// https, to nobody of this machine and its network, and none of another host.
+// https, never to this machine or its network, and none of another host.
 func TestALoginGoesWhereItsRegistrySaysAndNeverHereOrInTheClear(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.json")
 	entry := func(pass string) string {

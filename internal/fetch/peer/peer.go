@@ -68,7 +68,7 @@ func loopback(host string) bool {
 //	GET /sha256/HEX    the bytes, with Range; HEAD too
 //
 // Whatever else is asked for is refused. On a loopback address only requests
-// that name one are answered, so that no web page reaches it by a name of its own.
+// that name one are answered, so that no web page reaches it by another name.
 func Serve(ctx context.Context, ln net.Listener, store Store, o Options) error {
 	host, _, _ := net.SplitHostPort(ln.Addr().String())
 	h := &handler{store: store, local: loopback(host)}

@@ -100,7 +100,7 @@ func content(seed byte, n int) []byte {
 	return b
 }
 
-func TestWhatComesIsWhatIsNamed(t *testing.T) {
+func TestGetReturnsSizeAndDigest(t *testing.T) {
 	want := content(1, 500<<10)
 	s, f := newShelf(t, want), newFolder(t)
 	size, sum, err := f.get(t, s)
@@ -136,7 +136,7 @@ func TestAFetchThatBrokeOffGoesOn(t *testing.T) {
 	}
 }
 
-func TestAFetchIsNeverGoneOnWithSomethingElse(t *testing.T) {
+func TestGetNeverMixesContents(t *testing.T) {
 	for name, change := range map[string]func(*shelf){
 		"another content":     func(s *shelf) { s.content.Store(new(content(2, 500<<10))) },
 		"a shorter content":   func(s *shelf) { s.content.Store(new(content(3, 100<<10))) },
@@ -161,7 +161,7 @@ func TestAFetchIsNeverGoneOnWithSomethingElse(t *testing.T) {
 	}
 }
 
-func TestWhatAServerSaysNoToIsNotTriedAgain(t *testing.T) {
+func TestRefusalIsNotRetried(t *testing.T) {
 	s, f := newShelf(t, nil), newFolder(t)
 	s.answers(http.NotFound)
 	_, _, err := f.get(t, s)

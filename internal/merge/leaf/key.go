@@ -56,7 +56,7 @@ func parseKeys(f Format, keys []string) ([]Key, error) {
 func (f Format) refuse(k Kind) error {
 	switch {
 	case k == KindLine || k == KindBlock:
-		return fmt.Errorf("a %s document has no lines of its own; use a pointer such as /a/b", f.Name)
+		return fmt.Errorf("a %s document has no line keys; use a pointer such as /a/b", f.Name)
 	case !slices.Contains(f.Holds, KindValue):
 		return fmt.Errorf("a %s document has lines and blocks only; use line:… or block:…", f.Name)
 	case k == KindHook:

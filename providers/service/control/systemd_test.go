@@ -77,7 +77,7 @@ func TestSystemctlSaysWhatTheSocketSays(t *testing.T) {
 	}
 }
 
-func TestAManagerThatIsNotThereIsNotGuessed(t *testing.T) {
+func TestMissingManagerIsUnreachable(t *testing.T) {
 	o := Options{UID: 4242, RuntimeDir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}}
 	_, err := systemd{o}.States(context.Background(), []string{"x"})
 	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "loginctl enable-linger 4242") {
@@ -85,7 +85,7 @@ func TestAManagerThatIsNotThereIsNotGuessed(t *testing.T) {
 	}
 }
 
-func TestHowAServiceEndedIsSaid(t *testing.T) {
+func TestEndReason(t *testing.T) {
 	for _, c := range []struct {
 		result       string
 		code, status int
@@ -106,7 +106,7 @@ func TestHowAServiceEndedIsSaid(t *testing.T) {
 }
 
 // After the form that launchctl(1) shows; never seen on a real one.
-func TestWhatLaunchctlPrintsIsRead(t *testing.T) {
+func TestParseLaunchctlPrint(t *testing.T) {
 	running := "gui/501/dev.aisync.coder = {\n\tstate = running\n\tpid = 812\n\tenvironment = {\n\t\tAISYNC_INPUTS => abc\n\t}\n\tlast exit code = (never exited)\n}\n"
 	if got := printed("coder", running); got.Activity != Running || got.PID != 812 || got.Inputs != "abc" || got.Ended != "" {
 		t.Errorf("%+v", got)
@@ -117,7 +117,7 @@ func TestWhatLaunchctlPrintsIsRead(t *testing.T) {
 	}
 }
 
-func TestAProcessIsKnownByMoreThanItsNumber(t *testing.T) {
+func TestProcessIdentityIncludesStartTime(t *testing.T) {
 	me := process{os.Getpid(), began(os.Getpid())}
 	if me.Began == "" || !me.alive() {
 		t.Fatalf("%+v", me)

@@ -229,8 +229,8 @@ func TestSettingsOfASpecPointAtTheirOwnLines(t *testing.T) {
 	}
 	want := `file:.claude/settings.json [json]
     /permissions/allow#"a"  <- aisync.cue:21:1
-    /statusLine/command  <- aisync.cue:22:1
     /statusLine/type  <- aisync.cue:22:1
+    /statusLine/command  <- aisync.cue:22:1
 warning: settings of codex are not used: it is not among the runtimes here  <- aisync.cue:30:1
 `
 	if diff := cmp.Diff(want, show(d)); diff != "" {

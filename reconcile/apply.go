@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/journal"
 	"aisync.dev/aisync/reconcile/record"
@@ -171,7 +172,7 @@ func (a *applying) run(ctx context.Context) (Result, error) {
 	a.contents = map[Owner]map[string][]byte{}
 	a.all(ctx)
 	if err := a.commit(context.WithoutCancel(ctx)); err != nil {
-		return a.result, fmt.Errorf("%w; what was done is done, and the next aisync apply finishes the records", err)
+		return a.result, fmt.Errorf("%w; what was done is done, and %s", err, advice.FinishRecords)
 	}
 	slices.Sort(a.result.Done)
 	return a.result, ctx.Err()

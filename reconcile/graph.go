@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/advice"
 )
 
 // CycleError means that resources depend on each other.
@@ -144,7 +146,7 @@ func (p *Plan) narrow(targets, excludes []string) error {
 			}
 		}
 		if !hit && !p.names(pattern) {
-			return fmt.Errorf("--target %s: no match in this plan; run aisync status to see the addresses", pattern)
+			return advice.NoTarget(pattern)
 		}
 	}
 	if len(targets) == 0 {
@@ -161,7 +163,7 @@ func (p *Plan) narrow(targets, excludes []string) error {
 			}
 		}
 		if !hit && !p.names(pattern) {
-			return fmt.Errorf("--exclude %s: no match in this plan; run aisync status to see the addresses", pattern)
+			return advice.NoExclude(pattern)
 		}
 	}
 	for again := len(excludes) > 0; again; {

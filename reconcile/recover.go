@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/record"
 )
@@ -28,7 +29,7 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 		case err != nil:
 			return nil, fmt.Errorf("recover: %w", err)
 		case !gone:
-			return nil, fmt.Errorf("an apply in %s was interrupted; run aisync apply there first (aisync apply --project %s)", dir, dir)
+			return nil, advice.New(fmt.Errorf("an apply in %s was interrupted", dir), advice.ApplyThere(dir))
 		}
 		said = append(said, fmt.Sprintf("its project %s is gone; only what lies outside of it is looked at", dir))
 	}

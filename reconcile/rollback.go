@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile/record"
 )
 
@@ -37,7 +38,7 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 		case err != nil:
 			return nil, entry, err
 		case !gone:
-			return nil, entry, fmt.Errorf("apply %s was made in %s; run it there: aisync rollback %s", entry.ID, dir, entry.ID)
+			return nil, entry, advice.New(fmt.Errorf("apply %s was made in %s", entry.ID, dir), advice.RollBackThere(entry.ID))
 		}
 		p.Notes = append(p.Notes, Note{Warning: true, Text: fmt.Sprintf("the project %s is gone; only what lies outside of it is undone", dir)})
 		entry.Changes = slices.DeleteFunc(slices.Clone(entry.Changes), elsewhere)
@@ -105,9 +106,9 @@ func (s *Store) entry(id string) (Entry, error) {
 		}
 	}
 	if id == "" {
-		return Entry{}, fmt.Errorf("%w to roll back: nothing was applied here, or all of it is undone; aisync rollback --list shows the applies of this machine", ErrNoApply)
+		return Entry{}, advice.New(fmt.Errorf("%w to roll back: nothing was applied here, or all of it is undone", ErrNoApply), advice.ListApplies)
 	}
-	return Entry{}, fmt.Errorf("%w: %s; aisync rollback --list shows them", ErrNoApply, id)
+	return Entry{}, advice.New(fmt.Errorf("%w: %s", ErrNoApply, id), advice.ListThem)
 }
 
 // undo is the change that undoes one step.
@@ -266,7 +267,7 @@ func undoLeaf(key LeafKey, step EntryStep, now Observation) LeafChange {
 			l.Decision = Decision{Action: Delete, Meaning: "it was not there before; the rest was changed since and stays"}
 		}
 	default:
-		l.Decision = Decision{Action: Clash, Meaning: "changed since that apply; --force puts back what was there before"}
+		l.Decision = Decision{Action: Clash, Meaning: "changed since that apply; " + advice.ForcePrior}
 	}
 	return l
 }

@@ -59,13 +59,13 @@ var rules = []rule{
 	{"hosts/facts imports nothing of ours", within("hosts/facts")},
 	{"fsys imports nothing of ours but the writer of files", within("reconcile/fsys", "internal/atomicfile")},
 	{"what is wanted of targets imports file systems alone", within("reconcile/resource", "reconcile/fsys")},
-	{"records import what is wanted of targets", within("reconcile/record", "reconcile/resource", "reconcile/fsys")},
+	{"records import what is wanted of targets", within("reconcile/record", "reconcile/resource", "reconcile/fsys", "internal/advice")},
 	{"the matrix imports what is wanted and what is recorded, and reaches no file", func(from, to string, ours bool) bool {
-		return in(from, "reconcile/matrix") && (!ours || !in(to, "reconcile/resource", "reconcile/record"))
+		return in(from, "reconcile/matrix") && (!ours || !in(to, "reconcile/resource", "reconcile/record", "internal/advice"))
 	}},
-	{"the journal imports what it tells of, and the folder that it lies in", within("reconcile/journal", "reconcile/resource", "reconcile/record", "reconcile/matrix", "reconcile/fsys", "reconcile/state")},
-	{"the state folder knows no record", within("reconcile/state", "reconcile/fsys", "internal/atomicfile", "internal/filelock")},
-	{"reconcile imports nothing of ours but its own parts", within("reconcile", "reconcile", "internal/atomicfile", "internal/filelock")},
+	{"the journal imports what it tells of, and the folder that it lies in", within("reconcile/journal", "reconcile/resource", "reconcile/record", "reconcile/matrix", "reconcile/fsys", "reconcile/state", "internal/advice")},
+	{"the state folder knows no record", within("reconcile/state", "reconcile/fsys", "internal/advice", "internal/atomicfile", "internal/filelock")},
+	{"reconcile imports nothing of ours but its own parts", within("reconcile", "reconcile", "internal/advice", "internal/atomicfile", "internal/filelock")},
 	{"providers import the engine, what is given, and libraries; their suite breaks things and prints what it proved", within("providers", append([]string{"providers", "reconcile", "schema/spec", "hosts/facts", "internal/proof", "internal/crash"}, append(libraries, tools...)...)...)},
 	{"adapter imports providers, the engine, what is given, and libraries", within("adapter", append([]string{"adapter", "providers", "reconcile", "schema/spec", "hosts/facts", "catalog"}, append(libraries, tools...)...)...)},
 	{"adapter/start imports plain specs, the catalog, and what renders and merges texts", within("adapter/start", append([]string{"adapter/render", "schema/spec", "catalog", "internal/merge"}, tools...)...)},

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -128,12 +129,12 @@ func releasePreflight(ctx context.Context, at place, batch []reconcile.Change) [
 		switch {
 		case a.SHA256 == "":
 			p.Err = errNotPinned
-			p.Hint = "aisync lock"
+			p.Hint = advice.LockItself
 		case at.Offline:
 			p.Err = fmt.Errorf("install %s: %w", name, reconcile.ErrOffline)
 		case at.Reach != nil:
 			p.Err = at.Reach(ctx, name, []string{a.URL}, a.Size, a.SHA256)
-			p.Hint = otherArchive(name)
+			p.Hint = advice.UpdateArchive(name)
 		}
 		if p.Err != nil {
 			problems = append(problems, p)
@@ -143,9 +144,3 @@ func releasePreflight(ctx context.Context, at place, batch []reconcile.Change) [
 }
 
 var errNotPinned = errors.New("the content of its archive is unknown: neither the spec nor aisync.lock has a sha256")
-
-// otherArchive says what to do if an address serves something else than what is
-// pinned.
-func otherArchive(name string) string {
-	return "check the address; if it rightly serves another archive now: aisync lock --update " + name
-}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/link"
 	"aisync.dev/aisync/providers/packages"
@@ -302,7 +303,7 @@ func (h Host) missing(s spec.Service) (why, fix string) {
 	}
 	for _, id := range ModelsOf(s) {
 		if _, ok := h.Models(id); !ok {
-			return fmt.Sprintf("its model %s is not pinned", id), "; run: aisync apply, or aisync lock (needs the network)"
+			return fmt.Sprintf("its model %s is not pinned", id), "; " + advice.ApplyLooks
 		}
 	}
 	return "", ""

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -155,16 +156,16 @@ func Path(r fsys.Reader, dir fsys.LogicalPath, held []Held, id string) ([]fsys.L
 		case err != nil:
 			errs = append(errs, err)
 		case f.State == Unpinned && f.How == Absent:
-			errs = append(errs, fmt.Errorf("model %q is not pinned; run aisync lock, then aisync apply --target model:%s", id, id))
+			errs = append(errs, fmt.Errorf("model %q is not pinned; %s", id, advice.LockThenApplyModel(id)))
 		case f.How == Absent || f.How == Strange || f.How == Other || f.State == Missing || f.State == Partial:
-			errs = append(errs, fmt.Errorf("model %q: %s is missing; run aisync apply --target model:%s", id, h.Path, id))
+			errs = append(errs, fmt.Errorf("model %q: %s is missing; %s", id, h.Path, advice.ApplyModel(id)))
 		case f.State == Changed:
-			errs = append(errs, fmt.Errorf("model %q: %s changed since it was verified; run aisync models verify --deep", id, h.Path))
+			errs = append(errs, fmt.Errorf("model %q: %s changed since it was verified; %s", id, h.Path, advice.VerifyDeep))
 		}
 		out = append(out, h.Path)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("unknown model %q: neither in a spec nor on record; run aisync models ls", id)
+		return nil, fmt.Errorf("unknown model %q: neither in a spec nor on record; %s", id, advice.ListModels)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

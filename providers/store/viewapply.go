@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -87,7 +88,7 @@ func (n viewNote) apply(w fsys.FS, p fsys.LogicalPath, s Seen, live reconcile.Fi
 	how, back := s.How, func() error { return nil }
 	if err == nil && live != want.Fingerprint() {
 		if _, err = w.Lstat(want.source(w)); err != nil {
-			err = fmt.Errorf("its bytes are not in the store: %w; run aisync models verify", err)
+			err = fmt.Errorf("its bytes are not in the store: %w; %s", err, advice.VerifyModels)
 		} else if back, n, err = n.clear(w, p, s, live); err == nil {
 			how, err = Place(w, want.Dir, want.source(w), p)
 		}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"sync"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/resource"
 	"aisync.dev/aisync/reconcile/state"
@@ -50,7 +51,7 @@ func Read(r fsys.Reader, p fsys.LogicalPath) (*Journal, error) {
 		var x entryLine
 		if err := json.Unmarshal(line, &x); err != nil {
 			if n == 0 {
-				return nil, fmt.Errorf("read journal %s: line 1: %v; move the file away to go on, and see aisync doctor", p, err)
+				return nil, fmt.Errorf("read journal %s: line 1: %v; move the file away to go on, and %s", p, err, advice.SeeDoctor)
 			}
 			continue
 		}

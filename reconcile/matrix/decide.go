@@ -4,6 +4,7 @@
 package matrix
 
 import (
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile/record"
 	"aisync.dev/aisync/reconcile/resource"
 )
@@ -282,9 +283,9 @@ func both(r Relation) string {
 // offer describes what a merge would do.
 func offer(r Relation) string {
 	if r.CanMerge {
-		return "--merge brings both together"
+		return advice.MergeBoth
 	}
-	return "--merge brings both together, with conflict markers where they meet"
+	return advice.MergeBoth + ", with conflict markers where they meet"
 }
 
 // dropped is recorded and no longer wanted.

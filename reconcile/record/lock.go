@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile/resource"
 )
 
@@ -66,7 +67,7 @@ func ParseLock(file string, b []byte) (*Lock, error) {
 		var x lockLine
 		x.LeafRecord = &LeafRecord{}
 		if err := json.Unmarshal(line, &x); err != nil {
-			return nil, fmt.Errorf("%s:%d: not a line of a lock (%v); a merge left markers, perhaps: resolve them, or take one side and run aisync lock", file, n+1, err)
+			return nil, fmt.Errorf("%s:%d: not a line of a lock (%v); a merge left markers, perhaps: resolve them, or take one side and %s", file, n+1, err, advice.Lock)
 		}
 		switch {
 		case n == 0 && x.FormatVersion == 0:
@@ -76,7 +77,7 @@ func ParseLock(file string, b []byte) (*Lock, error) {
 		case n == 0:
 		case x.Kind == "target":
 			if x.Address == "" || x.Live == "" {
-				return nil, fmt.Errorf("%s:%d: a target without address or fingerprint; run aisync lock", file, n+1)
+				return nil, fmt.Errorf("%s:%d: a target without address or fingerprint; %s", file, n+1, advice.Lock)
 			}
 			if err := x.check(); err != nil {
 				return nil, foreign(file, n+1, fmt.Sprintf("target %q", x.Address), err)
@@ -84,7 +85,7 @@ func ParseLock(file string, b []byte) (*Lock, error) {
 			x.Claimed = false
 			l.targets = append(l.targets, lockTarget{x.Address, x.Format, *x.LeafRecord})
 		case x.Kind == "":
-			return nil, fmt.Errorf("%s:%d: a line without kind; run aisync lock", file, n+1)
+			return nil, fmt.Errorf("%s:%d: a line without kind; %s", file, n+1, advice.Lock)
 		default:
 			p := Pin{x.Kind, x.Name, x.Host, x.Values}
 			if err := p.check(); err != nil {

@@ -107,6 +107,7 @@ func compose(target Address, parts []Resource) (Resource, []Conflict) {
 			had, ok := leaves[l.Key]
 			switch {
 			case !ok:
+				l.Order = len(leaves)
 				leaves[l.Key] = l
 			case had.Body.Fingerprint() != l.Body.Fingerprint() || had.Own != l.Own:
 				clash(l.Key, "declared twice, and not the same", "make them equal, or remove one", had.Origin, l.Origin)

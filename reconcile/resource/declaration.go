@@ -36,6 +36,7 @@ type Leaf struct {
 	Own    Ownership
 	Origin []Position // where it was asked for; more than one after Compose
 	Owners []Owner    // set by Compose
+	Order  int        // its place among the leaves of its target, as they were asked for; set by Compose
 	Reason string     // why, where it is not plain: "the best quant that fits 64 GiB"
 	Source string     // the pinned bundle source of all of Body; "" if it is not pinned, or from the spec itself
 }

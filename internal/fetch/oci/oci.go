@@ -17,6 +17,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
+
+	"aisync.dev/aisync/internal/advice"
 )
 
 // Client asks registries. The zero value is anonymous. It is safe for
@@ -129,8 +131,8 @@ func (c Client) Locate(ctx context.Context, source string, size int64, sha256 st
 	} else {
 		has = append(has, "no GGUF file")
 	}
-	return "", nil, fmt.Errorf("%s: %w: locked sha256 %s and %d bytes, found %s; if the change is right: aisync lock --update, otherwise use another source",
-		a.name(), ErrChanged, sha256, size, strings.Join(has, ", "))
+	return "", nil, fmt.Errorf("%s: %w: locked sha256 %s and %d bytes, found %s; %s",
+		a.name(), ErrChanged, sha256, size, strings.Join(has, ", "), advice.UpdateLock)
 }
 
 // artifact is one artifact at one registry, for one call.

@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -62,6 +64,7 @@ type builder struct {
 	targets     map[reconcile.Address]*reconcile.Declaration
 	by          map[leafID]string // the bundle that asked for a whole file or a seed
 	at          map[leafID]int
+	dir         string                  // of the spec, "" if there is none
 	first       map[leafID]bool         // comes before everything else that is new in its file
 	more        []reconcile.Declaration // leaves that differ from those in targets: Compose reports them
 	rules       []rule                  // not placed yet
@@ -103,6 +106,11 @@ func newBuilder(owner reconcile.Owner) *builder {
 // differ, the error names both bundles; other leaves are left to Compose.
 func (b *builder) leaf(target reconcile.Address, format merge.Format, l reconcile.Leaf, asker string) {
 	l.Source = b.sources[asker]
+	if source, _, ok := file.SourceOf(l.Body); ok && b.dir != "" {
+		if rel, err := filepath.Rel(b.dir, source); err != nil || !filepath.IsLocal(rel) {
+			l.Body = file.Elsewhere(l.Body)
+		}
+	}
 	d := b.targets[target]
 	if d == nil {
 		d = &reconcile.Declaration{Target: target, Owner: b.owner, Format: string(format), Local: b.local}

@@ -297,6 +297,7 @@ func relate(p Provider, t Target, o Observation, key LeafKey, records []Record, 
 	} else {
 		r.Former = r.Live && r.Want && !r.WantLive && o.Former[key]
 	}
+	r.Copy = r.Live && r.Want && o.Copies[key]
 	l.Rel = r
 	return l
 }

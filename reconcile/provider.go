@@ -219,6 +219,7 @@ type Observation struct {
 	ReadOnly bool                    // Present, but its owner removed the write permission
 	Live     map[LeafKey]Fingerprint // of the requested keys; a missing key is absent
 	Former   map[LeafKey]bool        // of unrecorded keys: an earlier version of what is wanted is there
+	Copies   map[LeafKey]bool        // of wanted keys: made from a source elsewhere, which has or had that text
 	Marked   map[LeafKey]bool        // of keys recorded with conflict markers: they are still there
 	Token    Fingerprint             // of the whole target; Apply acts only while it holds. "" when absent
 	Inputs   Fingerprint             // of its dependencies, if the provider knows any

@@ -82,6 +82,18 @@ func WithPast(b reconcile.Body, past func() [][]byte) reconcile.Body {
 	return s
 }
 
+// Elsewhere marks a body of FromSource whose source does not lie beside the spec
+// that asks for it, where an import puts what it takes: a file with the present
+// or a former text of that source counts as made from it.
+func Elsewhere(b reconcile.Body) reconcile.Body {
+	s, ok := b.(sourceBody)
+	if !ok {
+		return b
+	}
+	s.elsewhere = true
+	return s
+}
+
 // SourceOf returns the file that a body of FromSource reads, and its transform;
 // ok is false for other bodies.
 func SourceOf(b reconcile.Body) (path string, transform func([]byte) []byte, ok bool) {
@@ -99,6 +111,7 @@ type sourceBody struct {
 	transform func([]byte) []byte
 	past      func() [][]byte
 	parts     int // how many trailing parts of the target's path belong to the bundle; 0 means 1
+	elsewhere bool
 }
 
 // earlier returns the source's former contents, newest first, each transformed

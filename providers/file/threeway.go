@@ -124,6 +124,21 @@ func isFormer(r reconcile.ReadEnv, t reconcile.Target, s seen) bool {
 	return slices.ContainsFunc(earlier(want), func(b []byte) bool { return bytes.Equal(unix(b), is) })
 }
 
+// isCopy reports whether the present regular file has the text of a source
+// elsewhere or, with former, one that it had earlier. An empty file does not
+// count.
+func isCopy(r reconcile.ReadEnv, t reconcile.Target, s seen, former bool) bool {
+	if len(t.Resource.Leaves) != 1 {
+		return false
+	}
+	body, ok := t.Resource.Leaves[0].Body.(sourceBody)
+	if !ok || !body.elsewhere || !former && body.Fingerprint() != s.token() || s.digest == fsys.Digest(nil) {
+		return false
+	}
+	info, err := r.FS.Lstat(t.Resource.Address.Path(r.Home))
+	return err == nil && info.Mode().IsRegular()
+}
+
 // nearest returns the one of versions, newest first, from which doc differs
 // least; of several, the oldest, so that a change of the bundle since then is
 // seen to meet the edit. There is none if doc shares less than half of its

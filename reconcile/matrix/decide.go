@@ -43,6 +43,7 @@ type Relation struct {
 	Marked     bool // the conflict markers of such a merge are still there
 	Resolved   bool // they are gone
 	Former     bool // never recorded, and equal to an earlier version of the want
+	Copy       bool // made from a source elsewhere, which has or had that text
 	Stray      bool // never wanted, in a folder that aisync owns
 	Blocked    bool // something of another type is in the way
 	Unknown    bool
@@ -135,6 +136,9 @@ func decide(r Relation, c Choice) Decision {
 		if !r.InputsSame {
 			return Decision{Action: Update, Pending: true, Meaning: "what it depends on changed", Provenance: r.Provenance}
 		}
+		if r.Provenance == record.Adopted && !r.Refused && r.WantLive && r.Copy { // recorded by an aisync that did not look for that
+			return Decision{Action: Accept, Meaning: "a copy of its source: kept up to date and removed with it from now on", Provenance: record.Created}
+		}
 		return keep(r, "")
 	case r.LiveLast && (r.Refused || r.Merged):
 		return theirsMoved(r, c)
@@ -183,8 +187,12 @@ func unrecorded(r Relation, c Choice) Decision {
 		d.Action, d.Meaning, d.Provenance = Create, "new", record.Created
 	case r.Own == resource.SeedOnly:
 		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "there already, and yours", record.Adopted, false
+	case r.WantLive && r.Copy:
+		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "already right: a copy of it", record.Created, false
 	case r.WantLive:
 		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "already right", record.Adopted, false
+	case r.Former && r.Copy:
+		d.Action, d.Meaning, d.Provenance = Update, "an earlier version of it, unedited: brought up to date", record.Created
 	case r.Former:
 		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "an earlier version of it, unedited: updated", record.Replaced, true
 	case c.Force:

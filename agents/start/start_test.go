@@ -97,7 +97,7 @@ func TestProgramGetsServerAndRules(t *testing.T) {
 		"driven by none":                {machine("", ""), "local-openai", served("s"), `error: install opencode or aider, or name one: cli: "opencode"`},
 		"driven by no driver":           {machine("claude", ""), "local-openai", served("s", spec.RuntimeUse{ID: "local-openai", CLI: "claude"}), "error: no program drives local-openai here"},
 		"without a server":              {machine("opencode", ""), "local-openai", nil, "error: has no server to talk to"},
-		"with one that is dead":         {machine("opencode", ""), "local-openai", served("dead"), "error: talks to service dead, which is not served here: nothing listens"},
+		"with one that is dead":         {machine("opencode", ""), "local-openai", served("dead"), "error: talks to service dead, which does not run here: nothing listens"},
 	} {
 		p, err := c.machine.Program("/p", chosen(t, c.runtime), c.host, known())
 		got := strings.Join(append([]string{p.Runtime.ID}, p.Args...), " ")
@@ -209,7 +209,7 @@ func TestCandidatesExplainUnfitness(t *testing.T) {
 		"the endpoint fits":  {with(served("s")), executor.EndpointName, ""},
 		"no host":            {with(nil), executor.EndpointName, "host  names no endpoint, so no model can be asked; name a service: aisync add service"},
 		"no host, a runtime": {with(nil), "opencode", "host  names no endpoint, so no model can be asked; name a service: aisync add service"},
-		"a dead service":     {with(served("dead")), "opencode", "service dead, the endpoint of host h, is not served here: nothing listens, so no model can be asked; name a service: aisync add service"},
+		"a dead service":     {with(served("dead")), "opencode", "service dead, the endpoint of host h, does not run here: nothing listens, so no model can be asked; name a service: aisync add service"},
 		"offline":            {with(far, offline), "opencode", "service far is not on this machine, and this is offline"},
 		"offline, near":      {with(served("s"), offline), "opencode", ""},
 		"another API":        {with(far), "opencode", "service far speaks none of its APIs: chat, responses, messages"},
@@ -219,7 +219,7 @@ func TestCandidatesExplainUnfitness(t *testing.T) {
 			t.Machine = machine(all, "")
 			t.Look = func(string) (string, error) { return "", exec.ErrDot }
 		}), "opencode", exec.ErrDot.Error()},
-		"its maker's alone":   {with(served("s")), "amp", "amp takes no server but its own maker's"},
+		"its maker's alone":   {with(served("s")), "amp", "amp accepts only its vendor's server"},
 		"the spec refuses it": {with(served("s", spec.RuntimeUse{ID: "opencode", Endpoint: &spec.EndpointUse{}})), "opencode", "the spec has endpoint: false for it, and tasks are done with the host's endpoint"},
 		"no headless form":    {with(served("s"), func(t *Tasks) { t.Known = known(spec.Runtime{ID: "mute", Command: "claude"}) }), "mute", "it cannot answer a single prompt and exit"},
 	} {

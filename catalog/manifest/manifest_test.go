@@ -76,7 +76,7 @@ func TestOddTextSurvives(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
+func TestErrorsNamePosition(t *testing.T) {
 	for text, want := range map[string]string{
 		"id = \"x\"\nsuports_mcp = true\n":                       "x.toml:2:1: suports_mcp: field not allowed; allowed: id, display_name",
 		"id = \"x\"\nsupports_mcp = \"yes\"\n":                   "x.toml:2:",

@@ -36,7 +36,7 @@ func Suggest(name string, known []string) string {
 	slices.Sort(known)
 	known = slices.Compact(known)
 	if len(known) == 0 {
-		return "; there is none"
+		return "; none is known"
 	}
 	list := "there is " + strings.Join(known, ", ")
 	if best := Name(name, known); best != "" {

@@ -167,7 +167,7 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 }
 
 // Whatever relates in whatever way, and whatever a person chose: nothing that
-// is not wanted or is somebody else's is written without a word.
+// is not wanted or is another writer's is written without a word.
 func TestNothingForeignIsWrittenUnasked(t *testing.T) {
 	bools := []bool{false, true}
 	for bits := range 1 << 13 {
@@ -181,7 +181,7 @@ func TestNothingForeignIsWrittenUnasked(t *testing.T) {
 		}
 		d := Decide(r, Choice{})
 		writes := d.Action == Create || d.Action == Update || d.Action == Delete || d.Action == PutBack
-		foreign := r.Live && !r.LiveLast // nobody recorded these bytes
+		foreign := r.Live && !r.LiveLast // these bytes were never recorded
 		if writes && (foreign || r.Blocked || r.Unknown) {
 			t.Errorf("%+v: %+v", r, d)
 		}

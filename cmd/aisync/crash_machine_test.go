@@ -259,7 +259,7 @@ func (m *crashMachine) here(fault crash.Fault, args ...string) (int, string) {
 		hook = stack.Gate(fault.Hook())
 	}
 	var out, said bytes.Buffer
-	code := runThrough(hook, append(append([]string{"aisync"}, m.args...), args...), strings.NewReader(""), &out, &said, m.env)
+	code := execute(hook, append(append([]string{"aisync"}, m.args...), args...), strings.NewReader(""), &out, &said, m.env)
 	return code, last(out.String()) + said.String()
 }
 

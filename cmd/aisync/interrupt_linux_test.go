@@ -70,11 +70,11 @@ func TestASignalAtAQuestionEndsTheCommand(t *testing.T) {
 		{"apply, effects", nil, []string{"apply", "--scope", "project"}, []string{"for your yes"}},
 		{"apply, changes", nil, []string{"apply", "--scope", "project"}, []string{"for your yes", "y\n", "Apply these"}},
 		{"destroy", applied, []string{"destroy", "--scope", "project"}, []string{"Uninstall"}},
-		{"rollback", applied, []string{"rollback"}, []string{"Take back"}},
+		{"rollback", applied, []string{"rollback"}, []string{"Undo"}},
 		{"prune", func(t *testing.T, p person) {
 			applied(t, p)
 			must(t, os.Rename(p.project(), p.project()+"-moved"))
-		}, []string{"prune"}, []string{"Uninstall what it left?"}},
+		}, []string{"prune"}, []string{"Uninstall its leftovers?"}},
 		{"launch", func(t *testing.T, p person) {
 			must(t, os.WriteFile(filepath.Join(p.project(), ".mcp.json"), []byte(`{"mcpServers": {"theirs": {"command": "theirs"}}}`), 0o644))
 			must(t, os.WriteFile(filepath.Join(p.dir, "claude"), []byte("#!/bin/sh\n"), 0o755))

@@ -85,7 +85,7 @@ func TestATerminalGetsNothingButTextAndColours(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
-		if !cli.IsTerminal(w) || !cli.IsTerminal(cli.Unheard(w)) || cli.Bare(w) != io.Writer(inner) || cli.Bare(cli.Unheard(w)) != io.Writer(inner) {
+		if !cli.IsTerminal(w) || !cli.IsTerminal(cli.IgnoreClosed(w)) || cli.Bare(w) != io.Writer(inner) || cli.Bare(cli.IgnoreClosed(w)) != io.Writer(inner) {
 			t.Error("a terminal is not known as one")
 		}
 	}

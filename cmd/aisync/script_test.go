@@ -37,7 +37,7 @@ import (
 
 // run is the program without a gate.
 func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
-	return runThrough(nil, argv, stdin, stdout, stderr, environ)
+	return execute(nil, argv, stdin, stdout, stderr, environ)
 }
 
 func TestMain(m *testing.M) {
@@ -59,7 +59,7 @@ func breakable() {
 		os.Exit(125)
 	}
 	_ = os.Unsetenv(crash.Variable)
-	os.Exit(ownProcess(stack.Gate(hook)))
+	os.Exit(runProcess(stack.Gate(hook)))
 }
 
 // failing runs a program whose system calls of one name all fail: failing CALL

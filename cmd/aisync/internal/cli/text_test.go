@@ -92,7 +92,7 @@ func TestJoinedErrorsComeOneALineWithTheirHints(t *testing.T) {
 func TestAPanicIsCodeOneAndOneLine(t *testing.T) {
 	var out strings.Builder
 	a := &App{Err: &out, Env: environ.Env{"HOME": t.TempDir()}}
-	a.Crashed("boom", []byte("stack"))
+	a.ReportPanic("boom", []byte("stack"))
 	if got := out.String(); !strings.HasPrefix(got, "aisync: internal error: boom; the stack is in ") || strings.Count(got, "\n") != 1 {
 		t.Errorf("said %q", got)
 	}

@@ -227,7 +227,7 @@ func TestACrashIsSaidAndRecovered(t *testing.T) {
 	o.agent(t, "primary", "aisync session start; echo half done >>.ai/session-context.org")
 	o.leaves(t, "primary", true)
 	out, err := o.person("ai .")
-	if err == nil || !strings.Contains(out, "the last session here did not end: that of primary") {
+	if err == nil || !strings.Contains(out, "the last session here did not end: primary") {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if got := o.must(t, "ai -q --recover ."); got != "primary" {
@@ -303,7 +303,7 @@ func TestAPersonChoosesAProjectAndRecoversIt(t *testing.T) {
 	o.wait(t, "primary.terminal")
 	o.leaves(t, "primary", true)
 	types("'ai org-drill' Enter")
-	shows("Go on with the session of primary? [y/N]")
+	shows("Resume the session of primary? [y/N]")
 	types("y Enter")
 	o.wait(t, "primary.pid")
 	for range 300 { // it is shown here: this terminal is a client of its server

@@ -50,7 +50,7 @@ func setDamagedAside(ctx context.Context, a *cli.App, w *stack.Session, ask stac
 		a.Say("aisync: model %s: %s is damaged: it differs from what was verified", termtext.Safe(c.ID), termtext.Safe(w.Places.Physical(c.Where)))
 	}
 	if a.Flags.Offline {
-		return ask, fmt.Errorf("fetching %s again %w; nothing was changed", quantity.Count(len(damaged), "damaged file"), reconcile.ErrOffline)
+		return ask, fmt.Errorf("fetch %s again: %w; nothing was changed", quantity.Count(len(damaged), "damaged file"), reconcile.ErrOffline)
 	}
 	if err := a.Confirm(f.Yes, "Rename the damaged files and fetch them again?"); err != nil {
 		return ask, err

@@ -1,4 +1,4 @@
-// Package models is the command models and those below it.
+// Package models provides the command models and its subcommands.
 package models
 
 import (
@@ -22,10 +22,10 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "models",
-		Short: "the model files of this machine: fetch, list, prove, share, clean up",
-		Long: `Models lie in one folder, the store of the host's spec, each once, under the
-digest of its bytes; every program gets a name of its own for the same bytes. A
-file is visible under a model's name only when its sha256 was right.`,
+		Short: "fetch, list, verify, share and clean up model files",
+		Long: `The store of the host's spec is one folder that has each model once, named by the
+digest of its bytes; every program gets its own name for the same bytes. A file gets a
+model's name only after its sha256 was verified.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,16 +44,16 @@ file is visible under a model's name only when its sha256 was right.`,
 	return cmd
 }
 
-// stockroom is the store of the host, and what specs and records know of it.
-type stockroom struct {
+// stock is the host's store with the model files that specs and records name.
+type stock struct {
 	w    *stack.View
 	dir  fsys.LogicalPath
 	held []store.Held
 }
 
-// openStock loads what a command needs that looks at the store: no part of it
-// can write or dial, and nothing but the models is asked of the spec.
-func openStock(ctx context.Context, a *cli.App) (*stockroom, error) {
+// openStock opens the store read-only and without the network. It evaluates only the
+// models of the spec.
+func openStock(ctx context.Context, a *cli.App) (*stock, error) {
 	w, err := a.Loaded(ctx, stack.ScopeHost, stack.Look)
 	if err != nil {
 		return nil, err
@@ -61,9 +61,9 @@ func openStock(ctx context.Context, a *cli.App) (*stockroom, error) {
 	return stockOf(ctx, w)
 }
 
-func stockOf(ctx context.Context, w *stack.View) (*stockroom, error) {
+func stockOf(ctx context.Context, w *stack.View) (*stock, error) {
 	if w.Spec.Host == nil {
-		return nil, advice.Command(fmt.Errorf("no host is described here, so there is no store"), "aisync init")
+		return nil, advice.Command(fmt.Errorf("no host describes this machine, so there is no store"), "aisync init")
 	}
 	d, err := w.ModelDecls(ctx, w.Resolver(pin.Look))
 	if err != nil {
@@ -74,12 +74,12 @@ func stockOf(ctx context.Context, w *stack.View) (*stockroom, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stockroom{w, w.ModelStore(), model.Held(w.Declared.Declarations, records)}, nil
+	return &stock{w, w.ModelStore(), model.Held(w.Declared.Declarations, records)}, nil
 }
 
-// only keeps the files of the models ids, or all where none is named. A name
-// that nobody knows is an error.
-func (s *stockroom) only(ids []string) ([]store.Held, error) {
+// only returns the files of the models ids, or all files for no ids. An unknown id is
+// an error.
+func (s *stock) only(ids []string) ([]store.Held, error) {
 	if len(ids) == 0 {
 		return s.held, nil
 	}
@@ -97,26 +97,26 @@ func (s *stockroom) only(ids []string) ([]store.Held, error) {
 	return out, nil
 }
 
-// unknown says that nothing here is called id, and what is.
-func (s *stockroom) unknown(id string) error {
+// unknown returns the error for a model id that neither specs nor records have.
+func (s *stock) unknown(id string) error {
 	var names []string
 	for _, h := range s.held {
 		names = append(names, h.ID)
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	known := "it asks for none"
+	known := "there are none"
 	if len(names) > 0 {
 		known = "there are " + strings.Join(names, ", ")
 	}
-	next := "name it under models of the host's spec"
+	next := "add it to models in the host's spec"
 	if _, ok := s.w.Catalog.Model(id); !ok {
-		next += "; the catalog has none of that name either"
+		next += "; the catalog has no model of that name"
 	}
-	return advice.New(fmt.Errorf("no spec wants a model %q, and none is on record (%s)", id, known), next)
+	return advice.New(fmt.Errorf("unknown model %q: neither specs nor records have it (%s)", id, known), next)
 }
 
-// modelNames completes the models of the spec.
+// modelNames completes the models of the host's spec.
 func modelNames(a *cli.App, cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	w, err := a.Loaded(cmd.Context(), stack.ScopeHost, stack.Look)
 	if err != nil || w.Spec.Host == nil {

@@ -149,7 +149,7 @@ var usersFiles = map[string]string{
 	"project/.gitignore":                           "*.o\r\n",
 	"project/.mcp.json":                            "{\"mcpServers\": {\"own\": {\"command\": \"own\"}}}\n",
 	"project/AGENTS.md":                            "# Mine\n\nwords of mine",
-	"project/src/main.el":                          ";;; nobody touches this\n",
+	"project/src/main.el":                          ";;; untouched\n",
 	"root/home/me/.config/something/else/settings": "nor this\n",
 }
 

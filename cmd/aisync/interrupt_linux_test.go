@@ -59,7 +59,7 @@ func (p *typist) text() string {
 
 // Ctrl-C at a question ends the command at once, with its code, and nothing is
 // changed by it; so does SIGTERM.
-func TestASignalAtAQuestionEndsTheCommand(t *testing.T) {
+func TestSignalEndsCommandAtPrompt(t *testing.T) {
 	applied := func(t *testing.T, p person) { p.must(t, "apply", "--scope", "project", "--yes", "--trust") }
 	for _, c := range []struct {
 		name   string

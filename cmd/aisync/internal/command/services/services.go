@@ -250,7 +250,7 @@ func sayService(ctx context.Context, a *cli.App, w *stack.View, d serviceDoc) {
 	c := w.Services.Controller(w.Services.By, d.Scope == "system")
 	for i, text := range service.LastLines(ctx, c, d.Name, 5) {
 		if i == 0 {
-			a.Printf("  wrote last\n")
+			a.Printf("  last output\n")
 		}
 		a.Printf("    %s\n", termtext.Safe(text))
 	}

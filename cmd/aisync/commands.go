@@ -42,8 +42,8 @@ func rootCommand(a *cli.App) *cobra.Command {
 		Short: "keep the AI coding setup of your machines and projects as one spec describes it",
 		Long: `aisync keeps a machine and a project as their specs describe them: which agent
 runtimes read which rules, skills, hooks and settings, and which models are on
-disk. It shows each change before it makes it, reports what was edited since, and
-can restore what it replaced.
+disk. It shows each change before it makes it, reports what was edited since,
+and can restore what it replaced.
 
   aisync plan      show what would change, and the spec line that asks for it
   aisync apply     make the changes, after asking

@@ -24,14 +24,14 @@ func AdoptCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adopt ADDRESS...",
 		Short: "keep what is there instead of what the spec asks for",
-		Long: `Accepts what is at an address as it is. It counts as in order until the spec asks
-for something else there; then aisync asks again. Only aisync's records change, no
-file does.
+		Long: `Accepts what is at an address as it is. It counts as in order until the spec
+asks for something else there; then aisync asks again. Only aisync's records
+change, no file does.
 
-With --to-bundle, the edit of a file that came from a bundle is written back into
-the bundle: into its source, where that is a folder, or into the checkout you name.
-From then on the spec asks for the edited file. It shows the difference and keeps a
-backup of the bundle's file.`,
+With --to-bundle, the edit of a file that came from a bundle is written back
+into the bundle: into its source, where that is a folder, or into the checkout
+you name. From then on the spec asks for the edited file. It shows the
+difference and keeps a backup of the bundle's file.`,
 		Example:     "  $ aisync adopt file:.claude/settings.json\n  $ aisync adopt file:.claude/rules/go.md --to-bundle\n  $ aisync adopt file:.claude/rules/go.md --to-bundle=../rulesets",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the address"),

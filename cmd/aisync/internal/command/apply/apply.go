@@ -28,25 +28,26 @@ func ApplyCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply [PLANFILE]",
 		Short: "make the changes that plan shows, after asking",
-		Long: `Shows the plan, asks, and makes exactly those changes. With a plan file it applies
-that plan, or refuses it if anything changed since (exit 5).
+		Long: `Shows the plan, asks, and makes exactly those changes. With a plan file it
+applies that plan, or refuses it if anything changed since (exit 5).
 
 It overwrites nothing without a decision: if a file was there before, or was
-edited since, it changes nothing and lists the choices (exit 4). With --keep-going
-it makes the other changes (exit 3). It keeps a backup of what it replaces; aisync
-rollback restores it. It first finishes an apply that was interrupted.
+edited since, it changes nothing and lists the choices (exit 4). With
+--keep-going it makes the other changes (exit 3). It keeps a backup of what it
+replaces; aisync rollback restores it. It first finishes an apply that was
+interrupted.
 
 Verified models are not read again. With --restore, a model named by --target is
 read; a damaged file is renamed and fetched again.
 
-The plan lists, by program, what agent programs and git will obey in the project:
-what they run, where they send, what they allow, which folders they trust. apply
-asks about each of these effects once, and again when it changes. --yes does not
-answer these questions, --trust does.
+The plan lists, by program, what agent programs and git will obey in the
+project: what they run, where they send, what they allow, which folders they
+trust. apply asks about each of these effects once, and again when it changes.
+--yes does not answer these questions, --trust does.
 
-Exit codes: 0 done; 1 error; 2 nothing to do, but there are undecided edits; 3 done
-in part; 4 undecided, nothing changed; 5 the plan file is out of date; 6 another
-apply is running; 7 network required, but --offline.`,
+Exit codes: 0 done; 1 error; 2 nothing to do, but there are undecided edits; 3
+done in part; 4 undecided, nothing changed; 5 the plan file is out of date; 6
+another apply is running; 7 network required, but --offline.`,
 		Example: `  $ aisync apply
   $ aisync apply --yes --trust
   $ aisync apply tonight.plan`,

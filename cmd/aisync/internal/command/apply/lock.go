@@ -33,11 +33,11 @@ func LockCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lock [--update [ID...]]",
 		Short: "pin every source, model, package and automatic choice to its present version",
-		Long: `Resolves what the specs name to a fixed version and writes it to aisync.lock beside
-the spec: a git source to a commit and the digest of its files, a model to a
-commit, size and sha256, quant: "auto" to a quant, a package to a version. Existing
-pins stay. --update moves all of them, or those named, and shows what moved; for a
-bundle, how its files differ. A source in a folder is never pinned.
+		Long: `Resolves what the specs name to a fixed version and writes it to aisync.lock
+beside the spec: a git source to a commit and the digest of its files, a model
+to a commit, size and sha256, quant: "auto" to a quant, a package to a version.
+Existing pins stay. --update moves all of them, or those named, and shows what
+moved; for a bundle, how its files differ. A source in a folder is never pinned.
 
 It writes aisync.lock, and fetches git and archive sources into the cache.`,
 		Example: `  $ aisync lock

@@ -40,10 +40,10 @@ func PruneCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "remove leftovers of deleted projects, pins of unknown hosts, and old backups",
-		Long: `Uninstalls what deleted projects left outside of their folder (trust entries, keys
-in settings), drops the pins of hosts that no spec names, and removes old backups.
-It never removes a backup that a rollback or an uninstall still needs. It lists what
-would go and asks.`,
+		Long: `Uninstalls what deleted projects left outside of their folder (trust entries,
+keys in settings), drops the pins of hosts that no spec names, and removes old
+backups. It never removes a backup that a rollback or an uninstall still needs.
+It lists what would go and asks.`,
 		Example:     "  $ aisync prune --dry-run",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,

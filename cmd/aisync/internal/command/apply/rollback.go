@@ -27,9 +27,9 @@ func RollbackCommand(a *cli.App) *cobra.Command {
 		Use:   "rollback [APPLY]",
 		Short: "undo an apply",
 		Long: `Undoes the last apply in this project or, outside of one, the last that changed
-the host; or the one named APPLY. A file that was not touched since gets its exact
-bytes back; in an edited file only aisync's own changes are undone. If an edit is
-in the same place, nothing is changed (exit 4), unless --force.
+the host; or the one named APPLY. A file that was not touched since gets its
+exact bytes back; in an edited file only aisync's own changes are undone. If an
+edit is in the same place, nothing is changed (exit 4), unless --force.
 
 Models and packages stay; rollback names them.`,
 		Example:     "  $ aisync rollback --list\n  $ aisync rollback",

@@ -15,8 +15,8 @@ func CompletionCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "print a completion script for bash, zsh, fish or powershell",
-		Long: `Prints a script that completes aisync's commands and flags. Redirect it to a file in
-which your shell looks for completions.`,
+		Long: `Prints a script that completes aisync's commands and flags. Redirect it to a
+file in which your shell looks for completions.`,
 		Example: `  bash        aisync completion bash > ~/.local/share/bash-completion/completions/aisync
   zsh         aisync completion zsh > "${fpath[1]}/_aisync"
   fish        aisync completion fish > ~/.config/fish/completions/aisync.fish

@@ -20,9 +20,9 @@ func GenerateCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "gen-docs DIR",
 		Short: "write the reference of commands and adapters, and man pages",
-		Long: `Writes DIR/commands.md and DIR/man1/aisync*.1 from the commands, and DIR/adapters.md
-from the catalog. It replaces existing files of these names. DIR must exist. It reads
-no spec and no state.`,
+		Long: `Writes DIR/commands.md and DIR/man1/aisync*.1 from the commands, and
+DIR/adapters.md from the catalog. It replaces existing files of these names. DIR
+must exist. It reads no spec and no state.`,
 		Example:     "  $ aisync gen-docs docs",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "DIR"),

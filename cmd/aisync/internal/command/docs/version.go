@@ -14,7 +14,7 @@ func VersionCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "version",
 		Short:       "print the version of aisync and what it was built with",
-		Long:        "Prints the version of aisync, the Go version that built it, and the platform. It\nreads no spec, no catalog and no state.\n\nWith --links it prints the names, one per line, of links to the program that run one\nof its commands; make install creates them.",
+		Long:        "Prints the version of aisync, the Go version that built it, and the platform. It\nreads no spec, no catalog and no state.\n\nWith --links it prints the names of links to the program that run one of its\ncommands, one per line; make install creates them.",
 		Example:     "  $ aisync version\n  aisync v0.1.0 go1.26.8 linux/amd64",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,

@@ -22,9 +22,10 @@ func Command(a *cli.App) *cobra.Command {
 	var timeout time.Duration
 	var long strings.Builder
 	long.WriteString(`Checks that everything the specs ask for works here, and names a fix for each
-problem. It changes nothing. It connects only to the servers that the spec names;
-with --offline only to those on this machine. A server must list its models and
-answer a prompt with at least one token; doctor shows how long that took.
+problem. It changes nothing. It connects only to the servers that the spec
+names; with --offline only to those on this machine. A server must list its
+models and answer a prompt with at least one token; doctor shows how long that
+took.
 
 With --deep the agent programs run their own checks without a network, and each
 that talks to a server of the spec answers a prompt with access to that server

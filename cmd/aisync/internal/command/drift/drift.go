@@ -32,16 +32,16 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "report what was edited or deleted since the last apply, for people and for CI",
 		Long: `Compares what is there with what aisync.lock recorded (drift), and, where the
 sources of the bundles are on this machine, with what the spec asks for now
-(pending). The two are reported apart. Where a source is missing, pending is "not
-checked", with the reason, and drift alone sets the exit code. It checks the
-project, unless --scope names another part, and writes nothing.
+(pending). The two are reported apart. Where a source is missing, pending is
+"not checked", with the reason, and drift alone sets the exit code. It checks
+the project, unless --scope names another part, and writes nothing.
 
-A fresh checkout is enough: drift needs no state, no home and no network. It shows
-the recorded text as of the last commit of aisync.lock, if git has that commit. Line
-endings may be as .gitattributes says; of file modes only the executable bit counts.
-In a shared file only aisync's own parts count. An extra file is drift in a folder
-that an apply made, if git had no other files there when the lock was committed;
-apply --restore removes it and keeps a backup.
+A fresh checkout is enough: drift needs no state, no home and no network. It
+shows the recorded text as of the last commit of aisync.lock, if git has that
+commit. Line endings may be as .gitattributes says; of file modes only the
+executable bit counts. In a shared file only aisync's own parts count. An extra
+file is drift in a folder that an apply made, if git had no other files there
+when the lock was committed; apply --restore removes it and keeps a backup.
 
 Exit codes: 0 in order; 2 differences of the kind that --fail-on names; 1 an
 error, or something that cannot be observed.`,

@@ -18,8 +18,8 @@ import (
 func AddCommand(a *cli.App) *cobra.Command {
 	cmd := cli.GroupCommand("add", "add a runtime, bundle, model, service or MCP server to a spec", `Writes an entry into the spec of the project or the host, beside entries of its
 kind, and keeps every other byte: comments, order, line breaks. It checks the
-resulting spec before it writes. An entry that exists stays; one that exists with
-other values is an error.`,
+resulting spec before it writes. An entry that exists stays; one that exists
+with other values is an error.`,
 		"  $ aisync add runtime codex\n  $ aisync add bundle rulesets//python --source ../rulesets\n  $ aisync add mcp notes -- python3 tools/notes_mcp.py\n  $ aisync add model qwen3-8b --quant auto --dry-run")
 	for _, sub := range []func(*cli.App) *cobra.Command{addRuntimeCommand, addBundleCommand, addModelCommand, addServiceCommand, addMCPCommand} {
 		cmd.AddCommand(sub(a))
@@ -33,8 +33,8 @@ func addRuntimeCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runtime ID...",
 		Short: "add an agent program to a host or a project",
-		Long: `Adds runtimes by their ids (aisync runtimes ls). A host's entry may also say how to
-install the program.`,
+		Long: `Adds runtimes by their ids (aisync runtimes ls). A host's entry may also say how
+to install the program.`,
 		Example:     "  $ aisync add runtime codex gemini\n  $ aisync add runtime codex --scope host --via npm --version 0.169.0",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the id"),
@@ -95,9 +95,9 @@ func addModelCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "model ID",
 		Short: "add a model to the host",
-		Long: `Adds a model of the catalog, or of your own entries, to the host's spec. For a model
-with several quantizations the default of --quant is auto: the best that fits this
-machine, chosen once and pinned.`,
+		Long: `Adds a model of the catalog, or of your own entries, to the host's spec. For a
+model with several quantizations the default of --quant is auto: the best that
+fits this machine, chosen once and pinned.`,
 		Example:     "  $ aisync add model qwen3-coder-30b --context 32768",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "the id"),

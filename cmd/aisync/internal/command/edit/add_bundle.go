@@ -28,12 +28,13 @@ func addBundleCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bundle NAME",
 		Short: "add the rules, skills and hooks of a bundle to a host or a project",
-		Long: `In a project, NAME is SOURCE//LANGUAGE, SOURCE//. for the generic part alone, or a
-bare LANGUAGE that one source has; --source adds the source too. With --team it
-names a team's bundle. The command checks that a source in a folder has the bundle;
-it fetches no other source.
+		Long: `In a project, NAME is SOURCE//LANGUAGE, SOURCE//. for the generic part alone, or
+a bare LANGUAGE that one source has; --source adds the source too. With --team
+it names a team's bundle. The command checks that a source in a folder has the
+bundle; it fetches no other source.
 
-For a host, NAME is a name of your choice, and --source is the bundle's location.`,
+For a host, NAME is a name of your choice, and --source is the bundle's
+location.`,
 		Example:     "  $ aisync add bundle rulesets//python\n  $ aisync add bundle python --source git::https://example.org/me/rulesets.git?ref=v1\n  $ aisync add bundle core --scope host --source '~/rulesets' --parts rules,skills",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "the name"),

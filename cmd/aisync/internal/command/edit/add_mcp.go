@@ -22,8 +22,8 @@ func addMCPCommand(a *cli.App) *cobra.Command {
 		Use:   "mcp NAME [-- COMMAND ARG...]",
 		Short: "add an MCP server to the runtimes of a host or a project",
 		Long: `Adds a server of the Model Context Protocol: a command after --, or --url for a
-remote server. Keep secrets out of the spec: --env-from NAME=VARIABLE reads the value
-from the environment when it is needed, --env-file NAME=PATH from a file.`,
+remote server. Keep secrets out of the spec: --env-from NAME=VARIABLE reads the
+value from the environment when it is needed, --env-file NAME=PATH from a file.`,
 		Example:     "  $ aisync add mcp notes -- python3 tools/notes_mcp.py\n  $ aisync add mcp tracker --env-from TRACKER_TOKEN -- npx -y tracker-mcp\n  $ aisync add mcp docs --url https://example.org/mcp --header-from Authorization=DOCS_AUTH",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the name"),

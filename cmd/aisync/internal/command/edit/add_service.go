@@ -36,9 +36,9 @@ func addServiceCommand(a *cli.App) *cobra.Command {
 		Use:   "service NAME",
 		Short: "add a local model server, or an external one, to the host",
 		Long: `Adds a service to the host's spec. The default of --port is the first port from
-8081 on that no other service of the spec uses; ollama keeps its default port. --via
-installs the server's program with a package manager, or with --version from an
-upstream release.
+8081 on that no other service of the spec uses; ollama keeps its default port.
+--via installs the server's program with a package manager, or with --version
+from an upstream release.
 
 With --endpoint, generic local runtimes such as local-openai use this service. A
 vendor's program such as claude keeps its vendor's service unless the spec sets

@@ -17,12 +17,13 @@ func DetectCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "detect",
 		Short: "print which agent program runs this command, the evidence, and what it can do",
-		Long: `Prints the runtime that runs this command, the evidence for it, and its entry in the
-catalog: hooks, session id, how an agent gets its first work, when it counts as
-stalled. An explicit variable wins (GT_RUNTIME, AI_RUNTIME), then variables that the
-runtime sets, then the parent processes, then files. Valid values of
-GT_STALL_THRESHOLD, GT_NUDGE_INTERVAL (seconds) and GT_GUPP_STRATEGY override the
-catalog. It never fails: an undetected runtime is "unknown" with exit code 0.`,
+		Long: `Prints the runtime that runs this command, the evidence for it, and its entry in
+the catalog: hooks, session id, how an agent gets its first work, when it counts
+as stalled. An explicit variable wins (GT_RUNTIME, AI_RUNTIME), then variables
+that the runtime sets, then the parent processes, then files. Valid values of
+GT_STALL_THRESHOLD, GT_NUDGE_INTERVAL (seconds) and GT_GUPP_STRATEGY override
+the catalog. It never fails: an undetected runtime is "unknown" with exit code
+0.`,
 		Example:     "  $ aisync detect --field runtime\n  unknown",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,

@@ -43,21 +43,22 @@ func LaunchCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "launch [PROJECT] [-- ARG...]",
 		Short: "start an agent in a project, beside agents that already run there",
-		Long: `Starts an agent program in a project: a folder with .ai/protocols.org, given by its
-path or by its name below one of the host's roots. Without PROJECT it shows a list to
-choose from. Called as ai, the program runs this command.
+		Long: `Starts an agent program in a project: a folder with .ai/protocols.org, given by
+its path or by its name below one of the host's roots. Without PROJECT it shows
+a list to choose from. Called as ai, the program runs this command.
 
-The first agent in a project is the primary: it has no id, and its session file is
-.ai/session-context.org. Every other agent, and one started with --id, gets an id,
-HOST.PROJECT.RUNTIME.1f3a, and a separate session file; --helper makes it a helper,
-helper-1f3a. If the last session did not end, launch asks whether to resume it. The
-program reads its identity from AI_AGENT_ID, AI_RUNTIME, AI_PROJECT_DIR,
-AI_SESSION_CONTEXT, AI_HELPER, AI_MODEL and PI_ENSEMBLE_AGENT.
+The first agent in a project is the primary: it has no id, and its session file
+is .ai/session-context.org. Every other agent, and one started with --id, gets
+an id, HOST.PROJECT.RUNTIME.1f3a, and a separate session file; --helper makes it
+a helper, helper-1f3a. If the last session did not end, launch asks whether to
+resume it. The program reads its identity from AI_AGENT_ID, AI_RUNTIME,
+AI_PROJECT_DIR, AI_SESSION_CONTEXT, AI_HELPER, AI_MODEL and PI_ENSEMBLE_AGENT.
 
---runtime takes a runtime, a service of the host, a model that a service serves, or
-local-WORDS for the only model with these words in its name: local-qwen30b is
-qwen3-coder-30b. The default comes from .ai/runtime.toml, the project's spec, the
-host's spec, or ~/.config/rulesets/runtime.toml, in this order; else it is claude.
+--runtime takes a runtime, a service of the host, a model that a service serves,
+or local-WORDS for the only model with these words in its name: local-qwen30b is
+qwen3-coder-30b. The default comes from .ai/runtime.toml, the project's spec,
+the host's spec, or ~/.config/rulesets/runtime.toml, in this order; else it is
+claude.
 
 The agent runs in a tmux window: of the tmux you are in, else of the session ai,
 which launch shows. Arguments after -- go to the program.`,

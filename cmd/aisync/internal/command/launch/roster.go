@@ -14,11 +14,11 @@ func RosterCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "roster",
 		Short: "list the other agents that run in this project",
-		Long: `Lists the agents whose working folder is in this project, one per line: the process
-and its folder, with --verbose also the runtime and the id. It leaves out the calling
-agent with its parent and child processes. The project is the nearest folder with
-.ai/protocols.org, else the git work tree, else the folder itself. It reads the
-process table each time and keeps no list.
+		Long: `Lists the agents whose working folder is in this project, one per line: the
+process and its folder, with --verbose also the runtime and the id. It leaves
+out the calling agent with its parent and child processes. The project is the
+nearest folder with .ai/protocols.org, else the git work tree, else the folder
+itself. It reads the process table each time and keeps no list.
 
 Exit code 0: no other agents; 1: other agents; 2: unknown, or a usage error.
 Called as agent-roster, the program runs this command.`,

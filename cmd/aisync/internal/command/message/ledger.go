@@ -20,11 +20,11 @@ func LedgerCommand(a *cli.App) *cobra.Command {
 		Use:   "ledger COMMAND",
 		Short: "read and write the blackboard, inboxes and claims that a project's agents share",
 		Long: `The ledger of a project is in .pi-ensemble/, as readable files: a blackboard, an
-inbox for each agent, claims on paths, and an audit trail. Called as ensemble, the
-program replaces that of pi-ensemble and can share the folder with it; as aisync
-ledger, reads leave no audit lines. aisync ledger tmux, also called ensemble-tmux,
-wakes agents in tmux. aisync ledger help lists the commands; docs/ledger.md describes
-the files.`,
+inbox for each agent, claims on paths, and an audit trail. Called as ensemble,
+the program replaces that of pi-ensemble and can share the folder with it; as
+aisync ledger, reads leave no audit lines. aisync ledger tmux, also called
+ensemble-tmux, wakes agents in tmux. aisync ledger help lists the commands;
+docs/ledger.md describes the files.`,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "tmux" {

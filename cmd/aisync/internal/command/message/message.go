@@ -29,9 +29,10 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "message",
 		Short: "send and read messages between agents, across projects and machines",
-		Long: `Messages between agents are org files in inbox/from-agents of the receiving project;
-aisync never touches inbox itself, which is for people. An address is machine.project
-for all agents of a project, or machine.project.agent-id for one of them.`,
+		Long: `Messages between agents are org files in inbox/from-agents of the receiving
+project; aisync never touches inbox itself, which is for people. An address is
+machine.project for all agents of a project, or machine.project.agent-id for one
+of them.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -49,11 +50,11 @@ func messageSend(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send TO TEXT",
 		Short: "send a message to a project, or to one agent of it",
-		Long: `Sends TEXT, or stdin for -, and prints where the message went. TO is machine.project,
-machine.project.agent-id, or the id of a helper of this project. A project of this
-machine is found by name: this project, or one below the roots of the host's spec.
-For another machine the host's spec names a mailbox: a synced folder, or a folder
-reached over ssh.`,
+		Long: `Sends TEXT, or stdin for -, and prints where the message went. TO is
+machine.project, machine.project.agent-id, or the id of a helper of this
+project. A project of this machine is found by name: this project, or one below
+the roots of the host's spec. For another machine the host's spec names a
+mailbox: a synced folder, or a folder reached over ssh.`,
 		Example:     "  $ aisync message send pearl.org-drill \"The parser is done; see todo.org.\"",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(2, "an address and a text"),
@@ -198,9 +199,9 @@ func messageInbox(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "list the messages for this agent",
-		Long: `Lists the messages for this project and this agent, oldest first, one per line: file,
-sender and title. It first fetches messages from this machine's mailbox, if the
-host's spec names one.`,
+		Long: `Lists the messages for this project and this agent, oldest first, one per line:
+file, sender and title. It first fetches messages from this machine's mailbox,
+if the host's spec names one.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -45,11 +45,11 @@ func modelsAdoptCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adopt [ID...] [DIR...]",
 		Short: "take over model files that other programs have already downloaded",
-		Long: `Searches the folders of Hugging Face, ollama, LM Studio and llama.cpp, and each DIR,
-which must contain a slash (./models), for models that the spec asks for and that are
-missing. It reads files of the right size once; a file with the right sha256 gets a
-name in the store for the same bytes. It downloads nothing and does not change those
-folders. It records adopted models as an apply does.`,
+		Long: `Searches the folders of Hugging Face, ollama, LM Studio and llama.cpp, and each
+DIR, which must contain a slash (./models), for models that the spec asks for
+and that are missing. It reads files of the right size once; a file with the
+right sha256 gets a name in the store for the same bytes. It downloads nothing
+and does not change those folders. It records adopted models as an apply does.`,
 		Example: `  $ aisync models adopt
   $ aisync models adopt tiny ~/Downloads/`,
 		Annotations: map[string]string{"effect": "writes"},

@@ -41,15 +41,15 @@ func modelsFitCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fit [ID]",
 		Short: "check whether models fit this machine's memory, and what would help",
-		Long: `Adds up the memory for serving a model (weights, context cache, compute buffers) and
-compares it with the machine's total memory. Verdicts: fits; tight: less than 15% is
-left; no. Free memory is shown, but does not count. Without an ID it reports each
-model of the spec, and all models that the enabled services serve at once. ID may be
-any model of the catalog.
+		Long: `Adds up the memory for serving a model (weights, context cache, compute buffers)
+and compares it with the machine's total memory. Verdicts: fits; tight: less
+than 15% is left; no. Free memory is shown, but does not count. Without an ID it
+reports each model of the spec, and all models that the enabled services serve
+at once. ID may be any model of the catalog.
 
-It reads the header of a local file, or without --offline a few megabytes from the
-source; without a header it estimates from the size. It writes nothing and exits 0
-whatever it reports.`,
+It reads the header of a local file, or without --offline a few megabytes from
+the source; without a header it estimates from the size. It writes nothing and
+exits 0 whatever it reports.`,
 		Example: `  $ aisync models fit
   $ aisync models fit qwen3-coder-30b --context 131072`,
 		Annotations: map[string]string{"effect": "read-only"},

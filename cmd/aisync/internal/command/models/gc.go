@@ -27,9 +27,10 @@ func modelsGCCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "remove unused files from the store, after asking",
-		Long: `Removes files that no spec and no record names, abandoned downloads and broken links.
-It lists and keeps what another name, another user or another process uses. A fetched
-model stays until its spec no longer asks for it and an apply has run since.`,
+		Long: `Removes files that no spec and no record names, abandoned downloads and broken
+links. It lists and keeps what another name, another user or another process
+uses. A fetched model stays until its spec no longer asks for it and an apply
+has run since.`,
 		Example:     "  $ aisync models gc --dry-run",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,

@@ -55,10 +55,10 @@ func modelsLsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ls",
 		Short: "list the models of the spec and those fetched, with the state of each",
-		Long: `Lists each model with its quantization, size and state: ok; unverified: present, but
-not read yet; partial: partly downloaded; missing; changed: present, but changed since
-it was verified; unpinned: not pinned in aisync.lock yet. It reads no bytes of models
-and exits 0 whatever it reports.`,
+		Long: `Lists each model with its quantization, size and state: ok; unverified: present,
+but not read yet; partial: partly downloaded; missing; changed: present, but
+changed since it was verified; unpinned: not pinned in aisync.lock yet. It reads
+no bytes of models and exits 0 whatever it reports.`,
 		Example:     "  $ aisync models ls",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,

@@ -23,9 +23,9 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "models",
 		Short: "fetch, list, verify, share and clean up model files",
-		Long: `The store of the host's spec is one folder that has each model once, named by the
-digest of its bytes; every program gets its own name for the same bytes. A file gets a
-model's name only after its sha256 was verified.`,
+		Long: `The store of the host's spec is one folder that has each model once, named by
+the digest of its bytes; every program gets its own name for the same bytes. A
+file gets a model's name only after its sha256 was verified.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,8 +20,9 @@ func modelsPathCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "path ID",
 		Short: "print the files of a model, the first shard first",
-		Long: `Prints the files of a model, one per line. Pass the first to a server. A file that is
-missing or changed since it was verified is an error (exit 1) that names the fix.`,
+		Long: `Prints the files of a model, one per line. Pass the first to a server. A file
+that is missing or changed since it was verified is an error (exit 1) that names
+the fix.`,
 		Example:     `  $ llama-server --model "$(aisync models path tiny | head -n 1)"`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.ExactArgs(1, "the model"),

@@ -25,9 +25,10 @@ func modelsPullCommand(a *cli.App) *cobra.Command {
 asking. An interrupted download resumes. Each file must have the digest in
 aisync.lock, whatever its source.
 
---source is tried before the sources of the spec: the URL of the file, or of a folder
-(with a slash at the end), hf://OWNER/REPO@REVISION/PATH, oci://HOST/REPO:TAG, or
-peer://HOST:PORT of a machine that runs aisync models serve.
+--source is tried before the sources of the spec: the URL of the file, or of a
+folder (with a slash at the end), hf://OWNER/REPO@REVISION/PATH,
+oci://HOST/REPO:TAG, or peer://HOST:PORT of a machine that runs aisync models
+serve.
 
 Exit codes: as for apply.`,
 		Example: `  $ aisync models pull tiny

@@ -19,11 +19,11 @@ func modelsServeCommand(a *cli.App) *cobra.Command {
 		Use:   "serve",
 		Short: "serve the models of this machine to other machines until ^C",
 		Long: `Serves the files of the store over HTTP, read-only and by sha256, until it is
-interrupted. Other machines fetch from the source peer://HOST:PORT and verify each
-file against the digest in their aisync.lock.
+interrupted. Other machines fetch from the source peer://HOST:PORT and verify
+each file against the digest in their aisync.lock.
 
-It listens on loopback by default. With another address, every machine that can reach
-it can read every model in the store.`,
+It listens on loopback by default. With another address, every machine that can
+reach it can read every model in the store.`,
 		Example: `  $ aisync models serve --listen 192.168.1.20:4873
   $ aisync models pull tiny --source peer://192.168.1.20:4873   (on another machine)`,
 		Annotations: map[string]string{"effect": "read-only"},

@@ -31,9 +31,9 @@ func modelsVerifyCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [ID...]",
 		Short: "check that model files are unchanged since they were verified",
-		Long: `Compares size, time and inode of each file with those recorded when its sha256 was
-verified, without reading the file. With --deep it reads and hashes every byte again.
-It changes nothing.
+		Long: `Compares size, time and inode of each file with those recorded when its sha256
+was verified, without reading the file. With --deep it reads and hashes every
+byte again. It changes nothing.
 
 Exit codes: 0 unchanged; 1 a file is changed, wrong or missing.`,
 		Example:     "  $ aisync models verify --deep tiny",

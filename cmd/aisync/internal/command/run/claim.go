@@ -19,13 +19,13 @@ func runClaimCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "claim TASK --worker WORKER",
 		Short: "claim a task of a run for a worker and print the claim's token",
-		Long: `Gives an unclaimed task to a registered worker for the time of a lease, and prints a
-token. Reports about the task need this token (AISYNC_CLAIM, or --token). An older token
-is refused, so two workers never do the same task. A heartbeat renews the lease: aisync
-run renew.
+		Long: `Gives an unclaimed task to a registered worker for the time of a lease, and
+prints a token. Reports about the task need this token (AISYNC_CLAIM, or
+--token). An older token is refused, so two workers never do the same task. A
+heartbeat renews the lease: aisync run renew.
 
---expire frees the tasks whose leases are over, as a supervisor does, and prints them.
-It does not end their workers: their tokens are refused.`,
+--expire frees the tasks whose leases are over, as a supervisor does, and prints
+them. It does not end their workers: their tokens are refused.`,
 		Example:           "  $ aisync run worker register me\n  $ aisync run claim parser --worker me\n  $ aisync run claim --expire",
 		Annotations:       map[string]string{"effect": "writes"},
 		Args:              cli.MaxArgs(1),
@@ -90,8 +90,8 @@ func expireClaims(a *cli.App, r *runs.Run) error {
 
 func runRenewCommand(a *cli.App) *cobra.Command {
 	var lease time.Duration
-	cmd := reporting(a, "renew", "renew a claim before its lease is over", `Renews the lease of a claim, as a heartbeat. An error means that the task was freed:
-stop working on it.`,
+	cmd := reporting(a, "renew", "renew a claim before its lease is over", `Renews the lease of a claim, as a heartbeat. An error means that the task was
+freed: stop working on it.`,
 		func(r *runs.Run, token string) error {
 			if err := r.Renew(token, lease); err != nil {
 				return err
@@ -104,8 +104,8 @@ stop working on it.`,
 
 func runReleaseCommand(a *cli.App) *cobra.Command {
 	var reason string
-	cmd := reporting(a, "release", "return a task unfinished", `Ends a claim without a result, so that another worker can take the task. It does not
-count as a failure.`,
+	cmd := reporting(a, "release", "return a task unfinished", `Ends a claim without a result, so that another worker can take the task. It does
+not count as a failure.`,
 		func(r *runs.Run, token string) error {
 			if err := r.Release(token, reason); err != nil {
 				return err

@@ -31,19 +31,20 @@ func runCleanupCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cleanup --safe [RUN...]",
 		Short: "end finished workers of runs and remove their expired logs",
-		Long: `Ends workers that are safe-to-close and whose process or pane is verified to be the one
-started for them, by its number, start time, boot, command line and marker. If it is
-gone already, cleanup records that. It removes the logs of finished runs that are older
-than retainLogsDays in the config and not named as evidence. No other command of aisync
-ends a worker.
+		Long: `Ends workers that are safe-to-close and whose process or pane is verified to be
+the one started for them, by its number, start time, boot, command line and
+marker. If it is gone already, cleanup records that. It removes the logs of
+finished runs that are older than retainLogsDays in the config and not named as
+evidence. No other command of aisync ends a worker.
 
-It never touches running workers, workers started by others or in doubt, nor .kapi,
-worktrees, branches, evidence, events, learning or the folder of a run. It lists work
-trees that workers left, with the command that removes one. --retained also ends workers
-that are kept for inspection. Without RUN it checks all runs.
+It never touches running workers, workers started by others or in doubt, nor
+.kapi, worktrees, branches, evidence, events, learning or the folder of a run.
+It lists work trees that workers left, with the command that removes one.
+--retained also ends workers that are kept for inspection. Without RUN it checks
+all runs.
 
-On a terminal it shows what it would do and asks. It exits 1 if something could not be
-closed.`,
+On a terminal it shows what it would do and asks. It exits 1 if something could
+not be closed.`,
 		Example: `  $ aisync run cleanup --safe --dry-run
   $ aisync run cleanup --safe
   $ aisync run cleanup --safe --retained r-20261121-074744-3fa9`,

@@ -30,9 +30,10 @@ func runEventsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events [RUN]",
 		Short: "check and print the events of a run",
-		Long: `Reads the events of a run from the first, verifies the chain of checksums and that each
-event was possible, and prints them; with --json one per line. At a damaged line it
-stops with the line and the reason, and exits 1. It writes nothing.`,
+		Long: `Reads the events of a run from the first, verifies the chain of checksums and
+that each event was possible, and prints them; with --json one per line. At a
+damaged line it stops with the line and the reason, and exits 1. It writes
+nothing.`,
 		Example:     "  $ aisync run events --last 20\n  $ aisync run events --type task-completed --json",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),
@@ -112,14 +113,15 @@ func runRecoverCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover [RUN]",
 		Short: "repair the events of a run, and keep a copy of what is cut off",
-		Long: `A damaged line of events.jsonl stops a run: aisync reads no line after it and appends
-none. recover moves everything from that line on to recovered/, notes that in
-.ilchul/migrations/recovery.log, and appends an event about it. It deletes nothing and
-ends no worker.
+		Long: `A damaged line of events.jsonl stops a run: aisync reads no line after it and
+appends none. recover moves everything from that line on to recovered/, notes
+that in .ilchul/migrations/recovery.log, and appends an event about it. It
+deletes nothing and ends no worker.
 
 It cuts off an incomplete last line without asking, because its write was never
-acknowledged. Cutting off complete lines needs --yes: a task whose completion is among
-them is open again and may be done twice. Without --yes it shows what they contain.`,
+acknowledged. Cutting off complete lines needs --yes: a task whose completion is
+among them is open again and may be done twice. Without --yes it shows what they
+contain.`,
 		Example:     "  $ aisync run recover --dry-run\n  $ aisync run recover --yes",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MaxArgs(1),

@@ -21,9 +21,9 @@ func runEvidenceCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "evidence [RUN]",
 		Short: "list the evidence of a run, and verify that it is unchanged",
-		Long: `Lists the evidence of a run: commands with their exit codes, recorded outputs, and
-artifacts in the workspace, each with its digest. --verify digests the files again and
-exits 1 if one is changed or missing. It writes nothing.`,
+		Long: `Lists the evidence of a run: commands with their exit codes, recorded outputs,
+and artifacts in the workspace, each with its digest. --verify digests the files
+again and exits 1 if one is changed or missing. It writes nothing.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),
 		ValidArgsFunction: func(p0 *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {
@@ -119,14 +119,15 @@ func runEvidenceAdd(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add",
 		Short: "record evidence of the work on a task",
-		Long: `Records one piece of evidence for the task whose claim you hold (AISYNC_CLAIM, or
---token), or with --of-run for the run itself:
+		Long: `Records one piece of evidence for the task whose claim you hold (AISYNC_CLAIM,
+or --token), or with --of-run for the run itself:
 
   --command CMD --exit-code N   a command that ran; with --output also its output
   --output FILE                 an output (- is stdin), which is copied
   --artifact FILE               a file of the workspace, which stays there
 
-It records files with their digests. A failed command is recorded, but does not count.`,
+It records files with their digests. A failed command is recorded, but does not
+count.`,
 		Example:     "  $ make test > log; aisync run evidence add --command 'make test' --exit-code $? --output log --name tests\n  $ aisync run evidence add --artifact dist/app --name build",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,

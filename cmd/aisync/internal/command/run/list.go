@@ -16,8 +16,8 @@ func runListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "list the runs of this workspace",
-		Long: `Lists the runs and marks the active one with a star. A run with damaged events is listed
-as damaged. It writes nothing.`,
+		Long: `Lists the runs and marks the active one with a star. A run with damaged events
+is listed as damaged. It writes nothing.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE:        func(*cobra.Command, []string) error { return listRuns(a) },

@@ -22,13 +22,13 @@ func runReportCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [RUN]",
 		Short: "report on a run: tasks, timeline, workers, evidence",
-		Long: `Reads and checks all events of a run, and shows its tasks in the order of the graph, who
-worked on each and when, the workers by state, and the evidence. The default is the
-active run.
+		Long: `Reads and checks all events of a run, and shows its tasks in the order of the
+graph, who worked on each and when, the workers by state, and the evidence. The
+default is the active run.
 
---html writes the report as a self-contained page without scripts, with the task graph
-as a picture. --verify digests the evidence again and exits 1 if a file is changed or
-missing.`,
+--html writes the report as a self-contained page without scripts, with the task
+graph as a picture. --verify digests the evidence again and exits 1 if a file is
+changed or missing.`,
 		Example:     "  $ aisync run report\n  $ aisync run report --html report.html\n  $ aisync run report --json r-20261121-074744-3fa9",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),

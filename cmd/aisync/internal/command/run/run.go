@@ -12,11 +12,11 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "record and supervise the work of agents on a graph of tasks",
-		Long: `A run is work on a graph of tasks, recorded in .ilchul/. After a crash, or a week later,
-the record tells which workers run, which are kept on purpose and which are leaks. start
-records a run; supervise works on it. The events of a run are an append-only log with
-checksums, from which everything else is derived. Only cleanup --safe ends workers and
-removes expired logs.`,
+		Long: `A run is work on a graph of tasks, recorded in .ilchul/. After a crash, or a
+week later, the record tells which workers run, which are kept on purpose and
+which are leaks. start records a run; supervise works on it. The events of a run
+are an append-only log with checksums, from which everything else is derived.
+Only cleanup --safe ends workers and removes expired logs.`,
 		Example: `  $ aisync run init
   $ aisync run start --goal "port the parser" --graph tasks.json
   $ aisync run supervise

@@ -19,9 +19,9 @@ func runShowCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [RUN]",
 		Short: "print everything about a run: contract, objective, settings, tasks, workers, claims",
-		Long: `Shows the settings and the present state of a run, and checks the files that other
-programs keep beside its events against their schemas. With --json it prints the
-documents in the run's folder. It writes nothing.`,
+		Long: `Shows the settings and the present state of a run, and checks the files that
+other programs keep beside its events against their schemas. With --json it
+prints the documents in the run's folder. It writes nothing.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),
 		ValidArgsFunction: func(p0 *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {

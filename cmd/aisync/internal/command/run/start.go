@@ -30,9 +30,9 @@ func runInitCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
 		Short: "create .ilchul in this project",
-		Long: `Creates .ilchul with its config, or adds what is missing there; existing files stay. It
-records a .kapi folder of the previous program in migrations/storage-root.json, and
-neither reads nor changes it.`,
+		Long: `Creates .ilchul with its config, or adds what is missing there; existing files
+stay. It records a .kapi folder of the previous program in
+migrations/storage-root.json, and neither reads nor changes it.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -95,19 +95,20 @@ func runStartCommand(a *cli.App) *cobra.Command {
 		Use:   "start --goal GOAL",
 		Short: "record a new run and make it the active one",
 		Long: `Records the run's contract, objective, tasks and settings with their reasons
-(policy-selection.json), and prints its id. It starts no workers; aisync run supervise
-does. Without --graph the run has one task, main, with the goal.
+(policy-selection.json), and prints its id. It starts no workers; aisync run
+supervise does. Without --graph the run has one task, main, with the goal.
 
-A graph is JSON: {"schemaVersion": 1, "tasks": [{"id": "a", "goal": "…"},
-{"id": "b", "dependsOn": ["a"], "command": ["make", "test"], "evidence": ["command"]}]}.
-evidence lists what a task needs to complete: command, output or artifact, optionally
-with :NAME.
+A graph is JSON: {"schemaVersion": 1, "tasks": [{"id": "a", "goal": "…"}, {"id":
+"b", "dependsOn": ["a"], "command": ["make", "test"], "evidence":
+["command"]}]}. evidence lists what a task needs to complete: command, output or
+artifact, optionally with :NAME.
 
-With --worktrees, or "worktrees": true in the graph, each worker has a separate git work
-tree below the config's worktreeRoot, on the branch aisync/RUN/WORKER. The branch starts
-from that of the only task it depends on, else from this project's commit, without
-uncommitted changes. "worktree": true or false in a task overrides this. aisync removes
-no work trees and no branches; run cleanup --safe lists them.`,
+With --worktrees, or "worktrees": true in the graph, each worker has a separate
+git work tree below the config's worktreeRoot, on the branch aisync/RUN/WORKER.
+The branch starts from that of the only task it depends on, else from this
+project's commit, without uncommitted changes. "worktree": true or false in a
+task overrides this. aisync removes no work trees and no branches; run cleanup
+--safe lists them.`,
 		Example: `  $ aisync run start --goal "port the parser" --graph tasks.json
   $ aisync run start --goal "make the tests pass" --adapter codex --require command:tests`,
 		Annotations: map[string]string{"effect": "writes"},
@@ -333,8 +334,9 @@ func runFinishCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "finish [RUN]",
 		Short: "end a run",
-		Long: `Ends a run. --as completed requires that all tasks are done and all evidence is there;
-failed and cancelled need a --reason. Claims must have ended. It ends no workers.`,
+		Long: `Ends a run. --as completed requires that all tasks are done and all evidence is
+there; failed and cancelled need a --reason. Claims must have ended. It ends no
+workers.`,
 		Example:     "  $ aisync run finish --as cancelled --reason 'the plan has changed'",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MaxArgs(1),

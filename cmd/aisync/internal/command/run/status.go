@@ -58,9 +58,9 @@ func runStatusCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "print the progress of a run: tasks, workers and problems",
-		Long: `Shows the tasks of a run with their claims, and the workers with their states. It lists
-expired leases and expired logs, but changes nothing. It exits 1 if the events are
-damaged.`,
+		Long: `Shows the tasks of a run with their claims, and the workers with their states.
+It lists expired leases and expired logs, but changes nothing. It exits 1 if the
+events are damaged.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),
 		ValidArgsFunction: func(p0 *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {

@@ -36,21 +36,22 @@ func runSuperviseCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "supervise [RUN]",
 		Short: "run workers for a run's tasks until it is done or cannot proceed",
-		Long: `Starts a worker for each task that is ready, up to the run's limit, with the task's
-adapter: a command, or a runtime such as claude with the task as its instruction. It
-waits until each worker is ready, renews the claims of running workers, collects the
-results, retries failed tasks, and exits when nothing more can start.
+		Long: `Starts a worker for each task that is ready, up to the run's limit, with the
+task's adapter: a command, or a runtime such as claude with the task as its
+instruction. It waits until each worker is ready, renews the claims of running
+workers, collects the results, retries failed tasks, and exits when nothing more
+can start.
 
 Workers outlive their supervisor. Stop or kill it at any time: the same command
-continues, and no task is done twice. Several supervisors may share a run. A supervisor
-never ends a worker and deletes nothing; see aisync run cleanup.
+continues, and no task is done twice. Several supervisors may share a run. A
+supervisor never ends a worker and deletes nothing; see aisync run cleanup.
 
-A worker reads its task from AISYNC_RUN, AISYNC_TASK, AISYNC_WORKER and AISYNC_CLAIM,
-and reports with aisync run worker. A process is done when it exits with code 0, an
-agent in tmux when it reports that it is done.
+A worker reads its task from AISYNC_RUN, AISYNC_TASK, AISYNC_WORKER and
+AISYNC_CLAIM, and reports with aisync run worker. A process is done when it
+exits with code 0, an agent in tmux when it reports that it is done.
 
-Exit codes: 0 the run is completed; 3 a person must act before it can continue; 1 it
-failed.`,
+Exit codes: 0 the run is completed; 3 a person must act before it can continue;
+1 it failed.`,
 		Example: `  $ aisync run supervise                # the active run
   $ aisync run supervise r-20261121-074744-3fa9
   $ tmux attach -t aisync-RUN           # look at its agents at work`,

@@ -25,13 +25,14 @@ func runWorkerCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "list the workers of a run, report as one, and decide which to keep",
-		Long: `A worker reports with ready, heartbeat, done and fail. A supervisor sets its identity in
-AISYNC_RUN and AISYNC_CLAIM; any other worker registers itself and claims a task with
-aisync run claim. Reports with an ended claim are refused (rule stale-token) and not
-recorded.
+		Long: `A worker reports with ready, heartbeat, done and fail. A supervisor sets its
+identity in AISYNC_RUN and AISYNC_CLAIM; any other worker registers itself and
+claims a task with aisync run claim. Reports with an ended claim are refused
+(rule stale-token) and not recorded.
 
-A person inspects workers with list, and decides with retain, let-go and confirm which
-to keep. None of these commands ends a worker; aisync run cleanup --safe does.`,
+A person inspects workers with list, and decides with retain, let-go and confirm
+which to keep. None of these commands ends a worker; aisync run cleanup --safe
+does.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,8 +45,8 @@ to keep. None of these commands ends a worker; aisync run cleanup --safe does.`,
 	cmd.AddCommand(workerList(a), workerRegister(a), workerReady(a), workerHeartbeat(a), workerDone(a), workerFail(a),
 		workerMove(a, "retain", "keep a finished worker", `Keeps its session and log for inspection until let-go.`, runs.CompletedRetained, "kept for inspection"),
 		workerMove(a, "let-go", "stop keeping a worker", `Marks the worker as safe-to-close: the next aisync run cleanup --safe ends it.`, runs.SafeToClose, "need not be kept any longer"),
-		workerMove(a, "confirm", "confirm that a stale worker may be removed", `A worker is stale-registry if its process differs from the record. That is a hint and
-no proof: check its log and process first.`, runs.SafeToClose, ""), runWorkerAgent(a))
+		workerMove(a, "confirm", "confirm that a stale worker may be removed", `A worker is stale-registry if its process differs from the record. That is a
+hint and no proof: check its log and process first.`, runs.SafeToClose, ""), runWorkerAgent(a))
 	return cmd
 }
 
@@ -109,9 +110,9 @@ func workerRegister(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "register WORKER",
 		Short: "add a worker that no supervisor started",
-		Long: `Adds you, or an agent that you started, to the workers of a run, to claim tasks. aisync
-never ends such a worker. --worktree must be in the workspace or in the run's folder of
-worktrees.`,
+		Long: `Adds you, or an agent that you started, to the workers of a run, to claim tasks.
+aisync never ends such a worker. --worktree must be in the workspace or in the
+run's folder of worktrees.`,
 		Example:     "  $ aisync run worker register me --adapter manual && aisync run claim TASK --worker me",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "the worker"),
@@ -187,23 +188,24 @@ func workerReady(a *cli.App) *cobra.Command {
 
 func workerHeartbeat(a *cli.App) *cobra.Command {
 	var lease time.Duration
-	cmd := reporting(a, "heartbeat", "renew the claim of this worker", `Renews the claim's lease. A supervisor renews the claims of its own workers. Any other
-worker must renew: when its lease is over, other workers can take its task.`,
+	cmd := reporting(a, "heartbeat", "renew the claim of this worker", `Renews the claim's lease. A supervisor renews the claims of its own workers. Any
+other worker must renew: when its lease is over, other workers can take its
+task.`,
 		func(r *runs.Run, token string) error { return r.Renew(token, lease) })
 	cmd.Flags().DurationVar(&lease, "lease", 0, "hold it for `TIME`, such as 15m (default: the run's lease)")
 	return cmd
 }
 
 func workerDone(a *cli.App) *cobra.Command {
-	return reporting(a, "done", "report that this worker's task is done", `Completes the task if all the evidence it needs is there. The worker keeps running and
-is kept for inspection.`,
+	return reporting(a, "done", "report that this worker's task is done", `Completes the task if all the evidence it needs is there. The worker keeps
+running and is kept for inspection.`,
 		func(r *runs.Run, token string) error { return r.Complete(token) })
 }
 
 func workerFail(a *cli.App) *cobra.Command {
 	var reason string
-	cmd := reporting(a, "fail", "report that this attempt at the task has failed", `Ends the attempt. Another worker retries the task, as often as the run allows. Report for
-another worker only after it has stopped working on the task.`,
+	cmd := reporting(a, "fail", "report that this attempt at the task has failed", `Ends the attempt. Another worker retries the task, as often as the run allows.
+Report for another worker only after it has stopped working on the task.`,
 		func(r *runs.Run, token string) error {
 			if strings.TrimSpace(reason) == "" {
 				return cli.Usagef("fail needs --reason, for the next attempt")

@@ -30,10 +30,10 @@ func runtimesMatrixCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "matrix",
 		Short: "print which part of a spec reaches which runtime, and how it was tested",
-		Long: `Prints a table of runtimes and parts of a spec. proved: tested with the program, in
-the version that --json names; written: aisync writes it as the program's documentation
-says; manual: you must do it yourself. Where host and project differ, the host's comes
-first.`,
+		Long: `Prints a table of runtimes and parts of a spec. proved: tested with the program,
+in the version that --json names; written: aisync writes it as the program's
+documentation says; manual: you must do it yourself. Where host and project
+differ, the host's comes first.`,
 		Example:     "  $ aisync runtimes matrix",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,

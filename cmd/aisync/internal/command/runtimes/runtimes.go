@@ -25,9 +25,9 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runtimes",
 		Short: "list and describe the agent programs that aisync knows",
-		Long: `A runtime is an agent program that a catalog describes: aisync's own, catalog: runtimes
-of a host's spec, or runtimes/*.toml of a bundle source in a spec. These commands read
-local specs and sources, and exit 0 whatever they report.`,
+		Long: `A runtime is an agent program that a catalog describes: aisync's own, catalog:
+runtimes of a host's spec, or runtimes/*.toml of a bundle source in a spec.
+These commands read local specs and sources, and exit 0 whatever they report.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

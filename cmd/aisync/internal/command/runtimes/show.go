@@ -31,12 +31,12 @@ func runtimesShowCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "print everything about a runtime, as a catalog entry",
-		Long: `Prints the path of the program, how each part of a spec reaches it, and its whole entry
-in CUE, which you can copy into a host's spec under another id and change. ID may be an
-alias of the runtime.
+		Long: `Prints the path of the program, how each part of a spec reaches it, and its
+whole entry in CUE, which you can copy into a host's spec under another id and
+change. ID may be an alias of the runtime.
 
-With --manifest it prints the short form, which aisync reads from runtimes/ID.toml in a
-bundle source.`,
+With --manifest it prints the short form, which aisync reads from
+runtimes/ID.toml in a bundle source.`,
 		Example:     "  $ aisync runtimes show codex\n  $ aisync runtimes show local-openai --manifest > runtimes/local-openai.toml",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.ExactArgs(1, "the id"),

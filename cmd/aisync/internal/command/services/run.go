@@ -63,9 +63,9 @@ func servicesStartCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "start NAME...",
 		Short: "start services as last applied",
-		Long: `Starts services with the units that the last apply made, and waits until each listens
-or has run for ten seconds. A service that exits before that is an error, which shows
-its output.`,
+		Long: `Starts services with the units that the last apply made, and waits until each
+listens or has run for ten seconds. A service that exits before that is an
+error, which shows its output.`,
 		Example:     "  $ aisync services start coder",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the service"),
@@ -84,8 +84,8 @@ func servicesRestartCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restart NAME...",
 		Short: "restart services as last applied",
-		Long: `Stops services, starts them with the units that the last apply made, and waits as
-aisync services start does.`,
+		Long: `Stops services, starts them with the units that the last apply made, and waits
+as aisync services start does.`,
 		Example:     "  $ aisync services restart coder",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the service"),
@@ -104,8 +104,8 @@ func servicesStopCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop NAME...",
 		Short: "stop services until they are started again",
-		Long: `Stops services. They start again with the machine and at the next apply. To stop one
-for good, set enabled: false in the spec and apply.`,
+		Long: `Stops services. They start again with the machine and at the next apply. To stop
+one for good, set enabled: false in the spec and apply.`,
 		Example:     "  $ aisync services stop coder",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the service"),
@@ -125,8 +125,8 @@ func servicesLogsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "print the last lines of a service's log",
-		Long: `Prints the last lines that a service wrote, from systemd's journal or from its log
-file.`,
+		Long: `Prints the last lines that a service wrote, from systemd's journal or from its
+log file.`,
 		Example:     "  $ aisync services logs coder --follow",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.ExactArgs(1, "the service"),

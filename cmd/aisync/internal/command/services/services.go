@@ -28,10 +28,10 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "services",
 		Short: "list, start, stop and read the logs of this machine's model servers",
-		Long: `A service is a model server that the host's spec describes. aisync apply creates its
-unit and starts it; these commands show, start and stop services between applies.
-systemd runs them, or launchd on macOS. Elsewhere, as in most containers, aisync's own
-supervisor does; it does not start with the machine.`,
+		Long: `A service is a model server that the host's spec describes. aisync apply creates
+its unit and starts it; these commands show, start and stop services between
+applies. systemd runs them, or launchd on macOS. Elsewhere, as in most
+containers, aisync's own supervisor does; it does not start with the machine.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -148,8 +148,8 @@ func servicesLsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ls",
 		Short: "list the services of the spec and whether they run",
-		Long: `Lists all services of the host's spec with their states and service managers. It exits
-0 whatever it reports.`,
+		Long: `Lists all services of the host's spec with their states and service managers. It
+exits 0 whatever it reports.`,
 		Example:     "  $ aisync services ls",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -194,9 +194,9 @@ func servicesStatusCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [NAME...]",
 		Short: "print the state of services with the last lines of their logs",
-		Long: `Prints for each service, or for those named, whether it runs, since when, its process,
-how often it was restarted, and the last lines of its log. It exits 0 whatever it
-reports; to check services, run aisync doctor.`,
+		Long: `Prints for each service, or for those named, whether it runs, since when, its
+process, how often it was restarted, and the last lines of its log. It exits 0
+whatever it reports; to check services, run aisync doctor.`,
 		Example:     "  $ aisync services status coder",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,

@@ -23,9 +23,9 @@ func sessionArchive(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "archive [WORDS]",
 		Short: "move the context of this agent, or of a crashed one, to .ai/sessions",
-		Long: `Moves the context to .ai/sessions/YYYY-MM-DD-HH-MM-<id>-<words>.org and prints its new
-path. It never replaces a file there. With --agent it archives the context of a crashed
-agent; of an agent that may still run, only with --gone.`,
+		Long: `Moves the context to .ai/sessions/YYYY-MM-DD-HH-MM-<id>-<words>.org and prints
+its new path. It never replaces a file there. With --agent it archives the
+context of a crashed agent; of an agent that may still run, only with --gone.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -16,11 +16,11 @@ func sessionEdit(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit FILE --heading HEADING (--append TEXT | --body TEXT | --old TEXT --new TEXT | --show)",
 		Short: "edit below one heading of a shared file without losing other agents' edits",
-		Long: `Edits the subtree of one heading in an org or Markdown file. It locks the file, reads it
-again, refuses a heading that is missing or not unique, writes the intent to this
-agent's journal, and replaces the file atomically. A text given as - is read from
-stdin. --show prints the subtree and, on stderr, its digest; --digest refuses the edit
-if the subtree has changed since.`,
+		Long: `Edits the subtree of one heading in an org or Markdown file. It locks the file,
+reads it again, refuses a heading that is missing or not unique, writes the
+intent to this agent's journal, and replaces the file atomically. A text given
+as - is read from stdin. --show prints the subtree and, on stderr, its digest;
+--digest refuses the edit if the subtree has changed since.`,
 		Example:     "  $ aisync session edit todo.org --heading \"Inbox\" --append \"** TODO call back\"",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "a file"),

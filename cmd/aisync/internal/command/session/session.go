@@ -25,8 +25,8 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
 		Short: "manage the session contexts of a project's agents",
-		Long: `Each agent of a project keeps one context file: .ai/session-context.d/<id>.org, or
-.ai/session-context.org for the primary, which has no id. ai sets the id as
+		Long: `Each agent of a project keeps one context file: .ai/session-context.d/<id>.org,
+or .ai/session-context.org for the primary, which has no id. ai sets the id as
 AI_AGENT_ID; an agent with an id never writes the primary's file.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,10 +80,10 @@ func sessionStart(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "start",
 		Short: "create this agent's context if it does not exist",
-		Long: `Creates the context with its header and prints its path. An existing context stays as
-it is. Call it before the first change of a session. The primary refuses a link in
-place of its file, and removes the read-only copy that old tools get while one agent
-with an id is alone.`,
+		Long: `Creates the context with its header and prints its path. An existing context
+stays as it is. Call it before the first change of a session. The primary
+refuses a link in place of its file, and removes the read-only copy that old
+tools get while one agent with an id is alone.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -156,9 +156,9 @@ func sessionList(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "list the contexts of this project and whether their agents run",
-		Long: `Lists the contexts: live (a process with the id runs), crashed (none does, and every
-agent here has another id) or stale (unknown, because the id of an agent here cannot
-be read).`,
+		Long: `Lists the contexts: live (a process with the id runs), crashed (none does, and
+every agent here has another id) or stale (unknown, because the id of an agent
+here cannot be read).`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -231,9 +231,9 @@ func sessionGate(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "gate",
 		Short: "check whether a whole file may be rewritten; exit 1 while other agents run",
-		Long: `Call it before rewriting a whole file and before the primary's last commit. It exits 1
-while another agent with an id runs here, or may run, and lists these agents. It also
-lists contexts of crashed agents, which do not close the gate.`,
+		Long: `Call it before rewriting a whole file and before the primary's last commit. It
+exits 1 while another agent with an id runs here, or may run, and lists these
+agents. It also lists contexts of crashed agents, which do not close the gate.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -304,9 +304,9 @@ func sessionClose(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "close",
 		Short: "print what this agent must do before it ends",
-		Long: `Prints the duties of this agent: all of them for the last agent here, only its own
-beside other agents; for the primary beside live helpers it prints the three choices
-and exits 1. It changes nothing.`,
+		Long: `Prints the duties of this agent: all of them for the last agent here, only its
+own beside other agents; for the primary beside live helpers it prints the three
+choices and exits 1. It changes nothing.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -49,10 +49,10 @@ func WhoCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "who",
 		Short: "list the agents, session files, tasks, claims and open messages of this project",
-		Long: `Shows who is at work in this project: the running agents including the caller, their
-session files, the claimed tasks of the queue and of runs, and the claimed paths and
-open messages of the ledger. If something cannot be read, it reports that, shows the
-rest and exits 1.`,
+		Long: `Shows who is at work in this project: the running agents including the caller,
+their session files, the claimed tasks of the queue and of runs, and the claimed
+paths and open messages of the ledger. If something cannot be read, it reports
+that, shows the rest and exits 1.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -23,9 +23,10 @@ func FactsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "facts",
 		Short: "print the facts of this machine: processor, memory, GPU, disks, programs",
-		Long: `Prints the facts of this machine on which plans depend. --facts FILE reads the output
-of --json, to plan for another machine. It starts no program and connects to nothing;
---versions starts each program to ask for its version, which no other command needs.`,
+		Long: `Prints the facts of this machine on which plans depend. --facts FILE reads the
+output of --json, to plan for another machine. It starts no program and connects
+to nothing; --versions starts each program to ask for its version, which no
+other command needs.`,
 		Example:     "  $ aisync facts --versions\n  $ aisync facts --json > laptop.json\n  $ aisync plan --facts laptop.json",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,

@@ -30,18 +30,19 @@ func ImportCommand(a *cli.App) *cobra.Command {
 		Use:   "import [DIR]",
 		Short: "turn existing agent files of a project, or of your home, into a bundle and a spec",
 		Long: `Reads existing rules, skills, commands, agents, hooks, settings, ignore lists,
-instruction files and MCP servers in DIR (default: the project, or this folder), and
-writes a bundle in .aisync and a spec, aisync.cue. With --scope host it reads your
-home, writes the bundle beside the host's spec, and adds to that spec.
+instruction files and MCP servers in DIR (default: the project, or this folder),
+and writes a bundle in .aisync and a spec, aisync.cue. With --scope host it
+reads your home, writes the bundle beside the host's spec, and adds to that
+spec.
 
-Without --from it reads the sources of rulesync or ruler if there are any, else the
-files of each program. It changes and removes no existing file, except that an existing
-spec gets the missing entries. The table shows where each thing went; "kept as is"
-marks what does not fit into a bundle and stays. It copies no values that look like
-secrets: the spec names a variable instead.
+Without --from it reads the sources of rulesync or ruler if there are any, else
+the files of each program. It changes and removes no existing file, except that
+an existing spec gets the missing entries. The table shows where each thing
+went; "kept as is" marks what does not fit into a bundle and stays. It copies no
+values that look like secrets: the spec names a variable instead.
 
-Afterwards aisync plan shows what matches already ("=") and what it would write for
-the other runtimes.`,
+Afterwards aisync plan shows what matches already ("=") and what it would write
+for the other runtimes.`,
 		Example:     "  $ aisync import --dry-run\n  $ aisync import --from claude,cursor ~/code/app\n  $ aisync import --scope host",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MaxArgs(1),

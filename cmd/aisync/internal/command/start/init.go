@@ -33,21 +33,22 @@ func InitCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "write a starter spec for this machine, or with --here for the project in this folder",
-		Long: `Without flags, writes a spec of this machine, HOSTNAME.cue, into the folder of the host
-specs ($XDG_CONFIG_HOME/aisync): its facts, the agent programs found, and as a comment
-a model that fits.
+		Long: `Without flags, writes a spec of this machine, HOSTNAME.cue, into the folder of
+the host specs ($XDG_CONFIG_HOME/aisync): its facts, the agent programs found,
+and as a comment a model that fits.
 
 --from SRC copies host specs instead: the name of an example (` + strings.Join(hosts.Examples(), ", ") + `),
-a folder, git::URL?ref=… or the URL of an archive. It copies *.cue and aisync.lock.
+a folder, git::URL?ref=… or the URL of an archive. It copies *.cue and
+aisync.lock.
 
---here writes only aisync.cue, for the project in this folder, with the agent programs
-on this machine or those of --runtime. With --source it adds that source of bundles,
-and its languages and teams that an older installer has put into the project, which it
-recognizes by the names of their rules.
+--here writes only aisync.cue, for the project in this folder, with the agent
+programs on this machine or those of --runtime. With --source it adds that
+source of bundles, and its languages and teams that an older installer has put
+into the project, which it recognizes by the names of their rules.
 
-init never overwrites a file; it names the file and what to do. The only exception is
-the schema in cue.mod/pkg/aisync.dev beside the host specs, for cue vet and editors:
-it belongs to aisync, and init updates it.`,
+init never overwrites a file; it names the file and what to do. The only
+exception is the schema in cue.mod/pkg/aisync.dev beside the host specs, for cue
+vet and editors: it belongs to aisync, and init updates it.`,
 		Example:     "  $ aisync init && aisync plan\n  $ aisync init --from git::https://example.org/me/machines.git\n  $ cd ~/code/app && aisync init --here",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,

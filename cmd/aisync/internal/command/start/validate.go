@@ -39,9 +39,9 @@ func ValidateCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate",
 		Short: "check the specs of this host and project",
-		Long: `Reads the specs of this host and, inside a project, of the project, and prints all
-errors as file:line:col: message. It reads no source, no target and no state. Inside a
-project, a machine that no host matches is not an error.
+		Long: `Reads the specs of this host and, inside a project, of the project, and prints
+all errors as file:line:col: message. It reads no source, no target and no
+state. Inside a project, a machine that no host matches is not an error.
 
 Exit code 0: the specs are valid; 1: they are not.`,
 		Example:     "  $ aisync validate\n  the specs are valid: host velox, project org-drill",

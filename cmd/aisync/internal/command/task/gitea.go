@@ -103,14 +103,14 @@ func taskImportGitea(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gitea OWNER/REPO[#N]",
 		Short: "turn issues of a Gitea server into tasks for you to read and approve",
-		Long: `Reads an issue, or with --label all open issues with that label, and writes a task file
-for each into tasks/inbox. The sections of the issue become the task: Goal, Tasks,
-Acceptance Criteria, Verify, and Files and Read for what may be written and read; see
-docs/tasks.md. Anyone who may write issues there writes these files: read them before
-you approve them.
+		Long: `Reads an issue, or with --label all open issues with that label, and writes a
+task file for each into tasks/inbox. The sections of the issue become the task:
+Goal, Tasks, Acceptance Criteria, Verify, and Files and Read for what may be
+written and read; see docs/tasks.md. Anyone who may write issues there writes
+these files: read them before you approve them.
 
-It reads the token from GITEA_TOKEN, or from a file that only you may read, and writes
-it nowhere.`,
+It reads the token from GITEA_TOKEN, or from a file that only you may read, and
+writes it nowhere.`,
 		Example: `  $ aisync task import gitea me/chiffon#42
   $ aisync task import gitea me/chiffon --label chiffon:queue`,
 		Annotations: map[string]string{"effect": "writes"},

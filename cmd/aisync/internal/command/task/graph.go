@@ -21,8 +21,9 @@ func taskGraph(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph",
 		Short: "print which task waits for which",
-		Long: `Prints each task with the tasks it waits for, as text, as a graph for dot(1), or as
-JSON. With --project it prints one queue, and the tasks of others that it waits for.`,
+		Long: `Prints each task with the tasks it waits for, as text, as a graph for dot(1), or
+as JSON. With --project it prints one queue, and the tasks of others that it
+waits for.`,
 		Example:     "  $ aisync task graph --format dot | dot -Tsvg > tasks.svg",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,

@@ -23,9 +23,9 @@ func taskImport(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE…",
 		Short: "put task files into the inbox, where they wait for approval",
-		Long: `Checks task files, of either form, and copies them into tasks/inbox under their ids; -
-reads one from stdin. It skips invalid files and known ids with an error, and copies the
-others.`,
+		Long: `Checks task files, of either form, and copies them into tasks/inbox under their
+ids; - reads one from stdin. It skips invalid files and known ids with an error,
+and copies the others.`,
 		Example:     "  $ aisync task import ~/Downloads/task-123.yaml",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "a task file"),
@@ -83,10 +83,10 @@ func taskApprove(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve ID…",
 		Short: "move tasks that you have read from the inbox into a queue",
-		Long: `Moves tasks from tasks/inbox into tasks/queue/<project>, in the order given. The queue
-is --project, else the one named like the project or repository in the task's source
-("gitea:<project>:42"), else the only queue. It refuses a task that could never start:
-one that waits for itself or for an unknown task.`,
+		Long: `Moves tasks from tasks/inbox into tasks/queue/<project>, in the order given. The
+queue is --project, else the one named like the project or repository in the
+task's source ("gitea:<project>:42"), else the only queue. It refuses a task
+that could never start: one that waits for itself or for an unknown task.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -154,9 +154,10 @@ func taskRetry(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry ID…",
 		Short: "move failed tasks, or tasks of a dead executor, back into their queue",
-		Long: `Moves a task from failed back into its queue, and keeps the results of its earlier runs
-in tasks/runs. It refuses a running task; a task that another machine claimed needs
---gone. If a task violated its limits, change it first: another try fails again.`,
+		Long: `Moves a task from failed back into its queue, and keeps the results of its
+earlier runs in tasks/runs. It refuses a running task; a task that another
+machine claimed needs --gone. If a task violated its limits, change it first:
+another try fails again.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -88,8 +88,8 @@ func taskList(a *cli.App) *cobra.Command {
 		Use:   "list",
 		Short: "list the tasks by state, priority, date and id",
 		Long: `Lists the tasks of all queues, or of one, and those of the inbox: state, queue,
-priority, id, and the goal or what the task waits for. Tasks without a date count as
-oldest. It lists invalid files with their errors.`,
+priority, id, and the goal or what the task waits for. Tasks without a date
+count as oldest. It lists invalid files with their errors.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -181,10 +181,10 @@ func taskNext(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "next",
 		Short: "print the task of a queue that run-once would take",
-		Long: `Prints the id and the file of the next task: the first of those that are queued and wait
-for nothing, by priority, date and id. If none may start, it prints why and exits with 0
-if tasks only wait for others, 1 if a task can never start (what it needs failed, is
-unknown, or waits for it).`,
+		Long: `Prints the id and the file of the next task: the first of those that are queued
+and wait for nothing, by priority, date and id. If none may start, it prints why
+and exits with 0 if tasks only wait for others, 1 if a task can never start
+(what it needs failed, is unknown, or waits for it).`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

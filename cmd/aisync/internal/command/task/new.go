@@ -19,10 +19,10 @@ func taskNew(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new ID",
 		Short: "create a task file in the inbox",
-		Long: `Writes tasks/inbox/ID.yaml and prints its path. Each --file becomes a step that edits
-that file with the goal as its instructions; each --run becomes a step that runs a
-command. Without them the file contains examples of steps to fill in. Edit it until you
-approve it.`,
+		Long: `Writes tasks/inbox/ID.yaml and prints its path. Each --file becomes a step that
+edits that file with the goal as its instructions; each --run becomes a step
+that runs a command. Without them the file contains examples of steps to fill
+in. Edit it until you approve it.`,
 		Example:     "  $ aisync task new fix-typos --goal \"Correct the spelling.\" --file README.md --verify \"test -s README.md\"",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "the id of the new task"),

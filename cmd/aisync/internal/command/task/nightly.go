@@ -22,13 +22,14 @@ func taskNightly(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "nightly",
 		Short: "carry out the tasks of all repositories in the host's spec, as the timer does",
-		Long: `Runs task run for every queue of every repository under tasks in the host's spec, with
-the executor, limits, remote and Gitea server given there, and writes a report into
-aisync's state (nights). The timer that aisync apply makes from tasks: nightly runs it;
-without a timer, run it by hand. --last prints the report of the last night.
+		Long: `Runs task run for every queue of every repository under tasks in the host's
+spec, with the executor, limits, remote and Gitea server given there, and writes
+a report into aisync's state (nights). The timer that aisync apply makes from
+tasks: nightly runs it; without a timer, run it by hand. --last prints the
+report of the last night.
 
-Exit code 0: all tasks were done, or there were none; 1: a task failed, or a queue could
-not be read.`,
+Exit code 0: all tasks were done, or there were none; 1: a task failed, or a
+queue could not be read.`,
 		Example: `  aisync task nightly
   aisync task nightly --last`,
 		Args:        cli.NoArgs,

@@ -82,19 +82,20 @@ func taskRunOnce(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run-once",
 		Short: "carry out the next task of a queue",
-		Long: `Takes the first task of a queue that waits for nothing and carries it out in a separate
-git work tree on a new branch, chiffon/<id>/<UTC time>, off a named base: its steps,
-its verify commands, and one commit of the changes. After each step and before the
-commit it checks the task's limits; a violation fails the task for good. A step that
-timed out, or whose endpoint failed, is tried again as often as the task allows.
+		Long: `Takes the first task of a queue that waits for nothing and carries it out in a
+separate git work tree on a new branch, chiffon/<id>/<UTC time>, off a named
+base: its steps, its verify commands, and one commit of the changes. After each
+step and before the commit it checks the task's limits; a violation fails the
+task for good. A step that timed out, or whose endpoint failed, is tried again
+as often as the task allows.
 
-Commands run in a sandbox: they can write only the work tree, cannot see your home, and
-have no network unless the task allows it. On a machine without a sandbox they do not
-run without --unsafe-no-sandbox.
+Commands run in a sandbox: they can write only the work tree, cannot see your
+home, and have no network unless the task allows it. On a machine without a
+sandbox they do not run without --unsafe-no-sandbox.
 
-The report is in tasks/runs/<id>; the task's file moves to done or failed. If a task
-failed with changes, its work tree stays and the report names it. Exit code 0: done, or
-no task; 1: it failed.`,
+The report is in tasks/runs/<id>; the task's file moves to done or failed. If a
+task failed with changes, its work tree stays and the report names it. Exit code
+0: done, or no task; 1: it failed.`,
 		Example: `  aisync task run-once --project core --dry-run
   aisync task run-once --project core
   aisync task run-once --project core --push origin --pull-request`,
@@ -144,12 +145,12 @@ func taskRun(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "carry out the tasks of a queue, one after the other",
-		Long: `Repeats run-once until no task may start, or until --max or --until; it always finishes
-a task that it began, and continues after a failed one. Several processes may work on
-one queue at once.
+		Long: `Repeats run-once until no task may start, or until --max or --until; it always
+finishes a task that it began, and continues after a failed one. Several
+processes may work on one queue at once.
 
-At the end it prints the result of each task. Exit code 0: all tasks were done, or there
-were none; 1: a task failed.`,
+At the end it prints the result of each task. Exit code 0: all tasks were done,
+or there were none; 1: a task failed.`,
 		Example: `  aisync task run --project core --max 5
   aisync task run --project core --until 06:00`,
 		Args:        cobra.NoArgs,

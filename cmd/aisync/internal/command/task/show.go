@@ -27,8 +27,8 @@ func taskShow(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "print a task with its state, limits and steps",
-		Long: `Prints the state and the content of a task, with the default limits where its file sets
-none. --json prints all fields.`,
+		Long: `Prints the state and the content of a task, with the default limits where its
+file sets none. --json prints all fields.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.ExactArgs(1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -188,8 +188,9 @@ func taskReport(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report ID",
 		Short: "print the report of a task's last run",
-		Long: `Prints tasks/runs/<id>/report.md; with --json report.json; with --log run.log, which has
-every command and its output. branch-name.txt beside them contains the branch.`,
+		Long: `Prints tasks/runs/<id>/report.md; with --json report.json; with --log run.log,
+which has every command and its output. branch-name.txt beside them contains the
+branch.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.ExactArgs(1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -29,17 +29,17 @@ func Command(a *cli.App) *cobra.Command {
 		Use:   "task",
 		Short: "queue bounded work for a local model, and carry it out within enforced limits",
 		Long: `Tasks are files: tasks/inbox contains those that wait for approval,
-tasks/queue/<project> those that may run, and tasks/runs the results. A task names its
-goal, the files that may be written and read, how much may change, the steps, and the
-commands that verify the result. It runs in a separate git work tree on a new branch;
-exceeding its limits fails it.
+tasks/queue/<project> those that may run, and tasks/runs the results. A task
+names its goal, the files that may be written and read, how much may change, the
+steps, and the commands that verify the result. It runs in a separate git work
+tree on a new branch; exceeding its limits fails it.
 
   aisync task new fix-docs --goal "…" --file README.md --verify "make lint"
   aisync task approve fix-docs --project core
   aisync task run-once --project core
 
-In these commands --project names a queue, and --repo the folder that contains tasks.
-docs/tasks.md describes the file format and how the limits are enforced.`,
+In these commands --project names a queue, and --repo the folder that contains
+tasks. docs/tasks.md describes the file format and how the limits are enforced.`,
 		SuggestionsMinimumDistance: 2,
 		Args:                       cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

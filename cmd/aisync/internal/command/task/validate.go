@@ -29,10 +29,11 @@ func taskValidate(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [FILE|ID]…",
 		Short: "check task files and their dependencies",
-		Long: `Checks files, or tasks by their ids; without arguments, all tasks in the inbox and the
-queues. It prints errors as file:line:col: message: wrong fields, and steps that the
-task's own limits forbid. It also lists queued tasks that can never start: they wait for
-a failed task, an unknown task or themselves, or two tasks have the same id.
+		Long: `Checks files, or tasks by their ids; without arguments, all tasks in the inbox
+and the queues. It prints errors as file:line:col: message: wrong fields, and
+steps that the task's own limits forbid. It also lists queued tasks that can
+never start: they wait for a failed task, an unknown task or themselves, or two
+tasks have the same id.
 
 Exit code 0: all tasks are valid; 1: they are not.`,
 		Annotations: map[string]string{"effect": "read-only"},

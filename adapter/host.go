@@ -41,6 +41,7 @@ type Host struct {
 // complete then.
 func (h Host) Declare(ctx context.Context) (Decls, error) {
 	b := newBuilder(reconcile.HostOwner)
+	b.dir = h.Spec.Dir
 	places := h.places(b)
 	for _, hb := range h.Spec.Bundles {
 		h.bundle(ctx, b, places, hb)

@@ -28,6 +28,7 @@ type Project struct {
 // declarations beside it are not complete then.
 func (p Project) Declare(ctx context.Context) (Decls, error) {
 	b := newBuilder(reconcile.ProjectOwner(p.Spec.Dir))
+	b.dir = p.Spec.Dir
 	var places []place
 	for _, r := range p.Spec.Runtimes {
 		if rt, ok := b.lookup(r.Value, r.Pos, p.Runtimes); ok {

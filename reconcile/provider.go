@@ -221,6 +221,7 @@ type Observation struct {
 	ReadOnly bool                    // Present, and whoever may write to it took that right away
 	Live     map[LeafKey]Fingerprint // of the keys asked for; a key that is missing is absent
 	Former   map[LeafKey]bool        // of those never recorded: what is there is an earlier version of what is wanted
+	Copies   map[LeafKey]bool        // of those wanted: what is there was made from a source elsewhere, which has or had it so
 	Marked   map[LeafKey]bool        // of those recorded with conflict markers: they are still there
 	Token    Fingerprint             // of the whole target; Apply acts only while it holds. "" when absent
 	Inputs   Fingerprint             // of what it depends on, where the provider knows any

@@ -41,7 +41,7 @@ func isClaims(text []byte) error {
 		Agent string `json:"agent"`
 	}
 	if err := json.Unmarshal(text, &claims); err != nil || claims == nil {
-		return errors.New("not an object of JSON that says who claims what")
+		return errors.New("not a JSON object of claims")
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // sandbox whose one way out is the model, in a copy that holds what the task
 // lets it read. Gemini CLI takes no server but its maker's, and the task stays
 // where it is.
-func TestEveryProgramDoesATask(t *testing.T) {
+func TestProgramsDoTask(t *testing.T) {
 	needPrograms(t)
 	for _, id := range everyone() {
 		t.Run(id, func(t *testing.T) {

@@ -83,6 +83,18 @@ func WithPast(b reconcile.Body, past func() [][]byte) reconcile.Body {
 	return s
 }
 
+// Elsewhere is a body of FromSource whose source does not lie beside the spec
+// that asks for it, where an import puts what it takes over: a file that is as
+// that source has or had it was made from it.
+func Elsewhere(b reconcile.Body) reconcile.Body {
+	s, ok := b.(sourceBody)
+	if !ok {
+		return b
+	}
+	s.elsewhere = true
+	return s
+}
+
 // SourceOf returns the file that a body of FromSource is read from, and what is
 // made of it; ok is false for other bodies.
 func SourceOf(b reconcile.Body) (path string, transform func([]byte) []byte, ok bool) {
@@ -100,6 +112,7 @@ type sourceBody struct {
 	transform func([]byte) []byte
 	past      func() [][]byte
 	parts     int // of the target's path that are the bundle's own; 0: 1
+	elsewhere bool
 }
 
 // earlier is what the source came to before, newest first, in the form of now

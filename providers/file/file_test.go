@@ -271,7 +271,7 @@ func TestExplainShowsOurLeavesAndNothingElse(t *testing.T) {
 	for _, l := range (Provider{}).Explain(t.Context(), m.env.ReadEnv, c) {
 		got = append(got, string(l.Op)+l.Text)
 	}
-	want := []string{"~/a/b is 1, was recorded as 2", "-/gone", `+/mcp: {"env":{"API_KEY":"(not shown)","LEVEL":"warn","TOKEN":"${TOKEN}"}}`}
+	want := []string{"-/gone", "~/a/b is 1, was recorded as 2", `+/mcp: {"env":{"API_KEY":"(not shown)","LEVEL":"warn","TOKEN":"${TOKEN}"}}`}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

@@ -76,8 +76,12 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 		return o, raw
 	}
 	if _, whole := o.Live[""]; whole {
-		if isFormer(r, t, s) {
+		former := isFormer(r, t, s)
+		if former {
 			o.Former = map[reconcile.LeafKey]bool{"": true}
+		}
+		if isCopy(r, t, raw, former) {
+			o.Copies = map[reconcile.LeafKey]bool{"": true}
 		}
 		if isMarked(t) && merge.HasMarkers(s.doc) {
 			o.Marked = map[reconcile.LeafKey]bool{"": true}

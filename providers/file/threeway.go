@@ -126,6 +126,21 @@ func isFormer(r reconcile.ReadEnv, t reconcile.Target, s seen) bool {
 	return slices.ContainsFunc(earlier(want), func(b []byte) bool { return bytes.Equal(unix(b), is) })
 }
 
+// isCopy reports whether what is there is a regular file with the text that a
+// source which lies elsewhere has now or, if former says so, had earlier. An
+// empty file may be any person's.
+func isCopy(r reconcile.ReadEnv, t reconcile.Target, s seen, former bool) bool {
+	if len(t.Resource.Leaves) != 1 {
+		return false
+	}
+	body, ok := t.Resource.Leaves[0].Body.(sourceBody)
+	if !ok || !body.elsewhere || !former && body.Fingerprint() != s.token() || s.digest == fsys.Digest(nil) {
+		return false
+	}
+	info, err := r.FS.Lstat(t.Resource.Address.Path(r.Home))
+	return err == nil && info.Mode().IsRegular()
+}
+
 // nearest is the one of versions, newest first, from which doc differs least;
 // of several the oldest, so that what the bundle changed since where doc was
 // edited is seen to meet. There is none where doc has less than half of its

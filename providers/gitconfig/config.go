@@ -119,7 +119,7 @@ func (c config) outside(key string) (value, scope string, ok bool) {
 // lockTries is how often a lock is waited for, each time for lockWait: git itself
 // does not wait, and holds one for a moment.
 const (
-	lockTries = 10
+	lockTries = 30
 	lockWait  = 100 * time.Millisecond
 )
 
@@ -134,7 +134,13 @@ func (c config) write(ctx context.Context, scope string, args ...string) error {
 		}
 		err = fmt.Errorf("git config %s in %s: %s", strings.Join(args, " "), c.dir, message(err))
 		lock := c.lock(ctx, scope)
-		if _, serr := os.Lstat(lock); lock == "" || serr != nil || ctx.Err() != nil {
+		if lock == "" || ctx.Err() != nil {
+			return err
+		}
+		if _, serr := os.Lstat(lock); serr != nil { // it may have gone since git met it
+			if n == 1 {
+				continue
+			}
 			return err
 		}
 		if n == lockTries {

@@ -169,7 +169,7 @@ another try fails again.`,
 			for _, id := range args {
 				i, err := q.Retry(id, gone, process.System())
 				if errors.Is(err, task.ErrMayLive) {
-					err = advice.New(err, "check that it does not run, then add --gone")
+					err = advice.New(err, "make sure that it is not, then add --gone")
 				}
 				if err == nil {
 					a.Printf("%s\n", termtext.Safe(i.Path))

@@ -24,7 +24,7 @@ var varyingRuns = unsteady{
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "4f1c…"},
 	{regexp.MustCompile(`\bbyte \d+`), "byte 7180"},
 	{regexp.MustCompile(`"offset": ?\d+`), `"offset":7180`},
-	{regexp.MustCompile(`(events\.jsonl:|from line |events-from-|"line":)\d+`), "${1}24"}, // a slow worker has heartbeats
+	{regexp.MustCompile(`(events\.jsonl:|at line |events-from-|"line":)\d+`), "${1}24"}, // a slow worker has heartbeats
 }
 
 // The commands of docs/runs.md are one session, run here with real workers;

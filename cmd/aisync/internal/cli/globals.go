@@ -16,17 +16,17 @@ type Globals struct {
 // so a flag wins over a variable.
 func (g *Globals) Register(fs *pflag.FlagSet, e environ.Env) {
 	fs.StringVar(&g.Config, "config", "", "read host specs from `DIR` (default $XDG_CONFIG_HOME/aisync)")
-	fs.StringVar(&g.Host, "host", "", "use host `NAME` of the specs instead of the one that matches this machine")
-	fs.StringVar(&g.Project, "project", "", "work on the project in `DIR` (default: the nearest folder upwards with aisync.cue)")
-	fs.StringVar(&g.Root, "root", "", "put every path of the host under `DIR`; apply creates it when missing")
+	fs.StringVar(&g.Host, "host", "", "use host `NAME` of the specs, even if it does not match")
+	fs.StringVar(&g.Project, "project", "", "the project in `DIR` (default: the nearest aisync.cue upwards)")
+	fs.StringVar(&g.Root, "root", "", "put every path of the host under `DIR`; apply creates it")
 	fs.StringVar(&g.User, "user", "", "work for user `NAME` of the passwd file below --root")
-	fs.StringVar(&g.Facts, "facts", "", "read the machine's facts from `FILE` instead of detecting them")
+	fs.StringVar(&g.Facts, "facts", "", "read the facts of the machine from `FILE`")
 	fs.BoolVar(&g.Offline, "offline", e.On("AISYNC_OFFLINE"), "never use the network")
 	fs.BoolVar(&g.locked, "locked", e.On("AISYNC_LOCKED"), "fail if aisync.lock does not pin everything")
 	fs.BoolVar(&g.JSON, "json", false, "print JSON")
 	fs.StringVar(&g.color, "color", "auto", "`WHEN` to use colour: auto, on, off")
 	fs.BoolVarP(&g.Quiet, "quiet", "q", false, "print results and errors only")
-	fs.BoolVarP(&g.Verbose, "verbose", "v", false, "list unchanged resources too (plan, status), and each step (apply)")
+	fs.BoolVarP(&g.Verbose, "verbose", "v", false, "list what is unchanged (plan, status), each step (apply)")
 }
 
 // Check returns a usage error for a value that no command accepts.

@@ -22,7 +22,7 @@ func DestroyCommand(a *cli.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "destroy --scope host|project",
-		Short: "uninstall everything of the host or the project, and restore what was there before",
+		Short: "uninstall what aisync made, and restore what was there before",
 		Long: `Removes what aisync made for the host or the project, and restores what it
 replaced. It shows the plan and asks. Files edited since stay, unless --force (a
 backup is kept).

@@ -32,7 +32,7 @@ func LockCommand(a *cli.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "lock [--update [ID...]]",
-		Short: "pin every source, model, package and automatic choice to its present version",
+		Short: "pin sources, models, packages and automatic choices to versions",
 		Long: `Resolves what the specs name to a fixed version and writes it to aisync.lock
 beside the spec: a git source to a commit and the digest of its files, a model
 to a commit, size and sha256, quant: "auto" to a quant, a package to a version.

@@ -29,7 +29,7 @@ func PlanCommand(a *cli.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "show what would change, why, and which line of the spec asks for it",
+		Short: "show what would change, why, and which spec line asks for it",
 		Long: `Compares the specs with what is there and with what aisync last made, and shows
 what an apply would do. It writes nothing and never uses the network.
 

@@ -39,7 +39,7 @@ func PruneCommand(a *cli.App) *cobra.Command {
 	f := pruneFlags{age: backupAge, cap: backupCap}
 	cmd := &cobra.Command{
 		Use:   "prune",
-		Short: "remove leftovers of deleted projects, pins of unknown hosts, and old backups",
+		Short: "remove leftovers of deleted projects, unknown hosts, old backups",
 		Long: `Uninstalls what deleted projects left outside of their folder (trust entries,
 keys in settings), drops the pins of hosts that no spec names, and removes old
 backups. It never removes a backup that a rollback or an uninstall still needs.

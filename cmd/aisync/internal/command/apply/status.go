@@ -36,7 +36,7 @@ func StatusCommand(a *cli.App) *cobra.Command {
 	all := false
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "list what was edited and what an apply would do, one line per resource",
+		Short: "list what was edited, and what an apply would do",
 		Long: `Prints two letters before each resource that is not in order.
 
 The first is drift, what happened to it since aisync made it:

@@ -38,7 +38,7 @@ alone. Programs may write into their own folders when started.
 	long.WriteString(doctor.DescribeRuntimeChecks())
 	cmd := &cobra.Command{
 		Use:         "doctor",
-		Short:       "check that everything in the specs works, and name a fix for each problem",
+		Short:       "check that everything works, and name a fix for each problem",
 		Long:        long.String() + "\nResults: ok; skip: not checked, and why; warn: works, but with less; fail.\nExit code 0: nothing fails; 1: something does.",
 		Example:     "  $ aisync doctor --offline\n  $ aisync doctor --deep --timeout 10m",
 		Annotations: map[string]string{"effect": "read-only"},

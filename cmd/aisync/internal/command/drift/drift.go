@@ -29,7 +29,7 @@ func Command(a *cli.App) *cobra.Command {
 	var f driftFlags
 	cmd := &cobra.Command{
 		Use:   "drift",
-		Short: "report what was edited or deleted since the last apply, for people and for CI",
+		Short: "report what was edited since the last apply, for people and CI",
 		Long: `Compares what is there with what aisync.lock recorded (drift), and, where the
 sources of the bundles are on this machine, with what the spec asks for now
 (pending). The two are reported apart. Where a source is missing, pending is

@@ -16,7 +16,7 @@ func DetectCommand(a *cli.App) *cobra.Command {
 	var field string
 	cmd := &cobra.Command{
 		Use:   "detect",
-		Short: "print which agent program runs this command, the evidence, and what it can do",
+		Short: "print which agent program runs this command, and the evidence",
 		Long: `Prints the runtime that runs this command, the evidence for it, and its entry in
 the catalog: hooks, session id, how an agent gets its first work, when it counts
 as stalled. An explicit variable wins (GT_RUNTIME, AI_RUNTIME), then variables

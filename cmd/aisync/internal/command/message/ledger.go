@@ -18,7 +18,7 @@ import (
 func LedgerCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ledger COMMAND",
-		Short: "read and write the blackboard, inboxes and claims that a project's agents share",
+		Short: "share a blackboard, inboxes and claims between a project's agents",
 		Long: `The ledger of a project is in .pi-ensemble/, as readable files: a blackboard, an
 inbox for each agent, claims on paths, and an audit trail. Called as ensemble,
 the program replaces that of pi-ensemble and can share the folder with it; as

@@ -28,7 +28,7 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "message",
-		Short: "send and read messages between agents, across projects and machines",
+		Short: "exchange messages between agents of any project and machine",
 		Long: `Messages between agents are org files in inbox/from-agents of the receiving
 project; aisync never touches inbox itself, which is for people. An address is
 machine.project for all agents of a project, or machine.project.agent-id for one

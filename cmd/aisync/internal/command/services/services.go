@@ -27,7 +27,7 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "services",
-		Short: "list, start, stop and read the logs of this machine's model servers",
+		Short: "list, start and stop this machine's model servers",
 		Long: `A service is a model server that the host's spec describes. aisync apply creates
 its unit and starts it; these commands show, start and stop services between
 applies. systemd runs them, or launchd on macOS. Elsewhere, as in most

@@ -48,7 +48,7 @@ type openMessage struct {
 func WhoCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "who",
-		Short: "list the agents, session files, tasks, claims and open messages of this project",
+		Short: "list this project's agents, session files, tasks and claims",
 		Long: `Shows who is at work in this project: the running agents including the caller,
 their session files, the claimed tasks of the queue and of runs, and the claimed
 paths and open messages of the ledger. If something cannot be read, it reports

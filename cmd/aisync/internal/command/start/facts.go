@@ -22,7 +22,7 @@ func FactsCommand(a *cli.App) *cobra.Command {
 	var versions bool
 	cmd := &cobra.Command{
 		Use:   "facts",
-		Short: "print the facts of this machine: processor, memory, GPU, disks, programs",
+		Short: "print this machine's processor, memory, GPU, disks and programs",
 		Long: `Prints the facts of this machine on which plans depend. --facts FILE reads the
 output of --json, to plan for another machine. It starts no program and connects
 to nothing; --versions starts each program to ask for its version, which no

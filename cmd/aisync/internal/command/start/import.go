@@ -28,7 +28,7 @@ func ImportCommand(a *cli.App) *cobra.Command {
 	var from []string
 	cmd := &cobra.Command{
 		Use:   "import [DIR]",
-		Short: "turn existing agent files of a project, or of your home, into a bundle and a spec",
+		Short: "turn existing agent files into a bundle and a spec",
 		Long: `Reads existing rules, skills, commands, agents, hooks, settings, ignore lists,
 instruction files and MCP servers in DIR (default: the project, or this folder),
 and writes a bundle in .aisync and a spec, aisync.cue. With --scope host it

@@ -32,7 +32,7 @@ func InitCommand(a *cli.App) *cobra.Command {
 	var runtimes []string
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "write a starter spec for this machine, or with --here for the project in this folder",
+		Short: "write a starter spec for this machine, or --here for a project",
 		Long: `Without flags, writes a spec of this machine, HOSTNAME.cue, into the folder of
 the host specs ($XDG_CONFIG_HOME/aisync): its facts, the agent programs found,
 and as a comment a model that fits.

@@ -27,7 +27,7 @@ func taskCommands() []func(*cli.App) *cobra.Command {
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task",
-		Short: "queue bounded work for a local model, and carry it out within enforced limits",
+		Short: "queue bounded work for local models, and carry it out in a sandbox",
 		Long: `Tasks are files: tasks/inbox contains those that wait for approval,
 tasks/queue/<project> those that may run, and tasks/runs the results. A task
 names its goal, the files that may be written and read, how much may change, the

@@ -17,7 +17,7 @@ type Globals struct {
 func (g *Globals) Register(fs *pflag.FlagSet, e environ.Env) {
 	fs.StringVar(&g.Config, "config", "", "read host specs from `DIR` (default $XDG_CONFIG_HOME/aisync)")
 	fs.StringVar(&g.Host, "host", "", "use host `NAME` of the specs, even if it does not match")
-	fs.StringVar(&g.Project, "project", "", "the project in `DIR` (default: the nearest aisync.cue upwards)")
+	fs.StringVar(&g.Project, "project", "", "the project `DIR` (default: the nearest aisync.cue upwards)")
 	fs.StringVar(&g.Root, "root", "", "put every path of the host under `DIR`; apply creates it")
 	fs.StringVar(&g.User, "user", "", "work for user `NAME` of the passwd file below --root")
 	fs.StringVar(&g.Facts, "facts", "", "read the facts of the machine from `FILE`")

@@ -45,7 +45,7 @@ test-kill: ## downloads killed with SIGKILL, KILLS=200 times, and the resume of 
 
 test-crash: build ## the contract broken at each operation of an apply, in every way, and killed KILLS=300 times; random specs, ROUNDS=400 (FAULTS=PATTERN: only operations that match)
 	@AISYNC_TEST_CRASH='$(or $(FAULTS),full)' AISYNC_TEST_KILLS=$(or $(KILLS),300) AISYNC_TEST_BINARY='$(CURDIR)/bin/aisync' \
-	  go test -count=1 -v -timeout 60m ./cmd/aisync -run 'AFaultAtAnyOperationOfTheContract|SIGKILLAtAnyTime|AppliesAtOnce|SaveMeanwhile'
+	  go test -count=1 -v -timeout 60m ./cmd/aisync -run 'FaultAtAnyOperation|SIGKILLIsHarmless|ConcurrentApplies|ConcurrentEdits'
 	@AISYNC_TEST_ROUNDS=$(or $(ROUNDS),400) go test -count=1 -v -timeout 30m ./internal/crash
 	@AISYNC_TEST_ROUNDS=$(or $(HISTORIES),40) go test -count=1 -v -timeout 30m ./providers/... -run 'KeepsThePromises|KeepThePromises'
 

@@ -10,10 +10,10 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 )
 
-// TestJobsReadACheckoutOfAnotherUser runs the action's script, and the variables
+// TestCIJobsReadForeignCheckout runs the action's script, and the variables
 // of the GitLab job, on a checkout that the job's user does not own, as in
 // containers: what was committed is told all the same.
-func TestJobsReadACheckoutOfAnotherUser(t *testing.T) {
+func TestCIJobsReadForeignCheckout(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give files away")
 	}

@@ -55,7 +55,7 @@ func strictly(text []byte, into any) error {
 
 var expression = regexp.MustCompile(`\$\{\{ *(inputs|steps)\.([a-z.-]+) *\}\}`)
 
-func TestTheActionAnnotatesWhatDrifted(t *testing.T) {
+func TestGitHubActionAnnotatesDrift(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "action.yml"))
 	if err != nil {
@@ -145,7 +145,7 @@ func TestTheActionAnnotatesWhatDrifted(t *testing.T) {
 	}
 }
 
-func TestThePreCommitHooksCheckAProjectAndABundle(t *testing.T) {
+func TestPreCommitHooksCheckProjectAndBundle(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", ".pre-commit-hooks.yaml"))
 	if err != nil {
@@ -182,7 +182,7 @@ func TestThePreCommitHooksCheckAProjectAndABundle(t *testing.T) {
 	}
 }
 
-func TestTheGitLabJobKeepsAReport(t *testing.T) {
+func TestGitLabJobKeepsReport(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "ci.md"))
 	if err != nil {

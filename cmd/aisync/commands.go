@@ -20,7 +20,7 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/command/task"
 )
 
-// commands are all commands, in the order of the help.
+// commands returns the constructors of all commands, in the order of the help.
 func commands() []func(*cli.App) *cobra.Command {
 	return []func(*cli.App) *cobra.Command{
 		start.InitCommand, apply.PlanCommand, apply.ApplyCommand, drift.Command, apply.StatusCommand, apply.ShowCommand,
@@ -35,19 +35,19 @@ func commands() []func(*cli.App) *cobra.Command {
 	}
 }
 
-// rootCommand builds the whole tree. It reads and decides nothing.
+// rootCommand builds the command tree. It reads no file and changes nothing.
 func rootCommand(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "aisync",
-		Short: "one spec, every machine: the AI coding stack of your machines and projects, reconciled",
-		Long: `aisync makes a machine and a project be what their specs say: which agent
-runtimes read which rules, skills, hooks and settings, and which models lie on
-disk. It shows what it would do, does exactly that, tells what has changed
-since, and can put back what it replaced.
+		Short: "keep the AI coding setup of your machines and projects as one spec describes it",
+		Long: `aisync keeps a machine and a project as their specs describe them: which agent
+runtimes read which rules, skills, hooks and settings, and which models are on
+disk. It shows each change before it makes it, reports what was edited since,
+and can restore what it replaced.
 
-  aisync plan      shows what would change, and which line of which spec asks for it
-  aisync apply     makes it so, after asking
-  aisync drift     tells what is no longer as it was made (exit code 2)`,
+  aisync plan      show what would change, and the spec line that asks for it
+  aisync apply     make the changes, after asking
+  aisync drift     report what was edited since (exit code 2)`,
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		DisableAutoGenTag:          true,
@@ -58,9 +58,9 @@ since, and can put back what it replaced.
 				return err
 			}
 			if cmd.Annotations["effect"] == "writes" {
-				a.Outlive()
+				a.SurviveClosedOutput()
 			}
-			a.Named = cmd.Annotations["effect"] == "read-only" && cmd.Flags().Changed("project")
+			a.ForeignProject = cmd.Annotations["effect"] == "read-only" && cmd.Flags().Changed("project")
 			return a.OpenLog(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {

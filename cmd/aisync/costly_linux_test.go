@@ -26,11 +26,11 @@ func tenfold(first, each string) string {
 	return b.String() + "project: name: \"\\(l11)\"\n"
 }
 
-// TestSpecsThatTakeTooMuchEndWith1 evaluates specs that ask for more memory,
+// TestCostlySpecsExitWith1 evaluates specs that ask for more memory,
 // depth or time than there is. Not one ends with Go's 2, which reads as drift,
 // takes much more than 1 GiB on the way, or writes anything. Which of the limits
 // is reached first depends on how fast the machine is.
-func TestSpecsThatTakeTooMuchEndWith1(t *testing.T) {
+func TestCostlySpecsExitWith1(t *testing.T) {
 	const most = 2 << 10 // MiB
 	for name, c := range map[string]struct {
 		spec, want string
@@ -78,8 +78,8 @@ func TestSpecsThatTakeTooMuchEndWith1(t *testing.T) {
 	}
 }
 
-// TestSIGTERMEndsAnEvaluation ends a command while CUE works.
-func TestSIGTERMEndsAnEvaluation(t *testing.T) {
+// TestSIGTERMEndsEvaluation ends a command while CUE works.
+func TestSIGTERMEndsEvaluation(t *testing.T) {
 	dir := t.TempDir()
 	spec := "package aisync\nb: [" + strings.Repeat("1,", 30) + "]\nproject: bundles: [for x in b for y in b for z in b for v in b for w in b {\"\\(x)\\(y)\"}]\n"
 	if err := os.WriteFile(filepath.Join(dir, place.SpecFile), []byte(spec), 0o644); err != nil {

@@ -15,10 +15,10 @@ import (
 )
 
 // The program, killed with SIGKILL at any time of an apply, alone or with all
-// that it had started: see TestAFaultAtAnyOperationOfTheContractIsHarmless.
+// that it had started: see TestFaultAtAnyOperationIsHarmless.
 //
 // AISYNC_TEST_KILLS says how often, and AISYNC_TEST_BINARY which program.
-func TestSIGKILLAtAnyTimeIsHarmless(t *testing.T) {
+func TestSIGKILLIsHarmlessAtAnyTime(t *testing.T) {
 	done := proof.Start(t, 1)
 	kills := 6
 	if n, err := strconv.Atoi(os.Getenv("AISYNC_TEST_KILLS")); err == nil {

@@ -149,7 +149,7 @@ var usersFiles = map[string]string{
 	"project/.gitignore":                           "*.o\r\n",
 	"project/.mcp.json":                            "{\"mcpServers\": {\"own\": {\"command\": \"own\"}}}\n",
 	"project/AGENTS.md":                            "# Mine\n\nwords of mine",
-	"project/src/main.el":                          ";;; nobody touches this\n",
+	"project/src/main.el":                          ";;; untouched\n",
 	"root/home/me/.config/something/else/settings": "nor this\n",
 }
 
@@ -259,7 +259,7 @@ func (m *crashMachine) here(fault crash.Fault, args ...string) (int, string) {
 		hook = stack.Gate(fault.Hook())
 	}
 	var out, said bytes.Buffer
-	code := runThrough(hook, append(append([]string{"aisync"}, m.args...), args...), strings.NewReader(""), &out, &said, m.env)
+	code := execute(hook, append(append([]string{"aisync"}, m.args...), args...), strings.NewReader(""), &out, &said, m.env)
 	return code, last(out.String()) + said.String()
 }
 

@@ -18,7 +18,7 @@ import (
 
 // Several applies at once: one after the other where they wait, else the others
 // are refused; what comes of it is what one of them makes.
-func TestAppliesAtOnceEndAsOne(t *testing.T) {
+func TestConcurrentAppliesEndLikeOne(t *testing.T) {
 	done := proof.Start(t, 6)
 	site := newCrashSite(t)
 	m := newCrashMachine(t, site, false)
@@ -96,7 +96,7 @@ func (w rewriter) run(t *testing.T, most int, stop *atomic.Bool) (saved int) {
 // An editor adds lines to files, and runtimes write their settings anew, while
 // applies change the same files: nothing that they saved is lost, be it that it
 // is named as kept beside the file, and in the end both have what they want.
-func TestWhatOthersSaveMeanwhileIsNotLost(t *testing.T) {
+func TestConcurrentEditsAreNotLost(t *testing.T) {
 	done := proof.Start(t, 4)
 	site := newCrashSite(t)
 	m := newCrashMachine(t, site, false)

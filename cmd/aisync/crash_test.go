@@ -308,7 +308,7 @@ func (s *stage) applies(t *testing.T) int {
 //
 // AISYNC_TEST_CRASH=full breaks every operation, and a pattern those that match
 // it; without it, it is a sample of them.
-func TestAFaultAtAnyOperationOfTheContractIsHarmless(t *testing.T) {
+func TestFaultAtAnyOperationIsHarmless(t *testing.T) {
 	done := proof.Start(t, 1)
 	site := newCrashSite(t)
 	t.Setenv("PATH", site.bin)

@@ -14,14 +14,14 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 )
 
-func TestDriftOfAFreshCheckoutShowsWhatWasCommitted(t *testing.T) {
+func TestDriftOfFreshCheckoutShowsCommittedText(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	p.env = append(p.env, "GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@localhost", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@localhost")
 	p.must(t, "apply", "--scope", "project", "--yes", "--trust")
 	p.shell(t, `git add -A; git commit -q -m made
 sed -i 's/^# Emacs Lisp$/# By hand/' .claude/rules/elisp.md; sed -i '/Bash(make test)/d' .claude/settings.json
-git commit -q -a -m 'somebody edits'`)
+git commit -q -a -m 'edit rules'`)
 	ci := t.TempDir()
 	clone := exec.Command("git", "clone", "-q", p.project(), filepath.Join(ci, "work"))
 	clone.Env = p.env
@@ -65,7 +65,7 @@ git commit -q -a -m 'somebody edits'`)
 	}
 }
 
-func TestLineEndingsAreAsGitWritesThem(t *testing.T) {
+func TestDriftAcceptsGitLineEndings(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	p.env = append(p.env, "GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@localhost", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@localhost")

@@ -58,7 +58,7 @@ var happenings = []struct {
 		says: "No drift, nothing pending",
 	},
 	{
-		name:  "somebody adds a key of their own to settings.json",
+		name:  "a person adds a key to settings.json",
 		do:    `sed -i '1a \  "model": "opus",' .claude/settings.json`,
 		says:  "No drift, nothing pending", // not ours, and none of our business
 		stays: []string{".claude/settings.json"},
@@ -118,7 +118,7 @@ var happenings = []struct {
 	},
 }
 
-func TestDriftNamesWhatHappenedAndNothingElseAndRestorePutsBackThat(t *testing.T) {
+func TestDriftReportsEditsAndRestoreUndoesThem(t *testing.T) {
 	t.Parallel()
 	for _, h := range happenings {
 		t.Run(h.name, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestDriftNamesWhatHappenedAndNothingElseAndRestorePutsBackThat(t *testing.T
 			}
 			for name := range maps.Keys(union(restored, made)) {
 				if strings.Contains(h.do, "chmod go-rwx") {
-					break // these bits are nobody's
+					break // aisync does not own these bits
 				}
 				if restored[name] != made[name] {
 					t.Errorf("after apply --restore, %s is %s, want %s", name, restored[name], made[name])

@@ -223,7 +223,7 @@ func (j judge) effectsIn(name string, doc []byte, runtimes []spec.Runtime) (foun
 }
 
 // The judge is one that can say no, and yes.
-func TestTheJudgeOfSettingsJudges(t *testing.T) {
+func TestSettingsJudge(t *testing.T) {
 	o := spec.Obeyed{
 		Safe: []string{"/a", "/set/*", "/all/**", "/x~1y"}, Paths: []string{"/text/*"},
 		SafeValues: []spec.SafeValues{{Key: "/on", Values: []string{"false"}}},

@@ -44,7 +44,7 @@ func rounds() int {
 // No setting of a project reaches a program unasked, by any of three ways: the
 // spec, a bundle of the project's own source, a file that lies there already.
 // What is harmless needs no question.
-func TestNoSettingOutsideTheHarmlessOnesIsWrittenUnasked(t *testing.T) {
+func TestHarmfulSettingsNeedApproval(t *testing.T) {
 	proved := proof.Start(t, 17)
 	var sum obeyedCounts
 	tallies := make(chan obeyedCounts, len(steered))

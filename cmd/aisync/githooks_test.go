@@ -121,7 +121,7 @@ func (b hookBench) gone() {
 
 const preCommitConfig = "repos:\n- repo: local\n  hooks:\n  - {id: mark, name: mark, language: system, entry: touch .git/pre-commit-ran, always_run: true, pass_filenames: false}\n"
 
-func TestPreCommitAndOurHooksBothRun(t *testing.T) {
+func TestPreCommitAndAisyncHooksBothRun(t *testing.T) {
 	t.Run("installed before", func(t *testing.T) {
 		b := newHookBench(t, "pre-commit")
 		b.write(".pre-commit-config.yaml", preCommitConfig)
@@ -146,7 +146,7 @@ func TestPreCommitAndOurHooksBothRun(t *testing.T) {
 	})
 }
 
-func TestGitLFSAndOurHooksBothRun(t *testing.T) {
+func TestGitLFSAndAisyncHooksBothRun(t *testing.T) {
 	attributes := "*.bin filter=lfs diff=lfs merge=lfs -text\n"
 	runs := func(b hookBench) {
 		b.Helper()
@@ -185,7 +185,7 @@ func TestGitLFSAndOurHooksBothRun(t *testing.T) {
 	})
 }
 
-func TestHuskyKeepsItsKey(t *testing.T) {
+func TestHuskyKeepsHooksPath(t *testing.T) {
 	install := func(b hookBench) {
 		b.Helper()
 		b.write("package.json", `{"name": "p", "private": true}`)

@@ -159,7 +159,7 @@ func (m *machine) tree(dir string) map[string]string {
 }
 
 // Plans and results for three machines, kept to be read and reviewed.
-func TestPlansAndTreesAreTheGoldenOnes(t *testing.T) {
+func TestGoldenPlansAndTrees(t *testing.T) {
 	for _, host := range []string{"velox", "pearl", "default"} {
 		t.Run(host, func(t *testing.T) {
 			m := newMachine(t, host)
@@ -210,7 +210,7 @@ func compare(t *testing.T, dir string, got map[string]string) {
 }
 
 // Nothing of a project depends on the machine it is reconciled on.
-func TestTwoHostsWriteTheSameProjectBytes(t *testing.T) {
+func TestHostsWriteSameProjectBytes(t *testing.T) {
 	pearl, velox := newMachine(t, "pearl"), newMachine(t, "velox")
 	for _, m := range []*machine{pearl, velox} {
 		m.apply()

@@ -125,7 +125,7 @@ func TestReadOnlyCommandsWriteNothing(t *testing.T) {
 // The user's settings are there before the first apply, and must come through.
 const usersSettings = "{\n  \"model\" :  \"opus\"\n}\n"
 
-func TestAKilledApplyLeavesOldOrNewBytesAndTheNextOneConverges(t *testing.T) {
+func TestKilledApplyLeavesOldOrNewBytes(t *testing.T) {
 	whole := newPerson(t)
 	settings := func(p person) string { return filepath.Join(p.project(), ".claude/settings.json") }
 	prepare := func(p person) {

@@ -43,7 +43,7 @@ func exFAT(t *testing.T, options string) string {
 	return at
 }
 
-func TestAHomeWithoutCaseLinksAndModesLosesNothing(t *testing.T) {
+func TestHomeWithoutCaseLinksAndModesLosesNothing(t *testing.T) {
 	dir := exFAT(t, "rw")
 	w := newHostileWorld(t, `hosts: velox: {match: {}, runtimes: {claude: {}, opencode: {}}, settings: claude: {permissions: {allow: ["Bash(ls)"]}}}`,
 		`project: {name: "p", runtimes: ["claude", "opencode"], sources: {r: "good"}, bundles: ["r//elisp"], agents: {sessions: true, ledger: true}, mcp: notes: {command: "x"}}`)
@@ -75,7 +75,7 @@ func TestAHomeWithoutCaseLinksAndModesLosesNothing(t *testing.T) {
 		}
 	}
 	if code, out, _ := w.say(t, "plan"); !strings.Contains(out, "rules/elisp.md") {
-		t.Errorf("exit %d: the rule that somebody wrote is no conflict\n%s", code, out)
+		t.Errorf("exit %d: a rule written by hand is not a conflict\n%s", code, out)
 	}
 	before, err := crash.Look(w.project, nil)
 	must(t, err)
@@ -97,7 +97,7 @@ func TestAHomeWithoutCaseLinksAndModesLosesNothing(t *testing.T) {
 	}
 }
 
-func TestAFileSystemWithoutModesMakesNobodyAnEditor(t *testing.T) {
+func TestNoDriftOnFileSystemWithoutModes(t *testing.T) {
 	made := newHostileWorld(t, `hosts: velox: {match: {}, runtimes: {claude: {}, opencode: {}}, settings: claude: {permissions: {allow: ["Bash(ls)"]}}}`,
 		`project: {name: "p", runtimes: ["claude", "opencode"], sources: {r: "good"}, bundles: ["r//elisp"], agents: {sessions: true, ledger: true}, mcp: notes: {command: "x"}}`)
 	spec, err := os.ReadFile(filepath.Join(made.project, "aisync.cue"))
@@ -143,7 +143,7 @@ func TestAFileSystemWithoutModesMakesNobodyAnEditor(t *testing.T) {
 		// What was applied elsewhere is clean in a copy without any state.
 		for i, from := range []hostileWorld{usual, w} {
 			clone := w
-			clone.root, clone.project = filepath.Join(dir, "nobody"), filepath.Join(dir, "clones", string(rune('a'+i)))
+			clone.root, clone.project = filepath.Join(dir, "other"), filepath.Join(dir, "clones", string(rune('a'+i)))
 			must(t, os.MkdirAll(clone.root, 0o755))
 			must(t, os.CopyFS(clone.project, os.DirFS(from.project)))
 			unwritten(dir, func() { says(clone, cli.ExitOK, "drift", "--scope", "project", "--fail-on", "both") })

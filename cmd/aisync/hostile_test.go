@@ -97,7 +97,7 @@ func quoted(text string) string {
 	return string(b)
 }
 
-func TestNoReportCarriesAControlCharacter(t *testing.T) {
+func TestReportsContainNoControlCharacters(t *testing.T) {
 	q := quoted("x" + evil)
 	host := func(body string) string { return "hosts: velox: {match: {}, " + body + "}\n" }
 	const plain = `runtimes: {claude: {}, opencode: {}}`
@@ -193,8 +193,8 @@ var quiet = map[string]string{
 	"aisync session path": "a path, for programs: it is what it is",
 }
 
-// everyReaderIsAmong fails for a command that only looks, and that nobody has
-// looked at: a new one is to be shown bad names too.
+// everyReaderIsAmong fails for a read-only command that is not in shown: a new command
+// must be tried with bad names too.
 func everyReaderIsAmong(t *testing.T, c *cobra.Command, shown map[string]bool) {
 	t.Helper()
 	path := c.CommandPath()
@@ -224,7 +224,7 @@ func (w hostileWorld) ledger(t *testing.T, try func(...string)) {
 	}
 }
 
-func TestAQuotedNameThatPlaysTricksIsItselfForAShell(t *testing.T) {
+func TestQuotedNamesSurviveShells(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("bash is not installed")

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// work fills a project with tasks and runs of which everything has a bad name,
-// as somebody may have committed them, and shows all of it.
+// work fills a project with tasks and runs that have bad names, as a commit may bring
+// them, and shows all of them.
 func (w hostileWorld) work(t *testing.T, try func(...string)) {
 	t.Helper()
 	put := func(name, text string) {

@@ -18,8 +18,8 @@ import (
 // The person for whom an installer works; no such ids are on this machine.
 const annID, annGroup = 4321, 4322
 
-// newSystem is a system that nobody has booted yet, made by hand: users of its
-// own, a home, a program to serve with, and a spec in it.
+// newSystem makes a system that was never booted: users, a home, a server program and
+// a spec.
 func newSystem(t *testing.T, aisync, source string) string {
 	t.Helper()
 	mnt := t.TempDir()
@@ -119,7 +119,7 @@ func treeBelow(t *testing.T, mnt string) map[string]string {
 // An installer runs aisync for a person, as root, before the machine has ever
 // been booted: the files are theirs, what shall run is enabled and not started,
 // and it makes no difference whether that is done from outside or from inside.
-func TestAnInstallerLeavesASystemReadyForItsFirstBoot(t *testing.T) {
+func TestInstallerPreparesUnbootedSystem(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root may write the files of another user, or change the root")
 	}

@@ -59,7 +59,7 @@ func (p *typist) text() string {
 
 // Ctrl-C at a question ends the command at once, with its code, and nothing is
 // changed by it; so does SIGTERM.
-func TestASignalAtAQuestionEndsTheCommand(t *testing.T) {
+func TestSignalEndsCommandAtPrompt(t *testing.T) {
 	applied := func(t *testing.T, p person) { p.must(t, "apply", "--scope", "project", "--yes", "--trust") }
 	for _, c := range []struct {
 		name   string
@@ -70,11 +70,11 @@ func TestASignalAtAQuestionEndsTheCommand(t *testing.T) {
 		{"apply, effects", nil, []string{"apply", "--scope", "project"}, []string{"for your yes"}},
 		{"apply, changes", nil, []string{"apply", "--scope", "project"}, []string{"for your yes", "y\n", "Apply these"}},
 		{"destroy", applied, []string{"destroy", "--scope", "project"}, []string{"Uninstall"}},
-		{"rollback", applied, []string{"rollback"}, []string{"Take back"}},
+		{"rollback", applied, []string{"rollback"}, []string{"Undo"}},
 		{"prune", func(t *testing.T, p person) {
 			applied(t, p)
 			must(t, os.Rename(p.project(), p.project()+"-moved"))
-		}, []string{"prune"}, []string{"Uninstall what it left?"}},
+		}, []string{"prune"}, []string{"Uninstall its leftovers?"}},
 		{"launch", func(t *testing.T, p person) {
 			must(t, os.WriteFile(filepath.Join(p.project(), ".mcp.json"), []byte(`{"mcpServers": {"theirs": {"command": "theirs"}}}`), 0o644))
 			must(t, os.WriteFile(filepath.Join(p.dir, "claude"), []byte("#!/bin/sh\n"), 0o755))

@@ -16,7 +16,7 @@ import (
 
 // A signal ends an apply with its code once the journal is flushed: nothing is
 // left to recover, and the next apply goes on where this one stopped.
-func TestASignalEndsAnApplyInOrder(t *testing.T) {
+func TestSignalEndsApplyInOrder(t *testing.T) {
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		t.Run(signal.String(), func(t *testing.T) {
 			m := newMachine(t, "velox")

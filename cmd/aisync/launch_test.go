@@ -160,7 +160,7 @@ func (o office) must(t *testing.T, command string) string {
 
 const windowNames = `tmux list-windows -a -F '#{window_name}' | sort | paste -sd ' '`
 
-func TestTwoRuntimesInOneProjectKeepApart(t *testing.T) {
+func TestTwoRuntimesShareProject(t *testing.T) {
 	for _, project := range []string{"org-drill", "Übung 1.d"} {
 		t.Run(project, func(t *testing.T) {
 			o := newOffice(t, project)
@@ -195,7 +195,7 @@ func TestTwoRuntimesInOneProjectKeepApart(t *testing.T) {
 	}
 }
 
-func TestAHelperOutlivesItsPrimaryAndTheNextOneKnows(t *testing.T) {
+func TestHelperOutlivesPrimary(t *testing.T) {
 	o := newOffice(t, "notes")
 	o.must(t, "ai -q .")
 	o.wait(t, "primary.pid")
@@ -221,13 +221,13 @@ func TestAHelperOutlivesItsPrimaryAndTheNextOneKnows(t *testing.T) {
 	}
 }
 
-func TestACrashIsSaidAndRecovered(t *testing.T) {
+func TestCrashIsReportedAndRecovered(t *testing.T) {
 	o := newOffice(t, "notes")
 	o.must(t, "ai -q .")
 	o.agent(t, "primary", "aisync session start; echo half done >>.ai/session-context.org")
 	o.leaves(t, "primary", true)
 	out, err := o.person("ai .")
-	if err == nil || !strings.Contains(out, "the last session here did not end: that of primary") {
+	if err == nil || !strings.Contains(out, "the last session here did not end: primary") {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if got := o.must(t, "ai -q --recover ."); got != "primary" {
@@ -238,7 +238,7 @@ func TestACrashIsSaidAndRecovered(t *testing.T) {
 	}
 }
 
-func TestOfTwoAtOnceOneIsThePrimary(t *testing.T) {
+func TestConcurrentLaunchesHaveOnePrimary(t *testing.T) {
 	o := newOffice(t, "notes")
 	out := o.must(t, "ai -q . & ai -q --runtime codex . & wait")
 	if said := strings.Fields(out); len(said) != 2 || (said[0] == "primary") == (said[1] == "primary") {
@@ -284,7 +284,7 @@ func (o office) desk(t *testing.T, command string) (types func(keys ...string), 
 	return types, shows
 }
 
-func TestAPersonChoosesAProjectAndRecoversIt(t *testing.T) {
+func TestPersonChoosesAndRecoversProject(t *testing.T) {
 	o := newOffice(t, "org-drill")
 	other := filepath.Join(o.dir, "home/projects/archsetup/.ai")
 	if err := os.MkdirAll(other, 0o755); err != nil {
@@ -303,7 +303,7 @@ func TestAPersonChoosesAProjectAndRecoversIt(t *testing.T) {
 	o.wait(t, "primary.terminal")
 	o.leaves(t, "primary", true)
 	types("'ai org-drill' Enter")
-	shows("Go on with the session of primary? [y/N]")
+	shows("Resume the session of primary? [y/N]")
 	types("y Enter")
 	o.wait(t, "primary.pid")
 	for range 300 { // it is shown here: this terminal is a client of its server
@@ -315,7 +315,7 @@ func TestAPersonChoosesAProjectAndRecoversIt(t *testing.T) {
 	t.Error("the window is not shown")
 }
 
-func TestAnAgentCanStartAHelper(t *testing.T) {
+func TestAgentStartsHelper(t *testing.T) {
 	o := newOffice(t, "notes")
 	o.must(t, "ai -q .")
 	out := o.agent(t, "primary", "ai -q --helper .")
@@ -355,7 +355,7 @@ func (o office) likeTheDocs(text string) string {
 
 // The blocks of docs/agents.md that are marked walk are one session, run here
 // with real processes in a real tmux; -update writes what it prints.
-func TestTwoAgentsWalkThroughOneProject(t *testing.T) {
+func TestTwoAgentsWalkthrough(t *testing.T) {
 	const name = "../../docs/agents.md"
 	doc, err := os.ReadFile(name)
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package main is the aisync command: it wires flags, files and terminals to
-// the engine, and decides nothing that the engine decides. One file is one
-// command. Start reading at run, then setup.go and apply.go.
+// Package main is the aisync program: the list of its commands and the process
+// around them (streams, signals, panics, links in argv[0], the modes in which the
+// program calls itself). Commands are in internal/command, one package a noun.
+// Start reading at execute.
 package main
 
 import (
@@ -24,20 +25,21 @@ import (
 	"aisync.dev/aisync/internal/netjail"
 )
 
-func main() { os.Exit(ownProcess(nil)) }
+func main() { os.Exit(runProcess(nil)) }
 
-// ownProcess is run for a process that does nothing else.
-func ownProcess(g stack.Gate) int {
-	// Most commands are over before the heap has grown to 16 MB: collecting from
-	// 4 MB on, which is what 100 means, costs a tenth of their time.
+// runProcess runs the program with the arguments, streams and environment of this
+// process, and tunes its garbage collector.
+func runProcess(g stack.Gate) int {
+	// Most commands end before the heap reaches 16 MB. The default (100) collects
+	// from 4 MB on, which costs a tenth of their time.
 	debug.SetGCPercent(400)
-	return runThrough(g, os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ())
+	return execute(g, os.Args, os.Stdin, os.Stdout, os.Stderr, os.Environ())
 }
 
-// runThrough is the whole program: argv with the name it was called by, three
-// streams and an environment in, an exit code out. Nothing else of the process
-// is used but its working folder, its signals and its file system.
-func runThrough(g stack.Gate, argv []string, stdin io.Reader, stdout, stderr io.Writer, variables []string) (code int) {
+// execute runs one invocation and returns its exit code. argv begins with the name
+// that the program was called by. Beyond its arguments it uses the working folder,
+// the signals and the file system of the process.
+func execute(g stack.Gate, argv []string, stdin io.Reader, stdout, stderr io.Writer, variables []string) (code int) {
 	if netjail.IsInside(argv) {
 		return netjail.Main(argv)
 	}
@@ -53,8 +55,8 @@ func runThrough(g stack.Gate, argv []string, stdin io.Reader, stdout, stderr io.
 	a := &cli.App{In: stdin, Out: cli.OnScreen(stdout), Err: cli.OnScreen(stderr), Env: environ.New(variables), Argv0: filepath.Base(argv[0]), Gate: g}
 	defer func() {
 		if p := recover(); p != nil {
-			// Go's own code for a panic, 2, would read as drift.
-			a.Crashed(p, debug.Stack())
+			// Go exits with 2 on a panic, which would read as drift.
+			a.ReportPanic(p, debug.Stack())
 			code = a.CodeOf(cli.ExitError, nil)
 		}
 	}()
@@ -63,16 +65,16 @@ func runThrough(g stack.Gate, argv []string, stdin io.Reader, stdout, stderr io.
 	a.Signals = ctx
 
 	if c := quickledger.Crashed; c != nil {
-		a.Crashed(c.Cause, c.Stack)
+		a.ReportPanic(c.Cause, c.Stack)
 		return cli.ExitError
 	}
-	if a.Argv0 == "ensemble" { // agents call it all the time: the tree of commands costs more than a claim
+	if a.Argv0 == "ensemble" { // agents call it all the time: building the command tree costs more than a claim
 		return message.Ensemble(ctx, a, argv[1:], false)
 	}
 	root := rootCommand(a)
 	words := cli.ExpandLink(a.Argv0, argv[1:])
 	path, _ := cli.SplitCommand(root, words)
-	a.Asked = strings.Join(path, " ")
+	a.Command = strings.Join(path, " ")
 	args, err := a.CommandLine(root, words)
 	if err == nil {
 		a.Args = args

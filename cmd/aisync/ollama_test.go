@@ -161,7 +161,7 @@ func tinyModel(t *testing.T) string {
 
 // The view of ollama is one that ollama itself lists, keeps when it starts, and
 // serves; it is a name of the store's bytes and no second copy.
-func TestOllamaServesTheViewOfAModel(t *testing.T) {
+func TestOllamaServesModelView(t *testing.T) {
 	t.Parallel()
 	dir, aisync := modelHost(t, tinyModel(t), `"ollama"`)
 	o := newOllama(t, filepath.Join(dir, "home"))
@@ -193,7 +193,7 @@ func TestOllamaServesTheViewOfAModel(t *testing.T) {
 }
 
 // What ollama has is taken over without fetching, and outlives ollama's own.
-func TestWhatOllamaCreatedIsAdopted(t *testing.T) {
+func TestOllamaCreatedModelIsAdopted(t *testing.T) {
 	t.Parallel()
 	dir, aisync := modelHost(t, "http://127.0.0.1:1/tiny.gguf", "")
 	o := newOllama(t, filepath.Join(dir, "home"))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What was begun is ended, whether anybody still reads about it or not.
-func TestAnApplyThatNobodyReadsIsEndedInOrder(t *testing.T) {
+// An apply finishes even when its output is closed.
+func TestApplySurvivesClosedStdout(t *testing.T) {
 	m := newMachine(t, "velox")
 	run := func(args ...string) {
 		t.Helper()

@@ -13,7 +13,7 @@ import (
 
 // What package quick answers, the whole program answers with the same bytes, and
 // what it leaves alone, it has not begun.
-func TestQuickAnswersAreThoseOfTheWholeProgram(t *testing.T) {
+func TestQuickMatchesFullProgram(t *testing.T) {
 	quick.Version = "v0.0.0-test"
 	t.Cleanup(func() { quick.Version = "" })
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -163,7 +163,7 @@ func TestQuickAnswersAreThoseOfTheWholeProgram(t *testing.T) {
 
 // The short commands of the ledger begin after a little more, and still before
 // most of what takes long.
-func TestAClaimComesBeforeMostHasBegun(t *testing.T) {
+func TestQuickClaimStartsBeforeMostPackages(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -24,12 +24,12 @@ var varyingRuns = unsteady{
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "4f1c…"},
 	{regexp.MustCompile(`\bbyte \d+`), "byte 7180"},
 	{regexp.MustCompile(`"offset": ?\d+`), `"offset":7180`},
-	{regexp.MustCompile(`(events\.jsonl:|from line |events-from-|"line":)\d+`), "${1}24"}, // a slow worker has heartbeats
+	{regexp.MustCompile(`(events\.jsonl:|at line |events-from-|"line":)\d+`), "${1}24"}, // a slow worker has heartbeats
 }
 
 // The commands of docs/runs.md are one session, run here with real workers;
 // -update writes what they print.
-func TestARunFromStartToCleanup(t *testing.T) {
+func TestRunWalkthrough(t *testing.T) {
 	doc, err := os.ReadFile(runsPage)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestARunFromStartToCleanup(t *testing.T) {
 }
 
 // The table of docs/runs.md has the rules that the program has.
-func TestTheTransitionsOfAWorkerAreOnThePage(t *testing.T) {
+func TestWorkerTransitionsAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile(runsPage)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func withTransitions(doc string) string {
 
 // The picture of docs/runs.md has an arrow for each transition, and no other: it
 // is drawn here from the table.
-func TestThePictureOfTheStatesIsTheirTransitions(t *testing.T) {
+func TestStateDiagramMatchesTransitions(t *testing.T) {
 	doc, err := os.ReadFile(runsPage)
 	if err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func shown(t *testing.T, outer, inner *os.File, write func()) string {
 	return strings.TrimSuffix(all.String(), end)
 }
 
-func TestATerminalGetsNothingButTextAndColours(t *testing.T) {
+func TestTerminalGetsOnlyTextAndColours(t *testing.T) {
 	outer, inner := terminal(t)
 	for text, want := range map[string]string{
 		"plain\ttext\nof two lines: ä 日本 🙂\n":     "plain\ttext\nof two lines: ä 日本 🙂\n",
@@ -85,7 +85,7 @@ func TestATerminalGetsNothingButTextAndColours(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
-		if !cli.IsTerminal(w) || !cli.IsTerminal(cli.Unheard(w)) || cli.Bare(w) != io.Writer(inner) || cli.Bare(cli.Unheard(w)) != io.Writer(inner) {
+		if !cli.IsTerminal(w) || !cli.IsTerminal(cli.IgnoreClosed(w)) || cli.Bare(w) != io.Writer(inner) || cli.Bare(cli.IgnoreClosed(w)) != io.Writer(inner) {
 			t.Error("a terminal is not known as one")
 		}
 	}
@@ -100,7 +100,7 @@ func TestATerminalGetsNothingButTextAndColours(t *testing.T) {
 }
 
 // The whole program on a terminal, with arguments and a folder that play tricks.
-func TestTheProgramShowsATerminalNoEscapeOfOthers(t *testing.T) {
+func TestProgramEscapesForeignTextOnTerminal(t *testing.T) {
 	outer, inner := terminal(t)
 	evil := "\x1b]0;owned\x07\x1b[2J\u009b1;1H"
 	dir := filepath.Join(t.TempDir(), "pro"+evil+"\nject")

@@ -21,7 +21,7 @@ type hubKey struct{}
 //
 //	hub add REPO NAME=FILE...   a commit of REPO, which main moves to
 //	hub tag REPO NAME           main's commit gets another name
-//	hub gate REPO TOKEN         nobody reads REPO without TOKEN
+//	hub gate REPO TOKEN         REPO needs TOKEN
 //	hub terms REPO TOKEN        nor with TOKEN: its terms are not accepted
 //	hub break FAULT             it misbehaves: a name of hubtest.Faults
 //	hub mend                    and no more

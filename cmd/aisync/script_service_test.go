@@ -16,7 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// freePort sets variables to ports that nobody listens on.
+// freePort sets variables to free ports.
 func freePort(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: freeport VARIABLE...")
@@ -39,7 +39,7 @@ func squat(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { _ = l.Close() })
 }
 
-// ask gets an address, and with ! wants that nobody answers there.
+// ask gets an address; with ! it fails if a server answers there.
 func ask(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: ask URL [TEXT]")

@@ -37,7 +37,7 @@ import (
 
 // run is the program without a gate.
 func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
-	return runThrough(nil, argv, stdin, stdout, stderr, environ)
+	return execute(nil, argv, stdin, stdout, stderr, environ)
 }
 
 func TestMain(m *testing.M) {
@@ -59,7 +59,7 @@ func breakable() {
 		os.Exit(125)
 	}
 	_ = os.Unsetenv(crash.Variable)
-	os.Exit(ownProcess(stack.Gate(hook)))
+	os.Exit(runProcess(stack.Gate(hook)))
 }
 
 // failing runs a program whose system calls of one name all fail: failing CALL
@@ -94,8 +94,8 @@ var canFail = sync.OnceValue(func() bool {
 // Beside testscript's own commands: code N COMMAND… wants that exit code; serve
 // DIR hands out a folder over HTTP on loopback and points the model's source
 // at it; hold takes the lock of the state; hub and peer are in script_hub_test.go,
-// oci in script_oci_test.go, registry in script_npm_test.go; silent makes
-// HF_ENDPOINT somebody who never answers; within TIME COMMAND… wants an error
+// oci in script_oci_test.go, registry in script_npm_test.go; silent points
+// HF_ENDPOINT to a server that never answers; within TIME COMMAND… wants an error
 // before that; source and refused are in script_source_test.go,
 // model in script_model_test.go, gitea in script_gitea_test.go.
 func TestScripts(t *testing.T) {

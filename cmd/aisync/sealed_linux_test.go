@@ -18,7 +18,7 @@ import (
 )
 
 // uses is each command at least once, in an order in which they make sense;
-// TestEveryCommandIsTriedSealed fails where one is missing. A number is the exit
+// TestSealedUsesCoverEveryCommand fails where one is missing. A number is the exit
 // code, 0 without one; X is any of this program's own but a panic's, where
 // what the machine has decides.
 var uses = []struct {
@@ -62,7 +62,7 @@ func effectOf(t *testing.T, line string) (path, effect string) {
 	return c.CommandPath(), c.Annotations["effect"]
 }
 
-func TestEveryCommandIsTriedSealed(t *testing.T) {
+func TestSealedUsesCoverEveryCommand(t *testing.T) {
 	tried := slices.Clone(needNoUse)
 	for _, u := range uses {
 		path, _ := effectOf(t, u.line)
@@ -170,7 +170,7 @@ func breach(line string) string {
 	return "changes the machine"
 }
 
-func TestReadOnlyCommandsMakeNoCallThatWrites(t *testing.T) {
+func TestReadOnlyCommandsMakeNoWritingCalls(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("needs strace")
@@ -204,7 +204,7 @@ func TestReadOnlyCommandsMakeNoCallThatWrites(t *testing.T) {
 }
 
 // The test above sees what it is to see.
-func TestACallThatWritesIsSeen(t *testing.T) {
+func TestWritingCallIsDetected(t *testing.T) {
 	for call, want := range map[string]string{
 		`1 openat(AT_FDCWD, "/a", O_RDONLY|O_CLOEXEC) = 3`:                                                                         "",
 		`1 openat(AT_FDCWD, "/dev/null", O_RDWR) = 3`:                                                                              "",
@@ -237,7 +237,7 @@ func namespaces(t *testing.T, dir string) []string {
 	return by
 }
 
-func TestReadOnlyCommandsWorkWhereNothingCanBeWritten(t *testing.T) {
+func TestReadOnlyCommandsWorkOnReadOnlyMachine(t *testing.T) {
 	done := proof.Start(t, 5)
 	p := applied(t)
 	by := namespaces(t, p.dir)
@@ -256,7 +256,7 @@ func TestReadOnlyCommandsWorkWhereNothingCanBeWritten(t *testing.T) {
 	done("commands", len(lines))
 }
 
-func TestEveryCommandRunsOfflineWithoutAnInterface(t *testing.T) {
+func TestCommandsRunWithoutNetworkInterface(t *testing.T) {
 	done := proof.Start(t, 5)
 	p := newPerson(t)
 	by := namespaces(t, "")

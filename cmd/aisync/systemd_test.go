@@ -8,9 +8,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestServicesUnderTheRealSystemd runs testdata/systemd/*.txtar beside a user
+// TestServicesUnderSystemd runs testdata/systemd/*.txtar beside a user
 // manager of systemd that scripts/test-systemd has started for it alone.
-func TestServicesUnderTheRealSystemd(t *testing.T) {
+func TestServicesUnderSystemd(t *testing.T) {
 	if os.Getenv("AISYNC_TEST_SYSTEMD") == "" {
 		t.Skip("make test-systemd runs it")
 	}

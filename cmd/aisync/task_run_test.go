@@ -65,7 +65,7 @@ func globbed(t *testing.T, pattern string) []string {
 
 // Ten processes of the program itself share a hundred tasks: each task has one
 // branch with one commit.
-func TestTenExecutorsDoAHundredTasksEachOnce(t *testing.T) {
+func TestExecutorsRunEachTaskOnce(t *testing.T) {
 	const tasks, executors = 100, 10
 	repo, env := taskRepo(t, tasks, "echo ran >>made/log-$(ls made)")
 	var wait sync.WaitGroup
@@ -109,7 +109,7 @@ func TestTenExecutorsDoAHundredTasksEachOnce(t *testing.T) {
 
 // The program is killed in the middle of a step: what ran dies with it, the
 // queue is whole, and the next one does the task.
-func TestATaskOfAKilledProgramIsDoneByTheNext(t *testing.T) {
+func TestTaskOfKilledExecutorIsRecovered(t *testing.T) {
 	repo, env := taskRepo(t, 1, "test -e made/000 && (setsid sh -c 'while :; do date +%N >made/beat; sleep 0.02; done' &) ; sleep 1; rm -f made/beat; echo x >made/x")
 	cmd := exec.Command("aisync", "task", "run-once", "--project", "core")
 	cmd.Dir, cmd.Env = repo, env
@@ -144,7 +144,7 @@ func TestATaskOfAKilledProgramIsDoneByTheNext(t *testing.T) {
 	}
 }
 
-func TestASignalPutsATaskBackIntoItsQueue(t *testing.T) {
+func TestSignalReturnsTaskToQueue(t *testing.T) {
 	repo, env := taskRepo(t, 1, "sleep 60")
 	cmd := exec.Command("aisync", "task", "run", "--project", "core")
 	cmd.Dir, cmd.Env = repo, env

@@ -138,7 +138,7 @@ func (d *desk) likeTheDocs(text string) string {
 // The whole way, as docs/tasks.md has it: an issue becomes a task, a person
 // approves it, a model does it, the branch is pushed and asked to be taken over,
 // the report goes back. -update writes what the commands print.
-func TestFromAnIssueToAReviewedBranch(t *testing.T) {
+func TestIssueToBranchWalkthrough(t *testing.T) {
 	const name = "../../docs/tasks.md"
 	doc, err := os.ReadFile(name)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"aisync.dev/aisync/internal/environ"
 )
 
-func TestEnvironmentArgumentsComeBeforeTypedOnes(t *testing.T) {
+func TestEnvironmentArgumentsPrecedeTypedOnes(t *testing.T) {
 	a := &cli.App{Env: environ.Env{"AISYNC_CLI_ARGS": "--quiet", "AISYNC_CLI_ARGS_plan": "--scope host", "AISYNC_CLI_ARGS_gen_docs": "--json"}}
 	for _, c := range []struct{ typed, want string }{
 		{"plan --json", "plan --quiet --scope host --json"},

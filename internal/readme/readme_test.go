@@ -16,7 +16,7 @@ var notRun = map[string]string{
 	"make try":   ".ci/run runs it",
 	"make bench": "takes minutes and measures the machine, not the program",
 
-	"aisync=./bin/aisync":       "installs a system; TestAnInstallerLeavesASystemReadyForItsFirstBoot makes the same calls",
+	"aisync=./bin/aisync":       "installs a system; TestInstallerPreparesUnbootedSystem makes the same calls",
 	"arch-chroot":               "needs one; the same test makes the call in a chroot of its own",
 	"for try in":                "waits for a network; the same test resumes after one that failed",
 	"ai --runtime local-openai": "opens a window with an agent program; the walk in agents.md opens such windows",

@@ -331,7 +331,7 @@ func (pl *place) looks() {
 			env = []string{"AISYNC_OFFLINE="} // else Gemini CLI is refused for another reason
 		}
 		r := pl.try(pl.project, env, append([]string{"aisync"}, args...)...)
-		if args[0] == "launch" && (r.code != 4 || !strings.Contains(r.out, "is not started")) {
+		if args[0] == "launch" && (r.code != 4 || !strings.Contains(r.out, "was not started")) {
 			pl.t.Errorf("%s: exit code %d\n%s", what, r.code, r.out)
 		}
 		if r.code == 64 {

@@ -162,7 +162,7 @@ $BATS_TEST_TMPDIR/bin/claude -c 'aisync session start; echo inner \$?'
 true
 END
   as primary "bash inner"
-  [[ $output == *"has started this one"* && $output == *"inner 1"* ]]
+  [[ $output == *"which started this one"* && $output == *"inner 1"* ]]
   cmp before .ai/session-context.org
 }
 

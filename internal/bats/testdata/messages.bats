@@ -86,7 +86,7 @@ note.org" ]
 @test "to an unknown machine" {
   run aisync message send mars.app "hello"
   [ "$status" -eq 1 ]
-  [[ $output == *"mars is another machine (this one is $me)"*"mailboxes"* ]]
+  [[ $output == *"no mailbox for the machine mars (this one is $me)"*"mailboxes"* ]]
 }
 
 @test "to another machine, through a folder that is synced" {

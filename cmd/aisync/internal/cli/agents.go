@@ -1,6 +1,6 @@
-// Package cli is one invocation of the program: its streams, environment, flags,
-// exit codes, messages and questions. It decides nothing about a machine. App is
-// what a command gets.
+// Package cli provides what every command shares: App with the streams, environment
+// and global flags of one invocation, exit codes, messages, questions and progress.
+// It changes nothing on a machine. Start with App.
 package cli
 
 import (
@@ -14,14 +14,14 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// AtWork is the project that an agent's command is about, and who is in it.
+// AtWork is the project of an agent's command, with the processes of this machine.
 type AtWork struct {
 	Root     string
 	Runtimes []spec.Runtime
 	Table    process.Table
 }
 
-// AtWork finds the project of the working folder, or of --project.
+// AtWork finds the project of --project, or else of the working folder.
 func (a *App) AtWork() (AtWork, error) {
 	root, err := a.Call().Root()
 	if err != nil {
@@ -30,7 +30,7 @@ func (a *App) AtWork() (AtWork, error) {
 	return AtWork{root, a.KnownRuntimes(root), process.System()}, nil
 }
 
-// Call is a call of the commands that package quick has.
+// Call returns this invocation as package quick takes it.
 func (a *App) Call() quick.Call {
 	return quick.Call{
 		Getenv: a.Env.Get, Out: a.Out, Err: a.Err, Version: VersionText(), Project: a.Flags.Project, JSON: a.Flags.JSON, Quiet: a.Flags.Quiet, Verbose: a.Flags.Verbose,
@@ -38,19 +38,20 @@ func (a *App) Call() quick.Call {
 	}
 }
 
+// Others returns the agents in the project, without the caller.
 func (w AtWork) Others() (roster.Roster, error) { return roster.Others(w.Table, w.Root, w.Runtimes) }
 
-// MachineName is this machine's name in ids and addresses.
+// MachineName returns this machine's name in ids and addresses.
 func MachineName() string { return identity.Host() }
 
-// OwnAgent is the process of the agent that runs this command, as others see
-// it; false where a person does.
+// OwnAgent returns the process of the agent that runs this command; false where a
+// person runs it.
 func (w AtWork) OwnAgent() (process.Process, bool) { return roster.Own(w.Table, w.Root, w.Runtimes) }
 
-// Context is the caller's own.
+// Context returns the caller's session context in the project.
 func (a *App) Context(w AtWork) (session.Context, error) { return session.Of(w.Root, a.Env.Get) }
 
-// Own is the project that the caller is at work in, and its context there.
+// Own returns the caller's project and its session context there.
 func (a *App) Own() (AtWork, session.Context, error) {
 	w, err := a.AtWork()
 	if err != nil {
@@ -60,8 +61,8 @@ func (a *App) Own() (AtWork, session.Context, error) {
 	return w, c, err
 }
 
-// Now is the time in the user's own zone: names of archives are local.
+// Now returns the time in the local zone, which names of archives use.
 func Now() time.Time { return time.Now() }
 
-// MaxInput bounds a text that is read from the input.
+// MaxInput is the most bytes read from stdin or from a file that a person names.
 const MaxInput = 16 << 20

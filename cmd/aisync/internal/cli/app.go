@@ -12,24 +12,25 @@ import (
 	"aisync.dev/aisync/internal/environ"
 )
 
-// App is one invocation: its streams, its environment, its global flags.
-// Results go to out, progress and diagnostics to err, always.
+// App is one invocation: its streams, environment and global flags. Results go to
+// Out; progress and diagnostics go to Err.
 type App struct {
-	In       io.Reader       // for what is started; this process reads input()
-	Signals  context.Context // ends with the first signal; nil: none is waited for
+	In       io.Reader       // for programs that aisync starts; aisync itself reads Input()
+	Signals  context.Context // ends with the first signal; nil: signals are not handled
 	Out, Err io.Writer
 	Env      environ.Env
 	Argv0    string
-	Asked    string   // the command's words, such as "session path"
-	Args     []string // with those of AISYNC_CLI_ARGS; for the log
+	Command  string   // the command's words, such as "session path"
+	Args     []string // including those of AISYNC_CLI_ARGS; for the log
 	Flags    Globals
 	logs     *logFile
 	Gate     stack.Gate
-	Named    bool // a read-only command, given --project by hand
-	Homeless bool // the command looks at a project alone, and needs nobody's home
+
+	ForeignProject bool // allow a project of another user: the command is read-only and --project was typed
+	NoHome         bool // the command looks at a project alone and needs no home folder
 }
 
-// Printf writes to stdout: the result.
+// Printf writes a part of the result to stdout.
 func (a *App) Printf(format string, args ...any) { fmt.Fprintf(a.Out, format, args...) }
 
 // Say writes a line to stderr, unless --quiet.
@@ -39,14 +40,14 @@ func (a *App) Say(format string, args ...any) {
 	}
 }
 
-// Hint says what to do next; a program that called us needs no such advice.
+// Hint suggests the next step on stderr, unless --quiet or AISYNC_IN_AUTOMATION.
 func (a *App) Hint(format string, args ...any) {
 	if !a.Env.On("AISYNC_IN_AUTOMATION") {
 		a.Say(format, args...)
 	}
 }
 
-// WriteJSON prints v as the result.
+// WriteJSON prints v as the result, indented.
 func (a *App) WriteJSON(v any) error {
 	enc := json.NewEncoder(a.Out)
 	enc.SetEscapeHTML(false)
@@ -54,17 +55,17 @@ func (a *App) WriteJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// WriteJSONLine prints v as one line of a stream.
+// WriteJSONLine prints v on one line, as an element of a stream.
 func (a *App) WriteJSONLine(v any) error {
 	enc := json.NewEncoder(a.Out)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }
 
-// Terminal reports whether somebody can be asked: they see stderr and type on
-// stdin.
+// Terminal reports whether a person can be asked: stdin and stderr are terminals.
 func (a *App) Terminal() bool { return IsTerminal(a.In) && IsTerminal(a.Err) }
 
+// IsTerminal reports whether stream is a file that is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := stream.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -9,14 +9,13 @@ import (
 	"aisync.dev/aisync/cmd/aisync/quick"
 )
 
-// ExpandLink makes a link's name the command that it stands for: called as
-// agent-roster, the program is aisync roster. Its exit codes and texts are that
-// command's. Any other name changes nothing.
+// ExpandLink puts the command that argv0 stands for before args: called as
+// agent-roster, the program runs aisync roster. Any other name changes nothing.
 func ExpandLink(argv0 string, args []string) []string {
 	return append(slices.Clip(quick.Links[argv0]), args...)
 }
 
-// LinksOf are the links whose command root has, sorted.
+// LinksOf returns the names of the links to commands of root, sorted.
 func LinksOf(root *cobra.Command) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(quick.Links)), func(name string) bool { return child(root, quick.Links[name][0]) == nil })
 }

@@ -9,7 +9,7 @@ import (
 	"aisync.dev/aisync/cmd/aisync/quick"
 )
 
-func TestALinkIsOneOfThisVersionsCommands(t *testing.T) {
+func TestLinksNameCommands(t *testing.T) {
 	root := &cobra.Command{}
 	root.AddCommand(&cobra.Command{Use: "launch [PATH]"}, &cobra.Command{Use: "roster"}, &cobra.Command{Use: "other"})
 	if got, want := LinksOf(root), []string{"agent-roster", "ai"}; !slices.Equal(got, want) {

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	lineEvery = 5 * time.Second        // how often progress is said where there is no terminal to draw on
-	drawEvery = 100 * time.Millisecond // and how often it is drawn on one
-	NameWidth = 26                     // of a name before a bar, at most
-	besides   = 46                     // columns of a line that are neither name nor bar, at most
+	lineEvery = 5 * time.Second        // between lines of progress where stderr is not a terminal
+	drawEvery = 100 * time.Millisecond // between redraws on a terminal
+	NameWidth = 26                     // columns of a name before a bar, at most
+	figures   = 46                     // columns after the bar, at most
 )
 
-// Bars show how far bytes are: a bar a file and one for all on a terminal, with
-// rate and remaining time; a line now and then elsewhere. It writes to stderr
-// only. Its methods may be called by many goroutines.
+// Bars shows the progress of a transfer on stderr, with rate and remaining time: on a
+// terminal a bar for each file and one for all, elsewhere a line every few seconds.
+// Its methods may be called by several goroutines at once.
 type Bars struct {
 	a    *App
 	draw bool // on a terminal
@@ -34,33 +34,33 @@ type Bars struct {
 	width  int // of the terminal
 	files  []*FileBar
 	all    *FileBar
-	first  int64 // bytes that were there when it began, which do not count
+	first  int64 // bytes that were there at the start, which do not count
 	began  time.Time
-	drawn  int // lines on the terminal now
+	drawn  int // lines that are on the terminal now
 	last   time.Time
 	stop   chan struct{}
 	ticked sync.WaitGroup
 }
 
-// FileBar is one bar, drawn to memory.
+// FileBar is the bar of one file, drawn in memory.
 type FileBar struct {
 	name        string
 	done, total int64
 	bar         *progressbar.ProgressBar
 }
 
-// NewBars shows what comes to total bytes. close ends it.
+// NewBars starts to show the progress of what, which is total bytes, until Close.
 func (a *App) NewBars(what string, total int64) *Bars {
 	b := &Bars{a: a, stop: make(chan struct{}), began: time.Now(), width: terminalWidth(a.Err)}
 	b.all = NewFileBar(what, total, b.width)
 	b.mute, b.draw = a.Flags.Quiet || a.Flags.JSON || total == 0, IsTerminal(a.Err)
 	if !b.mute && !b.draw {
-		b.ticked.Go(b.sayNowAndThen)
+		b.ticked.Go(b.printLines)
 	}
 	return b
 }
 
-// terminalWidth is that of the terminal behind w, or of an old one.
+// terminalWidth returns the columns of the terminal behind w, or 80.
 func terminalWidth(w io.Writer) int {
 	if f, ok := w.(interface{ Fd() uintptr }); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
@@ -70,23 +70,25 @@ func terminalWidth(w io.Writer) int {
 	return 80
 }
 
+// NewFileBar returns a bar for a terminal with width columns.
 func NewFileBar(name string, total int64, width int) *FileBar {
 	return &FileBar{name: name, total: total, bar: progressbar.NewOptions64(max(total, 1),
 		progressbar.OptionSetWriter(io.Discard),
 		progressbar.OptionShowBytes(true),
 		progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionSetWidth(min(30, max(5, width-NameWidth-besides))),
+		progressbar.OptionSetWidth(min(30, max(5, width-NameWidth-figures))),
 		progressbar.OptionSetDescription(name),
 	)}
 }
 
+// Set moves the bar to done bytes.
 func (f *FileBar) Set(done int64) {
 	f.done = min(done, f.total)
-	_ = f.bar.Set64(f.done) // to memory: cannot fail
+	_ = f.bar.Set64(f.done) // cannot fail: it draws in memory
 }
 
-// File says how far one file is; the first call for a name adds it.
+// File sets the progress of the file name, which the first call adds.
 func (b *Bars) File(name string, done, total int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,8 +115,7 @@ func (b *Bars) File(name string, done, total int64) {
 	}
 }
 
-// redraw puts the bars of the files that are on their way, and that of all, in
-// place of those that are drawn.
+// redraw replaces the drawn bars by those of the unfinished files and of all.
 func (b *Bars) redraw() {
 	b.clear()
 	b.last = time.Now()
@@ -138,7 +139,7 @@ func (b *Bars) redraw() {
 	b.drawn = len(drawn)
 }
 
-// Line is the bar of f after its name, in so many columns at most.
+// Line returns the name of f, in name columns, and its bar, in at most most columns.
 func (f *FileBar) Line(name, most int) string {
 	label := []rune(termtext.Safe(f.name))
 	if len(label) > name {
@@ -146,7 +147,7 @@ func (f *FileBar) Line(name, most int) string {
 	}
 	f.bar.Describe(fmt.Sprintf("%-*s", name, string(label)))
 	text := strings.TrimSpace(strings.ReplaceAll(f.bar.String(), "\r", ""))
-	if head, times, ok := strings.Cut(text, " ["); ok { // so far, and to go
+	if head, times, ok := strings.Cut(text, " ["); ok { // [elapsed:remaining]
 		_, left, _ := strings.Cut(strings.TrimSuffix(times, "]"), ":")
 		text = head + " " + left + " left"
 	}
@@ -154,7 +155,7 @@ func (f *FileBar) Line(name, most int) string {
 	return string(line[:min(len(line), most)])
 }
 
-// clear takes away what is drawn.
+// clear erases the drawn bars.
 func (b *Bars) clear() {
 	if b.drawn > 0 {
 		fmt.Fprintf(Bare(b.a.Err), "\x1b[%dA\r\x1b[J", b.drawn)
@@ -162,7 +163,7 @@ func (b *Bars) clear() {
 	}
 }
 
-// above writes what f writes above the bars.
+// above calls f, whose output to stderr appears above the bars.
 func (b *Bars) above(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,7 +171,7 @@ func (b *Bars) above(f func()) {
 	f()
 }
 
-// line is how far all of it is, in words.
+// line returns the progress of the whole transfer in words.
 func (b *Bars) line() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -183,7 +184,8 @@ func (b *Bars) line() string {
 	return text
 }
 
-func (b *Bars) sayNowAndThen() {
+// printLines prints the progress every lineEvery, if it changed, until Close.
+func (b *Bars) printLines() {
 	tick := time.NewTicker(lineEvery)
 	defer tick.Stop()
 	last := int64(-1)
@@ -195,7 +197,7 @@ func (b *Bars) sayNowAndThen() {
 			b.mu.Lock()
 			done := b.all.done
 			b.mu.Unlock()
-			if done != last { // nothing new is not said again
+			if done != last {
 				b.a.Say("%s", b.line())
 			}
 			last = done
@@ -203,7 +205,7 @@ func (b *Bars) sayNowAndThen() {
 	}
 }
 
-// Close ends the showing; nothing is drawn afterwards.
+// Close erases the bars. Nothing is drawn afterwards.
 func (b *Bars) Close() {
 	close(b.stop)
 	b.ticked.Wait()

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestABarSaysHowFarHowFastAndHowLongInOneLine(t *testing.T) {
+func TestFileBarLine(t *testing.T) {
 	for width, bar := range map[int]int{60: 5, 80: 8, 120: 30, 300: 30} {
 		f := NewFileBar("qwen3-coder-30b-a-long-name, file 2", 48_400_000_000, width)
 		f.Set(100_000_000)

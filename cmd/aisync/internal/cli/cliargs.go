@@ -8,9 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// CommandLine puts the arguments of AISYNC_CLI_ARGS and of
-// AISYNC_CLI_ARGS_<command> after the command's name and before everything
-// that was typed, so that a typed flag wins.
+// CommandLine returns args with those of AISYNC_CLI_ARGS and AISYNC_CLI_ARGS_<command>
+// after the command's name and before the typed ones, so that a typed flag wins.
 func (a *App) CommandLine(root *cobra.Command, args []string) ([]string, error) {
 	path, rest := SplitCommand(root, args)
 	if len(path) == 0 {
@@ -20,7 +19,7 @@ func (a *App) CommandLine(root *cobra.Command, args []string) ([]string, error) 
 	for _, name := range path {
 		cmd = child(cmd, name)
 	}
-	if cmd.DisableFlagParsing { // its flags are its own, and mean something else: the ledger's --root
+	if cmd.DisableFlagParsing { // its flags mean something else, such as the ledger's --root
 		return slices.Concat(path, rest), nil
 	}
 	forAll, err := a.wordsOf("AISYNC_CLI_ARGS")
@@ -46,11 +45,11 @@ func (a *App) wordsOf(variable string) ([]string, error) {
 	return words, nil
 }
 
-// knownWord refuses what is no command, also where --help stands beside it.
+// knownWord refuses an unknown command, even beside --help.
 func knownWord(root *cobra.Command, args []string) error {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
-		case arg == "--", arg == "help", strings.HasPrefix(arg, "__"): // cobra's own
+		case arg == "--", arg == "help", strings.HasPrefix(arg, "__"): // cobra handles these
 			return nil
 		case takesValue(root, arg):
 			i++
@@ -61,8 +60,8 @@ func knownWord(root *cobra.Command, args []string) error {
 	return nil
 }
 
-// SplitCommand finds the names of the command in args, wherever global flags
-// stand, and returns them and everything else in order.
+// SplitCommand separates the names of the command in args, wherever global flags
+// stand, from everything else.
 func SplitCommand(root *cobra.Command, args []string) (path, rest []string) {
 	at := root
 	for i := 0; i < len(args); i++ {
@@ -106,13 +105,13 @@ func child(cmd *cobra.Command, name string) *cobra.Command {
 	return nil
 }
 
-// ShellWords splits s as a shell does: blanks part words; single quotes,
-// double quotes and backslashes keep them together. Nothing is expanded.
+// ShellWords splits s as a shell does: at blanks outside of single quotes, double
+// quotes and backslashes. It expands nothing.
 func ShellWords(s string) ([]string, error) {
 	var (
 		out   []string
 		word  strings.Builder
-		open  bool // a word has begun, be it empty
+		open  bool // a word has begun, perhaps an empty one
 		quote rune
 	)
 	runes := []rune(s)
@@ -146,7 +145,7 @@ func ShellWords(s string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, fmt.Errorf("a %c is never closed: %s", quote, s)
+		return nil, fmt.Errorf("unclosed %c: %s", quote, s)
 	}
 	if open {
 		out = append(out, word.String())

@@ -1,10 +1,10 @@
 package cli
 
-// Painter puts colour around text, or none.
+// Painter colours text; false leaves it as it is.
 type Painter bool
 
-// Paint returns the painter of stdout: colour on a terminal unless NO_COLOR is
-// set; --color on and off win.
+// Paint returns the painter of stdout: coloured on a terminal unless NO_COLOR is
+// set. --color on and off win.
 func (a *App) Paint() Painter {
 	switch a.Flags.color {
 	case "on":

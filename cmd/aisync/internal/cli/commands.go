@@ -8,7 +8,7 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// UnknownCommand names what may have been meant.
+// UnknownCommand returns a usage error that suggests similar commands.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	err := Usagef("unknown command %q", termtext.Safe(name))
 	cmd.SuggestionsMinimumDistance = cmd.Root().SuggestionsMinimumDistance
@@ -22,7 +22,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	return err
 }
 
-// FlagError turns what pflag says into a usage error that names a near flag.
+// FlagError turns an error of pflag into a usage error that suggests a similar flag.
 func FlagError(cmd *cobra.Command, err error) error {
 	u := Usagef("%v (aisync %s)", err, cmd.Name())
 	if near := nearFlag(cmd, err); near != "" {
@@ -33,7 +33,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return u
 }
 
-// GroupCommand is a command that only has others below it.
+// GroupCommand returns a command that only groups the commands below it.
 func GroupCommand(name, short, long, example string) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Long: long, Example: example, SuggestionsMinimumDistance: 2,

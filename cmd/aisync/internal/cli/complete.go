@@ -12,17 +12,16 @@ import (
 	"aisync.dev/aisync/schema"
 )
 
-// Completing reports whether a shell asks what may follow.
+// Completing reports whether a shell asks for completions.
 func Completing(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// Choices is the annotation of a flag of which a command takes these values.
+// Choices is the annotation that lists the values a command accepts for a flag.
 const Choices = "choices"
 
-// Completions tells the shell what may follow the flags of cmd and of all
-// commands below it. What cannot be read completes to nothing. Only who
-// completes calls it: cobra keeps what it registers for the whole process.
+// Completions registers the completions for the flags of cmd and of all commands
+// below it. Call it only when completing: cobra keeps them for the whole process.
 func (a *App) Completions(cmd *cobra.Command) {
 	for name, values := range map[string]cobra.CompletionFunc{
 		"host":    a.hostNames,
@@ -41,7 +40,7 @@ func (a *App) Completions(cmd *cobra.Command) {
 			values = cobra.FixedCompletions(own, cobra.ShellCompDirectiveNoFileComp)
 		}
 		if _, has := cmd.GetFlagCompletionFunc(name); !has {
-			_ = cmd.RegisterFlagCompletionFunc(name, values) // the flag is there, and has none yet
+			_ = cmd.RegisterFlagCompletionFunc(name, values) // cannot fail: the flag exists and has none yet
 		}
 	}
 	for _, c := range cmd.Commands() {
@@ -49,7 +48,7 @@ func (a *App) Completions(cmd *cobra.Command) {
 	}
 }
 
-// hostNames completes to the hosts of the specs.
+// hostNames completes the hosts of the specs.
 func (a *App) hostNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	p, err := a.HostPlaces()
 	if err != nil {
@@ -58,7 +57,7 @@ func (a *App) hostNames(*cobra.Command, []string, string) ([]string, cobra.Shell
 	return schema.HostNames(p.Config), cobra.ShellCompDirectiveNoFileComp
 }
 
-// Addresses completes to what is on record for the host and this project.
+// Addresses completes the addresses on record for the host and this project.
 func (a *App) Addresses(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if w := a.recorded(cmd); w != nil {
@@ -74,7 +73,7 @@ func (a *App) Addresses(cmd *cobra.Command, args []string, typed string) ([]stri
 	return slices.Compact(out), cobra.ShellCompDirectiveNoFileComp
 }
 
-// Applies completes to the ids of applies that can be taken back.
+// Applies completes the ids of applies that can be rolled back.
 func (a *App) Applies(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if w := a.recorded(cmd); w != nil && len(args) == 0 {
@@ -88,7 +87,7 @@ func (a *App) Applies(cmd *cobra.Command, args []string, _ string) ([]string, co
 	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// recorded is the world as the records know it, or nil.
+// recorded opens the records of the host and this project; nil if it cannot.
 func (a *App) recorded(cmd *cobra.Command) *stack.View {
 	a.Flags.Quiet = true
 	w, err := a.Loaded(cmd.Context(), stack.ScopeAll, stack.LookAtRecords)

@@ -9,9 +9,9 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// fitting is the words of AISYNC_CLI_ARGS that cmd has use for: that variable
-// is for every command, so a flag that only others have is left out with its
-// value. One that no command has is an error.
+// fitting returns the words of AISYNC_CLI_ARGS that cmd accepts. The variable is for
+// all commands, so a flag that only others have is dropped with its value; a flag
+// that no command has is an error.
 func fitting(root, cmd *cobra.Command, words []string) ([]string, error) {
 	var out []string
 	for i := 0; i < len(words); i++ {
@@ -42,8 +42,7 @@ func fitting(root, cmd *cobra.Command, words []string) ([]string, error) {
 	return out, nil
 }
 
-// known refuses words with a flag that cmd has not; variable is where they are
-// from.
+// known refuses a flag that cmd does not have; variable is the source of words.
 func known(cmd *cobra.Command, variable string, words []string) error {
 	for i := 0; i < len(words); i++ {
 		word := words[i]
@@ -73,11 +72,11 @@ func valueFollows(f *pflag.Flag, word string) bool {
 func unknownFlag(cmd *cobra.Command, variable, word string) error {
 	name, _, _ := strings.Cut(word, "=")
 	u := Usagef("%s: unknown flag: %s (%s)", variable, termtext.Safe(name), cmd.CommandPath())
-	u.Advice = "set " + variable + " right, or unset it"
+	u.Advice = "correct " + variable + " or unset it"
 	return u
 }
 
-// flagOf is the flag of cmd, or of all commands, that word begins with.
+// flagOf returns the flag of cmd, or of all commands, that word begins with, or nil.
 func flagOf(cmd *cobra.Command, word string) *pflag.Flag {
 	cmd.InitDefaultHelpFlag()
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")

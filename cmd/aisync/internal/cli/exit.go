@@ -27,14 +27,14 @@ const (
 	ExitError    = 1  // an error, or something unknown
 	ExitDiff     = 2  // differences, where they were asked for
 	ExitPartial  = 3  // applied in part
-	ExitConflict = 4  // a conflict that nobody decided
-	exitStale    = 5  // the plan is no longer what would be done
+	ExitConflict = 4  // an undecided conflict or effect
+	exitStale    = 5  // the plan file is out of date
 	exitLocked   = 6  // another apply is running
-	exitOffline  = 7  // needs the network and may not use it
+	exitOffline  = 7  // network required, but --offline
 	ExitUsage    = 64 // wrong command, flag or argument
 )
 
-// ExitCode is the one place where an error becomes a code.
+// ExitCode returns the exit code for err. No other code maps errors to codes.
 func ExitCode(err error) int {
 	var (
 		silent ExitWith
@@ -63,27 +63,27 @@ func ExitCode(err error) int {
 	return ExitError
 }
 
-// ExitWith ends the program with a code and prints nothing: the report was the
-// message.
+// ExitWith is an error that sets the exit code and prints nothing.
 type ExitWith int
 
 func (e ExitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// Exit returns the error that only sets the code.
+// Exit returns an error that only sets the exit code.
 func Exit(code int) error { return ExitWith(code) }
 
-// UsageError is a command line that cannot be meant.
+// UsageError is a wrong command line, with advice on how to correct it.
 type UsageError struct{ Text, Advice string }
 
 func (e *UsageError) Error() string { return e.Text }
 func (e *UsageError) Hint() string  { return e.Advice }
 
+// Usagef returns a usage error without advice.
 func Usagef(format string, args ...any) *UsageError {
 	return &UsageError{Text: fmt.Sprintf(format, args...)}
 }
 
-// Report prints err as a person should read it and returns the exit code. The
-// parts of a joined error come one a line.
+// Report prints err to stderr with what to do about it, each part of a joined error
+// on its own line, and returns the exit code.
 func (a *App) Report(err error) int {
 	if code := ExitCode(err); err == nil || errors.As(err, new(ExitWith)) {
 		return code
@@ -101,8 +101,8 @@ func (a *App) Report(err error) int {
 	return ExitCode(err)
 }
 
-// next is what a person can do about err: what it says itself, or what holds
-// for all errors of its kind.
+// next returns what a person can do about err: its own hint, or the advice for all
+// errors of its kind.
 func (a *App) next(err error) string {
 	var h interface{ Hint() string }
 	var dial *net.OpError
@@ -115,44 +115,47 @@ func (a *App) next(err error) string {
 		}
 		return "run it again without --offline"
 	case errors.As(err, &dial):
-		return "see that the network and that server are up, then run the same again"
+		return "check the network and that server, then run the same command again"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return "make room there and run: aisync apply, which goes on from here"
+		return "free some space there, then run: aisync apply, which continues from here"
 	}
 	return ""
 }
 
-// NoArgs, MaxArgs and ExactArgs check positional arguments as usage errors.
+// NoArgs refuses positional arguments with a usage error.
 func NoArgs(cmd *cobra.Command, args []string) error { return MaxArgs(0)(cmd, args) }
 
+// MaxArgs accepts up to n positional arguments.
 func MaxArgs(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
-			return &UsageError{fmt.Sprintf("%s: argument %q is one too many", cmd.CommandPath(), termtext.Safe(args[n])), cmd.CommandPath() + " --help"}
+			return &UsageError{fmt.Sprintf("%s: unexpected argument %q", cmd.CommandPath(), termtext.Safe(args[n])), cmd.CommandPath() + " --help"}
 		}
 		return nil
 	}
 }
 
+// ExactArgs accepts n positional arguments; what names them in the message.
 func ExactArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
-			return &UsageError{fmt.Sprintf("%s: %s is missing", cmd.CommandPath(), what), cmd.CommandPath() + " --help"}
+			return &UsageError{fmt.Sprintf("%s: missing %s", cmd.CommandPath(), what), cmd.CommandPath() + " --help"}
 		}
 		return MaxArgs(n)(cmd, args)
 	}
 }
 
+// MinArgs accepts n positional arguments or more; what names them in the message.
 func MinArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
-			return &UsageError{fmt.Sprintf("%s: %s is missing", cmd.CommandPath(), what), cmd.CommandPath() + " --help"}
+			return &UsageError{fmt.Sprintf("%s: missing %s", cmd.CommandPath(), what), cmd.CommandPath() + " --help"}
 		}
 		return nil
 	}
 }
 
-// nearFlag returns the flag of cmd that a wrongly spelled one may have meant.
+// nearFlag returns the flag of cmd that is closest to the unknown one in err, or "".
 func nearFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -163,10 +166,10 @@ func nearFlag(cmd *cobra.Command, err error) string {
 	return nearest.Name(unknown.GetSpecifiedName(), known)
 }
 
-// CodeOf is the exit code that a command gives an error: for roster, whose 0 and
-// 1 are answers, each is the one that says that there is none.
+// CodeOf returns the exit code of this command for an error with that code. Codes 0
+// and 1 of roster are answers, so each of its errors exits with 2.
 func (a *App) CodeOf(code int, err error) int {
-	if a.Asked == "roster" && code != ExitOK && !errors.As(err, new(ExitWith)) {
+	if a.Command == "roster" && code != ExitOK && !errors.As(err, new(ExitWith)) {
 		return quick.Unknown
 	}
 	return code

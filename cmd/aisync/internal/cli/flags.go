@@ -13,30 +13,32 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// ApplyFlags are what apply and its relatives (adopt, rollback, destroy) take.
+// ApplyFlags holds the flags of apply and of the commands that end in an apply:
+// adopt, rollback, destroy, prune.
 type ApplyFlags struct {
 	Yes, KeepGoing, Trust bool
-	Waiting               int // effects that are still undecided while the rest is done
+	Waiting               int // undecided effects that the apply leaves out
 	Diff                  string
 	Parallel              int
 	LockTimeout           time.Duration
 }
 
-// Register adds the flags that every command which applies has.
+// Register adds the flags common to all commands that apply.
 func (f *ApplyFlags) Register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVarP(&f.Yes, "yes", "y", false, "do not ask")
-	fs.StringVar(&f.Diff, "diff", string(DiffShort), "`HOW` much of differences: short, full, none")
+	fs.StringVar(&f.Diff, "diff", string(DiffShort), "`HOW` much of each difference to show: short, full, none")
 	fs.IntVar(&f.Parallel, "parallel", 8, "make up to `N` changes at once")
 	fs.DurationVar(&f.LockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
 }
 
 // TransferFlags registers --limit-rate and --connections.
 func TransferFlags(fs *pflag.FlagSet, t *stack.Transfer) {
-	fs.Var((*byteRate)(&t.LimitRate), "limit-rate", "fetch at most `RATE` bytes a second in all, such as 20M or 500k")
-	fs.IntVar(&t.Connections, "connections", 4, "fetch a file in up to `N` ranges at once")
+	fs.Var((*byteRate)(&t.LimitRate), "limit-rate", "limit all downloads together to `RATE` bytes per second, such as 20M or 500k")
+	fs.IntVar(&t.Connections, "connections", 4, "download each file over up to `N` connections")
 }
 
+// CheckTransfer returns a usage error for an impossible number of connections.
 func CheckTransfer(t stack.Transfer) error {
 	if t.Connections < 1 || t.Connections > 64 {
 		return Usagef("--connections %d: want 1 to 64", t.Connections)
@@ -44,7 +46,7 @@ func CheckTransfer(t stack.Transfer) error {
 	return nil
 }
 
-// byteRate is a number of bytes a second; 0 is no limit.
+// byteRate is a number of bytes per second; 0 is unlimited.
 type byteRate int64
 
 func (r *byteRate) String() string {
@@ -63,21 +65,22 @@ func (r *byteRate) Set(text string) error {
 	n, err := strconv.ParseFloat(digits, 64)
 	unit, ok := units[strings.ToLower(text[len(digits):])]
 	if err != nil || !ok || !(n*unit >= 1 && n*unit < 1e15) {
-		return fmt.Errorf("%q is no rate; want bytes a second, such as 20M or 500k", text)
+		return fmt.Errorf("invalid rate %q: want bytes per second, such as 20M or 500k", text)
 	}
 	*r = byteRate(n * unit)
 	return nil
 }
 
-// DiffMode says how much of a difference is shown.
+// DiffMode is how much of a difference is shown.
 type DiffMode string
 
 const (
-	DiffShort DiffMode = "short" // cut after DiffLines; new files by their length only
+	DiffShort DiffMode = "short" // the first lines; of a new file only its length
 	DiffFull  DiffMode = "full"
 	DiffNone  DiffMode = "none"
 )
 
+// ParseDiffMode reads the value of --diff.
 func ParseDiffMode(s string) (DiffMode, error) {
 	switch m := DiffMode(s); m {
 	case DiffShort, DiffFull, DiffNone:
@@ -88,20 +91,20 @@ func ParseDiffMode(s string) (DiffMode, error) {
 
 // ScopeFlag registers --scope with s as its default.
 func ScopeFlag(s *stack.Scope, cmd *cobra.Command) {
-	cmd.Flags().StringVar((*string)(s), "scope", string(*s), "`WHICH` part: all, host, project")
+	cmd.Flags().StringVar((*string)(s), "scope", string(*s), "work on `WHICH` part: all, host, project")
 }
 
-// ChoiceFlags are the decisions of a person about what nobody decided.
+// ChoiceFlags registers the flags that decide conflicts.
 func ChoiceFlags(cmd *cobra.Command, c *reconcile.Choice) {
 	f := cmd.Flags()
-	f.BoolVar(&c.Force, "force", false, "write ours over what is somebody else's or was edited (a backup is kept)")
-	f.BoolVar(&c.Restore, "restore", false, "put back what was edited since the last apply (a backup is kept)")
-	f.BoolVar(&c.Adopt, "adopt", false, "keep what is there, and remember that ours was refused")
-	f.BoolVar(&c.Merge, "merge", false, "bring their change and ours together where both can stand")
+	f.BoolVar(&c.Force, "force", false, "replace files that aisync did not make or that were edited (a backup is kept)")
+	f.BoolVar(&c.Restore, "restore", false, "undo edits made since the last apply (a backup is kept)")
+	f.BoolVar(&c.Adopt, "adopt", false, "keep what is there, and remember that decision")
+	f.BoolVar(&c.Merge, "merge", false, "merge the edit with the spec's change where both can stand")
 }
 
-// NarrowFlags are --target and --exclude.
+// NarrowFlags registers --target and --exclude.
 func NarrowFlags(cmd *cobra.Command, targets, excludes *[]string) {
-	cmd.Flags().StringArrayVar(targets, "target", nil, "only this `ADDRESS` or pattern, and what it depends on; may be repeated")
-	cmd.Flags().StringArrayVar(excludes, "exclude", nil, "not this `ADDRESS` or pattern, nor what depends on it; may be repeated")
+	cmd.Flags().StringArrayVar(targets, "target", nil, "only this `ADDRESS` or pattern, and its dependencies; may be repeated")
+	cmd.Flags().StringArrayVar(excludes, "exclude", nil, "leave out this `ADDRESS` or pattern, and what depends on it; may be repeated")
 }

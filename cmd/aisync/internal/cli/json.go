@@ -5,7 +5,7 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// ViewVersion is the format_version of the JSON documents that are made here.
+// ViewVersion is the format_version of the JSON documents of the commands.
 const ViewVersion = quick.FormatVersion
 
 // EventDoc is one line of apply --json; see docs/json.md.
@@ -18,6 +18,7 @@ type EventDoc struct {
 	Error   string            `json:"error,omitempty"`
 }
 
+// EventLine converts an event of the engine.
 func EventLine(e reconcile.Event) EventDoc {
 	d := EventDoc{Type: e.Kind, Address: e.Address, Action: e.Action, Done: e.Done, Total: e.Total}
 	if e.Err != nil {
@@ -43,6 +44,7 @@ type problemDoc struct {
 	Hint    string            `json:"hint,omitempty"`
 }
 
+// ResultLine converts the result of an apply and the error that ended it.
 func ResultLine(r reconcile.Result, err error) ResultDoc {
 	d := ResultDoc{Type: "result", FormatVersion: ViewVersion, ID: r.ID, Done: OrEmpty(r.Done), Failed: problems(r.Failed), Skipped: problems(r.Skipped)}
 	if err != nil {
@@ -59,7 +61,7 @@ func problems(list []reconcile.Problem) []problemDoc {
 	return out
 }
 
-// OrEmpty makes a missing list an empty one: JSON readers want [].
+// OrEmpty returns list, or an empty list for nil, which JSON shows as [].
 func OrEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -17,9 +17,9 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// KnownRuntimes is what is known of agent programs, for commands that agents run
-// many times a minute: the catalog, and what the specs add to it. Specs are
-// evaluated once: what they add is kept in the cache.
+// KnownRuntimes returns the runtimes of the catalog and of the specs for the project
+// in root. Agents call it many times a minute, so the specs are evaluated once and
+// what they add is cached.
 func (a *App) KnownRuntimes(root string) []spec.Runtime {
 	p, err := a.PlacesFor(root)
 	if err != nil {
@@ -36,7 +36,7 @@ func (a *App) KnownRuntimes(root string) []spec.Runtime {
 	return catalog.With(spec.Catalog{Runtimes: s.Catalog.Runtimes}).Runtimes()
 }
 
-// specsIn are where this machine and project describe runtimes.
+// specsIn returns the folders in which this machine and project describe runtimes.
 func (a *App) specsIn(p place.Places) quick.Specs {
 	s := quick.Specs{Config: p.Config, Project: p.Project, Cache: p.Physical(p.Cache), Version: VersionText()}
 	if a.Flags.Host != "" || a.Flags.Facts != "" {
@@ -45,14 +45,14 @@ func (a *App) specsIn(p place.Places) quick.Specs {
 	return s
 }
 
-// Remember keeps what the specs add to the catalog, which were just evaluated.
+// Remember caches what s, which was just evaluated, adds to the catalog.
 func (a *App) Remember(p place.Places, s *spec.Spec) {
 	if file := a.specsIn(p).File(); file != "" {
 		a.keep(file, p, s)
 	}
 }
 
-// PlacesFor is places, for the project in root, whether that has a spec or not.
+// PlacesFor is HostPlaces for the project in root, which may have no spec.
 func (a *App) PlacesFor(root string) (place.Places, error) {
 	given := a.Flags.Project
 	a.Flags.Project = ""
@@ -71,7 +71,7 @@ func (a *App) PlacesFor(root string) (place.Places, error) {
 	return p, err
 }
 
-// keep writes what the specs add. A cache that cannot be written is only slower.
+// keep writes the cache file name. Failing to write it only costs time.
 func (a *App) keep(name string, p place.Places, s *spec.Spec) {
 	k := quick.Kept{Runtimes: s.Catalog.Runtimes, Looked: map[string]string{}}
 	for _, file := range a.lookedAt(p, s) {
@@ -90,8 +90,8 @@ func (a *App) keep(name string, p place.Places, s *spec.Spec) {
 	_ = atomicfile.Write(name, text, atomicfile.Options{Survives: atomicfile.Content})
 }
 
-// lookedAt are the files and folders that tell which runtimes the sources of a
-// spec bring along, be they there or not.
+// lookedAt returns the files and folders that decide which runtimes the sources of s
+// bring along, existing or not.
 func (a *App) lookedAt(p place.Places, s *spec.Spec) []string {
 	var out []string
 	sources := a.Machine(p).OwnSources()
@@ -102,7 +102,7 @@ func (a *App) lookedAt(p place.Places, s *spec.Spec) []string {
 		case err == nil:
 			folder := filepath.Join(tree.Dir, "runtimes")
 			out = append(out, folder)
-			manifests, _ := os.ReadDir(folder) // without them the folder itself tells
+			manifests, _ := os.ReadDir(folder) // unreadable: the folder's own digest decides
 			for _, m := range manifests {
 				out = append(out, filepath.Join(folder, m.Name()))
 			}
@@ -116,8 +116,8 @@ func (a *App) lookedAt(p place.Places, s *spec.Spec) []string {
 	return out
 }
 
-// evaluateOwn is the spec for what it adds; a project's that is wrong is left
-// out, and so is the host's. It is whole if neither is.
+// evaluateOwn evaluates the specs at p. It leaves out a project's spec that is wrong,
+// then the host's; whole is false if it left out either.
 func (a *App) evaluateOwn(p place.Places) (own *spec.Spec, whole bool) {
 	for whole = true; ; whole = false {
 		s, err := a.Machine(p).LoadSpec(context.Background(), schema.Options{NoHost: func(schema.Problem) {}})

@@ -16,29 +16,29 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// logLimit is the size at which the log is put aside; one older log is kept.
+// logLimit is the size in bytes at which the log is rotated; one older log is kept.
 const logLimit = 1 << 20
 
-// logFile is the log of AISYNC_LOG, in aisync's own state folder, readable by
-// its owner only. Values of secrets in the environment never reach it.
+// logFile is the log of AISYNC_LOG in the state folder, readable by its owner only.
+// It replaces the values of secrets in the environment.
 type logFile struct {
 	fs     fsys.FS
 	path   fsys.LogicalPath
 	redact *strings.Replacer
 
 	mu     sync.Mutex
-	failed bool // said once
+	failed bool // the warning was printed
 	warn   func(error)
 }
 
-// OpenLog begins the log, where AISYNC_LOG asks for one.
+// OpenLog starts the log if AISYNC_LOG asks for one.
 func (a *App) OpenLog(cmd *cobra.Command) error {
 	if !a.Env.On("AISYNC_LOG") {
 		return nil
 	}
 	p, err := a.HostPlaces()
 	if err != nil || p.NewRoot {
-		return nil // the command itself says so, or does not need to know
+		return nil // the command reports the error if it needs the places
 	}
 	if err := a.startLog(p); err != nil {
 		return fmt.Errorf("AISYNC_LOG: %w", err)
@@ -53,7 +53,7 @@ func (a *App) startLog(p place.Places) error {
 		return err
 	}
 	l := &logFile{fs: w, path: p.StateFile("aisync.log"), redact: redactor(a.Env)}
-	l.warn = func(err error) { a.Say("aisync: the log cannot be written: %v", err) }
+	l.warn = func(err error) { a.Say("aisync: cannot write the log: %v", err) }
 	if _, err := w.MkdirAll(p.State, 0o700); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (a *App) startLog(p place.Places) error {
 	return nil
 }
 
-// rotate puts a log that has grown aside.
+// rotate moves a log of logLimit bytes or more to aisync.log.1.
 func (l *logFile) rotate() error {
 	info, err := l.fs.Lstat(l.path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() < logLimit {
@@ -82,7 +82,7 @@ func (l *logFile) rotate() error {
 	return l.fs.Move(l.path, old)
 }
 
-// Write appends one line of the log.
+// Write appends a line to the log. It warns about the first failure and never fails.
 func (l *logFile) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,15 +94,16 @@ func (l *logFile) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Log notes something in the log, where there is one.
+// Log adds a line to the log, if there is one.
 func (a *App) Log(msg string, args ...any) {
 	if a.logs != nil {
 		slog.New(slog.NewTextHandler(a.logs, nil)).Info(msg, args...)
 	}
 }
 
-// Crashed notes a panic: the stack goes to the log, one line to the person.
-func (a *App) Crashed(cause any, stack []byte) {
+// ReportPanic prints a line about a panic and writes the stack to the log, or to
+// stderr where no log can be written.
+func (a *App) ReportPanic(cause any, stack []byte) {
 	where := "the stack follows"
 	if a.logs == nil {
 		if p, err := a.HostPlaces(); err == nil {
@@ -121,7 +122,7 @@ func (a *App) Crashed(cause any, stack []byte) {
 	}
 }
 
-// redactor replaces the values of variables that look like secrets.
+// redactor returns a replacer for the values of variables that look like secrets.
 func redactor(e environ.Env) *strings.Replacer {
 	var pairs []string
 	for k, v := range e {

@@ -8,17 +8,17 @@ import (
 	"syscall"
 )
 
-// Outlive makes a command that writes go on when nobody reads what it says any
-// more, as in aisync apply | head -1: what was begun is ended in order, and the
-// exit code says what came of it. Commands that only look end at once.
-func (a *App) Outlive() {
-	// Caught and not ignored: the programs that we start would inherit that.
+// SurviveClosedOutput lets a command that writes continue when its output is closed,
+// as in aisync apply | head -1: it finishes, and its exit code tells the outcome.
+// Read-only commands do not call it and end at once.
+func (a *App) SurviveClosedOutput() {
+	// Caught, not ignored: programs that aisync starts would inherit an ignored signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	a.Out, a.Err = Unheard(a.Out), Unheard(a.Err)
+	a.Out, a.Err = IgnoreClosed(a.Out), IgnoreClosed(a.Err)
 }
 
-// Unheard is w, where to write to nobody is no error.
-func Unheard(w io.Writer) io.Writer {
+// IgnoreClosed returns w without its EPIPE errors.
+func IgnoreClosed(w io.Writer) io.Writer {
 	switch w := w.(type) {
 	case *os.File:
 		return pipe{w}
@@ -38,11 +38,11 @@ func (p pipe) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Fd is for who wants to know whether this is a terminal.
+// Fd returns the file's descriptor, by which IsTerminal recognizes a terminal.
 func (p pipe) Fd() uintptr { return p.file.Fd() }
 
-// Bare is w for a program that we start, which has to see that it is a terminal,
-// and for who moves the cursor.
+// Bare returns the file below w: for a program that needs the terminal itself, and
+// for code that moves the cursor.
 func Bare(w io.Writer) io.Writer {
 	switch w := w.(type) {
 	case pipe:

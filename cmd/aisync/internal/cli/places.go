@@ -17,8 +17,9 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Places finds everything from the flags, the environment and the folders above
-// this one. A project that may not be used is an error; see HostPlaces.
+// Places finds the folders of this invocation from the flags, the environment and
+// the folders above this one. A project that may not be used is an error; see
+// HostPlaces.
 func (a *App) Places() (place.Places, error) {
 	o, err := a.placeOptions()
 	if err != nil {
@@ -35,11 +36,11 @@ func (a *App) placeOptions() (place.Options, error) {
 	cwd, err := a.Cwd()
 	return place.Options{
 		Cwd: cwd, Env: a.Env, Root: a.Flags.Root, User: a.Flags.User, Config: a.Flags.Config, Project: a.Flags.Project,
-		ProjectOnly: a.Homeless, AnyOwner: a.Named, Safe: a.safeDirectories, Hook: fsys.Hook(a.Gate),
+		ProjectOnly: a.NoHome, AnyOwner: a.ForeignProject, Safe: a.safeDirectories, Hook: fsys.Hook(a.Gate),
 	}, err
 }
 
-// PlaceHint names the flag that a place was given by, or that would help.
+// PlaceHint adds to err the flag that gave the place, or that would help.
 func PlaceHint(err error) error {
 	var (
 		input   *place.InputError
@@ -55,17 +56,17 @@ func PlaceHint(err error) error {
 		return fmt.Errorf("%w; name the user: --user NAME", err)
 	case errors.As(err, &foreign):
 		dir := shellquote.Terminal(foreign.Dir)
-		return advice.Command(err, "git config --global --add safe.directory "+dir+", if you trust them; to only look: aisync --project "+dir+" plan")
+		return advice.Command(err, "git config --global --add safe.directory "+dir+", if you trust its owner; to look only: aisync --project "+dir+" plan")
 	}
 	return err
 }
 
-// safeDirectories are the values of safe.directory, as far as no repository
-// sets them.
+// safeDirectories returns the values of git's safe.directory that are not set by a
+// repository.
 func (a *App) safeDirectories() []string {
 	out, err := stack.Runner{Env: a.Env, Gate: a.Gate}.Run(context.Background(), "/", "git", "config", "--show-scope", "--type=path", "-z", "--get-all", "safe.directory")
 	if err != nil {
-		return nil // there is no git, or no such key
+		return nil // no git, or no such key
 	}
 	var values []string
 	fields := strings.Split(string(out), "\x00")
@@ -77,8 +78,8 @@ func (a *App) safeDirectories() []string {
 	return values
 }
 
-// HostPlaces is places for what is about the host or this machine: a project
-// that may not be used counts as none.
+// HostPlaces is Places for commands about the host: a project that may not be used
+// counts as none.
 func (a *App) HostPlaces() (place.Places, error) {
 	p, err := a.Places()
 	if p.Refused != nil {
@@ -87,7 +88,7 @@ func (a *App) HostPlaces() (place.Places, error) {
 	return p, err
 }
 
-// Cwd is the folder the person stands in.
+// Cwd returns the working folder as the process knows it.
 func (a *App) Cwd() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -96,15 +97,15 @@ func (a *App) Cwd() (string, error) {
 	return dir, nil
 }
 
-// SayNewRoot keeps a typo in --root from passing for a new machine.
+// SayNewRoot warns that --root does not exist: it may be a typo.
 func (a *App) SayNewRoot(p place.Places) {
 	if p.NewRoot {
-		a.Say("aisync: --root %s is not there yet: seen as an empty machine", termtext.Safe(p.Root))
+		a.Say("aisync: --root %s does not exist: treated as an empty machine", termtext.Safe(p.Root))
 	}
 }
 
-// MakeRoot makes the folder of --root for an apply; other commands that write
-// have nothing to do on a machine that is not there.
+// MakeRoot creates the folder of --root for an apply. For other commands a missing
+// root is an error.
 func (a *App) MakeRoot(p place.Places, command string) error {
 	if !p.NewRoot {
 		return nil
@@ -115,15 +116,14 @@ func (a *App) MakeRoot(p place.Places, command string) error {
 	if err := os.MkdirAll(p.Root, 0o755); err != nil {
 		return fmt.Errorf("--root: %w", err)
 	}
-	a.Say("aisync: made the root folder %s", termtext.Safe(p.Root))
+	a.Say("aisync: created the root folder %s", termtext.Safe(p.Root))
 	return nil
 }
 
-// WorkingFolder is the folder that the process stands in, without links.
+// WorkingFolder returns the working folder with links resolved.
 func WorkingFolder() string { return quickledger.WorkingFolder() }
 
-// RunHome is the home whose .ilchul holds the user's defaults; "" where there
-// is none.
+// RunHome returns the home whose .ilchul holds the user's defaults, or "".
 func (a *App) RunHome() string {
 	p, err := a.PlacesFor("")
 	if err != nil {

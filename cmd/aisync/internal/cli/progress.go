@@ -11,30 +11,31 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Progress shows how far an apply is: the bytes that are fetched, or the
-// changes where nothing is; bars on a terminal, a line now and then elsewhere.
-// It writes to stderr only. Its methods may be called by many goroutines.
+// Progress shows the progress of an apply on stderr: the bytes fetched, or the
+// changes made where nothing is fetched. It draws bars on a terminal and prints a
+// line every few seconds elsewhere. Its methods may be called by several goroutines
+// at once.
 type Progress struct {
 	a       *App
-	changes int   // to do
+	changes int   // to make
 	bytes   *Bars // nil where nothing is fetched
 
-	mu   sync.Mutex
-	done int
-	from map[reconcile.Address]*shards
-	bar  *progressbar.ProgressBar
-	stop chan struct{}
-	said sync.WaitGroup
+	mu     sync.Mutex
+	done   int
+	from   map[reconcile.Address]*shards
+	bar    *progressbar.ProgressBar
+	stop   chan struct{}
+	ticked sync.WaitGroup
 }
 
-// shards counts the files of one model as they come, one after the other.
+// shards counts the files of one model, which are fetched one after the other.
 type shards struct {
 	n     int
 	done  int64
 	total int64
 }
 
-// NewProgress starts to show the apply of p. close ends it.
+// NewProgress starts to show the progress of applying p, until Close.
 func (a *App) NewProgress(p *reconcile.Plan) *Progress {
 	pr := &Progress{a: a, from: map[reconcile.Address]*shards{}, stop: make(chan struct{})}
 	var bytes int64
@@ -58,12 +59,12 @@ func (a *App) NewProgress(p *reconcile.Plan) *Progress {
 			progressbar.OptionShowCount(),
 		)
 	default:
-		pr.said.Go(pr.sayNowAndThen)
+		pr.ticked.Go(pr.printLines)
 	}
 	return pr
 }
 
-// Event takes one event of the engine.
+// Event updates the progress with an event of the engine.
 func (p *Progress) Event(e reconcile.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,13 +76,12 @@ func (p *Progress) Event(e reconcile.Event) {
 	case "done", "failed":
 		p.done++
 		if p.bar != nil {
-			_ = p.bar.Set(min(p.done, p.changes)) // a bar that cannot be drawn is no reason to stop
+			_ = p.bar.Set(min(p.done, p.changes)) // failing to draw does not stop an apply
 		}
 	}
 }
 
-// fileOf names the file that e is about: the next one of its model, where the
-// one before had come to its end.
+// fileOf names the file of e: the next one of its model when the last was complete.
 func (p *Progress) fileOf(e reconcile.Event) string {
 	s := p.from[e.Address]
 	if s == nil {
@@ -97,7 +97,8 @@ func (p *Progress) fileOf(e reconcile.Event) string {
 	return fmt.Sprintf("%s, file %d", e.Address.Name(), s.n)
 }
 
-func (p *Progress) sayNowAndThen() {
+// printLines prints the progress every lineEvery, if it changed, until Close.
+func (p *Progress) printLines() {
 	tick := time.NewTicker(lineEvery)
 	defer tick.Stop()
 	last := -1
@@ -109,7 +110,7 @@ func (p *Progress) sayNowAndThen() {
 			p.mu.Lock()
 			done := p.done
 			p.mu.Unlock()
-			if done != last { // nothing new is not said again
+			if done != last {
 				p.a.Say("%d of %s done", done, quantity.Count(p.changes, "change"))
 			}
 			last = done
@@ -117,10 +118,10 @@ func (p *Progress) sayNowAndThen() {
 	}
 }
 
-// Close ends the showing; nothing is drawn afterwards.
+// Close erases the bar. Nothing is drawn afterwards.
 func (p *Progress) Close() {
 	close(p.stop)
-	p.said.Wait()
+	p.ticked.Wait()
 	if p.bytes != nil {
 		p.bytes.Close()
 	}
@@ -129,14 +130,14 @@ func (p *Progress) Close() {
 	}
 }
 
-// Locked runs f alone: two events never share a line.
+// Locked calls f while no event is handled, so that two events never share a line.
 func (p *Progress) Locked(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f()
 }
 
-// Above runs f, which writes to stderr, where no bar is drawn.
+// Above calls f, whose output to stderr appears above the bar.
 func (p *Progress) Above(f func()) {
 	p.Locked(func() {
 		switch {

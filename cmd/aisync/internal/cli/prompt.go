@@ -11,11 +11,11 @@ import (
 	"aisync.dev/aisync/internal/advice"
 )
 
-// errNoAnswer says that a question met the end of input, which is never a yes.
+// errNoAnswer reports the end of input at a question. It is never a yes.
 var errNoAnswer = errors.New("no answer: the input ended before the question was answered")
 
-// Ask puts a question on the terminal. Anything but y or yes is no; the end of
-// input is an error.
+// Ask asks a question on stderr and reads the answer. Anything but y or yes is no;
+// the end of input is an error.
 func (a *App) Ask(question string) (bool, error) {
 	fmt.Fprintf(a.Err, "%s [y/N] ", question)
 	line, err := readLine(a.Input())
@@ -30,9 +30,8 @@ func (a *App) Ask(question string) (bool, error) {
 	return false, nil
 }
 
-// Choose puts a question with several answers on the terminal, each known by
-// its first letter. Anything else is the last of them; the end of input is an
-// error.
+// Choose asks a question with several answers, each of which may be typed by its
+// first letter. Any other input is the last answer; the end of input is an error.
 func (a *App) Choose(question string, answers ...string) (string, error) {
 	last := len(answers) - 1
 	var letters []string
@@ -58,27 +57,27 @@ func (a *App) Choose(question string, answers ...string) (string, error) {
 	return answers[last], nil
 }
 
-// Confirm is ask where a yes is needed to go on: --yes gives it, and without a
-// terminal it cannot be had.
+// Confirm asks for a yes and returns an error without it. yes, from --yes, answers
+// the question; without a terminal --yes is required.
 func (a *App) Confirm(yes bool, question string) error {
 	if yes {
 		return nil
 	}
 	if !a.Terminal() {
-		return advice.Command(errors.New("nobody can be asked: this is no terminal, and --yes was not given"), "the same command with --yes")
+		return advice.Command(errors.New("confirmation required, but stdin is not a terminal"), "the same command with --yes")
 	}
 	ok, err := a.Ask(question)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return errors.New("nothing was changed: you did not say yes")
+		return errors.New("cancelled: nothing was changed")
 	}
 	return nil
 }
 
-// Input is the input that this process reads itself. A signal ends a read, which
-// gives the signal as its error: Ctrl-C at a question ends the command.
+// Input returns stdin for this process to read. A signal ends a read with Signalled
+// as its error: Ctrl-C at a question ends the command.
 func (a *App) Input() io.Reader {
 	if a.Signals == nil {
 		return a.In
@@ -91,8 +90,7 @@ type interruptible struct {
 	r   io.Reader
 }
 
-// Read implements io.Reader. What is read after the signal is lost: the process
-// is at its end.
+// Read implements io.Reader. Bytes read after the signal are lost: the process ends.
 func (i interruptible) Read(b []byte) (int, error) {
 	type result struct {
 		n   int
@@ -111,8 +109,7 @@ func (i interruptible) Read(b []byte) (int, error) {
 	}
 }
 
-// readLine reads one line and not a byte more, so that the next question finds
-// its own.
+// readLine reads one line and not a byte more: the next question reads the rest.
 func readLine(r io.Reader) (string, error) {
 	if br, ok := r.(*bufio.Reader); ok {
 		return br.ReadString('\n')

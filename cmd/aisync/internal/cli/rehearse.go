@@ -18,19 +18,19 @@ import (
 	"aisync.dev/aisync/schema"
 )
 
-// RehearseCommand is the word with which this program calls itself to evaluate
-// specs that may end the process which does: Go ends with 2 where memory runs
-// out, which would read as drift.
+// RehearseCommand is the argument with which this program calls itself to evaluate
+// specs in another process. Go exits with 2 when memory runs out, which would read
+// as drift.
 const RehearseCommand = "__rehearse"
 
-// rehearsal is what the other process loads.
+// rehearsal is the input of the other process.
 type rehearsal struct {
 	HostDir, HostName, ProjectDir, Cwd string
 	Scope                              schema.Scope
 	Texts                              map[string][]byte
 }
 
-// rehearse is schema.Options.Rehearse: it loads o in a process of its own.
+// rehearse implements schema.Options.Rehearse: it loads o in another process.
 func (a *App) rehearse(ctx context.Context, o schema.Options) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -40,25 +40,26 @@ func (a *App) rehearse(ctx context.Context, o schema.Options) error {
 	if err != nil {
 		return err
 	}
-	var said bytes.Buffer
+	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Args = []string{"aisync", RehearseCommand}
 	cmd.Env = append(a.Env.List(), "GOTRACEBACK=none")
-	cmd.Stdin, cmd.Stdout, cmd.WaitDelay = bytes.NewReader(in), &said, time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ^C is for this process, which ends the other
+	cmd.Stdin, cmd.Stdout, cmd.WaitDelay = bytes.NewReader(in), &out, time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ^C reaches this process, which ends the other
 	err = cmd.Run()
-	var ended *exec.ExitError
+	var exit *exec.ExitError
 	switch {
 	case err == nil, ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &ended) && ended.ExitCode() == ExitError && said.Len() > 0:
-		return errors.New(strings.TrimSpace(said.String()))
+	case errors.As(err, &exit) && exit.ExitCode() == ExitError && out.Len() > 0:
+		return errors.New(strings.TrimSpace(out.String()))
 	}
 	return fmt.Errorf("takes more memory than there is (%w)", err)
 }
 
-// RehearseHere is that process. What is wrong with the specs is said by the one
-// that asked; only what they take too much of counts.
+// RehearseHere runs that process: it loads the specs of in, prints to out what they
+// take too much of, and returns the exit code. Other errors are left to the caller,
+// which loads the specs again.
 func RehearseHere(in io.Reader, out io.Writer) int {
 	b, err := io.ReadAll(io.LimitReader(in, 8*regular.MaxSpec))
 	var r rehearsal
@@ -80,7 +81,7 @@ func RehearseHere(in io.Reader, out io.Writer) int {
 	return ExitOK
 }
 
-// abort ends the program because of a spec that would soon end it otherwise.
+// abort reports err and exits: the spec would soon exhaust this process.
 func (a *App) abort(err error) {
 	code := a.Report(err)
 	a.Log("exit", "code", code)

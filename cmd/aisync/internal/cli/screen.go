@@ -12,16 +12,16 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// screen is a terminal. Each command makes text of others safe where it shows
-// it; what one forgets ends here: of what moves the cursor, renames the window
-// or reorders a line nothing gets through, only colours do.
+// screen guards a terminal. Each command escapes text of others where it shows it;
+// screen is the second line of defence: it lets colours through and escapes whatever
+// moves the cursor, renames the window or reorders a line.
 type screen struct {
 	io.Writer          // the terminal
-	file      *os.File // the same, for who asks what it is
+	file      *os.File // the same, for Fd and Bare
 }
 
-// OnScreen is w, guarded where it is a terminal. What goes to files and to other
-// programs is theirs to read as it is.
+// OnScreen returns w, guarded where it is a terminal. Files and pipes get the bytes
+// as they are.
 func OnScreen(w io.Writer) io.Writer {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return screen{f, f}
@@ -29,7 +29,8 @@ func OnScreen(w io.Writer) io.Writer {
 	return w
 }
 
-// Palette is what a painter paints with.
+// Palette lists the escape sequences of a Painter, and the only ones that screen
+// lets through.
 var Palette = [...]string{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"}
 
 func colour(s string) string {
@@ -67,5 +68,5 @@ func (s screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Fd is for who wants to know whether this is a terminal.
+// Fd returns the terminal's descriptor, by which IsTerminal recognizes it.
 func (s screen) Fd() uintptr { return s.file.Fd() }

@@ -11,8 +11,7 @@ import (
 	"aisync.dev/aisync/internal/advice"
 )
 
-// Target is the machine, and the project, that a command with this scope is
-// about.
+// Target returns the machine, with its project where s includes one.
 func (a *App) Target(s stack.Scope) (*stack.Machine, error) {
 	find := a.Places
 	if s == stack.ScopeHost {
@@ -25,7 +24,7 @@ func (a *App) Target(s stack.Scope) (*stack.Machine, error) {
 	return a.Machine(p), nil
 }
 
-// Loaded opens what s is about with open, in a command that only looks.
+// Loaded opens scope s for a read-only command, with open.
 func (a *App) Loaded(ctx context.Context, s stack.Scope, open func(context.Context, *stack.Machine, stack.Scope) (*stack.View, error)) (*stack.View, error) {
 	m, err := a.Target(s)
 	if err != nil {
@@ -36,8 +35,8 @@ func (a *App) Loaded(ctx context.Context, s stack.Scope, open func(context.Conte
 	return v, InputHint(err)
 }
 
-// Held opens what s is about with hold, in a command that writes. The caller
-// releases it.
+// Held opens scope s for a command that writes, with hold, and takes the lock. The
+// caller releases it.
 func (a *App) Held(ctx context.Context, s stack.Scope, timeout time.Duration, command string, hold func(context.Context, *stack.Machine, stack.Scope, stack.LockRequest) (*stack.Session, error)) (*stack.Session, error) {
 	m, err := a.Target(s)
 	if err != nil {
@@ -50,8 +49,8 @@ func (a *App) Held(ctx context.Context, s stack.Scope, timeout time.Duration, co
 	return h, InputHint(err)
 }
 
-// InputHint names the flag by which something was given that cannot be meant,
-// or that would help.
+// InputHint turns an invalid flag value in err into a usage error, and adds the flag
+// that would help.
 func InputHint(err error) error {
 	var (
 		scope   stack.ScopeError
@@ -71,8 +70,8 @@ func InputHint(err error) error {
 	return err
 }
 
-// Opened is held with everything loaded and declared; what is not pinned is
-// pinned where that is allowed. An interrupted apply is finished first.
+// Opened is Held with everything loaded, declared and, where ask allows it, pinned.
+// It finishes an interrupted apply first.
 func (a *App) Opened(ctx context.Context, ask stack.Request, lockTimeout time.Duration, command string) (*stack.Session, error) {
 	s, err := a.Held(ctx, ask.Scope, lockTimeout, command, stack.HoldLoaded)
 	if err != nil {
@@ -86,9 +85,9 @@ func (a *App) Opened(ctx context.Context, ask stack.Request, lockTimeout time.Du
 	return s, nil
 }
 
-// Machine is what the command line says of the machine at p.
+// Machine returns the machine at p, with the settings of the command line.
 func (a *App) Machine(p place.Places) *stack.Machine {
-	cwd, _ := a.Cwd() // what needs it says that it is unknown
+	cwd, _ := a.Cwd() // its users report that it is missing
 	m := &stack.Machine{
 		Places: p, Env: a.Env, Cwd: cwd, Version: VersionText(),
 		Host: a.Flags.Host, FactsFile: a.Flags.Facts, User: a.Flags.User, Offline: a.Flags.Offline, Locked: a.Flags.locked,

@@ -8,13 +8,14 @@ import (
 	"syscall"
 )
 
-// Signalled is the cause of a context that a signal ended.
+// Signalled is the cause of a context that a signal cancelled.
 type Signalled struct{ Sig syscall.Signal }
 
 func (s Signalled) Error() string { return fmt.Sprintf("interrupted (%s)", s.Sig) }
 
-// UntilSignal returns a context that the first SIGINT or SIGTERM ends, so that
-// an apply can flush its journal. A second one ends the process.
+// UntilSignal returns a context that the first SIGINT or SIGTERM cancels, so that an
+// apply can flush its journal, and a function that stops waiting. A second signal
+// ends the process.
 func UntilSignal() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ch := make(chan os.Signal, 1)

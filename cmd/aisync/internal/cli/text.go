@@ -7,8 +7,8 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// OneMessage is safe for a message that may have several lines, of which none
-// but the first can be taken for one of its own.
+// OneMessage makes s safe for a terminal. It indents every line but the first, so
+// that none passes for a message by itself.
 func OneMessage(s string) string {
 	lines := strings.Split(termtext.SafeLines(s), "\n")
 	for i, l := range lines[1:] {
@@ -19,8 +19,8 @@ func OneMessage(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// NameOf makes text a name of the schema: lower case letters, digits, dots and
-// hyphens inside.
+// NameOf turns text into a name that the schema accepts: lower case letters, digits,
+// and dots and hyphens inside. It returns otherwise where nothing is left.
 func NameOf(text, otherwise string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {

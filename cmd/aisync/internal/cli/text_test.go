@@ -17,7 +17,7 @@ import (
 	"aisync.dev/aisync/reconcile/state"
 )
 
-func TestShellWordsAreSplitAsAShellDoes(t *testing.T) {
+func TestShellWords(t *testing.T) {
 	for in, want := range map[string][]string{
 		"":                     nil,
 		"  --json  --yes ":     {"--json", "--yes"},
@@ -44,7 +44,7 @@ func TestShellWordsAreSplitAsAShellDoes(t *testing.T) {
 	}
 }
 
-func TestEveryKindOfErrorHasItsCode(t *testing.T) {
+func TestExitCode(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want int
@@ -80,7 +80,7 @@ func TestEveryKindOfErrorHasItsCode(t *testing.T) {
 	}
 }
 
-func TestJoinedErrorsComeOneALineWithTheirHints(t *testing.T) {
+func TestReportPrintsJoinedErrorsWithHints(t *testing.T) {
 	var out strings.Builder
 	a := &App{Err: &out, Env: environ.Env{}}
 	a.Report(errors.Join(errors.New("one"), advice.Command(errors.New("two"), "aisync lock")))
@@ -89,10 +89,10 @@ func TestJoinedErrorsComeOneALineWithTheirHints(t *testing.T) {
 	}
 }
 
-func TestAPanicIsCodeOneAndOneLine(t *testing.T) {
+func TestReportPanic(t *testing.T) {
 	var out strings.Builder
 	a := &App{Err: &out, Env: environ.Env{"HOME": t.TempDir()}}
-	a.Crashed("boom", []byte("stack"))
+	a.ReportPanic("boom", []byte("stack"))
 	if got := out.String(); !strings.HasPrefix(got, "aisync: internal error: boom; the stack is in ") || strings.Count(got, "\n") != 1 {
 		t.Errorf("said %q", got)
 	}

@@ -7,7 +7,7 @@ import (
 	"aisync.dev/aisync/cmd/aisync/quick"
 )
 
-// VersionText is what this binary calls itself, in every message and file.
+// VersionText returns the version of this binary, or "devel".
 func VersionText() string {
 	if quick.Version != "" {
 		return quick.Version

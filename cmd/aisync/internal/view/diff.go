@@ -1,5 +1,5 @@
-// Package view shows plans, drift and outcomes, as text and as JSON, each from one
-// value.
+// Package view shows plans, drift and outcomes, as text and in the formats of other
+// programs (JSON, SARIF, JUnit, GitHub), each from one value. It decides nothing.
 package view
 
 import (
@@ -13,16 +13,17 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// DiffLines is how much of one resource's difference is shown before it is cut.
+// DiffLines is how many lines of a resource's difference are shown with --diff short.
 const DiffLines = 20
 
-// RenderDiff prints lines under a resource. command is how all of them can be had.
+// RenderDiff prints lines below a resource. Where it cuts them, it names command,
+// which shows all of them with --diff=full.
 func RenderDiff(w io.Writer, p cli.Painter, lines []reconcile.Line, mode cli.DiffMode, indent, command string) {
 	if mode == cli.DiffNone {
 		return
 	}
 	show := lines
-	if mode == cli.DiffShort && len(lines) > DiffLines+3 { // no cut that saves less than it costs
+	if mode == cli.DiffShort && len(lines) > DiffLines+3 { // cutting three lines saves nothing
 		show = lines[:DiffLines]
 	}
 	for _, l := range show {

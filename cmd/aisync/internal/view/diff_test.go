@@ -9,7 +9,7 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-func TestLongDiffsAreCutAndSayHowToSeeTheRest(t *testing.T) {
+func TestRenderDiffCutsLongDiffs(t *testing.T) {
 	var lines []reconcile.Line
 	for i := range 77 {
 		lines = append(lines, reconcile.Line{Op: '+', Text: fmt.Sprint(i)})

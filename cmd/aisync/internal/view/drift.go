@@ -10,17 +10,18 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// Sections are the findings with the word for them.
+// Sections returns the findings of v by kind, the gravest first.
 func Sections(v *drift.Report) []Section {
 	return []Section{{"drift", v.Drift}, {"pending", v.Pending}, {"unknown", v.Unknown}}
 }
 
+// Section is the findings of one kind: drift, pending or unknown.
 type Section struct {
 	Word string
 	List []drift.Difference
 }
 
-// DriftText prints v for people.
+// DriftText prints v as text.
 func DriftText(v *drift.Report, w io.Writer, p cli.Painter, mode cli.DiffMode) {
 	for _, s := range Sections(v) {
 		for _, f := range s.List {
@@ -53,7 +54,7 @@ func DriftText(v *drift.Report, w io.Writer, p cli.Painter, mode cli.DiffMode) {
 		fmt.Fprintln(w, "pending: not checked: "+termtext.Safe(v.NotChecked))
 	}
 	if v.NotSetUp > 0 {
-		fmt.Fprintf(w, "%s that git does not carry %s not set up on this machine (aisync apply does it).\n", quantity.Count(v.NotSetUp, "resource"), areOrIs(v.NotSetUp))
+		fmt.Fprintf(w, "%s that git does not carry %s not set up on this machine; run: aisync apply\n", quantity.Count(v.NotSetUp, "resource"), areOrIs(v.NotSetUp))
 	}
 	switch {
 	case v.InOrder() && v.NotChecked == "":
@@ -72,7 +73,7 @@ func areOrIs(n int) string {
 	return "are"
 }
 
-// message is one difference in one text.
+// message returns a difference with its first lines as one text.
 func message(f drift.Difference) string {
 	text := string(f.Address) + ": " + f.Meaning + from(f.Origin)
 	for i, l := range f.Lines {

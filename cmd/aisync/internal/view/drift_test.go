@@ -10,7 +10,7 @@ import (
 	"aisync.dev/aisync/app/drift"
 )
 
-func TestNothingThatWasFoundEndsAWorkflowCommand(t *testing.T) {
+func TestGitHubEscapesFindings(t *testing.T) {
 	v := &drift.Report{Drift: []drift.Difference{{File: "a,b:c%.md"}}}
 	v.Drift[0].Address, v.Drift[0].Meaning = "file:a,b:c%.md", "edited\r\n::stop-commands::x\n\x1b[31m100%"
 	var out bytes.Buffer
@@ -21,7 +21,7 @@ func TestNothingThatWasFoundEndsAWorkflowCommand(t *testing.T) {
 	}
 }
 
-func TestReportsPointIntoTheRepositoryAndEscapeNames(t *testing.T) {
+func TestReportsEscapeNames(t *testing.T) {
 	v := &drift.Report{Prefix: "tools/x/", Drift: []drift.Difference{{File: "a b/ü?.md", Line: 3}}, Unknown: []drift.Difference{{}}}
 	v.Drift[0].Address, v.Drift[0].Meaning = "file:a b/ü?.md", "edited"
 	v.Unknown[0].Address, v.Unknown[0].Meaning = "gitconfig:core.hooksPath", "no git"

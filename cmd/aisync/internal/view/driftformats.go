@@ -13,8 +13,8 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// GitHub prints workflow commands, which annotate the lines of a pull request.
-// Nothing of what was found can end a command and begin another.
+// GitHub prints workflow commands, which annotate the lines of a pull request. It
+// escapes what was found, so that no text can begin another command.
 // https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
 func GitHub(v *drift.Report, w io.Writer) {
 	for _, s := range Sections(v) {

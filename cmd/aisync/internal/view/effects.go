@@ -11,11 +11,11 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// foldAt is how many effects that loosen one program a plan lists. What runs or
-// sends is listed whole: harm could hide behind what is harmless.
+// foldAt is how many effects that loosen one program a plan lists. It lists all that
+// run or send something: a harmful one could hide among harmless ones.
 const foldAt = 8
 
-// Effects lists what waits for an answer, by program, the gravest first.
+// Effects prints the effects that wait for approval, by program, the gravest first.
 func (t PlanText) Effects(w io.Writer, list []effects.Effect) {
 	if len(list) == 0 {
 		return
@@ -44,19 +44,19 @@ func (t PlanText) Effects(w io.Writer, list []effects.Effect) {
 			fmt.Fprintf(w, "    %s%s%s\n", termtext.Safe(e.Text), t.Paint.Dim(termtext.Safe(where)), t.Paint.Dim(from(e.Origin)))
 		}
 		if more != "" {
-			fmt.Fprintf(w, "    %s\n", t.Paint.Dim(more+"; all of them: "+t.Command+" --verbose"))
+			fmt.Fprintf(w, "    %s\n", t.Paint.Dim(more+"; to list all: "+t.Command+" --verbose"))
 		}
 		list = list[n:]
 	}
 	fmt.Fprintln(w)
 }
 
-// notTrusted lists what programs will not load before a person allows it.
+// notTrusted prints what programs do not load before their user allows it there.
 func (t PlanText) notTrusted(w io.Writer, rows []trust.Row) {
 	if len(rows) == 0 {
 		return
 	}
-	fmt.Fprintln(w, t.Paint.Bold("Not trusted (the program loads it only once you allow that there)"))
+	fmt.Fprintln(w, t.Paint.Bold("Not trusted (the program loads it after you allow it there)"))
 	for _, r := range rows {
 		fmt.Fprintf(w, "  %s %s  %s%s\n", t.Paint.Yellow("T"), termtext.Safe(r.Runtime), termtext.Safe(stack.TrustText(r)), t.Paint.Dim(from(r.Origin)))
 		fmt.Fprintln(w, "    "+t.Paint.Yellow("→ "+termtext.Safe(r.Do)))

@@ -15,8 +15,8 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Outcome says what an apply did, of the models pulled where it was asked for
-// them alone, and returns the error that sets the code.
+// Outcome prints what an apply of p did and returns the error that sets the exit
+// code. pulled are the models of models pull, for the command that continues it.
 func Outcome(a *cli.App, p *reconcile.Plan, pulled []string, res reconcile.Result, err error) error {
 	all := failures(p, res.Failed)
 	done := len(res.Done)
@@ -24,12 +24,12 @@ func Outcome(a *cli.App, p *reconcile.Plan, pulled []string, res reconcile.Resul
 	case errors.Is(err, context.Canceled):
 		kept, next := "", "aisync apply"
 		if fetching(p) {
-			kept = "what was fetched is kept, and the download resumes there; "
+			kept = "downloads resume where they stopped; "
 		}
 		if len(pulled) > 0 {
 			next = "aisync models pull " + strings.Join(pulled, " ")
 		}
-		a.Say("aisync: interrupted after %s; what was done is recorded; %sgo on with: %s", quantity.Count(done, "change"), kept, termtext.Safe(next))
+		a.Say("aisync: interrupted after %s, which are recorded; %scontinue with: %s", quantity.Count(done, "change"), kept, termtext.Safe(next))
 		return err
 	case err != nil && len(all) == 0:
 		return err
@@ -42,23 +42,23 @@ func Outcome(a *cli.App, p *reconcile.Plan, pulled []string, res reconcile.Resul
 		for _, e := range all {
 			a.Report(e)
 		}
-		sayLeft(a, p, res.Skipped)
-		said(a, res)
+		reportSkipped(a, p, res.Skipped)
+		summarize(a, res)
 		return cli.Exit(cli.ExitPartial)
 	}
 	if !a.Flags.JSON && (done > 0 || p.Empty()) {
-		said(a, res)
+		summarize(a, res)
 	}
 	return nil
 }
 
-// fetching reports whether p brings anything from elsewhere.
+// fetching reports whether p downloads anything.
 func fetching(p *reconcile.Plan) bool {
 	return slices.ContainsFunc(p.Changes, func(c reconcile.Change) bool { return c.Writes() && c.Before.Fetch > 0 })
 }
 
-// failures are what went wrong, each with the place that asked for it. What
-// goes wrong with many for one reason is said once.
+// failures returns an error for each problem, with the place in the spec that asked
+// for it. Resources that fail for the same reason share one error.
 func failures(p *reconcile.Plan, failed []reconcile.Problem) []error {
 	var out []*failure
 	for _, x := range failed {
@@ -82,11 +82,11 @@ func failures(p *reconcile.Plan, failed []reconcile.Problem) []error {
 	return errs
 }
 
-// failure is a problem of one resource, or the same one of several.
+// failure is a problem of one resource, or of several that have the same one.
 type failure struct {
 	reconcile.Problem
 	text, place string
-	more        int // resources that have it too
+	more        int // further resources with the same problem
 }
 
 func (f *failure) Error() string {
@@ -102,7 +102,7 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.Err }
 
-// Hint is what to do next.
+// Hint returns what to do next.
 func (f *failure) Hint() string {
 	var inner interface{ Hint() string }
 	if f.Problem.Hint == "" && errors.As(f.Err, &inner) {
@@ -111,17 +111,17 @@ func (f *failure) Hint() string {
 	return f.Problem.Hint
 }
 
-// sayLeft names what was left out. What many were left out for is said once.
-func sayLeft(a *cli.App, p *reconcile.Plan, skipped []reconcile.Problem) {
+// reportSkipped names the resources that were left out, one line for each reason.
+func reportSkipped(a *cli.App, p *reconcile.Plan, skipped []reconcile.Problem) {
 	count := map[string]int{}
 	for _, x := range skipped {
-		count[whyNot(p, x)]++
+		count[skipReason(p, x)]++
 	}
 	for _, x := range skipped {
-		why := whyNot(p, x)
+		why := skipReason(p, x)
 		n := count[why]
 		if n == 0 {
-			continue // said
+			continue // reported
 		}
 		count[why] = 0
 		who := string(x.Address)
@@ -132,18 +132,18 @@ func sayLeft(a *cli.App, p *reconcile.Plan, skipped []reconcile.Problem) {
 	}
 }
 
-// held reports whether leaves of c wait for a yes to their effects.
+// held reports whether leaves of c wait for approval of their effects.
 func held(c reconcile.Change) bool {
 	return slices.ContainsFunc(c.Leaves, func(l reconcile.LeafChange) bool { return strings.HasPrefix(l.Meaning, effects.Waits) })
 }
 
-// whyNot is why x was left out: of what nobody decided the plan says it.
-func whyNot(p *reconcile.Plan, x reconcile.Problem) string {
+// skipReason returns why x was left out. For an undecided resource the plan tells.
+func skipReason(p *reconcile.Plan, x reconcile.Problem) string {
 	if errors.Is(x.Err, reconcile.ErrUndecided) {
 		for _, c := range p.Changes {
 			if c.Target.Resource.Address == x.Address {
 				if len(Ways(c)) == 0 {
-					return stack.Meaning(c) // it says what to do by hand
+					return stack.Meaning(c) // it tells what to do by hand
 				}
 				if held(c) {
 					return stack.Meaning(c)
@@ -155,8 +155,8 @@ func whyNot(p *reconcile.Plan, x reconcile.Problem) string {
 	return x.Err.Error()
 }
 
-// said prints the closing line of an apply.
-func said(a *cli.App, res reconcile.Result) {
+// summarize prints the last line of an apply, and how to undo it.
+func summarize(a *cli.App, res reconcile.Result) {
 	if a.Flags.JSON || len(res.Done) == 0 {
 		return
 	}
@@ -166,6 +166,6 @@ func said(a *cli.App, res reconcile.Result) {
 	}
 	a.Printf("%s\n", line)
 	if res.ID != "" {
-		a.Hint("To take it back: aisync rollback %s", res.ID)
+		a.Hint("To undo it: aisync rollback %s", res.ID)
 	}
 }

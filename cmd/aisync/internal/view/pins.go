@@ -10,7 +10,7 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// ChangeText shows a change of a pin.
+// ChangeText returns a change of a pin as a line.
 func ChangeText(c pin.Change) string {
 	line := fmt.Sprintf("%s %s: ", c.New.Kind, c.New.Name)
 	if c.Old.Kind != "" {
@@ -19,7 +19,7 @@ func ChangeText(c pin.Change) string {
 	return line + pinText(c.New)
 }
 
-// pinText shows what a pin says, digests cut.
+// pinText returns the values of a pin, with shortened digests.
 func pinText(p reconcile.Pin) string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(p.Values)) {

@@ -18,31 +18,30 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Plan is a plan as people and programs see it: the engine's document and
-// the room on the disk. Its JSON is documented in docs/json.md.
+// Plan is a plan as plan prints it: the engine's document and what only the command
+// line knows. Its JSON is documented in docs/json.md.
 type Plan struct {
 	reconcile.PlanDoc
 	Disk *diskView `json:"disk,omitempty"`
 
-	// Effects are what programs and git will obey in the project and wait for
-	// an answer.
+	// Effects lists what programs and git will obey in the project and is not approved.
 	Effects []effects.Effect `json:"undecided_effects"`
 
-	// NotTrusted is what programs do not load before their user allows it.
+	// NotTrusted lists what programs do not load before their user allows it there.
 	NotTrusted []trust.Row `json:"not_trusted"`
 
-	next      map[reconcile.Address]string // what a person may do where nobody decided
+	next      map[reconcile.Address]string // how to decide a conflict
 	unchanged []reconcile.Address
 }
 
-// diskView is the room on the file system of the store.
+// diskView is the free space on the file system of the store.
 type diskView struct {
 	Path   string `json:"path"`
 	Before int64  `json:"free_bytes_before"`
 	After  int64  `json:"free_bytes_after"`
 }
 
-// PlanOf makes the document of p.
+// PlanOf returns the document of p, without Disk, Effects and NotTrusted.
 func PlanOf(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Change) []reconcile.Line) *Plan {
 	v := &Plan{PlanDoc: p.Doc(m, explain), Effects: []effects.Effect{}, NotTrusted: []trust.Row{}, next: map[reconcile.Address]string{}}
 	words := map[reconcile.Address]string{}
@@ -64,21 +63,21 @@ func PlanOf(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Chan
 	return v
 }
 
-// nextStep says which choices would decide c: those with which the matrix
-// leaves no leaf of it undecided.
+// nextStep returns how a person can decide c, one way a line.
 func nextStep(c reconcile.Change) string {
 	ways := Ways(c)
 	switch {
 	case len(ways) > 0:
 	case c.Before.Reason != "":
-		return "" // it says itself what to do
+		return "" // the reason tells what to do
 	default:
 		return "move it away, then: aisync apply"
 	}
 	return strings.Join(ways, "\n")
 }
 
-// Ways are the choices that decide c, for a person; none where only a hand can.
+// Ways returns the commands that decide c, each with what it does; none where no
+// choice can.
 func Ways(c reconcile.Change) []string {
 	a := shellquote.Terminal(string(c.Target.Resource.Address))
 	var ways []string
@@ -86,12 +85,12 @@ func Ways(c reconcile.Change) []string {
 		choice reconcile.Choice
 		text   string
 	}{
-		{reconcile.Choice{Merge: true}, "bring both together: aisync apply --merge --target " + a},
-		{reconcile.Choice{Restore: true}, "put it back: aisync apply --restore --target " + a},
+		{reconcile.Choice{Merge: true}, "merge both: aisync apply --merge --target " + a},
+		{reconcile.Choice{Restore: true}, "undo the edit: aisync apply --restore --target " + a},
 		{reconcile.Choice{Adopt: true}, "keep what is there: aisync adopt " + a},
 		{reconcile.Choice{Force: true}, "replace it, with a backup: aisync apply --force --target " + a},
 	} {
-		if decides(way.choice, c) && !(way.choice.Force && len(ways) > 0 && strings.HasPrefix(ways[0], "put it back")) {
+		if decides(way.choice, c) && !(way.choice.Force && len(ways) > 0 && strings.HasPrefix(ways[0], "undo the edit")) {
 			ways = append(ways, way.text)
 		}
 	}
@@ -108,7 +107,7 @@ func decides(choice reconcile.Choice, c reconcile.Change) bool {
 	return true
 }
 
-// isProject reports whether a row belongs under the project's heading.
+// isProject reports whether r belongs under the project's heading.
 func isProject(r reconcile.ChangeDoc) bool {
 	if r.Address.InProject() {
 		return true
@@ -121,8 +120,8 @@ func isProject(r reconcile.ChangeDoc) bool {
 	return true
 }
 
-// wholeText reports whether a difference is nothing but the text of a new file,
-// or of one that goes: then its length says enough.
+// wholeText reports whether the difference of r is the whole text of a file that is
+// created or deleted: its length says enough.
 func wholeText(r reconcile.ChangeDoc) bool {
 	if r.Kind != "file" || len(r.Leaves) != 1 || r.Action != reconcile.Create && r.Action != reconcile.Delete {
 		return false
@@ -138,7 +137,7 @@ func wholeText(r reconcile.ChangeDoc) bool {
 	return true
 }
 
-// NewPlan makes p ready to be shown.
+// NewPlan returns the document of p with everything that plan prints.
 func NewPlan(ctx context.Context, w *stack.View, p *reconcile.Plan, ask stack.Request, mode cli.DiffMode) *Plan {
 	explain := w.Explain(ctx)
 	if mode == cli.DiffNone {
@@ -154,7 +153,7 @@ func NewPlan(ctx context.Context, w *stack.View, p *reconcile.Plan, ask stack.Re
 	return v
 }
 
-// disk says how much room there is where the models go; nil where nobody knows.
+// disk returns the free space where the models go; nil where it is unknown.
 func disk(w *stack.View, fetch int64) *diskView {
 	store := w.Spec.Host.Store.Value
 	if store == "" {
@@ -178,11 +177,11 @@ func disk(w *stack.View, fetch int64) *diskView {
 	return &diskView{Path: store, Before: free, After: free - fetch}
 }
 
-// NewPlanText is how plans of this world are printed.
+// NewPlanText returns how to print plans of w; command is named in hints.
 func NewPlanText(a *cli.App, w *stack.View, command string, mode cli.DiffMode) PlanText {
 	t := PlanText{Paint: a.Paint(), Diff: mode, Command: command, Host: "Host", Project: "Project", Unchanged: a.Flags.Verbose}
 	if w.Spec == nil {
-		return t // of a command that goes by records alone
+		return t // a command that uses only the records
 	}
 	if h := w.Spec.Host; h != nil {
 		t.Host = "Host " + h.Name
@@ -190,7 +189,7 @@ func NewPlanText(a *cli.App, w *stack.View, command string, mode cli.DiffMode) P
 			t.Host += " (" + w.Places.Short(w.Cwd, w.Places.Config) + ")"
 		}
 		if w.Places.NewRoot {
-			t.Host += " (root " + w.Places.Root + ", not there yet)"
+			t.Host += " (root " + w.Places.Root + ", does not exist yet)"
 		}
 	}
 	if p := w.Spec.Project; p != nil {

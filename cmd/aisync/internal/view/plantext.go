@@ -17,13 +17,13 @@ import (
 type PlanText struct {
 	Paint         cli.Painter
 	Diff          cli.DiffMode
-	Command       string // that shows everything: "aisync plan"
+	Command       string // to print in hints: "aisync plan"
 	Host, Project string // titles of the two parts
-	Unchanged     bool   // also what is in order
+	Unchanged     bool   // list unchanged resources too
 }
 
-// Render prints a whole view: what changes, what nobody decided, what cannot
-// be done, notes and totals, always all of it.
+// Render prints v: changes, conflicts, unsupported declarations, effects, notes and
+// totals.
 func (t PlanText) Render(w io.Writer, v *Plan) {
 	t.rows(w, v.Changes, v.next)
 	if t.Unchanged && len(v.unchanged) > 0 {
@@ -100,6 +100,7 @@ func (t PlanText) row(w io.Writer, r reconcile.ChangeDoc, next string) {
 	}
 }
 
+// Symbol returns the sign of an action, coloured.
 func (t PlanText) Symbol(a reconcile.Action) string {
 	s := string(a)
 	switch a {
@@ -117,7 +118,7 @@ func (t PlanText) Symbol(a reconcile.Action) string {
 	return t.Paint.Dim(s)
 }
 
-// reasons are the whys of a resource's leaves, each once.
+// reasons returns the reasons of a resource's leaves, each once.
 func reasons(r reconcile.ChangeDoc) []string {
 	var out []string
 	for _, l := range r.Leaves {
@@ -128,7 +129,7 @@ func reasons(r reconcile.ChangeDoc) []string {
 	return out
 }
 
-// from names the places that ask for something.
+// from names the places of the specs that ask for something, three at most.
 func from(origin []reconcile.Position) string {
 	var names []string
 	for _, p := range origin {
@@ -172,7 +173,7 @@ func (t PlanText) unsupported(w io.Writer, list []reconcile.Unsupported) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintln(w, t.Paint.Bold("Not done by this version"))
+	fmt.Fprintln(w, t.Paint.Bold("Cannot be done here yet"))
 	for _, u := range list {
 		fmt.Fprintf(w, "  %s %s  %s%s\n", t.Paint.Dim("x"), termtext.Safe(string(u.Address)), termtext.Safe(u.Reason), t.Paint.Dim(from(u.Origin)))
 	}
@@ -194,7 +195,7 @@ func (t PlanText) notes(w io.Writer, list []reconcile.Note) {
 	fmt.Fprintln(w)
 }
 
-// totals prints the sums. Nothing at all to do is one sentence.
+// totals prints the sums, or one sentence where nothing changes.
 func (t PlanText) totals(w io.Writer, v *Plan) {
 	s := v.Summary
 	if len(v.Changes)+len(v.Conflicts) == 0 {
@@ -237,7 +238,7 @@ func (t PlanText) totals(w io.Writer, v *Plan) {
 	}
 }
 
-// installs names the programs and packages that somebody has to install.
+// installs names the programs and packages to install by hand.
 func installs(list []reconcile.Unsupported) []string {
 	var out []string
 	for _, u := range list {

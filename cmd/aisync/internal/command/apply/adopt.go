@@ -13,8 +13,8 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// itsSource stands for the folder that a bundle comes from.
-const itsSource = "its-source"
+// sourceItself is the value of --to-bundle without a folder: the bundle's own source.
+const sourceItself = "its-source"
 
 // AdoptCommand builds the command adopt.
 func AdoptCommand(a *cli.App) *cobra.Command {
@@ -23,15 +23,15 @@ func AdoptCommand(a *cli.App) *cobra.Command {
 	var folder string
 	cmd := &cobra.Command{
 		Use:   "adopt ADDRESS...",
-		Short: "keep what is there, and remember that ours was refused",
-		Long: `Takes what lies at an address as it is. It counts as in order from now on, until
-the spec asks for something else there; then you are asked again. No file is
-changed, only aisync's records.
+		Short: "keep what is there instead of what the spec asks for",
+		Long: `Accepts what is at an address as it is. It counts as in order until the spec
+asks for something else there; then aisync asks again. Only aisync's records
+change, no file does.
 
-With --to-bundle an edit of a file that came out of a bundle goes back into it,
-into its source where that is a folder, or into the checkout that is named: from
-then on the spec wants what is there. The difference is shown, and what the
-bundle's file was is kept.`,
+With --to-bundle, the edit of a file that came from a bundle is written back
+into the bundle: into its source, where that is a folder, or into the checkout
+you name. From then on the spec asks for the edited file. It shows the
+difference and keeps a backup of the bundle's file.`,
 		Example:     "  $ aisync adopt file:.claude/settings.json\n  $ aisync adopt file:.claude/rules/go.md --to-bundle\n  $ aisync adopt file:.claude/rules/go.md --to-bundle=../rulesets",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the address"),
@@ -45,17 +45,17 @@ bundle's file was is kept.`,
 			}
 			ask := stack.Request{Scope: s, Choice: reconcile.Choice{Adopt: true}, Targets: args}
 			if cmd.Flags().Changed("to-bundle") {
-				return carryBack(cmd.Context(), a, ask, f, strings.TrimPrefix(folder, itsSource))
+				return adoptToBundle(cmd.Context(), a, ask, f, strings.TrimPrefix(folder, sourceItself))
 			}
 			return adopt(cmd.Context(), a, ask, f)
 		},
 	}
 	cli.ScopeFlag(&s, cmd)
 	f.Register(cmd)
-	cmd.Flags().StringVar(&folder, "to-bundle", "", "carry the edit back into its bundle: into `FOLDER`, or the source itself")
-	cmd.Flags().Lookup("to-bundle").NoOptDefVal = itsSource
+	cmd.Flags().StringVar(&folder, "to-bundle", "", "write the edit back into its bundle: the checkout in `FOLDER`, or the source itself")
+	cmd.Flags().Lookup("to-bundle").NoOptDefVal = sourceItself
 	_ = cmd.Flags().MarkHidden("diff")
-	_ = cmd.Flags().MarkHidden("yes") // nothing is asked: nothing is written but records
+	_ = cmd.Flags().MarkHidden("yes") // it never asks: it writes only records
 	return cmd
 }
 
@@ -69,7 +69,7 @@ func adopt(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags)
 	if err != nil {
 		return err
 	}
-	p.Conflicts = nil // of the spec with itself: no part of what is there
+	p.Conflicts = nil // the spec's contradictions do not concern what is there
 	named := func(c reconcile.Change) bool {
 		return slices.ContainsFunc(ask.Targets, c.Target.Match)
 	}
@@ -77,7 +77,7 @@ func adopt(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags)
 	for _, c := range p.Changes {
 		switch {
 		case c.Writes():
-			return fmt.Errorf("%s: cannot be kept as it is: %s; nothing was changed", c.Target.Resource.Address, c.Meaning())
+			return fmt.Errorf("%s: cannot adopt: %s; nothing was changed", c.Target.Resource.Address, c.Meaning())
 		case c.Action == reconcile.Clash:
 			return fmt.Errorf("%s: %s: %w; nothing was changed", c.Target.Resource.Address, c.Meaning(), reconcile.ErrUndecided)
 		case c.Action == reconcile.Unclear:
@@ -85,7 +85,7 @@ func adopt(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags)
 		}
 	}
 	if p.Empty() {
-		a.Say("aisync: nothing to adopt: it is in order")
+		a.Say("aisync: nothing to adopt: everything there is in order")
 		return nil
 	}
 	return CarryOut(ctx, a, w, p, f, reconcile.ApplyOptions{Command: "adopt"})

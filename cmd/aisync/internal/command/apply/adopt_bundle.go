@@ -23,11 +23,10 @@ import (
 	"aisync.dev/aisync/reconcile/state"
 )
 
-// carryBack writes what was edited here into the bundle that it came from, so
-// that the spec wants it from now on. folder is a checkout of the bundle; ""
-// means the source itself, which must be a folder then. Everything is checked
-// before the first file is written.
-func carryBack(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags, folder string) error {
+// adoptToBundle writes edited files back into the bundle that they came from, and
+// adopts them. folder is a checkout of the bundle; "" means the source itself, which
+// must be a folder. It checks all edits before it writes the first.
+func adoptToBundle(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags, folder string) error {
 	if folder != "" {
 		cwd, err := a.Cwd()
 		if err != nil {
@@ -42,16 +41,16 @@ func carryBack(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFl
 	case err != nil:
 		return err
 	case !written:
-		a.Say("aisync: nothing to carry back: what is there is what the bundle has")
+		a.Say("aisync: nothing to write back: the files match the bundle")
 		return nil
 	case folder != "":
-		a.Hint("next: commit it there, and when the source has it: aisync lock --update")
+		a.Hint("next: commit and publish it there, then: aisync lock --update")
 		return nil
 	}
-	return adopt(ctx, a, ask, f) // what is there is now what the spec wants
+	return adopt(ctx, a, ask, f) // the files are now what the spec asks for
 }
 
-// intoBundle writes the edits, and reports whether there were any.
+// intoBundle writes the edits and reports whether there were any.
 func intoBundle(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags, folder string) (bool, error) {
 	w, err := a.Opened(ctx, ask, f.LockTimeout, "aisync adopt --to-bundle")
 	if err != nil {
@@ -62,13 +61,13 @@ func intoBundle(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyF
 	if err != nil {
 		return false, err
 	}
-	var edits []carried
+	var edits []bundleEdit
 	var errs []error
 	for _, c := range p.Changes {
 		if !matches(ask.Targets, c.Target.Resource.Address) {
 			continue
 		}
-		e, err := carriedBy(ctx, w.View, c, folder)
+		e, err := editOf(ctx, w.View, c, folder)
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: %w; nothing was changed", c.Target.Resource.Address, err))
@@ -82,7 +81,7 @@ func intoBundle(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyF
 	return len(edits) > 0, writeBack(a, w, edits)
 }
 
-// matches reports whether any pattern names a.
+// matches reports whether one of patterns matches a.
 func matches(patterns []string, a reconcile.Address) bool {
 	for _, p := range patterns {
 		if a.Match(p) {
@@ -92,55 +91,56 @@ func matches(patterns []string, a reconcile.Address) bool {
 	return false
 }
 
-// carried is an edit of one file of a bundle.
-type carried struct {
+// bundleEdit is an edit of one file of a bundle.
+type bundleEdit struct {
 	dir, path string // of the bundle, and of the file in it
 	old, new  []byte
 	exec      bool
 }
 
-// carriedBy says what c's edit comes to in its bundle; nothing where there is none.
-func carriedBy(ctx context.Context, w *stack.View, c reconcile.Change, folder string) (carried, error) {
+// editOf translates the edit of c's file into one of its bundle's file; the zero
+// bundleEdit if there is none.
+func editOf(ctx context.Context, w *stack.View, c reconcile.Change, folder string) (bundleEdit, error) {
 	if len(c.Leaves) != 1 || c.Leaves[0].Key != "" || c.Leaves[0].Want == nil {
-		return carried{}, errors.New("is no file that came out of a bundle as a whole; edit the bundle itself")
+		return bundleEdit{}, errors.New("not a whole file of a bundle; edit the bundle itself")
 	}
 	path, transform, ok := file.SourceOf(c.Leaves[0].Want.Body)
 	if !ok {
-		return carried{}, errors.New("is put together from more than one file of a bundle; edit the bundle itself")
+		return bundleEdit{}, errors.New("made from several files of a bundle; edit the bundle itself")
 	}
 	dir, rel, pinned, err := sourceHolding(ctx, w, path)
 	if err != nil {
-		return carried{}, err
+		return bundleEdit{}, err
 	}
 	switch {
 	case folder != "":
 		dir = folder
 		path = filepath.Join(folder, rel)
 	case pinned:
-		return carried{}, advice.Command(errors.New("its source is pinned, not a folder of yours"), "aisync adopt --to-bundle=CHECKOUT, the folder in which you work on the bundle")
+		return bundleEdit{}, advice.Command(errors.New("its source is pinned, not a folder"), "aisync adopt --to-bundle=CHECKOUT, with the folder in which you work on the bundle")
 	}
 	src, err := os.ReadFile(path)
 	if err != nil {
-		return carried{}, fmt.Errorf("the bundle's file: %w", err)
+		return bundleEdit{}, fmt.Errorf("read the bundle's file: %w", err)
 	}
 	at := c.Target.Resource.Address.Path(w.Places.Home)
 	live, err := w.Reader.ReadFile(at)
 	if err != nil {
-		return carried{}, err
+		return bundleEdit{}, err
 	}
 	info, err := w.Reader.Lstat(at)
 	if err != nil {
-		return carried{}, err
+		return bundleEdit{}, err
 	}
 	if merge.HasMarkers(live) {
-		return carried{}, errors.New("still has conflict markers; edit it until none is left")
+		return bundleEdit{}, errors.New("has conflict markers; resolve them first")
 	}
-	e := carried{dir: dir, path: path, old: src, exec: info.Mode()&0o100 != 0}
-	// The bundle's form may not be the runtime's: what was edited in one is
-	// brought into the other, and must come out of it again.
+	e := bundleEdit{dir: dir, path: path, old: src, exec: info.Mode()&0o100 != 0}
+	// The bundle's form may differ from the runtime's: merge the edit into the
+	// bundle's form and check that it transforms into the live file.
 	if e.new, ok = merge.Merge3(transform(src), live, src); !ok || !bytes.Equal(transform(e.new), live) {
 		if e.new = live; !bytes.Equal(transform(live), live) {
-			return carried{}, fmt.Errorf("was edited where the bundle's form differs from the runtime's (its front matter); edit %s itself", path)
+			return bundleEdit{}, fmt.Errorf("edited where the bundle's form differs from the runtime's (its front matter); edit %s itself", path)
 		}
 	}
 	srcInfo, err := os.Stat(path)
@@ -148,29 +148,29 @@ func carriedBy(ctx context.Context, w *stack.View, c reconcile.Change, folder st
 		e.exec = srcInfo.Mode()&0o100 != 0
 	}
 	if err == nil && bytes.Equal(e.old, e.new) && (srcInfo.Mode()&0o100 != 0) == e.exec {
-		return carried{}, nil
+		return bundleEdit{}, nil
 	}
 	return e, err
 }
 
-// sourceHolding finds the source of a file: its folder, the file's name in it,
-// and whether it is a pinned copy.
+// sourceHolding returns the folder of the source that contains path, the file's name
+// in it, and whether it is a pinned copy.
 func sourceHolding(ctx context.Context, w *stack.View, path string) (dir, rel string, pinned bool, err error) {
 	for _, src := range stack.SourcesOf(w.Spec.Host, w.Spec.Project) {
 		t, err := w.Bundles.Open(ctx, src)
 		if err != nil {
-			continue // said where it is needed
+			continue // reported where the source is needed
 		}
 		if rel, err := filepath.Rel(t.Dir, path); err == nil && filepath.IsLocal(rel) {
 			return t.Dir, rel, bundle.Remote(src.URL), nil
 		}
 	}
-	return "", "", false, errors.New("does not come from a source of bundles")
+	return "", "", false, errors.New("not from a source of bundles")
 }
 
-// writeBack writes edits into their bundles and shows them. What was there
-// stays in the backups.
-func writeBack(a *cli.App, w *stack.Session, edits []carried) error {
+// writeBack writes edits into their bundles and shows the differences. It keeps
+// backups of the old files.
+func writeBack(a *cli.App, w *stack.Session, edits []bundleEdit) error {
 	for _, e := range edits {
 		rel, err := filepath.Rel(e.dir, e.path)
 		if err != nil {

@@ -1,5 +1,5 @@
-// Package apply is the commands that plan, make and take back what the specs ask
-// for: plan, apply, adopt, status, show, rollback, prune, destroy, lock.
+// Package apply provides the commands around a plan: plan, apply, adopt, status,
+// show, rollback, prune, destroy and lock.
 package apply
 
 import (
@@ -27,26 +27,27 @@ func ApplyCommand(a *cli.App) *cobra.Command {
 	var f cli.ApplyFlags
 	cmd := &cobra.Command{
 		Use:   "apply [PLANFILE]",
-		Short: "make it so: what plan shows, after asking",
-		Long: `Shows what would change, asks, and does exactly that. With a plan file it does
-what that plan says, or refuses it if anything has changed since (exit 5).
+		Short: "make the changes that plan shows, after asking",
+		Long: `Shows the plan, asks, and makes exactly those changes. With a plan file it
+applies that plan, or refuses it if anything changed since (exit 5).
 
-Nothing is overwritten that nobody decided about: if a file was there before, or
-was edited since, nothing at all is changed and the choices are named (exit 4).
-With --keep-going the rest is done (exit 3). What is replaced is kept, and comes
-back with aisync rollback. An apply that was interrupted is finished first.
+It overwrites nothing without a decision: if a file was there before, or was
+edited since, it changes nothing and lists the choices (exit 4). With
+--keep-going it makes the other changes (exit 3). It keeps a backup of what it
+replaces; aisync rollback restores it. It first finishes an apply that was
+interrupted.
 
-No apply reads a model that was verified. With --restore, one that --target names
-is read, and where its bytes are no longer right it is renamed and fetched again.
+Verified models are not read again. With --restore, a model named by --target is
+read; a damaged file is renamed and fetched again.
 
-What agent programs and git will obey in a project after this is listed by
-program: what they run, where they send, what they allow, which folders they
-trust. You are asked once for each; later only about what changed. --yes is no
-answer to that, --trust is one.
+The plan lists, by program, what agent programs and git will obey in the
+project: what they run, where they send, what they allow, which folders they
+trust. apply asks about each of these effects once, and again when it changes.
+--yes does not answer these questions, --trust does.
 
-Exit codes: 0 done; 1 error; 2 nothing to do, but something was edited since and
-nobody decided; 3 done in part; 4 undecided, nothing changed; 5 the plan file is
-out of date; 6 another apply is running; 7 needs the network and is offline.`,
+Exit codes: 0 done; 1 error; 2 nothing to do, but there are undecided edits; 3
+done in part; 4 undecided, nothing changed; 5 the plan file is out of date; 6
+another apply is running; 7 network required, but --offline.`,
 		Example: `  $ aisync apply
   $ aisync apply --yes --trust
   $ aisync apply tonight.plan`,
@@ -64,12 +65,14 @@ out of date; 6 another apply is running; 7 needs the network and is offline.`,
 	cli.ChoiceFlags(cmd, &ask.Choice)
 	cli.NarrowFlags(cmd, &ask.Targets, &ask.Excludes)
 	f.Register(cmd)
-	cmd.Flags().BoolVarP(&f.KeepGoing, "keep-going", "k", false, "leave what is undecided or fails, and do the rest")
+	cmd.Flags().BoolVarP(&f.KeepGoing, "keep-going", "k", false, "skip what is undecided or fails, and do the rest")
 	cli.TransferFlags(cmd.Flags(), &ask.Transfer)
-	cmd.Flags().BoolVar(&f.Trust, "trust", false, "say yes to all that programs and git will obey in this project")
+	cmd.Flags().BoolVar(&f.Trust, "trust", false, "approve everything that programs and git will obey in this project")
 	return cmd
 }
 
+// Apply plans ask, asks for confirmation and applies the plan. With file it applies
+// the plan in that file, or returns an error if it is out of date.
 func Apply(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags, file string) error {
 	mode, err := cli.ParseDiffMode(f.Diff)
 	if err == nil {
@@ -135,7 +138,7 @@ func Apply(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags,
 	return CarryOut(ctx, a, w, p, f, reconcile.ApplyOptions{Command: "apply"})
 }
 
-// readPlanFile reads a plan and takes over what it was asked for.
+// readPlanFile reads a plan and sets ask to the request that it was made for.
 func readPlanFile(file string, ask *stack.Request) (reconcile.PlanDoc, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -146,13 +149,13 @@ func readPlanFile(file string, ask *stack.Request) (reconcile.PlanDoc, error) {
 		return doc, err
 	}
 	if len(ask.Targets)+len(ask.Excludes) > 0 || ask.Choice != (reconcile.Choice{}) || ask.Scope != stack.ScopeAll {
-		return doc, cli.Usagef("apply %s: a plan file says itself what it is about; leave out --scope, --target, --exclude and the choices", file)
+		return doc, cli.Usagef("apply %s: a plan file already fixes scope, targets and choices; leave out --scope, --target, --exclude, --adopt, --force, --restore and --merge", file)
 	}
 	ask.Scope, ask.Targets, ask.Excludes, ask.Choice = stack.Scope(doc.Meta.Scope), doc.Meta.Targets, doc.Meta.Excludes, doc.Meta.Choice
 	return doc, nil
 }
 
-// changing counts the resources that an apply touches or records.
+// changing counts the resources that an apply changes or records.
 func changing(p *reconcile.Plan) int {
 	n := 0
 	for _, c := range p.Changes {
@@ -170,7 +173,8 @@ func theseChanges(n int) string {
 	return fmt.Sprintf("these %d changes", n)
 }
 
-// Undecided refuses a plan in which nobody chose, unless the rest shall be done.
+// Undecided returns an error for a plan with undecided resources or conflicts,
+// unless keepGoing.
 func Undecided(a *cli.App, p *reconcile.Plan, keepGoing bool) error {
 	open := p.Undecided()
 	if keepGoing || len(open)+len(p.Conflicts) == 0 {
@@ -181,7 +185,7 @@ func Undecided(a *cli.App, p *reconcile.Plan, keepGoing bool) error {
 		onlyDrift = onlyDrift && c.Drift() && !c.Pending()
 	}
 	if onlyDrift {
-		a.Say("aisync: %s edited since the last apply and nobody decided; put back with --restore, or keep with aisync adopt ADDRESS", was(len(open), "resource"))
+		a.Say("aisync: %s edited since the last apply: undo the edit with --restore, or keep it with aisync adopt ADDRESS", countWere(len(open), "resource"))
 		return cli.Exit(cli.ExitDiff)
 	}
 	if len(open) == 0 {
@@ -196,28 +200,31 @@ func Undecided(a *cli.App, p *reconcile.Plan, keepGoing bool) error {
 	next := "choose with --adopt, --force, --restore or --merge, or for one: aisync adopt ADDRESS; --keep-going does the rest"
 	switch {
 	case len(byHand) == len(open):
-		next = "no flag decides that: mend by hand what is named there, then run aisync apply again; --keep-going does the rest"
+		next = "no flag decides this: correct it by hand as described there, then run aisync apply again; --keep-going does the rest"
 	case len(byHand) > 0:
-		next = "mend by hand what is named at " + strings.Join(byHand, ", ") + "; for the others " + next
+		next = "correct by hand " + strings.Join(byHand, ", ") + "; for the others " + next
 	}
-	return fmt.Errorf("%s undecided (marked ! above): %w; nothing was changed; %s", is(len(open), "resource"), reconcile.ErrUndecided, next)
+	return fmt.Errorf("%s undecided (marked ! above): %w; nothing was changed; %s", countAre(len(open), "resource"), reconcile.ErrUndecided, next)
 }
 
-func was(n int, noun string) string {
+// countWere returns "1 noun was" or "n nouns were".
+func countWere(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " was"
 	}
 	return fmt.Sprintf("%d %ss were", n, noun)
 }
 
-func is(n int, noun string) string {
+// countAre returns "1 noun is" or "n nouns are".
+func countAre(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " is"
 	}
 	return fmt.Sprintf("%d %ss are", n, noun)
 }
 
-// CarryOut applies p, shows how far it is, and says what came of it.
+// CarryOut applies p, shows the progress and reports the result. Its error sets the
+// exit code.
 func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Plan, f cli.ApplyFlags, o reconcile.ApplyOptions) error {
 	o.ID, o.KeepGoing, o.Version, o.Ignored = w.ApplyID, f.KeepGoing, cli.VersionText(), w.Ignored
 	bar := a.NewProgress(p)
@@ -243,20 +250,20 @@ func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Pl
 	}
 	err = view.Outcome(a, p, w.PullModels, res, err)
 	if err == nil && len(w.LeftOut) == 0 {
-		if err := leftMarked(a, p); err != nil {
+		if err := reportMarkers(a, p); err != nil {
 			return err
 		}
-		if err := leftUnknown(a, p, len(res.Done)); err != nil || f.Waiting == 0 {
+		if err := reportUnknown(a, p, len(res.Done)); err != nil || f.Waiting == 0 {
 			return err
 		}
-		a.Say("aisync: %s for your yes, and programs obey what lies there already", effects.Waiting(f.Waiting))
+		a.Say("aisync: %s for your yes; programs obey the files that are already there", effects.Waiting(f.Waiting))
 		return cli.Exit(cli.ExitPartial)
 	}
 	if err != nil {
 		return err
 	}
 	if len(w.PullModels) > 0 && len(res.Done) == 0 {
-		return errors.Join(w.LeftOut...) // nothing else was asked for
+		return errors.Join(w.LeftOut...) // models pull asks for nothing else
 	}
 	for _, e := range w.LeftOut {
 		a.Say("aisync: %s", termtext.Safe(e.Error()))
@@ -264,15 +271,14 @@ func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Pl
 	return cli.Exit(cli.ExitPartial)
 }
 
-// leftUnknown names what could not be observed, and was left as it is: the spec
-// may not be true there.
-func leftUnknown(a *cli.App, p *reconcile.Plan, done int) error {
+// reportUnknown names the resources that could not be observed and were left alone.
+func reportUnknown(a *cli.App, p *reconcile.Plan, done int) error {
 	code := 0
 	for _, c := range p.Changes {
 		if c.Action != reconcile.Unclear {
 			continue
 		}
-		a.Say("aisync: %s: not done, for it cannot be observed: %s", termtext.Safe(string(c.Target.Resource.Address)), termtext.Safe(c.Before.Reason))
+		a.Say("aisync: %s: not done: cannot be observed: %s", termtext.Safe(string(c.Target.Resource.Address)), termtext.Safe(c.Before.Reason))
 		if code = cli.ExitError; done > 0 {
 			code = cli.ExitPartial
 		}
@@ -283,8 +289,8 @@ func leftUnknown(a *cli.App, p *reconcile.Plan, done int) error {
 	return cli.Exit(code)
 }
 
-// leftMarked says in which files a merge left conflict markers.
-func leftMarked(a *cli.App, p *reconcile.Plan) error {
+// reportMarkers names the files in which a merge left conflict markers.
+func reportMarkers(a *cli.App, p *reconcile.Plan) error {
 	var files []string
 	for _, c := range p.Changes {
 		for _, l := range c.Leaves {
@@ -296,11 +302,11 @@ func leftMarked(a *cli.App, p *reconcile.Plan) error {
 	if len(files) == 0 {
 		return nil
 	}
-	a.Say("aisync: conflict markers are left in %s; edit it until none is left, then run aisync apply", termtext.Safe(strings.Join(files, ", ")))
+	a.Say("aisync: %s has conflict markers; resolve them, then run: aisync apply", termtext.Safe(strings.Join(files, ", ")))
 	return cli.Exit(cli.ExitDiff)
 }
 
-// eventText is an event for people, as --verbose shows it.
+// eventText returns an event as --verbose shows it.
 func eventText(e reconcile.Event) string {
 	text := e.Kind + " " + termtext.Safe(strings.TrimSpace(string(e.Action)+" "+string(e.Address)))
 	if e.Err != nil {
@@ -309,7 +315,7 @@ func eventText(e reconcile.Event) string {
 	return text
 }
 
-// logEvent notes an event in the log.
+// logEvent writes an event to the log.
 func logEvent(a *cli.App, e reconcile.Event) {
 	if e.Kind == "progress" {
 		return

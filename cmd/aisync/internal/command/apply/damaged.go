@@ -13,11 +13,10 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// setDamagedAside reads the models that --restore and --target are about, and
-// renames what is no longer what was verified, so that the plan finds it
-// missing. It asks first, and returns what is asked for then: those models and
-// all that have the same bytes, with their names. An earlier call may have been
-// killed after it took some of those.
+// setDamagedAside reads the models that --restore and --target name, and renames
+// damaged files, so that the plan finds them missing and fetches them again. It asks
+// first. It returns ask extended by all models with the same bytes, and by their
+// views: an earlier call may have been killed after it renamed some of them.
 func setDamagedAside(ctx context.Context, a *cli.App, w *stack.Session, ask stack.Request, f cli.ApplyFlags) (stack.Request, error) {
 	if !ask.Choice.Restore {
 		return ask, nil
@@ -47,12 +46,12 @@ func setDamagedAside(ctx context.Context, a *cli.App, w *stack.Session, ask stac
 		return ask, err
 	}
 	for _, c := range damaged {
-		a.Say("aisync: model %s: %s is damaged: it is not what was verified", termtext.Safe(c.ID), termtext.Safe(w.Places.Physical(c.Where)))
+		a.Say("aisync: model %s: %s is damaged: it differs from what was verified", termtext.Safe(c.ID), termtext.Safe(w.Places.Physical(c.Where)))
 	}
 	if a.Flags.Offline {
-		return ask, fmt.Errorf("fetching %s again %w; nothing was changed", quantity.Count(len(damaged), "damaged file"), reconcile.ErrOffline)
+		return ask, fmt.Errorf("fetch %s again: %w; nothing was changed", quantity.Count(len(damaged), "damaged file"), reconcile.ErrOffline)
 	}
-	if err := a.Confirm(f.Yes, "Rename what is damaged, so that it is fetched again?"); err != nil {
+	if err := a.Confirm(f.Yes, "Rename the damaged files and fetch them again?"); err != nil {
 		return ask, err
 	}
 	done := map[string]bool{}
@@ -66,7 +65,7 @@ func setDamagedAside(ctx context.Context, a *cli.App, w *stack.Session, ask stac
 		if err != nil {
 			return ask, err
 		}
-		a.Say("aisync: model %s: its damaged file is %s now, until aisync models gc", termtext.Safe(c.ID), termtext.Safe(w.Places.Physical(to)))
+		a.Say("aisync: model %s: moved its damaged file to %s; aisync models gc removes it", termtext.Safe(c.ID), termtext.Safe(w.Places.Physical(to)))
 	}
 	return ask, nil
 }

@@ -22,26 +22,26 @@ func DestroyCommand(a *cli.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "destroy --scope host|project",
-		Short: "uninstall everything of an owner, and put back what was there before",
-		Long: `Takes away what aisync made for the host or for the project, puts back what it
-replaced, and leaves what was there before. It shows what it would do and asks.
-What was edited since is left to you, unless --force (a backup is kept).
+		Short: "uninstall what aisync made, and restore what was there before",
+		Long: `Removes what aisync made for the host or the project, and restores what it
+replaced. It shows the plan and asks. Files edited since stay, unless --force (a
+backup is kept).
 
-The spec stays; aisync apply makes everything anew.`,
+The spec stays; aisync apply makes everything again.`,
 		Example:     "  $ aisync destroy --scope project",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if s == "" {
-				return &cli.UsageError{Text: "destroy: say of what: --scope host or --scope project (all for both)", Advice: ""}
+				return &cli.UsageError{Text: "destroy: missing --scope host or --scope project (all for both)", Advice: ""}
 			}
 			return destroy(cmd.Context(), a, s, force, f)
 		},
 	}
 	cli.ScopeFlag(&s, cmd)
 	f.Register(cmd)
-	cmd.Flags().BoolVar(&force, "force", false, "also what was edited since (a backup is kept)")
-	cmd.Flags().BoolVarP(&f.KeepGoing, "keep-going", "k", false, "leave what fails, and do the rest")
+	cmd.Flags().BoolVar(&force, "force", false, "remove edited files too (a backup is kept)")
+	cmd.Flags().BoolVarP(&f.KeepGoing, "keep-going", "k", false, "skip what fails, and do the rest")
 	return cmd
 }
 
@@ -63,7 +63,7 @@ func destroy(ctx context.Context, a *cli.App, s stack.Scope, force bool, f cli.A
 		view.NewPlanText(a, w.View, "aisync destroy", mode).Render(a.Out, view.PlanOf(p, reconcile.PlanMeta{}, w.Explain(ctx)))
 	}
 	if w.Store.Inherited() && w.Has(reconcile.ProjectOwner(w.Places.Project)) {
-		a.Say("This project was applied elsewhere, and nothing about it is on record here. What git does not carry (core.hooksPath, links, folders that are empty) stays; to have it go too, run aisync apply first, which takes it over.")
+		a.Say("This project was applied elsewhere and has no records here. What git does not carry (core.hooksPath, links, empty folders) stays; to remove it too, first run: aisync apply")
 	}
 	if n := changing(p); n > 0 {
 		if err := a.Confirm(f.Yes, "Uninstall "+quantity.Count(n, "resource")+"?"); err != nil {
@@ -76,8 +76,8 @@ func destroy(ctx context.Context, a *cli.App, s stack.Scope, force bool, f cli.A
 	return dropLocks(ctx, a, w)
 }
 
-// dropLocks takes away the locks of owners that have nothing left, unless a
-// lock says what a source or a model was pinned to: that is worth keeping.
+// dropLocks removes the lock files of owners that have no records left. It keeps a
+// lock file that pins a source or a model.
 func dropLocks(ctx context.Context, a *cli.App, w *stack.Session) error {
 	common := func(p reconcile.Pin) bool { return p.Kind == "catalog" || p.Kind == "aisync" }
 	for _, o := range w.Owners {
@@ -88,7 +88,7 @@ func dropLocks(ctx context.Context, a *cli.App, w *stack.Session) error {
 		switch {
 		case len(w.Store.Records(o)) > 0 || len(l.Lock.Pins()) == 0:
 		case slices.ContainsFunc(l.Lock.Pins(), func(p reconcile.Pin) bool { return !common(p) }):
-			a.Hint("%s stays: it holds what sources and models are pinned to.", l.Path)
+			a.Hint("%s stays: it pins sources or models.", l.Path)
 		default:
 			l.Lock.Unpin(func(p reconcile.Pin) bool { return !common(p) })
 		}

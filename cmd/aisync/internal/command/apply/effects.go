@@ -11,18 +11,18 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// decideEffects asks about the effects of p that wait for an answer. It
-// returns the plan to carry out, which leaves out what is still undecided
-// where the rest is wanted, and what the person said yes to.
+// decideEffects asks about the undecided effects of p. It returns the plan to carry
+// out and the effects that the person approved. With --keep-going, or at the answer
+// "without them", the plan leaves the undecided ones out.
 func decideEffects(ctx context.Context, a *cli.App, w *stack.View, p *reconcile.Plan, ask stack.Request, f *cli.ApplyFlags) (*reconcile.Plan, []effects.Effect, error) {
 	all, undecided := w.Effects(p)
 	if f.Trust {
-		return p, all, nil // also to what came with the project's files, and needs no change
+		return p, all, nil // including effects of files that need no change
 	}
 	if len(undecided) == 0 {
 		return p, nil, nil
 	}
-	if a.Flags.JSON { // the plan, with the list, was not shown
+	if a.Flags.JSON { // the list was not shown yet
 		view.NewPlanText(a, w, "aisync plan", cli.DiffNone).Effects(a.Err, undecided)
 	}
 	rest := func() (*reconcile.Plan, []effects.Effect, error) {
@@ -32,7 +32,7 @@ func decideEffects(ctx context.Context, a *cli.App, w *stack.View, p *reconcile.
 		ask.Hold, f.KeepGoing, f.Waiting = effects.Hold(all, undecided), true, len(undecided)
 		p, err := w.Plan(ctx, ask)
 		if err == nil {
-			w.Effects(p) // as they are now
+			w.Effects(p) // update them
 		}
 		return p, nil, err
 	}
@@ -40,7 +40,7 @@ func decideEffects(ctx context.Context, a *cli.App, w *stack.View, p *reconcile.
 		return rest()
 	}
 	if !a.Terminal() {
-		return nil, nil, advice.Command(stack.EffectsError(effects.Waiting(len(undecided))+" for your yes (listed above)"), "aisync apply --trust, when you have read them; --keep-going does the rest")
+		return nil, nil, advice.Command(stack.EffectsError(effects.Waiting(len(undecided))+" for your yes (listed above)"), "aisync apply --trust, after reading them; --keep-going does the rest")
 	}
 	for {
 		answer, err := a.Choose(effects.Waiting(len(undecided))+" for your yes (see above).", "yes", "without them", "show all", "no")

@@ -32,13 +32,12 @@ func LockCommand(a *cli.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "lock [--update [ID...]]",
-		Short: "pin every source, model, package and automatic choice to what it is now",
-		Long: `Resolves what the specs name to something that cannot move: a git source to a
-commit and the digest of its files, a model to a commit, size and sha256, quant:
-"auto" to a quant, a package to a version, and writes it to aisync.lock beside
-the spec. What is pinned already stays as it is; --update moves all of it, or
-what is named, and shows what moved: of a bundle, how its files differ. A folder is never pinned: it is used as it
-is.
+		Short: "pin sources, models, packages and automatic choices to versions",
+		Long: `Resolves what the specs name to a fixed version and writes it to aisync.lock
+beside the spec: a git source to a commit and the digest of its files, a model
+to a commit, size and sha256, quant: "auto" to a quant, a package to a version.
+Existing pins stay. --update moves all of them, or those named, and shows what
+moved; for a bundle, how its files differ. A source in a folder is never pinned.
 
 It writes aisync.lock, and fetches git and archive sources into the cache.`,
 		Example: `  $ aisync lock
@@ -46,15 +45,15 @@ It writes aisync.lock, and fetches git and archive sources into the cache.`,
 		Annotations: map[string]string{"effect": "writes"},
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if len(ids) > 0 && !update {
-				return &cli.UsageError{Text: fmt.Sprintf("lock: %q: only what --update moves is named", termtext.Safe(ids[0])), Advice: "aisync lock --update " + termtext.Safe(ids[0])}
+				return &cli.UsageError{Text: fmt.Sprintf("lock: %q: IDs go with --update", termtext.Safe(ids[0])), Advice: "aisync lock --update " + termtext.Safe(ids[0])}
 			}
 			return lock(cmd.Context(), a, s, f, update, ids)
 		},
 	}
 	cli.ScopeFlag(&s, cmd)
 	cmd.Flags().DurationVar(&f.LockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
-	cmd.Flags().StringVar(&f.Diff, "diff", string(cli.DiffShort), "`HOW` much of what moved in bundles: short, full, none")
-	cmd.Flags().BoolVar(&update, "update", false, "move pins: of the sources and models that are named, or all")
+	cmd.Flags().StringVar(&f.Diff, "diff", string(cli.DiffShort), "`HOW` much of each bundle's difference to show: short, full, none")
+	cmd.Flags().BoolVar(&update, "update", false, "move the pins of the sources and models named, or all pins")
 	return cmd
 }
 
@@ -84,7 +83,7 @@ func lock(ctx context.Context, a *cli.App, s stack.Scope, f cli.ApplyFlags, upda
 		return err
 	}
 	if len(res.Unmatched) > 0 {
-		return fmt.Errorf("lock --update %s: nothing of that name is pinned here; nothing was changed", res.Unmatched[0])
+		return fmt.Errorf("lock --update %s: no pin of that name; nothing was changed", res.Unmatched[0])
 	}
 	for _, f := range w.Locks() {
 		if names, ok := r.Sources(f); ok {

@@ -10,7 +10,7 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// printSourceDiff shows how a source moved, as a plan shows its resources.
+// printSourceDiff shows how the files of a bundle source changed.
 func printSourceDiff(a *cli.App, d pin.Diff, mode cli.DiffMode) {
 	a.Printf("\n%s\n", a.Paint().Bold("Bundle source "+termtext.Safe(d.Source)))
 	if d.Note != "" {
@@ -23,7 +23,7 @@ func printSourceDiff(a *cli.App, d pin.Diff, mode cli.DiffMode) {
 	}
 }
 
-// diffLinesOf are the lines of a unified diff without the two that name the files.
+// diffLinesOf returns the lines of a unified diff without those that name the files.
 func diffLinesOf(diff string) []reconcile.Line {
 	var out []reconcile.Line
 	for line := range strings.Lines(diff) {

@@ -29,16 +29,15 @@ func PlanCommand(a *cli.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "show what would change, why, and which line of which spec asks for it",
-		Long: `Compares what the specs ask for with what is there and with what aisync last
-made, and shows what an apply would do. It writes nothing and never uses the
-network.
+		Short: "show what would change, why, and which spec line asks for it",
+		Long: `Compares the specs with what is there and with what aisync last made, and shows
+what an apply would do. It writes nothing and never uses the network.
 
-The signs: + create, ~ change, - delete, < put back what was there before,
-= take over as it is, . forget and leave, ! nobody decided, ? cannot be seen.
+The signs: + create, ~ change, - delete, < restore what was there before,
+= adopt as it is, . forget and leave, ! undecided, ? cannot be observed.
 
-Exit codes: 0, or with --detailed-exitcode 2 if there are differences; 1 for an
-error or something unknown.`,
+Exit codes: 0 done; 2 differences, with --detailed-exitcode; 1 an error, or
+something that cannot be observed.`,
 		Example: `  $ aisync plan
   $ aisync plan --out tonight.plan && aisync apply tonight.plan
   $ aisync plan --target 'file:~/.claude/*'
@@ -48,7 +47,7 @@ error or something unknown.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			mode, err := cli.ParseDiffMode(diff)
 			if err == nil && packages != "" && a.Flags.JSON {
-				err = cli.Usagef("--packages prints names alone; the JSON of a plan has them among its changes")
+				err = cli.Usagef("--packages and --json exclude each other; plan --json lists packages among its changes")
 			}
 			if err != nil {
 				return err
@@ -62,8 +61,8 @@ error or something unknown.`,
 	f := cmd.Flags()
 	f.StringVarP(&out, "out", "o", "", "write the plan to `FILE`, for aisync apply FILE")
 	f.BoolVar(&detailed, "detailed-exitcode", false, "exit 2 if there are differences")
-	f.StringVar(&packages, "packages", "", "print nothing but the names of the packages to install with `VIA` (pacman, apt, npm, …), one a line")
-	f.StringVar(&diff, "diff", string(cli.DiffShort), "`HOW` much of differences: short, full, none")
+	f.StringVar(&packages, "packages", "", "print only the names of the packages to install with `VIA` (pacman, apt, npm, …), one per line")
+	f.StringVar(&diff, "diff", string(cli.DiffShort), "`HOW` much of each difference to show: short, full, none")
 	return cmd
 }
 
@@ -95,12 +94,12 @@ func plan(ctx context.Context, a *cli.App, ask stack.Request, out, packages stri
 		view.NewPlanText(a, w, "aisync plan", mode).Render(a.Out, shown)
 		switch {
 		case len(p.Undecided())+len(p.Conflicts) > 0:
-			a.Hint("\nDecide about what is marked ! first; aisync apply changes nothing until then.")
+			a.Hint("\nDecide what is marked ! first: until then aisync apply changes nothing.")
 		case changing(p)+len(shown.Effects) > 0 && out == "":
-			a.Hint("\nTo do this: aisync apply")
+			a.Hint("\nTo apply this: aisync apply")
 		}
 		if out != "" {
-			a.Hint("\nTo do exactly this: aisync apply %s", shellquote.Terminal(out))
+			a.Hint("\nTo apply exactly this: aisync apply %s", shellquote.Terminal(out))
 		}
 	}
 	switch {
@@ -112,7 +111,8 @@ func plan(ctx context.Context, a *cli.App, ask stack.Request, out, packages stri
 	return nil
 }
 
-// writePlanFile writes a plan for its owner's eyes: it shows parts of their files.
+// writePlanFile writes a plan that only its owner can read: it contains parts of
+// their files.
 func writePlanFile(a *cli.App, name string, doc reconcile.PlanDoc) error {
 	b, err := json.MarshalIndent(doc, "", " ")
 	if err != nil {
@@ -128,12 +128,12 @@ func writePlanFile(a *cli.App, name string, doc reconcile.PlanDoc) error {
 	return writeFile(name, append(b, '\n'), 0o600)
 }
 
-// writeFile puts a file where a person asked for it, whole or not at all.
-// A file that is there is replaced; a folder or a link is refused.
+// writeFile writes a file atomically. It replaces an existing file and refuses a
+// folder or a link.
 func writeFile(name string, b []byte, mode os.FileMode) error {
 	dir, base := filepath.Split(name)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("write %s: there is no folder %s; make it first", name, filepath.Clean(dir))
+		return fmt.Errorf("write %s: no folder %s; create it first", name, filepath.Clean(dir))
 	}
 	w, err := fsys.New(fsys.Options{Project: dir, Tag: "out"})
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// machineManagers install for a machine, not for a person; a spec's packages
-// name none of them, so each may be asked for what no other has.
+// machineManagers lists the package managers that install for the whole machine. A
+// package that names no manager may come from any of them.
 var machineManagers = []string{"pacman", "apt", "brew"}
 
-// toInstall returns the names of the packages that via has to bring, sorted:
-// what an apply would install with it, and what is left to somebody else
-// because that manager is not there yet.
+// toInstall returns the names of the packages to install with the manager via,
+// sorted: those that an apply would install, and those that it leaves out because
+// the manager is missing.
 func toInstall(p *reconcile.Plan, via string) []string {
 	var out []string
 	add := func(a reconcile.Address) {

@@ -20,7 +20,7 @@ import (
 	"aisync.dev/aisync/schema"
 )
 
-// pruneFlags say what may go.
+// pruneFlags holds the flags of prune.
 type pruneFlags struct {
 	cli.ApplyFlags
 	dryRun bool
@@ -28,8 +28,7 @@ type pruneFlags struct {
 	cap    int64
 }
 
-// Backups are kept for a season and never fill a disk, unless somebody says
-// otherwise.
+// The defaults of --backup-age and --backup-cap.
 const (
 	backupAge = 90 * 24 * time.Hour
 	backupCap = 1 << 30 // bytes
@@ -40,11 +39,11 @@ func PruneCommand(a *cli.App) *cobra.Command {
 	f := pruneFlags{age: backupAge, cap: backupCap}
 	cmd := &cobra.Command{
 		Use:   "prune",
-		Short: "collect what belongs to nothing any more: vanished projects, unknown hosts, old backups",
-		Long: `Uninstalls what projects that are no longer on this machine have left outside of
-their folder (trust entries, keys in settings), drops pins of hosts that no spec
-names, and removes old backups. A backup that is still needed to put something
-back is never removed. It shows what would go and asks.`,
+		Short: "remove leftovers of deleted projects, unknown hosts, old backups",
+		Long: `Uninstalls what deleted projects left outside of their folder (trust entries,
+keys in settings), drops the pins of hosts that no spec names, and removes old
+backups. It never removes a backup that a rollback or an uninstall still needs.
+It lists what would go and asks.`,
 		Example:     "  $ aisync prune --dry-run",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
@@ -52,9 +51,9 @@ back is never removed. It shows what would go and asks.`,
 	}
 	f.Register(cmd)
 	fs := cmd.Flags()
-	fs.BoolVarP(&f.dryRun, "dry-run", "n", false, "only say what would go")
-	fs.DurationVar(&f.age, "backup-age", f.age, "remove backups that are older than `TIME`")
-	fs.Int64Var(&f.cap, "backup-cap", f.cap, "and the oldest until at most this many `BYTES` are left")
+	fs.BoolVarP(&f.dryRun, "dry-run", "n", false, "list what would be removed, and change nothing")
+	fs.DurationVar(&f.age, "backup-age", f.age, "remove backups older than `TIME`")
+	fs.Int64Var(&f.cap, "backup-cap", f.cap, "remove the oldest backups until at most `BYTES` are left")
 	return cmd
 }
 
@@ -95,8 +94,8 @@ func prune(ctx context.Context, a *cli.App, f pruneFlags) error {
 	return nil
 }
 
-// vanished reports whether o is a project whose spec is no longer there. A
-// folder that cannot be looked at counts as there.
+// vanished reports whether o is a project whose folder does not exist. A folder that
+// cannot be read counts as existing.
 func vanished(o reconcile.Owner) (bool, error) {
 	dir := o.ProjectDir()
 	if dir == "" {
@@ -109,8 +108,8 @@ func vanished(o reconcile.Owner) (bool, error) {
 	return false, nil
 }
 
-// pruneProject uninstalls what o has left. Its folder is gone: an empty one
-// stands in for it, in which nothing of it is found any more.
+// pruneProject uninstalls what the deleted project o left. An empty temporary folder
+// stands in for its folder.
 func pruneProject(ctx context.Context, a *cli.App, o reconcile.Owner, f pruneFlags) error {
 	empty, err := os.MkdirTemp("", "aisync-gone-")
 	if err != nil {
@@ -137,19 +136,19 @@ func pruneProject(ctx context.Context, a *cli.App, o reconcile.Owner, f pruneFla
 	if !a.Flags.JSON {
 		a.Printf("%s is gone\n", termtext.Safe(o.ProjectDir()))
 		text := view.NewPlanText(a, w.View, "aisync prune", cli.DiffShort)
-		text.Host, text.Project = "What it left on this machine", "What was in it"
+		text.Host, text.Project = "Left on this machine", "Was in the project"
 		text.Render(a.Out, view.PlanOf(p, reconcile.PlanMeta{}, w.Explain(ctx)))
 	}
 	if f.dryRun {
 		return nil
 	}
-	if err := a.Confirm(f.Yes, "Uninstall what it left?"); err != nil {
+	if err := a.Confirm(f.Yes, "Uninstall its leftovers?"); err != nil {
 		return err
 	}
 	return CarryOut(ctx, a, w, p, f.ApplyFlags, reconcile.ApplyOptions{Command: "prune"})
 }
 
-// forget makes c, whose target went with its project, a matter of records only.
+// forget reduces c, whose target is gone with its project, to a change of records.
 func forget(c *reconcile.Change) {
 	c.Action, c.Next = reconcile.Release, nil
 	for i := range c.Leaves {
@@ -174,11 +173,11 @@ func pruneHosts(ctx context.Context, a *cli.App, w *stack.Session, f pruneFlags)
 		return false, nil
 	}
 	if s, err := w.LoadSpec(ctx, schema.Options{}); err != nil || s.Host == nil {
-		a.Say("aisync: the pins of other hosts are left alone: the specs cannot be read: %v", err)
+		a.Say("aisync: pins of other hosts are kept: cannot read the specs: %v", err)
 		return false, nil
 	}
 	for _, name := range gone {
-		a.Printf("no spec names the host %s; its pins go\n", termtext.Safe(name))
+		a.Printf("no spec names host %s: its pins go\n", termtext.Safe(name))
 	}
 	if f.dryRun {
 		return true, nil
@@ -190,7 +189,7 @@ func pruneHosts(ctx context.Context, a *cli.App, w *stack.Session, f pruneFlags)
 	return true, w.SavePins()
 }
 
-// pruneBackups removes backups that are old, or too many, and not needed.
+// pruneBackups removes backups that no record needs and that are old or too many.
 func pruneBackups(a *cli.App, w *stack.Session, f pruneFlags) (bool, error) {
 	needed := map[string]bool{}
 	owners, err := w.Store.Owners()

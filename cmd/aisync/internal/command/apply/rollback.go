@@ -25,14 +25,13 @@ func RollbackCommand(a *cli.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "rollback [APPLY]",
-		Short: "put back what an apply replaced",
-		Long: `Takes back the last apply that was made in this project or, outside of one, the
-last that changed something of the host; or the one that is named. A file that nobody touched
-since gets back its exact bytes; in one that was changed since, only what aisync
-wrote is taken back. What somebody changed in the very same place is left alone,
-and nothing at all is done (exit 4), unless --force.
+		Short: "undo an apply",
+		Long: `Undoes the last apply in this project or, outside of one, the last that changed
+the host; or the one named APPLY. A file that was not touched since gets its
+exact bytes back; in an edited file only aisync's own changes are undone. If an
+edit is in the same place, nothing is changed (exit 4), unless --force.
 
-Models and packages stay; they are named.`,
+Models and packages stay; rollback names them.`,
 		Example:     "  $ aisync rollback --list\n  $ aisync rollback",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MaxArgs(1),
@@ -50,9 +49,9 @@ Models and packages stay; they are named.`,
 		},
 	}
 	f.Register(cmd)
-	cmd.Flags().BoolVar(&list, "list", false, "show the applies that can be taken back")
-	cmd.Flags().BoolVar(&force, "force", false, "put back even what somebody changed since (a backup is kept)")
-	cmd.Flags().BoolVarP(&f.KeepGoing, "keep-going", "k", false, "leave what is undecided or fails, and do the rest")
+	cmd.Flags().BoolVar(&list, "list", false, "list the applies that can be undone")
+	cmd.Flags().BoolVar(&force, "force", false, "undo even where files were edited since (a backup is kept)")
+	cmd.Flags().BoolVarP(&f.KeepGoing, "keep-going", "k", false, "skip what is undecided or fails, and do the rest")
 	return cmd
 }
 
@@ -66,8 +65,8 @@ func rollback(ctx context.Context, a *cli.App, id string, force bool, f cli.Appl
 		return err
 	}
 	defer w.Release()
-	if w.RolledBack != "" && (id == "" || id == w.RolledBack) { // and not one more
-		a.Printf("The apply %s is taken back: the rollback that was interrupted had done all of it.\n", w.RolledBack)
+	if w.RolledBack != "" && (id == "" || id == w.RolledBack) { // do not undo another one
+		a.Printf("The apply %s is undone: this finished the interrupted rollback.\n", w.RolledBack)
 		return nil
 	}
 	p, entry, err := w.Engine.RollbackPlan(ctx, w.ReadEnv(), w.Store, id, reconcile.Choice{Force: force})
@@ -75,22 +74,22 @@ func rollback(ctx context.Context, a *cli.App, id string, force bool, f cli.Appl
 		return err
 	}
 	if !a.Flags.JSON {
-		a.Printf("Taking back the apply %s\n\n", entry.ID)
+		a.Printf("Undoing the apply %s\n\n", entry.ID)
 		view.NewPlanText(a, w.View, "aisync rollback", mode).Render(a.Out, view.PlanOf(p, reconcile.PlanMeta{}, w.Explain(ctx)))
 	}
 	if n := len(p.Undecided()); n > 0 && !f.KeepGoing {
-		return fmt.Errorf("%s changed since that apply: %w; nothing was changed; --force puts back what was there before, --keep-going does the rest", was(n, "resource"), reconcile.ErrUndecided)
+		return fmt.Errorf("%s changed since that apply: %w; nothing was changed; --force restores what was there before, --keep-going does the rest", countWere(n, "resource"), reconcile.ErrUndecided)
 	}
 	if n := changing(p); n > 0 {
-		if err := a.Confirm(f.Yes, "Take back "+theseChanges(n)+"?"); err != nil {
+		if err := a.Confirm(f.Yes, "Undo "+theseChanges(n)+"?"); err != nil {
 			return err
 		}
 	}
 	return CarryOut(ctx, a, w, p, f, reconcile.ApplyOptions{Command: "rollback", RollbackOf: entry.ID})
 }
 
-// whose names the host and the projects of which e changed something.
-func whose(e reconcile.Entry) string {
+// ownersOf names the host and the projects that e changed.
+func ownersOf(e reconcile.Entry) string {
 	var words []string
 	for _, o := range e.Owners() {
 		word := cmp.Or(o.ProjectDir(), "host")
@@ -125,18 +124,18 @@ func history(ctx context.Context, a *cli.App) error {
 		line := fmt.Sprintf("%s  %s  %s", e.ID, e.Command, quantity.Count(e.Resources, "resource"))
 		switch {
 		case e.RolledBack != "":
-			line += ", taken back by " + e.RolledBack
+			line += ", undone by " + e.RolledBack
 		case e.RollbackOf != "":
-			line += ", took back " + e.RollbackOf
+			line += ", undid " + e.RollbackOf
 		}
 		if e.Interrupted {
 			line += ", was interrupted"
 		}
-		line += ": " + whose(e)
+		line += ": " + ownersOf(e)
 		a.Printf("%s\n", termtext.Safe(line))
 	}
 	if len(entries) == 0 {
-		a.Say("aisync: nothing was applied here yet")
+		a.Say("aisync: no applies here yet")
 	}
 	return nil
 }

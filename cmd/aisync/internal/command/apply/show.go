@@ -15,17 +15,16 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// stillHolds returns why a plan is no longer what would be done, or why that
-// cannot be told.
+// stillHolds returns why the plan doc is out of date, or why that is unknown.
 func stillHolds(ctx context.Context, a *cli.App, doc reconcile.PlanDoc) error {
 	ask := stack.Request{Scope: stack.Scope(doc.Meta.Scope), Targets: doc.Meta.Targets, Excludes: doc.Meta.Excludes, Choice: doc.Meta.Choice}
 	w, err := a.Loaded(ctx, ask.Scope, stack.Open)
 	if err != nil {
-		return fmt.Errorf("whether this plan still holds cannot be told: %w", err)
+		return fmt.Errorf("cannot tell whether this plan is out of date: %w", err)
 	}
 	p, err := w.Plan(ctx, ask)
 	if err != nil {
-		return fmt.Errorf("whether this plan still holds cannot be told: %w", err)
+		return fmt.Errorf("cannot tell whether this plan is out of date: %w", err)
 	}
 	return doc.Check(p, w.Meta(p, ask))
 }
@@ -35,9 +34,9 @@ func ShowCommand(a *cli.App) *cobra.Command {
 	var diff string
 	cmd := &cobra.Command{
 		Use:   "show PLANFILE",
-		Short: "read a plan file, also one that is out of date",
-		Long: `Shows a plan that aisync plan --out wrote, as it was when it was made, and warns
-if it is no longer what would be done: then aisync apply refuses it.
+		Short: "show a plan file, even one that is out of date",
+		Long: `Shows a plan file of aisync plan --out as it was made, and warns if it is out of
+date: aisync apply refuses such a plan.
 
 It writes nothing.`,
 		Example:     "  $ aisync plan --out tonight.plan\n  $ aisync show tonight.plan",
@@ -67,6 +66,6 @@ It writes nothing.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&diff, "diff", string(cli.DiffShort), "`HOW` much of differences: short, full, none")
+	cmd.Flags().StringVar(&diff, "diff", string(cli.DiffShort), "`HOW` much of each difference to show: short, full, none")
 	return cmd
 }

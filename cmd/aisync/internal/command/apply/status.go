@@ -36,19 +36,19 @@ func StatusCommand(a *cli.App) *cobra.Command {
 	all := false
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "a line a resource: what was edited, and what an apply would do",
-		Long: `Two letters stand before each resource that is not in order.
+		Short: "list what was edited, and what an apply would do",
+		Long: `Prints two letters before each resource that is not in order.
 
-The first says what happened to it since aisync made it (drift):
+The first is drift, what happened to it since aisync made it:
   M edited, D deleted.
-The second says what the spec asks for that is not so yet (pending):
-  A add, M change, D delete, = take over as it is, . forget and leave,
-  ! nothing before somebody decides;
-  T it is written, but the program does not load it before you allow that there;
-  E a program or git obeys it, and it waits for your yes: aisync apply asks.
-? in both: it cannot be observed.
+The second is pending, what the spec asks for and apply would do:
+  A add, M change, D delete, = adopt as it is, . forget and leave,
+  ! undecided: apply leaves it alone until you decide;
+  T written, but the program loads it only after you allow it there;
+  E obeyed by a program or git, and waits for your yes: aisync apply asks.
+? in both places: it cannot be observed.
 
-It writes nothing, and exits 0 whatever it reports; see aisync drift for CI.`,
+It writes nothing and exits 0 whatever it reports; for CI, see aisync drift.`,
 		Example:     "  $ aisync status\n  M  file:.claude/settings.json\n   A file:.claude/rules/elisp.md",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -76,11 +76,11 @@ It writes nothing, and exits 0 whatever it reports; see aisync drift for CI.`,
 		},
 	}
 	cli.ScopeFlag(&s, cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "also what is in order, as with --verbose")
+	cmd.Flags().BoolVar(&all, "all", false, "list unchanged resources too, as with --verbose")
 	return cmd
 }
 
-// statusOf is the two letters of c.
+// statusOf returns the two letters of c.
 func statusOf(c reconcile.Change) statusRow {
 	r := statusRow{Address: c.Target.Resource.Address}
 	switch {
@@ -103,7 +103,7 @@ func statusOf(c reconcile.Change) statusRow {
 		r.Pending = string(c.Action)
 	}
 	if r.Drift != "" && !c.Pending() {
-		r.Pending = "" // what an apply would do about drift is no wish of the spec
+		r.Pending = "" // what an apply would do about drift is not pending
 	}
 	return r
 }
@@ -137,5 +137,5 @@ func printStatus(a *cli.App, doc statusDoc, p *reconcile.Plan) {
 		}
 	}
 	a.Printf("%s.\n", strings.Join(parts, ", "))
-	a.Hint("\nfirst letter, drift: M edited, D deleted; second, pending: A add, M change, D delete, = take over, . forget, ! undecided, T not trusted, E waits for your yes; ? unknown")
+	a.Hint("\nfirst letter, drift: M edited, D deleted; second, pending: A add, M change, D delete, = adopt, . forget, ! undecided, T not trusted, E waits for your yes; ? unknown")
 }

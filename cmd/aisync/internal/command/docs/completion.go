@@ -15,8 +15,8 @@ func CompletionCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "print a completion script for bash, zsh, fish or powershell",
-		Long: `Prints a script that completes aisync's commands and flags. It writes no file
-itself; put its output where your shell looks for completions.`,
+		Long: `Prints a script that completes aisync's commands and flags. Redirect it to a
+file in which your shell looks for completions.`,
 		Example: `  bash        aisync completion bash > ~/.local/share/bash-completion/completions/aisync
   zsh         aisync completion zsh > "${fpath[1]}/_aisync"
   fish        aisync completion fish > ~/.config/fish/completions/aisync.fish
@@ -36,7 +36,7 @@ itself; put its output where your shell looks for completions.`,
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(a.Out)
 			}
-			return cli.Usagef("completion: no shell %q; want one of %s", termtext.Safe(args[0]), strings.Join(shells, ", "))
+			return cli.Usagef("completion: unknown shell %q; want one of %s", termtext.Safe(args[0]), strings.Join(shells, ", "))
 		},
 	}
 }

@@ -14,7 +14,7 @@ func VersionCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "version",
 		Short:       "print the version of aisync and what it was built with",
-		Long:        "Prints the version of aisync, of the Go that built it, and the platform.\nIt reads nothing: no spec, no catalog, no state.\n\nWith --links it prints the names, a line each, under which a link to the program\nis a command of its own; make install makes them.",
+		Long:        "Prints the version of aisync, the Go version that built it, and the platform. It\nreads no spec, no catalog and no state.\n\nWith --links it prints the names of links to the program that run one of its\ncommands, one per line; make install creates them.",
 		Example:     "  $ aisync version\n  aisync v0.1.0 go1.26.8 linux/amd64",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -39,6 +39,6 @@ func VersionCommand(a *cli.App) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&onlyLinks, "links", false, "only the names of links to the program that are commands")
+	cmd.Flags().BoolVar(&onlyLinks, "links", false, "print the names of links that run a command")
 	return cmd
 }

@@ -1,4 +1,5 @@
-// Package doctor is the command doctor.
+// Package doctor provides the command doctor, which runs the checks of app/doctor and
+// prints their results.
 package doctor
 
 import (
@@ -18,14 +19,15 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	var o doctor.Options
 	var long strings.Builder
-	long.WriteString(`Checks whether all that the specs ask for works here, and names a fix for each
-problem. It changes nothing. It asks the servers that the spec names, and no
-others; with --offline only those on this machine. A server has to name its
-models, and to answer a prompt with at least one token: how long that took is
-shown. With --deep the agent programs check themselves, cut off from the network,
-and each that talks to a server of the spec answers a prompt, cut off from all
-but that server; they may write into their own folders then, as whenever they
-are started.
+	long.WriteString(`Checks that everything the specs ask for works here, and names a fix for each
+problem. It changes nothing. It connects only to the servers that the spec
+names; with --offline only to those on this machine. A server must list its
+models and answer a prompt with at least one token; doctor shows how long that
+took.
+
+With --deep the agent programs run their own checks without a network, and each
+that talks to a server of the spec answers a prompt with access to that server
+alone. Programs may write into their own folders when started.
 
 `)
 	for _, c := range doctor.Checks() {
@@ -36,8 +38,8 @@ are started.
 	}
 	cmd := &cobra.Command{
 		Use:         "doctor",
-		Short:       "look whether all that the specs ask for works, with a fix for each problem",
-		Long:        long.String() + "\nResults: ok; skip: not checked, and why; warn: works, with less; fail.\nExit code 0: nothing fails; 1: something does.",
+		Short:       "check that everything works, and name a fix for each problem",
+		Long:        long.String() + "\nResults: ok; skip: not checked, and why; warn: works, but with less; fail.\nExit code 0: nothing fails; 1: something does.",
 		Example:     "  $ aisync doctor --offline\n  $ aisync doctor --deep --timeout 10m",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -48,17 +50,17 @@ are started.
 			}
 			a.SayNewRoot(p)
 			e := doctor.Open(cmd.Context(), a.Machine(p), o)
-			return tell(a, doctor.Examine(cmd.Context(), e, e.Checks()))
+			return report(a, doctor.Examine(cmd.Context(), e, e.Checks()))
 		},
 	}
-	cmd.Flags().BoolVar(&o.Deep, "deep", false, "also read every byte of what can be verified, such as models, and run the programs' own checks")
+	cmd.Flags().BoolVar(&o.Deep, "deep", false, "read every byte of what can be verified, such as models, and run the programs' own checks")
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, "give a server `TIME` for each answer (default: 10s to name its models, 3m to a prompt)")
-	cmd.Flags().BoolVar(&o.NoPrompt, "no-prompt", false, "ask no model anything: that may have to be read into memory first")
+	cmd.Flags().BoolVar(&o.NoPrompt, "no-prompt", false, "send no prompt to a model, which may have to be loaded first")
 	return cmd
 }
 
-// tell prints the results and returns the exit code as an error.
-func tell(a *cli.App, results []doctor.Result) error {
+// report prints the results and returns the exit code as an error.
+func report(a *cli.App, results []doctor.Result) error {
 	failed := slices.ContainsFunc(results, func(r doctor.Result) bool { return r.Result == "fail" })
 	if a.Flags.JSON {
 		if err := a.WriteJSON(struct {
@@ -89,8 +91,8 @@ func tell(a *cli.App, results []doctor.Result) error {
 	return nil
 }
 
-// mark is the sign of a result with its word, so that nothing hangs on colour
-// or on a font.
+// mark returns the sign of a result with its word: neither colour nor font carries
+// meaning alone.
 func mark(a *cli.App, result string) string {
 	signs := map[string]string{"ok": "✓", "skip": "–", "warn": "!", "fail": "✗"}
 	if !unicode(a) {

@@ -13,12 +13,11 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// driftAll looks at every project below the host's roots, one after the other.
-// A project that cannot be checked is told with the others, and makes the exit
-// code 1.
+// driftAll checks every project below the host's roots, one after the other. A
+// project that cannot be checked is listed with its error and makes the exit code 1.
 func driftAll(ctx context.Context, a *cli.App, s stack.Scope, f driftFlags, mode cli.DiffMode) error {
 	if s != stack.ScopeProject || a.Flags.Project != "" {
-		return cli.Usagef("--all is about all projects: it goes neither with --scope %s nor with --project", string(s))
+		return cli.Usagef("--all checks all projects: leave out --scope %s and --project", string(s))
 	}
 	p, err := a.HostPlaces()
 	if err != nil {
@@ -37,7 +36,7 @@ func driftAll(ctx context.Context, a *cli.App, s stack.Scope, f driftFlags, mode
 	for _, dir := range dirs {
 		one := *a
 		one.Flags.Project = dir
-		one.Err = io.Discard // what --ignore names nowhere is no matter in one project
+		one.Err = io.Discard // an --ignore that matches nothing in one project needs no warning
 		v, err := lookForDrift(ctx, &one, s, f)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -46,7 +45,7 @@ func driftAll(ctx context.Context, a *cli.App, s stack.Scope, f driftFlags, mode
 		if err != nil {
 			var usage *cli.UsageError
 			if errors.As(err, &usage) {
-				return err // of the command line: it is the same in every project
+				return err // the command line is wrong for every project
 			}
 			row.Error, row.Report = err.Error(), drift.Empty()
 			row.Unknown = []drift.Difference{drift.Unchecked(err)}

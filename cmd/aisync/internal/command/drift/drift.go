@@ -1,4 +1,4 @@
-// Package drift is the command drift.
+// Package drift provides the command drift, which reports what app/drift finds.
 package drift
 
 import (
@@ -16,7 +16,7 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// driftFlags are what drift alone takes.
+// driftFlags holds the flags of drift.
 type driftFlags struct {
 	format, failOn, diff string
 	ignore               []string
@@ -29,19 +29,19 @@ func Command(a *cli.App) *cobra.Command {
 	var f driftFlags
 	cmd := &cobra.Command{
 		Use:   "drift",
-		Short: "tell what is no longer as it was made, for people and for CI",
-		Long: `Compares what is there with what aisync.lock says was made (drift), and, where
-the sources of the bundles are at hand, with what the spec asks for now
-(pending). The two are never mixed up. Where a source is not on this machine,
-pending is "not checked", with the reason, and the drift alone sets the code. It
-looks at the project, unless --scope says otherwise, and writes nothing.
+		Short: "report what was edited since the last apply, for people and CI",
+		Long: `Compares what is there with what aisync.lock recorded (drift), and, where the
+sources of the bundles are on this machine, with what the spec asks for now
+(pending). The two are reported apart. Where a source is missing, pending is
+"not checked", with the reason, and drift alone sets the exit code. It checks
+the project, unless --scope names another part, and writes nothing.
 
-A fresh checkout will do: no state, no home, no network. What was made is shown
-as it was when aisync.lock was last committed, if git has that commit. Lines may
-end as .gitattributes says, and of modes only the bit that executes counts. What
-others keep beside ours in one file is theirs. A file that nobody asked for is
-drift where an apply made its folder, and git carried nothing else there when
-the lock was committed; apply --restore takes it away and keeps a backup.
+A fresh checkout is enough: drift needs no state, no home and no network. It
+shows the recorded text as of the last commit of aisync.lock, if git has that
+commit. Line endings may be as .gitattributes says; of file modes only the
+executable bit counts. In a shared file only aisync's own parts count. An extra
+file is drift in a folder that an apply made, if git had no other files there
+when the lock was committed; apply --restore removes it and keeps a backup.
 
 Exit codes: 0 in order; 2 differences of the kind that --fail-on names; 1 an
 error, or something that cannot be observed.`,
@@ -57,10 +57,10 @@ error, or something that cannot be observed.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.format, "format", "text", "`FORM` of the report: text, json, sarif, github, junit")
 	fs.StringVar(&f.failOn, "fail-on", "both", "exit 2 for `WHICH`: drift, pending, both")
-	fs.StringVar(&f.diff, "diff", string(cli.DiffShort), "`HOW` much of differences: short, full, none")
+	fs.StringVar(&f.diff, "diff", string(cli.DiffShort), "`HOW` much of each difference to show: short, full, none")
 	fs.StringArrayVar(&f.ignore, "ignore", nil, "leave out this `ADDRESS` or pattern; may be repeated")
-	fs.BoolVar(&f.all, "all", false, "look at every project below the host's roots")
-	fs.BoolVar(&f.verifySources, "verify-sources", false, "fetch pinned sources anew and compare them with their pins")
+	fs.BoolVar(&f.all, "all", false, "check every project below the host's roots")
+	fs.BoolVar(&f.verifySources, "verify-sources", false, "fetch pinned sources again and compare them with their pins")
 	return cmd
 }
 
@@ -95,7 +95,7 @@ func runDrift(ctx context.Context, a *cli.App, s stack.Scope, f driftFlags) erro
 	return f.verdict(v)
 }
 
-// verdict is the exit code for what was found.
+// verdict returns the exit code for reports as an error.
 func (f driftFlags) verdict(views ...*drift.Report) error {
 	code := cli.ExitOK
 	for _, v := range views {
@@ -112,10 +112,9 @@ func (f driftFlags) verdict(views ...*drift.Report) error {
 	return cli.Exit(code)
 }
 
-// lookForDrift compares one project, or what s says. A project alone needs no
-// home.
+// lookForDrift checks the scope s of one project. A project alone needs no home.
 func lookForDrift(ctx context.Context, a *cli.App, s stack.Scope, f driftFlags) (*drift.Report, error) {
-	a.Homeless = s == stack.ScopeProject
+	a.NoHome = s == stack.ScopeProject
 	w, err := a.Loaded(ctx, s, stack.Look)
 	if err != nil {
 		return nil, err
@@ -130,7 +129,7 @@ func lookForDrift(ctx context.Context, a *cli.App, s stack.Scope, f driftFlags) 
 	}
 	v.FormatVersion = cli.ViewVersion
 	for _, p := range v.Unmatched {
-		a.Say("aisync: --ignore %s: names nothing that differs", termtext.Safe(p))
+		a.Say("aisync: --ignore %s: matches no difference", termtext.Safe(p))
 	}
 	return v, nil
 }
@@ -147,19 +146,19 @@ func printDrift(a *cli.App, v *drift.Report, format string, mode cli.DiffMode) e
 		return view.Junit(a.Out, view.SuiteOf(v, "aisync drift"))
 	default:
 		view.DriftText(v, a.Out, a.Paint(), mode)
-		sayWhatHelps(a, v)
+		suggest(a, v)
 	}
 	return nil
 }
 
-// sayWhatHelps names the commands that settle what v found.
-func sayWhatHelps(a *cli.App, v *drift.Report) {
+// suggest names the commands that resolve the drift of v.
+func suggest(a *cli.App, v *drift.Report) {
 	edited := slices.IndexFunc(v.Drift, func(f drift.Difference) bool { return !f.Untracked })
 	stray := slices.IndexFunc(v.Drift, func(f drift.Difference) bool { return f.Untracked })
 	if edited >= 0 {
-		a.Hint("\nTo put it back: aisync apply --restore. To keep one as it is: aisync adopt %s", shellquote.Terminal(string(v.Drift[edited].Address)))
+		a.Hint("\nTo undo the edits: aisync apply --restore. To keep one: aisync adopt %s", shellquote.Terminal(string(v.Drift[edited].Address)))
 	}
 	if stray >= 0 {
-		a.Hint("\nTo take strays away: aisync apply --restore (a backup is kept). To leave one: move it to a folder of yours, or --ignore %s", shellquote.Terminal(string(v.Drift[stray].Address)))
+		a.Hint("\nTo remove extra files: aisync apply --restore (a backup is kept). To keep one: move it to another folder, or use --ignore %s", shellquote.Terminal(string(v.Drift[stray].Address)))
 	}
 }

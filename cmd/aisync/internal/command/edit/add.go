@@ -16,10 +16,10 @@ import (
 
 // AddCommand builds the command add.
 func AddCommand(a *cli.App) *cobra.Command {
-	cmd := cli.GroupCommand("add", "put a runtime, bundle, model, service or MCP server into a spec", `Writes one thing into the spec of the project or the host, where its likes stand,
-and leaves every other byte as it is: comments, order, line breaks. The spec that
-would come of it is checked before anything is written. What is there already
-stays; what is there and says something else is an error.`,
+	cmd := cli.GroupCommand("add", "add a runtime, bundle, model, service or MCP server to a spec", `Writes an entry into the spec of the project or the host, beside entries of its
+kind, and keeps every other byte: comments, order, line breaks. It checks the
+resulting spec before it writes. An entry that exists stays; one that exists
+with other values is an error.`,
 		"  $ aisync add runtime codex\n  $ aisync add bundle rulesets//python --source ../rulesets\n  $ aisync add mcp notes -- python3 tools/notes_mcp.py\n  $ aisync add model qwen3-8b --quant auto --dry-run")
 	for _, sub := range []func(*cli.App) *cobra.Command{addRuntimeCommand, addBundleCommand, addModelCommand, addServiceCommand, addMCPCommand} {
 		cmd.AddCommand(sub(a))
@@ -32,23 +32,23 @@ func addRuntimeCommand(a *cli.App) *cobra.Command {
 	var via, version, program string
 	cmd := &cobra.Command{
 		Use:   "runtime ID...",
-		Short: "let a host or a project have an agent program",
-		Long: `Adds runtimes by their ids (aisync runtimes ls). A project lists them; a host may
-also say how the program gets onto the machine.`,
+		Short: "add an agent program to a host or a project",
+		Long: `Adds runtimes by their ids (aisync runtimes ls). A host's entry may also say how
+to install the program.`,
 		Example:     "  $ aisync add runtime codex gemini\n  $ aisync add runtime codex --scope host --via npm --version 0.169.0",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if version != "" && via == "" {
-				return cli.Usagef("--version needs --via: the installer that has it")
+				return cli.Usagef("--version needs --via INSTALLER")
 			}
 			given := via != "" || program != ""
 			if given && len(args) > 1 {
-				return cli.Usagef("--via and --cli are about one runtime; name one")
+				return cli.Usagef("--via and --cli apply to one runtime; name one")
 			}
 			return changeSpec(cmd.Context(), a, KindOf("runtime"), f, func(e *Editing) error {
 				if given && e.Scope == stack.ScopeProject {
-					return cli.Usagef("--via and --cli are about a machine, and a project's spec says nothing of one; add --scope host")
+					return cli.Usagef("--via and --cli belong in a host's spec; add --scope host")
 				}
 				install := edit.Field{}
 				if via != "" {
@@ -65,12 +65,13 @@ also say how the program gets onto the machine.`,
 		ValidArgsFunction: completeCatalog(a, func(e *Editing) []string { return catalog.RuntimeIDs(e.index.Runtimes()) }, "runtime"),
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&via, "via", "", "install it by `INSTALLER` where it is missing: npm, pacman, …")
-	cmd.Flags().StringVar(&version, "version", "", "install `VERSION` (default: what aisync.lock pins)")
-	cmd.Flags().StringVar(&program, "cli", "", "the `RUNTIME` that drives a generic one")
+	cmd.Flags().StringVar(&via, "via", "", "install a missing program with `INSTALLER`: npm, pacman, …")
+	cmd.Flags().StringVar(&version, "version", "", "install `VERSION` (default: the version that aisync.lock pins)")
+	cmd.Flags().StringVar(&program, "cli", "", "drive a generic runtime with the program of `RUNTIME`")
 	return cmd
 }
 
+// AddRuntime adds the runtime id, for a host with value; see Put for given.
 func (e *Editing) AddRuntime(id string, given bool, value string) error {
 	if _, ok := e.index.Runtime(id); !ok {
 		return nearest.Unknown("runtime", id, catalog.RuntimeIDs(e.index.Runtimes()))
@@ -93,10 +94,10 @@ func addModelCommand(a *cli.App) *cobra.Command {
 	var context int
 	cmd := &cobra.Command{
 		Use:   "model ID",
-		Short: "let the host have a model",
-		Long: `Adds a model of the catalog, or of your own entries, to the host's spec. Without
---quant it is "auto" where the model has more than one quantization: the best that
-fits this machine, decided once and pinned.`,
+		Short: "add a model to the host",
+		Long: `Adds a model of the catalog, or of your own entries, to the host's spec. For a
+model with several quantizations the default of --quant is auto: the best that
+fits this machine, chosen once and pinned.`,
 		Example:     "  $ aisync add model qwen3-coder-30b --context 32768",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "the id"),
@@ -125,12 +126,12 @@ fits this machine, decided once and pinned.`,
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&quant, "quant", "", "`NAME` of a quantization, or auto")
-	cmd.Flags().IntVar(&context, "context", 0, "plan its memory for `TOKENS`")
-	cmd.Flags().StringVar(&fit, "fit", "", "`ignore`: no warning if it does not fit")
+	cmd.Flags().IntVar(&context, "context", 0, "plan its memory for a context of `TOKENS`")
+	cmd.Flags().StringVar(&fit, "fit", "", "`ignore`: do not warn if it does not fit")
 	return cmd
 }
 
-// completeCatalog completes to what the catalog has of a kind.
+// completeCatalog completes the names of a kind in the catalog.
 func completeCatalog(a *cli.App, names func(*Editing) []string, name string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		e := &Editing{App: a}
@@ -141,7 +142,7 @@ func completeCatalog(a *cli.App, names func(*Editing) []string, name string) cob
 	}
 }
 
-// assignment takes NAME=VALUE apart.
+// assignment splits NAME=VALUE.
 func assignment(flag, s string) (name, value string, err error) {
 	for i, r := range s {
 		if r == '=' && i > 0 {

@@ -27,13 +27,14 @@ func addBundleCommand(a *cli.App) *cobra.Command {
 	var team bool
 	cmd := &cobra.Command{
 		Use:   "bundle NAME",
-		Short: "let a host or a project have the rules, skills and hooks of a bundle",
-		Long: `In a project NAME is SOURCE//LANGUAGE, SOURCE//. for the generic part alone, or a
-bare LANGUAGE that one source has; --source adds the source as well. With --team
-it is what a team adds. Whether a source in a folder has it is looked up; others
-are not fetched for that.
+		Short: "add the rules, skills and hooks of a bundle to a host or a project",
+		Long: `In a project, NAME is SOURCE//LANGUAGE, SOURCE//. for the generic part alone, or
+a bare LANGUAGE that one source has; --source adds the source too. With --team
+it names a team's bundle. The command checks that a source in a folder has the
+bundle; it fetches no other source.
 
-For a host NAME is a name of your choice, and --source says where it lies.`,
+For a host, NAME is a name of your choice, and --source is the bundle's
+location.`,
 		Example:     "  $ aisync add bundle rulesets//python\n  $ aisync add bundle python --source git::https://example.org/me/rulesets.git?ref=v1\n  $ aisync add bundle core --scope host --source '~/rulesets' --parts rules,skills",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "the name"),
@@ -41,17 +42,17 @@ For a host NAME is a name of your choice, and --source says where it lies.`,
 			return changeSpec(cmd.Context(), a, KindOf("bundle"), f, func(e *Editing) error {
 				if e.Scope == stack.ScopeProject {
 					if len(partNames) > 0 {
-						return cli.Usagef("--parts is about a host's bundle; add --scope host")
+						return cli.Usagef("--parts applies to a host's bundle; add --scope host")
 					}
 					return e.addBundle(cmd.Context(), args[0], source, team)
 				}
 				switch {
 				case team:
-					return cli.Usagef("--team is about a project")
+					return cli.Usagef("--team applies to a project; leave out --scope host")
 				case strings.Contains(args[0], "//"):
-					return cli.Usagef("a host names its bundle itself: aisync add bundle NAME --scope host --source %s", shellquote.Terminal(args[0]))
+					return cli.Usagef("a host's bundle needs a name and a source: aisync add bundle NAME --scope host --source %s", shellquote.Terminal(args[0]))
 				case source == "" && len(e.Files.Find("bundles", args[0])) == 0:
-					return cli.Usagef("where does bundle %q lie? add --source FOLDER or --source git::URL", termtext.Safe(args[0]))
+					return cli.Usagef("bundle %q needs a source; add --source FOLDER or --source git::URL", termtext.Safe(args[0]))
 				}
 				value := edit.Struct(edit.Text("source", source), edit.Texts("parts", partNames))
 				return e.Put("bundle "+args[0], source != "", value, "bundles", args[0])
@@ -59,13 +60,13 @@ For a host NAME is a name of your choice, and --source says where it lies.`,
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&source, "source", "", "where it lies: a folder, git::`URL`?ref=… or the URL of an archive")
-	cmd.Flags().StringSliceVar(&partNames, "parts", nil, "only these `PARTS` of a host's bundle: rules, skills, hooks")
-	cmd.Flags().BoolVar(&team, "team", false, "it is a team's overlay, not a language")
+	cmd.Flags().StringVar(&source, "source", "", "the bundle's location: a folder, git::`URL`?ref=… or the URL of an archive")
+	cmd.Flags().StringSliceVar(&partNames, "parts", nil, "add only these `PARTS` of a host's bundle: rules, skills, hooks")
+	cmd.Flags().BoolVar(&team, "team", false, "add a team's bundle instead of a language")
 	return cmd
 }
 
-// addBundle adds a bundle to the project, and its source where it is new.
+// addBundle adds a bundle to the project, and its source if that is new.
 func (e *Editing) addBundle(ctx context.Context, name, url string, team bool) error {
 	p := e.spec.Project
 	source, part, both := strings.Cut(name, "//")
@@ -82,7 +83,7 @@ func (e *Editing) addBundle(ctx context.Context, name, url string, team bool) er
 				source = NameOfSource(url)
 			}
 			if i := slices.IndexFunc(sources, func(s spec.Source) bool { return s.Name == source }); i >= 0 {
-				return advice.New(fmt.Errorf("source %s is there already, and otherwise: %s", source, sources[i].Pos), "give this one another name: aisync add bundle OTHER//"+part+" --source "+shellquote.Terminal(url))
+				return advice.New(fmt.Errorf("source %s exists with another location: %s", source, sources[i].Pos), "give this one another name: aisync add bundle OTHER//"+part+" --source "+shellquote.Terminal(url))
 			}
 			if err := e.Files.Add(edit.String(url), "sources", source); err != nil {
 				return err
@@ -107,7 +108,7 @@ func (e *Editing) addBundle(ctx context.Context, name, url string, team bool) er
 			sources = append(sources, bundle.OfHost(b, e.spec.Host.Dir))
 		}
 	}
-	if err := e.isThere(ctx, of, spec.BundleRef{Source: source, Name: part}, sources); err != nil {
+	if err := e.checkBundle(ctx, of, spec.BundleRef{Source: source, Name: part}, sources); err != nil {
 		return err
 	}
 	if source != "" {
@@ -116,9 +117,9 @@ func (e *Editing) addBundle(ctx context.Context, name, url string, team bool) er
 	return e.Files.Append(edit.String(part), list)
 }
 
-// isThere looks the bundle up where that needs no network. A source that is not
-// on this machine is said and no error.
-func (e *Editing) isThere(ctx context.Context, of bundle.Kind, ref spec.BundleRef, among []spec.Source) error {
+// checkBundle checks that a source among them has the bundle, where that needs no
+// network. It only warns about a source that is not on this machine.
+func (e *Editing) checkBundle(ctx context.Context, of bundle.Kind, ref spec.BundleRef, among []spec.Source) error {
 	for _, s := range among {
 		if bundle.Remote(s.URL) && (ref.Source == "" || ref.Source == s.Name) {
 			return nil
@@ -134,7 +135,7 @@ func (e *Editing) isThere(ctx context.Context, of bundle.Kind, ref spec.BundleRe
 	return err
 }
 
-// NameOfSource is a name for what lies at url: the last part of its path.
+// NameOfSource returns a name for the source at url: the last part of its path.
 func NameOfSource(url string) string {
 	url, _, _ = strings.Cut(strings.TrimPrefix(url, "git::"), "?")
 	base := path.Base(strings.TrimRight(url, "/"))

@@ -20,11 +20,10 @@ func addMCPCommand(a *cli.App) *cobra.Command {
 	var env, header valueFlags
 	cmd := &cobra.Command{
 		Use:   "mcp NAME [-- COMMAND ARG...]",
-		Short: "let the runtimes of a host or a project have an MCP server",
-		Long: `Adds a server of the Model Context Protocol: a command behind --, or --url for a
-remote one. A value that is nobody else's business is not written into the spec:
---env-from NAME=VARIABLE reads it from the environment where it is needed,
---env-file NAME=PATH from a file.`,
+		Short: "add an MCP server to the runtimes of a host or a project",
+		Long: `Adds a server of the Model Context Protocol: a command after --, or --url for a
+remote server. Keep secrets out of the spec: --env-from NAME=VARIABLE reads the
+value from the environment when it is needed, --env-file NAME=PATH from a file.`,
 		Example:     "  $ aisync add mcp notes -- python3 tools/notes_mcp.py\n  $ aisync add mcp tracker --env-from TRACKER_TOKEN -- npx -y tracker-mcp\n  $ aisync add mcp docs --url https://example.org/mcp --header-from Authorization=DOCS_AUTH",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the name"),
@@ -45,7 +44,7 @@ remote one. A value that is nobody else's business is not written into the spec:
 			return changeSpec(cmd.Context(), a, KindOf("mcp"), f, func(e *Editing) error {
 				given := command != "" || url != ""
 				if !given && len(e.Files.Find("mcp", args[0])) == 0 {
-					return cli.Usagef("add mcp: say what it is: aisync add mcp %s -- COMMAND, or --url URL", shellquote.Terminal(args[0]))
+					return cli.Usagef("add mcp: missing the command or the address: aisync add mcp %s -- COMMAND, or --url URL", shellquote.Terminal(args[0]))
 				}
 				if given {
 					e.server = effects.Server{Name: args[0], URL: url, Words: slices.Concat(env.words(), header.words())}
@@ -66,16 +65,16 @@ remote one. A value that is nobody else's business is not written into the spec:
 	return cmd
 }
 
-// valueFlags are the three ways to give a value its name.
+// valueFlags holds named values: as typed, from variables and from files.
 type valueFlags struct{ plain, from, file []string }
 
 func (v *valueFlags) register(cmd *cobra.Command, name, what string) {
 	cmd.Flags().StringArrayVar(&v.plain, name, nil, "`NAME=VALUE` of "+what+"; may be repeated")
-	cmd.Flags().StringArrayVar(&v.from, name+"-from", nil, "`NAME=VARIABLE` of "+what+": read from the environment where it is needed; may be repeated")
-	cmd.Flags().StringArrayVar(&v.file, name+"-file", nil, "`NAME=PATH` of "+what+": read from a file where it is needed; may be repeated")
+	cmd.Flags().StringArrayVar(&v.from, name+"-from", nil, "`NAME=VARIABLE` of "+what+": read from the environment when it is needed; may be repeated")
+	cmd.Flags().StringArrayVar(&v.file, name+"-file", nil, "`NAME=PATH` of "+what+": read from a file when it is needed; may be repeated")
 }
 
-// words are the names and values that were given, and the variables they come from.
+// words returns the names, values and variables that were typed.
 func (v *valueFlags) words() []string {
 	var out []string
 	for _, s := range slices.Concat(v.plain, v.from) {
@@ -89,7 +88,7 @@ func (v *valueFlags) words() []string {
 	return out
 }
 
-// text is the struct of all of them, "" where there is none.
+// text returns the values as a CUE struct, "" without any.
 func (v *valueFlags) text(flag string, a *cli.App) (string, error) {
 	var fields []edit.Field
 	for _, s := range v.plain {
@@ -98,7 +97,7 @@ func (v *valueFlags) text(flag string, a *cli.App) (string, error) {
 			return "", err
 		}
 		if gather.LooksSecret(name) {
-			a.Say("aisync: warning: the value of %s will stand in the spec; --%s-from %s=VARIABLE keeps it out", termtext.Safe(name), flag, termtext.Safe(name))
+			a.Say("aisync: warning: the value of %s is written into the spec; --%s-from %s=VARIABLE keeps it out", termtext.Safe(name), flag, termtext.Safe(name))
 		}
 		fields = append(fields, edit.Field{Name: name, Value: edit.String(value)})
 	}

@@ -15,11 +15,11 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// firstPort is where the port of a new service is looked for from: the port
-// that the reference hosts give their first server.
+// firstPort is the lowest port of a new service: the one that the reference hosts
+// give their first server.
 const firstPort = 8081
 
-// serviceFlags are the fields of a service, as flags.
+// serviceFlags holds the fields of a service as flags.
 type serviceFlags struct {
 	kind, model, url, listen, scope, backend, template string
 	models, apis, args, env                            []string
@@ -34,15 +34,15 @@ func addServiceCommand(a *cli.App) *cobra.Command {
 	var endpoint bool
 	cmd := &cobra.Command{
 		Use:   "service NAME",
-		Short: "let the host have a local server, or know one that somebody else runs",
-		Long: `Adds a service to the host's spec. Without --port, one that listens gets the
-first port from 8081 on that no other service of the spec has; ollama keeps its
-own. --via has its program installed: by a package manager, or with --version
-from a release of its makers.
+		Short: "add a local model server, or an external one, to the host",
+		Long: `Adds a service to the host's spec. The default of --port is the first port from
+8081 on that no other service of the spec uses; ollama keeps its default port.
+--via installs the server's program with a package manager, or with --version
+from an upstream release.
 
-With --endpoint, generic local runtimes such as local-openai talk to it. A
-vendor's program, such as claude, keeps its maker's service unless the spec says
-otherwise for that program: runtimes: claude: endpoint: true.`,
+With --endpoint, generic local runtimes such as local-openai use this service. A
+vendor's program such as claude keeps its vendor's service unless the spec sets
+runtimes: claude: endpoint: true.`,
 		Example: `  $ aisync add service coder --kind llama-server --model qwen3-8b --port 8081 --endpoint
   $ aisync add service easy --kind ollama --models qwen3-8b --via release --version v0.32.5
   $ aisync add service lan --kind external --url http://192.168.1.5:8000/v1 --apis chat,responses`,
@@ -52,7 +52,7 @@ otherwise for that program: runtimes: claude: endpoint: true.`,
 			return changeSpec(cmd.Context(), a, KindOf("service"), f, func(e *Editing) error {
 				has := e.Files.Find("services", args[0])
 				if s.kind == "" && len(has) == 0 {
-					return cli.Usagef("add service: --kind is missing: llama-server, ollama, llama-swap or external")
+					return cli.Usagef("add service: missing --kind: llama-server, ollama, llama-swap or external")
 				}
 				for _, id := range append(slices.Clone(s.models), s.model) {
 					if s.kind != "external" && id != "" && !slices.Contains(e.Names(KindOf("model")), id) {
@@ -70,7 +70,7 @@ otherwise for that program: runtimes: claude: endpoint: true.`,
 					return err
 				}
 				if !e.usesEndpoint() {
-					e.Said = append(e.Said, "no runtime of this host talks to "+args[0]+" yet: aisync add runtime local-openai --scope host --cli opencode, or write endpoint: true for a program: runtimes: claude: endpoint: true")
+					e.Notes = append(e.Notes, "no runtime of this host uses "+args[0]+" yet; run: aisync add runtime local-openai --scope host --cli opencode, or write for a program: runtimes: claude: endpoint: true")
 				}
 				return e.Put("endpoint", true, edit.String(args[0]), "endpoint")
 			})
@@ -78,11 +78,11 @@ otherwise for that program: runtimes: claude: endpoint: true.`,
 	}
 	f.register(cmd)
 	s.register(cmd.Flags())
-	cmd.Flags().BoolVar(&endpoint, "endpoint", false, "generic local runtimes talk to it, and programs whose spec has endpoint: true")
+	cmd.Flags().BoolVar(&endpoint, "endpoint", false, "use it for generic local runtimes, and for programs with endpoint: true")
 	return cmd
 }
 
-// usesEndpoint reports whether a runtime of the host talks to its endpoint.
+// usesEndpoint reports whether a runtime of the host uses the host's endpoint.
 func (e *Editing) usesEndpoint() bool {
 	return slices.ContainsFunc(e.spec.Host.Runtimes, func(u spec.RuntimeUse) bool {
 		if u.Endpoint != nil {
@@ -94,29 +94,29 @@ func (e *Editing) usesEndpoint() bool {
 }
 
 func (s *serviceFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&s.kind, "kind", "", "`KIND`: llama-server, ollama, llama-swap, or external for somebody else's")
-	flags.StringVar(&s.model, "model", "", "the model that it serves, by its `ID`")
-	flags.StringSliceVar(&s.models, "models", nil, "the models that it serves, by their `IDS`")
-	flags.IntVar(&s.port, "port", 0, "`PORT` from 1024 on")
+	flags.StringVar(&s.kind, "kind", "", "`KIND` of server: llama-server, ollama, llama-swap, or external for one that aisync does not run")
+	flags.StringVar(&s.model, "model", "", "serve the model `ID`")
+	flags.StringSliceVar(&s.models, "models", nil, "serve the models `IDS`")
+	flags.IntVar(&s.port, "port", 0, "listen on `PORT`, 1024 or higher")
 	flags.IntVar(&s.context, "context", 0, "context length in `TOKENS`")
-	flags.IntVar(&s.parallel, "parallel", 0, "`CONVERSATIONS` at a time, each with a context of its own (default 1)")
-	flags.StringVar(&s.backend, "backend", "", "what computes: `BACKEND` vulkan, rocm, cuda, cpu (default: what the machine has)")
-	flags.IntVar(&s.layers, "gpu-layers", 0, "`LAYERS` that go to the graphics unit (default: as the machine is worth it)")
-	flags.StringVar(&s.template, "chat-template", "", "`NAME` of a template that llama-server knows, or a file that starts with ~/ or /")
-	flags.StringArrayVar(&s.args, "arg", nil, "one more `ARGUMENT` of llama-server; may be repeated: --arg=--threads --arg=8")
-	flags.StringArrayVar(&s.env, "env", nil, "`NAME=VALUE` of its environment; may be repeated")
-	flags.StringVar(&s.scope, "service-scope", "", "`WHOSE` unit it is: user (default), system")
-	flags.StringVar(&s.listen, "listen", "", "`WHERE` it listens: loopback (default), lan")
-	flags.StringVar(&s.url, "url", "", "`URL` of an external one")
-	flags.StringSliceVar(&s.apis, "apis", nil, "the `APIS` that it speaks: chat, responses, messages, completions, embeddings")
-	flags.StringVar(&s.install.Via, "via", "", "install its program by `INSTALLER`: pacman, aur, apt, brew, go, release")
-	flags.StringVar(&s.install.Version, "version", "", "install `VERSION`; a release needs it")
-	flags.StringVar(&s.install.URL, "release-url", "", "`URL` of a release's archive, where aisync does not know it")
-	flags.StringVar(&s.install.SHA256, "sha256", "", "`DIGEST` of that archive (default: that of the first that is fetched)")
-	flags.BoolVar(&s.disabled, "disabled", false, "described, and not run")
+	flags.IntVar(&s.parallel, "parallel", 0, "serve `CONVERSATIONS` at a time, each with its own context (default 1)")
+	flags.StringVar(&s.backend, "backend", "", "compute with `BACKEND`: vulkan, rocm, cuda, cpu (default: chosen for the machine)")
+	flags.IntVar(&s.layers, "gpu-layers", 0, "put `LAYERS` on the GPU (default: chosen for the machine)")
+	flags.StringVar(&s.template, "chat-template", "", "use the chat template `NAME` of llama-server, or a file that starts with ~/ or /")
+	flags.StringArrayVar(&s.args, "arg", nil, "pass `ARGUMENT` to llama-server; may be repeated: --arg=--threads --arg=8")
+	flags.StringArrayVar(&s.env, "env", nil, "set the variable `NAME=VALUE` for it; may be repeated")
+	flags.StringVar(&s.scope, "service-scope", "", "run it as a unit of `WHICH` manager: user (default), system")
+	flags.StringVar(&s.listen, "listen", "", "listen on `WHERE`: loopback (default), lan")
+	flags.StringVar(&s.url, "url", "", "`URL` of an external service")
+	flags.StringSliceVar(&s.apis, "apis", nil, "`APIS` of an external service: chat, responses, messages, completions, embeddings")
+	flags.StringVar(&s.install.Via, "via", "", "install its program with `INSTALLER`: pacman, aur, apt, brew, go, release")
+	flags.StringVar(&s.install.Version, "version", "", "install `VERSION`; required for a release")
+	flags.StringVar(&s.install.URL, "release-url", "", "`URL` of the release's archive, if aisync does not know it")
+	flags.StringVar(&s.install.SHA256, "sha256", "", "`DIGEST` of the archive (default: pinned at the first download)")
+	flags.BoolVar(&s.disabled, "disabled", false, "add it without running it")
 }
 
-// text is the service as CUE writes it, "{}" where nothing was said.
+// text returns the service in CUE, "{}" without flags.
 func (s *serviceFlags) text(flags *pflag.FlagSet) (string, error) {
 	var env []edit.Field
 	for _, set := range s.env {
@@ -129,7 +129,7 @@ func (s *serviceFlags) text(flags *pflag.FlagSet) (string, error) {
 	in := s.install
 	install := edit.Struct(edit.Text("via", in.Via), edit.Text("version", in.Version), edit.Text("url", in.URL), edit.Text("sha256", in.SHA256))
 	if install != "{}" && in.Via == "" {
-		return "", cli.Usagef("add service: --version, --release-url and --sha256 need --via: the installer")
+		return "", cli.Usagef("add service: --version, --release-url and --sha256 need --via INSTALLER")
 	}
 	fields := []edit.Field{
 		edit.Text("kind", s.kind), edit.Text("model", s.model), edit.Texts("models", s.models), edit.Number("port", s.port),
@@ -147,7 +147,7 @@ func (s *serviceFlags) text(flags *pflag.FlagSet) (string, error) {
 	return edit.Struct(fields...), nil
 }
 
-// structOf is a field that is left out where the struct is empty.
+// structOf returns a field, or the zero Field for an empty struct.
 func structOf(name, text string) edit.Field {
 	if text == "{}" {
 		return edit.Field{}
@@ -155,7 +155,7 @@ func structOf(name, text string) edit.Field {
 	return edit.Field{Name: name, Value: text}
 }
 
-// portOf is the port that the service name has, or else the first that none has.
+// portOf returns the port of the service name, or else the first free one.
 func (e *Editing) portOf(name string) int {
 	for _, s := range e.spec.Host.Services {
 		if s.Name == name && s.Port != 0 {
@@ -165,7 +165,7 @@ func (e *Editing) portOf(name string) int {
 	return e.freePort()
 }
 
-// freePort is the first port that no service of the spec has.
+// freePort returns the first port from firstPort on that no service of the spec uses.
 func (e *Editing) freePort() int {
 	port := firstPort
 	for e.taken(port) {

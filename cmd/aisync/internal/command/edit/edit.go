@@ -1,5 +1,5 @@
-// Package edit is the commands that edit a spec or check bundles: add, remove,
-// lint.
+// Package edit provides the commands that edit a spec or check a bundle: add, remove
+// and lint. Other commands edit a spec through Editing.
 package edit
 
 import (
@@ -28,8 +28,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Editing is one change of the spec of a host or a project. Nothing is written
-// before the spec that would come of it has been read and found right.
+// Editing is one change of the spec of a host or a project. Open reads the spec,
+// Put and Files change the texts, Check validates the result, Write writes it.
 type Editing struct {
 	App    *cli.App
 	Flags  EditFlags
@@ -38,32 +38,32 @@ type Editing struct {
 	spec   *spec.Spec
 	index  catalog.Index
 	Files  *edit.Files
-	paths  map[string]string // by the name of a file as it is shown
+	paths  map[string]string // by the displayed name of a file
 	old    map[string][]byte // by path
-	Said   []string          // what there was nothing to do about
-	gone   []listed          // what was taken out
+	Notes  []string          // what needed no change, and advice
+	gone   []listed          // what was removed
 	server effects.Server    // the MCP server that was typed; no name: none
 }
 
-// EditFlags are the flags of every command that edits a spec.
+// EditFlags holds the flags of every command that edits a spec.
 type EditFlags struct {
 	Scope  string
 	DryRun bool
 }
 
 func (f *EditFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.Scope, "scope", "", "`WHICH` spec: host, project (default: the project inside one where it can say this, else the host)")
+	cmd.Flags().StringVar(&f.Scope, "scope", "", "edit `WHICH` spec: host, project (default: the project's inside a project that can hold this, else the host's)")
 	OneScope(cmd)
-	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show what would be written, and write nothing")
+	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show the changes without writing them")
 }
 
-// OneScope completes --scope of a command that is about one spec.
+// OneScope restricts the completions of --scope to host and project.
 func OneScope(cmd *cobra.Command) {
-	_ = cmd.Flags().SetAnnotation("scope", cli.Choices, []string{string(stack.ScopeHost), string(stack.ScopeProject)}) // the flag is there
+	_ = cmd.Flags().SetAnnotation("scope", cli.Choices, []string{string(stack.ScopeHost), string(stack.ScopeProject)}) // cannot fail: the flag exists
 }
 
-// changeSpec reads the spec that k is about, lets do change it, checks what came of
-// it, shows it and writes it.
+// changeSpec reads the spec that holds things of kind k, changes it with do, checks
+// the result, writes it and shows the difference.
 func changeSpec(ctx context.Context, a *cli.App, k Kind, f EditFlags, do func(*Editing) error) error {
 	e := &Editing{App: a, Flags: f}
 	if err := e.Open(ctx, k); err != nil {
@@ -74,7 +74,7 @@ func changeSpec(ctx context.Context, a *cli.App, k Kind, f EditFlags, do func(*E
 	}
 	agree := func() error { return nil }
 	if e.server.Name != "" && e.Scope == stack.ScopeProject && !f.DryRun {
-		agree = typed(ctx, e.App, e.server)
+		agree = approveTyped(ctx, e.App, e.server)
 	}
 	if err := e.finish(ctx, k); err != nil {
 		return err
@@ -82,7 +82,7 @@ func changeSpec(ctx context.Context, a *cli.App, k Kind, f EditFlags, do func(*E
 	return agree()
 }
 
-// Open finds and reads the spec, which must be right.
+// Open finds and reads the spec, which must be valid.
 func (e *Editing) Open(ctx context.Context, k Kind) (err error) {
 	if e.Places.Home == "" {
 		if e.Places, err = e.App.Places(); err != nil {
@@ -96,21 +96,21 @@ func (e *Editing) Open(ctx context.Context, k Kind) (err error) {
 		return cli.InputHint(err)
 	}
 	if e.spec, err = e.load(ctx, nil); err != nil {
-		return advice.Command(fmt.Errorf("the spec is not right as it is, so nothing is changed in it: %w", err), "aisync validate")
+		return advice.Command(fmt.Errorf("the spec is invalid, so nothing was changed: %w", err), "aisync validate")
 	}
 	e.index = catalog.With(e.spec.Catalog)
 	root := []string{"project"}
 	if e.Scope == stack.ScopeHost {
 		h := e.spec.Host
 		if h == nil || h.Builtin {
-			return advice.Command(fmt.Errorf("no spec of this machine in %s yet", e.Places.Short("", e.Places.Config)), "aisync init")
+			return advice.Command(fmt.Errorf("no spec describes this machine in %s", e.Places.Short("", e.Places.Config)), "aisync init")
 		}
 		root = []string{"hosts", h.Name}
 	}
 	return e.read(root)
 }
 
-// load reads the specs, with texts in place of files. A project needs no host.
+// load reads the specs with texts in place of their files. A project needs no host.
 func (e *Editing) load(ctx context.Context, texts map[string][]byte) (*spec.Spec, error) {
 	o := schema.Options{Texts: texts}
 	if e.Scope == stack.ScopeHost {
@@ -121,7 +121,7 @@ func (e *Editing) load(ctx context.Context, texts map[string][]byte) (*spec.Spec
 	return e.App.Machine(e.Places).LoadSpec(ctx, o)
 }
 
-// read takes the text of the files in which root is written.
+// read reads the files of the spec in which root is written.
 func (e *Editing) read(root []string) error {
 	cwd, err := e.App.Cwd()
 	if err != nil {
@@ -145,8 +145,8 @@ func (e *Editing) read(root []string) error {
 	return err
 }
 
-// Put writes the field path unless it is there. given says whether more was
-// asked for than that it be there.
+// Put adds the field path with value. If the field exists it adds a note, or returns
+// an error if given is true and its value differs.
 func (e *Editing) Put(what string, given bool, value string, path ...string) error {
 	at := e.Files.Find(path...)
 	switch {
@@ -156,14 +156,14 @@ func (e *Editing) Put(what string, given bool, value string, path ...string) err
 		e.there(what, at[0])
 		return nil
 	}
-	return advice.New(fmt.Errorf("%s is there already, and otherwise: %s", what, at[0]), "change it there, or take it out first: aisync remove "+what)
+	return advice.New(fmt.Errorf("%s exists with other values: %s", what, at[0]), "change it there, or remove it first: aisync remove "+what)
 }
 
 func (e *Editing) there(what string, at spec.Position) {
-	e.Said = append(e.Said, fmt.Sprintf("%s is there already: %s", what, at))
+	e.Notes = append(e.Notes, fmt.Sprintf("%s exists already: %s", what, at))
 }
 
-// editDoc is the JSON of add and remove.
+// editDoc is add --json and remove --json; see docs/json.md.
 type editDoc struct {
 	FormatVersion string      `json:"format_version"`
 	Scope         stack.Scope `json:"scope"`
@@ -172,12 +172,13 @@ type editDoc struct {
 	Notes         []string    `json:"notes"`
 }
 
+// EditFile is a changed file as a unified diff.
 type EditFile struct {
 	File string `json:"file"`
 	Diff string `json:"diff"`
 }
 
-// Diffs are the files that differ from what was read.
+// Diffs returns the files that differ from what was read.
 func (e *Editing) Diffs() []EditFile {
 	out := []EditFile{}
 	for _, f := range e.Files.Changed() {
@@ -186,7 +187,7 @@ func (e *Editing) Diffs() []EditFile {
 	return out
 }
 
-// Check returns the texts that changed, by path, if the spec would be right.
+// Check returns the changed texts by path, or an error if they make the spec invalid.
 func (e *Editing) Check(ctx context.Context, k Kind) (map[string][]byte, error) {
 	texts := map[string][]byte{}
 	for _, f := range e.Files.Changed() {
@@ -196,7 +197,7 @@ func (e *Editing) Check(ctx context.Context, k Kind) (map[string][]byte, error) 
 	if err != nil {
 		var all []error
 		for _, part := range advice.Split(err) {
-			all = append(all, fmt.Errorf("the spec would not be right, so nothing is written: %w", part))
+			all = append(all, fmt.Errorf("the change would make the spec invalid, so nothing was written: %w", part))
 		}
 		return nil, errors.Join(all...)
 	}
@@ -208,7 +209,7 @@ func (e *Editing) Check(ctx context.Context, k Kind) (map[string][]byte, error) 
 	return texts, nil
 }
 
-// finish checks the spec as it would be, writes it and shows the difference.
+// finish checks the changed spec, writes it unless --dry-run and shows the difference.
 func (e *Editing) finish(ctx context.Context, k Kind) error {
 	texts, err := e.Check(ctx, k)
 	if err != nil {
@@ -219,7 +220,7 @@ func (e *Editing) finish(ctx context.Context, k Kind) error {
 			return err
 		}
 	}
-	doc := editDoc{cli.ViewVersion, e.Scope, e.Flags.DryRun, e.Diffs(), cli.OrEmpty(e.Said)}
+	doc := editDoc{cli.ViewVersion, e.Scope, e.Flags.DryRun, e.Diffs(), cli.OrEmpty(e.Notes)}
 	if e.App.Flags.JSON {
 		return e.App.WriteJSON(doc)
 	}
@@ -232,15 +233,15 @@ func (e *Editing) finish(ctx context.Context, k Kind) error {
 	switch {
 	case len(doc.Files) == 0:
 	case e.Flags.DryRun:
-		e.App.Hint("nothing is written: --dry-run")
+		e.App.Hint("nothing was written (--dry-run)")
 	default:
 		e.App.Hint("next: aisync plan")
 	}
 	return nil
 }
 
-// Write puts texts in place of the files that were read. A spec that is a link,
-// as a dotfile manager makes it, is written where it lies.
+// Write replaces the files that were read by texts. A spec that is a link, as dotfile
+// managers make them, is written at its target.
 func (e *Editing) Write(texts map[string][]byte) error {
 	p := e.Places
 	disk, err := fsys.New(fsys.Options{Tag: "edit", Home: fsys.LogicalPath(p.Physical(p.Home)), UID: p.UID, GID: p.GID, Chown: p.Chown})
@@ -253,7 +254,7 @@ func (e *Editing) Write(texts map[string][]byte) error {
 			return err
 		}
 		if rel, err := filepath.Rel(p.Project, real); e.Scope == stack.ScopeProject && (err != nil || strings.HasPrefix(rel, "..")) {
-			return fmt.Errorf("%s is a link to %s, outside of the project; edit it there", path, real)
+			return fmt.Errorf("%s links to %s, outside of the project; edit it there", path, real)
 		}
 		if err := disk.Replace(fsys.LogicalPath(real), fsys.Content{Bytes: text}, fsys.Expect{Digest: fsys.Digest(e.old[path])}, nil); err != nil {
 			return fmt.Errorf("write %s: %w", real, err)

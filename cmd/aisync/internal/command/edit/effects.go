@@ -10,12 +10,11 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// typed looks at the effects of the project before its spec is edited, and
-// returns what remembers a yes to those that the edit brings and that are no
-// more than server: the person has just typed it. What else the spec or a bundle
-// makes of it is not among them, nor is anything where the project cannot be
-// planned now.
-func typed(ctx context.Context, a *cli.App, server effects.Server) func() error {
+// approveTyped notes the effects of the project before its spec is edited. It returns
+// a function that approves, after the edit, the new effects of server: the person has
+// just typed it. It approves nothing else, and nothing if the project cannot be
+// planned before or after.
+func approveTyped(ctx context.Context, a *cli.App, server effects.Server) func() error {
 	look := func() (*stack.View, []effects.Effect) {
 		w, err := a.Loaded(ctx, stack.ScopeProject, stack.Open)
 		if err != nil {

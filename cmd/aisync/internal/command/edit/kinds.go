@@ -8,18 +8,18 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Kind is a kind of thing that is added to a spec and removed from it.
+// Kind is a kind of entry that add and remove edit.
 type Kind struct {
 	name     string // as in: aisync add runtime
 	hostOnly bool
 	listed   func(*spec.Spec, stack.Scope) []listed
 }
 
-// listed is one thing that a spec names.
+// listed is one entry of a spec.
 type listed struct {
 	name string
-	path []string // of its field
-	in   []string // or of the list that it is an element of
+	path []string // of its field, or nil
+	in   []string // of the list that contains it, or nil
 	pos  spec.Position
 }
 
@@ -83,13 +83,13 @@ func bundlesIn(list string, refs []spec.BundleRef) []listed {
 	return out
 }
 
-// KindOf is the kind of that name, which is one of them.
+// KindOf returns the kind called name, which must exist.
 func KindOf(name string) Kind {
 	return kinds[slices.IndexFunc(kinds, func(k Kind) bool { return k.name == name })]
 }
 
-// scope is where a thing of this kind is added or removed: what was asked for,
-// or the project inside one if it can hold it.
+// scope returns which spec to edit: asked, or without it the project's inside a
+// project that can hold entries of this kind, else the host's.
 func (k Kind) scope(asked string, inProject bool) (stack.Scope, error) {
 	switch stack.Scope(asked) {
 	case "":
@@ -103,7 +103,7 @@ func (k Kind) scope(asked string, inProject bool) (stack.Scope, error) {
 		if !k.hostOnly {
 			return stack.ScopeProject, nil
 		}
-		return "", cli.Usagef("--scope project: a project's spec says nothing about a machine, so a %s belongs to a host's", k.name)
+		return "", cli.Usagef("--scope project: a %s belongs in a host's spec; use --scope host", k.name)
 	}
 	return "", cli.Usagef("--scope %q: want host or project", asked)
 }

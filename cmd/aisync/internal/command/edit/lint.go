@@ -27,14 +27,13 @@ func LintCommand(a *cli.App) *cobra.Command {
 	strict := false
 	cmd := &cobra.Command{
 		Use:   "lint [DIR]",
-		Short: "check a bundle source before others load it",
-		Long: `Reads the bundle source in DIR (this folder) and prints what to mend as
+		Short: "check a bundle source before publishing it",
+		Long: `Reads the bundle source in DIR (default: this folder) and prints problems as
 file:line: level: what (check). It needs no spec, no home and no network, and
-writes nothing. A line that holds "aisync-lint: ignore" is left alone.
+writes nothing. It skips lines that contain "aisync-lint: ignore".
 
 ` + checksText() + `
-Exit codes: 0 no error was found; 1 something of level error was, or with
---strict of level warning.`,
+Exit codes: 0 no errors; 1 errors, or with --strict warnings.`,
 		Example:     "  $ aisync lint\n  $ aisync lint ../rulesets --json",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),
@@ -50,7 +49,7 @@ Exit codes: 0 no error was found; 1 something of level error was, or with
 	return cmd
 }
 
-// checksText lists the checks for the help.
+// checksText returns the list of checks for the help.
 func checksText() string {
 	var b strings.Builder
 	for _, c := range lint.Checks {
@@ -99,7 +98,7 @@ func printFindings(a *cli.App, doc lintDoc) {
 		a.Printf("%s: %s: %s %s\n", p.Bold(at), level, termtext.Safe(f.Text), p.Dim("("+f.Check+")"))
 	}
 	if len(doc.Findings) == 0 {
-		a.Printf("Nothing to mend.\n")
+		a.Printf("No problems found.\n")
 		return
 	}
 	a.Printf("%s, %s.\n", quantity.Count(doc.Errors, "error"), quantity.Count(doc.Warnings, "warning"))

@@ -15,10 +15,9 @@ import (
 
 // RemoveCommand builds the command remove.
 func RemoveCommand(a *cli.App) *cobra.Command {
-	cmd := cli.GroupCommand("remove", "take a runtime, bundle, model, service or MCP server out of a spec", `Takes one thing out of the spec of the project or the host, with the comment
-above it, and leaves every other byte as it is. The spec that would come of it
-is checked before anything is written; what was made from it goes at the next
-apply.`, "  $ aisync remove runtime codex\n  $ aisync remove bundle rulesets//python\n  $ aisync remove mcp notes --dry-run")
+	cmd := cli.GroupCommand("remove", "remove a runtime, bundle, model, service or MCP server from a spec", `Removes an entry, with the comment above it, from the spec of the project or the
+host, and keeps every other byte. It checks the resulting spec before it writes.
+The next apply removes what was made from the entry.`, "  $ aisync remove runtime codex\n  $ aisync remove bundle rulesets//python\n  $ aisync remove mcp notes --dry-run")
 	for _, k := range kinds {
 		cmd.AddCommand(removeOne(a, k))
 	}
@@ -33,7 +32,7 @@ func removeOne(a *cli.App, k Kind) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:         k.name + " NAME...",
-		Short:       "take a " + what + " out of a spec",
+		Short:       "remove " + article(what) + " from a spec",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,7 +57,15 @@ func removeOne(a *cli.App, k Kind) *cobra.Command {
 	return cmd
 }
 
-// Names are the things of that kind that the spec has.
+// article puts a or an before what.
+func article(what string) string {
+	if strings.HasPrefix(what, "MCP") {
+		return "an " + what
+	}
+	return "a " + what
+}
+
+// Names returns the names of the spec's entries of kind k.
 func (e *Editing) Names(k Kind) []string {
 	var out []string
 	for _, l := range k.listed(e.spec, e.Scope) {
@@ -67,8 +74,8 @@ func (e *Editing) Names(k Kind) []string {
 	return out
 }
 
-// remove takes out the one that is called name; of a bundle the part behind //
-// will do, if it is the only one.
+// remove removes the entry called name. For a bundle, the part after // is enough if
+// it is unique.
 func (e *Editing) remove(k Kind, name string) error {
 	all := k.listed(e.spec, e.Scope)
 	is := func(l listed) bool { return l.name == name }
@@ -80,7 +87,7 @@ func (e *Editing) remove(k Kind, name string) error {
 		return fmt.Errorf("the %s's spec has no %s %q%s", e.Scope, k.name, termtext.Safe(name), nearest.Suggest(name, e.Names(k)))
 	}
 	if j := slices.IndexFunc(all[i+1:], is); j >= 0 && all[i+1+j].name != all[i].name {
-		return fmt.Errorf("%q is %s or %s; say which", termtext.Safe(name), all[i].name, all[i+1+j].name)
+		return fmt.Errorf("%q may be %s or %s; name one of them", termtext.Safe(name), all[i].name, all[i+1+j].name)
 	}
 	l := all[i]
 	e.gone = append(e.gone, l)
@@ -94,12 +101,11 @@ func (e *Editing) remove(k Kind, name string) error {
 	return e.Files.Remove(l.path...)
 }
 
-// byHand is the error for what is not written in plain sight, as by a
-// comprehension.
+// byHand returns the error for an entry that a comprehension or the like makes.
 func byHand(l listed) error {
 	path := l.path
 	if l.in != nil {
 		path = l.in
 	}
-	return &edit.Handmade{Pos: l.pos, Path: path, Do: "take " + l.name + " out by hand"}
+	return &edit.Handmade{Pos: l.pos, Path: path, Do: "remove " + l.name + " by hand"}
 }

@@ -16,13 +16,14 @@ func DetectCommand(a *cli.App) *cobra.Command {
 	var field string
 	cmd := &cobra.Command{
 		Use:   "detect",
-		Short: "which agent program this runs in, how that is known, and what it can do",
-		Long: `Tells the runtime that runs this command, with the evidence, and what the catalog
-knows of it: hooks, session id, how an agent gets its first work, when it counts
-as stalled. An explicit word wins (GT_RUNTIME, AI_RUNTIME), then what the runtime
-itself sets, then the processes above, then files. GT_STALL_THRESHOLD,
-GT_NUDGE_INTERVAL (seconds) and GT_GUPP_STRATEGY replace what is known, as far
-as it is possible. It never fails: what cannot be told is "unknown", exit code 0.`,
+		Short: "print which agent program runs this command, and the evidence",
+		Long: `Prints the runtime that runs this command, the evidence for it, and its entry in
+the catalog: hooks, session id, how an agent gets its first work, when it counts
+as stalled. An explicit variable wins (GT_RUNTIME, AI_RUNTIME), then variables
+that the runtime sets, then the parent processes, then files. Valid values of
+GT_STALL_THRESHOLD, GT_NUDGE_INTERVAL (seconds) and GT_GUPP_STRATEGY override
+the catalog. It never fails: an undetected runtime is "unknown" with exit code
+0.`,
 		Example:     "  $ aisync detect --field runtime\n  unknown",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -36,7 +37,7 @@ as it is possible. It never fails: what cannot be told is "unknown", exit code 0
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&compat, "compat", false, "follow the runtime HAL's own cascade and table")
-	cmd.Flags().StringVar(&field, "field", "", "print one `FIELD` alone: "+strings.Join(quick.Fields(), ", "))
+	cmd.Flags().BoolVar(&compat, "compat", false, "use the order and the table of the runtime HAL")
+	cmd.Flags().StringVar(&field, "field", "", "print only `FIELD`: "+strings.Join(quick.Fields(), ", "))
 	return cmd
 }

@@ -20,8 +20,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Cleared returns the checks that bundles want run around the program, once
-// all that the project would make the program obey has been agreed to.
+// Cleared asks about what the project makes l's program obey, and returns the checks
+// that bundles run around the program. Without approval it returns an error.
 func Cleared(ctx context.Context, a *cli.App, l *Launcher) ([]launch.Check, error) {
 	own, err := readChecks(l.places.Physical(l.places.Home.Join(launch.ChecksFile)), l)
 	if err != nil {
@@ -34,7 +34,7 @@ func Cleared(ctx context.Context, a *cli.App, l *Launcher) ([]launch.Check, erro
 	return slices.Concat(own, project), decideLaunch(ctx, a, l, len(project) > 0)
 }
 
-// readChecks reads the checks of a file that are for l's program.
+// readChecks reads the checks for l's program from a file, which may be missing.
 func readChecks(name string, l *Launcher) ([]launch.Check, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,8 +50,8 @@ func readChecks(name string, l *Launcher) ([]launch.Check, error) {
 	return slices.DeleteFunc(checks, func(c launch.Check) bool { return !slices.Contains(c.Runtimes, l.Choice.Runtime.ID) }), nil
 }
 
-// decideLaunch asks about what waits for an answer of the effects that the
-// project has on l's program, as it lies. checked: its checks are among them.
+// decideLaunch asks about the undecided effects of the project's present files on l's
+// program. checked says that the project has checks, which count as effects.
 func decideLaunch(ctx context.Context, a *cli.App, l *Launcher, checked bool) error {
 	p := l.places
 	p.Project = l.root
@@ -80,14 +80,14 @@ func decideLaunch(ctx context.Context, a *cli.App, l *Launcher, checked bool) er
 	t := view.PlanText{Paint: a.Paint(), Command: "aisync plan"}
 	t.Effects(a.Err, list)
 	if !a.Terminal() {
-		return advice.Command(fmt.Errorf("%s is not started: %w", l.Choice.Runtime.ID, stack.EffectsError(effects.Waiting(len(list))+" for your yes (listed above)")), "cd "+shellquote.Terminal(l.root)+" && aisync apply --trust, when you have read them")
+		return advice.Command(fmt.Errorf("%s was not started: %w", l.Choice.Runtime.ID, stack.EffectsError(effects.Waiting(len(list))+" for your yes (listed above)")), "cd "+shellquote.Terminal(l.root)+" && aisync apply --trust, after reading them")
 	}
 	yes, err := a.Ask("Start " + l.Choice.Runtime.ID + " with these?")
 	if err == nil && !yes {
 		err = stack.EffectsError("you said no")
 	}
 	if err == nil && effects.Digest(effects.Of(in, reconcile.ReadEnv{}, nil)) != effects.Digest(all) {
-		err = advice.Command(fmt.Errorf("%s is not started: what it obeys here changed since you were asked", l.Choice.Runtime.ID), "aisync plan")
+		err = advice.Command(fmt.Errorf("%s was not started: what it obeys here changed after your answer", l.Choice.Runtime.ID), "aisync plan")
 	}
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package launch is the commands that start and find agents: launch, detect,
-// roster.
+// Package launch provides the commands that start and find agents: launch, detect and
+// roster. Other commands start a runtime through Prepare and Cleared.
 package launch
 
 import (
@@ -25,16 +25,16 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// launchFlags are those of launch.
+// launchFlags holds the flags of launch.
 type launchFlags struct {
 	runtime, id, recover                              string
 	attach, list, helper, print, noTmux, fresh, typed bool
 }
 
-// What --id and --recover mean without a value.
+// The values of --id and --recover when given without one.
 const (
-	newID    = "new"
-	whatever = "last"
+	newID       = "new"
+	lastSession = "last"
 )
 
 // LaunchCommand builds the command launch.
@@ -42,29 +42,29 @@ func LaunchCommand(a *cli.App) *cobra.Command {
 	var f launchFlags
 	cmd := &cobra.Command{
 		Use:   "launch [PROJECT] [-- ARG...]",
-		Short: "start an agent in a project, beside those that are there",
-		Long: `Starts an agent program in a project: a folder with .ai/protocols.org, named by
-its path or by its name below one of the host's roots. Without PROJECT it lets
-you choose. Called as ai it does the same.
+		Short: "start an agent in a project, beside agents that already run there",
+		Long: `Starts an agent program in a project: a folder with .ai/protocols.org, given by
+its path or by its name below one of the host's roots. Without PROJECT it shows
+a list to choose from. Called as ai, the program runs this command.
 
-The first agent in a project is its primary: it has no id, and its session file
-is .ai/session-context.org. One that is started beside it, or with --id, gets an
-id, HOST.PROJECT.RUNTIME.1f3a, and a session file of its own. With --helper it is
-a helper of those that are there, helper-1f3a. Where the last session did not
-end, it asks whether to go on with it. Programs find who they are in AI_AGENT_ID,
-AI_RUNTIME, AI_PROJECT_DIR, AI_SESSION_CONTEXT, AI_HELPER, AI_MODEL and
-PI_ENSEMBLE_AGENT.
+The first agent in a project is the primary: it has no id, and its session file
+is .ai/session-context.org. Every other agent, and one started with --id, gets
+an id, HOST.PROJECT.RUNTIME.1f3a, and a separate session file; --helper makes it
+a helper, helper-1f3a. If the last session did not end, launch asks whether to
+resume it. The program reads its identity from AI_AGENT_ID, AI_RUNTIME,
+AI_PROJECT_DIR, AI_SESSION_CONTEXT, AI_HELPER, AI_MODEL and PI_ENSEMBLE_AGENT.
 
---runtime names a runtime, a service of the host, a model that one serves, or
-local-WORDS for the one model with these words in its name: local-qwen30b is
-qwen3-coder-30b. Without it .ai/runtime.toml says which, then the project's spec,
-the host's, ~/.config/rulesets/runtime.toml; else it is claude.
+--runtime takes a runtime, a service of the host, a model that a service serves,
+or local-WORDS for the only model with these words in its name: local-qwen30b is
+qwen3-coder-30b. The default comes from .ai/runtime.toml, the project's spec,
+the host's spec, or ~/.config/rulesets/runtime.toml, in this order; else it is
+claude.
 
-It opens a tmux window: in the tmux that you are in, else in the session ai, and
-shows it. What follows -- goes to the program.`,
+The agent runs in a tmux window: of the tmux you are in, else of the session ai,
+which launch shows. Arguments after -- go to the program.`,
 		Example: `  $ ai                                      # choose a project
-  $ ai --runtime codex .                    # this one, with codex
-  $ ai --runtime local-qwen30b ~/code/notes # with a model of this machine
+  $ ai --runtime codex .                    # this project, with codex
+  $ ai --runtime local-qwen30b ~/code/notes # with a local model
   $ ai --helper notes                       # beside the agent that works there
   $ ai --print .                            # show what would be started`,
 		Annotations: map[string]string{"effect": "writes"},
@@ -75,25 +75,25 @@ shows it. What follows -- goes to the program.`,
 				words, more = args[:n], args[n:]
 			}
 			if len(words) > 1 {
-				return cli.Usagef("launch wants one project, and got %d: %s", len(words), strings.Join(words, " "))
+				return cli.Usagef("launch takes one project, not %d: %s", len(words), strings.Join(words, " "))
 			}
 			return runLaunch(cmd.Context(), a, f, words, more)
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.runtime, "runtime", "", "the agent program, or a model, service or alias of this host `NAME`")
-	fs.StringVar(&f.id, "id", "", "start under an `ID`, be there nobody else; --id alone makes one")
+	fs.StringVar(&f.runtime, "runtime", "", "start `NAME`: a runtime, or a model, service or alias of this host")
+	fs.StringVar(&f.id, "id", "", "start under this `ID` even as the only agent; without a value, under a new one")
 	fs.Lookup("id").NoOptDefVal = newID
-	fs.BoolVar(&f.helper, "helper", false, "start a helper of the agents that are at work there")
-	fs.StringVar(&f.recover, "recover", "", "go on with the session that did not end; where there are several, with that of `ID` or primary")
-	fs.Lookup("recover").NoOptDefVal = whatever
-	fs.BoolVar(&f.fresh, "fresh", false, "start anew; the session files of agents that did not end are archived")
-	fs.BoolVar(&f.attach, "attach", false, "start nothing: show the window that runs")
-	fs.BoolVar(&f.list, "list-runtimes", false, "start nothing: list what --runtime may name here")
-	fs.BoolVar(&f.print, "print", false, "start nothing: print what would be run, and its environment")
+	fs.BoolVar(&f.helper, "helper", false, "start a helper of the agents that run there")
+	fs.StringVar(&f.recover, "recover", "", "resume the session that did not end; of several, that of `ID` or primary")
+	fs.Lookup("recover").NoOptDefVal = lastSession
+	fs.BoolVar(&f.fresh, "fresh", false, "start a new session, and archive the session files of agents that did not end")
+	fs.BoolVar(&f.attach, "attach", false, "start nothing: show the agent's window")
+	fs.BoolVar(&f.list, "list-runtimes", false, "start nothing: list the values of --runtime")
+	fs.BoolVar(&f.print, "print", false, "start nothing: print the command and its environment")
 	fs.BoolVar(&f.noTmux, "no-tmux", false, "run in this terminal")
 	fs.BoolVar(&f.typed, "type", false, "with --no-tmux in a pane of tmux: type the opening instruction there")
-	_ = fs.MarkHidden("type") // it is there: the window's own command has it
+	_ = fs.MarkHidden("type") // for the command that launch runs in the window
 	cmd.MarkFlagsMutuallyExclusive("recover", "fresh")
 	cmd.MarkFlagsMutuallyExclusive("recover", "id")
 	cmd.MarkFlagsMutuallyExclusive("recover", "helper")
@@ -130,35 +130,35 @@ func runLaunch(ctx context.Context, a *cli.App, f launchFlags, words, more []str
 		return runAgent(ctx, a, l, d, f, more)
 	}
 	if _, err := launch.LookPath("tmux", a.Env.Get("PATH")); err != nil {
-		a.Say("aisync: tmux is not installed: it runs in this terminal")
+		a.Say("aisync: tmux is not installed: running in this terminal")
 		return runAgent(ctx, a, l, d, f, more)
 	}
 	return openWindow(ctx, a, l, d, f, more)
 }
 
-// ask is what the flags say.
+// ask returns what the flags ask for.
 func (f launchFlags) ask() launch.Ask {
 	ask := launch.Ask{Helper: f.helper, Recover: f.recover != "", Fresh: f.fresh, NewID: f.id == newID}
 	if f.id != newID {
 		ask.ID = f.id
 	}
-	if f.recover != whatever {
+	if f.recover != lastSession {
 		ask.RecoverID = f.recover
 	}
 	return ask
 }
 
-// decide says who the new agent is. Where a session did not end, somebody at the
-// terminal says what to do, and f has the answer then.
+// decide returns the identity of the new agent. If a session did not end, it asks the
+// person what to do and stores the answer in f.
 func decide(a *cli.App, l *Launcher, f *launchFlags) (launch.Decision, error) {
-	now, err := l.Everybody()
+	now, err := l.Agents()
 	if err != nil {
 		return launch.Decision{}, err
 	}
 	d, err := launch.Decide(l.root, now, f.ask())
 	if !errors.Is(err, launch.ErrUndecided) || f.print {
 		if errors.Is(err, launch.ErrUndecided) {
-			a.Say("aisync: %s: without --print, say --recover or --fresh", unended(d.Unended()))
+			a.Say("aisync: %s: without --print, add --recover or --fresh", unended(d.Unended()))
 			err = nil
 		}
 		return d, err
@@ -168,10 +168,10 @@ func decide(a *cli.App, l *Launcher, f *launchFlags) (launch.Decision, error) {
 		a.Say("  %s", termtext.Safe(sessioncmd.EntryLine(a, e)))
 	}
 	if !a.Terminal() {
-		return d, advice.Command(errors.New("nobody can be asked whether to go on with it: this is no terminal"), "the same command with --recover or --fresh")
+		return d, advice.Command(errors.New("cannot ask whether to resume it: stdin is not a terminal"), "the same command with --recover or --fresh")
 	}
 	for _, e := range d.Unended() {
-		yes, err := a.Ask("Go on with the session of " + launch.NameOf(e) + "?")
+		yes, err := a.Ask("Resume the session of " + launch.NameOf(e) + "?")
 		if err != nil {
 			return d, err
 		}
@@ -184,20 +184,22 @@ func decide(a *cli.App, l *Launcher, f *launchFlags) (launch.Decision, error) {
 	return launch.Decide(l.root, now, f.ask())
 }
 
-func unended(crashed []session.Entry) string {
-	if len(crashed) == 1 {
-		return "the last session here did not end: that of " + launch.NameOf(crashed[0])
+// unended describes sessions that did not end.
+func unended(list []session.Entry) string {
+	if len(list) == 1 {
+		return "the last session here did not end: " + launch.NameOf(list[0])
 	}
-	return fmt.Sprintf("%d sessions here did not end", len(crashed))
+	return fmt.Sprintf("%d sessions here did not end", len(list))
 }
 
-// launchRoot finds the project that is meant.
+// launchRoot returns the project that words or --project name, or that the person
+// chooses.
 func launchRoot(ctx context.Context, a *cli.App, words []string) (string, error) {
 	word := cmp.Or(append(slices.Clone(words), a.Flags.Project)...)
 	if word != "" && (launch.IsPath(word) || len(words) == 0) {
 		root, err := project.Root(word)
 		if err == nil && !project.Is(root) {
-			a.Say("aisync: %s has no %s: an agent there is told of no protocol", root, project.Protocols)
+			a.Say("aisync: %s has no %s: an agent there gets no protocols", root, project.Protocols)
 		}
 		return root, err
 	}
@@ -208,12 +210,12 @@ func launchRoot(ctx context.Context, a *cli.App, words []string) (string, error)
 	if word != "" {
 		p, err := launch.Named(found, word)
 		if err != nil {
-			return "", advice.Command(err, "ai PATH, or name the folder in which it lies among the roots of the host's spec")
+			return "", advice.Command(err, "ai PATH, or add its parent folder to roots in the host's spec")
 		}
 		return p.Dir, nil
 	}
 	if len(found) == 0 {
-		return "", advice.Command(errors.New("no project was found: none of the host's roots holds a folder with "+project.Protocols), "ai PATH, or aisync apply in a project with agents: sessions: true")
+		return "", advice.Command(errors.New("no projects found: no folder below the host's roots has "+project.Protocols), "ai PATH, or aisync apply in a project with agents: sessions: true")
 	}
 	in, okIn := a.In.(*os.File)
 	screen, okOut := cli.Bare(a.Err).(*os.File)
@@ -221,7 +223,7 @@ func launchRoot(ctx context.Context, a *cli.App, words []string) (string, error)
 		for _, p := range found {
 			a.Printf("%s\t%s\n", termtext.Safe(p.Name), termtext.Safe(p.Dir))
 		}
-		u := cli.Usagef("which project? Nobody can be asked: this is no terminal")
+		u := cli.Usagef("missing project: cannot ask, because stdin is not a terminal")
 		u.Advice = "ai PROJECT"
 		return "", u
 	}
@@ -240,8 +242,8 @@ func launchRoot(ctx context.Context, a *cli.App, words []string) (string, error)
 	return found[i].Dir, nil
 }
 
-// AgentProjects are those below the roots of the host, or of the home where no host
-// has any, the one that we stand in first.
+// AgentProjects returns the projects below the host's roots, or below the home if the
+// host has no roots. The project of the working folder comes first.
 func AgentProjects(ctx context.Context, a *cli.App) ([]launch.Project, error) {
 	s, _, p, err := SpecFor(ctx, a, "")
 	if err != nil {
@@ -269,7 +271,7 @@ func AgentProjects(ctx context.Context, a *cli.App) ([]launch.Project, error) {
 	return found, nil
 }
 
-// attach shows a window that runs.
+// attach shows the window of an agent.
 func attach(ctx context.Context, a *cli.App, words []string) error {
 	root := ""
 	if len(words) > 0 {
@@ -281,7 +283,7 @@ func attach(ctx context.Context, a *cli.App, words []string) error {
 	t := tmux(a)
 	id := t.Find(root)
 	if id == "" {
-		return advice.Command(errors.New("no agent runs in a window of this tmux server"), strings.TrimSpace("ai "+cmp.Or(words...)))
+		return advice.Command(errors.New("no agent window in this tmux server"), strings.TrimSpace("ai "+cmp.Or(words...)))
 	}
 	return show(a, t, id)
 }
@@ -290,7 +292,7 @@ func tmux(a *cli.App) launch.Tmux {
 	return launch.Tmux{Environ: a.Env.List(), Inside: a.Env.Get("TMUX") != ""}
 }
 
-// Everybody is who is at work in the project, with the agent that asks.
-func (l *Launcher) Everybody() (roster.Roster, error) {
+// Agents returns the agents in the project, including the caller.
+func (l *Launcher) Agents() (roster.Roster, error) {
 	return launch.Everybody(process.System(), l.root, l.catalog.Runtimes())
 }

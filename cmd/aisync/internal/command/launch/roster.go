@@ -13,17 +13,16 @@ func RosterCommand(a *cli.App) *cobra.Command {
 	var self int
 	cmd := &cobra.Command{
 		Use:   "roster",
-		Short: "the other agents that are alive in this project",
-		Long: `Lists the agents whose working folder is this project or lies in it: a line an
-agent, its process and its folder, and with --verbose its runtime and id. The
-agent that asks, the processes above it and what it has started do not count.
-The project is the nearest folder with .ai/protocols.org, else the git work
-tree, else the folder itself. It keeps no list: it looks at the processes.
+		Short: "list the other agents that run in this project",
+		Long: `Lists the agents whose working folder is in this project, one per line: the
+process and its folder, with --verbose also the runtime and the id. It leaves
+out the calling agent with its parent and child processes. The project is the
+nearest folder with .ai/protocols.org, else the git work tree, else the folder
+itself. It reads the process table each time and keeps no list.
 
-Exit code 0: nobody else; 1: somebody; 2: it could not be told, be it that the
-command was not understood.
-Called as agent-roster it does the same.`,
-		Example:     "  $ aisync roster || echo \"somebody else is at work\"",
+Exit code 0: no other agents; 1: other agents; 2: unknown, or a usage error.
+Called as agent-roster, the program runs this command.`,
+		Example:     "  $ aisync roster || echo \"other agents are at work\"",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,12 +32,12 @@ Called as agent-roster it does the same.`,
 			}
 			code, err := c.Roster()
 			if err != nil {
-				a.Report(err) // with a code of its own: an error is never "alone"
+				a.Report(err) // exits with 2: an error is never "no other agents"
 			}
 			return cli.Exit(code)
 		},
 	}
 	cmd.Flags().StringVar(&proc, "proc", "", "read the processes from `DIR` instead of /proc")
-	cmd.Flags().IntVar(&self, "self", 0, "with --proc: the process `PID` that asks")
+	cmd.Flags().IntVar(&self, "self", 0, "with --proc: take process `PID` for the caller")
 	return cmd
 }

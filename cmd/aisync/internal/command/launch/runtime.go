@@ -19,7 +19,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Launcher is one launch: where, and with what.
+// Launcher is one launch: the project, the chosen runtime and its program.
 type Launcher struct {
 	root    string
 	places  place.Places
@@ -27,12 +27,12 @@ type Launcher struct {
 	word    string // as the runtime was named
 	Choice  launch.Choice
 	Program launch.Program
-	project *spec.Project // nil: it has no spec
-	host    *spec.Host    // nil: none describes this machine
+	project *spec.Project // nil without a spec
+	host    *spec.Host    // nil if no host describes this machine
 }
 
-// SpecFor loads the host's spec, and that of the project in root if it has one;
-// a machine that no host describes is none of its concern.
+// SpecFor loads the host's spec, if a host matches this machine, and the spec of the
+// project in root, if it has one.
 func SpecFor(ctx context.Context, a *cli.App, root string) (*spec.Spec, catalog.Index, place.Places, error) {
 	p, err := a.PlacesFor(root)
 	if err != nil {
@@ -45,9 +45,9 @@ func SpecFor(ctx context.Context, a *cli.App, root string) (*spec.Spec, catalog.
 	return s, catalog.With(s.Catalog), p, nil
 }
 
-// Prepare chooses the runtime for an agent in root, by the word of somebody or
-// by what the project and the host say. A spec that is wrong is in nobody's way
-// who names a runtime of the catalog.
+// Prepare chooses the runtime for an agent in root: the one called word or, for "",
+// the default of the project and the host. For a runtime of the catalog an invalid
+// spec is only a warning.
 func Prepare(ctx context.Context, a *cli.App, root, word string) (*Launcher, error) {
 	s, index, p, err := SpecFor(ctx, a, root)
 	if err != nil {
@@ -55,7 +55,7 @@ func Prepare(ctx context.Context, a *cli.App, root, word string) (*Launcher, err
 		if rt, ok := own.Find(word); !ok || rt.Local {
 			return nil, err
 		}
-		a.Say("aisync: the specs are not used, because they cannot be read:")
+		a.Say("aisync: continuing without the specs, which cannot be read:")
 		a.Report(err)
 		s, index = &spec.Spec{}, own
 	} else {
@@ -78,13 +78,12 @@ func Prepare(ctx context.Context, a *cli.App, root, word string) (*Launcher, err
 	return l, err
 }
 
-// defaultRuntime is what is started where no person names a runtime, and what
-// says so.
+// defaultRuntime returns the runtime to start without --runtime, and its source.
 func defaultRuntime(root string, p place.Places, s *spec.Spec) (word, where string, err error) {
 	return start.Default(s, filepath.Join(root, ".ai", "runtime.toml"), p.Physical(p.Home.Join(".config/rulesets/runtime.toml")), launch.Default)
 }
 
-// Programs is what starting a program needs to know of this machine.
+// Programs returns what package start needs to know about this machine.
 func Programs(a *cli.App, p place.Places) *start.Machine {
 	m := &start.Machine{
 		Look: func(program string) (string, error) { return launch.LookPath(program, a.Env.Get("PATH")) },
@@ -101,7 +100,7 @@ func Programs(a *cli.App, p place.Places) *start.Machine {
 	return m
 }
 
-// Installed reports whether the program can be started.
+// Installed returns an error if the program of rt is not installed.
 func Installed(a *cli.App, rt spec.Runtime) error {
 	hint, err := Programs(a, place.Places{}).Installed(rt)
 	if hint == "" {
@@ -110,7 +109,7 @@ func Installed(a *cli.App, rt spec.Runtime) error {
 	return advice.New(err, hint)
 }
 
-// listRuntimes lists what --runtime may name: runtimes, then services and models.
+// listRuntimes lists the values of --runtime: runtimes, then services and models.
 func listRuntimes(ctx context.Context, a *cli.App, words []string) error {
 	root := ""
 	if len(words) > 0 {

@@ -17,9 +17,9 @@ import (
 // dialLimit is how long a launch waits for a port of this machine.
 const dialLimit = 200 * time.Millisecond
 
-// unserved says why the service s of h is not served here: its program is
-// neither in PATH nor installed by the spec, and nothing listens on its port. It
-// returns "" for one that is, and dials loopback alone.
+// unserved returns why the service s of h cannot be used: its program is neither in
+// PATH nor installed by the spec, and nothing listens on its port. It returns "" for a
+// usable service, and dials only loopback.
 func unserved(a *cli.App, p place.Places, h *spec.Host, s spec.Service) string {
 	f := facts.Facts{OS: stdruntime.GOOS, Arch: stdruntime.GOARCH, Programs: map[string]string{}}
 	for _, program := range service.Commands() {
@@ -29,7 +29,7 @@ func unserved(a *cli.App, p place.Places, h *spec.Host, s spec.Service) string {
 	}
 	known := service.Host{
 		Spec: h, Facts: &f, Home: p.Home,
-		Models: func(string) (service.Model, bool) { return service.Model{}, true }, // an apply has to know them
+		Models: func(string) (service.Model, bool) { return service.Model{}, true }, // only an apply needs them
 	}
 	why := known.Absent(s)
 	if why == "" || listens(s.Port) {

@@ -45,7 +45,7 @@ func openWindow(ctx context.Context, a *cli.App, l *Launcher, d launch.Decision,
 		return fmt.Errorf("open a window: %w", err)
 	}
 	began := d.ID
-	if began == "" { // others may become the primary first
+	if began == "" { // another agent may have become the primary first
 		began = cmp.Or(t.Began(id), launch.Primary)
 	}
 	a.Printf("%s\n", termtext.Safe(began))
@@ -53,7 +53,7 @@ func openWindow(ctx context.Context, a *cli.App, l *Launcher, d launch.Decision,
 	case t.Inside:
 		a.Say("started in the window %s", termtext.Safe(name))
 	case !a.Terminal():
-		a.Say("started in the window %s; to see it: tmux attach -t %s", termtext.Safe(name), launch.Session)
+		a.Say("started in the window %s; to show it: tmux attach -t %s", termtext.Safe(name), launch.Session)
 	default:
 		return show(a, t, id)
 	}
@@ -63,7 +63,7 @@ func openWindow(ctx context.Context, a *cli.App, l *Launcher, d launch.Decision,
 // show attaches this terminal to a window.
 func show(a *cli.App, t launch.Tmux, id string) error {
 	if !t.Inside && !a.Terminal() {
-		return advice.Command(errors.New("this is no terminal that could show it"), "tmux attach -t "+launch.Session)
+		return advice.Command(errors.New("cannot show the window: this is not a terminal"), "tmux attach -t "+launch.Session)
 	}
 	words := t.Attach(id)
 	cmd := exec.Command(words[0], words[1:]...)
@@ -75,8 +75,8 @@ func show(a *cli.App, t launch.Tmux, id string) error {
 	return nil
 }
 
-// windowCommand is this program again, in the window: it decides by what is said
-// here, and where somebody else was first, anew.
+// windowCommand returns the command for the window: this program again, with the
+// decision d. If another agent was faster, it decides again.
 func windowCommand(a *cli.App, program string, l *Launcher, d launch.Decision, f launchFlags, more []string) []string {
 	words := append(append([]string{program}, windowWords(program)...), "--no-tmux", "--type", "--runtime="+l.word)
 	words = append(words, SameHost(a)...)
@@ -98,8 +98,8 @@ func windowCommand(a *cli.App, program string, l *Launcher, d launch.Decision, f
 	return words
 }
 
-// SameHost are the global flags by which this program, started anew, means the same
-// host and specs.
+// SameHost returns the global flags that make another start of this program use the
+// same host and specs.
 func SameHost(a *cli.App) []string {
 	var words []string
 	for _, g := range [][2]string{{"--config", a.Flags.Config}, {"--host", a.Flags.Host}, {"--facts", a.Flags.Facts}, {"--root", a.Flags.Root}, {"--user", a.Flags.User}} {
@@ -113,8 +113,7 @@ func SameHost(a *cli.App) []string {
 	return words
 }
 
-// windowWords make a launch of the program of a file: a copy of it may be
-// called ai.
+// windowWords returns the command word launch, unless the file program is called ai.
 func windowWords(program string) []string {
 	if quick.Links[filepath.Base(program)] != nil {
 		return nil
@@ -122,8 +121,8 @@ func windowWords(program string) []string {
 	return []string{"launch"}
 }
 
-// passedOn are the variables of this environment that a window needs to mean the
-// same: a tmux server has those of whoever started it.
+// passedOn returns the variables that the window needs from this environment: a tmux
+// server has the environment in which it was started.
 func passedOn(a *cli.App, l *Launcher) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(a.Env)) {
@@ -134,7 +133,7 @@ func passedOn(a *cli.App, l *Launcher) []string {
 	return out
 }
 
-// runAgent runs the agent here, and ends as its program does.
+// runAgent runs the agent in this terminal and returns the exit code of its program.
 func runAgent(ctx context.Context, a *cli.App, l *Launcher, d launch.Decision, f launchFlags, more []string) error {
 	if err := Installed(a, l.Program.Runtime); err != nil {
 		return err
@@ -147,8 +146,8 @@ func runAgent(ctx context.Context, a *cli.App, l *Launcher, d launch.Decision, f
 		return err
 	}
 	hold, err := launch.HoldID(l.root, d.ID)
-	if errors.Is(err, launch.ErrHeld) && d.ID == "" { // somebody was faster
-		a.Say("aisync: another agent has just become the primary here: this one gets an id")
+	if errors.Is(err, launch.ErrHeld) && d.ID == "" {
+		a.Say("aisync: another agent just became the primary here: this one gets an id")
 		d.Role, d.Recover = "agent", nil
 		if err = d.MakeID(l.root, cli.MachineName(), l.Choice.Label); err == nil {
 			hold, err = launch.HoldID(l.root, d.ID)
@@ -169,19 +168,19 @@ func runAgent(ctx context.Context, a *cli.App, l *Launcher, d launch.Decision, f
 	s := launch.Plan(l.root, d, l.Choice, l.Program, more)
 	r := launch.Runner{
 		Start: s, Environ: a.Env, Checks: checks, Streams: launch.Streams{In: a.In, Out: cli.Bare(a.Out), Err: cli.Bare(a.Err)},
-		Roster: func() (roster.Roster, error) { return l.Everybody() },
+		Roster: func() (roster.Roster, error) { return l.Agents() },
 	}
 	switch {
 	case f.typed:
 		r.Pane = a.Env.Get("TMUX_PANE")
 	case s.Type:
-		a.Say("%s takes no instruction when it is started; give it this one:\n%s", s.Runtime, termtext.Safe(s.Opening))
+		a.Say("%s takes no instruction at its start; type this one:\n%s", s.Runtime, termtext.Safe(s.Opening))
 	}
 	over := recordSession(a, l, s)
 	code, err := r.Run(ctx)
 	over(code)
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
-		return err // there was no program
+		return err // the program was not started
 	}
 	if err != nil {
 		a.Report(err)
@@ -189,14 +188,14 @@ func runAgent(ctx context.Context, a *cli.App, l *Launcher, d launch.Decision, f
 	return ProgramEnded{cli.ExitWith(code)}
 }
 
-// ProgramEnded carries the exit code of an agent's program. What signals that
-// had is its own matter: they were for it.
+// ProgramEnded carries the exit code of an agent's program. Signals were for the
+// program, so they do not change the code.
 type ProgramEnded struct{ Code cli.ExitWith }
 
 func (e ProgramEnded) Error() string { return e.Code.Error() }
 func (e ProgramEnded) Unwrap() error { return e.Code }
 
-// printLaunch shows what would be run, in words that a shell takes.
+// printLaunch prints what would be run, quoted for a shell.
 func printLaunch(a *cli.App, l *Launcher, d launch.Decision, more []string) error {
 	if d.Role != launch.Primary && d.ID == "" {
 		taken, err := session.Taken(l.root, roster.Roster{Root: l.root, Agents: d.Others})
@@ -222,7 +221,7 @@ func printLaunch(a *cli.App, l *Launcher, d launch.Decision, more []string) erro
 	}
 	a.Printf("%s\n", strings.Join(words, " "))
 	if s.Type {
-		a.Printf("# typed into it: %s\n", termtext.Safe(s.Opening))
+		a.Printf("# typed into the program: %s\n", termtext.Safe(s.Opening))
 	}
 	return nil
 }

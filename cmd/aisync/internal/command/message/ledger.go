@@ -13,18 +13,18 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 )
 
-// LedgerCommand is the coordination ledger. Its words are pi-ensemble's, so
-// package ensemble reads them itself.
+// LedgerCommand builds the command ledger. Its arguments are those of pi-ensemble,
+// which package ensemble parses.
 func LedgerCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ledger COMMAND",
-		Short: "the blackboard, inboxes and claims that agents of one project share",
-		Long: `The ledger of a project, .pi-ensemble/, as files that a person can read: a
-blackboard, an inbox for each agent, claims on paths, and an audit trail.
-Called as ensemble it is a replacement for the program of pi-ensemble and works
-on the same folder beside it; as aisync ledger, reads leave no audit lines.
-aisync ledger tmux, which is ensemble-tmux too, wakes agents that sit in tmux.
-aisync ledger help lists the commands; docs/ledger.md describes the files.`,
+		Short: "share a blackboard, inboxes and claims between a project's agents",
+		Long: `The ledger of a project is in .pi-ensemble/, as readable files: a blackboard, an
+inbox for each agent, claims on paths, and an audit trail. Called as ensemble,
+the program replaces that of pi-ensemble and can share the folder with it; as
+aisync ledger, reads leave no audit lines. aisync ledger tmux, also called
+ensemble-tmux, wakes agents in tmux. aisync ledger help lists the commands;
+docs/ledger.md describes the files.`,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "tmux" {

@@ -1,4 +1,5 @@
-// Package message is the commands by which agents talk: message, ledger, ensemble.
+// Package message provides the commands by which agents communicate: message, ledger
+// and ensemble.
 package message
 
 import (
@@ -27,11 +28,11 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "message",
-		Short: "messages between agents, of this project, of others and of other machines",
-		Long: `Messages between agents are org files in inbox/from-agents of the project that
-they go to; inbox itself is people's and is not touched. An address is
-machine.project, or machine.project.agent-id for one agent of it, whom alone it
-is then for.`,
+		Short: "exchange messages between agents of any project and machine",
+		Long: `Messages between agents are org files in inbox/from-agents of the receiving
+project; aisync never touches inbox itself, which is for people. An address is
+machine.project for all agents of a project, or machine.project.agent-id for one
+of them.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -49,11 +50,11 @@ func messageSend(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send TO TEXT",
 		Short: "send a message to a project, or to one agent of it",
-		Long: `Sends TEXT, or with - what is on the input, and prints where it went. TO is
+		Long: `Sends TEXT, or stdin for -, and prints where the message went. TO is
 machine.project, machine.project.agent-id, or the id of a helper of this
-project. A project of this machine is found by its name: this one, or one below
-the roots of the host's spec. Another machine's has a mailbox in that spec: a
-folder that something syncs, or one that ssh leads to.`,
+project. A project of this machine is found by name: this project, or one below
+the roots of the host's spec. For another machine the host's spec names a
+mailbox: a synced folder, or a folder reached over ssh.`,
 		Example:     "  $ aisync message send pearl.org-drill \"The parser is done; see todo.org.\"",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(2, "an address and a text"),
@@ -62,12 +63,12 @@ folder that something syncs, or one that ssh leads to.`,
 			if m.Body == "-" {
 				input, err := io.ReadAll(io.LimitReader(a.Input(), maxMessage+1))
 				if err != nil {
-					return fmt.Errorf("read the text from the input: %w", err)
+					return fmt.Errorf("read the text from stdin: %w", err)
 				}
 				m.Body = string(input)
 			}
 			if len(m.Body) > maxMessage {
-				return fmt.Errorf("the text is longer than %d MB; say where it lies instead", maxMessage>>20)
+				return fmt.Errorf("the text is longer than %d MB; send the path of a file instead", maxMessage>>20)
 			}
 			if err := m.Check(); err != nil {
 				return cli.Usagef("%v", err)
@@ -80,16 +81,17 @@ folder that something syncs, or one that ssh leads to.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&m.Subject, "subject", "", "the message's title `WORDS`")
-	cmd.Flags().StringVar(&m.Model, "model", "", "the model that the sender talks to `MODEL`")
-	cmd.Flags().StringVar(&m.TargetRuntime, "target-runtime", "", "the runtime that it is for `ID`")
+	cmd.Flags().StringVar(&m.Subject, "subject", "", "the message's `TITLE`")
+	cmd.Flags().StringVar(&m.Model, "model", "", "the `MODEL` that the sender uses")
+	cmd.Flags().StringVar(&m.TargetRuntime, "target-runtime", "", "the `ID` of the runtime that it is for")
 	return cmd
 }
 
-// maxMessage bounds a message.
+// maxMessage is the most bytes of a message.
 const maxMessage = 4 << 20
 
-// sendMessage says who sends m, and takes it to the project or to the mailbox.
+// sendMessage sets the sender of m, delivers it to the project or the mailbox, and
+// returns where it went.
 func sendMessage(ctx context.Context, a *cli.App, to string, m message.Message) (string, error) {
 	w, c, err := a.Own()
 	if err != nil {
@@ -123,7 +125,7 @@ func sendMessage(ctx context.Context, a *cli.App, to string, m message.Message) 
 	return message.Deliver(root, m)
 }
 
-// address is that of the project.
+// address returns the address of the project.
 func address(w cli.AtWork) message.Address {
 	return message.Address{Machine: cli.MachineName(), Project: identity.Sanitize(project.Name(w.Root), "project")}
 }
@@ -149,16 +151,16 @@ func projectNamed(ctx context.Context, a *cli.App, w cli.AtWork, name string) (s
 	case 1:
 		return found[0], nil
 	case 0:
-		there := "none was found"
+		there := "found none"
 		if names = slices.Compact(slices.Sorted(slices.Values(names))); len(names) > 0 {
 			there = "there are " + strings.Join(names, ", ")
 		}
-		return "", advice.New(fmt.Errorf("no project on %s is called %q: %s", cli.MachineName(), name, there), "a project has .ai/protocols.org and lies below the roots of the host's spec")
+		return "", advice.New(fmt.Errorf("no project on %s is called %q: %s", cli.MachineName(), name, there), "a project needs .ai/protocols.org and a place below the roots of the host's spec")
 	}
-	return "", fmt.Errorf("%d projects on %s are called %q, so that an address cannot tell them apart: %s", len(found), cli.MachineName(), name, strings.Join(found, ", "))
+	return "", fmt.Errorf("%d projects on %s are called %q: %s", len(found), cli.MachineName(), name, strings.Join(found, ", "))
 }
 
-// mailbox is that of a machine; false where the host's spec names none.
+// mailbox returns the mailbox of a machine; false if the host's spec has none.
 func mailbox(ctx context.Context, a *cli.App, machine string) (message.Mailbox, bool, error) {
 	s, _, p, err := launchcmd.SpecFor(ctx, a, "")
 	if err != nil || s.Host == nil {
@@ -183,8 +185,8 @@ func post(ctx context.Context, a *cli.App, m message.Message) (string, error) {
 		return "", err
 	}
 	if !ok {
-		return "", advice.New(fmt.Errorf("%s is another machine (this one is %s), and the host's spec has no mailbox for it", m.To.Machine, cli.MachineName()),
-			fmt.Sprintf("name the folder that leads there in it: mailboxes: {%q: \"~/Sync/agents\"}, or \"ssh://%s/~/agents\"", m.To.Machine, m.To.Machine))
+		return "", advice.New(fmt.Errorf("the host's spec has no mailbox for the machine %s (this one is %s)", m.To.Machine, cli.MachineName()),
+			fmt.Sprintf("add one to the spec: mailboxes: {%q: \"~/Sync/agents\"}, or \"ssh://%s/~/agents\"", m.To.Machine, m.To.Machine))
 	}
 	if box.Remote() && a.Flags.Offline {
 		return "", fmt.Errorf("send to %s over ssh: %w", m.To.Machine, reconcile.ErrOffline)
@@ -196,11 +198,10 @@ func messageInbox(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "inbox",
-		Short: "the messages for this agent",
-		Long: `Lists the messages for this project and for this agent, the oldest first: a
-line each, with its file, its sender and its title. What is for another agent is
-left out. Before that, what has come through this machine's mailbox, if the
-host's spec names one, is put into the inbox.`,
+		Short: "list the messages for this agent",
+		Long: `Lists the messages for this project and this agent, oldest first, one per line:
+file, sender and title. It first fetches messages from this machine's mailbox,
+if the host's spec names one.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -209,7 +210,7 @@ host's spec names one, is put into the inbox.`,
 				return err
 			}
 			if err := collect(cmd.Context(), a, w); err != nil {
-				a.Report(err) // what is here is listed all the same
+				a.Report(err) // still list the messages that are here
 			}
 			found, err := message.Inbox(w.Root, c.ID, all)
 			if err != nil {
@@ -231,11 +232,11 @@ host's spec names one, is put into the inbox.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also those for other agents")
+	cmd.Flags().BoolVar(&all, "all", false, "list messages for other agents too")
 	return cmd
 }
 
-// collect takes what has come for this project out of this machine's mailbox.
+// collect moves messages for this project from this machine's mailbox to its inbox.
 func collect(ctx context.Context, a *cli.App, w cli.AtWork) error {
 	box, ok, err := mailbox(ctx, a, cli.MachineName())
 	if err != nil || !ok {
@@ -291,7 +292,7 @@ func messageRead(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "read FILE",
 		Short:       "print one message",
-		Long:        "Prints a message by the name that inbox shows. One for another agent is refused,\nunless somebody asked this one to take it over.",
+		Long:        "Prints a message by the name that inbox shows. It refuses a message for another\nagent without --take-over.",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.ExactArgs(1, "a message's file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -320,6 +321,6 @@ func messageRead(a *cli.App) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&takeOver, "take-over", false, "read it although it is for another agent")
+	cmd.Flags().BoolVar(&takeOver, "take-over", false, "read a message for another agent, whose work this agent takes over")
 	return cmd
 }

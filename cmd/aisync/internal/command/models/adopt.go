@@ -44,13 +44,12 @@ func modelsAdoptCommand(a *cli.App) *cobra.Command {
 	var dryRun, twice bool
 	cmd := &cobra.Command{
 		Use:   "adopt [ID...] [DIR...]",
-		Short: "take over models that other programs have fetched already, instead of fetching them",
-		Long: `Looks for the models that the spec wants and that are not there in the folders of
-Hugging Face, ollama, LM Studio and llama.cpp, and in each DIR, which is written
-with a slash (./models). What has the right size is read once; what has the right
-sha256 gets a name in the store, for the same bytes. Nothing is fetched, and
-nothing of those folders is changed. What is taken over goes on record as an
-apply would do it.`,
+		Short: "take over model files that other programs have already downloaded",
+		Long: `Searches the folders of Hugging Face, ollama, LM Studio and llama.cpp, and each
+DIR, which must contain a slash (./models), for models that the spec asks for
+and that are missing. It reads files of the right size once; a file with the
+right sha256 gets a name in the store for the same bytes. It downloads nothing
+and does not change those folders. It records adopted models as an apply does.`,
 		Example: `  $ aisync models adopt
   $ aisync models adopt tiny ~/Downloads/`,
 		Annotations: map[string]string{"effect": "writes"},
@@ -61,8 +60,8 @@ apply would do it.`,
 			return modelsAdopt(cmd.Context(), a, args, f, store.AdoptOptions{DryRun: dryRun, Copy: twice})
 		},
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what was found, by its size")
-	cmd.Flags().BoolVar(&twice, "copy", false, "make a second copy where the bytes cannot be shared (another file system)")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "list files of the right size, and change nothing")
+	cmd.Flags().BoolVar(&twice, "copy", false, "copy files whose bytes cannot be shared (other file systems)")
 	cmd.Flags().DurationVar(&f.LockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
 	return cmd
 }
@@ -133,7 +132,7 @@ func sayAdopted(a *cli.App, inv *stack.Inventory, found []store.Adopted, dryRun 
 		return
 	}
 	if len(found) == 0 {
-		a.Printf("Nothing to take over: no program here has a model that is wanted and missing.\n")
+		a.Printf("Nothing to adopt: no program here has a missing model of the spec.\n")
 	}
 	for _, x := range found {
 		who := termtext.Safe(x.ID) + "  " + termtext.Safe(x.Path.Base())
@@ -145,15 +144,14 @@ func sayAdopted(a *cli.App, inv *stack.Inventory, found []store.Adopted, dryRun 
 		case dryRun && from != "":
 			a.Printf("%s: found%s: %s\n", who, from, termtext.Safe(cmp.Or(x.Why, x.How)))
 		case x.How == "":
-			a.Printf("%s: not taken over%s: %s\n", who, from, termtext.Safe(x.Why))
+			a.Printf("%s: not adopted%s: %s\n", who, from, termtext.Safe(x.Why))
 		default:
-			a.Printf("%s: taken over from%s, %s\n", who, from, x.How)
+			a.Printf("%s: adopted from%s, %s\n", who, from, x.How)
 		}
 	}
 }
 
-// recordAdopted applies the models of which something was taken over, if all of
-// what they need is there.
+// recordAdopted applies the models of found, if all their files are there.
 func recordAdopted(ctx context.Context, a *cli.App, w *stack.Session, found []store.Adopted, f cli.ApplyFlags) error {
 	var ids []string
 	for _, x := range found {
@@ -171,7 +169,7 @@ func recordAdopted(ctx context.Context, a *cli.App, w *stack.Session, found []st
 	}
 	for _, c := range p.Changes {
 		if c.Before.Fetch > 0 {
-			a.Say("aisync: %s: %s still to fetch; go on with: aisync models pull %s", c.Target.Resource.Address, quantity.Bytes(c.Before.Fetch), c.Target.Resource.Address.Name())
+			a.Say("aisync: %s: %s still to fetch; continue with: aisync models pull %s", c.Target.Resource.Address, quantity.Bytes(c.Before.Fetch), c.Target.Resource.Address.Name())
 			return nil
 		}
 	}
@@ -180,12 +178,12 @@ func recordAdopted(ctx context.Context, a *cli.App, w *stack.Session, found []st
 	}
 	quiet := *a
 	quiet.Flags.JSON = false
-	quiet.Out = a.Err // stdout says what was found
+	quiet.Out = a.Err // stdout has the list of adopted files
 	f.Parallel = 1
 	return apply.CarryOut(ctx, &quiet, w, p, f, reconcile.ApplyOptions{Command: "models adopt"})
 }
 
-// folderOfModels is a folder as a person typed it.
+// folderOfModels resolves a folder that a person typed.
 func folderOfModels(a *cli.App, p place.Places, arg string) (fsys.LogicalPath, error) {
 	if rest, ok := strings.CutPrefix(arg, "~/"); ok {
 		return p.Home.Join(rest), nil
@@ -206,7 +204,7 @@ func folderOfModels(a *cli.App, p place.Places, arg string) (fsys.LogicalPath, e
 	}
 	info, err := os.Stat(p.Physical(fsys.LogicalPath(logical)))
 	if err == nil && !info.IsDir() {
-		err = errors.New("it is no folder")
+		err = errors.New("not a folder")
 	}
 	if err != nil {
 		return "", fmt.Errorf("look for models in %s: %w", arg, err)

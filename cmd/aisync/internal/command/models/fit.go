@@ -40,17 +40,16 @@ func modelsFitCommand(a *cli.App) *cobra.Command {
 	var tokens int64
 	cmd := &cobra.Command{
 		Use:   "fit [ID]",
-		Short: "tell whether models fit this machine's memory, and what would make them",
-		Long: `Counts what serving a model takes: its weights, the cache of its conversation and
-the buffers to compute in, and compares that with the memory that the machine has
-in all. Verdicts: fits; tight: less than 15% are left; no. What is free just now
-is shown and decides nothing. Without an ID it tells of each model of the spec,
-and of all that the enabled services serve at once.
+		Short: "check whether models fit this machine's memory, and what would help",
+		Long: `Adds up the memory for serving a model (weights, context cache, compute buffers)
+and compares it with the machine's total memory. Verdicts: fits; tight: less
+than 15% is left; no. Free memory is shown, but does not count. Without an ID it
+reports each model of the spec, and all models that the enabled services serve
+at once. ID may be any model of the catalog.
 
-It reads the header of a file that is here, or a few megabytes from its source
-unless --offline; where neither can be had it estimates from the size. It writes
-nothing, and exits 0 whatever it reports. With an ID, that may be any model of
-the catalog.`,
+It reads the header of a local file, or without --offline a few megabytes from
+the source; without a header it estimates from the size. It writes nothing and
+exits 0 whatever it reports.`,
 		Example: `  $ aisync models fit
   $ aisync models fit qwen3-coder-30b --context 131072`,
 		Annotations: map[string]string{"effect": "read-only"},
@@ -65,7 +64,7 @@ the catalog.`,
 			return modelsFit(cmd.Context(), a, cmp.Or(args...), tokens)
 		},
 	}
-	cmd.Flags().Int64Var(&tokens, "context", 0, "plan for conversations of `N` tokens (default: what the service or the spec says, or 32768)")
+	cmd.Flags().Int64Var(&tokens, "context", 0, "plan for a context of `N` tokens (default: that of the service or the spec, or 32768)")
 	return cmd
 }
 
@@ -113,11 +112,11 @@ func modelsFit(ctx context.Context, a *cli.App, id string, tokens int64) error {
 	return nil
 }
 
-// chooseToFit chooses the models of the spec, or also the model id of the
-// catalog, and reads their headers where they are not pinned.
+// chooseToFit resolves the models of the spec, and the model id of the catalog, and
+// reads the headers of unpinned ones.
 func chooseToFit(ctx context.Context, w *stack.View, r *pin.Resolver, id string) error {
 	if w.Spec.Host == nil {
-		return advice.Command(fmt.Errorf("no host is described here, so there is nothing to fit models to"), "aisync init")
+		return advice.Command(fmt.Errorf("no host describes this machine, so there are no models to fit"), "aisync init")
 	}
 	uses := slices.Clone(w.Spec.Host.Models)
 	if id != "" && !slices.ContainsFunc(uses, func(u spec.ModelUse) bool { return u.ID == id }) {
@@ -139,8 +138,8 @@ func chooseToFit(ctx context.Context, w *stack.View, r *pin.Resolver, id string)
 	return nil
 }
 
-// together is the verdict on all that is served at once, with the model id
-// among it; nil where that is one model or none.
+// together returns the verdict on all models that are served at once, including id;
+// nil for fewer than two.
 func together(r *pin.Resolver, id string, tokens int64, f facts.Facts) *hosts.Verdict {
 	loads := slices.DeleteFunc(r.ServiceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
 	among := false
@@ -165,7 +164,7 @@ func together(r *pin.Resolver, id string, tokens int64, f facts.Facts) *hosts.Ve
 	return &v
 }
 
-// missing is how many bytes of q are not in the store.
+// missing returns how many bytes of q are not in the store.
 func missing(w *stack.View, q spec.Quant) int64 {
 	var n int64
 	for _, f := range q.Files {
@@ -178,11 +177,11 @@ func missing(w *stack.View, q spec.Quant) int64 {
 
 func sayFit(a *cli.App, doc modelFitDoc) {
 	if len(doc.Models) == 0 {
-		a.Printf("No models: the spec asks for none. To ask about one of the catalog: aisync models fit ID\n")
+		a.Printf("No models: the spec asks for none. To check one of the catalog: aisync models fit ID\n")
 	}
 	for _, m := range doc.Models {
 		if len(m.Loads) == 0 {
-			a.Printf("%s  %s  %s: its files are not known yet; aisync lock finds them when the hub can be reached\n", a.Paint().Bold(termtext.Safe(m.ID)), termtext.Safe(m.Quant), a.Paint().Yellow(string(m.Level)))
+			a.Printf("%s  %s  %s: its files are not known yet; run: aisync lock (needs the network)\n", a.Paint().Bold(termtext.Safe(m.ID)), termtext.Safe(m.Quant), a.Paint().Yellow(string(m.Level)))
 			continue
 		}
 		a.Printf("%s  %s  %s\n", a.Paint().Bold(termtext.Safe(m.ID)), termtext.Safe(m.Quant), verdict(a, m.Verdict))
@@ -218,9 +217,9 @@ func verdict(a *cli.App, v hosts.Verdict) string {
 }
 
 func needText(n hosts.Need) string {
-	text := fmt.Sprintf("weights %s, cache %s for %d tokens, to compute %s", quantity.Memory(n.Weights), quantity.Memory(n.KV+n.State), n.Context, quantity.Memory(n.Compute))
+	text := fmt.Sprintf("weights %s, cache %s for %d tokens, compute buffers %s", quantity.Memory(n.Weights), quantity.Memory(n.KV+n.State), n.Context, quantity.Memory(n.Compute))
 	if n.Estimated {
-		text += " (estimated from the size: no header could be read)"
+		text += " (estimated from the size: no header available)"
 	}
 	return text
 }

@@ -25,17 +25,17 @@ func modelsGCCommand(a *cli.App) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "remove what lies in the store and nobody wants, after asking",
-		Long: `Removes blobs that no spec and no record names, downloads that were given up, and
-links that lead nowhere. What another name, another user or another process uses
-stays, and is named. A model that was fetched stays on record, and therefore
-here, until its spec no longer asks for it and an apply has taken note.`,
+		Short: "remove unused files from the store, after asking",
+		Long: `Removes files that no spec and no record names, abandoned downloads and broken
+links. It lists and keeps what another name, another user or another process
+uses. A fetched model stays until its spec no longer asks for it and an apply
+has run since.`,
 		Example:     "  $ aisync models gc --dry-run",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return modelsGC(cmd.Context(), a, f, dryRun) },
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be removed")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "list what would be removed, and change nothing")
 	cmd.Flags().BoolVarP(&f.Yes, "yes", "y", false, "do not ask")
 	cmd.Flags().DurationVar(&f.LockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
 	return cmd
@@ -55,7 +55,7 @@ func modelsGC(ctx context.Context, a *cli.App, f cli.ApplyFlags, dryRun bool) er
 		return a.WriteJSON(modelGCDoc{cli.ViewVersion, true, garbageDocs(inv, found)})
 	}
 	if len(found) == 0 && !a.Flags.JSON {
-		a.Printf("Nothing to remove: everything in %s is wanted.\n", inv.View.Places.Physical(inv.Folder))
+		a.Printf("Nothing to remove: everything in %s is in use.\n", inv.View.Places.Physical(inv.Folder))
 		return nil
 	}
 	files, bytes := 0, int64(0)
@@ -99,7 +99,7 @@ func modelsGC(ctx context.Context, a *cli.App, f cli.ApplyFlags, dryRun bool) er
 func sayGarbage(a *cli.App, inv *stack.Inventory, g store.Garbage) {
 	why := "kept: " + g.Kept
 	if g.Removed {
-		why = "nobody wants it"
+		why = "unused"
 	}
 	a.Printf("  %s  %s, %s, %s\n", termtext.Safe(inv.View.Places.Physical(g.Path)), g.Kind, quantity.Bytes(g.Size), termtext.Safe(why))
 }

@@ -21,7 +21,7 @@ type modelsDoc struct {
 	FormatVersion string       `json:"format_version"`
 	Store         string       `json:"store"`
 	Models        []modelDoc   `json:"models"`
-	Loose         []garbageDoc `json:"loose"` // in the store, and wanted by nobody here
+	Loose         []garbageDoc `json:"loose"` // unused files in the store
 }
 
 type modelDoc struct {
@@ -55,11 +55,11 @@ type garbageDoc struct {
 func modelsLsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ls",
-		Short: "list the models that the spec wants, or that were fetched, and what there is of each",
-		Long: `Lists each model with its quantization, size and state: ok; unverified: there,
-and nobody has read it yet; partial: on its way; missing; changed: there, and not
-as it was verified; unpinned: nobody knows yet what it shall be. It reads no byte
-of a model, and exits 0 whatever it reports.`,
+		Short: "list the models of the spec and those fetched, with the state of each",
+		Long: `Lists each model with its quantization, size and state: ok; unverified: present,
+but not read yet; partial: partly downloaded; missing; changed: present, but
+changed since it was verified; unpinned: not pinned in aisync.lock yet. It reads
+no bytes of models and exits 0 whatever it reports.`,
 		Example:     "  $ aisync models ls",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -101,12 +101,12 @@ func modelsLs(ctx context.Context, a *cli.App) error {
 		size += g.Size
 	}
 	if len(loose) > 0 {
-		a.Printf("\nIn the store and wanted by nobody here: %s, %s. To see which: aisync models gc --dry-run\n", quantity.Count(len(loose), "file"), quantity.Bytes(size))
+		a.Printf("\nUnused in the store: %s, %s. To list them: aisync models gc --dry-run\n", quantity.Count(len(loose), "file"), quantity.Bytes(size))
 	}
 	return nil
 }
 
-// knownSize is a number of bytes, or - while nobody knows it.
+// knownSize returns a number of bytes as text, - for an unknown one.
 func knownSize(n int64) string {
 	if n == 0 {
 		return "-"
@@ -120,7 +120,7 @@ func stateText(m store.Model) string {
 		text += fmt.Sprintf(" (%d%%)", 100*m.Have/m.Size)
 	}
 	if !m.Wanted {
-		text += ", not wanted any more"
+		text += ", no longer in the spec"
 	}
 	return text
 }

@@ -1,4 +1,4 @@
-// Package models is the command models and those below it.
+// Package models provides the command models and its subcommands.
 package models
 
 import (
@@ -14,10 +14,10 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "models",
-		Short: "the model files of this machine: fetch, list, prove, share, clean up",
-		Long: `Models lie in one folder, the store of the host's spec, each once, under the
-digest of its bytes; every program gets a name of its own for the same bytes. A
-file is visible under a model's name only when its sha256 was right.`,
+		Short: "fetch, list, verify, share and clean up model files",
+		Long: `The store of the host's spec is one folder that has each model once, named by
+the digest of its bytes; every program gets its own name for the same bytes. A
+file gets a model's name only after its sha256 was verified.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ func inventoryOf(ctx context.Context, v *stack.View) (*stack.Inventory, error) {
 	return inv, nil
 }
 
-// modelNames completes the models of the spec.
+// modelNames completes the models of the host's spec.
 func modelNames(a *cli.App, cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	w, err := a.Loaded(cmd.Context(), stack.ScopeHost, stack.Look)
 	if err != nil || w.Spec.Host == nil {

@@ -19,10 +19,10 @@ type modelPathDoc struct {
 func modelsPathCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "path ID",
-		Short: "print the file of a model to hand to a server, the first shard first",
-		Long: `Prints the files of a model, one a line. A server of a model in shards is handed
-the first. One that is not there, or not as it was verified, is an error (exit 1)
-that says what to run.`,
+		Short: "print the files of a model, the first shard first",
+		Long: `Prints the files of a model, one per line. Pass the first to a server. A file
+that is missing or changed since it was verified is an error (exit 1) that names
+the fix.`,
 		Example:     `  $ llama-server --model "$(aisync models path tiny | head -n 1)"`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.ExactArgs(1, "the model"),

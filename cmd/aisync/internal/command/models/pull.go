@@ -20,18 +20,17 @@ func modelsPullCommand(a *cli.App) *cobra.Command {
 	var fetching stack.Transfer
 	cmd := &cobra.Command{
 		Use:   "pull ID...",
-		Short: "fetch these models of the spec now",
-		Long: `Does what aisync apply does, for these models and their names in other programs'
-folders alone, and without asking: you named them. What was fetched before an
-interruption is not fetched again. The digest that is locked decides what is
-right; a source is trusted with nothing.
+		Short: "fetch models of the spec now",
+		Long: `Applies these models alone, with their names in other programs' folders, without
+asking. An interrupted download resumes. Each file must have the digest in
+aisync.lock, whatever its source.
 
---source is asked before the sources that the spec knows: an address of the
-file, or of a folder (with a slash at the end), hf://OWNER/REPO@REVISION/PATH,
+--source is tried before the sources of the spec: the URL of the file, or of a
+folder (with a slash at the end), hf://OWNER/REPO@REVISION/PATH,
 oci://HOST/REPO:TAG, or peer://HOST:PORT of a machine that runs aisync models
 serve.
 
-Exit codes: as apply.`,
+Exit codes: as for apply.`,
 		Example: `  $ aisync models pull tiny
   $ aisync models pull tiny --source peer://192.168.1.20:4873 --limit-rate 50M`,
 		Annotations: map[string]string{"effect": "writes"},
@@ -45,8 +44,8 @@ Exit codes: as apply.`,
 	}
 	f.Register(cmd)
 	cli.TransferFlags(cmd.Flags(), &fetching)
-	cmd.Flags().StringVar(&fetching.Source, "source", "", "ask `URL` before the sources of the spec")
-	_ = cmd.Flags().MarkHidden("yes") // nothing is asked
+	cmd.Flags().StringVar(&fetching.Source, "source", "", "try `URL` before the sources of the spec")
+	_ = cmd.Flags().MarkHidden("yes") // it never asks
 	return cmd
 }
 
@@ -69,7 +68,7 @@ func modelsPull(ctx context.Context, a *cli.App, ids []string, f cli.ApplyFlags,
 	return apply.Apply(ctx, a, ask, f, "")
 }
 
-// checkSource refuses what cannot be a source before anything is looked at.
+// checkSource returns a usage error for an invalid --source.
 func checkSource(source string) error {
 	if source == "" {
 		return nil

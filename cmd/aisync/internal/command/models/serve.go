@@ -17,15 +17,15 @@ func modelsServeCommand(a *cli.App) *cobra.Command {
 	listen := "127.0.0.1:4873"
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "hand the models of this machine to others, by digest, until ^C",
-		Long: `Serves the bytes of the store over HTTP, read-only and by sha256 alone, until it
-is interrupted. Other machines fetch from it with the source peer://HOST:PORT,
-and trust it with nothing: what they lock is the digest.
+		Short: "serve the models of this machine to other machines until ^C",
+		Long: `Serves the files of the store over HTTP, read-only and by sha256, until it is
+interrupted. Other machines fetch from the source peer://HOST:PORT and verify
+each file against the digest in their aisync.lock.
 
-It listens on this machine alone unless another address is named; everybody who
-can reach that address can then read every model in the store.`,
+It listens on loopback by default. With another address, every machine that can
+reach it can read every model in the store.`,
 		Example: `  $ aisync models serve --listen 192.168.1.20:4873
-  $ aisync models pull tiny --source peer://192.168.1.20:4873   (on the other)`,
+  $ aisync models pull tiny --source peer://192.168.1.20:4873   (on another machine)`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -30,12 +30,12 @@ func modelsVerifyCommand(a *cli.App) *cobra.Command {
 	var deep bool
 	cmd := &cobra.Command{
 		Use:   "verify [ID...]",
-		Short: "tell whether the models are still what was verified",
-		Long: `Compares size, time and inode of every file with what was noted when its sha256
-was right, and reads no byte of it. With --deep every byte is read and hashed
-again. It changes nothing.
+		Short: "check that model files are unchanged since they were verified",
+		Long: `Compares size, time and inode of each file with those recorded when its sha256
+was verified, without reading the file. With --deep it reads and hashes every
+byte again. It changes nothing.
 
-Exit codes: 0, or 1 if a file is wrong, or not there.`,
+Exit codes: 0 unchanged; 1 a file is changed, wrong or missing.`,
 		Example:     "  $ aisync models verify --deep tiny",
 		Annotations: map[string]string{"effect": "read-only"},
 		ValidArgsFunction: func(cmd *cobra.Command, p1 []string, p2 string) ([]string, cobra.ShellCompDirective) {

@@ -17,7 +17,7 @@ import (
 	launchcmd "aisync.dev/aisync/cmd/aisync/internal/command/launch"
 )
 
-// workers says how the workers of the run r are started; program is this one.
+// workers returns how to start the workers of the run r; program is the path of aisync.
 func workers(ctx context.Context, a *cli.App, r *runs.Run, program string) *start.Workers {
 	return &start.Workers{
 		Runtime: func(word string) (start.Chosen, error) {
@@ -42,21 +42,22 @@ func workers(ctx context.Context, a *cli.App, r *runs.Run, program string) *star
 	}
 }
 
-// runWorkerAgent is what a keeper runs for a task whose adapter is a runtime.
+// runWorkerAgent builds the hidden command that a worker's supervisor process runs for
+// a task whose adapter is a runtime.
 func runWorkerAgent(a *cli.App) *cobra.Command {
 	var word string
 	var headless bool
 	cmd := &cobra.Command{
 		Use:         "agent",
 		Short:       "run the agent of this worker",
-		Long:        "Runs an agent program with the task of AISYNC_TASK as its instruction. A\nsupervisor calls it.",
+		Long:        "Runs an agent program with the task AISYNC_TASK as its instruction. Supervisors\ncall it.",
 		Annotations: map[string]string{"effect": "writes"},
 		Hidden:      true,
 		Args:        cli.NoArgs,
 		RunE:        func(cmd *cobra.Command, args []string) error { return workAsAgent(cmd.Context(), a, word, headless) },
 	}
-	cmd.Flags().StringVar(&word, "runtime", "", "the agent program `NAME`")
-	cmd.Flags().BoolVar(&headless, "headless", false, "without a terminal: answer and end")
+	cmd.Flags().StringVar(&word, "runtime", "", "run the agent program `NAME`")
+	cmd.Flags().BoolVar(&headless, "headless", false, "run without a terminal: answer and exit")
 	return cmd
 }
 
@@ -99,7 +100,7 @@ func workAsAgent(ctx context.Context, a *cli.App, word string, headless bool) er
 	s := start.Chosen{Choice: l.Choice, Program: l.Program}.AsWorker(root, d, st, t, a.Env.Get(supervise.VarWorker), opening, headless)
 	agent := launch.Runner{
 		Start: s, Environ: a.Env, Checks: checks, Streams: launch.Streams{In: a.In, Out: cli.Bare(a.Out), Err: cli.Bare(a.Err)},
-		Roster: func() (roster.Roster, error) { return l.Everybody() },
+		Roster: func() (roster.Roster, error) { return l.Agents() },
 	}
 	if !headless {
 		agent.Pane = a.Env.Get("TMUX_PANE")

@@ -30,21 +30,21 @@ func runCleanupCommand(a *cli.App) *cobra.Command {
 	var safe, dry, retained, yes bool
 	cmd := &cobra.Command{
 		Use:   "cleanup --safe [RUN...]",
-		Short: "end workers that are over, not kept and proved to be ours; the only command that closes anything",
-		Long: `Ends workers that are safe-to-close and whose process or pane is proved to be the
-one that was started for them: by number, start, boot, command line and marker.
-Where a handle is gone already, that is written down. Logs that nobody has written
-for longer than the config keeps them (retainLogsDays) are removed, of runs that
-are over, where no evidence names them.
+		Short: "end finished workers of runs and remove their expired logs",
+		Long: `Ends workers that are safe-to-close and whose process or pane is verified to be
+the one started for them, by its number, start time, boot, command line and
+marker. If it is gone already, cleanup records that. It removes the logs of
+finished runs that are older than retainLogsDays in the config and not named as
+evidence. No other command of aisync ends a worker.
 
-It never touches workers that are at work, that are somebody else's or of which
-anything is uncertain, nor .kapi, worktrees, branches, evidence, events, learning
-or the folder of a run. Work trees that workers have left are named, and how a
-person removes one. --retained lets go of workers, too, that are kept for
-inspection. Without RUN it looks at all runs.
+It never touches running workers, workers started by others or in doubt, nor
+.kapi, worktrees, branches, evidence, events, learning or the folder of a run.
+It lists work trees that workers left, with the command that removes one.
+--retained also ends workers that are kept for inspection. Without RUN it checks
+all runs.
 
-On a terminal it shows first what it would do, and asks. Exits 1 where something
-was to be closed and is not.`,
+On a terminal it shows what it would do and asks. It exits 1 if something could
+not be closed.`,
 		Example: `  $ aisync run cleanup --safe --dry-run
   $ aisync run cleanup --safe
   $ aisync run cleanup --safe --retained r-20261121-074744-3fa9`,
@@ -52,7 +52,7 @@ was to be closed and is not.`,
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !safe && !dry {
-				u := cli.Usagef("cleanup wants --safe: it closes what is over, unretained and proved to be ours, and there is no other cleanup")
+				u := cli.Usagef("cleanup: missing --safe, which confirms that only finished, verified workers end")
 				u.Advice = "aisync run cleanup --safe --dry-run"
 				return u
 			}
@@ -60,14 +60,14 @@ was to be closed and is not.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&safe, "safe", false, "do it, safely")
-	fs.BoolVar(&dry, "dry-run", false, "show what would be done, and why not with the rest")
-	fs.BoolVar(&retained, "retained", false, "workers that are kept for inspection, too")
-	fs.BoolVar(&yes, "yes", false, "ask nothing")
+	fs.BoolVar(&safe, "safe", false, "required without --dry-run: end only finished, verified workers")
+	fs.BoolVar(&dry, "dry-run", false, "show what it would do, and why it keeps the rest")
+	fs.BoolVar(&retained, "retained", false, "end workers that are kept for inspection, too")
+	fs.BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }
 
-// toClean is a run and what is done with its workers and logs.
+// toClean is a run with what to do about its workers and logs.
 type toClean struct {
 	run   *runs.Run
 	items []cleanup.Item
@@ -118,7 +118,7 @@ func cleanUp(ctx context.Context, a *cli.App, c cleanup.Cleaner, ids []string, d
 	return unread
 }
 
-// lookAtRuns looks at runs. One that cannot be read keeps nothing from the others.
+// lookAtRuns returns what to do for each run, and the errors of unreadable ones.
 func lookAtRuns(a *cli.App, c cleanup.Cleaner, ids []string) (all []toClean, unread error) {
 	store, err := openRuns(a)
 	if err != nil {
@@ -150,7 +150,7 @@ func lookAtRuns(a *cli.App, c cleanup.Cleaner, ids []string) (all []toClean, unr
 	return all, unread
 }
 
-// cleanupWords say what is done, and what was.
+// cleanupWords names each action before and after it is done.
 var cleanupWords = map[string][2]string{
 	cleanup.Keep: {"keep", "kept"}, cleanup.Close: {"close", "closed"}, cleanup.Note: {"note closed", "noted closed"}, cleanup.Remove: {"remove log", "removed log"},
 }
@@ -177,12 +177,12 @@ func printCleanup(a *cli.App, all []toClean) {
 	}
 }
 
-// sayTrees names the work trees that are left, and how a person removes them.
+// sayTrees lists the work trees that are left, with the commands that remove them.
 func sayTrees(a *cli.App, all []toClean) {
 	for _, t := range all {
 		for i, l := range t.left {
 			if i == 0 {
-				a.Say("work trees of run %s are left alone; to remove one with its branch, when what is in it is merged or not wanted:", t.run.ID)
+				a.Say("work trees of run %s stay; to remove one with its branch, after merging what you need:", t.run.ID)
 			}
 			git := "git -C " + shellquote.Terminal(t.run.Workspace())
 			a.Say("  %s worktree remove %s && %s branch -d %s", termtext.Safe(git), termtext.Safe(shellquote.Terminal(l.Dir)), termtext.Safe(git), termtext.Safe(shellquote.Terminal(l.Branch)))

@@ -17,7 +17,7 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// eventFilter is which events run events prints.
+// eventFilter selects the events that run events prints.
 type eventFilter struct {
 	types        []string
 	task, worker string
@@ -29,10 +29,11 @@ func runEventsCommand(a *cli.App) *cobra.Command {
 	var f eventFilter
 	cmd := &cobra.Command{
 		Use:   "events [RUN]",
-		Short: "print the events of a run, every line of them checked",
-		Long: `Reads the events of a run from the first, checks the chain of their checksums and
-that each was possible, and prints them; with --json a line each. Where one cannot be
-believed it stops, says in which line and why, and exits 1. It writes nothing.`,
+		Short: "check and print the events of a run",
+		Long: `Reads the events of a run from the first, verifies the chain of checksums and
+that each event was possible, and prints them; with --json one per line. At a
+damaged line it stops with the line and the reason, and exits 1. It writes
+nothing.`,
 		Example:     "  $ aisync run events --last 20\n  $ aisync run events --type task-completed --json",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),
@@ -41,16 +42,16 @@ believed it stops, says in which line and why, and exits 1. It writes nothing.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.last < 0 || f.from < 0 {
-				return cli.Usagef("--last and --from want a number that is not negative")
+				return cli.Usagef("--last and --from: want a number, 0 or more")
 			}
 			return onRun(a, oneRun(args), func(r *runs.Run) error { return printEvents(a, r, f) })
 		},
 	}
-	cmd.Flags().StringSliceVar(&f.types, "type", nil, "those of a `TYPE` only; may be given again")
-	cmd.Flags().StringVar(&f.task, "task", "", "those of a `TASK` only")
-	cmd.Flags().StringVar(&f.worker, "worker", "", "those of a `WORKER` only")
-	cmd.Flags().Int64Var(&f.from, "from", 0, "those from `NUMBER` on")
-	cmd.Flags().IntVar(&f.last, "last", 0, "the last `N` of them; 0 is all")
+	cmd.Flags().StringSliceVar(&f.types, "type", nil, "print only events of `TYPE`; may be repeated")
+	cmd.Flags().StringVar(&f.task, "task", "", "print only events of `TASK`")
+	cmd.Flags().StringVar(&f.worker, "worker", "", "print only events of `WORKER`")
+	cmd.Flags().Int64Var(&f.from, "from", 0, "print events from `NUMBER` on")
+	cmd.Flags().IntVar(&f.last, "last", 0, "print the last `N` events; 0: all")
 	return cmd
 }
 
@@ -67,7 +68,7 @@ func printEvents(a *cli.App, r *runs.Run, f eventFilter) error {
 			return printEvent(a, e)
 		default:
 			e.Data = bytes.Clone(e.Data)
-			if kept = append(kept, e); len(kept) > 2*f.last { // room for as many again before they are moved
+			if kept = append(kept, e); len(kept) > 2*f.last { // keep up to twice as many, to move them less often
 				kept = append(kept[:0], kept[len(kept)-f.last:]...)
 			}
 		}
@@ -111,15 +112,16 @@ func runRecoverCommand(a *cli.App) *cobra.Command {
 	var yes, dry bool
 	cmd := &cobra.Command{
 		Use:   "recover [RUN]",
-		Short: "make the events of a run sound again, keeping what is cut off",
-		Long: `A line of events.jsonl that cannot be believed stops everything: nothing behind it
-is read, and nothing appended. recover keeps what stands from that line on beside the
-events (recovered/), writes it down in .ilchul/migrations/recovery.log, and puts one
-event in its place that says so. It deletes nothing and ends no worker.
+		Short: "repair the events of a run, and keep a copy of what is cut off",
+		Long: `A damaged line of events.jsonl stops a run: aisync reads no line after it and
+appends none. recover moves everything from that line on to recovered/, notes
+that in .ilchul/migrations/recovery.log, and appends an event about it. It
+deletes nothing and ends no worker.
 
-The torn end of one write is cut off without a question: nobody was told that it was
-written. Whole lines are another matter: a task whose completion stood there is open
-again, and may be done twice. Then it shows what they seem to say, and wants --yes.`,
+It cuts off an incomplete last line without asking, because its write was never
+acknowledged. Cutting off complete lines needs --yes: a task whose completion is
+among them is open again and may be done twice. Without --yes it shows what they
+contain.`,
 		Example:     "  $ aisync run recover --dry-run\n  $ aisync run recover --yes",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MaxArgs(1),
@@ -130,34 +132,34 @@ again, and may be done twice. Then it shows what they seem to say, and wants --y
 			return onRun(a, oneRun(args), func(r *runs.Run) error { return recoverRun(a, r, yes, dry) })
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "cut off whole lines too")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what it would do")
+	cmd.Flags().BoolVar(&yes, "yes", false, "cut off complete lines too")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what it would do, and change nothing")
 	return cmd
 }
 
 func recoverRun(a *cli.App, r *runs.Run, yes, dry bool) error {
 	found, err := r.Damaged()
 	if errors.Is(err, runs.ErrSound) {
-		return saidRecovery(a, runs.Recovery{Run: r.ID, Lost: []string{}}, "sound", "the events of run %s are sound: nothing to recover", r.ID)
+		return printRecovery(a, runs.Recovery{Run: r.ID, Lost: []string{}}, "sound", "the events of run %s are intact: nothing to recover", r.ID)
 	}
 	if err != nil {
 		return err
 	}
 	if dry || !found.Torn && !yes {
-		if err := saidRecovery(a, found, "found", "%s:%d: %s\nfrom there on %s in %s go to %s", termtext.Safe(found.File), found.Line, termtext.Safe(found.Why), quantity.Bytes(found.Bytes), quantity.Count(int(found.Lines), "whole line"), found.Kept); err != nil {
+		if err := printRecovery(a, found, "found", "%s:%d: %s\nwould move %s in %s to %s", termtext.Safe(found.File), found.Line, termtext.Safe(found.Why), quantity.Bytes(found.Bytes), quantity.Count(int(found.Lines), "whole line"), found.Kept); err != nil {
 			return err
 		}
 		sayLost(a, found)
 		if dry {
 			return nil
 		}
-		return advice.Command(errors.New("whole lines would be cut off, and what they say would not have happened; nothing was changed"), "aisync run recover "+r.ID+" --yes")
+		return advice.Command(errors.New("this would cut off complete lines and forget what they record; nothing was changed"), "aisync run recover "+r.ID+" --yes")
 	}
 	done, err := r.Recover()
 	if err != nil {
 		return err
 	}
-	if err := saidRecovery(a, done, "recovered", "run %s is sound again from line %d on; what stood there lies in %s", r.ID, done.Line, done.Kept); err != nil {
+	if err := printRecovery(a, done, "recovered", "repaired run %s at line %d; the lines cut off are in %s", r.ID, done.Line, done.Kept); err != nil {
 		return err
 	}
 	sayLost(a, done)
@@ -169,12 +171,12 @@ func sayLost(a *cli.App, rec runs.Recovery) {
 		return
 	}
 	for _, text := range rec.Lost {
-		a.Printf("  it seems to say: %s\n", termtext.Safe(text))
+		a.Printf("  lost: %s\n", termtext.Safe(text))
 	}
 }
 
-func saidRecovery(a *cli.App, rec runs.Recovery, result, format string, args ...any) error {
-	return runSaid(a, struct {
+func printRecovery(a *cli.App, rec runs.Recovery, result, format string, args ...any) error {
+	return printResult(a, struct {
 		FormatVersion string `json:"format_version"`
 		Result        string `json:"result"` // "sound", "found", "recovered"
 		runs.Recovery

@@ -20,10 +20,10 @@ func runEvidenceCommand(a *cli.App) *cobra.Command {
 	var verify bool
 	cmd := &cobra.Command{
 		Use:   "evidence [RUN]",
-		Short: "list what proves the work of a run, and whether it is still as it was",
-		Long: `Lists the evidence of a run: commands with their exit codes, outputs that were kept,
+		Short: "list the evidence of a run, and verify that it is unchanged",
+		Long: `Lists the evidence of a run: commands with their exit codes, recorded outputs,
 and artifacts in the workspace, each with its digest. --verify digests the files
-again and exits 1 if one was changed or is gone. It writes nothing; add records more.`,
+again and exits 1 if one is changed or missing. It writes nothing.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),
 		ValidArgsFunction: func(p0 *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {
@@ -33,7 +33,7 @@ again and exits 1 if one was changed or is gone. It writes nothing; add records 
 			return onRun(a, oneRun(args), func(r *runs.Run) error { return listEvidence(a, r, verify) })
 		},
 	}
-	cmd.Flags().BoolVar(&verify, "verify", false, "digest the files again")
+	cmd.Flags().BoolVar(&verify, "verify", false, "digest the files again and compare")
 	cmd.AddCommand(runEvidenceAdd(a))
 	return cmd
 }
@@ -61,7 +61,7 @@ func listEvidence(a *cli.App, r *runs.Run, verify bool) error {
 			FormatVersion string              `json:"format_version"`
 			Run           string              `json:"run"`
 			Evidence      []runs.EvidenceAt   `json:"evidence"`
-			Missing       map[string][]string `json:"missing"` // of tasks that are not completed
+			Missing       map[string][]string `json:"missing"` // for tasks that are not completed
 		}{cli.ViewVersion, r.ID, list, missing})
 	} else {
 		w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
@@ -82,11 +82,11 @@ func listEvidence(a *cli.App, r *runs.Run, verify bool) error {
 	if err != nil {
 		return err
 	}
-	return asItWas(list)
+	return checkUnchanged(list)
 }
 
-// asItWas fails where a file that was looked at again is not what it was.
-func asItWas(list []runs.EvidenceAt) error {
+// checkUnchanged returns an error if verified evidence is changed or missing.
+func checkUnchanged(list []runs.EvidenceAt) error {
 	bad := 0
 	for _, e := range list {
 		if e.Now != "" && e.Now != "unchanged" {
@@ -94,7 +94,7 @@ func asItWas(list []runs.EvidenceAt) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%s of evidence changed or went since it was added", quantity.Count(bad, "file"))
+		return fmt.Errorf("%s of evidence changed or missing since it was added", quantity.Count(bad, "file"))
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func shortDigest(d string) string {
 	return d
 }
 
-// evidenceFlags are those of run evidence add.
+// evidenceFlags holds the flags of run evidence add.
 type evidenceFlags struct {
 	runs.Evidence
 	token, output, artifact string
@@ -118,29 +118,29 @@ func runEvidenceAdd(a *cli.App) *cobra.Command {
 	var e evidenceFlags
 	cmd := &cobra.Command{
 		Use:   "add",
-		Short: "record what proves the work on a task",
-		Long: `Records one piece of evidence for the task whose claim you hold (AISYNC_CLAIM, or
---token), or with --of-run for the run itself:
+		Short: "record evidence of the work on a task",
+		Long: `Records one piece of evidence for the task whose claim you hold (AISYNC_CLAIM,
+or --token), or with --of-run for the run itself:
 
-  --command CMD --exit-code N   that a command ran; with --output what it said, too
-  --output FILE                 what something said (- is stdin); it is copied
-  --artifact FILE               a file of the workspace, which stays where it is
+  --command CMD --exit-code N   a command that ran; with --output also its output
+  --output FILE                 an output (- is stdin), which is copied
+  --artifact FILE               a file of the workspace, which stays there
 
-Files are recorded with their digests. A command that failed is kept, and proves
-nothing.`,
+It records files with their digests. A failed command is recorded, but does not
+count.`,
 		Example:     "  $ make test > log; aisync run evidence add --command 'make test' --exit-code $? --output log --name tests\n  $ aisync run evidence add --artifact dist/app --name build",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 	}
 	id := runFlag(cmd)
 	f := cmd.Flags()
-	f.StringVar(&e.Command, "command", "", "the command that ran `CMD`")
-	f.IntVar(&e.exit, "exit-code", -1, "its exit code `N`")
-	f.StringVar(&e.output, "output", "", "a `FILE` with what it said; - is stdin")
-	f.StringVar(&e.artifact, "artifact", "", "a `FILE` of the workspace")
-	f.StringVar(&e.Name, "name", "", "by which a task may ask for it: KIND:`NAME`")
-	f.StringVar(&e.token, "token", "", "the claim's `TOKEN`; else AISYNC_CLAIM")
-	f.BoolVar(&e.ofRun, "of-run", false, "it is evidence of the run itself")
+	f.StringVar(&e.Command, "command", "", "record that `CMD` ran")
+	f.IntVar(&e.exit, "exit-code", -1, "with --command: its exit code `N`")
+	f.StringVar(&e.output, "output", "", "record the output in `FILE`; - is stdin")
+	f.StringVar(&e.artifact, "artifact", "", "record `FILE` of the workspace")
+	f.StringVar(&e.Name, "name", "", "name it `NAME`, which a task may require as KIND:NAME")
+	f.StringVar(&e.token, "token", "", "the claim's `TOKEN` (default: AISYNC_CLAIM)")
+	f.BoolVar(&e.ofRun, "of-run", false, "record evidence of the run itself")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := e.check(cmd.Flags().Changed("exit-code")); err != nil {
 			return err
@@ -150,7 +150,7 @@ nothing.`,
 		case e.ofRun:
 			token = ""
 		case token == "":
-			return &cli.UsageError{Text: "whose evidence is it? There is no AISYNC_CLAIM, which a supervisor gives its workers", Advice: "the same command with --token, or with --of-run"}
+			return &cli.UsageError{Text: "missing --token: AISYNC_CLAIM, which a supervisor sets for its workers, is not set", Advice: "the same command with --token, or with --of-run"}
 		}
 		return onRun(a, *id, func(r *runs.Run) error { return addEvidence(a, r, token, &e) })
 	}
@@ -158,7 +158,7 @@ nothing.`,
 }
 
 func addEvidence(a *cli.App, r *runs.Run, token string, e *evidenceFlags) error {
-	if token != "" { // what nobody may add is not copied either
+	if token != "" { // do not copy files for an invalid token
 		if s, err := r.State(); err == nil && s.Holder(token) == nil {
 			return r.AddEvidence(token, runs.Evidence{})
 		}
@@ -169,7 +169,7 @@ func addEvidence(a *cli.App, r *runs.Run, token string, e *evidenceFlags) error 
 	if err := r.AddEvidence(token, e.Evidence); err != nil {
 		return err
 	}
-	return runSaid(a, struct {
+	return printResult(a, struct {
 		FormatVersion string `json:"format_version"`
 		Run           string `json:"run"`
 		runs.Evidence
@@ -179,18 +179,18 @@ func addEvidence(a *cli.App, r *runs.Run, token string, e *evidenceFlags) error 
 func (e *evidenceFlags) check(exitCode bool) error {
 	switch {
 	case e.Command == "" && e.output == "" && e.artifact == "":
-		return cli.Usagef("run evidence add wants --command, --output or --artifact")
+		return cli.Usagef("run evidence add: missing --command, --output or --artifact")
 	case e.artifact != "" && (e.Command != "" || e.output != ""):
-		return cli.Usagef("--artifact is a piece of its own: add it by itself")
+		return cli.Usagef("--artifact excludes --command and --output: add it separately")
 	case e.Command != "" && !exitCode:
-		return cli.Usagef("--command wants --exit-code: whether it did what it should")
+		return cli.Usagef("--command needs --exit-code")
 	case e.Command == "" && exitCode:
-		return cli.Usagef("--exit-code wants --command: what it is of")
+		return cli.Usagef("--exit-code needs --command")
 	}
 	return nil
 }
 
-// gatherEvidence fills in the kind, the reference and the digest.
+// gatherEvidence sets the id, kind, reference and digest of e, and copies its output.
 func gatherEvidence(a *cli.App, r *runs.Run, e *evidenceFlags) (err error) {
 	e.ID, e.Kind = runs.NewEvidenceID(), "output"
 	switch {

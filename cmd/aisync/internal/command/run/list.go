@@ -16,8 +16,8 @@ func runListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "list the runs of this workspace",
-		Long: `Lists the runs, the active one marked with a star. One whose events cannot be
-believed is listed as damaged. It writes nothing.`,
+		Long: `Lists the runs and marks the active one with a star. A run with damaged events
+is listed as damaged. It writes nothing.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE:        func(*cobra.Command, []string) error { return listRuns(a) },
@@ -55,7 +55,7 @@ func listRuns(a *cli.App) error {
 		rows = append(rows, row)
 	}
 	for _, name := range odd {
-		warnings = append(warnings, fmt.Sprintf("%s/runs/%s is no run: it is left alone", store.Path, name))
+		warnings = append(warnings, fmt.Sprintf("%s/runs/%s is not a run: ignored", store.Path, name))
 	}
 	if a.Flags.JSON {
 		return a.WriteJSON(struct {
@@ -83,7 +83,7 @@ func listRuns(a *cli.App) error {
 	return nil
 }
 
-// rowOf is a row with the id alone where the run cannot be read.
+// rowOf returns the row of a run; beside an error, only its id.
 func rowOf(store *runs.Store, id string) (runRow, error) {
 	row := runRow{ID: id}
 	r, err := store.Run(id)

@@ -11,8 +11,8 @@ import (
 	"aisync.dev/aisync/schema"
 )
 
-// openRuns opens the runs of the workspace that the caller stands in, or that its
-// supervisor has given it.
+// openRuns opens the runs of --project, of the supervisor's workspace, or of the
+// working folder.
 func openRuns(a *cli.App) (*runs.Store, error) {
 	dir, home := cmp.Or(a.Flags.Project, a.Env.Get(supervise.VarWorkspace), cli.WorkingFolder()), a.RunHome()
 	workspace, err := runs.Find(dir, home)
@@ -29,7 +29,7 @@ func openRuns(a *cli.App) (*runs.Store, error) {
 	return nil, err
 }
 
-// openRun opens one run: the one named, else the caller's, else the active one.
+// openRun opens the run id, else the one in AISYNC_RUN, else the active one.
 func openRun(a *cli.App, id string) (*runs.Run, error) {
 	store, err := openRuns(a)
 	if err != nil {
@@ -42,7 +42,7 @@ func openRun(a *cli.App, id string) (*runs.Run, error) {
 	return r, err
 }
 
-// onRun opens one run for as long as do is about it.
+// onRun calls do with the run id and closes it.
 func onRun(a *cli.App, id string, do func(*runs.Run) error) error {
 	r, err := openRun(a, id)
 	if err != nil {
@@ -52,7 +52,7 @@ func onRun(a *cli.App, id string, do func(*runs.Run) error) error {
 	return do(r)
 }
 
-// onState is onRun with the run as it is now.
+// onState is onRun with the present state of the run.
 func onState(a *cli.App, id string, do func(*runs.Run, *runs.State) error) error {
 	return onRun(a, id, func(r *runs.Run) error {
 		s, err := r.State()

@@ -21,14 +21,14 @@ func runReportCommand(a *cli.App) *cobra.Command {
 	var verify bool
 	cmd := &cobra.Command{
 		Use:   "report [RUN]",
-		Short: "what became of a run: tasks, timeline, workers by state, evidence",
-		Long: `Reads a run from its first event to its last, checking every line, and shows its
-tasks in the order of the graph, who worked on each and when, the workers by the
-state that they are kept in, and the evidence. Without RUN it is the active run.
+		Short: "report on a run: tasks, timeline, workers, evidence",
+		Long: `Reads and checks all events of a run, and shows its tasks in the order of the
+graph, who worked on each and when, the workers by state, and the evidence. The
+default is the active run.
 
---html writes the same as one page with the task graph as a picture; it holds no
-script and needs nothing from elsewhere. --verify digests each file that is
-evidence again and exits 1 if one has changed or gone.`,
+--html writes the report as a self-contained page without scripts, with the task
+graph as a picture. --verify digests the evidence again and exits 1 if a file is
+changed or missing.`,
 		Example:     "  $ aisync run report\n  $ aisync run report --html report.html\n  $ aisync run report --json r-20261121-074744-3fa9",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),
@@ -54,16 +54,16 @@ evidence again and exits 1 if one has changed or gone.`,
 				if err != nil {
 					return err
 				}
-				return asItWas(doc.Evidence)
+				return checkUnchanged(doc.Evidence)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&html, "html", "", "write it as a page to this `FILE` (- is stdout)")
-	cmd.Flags().BoolVar(&verify, "verify", false, "digest the files that are evidence again")
+	cmd.Flags().StringVar(&html, "html", "", "write an HTML page to `FILE` (- is stdout)")
+	cmd.Flags().BoolVar(&verify, "verify", false, "digest the evidence again and compare")
 	return cmd
 }
 
-// writeReport writes the page to a file, which the person has named.
+// writeReport writes the page to the file that --html names.
 func writeReport(a *cli.App, name string, doc *report.Report) error {
 	f, err := os.Create(name)
 	if err != nil {
@@ -128,7 +128,7 @@ func reportText(a *cli.App, doc *report.Report) {
 	t.Flush()
 }
 
-// taskNotes is what else there is to say of a task.
+// taskNotes returns the remarks on a task.
 func taskNotes(t report.Task) string {
 	var notes []string
 	if t.Seconds > 0 {
@@ -149,7 +149,7 @@ func taskNotes(t report.Task) string {
 	return strings.Join(notes, "; ")
 }
 
-// workerNotes is what else there is to say of a worker.
+// workerNotes returns the remarks on a worker.
 func workerNotes(w report.Worker) string {
 	var notes []string
 	if w.Worktree != "" {
@@ -166,10 +166,10 @@ func workerNotes(w report.Worker) string {
 
 const (
 	timelineWidth = 48 // characters
-	timelineTasks = 40 // of the last that were worked on
+	timelineTasks = 40 // the most recent ones
 )
 
-// reportTimeline draws a line for each task: when somebody worked on it.
+// reportTimeline draws a line for each task with the times of its attempts.
 func reportTimeline(a *cli.App, doc *report.Report) {
 	if len(doc.Attempts) == 0 {
 		return

@@ -1,4 +1,4 @@
-// Package run is the command run and those below it.
+// Package run provides the command run and its subcommands.
 package run
 
 import (
@@ -11,12 +11,12 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "recorded, supervised work: tasks, workers, claims, events and evidence",
-		Long: `A run is work on a graph of tasks, written down in .ilchul/ so that after a crash
-or a week later it can be told which workers live, which are kept on purpose, and
-which are leaks. start records a run; supervise works it. The events of a run are
-its truth: they are only appended to, each with a checksum, and everything else is
-made from them. Nothing is closed but by cleanup --safe, and nothing is deleted.`,
+		Short: "record and supervise the work of agents on a graph of tasks",
+		Long: `A run is work on a graph of tasks, recorded in .ilchul/. After a crash, or a
+week later, the record tells which workers run, which are kept on purpose and
+which are leaks. start records a run; supervise works on it. The events of a run
+are an append-only log with checksums, from which everything else is derived.
+Only cleanup --safe ends workers and removes expired logs.`,
 		Example: `  $ aisync run init
   $ aisync run start --goal "port the parser" --graph tasks.json
   $ aisync run supervise
@@ -36,7 +36,7 @@ made from them. Nothing is closed but by cleanup --safe, and nothing is deleted.
 	return cmd
 }
 
-// oneRun takes the only argument of a command for the run that it is about.
+// oneRun returns the run that the optional argument names, or "".
 func oneRun(args []string) string {
 	if len(args) > 0 {
 		return args[0]
@@ -44,7 +44,7 @@ func oneRun(args []string) string {
 	return ""
 }
 
-// runIDs completes to the runs of the workspace.
+// runIDs completes the runs of the workspace.
 func runIDs(a *cli.App, _ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	a.Flags.Quiet = true
 	store, err := openRuns(a)

@@ -18,10 +18,10 @@ import (
 func runShowCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [RUN]",
-		Short: "all that is known of a run: contract, objective, choices and why, tasks, workers, claims",
-		Long: `Shows what a run was started with and how it is now, and checks the files of
-others beside its events by their schemas. With --json it prints the run's documents
-as they lie in its folder. It writes nothing.`,
+		Short: "print everything about a run: contract, objective, settings, tasks, workers, claims",
+		Long: `Shows the settings and the present state of a run, and checks the files that
+other programs keep beside its events against their schemas. With --json it
+prints the documents in the run's folder. It writes nothing.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),
 		ValidArgsFunction: func(p0 *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {

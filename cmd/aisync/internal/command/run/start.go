@@ -29,10 +29,10 @@ import (
 func runInitCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
-		Short: "lay out .ilchul in this project",
-		Long: `Makes .ilchul with its config, and adds what is missing of one that is there; what
-is there keeps its bytes. A .kapi of the program before is written down in
-migrations/storage-root.json, and neither read nor touched.`,
+		Short: "create .ilchul in this project",
+		Long: `Creates .ilchul with its config, or adds what is missing there; existing files
+stay. It records a .kapi folder of the previous program in
+migrations/storage-root.json, and neither reads nor changes it.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -54,10 +54,10 @@ migrations/storage-root.json, and neither read nor touched.`,
 				}{cli.ViewVersion, store.Workspace, cli.OrEmpty(made), cli.OrEmpty(legacy)})
 			}
 			for _, name := range made {
-				a.Printf("made %s\n", name)
+				a.Printf("created %s\n", name)
 			}
 			if len(made) == 0 {
-				a.Printf("%s is laid out already\n", termtext.Safe(store.Path))
+				a.Printf("%s exists already\n", termtext.Safe(store.Path))
 			}
 			sayLegacy(a, legacy)
 			return nil
@@ -65,15 +65,15 @@ migrations/storage-root.json, and neither read nor touched.`,
 	}
 }
 
-// sayLegacy tells of folders of the program before.
+// sayLegacy lists the folders of the previous program.
 func sayLegacy(a *cli.App, found []runs.Found) {
 	for _, f := range found {
-		a.Say("%s is a %s of the program before: it is kept as it is, and never used", termtext.Safe(f.Path), f.What)
+		a.Say("%s is a %s of the previous program: aisync keeps it and never uses it", termtext.Safe(f.Path), f.What)
 	}
 }
 
-// starting are the flags of run start.
-type starting struct {
+// startOptions holds the flags of run start, and the tasks of its graph.
+type startOptions struct {
 	plan         runs.Plan
 	graph        string
 	adapter      string
@@ -85,31 +85,30 @@ type starting struct {
 	ready        time.Duration
 	strict       bool
 	worktrees    bool
-	inGraph      bool  // the graph wants worktrees
-	lines        []int // of the tasks in the graph
+	inGraph      bool  // the graph sets worktrees
+	lines        []int // of the graph at which its tasks begin
 }
 
 func runStartCommand(a *cli.App) *cobra.Command {
-	var s starting
+	var s startOptions
 	cmd := &cobra.Command{
 		Use:   "start --goal GOAL",
-		Short: "record a new run, and make it the active one",
-		Long: `Records the run's contract, its objective, its tasks, and what was chosen for it
-and why (policy-selection.json), and prints its id. It starts no worker: aisync run
-supervise does. Other runs stay as they are. Without --graph the run has one task,
-main, with the goal.
+		Short: "record a new run and make it the active one",
+		Long: `Records the run's contract, objective, tasks and settings with their reasons
+(policy-selection.json), and prints its id. It starts no workers; aisync run
+supervise does. Without --graph the run has one task, main, with the goal.
 
-A graph is JSON: {"schemaVersion": 1, "tasks": [{"id": "a", "goal": "…"},
-{"id": "b", "dependsOn": ["a"], "command": ["make", "test"], "evidence": ["command"]}]}.
-evidence names what a task must leave before it completes: command, output or
-artifact, perhaps with :NAME.
+A graph is JSON: {"schemaVersion": 1, "tasks": [{"id": "a", "goal": "…"}, {"id":
+"b", "dependsOn": ["a"], "command": ["make", "test"], "evidence":
+["command"]}]}. evidence lists what a task needs to complete: command, output or
+artifact, optionally with :NAME.
 
-With --worktrees, or "worktrees": true in the graph, each worker works in a git
-work tree of its own below the config's worktreeRoot, on the branch
-aisync/RUN/WORKER. That begins at the branch of the one task that it waits for, and
-else at the commit of this project; what was not committed is not in it. A task has
-another say with "worktree": true or false. aisync removes no work tree and no
-branch: run cleanup --safe names them.`,
+With --worktrees, or "worktrees": true in the graph, each worker has a separate
+git work tree below the config's worktreeRoot, on the branch aisync/RUN/WORKER.
+The branch starts from that of the only task it depends on, else from this
+project's commit, without uncommitted changes. "worktree": true or false in a
+task overrides this. aisync removes no work trees and no branches; run cleanup
+--safe lists them.`,
 		Example: `  $ aisync run start --goal "port the parser" --graph tasks.json
   $ aisync run start --goal "make the tests pass" --adapter codex --require command:tests`,
 		Annotations: map[string]string{"effect": "writes"},
@@ -117,29 +116,29 @@ branch: run cleanup --safe names them.`,
 		RunE:        func(*cobra.Command, []string) error { return startRun(a, s) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&s.plan.Goal, "goal", "", "what the run is for `GOAL`")
-	f.StringVar(&s.graph, "graph", "", "the tasks, a JSON `FILE` (- is stdin)")
-	f.StringVar(&s.plan.ID, "id", "", "its `ID`; else one is made from the time")
-	f.StringVar(&s.adapter, "adapter", "", "who works on tasks that name nobody: a runtime's `ID`, command, or manual")
-	f.StringVar(&s.substrate, "substrate", "", "where its workers run: `tmux` or process")
-	f.StringVar(&s.depth, "depth", "", "how deep results are checked: quick, `standard` or deep")
-	f.IntVar(&s.maxWorkers, "max-workers", 0, "how many work at once `N`")
-	f.IntVar(&s.maxAttempts, "max-attempts", 0, "after how many failures `N` a task has failed for good")
-	f.DurationVar(&s.lease, "lease", 0, "how long a claim holds without a heartbeat, such as `15m`")
-	f.DurationVar(&s.beats, "heartbeat-timeout", 0, "after how long without a heartbeat a worker is looked at, such as `2m`")
-	f.DurationVar(&s.ready, "readiness-timeout", 0, "how long a worker may take to become ready, such as `1m`")
-	f.StringArrayVar(&s.plan.Acceptance, "accept", nil, "a `SENTENCE` that holds when the goal is reached; may be given again")
-	f.StringArrayVar(&s.plan.Evidence, "require", nil, "evidence of the run itself before it completes `KIND[:NAME]`; may be given again")
-	f.StringVar(&s.plan.Objective, "objective", "", "what is to be made best; it advises only `TEXT`")
-	f.StringArrayVar(&s.plan.Evaluators, "evaluator", nil, "who judges the objective `NAME`; may be given again")
-	f.BoolVar(&s.worktrees, "worktrees", false, "each worker has a git work tree and a branch of its own")
-	f.BoolVar(&s.strict, "strict", false, "an adapter that nobody knows is an error")
+	f.StringVar(&s.plan.Goal, "goal", "", "the `GOAL` of the run")
+	f.StringVar(&s.graph, "graph", "", "read the tasks from the JSON `FILE` (- is stdin)")
+	f.StringVar(&s.plan.ID, "id", "", "the `ID` of the run (default: made from the time)")
+	f.StringVar(&s.adapter, "adapter", "", "the adapter of tasks that name none: a runtime's `ID`, command, or manual")
+	f.StringVar(&s.substrate, "substrate", "", "`WHERE` workers run: tmux or process")
+	f.StringVar(&s.depth, "depth", "", "`HOW` thoroughly to check results: quick, standard or deep")
+	f.IntVar(&s.maxWorkers, "max-workers", 0, "run at most `N` workers at once")
+	f.IntVar(&s.maxAttempts, "max-attempts", 0, "give a task up after `N` failed attempts")
+	f.DurationVar(&s.lease, "lease", 0, "let a claim expire after `TIME` without a heartbeat, such as 15m")
+	f.DurationVar(&s.beats, "heartbeat-timeout", 0, "check on a worker after `TIME` without a heartbeat, such as 2m")
+	f.DurationVar(&s.ready, "readiness-timeout", 0, "give a worker `TIME` to become ready, such as 1m")
+	f.StringArrayVar(&s.plan.Acceptance, "accept", nil, "a `CRITERION` for reaching the goal; may be repeated")
+	f.StringArrayVar(&s.plan.Evidence, "require", nil, "require the evidence `KIND[:NAME]` to complete the run; may be repeated")
+	f.StringVar(&s.plan.Objective, "objective", "", "the objective `TEXT`, which only advises")
+	f.StringArrayVar(&s.plan.Evaluators, "evaluator", nil, "the evaluator `NAME` of the objective; may be repeated")
+	f.BoolVar(&s.worktrees, "worktrees", false, "give each worker a separate git work tree and branch")
+	f.BoolVar(&s.strict, "strict", false, "refuse unknown adapters")
 	return cmd
 }
 
-func startRun(a *cli.App, s starting) error {
+func startRun(a *cli.App, s startOptions) error {
 	if s.plan.Goal == "" {
-		return cli.Usagef("run start wants --goal: what the run is for")
+		return cli.Usagef("run start: missing --goal")
 	}
 	store, err := openRuns(a)
 	if err != nil {
@@ -192,8 +191,7 @@ func startRun(a *cli.App, s starting) error {
 	return nil
 }
 
-// readGraph reads and checks the tasks of a run, and says in which line each
-// begins.
+// readGraph reads and checks the tasks of a run, and returns the line of each.
 func readGraph(a *cli.App, name string) (g spec.RunGraph, lines []int, err error) {
 	text, err := readInput(a, name)
 	if err != nil {
@@ -208,14 +206,14 @@ func readGraph(a *cli.App, name string) (g spec.RunGraph, lines []int, err error
 	}
 	at := 0
 	for _, t := range raw.Tasks {
-		at += bytes.Index(text[at:], t) // byte for byte as it stands there
+		at += bytes.Index(text[at:], t) // RawMessage has the same bytes
 		lines = append(lines, 1+bytes.Count(text[:at], []byte("\n")))
 		at += len(t)
 	}
 	return g, lines, nil
 }
 
-// readInput reads a file, or with - the input, up to MaxInput.
+// readInput reads a file, or stdin for -, up to MaxInput.
 func readInput(a *cli.App, name string) ([]byte, error) {
 	in := a.Input()
 	if name != "-" {
@@ -233,9 +231,9 @@ func readInput(a *cli.App, name string) ([]byte, error) {
 	return text, err
 }
 
-// choose lays the flags over the config, writes down why, and looks at the
-// adapters that the run names.
-func (s *starting) choose(a *cli.App, store *runs.Store, c *runs.Config) (warnings []string, err error) {
+// choose applies the flags to the config, records the reasons, and checks the adapters
+// of the run.
+func (s *startOptions) choose(a *cli.App, store *runs.Store, c *runs.Config) (warnings []string, err error) {
 	set := &c.Settings
 	because := func(setting, value, from string) {
 		i := slices.IndexFunc(c.Reasons, func(r spec.RunReason) bool { return r.Setting == setting })
@@ -300,8 +298,8 @@ func (s *starting) choose(a *cli.App, store *runs.Store, c *runs.Config) (warnin
 	return append(c.Warnings, s.unknown(a, store, *c)...), s.disabled(*c)
 }
 
-// adapters are those that the run names, each once.
-func (s *starting) adapters() []string {
+// adapters returns the adapters that the run names, each once.
+func (s *startOptions) adapters() []string {
 	names := []string{runs.Runtime(s.adapter)}
 	for _, t := range s.plan.Tasks {
 		names = append(names, runs.Runtime(t.Adapter))
@@ -310,19 +308,19 @@ func (s *starting) adapters() []string {
 	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" || n == start.Command || n == start.Manual })
 }
 
-// unknown tells of the adapters that no catalog has.
-func (s *starting) unknown(a *cli.App, store *runs.Store, c runs.Config) (warnings []string) {
+// unknown returns a warning for each adapter that neither catalog nor config has.
+func (s *startOptions) unknown(a *cli.App, store *runs.Store, c runs.Config) (warnings []string) {
 	for _, name := range s.adapters() {
 		known := slices.ContainsFunc(a.KnownRuntimes(store.Workspace), func(rt spec.Runtime) bool { return rt.ID == name || slices.Contains(rt.Aliases, name) })
 		if _, configured := c.Adapters[name]; !known && !configured {
-			warnings = append(warnings, fmt.Sprintf("adapter %q: no runtime of that name is known, and so no worker of it can be started", name))
+			warnings = append(warnings, fmt.Sprintf("adapter %q: unknown runtime: no worker can be started for it", name))
 		}
 	}
 	return warnings
 }
 
-// disabled refuses adapters that the config has switched off.
-func (s *starting) disabled(c runs.Config) error {
+// disabled returns an error for an adapter that the config disables.
+func (s *startOptions) disabled(c runs.Config) error {
 	for _, name := range s.adapters() {
 		if ad, there := c.Adapters[name]; there && !ad.Enabled {
 			return advice.New(fmt.Errorf("adapter %s is not enabled (%s)", name, ad.From), fmt.Sprintf("set adapters.%s.enabled to true in .ilchul/config.json", name))
@@ -336,9 +334,9 @@ func runFinishCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "finish [RUN]",
 		Short: "end a run",
-		Long: `Ends a run that nobody supervises, or that shall not go on. Completed, it needs all
-of its tasks done and its evidence there; failed or cancelled, a --reason. A claim
-has to end first. No worker is closed by it.`,
+		Long: `Ends a run. --as completed requires that all tasks are done and all evidence is
+there; failed and cancelled need a --reason. Claims must have ended. It ends no
+workers.`,
 		Example:     "  $ aisync run finish --as cancelled --reason 'the plan has changed'",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MaxArgs(1),
@@ -350,7 +348,7 @@ has to end first. No worker is closed by it.`,
 				if err := r.Finish(as, reason); err != nil {
 					return err
 				}
-				return runSaid(a, struct {
+				return printResult(a, struct {
 					FormatVersion string `json:"format_version"`
 					Run           string `json:"run"`
 					Status        string `json:"status"`
@@ -358,13 +356,13 @@ has to end first. No worker is closed by it.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&as, "as", runs.RunCompleted, "`HOW`: completed, failed or cancelled")
-	cmd.Flags().StringVar(&reason, "reason", "", "`WHY`")
+	cmd.Flags().StringVar(&as, "as", runs.RunCompleted, "end it as `STATUS`: completed, failed or cancelled")
+	cmd.Flags().StringVar(&reason, "reason", "", "record the reason `WHY`")
 	return cmd
 }
 
-// runSaid prints what was done, as JSON or in a line.
-func runSaid(a *cli.App, doc any, format string, args ...any) error {
+// printResult prints doc as JSON, or a line of text.
+func printResult(a *cli.App, doc any, format string, args ...any) error {
 	if a.Flags.JSON {
 		return a.WriteJSON(doc)
 	}

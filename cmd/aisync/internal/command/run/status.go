@@ -57,11 +57,10 @@ type workerRow struct {
 func runStatusCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [RUN]",
-		Short: "how far a run is: its tasks, its workers, and what looks wrong",
-		Long: `Shows the tasks of a run with who holds them, and the workers with the state that
-they are kept in. A lease that is over is shown and not freed, a log that is past
-its days is shown and not removed: it writes nothing, and closes nothing. It exits 1
-if the events cannot be believed.`,
+		Short: "print the progress of a run: tasks, workers and problems",
+		Long: `Shows the tasks of a run with their claims, and the workers with their states.
+It lists expired leases and expired logs, but changes nothing. It exits 1 if the
+events are damaged.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),
 		ValidArgsFunction: func(p0 *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {
@@ -99,10 +98,10 @@ func statusOf(a *cli.App, r *runs.Run, s *runs.State) (runStatusDoc, error) {
 		d.Workers = append(d.Workers, row)
 	}
 	for _, t := range s.Overdue(now) {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("the lease of task %s is over, and worker %s may live: a supervisor frees it, or aisync run claim --expire", t.ID, t.Claim.Worker))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("the lease of task %s is over, and worker %s may still run; to free the task: aisync run claim --expire", t.ID, t.Claim.Worker))
 	}
 	for _, t := range s.Blocked() {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("task %s can never be done: what it waits for has failed for good", t.ID))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("task %s can never be done: a task that it waits for has failed for good", t.ID))
 	}
 	if s.Recovered > 0 {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("the run was recovered (%d times): see .ilchul/migrations/recovery.log", s.Recovered))
@@ -150,11 +149,11 @@ func printRunStatus(a *cli.App, d runStatusDoc) {
 	}
 	w.Flush()
 	for _, l := range d.OldLogs {
-		a.Printf("\nold log: %s, %s, %s: aisync run cleanup --safe removes it\n", termtext.Safe(l.Path), quantity.Bytes(l.Size), session.Ago(l.Age))
+		a.Printf("\nexpired log: %s, %s, %s; to remove it: aisync run cleanup --safe\n", termtext.Safe(l.Path), quantity.Bytes(l.Size), session.Ago(l.Age))
 	}
 	sayLegacy(a, d.Legacy)
 	if len(d.Tasks) > 0 && d.Counts[runs.TaskDone] == len(d.Tasks) && d.Status == runs.RunActive {
-		a.Hint("All its tasks are done, and it goes on. To end it: aisync run finish %s", d.Run)
+		a.Hint("All tasks are done, but the run is active. To end it: aisync run finish %s", d.Run)
 	}
 	for _, text := range d.Warnings {
 		a.Say("warning: %s", termtext.Safe(text))

@@ -19,8 +19,8 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// KeepCommand is the word with which a supervisor calls this program to become
-// the keeper of a worker. It is no command of the help.
+// KeepCommand is the argument with which a supervisor calls this program as the
+// supervisor process of one worker. The help does not list it.
 const KeepCommand = "__keep"
 
 // superviseDoc is run supervise --json; see docs/json.md.
@@ -35,22 +35,23 @@ func runSuperviseCommand(a *cli.App) *cobra.Command {
 	var socket string
 	cmd := &cobra.Command{
 		Use:   "supervise [RUN]",
-		Short: "work a run's task graph until it is done or nothing can proceed",
-		Long: `Starts a worker for each task that is ready, as many at once as the run may have,
-by the task's adapter: a command, or a runtime such as claude with the task as its
-instruction. It waits until each is ready, keeps the claims of those that live,
-collects those that end, tries failed tasks again, and stops by itself.
+		Short: "run workers for a run's tasks until it is done or cannot proceed",
+		Long: `Starts a worker for each task that is ready, up to the run's limit, with the
+task's adapter: a command, or a runtime such as claude with the task as its
+instruction. It waits until each worker is ready, renews the claims of running
+workers, collects the results, retries failed tasks, and exits when nothing more
+can start.
 
-A worker outlives its supervisor. Stop this at any time, or kill it: the same
-command goes on from there, and nothing is done twice. Several may work on one
-run at once. No supervisor ends a worker or deletes anything: see run cleanup.
+Workers outlive their supervisor. Stop or kill it at any time: the same command
+continues, and no task is done twice. Several supervisors may share a run. A
+supervisor never ends a worker and deletes nothing; see aisync run cleanup.
 
-A worker finds its task in AISYNC_RUN, AISYNC_TASK, AISYNC_WORKER and
-AISYNC_CLAIM, and reports with aisync run worker. What runs in a process is done
-when it ends with code 0; an agent in tmux when it says so.
+A worker reads its task from AISYNC_RUN, AISYNC_TASK, AISYNC_WORKER and
+AISYNC_CLAIM, and reports with aisync run worker. A process is done when it
+exits with code 0, an agent in tmux when it reports that it is done.
 
-Exits 0 where the run is completed, 3 where it goes on only when a person has
-done something, and 1 where it has failed.`,
+Exit codes: 0 the run is completed; 3 a person must act before it can continue;
+1 it failed.`,
 		Example: `  $ aisync run supervise                # the active run
   $ aisync run supervise r-20261121-074744-3fa9
   $ tmux attach -t aisync-RUN           # look at its agents at work`,
@@ -63,7 +64,7 @@ done something, and 1 where it has failed.`,
 			return runSupervisor(cmd.Context(), a, oneRun(args), socket)
 		},
 	}
-	cmd.Flags().StringVar(&socket, "tmux-socket", "", "workers in tmux live in the server with this `NAME` or path, as after tmux -L or -S")
+	cmd.Flags().StringVar(&socket, "tmux-socket", "", "run tmux workers in the server with this `NAME` or path, as for tmux -L or -S")
 	return cmd
 }
 
@@ -91,7 +92,7 @@ func runSupervisor(ctx context.Context, a *cli.App, id, socket string) error {
 		return err
 	}
 	if ctx.Err() != nil && out.Status == runs.RunActive {
-		a.Say("its workers go on without a supervisor; to go on: aisync run supervise %s", r.ID)
+		a.Say("its workers keep running without a supervisor; to continue: aisync run supervise %s", r.ID)
 		return context.Cause(ctx)
 	}
 	if a.Flags.JSON {
@@ -114,7 +115,8 @@ func runSupervisor(ctx context.Context, a *cli.App, id, socket string) error {
 	return cli.Exit(cli.ExitError)
 }
 
-// workerEnviron is the environment of workers: they call this program.
+// workerEnviron returns the environment of workers. PATH has this program, which they
+// call.
 func workerEnviron(a *cli.App, program string) []string {
 	path := a.Env.Get("PATH")
 	if _, err := launch.LookPath("aisync", path); err == nil {

@@ -24,14 +24,15 @@ import (
 func runWorkerCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
-		Short: "the workers of a run: what they report, and how they are kept",
-		Long: `A worker reports with ready, heartbeat, done and fail. Who it is stands in
-AISYNC_RUN and AISYNC_CLAIM, which a supervisor gives it; another one registers
-itself, and claims a task with aisync run claim. A claim that has ended is refused
-(rule stale-token): what is reported then is not written down.
+		Short: "list the workers of a run, report as one, and decide which to keep",
+		Long: `A worker reports with ready, heartbeat, done and fail. A supervisor sets its
+identity in AISYNC_RUN and AISYNC_CLAIM; any other worker registers itself and
+claims a task with aisync run claim. Reports with an ended claim are refused
+(rule stale-token) and not recorded.
 
-A person looks at workers with list, and says with retain, let-go and confirm
-which are kept. None of these ends a worker: aisync run cleanup --safe does.`,
+A person inspects workers with list, and decides with retain, let-go and confirm
+which to keep. None of these commands ends a worker; aisync run cleanup --safe
+does.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,31 +43,30 @@ which are kept. None of these ends a worker: aisync run cleanup --safe does.`,
 		},
 	}
 	cmd.AddCommand(workerList(a), workerRegister(a), workerReady(a), workerHeartbeat(a), workerDone(a), workerFail(a),
-		workerMove(a, "retain", "keep a worker whose work is over", `Its session and log stay for inspection until let-go.`, runs.CompletedRetained, "kept for inspection"),
-		workerMove(a, "let-go", "say that a worker need not be kept any longer", `It is safe-to-close then, and the next aisync run cleanup --safe ends it.`, runs.SafeToClose, "need not be kept any longer"),
-		workerMove(a, "confirm", "say of a stale worker that you have looked, and that it may go", `A worker is stale-registry where what is seen of it is not what is written. That is
-a diagnosis and no proof: look at its log and process first.`, runs.SafeToClose, ""), runWorkerAgent(a))
+		workerMove(a, "retain", "keep a finished worker", `Keeps its session and log for inspection until let-go.`, runs.CompletedRetained, "kept for inspection"),
+		workerMove(a, "let-go", "stop keeping a worker", `Marks the worker as safe-to-close: the next aisync run cleanup --safe ends it.`, runs.SafeToClose, "need not be kept any longer"),
+		workerMove(a, "confirm", "confirm that a stale worker may be removed", `A worker is stale-registry if its process differs from the record. That is a
+hint and no proof: check its log and process first.`, runs.SafeToClose, ""), runWorkerAgent(a))
 	return cmd
 }
 
-// runFlag is the run that a command is about: the one named, else the caller's,
-// else the active one.
+// runFlag registers --run.
 func runFlag(cmd *cobra.Command) *string {
-	return cmd.Flags().String("run", "", "the `RUN`; else AISYNC_RUN, else the active one")
+	return cmd.Flags().String("run", "", "the `RUN` (default: AISYNC_RUN, else the active run)")
 }
 
 // workerDoc is one row of run worker list --json; see docs/json.md.
 type workerDoc struct {
 	runs.Worker
-	Seen string `json:"seen,omitempty"` // what is to be seen of it now, in words
-	Gone bool   `json:"gone"`           // nothing of its handle is left
+	Seen string `json:"seen,omitempty"` // its process or pane now, in words
+	Gone bool   `json:"gone"`           // neither process nor pane is left
 }
 
 func workerList(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "list",
-		Short:       "list the workers of a run, and what is to be seen of each now",
-		Long:        "Lists workers with the state that they are kept in and what is to be seen of their\nprocess or pane at this moment. It writes nothing.",
+		Short:       "list the workers of a run and their processes",
+		Long:        "Lists workers with their states and the present state of their process or pane. It\nwrites nothing.",
 		Example:     "  $ aisync run worker list\n  $ aisync run worker list --json",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -83,7 +83,7 @@ func listWorkers(a *cli.App, r *runs.Run, st *runs.State) error {
 	for _, w := range st.Workers {
 		d := workerDoc{Worker: w}
 		if w.Substrate == runs.External {
-			d.Seen = "started by somebody else"
+			d.Seen = "not started by a supervisor"
 		} else if o, err := worker.Observe(process.System(), supervise.Folder(r, w.ID), w.Owner); err != nil {
 			d.Seen = err.Error()
 		} else {
@@ -109,18 +109,18 @@ func workerRegister(a *cli.App) *cobra.Command {
 	var w runs.Registration
 	cmd := &cobra.Command{
 		Use:   "register WORKER",
-		Short: "add a worker that somebody else has started",
-		Long: `Adds yourself, or an agent that you started, to the run's workers, so that it can
-claim tasks. aisync never ends such a worker. --worktree has to lie in the
-workspace or in the run's folder of worktrees.`,
+		Short: "add a worker that no supervisor started",
+		Long: `Adds you, or an agent that you started, to the workers of a run, to claim tasks.
+aisync never ends such a worker. --worktree must be in the workspace or in the
+run's folder of worktrees.`,
 		Example:     "  $ aisync run worker register me --adapter manual && aisync run claim TASK --worker me",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "the worker"),
 	}
 	id := runFlag(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&w.Adapter, "adapter", start.Manual, "a runtime's `ID`, or manual")
-	fs.StringVar(&w.Task, "task", "", "the only `TASK` that it may claim")
+	fs.StringVar(&w.Adapter, "adapter", start.Manual, "the adapter: a runtime's `ID`, or manual")
+	fs.StringVar(&w.Task, "task", "", "allow it to claim only `TASK`")
 	fs.StringVar(&w.Worktree, "worktree", "", "the `FOLDER` it works in")
 	fs.StringVar(&w.Branch, "branch", "", "the git `BRANCH` it works on")
 	fs.StringVar(&w.AgentID, "agent", a.Env.Get("AI_AGENT_ID"), "the agent's `ID`")
@@ -140,7 +140,7 @@ workspace or in the run's folder of worktrees.`,
 	return cmd
 }
 
-// confined returns a folder without links, if it lies in one of roots.
+// confined returns dir with links resolved, or an error if it is in none of roots.
 func confined(dir string, roots ...string) (string, error) {
 	if dir == "" {
 		return "", nil
@@ -157,10 +157,10 @@ func confined(dir string, roots ...string) (string, error) {
 			return abs, nil
 		}
 	}
-	return "", fmt.Errorf("worktree %s: it lies neither in the workspace nor in the run's folder of worktrees: %s", dir, strings.Join(roots, ", "))
+	return "", fmt.Errorf("worktree %s is neither in the workspace nor in the run's folder of worktrees: %s", dir, strings.Join(roots, ", "))
 }
 
-// reporting is a command of a worker about its claim.
+// reporting returns a command with which a worker reports about its claim.
 func reporting(a *cli.App, use, short, long string, do func(r *runs.Run, token string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long,
@@ -168,12 +168,12 @@ func reporting(a *cli.App, use, short, long string, do func(r *runs.Run, token s
 		Args:        cli.NoArgs,
 	}
 	id := runFlag(cmd)
-	token := cmd.Flags().String("token", "", "the claim's `TOKEN`; else AISYNC_CLAIM")
+	token := cmd.Flags().String("token", "", "the claim's `TOKEN` (default: AISYNC_CLAIM)")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		claim := cmp.Or(*token, a.Env.Get(supervise.VarClaim))
 		if claim == "" {
-			u := cli.Usagef("whose claim is it? There is no AISYNC_CLAIM, which a supervisor gives its workers")
-			u.Advice = "the same command with --token, as aisync run claim printed it"
+			u := cli.Usagef("missing --token: AISYNC_CLAIM, which a supervisor sets for its workers, is not set")
+			u.Advice = "the same command with --token and the token that aisync run claim printed"
 			return u
 		}
 		return onRun(a, *id, func(r *runs.Run) error { return do(r, claim) })
@@ -188,34 +188,35 @@ func workerReady(a *cli.App) *cobra.Command {
 
 func workerHeartbeat(a *cli.App) *cobra.Command {
 	var lease time.Duration
-	cmd := reporting(a, "heartbeat", "renew the claim of this worker", `Renews the claim's lease. A worker of a supervisor need not: that it lives is seen.
-Another one has to: when its lease is over, its task is free for others.`,
+	cmd := reporting(a, "heartbeat", "renew the claim of this worker", `Renews the claim's lease. A supervisor renews the claims of its own workers. Any
+other worker must renew: when its lease is over, other workers can take its
+task.`,
 		func(r *runs.Run, token string) error { return r.Renew(token, lease) })
-	cmd.Flags().DurationVar(&lease, "lease", 0, "for how long, such as `15m`; else the run's own")
+	cmd.Flags().DurationVar(&lease, "lease", 0, "hold it for `TIME`, such as 15m (default: the run's lease)")
 	return cmd
 }
 
 func workerDone(a *cli.App) *cobra.Command {
-	return reporting(a, "done", "report that this worker's task is done", `Completes the task, if all the evidence is there that it asks for. The worker itself
-goes on, and is kept for inspection.`,
+	return reporting(a, "done", "report that this worker's task is done", `Completes the task if all the evidence it needs is there. The worker keeps
+running and is kept for inspection.`,
 		func(r *runs.Run, token string) error { return r.Complete(token) })
 }
 
 func workerFail(a *cli.App) *cobra.Command {
 	var reason string
-	cmd := reporting(a, "fail", "report that this attempt at the task has failed", `Ends the attempt. The task is tried again by another worker, as often as the run
-allows. Say it of another's worker only when that one has stopped work on it.`,
+	cmd := reporting(a, "fail", "report that this attempt at the task has failed", `Ends the attempt. Another worker retries the task, as often as the run allows.
+Report for another worker only after it has stopped working on the task.`,
 		func(r *runs.Run, token string) error {
 			if strings.TrimSpace(reason) == "" {
-				return cli.Usagef("fail needs --reason: whoever tries again should know")
+				return cli.Usagef("fail needs --reason, for the next attempt")
 			}
 			return r.Fail(token, reason)
 		})
-	cmd.Flags().StringVar(&reason, "reason", "", "`WHY` it has failed")
+	cmd.Flags().StringVar(&reason, "reason", "", "record `WHY` it failed")
 	return cmd
 }
 
-// workerMove is a word of a person about how a worker is kept.
+// workerMove returns a command with which a person sets the state of workers.
 func workerMove(a *cli.App, use, short, long string, to runs.Retention, reason string) *cobra.Command {
 	var why string
 	cmd := &cobra.Command{
@@ -227,10 +228,10 @@ func workerMove(a *cli.App, use, short, long string, to runs.Retention, reason s
 		Args:        cobra.MinimumNArgs(1),
 	}
 	id := runFlag(cmd)
-	cmd.Flags().StringVar(&why, "reason", reason, "`WHY`")
+	cmd.Flags().StringVar(&why, "reason", reason, "record the reason `WHY`")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if strings.TrimSpace(why) == "" {
-			return cli.Usagef("%s needs --reason: say what you saw", use)
+			return cli.Usagef("%s needs --reason: describe what you saw", use)
 		}
 		return onRun(a, *id, func(r *runs.Run) (errs error) {
 			for _, w := range args {
@@ -249,7 +250,7 @@ func moveWorker(a *cli.App, r *runs.Run, id, use string, to runs.Retention, why 
 		case w == nil:
 			return advice.Command(fmt.Errorf("run %s has no worker %q", r.ID, id), "aisync run worker list")
 		case (w.Retention == runs.StaleRegistry) != (use == "confirm"):
-			return fmt.Errorf("worker %s is %s: %s is not for it", id, w.Retention, use)
+			return fmt.Errorf("worker %s is %s: %s does not apply to it", id, w.Retention, use)
 		}
 		return c.Move(id, runs.Move{To: to, By: runs.ByOperator, Reason: why})
 	})

@@ -21,7 +21,7 @@ type matrixDoc struct {
 
 type matrixRow struct {
 	ID      string                   `json:"id"`
-	Version string                   `json:"proved_version,omitempty"` // of the program that was run
+	Version string                   `json:"proved_version,omitempty"` // of the tested program
 	User    map[string]catalog.Level `json:"user"`
 	Project map[string]catalog.Level `json:"project"`
 }
@@ -29,10 +29,10 @@ type matrixRow struct {
 func runtimesMatrixCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "matrix",
-		Short: "print which part of a spec reaches which runtime, and how sure that is",
-		Long: `A table of runtimes and parts. proved: the program itself was seen to take it, in
-the version that --json names; written: aisync writes it as the program's
-documentation says; manual: somebody must see to it. Where host and project
+		Short: "print which part of a spec reaches which runtime, and how it was tested",
+		Long: `Prints a table of runtimes and parts of a spec. proved: tested with the program,
+in the version that --json names; written: aisync writes it as the program's
+documentation says; manual: you must do it yourself. Where host and project
 differ, the host's comes first.`,
 		Example:     "  $ aisync runtimes matrix",
 		Annotations: map[string]string{"effect": "read-only"},
@@ -63,7 +63,7 @@ differ, the host's comes first.`,
 	}
 }
 
-// Cell is a part's level, or the two that host and project have.
+// Cell returns the level of p for r, or the levels of host and project if they differ.
 func Cell(p catalog.Part, r spec.Runtime) string {
 	user, _ := p.User(r)
 	project, _ := p.Project(r)

@@ -1,4 +1,4 @@
-// Package runtimes is the command runtimes and those below it.
+// Package runtimes provides the command runtimes and its subcommands.
 package runtimes
 
 import (
@@ -24,11 +24,10 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runtimes",
-		Short: "the agent programs that aisync knows: which, what it knows of each, what reaches them",
-		Long: `A runtime is an agent program as a catalog describes it: the one that aisync
-brings, catalog: runtimes of a host's spec, or runtimes/*.toml of a bundle source
-that a spec names. These commands read specs and sources that are here, and exit
-0 whatever they report.`,
+		Short: "list and describe the agent programs that aisync knows",
+		Long: `A runtime is an agent program that a catalog describes: aisync's own, catalog:
+runtimes of a host's spec, or runtimes/*.toml of a bundle source in a spec.
+These commands read local specs and sources, and exit 0 whatever they report.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,7 +41,7 @@ that a spec names. These commands read specs and sources that are here, and exit
 	return cmd
 }
 
-// lineup is what there is to know about runtimes where a person stands.
+// lineup is the runtimes known in the working folder, with the spec and the facts.
 type lineup struct {
 	spec  *spec.Spec
 	index catalog.Index
@@ -63,7 +62,7 @@ func listRuntimes(ctx context.Context, a *cli.App) (*lineup, error) {
 	return &lineup{s, catalog.With(s.Catalog), f}, err
 }
 
-// runtimeIDs completes to the runtimes that are known.
+// runtimeIDs completes the known runtimes.
 func runtimeIDs(a *cli.App, cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	a.Flags.Quiet = true
 	k, err := listRuntimes(cmd.Context(), a)
@@ -73,7 +72,7 @@ func runtimeIDs(a *cli.App, cmd *cobra.Command, args []string, _ string) ([]stri
 	return catalog.RuntimeIDs(k.index.Runtimes()), cobra.ShellCompDirectiveNoFileComp
 }
 
-// wanted says which specs have a runtime: "host", "project", both or none.
+// wanted returns which specs have the runtime id: "host", "project", both or none.
 func (k *lineup) wanted(id string) []string {
 	out := []string{}
 	if h := k.spec.Host; h != nil && slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == id }) {
@@ -85,7 +84,7 @@ func (k *lineup) wanted(id string) []string {
 	return out
 }
 
-// from is where an entry comes from: "catalog", "spec" or "source NAME".
+// from returns the origin of an entry: "catalog", "spec" or "source NAME".
 func (k *lineup) from(r spec.Runtime) string {
 	switch {
 	case r.Source != "":
@@ -106,7 +105,7 @@ type runtimeDoc struct {
 	ID      string   `json:"id"`
 	Name    string   `json:"name"`
 	Command string   `json:"command,omitempty"`
-	Program string   `json:"program,omitempty"` // where it lies
+	Program string   `json:"program,omitempty"` // its path
 	Wanted  []string `json:"wanted"`
 	From    string   `json:"from"`
 	Hooks   string   `json:"hooks"`
@@ -123,9 +122,9 @@ func (k *lineup) doc(r spec.Runtime) runtimeDoc {
 func runtimesLsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ls",
-		Short: "list the runtimes, where their programs are, and who wants them",
-		Long: `Lists all runtimes that a spec may name here: the program, where it lies if it is
-installed, whether host or project want it, and which catalog has it.`,
+		Short: "list the runtimes, their programs, and the specs that want them",
+		Long: `Lists all runtimes that a spec may name here: the path of an installed program,
+whether host or project want it, and the catalog that describes it.`,
 		Example:     "  $ aisync runtimes ls",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,

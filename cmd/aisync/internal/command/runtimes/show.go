@@ -23,20 +23,20 @@ type runtimeShowDoc struct {
 	FormatVersion string `json:"format_version"`
 	runtimeDoc
 	Levels matrixRow      `json:"levels"`
-	Entry  catalog.Object `json:"entry"` // as a spec's catalog: runtimes: ID has it
+	Entry  catalog.Object `json:"entry"` // as in catalog: runtimes: ID of a spec
 }
 
 func runtimesShowCommand(a *cli.App) *cobra.Command {
 	asManifest := false
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "print all that is known of a runtime, as an entry of a catalog",
-		Long: `Prints where the program is, how each part of a spec reaches it, and its whole
-entry in CUE: under another id it can stand in a host's spec, and be changed
-there. ID may also be another name that people know it by.
+		Short: "print everything about a runtime, as a catalog entry",
+		Long: `Prints the path of the program, how each part of a spec reaches it, and its
+whole entry in CUE, which you can copy into a host's spec under another id and
+change. ID may be an alias of the runtime.
 
-With --manifest it prints the short form that a bundle source keeps as
-runtimes/ID.toml, and which aisync reads from there.`,
+With --manifest it prints the short form, which aisync reads from
+runtimes/ID.toml in a bundle source.`,
 		Example:     "  $ aisync runtimes show codex\n  $ aisync runtimes show local-openai --manifest > runtimes/local-openai.toml",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.ExactArgs(1, "the id"),
@@ -63,19 +63,19 @@ runtimes/ID.toml, and which aisync reads from there.`,
 			return runtimeIDs(a, cmd, args, p2)
 		},
 	}
-	cmd.Flags().BoolVar(&asManifest, "manifest", false, "print it as runtimes/ID.toml of a bundle source")
+	cmd.Flags().BoolVar(&asManifest, "manifest", false, "print the short form for runtimes/ID.toml in a bundle source")
 	return cmd
 }
 
 func showRuntime(a *cli.App, doc runtimeShowDoc, r spec.Runtime) error {
-	program := "no program of its own"
+	program := "no program"
 	switch {
 	case doc.Program != "":
 		program = doc.Program
 	case doc.Command != "":
 		program = doc.Command + ", not installed"
 	}
-	a.Printf("%s: %s (%s; from %s; wanted by %s)\n\n", termtext.Safe(doc.ID), termtext.Safe(doc.Name), termtext.Safe(program), termtext.Safe(doc.From), cmp.Or(strings.Join(doc.Wanted, " and "), "nobody here"))
+	a.Printf("%s: %s (%s; from %s; wanted by %s)\n\n", termtext.Safe(doc.ID), termtext.Safe(doc.Name), termtext.Safe(program), termtext.Safe(doc.From), cmp.Or(strings.Join(doc.Wanted, " and "), "no spec here"))
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "PART\tHOST\tPROJECT")
 	place := func(level catalog.Level, where string) string {
@@ -98,13 +98,13 @@ func showRuntime(a *cli.App, doc runtimeShowDoc, r spec.Runtime) error {
 	return nil
 }
 
-// entryText is r as a host's spec would have it.
+// entryText returns r as an entry of a host's spec.
 func entryText(r spec.Runtime) string {
 	return "catalog: runtimes: " + cli.Label(r.ID) + ": " + cueText(catalog.Entry(r), "") + "\n"
 }
 
-// cueText is a value in CUE, one field a line; a short struct or list of plain
-// values is on one.
+// cueText returns a value in CUE, one field a line, or on one line for a short struct
+// or list of plain values.
 func cueText(v any, indent string) string {
 	const width = 100
 	switch v := v.(type) {
@@ -135,7 +135,7 @@ func cueText(v any, indent string) string {
 		return "[\n" + indent + "\t" + strings.Join(parts, ",\n"+indent+"\t") + ",\n" + indent + "]"
 	}
 	var b strings.Builder
-	enc := json.NewEncoder(&b) // what JSON has, CUE has too
+	enc := json.NewEncoder(&b) // CUE includes JSON
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return strconv.Quote(err.Error())

@@ -17,7 +17,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// actOn does something to each service that is named, and says so.
+// actOn calls act for each named service and prints done after its name.
 func actOn(ctx context.Context, a *cli.App, names []string, done string, act func(context.Context, *stack.View, control.Controller, spec.Service) error) error {
 	w, list, err := theseServices(ctx, a, names)
 	if err != nil {
@@ -26,7 +26,7 @@ func actOn(ctx context.Context, a *cli.App, names []string, done string, act fun
 	var wrong []error
 	for _, s := range list {
 		if s.Kind == "external" {
-			wrong = append(wrong, fmt.Errorf("service %s is external: somebody else runs it", s.Name))
+			wrong = append(wrong, fmt.Errorf("service %s is external: aisync does not run it", s.Name))
 			continue
 		}
 		c, err := w.Services.Controller(s.Scope == "system")
@@ -42,10 +42,10 @@ func actOn(ctx context.Context, a *cli.App, names []string, done string, act fun
 	return errors.Join(wrong...)
 }
 
-// begin starts a service, or starts it again, and waits as an apply does.
+// begin starts or restarts a service and waits for it as an apply does.
 func begin(ctx context.Context, w *stack.View, c control.Controller, s spec.Service, again bool) error {
 	if !defined(w, s) {
-		return advice.Command(fmt.Errorf("service %s was never applied here", s.Name), "aisync apply")
+		return advice.Command(fmt.Errorf("service %s is not applied here yet", s.Name), "aisync apply")
 	}
 	start := c.Start
 	if again {
@@ -54,7 +54,7 @@ func begin(ctx context.Context, w *stack.View, c control.Controller, s spec.Serv
 	return service.Await(ctx, c, s.Name, s.Port, start(ctx, s.Name))
 }
 
-// defined reports whether the definition of a service is there.
+// defined reports whether the unit of a service exists.
 func defined(w *stack.View, s spec.Service) bool {
 	_, err := w.Reader.Lstat(service.Definition(w.Services.By, w.Places.Home, w.Places.ConfigHome.Dir(), s))
 	return err == nil
@@ -63,10 +63,10 @@ func defined(w *stack.View, s spec.Service) bool {
 func servicesStartCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "start NAME...",
-		Short: "start services, as they were last applied",
-		Long: `Starts services with the definitions that the last apply made, and waits until
-each listens, or has lived for ten seconds. One that ends at once is an error
-that shows what it wrote.`,
+		Short: "start services as last applied",
+		Long: `Starts services with the units that the last apply made, and waits until each
+listens or has run for ten seconds. A service that exits before that is an
+error, which shows its output.`,
 		Example:     "  $ aisync services start coder",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the service"),
@@ -84,9 +84,9 @@ that shows what it wrote.`,
 func servicesRestartCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restart NAME...",
-		Short: "stop services and start them again, as they were last applied",
-		Long: `Ends services and starts them anew, with the definitions that the last apply
-made, and waits as aisync services start does.`,
+		Short: "restart services as last applied",
+		Long: `Stops services, starts them with the units that the last apply made, and waits
+as aisync services start does.`,
 		Example:     "  $ aisync services restart coder",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the service"),
@@ -105,8 +105,8 @@ func servicesStopCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop NAME...",
 		Short: "stop services until they are started again",
-		Long: `Ends services. The spec still wants them: they start with the machine, and the
-next apply starts them. For good, write enabled: false and apply.`,
+		Long: `Stops services. They start again with the machine and at the next apply. To stop
+one for good, set enabled: false in the spec and apply.`,
 		Example:     "  $ aisync services stop coder",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the service"),
@@ -125,9 +125,9 @@ func servicesLogsCommand(a *cli.App) *cobra.Command {
 	lines, follow := 50, false
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
-		Short: "print what a service wrote last",
-		Long: `Prints the last lines that a service wrote: out of systemd's journal, or out of
-its log file where there is no journal.`,
+		Short: "print the last lines of a service's log",
+		Long: `Prints the last lines that a service wrote, from systemd's journal or from its
+log file.`,
 		Example:     "  $ aisync services logs coder --follow",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.ExactArgs(1, "the service"),
@@ -145,7 +145,7 @@ its log file where there is no journal.`,
 				return err
 			}
 			if s.Kind == "external" {
-				return fmt.Errorf("service %s is external: somebody else has its log", s.Name)
+				return fmt.Errorf("service %s is external: aisync has no log of it", s.Name)
 			}
 			argv := c.Log(s.Name, lines, follow)
 			tail := exec.CommandContext(cmd.Context(), argv[0], argv[1:]...)
@@ -153,17 +153,18 @@ its log file where there is no journal.`,
 			err = tail.Run()
 			var exit *exec.ExitError
 			if errors.As(err, &exit) {
-				return fmt.Errorf("service %s: there is no log to be read (%s: %w)", s.Name, argv[0], err)
+				return fmt.Errorf("service %s: no readable log (%s: %w)", s.Name, argv[0], err)
 			}
 			return err
 		},
 	}
-	cmd.Flags().IntVarP(&lines, "lines", "n", lines, "the last `N` lines")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what it writes, until ^C")
+	cmd.Flags().IntVarP(&lines, "lines", "n", lines, "print the last `N` lines")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new lines until ^C")
 	return cmd
 }
 
-// superviseCommand is what runs a service where nothing else does.
+// superviseCommand builds the hidden command that runs a service where the machine
+// has neither systemd nor launchd.
 func superviseCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "supervise DEFINITION FOLDER",

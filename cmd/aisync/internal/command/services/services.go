@@ -1,4 +1,4 @@
-// Package services is the command services and those below it.
+// Package services provides the command services and its subcommands.
 package services
 
 import (
@@ -27,12 +27,11 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "services",
-		Short: "the local servers of this machine: how they are, start, stop, what they write",
-		Long: `A service is a server of models that the host's spec describes. aisync apply makes
-its unit and starts it; these commands look at what runs, and start and stop it
-in between. systemd runs it, launchd on macOS; where neither is, as in most
-containers, a supervisor of aisync's own does, which nothing starts when the
-machine does.`,
+		Short: "list, start and stop this machine's model servers",
+		Long: `A service is a model server that the host's spec describes. aisync apply creates
+its unit and starts it; these commands show, start and stop services between
+applies. systemd runs them, or launchd on macOS. Elsewhere, as in most
+containers, aisync's own supervisor does; it does not start with the machine.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +54,7 @@ type serviceDoc struct {
 	Name    string   `json:"name"`
 	Kind    string   `json:"kind"`
 	Scope   string   `json:"scope,omitempty"`
-	Wanted  bool     `json:"wanted"`  // by the spec; false where it says enabled: false
+	Wanted  bool     `json:"wanted"`  // by the spec; false for enabled: false
 	Manager string   `json:"manager"` // systemd, launchd, supervise; none for an external one
 	State   string   `json:"state"`   // running, starting, failed, stopped, external, unknown
 	PID     int      `json:"pid,omitempty"`
@@ -73,7 +72,7 @@ type servicesDoc struct {
 	Services      []serviceDoc `json:"services"`
 }
 
-// serviceNames completes to the services that aisync runs.
+// serviceNames completes the services of the host's spec.
 func serviceNames(a *cli.App, cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	a.Flags.Quiet = true
 	w, err := a.Loaded(cmd.Context(), stack.ScopeHost, stack.Look)
@@ -89,15 +88,14 @@ func serviceNames(a *cli.App, cmd *cobra.Command, args []string, _ string) ([]st
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// theseServices loads the world and finds the services called names, all
-// where there are none.
+// theseServices returns the services called names, or all for no names.
 func theseServices(ctx context.Context, a *cli.App, names []string) (*stack.View, []spec.Service, error) {
 	w, err := a.Loaded(ctx, stack.ScopeHost, stack.Look)
 	if err != nil {
 		return nil, nil, err
 	}
 	if w.Spec.Host == nil {
-		return nil, nil, advice.Command(fmt.Errorf("no host is described here, so there is no service"), "aisync init")
+		return nil, nil, advice.Command(fmt.Errorf("no host describes this machine, so there are no services"), "aisync init")
 	}
 	all := w.Spec.Host.Services
 	if len(names) == 0 {
@@ -118,7 +116,7 @@ func theseServices(ctx context.Context, a *cli.App, names []string) (*stack.View
 	return w, out, nil
 }
 
-// serviceDocs says how services are; what nobody can tell is said on stderr.
+// serviceDocs returns the states of services. It warns about states it cannot read.
 func serviceDocs(ctx context.Context, a *cli.App, names []string) (*stack.View, []serviceDoc, error) {
 	w, list, err := theseServices(ctx, a, names)
 	if err != nil {
@@ -150,8 +148,8 @@ func servicesLsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ls",
 		Short: "list the services of the spec and whether they run",
-		Long: `Lists all services of the host's spec, whether they run, and who runs them.
-It exits 0 whatever it reports.`,
+		Long: `Lists all services of the host's spec with their states and service managers. It
+exits 0 whatever it reports.`,
 		Example:     "  $ aisync services ls",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -195,10 +193,10 @@ func (d serviceDoc) stateText() string {
 func servicesStatusCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [NAME...]",
-		Short: "say how services are, with the last lines that they wrote",
-		Long: `Says of each service, or of those that are named, whether it runs, since when,
-under which process, how often it was started again, and what it wrote last. It
-exits 0 whatever it reports; aisync doctor checks.`,
+		Short: "print the state of services with the last lines of their logs",
+		Long: `Prints for each service, or for those named, whether it runs, since when, its
+process, how often it was restarted, and the last lines of its log. It exits 0
+whatever it reports; to check services, run aisync doctor.`,
 		Example:     "  $ aisync services status coder",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
@@ -255,7 +253,7 @@ func sayService(ctx context.Context, a *cli.App, w *stack.View, d serviceDoc) {
 	}
 	for i, text := range service.LastLines(ctx, c, d.Name, 5) {
 		if i == 0 {
-			a.Printf("  wrote last\n")
+			a.Printf("  last output\n")
 		}
 		a.Printf("    %s\n", termtext.Safe(text))
 	}

@@ -8,7 +8,7 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 )
 
-// editTexts reads the text that is given as - from the input.
+// editTexts replaces the text that is given as - by stdin.
 func editTexts(a *cli.App, e *session.Edit) error {
 	for _, text := range []*string{&e.Append, e.Body, &e.New} {
 		if text == nil || *text != "-" {
@@ -16,10 +16,10 @@ func editTexts(a *cli.App, e *session.Edit) error {
 		}
 		input, err := io.ReadAll(io.LimitReader(a.Input(), cli.MaxInput+1))
 		if err != nil {
-			return fmt.Errorf("read the text from the input: %w", err)
+			return fmt.Errorf("read the text from stdin: %w", err)
 		}
 		if len(input) > cli.MaxInput {
-			return fmt.Errorf("the text on the input is longer than %d MB", cli.MaxInput>>20)
+			return fmt.Errorf("the text on stdin is longer than %d MB", cli.MaxInput>>20)
 		}
 		*text = string(input)
 		return nil

@@ -22,10 +22,10 @@ func sessionArchive(a *cli.App) *cobra.Command {
 	var gone bool
 	cmd := &cobra.Command{
 		Use:   "archive [WORDS]",
-		Short: "move this agent's context, or a crashed one's, to .ai/sessions",
+		Short: "move the context of this agent, or of a crashed one, to .ai/sessions",
 		Long: `Moves the context to .ai/sessions/YYYY-MM-DD-HH-MM-<id>-<words>.org and prints
-where it is. Nothing there is replaced. With --agent it is that of an agent which
-has crashed; of one that may live still, only with --gone.`,
+its new path. It never replaces a file there. With --agent it archives the
+context of a crashed agent; of an agent that may still run, only with --gone.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,7 +35,7 @@ has crashed; of one that may live still, only with --gone.`,
 			}
 			c := p.own
 			if whose != "" {
-				if c, err = p.leftBy(whose, gone); err != nil {
+				if c, err = p.contextOf(whose, gone); err != nil {
 					return err
 				}
 			}
@@ -47,13 +47,14 @@ has crashed; of one that may live still, only with --gone.`,
 			return session.SyncCopy(p.Root, false)
 		},
 	}
-	cmd.Flags().StringVar(&whose, "agent", "", "archive the context of the agent `ID` (or primary), which has crashed")
-	cmd.Flags().BoolVar(&gone, "gone", false, "with --agent: somebody has made sure that it lives no more")
+	cmd.Flags().StringVar(&whose, "agent", "", "archive the context of the crashed agent `ID` (or primary)")
+	cmd.Flags().BoolVar(&gone, "gone", false, "with --agent: you have checked that the agent no longer runs")
 	return cmd
 }
 
-// leftBy is the context that an agent, by its id or as "primary", has left.
-func (p present) leftBy(id string, gone bool) (session.Context, error) {
+// contextOf returns the context of the agent id, or of "primary". Without gone, an
+// agent that may still run is an error.
+func (p present) contextOf(id string, gone bool) (session.Context, error) {
 	for _, e := range p.contexts {
 		if id != cmp.Or(e.ID, "primary") {
 			continue
@@ -62,7 +63,7 @@ func (p present) leftBy(id string, gone bool) (session.Context, error) {
 		case e.State == session.Live:
 			return session.Context{}, fmt.Errorf("the agent of %s is at work; it archives its context itself", e.Path)
 		case e.State == session.Stale && !gone:
-			return session.Context{}, advice.New(fmt.Errorf("nobody can tell whether the agent of %s lives still", e.Path), "make sure that it does not, and say so with --gone")
+			return session.Context{}, advice.New(fmt.Errorf("the agent of %s may still run", e.Path), "check that it does not, then add --gone")
 		}
 		return session.Context{Root: p.Root, ID: e.ID, Path: e.Path}, nil
 	}
@@ -73,10 +74,10 @@ func sessionID(a *cli.App) *cobra.Command {
 	var helper bool
 	cmd := &cobra.Command{
 		Use:   "id",
-		Short: "make a new id for an agent, one that nobody has",
-		Long: `Prints an id that nobody else gets: host.project.runtime.1f3a, or with --helper
-helper-1f3a. For an agent that was started without ai and finds that it is not
-alone: export AI_AGENT_ID=$(aisync session id --helper).`,
+		Short: "print a new, unique id for an agent",
+		Long: `Reserves and prints a unique id: host.project.runtime.1f3a, or with --helper
+helper-1f3a. An agent that was started without ai and finds other agents runs:
+export AI_AGENT_ID=$(aisync session id --helper).`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -107,6 +108,6 @@ alone: export AI_AGENT_ID=$(aisync session id --helper).`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&helper, "helper", false, "a helper's")
+	cmd.Flags().BoolVar(&helper, "helper", false, "print the id of a helper")
 	return cmd
 }

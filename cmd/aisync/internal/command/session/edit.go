@@ -15,12 +15,12 @@ func sessionEdit(a *cli.App) *cobra.Command {
 	var body string
 	cmd := &cobra.Command{
 		Use:   "edit FILE --heading HEADING (--append TEXT | --body TEXT | --old TEXT --new TEXT | --show)",
-		Short: "change what stands below one heading of a shared file, losing nobody's work",
-		Long: `Changes an org or Markdown file within the subtree of one heading: takes the
-file's lock, reads it again, refuses a heading that is not there exactly once,
-writes the intent to this agent's journal, and replaces the file in one step. A
-text given as - is read from the input. --show prints the subtree and, on
-stderr, its digest; with --digest the edit is refused if it has changed since.`,
+		Short: "edit below one heading of a shared file without losing other agents' edits",
+		Long: `Edits the subtree of one heading in an org or Markdown file. It locks the file,
+reads it again, refuses a heading that is missing or not unique, writes the
+intent to this agent's journal, and replaces the file atomically. A text given
+as - is read from stdin. --show prints the subtree and, on stderr, its digest;
+--digest refuses the edit if the subtree has changed since.`,
 		Example:     "  $ aisync session edit todo.org --heading \"Inbox\" --append \"** TODO call back\"",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "a file"),
@@ -48,7 +48,7 @@ stderr, its digest; with --digest the edit is refused if it has changed since.`,
 			if err := editTexts(a, &e); err != nil {
 				return err
 			}
-			if err := atWorkOn(a, w, c); err != nil {
+			if err := ensureContext(a, w, c); err != nil {
 				return err
 			}
 			tree, err := c.Apply(e, cli.Now)
@@ -64,11 +64,11 @@ stderr, its digest; with --digest the edit is refused if it has changed since.`,
 	f := cmd.Flags()
 	f.StringVar(&e.Heading, "heading", "", "the `HEADING`, with or without stars, keyword and tags")
 	f.StringVar(&e.Append, "append", "", "add `TEXT` at the end of the subtree")
-	f.StringVar(&body, "body", "", "make `TEXT` what stands below the heading")
-	f.StringVar(&e.Old, "old", "", "replace `TEXT`, which stands there once")
-	f.StringVar(&e.New, "new", "", "by `TEXT`")
-	f.StringVar(&e.Digest, "digest", "", "refuse if the subtree is not that of `DIGEST`")
-	f.StringVar(&e.What, "intent", "", "one line for the journal `TEXT`")
+	f.StringVar(&body, "body", "", "replace everything below the heading with `TEXT`")
+	f.StringVar(&e.Old, "old", "", "replace `TEXT`, which must occur once")
+	f.StringVar(&e.New, "new", "", "with --old: the new `TEXT`")
+	f.StringVar(&e.Digest, "digest", "", "refuse if the subtree does not have `DIGEST`")
+	f.StringVar(&e.What, "intent", "", "write `TEXT`, one line, to the journal")
 	f.BoolVar(&show, "show", false, "print the subtree and change nothing")
 	cmd.MarkFlagsMutuallyExclusive("append", "body", "old", "show")
 	return cmd

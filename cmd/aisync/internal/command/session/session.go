@@ -1,4 +1,5 @@
-// Package session is the commands about who is at work in a project: session, who.
+// Package session provides the commands about the agents in a project and their
+// contexts: session and who.
 package session
 
 import (
@@ -23,10 +24,10 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "the live contexts of a project's agents",
-		Long: `Each agent of a project keeps one live file: .ai/session-context.d/<id>.org, or
-.ai/session-context.org for the primary, which has no id. The id is AI_AGENT_ID,
-as ai sets it; an agent with one never writes the primary's file.`,
+		Short: "manage the session contexts of a project's agents",
+		Long: `Each agent of a project keeps one context file: .ai/session-context.d/<id>.org,
+or .ai/session-context.org for the primary, which has no id. ai sets the id as
+AI_AGENT_ID; an agent with an id never writes the primary's file.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -43,8 +44,8 @@ as ai sets it; an agent with one never writes the primary's file.`,
 func sessionPath(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "path",
-		Short:       "print the file of this agent's context, absolute",
-		Long:        "Prints where this agent's context lies, be it there or not. Called as\nsession-context-path the program does this alone.",
+		Short:       "print the absolute path of this agent's context",
+		Long:        "Prints the path of this agent's context file, whether it exists or not. Called as\nsession-context-path, the program runs this command.",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,7 +55,7 @@ func sessionPath(a *cli.App) *cobra.Command {
 	}
 }
 
-// meta is what the header of this agent's context shall say.
+// meta returns the header of this agent's context.
 func meta(a *cli.App, w cli.AtWork, c session.Context, model string) session.Meta {
 	m := session.Meta{Runtime: a.Env.Get(identity.VarRuntime), Model: cmp.Or(model, a.Env.Get(identity.VarModel)), Host: cli.MachineName(), Role: "primary", Started: cli.Now()}
 	if m.Runtime == "" {
@@ -78,11 +79,11 @@ func sessionStart(a *cli.App) *cobra.Command {
 	var model string
 	cmd := &cobra.Command{
 		Use:   "start",
-		Short: "make this agent's context, with its header, if it is not there",
-		Long: `Makes the context with its header, and prints its path. Where it is there
-already, nothing changes: call it before the first change of a session. The
-primary refuses a link under its name and takes away the read-only copy that old
-tools are given while one agent with an id is alone.`,
+		Short: "create this agent's context if it does not exist",
+		Long: `Creates the context with its header and prints its path. An existing context
+stays as it is. Call it before the first change of a session. The primary
+refuses a link in place of its file, and removes the read-only copy that old
+tools get while one agent with an id is alone.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -97,11 +98,11 @@ tools are given while one agent with an id is alone.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&model, "model", "", "the model that the header names `MODEL`")
+	cmd.Flags().StringVar(&model, "model", "", "name `MODEL` in the header")
 	return cmd
 }
 
-// begin starts or goes on with the caller's context.
+// begin creates the caller's context if it does not exist.
 func begin(a *cli.App, w cli.AtWork, c session.Context, model string) error {
 	others, err := w.Others()
 	if err != nil {
@@ -113,16 +114,16 @@ func begin(a *cli.App, w cli.AtWork, c session.Context, model string) error {
 	return session.SyncCopy(w.Root, false)
 }
 
-// atWorkOn begins the context of an agent that has not yet, before it changes
-// what others share. A person has none.
-func atWorkOn(a *cli.App, w cli.AtWork, c session.Context) error {
+// ensureContext creates the calling agent's context, if it has none, before it changes
+// a shared file. It does nothing for a person.
+func ensureContext(a *cli.App, w cli.AtWork, c session.Context) error {
 	if _, ok := w.OwnAgent(); !ok && c.ID == "" {
 		return nil
 	}
 	return begin(a, w, c, "")
 }
 
-// entries is every context of the project, by what the roster tells.
+// entries returns the agents and contexts of the project.
 func entries(a *cli.App) (present, error) {
 	w, err := a.AtWork()
 	if err != nil {
@@ -143,7 +144,7 @@ func entries(a *cli.App) (present, error) {
 	return p, err
 }
 
-// present is who is here, and what they have of contexts.
+// present is the agents of a project and their contexts.
 type present struct {
 	cli.AtWork
 	own      session.Context // the caller's
@@ -154,10 +155,10 @@ type present struct {
 func sessionList(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "the contexts of this project, and whether their agents live",
+		Short: "list the contexts of this project and whether their agents run",
 		Long: `Lists the contexts: live (a process with the id runs), crashed (none does, and
-every agent here is known to be another) or stale (nobody can tell, because an
-agent runs here whose id cannot be read).`,
+every agent here has another id) or stale (unknown, because the id of an agent
+here cannot be read).`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -183,6 +184,7 @@ agent runs here whose id cannot be read).`,
 	}
 }
 
+// EntryLine returns a context as a line.
 func EntryLine(a *cli.App, e session.Entry) string {
 	name := termtext.Safe(cmp.Or(e.ID, "primary"))
 	if e.Path == "" {
@@ -194,26 +196,27 @@ func EntryLine(a *cli.App, e session.Entry) string {
 	return strings.TrimRight(Pad(string(e.State), 8)+Pad(name, 40)+"  changed "+session.Ago(e.Idle(cli.Now()))+" ago  "+e.Runtime, " ")
 }
 
+// Pad appends spaces to s, at least one, until it has n bytes.
 func Pad(s string, n int) string { return s + strings.Repeat(" ", max(1, n-len(s))) }
 
 func sessionJournal(a *cli.App) *cobra.Command {
 	var i session.Intent
 	cmd := &cobra.Command{
 		Use:         "journal --file FILE --heading HEADING INTENT",
-		Short:       "write down an edit of a shared file before making it",
-		Long:        "Appends file, heading and intent to the journal of this agent's context and\nsyncs it: after a crash the journal says what was under way.",
+		Short:       "record an edit of a shared file before making it",
+		Long:        "Appends file, heading and intent to the journal of this agent's context and syncs\nit: after a crash the journal tells which edit was under way.",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i.What = strings.Join(args, " ")
 			if i.File == "" || i.What == "" {
-				return cli.Usagef("session journal wants --file FILE and what is meant to be done")
+				return cli.Usagef("session journal needs --file FILE and an intent")
 			}
 			w, c, err := a.Own()
 			if err != nil {
 				return err
 			}
-			if err := atWorkOn(a, w, c); err != nil {
+			if err := ensureContext(a, w, c); err != nil {
 				return err
 			}
 			return c.Journal(i, cli.Now())
@@ -227,10 +230,10 @@ func sessionJournal(a *cli.App) *cobra.Command {
 func sessionGate(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "gate",
-		Short: "may a whole file be rewritten now? exit code 1 while helpers live",
-		Long: `For passes over whole files, and for the primary's last commit: exits 1 while
-another agent with an id lives here or may live, and names it. Contexts of agents
-that have crashed are named too, and are in nobody's way.`,
+		Short: "check whether a whole file may be rewritten; exit 1 while other agents run",
+		Long: `Call it before rewriting a whole file and before the primary's last commit. It
+exits 1 while another agent with an id runs here, or may run, and lists these
+agents. It also lists contexts of crashed agents, which do not close the gate.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -259,7 +262,7 @@ that have crashed are named too, and are in nobody's way.`,
 
 func gateText(a *cli.App, g session.Gate) {
 	for _, e := range g.Leftover {
-		a.Say("left over: %s; look at it, %s, then: aisync session archive --agent %s", EntryLine(a, e), termtext.Safe(e.Path), shellquote.Terminal(cmp.Or(e.ID, "primary")))
+		a.Say("left over: %s; read %s, then: aisync session archive --agent %s", EntryLine(a, e), termtext.Safe(e.Path), shellquote.Terminal(cmp.Or(e.ID, "primary")))
 	}
 	if g.Open {
 		a.Printf("open: no helper is at work\n")
@@ -278,8 +281,8 @@ func gateText(a *cli.App, g session.Gate) {
 func sessionSnapshot(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "snapshot FILE",
-		Short:       "copy a file aside before a pass over all of it",
-		Long:        "Copies FILE to a folder of its own in $TMPDIR and prints the copy's path.",
+		Short:       "copy a file before rewriting all of it",
+		Long:        "Copies FILE to a new folder in $TMPDIR and prints the path of the copy.",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -300,10 +303,10 @@ func sessionSnapshot(a *cli.App) *cobra.Command {
 func sessionClose(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "close",
-		Short: "what this agent has to do before it ends",
-		Long: `Says which duties this agent has: all of them if it is the last one here, its own
-alone beside others, and for the primary beside live helpers the three choices,
-with exit code 1. It changes nothing.`,
+		Short: "print what this agent must do before it ends",
+		Long: `Prints the duties of this agent: all of them for the last agent here, only its
+own beside other agents; for the primary beside live helpers it prints the three
+choices and exits 1. It changes nothing.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,20 +20,20 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// whoDoc is who owns what in a project.
+// whoDoc is who --json; see docs/json.md.
 type whoDoc struct {
 	FormatVersion string          `json:"format_version"`
 	Project       string          `json:"project"`
-	Agents        []roster.Agent  `json:"agents"` // with the one that asks
-	Hidden        []roster.Agent  `json:"hidden"` // other users', who may be here or not
+	Agents        []roster.Agent  `json:"agents"` // including the caller
+	Hidden        []roster.Agent  `json:"hidden"` // of other users, perhaps in this project
 	Contexts      []session.Entry `json:"contexts"`
 	Claims        []ledger.Claim  `json:"claims"`
-	Work          []piece         `json:"work"` // that goes on: tasks of the queue and of runs
+	Work          []piece         `json:"work"` // running tasks of the queue and of runs
 	Messages      []openMessage   `json:"open_messages"`
 	Problems      []string        `json:"problems"` // what could not be read
 }
 
-// openMessage is one message of the ledger that nobody is done with.
+// openMessage is a message of the ledger that is open or acknowledged.
 type openMessage struct {
 	ID     string `json:"id"`
 	From   string `json:"from"`
@@ -48,12 +48,11 @@ type openMessage struct {
 func WhoCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "who",
-		Short: "who owns what in this project: agents, session files, tasks, claims, open messages",
-		Long: `Shows in one view who is at work in this project and what is whose: the agents
-that run (as roster finds them, the one that asks too), their session files, the
-tasks of the queue and of runs that somebody has claimed, and of the ledger the
-claimed paths and the messages that nobody is done with. What cannot be read is
-said, and the rest is shown; the exit code is 1 then.`,
+		Short: "list this project's agents, session files, tasks and claims",
+		Long: `Shows who is at work in this project: the running agents including the caller,
+their session files, the claimed tasks of the queue and of runs, and the claimed
+paths and open messages of the ledger. If something cannot be read, it reports
+that, shows the rest and exits 1.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,7 +76,7 @@ said, and the rest is shown; the exit code is 1 then.`,
 	}
 }
 
-// who looks at everything; what fails is among the problems.
+// who collects everything. Errors are among its Problems.
 func who(a *cli.App, w cli.AtWork) whoDoc {
 	doc := whoDoc{FormatVersion: cli.ViewVersion, Project: w.Root, Agents: []roster.Agent{}, Hidden: []roster.Agent{},
 		Contexts: []session.Entry{}, Work: []piece{}, Claims: []ledger.Claim{}, Messages: []openMessage{}, Problems: []string{}}
@@ -131,7 +130,7 @@ func whoText(a *cli.App, doc whoDoc) {
 		a.Printf("%s\n", title)
 		return true
 	}
-	if section("agents", len(doc.Agents), "nobody is at work here") {
+	if section("agents", len(doc.Agents), "none at work here") {
 		for _, g := range doc.Agents {
 			id := cmp.Or(g.ID, "no id")
 			if !g.Known {
@@ -168,7 +167,7 @@ func whoText(a *cli.App, doc whoDoc) {
 	}
 }
 
-// below shows a path as it lies in a project, and one that does not as it is.
+// below returns path relative to root, or as it is if it is outside.
 func below(root, path string) string {
 	rel, err := filepath.Rel(root, path)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(os.PathSeparator)) {

@@ -18,23 +18,22 @@ import (
 	"aisync.dev/aisync/schema"
 )
 
-// piece is one piece of work that somebody has in hand.
+// piece is a claimed piece of work.
 type piece struct {
 	Kind  string `json:"kind"`            // task: of the queue; claim: of a task of a run
 	Name  string `json:"name"`            // of a task of the queue: its file's, without .yaml
 	Path  string `json:"path"`            // its file, or the run's folder, below the project
-	By    string `json:"by,omitempty"`    // who has it in hand, where that is known
+	By    string `json:"by,omitempty"`    // the claimant, if known
 	Since string `json:"since,omitempty"` // of a claim
 	Until string `json:"until,omitempty"` // of a claim: when its lease is over
 	note  string // of by, since and until, for people
 }
 
-// inHand are the places where work that goes on is written down. Each looks at
-// its own in a project's root and changes nothing; with an error it returns what
-// could be read.
+// inHand lists functions that read the claimed work in a project's root. Beside an
+// error each returns what it could read.
 var inHand = []func(root string) ([]piece, error){runningTasks, heldClaims}
 
-// runningTasks are the files that were moved to tasks/queue/QUEUE/running.
+// runningTasks returns the tasks in tasks/queue/QUEUE/running.
 func runningTasks(root string) ([]piece, error) {
 	queues, err := os.ReadDir(filepath.Join(root, "tasks", "queue"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,8 +68,8 @@ func runningTasks(root string) ([]piece, error) {
 	return out, errors.Join(errs...)
 }
 
-// heldClaims are the claims of runs that somebody holds. One whose lease is over
-// is held until a supervisor or a person frees its task.
+// heldClaims returns the held claims of runs. A claim whose lease is over counts as
+// held until a supervisor or a person frees its task.
 func heldClaims(root string) ([]piece, error) {
 	store, err := runs.Open(root, runs.Options{Check: schema.CheckRun})
 	if errors.Is(err, runs.ErrNoStore) {

@@ -1,5 +1,5 @@
-// Package start is the commands before the first apply: init, import, validate,
-// facts.
+// Package start provides the commands before the first apply: init, import, validate
+// and facts.
 package start
 
 import (
@@ -22,11 +22,11 @@ func FactsCommand(a *cli.App) *cobra.Command {
 	var versions bool
 	cmd := &cobra.Command{
 		Use:   "facts",
-		Short: "print what is true of this machine: processor, memory, graphics, disks, programs",
-		Long: `Prints what aisync knows of this machine and decides by. With --json it is the
-form that --facts FILE reads back, so that a plan can be made for a machine that
-is elsewhere. It starts no program and dials nothing; --versions asks each program
-that it found for its version, which nothing else needs.`,
+		Short: "print this machine's processor, memory, GPU, disks and programs",
+		Long: `Prints the facts of this machine on which plans depend. --facts FILE reads the
+output of --json, to plan for another machine. It starts no program and connects
+to nothing; --versions starts each program to ask for its version, which no
+other command needs.`,
 		Example:     "  $ aisync facts --versions\n  $ aisync facts --json > laptop.json\n  $ aisync plan --facts laptop.json",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -39,7 +39,7 @@ that it found for its version, which nothing else needs.`,
 			if err != nil {
 				return err
 			}
-			if versions && p.Root == "" && a.Flags.Facts == "" { // programs of another root, or machine, are not to be started here
+			if versions && p.Root == "" && a.Flags.Facts == "" { // never start programs of another root or machine
 				f.Versions = hosts.Versions(cmd.Context(), f, filepath.SplitList(a.Env.Get("PATH")), a.Env.List())
 			}
 			if a.Flags.JSON {
@@ -51,11 +51,11 @@ that it found for its version, which nothing else needs.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&versions, "versions", false, "also the versions of programs and package managers: each is started once")
+	cmd.Flags().BoolVar(&versions, "versions", false, "start each program and package manager once to print its version")
 	return cmd
 }
 
-// factLines is the table: a word and what is known, "unknown" where nothing is.
+// factLines returns the table of facts: names and values, or "unknown".
 func factLines(f facts.Facts) [][2]string {
 	or := func(s string) string {
 		if strings.TrimSpace(s) == "" {

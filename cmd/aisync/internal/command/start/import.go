@@ -19,7 +19,7 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// ownSource is what the spec calls the source that import writes.
+// ownSource is the name in the spec of the source that import writes.
 const ownSource = "own"
 
 // ImportCommand builds the command import.
@@ -28,20 +28,20 @@ func ImportCommand(a *cli.App) *cobra.Command {
 	var from []string
 	cmd := &cobra.Command{
 		Use:   "import [DIR]",
-		Short: "turn what agents already have in a project, or in your home, into a bundle and a spec",
-		Long: `Reads rules, skills, commands, agents, hooks, settings, ignore lists, instruction
-files and MCP servers that are in DIR (the project, or this folder) already, and
-writes them as a bundle below .aisync and as aisync.cue. With --scope host it
-reads your home, writes the bundle beside the host's spec, and adds to that spec.
+		Short: "turn existing agent files into a bundle and a spec",
+		Long: `Reads existing rules, skills, commands, agents, hooks, settings, ignore lists,
+instruction files and MCP servers in DIR (default: the project, or this folder),
+and writes a bundle in .aisync and a spec, aisync.cue. With --scope host it
+reads your home, writes the bundle beside the host's spec, and adds to that
+spec.
 
-Without --from it reads the sources of rulesync or ruler where there are any, and
-else what each program has. Nothing that is there is written to or taken away: a
-file of the bundle that is there already stays, and a spec that is there already
-gets what it lacks. The table says where each thing went; "kept as is" is what
-has no place in a bundle and stays where it is. What looks like a secret is not
-copied: the spec names a variable instead.
+Without --from it reads the sources of rulesync or ruler if there are any, else
+the files of each program. It changes and removes no existing file, except that
+an existing spec gets the missing entries. The table shows where each thing
+went; "kept as is" marks what does not fit into a bundle and stays. It copies no
+values that look like secrets: the spec names a variable instead.
 
-Then aisync plan shows what is equal already ("=") and what would be written
+Afterwards aisync plan shows what matches already ("=") and what it would write
 for the other runtimes.`,
 		Example:     "  $ aisync import --dry-run\n  $ aisync import --from claude,cursor ~/code/app\n  $ aisync import --scope host",
 		Annotations: map[string]string{"effect": "writes"},
@@ -49,7 +49,7 @@ for the other runtimes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range from {
 				if !slices.Contains(gather.Origins, gather.Origin(name)) {
-					return cli.Usagef("--from %q: want some of %s", termtext.Safe(name), joinOrigins(gather.Origins, ", "))
+					return cli.Usagef("--from %q: want one or more of %s", termtext.Safe(name), joinOrigins(gather.Origins, ", "))
 				}
 				im.options.From = append(im.options.From, gather.Origin(name))
 			}
@@ -61,11 +61,11 @@ for the other runtimes.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&from, "from", nil, "read only what `WHOSE` it is: "+joinOrigins(gather.Origins, ", "))
-	flags.StringVar(&im.scope, "scope", string(stack.ScopeProject), "`WHICH` spec: project, or host for your home")
+	flags.StringSliceVar(&from, "from", nil, "read only the files of `PROGRAMS`: "+joinOrigins(gather.Origins, ", "))
+	flags.StringVar(&im.scope, "scope", string(stack.ScopeProject), "write `WHICH` spec: project, or host for your home")
 	editcmd.OneScope(cmd)
 	flags.StringVar(&im.bundle, "bundle", "", "write the bundle into `FOLDER` (default: .aisync in the project, bundle beside the host's spec)")
-	flags.BoolVar(&im.dryRun, "dry-run", false, "show what would be written, and write nothing")
+	flags.BoolVar(&im.dryRun, "dry-run", false, "show what would be written, without writing it")
 	return cmd
 }
 
@@ -86,12 +86,12 @@ type importing struct {
 	dryRun  bool
 
 	places  place.Places
-	dir     string // that is read
+	dir     string // to read
 	found   *gather.Result
-	edit    *editcmd.Editing // of a spec that is there already
+	edit    *editcmd.Editing // of an existing spec, or nil
 	written []string
 
-	superfluous []string // that was taken over, once it is applied
+	superfluous []string // imported files to remove after an apply
 }
 
 func (im *importing) run(ctx context.Context, args []string) (err error) {
@@ -106,7 +106,7 @@ func (im *importing) run(ctx context.Context, args []string) (err error) {
 	}
 	if len(im.found.Files) == 0 && len(im.found.Servers) == 0 {
 		im.show(nil)
-		return advice.New(fmt.Errorf("nothing to take over in %s", im.dir), "it looks for what "+joinOrigins(gather.Origins, ", ")+" have there; to start anew: aisync init --here")
+		return advice.New(fmt.Errorf("nothing to import in %s", im.dir), "it reads the files of "+joinOrigins(gather.Origins, ", ")+"; to start with an empty spec: aisync init --here")
 	}
 	texts, err := im.specTexts(ctx)
 	if err != nil {
@@ -116,12 +116,12 @@ func (im *importing) run(ctx context.Context, args []string) (err error) {
 		if err := im.write(texts); err != nil {
 			return err
 		}
-		im.superfluous = im.over(ctx)
+		im.superfluous = im.duplicates(ctx)
 	}
 	return im.show(texts)
 }
 
-// locate finds the folder that is read and the one that is written.
+// locate sets the folder to read and the folder of the bundle.
 func (im *importing) locate(args []string) error {
 	cwd, err := im.app.Cwd()
 	if err != nil {

@@ -24,12 +24,12 @@ type importDoc struct {
 	Taken         []gather.Taken     `json:"taken"`
 	Kept          []gather.Kept      `json:"kept"`
 	Written       []string           `json:"written"`
-	Spec          []editcmd.EditFile `json:"spec"`        // what is new in a spec that was there
-	Superfluous   []string           `json:"superfluous"` // what programs would read twice after an apply
+	Spec          []editcmd.EditFile `json:"spec"`        // the changes of an existing spec
+	Superfluous   []string           `json:"superfluous"` // files that programs would read twice after an apply
 }
 
-// show prints what came from where, and what was left alone. texts are the
-// specs as they are now, or would be.
+// show prints what was imported from where, and what was kept. texts are the specs as
+// written, or as they would be.
 func (im *importing) show(texts map[string][]byte) error {
 	doc := importDoc{
 		cli.ViewVersion, im.dryRun, im.dir, im.bundle, cli.OrEmpty(im.found.From), cli.OrEmpty(im.found.Runtimes),
@@ -54,7 +54,7 @@ func (im *importing) show(texts map[string][]byte) error {
 		}
 	}
 	if len(doc.Superfluous) > 0 {
-		im.app.Printf("programs read these beside what aisync apply makes of them; when it is applied, take them away:\n")
+		im.app.Printf("programs would read these files twice after aisync apply; remove them then:\n")
 	}
 	for _, f := range doc.Superfluous {
 		im.app.Printf("  %s\n", termtext.Safe(f))
@@ -62,15 +62,15 @@ func (im *importing) show(texts map[string][]byte) error {
 	switch {
 	case texts == nil:
 	case im.dryRun:
-		im.app.Hint("nothing is written: --dry-run")
+		im.app.Hint("nothing was written (--dry-run)")
 	default:
 		im.app.Say("wrote %s", im.wrote())
-		im.app.Hint("look at them, then: aisync plan")
+		im.app.Hint("read them, then: aisync plan")
 	}
 	return nil
 }
 
-// table prints a line for each thing that was taken over.
+// table prints a line for each imported thing.
 func (im *importing) table() {
 	var what, from int
 	for _, t := range im.found.Taken {
@@ -97,7 +97,7 @@ func (im *importing) newFile(path string, text []byte) {
 	}
 }
 
-// wrote counts what was written where.
+// wrote lists what was written.
 func (im *importing) wrote() string {
 	inBundle := 0
 	var others []string

@@ -19,7 +19,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// specTexts is the spec as it would be, by path, found right.
+// specTexts returns the valid texts of the resulting spec by path.
 func (im *importing) specTexts(ctx context.Context) (map[string][]byte, error) {
 	file := filepath.Join(im.dir, place.SpecFile)
 	if _, err := os.Stat(file); !im.options.Home && errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +38,7 @@ func (im *importing) specTexts(ctx context.Context) (map[string][]byte, error) {
 	return e.Check(ctx, editcmd.KindOf("bundle"))
 }
 
-// source is the bundle as the spec names it: relative where it lies below it.
+// source returns the bundle's folder for the spec in specDir: relative if it is below.
 func (im *importing) source(specDir string) string {
 	rel, err := filepath.Rel(specDir, im.bundle)
 	if err != nil || strings.HasPrefix(rel, "..") {
@@ -73,17 +73,17 @@ func (im *importing) addTo(e *editcmd.Editing) error {
 	}
 	for _, s := range im.found.Servers {
 		if slices.Contains(e.Names(editcmd.KindOf("mcp")), s.Name) {
-			continue // the spec's own word
+			continue // the spec's entry stays
 		}
 		if err := e.Files.Add(serverText(s.MCPServer), "mcp", s.Name); err != nil {
 			return err
 		}
 	}
-	e.Said = nil
+	e.Notes = nil
 	return nil
 }
 
-// newSpec is a first spec of the project.
+// newSpec returns a first spec of the project.
 func (im *importing) newSpec() []byte {
 	ids := make([]string, len(im.found.Runtimes))
 	for i, id := range im.found.Runtimes {
@@ -91,10 +91,10 @@ func (im *importing) newSpec() []byte {
 	}
 	note := ""
 	if len(ids) == 0 {
-		note = " // name the agent programs that people use here"
+		note = " // add the agent programs in use here"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "package aisync\n\n// What agents have in this project, taken over from %s by aisync import.\nproject: {\n", joinOrigins(im.found.From, ", "))
+	fmt.Fprintf(&b, "package aisync\n\n// The agent files of this project, imported from %s by aisync import.\nproject: {\n", joinOrigins(im.found.From, ", "))
 	fmt.Fprintf(&b, "\tname:     %s\n\truntimes: [%s]%s\n", edit.String(im.options.Name), strings.Join(ids, ", "), note)
 	if len(im.found.Files) > 0 {
 		fmt.Fprintf(&b, "\tsources: %s: %s\n\tbundles: [%s]\n", ownSource, edit.String(im.source(im.dir)), edit.String(ownSource+"//"+im.options.Name))
@@ -110,7 +110,7 @@ func (im *importing) newSpec() []byte {
 	return []byte(b.String())
 }
 
-// serverText is an MCP server as a spec has it.
+// serverText returns an MCP server in CUE.
 func serverText(s spec.MCPServer) string {
 	vars := func(name string, list []spec.EnvVar) edit.Field {
 		var fields []edit.Field

@@ -16,8 +16,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// write writes the bundle, and then the spec that names it. A file of the
-// bundle that is there keeps its bytes, and that is said.
+// write writes the bundle, then the spec that names it. It keeps an existing file of
+// the bundle and adds it to found.Kept.
 func (im *importing) write(texts map[string][]byte) error {
 	p := im.places
 	disk, err := fsys.New(fsys.Options{Tag: "import", Home: fsys.LogicalPath(p.Physical(p.Home)), UID: p.UID, GID: p.GID, Chown: p.Chown})
@@ -49,7 +49,7 @@ func (im *importing) writeNew(disk fsys.FS, name fsys.LogicalPath, text []byte, 
 	case err == nil && bytes.Equal(old, text):
 		return nil
 	case err == nil:
-		im.found.Kept = append(im.found.Kept, gather.Kept{Path: im.short(string(name)), Why: "it was there already, and differs from what was read"})
+		im.found.Kept = append(im.found.Kept, gather.Kept{Path: im.short(string(name)), Why: "exists, and differs from what was imported"})
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -64,9 +64,9 @@ func (im *importing) writeNew(disk fsys.FS, name fsys.LogicalPath, text []byte, 
 	return nil
 }
 
-// over is what was taken over and is in none of the places that an apply will
-// keep: programs would read it beside what is made from it.
-func (im *importing) over(ctx context.Context) []string {
+// duplicates returns the imported files that an apply does not manage: programs would
+// read them beside the files made from them.
+func (im *importing) duplicates(ctx context.Context) []string {
 	a := *im.app
 	a.Flags.Quiet = true
 	where := stack.ScopeHost
@@ -75,7 +75,7 @@ func (im *importing) over(ctx context.Context) []string {
 	}
 	w, err := a.Loaded(ctx, where, stack.Open)
 	if err != nil {
-		return nil // aisync plan says why
+		return nil // aisync plan reports the error
 	}
 	var targets []string
 	for _, d := range w.Declared.Declarations {
@@ -95,8 +95,8 @@ func (im *importing) over(ctx context.Context) []string {
 	return out
 }
 
-// made reports whether some target holds what t became. The text of a rule is
-// in an instruction file where it is in no folder.
+// made reports whether one of targets contains t. The text of a rule may be part of an
+// instruction file.
 func made(t gather.Taken, targets []string) bool {
 	name := strings.TrimSuffix(path.Base(t.To), ".md")
 	switch t.What {

@@ -32,34 +32,35 @@ func InitCommand(a *cli.App) *cobra.Command {
 	var runtimes []string
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "write a starter spec for this machine, or with --here for the project in this folder",
-		Long: `Without flags: describes this machine, from its facts, in HOSTNAME.cue in the
-folder of the host specs ($XDG_CONFIG_HOME/aisync), with the agent programs that
-it finds and a model that fits as a comment.
+		Short: "write a starter spec for this machine, or --here for a project",
+		Long: `Without flags, writes a spec of this machine, HOSTNAME.cue, into the folder of
+the host specs ($XDG_CONFIG_HOME/aisync): its facts, the agent programs found,
+and as a comment a model that fits.
 
---from SRC takes host specs over instead: the name of an example (` + strings.Join(hosts.Examples(), ", ") + `),
-a folder, git::URL?ref=… or the URL of an archive. Its *.cue and aisync.lock are copied.
+--from SRC copies host specs instead: the name of an example (` + strings.Join(hosts.Examples(), ", ") + `),
+a folder, git::URL?ref=… or the URL of an archive. It copies *.cue and
+aisync.lock.
 
---here writes aisync.cue for the project in this folder, and nothing else, with
-the agent programs that are on this machine or those of --runtime. With --source
-it names that source of bundles too, and those of its languages and teams that an
-older installer has put into the project: they are known by their rules' names.
+--here writes only aisync.cue, for the project in this folder, with the agent
+programs on this machine or those of --runtime. With --source it adds that
+source of bundles, and its languages and teams that an older installer has put
+into the project, which it recognizes by the names of their rules.
 
-What exists is never overwritten; init says so and what to do. The one exception
-is the schema in cue.mod/pkg/aisync.dev beside the host specs, with which cue vet
-and editors work offline: it belongs to aisync and is brought up to date.`,
+init never overwrites a file; it names the file and what to do. The only
+exception is the schema in cue.mod/pkg/aisync.dev beside the host specs, for cue
+vet and editors: it belongs to aisync, and init updates it.`,
 		Example:     "  $ aisync init && aisync plan\n  $ aisync init --from git::https://example.org/me/machines.git\n  $ cd ~/code/app && aisync init --here",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if here && from != "" {
-				return cli.Usagef("init: --here and --from exclude each other; --from is about hosts")
+				return cli.Usagef("init: --here and --from exclude each other; --from copies host specs")
 			}
 			if len(runtimes) > 0 && !here {
-				return cli.Usagef("init: --runtime is about a project; add --here")
+				return cli.Usagef("init: --runtime needs --here")
 			}
 			if source != "" && !here {
-				return cli.Usagef("init: --source is about a project; add --here")
+				return cli.Usagef("init: --source needs --here")
 			}
 			p, err := a.HostPlaces()
 			if err != nil {
@@ -68,7 +69,7 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 			if err := a.MakeRoot(p, "aisync init"); err != nil && !here {
 				return err
 			}
-			s := &starter{App: a, places: p}
+			s := &initializer{App: a, places: p}
 			switch {
 			case here:
 				err = s.project(cmd.Context(), runtimes, source)
@@ -80,25 +81,25 @@ and editors work offline: it belongs to aisync and is brought up to date.`,
 			if err != nil {
 				return err
 			}
-			return s.tell()
+			return s.report()
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "take host specs over from `SRC`: an example, a folder, git::URL or an archive's URL")
-	cmd.Flags().StringVar(&source, "source", "", "with --here: where bundles come from: a folder, git::`URL`?ref=… or the URL of an archive")
+	cmd.Flags().StringVar(&from, "from", "", "copy host specs from `SRC`: an example, a folder, git::URL or an archive's URL")
+	cmd.Flags().StringVar(&source, "source", "", "with --here: the source of bundles: a folder, git::`URL`?ref=… or the URL of an archive")
 	cmd.Flags().BoolVar(&here, "here", false, "write aisync.cue for the project in this folder")
-	cmd.Flags().StringSliceVar(&runtimes, "runtime", nil, "with --here: the project's runtimes, by their `IDS`, instead of those found")
+	cmd.Flags().StringSliceVar(&runtimes, "runtime", nil, "with --here: use the runtimes `IDS` instead of those found")
 	return cmd
 }
 
-// host describes this machine unless a spec does already.
-func (s *starter) host(ctx context.Context) error {
+// host writes a spec of this machine unless one exists.
+func (s *initializer) host(ctx context.Context) error {
 	found, err := s.Machine(s.places).LoadSpec(ctx, schema.Options{})
 	if err != nil && slices.ContainsFunc(advice.Split(err), func(e error) bool { return !errors.Is(e, schema.ErrNoHost) }) {
-		return advice.Command(fmt.Errorf("the specs that are there are not right, so nothing is written beside them: %w", err), "aisync validate")
+		return advice.Command(fmt.Errorf("the existing specs are invalid, so nothing was written: %w", err), "aisync validate")
 	}
 	if err == nil && found.Host != nil && !found.Host.Builtin {
 		s.kept = append(s.kept, filepath.Join(s.places.Config, filepath.Base(found.Host.Pos.File)))
-		s.next = "this machine is described already, as host " + found.Host.Name + "; edit that file, then: aisync plan"
+		s.next = "host " + found.Host.Name + " describes this machine already; edit that file, then: aisync plan"
 		return s.vendorSchema()
 	}
 	f, err := s.Machine(s.places).Facts()
@@ -113,8 +114,8 @@ func (s *starter) host(ctx context.Context) error {
 	return s.vendorSchema()
 }
 
-// project writes aisync.cue into the folder the person stands in.
-func (s *starter) project(ctx context.Context, runtimes []string, source string) error {
+// project writes aisync.cue into --project, or else the working folder.
+func (s *initializer) project(ctx context.Context, runtimes []string, source string) error {
 	cwd, err := s.Cwd()
 	if err != nil {
 		return err
@@ -127,17 +128,17 @@ func (s *starter) project(ctx context.Context, runtimes []string, source string)
 		return err
 	}
 	if home, err := filepath.EvalSymlinks(s.places.Physical(s.places.Home)); err == nil && home == dir {
-		return advice.Command(fmt.Errorf("%s is your home, not a project; what every project shall have goes into the host's spec", dir), "aisync init")
+		return advice.Command(fmt.Errorf("%s is your home, not a project; put what all projects share into the host's spec", dir), "aisync init")
 	}
 	f, err := s.Machine(s.places).Facts()
 	if err != nil {
 		return err
 	}
 	s.next = "read and edit it, then: aisync plan"
-	why := "found on this machine; name those that people use here"
+	why := "found on this machine; list those in use here"
 	switch found := installed(f, catalog.Runtimes()); {
 	case len(runtimes) > 0:
-		why = "that people use here"
+		why = "in use here"
 		for _, id := range runtimes {
 			if _, ok := catalog.With(spec.Catalog{}).Runtime(id); !ok {
 				return nearest.Unknown("runtime", id, catalog.RuntimeIDs(catalog.Runtimes()))
@@ -146,7 +147,7 @@ func (s *starter) project(ctx context.Context, runtimes []string, source string)
 	case len(found) > 0:
 		runtimes = catalog.RuntimeIDs(found)
 	default:
-		runtimes, why = []string{catalog.Preferred().ID}, "name the agent programs that people use here"
+		runtimes, why = []string{catalog.Preferred().ID}, "list the agent programs in use here"
 	}
 	var sources *fromSource
 	if source != "" {
@@ -157,14 +158,14 @@ func (s *starter) project(ctx context.Context, runtimes []string, source string)
 	return s.writeNew(dir, map[string][]byte{place.SpecFile: projectSpec(cli.NameOf(filepath.Base(dir), "project"), runtimes, why, sources)})
 }
 
-// copyHosts takes over an example or what lies at src.
-func (s *starter) copyHosts(ctx context.Context, src string) error {
+// copyHosts copies the host specs of an example or of src.
+func (s *initializer) copyHosts(ctx context.Context, src string) error {
 	files := map[string][]byte{}
 	if text, ok := hosts.Example(src); ok {
 		files[src+".cue"] = text
-		s.next = "it is an example: change match, or use it with --host " + src + "; then: aisync plan"
+		s.next = "this is an example: change match, or use it with --host " + src + "; then: aisync plan"
 	} else {
-		dir, cleanup, err := s.bring(ctx, src)
+		dir, cleanup, err := s.fetch(ctx, src)
 		if err != nil {
 			return err
 		}
@@ -173,9 +174,9 @@ func (s *starter) copyHosts(ctx context.Context, src string) error {
 			return err
 		}
 		if len(files) == 0 {
-			return fmt.Errorf("--from %s: no *.cue file lies there", src)
+			return fmt.Errorf("--from %s: no *.cue files", src)
 		}
-		s.next = "relative sources in them now start at " + s.places.Config + "; look at them, then: aisync validate"
+		s.next = "relative sources in them now start at " + s.places.Config + "; check them, then: aisync validate"
 	}
 	if err := s.writeNew(s.places.Config, files); err != nil {
 		return err
@@ -183,8 +184,8 @@ func (s *starter) copyHosts(ctx context.Context, src string) error {
 	return s.vendorSchema()
 }
 
-// bring makes src a folder of this machine; cleanup removes what it made.
-func (s *starter) bring(ctx context.Context, src string) (dir string, cleanup func(), err error) {
+// fetch returns src as a local folder; cleanup removes a download.
+func (s *initializer) fetch(ctx context.Context, src string) (dir string, cleanup func(), err error) {
 	none := func() {}
 	if !strings.HasPrefix(src, "git::") && !strings.Contains(src, "://") {
 		cwd, err := s.Cwd()
@@ -210,7 +211,7 @@ func (s *starter) bring(ctx context.Context, src string) (dir string, cleanup fu
 	return dir, cleanup, nil
 }
 
-// specFiles reads what makes up host specs in dir: *.cue and their lock.
+// specFiles reads the host specs in dir, *.cue, and their lock file.
 func specFiles(dir string) (map[string][]byte, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -17,23 +17,22 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// legacyRules is where the scripts of old put a bundle's rules into a project;
-// what lies there says which bundles it has.
+// legacyRules is the folder into which older installers copied a bundle's rules.
 const legacyRules = ".claude/rules"
 
-// fromSource is what a new project spec says of one source of bundles.
+// fromSource is a source of bundles in a new project spec, with the bundles to use.
 type fromSource struct {
 	name, url      string
 	bundles, teams []string
 }
 
-// recognize looks at the source that a person named, and at the project in dir,
-// and says which of its bundles an installer without records put there.
-func (s *starter) recognize(ctx context.Context, dir, url string) (*fromSource, error) {
+// recognize returns the source at url with those of its bundles that an older
+// installer has put into the project in dir.
+func (s *initializer) recognize(ctx context.Context, dir, url string) (*fromSource, error) {
 	out := &fromSource{name: editcmd.NameOfSource(url), url: url}
 	folder := url
 	if bundle.Remote(url) {
-		got, cleanup, err := s.bring(ctx, url)
+		got, cleanup, err := s.fetch(ctx, url)
 		if err != nil {
 			return nil, err
 		}
@@ -76,12 +75,12 @@ func (s *starter) recognize(ctx context.Context, dir, url string) (*fromSource, 
 	}
 	if core, err := tree.Core(); err == nil && len(found) == 0 && len(core.Rules) > 0 {
 		out.bundles = []string{"."}
-		s.notes = append(s.notes, "no bundle of it is recognized here: its generic rules are asked for; there is also "+strings.Join(append(tree.Languages(), tree.Teams()...), ", "))
+		s.notes = append(s.notes, "no bundle recognized here: using its generic rules; it also has "+strings.Join(append(tree.Languages(), tree.Teams()...), ", "))
 	}
 	return out, nil
 }
 
-// fileNames are the names of the entries of dir; none where it is not there.
+// fileNames returns the names of the entries of dir, which may be missing.
 func fileNames(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +93,7 @@ func fileNames(dir string) ([]string, error) {
 	return out, err
 }
 
-// lines are the fields of a project spec that say it.
+// lines returns the fields of f in a project spec.
 func (f *fromSource) lines() string {
 	refs := func(names []string) string {
 		var out []string

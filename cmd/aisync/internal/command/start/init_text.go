@@ -14,14 +14,14 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// hostSpec is a starter spec of the machine that f describes. What aisync
-// cannot know stands in it as a comment that shows the form.
+// hostSpec returns a starter spec of the machine with facts f, with examples as
+// comments for what aisync cannot know.
 func hostSpec(name string, f facts.Facts, runtimes []spec.Runtime, models []spec.Model) []byte {
 	var b strings.Builder
 	q := strconv.Quote(name)
 	fmt.Fprintf(&b, `package aisync
 
-// This machine, as it should be. aisync plan shows what would change for it.
+// The AI coding setup of this machine. aisync plan shows what it would change.
 hosts: %s: {
 	match: {hostname: %s} // also: cpu, product (regular expressions), memoryGiB: >=60
 
@@ -47,7 +47,7 @@ hosts: %s: {
 	// it is: settings: claude: {permissions: {allow: ["Bash(make test)"]}}
 
 `)
-	fmt.Fprintf(&b, "\tstore: \"~/.local/share/llm/models\" // where models lie\n\n\t// %s\n", comment(memoryLine(f)))
+	fmt.Fprintf(&b, "\tstore: \"~/.local/share/llm/models\" // the folder of the models\n\n\t// %s\n", comment(memoryLine(f)))
 	if m, choice, ok := hosts.Recommend(models, f); ok {
 		fmt.Fprintf(&b, "\t// %s\n\t// models: %s: {quant: \"auto\"}\n", comment(recommendation(m, choice)), strconv.Quote(m.ID))
 	} else {
@@ -57,7 +57,7 @@ hosts: %s: {
 	return []byte(b.String())
 }
 
-// recommendation says which model fits, why, and what it would cost.
+// recommendation names the model that fits, its download size and the reason.
 func recommendation(m spec.Model, choice hosts.Choice) string {
 	text := "The best model of the catalog that fits: " + m.ID + " at " + choice.Quant
 	for _, quant := range m.Quants {
@@ -73,7 +73,7 @@ func recommendation(m spec.Model, choice hosts.Choice) string {
 
 func memoryLine(f facts.Facts) string {
 	if f.Memory.Total == 0 {
-		return "How much memory this machine has is not known."
+		return "The memory of this machine is unknown."
 	}
 	text := "This machine has " + quantity.Memory(f.Memory.Total) + " of memory"
 	for _, g := range f.GPUs {
@@ -82,8 +82,8 @@ func memoryLine(f facts.Facts) string {
 	return text + "."
 }
 
-// projectSpec is a starter spec of a project that is called name. Without a
-// source it shows how one is named.
+// projectSpec returns a starter spec of the project name, with an example for a source
+// if from is nil.
 func projectSpec(name string, runtimes []string, why string, from *fromSource) []byte {
 	sources := `	// sources: {rulesets: "git::https://example.org/me/rulesets.git?ref=v1"}
 	// bundles: ["rulesets//python"] // a language of it
@@ -98,8 +98,7 @@ func projectSpec(name string, runtimes []string, why string, from *fromSource) [
 	}
 	return []byte(fmt.Sprintf(`package aisync
 
-// This project, as it should be for the agents that work in it. The same for
-// everybody who checks it out: nothing here depends on a machine.
+// The agent setup of this project, the same on every machine that checks it out.
 project: {
 	name:     %s
 	runtimes: [%s] // %s
@@ -108,15 +107,15 @@ project: {
 %s
 	// mcp: notes: {command: "python3", args: ["tools/notes_mcp.py"]}
 
-	// agents: sessions: true // .ai/: what agents in this project tell each other
+	// agents: sessions: true // .ai/: shared session files of the agents in this project
 }
 `, strconv.Quote(name), strings.Join(ids, ", "), why, sources))
 }
 
-// installed are the runtimes whose program is on the machine.
+// installed returns the runtimes whose programs are on the machine.
 func installed(f facts.Facts, runtimes []spec.Runtime) []spec.Runtime {
 	return slices.DeleteFunc(slices.Clone(runtimes), func(r spec.Runtime) bool { return r.Command == "" || f.Programs[r.Command] == "" })
 }
 
-// comment is text that stays on the one line of a comment.
+// comment returns s on one line, for a comment.
 func comment(s string) string { return strings.ReplaceAll(termtext.Safe(s), "\n", " ") }

@@ -16,29 +16,28 @@ import (
 	"aisync.dev/aisync/schema"
 )
 
-// starter writes first files and remembers which it wrote and which it found.
-type starter struct {
+// initializer writes the first files of a spec and reports them.
+type initializer struct {
 	*cli.App
 	places        place.Places
 	written, kept []string
 	next          string
-	notes         []string // what was found out, for people
+	notes         []string // printed before the list of files
 }
 
-// writeNew writes files into dir, making it where it is missing. One that is
-// there keeps its bytes.
-func (s *starter) writeNew(dir string, files map[string][]byte) error {
+// writeNew writes files into dir, which it creates if missing. It keeps existing files.
+func (s *initializer) writeNew(dir string, files map[string][]byte) error {
 	return s.write(dir, files, func(string) bool { return false })
 }
 
-// vendorSchema brings the schema beside the host specs up to date. A module
-// file that a person wrote stays.
-func (s *starter) vendorSchema() error {
+// vendorSchema updates the schema beside the host specs. It keeps a person's module
+// file.
+func (s *initializer) vendorSchema() error {
 	return s.write(filepath.Join(s.places.Config, "cue.mod"), schema.Files(), func(name string) bool { return strings.HasPrefix(name, "pkg/") })
 }
 
-// write writes files below dir; of those that are there, only what ours names.
-func (s *starter) write(dir string, files map[string][]byte, ours func(name string) bool) error {
+// write writes files below dir. It replaces existing files only if ours.
+func (s *initializer) write(dir string, files map[string][]byte, ours func(name string) bool) error {
 	p := s.places
 	disk, err := fsys.New(fsys.Options{Tag: "init", Home: fsys.LogicalPath(p.Physical(p.Home)), UID: p.UID, GID: p.GID, Chown: p.Chown})
 	if err != nil {
@@ -76,8 +75,8 @@ func (s *starter) write(dir string, files map[string][]byte, ours func(name stri
 	return disk.Flush()
 }
 
-// tell prints what came of it.
-func (s *starter) tell() error {
+// report prints the written and the kept files, and what to do next.
+func (s *initializer) report() error {
 	if s.Flags.JSON {
 		return s.WriteJSON(struct {
 			FormatVersion string   `json:"format_version"`
@@ -105,7 +104,7 @@ func (s *starter) tell() error {
 	}
 	for _, f := range s.kept {
 		if !strings.Contains(f, "/cue.mod/") {
-			s.Printf("kept  %s: it was there already\n", termtext.Safe(s.places.Short(cwd, f)))
+			s.Printf("kept  %s: it exists already\n", termtext.Safe(s.places.Short(cwd, f)))
 		}
 	}
 	s.Hint("%s", s.next)

@@ -14,7 +14,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// verdict is the JSON of validate.
+// verdict is validate --json; see docs/json.md.
 type verdict struct {
 	FormatVersion string   `json:"format_version"`
 	Valid         bool     `json:"valid"`
@@ -23,7 +23,7 @@ type verdict struct {
 	Files         []string `json:"files"`
 	Digest        string   `json:"digest,omitempty"`
 	Errors        []Defect `json:"errors"`
-	Notes         []Defect `json:"notes,omitempty"` // what is no error in a project: that no host is this machine
+	Notes         []Defect `json:"notes,omitempty"` // in a project: that no host matches this machine
 }
 
 // Defect is one thing that is wrong with a spec.
@@ -38,14 +38,13 @@ type Defect struct {
 func ValidateCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate",
-		Short: "check the specs of this host and project, and nothing else",
+		Short: "check the specs of this host and project",
 		Long: `Reads the specs of this host and, inside a project, of the project, and prints
-everything that is wrong with them as file:line:col: message. It looks at no
-source, no target and no state. In a project it is no error that no host is this
-machine: a project needs none.
+all errors as file:line:col: message. It reads no source, no target and no
+state. Inside a project, a machine that no host matches is not an error.
 
-Exit code 0: the specs are right; 1: they are not.`,
-		Example:     "  $ aisync validate\n  the specs are right: host velox, project org-drill",
+Exit code 0: the specs are valid; 1: they are not.`,
+		Example:     "  $ aisync validate\n  the specs are valid: host velox, project org-drill",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,14 +63,14 @@ Exit code 0: the specs are right; 1: they are not.`,
 				v.Host, v.Project = names(s)
 				v.Files, v.Digest = append(v.Files, s.Files...), s.Digest
 			} else if v.Errors = Defects(err); len(v.Errors) == 0 {
-				return err // not the spec's fault: a folder that cannot be read
+				return err // not an error of a spec: a folder that cannot be read
 			}
-			return pronounce(a, v)
+			return report(a, v)
 		},
 	}
 }
 
-// names returns what s describes, "" for a part that is not there.
+// names returns the names of host and project in s, "" for a missing one.
 func names(s *spec.Spec) (host, project string) {
 	if s.Host != nil {
 		host = s.Host.Name
@@ -84,7 +83,7 @@ func names(s *spec.Spec) (host, project string) {
 
 func defectOf(p schema.Problem) Defect { return Defect{p.Pos, p.Path, p.Message, p.Hint} }
 
-// Text is d as one line.
+// Text returns d as one line.
 func (d Defect) Text() string {
 	text := d.Message
 	if d.Path != "" {
@@ -99,7 +98,7 @@ func (d Defect) Text() string {
 	return text
 }
 
-// Defects are the parts of err that blame a spec.
+// Defects returns the errors of specs in err.
 func Defects(err error) []Defect {
 	out := []Defect{}
 	for _, e := range advice.Split(err) {
@@ -111,8 +110,8 @@ func Defects(err error) []Defect {
 	return out
 }
 
-// pronounce prints v and returns the exit code as an error.
-func pronounce(a *cli.App, v verdict) error {
+// report prints v and returns the exit code as an error.
+func report(a *cli.App, v verdict) error {
 	switch {
 	case a.Flags.JSON:
 		if err := a.WriteJSON(v); err != nil {
@@ -126,7 +125,7 @@ func pronounce(a *cli.App, v verdict) error {
 		if v.Project != "" {
 			what = append(what, "project "+v.Project)
 		}
-		a.Printf("the specs are right: %s\n", termtext.Safe(strings.Join(what, ", ")))
+		a.Printf("the specs are valid: %s\n", termtext.Safe(strings.Join(what, ", ")))
 	default:
 		for _, d := range v.Errors {
 			a.Printf("%s\n", cli.OneMessage(d.Text()))

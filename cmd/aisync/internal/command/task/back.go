@@ -16,7 +16,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// backFlags say what a Gitea server hears of a task that was done.
+// backFlags holds the flags for reporting tasks to a Gitea server.
 type backFlags struct {
 	giteaFlags
 	comment, pull bool
@@ -24,19 +24,19 @@ type backFlags struct {
 
 func (b *backFlags) in(f *pflag.FlagSet) {
 	b.giteaFlags.in(f)
-	f.BoolVar(&b.comment, "comment", false, "write the report below the issue that the task is from")
-	f.BoolVar(&b.pull, "pull-request", false, "ask for the branch to be taken over, once it is pushed (--push)")
+	f.BoolVar(&b.comment, "comment", false, "comment the report on the issue that the task came from")
+	f.BoolVar(&b.pull, "pull-request", false, "open a pull request for the pushed branch (needs --push)")
 }
 
-// taskAfter is what is done after each task: nil where nobody is to hear of it.
-// The server is asked before any task is begun, so that a wrong address or
-// token does not show at the end of a night.
+// taskAfter returns the function that reports a finished task to the Gitea server, or
+// nil without --comment and --pull-request. It connects once before the first task, so
+// that a wrong address or token fails at once.
 func taskAfter(ctx context.Context, a *cli.App, b backFlags, push string) (func(context.Context, spec.Task, *task.Report) error, error) {
 	if !b.comment && !b.pull {
 		return nil, nil
 	}
 	if b.pull && push == "" {
-		return nil, cli.Usagef("--pull-request is for a branch that is pushed: say where to, --push REMOTE")
+		return nil, cli.Usagef("--pull-request needs --push REMOTE")
 	}
 	if _, err := giteaClient(ctx, a, b.giteaFlags); err != nil {
 		return nil, err
@@ -44,10 +44,10 @@ func taskAfter(ctx context.Context, a *cli.App, b backFlags, push string) (func(
 	return func(ctx context.Context, t spec.Task, r *task.Report) error {
 		repo, number, ok := gitea.ParseSource(t.Source)
 		if !ok {
-			r.Notes = append(r.Notes, "It is from no issue of a Gitea server, so none hears of it.")
+			r.Notes = append(r.Notes, "Not reported to Gitea: the task came from no issue.")
 			return nil
 		}
-		ctx, cancel := context.WithTimeout(ctx, backPatience)
+		ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 		defer cancel()
 		server, err := giteaClient(ctx, a, b.giteaFlags)
 		if err != nil {
@@ -67,16 +67,17 @@ func taskAfter(ctx context.Context, a *cli.App, b backFlags, push string) (func(
 	}, nil
 }
 
-// backPatience is how long a server may take to hear of one task.
-const backPatience = 2 * time.Minute
+// reportTimeout limits the report of one task to the server.
+const reportTimeout = 2 * time.Minute
 
-// pullTitle is the task and the first line of what it is for.
+// pullTitle returns the task's id and the first line of its goal.
 func pullTitle(t spec.Task) string {
 	goal, _, _ := strings.Cut(strings.TrimSpace(t.Goal), "\n")
 	return termtext.Safe(t.ID + ": " + termtext.Clip(goal, 101))
 }
 
-// pullText leads to the issue, without closing it: that is for who merges.
+// pullText returns the text of a pull request. It refers to the issue without closing
+// it, which is up to the person who merges.
 func pullText(r *task.Report, number int64) string {
-	return fmt.Sprintf("For #%d. Done by an executor on its own; read all of it before you take it over.\n\n%s", number, r.Markdown())
+	return fmt.Sprintf("For #%d. Made by an executor without supervision; review all of it before merging.\n\n%s", number, r.Markdown())
 }

@@ -15,16 +15,15 @@ import (
 	"aisync.dev/aisync/internal/nearest"
 )
 
-// taskExecutor is what does the steps of tasks that say in words what to
-// change: the executor called name, or for "" the one that fits each task. repo
-// is what no program may see of where the tasks are from.
+// taskExecutor returns the executor of steps written in words: the one called name, or
+// for "" the one that fits each task. repo is hidden from the programs that it runs.
 func taskExecutor(ctx context.Context, a *cli.App, name, repo string) (task.Executor, error) {
 	s, index, p, err := launchcmd.SpecFor(ctx, a, repo)
 	if err != nil {
 		return nil, err
 	}
 	hide := []string{repo}
-	if r, err := worktree.Open(ctx, repo); err == nil { // else no task is carried out
+	if r, err := worktree.Open(ctx, repo); err == nil { // without a repository no task runs
 		hide = append(hide, r.Common())
 	}
 	path := a.Env.Get("PATH")

@@ -22,27 +22,27 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// giteaFlags say which Gitea server, and who one is there. A token is no flag:
-// others could see it among the processes of the machine.
+// giteaFlags holds the address of a Gitea server and where its token is. The token is
+// not a flag: flags show in the process list.
 type giteaFlags struct {
 	url, tokenFile string
-	tokenEnv       string // the variable that a spec names; "" where none does
+	tokenEnv       string // the variable that the host's spec names, or ""
 }
 
 func (g *giteaFlags) in(f *pflag.FlagSet) {
-	f.StringVar(&g.url, "gitea", "", "the Gitea server `URL` (default: $GITEA_URL)")
-	f.StringVar(&g.tokenFile, "token-file", "", "the file that holds the token for it `FILE` (default: $GITEA_TOKEN, $GITEA_TOKEN_FILE)")
+	f.StringVar(&g.url, "gitea", "", "use the Gitea server at `URL` (default: $GITEA_URL)")
+	f.StringVar(&g.tokenFile, "token-file", "", "read its token from `FILE` (default: $GITEA_TOKEN, $GITEA_TOKEN_FILE)")
 }
 
-// giteaClient connects to the server. Nothing in a project says which that is, nor
-// whose token goes there: that is the person's word alone.
+// giteaClient connects to the server. Address and token come from flags, the
+// environment or the host's spec, never from a project.
 func giteaClient(ctx context.Context, a *cli.App, g giteaFlags) (*gitea.Server, error) {
 	at := cmp.Or(g.url, a.Env.Get("GITEA_URL"))
 	if at == "" {
-		return nil, advice.Command(errors.New("which Gitea server? neither --gitea nor GITEA_URL names one"), "export GITEA_URL=https://…")
+		return nil, advice.Command(errors.New("missing Gitea server: neither --gitea nor GITEA_URL is set"), "export GITEA_URL=https://…")
 	}
 	if a.Flags.Offline && !endpoint.Loopback(at) {
-		return nil, fmt.Errorf("asking a Gitea server elsewhere %w", reconcile.ErrOffline)
+		return nil, fmt.Errorf("connect to a remote Gitea server: %w", reconcile.ErrOffline)
 	}
 	token, err := giteaToken(a, g)
 	if err != nil {
@@ -57,7 +57,7 @@ func giteaToken(a *cli.App, g giteaFlags) (string, error) {
 		if token := a.Env.Get(g.tokenEnv); token != "" {
 			return token, nil
 		}
-		return "", fmt.Errorf("the token for Gitea is in the variable %s, by the host's spec, and that is not set", g.tokenEnv)
+		return "", fmt.Errorf("the host's spec reads the token for Gitea from the variable %s, which is not set", g.tokenEnv)
 	}
 	if file == "" {
 		if token := a.Env.Get("GITEA_TOKEN"); token != "" {
@@ -70,8 +70,8 @@ func giteaToken(a *cli.App, g giteaFlags) (string, error) {
 	return readToken(file)
 }
 
-// readToken reads a file that holds a token and nothing else. One that others
-// may read is refused: it is no longer the person's alone.
+// readToken reads a file that contains only a token. It refuses a file that other
+// users may read.
 func readToken(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -83,7 +83,7 @@ func readToken(file string) (string, error) {
 		return "", fmt.Errorf("read the token for Gitea: %w", err)
 	}
 	if mode := info.Mode().Perm(); mode&0o044 != 0 {
-		return "", fmt.Errorf("%s holds a token for Gitea, and others may read it (mode %03o); make it yours alone: chmod 600 %s", file, mode, shellquote.Terminal(file))
+		return "", fmt.Errorf("%s contains a token for Gitea, and other users may read it (mode %03o); run: chmod 600 %s", file, mode, shellquote.Terminal(file))
 	}
 	text, err := io.ReadAll(io.LimitReader(f, 64<<10)) // far more than any token has
 	if err != nil {
@@ -91,7 +91,7 @@ func readToken(file string) (string, error) {
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsAny(token, " \t\r\n") {
-		return "", fmt.Errorf("%s holds no token for Gitea: want one word", file)
+		return "", fmt.Errorf("%s contains no token for Gitea: want one word", file)
 	}
 	return token, nil
 }
@@ -102,15 +102,15 @@ func taskImportGitea(a *cli.App) *cobra.Command {
 	var label string
 	cmd := &cobra.Command{
 		Use:   "gitea OWNER/REPO[#N]",
-		Short: "make tasks of issues of a Gitea server, for you to read and approve",
-		Long: `Reads an issue, or with --label all open issues of that label, and writes a task
-file of each into tasks/inbox, by the sections of the issue's text: Goal, Tasks,
-Acceptance Criteria, Verify, and Files and Read for what may be written and read.
-docs/tasks.md says how such an issue is written. Whoever may write issues there
-writes these files: read them before you approve them.
+		Short: "turn issues of a Gitea server into tasks for you to read and approve",
+		Long: `Reads an issue, or with --label all open issues with that label, and writes a
+task file for each into tasks/inbox. The sections of the issue become the task:
+Goal, Tasks, Acceptance Criteria, Verify, and Files and Read for what may be
+written and read; see docs/tasks.md. Anyone who may write issues there writes
+these files: read them before you approve them.
 
-The token is read from the variable GITEA_TOKEN or from a file that you alone may
-read, and written nowhere.`,
+It reads the token from GITEA_TOKEN, or from a file that only you may read, and
+writes it nowhere.`,
 		Example: `  $ aisync task import gitea me/chiffon#42
   $ aisync task import gitea me/chiffon --label chiffon:queue`,
 		Annotations: map[string]string{"effect": "writes"},
@@ -121,9 +121,9 @@ read, and written nowhere.`,
 			case err != nil:
 				return cli.Usagef("%s", termtext.Safe(err.Error()))
 			case number == 0 && label == "":
-				return cli.Usagef("which issues of %s? name one, %s#N, or a label: --label chiffon:queue", repo, repo)
+				return cli.Usagef("missing issue of %s: name one, %s#N, or a label: --label chiffon:queue", repo, repo)
 			case number != 0 && label != "":
-				return cli.Usagef("--label is for all issues of a label, and %s is one", args[0])
+				return cli.Usagef("--label and the issue %s exclude each other", args[0])
 			}
 			q, err := taskQueue(a, p)
 			if err != nil {
@@ -149,7 +149,7 @@ read, and written nowhere.`,
 	}
 	p.inRepo(cmd)
 	g.in(cmd.Flags())
-	cmd.Flags().StringVar(&label, "label", "", "all open issues with the label `NAME`")
+	cmd.Flags().StringVar(&label, "label", "", "import all open issues with the label `NAME`")
 	return cmd
 }
 
@@ -162,15 +162,15 @@ func taskOfIssue(a *cli.App, q task.Queue, issue gitea.Issue) error {
 	if err != nil {
 		return err
 	}
-	sayWhere(a, i)
+	printPath(a, i)
 	a.Hint("read it, then: aisync task approve %s", i.Task.ID)
 	return nil
 }
 
-// tasksOfIssues makes tasks of the issues of which there is none yet.
+// tasksOfIssues creates tasks for the issues that have none yet.
 func tasksOfIssues(a *cli.App, q task.Queue, issues []gitea.Issue, label string) error {
 	if len(issues) == 0 {
-		a.Say("no open issue is labelled %s", termtext.Safe(label))
+		a.Say("no open issues with the label %s", termtext.Safe(label))
 	}
 	var errs []error
 	for _, issue := range issues {

@@ -20,10 +20,10 @@ func taskGraph(a *cli.App) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "graph",
-		Short: "which task waits for which",
-		Long: `Prints the tasks with what each waits for below it, as text, as a graph for
-dot(1), or as JSON. With --project those of one queue, and what they wait for in
-others.`,
+		Short: "print which task waits for which",
+		Long: `Prints each task with the tasks it waits for, as text, as a graph for dot(1), or
+as JSON. With --project it prints one queue, and the tasks of others that it
+waits for.`,
 		Example:     "  $ aisync task graph --format dot | dot -Tsvg > tasks.svg",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -62,12 +62,12 @@ others.`,
 			return nil
 		},
 	}
-	p.inProject(cmd, "only the queue `NAME`")
-	cmd.Flags().StringVar(&format, "format", "text", "`FORM`: text, dot or json")
+	p.inProject(cmd, "print only the queue `NAME`")
+	cmd.Flags().StringVar(&format, "format", "text", "`FORM` of the output: text, dot or json")
 	return cmd
 }
 
-// graphDoc is graph --json. An edge leads from what waits to what it waits for.
+// graphDoc is task graph --json. An edge leads from a task to one that it waits for.
 type graphDoc struct {
 	FormatVersion string      `json:"format_version"`
 	Nodes         []graphNode `json:"nodes"`
@@ -77,7 +77,7 @@ type graphDoc struct {
 type graphNode struct {
 	ID      string     `json:"id"`
 	Project string     `json:"project,omitempty"`
-	State   task.State `json:"state"` // "" where nobody knows the task
+	State   task.State `json:"state"` // "" for an unknown task
 	Free    bool       `json:"free"`
 	Never   string     `json:"never,omitempty"` // why it can never start
 }
@@ -87,14 +87,14 @@ type graphEdge struct {
 	To   string `json:"to"`
 }
 
-// graphOf is the graph of one queue, or of all, with what they wait for.
+// graphOf returns the graph of the queue project, or of all, with what they wait for.
 func graphOf(q task.Queue, all []task.Item, project string) graphDoc {
 	g := task.NewGraph(all)
 	nodes := map[string]graphNode{}
 	doc := graphDoc{FormatVersion: cli.ViewVersion, Nodes: []graphNode{}, Edges: []graphEdge{}}
 	for _, v := range taskViews(q, all, all) {
 		if v.Error != "" || g.State(v.ID) != v.State {
-			continue // no task, or an earlier file of one
+			continue // not a task, or an older file of one
 		}
 		n := graphNode{ID: v.ID, Project: v.Project, State: v.State, Free: v.Free}
 		if len(v.Never) > 0 {
@@ -131,8 +131,8 @@ func graphOf(q task.Queue, all []task.Item, project string) graphDoc {
 	return doc
 }
 
-// how is what a reader wants to know of a node at once.
-func (n graphNode) how() string {
+// summary returns the state of a node and why it cannot start.
+func (n graphNode) summary() string {
 	switch {
 	case n.State == "":
 		return "no such task"
@@ -144,8 +144,8 @@ func (n graphNode) how() string {
 	return string(n.State)
 }
 
-// text shows each task that nothing waits for, and below it what it waits for.
-// A part that was shown already is not shown again.
+// text returns each task that no other waits for, with what it waits for below. It
+// shows each part once.
 func (g graphDoc) text() string {
 	node, needs, awaited := map[string]graphNode{}, map[string][]string{}, map[string]bool{}
 	for _, n := range g.Nodes {
@@ -159,7 +159,7 @@ func (g graphDoc) text() string {
 	shown := map[string]bool{}
 	var show func(id, before, below string)
 	show = func(id, before, below string) {
-		b.WriteString(termtext.Safe(before + id + "  " + node[id].how()))
+		b.WriteString(termtext.Safe(before + id + "  " + node[id].summary()))
 		again := shown[id] && len(needs[id]) > 0
 		if again {
 			b.WriteString("  (above)")
@@ -182,7 +182,7 @@ func (g graphDoc) text() string {
 			show(n.ID, "", "")
 		}
 	}
-	for _, n := range g.Nodes { // what only circles lead to
+	for _, n := range g.Nodes { // tasks that are only in cycles
 		if !shown[n.ID] {
 			show(n.ID, "", "")
 		}
@@ -190,7 +190,7 @@ func (g graphDoc) text() string {
 	return b.String()
 }
 
-// dot is the graph for Graphviz.
+// dot returns the graph for Graphviz.
 // https://graphviz.org/doc/info/lang.html
 func (g graphDoc) dot() string {
 	colour := map[task.State]string{task.Done: "palegreen", task.Failed: "lightcoral", task.Running: "lightblue", task.Queued: "white", task.Inbox: "lightgrey", "": "orange"}

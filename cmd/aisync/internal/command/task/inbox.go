@@ -24,8 +24,8 @@ func taskImport(a *cli.App) *cobra.Command {
 		Use:   "import FILE…",
 		Short: "put task files into the inbox, where they wait for approval",
 		Long: `Checks task files, of either form, and copies them into tasks/inbox under their
-ids; - reads one from the input. One that is not right, or whose id is known, is
-not copied; the others are.`,
+ids; - reads one from stdin. It skips invalid files and known ids with an error,
+and copies the others.`,
 		Example:     "  $ aisync task import ~/Downloads/task-123.yaml",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "a task file"),
@@ -55,12 +55,12 @@ func importTask(a *cli.App, q task.Queue, name string) error {
 	if err != nil {
 		return err
 	}
-	sayWhere(a, i)
-	a.Hint("look at it, then: aisync task approve %s", i.Task.ID)
+	printPath(a, i)
+	a.Hint("read it, then: aisync task approve %s", i.Task.ID)
 	return nil
 }
 
-// readTaskFile reads a file, or - the input, as far as a task may be long.
+// readTaskFile reads a file, or stdin for -, up to the size limit of a task.
 func readTaskFile(a *cli.App, name string) ([]byte, error) {
 	in := a.Input()
 	if name != "-" {
@@ -82,11 +82,11 @@ func taskApprove(a *cli.App) *cobra.Command {
 	var p taskPlace
 	cmd := &cobra.Command{
 		Use:   "approve ID…",
-		Short: "put tasks of the inbox into a queue: you have read them",
+		Short: "move tasks that you have read from the inbox into a queue",
 		Long: `Moves tasks from tasks/inbox into tasks/queue/<project>, in the order given. The
-queue is --project, else the one called like the project or repository in the
-task's source ("gitea:<project>:42"), else the only one there is. A task that
-could never start is refused: one that waits for itself, or for what nobody knows.`,
+queue is --project, else the one named like the project or repository in the
+task's source ("gitea:<project>:42"), else the only queue. It refuses a task
+that could never start: one that waits for itself or for an unknown task.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -101,7 +101,7 @@ could never start is refused: one that waits for itself, or for what nobody know
 			return errors.Join(errs...)
 		},
 	}
-	p.inProject(cmd, "the queue `NAME`")
+	p.inProject(cmd, "move them into the queue `NAME`")
 	return cmd
 }
 
@@ -114,21 +114,20 @@ func approveTask(a *cli.App, q task.Queue, project, id string) error {
 	if err != nil {
 		return err
 	}
-	sayWhere(a, i)
+	printPath(a, i)
 	return nil
 }
 
-// sayWhere prints where a task lies now, and warns of one that its own limits
-// will fail.
-func sayWhere(a *cli.App, i task.Item) {
+// printPath prints the new path of a task, and warns if its own limits would fail it.
+func printPath(a *cli.App, i task.Item) {
 	a.Printf("%s\n", termtext.Safe(i.Path))
 	for _, f := range task.Foresee(i.Task) {
 		a.Say("%s", termtext.Safe("it would fail: "+f.Error()))
 	}
 }
 
-// queueFor is the queue that a task of the inbox goes to. The first queue of a
-// repository is made by naming it.
+// queueFor returns the queue for a task of the inbox. Naming a queue creates the first
+// one of a repository.
 func queueFor(q task.Queue, name, id string) (string, error) {
 	all, err := q.Projects()
 	if err != nil {
@@ -138,7 +137,7 @@ func queueFor(q task.Queue, name, id string) (string, error) {
 		if i, err := q.Find(id); err == nil {
 			if rest, ok := strings.CutPrefix(i.Task.Source, "gitea:"); ok {
 				if from, _, _ := strings.Cut(rest, ":"); slices.Contains(all, path.Base(from)) {
-					return path.Base(from), nil // of OWNER/REPO, as an import has it, the repository
+					return path.Base(from), nil // the repository of OWNER/REPO
 				}
 			}
 		}
@@ -154,11 +153,11 @@ func taskRetry(a *cli.App) *cobra.Command {
 	var gone bool
 	cmd := &cobra.Command{
 		Use:   "retry ID…",
-		Short: "put tasks that failed, or whose executor died, into their queue again",
-		Long: `Moves a task from failed back into its queue; what its earlier runs left in
-tasks/runs stays. One that is being done is refused; one that another machine
-claimed, only with --gone. A violation of its limits is not healed by trying
-again: change the task first.`,
+		Short: "move failed tasks, or tasks of a dead executor, back into their queue",
+		Long: `Moves a task from failed back into its queue, and keeps the results of its
+earlier runs in tasks/runs. It refuses a running task; a task that another
+machine claimed needs --gone. If a task violated its limits, change it first:
+another try fails again.`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -181,6 +180,6 @@ again: change the task first.`,
 		},
 	}
 	p.inRepo(cmd)
-	cmd.Flags().BoolVar(&gone, "gone", false, "somebody has made sure that its executor runs no more")
+	cmd.Flags().BoolVar(&gone, "gone", false, "you have checked that its executor no longer runs")
 	return cmd
 }

@@ -26,10 +26,10 @@ type taskView struct {
 	CreatedAt string     `json:"created_at,omitempty"`
 	Tier      string     `json:"tier,omitempty"`
 	Goal      string     `json:"goal,omitempty"`
-	Free      bool       `json:"free"` // it may start now
+	Free      bool       `json:"free"` // may start now
 	task.Gate
 	By    *claimView `json:"claimed_by,omitempty"`
-	Error string     `json:"error,omitempty"` // the file is no task
+	Error string     `json:"error,omitempty"` // why the file is not a task
 }
 
 type claimView struct {
@@ -38,7 +38,7 @@ type claimView struct {
 	State task.Life `json:"state"`
 }
 
-// taskViews are items as JSON and as lines show them.
+// taskViews converts shown, which are among all, for JSON and for lines.
 func taskViews(q task.Queue, all, shown []task.Item) []taskView {
 	g := task.NewGraph(all)
 	out := []taskView{}
@@ -65,15 +65,16 @@ func taskViews(q task.Queue, all, shown []task.Item) []taskView {
 	return out
 }
 
-// note is what a line says of a task beside its goal.
+// note returns what a line shows beside the goal: an error, what the task waits for,
+// or its executor.
 func (v taskView) note() string {
 	switch {
 	case v.Error != "":
-		return "no task: " + v.Error
+		return "invalid: " + v.Error
 	case !v.Gate.Free():
 		return v.Gate.Why(v.ID)
 	case v.By != nil && v.By.State == task.Gone:
-		return fmt.Sprintf("process %d has died; run-once recovers it, or: aisync task retry %s", v.By.PID, v.ID)
+		return fmt.Sprintf("process %d died; run: aisync task run-once, or: aisync task retry %s", v.By.PID, v.ID)
 	case v.By != nil && v.By.PID > 0:
 		return fmt.Sprintf("process %d on %s", v.By.PID, v.By.Host)
 	}
@@ -85,10 +86,10 @@ func taskList(a *cli.App) *cobra.Command {
 	var states []string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "list the tasks: by state, then priority, date and id",
+		Short: "list the tasks by state, priority, date and id",
 		Long: `Lists the tasks of all queues, or of one, and those of the inbox: state, queue,
-priority, id, and what each is for or waits for. What has no date is oldest. A
-file that is no task is listed with what is wrong with it.`,
+priority, id, and the goal or what the task waits for. Tasks without a date
+count as oldest. It lists invalid files with their errors.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -128,12 +129,12 @@ file that is no task is listed with what is wrong with it.`,
 			return nil
 		},
 	}
-	p.inProject(cmd, "only those of the queue `NAME`, and the inbox")
-	cmd.Flags().StringSliceVar(&states, "state", nil, "only those that are `STATE`: inbox, queued, running, done, failed")
+	p.inProject(cmd, "list only the queue `NAME` and the inbox")
+	cmd.Flags().StringSliceVar(&states, "state", nil, "list only tasks in `STATE`: inbox, queued, running, done, failed")
 	return cmd
 }
 
-// tasksDoc is list --json.
+// tasksDoc is task list --json.
 type tasksDoc struct {
 	FormatVersion string     `json:"format_version"`
 	Repo          string     `json:"repo"`
@@ -152,7 +153,7 @@ func (v taskView) line() string {
 	return termtext.Safe(sessioncmd.Pad(string(v.State), 8) + sessioncmd.Pad(cmp.Or(v.Project, "-"), 18) + sessioncmd.Pad(priority, 2) + sessioncmd.Pad(v.ID, 24) + " " + text)
 }
 
-// firstLine is the first line of a text that has something in it.
+// firstLine returns the first line of s that is not blank.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
@@ -179,11 +180,11 @@ func taskNext(a *cli.App) *cobra.Command {
 	var p taskPlace
 	cmd := &cobra.Command{
 		Use:   "next",
-		Short: "the task of a queue that run-once would take, and why those before it wait",
-		Long: `Prints the id and the file of the task that is to be done first: of those that
-are queued and wait for nothing, by priority, date and id. Where none may start
-it says why: exit code 0 where tasks only wait for others, 1 where one can never
-start as things are (what it needs failed, is unknown, or waits for it).`,
+		Short: "print the task of a queue that run-once would take",
+		Long: `Prints the id and the file of the next task: the first of those that are queued
+and wait for nothing, by priority, date and id. If none may start, it prints why
+and exits with 0 if tasks only wait for others, 1 if a task can never start
+(what it needs failed, is unknown, or waits for it).`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -221,7 +222,7 @@ start as things are (what it needs failed, is unknown, or waits for it).`,
 	return cmd
 }
 
-// nextDoc is next --json.
+// nextDoc is task next --json.
 type nextDoc struct {
 	FormatVersion string    `json:"format_version"`
 	Project       string    `json:"project"`

@@ -18,21 +18,21 @@ func taskNew(a *cli.App) *cobra.Command {
 	d := task.Draft{Priority: spec.TaskPriority}
 	cmd := &cobra.Command{
 		Use:   "new ID",
-		Short: "begin a task file in the inbox",
+		Short: "create a task file in the inbox",
 		Long: `Writes tasks/inbox/ID.yaml and prints its path. Each --file becomes a step that
-edits it, with the goal as its instructions, and may be written; each --run a
-step that runs a command. Without either, the file says what steps there are, to
-be filled in. It is yours to edit until you approve it.`,
+edits that file with the goal as its instructions; each --run becomes a step
+that runs a command. Without them the file contains examples of steps to fill
+in. Edit it until you approve it.`,
 		Example:     "  $ aisync task new fix-typos --goal \"Correct the spelling.\" --file README.md --verify \"test -s README.md\"",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "the id of the new task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.ID = args[0]
 			if !task.ValidID(d.ID) {
-				return cli.Usagef("%q cannot be the id of a task: want letters, digits, dots, underscores and hyphens, at most 80, with no .. and no dot or .lock at the end", termtext.Safe(d.ID))
+				return cli.Usagef("invalid task id %q: want letters, digits, dots, underscores and hyphens, at most 80, with no .. and no dot or .lock at the end", termtext.Safe(d.ID))
 			}
 			if strings.TrimSpace(d.Goal) == "" {
-				return cli.Usagef("say what the task is for: --goal TEXT")
+				return cli.Usagef("missing --goal TEXT")
 			}
 			q, err := taskQueue(a, p)
 			if err != nil {
@@ -48,21 +48,21 @@ be filled in. It is yours to edit until you approve it.`,
 			if unready != nil {
 				a.Hint("fill in what is missing, then: aisync task validate %s", d.ID)
 			} else {
-				a.Hint("look at it, then: aisync task approve %s", d.ID)
+				a.Hint("read it, then: aisync task approve %s", d.ID)
 			}
 			return nil
 		},
 	}
 	p.inRepo(cmd)
 	f := cmd.Flags()
-	f.StringVar(&d.Goal, "goal", "", "what it is for, precisely: `TEXT`")
-	f.IntVar(&d.Priority, "priority", d.Priority, "1 (critical) to 4 (low) `N`")
-	f.StringVar(&d.Tier, "tier", "", "how hard it is `TIER`: trivial, simple, moderate, complex")
-	f.StringArrayVar(&d.Requires, "requires", nil, "a task that must be done before `ID`")
-	f.StringArrayVar(&d.Files, "file", nil, "a file to edit `FILE`")
-	f.StringArrayVar(&d.Commands, "run", nil, "a command to run after the edits `COMMAND`")
-	f.StringArrayVar(&d.Write, "write", nil, "where it may write `GLOB` (default: the files)")
-	f.StringArrayVar(&d.Read, "read", nil, "what the model may read `GLOB` (default: the files)")
-	f.StringArrayVar(&d.Verify, "verify", nil, "a command that proves it done `COMMAND`")
+	f.StringVar(&d.Goal, "goal", "", "describe the goal precisely in `TEXT`")
+	f.IntVar(&d.Priority, "priority", d.Priority, "priority `N`: 1 (critical) to 4 (low)")
+	f.StringVar(&d.Tier, "tier", "", "difficulty `TIER`: trivial, simple, moderate, complex")
+	f.StringArrayVar(&d.Requires, "requires", nil, "wait for the task `ID`; may be repeated")
+	f.StringArrayVar(&d.Files, "file", nil, "edit `FILE`; may be repeated")
+	f.StringArrayVar(&d.Commands, "run", nil, "run `COMMAND` after the edits; may be repeated")
+	f.StringArrayVar(&d.Write, "write", nil, "allow writing `GLOB` (default: the files); may be repeated")
+	f.StringArrayVar(&d.Read, "read", nil, "allow the model to read `GLOB` (default: the files); may be repeated")
+	f.StringArrayVar(&d.Verify, "verify", nil, "verify the result with `COMMAND`; may be repeated")
 	return cmd
 }

@@ -21,15 +21,15 @@ func taskNightly(a *cli.App) *cobra.Command {
 	var last bool
 	cmd := &cobra.Command{
 		Use:   "nightly",
-		Short: "work the queues of the repositories that the host's spec names, as the timer does",
-		Long: `Does what task run does, for every queue of every repository that the host's spec
-names under tasks, with the executor, the bounds, the remote and the Gitea server
-that stand there, and writes what came of it into aisync's state (nights). The
-timer that aisync apply makes of tasks: nightly runs it; where nothing keeps
-time, it can be run by hand. With --last it says what came of the last night.
+		Short: "carry out the tasks of all repositories in the host's spec, as the timer does",
+		Long: `Runs task run for every queue of every repository under tasks in the host's
+spec, with the executor, limits, remote and Gitea server given there, and writes
+a report into aisync's state (nights). The timer that aisync apply makes from
+tasks: nightly runs it; without a timer, run it by hand. --last prints the
+report of the last night.
 
-Exit code 0: all were done, or there was nothing to do; 1: one failed, or a
-queue could not be worked.`,
+Exit code 0: all tasks were done, or there were none; 1: a task failed, or a
+queue could not be read.`,
 		Example: `  aisync task nightly
   aisync task nightly --last`,
 		Args:        cli.NoArgs,
@@ -48,7 +48,7 @@ queue could not be worked.`,
 				return err
 			}
 			if s.Host == nil || s.Host.Nightly == nil {
-				return advice.New(errors.New("the host's spec names no repositories for the night"), `write into it: tasks: {nightly: "02:00", repos: ["~/src/chiffon"]}`)
+				return advice.New(errors.New("the host's spec names no repositories under tasks"), `add to it: tasks: {nightly: "02:00", repos: ["~/src/chiffon"]}`)
 			}
 			n, err := night(cmd.Context(), a, p, *s.Host.Nightly)
 			if err != nil {
@@ -64,11 +64,11 @@ queue could not be worked.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&last, "last", false, "print what came of the last night, and do nothing")
+	cmd.Flags().BoolVar(&last, "last", false, "print the report of the last night, and run nothing")
 	return cmd
 }
 
-// night works all queues that the host's spec names, with what stands there.
+// night carries out the tasks of all queues that n names.
 func night(ctx context.Context, a *cli.App, p place.Places, n spec.Nightly) (task.Night, error) {
 	end, err := untilTime(n.Until, time.Now())
 	if err != nil {
@@ -97,7 +97,7 @@ func lastNight(a *cli.App, dir string) error {
 		return err
 	}
 	if text == "" {
-		a.Say("no night was worked yet")
+		a.Say("no nightly run yet")
 		return nil
 	}
 	a.Printf("%s", termtext.SafeLines(text))

@@ -20,7 +20,7 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// runFlags are how tasks are carried out.
+// runFlags holds the flags of run and run-once.
 type runFlags struct {
 	base, push, trees, executor string
 	show                        []string
@@ -29,23 +29,23 @@ type runFlags struct {
 }
 
 func (r *runFlags) in(f *pflag.FlagSet) {
-	f.StringVar(&r.base, "base", "", "the `BRANCH` or commit to begin from (default: the one that origin names, else main or master)")
-	f.StringVar(&r.push, "push", "", "push the branch of a task that is done to this `REMOTE`")
-	f.StringVar(&r.executor, "executor", "", "who does steps in words: a runtime's `ID`, or endpoint (default: whoever fits the task)")
-	f.StringVar(&r.trees, "work-trees", "", "the folder for work trees `DIR` (default: in aisync's state)")
-	f.StringArrayVar(&r.show, "show", nil, "a file or folder of your home that commands of tasks may read `PATH`; may be given again")
-	f.BoolVar(&r.unsafe, "unsafe-no-sandbox", false, "run commands of tasks with all that you may do yourself; the report says so")
+	f.StringVar(&r.base, "base", "", "start from this `BRANCH` or commit (default: origin's default branch, else main or master)")
+	f.StringVar(&r.push, "push", "", "push the branch of each finished task to `REMOTE`")
+	f.StringVar(&r.executor, "executor", "", "carry out steps in words with the runtime `ID`, or endpoint (default: chosen for each task)")
+	f.StringVar(&r.trees, "work-trees", "", "put work trees into `DIR` (default: in aisync's state)")
+	f.StringArrayVar(&r.show, "show", nil, "let commands of tasks read `PATH`, a file or folder of your home; may be repeated")
+	f.BoolVar(&r.unsafe, "unsafe-no-sandbox", false, "run commands of tasks with all your permissions; the report says so")
 	r.back.in(f)
 }
 
-// taskRunner carries out the tasks of q as the flags say.
+// taskRunner returns the runner for the tasks of q with the settings of f.
 func taskRunner(ctx context.Context, a *cli.App, q task.Queue, f runFlags) (task.Runner, error) {
 	p, err := a.HostPlaces()
 	if err != nil {
 		return task.Runner{}, err
 	}
 	if u, err := url.Parse(f.push); err == nil && u.User != nil && strings.HasPrefix(u.Scheme, "http") {
-		return task.Runner{}, cli.Usagef("--push: an address that holds a name or a token would stand in every report; name a remote, and have git's credential helper know the token")
+		return task.Runner{}, cli.Usagef("--push: a URL with a user name or a token would appear in every report; use a remote, and keep the token in git's credential helper")
 	}
 	home := p.Physical(p.Home)
 	r := task.Runner{
@@ -81,22 +81,21 @@ func taskRunOnce(a *cli.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "run-once",
-		Short: "carry out the task that is to be done first",
-		Long: `Takes the first task of a queue that waits for nothing, and carries it out in a
-git work tree of its own, outside of yours, on a new branch chiffon/<id>/<UTC
-time> off a named base: its steps, then its verify commands, then one commit of
-what the steps changed. After every step and before the commit it is compared
-with its limits; what goes beyond them fails the task and is not tried again. A
-step that took too long, or whose endpoint failed, is tried again as often as
-the task says.
+		Short: "carry out the next task of a queue",
+		Long: `Takes the first task of a queue that waits for nothing and carries it out in a
+separate git work tree on a new branch, chiffon/<id>/<UTC time>, off a named
+base: its steps, its verify commands, and one commit of the changes. After each
+step and before the commit it checks the task's limits; a violation fails the
+task for good. A step that timed out, or whose endpoint failed, is tried again
+as often as the task allows.
 
-Commands run in a sandbox: they write nothing but the work tree, do not see
-your home, and have no network unless the task says so. Where a machine has no
-sandbox nothing runs, unless you say --unsafe-no-sandbox.
+Commands run in a sandbox: they can write only the work tree, cannot see your
+home, and have no network unless the task allows it. On a machine without a
+sandbox they do not run without --unsafe-no-sandbox.
 
-The report is in tasks/runs/<id>, and the task's file moves to done or failed.
-Where a task failed with changes, its work tree is kept, and the report says
-where. Exit code 0: done, or nothing to do; 1: it failed.`,
+The report is in tasks/runs/<id>; the task's file moves to done or failed. If a
+task failed with changes, its work tree stays and the report names it. Exit code
+0: done, or no task; 1: it failed.`,
 		Example: `  aisync task run-once --project core --dry-run
   aisync task run-once --project core
   aisync task run-once --project core --push origin --pull-request`,
@@ -132,7 +131,7 @@ where. Exit code 0: done, or nothing to do; 1: it failed.`,
 	}
 	p.inProject(cmd, "the queue `NAME` (default: the only one)")
 	f.in(cmd.Flags())
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "say which task it would be, its steps and its limits, and do nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "print the task with its steps and limits, and do nothing")
 	return cmd
 }
 
@@ -146,13 +145,12 @@ func taskRun(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "carry out the tasks of a queue, one after the other",
-		Long: `Does what run-once does, until nothing is left that may be done, or as far as
---max and --until say; a task that has begun is brought to its end. One that
-fails does not keep it from the next. Any number of these may work on one queue
-at once.
+		Long: `Repeats run-once until no task may start, or until --max or --until; it always
+finishes a task that it began, and continues after a failed one. Several
+processes may work on one queue at once.
 
-At the end it says what came of each. Exit code 0: all were done, or there was
-nothing to do; 1: one failed.`,
+At the end it prints the result of each task. Exit code 0: all tasks were done,
+or there were none; 1: a task failed.`,
 		Example: `  aisync task run --project core --max 5
   aisync task run --project core --until 06:00`,
 		Args:        cobra.NoArgs,
@@ -193,8 +191,8 @@ nothing to do; 1: one failed.`,
 	}
 	p.inProject(cmd, "the queue `NAME` (default: the only one)")
 	f.in(cmd.Flags())
-	cmd.Flags().IntVar(&max, "max", 0, "at most so many tasks `N` (default: all)")
-	cmd.Flags().StringVar(&until, "until", "", "begin none after this `TIME`: 06:00, the next one, or 2026-02-02T06:00:00Z")
+	cmd.Flags().IntVar(&max, "max", 0, "carry out at most `N` tasks (default: all)")
+	cmd.Flags().StringVar(&until, "until", "", "start no task after `TIME`: the next 06:00, or 2026-02-02T06:00:00Z")
 	return cmd
 }
 
@@ -215,12 +213,12 @@ func printNothing(a *cli.App, why error) error {
 	return nil
 }
 
-// runDoc is run --json; run-once --json is one report, or this if there was
-// nothing to do.
+// runDoc is task run --json. task run-once --json is one report, or this if there was
+// no task.
 type runDoc struct {
 	FormatVersion string         `json:"format_version"`
 	Reports       []*task.Report `json:"reports"`
-	Why           string         `json:"why,omitempty"` // there are none
+	Why           string         `json:"why,omitempty"` // why there are none
 }
 
 func printReport(a *cli.App, r *task.Report) error {
@@ -229,7 +227,7 @@ func printReport(a *cli.App, r *task.Report) error {
 	}
 	a.Printf("%s\n", termtext.Safe(r.Line()))
 	if r.Kept != "" {
-		a.Hint("its work tree is kept: %s", r.Kept)
+		a.Hint("kept its work tree: %s", r.Kept)
 	}
 	a.Hint("read it: aisync task report %s", r.TaskID)
 	return nil
@@ -243,7 +241,7 @@ func printReports(a *cli.App, all []*task.Report) error {
 	return nil
 }
 
-// taskDryRun prints what run-once would do.
+// taskDryRun prints the task that run-once would take.
 func taskDryRun(ctx context.Context, a *cli.App, r task.Runner, queue string) error {
 	i, report, err := r.Look(ctx, queue)
 	if report == nil {
@@ -297,7 +295,7 @@ func namesOrNone(s []string) string {
 	return strings.Join(s, ", ")
 }
 
-// untilTime reads --until: a time of day means the next one.
+// untilTime parses --until. A time of day means the next one after now.
 func untilTime(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

@@ -26,9 +26,9 @@ func taskShow(a *cli.App) *cobra.Command {
 	var p taskPlace
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "print a task: its state, its limits with the defaults filled in, its steps",
-		Long: `Prints where a task is in its life and what it says, with the limits that hold
-where its file says nothing. With --json all of it.`,
+		Short: "print a task with its state, limits and steps",
+		Long: `Prints the state and the content of a task, with the default limits where its
+file sets none. --json prints all fields.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.ExactArgs(1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,7 +59,7 @@ where its file says nothing. With --json all of it.`,
 	return cmd
 }
 
-// findTask is Find with what to do where there is none.
+// findTask is Find with advice for an unknown id.
 func findTask(q task.Queue, id string) (task.Item, error) {
 	i, err := q.Find(id)
 	if errors.Is(err, task.ErrUnknown) {
@@ -68,7 +68,7 @@ func findTask(q task.Queue, id string) (task.Item, error) {
 	return i, err
 }
 
-// showTaskDoc is show --json.
+// showTaskDoc is task show --json.
 type showTaskDoc struct {
 	FormatVersion string `json:"format_version"`
 	taskView
@@ -155,7 +155,7 @@ func showTask(a *cli.App, q task.Queue, i task.Item, v taskView) {
 	line("limits", "%s, %s of changes, %s a step, %s, retries %d", quantity.Count(t.MaxFiles, "file"), quantity.Bytes(t.MaxDiff), t.Timeout, network, t.Retries)
 	list("never runs", t.Denied)
 	a.Printf("\n%s\n", cli.OneMessage(strings.TrimSpace(t.Goal)))
-	// All of what a step says: nobody approves what he was not shown.
+	// Print steps in full: a person must see everything that they approve.
 	below := func(text string) string {
 		return strings.ReplaceAll(termtext.SafeLines(strings.TrimSpace(text)), "\n", "\n   ")
 	}
@@ -171,7 +171,7 @@ func showTask(a *cli.App, q task.Queue, i task.Item, v taskView) {
 	list("verify", t.Verify)
 	list("assumes", t.Assumptions)
 	if _, err := os.Stat(q.Runs(t.ID)); err == nil {
-		a.Hint("it has run: aisync task report %s", t.ID)
+		a.Hint("for its report: aisync task report %s", t.ID)
 	}
 }
 
@@ -188,14 +188,14 @@ func taskReport(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report ID",
 		Short: "print the report of a task's last run",
-		Long: `Prints tasks/runs/<id>/report.md, with --json report.json, with --log run.log:
-every command that ran, and what it wrote. branch-name.txt beside them holds the
+		Long: `Prints tasks/runs/<id>/report.md; with --json report.json; with --log run.log,
+which has every command and its output. branch-name.txt beside them contains the
 branch.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.ExactArgs(1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !task.ValidID(args[0]) {
-				return cli.Usagef("%q cannot be the id of a task", termtext.Safe(args[0]))
+				return cli.Usagef("invalid task id %q", termtext.Safe(args[0]))
 			}
 			q, err := taskQueue(a, p)
 			if err != nil {
@@ -220,13 +220,13 @@ branch.`,
 				return fmt.Errorf("read the report: %w", err)
 			}
 			if name == "report.json" && !json.Valid(text) {
-				return fmt.Errorf("%s is not whole", filepath.Join(q.Runs(args[0]), name))
+				return fmt.Errorf("%s is incomplete", filepath.Join(q.Runs(args[0]), name))
 			}
 			a.Printf("%s\n", termtext.SafeLines(string(bytes.TrimRight(text, "\n"))))
 			return nil
 		},
 	}
 	p.inRepo(cmd)
-	cmd.Flags().BoolVar(&log, "log", false, "the whole log instead")
+	cmd.Flags().BoolVar(&log, "log", false, "print the whole log instead")
 	return cmd
 }

@@ -1,4 +1,4 @@
-// Package task is the command task and those below it.
+// Package task provides the command task and its subcommands.
 package task
 
 import (
@@ -16,7 +16,7 @@ import (
 	"aisync.dev/aisync/schema"
 )
 
-// taskCommands are what can be done with tasks, in the order of a task's life.
+// taskCommands returns the subcommands in the order of a task's life.
 func taskCommands() []func(*cli.App) *cobra.Command {
 	return []func(*cli.App) *cobra.Command{
 		taskNew, taskImport, taskApprove, taskValidate, taskList, taskShow, taskNext, taskRunOnce, taskRun, taskNightly, taskRetry, taskReport, taskGraph,
@@ -27,20 +27,19 @@ func taskCommands() []func(*cli.App) *cobra.Command {
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task",
-		Short: "a queue of bounded work that a local model does by itself, within limits that are enforced",
-		Long: `Tasks are files: tasks/inbox holds those that wait for a person's word,
-tasks/queue/<project> those that may be done, and tasks/runs what came of each.
-One says what it is for, which files may be written and read, how much may
-change, the steps, and the commands that prove it done. It is carried out in a
-git work tree of its own, on a branch of its own, and what goes beyond its
-limits fails it.
+		Short: "queue bounded work for local models, and carry it out in a sandbox",
+		Long: `Tasks are files: tasks/inbox contains those that wait for approval,
+tasks/queue/<project> those that may run, and tasks/runs the results. A task
+names its goal, the files that may be written and read, how much may change, the
+steps, and the commands that verify the result. It runs in a separate git work
+tree on a new branch; exceeding its limits fails it.
 
   aisync task new fix-docs --goal "…" --file README.md --verify "make lint"
   aisync task approve fix-docs --project core
   aisync task run-once --project core
 
-Of these commands, --project names a queue and --repo the folder that holds
-tasks; docs/tasks.md has the file format and what is enforced how.`,
+In these commands --project names a queue, and --repo the folder that contains
+tasks. docs/tasks.md describes the file format and how the limits are enforced.`,
 		SuggestionsMinimumDistance: 2,
 		Args:                       cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,22 +55,23 @@ tasks; docs/tasks.md has the file format and what is enforced how.`,
 	return cmd
 }
 
-// taskPlace is where the tasks of one invocation are: --repo and --project.
+// taskPlace holds --repo and --project: the folder and the queue of the tasks.
 type taskPlace struct{ repo, project string }
 
-// inRepo and inProject add the flags. --project means a queue here, and stands
-// before the global one, which names a folder.
+// inRepo adds --repo.
 func (p *taskPlace) inRepo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.repo, "repo", "", "the folder that holds tasks `DIR` (default: the project's that you are in)")
+	cmd.Flags().StringVar(&p.repo, "repo", "", "use the tasks of the project in `DIR` (default: the project of the working folder)")
 }
 
+// inProject adds --repo and --project. Here --project names a queue and hides the
+// global flag, which names a folder.
 func (p *taskPlace) inProject(cmd *cobra.Command, usage string) {
 	p.inRepo(cmd)
 	cmd.Flags().StringVar(&p.project, "project", "", usage)
 }
 
-// taskQueue opens the tasks of a repository: --repo, or the project that the
-// caller is in, or the top of its git work tree.
+// taskQueue opens the tasks of --repo, else of the caller's project, else of its git
+// work tree.
 func taskQueue(a *cli.App, p taskPlace) (task.Queue, error) {
 	cwd, err := a.Cwd()
 	if err != nil {
@@ -92,7 +92,7 @@ func taskQueue(a *cli.App, p taskPlace) (task.Queue, error) {
 	return task.Queue{Dir: dir, Self: task.Here(), Load: reader.Read}, err
 }
 
-// oneQueue is the queue that --project names, or the only one there is.
+// oneQueue returns the queue that --project names, or the only one.
 func oneQueue(q task.Queue, name string) (string, error) {
 	all, err := q.Projects()
 	switch {
@@ -101,18 +101,19 @@ func oneQueue(q task.Queue, name string) (string, error) {
 	case name != "" && slices.Contains(all, name):
 		return name, nil
 	case name != "":
-		return "", advice.New(fmt.Errorf("queue directory not found: %s", q.Folder(name, task.Queued)), there(all))
+		return "", advice.New(fmt.Errorf("queue directory not found: %s", q.Folder(name, task.Queued)), existing(all))
 	case len(all) == 1:
 		return all[0], nil
 	}
-	u := cli.Usagef("which queue? say it with --project NAME")
-	u.Advice = there(all)
+	u := cli.Usagef("missing --project NAME: there is not exactly one queue")
+	u.Advice = existing(all)
 	return "", u
 }
 
-func there(queues []string) string {
+// existing lists the queues, or tells how to create the first one.
+func existing(queues []string) string {
 	if len(queues) == 0 {
-		return "there is none yet: aisync task approve ID --project NAME makes it, and so does aisync apply where " + place.SpecFile + " says agents: tasks: true"
+		return "there is none yet: create one with aisync task approve ID --project NAME, or with agents: tasks: true in " + place.SpecFile + " and aisync apply"
 	}
 	return "there are " + strings.Join(queues, ", ")
 }

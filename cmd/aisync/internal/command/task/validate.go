@@ -15,27 +15,27 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// taskVerdict is validate --json.
+// taskVerdict is task validate --json.
 type taskVerdict struct {
 	FormatVersion string         `json:"format_version"`
 	Valid         bool           `json:"valid"`
 	Files         []string       `json:"files"`
 	Errors        []start.Defect `json:"errors"`
-	Blocked       []taskView     `json:"blocked"` // tasks that can never start as things are
+	Blocked       []taskView     `json:"blocked"` // tasks that can never start
 }
 
 func taskValidate(a *cli.App) *cobra.Command {
 	var p taskPlace
 	cmd := &cobra.Command{
 		Use:   "validate [FILE|ID]…",
-		Short: "check task files, and that their dependencies can come to pass",
-		Long: `Checks files, or tasks by their ids, or without any all that are in the inbox and
-in the queues, and prints everything that is wrong as file:line:col: message:
-what the format does not know, and steps that the task's own limits forbid. Of
-tasks in the queues it also says which can never start: they wait for what
-failed, for what nobody knows or for themselves, or two have one id.
+		Short: "check task files and their dependencies",
+		Long: `Checks files, or tasks by their ids; without arguments, all tasks in the inbox
+and the queues. It prints errors as file:line:col: message: wrong fields, and
+steps that the task's own limits forbid. It also lists queued tasks that can
+never start: they wait for a failed task, an unknown task or themselves, or two
+tasks have the same id.
 
-Exit code 0: all is right; 1: it is not.`,
+Exit code 0: all tasks are valid; 1: they are not.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,14 +77,14 @@ Exit code 0: all is right; 1: it is not.`,
 				}
 			}
 			v.Valid = len(v.Errors) == 0 && len(v.Blocked) == 0
-			return pronounceTasks(a, v)
+			return reportTasks(a, v)
 		},
 	}
 	p.inRepo(cmd)
 	return cmd
 }
 
-// itemsNamed are the tasks that somebody named by file or by id.
+// itemsNamed returns the tasks of args, which are files or ids.
 func itemsNamed(a *cli.App, q task.Queue, args []string) ([]task.Item, error) {
 	var out []task.Item
 	for _, arg := range args {
@@ -107,7 +107,8 @@ func itemsNamed(a *cli.App, q task.Queue, args []string) ([]task.Item, error) {
 	return out, nil
 }
 
-func pronounceTasks(a *cli.App, v taskVerdict) error {
+// reportTasks prints v and returns the exit code as an error.
+func reportTasks(a *cli.App, v taskVerdict) error {
 	if a.Flags.JSON {
 		if err := a.WriteJSON(v); err != nil {
 			return err
@@ -117,10 +118,10 @@ func pronounceTasks(a *cli.App, v taskVerdict) error {
 			a.Printf("%s\n", termtext.Safe(e.Text()))
 		}
 		for _, t := range v.Blocked {
-			a.Printf("%s\n", termtext.Safe(t.File+": "+t.ID+" can never start as things are: "+task.Gate{Never: t.Never}.Why(t.ID)))
+			a.Printf("%s\n", termtext.Safe(t.File+": "+t.ID+" can never start: "+task.Gate{Never: t.Never}.Why(t.ID)))
 		}
 		if v.Valid {
-			a.Printf("%s right\n", quantity.Count(len(v.Files), "task"))
+			a.Printf("%s valid\n", quantity.Count(len(v.Files), "task"))
 		}
 	}
 	if !v.Valid {

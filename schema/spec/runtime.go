@@ -35,6 +35,7 @@ type Runtime struct {
 	HAL          *Coordination // as the HAL's table has it; nil: not in the table
 	Validators   []Validator   // cheapest first
 	Trust        []Trust       // what it takes from a project only where its user allowed that
+	Loads        *Loads        // what it loads by itself; nil: not known
 
 	User    Scope
 	Project Scope
@@ -150,5 +151,7 @@ type Trust struct {
 	Parts   []string    // "hooks", "mcp", "skills", "commands", "subagents", "settings", "everything": what of a project that is
 	Records []Reference // where the program keeps the answer: any one of them says yes; none: nobody can tell
 	Parents bool        // an answer for a folder above counts where there is no nearer one
-	Do      string      // what a person runs to allow it
+	// Variables that say yes, whatever the records say: any one of them with its value.
+	Environment map[string]string
+	Do          string // what a person runs to allow it
 }

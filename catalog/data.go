@@ -34,6 +34,16 @@ func runtimes() []spec.Runtime {
 				Nudge:   120,
 				NudgeBy: "filesystem",
 			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{Name: "read", Kind: "note", Named: &spec.NamedFiles{
+						Settings: []spec.LoadSetting{
+							{Path: ".aider.conf.yml", Format: "yaml", Pointer: "/read", Walk: "ends"},
+							{Path: "~/.aider.conf.yml", Format: "yaml", Pointer: "/read"},
+						},
+					}, Walk: "top", Source: "https://aider.chat/docs/config/aider_conf.html"},
+				},
+			},
 			User: spec.Scope{
 				RulesBlock:   "~/.aider/AGENTS.md",
 				BlockRef:     &spec.Reference{Path: "~/.aider.conf.yml", Format: "yaml", Pointer: "/read/-", JSON: []byte(`"~/.aider/AGENTS.md"`)},
@@ -83,6 +93,47 @@ func runtimes() []spec.Runtime {
 				Stall:      180,
 				Nudge:      60,
 				NudgeBy:    "filesystem",
+			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{
+						Name:    "user",
+						Kind:    "note",
+						Files:   []string{"~/.config/amp/AGENTS.md", "~/.config/AGENTS.md"},
+						Walk:    "user",
+						Imports: true,
+						Source:  "https://ampcode.com/manual",
+					},
+					{
+						Name:    "notes",
+						Kind:    "note",
+						Files:   []string{"AGENTS.md", "AGENT.md", "CLAUDE.md"},
+						Walk:    "up",
+						Pick:    "folder",
+						Imports: true,
+						Source:  "https://ampcode.com/manual",
+					},
+					{
+						Name:    "notes-below",
+						Kind:    "note",
+						Files:   []string{"AGENTS.md", "AGENT.md", "CLAUDE.md"},
+						Walk:    "below",
+						Pick:    "folder",
+						Imports: true,
+						Source:  "https://ampcode.com/manual",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{Kind: "skills", Walk: "project", Same: "project", Source: "https://ampcode.com/manual"},
+					{Kind: "mcp", Walk: "top", Same: "project", Source: "https://ampcode.com/manual"},
+				},
+				Imports: &spec.TextImports{UserAnywhere: true, Source: "https://ampcode.com/manual"},
+				Once: []spec.LoadedOnce{
+					{By: "file", Among: []string{"note", "import"}, Source: "https://ampcode.com/manual"},
+				},
+				Moves: []spec.Move{
+					{Variable: "XDG_CONFIG_HOME", From: "~/.config", Source: "https://ampcode.com/manual"},
+				},
 			},
 			User: spec.Scope{
 				Dir:          "~/.config/amp",
@@ -815,6 +866,46 @@ func runtimes() []spec.Runtime {
 				Nudge:   30,
 				NudgeBy: "limited",
 			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{Name: "notes", Kind: "note", Files: []string{"AGENTS.md", "CLAUDE.md"}, Walk: "project", Source: "https://cursor.com/docs/cli/using"},
+					{Name: "old", Kind: "note", Files: []string{".cursorrules"}, Walk: "top", Source: "https://cursor.com/docs/rules"},
+					{
+						Name:  "rules",
+						Kind:  "rule",
+						Files: []string{".cursor/rules/**/*.mdc"},
+						Walk:  "project",
+						Scope: &spec.RuleScope{
+							Field:     "globs",
+							Always:    "alwaysApply",
+							OnRequest: "description",
+							Globs:     spec.Globs{Syntax: "path", AnyName: true, Dot: true, Commas: true},
+						},
+						Source: "https://cursor.com/docs/rules",
+					},
+					{Name: "notes-below", Kind: "note", Files: []string{"AGENTS.md"}, Walk: "below", Source: "https://cursor.com/docs/rules"},
+					{
+						Name:  "rules-below",
+						Kind:  "rule",
+						Files: []string{".cursor/rules/**/*.mdc"},
+						Walk:  "below",
+						Scope: &spec.RuleScope{
+							Field:     "globs",
+							Always:    "alwaysApply",
+							OnRequest: "description",
+							Globs:     spec.Globs{Syntax: "path", AnyName: true, Dot: true, Commas: true},
+						},
+						Source: "https://cursor.com/docs/rules",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{Kind: "skills", Walk: "top", Same: "project", Source: "https://cursor.com/docs/context/skills"},
+					{Kind: "commands", Walk: "top", Same: "project", Source: "https://cursor.com/docs/context/commands"},
+					{Kind: "subagents", Walk: "top", Same: "project", Source: "https://cursor.com/docs/context/subagents"},
+					{Kind: "mcp", Walk: "top", Same: "project", Source: "https://cursor.com/docs/context/mcp"},
+					{Kind: "hooks", Walk: "top", Source: "https://cursor.com/docs/agent/hooks"},
+				},
+			},
 			User: spec.Scope{
 				Dir:        "~/.cursor",
 				Skills:     "~/.agents/skills",
@@ -1093,6 +1184,34 @@ func runtimes() []spec.Runtime {
 			Validators: []spec.Validator{
 				{Args: []string{"info", "--verbose"}, Proves: "config.yaml is valid"},
 			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{
+						Name:    "user",
+						Kind:    "note",
+						Files:   []string{"~/.config/goose/.goosehints", "~/.config/goose/AGENTS.md"},
+						Walk:    "user",
+						Imports: true,
+						Source:  "https://block.github.io/goose/docs/guides/using-goosehints",
+					},
+					{
+						Name:    "notes",
+						Kind:    "note",
+						Files:   []string{".goosehints", "AGENTS.md"},
+						Walk:    "project",
+						Imports: true,
+						Source:  "https://block.github.io/goose/docs/guides/using-goosehints",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{Kind: "skills", Walk: "start", Same: "project", Source: "https://block.github.io/goose/docs/guides/context-engineering/using-skills"},
+					{Kind: "mcp", Walk: "top", Source: "https://block.github.io/goose/docs/getting-started/using-extensions"},
+				},
+				Imports: &spec.TextImports{Within: "project", Source: "https://block.github.io/goose/docs/guides/using-goosehints"},
+				Moves: []spec.Move{
+					{Variable: "XDG_CONFIG_HOME", From: "~/.config", Source: "https://block.github.io/goose/docs/guides/using-goosehints"},
+				},
+			},
 			User: spec.Scope{
 				Dir:          "~/.config/goose",
 				RulesBlock:   "~/.config/goose/.goosehints",
@@ -1222,6 +1341,14 @@ func runtimes() []spec.Runtime {
 			Loads: &spec.Loads{
 				Texts: []spec.LoadedText{
 					{
+						Name:   "user",
+						Kind:   "note",
+						Files:  []string{"~/.config/opencode/AGENTS.md", "~/.claude/CLAUDE.md"},
+						Walk:   "user",
+						Pick:   "folder",
+						Source: "loads.json 16-user, 16c-user-claude-only+agents",
+					},
+					{
 						Name:   "notes",
 						Kind:   "note",
 						Files:  []string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"},
@@ -1229,14 +1356,6 @@ func runtimes() []spec.Runtime {
 						Upward: true,
 						Pick:   "name",
 						Source: "loads.json 13d-agents-root-claude-sub, 13e-claude-root-agents-sub, 20j-dotgithub-agents",
-					},
-					{
-						Name:   "user",
-						Kind:   "note",
-						Files:  []string{"~/.config/opencode/AGENTS.md", "~/.claude/CLAUDE.md"},
-						Walk:   "user",
-						Pick:   "folder",
-						Source: "loads.json 16-user, 16c-user-claude-only+agents",
 					},
 					{
 						Name: "instructions",
@@ -1266,7 +1385,15 @@ func runtimes() []spec.Runtime {
 					},
 				},
 				Parts: []spec.LoadedPart{
-					{Kind: "skills", Walk: "project", Same: "project", Deep: true, Source: "loads.json 12-skills, 13j-skills-root-from-sub, 16g-user-skills"},
+					{
+						Kind:   "skills",
+						Walk:   "project",
+						Also:   []string{".opencode/skill"},
+						Same:   "project",
+						Deep:   true,
+						Needs:  []string{"name", "description"},
+						Source: "loads.json 12-skills, 13j-skills-root-from-sub, 16g-user-skills; opencode debug skill, measured",
+					},
 					{Kind: "commands", Walk: "project", Same: "project", Deep: true, Source: "https://opencode.ai/docs/commands"},
 					{Kind: "subagents", Walk: "project", Same: "project", Deep: true, Source: "https://opencode.ai/docs/agents"},
 					{Kind: "mcp", Walk: "project", Same: "project", Source: "https://opencode.ai/docs/mcp-servers"},
@@ -1275,13 +1402,16 @@ func runtimes() []spec.Runtime {
 				Once: []spec.LoadedOnce{
 					{By: "path", Among: []string{"note", "rule"}, Source: "loads.json 25-oc-instr-agents"},
 				},
+				Rootless: "up",
 				Moves: []spec.Move{
 					{Variable: "XDG_CONFIG_HOME", From: "~/.config", Source: "https://opencode.ai/docs/config"},
 				},
 				Switches: []spec.LoadSwitch{
-					{Variable: "OPENCODE_DISABLE_CLAUDE_CODE", Drops: []string{"CLAUDE.md", "~/.claude/CLAUDE.md", ".claude/skills", "~/.claude/skills"}, Why: "OPENCODE_DISABLE_CLAUDE_CODE is set", Source: "https://opencode.ai/docs/rules"},
-					{Variable: "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT", Drops: []string{"CLAUDE.md", "~/.claude/CLAUDE.md"}, Why: "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT is set", Source: "https://opencode.ai/docs/rules"},
-					{Variable: "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS", Drops: []string{".claude/skills", "~/.claude/skills"}, Why: "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS is set", Source: "https://opencode.ai/docs/rules"},
+					{Variable: "OPENCODE_DISABLE_CLAUDE_CODE", Drops: []string{"CLAUDE.md", "~/.claude/CLAUDE.md", ".claude/skills", "~/.claude/skills"}, Why: "OPENCODE_DISABLE_CLAUDE_CODE is set", Source: "opencode debug skill and Instruction.systemPaths, measured"},
+					{Variable: "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT", Drops: []string{"CLAUDE.md", "~/.claude/CLAUDE.md"}, Why: "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT is set", Source: "opencode debug skill and Instruction.systemPaths, measured"},
+					{Variable: "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS", Drops: []string{".claude/skills", "~/.claude/skills"}, Why: "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS is set", Source: "opencode debug skill and Instruction.systemPaths, measured"},
+					{Variable: "OPENCODE_DISABLE_EXTERNAL_SKILLS", Drops: []string{".claude/skills", "~/.claude/skills", ".agents/skills", "~/.agents/skills"}, Why: "OPENCODE_DISABLE_EXTERNAL_SKILLS is set", Source: "opencode debug skill and Instruction.systemPaths, measured"},
+					{Variable: "OPENCODE_DISABLE_PROJECT_CONFIG", Off: []string{"notes"}, Why: "OPENCODE_DISABLE_PROJECT_CONFIG is set", Source: "measured: Instruction.systemPaths of its program"},
 				},
 			},
 			User: spec.Scope{

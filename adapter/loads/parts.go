@@ -1,6 +1,7 @@
 package loads
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"path"
@@ -17,6 +18,7 @@ import (
 type place struct {
 	path string
 	user bool
+	off  string // why it is switched off; "" is on
 }
 
 // parts takes skills, commands, subagents, MCP servers and hooks.
@@ -49,19 +51,17 @@ func (s *session) partPlaces(p spec.LoadedPart, dirs []string, withUser bool) []
 	var user, project []place
 	if withUser {
 		for _, at := range scopePlaces(p.Kind, s.program.User) {
-			user = append(user, place{s.user(at), true})
+			user = append(user, place{s.user(at), true, s.dropped(at)})
 		}
 	}
 	for _, at := range append(scopePlaces(p.Kind, s.program.Project), p.Also...) {
-		if why := s.dropped(at); why != "" {
-			continue
-		}
 		for _, dir := range slices.Backward(dirs) {
 			if slices.Contains(p.AtStart, at) && dir != s.start {
 				continue
 			}
-			if to := (place{path.Join(dir, at), false}); !slices.Contains(user, place{to.path, true}) {
-				project = append(project, to)
+			to := path.Join(dir, at)
+			if !slices.ContainsFunc(user, func(u place) bool { return u.path == to }) {
+				project = append(project, place{to, false, s.dropped(at)})
 			}
 		}
 	}
@@ -100,10 +100,11 @@ func scopePlaces(kind string, scope spec.Scope) []string {
 // part takes what lies in places. had is what the program has by name, and from
 // where.
 func (s *session) part(p spec.LoadedPart, places []place, had map[string]string) {
-	kind, why := kinds[p.Kind], s.off(p.Kind)
+	kind := kinds[p.Kind]
 	trusted, do := s.trusted(p.Kind)
 	real := map[string]bool{}
 	for _, at := range places {
+		why := cmp.Or(at.off, s.off(p.Kind))
 		for _, f := range s.partFiles(p, at) {
 			switch {
 			case why != "":

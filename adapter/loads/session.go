@@ -24,7 +24,8 @@ type session struct {
 	documents map[string]document // settings files, by path
 	userFiles map[string]bool     // that texts of the user's name
 
-	waiting []waiting              // rules for paths that were not read yet
+	waiting []waiting              // rules for paths that were not read yet, and those to be asked for
+	asked   map[string]bool        // paths of those to be asked for
 	visited map[string]bool        // folders below start that were looked into
 	once    map[string]string      // what LoadedOnce has seen, and from where
 	left    int64                  // bytes of Limit that are left
@@ -39,7 +40,7 @@ func newSession(program spec.Runtime, m Machine, start string) *session {
 	s := &session{
 		program: program, data: program.Loads, m: m, files: newFiles(m.Tree), start: start,
 		documents: map[string]document{}, visited: map[string]bool{}, once: map[string]string{},
-		found: map[string][]candidate{}, at: map[string]int{}, userFiles: map[string]bool{},
+		found: map[string][]candidate{}, asked: map[string]bool{}, at: map[string]int{}, userFiles: map[string]bool{},
 	}
 	s.top, s.inGit = start, false
 	for dir := start; ; dir = path.Dir(dir) {

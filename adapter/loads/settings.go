@@ -145,7 +145,7 @@ func (s *session) variable(name string) string {
 // set reports whether a variable switches something on.
 func (s *session) set(name string) bool {
 	v := s.variable(name)
-	return v != "" && v != "0" && v != "false"
+	return !slices.Contains([]string{"", "0", "false", "no", "off"}, strings.ToLower(v))
 }
 
 // holding returns the switches that hold here.

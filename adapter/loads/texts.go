@@ -124,23 +124,20 @@ func (s *session) find(t *spec.LoadedText, dirs []string) []candidate {
 		byName = append(byName, n)
 	}
 	var out []candidate
-	for i, n := range byName {
+	first := map[string]string{} // by what one file is picked of
+	had := map[string]bool{}
+	for _, n := range byName {
 		for _, c := range n.files {
-			first := ""
-			for _, before := range byName[:i] {
-				if k := slices.IndexFunc(before.files, func(b candidate) bool {
-					return t.Pick == "name" || t.Pick == "folder" && b.dir == c.dir
-				}); k >= 0 {
-					first = before.files[k].path
-					break
-				}
-			}
-			switch {
-			case first != "":
-				s.skip(Kind(t.Kind), c.path, Shadowed, s.relative(first)+" comes first")
-			case slices.ContainsFunc(out, func(o candidate) bool { return o.path == c.path && len(byName) > 1 }):
-			default:
+			if by := first[t.Pick+picked(t, c)]; t.Pick != "" && by != "" {
+				s.skip(Kind(t.Kind), c.path, Shadowed, s.relative(by)+" comes first")
+			} else if !had[c.path] {
+				had[c.path] = true
 				out = append(out, c)
+			}
+		}
+		for _, c := range n.files { // all of this name count
+			if key := t.Pick + picked(t, c); first[key] == "" {
+				first[key] = c.path
 			}
 		}
 	}
@@ -154,6 +151,14 @@ func (s *session) find(t *spec.LoadedText, dirs []string) []candidate {
 		})
 	}
 	return out
+}
+
+// picked is what a place has one name of: a folder, or all of them.
+func picked(t *spec.LoadedText, c candidate) string {
+	if t.Pick == "folder" {
+		return c.dir
+	}
+	return ""
 }
 
 // lying returns the files that a pattern finds in dir and that the program may
@@ -294,10 +299,6 @@ func (s *session) readFile(c candidate) {
 	if r.when == OnRequest || r.when == Manual {
 		item.From[0].Why = "when it is asked for"
 	}
-	s.waiting = append(s.waiting, waiting{candidate: c, scope: r, item: item, done: r.when != OnPath && s.hasWaiting(item)})
-}
-
-// hasWaiting reports whether a rule of the same content waits to be asked for.
-func (s *session) hasWaiting(i Item) bool {
-	return slices.ContainsFunc(s.waiting, func(w waiting) bool { return w.item.Digest == i.Digest && w.item.Name == i.Name })
+	s.waiting = append(s.waiting, waiting{candidate: c, scope: r, item: item, done: r.when != OnPath && s.asked[c.path]})
+	s.asked[c.path] = true
 }

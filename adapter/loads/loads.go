@@ -118,7 +118,8 @@ const (
 	Nameless  Reason = "nameless"   // a skill without the front matter that the program needs
 )
 
-// Never is a file of a program's places that it does not take.
+// Never is a file of a program's places that it does not take, nor by an import
+// from another file. With the reason Same its content is there all the same.
 type Never struct {
 	Kind   Kind
 	Path   string // absolute

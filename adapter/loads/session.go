@@ -62,12 +62,27 @@ func newSession(program spec.Runtime, m Machine, start string) *session {
 	return s
 }
 
+// result is what was taken, then what waits, and what was not. A file that came
+// another way, by an import or a link, is not among the last.
 func (s *session) result() Result {
+	taken := map[string]bool{}
+	for _, i := range s.items {
+		for _, f := range i.From {
+			taken[f.Real] = true
+		}
+	}
 	for _, w := range s.waiting {
 		if w.item.Total == 0 && !w.done {
 			s.items = append(s.items, w.item)
 		}
 	}
+	s.never = slices.DeleteFunc(s.never, func(n Never) bool {
+		if n.Reason != Ended && n.Reason != Shadowed || n.Kind != Note && n.Kind != Rule {
+			return false
+		}
+		real, _, err := s.files.resolve(n.Path)
+		return err == nil && taken[real]
+	})
 	return Result{Program: s.program.ID, Top: s.top, Items: s.items, Never: s.never}
 }
 

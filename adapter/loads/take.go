@@ -55,13 +55,13 @@ func (s *session) takeFile(c candidate, r scoped, via *chain) {
 	parts := blocks(body)
 	last := -1
 	for n, p := range parts {
-		if len(normal(p.text)) > 0 {
+		if !empty(p.text) {
 			last = n
 		}
 	}
 	for n, p := range parts {
 		i := s.item(c, r, p.text)
-		if i.Bytes == 0 {
+		if i.Bytes == 0 || empty(p.text) {
 			continue
 		}
 		if p.name != "" {
@@ -140,6 +140,10 @@ func normal(text []byte) []byte {
 	}
 	return bytes.TrimSpace(text)
 }
+
+// empty reports whether a text holds nothing but import lines: these are no item
+// of a program, whether it follows them or not.
+func empty(text []byte) bool { return len(normal(withoutImportLines(text))) == 0 }
 
 // part is what stands in a block of ours, or between blocks.
 type part struct {

@@ -62,6 +62,7 @@ type builder struct {
 	targets     map[reconcile.Address]*reconcile.Declaration
 	by          map[leafID]string // which bundle asked for a whole file or a seed
 	at          map[leafID]int
+	first       map[leafID]bool         // comes before all else that is new in its file
 	more        []reconcile.Declaration // leaves that differ from those in targets: Compose says so
 	rules       []rule                  // not placed yet
 	index       map[string][]indexEntry
@@ -89,6 +90,7 @@ func newBuilder(owner reconcile.Owner) *builder {
 		targets: map[reconcile.Address]*reconcile.Declaration{},
 		by:      map[leafID]string{},
 		at:      map[leafID]int{},
+		first:   map[leafID]bool{},
 		index:   map[string][]indexEntry{},
 		texts:   map[string][]rule{},
 		folders: map[string]string{},
@@ -159,13 +161,14 @@ func (b *builder) cannot(a reconcile.Address, origin []reconcile.Position, forma
 	b.unsupported = append(b.unsupported, reconcile.Unsupported{Address: a, Reason: fmt.Sprintf(format, args...), Origin: origin})
 }
 
-// done returns everything that was collected, in an order that depends on
-// nothing but its content.
+// done returns everything that was collected. The leaves of a target keep the
+// order in which they were asked for; all else is sorted.
 func (b *builder) done() (Decls, error) {
 	d := Decls{Unsupported: b.unsupported, Notes: b.notes, loads: b.loads}
 	for _, a := range slices.Sorted(maps.Keys(b.targets)) {
 		decl := b.targets[a]
-		sort.SliceStable(decl.Leaves, func(i, j int) bool { return decl.Leaves[i].Key < decl.Leaves[j].Key })
+		first := func(l reconcile.Leaf) bool { return b.first[leafID{a, l.Key}] }
+		sort.SliceStable(decl.Leaves, func(i, j int) bool { return first(decl.Leaves[i]) && !first(decl.Leaves[j]) })
 		d.Declarations = append(d.Declarations, *decl)
 	}
 	d.Declarations = append(d.Declarations, b.more...)

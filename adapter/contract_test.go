@@ -17,6 +17,7 @@ import (
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/resource"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -176,7 +177,7 @@ func TestTheContractHostDeclaresExactlyThis(t *testing.T) {
 func TestNoTwoDeclarationsOfTheContractConflict(t *testing.T) {
 	project, host := declareProject(t, drill(t)), declareHost(t, velox(t), nil)
 	all := slices.Concat(project.Declarations, host.Declarations, Trust(velox(t), drill(t), catalog.Runtimes()).Declarations)
-	if _, conflicts := reconcile.Compose(all); len(conflicts) > 0 {
+	if _, conflicts := resource.Compose(all); len(conflicts) > 0 {
 		t.Errorf("conflicts: %+v", conflicts)
 	}
 }
@@ -190,7 +191,7 @@ func TestEveryRuntimeOfTheCatalogFitsBesideAllOthers(t *testing.T) {
 	}
 	project, host := declareProject(t, p), declareHost(t, h, nil)
 	all := slices.Concat(project.Declarations, host.Declarations, Trust(h, p, catalog.Runtimes()).Declarations)
-	if _, conflicts := reconcile.Compose(all); len(conflicts) > 0 {
+	if _, conflicts := resource.Compose(all); len(conflicts) > 0 {
 		t.Errorf("conflicts: %+v", conflicts)
 	}
 	for _, rt := range catalog.Runtimes() {

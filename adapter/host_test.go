@@ -9,10 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/resource"
 	"aisync.dev/aisync/schema/spec"
-	"github.com/google/go-cmp/cmp"
 )
 
 // values maps each leaf to what a person may see of its value.
@@ -176,7 +178,7 @@ func TestModelsLieInTheStoreFileByFile(t *testing.T) {
 	if diff := cmp.Diff(want, values(d)); diff != "" {
 		t.Error(diff)
 	}
-	if _, conflicts := reconcile.Compose(d.Declarations); len(conflicts) > 0 {
+	if _, conflicts := resource.Compose(d.Declarations); len(conflicts) > 0 {
 		t.Errorf("conflicts: %+v", conflicts)
 	}
 	h.Pick = func(spec.ModelUse, spec.Model) (spec.Quant, string, error) {
@@ -225,7 +227,7 @@ func TestEachProgramGetsItsViewOfAModel(t *testing.T) {
 		"file:~/.ollama/models/manifests/registry.ollama.ai/library/own/latest",
 	}
 	got := map[string]bool{}
-	resources, conflicts := reconcile.Compose(d.Declarations)
+	resources, conflicts := resource.Compose(d.Declarations)
 	for _, r := range resources {
 		for _, l := range r.Leaves {
 			name := string(r.Address)

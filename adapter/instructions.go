@@ -164,6 +164,7 @@ func (b *builder) limits(p place) {
 func (b *builder) always(p place) {
 	for _, ref := range p.scope.Always {
 		if d := b.targets[fileAt(ref.Path)]; d != nil {
+			b.first[leafID{d.Target, reconcile.LeafKey(ref.Pointer)}] = true
 			b.reference(ref, d.Leaves[0].Origin, p.rt.ID)
 		}
 	}

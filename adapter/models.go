@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/providers/model"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
@@ -32,7 +32,7 @@ func (h *Host) model(b *builder, use spec.ModelUse) error {
 		for _, m := range h.Models {
 			names = append(names, m.ID)
 		}
-		return errors.New("is not in the catalog" + bundle.Suggest(use.ID, names))
+		return errors.New("is not in the catalog" + nearest.Suggest(use.ID, names))
 	}
 	dir, err := h.storeDir()
 	if err != nil {

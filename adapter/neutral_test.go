@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/schema/spec"
-	"github.com/google/go-cmp/cmp"
 )
 
 // everything is a bundle with every neutral part.

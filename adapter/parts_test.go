@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/providers/file"
-	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/resource"
 	"aisync.dev/aisync/schema/spec"
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // source writes a txtar archive to a folder that a spec can name as "src".
@@ -100,7 +101,7 @@ func TestSettingsThatDifferAreAConflictOfBothPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, conflicts := reconcile.Compose(d.Declarations)
+	_, conflicts := resource.Compose(d.Declarations)
 	if len(conflicts) != 1 || conflicts[0].Key != "/model" || len(conflicts[0].Origin) != 2 {
 		t.Errorf("conflicts: %+v", conflicts)
 	}
@@ -228,8 +229,8 @@ func TestSettingsOfASpecPointAtTheirOwnLines(t *testing.T) {
 	}
 	want := `file:.claude/settings.json [json]
     /permissions/allow#"a"  <- aisync.cue:21:1
-    /statusLine/command  <- aisync.cue:22:1
     /statusLine/type  <- aisync.cue:22:1
+    /statusLine/command  <- aisync.cue:22:1
 warning: settings of codex are not used: it is not among the runtimes here  <- aisync.cue:30:1
 `
 	if diff := cmp.Diff(want, show(d)); diff != "" {

@@ -6,6 +6,7 @@ import (
 
 	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -142,7 +143,7 @@ func (b *builder) lookup(id string, pos spec.Position, catalog []spec.Runtime) (
 	for _, rt := range catalog {
 		names = append(names, rt.ID)
 	}
-	b.fail(from(pos), "unknown runtime %q%s", id, bundle.Suggest(id, names))
+	b.fail(from(pos), "unknown runtime %q%s", id, nearest.Suggest(id, names))
 	return spec.Runtime{}, false
 }
 

@@ -10,7 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/journal"
+	"aisync.dev/aisync/reconcile/record"
 )
 
 // ErrUndecided says that a plan holds conflicts and nobody chose.
@@ -142,7 +145,7 @@ type applying struct {
 	bad     map[Address]bool // what is not made, so that nothing that depends on it may be
 	partial bool             // something of the plan is left out from the start
 	torn    map[Address]bool // changes that failed, and not because somebody else was quicker
-	journal *journal
+	journal *journal.Journal
 
 	mu       sync.Mutex
 	result   Result
@@ -161,7 +164,7 @@ func (a *applying) run(ctx context.Context) (Result, error) {
 		return a.store.dir.KeepBackup(a.w.FS, old, contentDigest(token))
 	}
 	a.w.ReadEnv.Backup, a.w.ReadEnv.Contents = a.store.Backup, a.store.Contents
-	if a.journal, err = beginJournal(a.w.FS, a.store.dir.Journal(), a.entry(ctx)); err != nil {
+	if a.journal, err = journal.Begin(a.w.FS, a.store.dir.Journal(), a.entry(ctx)); err != nil {
 		return a.result, err
 	}
 	a.result.ID = a.options.ID
@@ -169,7 +172,7 @@ func (a *applying) run(ctx context.Context) (Result, error) {
 	a.contents = map[Owner]map[string][]byte{}
 	a.all(ctx)
 	if err := a.commit(context.WithoutCancel(ctx)); err != nil {
-		return a.result, fmt.Errorf("%w; what was done is done, and the next aisync apply finishes the records", err)
+		return a.result, fmt.Errorf("%w; what was done is done, and %s", err, advice.FinishRecords)
 	}
 	slices.Sort(a.result.Done)
 	return a.result, ctx.Err()
@@ -233,7 +236,7 @@ func (a *applying) one(ctx context.Context, i int) (ok, stale bool) {
 	addr := a.changes[i].Target.Resource.Address
 	a.event(Event{Kind: "start", Address: addr, Action: a.changes[i].Action})
 	out, err := a.attempt(ctx, i)
-	c, step := a.changes[i], a.journal.entry.Changes[i]
+	c, step := a.changes[i], a.journal.Entry().Changes[i]
 	if err == nil {
 		step.After = out.Token
 		if c.Writes() {
@@ -241,9 +244,9 @@ func (a *applying) one(ctx context.Context, i int) (ok, stale bool) {
 		}
 		step.Got = step.Got[:0:0]
 		for _, rec := range c.Next {
-			step.Got = append(step.Got, ownedRecord{rec.Owner, out.into(rec)})
+			step.Got = append(step.Got, record.Owned{Owner: rec.Owner, Record: out.into(rec)})
 		}
-		err = a.journal.finish(step)
+		err = a.journal.Finish(step)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -36,9 +36,6 @@ func (c Change) Writes() bool {
 	return false
 }
 
-// Writes reports whether l touches anything but records.
-func (l LeafChange) Writes() bool { return l.writes() }
-
 // undecided reports whether a choice is missing for c.
 func (c Change) undecided() bool {
 	return slices.ContainsFunc(c.Leaves, func(l LeafChange) bool { return l.Action == Clash && !l.ReadOnly })

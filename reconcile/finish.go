@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"aisync.dev/aisync/reconcile/fsys"
-	"aisync.dev/aisync/reconcile/state"
+	"aisync.dev/aisync/reconcile/journal"
 )
 
 // commit makes what was done durable and writes it down; the journal goes last.
@@ -16,7 +16,7 @@ func (a *applying) commit(ctx context.Context) error {
 	if len(a.torn) > 0 {
 		// A change that failed takes along what it made, where it still can. What
 		// it left because somebody else wrote meanwhile is theirs, and was named.
-		entry := a.journal.entry
+		entry := a.journal.Entry()
 		entry.Changes = slices.DeleteFunc(slices.Clone(entry.Changes), func(s EntryStep) bool { return !a.torn[s.Address] })
 		if _, err := a.engine.tidy(ctx, a.w, a.store, entry); err != nil {
 			return err
@@ -28,7 +28,7 @@ func (a *applying) commit(ctx context.Context) error {
 	if err := a.w.FS.Flush(); err != nil {
 		return fmt.Errorf("sync folders: %w", err)
 	}
-	if !slices.ContainsFunc(entry.Changes, EntryStep.changed) {
+	if !slices.ContainsFunc(entry.Changes, EntryStep.Changed) {
 		a.result.ID = ""
 	}
 	return a.store.finish(a.w.FS, entry, a.contents, a.journal)
@@ -119,7 +119,7 @@ func (s *Store) sweepDirs(w WriteEnv, entry Entry) {
 }
 
 // finish writes records, lock, contents and the entry, and ends the journal.
-func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]byte, j *journal) error {
+func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]byte, j *journal.Journal) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -137,10 +137,10 @@ func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]b
 			return fmt.Errorf("keep written texts: %w", err)
 		}
 	}
-	entry.Partial = entry.Partial || slices.ContainsFunc(entry.Changes, func(step EntryStep) bool { return !j.did(step) })
-	if slices.ContainsFunc(entry.Changes, EntryStep.changed) {
-		if err := state.WriteVersioned(w, s.dir.Applies().Join(entry.ID+".json"), JournalVersion, entry); err != nil {
-			return fmt.Errorf("write history: %w", err)
+	entry.Partial = entry.Partial || slices.ContainsFunc(entry.Changes, func(step EntryStep) bool { return !j.Did(step) })
+	if slices.ContainsFunc(entry.Changes, EntryStep.Changed) {
+		if err := journal.Write(w, s.dir, entry); err != nil {
+			return err
 		}
 	}
 	if entry.RollbackOf != "" && !entry.Partial {
@@ -153,7 +153,7 @@ func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]b
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("sync records: %w", err)
 	}
-	if err := j.end(w, s.dir.Journal()); err != nil {
+	if err := j.End(w, s.dir.Journal()); err != nil {
 		return fmt.Errorf("end journal: %w", err)
 	}
 	s.journal = nil
@@ -166,16 +166,13 @@ func (s *Store) saveUndone(w fsys.FS, undone, by string) error {
 	if err != nil {
 		return err
 	}
-	if err := state.WriteVersioned(w, s.dir.Applies().Join(undone+".json"), JournalVersion, e); err != nil {
-		return fmt.Errorf("write history: %w", err)
-	}
-	return nil
+	return journal.Write(w, s.dir, e)
 }
 
 // markRolledBack notes in an apply's entry that it was undone. Where that is
 // noted already, by the same apply, a kill came in between.
 func (s *Store) markRolledBack(undone, by string) (Entry, error) {
-	e, err := s.readEntry(undone + ".json")
+	e, err := s.readEntry(undone)
 	if err == nil && e.ID == "" {
 		err = fmt.Errorf("%w: %s", ErrNoApply, undone)
 	}
@@ -188,7 +185,7 @@ func (s *Store) saveLock(w fsys.FS) error {
 	if s.lock == nil {
 		return nil
 	}
-	s.lock.setRecords(s.Records(s.lockOwner))
+	s.lock.SetRecords(s.Records(s.lockOwner))
 	want := s.lock.Bytes()
 	expect := fsys.Expect{}
 	switch have, err := w.ReadFile(s.lockPath); {

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/advice"
 )
 
 // CycleError says that resources wait for each other.
@@ -46,7 +48,7 @@ func order(changes []Change) ([][]int, error) {
 // folder above it that is a resource too.
 func (c Change) dependsOn(index map[Address]int) []Address {
 	a, on := c.Target.Resource.Address, c.Target.Resource.DependsOn
-	if !isPathKind(a.Kind()) {
+	if !a.IsPath() {
 		return on
 	}
 	for _, a := range append([]Address{a}, c.Target.Aliases...) {
@@ -145,7 +147,7 @@ func (p *Plan) narrow(targets, excludes []string) error {
 			}
 		}
 		if !hit && !p.names(pattern) {
-			return fmt.Errorf("--target %s: names nothing in this plan; run aisync status to see the addresses", pattern)
+			return advice.NoTarget(pattern)
 		}
 	}
 	if len(targets) == 0 {
@@ -162,7 +164,7 @@ func (p *Plan) narrow(targets, excludes []string) error {
 			}
 		}
 		if !hit && !p.names(pattern) {
-			return fmt.Errorf("--exclude %s: names nothing in this plan; run aisync status to see the addresses", pattern)
+			return advice.NoExclude(pattern)
 		}
 	}
 	for again := len(excludes) > 0; again; {

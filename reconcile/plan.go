@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/matrix"
+	"aisync.dev/aisync/reconcile/resource"
 )
 
 // Plan compares what is wanted with what is there and what was recorded, and
@@ -26,9 +28,9 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 	if s.journal != nil {
 		e.settle(ctx, r, s, s.journal)
 	}
-	resources, conflicts := Compose(in.Declarations)
-	known := s.aliases(r, resources, in.Strays, in.Owners)
-	resources, clashes, asked := known.compose(resources)
+	resources, conflicts := resource.Compose(in.Declarations)
+	known := s.places(r, resources, in.Strays, in.Owners)
+	resources, clashes, asked := known.Compose(resources)
 	p := &Plan{
 		Conflicts:   slices.Concat(conflicts, clashes),
 		Unsupported: slices.Clone(in.Unsupported),
@@ -61,21 +63,21 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 // targets joins the resources with the records of owners; what is recorded and
 // no longer declared becomes a target without leaves. Targets in conflict are
 // left alone: a spec that contradicts itself drops nothing.
-func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner, known aliases, asked map[Address]map[Owner]Address) []Target {
+func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner, known resource.Places, asked map[Address]map[Owner]Address) []Target {
 	wanted := make(map[Address]Resource, len(resources))
 	for _, r := range resources {
 		wanted[r.Address] = r
 	}
 	skip := map[Address]bool{}
 	for _, c := range p.Conflicts {
-		skip[known.first(c.Address)], skip[known.first(c.Other)] = true, true
+		skip[known.First(c.Address)], skip[known.First(c.Other)] = true, true
 	}
 	for _, u := range p.Unsupported {
-		skip[known.first(u.Address)] = true
+		skip[known.First(u.Address)] = true
 	}
 	for _, o := range owners {
 		for _, rec := range s.Records(o) {
-			a := known.first(rec.Address)
+			a := known.First(rec.Address)
 			if _, ok := wanted[a]; !ok {
 				wanted[a] = Resource{Address: a, Format: rec.Format, DependsOn: rec.DependsOn, Local: rec.Local}
 			}
@@ -87,11 +89,11 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 			continue
 		}
 		if e.provider(a.Kind()) == nil {
-			p.Unsupported = append(p.Unsupported, Unsupported{Address: a, Reason: fmt.Sprintf("this version has no %s kind", a.Kind()), Origin: firstOrigin(res)})
+			p.Unsupported = append(p.Unsupported, Unsupported{Address: a, Reason: fmt.Sprintf("this version has no %s kind", a.Kind()), Origin: res.FirstOrigin()})
 			continue
 		}
 		t := Target{Resource: res, asked: asked[a]}
-		if group := known.same[a]; group != nil {
+		if group := known.Group(a); group != nil {
 			t.Aliases = group[1:]
 		}
 		targets = append(targets, t.withRecords(s.of(t), owners))
@@ -105,7 +107,7 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 
 // withStrays adds what lies in folders that are ours, where it is no target and
 // records can hold its name.
-func withStrays(targets []Target, strays []Address, al aliases) []Target {
+func withStrays(targets []Target, strays []Address, places resource.Places) []Target {
 	if len(strays) == 0 {
 		return targets
 	}
@@ -114,7 +116,7 @@ func withStrays(targets []Target, strays []Address, al aliases) []Target {
 		known[t.Resource.Address] = true
 	}
 	for _, a := range strays {
-		if !known[a] && al.same[a] == nil && utf8.ValidString(string(a)) {
+		if !known[a] && places.Group(a) == nil && utf8.ValidString(string(a)) {
 			targets = append(targets, Target{Resource: Resource{Address: a}, Stray: true})
 		}
 	}
@@ -201,10 +203,10 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 	}
 	for i := range c.Leaves {
 		l := &c.Leaves[i]
-		if m, ok := p.(Merger); ok && l.Rel.bothMoved() {
+		if m, ok := p.(Merger); ok && l.Rel.BothMoved() {
 			l.Rel.CanMerge, l.Rel.CanMark = m.CanMerge(ctx, r, c, *l)
 		}
-		l.Decision = Decide(l.Rel, in.Choice)
+		l.Decision = matrix.Decide(l.Rel, in.Choice)
 		s.vouch(t, *l, in.Owners)
 		if why := in.held(t, l.Key); why != "" && l.Writes() {
 			l.Decision = Decision{Action: Clash, Meaning: why, Provenance: l.Rel.Provenance, Pending: true}
@@ -246,7 +248,7 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 
 // ofProject reports whether c is about something in the project itself.
 func (c Change) ofProject() bool {
-	return Record{Address: c.Target.Resource.Address}.ofProject()
+	return ofProject(c.Target.Resource.Address)
 }
 
 // relate compares one leaf's want, live and last.
@@ -297,15 +299,6 @@ func relate(p Provider, t Target, o Observation, key LeafKey, records []Record, 
 	}
 	l.Rel = r
 	return l
-}
-
-// bothMoved reports whether edits of the user and a new want meet in r, or a
-// want and what is there of old.
-func (r Relation) bothMoved() bool {
-	if !r.Last {
-		return r.Want && r.Live && !r.WantLive && !r.Former && r.Contested == "" && !r.Unknown && !r.Blocked && r.Own == Exclusive
-	}
-	return r.Want && r.Last && r.Live && (!r.LiveLast || r.Merged) && !r.WantLive && !r.WantLast && !r.Declined && !r.Unknown && !r.Blocked && r.Own != SeedOnly
 }
 
 // holders says whether an owner of the plan has key recorded, and names one

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/advice"
 )
 
 // PlanFormat is the version of plans as JSON: the minor number grows with
@@ -173,11 +175,11 @@ func (c Change) Meaning() string {
 func ReadPlan(file string, b []byte) (PlanDoc, error) {
 	var d PlanDoc
 	if err := json.Unmarshal(b, &d); err != nil {
-		return d, fmt.Errorf("%s: not a plan file: %v; make one with aisync plan --out %s", file, err, file)
+		return d, advice.New(fmt.Errorf("%s: not a plan file: %v", file, err), advice.MakePlan(file))
 	}
 	major, _, _ := strings.Cut(PlanFormat, ".")
 	if got, _, _ := strings.Cut(d.FormatVersion, "."); got != major {
-		return d, fmt.Errorf("%s: %w: its format is %q and this aisync reads %s.x; make a new one with aisync plan --out %s", file, ErrStalePlan, d.FormatVersion, major, file)
+		return d, advice.New(fmt.Errorf("%s: %w: its format is %q and this aisync reads %s.x", file, ErrStalePlan, d.FormatVersion, major), advice.MakeNewPlan(file))
 	}
 	return d, nil
 }
@@ -217,7 +219,7 @@ func (d PlanDoc) Check(p *Plan, m PlanMeta) error {
 	if n := len(why); n > 5 {
 		why = append(why[:5], fmt.Sprintf("and %d more", n-5))
 	}
-	return fmt.Errorf("%w: %s; look at a new one with aisync plan", ErrStalePlan, strings.Join(why, "; "))
+	return fmt.Errorf("%w: %s; %s", ErrStalePlan, strings.Join(why, "; "), advice.PlanAgain)
 }
 
 // rows is what must be the same for a plan to be the same.

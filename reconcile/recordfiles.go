@@ -17,6 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/journal"
+	"aisync.dev/aisync/reconcile/record"
 	"aisync.dev/aisync/reconcile/state"
 )
 
@@ -66,7 +68,7 @@ func OpenStore(r fsys.Reader, dir fsys.LogicalPath) (*Store, error) {
 			return nil, err
 		}
 	}
-	s.journal, err = readJournal(r, s.dir.Journal())
+	s.journal, err = journal.Read(r, s.dir.Journal())
 	return s, err
 }
 
@@ -223,8 +225,8 @@ func (s *Store) On(a Address) []Record {
 }
 
 func (s *Store) on(a Address) []Record {
-	ofProject := (Record{Address: a}).ofProject()
-	if ofProject && s.lockOwner != "" {
+	inProject := ofProject(a)
+	if inProject && s.lockOwner != "" {
 		s.read(s.lockOwner)
 	}
 	if s.index == nil {
@@ -235,7 +237,7 @@ func (s *Store) on(a Address) []Record {
 		s.index, s.joined = make(map[Address][]Record, n), map[Address]bool{}
 		for o, f := range s.owners {
 			for _, rec := range f.Records {
-				if !rec.ofProject() || o == s.lockOwner {
+				if !ofProject(rec.Address) || o == s.lockOwner {
 					s.index[rec.Address] = append(s.index[rec.Address], rec)
 				}
 			}
@@ -244,9 +246,9 @@ func (s *Store) on(a Address) []Record {
 			sortByOwner(recs)
 		}
 	}
-	if !s.joined[a] && !ofProject {
+	if !s.joined[a] && !inProject {
 		for _, value := range s.others.Values(string(a)) {
-			var r ownedRecord
+			var r record.Owned
 			if json.Unmarshal(value, &r) != nil { // another version made it: the files count
 				if s.fail(s.readFiles(s.others.Names())); s.err != nil {
 					return nil
@@ -297,10 +299,10 @@ func (s *Store) saveIndex(w fsys.FS) error {
 		}
 		x := state.Indexed{Stamp: f.stamp}
 		for _, rec := range f.Records {
-			if rec.ofProject() {
+			if ofProject(rec.Address) {
 				continue
 			}
-			if err := x.Add(string(rec.Address), ownedRecord{o, rec}); err != nil {
+			if err := x.Add(string(rec.Address), record.Owned{Owner: o, Record: rec}); err != nil {
 				return fmt.Errorf("index records: %w", err)
 			}
 		}
@@ -309,12 +311,12 @@ func (s *Store) saveIndex(w fsys.FS) error {
 	return s.dir.WriteIndex(w, s.others, fresh)
 }
 
-// ofProject reports whether r is about something in the project of its owner,
-// of which no other owner has a part.
-func (r Record) ofProject() bool { return r.Address.InProject() || r.projectKind() }
+// ofProject reports whether a names something in the project of its owner, of
+// which no other owner has a part.
+func ofProject(a Address) bool { return a.InProject() || ofProjectItself(a) }
 
-// projectKind reports whether r is about its project though its name is no path.
-func (r Record) projectKind() bool { return r.Address.Kind() == "gitconfig" }
+// ofProjectItself reports whether a is about its project though its name is no path.
+func ofProjectItself(a Address) bool { return a.Kind() == "gitconfig" }
 
 func (s *Store) recordsFile(o Owner) fsys.LogicalPath {
 	return s.dir.Records().Join(fileName(o) + ".json")

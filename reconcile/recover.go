@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/record"
 )
 
 // Recover finishes the bookkeeping of an apply that was killed: displaced
@@ -20,18 +22,18 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 		return nil, nil
 	}
 	j := s.journal
-	said := []string{fmt.Sprintf("the apply of %s (%s) was interrupted; finishing its records", j.entry.Time.Local().Format("2006-01-02 15:04:05"), j.entry.ID)}
-	if slices.ContainsFunc(j.entry.Changes, func(step EntryStep) bool { return s.elsewhere(j.entry, step) }) {
-		dir := j.entry.LockOwner.ProjectDir()
+	said := []string{fmt.Sprintf("the apply of %s (%s) was interrupted; finishing its records", j.Entry().Time.Local().Format("2006-01-02 15:04:05"), j.Entry().ID)}
+	if slices.ContainsFunc(j.Entry().Changes, func(step EntryStep) bool { return s.elsewhere(j.Entry(), step) }) {
+		dir := j.Entry().LockOwner.ProjectDir()
 		switch gone, err := isGone(dir); {
 		case err != nil:
 			return nil, fmt.Errorf("recover: %w", err)
 		case !gone:
-			return nil, fmt.Errorf("an apply in %s was interrupted; run aisync apply there first (aisync apply --project %s)", dir, dir)
+			return nil, advice.New(fmt.Errorf("an apply in %s was interrupted", dir), advice.ApplyThere(dir))
 		}
 		said = append(said, fmt.Sprintf("its project %s is gone; only what lies outside of it is looked at", dir))
 	}
-	tidied, err := e.tidy(ctx, w, s, j.entry)
+	tidied, err := e.tidy(ctx, w, s, j.Entry())
 	said = append(said, tidied...)
 	if err != nil {
 		return said, fmt.Errorf("recover: %w", err)
@@ -113,7 +115,7 @@ func sweepFolder(w fsys.FS, dir fsys.LogicalPath, id string) error {
 
 // elsewhere reports whether step lies in another project than the one at hand.
 func (s *Store) elsewhere(e Entry, step EntryStep) bool {
-	inProject := step.Path != "" && step.Path.Project() || (Record{Address: step.Address}).projectKind()
+	inProject := step.Path != "" && step.Path.Project() || ofProjectItself(step.Address)
 	return inProject && e.LockOwner != s.lockOwner
 }
 
@@ -276,7 +278,7 @@ func yours(step EntryStep) string {
 func (e *Engine) holds(ctx context.Context, r ReadEnv, step EntryStep) bool {
 	looked := e.look(ctx, r, step)
 	for _, g := range step.Got {
-		now := recordOf(looked.Got, g.Owner)
+		now := record.Of(looked.Got, g.Owner)
 		for _, l := range g.Record.Leaves {
 			if got := now.Leaf(l.Key); slices.Contains(step.Keys, l.Key) && (got == nil || got.Live != l.Live) {
 				return false

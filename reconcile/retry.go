@@ -52,8 +52,8 @@ func (a *applying) attempt(ctx context.Context, i int) (Outcome, error) {
 			continue
 		}
 		step := a.intent(ctx, c)
-		step.Dirs = a.journal.entry.Changes[i].Dirs
-		if err := a.journal.revise(i, step); err != nil {
+		step.Dirs = a.journal.Entry().Changes[i].Dirs
+		if err := a.journal.Revise(i, step); err != nil {
 			return out, err
 		}
 		a.changes[i], busy = c, true

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"reflect"
 	"slices"
 	"sort"
+
+	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/reconcile/record"
 )
 
 // ErrNoApply says that there is no such apply to roll back.
@@ -34,7 +36,7 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 		case err != nil:
 			return nil, entry, err
 		case !gone:
-			return nil, entry, fmt.Errorf("apply %s was made in %s; run it there: aisync rollback %s", entry.ID, dir, entry.ID)
+			return nil, entry, advice.New(fmt.Errorf("apply %s was made in %s", entry.ID, dir), advice.RollBackThere(entry.ID))
 		}
 		p.Notes = append(p.Notes, Note{Warning: true, Text: fmt.Sprintf("the project %s is gone; only what lies outside of it is undone", dir)})
 		entry.Changes = slices.DeleteFunc(slices.Clone(entry.Changes), elsewhere)
@@ -48,7 +50,7 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 			p.Notes = append(p.Notes, Note{Warning: true, Text: fmt.Sprintf("%s is not undone: %s", step.Address, permanent.NotUndone())})
 			continue
 		}
-		if step.changed() {
+		if step.Changed() {
 			p.Changes = append(p.Changes, undo(ctx, r, s, kind, step, c))
 		}
 	}
@@ -66,20 +68,6 @@ func isGone(dir string) (bool, error) {
 		return true, nil
 	}
 	return false, err
-}
-
-// Owners returns whose records e changed, the host first.
-func (e Entry) Owners() []Owner {
-	var out []Owner
-	for _, step := range e.Changes {
-		for _, x := range slices.Concat(step.Had, step.Got) {
-			if !slices.Contains(out, x.Owner) {
-				out = append(out, x.Owner)
-			}
-		}
-	}
-	slices.Sort(out) // "host" is before "project:"
-	return out
 }
 
 // isLast reports whether e may be the apply that is undone where none is named.
@@ -102,7 +90,7 @@ func (s *Store) entry(id string) (Entry, error) {
 	for _, e := range heads {
 		switch {
 		case id == "" && e.RolledBack == "" && e.RollbackOf == "":
-			full, err := s.readEntry(e.ID + ".json") // a head does not name its owners
+			full, err := s.readEntry(e.ID) // a head does not name its owners
 			if err != nil {
 				return Entry{}, err
 			}
@@ -112,19 +100,19 @@ func (s *Store) entry(id string) (Entry, error) {
 		case id != "" && e.ID == id && e.RolledBack != "":
 			return Entry{}, fmt.Errorf("apply %s was undone already, by %s", id, e.RolledBack)
 		case id != "" && e.ID == id:
-			return s.readEntry(e.ID + ".json")
+			return s.readEntry(e.ID)
 		}
 	}
 	if id == "" {
-		return Entry{}, fmt.Errorf("%w to roll back: nothing was applied here, or all of it is undone; aisync rollback --list shows the applies of this machine", ErrNoApply)
+		return Entry{}, advice.New(fmt.Errorf("%w to roll back: nothing was applied here, or all of it is undone", ErrNoApply), advice.ListApplies)
 	}
-	return Entry{}, fmt.Errorf("%w: %s; aisync rollback --list shows them", ErrNoApply, id)
+	return Entry{}, advice.New(fmt.Errorf("%w: %s", ErrNoApply, id), advice.ListThem)
 }
 
 // undo is the change that takes one step back.
 func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, choice Choice) Change {
 	t := Target{Resource: Resource{Address: step.Address, Format: step.Format}, Aliases: step.Aliases, asked: map[Owner]Address{}}
-	for _, list := range [][]ownedRecord{step.Got, step.Had} {
+	for _, list := range [][]record.Owned{step.Got, step.Had} {
 		for _, x := range list {
 			t.asked[x.Owner] = x.Record.Address
 			for _, l := range x.Record.Leaves {
@@ -142,7 +130,7 @@ func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, 
 	sortLeaves(t)
 	t.Stray = len(t.Last) == 0 && step.Writes // of which nobody has or had a record
 	c := Change{Target: t, Before: p.Observe(ctx, r, []Target{t})[0]}
-	for _, list := range [][]ownedRecord{step.Had, step.Got} {
+	for _, list := range [][]record.Owned{step.Had, step.Got} {
 		for _, x := range list {
 			if !slices.Contains(c.Owners, x.Owner) {
 				c.Owners = append(c.Owners, x.Owner)
@@ -188,7 +176,7 @@ func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, 
 		if len(rec.Leaves) > 0 {
 			c.Next = append(c.Next, rec)
 		}
-		same = same && slices.EqualFunc(rec.Leaves, recordFor(now, o).Leaves, func(a, b LeafRecord) bool { return sameLeaf(&a, &b) })
+		same = same && slices.EqualFunc(rec.Leaves, recordFor(now, o).Leaves, func(a, b LeafRecord) bool { return a.Same(&b) })
 	}
 	if c.Action = summary(c.Leaves, c.Before); c.Action == Release && same {
 		c.Action, c.Leaves = None, nil
@@ -221,7 +209,7 @@ func recordFor(records []Record, o Owner) *Record {
 // step. What later applies recorded of other leaves, and what nobody decided,
 // stays on record.
 func unrecord(step EntryStep, o Owner, leaves []LeafChange, now []Record) Record {
-	had, got := recordOf(step.Had, o), recordOf(step.Got, o)
+	had, got := record.Of(step.Had, o), record.Of(step.Got, o)
 	rec := *had
 	if rec.Address == "" {
 		rec = *got
@@ -231,7 +219,7 @@ func unrecord(step EntryStep, o Owner, leaves []LeafChange, now []Record) Record
 	rec.Leaves = nil
 	taken := map[LeafKey]bool{}
 	for _, l := range leaves {
-		if l.Action == Clash || l.Action == Unclear || sameLeaf(had.Leaf(l.Key), got.Leaf(l.Key)) {
+		if l.Action == Clash || l.Action == Unclear || had.Leaf(l.Key).Same(got.Leaf(l.Key)) {
 			continue
 		}
 		taken[l.Key] = true
@@ -246,28 +234,6 @@ func unrecord(step EntryStep, o Owner, leaves []LeafChange, now []Record) Record
 	}
 	sort.Slice(rec.Leaves, func(i, j int) bool { return compareKeys(rec.Leaves[i].Key, rec.Leaves[j].Key) < 0 })
 	return rec
-}
-
-// sameLeaf reports whether a and b record the same, or nothing.
-func sameLeaf(a, b *LeafRecord) bool {
-	return reflect.DeepEqual(a, b)
-}
-
-// changed reports whether anything came of s: its target or its records.
-func (s EntryStep) changed() bool {
-	if s.Writes && s.Before != s.After {
-		return true
-	}
-	for _, list := range [][]ownedRecord{s.Had, s.Got} {
-		for _, x := range list {
-			for _, l := range x.Record.Leaves {
-				if !sameLeaf(recordOf(s.Had, x.Owner).Leaf(l.Key), recordOf(s.Got, x.Owner).Leaf(l.Key)) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // undoLeaf takes back one leaf of a target that changed since.
@@ -299,7 +265,7 @@ func undoLeaf(key LeafKey, step EntryStep, now Observation) LeafChange {
 			l.Decision = Decision{Action: Delete, Meaning: "it was not there before; the rest was changed since and stays"}
 		}
 	default:
-		l.Decision = Decision{Action: Clash, Meaning: "changed since that apply; --force puts back what was there before"}
+		l.Decision = Decision{Action: Clash, Meaning: "changed since that apply; " + advice.ForcePrior}
 	}
 	return l
 }

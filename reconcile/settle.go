@@ -10,6 +10,8 @@ import (
 	"sort"
 
 	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/journal"
+	"aisync.dev/aisync/reconcile/record"
 )
 
 // settle brings the records in memory in line with what j's apply made true:
@@ -17,8 +19,8 @@ import (
 // it back; of the others each leaf is looked at, and is recorded anew exactly
 // where what was wanted is there.
 // It writes nothing and returns the entry with what came of each step.
-func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (Entry, []string) {
-	entry := j.entry
+func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal.Journal) (Entry, []string) {
+	entry := j.Entry()
 	entry.Changes = slices.Clone(entry.Changes)
 	var said []string
 	for i, step := range entry.Changes {
@@ -26,10 +28,10 @@ func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (E
 			continue
 		}
 		intent := step
-		if done, ok := j.done[step.Address]; ok && j.w == nil && e.tookBack(ctx, r, done) {
-			delete(j.done, step.Address)
+		if done, ok := j.Done(step.Address); ok && !j.Running() && e.tookBack(ctx, r, done) {
+			j.Disbelieve(step.Address)
 		}
-		if done, ok := j.done[step.Address]; ok {
+		if done, ok := j.Done(step.Address); ok {
 			step = done
 		} else {
 			step = e.look(ctx, r, step)
@@ -42,7 +44,7 @@ func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (E
 			}
 		}
 		entry.Changes[i] = step
-		for _, list := range [][]ownedRecord{intent.Had, intent.Got} {
+		for _, list := range [][]record.Owned{intent.Had, intent.Got} {
 			for _, x := range list {
 				for _, a := range append([]Address{step.Address}, step.Aliases...) {
 					s.set(x.Owner, a, nil)
@@ -62,7 +64,7 @@ func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal) (E
 // tookBack reports whether the target of step, whose end was noted, is as it was
 // before: a disk may keep the note and lose what it is about.
 func (e *Engine) tookBack(ctx context.Context, r ReadEnv, step EntryStep) bool {
-	if !step.Writes || step.Before == step.After || !isPathKind(step.Address.Kind()) {
+	if !step.Writes || step.Before == step.After || !step.Address.IsPath() {
 		return false
 	}
 	o := e.look(ctx, r, step)
@@ -76,7 +78,7 @@ func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep 
 	p := e.provider(step.Address.Kind())
 	_, foretells := p.(Foreteller)
 	_, recallable := p.(Recallable)
-	if p == nil || !step.Writes || step.Path == "" && !foretells && !recallable && !(Record{Address: step.Address}).projectKind() {
+	if p == nil || !step.Writes || step.Path == "" && !foretells && !recallable && !ofProjectItself(step.Address) {
 		return step
 	}
 	t := Target{Resource: Resource{Address: step.Address, Format: step.Format}}
@@ -94,7 +96,7 @@ func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep 
 			}
 		}
 	}
-	if !isPathKind(step.Address.Kind()) {
+	if !step.Address.IsPath() {
 		// What its name is of, only a note can tell: of a new one, the foretold.
 		for _, g := range got {
 			for _, l := range g.Record.Leaves {
@@ -107,7 +109,7 @@ func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep 
 	sortLeaves(t)
 	switch o := p.Observe(ctx, r, []Target{t})[0]; o.Presence {
 	case Unknown:
-		if isPathKind(step.Address.Kind()) { // the record tells whose bytes are there, once they can be read
+		if step.Address.IsPath() { // the record tells whose bytes are there, once they can be read
 			step.Got = claimed(had, got)
 		}
 	case Blocked:
@@ -120,10 +122,10 @@ func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep 
 
 // claimed is what each owner had on record, with the leaves of got that were on
 // no record: of a target that cannot be observed nothing is forgotten.
-func claimed(had, got []ownedRecord) []ownedRecord {
-	var out []ownedRecord
+func claimed(had, got []record.Owned) []record.Owned {
+	var out []record.Owned
 	for _, x := range got {
-		rec, old := x.Record, recordOf(had, x.Owner)
+		rec, old := x.Record, record.Of(had, x.Owner)
 		rec.Leaves = slices.Clone(old.Leaves)
 		for _, l := range x.Record.Leaves {
 			if old.Leaf(l.Key) == nil {
@@ -131,10 +133,10 @@ func claimed(had, got []ownedRecord) []ownedRecord {
 			}
 		}
 		sort.Slice(rec.Leaves, func(i, j int) bool { return compareKeys(rec.Leaves[i].Key, rec.Leaves[j].Key) < 0 })
-		out = append(out, ownedRecord{x.Owner, rec})
+		out = append(out, record.Owned{Owner: x.Owner, Record: rec})
 	}
 	for _, x := range had {
-		if recordOf(got, x.Owner).Address == "" {
+		if record.Of(got, x.Owner).Address == "" {
 			out = append(out, x)
 		}
 	}
@@ -143,10 +145,10 @@ func claimed(had, got []ownedRecord) []ownedRecord {
 
 // settled is, for each owner, the new record of each leaf that is as the step
 // wanted it, and the old one of the others that are still there.
-func settled(o Observation, had, got []ownedRecord) []ownedRecord {
-	var out []ownedRecord
+func settled(o Observation, had, got []record.Owned) []record.Owned {
+	var out []record.Owned
 	owners := map[Owner]bool{}
-	for _, list := range [][]ownedRecord{got, had} {
+	for _, list := range [][]record.Owned{got, had} {
 		for _, x := range list {
 			if owners[x.Owner] {
 				continue
@@ -154,7 +156,7 @@ func settled(o Observation, had, got []ownedRecord) []ownedRecord {
 			owners[x.Owner] = true
 			rec := x.Record
 			rec.Leaves = nil
-			old, now := recordOf(had, x.Owner), recordOf(got, x.Owner)
+			old, now := record.Of(had, x.Owner), record.Of(got, x.Owner)
 			for _, l := range now.Leaves {
 				if o.Live[l.Key] == l.Live {
 					rec.Leaves = append(rec.Leaves, l)
@@ -169,20 +171,11 @@ func settled(o Observation, had, got []ownedRecord) []ownedRecord {
 			}
 			if len(rec.Leaves) > 0 {
 				sort.Slice(rec.Leaves, func(i, j int) bool { return compareKeys(rec.Leaves[i].Key, rec.Leaves[j].Key) < 0 })
-				out = append(out, ownedRecord{x.Owner, rec})
+				out = append(out, record.Owned{Owner: x.Owner, Record: rec})
 			}
 		}
 	}
 	return out
-}
-
-func recordOf(list []ownedRecord, o Owner) *Record {
-	for i := range list {
-		if list[i].Owner == o {
-			return &list[i].Record
-		}
-	}
-	return &Record{}
 }
 
 // known is a wanted value of which only the fingerprint is known any more.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/reconcile/journal"
 	"aisync.dev/aisync/reconcile/state"
 )
 
@@ -33,9 +34,9 @@ type Store struct {
 	lockPath  fsys.LogicalPath
 	inherited bool
 
-	journal   *journal       // of an apply that did not finish; nil otherwise
-	recovered bool           // by this command
-	touched   map[Owner]bool // whose files are to be written
+	journal   *journal.Journal // of an apply that did not finish; nil otherwise
+	recovered bool             // by this command
+	touched   map[Owner]bool   // whose files are to be written
 }
 
 // UseLock makes l authoritative for what was last made true of owner's targets
@@ -49,9 +50,9 @@ func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
 		s.lock = &Lock{}
 		return
 	}
-	s.inherited = s.file(owner) == nil && len(l.targets) > 0
+	locked := l.Records(owner)
+	s.inherited = s.file(owner) == nil && len(locked) > 0
 	f := s.owner(owner)
-	locked := l.records(owner)
 	local := make(map[Address]*Record, len(f.Records))
 	merged := make([]Record, 0, len(locked)+len(f.Records))
 	for i := range f.Records {
@@ -182,7 +183,7 @@ func (s *Store) TakingBack() string {
 	if s.journal == nil {
 		return ""
 	}
-	return s.journal.entry.RollbackOf
+	return s.journal.Entry().RollbackOf
 }
 
 // lineage tells one state folder from every other.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
 )
 
 // TestJobsReadACheckoutOfAnotherUser runs the action's script, and the variables
@@ -31,16 +33,16 @@ func TestJobsReadACheckoutOfAnotherUser(t *testing.T) {
 	}
 	const was = "# Emacs Lisp" // as committed
 	code, out := p.job(t, "bash", "aisync drift")
-	if code != exitError || !strings.Contains(out, "safe.directory") || strings.Contains(out, was) {
+	if code != cli.ExitError || !strings.Contains(out, "safe.directory") || strings.Contains(out, was) {
 		t.Errorf("without the word: code %d\n%s", code, out)
 	}
 	dir := t.TempDir()
 	code, out = p.job(t, "bash", script, "AISYNC=aisync", "GITHUB_STEP_SUMMARY="+dir+"/summary")
-	if summary, _ := os.ReadFile(dir + "/summary"); code != exitDiff || !strings.Contains(string(summary), was) {
+	if summary, _ := os.ReadFile(dir + "/summary"); code != cli.ExitDiff || !strings.Contains(string(summary), was) {
 		t.Errorf("the action: code %d\n%s%s", code, out, summary)
 	}
 	code, out = p.job(t, "bash", "aisync drift", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0="+p.project())
-	if code != exitDiff || !strings.Contains(out, was) {
+	if code != cli.ExitDiff || !strings.Contains(out, was) {
 		t.Errorf("the GitLab job: code %d\n%s", code, out)
 	}
 }

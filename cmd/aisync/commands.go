@@ -1,28 +1,42 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/command/apply"
+	"aisync.dev/aisync/cmd/aisync/internal/command/docs"
+	"aisync.dev/aisync/cmd/aisync/internal/command/doctor"
+	"aisync.dev/aisync/cmd/aisync/internal/command/drift"
+	editcmd "aisync.dev/aisync/cmd/aisync/internal/command/edit"
+	launchcmd "aisync.dev/aisync/cmd/aisync/internal/command/launch"
+	"aisync.dev/aisync/cmd/aisync/internal/command/message"
+	"aisync.dev/aisync/cmd/aisync/internal/command/models"
+	runcmd "aisync.dev/aisync/cmd/aisync/internal/command/run"
+	"aisync.dev/aisync/cmd/aisync/internal/command/runtimes"
+	"aisync.dev/aisync/cmd/aisync/internal/command/services"
+	sessioncmd "aisync.dev/aisync/cmd/aisync/internal/command/session"
+	"aisync.dev/aisync/cmd/aisync/internal/command/start"
+	"aisync.dev/aisync/cmd/aisync/internal/command/task"
 )
 
 // commands are all commands, in the order of the help.
-func commands() []func(*app) *cobra.Command {
-	return []func(*app) *cobra.Command{
-		initCommand, planCommand, applyCommand, driftCommand, statusCommand, showCommand,
-		rollbackCommand, adoptCommand, pruneCommand, destroyCommand,
-		modelsCommand, runtimesCommand, servicesCommand,
-		lockCommand, validateCommand, factsCommand,
-		addCommand, removeCommand, importCommand, lintCommand,
-		doctorCommand,
-		launchCommand, detectCommand, rosterCommand, sessionCommand, messageCommand, whoCommand,
-		ledgerCommand, taskCommand, runCommand,
-		versionCommand, completionCommand, genDocsCommand,
+func commands() []func(*cli.App) *cobra.Command {
+	return []func(*cli.App) *cobra.Command{
+		start.InitCommand, apply.PlanCommand, apply.ApplyCommand, drift.Command, apply.StatusCommand, apply.ShowCommand,
+		apply.RollbackCommand, apply.AdoptCommand, apply.PruneCommand, apply.DestroyCommand,
+		models.Command, runtimes.Command, services.Command,
+		apply.LockCommand, start.ValidateCommand, start.FactsCommand,
+		editcmd.AddCommand, editcmd.RemoveCommand, start.ImportCommand, editcmd.LintCommand,
+		doctor.Command,
+		launchcmd.LaunchCommand, launchcmd.DetectCommand, launchcmd.RosterCommand, sessioncmd.Command, message.Command, sessioncmd.WhoCommand,
+		message.LedgerCommand, task.Command, runcmd.Command,
+		docs.VersionCommand, docs.CompletionCommand, docs.GenerateCommand,
 	}
 }
 
 // rootCommand builds the whole tree. It reads and decides nothing.
-func (a *app) rootCommand() *cobra.Command {
+func rootCommand(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "aisync",
 		Short: "one spec, every machine: the AI coding stack of your machines and projects, reconciled",
@@ -40,55 +54,30 @@ since, and can put back what it replaced.
 		SuggestionsMinimumDistance: 2,
 		CompletionOptions:          cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.g.check(); err != nil {
+			if err := a.Flags.Check(); err != nil {
 				return err
 			}
 			if cmd.Annotations["effect"] == "writes" {
-				a.outlive()
+				a.Outlive()
 			}
-			a.named = cmd.Annotations["effect"] == "read-only" && cmd.Flags().Changed("project")
-			return a.openLog(cmd)
+			a.Named = cmd.Annotations["effect"] == "read-only" && cmd.Flags().Changed("project")
+			return a.OpenLog(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
+				return cli.UnknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	root.SetIn(a.in)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
-	a.g.register(root.PersistentFlags(), a.env)
-	root.SetFlagErrorFunc(flagError)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	a.Flags.Register(root.PersistentFlags(), a.Env)
+	root.SetFlagErrorFunc(cli.FlagError)
 	for _, command := range commands() {
 		root.AddCommand(command(a))
 	}
 	return root
-}
-
-// unknownCommand names what may have been meant.
-func unknownCommand(cmd *cobra.Command, name string) error {
-	err := usagef("unknown command %q", safe(name))
-	cmd.SuggestionsMinimumDistance = cmd.Root().SuggestionsMinimumDistance
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		err.hint = "did you mean " + strings.Join(near, ", ") + "?"
-	} else if cmd.HasParent() {
-		err.hint = cmd.CommandPath() + " --help"
-	} else {
-		err.hint = "aisync help"
-	}
-	return err
-}
-
-// flagError turns what pflag says into a usage error that names a near flag.
-func flagError(cmd *cobra.Command, err error) error {
-	u := usagef("%v (aisync %s)", err, cmd.Name())
-	if near := nearFlag(cmd, err); near != "" {
-		u.hint = "did you mean --" + near + "?"
-	} else {
-		u.hint = cmd.CommandPath() + " --help"
-	}
-	return u
 }

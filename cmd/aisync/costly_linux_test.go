@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
 )
 
 // tenfold is a spec in which each field is ten times the one before.
@@ -64,7 +65,7 @@ func TestSpecsThatTakeTooMuchEndWith1(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = &out, &out
 			err := cmd.Run()
 			var ended *exec.ExitError
-			if !errors.As(err, &ended) || ended.ExitCode() != exitError || !strings.Contains(out.String(), c.want) || !strings.Contains(out.String(), place.SpecFile) {
+			if !errors.As(err, &ended) || ended.ExitCode() != cli.ExitError || !strings.Contains(out.String(), c.want) || !strings.Contains(out.String(), place.SpecFile) {
 				t.Errorf("%v, want 1 and %q:\n%.600s", err, c.want, out.String())
 			}
 			if peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10; peak > most {

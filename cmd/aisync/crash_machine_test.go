@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/internal/crash"
 	"aisync.dev/aisync/internal/fetch/hubtest"
 )
@@ -252,10 +253,10 @@ func (m *crashMachine) here(fault crash.Fault, args ...string) (int, string) {
 	if m.serving || fault.How.Kills() {
 		return m.run(fault, args...)
 	}
-	var hook gate
+	var hook stack.Gate
 	if fault != (crash.Fault{}) {
 		fault.Dir = m.dir
-		hook = gate(fault.Hook())
+		hook = stack.Gate(fault.Hook())
 	}
 	var out, said bytes.Buffer
 	code := runThrough(hook, append(append([]string{"aisync"}, m.args...), args...), strings.NewReader(""), &out, &said, m.env)

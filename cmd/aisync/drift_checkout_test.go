@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
 )
 
 func TestDriftOfAFreshCheckoutShowsWhatWasCommitted(t *testing.T) {
@@ -33,7 +35,7 @@ git commit -q -a -m 'somebody edits'`)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	out, _ := cmd.Output()
-	if code := cmd.ProcessState.ExitCode(); code != exitDiff {
+	if code := cmd.ProcessState.ExitCode(); code != cli.ExitDiff {
 		t.Errorf("exit code %d\n%s%s", code, out, complaints.String())
 	}
 	for _, want := range []string{
@@ -73,12 +75,12 @@ func TestLineEndingsAreAsGitWritesThem(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(p.project(), ".claude/rules/elisp.md")); err != nil || !bytes.Contains(b, []byte("\r\n")) {
 		t.Fatalf("git wrote no \\r\\n: %q %v", b, err)
 	}
-	if out, code := p.run(t, "drift"); code != exitOK {
+	if out, code := p.run(t, "drift"); code != cli.ExitOK {
 		t.Errorf("a checkout with \\r\\n: exit code %d\n%s", code, out)
 	}
 	p.shell(t, `sed -i 's/^# Emacs Lisp/# By hand/' .claude/rules/elisp.md; sed -i 's/$/\r/' .claude/hooks/check-el.sh`)
 	out, code := p.run(t, "drift")
-	if got := fromText(t, out); code != exitDiff || !slices.Equal(got.drift, []string{"file:.claude/hooks/check-el.sh", "file:.claude/rules/elisp.md"}) {
+	if got := fromText(t, out); code != cli.ExitDiff || !slices.Equal(got.drift, []string{"file:.claude/hooks/check-el.sh", "file:.claude/rules/elisp.md"}) {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	if want := "      -# Emacs Lisp\n      +# By hand\n"; !strings.Contains(out, want) {

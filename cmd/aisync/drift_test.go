@@ -12,6 +12,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"aisync.dev/aisync/app/drift"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/view"
 )
 
 // happenings are what may become of a project that was made by an apply and
@@ -126,9 +130,9 @@ func TestDriftNamesWhatHappenedAndNothingElseAndRestorePutsBackThat(t *testing.T
 			made := managedTree(t, p.project())
 
 			p.shell(t, h.do)
-			wantCode := exitOK
+			wantCode := cli.ExitOK
 			if len(h.drift)+len(h.pending) > 0 {
-				wantCode = exitDiff
+				wantCode = cli.ExitDiff
 			}
 			reported := map[string]string{}
 			for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
@@ -165,7 +169,7 @@ func TestDriftNamesWhatHappenedAndNothingElseAndRestorePutsBackThat(t *testing.T
 					t.Errorf("after apply --restore, %s is %s, want %s", name, restored[name], made[name])
 				}
 			}
-			if out, code := p.run(t, "drift"); code != exitOK || !strings.Contains(out, "No drift, nothing pending") {
+			if out, code := p.run(t, "drift"); code != cli.ExitOK || !strings.Contains(out, "No drift, nothing pending") {
 				t.Errorf("after apply --restore, drift exits with %d:\n%s", code, out)
 			}
 		})
@@ -213,7 +217,7 @@ func (p person) run(t *testing.T, args ...string) (string, int) {
 	if err != nil && !errors.As(err, &exited) {
 		t.Fatal(err)
 	}
-	if cmd.ProcessState.ExitCode() == exitError {
+	if cmd.ProcessState.ExitCode() == cli.ExitError {
 		t.Logf("aisync %s: %s", strings.Join(args, " "), complaints.String())
 	}
 	return out.String(), cmd.ProcessState.ExitCode()
@@ -245,15 +249,15 @@ func fromText(t *testing.T, report string) (f found) {
 }
 
 func fromJSON(t *testing.T, report string) (f found) {
-	var v driftView
+	var v drift.Report
 	dec := json.NewDecoder(strings.NewReader(report))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&v); err != nil {
 		t.Fatalf("%v\n%s", err, report)
 	}
-	for _, s := range v.sections() {
-		for _, d := range s.list {
-			f.add(t, s.word, string(d.Address))
+	for _, s := range view.Sections(&v) {
+		for _, d := range s.List {
+			f.add(t, s.Word, string(d.Address))
 		}
 	}
 	return f
@@ -368,7 +372,7 @@ func fromGitHub(t *testing.T, report string) (f found) {
 }
 
 func fromJUnit(t *testing.T, report string) (f found) {
-	var suites junitSuites
+	var suites view.JunitSuites
 	if err := xml.Unmarshal([]byte(report), &suites); err != nil {
 		t.Fatalf("%v\n%s", err, report)
 	}
@@ -394,38 +398,4 @@ func fromJUnit(t *testing.T, report string) (f found) {
 		t.Errorf("%d tests and %d failures, counted %d and %d", suites.Tests, suites.Failures, cases, failures)
 	}
 	return f
-}
-
-func TestNothingThatWasFoundEndsAWorkflowCommand(t *testing.T) {
-	v := &driftView{Drift: []difference{{File: "a,b:c%.md"}}}
-	v.Drift[0].Address, v.Drift[0].Meaning = "file:a,b:c%.md", "edited\r\n::stop-commands::x\n\x1b[31m100%"
-	var out bytes.Buffer
-	v.github(&out)
-	want := "::error file=a%2Cb%3Ac%25.md,title=aisync drift::file:a,b:c%25.md: edited\\x0d%0A::stop-commands::x%0A\\x1b[31m100%25\n"
-	if out.String() != want {
-		t.Errorf("got  %q\nwant %q", out.String(), want)
-	}
-}
-
-func TestReportsPointIntoTheRepositoryAndEscapeNames(t *testing.T) {
-	v := &driftView{prefix: "tools/x/", Drift: []difference{{File: "a b/ü?.md", Line: 3}}, Unknown: []difference{{}}}
-	v.Drift[0].Address, v.Drift[0].Meaning = "file:a b/ü?.md", "edited"
-	v.Unknown[0].Address, v.Unknown[0].Meaning = "gitconfig:core.hooksPath", "no git"
-	b, err := json.Marshal(sarif("1", v))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`"uri":"tools/x/a%20b/%C3%BC%3F.md"`, `"startLine":3`, `"executionSuccessful":false`} {
-		if !strings.Contains(string(b), want) {
-			t.Errorf("no %s in %s", want, b)
-		}
-	}
-	var out bytes.Buffer
-	if err := junit(&out, v.junitSuite("x\x00<>")); err != nil {
-		t.Fatal(err)
-	}
-	var suites junitSuites
-	if err := xml.Unmarshal(out.Bytes(), &suites); err != nil || suites.Errors != 1 || suites.Failures != 1 {
-		t.Errorf("%v\n%s", err, out.String())
-	}
 }

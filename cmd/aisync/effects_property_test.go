@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/proof"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -217,19 +218,19 @@ func (s *steering) judged(t *testing.T, c obeyedCase, sum *obeyedCounts) string 
 	switch {
 	case len(wrote) > 0:
 		return fmt.Sprintf("apply wrote, unasked (exit code %d):\n%s", code, strings.Join(wrote, "\n"))
-	case code == exitError && !strings.Contains(said, "internal error") && maps.Equal(before, after):
+	case code == cli.ExitError && !strings.Contains(said, "internal error") && maps.Equal(before, after):
 		sum.refused++
 		return ""
-	case code == exitConflict && strings.Contains(said, "conflicts that nobody decided") && maps.Equal(before, after):
+	case code == cli.ExitConflict && strings.Contains(said, "conflicts that nobody decided") && maps.Equal(before, after):
 		sum.refused++
 		if c.way != "file" || len(effects) == 0 {
 			return ""
 		}
 		return s.listed(c, effects) // for they are obeyed all the same
-	case code == exitOK && len(effects) == 0 && !c.mcp:
+	case code == cli.ExitOK && len(effects) == 0 && !c.mcp:
 		sum.silent++
 		return ""
-	case code != exitConflict || len(effects) == 0 && !c.mcp:
+	case code != cli.ExitConflict || len(effects) == 0 && !c.mcp:
 		return fmt.Sprintf("exit code %d, with the effects %v\n%s%s", code, effects, out, said)
 	case !maps.Equal(before, after):
 		return "something was written, and exit code 4 says that nothing was"
@@ -244,7 +245,7 @@ func (s *steering) judged(t *testing.T, c obeyedCase, sum *obeyedCounts) string 
 	if len(wrote) > 0 {
 		return "apply --keep-going wrote:\n" + strings.Join(wrote, "\n")
 	}
-	if code != exitPartial {
+	if code != cli.ExitPartial {
 		return fmt.Sprintf("apply --keep-going: exit code %d\n%s%s", code, out, said)
 	}
 	return ""

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aisync.dev/aisync/app/stack"
 )
 
 // quickRaceExit spares each program that the race detector is built into the
@@ -147,7 +149,7 @@ func TestAKilledApplyLeavesOldOrNewBytesAndTheNextOneConverges(t *testing.T) {
 				t.Fatal(err)
 			}
 			for end := deadline(t); len(filesOf(p.project())) < entries && time.Now().Before(end); {
-				if done, _ := os.ReadFile(filepath.Join(p.project(), lockName)); done != nil {
+				if done, _ := os.ReadFile(filepath.Join(p.project(), stack.LockName)); done != nil {
 					break // it was quicker: all that follows must hold all the same
 				}
 			}
@@ -162,7 +164,7 @@ func TestAKilledApplyLeavesOldOrNewBytesAndTheNextOneConverges(t *testing.T) {
 					t.Fatal(err)
 				}
 				made, _ := os.ReadFile(filepath.Join(whole.project(), rel))
-				if _, there := old[rel]; strings.Contains(rel, ".aisync-") || rel == lockName || bytes.Equal(is, made) || there && string(is) == usersSettings {
+				if _, there := old[rel]; strings.Contains(rel, ".aisync-") || rel == stack.LockName || bytes.Equal(is, made) || there && string(is) == usersSettings {
 					continue
 				}
 				t.Errorf("%s holds neither the old nor the new bytes:\n%s", rel, is)

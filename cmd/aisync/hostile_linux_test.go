@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/crash"
 )
 
@@ -64,7 +65,7 @@ func TestAHomeWithoutCaseLinksAndModesLosesNothing(t *testing.T) {
 		must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	code, out, errs := w.say(t, "apply", "--yes", "--trust", "--keep-going")
-	if code == exitError || strings.Contains(errs, "internal error") {
+	if code == cli.ExitError || strings.Contains(errs, "internal error") {
 		t.Fatalf("exit %d\n%s%s", code, out, errs)
 	}
 	for path, text := range theirs {
@@ -78,7 +79,7 @@ func TestAHomeWithoutCaseLinksAndModesLosesNothing(t *testing.T) {
 	}
 	before, err := crash.Look(w.project, nil)
 	must(t, err)
-	if code, _, errs = w.say(t, "apply", "--yes", "--trust", "--keep-going"); code == exitError {
+	if code, _, errs = w.say(t, "apply", "--yes", "--trust", "--keep-going"); code == cli.ExitError {
 		t.Errorf("the second: exit %d\n%s", code, errs)
 	}
 	after, err := crash.Look(w.project, nil)
@@ -86,7 +87,7 @@ func TestAHomeWithoutCaseLinksAndModesLosesNothing(t *testing.T) {
 	if d := after.Diff(before); d != "" {
 		t.Errorf("the second apply wrote %s", d)
 	}
-	if code, out, errs := w.say(t, "rollback", "--yes"); code != exitOK {
+	if code, out, errs := w.say(t, "rollback", "--yes"); code != cli.ExitOK {
 		t.Errorf("rollback: exit %d\n%s%s", code, out, errs)
 	}
 	for path, text := range theirs {
@@ -127,17 +128,17 @@ func TestAFileSystemWithoutModesMakesNobodyAnEditor(t *testing.T) {
 		}
 	}
 	usual := in(t.TempDir())
-	says(usual, exitOK, "apply", "--yes", "--trust")
+	says(usual, cli.ExitOK, "apply", "--yes", "--trust")
 	for _, options := range []string{"rw", "fmask=0133"} { // everything is executable, or no file is
 		dir := exFAT(t, options)
 		w := in(dir)
-		says(w, exitOK, "apply", "--yes", "--trust")
+		says(w, cli.ExitOK, "apply", "--yes", "--trust")
 		unwritten(dir, func() {
-			says(w, exitOK, "plan", "--detailed-exitcode")
-			says(w, exitOK, "drift", "--scope", "project", "--fail-on", "both")
-			says(w, exitOK, "status")
+			says(w, cli.ExitOK, "plan", "--detailed-exitcode")
+			says(w, cli.ExitOK, "drift", "--scope", "project", "--fail-on", "both")
+			says(w, cli.ExitOK, "status")
 		})
-		unwritten(w.project, func() { says(w, exitOK, "apply", "--yes", "--trust") })
+		unwritten(w.project, func() { says(w, cli.ExitOK, "apply", "--yes", "--trust") })
 
 		// What was applied elsewhere is clean in a copy without any state.
 		for i, from := range []hostileWorld{usual, w} {
@@ -145,25 +146,25 @@ func TestAFileSystemWithoutModesMakesNobodyAnEditor(t *testing.T) {
 			clone.root, clone.project = filepath.Join(dir, "nobody"), filepath.Join(dir, "clones", string(rune('a'+i)))
 			must(t, os.MkdirAll(clone.root, 0o755))
 			must(t, os.CopyFS(clone.project, os.DirFS(from.project)))
-			unwritten(dir, func() { says(clone, exitOK, "drift", "--scope", "project", "--fail-on", "both") })
+			unwritten(dir, func() { says(clone, cli.ExitOK, "drift", "--scope", "project", "--fail-on", "both") })
 		}
 
 		rule := filepath.Join(w.project, ".claude/rules/elisp.md")
 		text, err := os.ReadFile(rule)
 		must(t, err)
 		must(t, os.WriteFile(rule, append(text, "mine\n"...), 0o644))
-		says(w, exitDiff, "drift", "--scope", "project")
+		says(w, cli.ExitDiff, "drift", "--scope", "project")
 		must(t, os.WriteFile(rule, text, 0o644))
-		says(w, exitOK, "rollback", "--yes")
+		says(w, cli.ExitOK, "rollback", "--yes")
 		if _, err := os.Stat(rule); !os.IsNotExist(err) {
 			t.Errorf("%s is there after rollback: %v", rule, err)
 		}
 	}
 	hook := filepath.Join(usual.project, "githooks/pre-commit")
 	must(t, os.Chmod(hook, 0o644))
-	says(usual, exitDiff, "drift", "--scope", "project")
+	says(usual, cli.ExitDiff, "drift", "--scope", "project")
 	must(t, os.Chmod(hook, 0o755))
-	says(usual, exitOK, "drift", "--scope", "project")
+	says(usual, cli.ExitOK, "drift", "--scope", "project")
 	must(t, os.Chmod(filepath.Join(usual.project, ".claude/rules/elisp.md"), 0o755))
-	says(usual, exitDiff, "drift", "--scope", "project")
+	says(usual, cli.ExitDiff, "drift", "--scope", "project")
 }

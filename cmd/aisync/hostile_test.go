@@ -14,8 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/environ"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -132,7 +134,7 @@ func TestNoReportCarriesAControlCharacter(t *testing.T) {
 		"no CUE at all":   {host(plain), evil},
 		"remark and junk": {host(plain), project(sources) + "// " + strings.ReplaceAll(evil, "\n", "") + "\n}" + evil},
 	}
-	runs, shown, tree := 0, map[string]bool{}, (&app{env: environ.Env{}}).rootCommand()
+	runs, shown, tree := 0, map[string]bool{}, rootCommand(&cli.App{Env: environ.Env{}})
 	for name, specs := range worlds {
 		t.Run(name, func(t *testing.T) {
 			w := newHostileWorld(t, specs[0], specs[1])
@@ -228,9 +230,9 @@ func TestAQuotedNameThatPlaysTricksIsItselfForAShell(t *testing.T) {
 		t.Skip("bash is not installed")
 	}
 	for _, name := range []string{evil, "it's\n\\x", "\x01" + `2\'`, "\xff\xfe"} {
-		quoted := shellQuote(name)
+		quoted := shellquote.Terminal(name)
 		out, err := exec.Command(bash, "-c", "printf %s "+quoted).Output()
-		if err != nil || string(out) != name || safe(quoted) != quoted {
+		if err != nil || string(out) != name || termtext.Safe(quoted) != quoted {
 			t.Errorf("%q is quoted as %q, and that is %q, %v", name, quoted, out, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -69,13 +70,13 @@ func TestATerminalGetsNothingButTextAndColours(t *testing.T) {
 	outer, inner := terminal(t)
 	for text, want := range map[string]string{
 		"plain\ttext\nof two lines: ä 日本 🙂\n":     "plain\ttext\nof two lines: ä 日本 🙂\n",
-		painter(true).red("no") + "\x1b[0m":       "\x1b[31mno\x1b[0m\x1b[0m",
+		cli.Painter(true).Red("no") + "\x1b[0m":   "\x1b[31mno\x1b[0m\x1b[0m",
 		"\x1b[2J\x1b]0;owned\x07":                 `\u001b[2J\u001b]0;owned\u0007`,
 		"\x1b[8mhidden\x1b[31;8m\x1b[5A\x1b[J\r":  `\u001b[8mhidden\u001b[31;8m\u001b[5A\u001b[J\u000d`,
 		"\u009b2J\u202e\u2066txt\x7f\x00\b":       `\u009b2J\u202e\u2066txt\u007f\u0000\u0008`,
 		"\xff\x9b2J and half of a rune: \xe2\x80": `\xff\x9b2J and half of a rune: \xe2\x80`,
 	} {
-		w := onScreen(inner)
+		w := cli.OnScreen(inner)
 		got := shown(t, outer, inner, func() {
 			if n, err := io.WriteString(w, text); n != len(text) || err != nil {
 				t.Errorf("%q: %d, %v", text, n, err)
@@ -84,7 +85,7 @@ func TestATerminalGetsNothingButTextAndColours(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
-		if !isTerminal(w) || !isTerminal(unheard(w)) || bare(w) != io.Writer(inner) || bare(unheard(w)) != io.Writer(inner) {
+		if !cli.IsTerminal(w) || !cli.IsTerminal(cli.Unheard(w)) || cli.Bare(w) != io.Writer(inner) || cli.Bare(cli.Unheard(w)) != io.Writer(inner) {
 			t.Error("a terminal is not known as one")
 		}
 	}
@@ -93,7 +94,7 @@ func TestATerminalGetsNothingButTextAndColours(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if w := onScreen(file); w != io.Writer(file) {
+	if w := cli.OnScreen(file); w != io.Writer(file) {
 		t.Errorf("a file is written to through %T", w)
 	}
 }
@@ -116,7 +117,7 @@ func TestTheProgramShowsATerminalNoEscapeOfOthers(t *testing.T) {
 				[]string{"HOME=" + t.TempDir(), "TERM=xterm", "PATH=" + os.Getenv("PATH")})
 		}
 	})
-	for _, c := range palette {
+	for _, c := range cli.Palette {
 		got = strings.ReplaceAll(got, c, "")
 	}
 	if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && termtext.Hidden(r) }); i >= 0 || len(got) < 1000 {

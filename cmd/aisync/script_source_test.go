@@ -6,6 +6,8 @@ import (
 	"regexp"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"aisync.dev/aisync/app/stack"
 )
 
 // sourceCommand makes what serve hands out the source of the contract's
@@ -26,7 +28,7 @@ func refusedCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: refused PATH PATTERN")
 	}
 	sourceCommand(ts, false, args[:1])
-	lock := filepath.Join(ts.Getenv("CONTRACT"), "project", lockName)
+	lock := filepath.Join(ts.Getenv("CONTRACT"), "project", stack.LockName)
 	before := ts.ReadFile(lock)
 	wantCode(ts, false, []string{"1", "aisync", "lock", "--update", "rulesets", "--scope", "project"})
 	if said := ts.ReadFile("stderr"); !regexp.MustCompile(args[1]).MatchString(said) {

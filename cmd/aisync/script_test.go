@@ -23,6 +23,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/crash"
 	"aisync.dev/aisync/internal/environ"
@@ -57,7 +59,7 @@ func breakable() {
 		os.Exit(125)
 	}
 	_ = os.Unsetenv(crash.Variable)
-	os.Exit(ownProcess(gate(hook)))
+	os.Exit(ownProcess(stack.Gate(hook)))
 }
 
 // failing runs a program whose system calls of one name all fail: failing CALL
@@ -125,7 +127,7 @@ func TestScripts(t *testing.T) {
 
 // hasCommand reports whether this version has the command name.
 func hasCommand(name string) bool {
-	root := (&app{env: environ.Env{}}).rootCommand()
+	root := rootCommand(&cli.App{Env: environ.Env{}})
 	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
 }
 

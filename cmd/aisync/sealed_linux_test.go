@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/proof"
 )
@@ -54,7 +55,7 @@ var needNoUse = []string{"aisync", "aisync add", "aisync remove", "aisync sessio
 // effectOf is what the command of a line says of itself.
 func effectOf(t *testing.T, line string) (path, effect string) {
 	t.Helper()
-	c, _, err := (&app{env: environ.Env{}}).rootCommand().Find(strings.Fields(line))
+	c, _, err := rootCommand(&cli.App{Env: environ.Env{}}).Find(strings.Fields(line))
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
@@ -79,7 +80,7 @@ func TestEveryCommandIsTriedSealed(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk((&app{env: environ.Env{}}).rootCommand())
+	walk(rootCommand(&cli.App{Env: environ.Env{}}))
 }
 
 // readers are the lines of uses that say they are read-only.

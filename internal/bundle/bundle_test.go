@@ -11,10 +11,11 @@ import (
 	"syscall"
 	"testing"
 
-	"aisync.dev/aisync/reconcile/fsys"
-	"aisync.dev/aisync/schema/spec"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // unpack writes a txtar archive to a new folder and opens it as source "src".

@@ -46,7 +46,7 @@ func (s *Sources) holder(ctx context.Context, kind Kind, ref spec.BundleRef, amo
 		return mine, mine.lacks(kind, ref)
 	}
 	if len(among) == 0 && ref.Source == "" {
-		return nil, at(ref.Pos, fmt.Errorf("unknown %s %q%s; for others add a source, such as sources: {rulesets: \"../rulesets\"}", kind, ref.Name, Suggest(ref.Name, ownNames(kind))))
+		return nil, at(ref.Pos, fmt.Errorf("unknown %s %q%s; for others add a source, such as sources: {rulesets: \"../rulesets\"}", kind, ref.Name, nearest.Suggest(ref.Name, ownNames(kind))))
 	}
 	if len(among) == 0 {
 		return nil, at(ref.Pos, fmt.Errorf("%s %q: there is no source; add one, such as sources: {rulesets: \"../rulesets\"}", kind, ref.Name))
@@ -63,7 +63,7 @@ func (s *Sources) holder(ctx context.Context, kind Kind, ref spec.BundleRef, amo
 			}
 			return t, err
 		}
-		return nil, at(ref.Pos, fmt.Errorf("unknown source %q%s", ref.Source, Suggest(ref.Source, names)))
+		return nil, at(ref.Pos, fmt.Errorf("unknown source %q%s", ref.Source, nearest.Suggest(ref.Source, names)))
 	}
 	var holders []*Tree
 	var all []string
@@ -84,7 +84,7 @@ func (s *Sources) holder(ctx context.Context, kind Kind, ref spec.BundleRef, amo
 		if isMine {
 			return mine, nil
 		}
-		return nil, at(ref.Pos, fmt.Errorf("unknown %s %q%s", kind, ref.Name, Suggest(ref.Name, append(all, ownNames(kind)...))))
+		return nil, at(ref.Pos, fmt.Errorf("unknown %s %q%s", kind, ref.Name, nearest.Suggest(ref.Name, append(all, ownNames(kind)...))))
 	}
 	var places []string
 	for _, t := range holders {
@@ -98,7 +98,7 @@ func (t *Tree) lacks(kind Kind, ref spec.BundleRef) error {
 	if has(t, kind, ref.Name) {
 		return nil
 	}
-	return at(ref.Pos, fmt.Errorf("unknown %s %q in source %q%s", kind, ref.Name, t.Name, Suggest(ref.Name, namesOf(t, kind))))
+	return at(ref.Pos, fmt.Errorf("unknown %s %q in source %q%s", kind, ref.Name, t.Name, nearest.Suggest(ref.Name, namesOf(t, kind))))
 }
 
 // ownNames are what the source that aisync brings along has.
@@ -119,20 +119,4 @@ func namesOf(t *Tree, kind Kind) []string {
 		return t.Teams()
 	}
 	return t.Languages()
-}
-
-// Suggest says which name was probably meant, and lists what there is: the end
-// of a message that starts with what is unknown.
-func Suggest(name string, known []string) string {
-	known = slices.Clone(known)
-	slices.Sort(known)
-	known = slices.Compact(known)
-	if len(known) == 0 {
-		return "; there is none"
-	}
-	list := "there is " + strings.Join(known, ", ")
-	if best := nearest.Name(name, known); best != "" {
-		return fmt.Sprintf("; did you mean %q? %s", best, list)
-	}
-	return "; " + list
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/nearest"
 )
 
 // Neutral is what a part holds in words that are no program's own: each
@@ -153,7 +155,7 @@ func readHooks(text []byte, into *[]Hook) error {
 		event, ok := eventNamed(h.Event)
 		switch {
 		case !ok:
-			return fmt.Errorf("%s: unknown event %q%s", where, h.Event, Suggest(h.Event, Events))
+			return fmt.Errorf("%s: unknown event %q%s", where, h.Event, nearest.Suggest(h.Event, Events))
 		case strings.TrimSpace(h.Command) == "":
 			return fmt.Errorf("%s: it has no command", where)
 		case h.Level != "" && h.Level != "required" && h.Level != "advisory":
@@ -163,7 +165,7 @@ func readHooks(text []byte, into *[]Hook) error {
 		}
 		for _, tool := range h.Tools {
 			if !slices.Contains(Tools, tool) {
-				return fmt.Errorf("%s: unknown tool %q%s", where, tool, Suggest(tool, Tools))
+				return fmt.Errorf("%s: unknown tool %q%s", where, tool, nearest.Suggest(tool, Tools))
 			}
 		}
 		h.Event = event
@@ -200,7 +202,7 @@ func readPermissions(text []byte, into *[]Permission) error {
 			case some && (!closed || pattern == ""):
 				return fmt.Errorf(": %s %q: want a tool, or a tool and what it is about, such as \"shell(make *)\"", list.action, s)
 			case !slices.Contains(known, tool):
-				return fmt.Errorf(": %s %q: unknown tool %q%s", list.action, s, tool, Suggest(tool, known))
+				return fmt.Errorf(": %s %q: unknown tool %q%s", list.action, s, tool, nearest.Suggest(tool, known))
 			}
 			if p := (Permission{list.action, tool, pattern}); !slices.Contains(*into, p) {
 				*into = append(*into, p)

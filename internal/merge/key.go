@@ -31,6 +31,9 @@ func HookKey(pointer, event, matcher, typ, command string) string {
 // LineKey names a whole line.
 func LineKey(line string) string { return "line:" + line }
 
+// LineOf returns the line that key names.
+func LineOf(key string) (line string, ok bool) { return strings.CutPrefix(key, "line:") }
+
 // BlockKey names a marked block.
 func BlockKey(name string) string { return "block:" + name }
 

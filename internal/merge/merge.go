@@ -44,7 +44,7 @@ func Edit(format Format, doc []byte, ops []Op, made []string) (Result, error) {
 	return leaf.Edit(f, doc, ops, made)
 }
 
-// Flatten returns the leaves that a fragment of JSON asks for, sorted by key.
+// Flatten returns the leaves that a fragment of JSON asks for, in its order.
 func Flatten(fragment []byte, rules Rules) ([]Leaf, error) { return json.Flatten(fragment, rules) }
 
 // Canonical returns v in the one spelling that equal values share. Take

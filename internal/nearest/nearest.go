@@ -1,10 +1,14 @@
 // Package nearest finds the name that a mistyped one was meant to be, for
-// messages that ask "did you mean". It imports nothing of ours. Call Name.
+// messages that ask "did you mean". Call Name for the name, Unknown for the
+// whole error, and Suggest for the end of a sentence.
 package nearest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/termtext"
 )
 
 // Name returns the one of known that got was probably meant to be: the one with
@@ -19,6 +23,27 @@ func Name(got string, known []string) string {
 		}
 	}
 	return best
+}
+
+// Unknown says that name is none of known, and which of them it may mean.
+func Unknown(what, name string, known []string) error {
+	return fmt.Errorf("unknown %s %q%s", what, termtext.Safe(name), Suggest(name, known))
+}
+
+// Suggest says which name was probably meant, and lists what there is: the end
+// of a message that starts with what is unknown.
+func Suggest(name string, known []string) string {
+	known = slices.Clone(known)
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if len(known) == 0 {
+		return "; there is none"
+	}
+	list := "there is " + strings.Join(known, ", ")
+	if best := Name(name, known); best != "" {
+		return fmt.Sprintf("; did you mean %q? %s", best, list)
+	}
+	return "; " + list
 }
 
 // edits counts the bytes to insert, remove, change or swap with their neighbour

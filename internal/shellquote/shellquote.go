@@ -1,5 +1,5 @@
 // Package shellquote writes words so that a POSIX shell reads them back as they
-// are. It imports nothing of ours. Call Word for a command that people read,
+// are. Call Word for a command that people read, Terminal for one that is printed,
 // and Quote where the same bytes are wanted whatever the word is.
 package shellquote
 

@@ -30,3 +30,17 @@ func TestShellReadsBackWhatJoinWrote(t *testing.T) {
 		t.Errorf("sh read %q, %v; want %q", out, err, want)
 	}
 }
+
+func TestTerminalWritesWhatATerminalObeysByItsNumber(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain": "plain", "a b": "'a b'", "it's\x1b[2J\\": `$'it\'s\x1b[2J\\'`, "ü\x07": `$'\xc3\xbc\x07'`,
+	} {
+		if got := Terminal(in); got != want {
+			t.Errorf("Terminal(%q) = %s, want %s", in, got, want)
+		}
+	}
+	out, err := exec.Command("bash", "-c", "printf %s "+Terminal("it's\x1b[2J\\")).Output()
+	if err != nil || string(out) != "it's\x1b[2J\\" {
+		t.Errorf("bash reads %q, %v", out, err)
+	}
+}

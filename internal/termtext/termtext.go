@@ -58,6 +58,15 @@ func Mask(s string, by rune) string {
 	}, s)
 }
 
+// SafeLines is Safe for text that may have several lines.
+func SafeLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = Safe(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // OneLine joins the words of s with single spaces.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

@@ -52,3 +52,9 @@ func TestClip(t *testing.T) {
 		t.Errorf("a character was cut: %q", got[len(got)-8:])
 	}
 }
+
+func TestSafeLinesKeepsLinesApart(t *testing.T) {
+	if got := SafeLines("a\x1b\nb"); got != "a\\x1b\nb" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -106,6 +106,9 @@ func (d Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.Write
 		return reconcile.Outcome{}, fmt.Errorf("%w; %s", reconcile.ErrStale, now.Reason)
 	}
 	if removes(c) {
+		if _, err := w.FS.Lstat(p); errors.Is(err, fs.ErrNotExist) {
+			return reconcile.Outcome{}, nil // as after a kill
+		}
 		if laid := d.Layouts[a.Name()]; now.Presence == reconcile.Present && laid.first != nil {
 			if err := laid.empty(w.FS, p); err != nil {
 				return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)

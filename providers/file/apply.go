@@ -116,8 +116,8 @@ func (b built) mode(s seen) fs.FileMode {
 // as c wants it, as after a kill between the write and its record.
 func done(r reconcile.ReadEnv, c reconcile.Change, s seen) (reconcile.Outcome, error) {
 	a := c.Target.Resource.Address
-	if c.Before.Token == "" { // what stands here may be all ours: then the notes can be had again
-		if b, err := build(r, c, seen{presence: reconcile.Absent}); err == nil && b.token() == s.token() {
+	if before, kept := planned(r, c); kept { // then the notes can be had again
+		if b, err := build(r, c, before); err == nil && b.token() == s.token() {
 			return b.outcome(), nil
 		}
 	}
@@ -126,6 +126,18 @@ func done(r reconcile.ReadEnv, c reconcile.Change, s seen) (reconcile.Outcome, e
 		return reconcile.Outcome{Token: s.token()}, nil
 	}
 	return reconcile.Outcome{}, fmt.Errorf("%s %w; run the command again", a.Name(), reconcile.ErrStale)
+}
+
+// planned is what the plan saw; kept is false where that is in no backup.
+func planned(r reconcile.ReadEnv, c reconcile.Change) (_ seen, kept bool) {
+	if c.Before.Token == "" {
+		return seen{presence: reconcile.Absent}, true
+	}
+	if r.Backup == nil {
+		return seen{}, false
+	}
+	doc, err := r.Backup(reconcile.BackupID(c.Before.Token))
+	return seen{presence: reconcile.Present, digest: fsys.Digest(doc), exec: executes(c.Before.Token), doc: doc}, err == nil
 }
 
 // holds reports whether s is what c makes, and not only what c leaves alone.

@@ -3,7 +3,10 @@ package file
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"sort"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -92,7 +95,7 @@ func (b *built) whole(r reconcile.ReadEnv, a reconcile.Address, l reconcile.Leaf
 	merged, clean := merged(r, a, l, s)
 	switch {
 	case merged == nil && l.MergeBoth:
-		return fmt.Errorf("what was edited and what the spec changed cannot be brought together; choose one of them with --force or --adopt")
+		return fmt.Errorf("what was edited and what the spec changed cannot be brought together; %s", advice.ForceOrAdopt)
 	case merged == nil:
 		return nil
 	}
@@ -118,7 +121,8 @@ func (b *built) fill(l reconcile.LeafChange) error {
 // members changes what is ours in a document that may be anybody's.
 func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDropped bool) error {
 	var ops []memberOp
-	for _, l := range c.Leaves {
+	groups := groupsOf(c.Target)
+	for _, l := range asAsked(c.Leaves) {
 		if l.Key == "" || l.Key == reconcile.Seed || !l.Writes() {
 			continue
 		}
@@ -128,6 +132,7 @@ func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDro
 		case reconcile.Create, reconcile.Update:
 			b.secret = b.secret || holdsSecret(l)
 			op.Op, err = setOp(l)
+			op.Group = groups[op.Header]
 		case reconcile.PutBack:
 			op.Value, err = priorValue(r, c.Target, l)
 		}
@@ -175,12 +180,42 @@ func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDro
 	return nil
 }
 
+// asAsked returns list with what is wanted in the order in which it was asked
+// for, and what is not wanted before it.
+func asAsked(list []reconcile.LeafChange) []reconcile.LeafChange {
+	order := func(l reconcile.LeafChange) int {
+		if l.Want == nil {
+			return -1
+		}
+		return l.Want.Order
+	}
+	out := slices.Clone(list)
+	sort.SliceStable(out, func(i, j int) bool { return order(out[i]) < order(out[j]) })
+	return out
+}
+
+// groupsOf returns the lines that are wanted of t in their order, by the header
+// that they stand under.
+func groupsOf(t reconcile.Target) map[string][]string {
+	leaves := slices.Clone(t.Resource.Leaves)
+	sort.SliceStable(leaves, func(i, j int) bool { return leaves[i].Order < leaves[j].Order })
+	out := map[string][]string{}
+	for _, l := range leaves {
+		if text, ok := merge.LineOf(string(l.Key)); ok {
+			if m, ok := l.Body.(member); ok {
+				out[m.head] = append(out[m.head], text)
+			}
+		}
+	}
+	return out
+}
+
 // keptOps sets, in a document that starts anew, the members that stay when its
 // first content goes: the rest of it is known to be that content.
 func keptOps(c reconcile.Change, s seen) ([]memberOp, error) {
 	var keys []reconcile.LeafKey
 	changes := map[reconcile.LeafKey]reconcile.LeafChange{}
-	for _, l := range c.Leaves {
+	for _, l := range asAsked(c.Leaves) {
 		if l.Key != "" && l.Key != reconcile.Seed && !l.Writes() {
 			keys = append(keys, l.Key)
 			changes[l.Key] = l
@@ -236,7 +271,7 @@ func priorValue(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange)
 
 func backup(r reconcile.ReadEnv, id reconcile.BackupID) ([]byte, error) {
 	if r.Backup == nil || id == "" {
-		return nil, fmt.Errorf("no backup of what was there before is known; take the leaf out with aisync adopt, or edit the file")
+		return nil, fmt.Errorf("no backup of what was there before is known; %s", advice.AdoptLeaf)
 	}
 	b, err := r.Backup(id)
 	if err != nil {

@@ -31,7 +31,7 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 	}
 	var lines []reconcile.Line
 	var members []reconcile.LeafChange
-	for _, l := range c.Leaves {
+	for _, l := range asAsked(c.Leaves) {
 		switch {
 		case l.Action == reconcile.None || l.Action == reconcile.Accept || l.Action == reconcile.Release || l.Action == reconcile.Unclear:
 		case l.Key == "":

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -67,7 +68,7 @@ func linked(r reconcile.ReadEnv, t reconcile.Target, s seen) seen {
 }
 
 func blockedBy(at fsys.LogicalPath, why string) seen {
-	return seen{presence: reconcile.Blocked, reason: fmt.Sprintf("%s %s; remove the link, then: aisync apply", at, why)}
+	return seen{presence: reconcile.Blocked, reason: fmt.Sprintf("%s %s; %s", at, why, advice.UnlinkFirst)}
 }
 
 // asSource is what is seen through a link to the bundle's own file.

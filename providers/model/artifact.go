@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -77,10 +78,10 @@ func (a Artifact) part() fsys.LogicalPath { return store.Part(a.Store, a.SHA256)
 // pinned says what to do where the content is not known yet.
 func (a Artifact) pinned() error {
 	if a.Open != "" {
-		return fmt.Errorf("%s are not known yet; run aisync lock while online", a.Open)
+		return fmt.Errorf("%s are not known yet; %s", a.Open, advice.LockOnline)
 	}
 	if a.SHA256 == "" || a.Size <= 0 {
-		return fmt.Errorf("%s has no digest yet, so nothing could be verified; run aisync lock while online", a.Path.Base())
+		return fmt.Errorf("%s has no digest yet, so nothing could be verified; %s", a.Path.Base(), advice.LockOnline)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -18,7 +19,7 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 		if l.Want == nil {
 			switch l.Action {
 			case reconcile.Delete, reconcile.PutBack:
-				say('-', "%s; the bytes stay in the store, and aisync models gc removes what no spec wants", f.note.Path)
+				say('-', "%s; the bytes stay in the store, and %s", f.note.Path, advice.GC)
 			case reconcile.Release:
 				say(' ', "%s stays as it is", f.note.Path)
 			}
@@ -40,7 +41,7 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 		}
 		switch {
 		case a.Open != "":
-			say('+', "%s, %s: found when aisync lock, or an apply, pins them", a.Open, a.Quant)
+			say('+', "%s, %s: %s", a.Open, a.Quant, advice.FoundByLock)
 		case a.SHA256 == "":
 			say('+', "%s, %s (digest not pinned yet)", a.Path, quant)
 		case l.Action == reconcile.Accept && f.live == a.Fingerprint():

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -154,7 +155,7 @@ func lookAt(r fsys.Reader, t reconcile.Target, key reconcile.LeafKey) found {
 		f.live = unverified(s.Blob.Size(), at)
 	}
 	if want.Path != "" && want.SHA256 == "" && f.live == unverified(s.Info.Size(), at) {
-		f.reason = fmt.Sprintf("%s is there, and no digest is pinned to compare it with; run aisync lock while online", at)
+		f.reason = fmt.Sprintf("%s is there, and no digest is pinned to compare it with; %s", at, advice.LockOnline)
 	}
 	if want.Path != "" && f.live != want.Fingerprint() && f.live != unverified(want.Size, at) {
 		f.fetch = missing(r, want)

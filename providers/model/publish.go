@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,11 +15,14 @@ import (
 
 // right reports whether what is under the name of a is what it shall be, as
 // after a kill, and returns the note of it.
-func right(ctx context.Context, f found, a Artifact, w reconcile.WriteEnv) (note, bool, error) {
+func right(ctx context.Context, c reconcile.Change, l reconcile.LeafChange, f found, a Artifact, w reconcile.WriteEnv) (note, bool, error) {
 	if f.live == a.Fingerprint() {
 		n := f.note
 		n.Store = a.Store
 		return n, true, nil
+	}
+	if s, ok := shown(w.FS, a); ok && store.Marked(w.FS, a.Store, a.SHA256, s.Blob) {
+		return noteOn(a, s, s.Blob, madeAside(w.FS, c, l, f.note, a), clock(w.ReadEnv)), true, nil
 	}
 	if f.at.How != store.File || f.at.Info.Size() != a.Size {
 		return note{}, false, nil
@@ -28,6 +32,25 @@ func right(ctx context.Context, f found, a Artifact, w reconcile.WriteEnv) (note
 		return note{}, false, err
 	}
 	return noteOn(a, f.at, f.at.Info, f.note.Aside, clock(w.ReadEnv)), true, store.CheckGGUF(w.FS, a.Path, a.Path.Base())
+}
+
+// shown reports whether the name of a is one of its blob, or leads to it.
+func shown(r fsys.Reader, a Artifact) (store.Seen, bool) {
+	s, err := store.Look(r, a.Path, a.blob())
+	return s, err == nil && (s.How == store.HardLink || s.How == store.Symlink)
+}
+
+// madeAside is what made place for the name of a, which is there: what n notes
+// or, where a call that was killed renamed it, what the plan saw under the name.
+func madeAside(r fsys.Reader, c reconcile.Change, l reconcile.LeafChange, n note, a Artifact) fsys.LogicalPath {
+	before, had := c.Before.Live[l.Key]
+	if !had {
+		return n.Aside
+	}
+	seen := func(i fs.FileInfo) bool {
+		return i.Mode().IsRegular() && (before == unverified(i.Size(), a.Path) || before == n.fingerprint() && (n.Stat.Of(i) || n.Clone.Of(i)))
+	}
+	return cmp.Or(store.WasAside(r, a.Path, seen), n.Aside)
 }
 
 // ready brings the bytes that l wants into the store.
@@ -40,10 +63,10 @@ func ready(ctx context.Context, c reconcile.Change, l reconcile.LeafChange, w re
 		return err
 	}
 	f := lookAt(w.FS, c.Target, l.Key)
-	if _, ok, err := right(ctx, f, a, w); ok || err != nil {
+	if _, ok, err := right(ctx, c, l, f, a, w); ok || err != nil {
 		return err
 	}
-	if f.live != c.Before.Live[l.Key] {
+	if _, ok := shown(w.FS, a); !ok && f.live != c.Before.Live[l.Key] {
 		return fmt.Errorf("%s %w; run the command again", a.Path, reconcile.ErrStale)
 	}
 	return stock(ctx, c.Target.Resource.Address, f.note, a, w, out)
@@ -57,7 +80,7 @@ func publish(ctx context.Context, c reconcile.Change, l reconcile.LeafChange, w 
 	}
 	f := lookAt(w.FS, c.Target, l.Key)
 	aside := f.note.Aside
-	if n, ok, err := right(ctx, f, a, w); ok || err != nil {
+	if n, ok, err := right(ctx, c, l, f, a, w); ok || err != nil {
 		return n, err
 	}
 	if f.live != c.Before.Live[l.Key] && f.at.How == store.File {
@@ -81,7 +104,9 @@ func publish(ctx context.Context, c reconcile.Change, l reconcile.LeafChange, w 
 	if err != nil {
 		return note{}, err
 	}
-	if s.How != store.HardLink && s.How != store.Symlink {
+	if s.How == store.HardLink || s.How == store.Symlink {
+		aside = madeAside(w.FS, c, l, f.note, a)
+	} else {
 		back := func() error { return nil }
 		if s.How != store.Absent {
 			ours := f.live == fingerprint(f.note.SHA256, a.Path) && !(f.note.How == store.File && l.Last != nil && l.Last.Provenance == reconcile.Adopted)

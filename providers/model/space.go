@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -110,7 +111,7 @@ func unreachable(ctx context.Context, r reconcile.ReadEnv, ask []asked) []reconc
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		problems = append(problems, reconcile.Problem{Address: x.of, Err: err, Hint: "mend that, or name another source: aisync models pull " + x.file.ID + " --source URL"})
+		problems = append(problems, reconcile.Problem{Address: x.of, Err: err, Hint: advice.AnotherSource(x.file.ID)})
 	}
 	return problems
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -145,7 +146,7 @@ func (m *manager) failed(name string, argv []string, err error) error {
 	if argv[0] == "env" { // and what it sets
 		argv = argv[1+slices.IndexFunc(argv[1:], func(a string) bool { return !strings.Contains(a, "=") }):]
 	}
-	return fmt.Errorf("%s failed for %s: %s; nothing of it counts as installed; the next aisync apply tries again", shellquote.Join(argv[:min(2, len(argv))]), name, said(err))
+	return fmt.Errorf("%s failed for %s: %s; nothing of it counts as installed; %s", shellquote.Join(argv[:min(2, len(argv))]), name, said(err), advice.ApplyRetries)
 }
 
 // notDone says that a manager was content and something else is there.
@@ -193,14 +194,14 @@ func (at place) preflight(ctx context.Context, m *manager, batch []reconcile.Cha
 		}
 		return problems
 	}
-	byHand := "do it yourself, and run aisync apply again: " + at.byHand(m, batch)
+	byHand := advice.ByHand(at.byHand(m, batch))
 	switch {
 	case m.manual != "":
 		return all(errors.New(m.manual), byHand)
 	case !at.has(ctx, m.program):
 		return all(fmt.Errorf("%s is not in PATH, and it is what installs this", m.program), "install "+m.program+", or choose another installer in the spec")
 	case m == &brew && at.EUID == 0:
-		return all(errors.New("brew does not run as root"), "run aisync apply as the user whose brew it is")
+		return all(errors.New("brew does not run as root"), advice.BrewUser)
 	case m.system && at.EUID != 0 && at.root != "":
 		return all(fmt.Errorf("%s needs to be root to work below %s", m.program, at.root), "run aisync as root")
 	case m.system && at.EUID != 0:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/link"
 	"aisync.dev/aisync/reconcile"
@@ -147,7 +148,7 @@ func (h Host) release(ctx context.Context, d *Declared, p Program) error {
 	case p.Archive.SHA256 != "":
 		reason = "the sha256 of the spec"
 	case a.SHA256 == "":
-		reason = "no sha256 is known: aisync apply pins what it fetches first"
+		reason = "no sha256 is known: " + advice.ApplyPinsFetched
 	}
 	address := Address(release.name, p.Name)
 	d.declare(address, w, reason, p.Pos)
@@ -176,7 +177,7 @@ func (h Host) one(ctx context.Context, d *Declared, m *manager, name, version, p
 		d.cannot(a, pos, "%s: %s", m.manual, shellquote.Join(m.add(place{}, name, anyVersion)[0]))
 		return nil
 	case h.Rooted && !m.rooted:
-		d.cannot(a, pos, "%s cannot work below another root; this waits until aisync apply runs on the machine itself", m.name)
+		d.cannot(a, pos, "%s cannot work below another root; this waits until %s", m.name, advice.ApplyRunsThere)
 		return nil
 	}
 	w, reason, err := h.wish(ctx, m, name, version, pos)
@@ -229,7 +230,7 @@ func (h Host) wish(ctx context.Context, m *manager, name, version string, pos sp
 	if left != nil {
 		w.unknown = left.Error()
 	}
-	return w, "the newest, which aisync apply pins", nil
+	return w, "the newest, which " + advice.ApplyPins, nil
 }
 
 // own is the machine's own package manager: that of its distribution, else the

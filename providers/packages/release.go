@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -129,12 +130,12 @@ func releasePreflight(ctx context.Context, at place, batch []reconcile.Change) [
 		switch {
 		case a.SHA256 == "":
 			p.Err = errNotPinned
-			p.Hint = "aisync lock"
+			p.Hint = advice.LockItself
 		case at.Offline:
 			p.Err = fmt.Errorf("installing %s %w", name, reconcile.ErrOffline)
 		case at.Reach != nil:
 			p.Err = at.Reach(ctx, name, []string{a.URL}, a.Size, a.SHA256)
-			p.Hint = otherArchive(name)
+			p.Hint = advice.UpdateArchive(name)
 		}
 		if p.Err != nil {
 			problems = append(problems, p)
@@ -144,8 +145,3 @@ func releasePreflight(ctx context.Context, at place, batch []reconcile.Change) [
 }
 
 var errNotPinned = errors.New("nothing is known yet of what its archive holds: no sha256 is in the spec, and none in aisync.lock")
-
-// otherArchive is what to do where an address does not serve what is pinned.
-func otherArchive(name string) string {
-	return "look at the address; if another archive is there now and that is right: aisync lock --update " + name
-}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/fetch"
 	archives "aisync.dev/aisync/internal/fetch/archive"
 	"aisync.dev/aisync/reconcile"
@@ -124,7 +125,7 @@ func (u unpacking) fetch(ctx context.Context, a Archive) (fsys.LogicalPath, erro
 	err := u.w.Fetch.Fetch(ctx, u.w.FS, u.name, []string{a.URL}, a.Size, a.SHA256, part, progress)
 	switch {
 	case errors.Is(err, fetch.ErrMismatch):
-		return "", fmt.Errorf("%w; nothing of it was unpacked; %s", err, otherArchive(u.name))
+		return "", fmt.Errorf("%w; nothing of it was unpacked; %s", err, advice.UpdateArchive(u.name))
 	case err != nil:
 		return "", err
 	}

@@ -27,12 +27,13 @@ type Bench struct {
 	Root    string // physical folder that stands for /
 	Project string // physical folder of the project
 	applies int
+	now     time.Time // of all applies: two calls of one change note the same
 }
 
 // NewBench makes an empty machine.
 func NewBench(t *testing.T, s Suite) *Bench {
 	t.Helper()
-	b := &Bench{Suite: s, Root: tempDir(t), Project: tempDir(t)}
+	b := &Bench{Suite: s, Root: tempDir(t), Project: tempDir(t), now: time.Now()}
 	if err := os.MkdirAll(filepath.Join(b.Root, string(home)), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func (b *Bench) open(t *testing.T, hook fsys.Hook) session {
 		}
 		store.UseLock(b.owner(), lockFile, lock)
 	}
-	read := reconcile.ReadEnv{FS: disk, Home: home, Run: b.Suite.Run, Contents: store.Contents, Backup: store.Backup, Clock: time.Now}
+	read := reconcile.ReadEnv{FS: disk, Home: home, Run: b.Suite.Run, Contents: store.Contents, Backup: store.Backup, Clock: func() time.Time { return b.now }}
 	return session{
 		engine: reconcile.Engine{Providers: []reconcile.Provider{b.Provider}},
 		store:  store,

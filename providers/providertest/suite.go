@@ -51,6 +51,7 @@ func Run(t *testing.T, mk func(t *testing.T) Suite) {
 	t.Run("matrix", func(t *testing.T) { matrix(t, mk) })
 	t.Run("ffailing disk", func(t *testing.T) { failing(t, mk) })
 	t.Run("faults", func(t *testing.T) { faults(t, mk) })
+	t.Run("called again", func(t *testing.T) { repeat(t, mk) })
 	t.Run("rollback", func(t *testing.T) { rollback(t, mk) })
 	t.Run("random histories", func(t *testing.T) { properties(t, mk) })
 	t.Run("stale", func(t *testing.T) { stale(t, mk) })

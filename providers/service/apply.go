@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/providers/service/listen"
 	"aisync.dev/aisync/reconcile"
@@ -43,7 +44,7 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 	}
 	for _, need := range want.needs {
 		if _, err := w.FS.Lstat(need); err != nil {
-			return out, fmt.Errorf("a file that it needs is not there: %w; models come with aisync models pull", err)
+			return out, fmt.Errorf("a file that it needs is not there: %w; %s", err, advice.PullModels)
 		}
 	}
 	if _, err := w.FS.MkdirAll(LogFolder(p.State), 0o700); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/link"
 	"aisync.dev/aisync/providers/packages"
@@ -303,7 +304,7 @@ func (h Host) missing(s spec.Service) (why, fix string) {
 	}
 	for _, id := range ModelsOf(s) {
 		if _, ok := h.Models(id); !ok {
-			return fmt.Sprintf("the files of its model %s are not known yet", id), ": aisync apply, or aisync lock, looks for them"
+			return fmt.Sprintf("the files of its model %s are not known yet", id), ": " + advice.ApplyLooks
 		}
 	}
 	return "", ""

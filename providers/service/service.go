@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -39,7 +40,7 @@ func (Provider) Kind() string { return "service" }
 
 // NotUndone implements reconcile.Permanent.
 func (Provider) NotUndone() string {
-	return "a server that runs goes on as it was started; aisync services restart or stop does the rest"
+	return "a server that runs goes on as it was started; " + advice.RestartServices
 }
 
 // Recall implements reconcile.Recallable: the address names the service.
@@ -185,7 +186,7 @@ func (p Provider) Explain(ctx context.Context, _ reconcile.ReadEnv, c reconcile.
 	default:
 		st, err := state(ctx, p.Controllers(p.by(c.Target), scope == "system"), name)
 		if err == nil && st.Ended != "" {
-			say(' ', "it ended: %s; aisync services logs %s", st.Ended, name)
+			say(' ', "it ended: %s; %s", st.Ended, advice.ServiceLogs(name))
 		}
 		if at := want.inputs["time"]; at != "" {
 			say('+', "start the timer that runs, at %s: %s", at, shell(want.argv))

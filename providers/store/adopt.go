@@ -12,6 +12,7 @@ import (
 	"path"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -48,7 +49,7 @@ func Adopt(ctx context.Context, w fsys.FS, dir fsys.LogicalPath, held []Held, pl
 			return nil, err
 		case !h.Wanted || f.State != Unpinned && f.State != Missing && f.State != Partial:
 		case h.SHA256 == "":
-			out = append(out, Adopted{Held: h, Why: "it is not pinned yet; run aisync lock while online"})
+			out = append(out, Adopted{Held: h, Why: "it is not pinned yet; " + advice.LockOnline})
 		default:
 			want[strings.ToLower(h.SHA256)] = h
 		}
@@ -140,7 +141,7 @@ func (a *Adopted) take(ctx context.Context, w fsys.FS, dir fsys.LogicalPath, o A
 	}
 	switch err := a.share(w, dir, blob, o.Copy); {
 	case errors.Is(err, fsys.ErrCannotShare):
-		a.Why = fmt.Sprintf("the store cannot share its bytes (another file system or owner), so %d bytes would be copied; run it again with --copy", a.Size)
+		a.Why = fmt.Sprintf("the store cannot share its bytes (another file system or owner), so %d bytes would be copied; %s", a.Size, advice.WithCopy)
 		return nil
 	case err != nil:
 		return fmt.Errorf("adopt %s: %w", a.From, err)

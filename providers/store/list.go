@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/fetch"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -155,16 +156,16 @@ func Path(r fsys.Reader, dir fsys.LogicalPath, held []Held, id string) ([]fsys.L
 		case err != nil:
 			errs = append(errs, err)
 		case f.State == Unpinned && f.How == Absent:
-			errs = append(errs, fmt.Errorf("model %q: nobody knows yet what it shall be; run aisync lock, then aisync apply --target model:%s", id, id))
+			errs = append(errs, fmt.Errorf("model %q: nobody knows yet what it shall be; %s", id, advice.LockThenApplyModel(id)))
 		case f.How == Absent || f.How == Strange || f.How == Other || f.State == Missing || f.State == Partial:
-			errs = append(errs, fmt.Errorf("model %q: %s is not there; run aisync apply --target model:%s", id, h.Path, id))
+			errs = append(errs, fmt.Errorf("model %q: %s is not there; %s", id, h.Path, advice.ApplyModel(id)))
 		case f.State == Changed:
-			errs = append(errs, fmt.Errorf("model %q: %s is not what was verified; run aisync models verify --deep", id, h.Path))
+			errs = append(errs, fmt.Errorf("model %q: %s is not what was verified; %s", id, h.Path, advice.VerifyDeep))
 		}
 		out = append(out, h.Path)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no spec wants a model %q, and none of that name is on record; aisync models ls lists those that are", id)
+		return nil, fmt.Errorf("no spec wants a model %q, and none of that name is on record; %s", id, advice.ListModels)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -157,6 +158,27 @@ func Aside(w fsys.FS, p fsys.LogicalPath) (fsys.LogicalPath, error) {
 		}
 		return to, nil
 	}
+}
+
+// WasAside returns the newest name that Aside gave what lay at p, of those that
+// fits allows; "" where there is none. A change that was killed did not say it.
+func WasAside(r fsys.Reader, p fsys.LogicalPath, fits func(fs.FileInfo) bool) fsys.LogicalPath {
+	entries, err := r.ReadDir(p.Dir())
+	if err != nil {
+		return ""
+	}
+	newest, at := 0, fsys.LogicalPath("")
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(e.Name(), p.Base()+".aside-")
+		n, err := strconv.Atoi(number)
+		if !ok || err != nil || n <= newest {
+			continue
+		}
+		if info, err := r.Lstat(p.Dir().Join(e.Name())); err == nil && fits(info) {
+			newest, at = n, p.Dir().Join(e.Name())
+		}
+	}
+	return at
 }
 
 // Keep moves the file at p, whose bytes are known to be right, to its place in

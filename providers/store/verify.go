@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -45,20 +46,20 @@ func Verify(ctx context.Context, r fsys.Reader, dir fsys.LogicalPath, held []Hel
 
 // Again says how a file of the model id that was verified once, and is damaged
 // now, is fetched again; see SetAside.
-func Again(id string) string { return "run aisync apply --restore --target model:" + id }
+func Again(id string) string { return advice.RestoreModel(id) }
 
 func check(ctx context.Context, r fsys.Reader, f FileState, o VerifyOptions) (State, error) {
 	again := Again(f.ID)
 	if f.Stat == (Stat{}) {
-		again = "it was never verified here: move it away, and run aisync apply --target model:" + f.ID
+		again = "it was never verified here: move it away, and " + advice.ApplyModel(f.ID)
 	}
 	switch f.State {
 	case Unpinned:
-		return f.State, fmt.Errorf("%s has no digest to compare with; run aisync lock while online", f.Path)
+		return f.State, fmt.Errorf("%s has no digest to compare with; %s", f.Path, advice.LockOnline)
 	case Missing:
-		return f.State, fmt.Errorf("%s is not there; run aisync apply --target model:%s", f.Path, f.ID)
+		return f.State, fmt.Errorf("%s is not there; %s", f.Path, advice.ApplyModel(f.ID))
 	case Partial:
-		return f.State, fmt.Errorf("%s is fetched in part (%d of %d bytes); run aisync apply --target model:%s", f.Path, f.Have, f.Size, f.ID)
+		return f.State, fmt.Errorf("%s is fetched in part (%d of %d bytes); %s", f.Path, f.Have, f.Size, advice.ApplyModel(f.ID))
 	}
 	if f.Have != f.Size {
 		return Changed, fmt.Errorf("%s has %d bytes, want %d; %s", f.Where, f.Have, f.Size, again)
@@ -82,9 +83,9 @@ func check(ctx context.Context, r fsys.Reader, f FileState, o VerifyOptions) (St
 	}
 	switch {
 	case f.How == Absent, f.How == Strange, f.How == Other:
-		return f.State, fmt.Errorf("%s does not show the model; run aisync apply --target model:%s", f.Path, f.ID)
+		return f.State, fmt.Errorf("%s does not show the model; %s", f.Path, advice.ApplyModel(f.ID))
 	case f.State == Changed:
-		return f.State, fmt.Errorf("%s was touched since it was verified; run aisync models verify --deep", f.Where)
+		return f.State, fmt.Errorf("%s was touched since it was verified; %s", f.Where, advice.VerifyDeep)
 	}
 	return f.State, nil
 }

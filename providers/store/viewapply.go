@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -35,7 +37,12 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 		case now.Token != c.Before.Token && (ok || now.Presence != reconcile.Absent):
 			return reconcile.Outcome{}, fmt.Errorf("%s %w; run the command again", a.Name(), reconcile.ErrStale)
 		}
-		n, dirs, err := viewNoteOf(l.Last).apply(w.FS, a.Path(w.Home), s, now.Live[l.Key], want)
+		last := viewNoteOf(l.Last)
+		if before := c.Before.Live[l.Key]; ok && now.Live[l.Key] == want.Fingerprint() && before != now.Live[l.Key] { // as after a kill
+			made := WasAside(w.FS, a.Path(w.Home), func(i fs.FileInfo) bool { return i.Mode().IsRegular() && unread(i.Size()) == before })
+			last.Aside = cmp.Or(made, last.Aside)
+		}
+		n, dirs, err := last.apply(w.FS, a.Path(w.Home), s, now.Live[l.Key], want)
 		if err != nil {
 			return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
 		}
@@ -81,7 +88,7 @@ func (n viewNote) apply(w fsys.FS, p fsys.LogicalPath, s Seen, live reconcile.Fi
 	how, back := s.How, func() error { return nil }
 	if err == nil && live != want.Fingerprint() {
 		if _, err = w.Lstat(want.source(w)); err != nil {
-			err = fmt.Errorf("its bytes are not in the store: %w; run aisync models verify", err)
+			err = fmt.Errorf("its bytes are not in the store: %w; %s", err, advice.VerifyModels)
 		} else if back, n, err = n.clear(w, p, s, live); err == nil {
 			how, err = Place(w, want.Dir, want.source(w), p)
 		}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -37,7 +38,15 @@ func (e *HeldError) Error() string {
 	if e.Inside {
 		return fmt.Sprintf("%s started this command and holds the lock; inside an apply only commands that read can run", who)
 	}
-	return fmt.Sprintf("%s holds the lock; wait for it, or give --lock-timeout 1m", who)
+	return fmt.Sprintf("%s holds the lock", who)
+}
+
+// Hint returns what to do next; "" within an apply, which cannot be waited for.
+func (e *HeldError) Hint() string {
+	if e.Inside {
+		return ""
+	}
+	return advice.WaitForLock
 }
 
 // PIDVariable tells what an apply starts that it is inside of one.

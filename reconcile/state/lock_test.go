@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -110,10 +111,13 @@ func TestOneOfManyProcessesGetsTheLock(t *testing.T) {
 	if !errors.As(err, &held) || held.PID != winner.Process.Pid || held.Host != "here" || held.Inside {
 		t.Fatalf("got %v", err)
 	}
-	for _, part := range []string{"aisync apply", strconv.Itoa(held.PID), "here", "wait", "--lock-timeout"} {
+	for _, part := range []string{"aisync apply", strconv.Itoa(held.PID), "here"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%v lacks %q", err, part)
 		}
+	}
+	if inside := (&HeldError{Inside: true}); advice.Of(err) != advice.WaitForLock || advice.Of(inside) != "" {
+		t.Errorf("the next step is %q, inside of an apply %q", advice.Of(err), advice.Of(inside))
 	}
 	if err := winner.end(); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -135,7 +136,7 @@ func damaged(at string, b []byte, err error) error {
 	before := b[:min(max(offset-1, 0), int64(len(b)))] // an offset counts the byte that is wrong
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := len(before) - bytes.LastIndexByte(before, '\n')
-	return fmt.Errorf("%s:%d:%d: %w: %w; move the file away, then run aisync apply to take over what is there", at, line, column, ErrDamaged, err)
+	return fmt.Errorf("%s:%d:%d: %w: %w; %s", at, line, column, ErrDamaged, err, advice.TakeOver)
 }
 
 // WriteVersioned makes p hold v as JSON, which says its format_version itself,

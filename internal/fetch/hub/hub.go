@@ -90,7 +90,7 @@ func (c Client) endpoint() string {
 // online returns the error of a client that must not dial.
 func (c Client) online() error {
 	if c.Offline {
-		return fmt.Errorf("asking %s %w; unset HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE, or run again without --offline", c.endpoint(), reconcile.ErrOffline)
+		return fmt.Errorf("asking %s %w (HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE count too)", c.endpoint(), reconcile.ErrOffline)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/fetch/ssrf"
 )
 
@@ -61,7 +62,7 @@ func (c Client) Locate(ctx context.Context, source string, size int64, sha256 st
 		return "", nil, err
 	}
 	if err := same(describe(resp), size, sha256); err != nil {
-		return "", nil, fmt.Errorf("%w; if that is right: aisync lock --update, else use another source", err)
+		return "", nil, fmt.Errorf("%w; %s", err, advice.UpdateLock)
 	}
 	if resp.StatusCode/100 == 2 {
 		return resp.Request.URL.String(), nil, nil

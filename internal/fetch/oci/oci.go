@@ -16,6 +16,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
+
+	"aisync.dev/aisync/internal/advice"
 )
 
 // Client asks registries. The zero value is anonymous. Safe for concurrent use.
@@ -128,8 +130,8 @@ func (c Client) Locate(ctx context.Context, source string, size int64, sha256 st
 	} else {
 		has = append(has, "no GGUF file")
 	}
-	return "", nil, fmt.Errorf("%s: %w: locked are sha256 %s and %d bytes, it has %s; if that is right: aisync lock --update, else use another source",
-		a.name(), ErrChanged, sha256, size, strings.Join(has, ", "))
+	return "", nil, fmt.Errorf("%s: %w: locked are sha256 %s and %d bytes, it has %s; %s",
+		a.name(), ErrChanged, sha256, size, strings.Join(has, ", "), advice.UpdateLock)
 }
 
 // artifact is one artifact at one registry, for one call.

@@ -2,7 +2,6 @@ package json
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/tailscale/hujson"
 
@@ -17,7 +16,7 @@ type Rules struct {
 	Atomic []string // objects that are one leaf
 }
 
-// Flatten returns the leaves that a fragment asks for, sorted by key: scalars,
+// Flatten returns the leaves that a fragment asks for, in its order: scalars,
 // empty objects, arrays that are no sets, and objects that are atomic, whole;
 // members of sets; hooks. Equal members count once. Values keep the order of
 // names and the spelling of the fragment, so that what is written looks like it.
@@ -40,7 +39,6 @@ func Flatten(fragment []byte, rules Rules) ([]leaf.Leaf, error) {
 	if err := f.walk(&d.root, nil); err != nil {
 		return nil, err
 	}
-	sort.Slice(f.leaves, func(i, j int) bool { return f.leaves[i].Key < f.leaves[j].Key })
 	return f.leaves, nil
 }
 

@@ -47,7 +47,7 @@ func TestUnownedJSONKeepsItsValues(t *testing.T) {
 	}
 }
 
-func TestFlattenGivesSortedLeaves(t *testing.T) {
+func TestFlattenKeepsTheOrderOfTheFragment(t *testing.T) {
 	doc := `{
   "permissions": {"allow": ["Bash(b)", "Bash(a)", "Bash(b)"], "defaultMode": "plan"},
   "env": {"X": "1"}, "empty": {}, "list": [1, 2],
@@ -67,21 +67,21 @@ func TestFlattenGivesSortedLeaves(t *testing.T) {
 		got = append(got, l.Key+" = "+string(l.Value))
 	}
 	want := []string{
-		`/empty = {}`,
+		`/permissions/allow#"Bash(b)" = "Bash(b)"`,
+		`/permissions/allow#"Bash(a)" = "Bash(a)"`,
+		`/permissions/defaultMode = "plan"`,
 		`/env/X = "1"`,
-		`/hooks/PreToolUse#{"matcher":"Bash","type":"command","command":"p"} = {"type":"command","timeout":5,"command":"p"}`,
-		`/hooks/Stop#{"matcher":"","type":"command","command":"s"} = {"type":"command","command":"s"}`,
+		`/empty = {}`,
 		`/list = [1,2]`,
 		`/mcpServers/n = {"type":"stdio","command":"c"}`,
-		`/permissions/allow#"Bash(a)" = "Bash(a)"`,
-		`/permissions/allow#"Bash(b)" = "Bash(b)"`,
-		`/permissions/defaultMode = "plan"`,
+		`/hooks/Stop#{"matcher":"","type":"command","command":"s"} = {"type":"command","command":"s"}`,
+		`/hooks/PreToolUse#{"matcher":"Bash","type":"command","command":"p"} = {"type":"command","timeout":5,"command":"p"}`,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if leaves[0].Line != 3 {
-		t.Errorf("line of %s is %d, want 3", leaves[0].Key, leaves[0].Line)
+	if leaves[0].Line != 2 {
+		t.Errorf("line of %s is %d, want 2", leaves[0].Key, leaves[0].Line)
 	}
 	// What was flattened can be set and read back.
 	var ops []leaf.Op

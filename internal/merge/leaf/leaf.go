@@ -31,6 +31,12 @@ type Op struct {
 	Key    string
 	Value  Value
 	Header string // of a line: the header line that its group stands under, "" none
+
+	// Group is, of a line, the texts of all lines of its group in their order,
+	// itself among them: it comes after the nearest that it follows, else before
+	// the nearest that follows it, of those that are there. Without it the line
+	// comes last.
+	Group []string
 	Raw    string // Leaf.Raw of an earlier Read: how to write Value where another value is, if it says the same
 }
 

@@ -5,6 +5,7 @@ package text
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"aisync.dev/aisync/internal/merge/leaf"
@@ -87,7 +88,7 @@ func (d *doc) Leaf(k leaf.Key) (leaf.Leaf, bool, error) {
 // Set sets a line or a block.
 func (d *doc) Set(k leaf.Key, op leaf.Op, notes *leaf.Notes) ([]byte, error) {
 	if k.Kind == leaf.KindLine {
-		return d.setLine(notes, k.Text, op.Header), nil
+		return d.setLine(notes, k.Text, op.Header, op.Group), nil
 	}
 	return d.setBlock(notes, k.Text, leaf.Leaf{Value: op.Value}.Text())
 }
@@ -105,21 +106,51 @@ func (d *doc) Reparse(src []byte) (leaf.Document, error) { return d.reparse(src)
 
 func (d *doc) reparse(src []byte) *doc { return parse(src, d.comment) }
 
-// setLine makes text a line of d: after the last line of its header's group,
-// else at the end, under the header where there is one.
-func (d *doc) setLine(notes *leaf.Notes, text, header string) []byte {
+// setLine adds a line where there is none: to the group under header, made with
+// it where it is missing, or to the document where header is "".
+func (d *doc) setLine(notes *leaf.Notes, text, header string, group []string) []byte {
 	if d.index(text, 0) >= 0 {
 		return d.src
+	}
+	first, last := 0, len(d.lines)-1
+	if header != "" {
+		h := d.index(header, 0)
+		if h < 0 {
+			notes.Add(leaf.Note{Word: leaf.HeaderNote, Text: header})
+			return d.append(notes, header+d.nl+text, d.nl+d.nl)
+		}
+		first, last = h+1, d.groupEnd(h)
+	}
+	before, after := siblings(group, text)
+	for _, s := range before {
+		if i := d.index(s, first); i >= 0 && i <= last {
+			return leaf.Apply(d.src, leaf.Insert(d.lines[i].End, d.nl+text))
+		}
+	}
+	for _, s := range after {
+		switch i := d.index(s, first); {
+		case i == 0:
+			return leaf.Apply(d.src, leaf.Insert(0, text+d.nl))
+		case i > 0 && i <= last:
+			return leaf.Apply(d.src, leaf.Insert(d.lines[i-1].End, d.nl+text))
+		}
 	}
 	if header == "" {
 		return d.append(notes, text, d.nl)
 	}
-	if h := d.index(header, 0); h >= 0 {
-		last := d.lines[d.groupEnd(h)]
-		return leaf.Apply(d.src, leaf.Insert(last.End, d.nl+text))
+	return leaf.Apply(d.src, leaf.Insert(d.lines[last].End, d.nl+text))
+}
+
+// siblings are the lines of group before text, the nearest first, and those
+// after it.
+func siblings(group []string, text string) (before, after []string) {
+	i := slices.Index(group, text)
+	if i < 0 {
+		return nil, nil
 	}
-	notes.Add(leaf.Note{Word: leaf.HeaderNote, Text: header})
-	return d.append(notes, header+d.nl+text, d.nl+d.nl)
+	before = slices.Clone(group[:i])
+	slices.Reverse(before)
+	return before, group[i+1:]
 }
 
 // append puts text after what d holds, gap between them.

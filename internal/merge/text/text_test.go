@@ -91,3 +91,31 @@ func TestRemovingWhatWasAddedGivesTheSameTextBytes(t *testing.T) {
 }
 
 func FuzzEditText(f *testing.F) { mergetest.Fuzz(f, suites...) }
+
+func TestLinesKeepTheOrderOfTheirGroup(t *testing.T) {
+	group := []string{"/out/*", "!/out/keep", "node_modules/"}
+	op := func(line, header string) leaf.Op {
+		return leaf.Op{Key: "line:" + line, Value: leaf.Value("true"), Header: header, Group: group}
+	}
+	for _, c := range []struct {
+		name, doc string
+		op        leaf.Op
+		want      string
+	}{
+		{"after the nearest before it", "# --- e ---\n/out/*\nmine\nnode_modules/\n", op("!/out/keep", "# --- e ---"), "# --- e ---\n/out/*\n!/out/keep\nmine\nnode_modules/\n"},
+		{"before the nearest after it", "# --- e ---\nmine\n!/out/keep\n", op("/out/*", "# --- e ---"), "# --- e ---\nmine\n/out/*\n!/out/keep\n"},
+		{"before the first line", "!/out/keep\r\nx\r\n", op("/out/*", ""), "/out/*\r\n!/out/keep\r\nx\r\n"},
+		{"none of its group", "# --- e ---\nmine\n", op("/out/*", "# --- e ---"), "# --- e ---\nmine\n/out/*\n"},
+		{"a line of another group is no neighbour", "/out/*\n\n# --- e ---\nmine\n", op("!/out/keep", "# --- e ---"), "/out/*\n\n# --- e ---\nmine\n!/out/keep\n"},
+		{"mixed line ends", "a\n/out/*\nnode_modules/\r\n", op("!/out/keep", ""), "a\n/out/*\n!/out/keep\nnode_modules/\r\n"},
+	} {
+		res := mergetest.MustEdit(t, Text, c.doc, nil, c.op)
+		if string(res.Doc) != c.want {
+			t.Errorf("%s: %q, want %q", c.name, res.Doc, c.want)
+		}
+		back := mergetest.MustEdit(t, Text, string(res.Doc), res.Made[0], leaf.Op{Key: c.op.Key})
+		if string(back.Doc) != c.doc {
+			t.Errorf("%s: removed again it is %q, want %q", c.name, back.Doc, c.doc)
+		}
+	}
+}

@@ -1,0 +1,322 @@
+// Package apply is the commands that plan, make and take back what the specs ask
+// for: plan, apply, adopt, status, show, rollback, prune, destroy, lock.
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/view"
+	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/reconcile"
+)
+
+// ApplyCommand builds the command apply.
+func ApplyCommand(a *cli.App) *cobra.Command {
+	ask := stack.Request{Scope: stack.ScopeAll}
+	var f cli.ApplyFlags
+	cmd := &cobra.Command{
+		Use:   "apply [PLANFILE]",
+		Short: "make it so: what plan shows, after asking",
+		Long: `Shows what would change, asks, and does exactly that. With a plan file it does
+what that plan says, or refuses it if anything has changed since (exit 5).
+
+Nothing is overwritten that nobody decided about: if a file was there before, or
+was edited since, nothing at all is changed and the choices are named (exit 4).
+With --keep-going the rest is done (exit 3). What is replaced is kept, and comes
+back with aisync rollback. An apply that was interrupted is finished first.
+
+No apply reads a model that was verified. With --restore, one that --target names
+is read, and where its bytes are no longer right it is renamed and fetched again.
+
+What agent programs and git will obey in a project after this is listed by
+program: what they run, where they send, what they allow, which folders they
+trust. You are asked once for each; later only about what changed. --yes is no
+answer to that, --trust is one.
+
+Exit codes: 0 done; 1 error; 2 nothing to do, but something was edited since and
+nobody decided; 3 done in part; 4 undecided, nothing changed; 5 the plan file is
+out of date; 6 another apply is running; 7 needs the network and is offline.`,
+		Example: `  $ aisync apply
+  $ aisync apply --yes --trust
+  $ aisync apply tonight.plan`,
+		Annotations: map[string]string{"effect": "writes"},
+		Args:        cli.MaxArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var file string
+			if len(args) == 1 {
+				file = args[0]
+			}
+			return Apply(cmd.Context(), a, ask, f, file)
+		},
+	}
+	cli.ScopeFlag(&ask.Scope, cmd)
+	cli.ChoiceFlags(cmd, &ask.Choice)
+	cli.NarrowFlags(cmd, &ask.Targets, &ask.Excludes)
+	f.Register(cmd)
+	cmd.Flags().BoolVarP(&f.KeepGoing, "keep-going", "k", false, "leave what is undecided or fails, and do the rest")
+	cli.TransferFlags(cmd.Flags(), &ask.Transfer)
+	cmd.Flags().BoolVar(&f.Trust, "trust", false, "say yes to all that programs and git will obey in this project")
+	return cmd
+}
+
+func Apply(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags, file string) error {
+	mode, err := cli.ParseDiffMode(f.Diff)
+	if err == nil {
+		err = cli.CheckTransfer(ask.Transfer)
+	}
+	if err != nil {
+		return err
+	}
+	var doc reconcile.PlanDoc
+	if file != "" {
+		if doc, err = readPlanFile(file, &ask); err != nil {
+			return err
+		}
+	}
+	w, err := a.Opened(ctx, ask, f.LockTimeout, "aisync apply")
+	if err != nil {
+		return err
+	}
+	defer w.Release()
+	if file == "" {
+		if ask, err = setDamagedAside(ctx, a, w, ask, f); err != nil {
+			return err
+		}
+	}
+	ask = w.WithViews(ask)
+	p, err := w.Plan(ctx, ask)
+	if err != nil {
+		return err
+	}
+	if file != "" {
+		if err := doc.Check(p, w.Meta(p, ask)); err != nil {
+			return err
+		}
+	}
+	shown := view.NewPlan(ctx, w.View, p, ask, mode)
+	if !a.Flags.JSON {
+		view.NewPlanText(a, w.View, "aisync plan", mode).Render(a.Out, shown)
+	}
+	if err := Undecided(a, p, f.KeepGoing); err != nil {
+		return err
+	}
+	p, agreed, err := decideEffects(ctx, a, w.View, p, ask, &f)
+	if err != nil {
+		return err
+	}
+	if n := changing(p); n > 0 && file == "" {
+		if err := a.Confirm(f.Yes, "Apply "+theseChanges(n)+"?"); err != nil {
+			return err
+		}
+	}
+	if err := w.StillObeyed(p); err != nil {
+		return err
+	}
+	if err := w.Agree(agreed); err != nil {
+		return err
+	}
+	if n := len(shown.Effects); n > 0 && len(agreed) > 0 && changing(p) == 0 {
+		a.Hint("Your yes to %s is remembered.", quantity.Count(n, "effect"))
+	}
+	if err := w.SavePins(); err != nil {
+		return err
+	}
+	return CarryOut(ctx, a, w, p, f, reconcile.ApplyOptions{Command: "apply"})
+}
+
+// readPlanFile reads a plan and takes over what it was asked for.
+func readPlanFile(file string, ask *stack.Request) (reconcile.PlanDoc, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return reconcile.PlanDoc{}, fmt.Errorf("read plan: %w", err)
+	}
+	doc, err := reconcile.ReadPlan(file, b)
+	if err != nil {
+		return doc, err
+	}
+	if len(ask.Targets)+len(ask.Excludes) > 0 || ask.Choice != (reconcile.Choice{}) || ask.Scope != stack.ScopeAll {
+		return doc, cli.Usagef("apply %s: a plan file says itself what it is about; leave out --scope, --target, --exclude and the choices", file)
+	}
+	ask.Scope, ask.Targets, ask.Excludes, ask.Choice = stack.Scope(doc.Meta.Scope), doc.Meta.Targets, doc.Meta.Excludes, doc.Meta.Choice
+	return doc, nil
+}
+
+// changing counts the resources that an apply touches or records.
+func changing(p *reconcile.Plan) int {
+	n := 0
+	for _, c := range p.Changes {
+		if c.Action != reconcile.None && c.Action != reconcile.Clash && c.Action != reconcile.Unclear {
+			n++
+		}
+	}
+	return n
+}
+
+func theseChanges(n int) string {
+	if n == 1 {
+		return "this change"
+	}
+	return fmt.Sprintf("these %d changes", n)
+}
+
+// Undecided refuses a plan in which nobody chose, unless the rest shall be done.
+func Undecided(a *cli.App, p *reconcile.Plan, keepGoing bool) error {
+	open := p.Undecided()
+	if keepGoing || len(open)+len(p.Conflicts) == 0 {
+		return nil
+	}
+	onlyDrift := len(p.Conflicts) == 0 && changing(p) == 0
+	for _, c := range open {
+		onlyDrift = onlyDrift && c.Drift() && !c.Pending()
+	}
+	if onlyDrift {
+		a.Say("aisync: %s edited since the last apply and nobody decided; put back with --restore, or keep with aisync adopt ADDRESS", was(len(open), "resource"))
+		return cli.Exit(cli.ExitDiff)
+	}
+	if len(open) == 0 {
+		return advice.Command(fmt.Errorf("the spec contradicts itself in %s (see above): %w; nothing was changed", quantity.Count(len(p.Conflicts), "place"), reconcile.ErrUndecided), "aisync validate")
+	}
+	var byHand []string
+	for _, c := range open {
+		if len(view.Ways(c)) == 0 {
+			byHand = append(byHand, string(c.Target.Resource.Address))
+		}
+	}
+	next := "choose with --adopt, --force, --restore or --merge, or for one: aisync adopt ADDRESS; --keep-going does the rest"
+	switch {
+	case len(byHand) == len(open):
+		next = "no flag decides that: mend by hand what is named there, then run aisync apply again; --keep-going does the rest"
+	case len(byHand) > 0:
+		next = "mend by hand what is named at " + strings.Join(byHand, ", ") + "; for the others " + next
+	}
+	return fmt.Errorf("%s undecided (marked ! above): %w; nothing was changed; %s", is(len(open), "resource"), reconcile.ErrUndecided, next)
+}
+
+func was(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " was"
+	}
+	return fmt.Sprintf("%d %ss were", n, noun)
+}
+
+func is(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return fmt.Sprintf("%d %ss are", n, noun)
+}
+
+// CarryOut applies p, shows how far it is, and says what came of it.
+func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Plan, f cli.ApplyFlags, o reconcile.ApplyOptions) error {
+	o.ID, o.KeepGoing, o.Version, o.Ignored = w.ApplyID, f.KeepGoing, cli.VersionText(), w.Ignored
+	bar := a.NewProgress(p)
+	w.Notify = func(format string, args ...any) { bar.Above(func() { a.Say(format, args...) }) }
+	o.Events = func(e reconcile.Event) {
+		bar.Event(e)
+		logEvent(a, e)
+		if a.Flags.Verbose && e.Kind != "progress" {
+			w.Notify("%s", eventText(e))
+		}
+		if a.Flags.JSON {
+			bar.Locked(func() { _ = a.WriteJSONLine(cli.EventLine(e)) })
+		}
+	}
+	w.Engine.Parallel = f.Parallel
+	res, err := w.Engine.Apply(ctx, w.WriteEnv(o.Events), w.Store, p, o)
+	w.ForgetUnits(ctx, p)
+	bar.Close()
+	if a.Flags.JSON {
+		if err := a.WriteJSONLine(cli.ResultLine(res, err)); err != nil {
+			return err
+		}
+	}
+	err = view.Outcome(a, p, w.Pulled, res, err)
+	if err == nil && len(w.LeftOut) == 0 {
+		if err := leftMarked(a, p); err != nil {
+			return err
+		}
+		if err := leftUnknown(a, p, len(res.Done)); err != nil || f.Waiting == 0 {
+			return err
+		}
+		a.Say("aisync: %s for your yes, and programs obey what lies there already", effects.Waiting(f.Waiting))
+		return cli.Exit(cli.ExitPartial)
+	}
+	if err != nil {
+		return err
+	}
+	if len(w.Pulled) > 0 && len(res.Done) == 0 {
+		return errors.Join(w.LeftOut...) // nothing else was asked for
+	}
+	for _, e := range w.LeftOut {
+		a.Say("aisync: %s", termtext.Safe(e.Error()))
+	}
+	return cli.Exit(cli.ExitPartial)
+}
+
+// leftUnknown names what could not be observed, and was left as it is: the spec
+// may not be true there.
+func leftUnknown(a *cli.App, p *reconcile.Plan, done int) error {
+	code := 0
+	for _, c := range p.Changes {
+		if c.Action != reconcile.Unclear {
+			continue
+		}
+		a.Say("aisync: %s: not done, for it cannot be observed: %s", termtext.Safe(string(c.Target.Resource.Address)), termtext.Safe(c.Before.Reason))
+		if code = cli.ExitError; done > 0 {
+			code = cli.ExitPartial
+		}
+	}
+	if code == 0 {
+		return nil
+	}
+	return cli.Exit(code)
+}
+
+// leftMarked says in which files a merge left conflict markers.
+func leftMarked(a *cli.App, p *reconcile.Plan) error {
+	var files []string
+	for _, c := range p.Changes {
+		for _, l := range c.Leaves {
+			if l.MergeBoth && !l.Rel.CanMerge {
+				files = append(files, string(c.Target.Resource.Address))
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	a.Say("aisync: conflict markers are left in %s; edit it until none is left, then run aisync apply", termtext.Safe(strings.Join(files, ", ")))
+	return cli.Exit(cli.ExitDiff)
+}
+
+// eventText is an event for people, as --verbose shows it.
+func eventText(e reconcile.Event) string {
+	text := e.Kind + " " + termtext.Safe(strings.TrimSpace(string(e.Action)+" "+string(e.Address)))
+	if e.Err != nil {
+		text += ": " + termtext.Safe(e.Err.Error())
+	}
+	return text
+}
+
+// logEvent notes an event in the log.
+func logEvent(a *cli.App, e reconcile.Event) {
+	if e.Kind == "progress" {
+		return
+	}
+	reason := ""
+	if e.Err != nil {
+		reason = e.Err.Error()
+	}
+	a.Log(e.Kind, "address", string(e.Address), "action", strings.TrimSpace(string(e.Action)), "error", reason)
+}

@@ -1,0 +1,119 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/app/pin"
+	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/view"
+	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/reconcile"
+)
+
+// lockDoc is lock --json; see docs/json.md.
+type lockDoc struct {
+	FormatVersion string          `json:"format_version"`
+	Changes       []string        `json:"changes"` // in words
+	Moved         []pin.Diff      `json:"moved"`   // bundle sources, file by file
+	Pins          []reconcile.Pin `json:"pins"`
+}
+
+// LockCommand builds the command lock.
+func LockCommand(a *cli.App) *cobra.Command {
+	var (
+		s      = stack.ScopeAll
+		f      cli.ApplyFlags
+		update bool
+	)
+	cmd := &cobra.Command{
+		Use:   "lock [--update [ID...]]",
+		Short: "pin every source, model, package and automatic choice to what it is now",
+		Long: `Resolves what the specs name to something that cannot move: a git source to a
+commit and the digest of its files, a model to a commit, size and sha256, quant:
+"auto" to a quant, a package to a version, and writes it to aisync.lock beside
+the spec. What is pinned already stays as it is; --update moves all of it, or
+what is named, and shows what moved: of a bundle, how its files differ. A folder is never pinned: it is used as it
+is.
+
+It writes aisync.lock, and fetches git and archive sources into the cache.`,
+		Example: `  $ aisync lock
+  $ aisync lock --update rulesets`,
+		Annotations: map[string]string{"effect": "writes"},
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			if len(ids) > 0 && !update {
+				return &cli.UsageError{Text: fmt.Sprintf("lock: %q: only what --update moves is named", termtext.Safe(ids[0])), Advice: "aisync lock --update " + termtext.Safe(ids[0])}
+			}
+			return lock(cmd.Context(), a, s, f, update, ids)
+		},
+	}
+	cli.ScopeFlag(&s, cmd)
+	cmd.Flags().DurationVar(&f.LockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
+	cmd.Flags().StringVar(&f.Diff, "diff", string(cli.DiffShort), "`HOW` much of what moved in bundles: short, full, none")
+	cmd.Flags().BoolVar(&update, "update", false, "move pins: of the sources and models that are named, or all")
+	return cmd
+}
+
+func lock(ctx context.Context, a *cli.App, s stack.Scope, f cli.ApplyFlags, update bool, ids []string) error {
+	mode, err := cli.ParseDiffMode(f.Diff)
+	if err != nil {
+		return err
+	}
+	w, err := a.Held(ctx, s, f.LockTimeout, "aisync lock", stack.HoldLoaded)
+	if err != nil {
+		return err
+	}
+	defer w.Release()
+	if err := w.Load(ctx); err != nil {
+		return err
+	}
+	if err := w.Recover(ctx); err != nil {
+		return err
+	}
+	r := w.Writing(pin.Lock)
+	r.Update = pin.Update{All: update && len(ids) == 0, IDs: ids}
+	if err := w.Declare(ctx, r); err != nil {
+		return err
+	}
+	res, err := r.Result()
+	if err != nil {
+		return err
+	}
+	if len(res.Unmatched) > 0 {
+		return fmt.Errorf("lock --update %s: nothing of that name is pinned here; nothing was changed", res.Unmatched[0])
+	}
+	for _, f := range w.Locks() {
+		if names, ok := r.Sources(f); ok {
+			f.KeepSources(names)
+		}
+	}
+	if err := w.SaveLocks(ctx); err != nil {
+		return err
+	}
+	var changes []string
+	for _, c := range res.Changes {
+		changes = append(changes, view.ChangeText(c))
+	}
+	slices.Sort(changes)
+	if a.Flags.JSON {
+		doc := lockDoc{FormatVersion: cli.ViewVersion, Changes: cli.OrEmpty(changes), Moved: cli.OrEmpty(res.Diffs), Pins: []reconcile.Pin{}}
+		for _, f := range w.Locks() {
+			doc.Pins = append(doc.Pins, f.Lock.Pins()...)
+		}
+		return a.WriteJSON(doc)
+	}
+	for _, line := range changes {
+		a.Printf("%s\n", termtext.Safe(line))
+	}
+	for _, d := range res.Diffs {
+		printSourceDiff(a, d, mode)
+	}
+	if len(changes) == 0 {
+		a.Printf("Everything is pinned already.\n")
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/view"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/reconcile/fsys"
+)
+
+// PlanCommand builds the command plan.
+func PlanCommand(a *cli.App) *cobra.Command {
+	var (
+		ask      = stack.Request{Scope: stack.ScopeAll}
+		out      string
+		detailed bool
+		diff     string
+		packages string
+	)
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "show what would change, why, and which line of which spec asks for it",
+		Long: `Compares what the specs ask for with what is there and with what aisync last
+made, and shows what an apply would do. It writes nothing and never uses the
+network.
+
+The signs: + create, ~ change, - delete, < put back what was there before,
+= take over as it is, . forget and leave, ! nobody decided, ? cannot be seen.
+
+Exit codes: 0, or with --detailed-exitcode 2 if there are differences; 1 for an
+error or something unknown.`,
+		Example: `  $ aisync plan
+  $ aisync plan --out tonight.plan && aisync apply tonight.plan
+  $ aisync plan --target 'file:~/.claude/*'
+  $ pacstrap /mnt $(aisync --root /mnt plan --packages pacman)`,
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			mode, err := cli.ParseDiffMode(diff)
+			if err == nil && packages != "" && a.Flags.JSON {
+				err = cli.Usagef("--packages prints names alone; the JSON of a plan has them among its changes")
+			}
+			if err != nil {
+				return err
+			}
+			return plan(cmd.Context(), a, ask, out, packages, detailed, mode)
+		},
+	}
+	cli.ScopeFlag(&ask.Scope, cmd)
+	cli.ChoiceFlags(cmd, &ask.Choice)
+	cli.NarrowFlags(cmd, &ask.Targets, &ask.Excludes)
+	f := cmd.Flags()
+	f.StringVarP(&out, "out", "o", "", "write the plan to `FILE`, for aisync apply FILE")
+	f.BoolVar(&detailed, "detailed-exitcode", false, "exit 2 if there are differences")
+	f.StringVar(&packages, "packages", "", "print nothing but the names of the packages to install with `VIA` (pacman, apt, npm, …), one a line")
+	f.StringVar(&diff, "diff", string(cli.DiffShort), "`HOW` much of differences: short, full, none")
+	return cmd
+}
+
+func plan(ctx context.Context, a *cli.App, ask stack.Request, out, packages string, detailed bool, mode cli.DiffMode) error {
+	w, err := a.Loaded(ctx, ask.Scope, stack.Open)
+	if err != nil {
+		return err
+	}
+	p, err := w.Plan(ctx, ask)
+	if err != nil {
+		return err
+	}
+	shown := view.NewPlan(ctx, w, p, ask, mode)
+	if out != "" {
+		if err := writePlanFile(a, out, shown.PlanDoc); err != nil {
+			return err
+		}
+	}
+	switch {
+	case packages != "":
+		for _, name := range toInstall(p, packages) {
+			a.Printf("%s\n", termtext.Safe(name))
+		}
+	case a.Flags.JSON:
+		if err := a.WriteJSON(shown); err != nil {
+			return err
+		}
+	default:
+		view.NewPlanText(a, w, "aisync plan", mode).Render(a.Out, shown)
+		switch {
+		case len(p.Undecided())+len(p.Conflicts) > 0:
+			a.Hint("\nDecide about what is marked ! first; aisync apply changes nothing until then.")
+		case changing(p)+len(shown.Effects) > 0 && out == "":
+			a.Hint("\nTo do this: aisync apply")
+		}
+		if out != "" {
+			a.Hint("\nTo do exactly this: aisync apply %s", shellquote.Terminal(out))
+		}
+	}
+	switch {
+	case shown.Summary.Unknown > 0:
+		return cli.Exit(cli.ExitError)
+	case detailed && (!p.Empty() || len(shown.Effects) > 0):
+		return cli.Exit(cli.ExitDiff)
+	}
+	return nil
+}
+
+// writePlanFile writes a plan for its owner's eyes: it shows parts of their files.
+func writePlanFile(a *cli.App, name string, doc reconcile.PlanDoc) error {
+	b, err := json.MarshalIndent(doc, "", " ")
+	if err != nil {
+		return fmt.Errorf("write plan: %w", err)
+	}
+	cwd, err := a.Cwd()
+	if err != nil {
+		return err
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(cwd, name)
+	}
+	return writeFile(name, append(b, '\n'), 0o600)
+}
+
+// writeFile puts a file where a person asked for it, whole or not at all.
+// A file that is there is replaced; a folder or a link is refused.
+func writeFile(name string, b []byte, mode os.FileMode) error {
+	dir, base := filepath.Split(name)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("write %s: there is no folder %s; make it first", name, filepath.Clean(dir))
+	}
+	w, err := fsys.New(fsys.Options{Project: dir, Tag: "out"})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	p, expect := fsys.LogicalPath(base), fsys.Expect{Absent: true}
+	if old, err := w.ReadFile(p); err == nil {
+		expect = fsys.Expect{Digest: fsys.Digest(old)}
+	}
+	if err := w.Replace(p, fsys.Content{Bytes: b, Mode: mode}, expect, nil); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return w.Flush()
+}

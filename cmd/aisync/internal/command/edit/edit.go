@@ -1,0 +1,262 @@
+// Package edit is the commands that edit a spec or check bundles: add, remove, lint.
+package edit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/view"
+	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/internal/regular"
+	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema"
+	"aisync.dev/aisync/schema/edit"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Editing is one change of the spec of a host or a project. Nothing is written
+// before the spec that would come of it has been read and found right.
+type Editing struct {
+	App    *cli.App
+	Flags  EditFlags
+	Places place.Places
+	Scope  stack.Scope
+	spec   *spec.Spec
+	index  catalog.Index
+	Files  *edit.Files
+	paths  map[string]string // by the name of a file as it is shown
+	old    map[string][]byte // by path
+	Said   []string          // what there was nothing to do about
+	gone   []listed          // what was taken out
+	server effects.Server    // the MCP server that was typed; no name: none
+}
+
+// EditFlags are the flags of every command that edits a spec.
+type EditFlags struct {
+	Scope  string
+	DryRun bool
+}
+
+func (f *EditFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.Scope, "scope", "", "`WHICH` spec: host, project (default: the project inside one where it can say this, else the host)")
+	OneScope(cmd)
+	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show what would be written, and write nothing")
+}
+
+// OneScope completes --scope of a command that is about one spec.
+func OneScope(cmd *cobra.Command) {
+	_ = cmd.Flags().SetAnnotation("scope", cli.Choices, []string{string(stack.ScopeHost), string(stack.ScopeProject)}) // the flag is there
+}
+
+// changeSpec reads the spec that k is about, lets do change it, checks what came of
+// it, shows it and writes it.
+func changeSpec(ctx context.Context, a *cli.App, k Kind, f EditFlags, do func(*Editing) error) error {
+	e := &Editing{App: a, Flags: f}
+	if err := e.Open(ctx, k); err != nil {
+		return err
+	}
+	if err := do(e); err != nil {
+		return err
+	}
+	agree := func() error { return nil }
+	if e.server.Name != "" && e.Scope == stack.ScopeProject && !f.DryRun {
+		agree = typed(ctx, e.App, e.server)
+	}
+	if err := e.finish(ctx, k); err != nil {
+		return err
+	}
+	return agree()
+}
+
+// Open finds and reads the spec, which must be right.
+func (e *Editing) Open(ctx context.Context, k Kind) (err error) {
+	if e.Places.Home == "" {
+		if e.Places, err = e.App.Places(); err != nil {
+			return err
+		}
+	}
+	if e.Scope, err = k.scope(e.Flags.Scope, e.Places.Project != ""); err != nil {
+		return err
+	}
+	if _, err := e.Scope.Owners(e.Places); err != nil {
+		return cli.InputHint(err)
+	}
+	if e.spec, err = e.load(ctx, nil); err != nil {
+		return advice.Command(fmt.Errorf("the spec is not right as it is, so nothing is changed in it: %w", err), "aisync validate")
+	}
+	e.index = catalog.With(e.spec.Catalog)
+	root := []string{"project"}
+	if e.Scope == stack.ScopeHost {
+		h := e.spec.Host
+		if h == nil || h.Builtin {
+			return advice.Command(fmt.Errorf("no spec of this machine in %s yet", e.Places.Short("", e.Places.Config)), "aisync init")
+		}
+		root = []string{"hosts", h.Name}
+	}
+	return e.read(root)
+}
+
+// load reads the specs, with texts in place of files. A project needs no host.
+func (e *Editing) load(ctx context.Context, texts map[string][]byte) (*spec.Spec, error) {
+	o := schema.Options{Texts: texts}
+	if e.Scope == stack.ScopeHost {
+		o.Scope = schema.HostOnly
+	} else {
+		o.NoHost = func(schema.Problem) {}
+	}
+	return e.App.Machine(e.Places).LoadSpec(ctx, o)
+}
+
+// read takes the text of the files in which root is written.
+func (e *Editing) read(root []string) error {
+	cwd, err := e.App.Cwd()
+	if err != nil {
+		return err
+	}
+	e.paths, e.old = map[string]string{}, map[string][]byte{}
+	var files []edit.File
+	for _, path := range e.spec.Files {
+		if inProject := e.spec.Project != nil && path == e.spec.Project.File; inProject != (e.Scope == stack.ScopeProject) {
+			continue
+		}
+		text, err := regular.Read(path, regular.MaxSpec)
+		if err != nil {
+			return fmt.Errorf("read spec: %w", err)
+		}
+		name := e.Places.Short(cwd, path)
+		e.paths[name], e.old[path] = path, text
+		files = append(files, edit.File{Name: name, Text: text})
+	}
+	e.Files, err = edit.Parse(files, root...)
+	return err
+}
+
+// Put writes the field path unless it is there. given says whether more was
+// asked for than that it be there.
+func (e *Editing) Put(what string, given bool, value string, path ...string) error {
+	at := e.Files.Find(path...)
+	switch {
+	case len(at) == 0:
+		return e.Files.Add(value, path...)
+	case !given || e.Files.Same(value, path...):
+		e.there(what, at[0])
+		return nil
+	}
+	return advice.New(fmt.Errorf("%s is there already, and otherwise: %s", what, at[0]), "change it there, or take it out first: aisync remove "+what)
+}
+
+func (e *Editing) there(what string, at spec.Position) {
+	e.Said = append(e.Said, fmt.Sprintf("%s is there already: %s", what, at))
+}
+
+// editDoc is the JSON of add and remove.
+type editDoc struct {
+	FormatVersion string      `json:"format_version"`
+	Scope         stack.Scope `json:"scope"`
+	DryRun        bool        `json:"dry_run"`
+	Files         []EditFile  `json:"files"` // that changed
+	Notes         []string    `json:"notes"`
+}
+
+type EditFile struct {
+	File string `json:"file"`
+	Diff string `json:"diff"`
+}
+
+// Diffs are the files that differ from what was read.
+func (e *Editing) Diffs() []EditFile {
+	out := []EditFile{}
+	for _, f := range e.Files.Changed() {
+		out = append(out, EditFile{f.Name, merge.Unified(f.Name, f.Name, e.old[e.paths[f.Name]], f.Text)})
+	}
+	return out
+}
+
+// Check returns the texts that changed, by path, if the spec would be right.
+func (e *Editing) Check(ctx context.Context, k Kind) (map[string][]byte, error) {
+	texts := map[string][]byte{}
+	for _, f := range e.Files.Changed() {
+		texts[e.paths[f.Name]] = f.Text
+	}
+	after, err := e.load(ctx, texts)
+	if err != nil {
+		var all []error
+		for _, part := range advice.Split(err) {
+			all = append(all, fmt.Errorf("the spec would not be right, so nothing is written: %w", part))
+		}
+		return nil, errors.Join(all...)
+	}
+	for _, l := range e.gone {
+		if slices.ContainsFunc(k.listed(after, e.Scope), func(o listed) bool { return o.name == l.name }) {
+			return nil, byHand(l)
+		}
+	}
+	return texts, nil
+}
+
+// finish checks the spec as it would be, writes it and shows the difference.
+func (e *Editing) finish(ctx context.Context, k Kind) error {
+	texts, err := e.Check(ctx, k)
+	if err != nil {
+		return err
+	}
+	if !e.Flags.DryRun {
+		if err := e.Write(texts); err != nil {
+			return err
+		}
+	}
+	doc := editDoc{cli.ViewVersion, e.Scope, e.Flags.DryRun, e.Diffs(), cli.OrEmpty(e.Said)}
+	if e.App.Flags.JSON {
+		return e.App.WriteJSON(doc)
+	}
+	for _, f := range doc.Files {
+		view.PrintDiff(e.App, f.Diff)
+	}
+	for _, line := range doc.Notes {
+		e.App.Printf("%s\n", termtext.Safe(line))
+	}
+	switch {
+	case len(doc.Files) == 0:
+	case e.Flags.DryRun:
+		e.App.Hint("nothing is written: --dry-run")
+	default:
+		e.App.Hint("next: aisync plan")
+	}
+	return nil
+}
+
+// Write puts texts in place of the files that were read. A spec that is a link,
+// as a dotfile manager makes it, is written where it lies.
+func (e *Editing) Write(texts map[string][]byte) error {
+	p := e.Places
+	disk, err := fsys.New(fsys.Options{Tag: "edit", Home: fsys.LogicalPath(p.Physical(p.Home)), UID: p.UID, GID: p.GID, Chown: p.Chown})
+	if err != nil {
+		return err
+	}
+	for path, text := range texts {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return err
+		}
+		if rel, err := filepath.Rel(p.Project, real); e.Scope == stack.ScopeProject && (err != nil || strings.HasPrefix(rel, "..")) {
+			return fmt.Errorf("%s is a link to %s, outside of the project; edit it there", path, real)
+		}
+		if err := disk.Replace(fsys.LogicalPath(real), fsys.Content{Bytes: text}, fsys.Expect{Digest: fsys.Digest(e.old[path])}, nil); err != nil {
+			return fmt.Errorf("write %s: %w", real, err)
+		}
+	}
+	return disk.Flush()
+}

@@ -1,0 +1,148 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/agents/start"
+	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	sessioncmd "aisync.dev/aisync/cmd/aisync/internal/command/session"
+	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Launcher is one launch: where, and with what.
+type Launcher struct {
+	root    string
+	places  place.Places
+	catalog catalog.Index
+	word    string // as the runtime was named
+	Choice  launch.Choice
+	Program launch.Program
+	project *spec.Project // nil: it has no spec
+	host    *spec.Host    // nil: none describes this machine
+}
+
+// SpecFor loads the host's spec, and that of the project in root if it has one;
+// a machine that no host describes is none of its concern.
+func SpecFor(ctx context.Context, a *cli.App, root string) (*spec.Spec, catalog.Index, place.Places, error) {
+	p, err := a.PlacesFor(root)
+	if err != nil {
+		return nil, catalog.Index{}, p, err
+	}
+	s, err := a.Machine(p).LoadSpec(ctx, schema.Options{NoHost: func(schema.Problem) {}})
+	if err != nil {
+		return nil, catalog.Index{}, p, err
+	}
+	return s, catalog.With(s.Catalog), p, nil
+}
+
+// Prepare chooses the runtime for an agent in root, by the word of somebody or
+// by what the project and the host say. A spec that is wrong is in nobody's way
+// who names a runtime of the catalog.
+func Prepare(ctx context.Context, a *cli.App, root, word string) (*Launcher, error) {
+	s, index, p, err := SpecFor(ctx, a, root)
+	if err != nil {
+		own := catalog.With(spec.Catalog{})
+		if rt, ok := own.Find(word); !ok || rt.Local {
+			return nil, err
+		}
+		a.Say("aisync: the specs are not used, because they cannot be read:")
+		a.Report(err)
+		s, index = &spec.Spec{}, own
+	} else {
+		a.Remember(p, s)
+	}
+	l := &Launcher{root: root, places: p, catalog: index, word: word, project: s.Project, host: s.Host}
+	where := "--runtime"
+	if word == "" {
+		if l.word, where, err = defaultRuntime(root, p, s); err != nil {
+			return nil, err
+		}
+	}
+	if l.Choice, err = launch.Resolve(l.word, index, s.Host); err != nil {
+		if where != "--runtime" {
+			err = fmt.Errorf("%s: %w", where, err)
+		}
+		return nil, advice.Command(err, "ai --list-runtimes")
+	}
+	l.Program, err = Programs(a, p).Program(root, l.Choice, s.Host, index)
+	return l, err
+}
+
+// defaultRuntime is what is started where no person names a runtime, and what
+// says so.
+func defaultRuntime(root string, p place.Places, s *spec.Spec) (word, where string, err error) {
+	return start.Default(s, filepath.Join(root, ".ai", "runtime.toml"), p.Physical(p.Home.Join(".config/rulesets/runtime.toml")), launch.Default)
+}
+
+// Programs is what starting a program needs to know of this machine.
+func Programs(a *cli.App, p place.Places) *start.Machine {
+	m := &start.Machine{
+		Look: func(program string) (string, error) { return launch.LookPath(program, a.Env.Get("PATH")) },
+		Exists: func(path string) bool {
+			_, err := os.Stat(path)
+			return err == nil
+		},
+		Expand: func(path string) string { return p.Physical(p.Home.Join(strings.TrimPrefix(path, "~/"))) },
+		Absent: func(h *spec.Host, s spec.Service) string { return unserved(a, p, h, s) },
+	}
+	if a.Flags.Offline {
+		m.Offline = reconcile.ErrOffline
+	}
+	return m
+}
+
+// Installed reports whether the program can be started.
+func Installed(a *cli.App, rt spec.Runtime) error {
+	hint, err := Programs(a, place.Places{}).Installed(rt)
+	if hint == "" {
+		return err
+	}
+	return advice.New(err, hint)
+}
+
+// listRuntimes lists what --runtime may name: runtimes, then services and models.
+func listRuntimes(ctx context.Context, a *cli.App, words []string) error {
+	root := ""
+	if len(words) > 0 {
+		var err error
+		if root, err = launchRoot(ctx, a, words); err != nil {
+			return err
+		}
+	}
+	s, index, p, err := SpecFor(ctx, a, root)
+	if err != nil {
+		return err
+	}
+	standard, _, err := defaultRuntime(root, p, s)
+	if err != nil {
+		return err
+	}
+	rows := Programs(a, p).Rows(s.Host, index, standard)
+	if a.Flags.JSON {
+		return a.WriteJSON(struct {
+			FormatVersion string      `json:"format_version"`
+			Runtimes      []start.Row `json:"runtimes"`
+		}{cli.ViewVersion, rows})
+	}
+	for _, r := range rows {
+		notes := ""
+		if !r.Installed {
+			notes = ", not installed"
+		}
+		if r.Default {
+			notes += ", the default"
+		}
+		a.Printf("%s%s%s\n", sessioncmd.Pad(r.Name, 24), r.Is, notes)
+	}
+	return nil
+}

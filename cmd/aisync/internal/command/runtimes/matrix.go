@@ -1,0 +1,93 @@
+package runtimes
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// matrixDoc is runtimes matrix --json; see docs/json.md.
+type matrixDoc struct {
+	FormatVersion string      `json:"format_version"`
+	Parts         []string    `json:"parts"`
+	Runtimes      []matrixRow `json:"runtimes"`
+}
+
+type matrixRow struct {
+	ID      string                   `json:"id"`
+	Version string                   `json:"proved_version,omitempty"` // of the program that was run
+	User    map[string]catalog.Level `json:"user"`
+	Project map[string]catalog.Level `json:"project"`
+}
+
+func runtimesMatrixCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "matrix",
+		Short: "print which part of a spec reaches which runtime, and how sure that is",
+		Long: `A table of runtimes and parts. proved: the program itself was seen to take it, in
+the version that --json names; written: aisync writes it as the program's
+documentation says; manual: somebody must see to it. Where host and project
+differ, the host's comes first.`,
+		Example:     "  $ aisync runtimes matrix",
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			k, err := listRuntimes(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			if a.Flags.JSON {
+				return a.WriteJSON(matrixOf(k.index.Runtimes()))
+			}
+			t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+			fmt.Fprint(t, "RUNTIME")
+			for _, p := range catalog.Parts() {
+				fmt.Fprintf(t, "\t%s", p.Name)
+			}
+			fmt.Fprintln(t)
+			for _, r := range k.index.Runtimes() {
+				fmt.Fprint(t, termtext.Safe(r.ID))
+				for _, p := range catalog.Parts() {
+					fmt.Fprintf(t, "\t%s", Cell(p, r))
+				}
+				fmt.Fprintln(t)
+			}
+			return t.Flush()
+		},
+	}
+}
+
+// Cell is a part's level, or the two that host and project have.
+func Cell(p catalog.Part, r spec.Runtime) string {
+	user, _ := p.User(r)
+	project, _ := p.Project(r)
+	if user == project || p.UserOnly {
+		return string(user)
+	}
+	return string(user) + "/" + string(project)
+}
+
+func matrixOf(runtimes []spec.Runtime) matrixDoc {
+	doc := matrixDoc{FormatVersion: cli.ViewVersion, Parts: []string{}, Runtimes: []matrixRow{}}
+	for _, p := range catalog.Parts() {
+		doc.Parts = append(doc.Parts, p.Name)
+	}
+	for _, r := range runtimes {
+		proof, _ := catalog.ProofOf(r.ID)
+		row := matrixRow{r.ID, proof.Version, map[string]catalog.Level{}, map[string]catalog.Level{}}
+		for _, p := range catalog.Parts() {
+			row.User[p.Name], _ = p.User(r)
+			if !p.UserOnly {
+				row.Project[p.Name], _ = p.Project(r)
+			}
+		}
+		doc.Runtimes = append(doc.Runtimes, row)
+	}
+	return doc
+}

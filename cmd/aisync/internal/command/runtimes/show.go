@@ -1,0 +1,152 @@
+package runtimes
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/catalog/manifest"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// runtimeShowDoc is runtimes show --json; see docs/json.md.
+type runtimeShowDoc struct {
+	FormatVersion string `json:"format_version"`
+	runtimeDoc
+	Levels matrixRow      `json:"levels"`
+	Entry  catalog.Object `json:"entry"` // as a spec's catalog: runtimes: ID has it
+}
+
+func runtimesShowCommand(a *cli.App) *cobra.Command {
+	asManifest := false
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "print all that is known of a runtime, as an entry of a catalog",
+		Long: `Prints where the program is, how each part of a spec reaches it, and its whole
+entry in CUE: under another id it can stand in a host's spec, and be changed
+there. ID may also be another name that people know it by.
+
+With --manifest it prints the short form that a bundle source keeps as
+runtimes/ID.toml, and which aisync reads from there.`,
+		Example:     "  $ aisync runtimes show codex\n  $ aisync runtimes show local-openai --manifest > runtimes/local-openai.toml",
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        cli.ExactArgs(1, "the id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			k, err := listRuntimes(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			r, ok := k.index.Find(args[0])
+			if !ok {
+				return nearest.Unknown("runtime", args[0], catalog.RuntimeIDs(k.index.Runtimes()))
+			}
+			if asManifest {
+				_, err := a.Out.Write(manifest.Of(r).Format())
+				return err
+			}
+			doc := runtimeShowDoc{cli.ViewVersion, k.doc(r), matrixOf([]spec.Runtime{r}).Runtimes[0], catalog.Entry(r)}
+			if a.Flags.JSON {
+				return a.WriteJSON(doc)
+			}
+			return showRuntime(a, doc, r)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {
+			return runtimeIDs(a, cmd, args, p2)
+		},
+	}
+	cmd.Flags().BoolVar(&asManifest, "manifest", false, "print it as runtimes/ID.toml of a bundle source")
+	return cmd
+}
+
+func showRuntime(a *cli.App, doc runtimeShowDoc, r spec.Runtime) error {
+	program := "no program of its own"
+	switch {
+	case doc.Program != "":
+		program = doc.Program
+	case doc.Command != "":
+		program = doc.Command + ", not installed"
+	}
+	a.Printf("%s: %s (%s; from %s; wanted by %s)\n\n", termtext.Safe(doc.ID), termtext.Safe(doc.Name), termtext.Safe(program), termtext.Safe(doc.From), cmp.Or(strings.Join(doc.Wanted, " and "), "nobody here"))
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "PART\tHOST\tPROJECT")
+	place := func(level catalog.Level, where string) string {
+		if where == "" {
+			return string(level)
+		}
+		return string(level) + ": " + termtext.Safe(strings.ReplaceAll(where, "`", ""))
+	}
+	for _, p := range catalog.Parts() {
+		project := "-"
+		if !p.UserOnly {
+			project = place(p.Project(r))
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", p.Name, place(p.User(r)), project)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	a.Printf("\n%s", entryText(r))
+	return nil
+}
+
+// entryText is r as a host's spec would have it.
+func entryText(r spec.Runtime) string {
+	return "catalog: runtimes: " + cli.Label(r.ID) + ": " + cueText(catalog.Entry(r), "") + "\n"
+}
+
+// cueText is a value in CUE, one field a line; a short struct or list of plain
+// values is on one.
+func cueText(v any, indent string) string {
+	const width = 100
+	switch v := v.(type) {
+	case catalog.Object:
+		if len(v) == 0 {
+			return "{}"
+		}
+		var parts []string
+		flat := true
+		for _, f := range v {
+			flat = flat && plain(f.Value)
+			parts = append(parts, cli.Label(f.Name)+": "+cueText(f.Value, indent+"\t"))
+		}
+		if line := "{" + strings.Join(parts, ", ") + "}"; flat && indent != "" && len(line) < width {
+			return line
+		}
+		return "{\n" + indent + "\t" + strings.Join(parts, "\n"+indent+"\t") + "\n" + indent + "}"
+	case []any:
+		var parts []string
+		flat := true
+		for _, e := range v {
+			flat = flat && plain(e)
+			parts = append(parts, cueText(e, indent+"\t"))
+		}
+		if line := "[" + strings.Join(parts, ", ") + "]"; flat && len(line) < width {
+			return line
+		}
+		return "[\n" + indent + "\t" + strings.Join(parts, ",\n"+indent+"\t") + ",\n" + indent + "]"
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b) // what JSON has, CUE has too
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return strconv.Quote(err.Error())
+	}
+	return termtext.Safe(strings.TrimSpace(b.String()))
+}
+
+func plain(v any) bool {
+	switch v.(type) {
+	case catalog.Object, []any:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,178 @@
+package session
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/agents/launch"
+	"aisync.dev/aisync/agents/ledger"
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/agents/roster"
+	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/internal/termtext"
+)
+
+// whoDoc is who owns what in a project.
+type whoDoc struct {
+	FormatVersion string          `json:"format_version"`
+	Project       string          `json:"project"`
+	Agents        []roster.Agent  `json:"agents"` // with the one that asks
+	Hidden        []roster.Agent  `json:"hidden"` // other users', who may be here or not
+	Contexts      []session.Entry `json:"contexts"`
+	Claims        []ledger.Claim  `json:"claims"`
+	Work          []piece         `json:"work"` // that goes on: tasks of the queue and of runs
+	Messages      []openMessage   `json:"open_messages"`
+	Problems      []string        `json:"problems"` // what could not be read
+}
+
+// openMessage is one message of the ledger that nobody is done with.
+type openMessage struct {
+	ID     string `json:"id"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Type   string `json:"type"`
+	Status string `json:"status"` // open, acked
+	Since  string `json:"since"`
+	Text   string `json:"text"` // its first line
+}
+
+// WhoCommand builds the command who.
+func WhoCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "who",
+		Short: "who owns what in this project: agents, session files, tasks, claims, open messages",
+		Long: `Shows in one view who is at work in this project and what is whose: the agents
+that run (as roster finds them, the one that asks too), their session files, the
+tasks of the queue and of runs that somebody has claimed, and of the ledger the
+claimed paths and the messages that nobody is done with. What cannot be read is
+said, and the rest is shown; the exit code is 1 then.`,
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        cli.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.AtWork()
+			if err != nil {
+				return err
+			}
+			doc := who(a, w)
+			if a.Flags.JSON {
+				if err := a.WriteJSON(doc); err != nil {
+					return err
+				}
+			} else {
+				whoText(a, doc)
+			}
+			if len(doc.Problems) > 0 {
+				return cli.Exit(cli.ExitError)
+			}
+			return nil
+		},
+	}
+}
+
+// who looks at everything; what fails is among the problems.
+func who(a *cli.App, w cli.AtWork) whoDoc {
+	doc := whoDoc{FormatVersion: cli.ViewVersion, Project: w.Root, Agents: []roster.Agent{}, Hidden: []roster.Agent{},
+		Contexts: []session.Entry{}, Work: []piece{}, Claims: []ledger.Claim{}, Messages: []openMessage{}, Problems: []string{}}
+	problem := func(err error) bool {
+		if err != nil {
+			doc.Problems = append(doc.Problems, err.Error())
+		}
+		return err != nil
+	}
+	here, err := launch.Everybody(process.System(), w.Root, w.Runtimes)
+	if !problem(err) {
+		doc.Agents, doc.Hidden = here.Agents, here.Hidden
+		list, err := session.List(w.Root, here, session.Context{})
+		if !problem(err) {
+			doc.Contexts = list
+		}
+	}
+	for _, look := range inHand {
+		some, err := look(w.Root)
+		problem(err)
+		doc.Work = append(doc.Work, some...)
+	}
+	l, err := ledger.Find(w.Root)
+	if errors.Is(err, ledger.ErrNoLedger) {
+		return doc
+	}
+	if problem(err) {
+		return doc
+	}
+	if claims, err := l.Claims(); !problem(err) {
+		doc.Claims = append(doc.Claims, claims...)
+		slices.SortFunc(doc.Claims, func(x, y ledger.Claim) int {
+			return cmp.Or(strings.Compare(x.Agent, y.Agent), strings.Compare(x.Path, y.Path))
+		})
+	}
+	if open, err := l.Messages(0, true); !problem(err) {
+		for _, m := range open {
+			line, _, _ := strings.Cut(strings.TrimSpace(m.Body), "\n")
+			doc.Messages = append(doc.Messages, openMessage{m.MessageID, m.From, m.To, m.Type, m.Status, m.TS, line})
+		}
+	}
+	return doc
+}
+
+func whoText(a *cli.App, doc whoDoc) {
+	section := func(title string, n int, none string) bool {
+		if n == 0 {
+			a.Printf("%s: %s\n", title, none)
+			return false
+		}
+		a.Printf("%s\n", title)
+		return true
+	}
+	if section("agents", len(doc.Agents), "nobody is at work here") {
+		for _, g := range doc.Agents {
+			id := cmp.Or(g.ID, "no id")
+			if !g.Known {
+				id = "id not known"
+			}
+			a.Printf("  %s%s process %d in %s\n", Pad(termtext.Safe(id), 40), Pad(g.Runtime, 12), g.PID, termtext.Safe(below(doc.Project, g.Cwd)))
+		}
+	}
+	for _, h := range doc.Hidden {
+		a.Printf("  process %d (%s) is another user's and may be here\n", h.PID, h.Runtime)
+	}
+	if section("session files", len(doc.Contexts), "none") {
+		for _, e := range doc.Contexts {
+			a.Printf("  %s\n", EntryLine(a, e))
+		}
+	}
+	if section("work in hand", len(doc.Work), "none") {
+		for _, p := range doc.Work {
+			a.Printf("  %s\n", strings.TrimRight(fmt.Sprintf("%s %s%s  %s", p.Kind, Pad(termtext.Safe(p.Name), 40), termtext.Safe(p.Path), termtext.Safe(p.note)), " "))
+		}
+	}
+	if section("claims", len(doc.Claims), "none") {
+		for _, c := range doc.Claims {
+			a.Printf("  %s%s since %s\n", Pad(termtext.Safe(c.Agent), 40), termtext.Safe(below(doc.Project, c.Path)), termtext.Safe(c.Since))
+		}
+	}
+	if section("open messages", len(doc.Messages), "none") {
+		for _, m := range doc.Messages {
+			a.Printf("  %s to %s, %s, %s: %s (%s)\n", termtext.Safe(m.From), termtext.Safe(m.To), termtext.Safe(m.Type), m.Status, termtext.Safe(m.Text), termtext.Safe(m.ID))
+		}
+	}
+	for _, p := range doc.Problems {
+		a.Say("aisync: not shown: %s", termtext.Safe(p))
+	}
+}
+
+// below shows a path as it lies in a project, and one that does not as it is.
+func below(root, path string) string {
+	rel, err := filepath.Rel(root, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(os.PathSeparator)) {
+		return path
+	}
+	return rel
+}

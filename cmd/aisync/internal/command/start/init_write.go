@@ -1,0 +1,113 @@
+package start
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/app/stack/place"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema"
+)
+
+// starter writes first files and remembers which it wrote and which it found.
+type starter struct {
+	*cli.App
+	places        place.Places
+	written, kept []string
+	next          string
+	notes         []string // what was found out, for people
+}
+
+// writeNew writes files into dir, making it where it is missing. One that is
+// there keeps its bytes.
+func (s *starter) writeNew(dir string, files map[string][]byte) error {
+	return s.write(dir, files, func(string) bool { return false })
+}
+
+// vendorSchema brings the schema beside the host specs up to date. A module
+// file that a person wrote stays.
+func (s *starter) vendorSchema() error {
+	return s.write(filepath.Join(s.places.Config, "cue.mod"), schema.Files(), func(name string) bool { return strings.HasPrefix(name, "pkg/") })
+}
+
+// write writes files below dir; of those that are there, only what ours names.
+func (s *starter) write(dir string, files map[string][]byte, ours func(name string) bool) error {
+	p := s.places
+	disk, err := fsys.New(fsys.Options{Tag: "init", Home: fsys.LogicalPath(p.Physical(p.Home)), UID: p.UID, GID: p.GID, Chown: p.Chown})
+	if err != nil {
+		return err
+	}
+	var names []string
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		path := fsys.LogicalPath(dir).Join(name)
+		old, err := disk.ReadFile(path)
+		expect := fsys.Expect{Digest: fsys.Digest(old)}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			expect = fsys.Expect{Absent: true}
+		case err == nil && bytes.Equal(old, files[name]) && ours(name):
+			continue
+		case err == nil && ours(name):
+		case err == nil:
+			s.kept = append(s.kept, string(path))
+			continue
+		default:
+			return err
+		}
+		if _, err := disk.MkdirAll(path.Dir(), 0o755); err != nil {
+			return err
+		}
+		if err := disk.Replace(path, fsys.Content{Bytes: files[name]}, expect, nil); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+		s.written = append(s.written, string(path))
+	}
+	return disk.Flush()
+}
+
+// tell prints what came of it.
+func (s *starter) tell() error {
+	if s.Flags.JSON {
+		return s.WriteJSON(struct {
+			FormatVersion string   `json:"format_version"`
+			Written       []string `json:"written"`
+			Kept          []string `json:"kept"`
+		}{cli.ViewVersion, cli.OrEmpty(s.written), cli.OrEmpty(s.kept)})
+	}
+	cwd, err := s.Cwd()
+	if err != nil {
+		return err
+	}
+	for _, line := range s.notes {
+		s.Printf("%s\n", termtext.Safe(line))
+	}
+	vendored := 0
+	for _, f := range s.written {
+		if strings.Contains(f, "/cue.mod/") {
+			vendored++
+			continue
+		}
+		s.Printf("wrote %s\n", termtext.Safe(s.places.Short(cwd, f)))
+	}
+	if vendored > 0 {
+		s.Printf("wrote %s: the schema, for cue vet and editors\n", termtext.Safe(s.places.Short(cwd, filepath.Join(s.places.Config, "cue.mod"))))
+	}
+	for _, f := range s.kept {
+		if !strings.Contains(f, "/cue.mod/") {
+			s.Printf("kept  %s: it was there already\n", termtext.Safe(s.places.Short(cwd, f)))
+		}
+	}
+	s.Hint("%s", s.next)
+	return nil
+}

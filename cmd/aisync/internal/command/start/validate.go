@@ -1,0 +1,145 @@
+package start
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/schema"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// verdict is the JSON of validate.
+type verdict struct {
+	FormatVersion string   `json:"format_version"`
+	Valid         bool     `json:"valid"`
+	Host          string   `json:"host,omitempty"`
+	Project       string   `json:"project,omitempty"`
+	Files         []string `json:"files"`
+	Digest        string   `json:"digest,omitempty"`
+	Errors        []Defect `json:"errors"`
+	Notes         []Defect `json:"notes,omitempty"` // what is no error in a project: that no host is this machine
+}
+
+// Defect is one thing that is wrong with a spec.
+type Defect struct {
+	spec.Position
+	Path    string `json:"path,omitempty"` // hosts.velox.services.coder.port
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// ValidateCommand builds the command validate.
+func ValidateCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate",
+		Short: "check the specs of this host and project, and nothing else",
+		Long: `Reads the specs of this host and, inside a project, of the project, and prints
+everything that is wrong with them as file:line:col: message. It looks at no
+source, no target and no state. In a project it is no error that no host is this
+machine: a project needs none.
+
+Exit code 0: the specs are right; 1: they are not.`,
+		Example:     "  $ aisync validate\n  the specs are right: host velox, project org-drill",
+		Annotations: map[string]string{"effect": "read-only"},
+		Args:        cli.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.Places()
+			if err != nil {
+				return err
+			}
+			v := verdict{FormatVersion: cli.ViewVersion, Files: []string{}, Errors: []Defect{}}
+			o := schema.Options{}
+			if p.Project != "" {
+				o.NoHost = func(why schema.Problem) { v.Notes = append(v.Notes, defectOf(why)) }
+			}
+			s, err := a.Machine(p).LoadSpec(cmd.Context(), o)
+			v.Valid = err == nil
+			if err == nil {
+				v.Host, v.Project = names(s)
+				v.Files, v.Digest = append(v.Files, s.Files...), s.Digest
+			} else if v.Errors = Defects(err); len(v.Errors) == 0 {
+				return err // not the spec's fault: a folder that cannot be read
+			}
+			return pronounce(a, v)
+		},
+	}
+}
+
+// names returns what s describes, "" for a part that is not there.
+func names(s *spec.Spec) (host, project string) {
+	if s.Host != nil {
+		host = s.Host.Name
+	}
+	if s.Project != nil {
+		project = s.Project.Name
+	}
+	return host, project
+}
+
+func defectOf(p schema.Problem) Defect { return Defect{p.Pos, p.Path, p.Message, p.Hint} }
+
+// Text is d as one line.
+func (d Defect) Text() string {
+	text := d.Message
+	if d.Path != "" {
+		text = d.Path + ": " + text
+	}
+	if d.File != "" {
+		text = d.Position.String() + ": " + text
+	}
+	if d.Hint != "" {
+		text += "; " + d.Hint
+	}
+	return text
+}
+
+// Defects are the parts of err that blame a spec.
+func Defects(err error) []Defect {
+	out := []Defect{}
+	for _, e := range advice.Split(err) {
+		var p schema.Problem
+		if errors.As(e, &p) {
+			out = append(out, defectOf(p))
+		}
+	}
+	return out
+}
+
+// pronounce prints v and returns the exit code as an error.
+func pronounce(a *cli.App, v verdict) error {
+	switch {
+	case a.Flags.JSON:
+		if err := a.WriteJSON(v); err != nil {
+			return err
+		}
+	case v.Valid:
+		var what []string
+		if v.Host != "" {
+			what = append(what, "host "+v.Host)
+		}
+		if v.Project != "" {
+			what = append(what, "project "+v.Project)
+		}
+		a.Printf("the specs are right: %s\n", termtext.Safe(strings.Join(what, ", ")))
+	default:
+		for _, d := range v.Errors {
+			a.Printf("%s\n", cli.OneMessage(d.Text()))
+		}
+		a.Say("%s in the specs", quantity.Count(len(v.Errors), "error"))
+	}
+	if !a.Flags.JSON {
+		for _, d := range v.Notes {
+			a.Say("note: %s", cli.OneMessage(d.Text()))
+		}
+	}
+	if !v.Valid {
+		return cli.Exit(cli.ExitError)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+// Package view shows plans, drift and outcomes, as text and as JSON, each from one
+// value.
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/reconcile"
+)
+
+// DiffLines is how much of one resource's difference is shown before it is cut.
+const DiffLines = 20
+
+// RenderDiff prints lines under a resource. command is how all of them can be had.
+func RenderDiff(w io.Writer, p cli.Painter, lines []reconcile.Line, mode cli.DiffMode, indent, command string) {
+	if mode == cli.DiffNone {
+		return
+	}
+	show := lines
+	if mode == cli.DiffShort && len(lines) > DiffLines+3 { // no cut that saves less than it costs
+		show = lines[:DiffLines]
+	}
+	for _, l := range show {
+		fmt.Fprintln(w, indent+paintLine(p, l))
+	}
+	if left := len(lines) - len(show); left > 0 {
+		fmt.Fprintln(w, indent+p.Dim(fmt.Sprintf("… %s (%s --diff=full)", quantity.Count(left, "more line"), command)))
+	}
+}
+
+func paintLine(p cli.Painter, l reconcile.Line) string {
+	text := termtext.Safe(l.Text)
+	switch l.Op {
+	case '+':
+		return p.Green("+" + text)
+	case '-':
+		return p.Red("-" + text)
+	case '~':
+		return p.Yellow("~" + text)
+	case '@':
+		return p.Cyan(text)
+	}
+	return " " + text
+}
+
+// PrintDiff prints a unified diff.
+func PrintDiff(a *cli.App, diff string) {
+	p := a.Paint()
+	for line := range strings.Lines(diff) {
+		text := termtext.Safe(strings.TrimRight(line, "\r\n"))
+		switch {
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+			text = p.Bold(text)
+		case strings.HasPrefix(line, "@@"):
+			text = p.Cyan(text)
+		case strings.HasPrefix(line, "+"):
+			text = p.Green(text)
+		case strings.HasPrefix(line, "-"):
+			text = p.Red(text)
+		}
+		a.Printf("%s\n", text)
+	}
+}

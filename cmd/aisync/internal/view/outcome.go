@@ -1,0 +1,171 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/internal/quantity"
+	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/reconcile"
+)
+
+// Outcome says what an apply did, of the models pulled where it was asked for
+// them alone, and returns the error that sets the code.
+func Outcome(a *cli.App, p *reconcile.Plan, pulled []string, res reconcile.Result, err error) error {
+	all := failures(p, res.Failed)
+	done := len(res.Done)
+	switch {
+	case errors.Is(err, context.Canceled):
+		kept, next := "", "aisync apply"
+		if fetching(p) {
+			kept = "what was fetched is kept, and the download resumes there; "
+		}
+		if len(pulled) > 0 {
+			next = "aisync models pull " + strings.Join(pulled, " ")
+		}
+		a.Say("aisync: interrupted after %s; what was done is recorded; %sgo on with: %s", quantity.Count(done, "change"), kept, termtext.Safe(next))
+		return err
+	case err != nil && len(all) == 0:
+		return err
+	case len(all) > 0 && done == 0:
+		if res.ID == "" {
+			all = append(all, errors.New("nothing was changed"))
+		}
+		return errors.Join(all...)
+	case len(all)+len(res.Skipped) > 0:
+		for _, e := range all {
+			a.Report(e)
+		}
+		sayLeft(a, p, res.Skipped)
+		said(a, res)
+		return cli.Exit(cli.ExitPartial)
+	}
+	if !a.Flags.JSON && (done > 0 || p.Empty()) {
+		said(a, res)
+	}
+	return nil
+}
+
+// fetching reports whether p brings anything from elsewhere.
+func fetching(p *reconcile.Plan) bool {
+	return slices.ContainsFunc(p.Changes, func(c reconcile.Change) bool { return c.Writes() && c.Before.Fetch > 0 })
+}
+
+// failures are what went wrong, each with the place that asked for it. What
+// goes wrong with many for one reason is said once.
+func failures(p *reconcile.Plan, failed []reconcile.Problem) []error {
+	var out []*failure
+	for _, x := range failed {
+		text := strings.TrimPrefix(x.Err.Error(), x.Address.Name()+": ")
+		if i := slices.IndexFunc(out, func(f *failure) bool { return f.text == text }); i >= 0 {
+			out[i].more++
+			continue
+		}
+		f := &failure{Problem: x, text: text}
+		if i := slices.IndexFunc(p.Changes, func(c reconcile.Change) bool { return c.Target.Resource.Address == x.Address }); i >= 0 {
+			if origin := p.Changes[i].Origin(); len(origin) > 0 {
+				f.place = origin[0].String()
+			}
+		}
+		out = append(out, f)
+	}
+	var errs []error
+	for _, f := range out {
+		errs = append(errs, f)
+	}
+	return errs
+}
+
+// failure is a problem of one resource, or the same one of several.
+type failure struct {
+	reconcile.Problem
+	text, place string
+	more        int // resources that have it too
+}
+
+func (f *failure) Error() string {
+	who := string(f.Address)
+	if f.more > 0 {
+		who += " and " + quantity.Count(f.more, "more resource")
+	}
+	if f.place == "" {
+		return who + ": " + f.text
+	}
+	return who + ": " + f.text + " (" + f.place + ")"
+}
+
+func (f *failure) Unwrap() error { return f.Err }
+
+// Hint is what to do next.
+func (f *failure) Hint() string {
+	var inner interface{ Hint() string }
+	if f.Problem.Hint == "" && errors.As(f.Err, &inner) {
+		return inner.Hint()
+	}
+	return f.Problem.Hint
+}
+
+// sayLeft names what was left out. What many were left out for is said once.
+func sayLeft(a *cli.App, p *reconcile.Plan, skipped []reconcile.Problem) {
+	count := map[string]int{}
+	for _, x := range skipped {
+		count[whyNot(p, x)]++
+	}
+	for _, x := range skipped {
+		why := whyNot(p, x)
+		n := count[why]
+		if n == 0 {
+			continue // said
+		}
+		count[why] = 0
+		who := string(x.Address)
+		if n > 1 {
+			who += " and " + quantity.Count(n-1, "more resource")
+		}
+		a.Say("aisync: %s: not done: %s", termtext.Safe(who), termtext.Safe(why))
+	}
+}
+
+// held reports whether leaves of c wait for a yes to their effects.
+func held(c reconcile.Change) bool {
+	return slices.ContainsFunc(c.Leaves, func(l reconcile.LeafChange) bool { return strings.HasPrefix(l.Meaning, effects.Waits) })
+}
+
+// whyNot is why x was left out: of what nobody decided the plan says it.
+func whyNot(p *reconcile.Plan, x reconcile.Problem) string {
+	if errors.Is(x.Err, reconcile.ErrUndecided) {
+		for _, c := range p.Changes {
+			if c.Target.Resource.Address == x.Address {
+				if len(Ways(c)) == 0 {
+					return stack.Meaning(c) // it says what to do by hand
+				}
+				if held(c) {
+					return stack.Meaning(c)
+				}
+				return stack.Meaning(c) + "; undecided"
+			}
+		}
+	}
+	return x.Err.Error()
+}
+
+// said prints the closing line of an apply.
+func said(a *cli.App, res reconcile.Result) {
+	if a.Flags.JSON || len(res.Done) == 0 {
+		return
+	}
+	line := fmt.Sprintf("Applied: %s.", quantity.Count(len(res.Done), "resource"))
+	if n := len(res.Failed) + len(res.Skipped); n > 0 {
+		line = fmt.Sprintf("Applied in part: %s done, %d not.", quantity.Count(len(res.Done), "resource"), n)
+	}
+	a.Printf("%s\n", line)
+	if res.ID != "" {
+		a.Hint("To take it back: aisync rollback %s", res.ID)
+	}
+}

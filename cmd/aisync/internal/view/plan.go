@@ -1,0 +1,199 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"aisync.dev/aisync/adapter/trust"
+	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/internal/shellquote"
+	"aisync.dev/aisync/reconcile"
+)
+
+// Plan is a plan as people and programs see it: the engine's document and
+// the room on the disk. Its JSON is documented in docs/json.md.
+type Plan struct {
+	reconcile.PlanDoc
+	Disk *diskView `json:"disk,omitempty"`
+
+	// Effects are what programs and git will obey in the project and wait for an answer.
+	Effects []effects.Effect `json:"undecided_effects"`
+
+	// NotTrusted is what programs do not load before their user allows it.
+	NotTrusted []trust.Row `json:"not_trusted"`
+
+	next      map[reconcile.Address]string // what a person may do where nobody decided
+	unchanged []reconcile.Address
+}
+
+// diskView is the room on the file system of the store.
+type diskView struct {
+	Path   string `json:"path"`
+	Before int64  `json:"free_bytes_before"`
+	After  int64  `json:"free_bytes_after"`
+}
+
+// PlanOf makes the document of p.
+func PlanOf(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Change) []reconcile.Line) *Plan {
+	v := &Plan{PlanDoc: p.Doc(m, explain), Effects: []effects.Effect{}, NotTrusted: []trust.Row{}, next: map[reconcile.Address]string{}}
+	words := map[reconcile.Address]string{}
+	for _, c := range p.Changes {
+		a := c.Target.Resource.Address
+		words[a] = stack.Meaning(c)
+		if c.Action == reconcile.None {
+			v.unchanged = append(v.unchanged, a)
+		}
+		if c.Action == reconcile.Clash {
+			v.next[a] = nextStep(c)
+		}
+	}
+	for _, rows := range [][]reconcile.ChangeDoc{v.Changes, v.Drift} {
+		for i := range rows {
+			rows[i].Meaning = words[rows[i].Address]
+		}
+	}
+	return v
+}
+
+// nextStep says which choices would decide c: those with which the matrix
+// leaves no leaf of it undecided.
+func nextStep(c reconcile.Change) string {
+	ways := Ways(c)
+	switch {
+	case len(ways) > 0:
+	case c.Before.Reason != "":
+		return "" // it says itself what to do
+	default:
+		return "move it away, then: aisync apply"
+	}
+	return strings.Join(ways, "\n")
+}
+
+// Ways are the choices that decide c, for a person; none where only a hand can.
+func Ways(c reconcile.Change) []string {
+	a := shellquote.Terminal(string(c.Target.Resource.Address))
+	var ways []string
+	for _, way := range []struct {
+		choice reconcile.Choice
+		text   string
+	}{
+		{reconcile.Choice{Merge: true}, "bring both together: aisync apply --merge --target " + a},
+		{reconcile.Choice{Restore: true}, "put it back: aisync apply --restore --target " + a},
+		{reconcile.Choice{Adopt: true}, "keep what is there: aisync adopt " + a},
+		{reconcile.Choice{Force: true}, "replace it, with a backup: aisync apply --force --target " + a},
+	} {
+		if decides(way.choice, c) && !(way.choice.Force && len(ways) > 0 && strings.HasPrefix(ways[0], "put it back")) {
+			ways = append(ways, way.text)
+		}
+	}
+	return ways
+}
+
+// decides reports whether choice leaves nothing of c undecided.
+func decides(choice reconcile.Choice, c reconcile.Change) bool {
+	for _, l := range c.Leaves {
+		if l.Action == reconcile.Clash && reconcile.Decide(l.Rel, choice).Action == reconcile.Clash {
+			return false
+		}
+	}
+	return true
+}
+
+// isProject reports whether a row belongs under the project's heading.
+func isProject(r reconcile.ChangeDoc) bool {
+	if r.Address.InProject() {
+		return true
+	}
+	for _, o := range r.Owners {
+		if o == "host" {
+			return false
+		}
+	}
+	return true
+}
+
+// wholeText reports whether a difference is nothing but the text of a new file,
+// or of one that goes: then its length says enough.
+func wholeText(r reconcile.ChangeDoc) bool {
+	if r.Kind != "file" || len(r.Leaves) != 1 || r.Action != reconcile.Create && r.Action != reconcile.Delete {
+		return false
+	}
+	if k := r.Leaves[0].Key; k != "" && k != reconcile.Seed {
+		return false
+	}
+	for _, l := range r.Lines {
+		if l.Op != '+' && l.Op != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// NewPlan makes p ready to be shown.
+func NewPlan(ctx context.Context, w *stack.View, p *reconcile.Plan, ask stack.Request, mode cli.DiffMode) *Plan {
+	explain := w.Explain(ctx)
+	if mode == cli.DiffNone {
+		explain = nil
+	}
+	v := PlanOf(p, w.Meta(p, ask), explain)
+	_, undecided := w.Effects(p)
+	v.Effects = cli.OrEmpty(undecided)
+	v.NotTrusted = cli.OrEmpty(w.NotTrusted(p))
+	if v.Summary.FetchBytes > 0 && w.Spec.Host != nil {
+		v.Disk = disk(w, v.Summary.FetchBytes)
+	}
+	return v
+}
+
+// disk says how much room there is where the models go; nil where nobody knows.
+func disk(w *stack.View, fetch int64) *diskView {
+	store := w.Spec.Host.Store.Value
+	if store == "" {
+		store = "~"
+	}
+	logical := reconcile.Address("dir:" + store).Path(w.Places.Home)
+	dir := w.Places.Physical(logical)
+	for {
+		if _, err := os.Stat(dir); err == nil {
+			break
+		} else if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return nil
+		}
+		dir = filepath.Dir(dir)
+	}
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return nil
+	}
+	free := int64(s.Bavail) * int64(s.Bsize)
+	return &diskView{Path: store, Before: free, After: free - fetch}
+}
+
+// NewPlanText is how plans of this world are printed.
+func NewPlanText(a *cli.App, w *stack.View, command string, mode cli.DiffMode) PlanText {
+	t := PlanText{Paint: a.Paint(), Diff: mode, Command: command, Host: "Host", Project: "Project", Unchanged: a.Flags.Verbose}
+	if w.Spec == nil {
+		return t // of a command that goes by records alone
+	}
+	if h := w.Spec.Host; h != nil {
+		t.Host = "Host " + h.Name
+		if !h.Builtin {
+			t.Host += " (" + w.Places.Short(w.Cwd, w.Places.Config) + ")"
+		}
+		if w.Places.NewRoot {
+			t.Host += " (root " + w.Places.Root + ", not there yet)"
+		}
+	}
+	if p := w.Spec.Project; p != nil {
+		t.Project = "Project " + p.Name + " (" + w.Places.Short(w.Cwd, w.Places.Project) + ")"
+	}
+	return t
+}

@@ -1,0 +1,94 @@
+package advice
+
+import "fmt"
+
+// The steps that the engine, the fetchers and the providers know of. They say
+// what is wrong; how a person does something about it on the command line
+// stands here alone.
+const (
+	SeeAddresses  = "run aisync status to see the addresses"
+	PlanAgain     = "look at a new one with aisync plan"
+	ListApplies   = "aisync rollback --list shows the applies of this machine"
+	ListThem      = "aisync rollback --list shows them"
+	FinishRecords = "the next aisync apply finishes the records"
+	TakeOver      = "move the file away, then run aisync apply to take over what is there"
+	ForcePrior    = "--force puts back what was there before"
+	MergeBoth     = "--merge brings both together"
+	WaitForLock   = "wait for it, or give --lock-timeout 1m"
+	SeeDoctor     = "see aisync doctor"
+	Lock          = "run aisync lock"
+	LockOnline    = "run aisync lock while online"
+	ForceOrAdopt  = "choose one of them with --force or --adopt"
+	AdoptLeaf     = "take the leaf out with aisync adopt, or edit the file"
+	UnlinkFirst   = "remove the link, then: aisync apply"
+	LockItself    = "aisync lock"
+	FoundByLock   = "found when aisync lock, or an apply, pins them"
+
+	ApplyRetries     = "the next aisync apply tries again"
+	ApplyPins        = "aisync apply pins"
+	ApplyPinsFetched = "aisync apply pins what it fetches first"
+	ApplyRunsThere   = "aisync apply runs on the machine itself"
+	ApplyLooks       = "aisync apply, or aisync lock, looks for them"
+	BrewUser         = "run aisync apply as the user whose brew it is"
+
+	GC              = "aisync models gc removes what no spec wants"
+	PullModels      = "models come with aisync models pull"
+	ListModels      = "aisync models ls lists those that are"
+	VerifyModels    = "run aisync models verify"
+	VerifyDeep      = "run aisync models verify --deep"
+	WithCopy        = "run it again with --copy"
+	RestartServices = "aisync services restart or stop does the rest"
+
+	UpdateLock = "if that is right: aisync lock --update, else use another source"
+)
+
+// NoTarget is the error for a pattern of --target that means nothing in a plan.
+func NoTarget(pattern string) error { return unmatched("--target", pattern) }
+
+// NoExclude is the error for a pattern of --exclude that means nothing in a plan.
+func NoExclude(pattern string) error { return unmatched("--exclude", pattern) }
+
+func unmatched(flag, pattern string) error {
+	return New(fmt.Errorf("%s %s: names nothing in this plan", flag, pattern), SeeAddresses)
+}
+
+// MakePlan says how to make the plan file.
+func MakePlan(file string) string { return "make one with aisync plan --out " + file }
+
+// MakeNewPlan says how to make the plan file anew.
+func MakeNewPlan(file string) string { return "make a new one with aisync plan --out " + file }
+
+// ApplyThere says how to finish what was begun in the project of dir.
+func ApplyThere(dir string) string {
+	return fmt.Sprintf("run aisync apply there first (aisync apply --project %s)", dir)
+}
+
+// RollBackThere says how to take an apply of another project back.
+func RollBackThere(id string) string { return "run it there: aisync rollback " + id }
+
+// AnotherSource says how to get a model from elsewhere.
+func AnotherSource(model string) string {
+	return "mend that, or name another source: aisync models pull " + model + " --source URL"
+}
+
+// UpdateArchive says how to take over what an address serves now.
+func UpdateArchive(name string) string {
+	return "look at the address; if another archive is there now and that is right: aisync lock --update " + name
+}
+
+// ByHand says that commands are left to the person.
+func ByHand(commands string) string { return "do it yourself, and run aisync apply again: " + commands }
+
+// ApplyModel says how to get a model that the spec wants.
+func ApplyModel(id string) string { return "run aisync apply --target model:" + id }
+
+// LockThenApplyModel says how to get a model that is not pinned yet.
+func LockThenApplyModel(id string) string {
+	return "run aisync lock, then aisync apply --target model:" + id
+}
+
+// RestoreModel says how to get the bytes of a model anew.
+func RestoreModel(id string) string { return "run aisync apply --restore --target model:" + id }
+
+// ServiceLogs is the command that shows what a service wrote.
+func ServiceLogs(name string) string { return "aisync services logs " + name }

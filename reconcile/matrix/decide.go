@@ -1,0 +1,326 @@
+// Package matrix decides what is done to one leaf from what is wanted, what is
+// there and what was recorded. It reads and writes nothing. Call Decide; each
+// row of its table is a case of its test.
+package matrix
+
+import (
+	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/reconcile/record"
+	"aisync.dev/aisync/reconcile/resource"
+)
+
+// Action is what is done to a leaf or, summed up, to a resource. Its value is
+// the symbol a person sees.
+type Action string
+
+const (
+	None    Action = ""
+	Create  Action = "+"
+	Update  Action = "~"
+	Delete  Action = "-"
+	Accept  Action = "=" // record only: it is already right
+	Release Action = "." // forget, and leave what is there
+	Clash   Action = "!" // nobody decided yet
+	Unclear Action = "?" // cannot be observed
+	PutBack Action = "<" // a dropped leaf: the prior is put back
+)
+
+// Relation is how want, live and last of one leaf relate.
+type Relation struct {
+	Want, Live, Last bool // there is one
+
+	WantLive bool // live satisfies want; both exist
+	LiveLast bool // live is what was recorded; both exist
+	WantLast bool // want is what was recorded; both exist
+
+	Declined   bool // the user refused exactly this want
+	Refused    bool // the user refused some want: what is recorded is theirs
+	Merged     bool // what is recorded holds edits of the user
+	InputsSame bool // what it depends on is as recorded
+	Shared     bool // another owner, not in this plan, still has it
+	CanMerge   bool // the provider could bring want and live together
+	CanMark    bool // it could do so but for some lines, where it would leave conflict markers
+	Marked     bool // what is there still has the conflict markers of such a merge
+	Resolved   bool // it has them no more
+	Former     bool // what is there was never recorded, and is what an earlier version of the want was
+	Stray      bool // nobody asked for it ever, and it lies in a folder that is ours
+	Blocked    bool // something of another type is in the way
+	Unknown    bool
+	ReadOnly   bool // what is there must not be written to
+	NoPrior    bool // what was replaced is not kept on this machine
+
+	Contested resource.Owner // not in this plan, and has it recorded with another value
+
+	Own        resource.Ownership
+	Provenance record.Provenance
+}
+
+// BothMoved reports whether edits of the user and a new want meet in r, or a
+// want and what is there of old.
+func (r Relation) BothMoved() bool {
+	if !r.Last {
+		return r.Want && r.Live && !r.WantLive && !r.Former && r.Contested == "" && !r.Unknown && !r.Blocked && r.Own == resource.Exclusive
+	}
+	return r.Want && r.Last && r.Live && (!r.LiveLast || r.Merged) && !r.WantLive && !r.WantLast && !r.Declined && !r.Unknown && !r.Blocked && r.Own != resource.SeedOnly
+}
+
+// Choice is what the person said about what nobody decided.
+type Choice struct {
+	Force   bool `json:"force"`   // write ours over what is somebody else's or edited; the prior is kept
+	Restore bool `json:"restore"` // put back what was edited
+	Adopt   bool `json:"adopt"`   // keep what is there, and remember that ours was refused
+	Merge   bool `json:"merge"`   // bring both changes together where that can be done
+}
+
+// Decision is the outcome of one row of the matrix.
+type Decision struct {
+	Action  Action
+	Drift   bool   // live is not what was recorded
+	Pending bool   // the spec wants something other than what was recorded
+	Meaning string // for people
+	Warn    bool
+
+	Provenance record.Provenance // of the record afterwards; "" where there is none
+	TakePrior  bool              // what is there now becomes the prior
+	Decline    bool              // record the want as refused
+	Same       bool              // the record stays as it is; only whose it is changes
+	MergeBoth  bool              // three-way
+	ReadOnly   bool              // decided, and not done, because the target is read-only: nothing else waits for it
+}
+
+// Writes reports whether d touches anything but records.
+func (d Decision) Writes() bool {
+	switch d.Action {
+	case Create, Update, Delete, PutBack:
+		return true
+	}
+	return false
+}
+
+// Decide is the matrix: the one place where want, live and last become an
+// action. It is pure.
+func Decide(r Relation, c Choice) Decision {
+	d := decide(r, c)
+	if r.ReadOnly && d.Writes() {
+		return Decision{Action: Clash, Drift: d.Drift, Pending: d.Pending, Meaning: "read-only", Provenance: r.Provenance, ReadOnly: true}
+	}
+	return d
+}
+
+func decide(r Relation, c Choice) Decision {
+	switch {
+	case !r.Want && !r.Last:
+		return stray(r, c)
+	case r.Unknown:
+		return Decision{Action: Unclear, Meaning: "cannot be observed", Provenance: r.Provenance}
+	case r.Last && r.Own == resource.SeedOnly && r.Want:
+		return keep(r, "")
+	case r.Want && r.Declined:
+		return declined(r)
+	case r.Blocked && r.Want:
+		return Decision{Action: Clash, Drift: r.Last, Pending: !r.Last, Meaning: "something of another type is in the way", Provenance: r.Provenance}
+	case !r.Want:
+		return dropped(r, c)
+	case !r.Last:
+		return unrecorded(r, c)
+	case !r.Live:
+		return Decision{Action: Create, Drift: true, Pending: !r.WantLast, Meaning: "deleted since the last apply", Provenance: made(r.Provenance)}
+	case r.Marked:
+		return marked(r, c)
+	case r.Resolved && r.WantLast && !r.WantLive:
+		return Decision{Action: Accept, Meaning: "merged by hand", Provenance: r.Provenance}
+	case r.LiveLast && r.WantLive && r.Refused:
+		return Decision{Action: Accept, Pending: true, Meaning: "the spec wants what you kept", Provenance: r.Provenance}
+	case r.LiveLast && r.WantLast || r.LiveLast && r.WantLive:
+		if !r.InputsSame {
+			return Decision{Action: Update, Pending: true, Meaning: "what it depends on changed", Provenance: r.Provenance}
+		}
+		return keep(r, "")
+	case r.LiveLast && (r.Refused || r.Merged):
+		return theirsMoved(r, c)
+	case r.LiveLast:
+		return Decision{Action: Update, Pending: true, Meaning: "the spec moved", Provenance: overwritten(r.Provenance), TakePrior: r.Provenance == record.Adopted}
+	case r.WantLive:
+		return Decision{Action: Accept, Drift: true, Pending: !r.WantLast, Meaning: "already changed to what the spec wants", Provenance: r.Provenance}
+	case r.WantLast:
+		return drifted(r, c)
+	}
+	return bothMoved(r, c)
+}
+
+// stray is what nobody asked for. Only a person who wants everything as it was
+// made has it taken away.
+func stray(r Relation, c Choice) Decision {
+	switch {
+	case !r.Stray:
+		return Decision{}
+	case !c.Restore && r.Live:
+		return Decision{Action: Release, Drift: true, Meaning: "a stray file: nobody asked for it, in a folder that is ours"}
+	case !c.Restore:
+		return Decision{Action: Release, Drift: true, Meaning: "a stray: nobody asked for it, in a folder that is ours"}
+	case !r.Live:
+		return Decision{Drift: true, Meaning: "a stray, and no regular file: left to you"}
+	}
+	return Decision{Action: Delete, Drift: true, Meaning: "a stray file: taken away"}
+}
+
+func keep(r Relation, meaning string) Decision {
+	return Decision{Meaning: meaning, Provenance: r.Provenance}
+}
+
+// declined stays as it is, whatever the user makes of it, until the want moves.
+func declined(r Relation) Decision {
+	if r.WantLive {
+		return Decision{Action: Accept, Meaning: "now what the spec wants", Provenance: record.Adopted}
+	}
+	return Decision{Provenance: record.Adopted, Decline: true}
+}
+
+// unrecorded is a want that aisync never made true.
+func unrecorded(r Relation, c Choice) Decision {
+	d := Decision{Pending: true}
+	switch {
+	case !r.Live:
+		d.Action, d.Meaning, d.Provenance = Create, "new", record.Created
+	case r.Own == resource.SeedOnly:
+		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "there already, and yours", record.Adopted, false
+	case r.WantLive:
+		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "already right", record.Adopted, false
+	case r.Former:
+		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "an earlier version of it, unedited: brought up to date", record.Replaced, true
+	case c.Force:
+		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "replaces what was there", record.Replaced, true
+	case c.Merge && (r.CanMerge || r.CanMark):
+		d.Action, d.Meaning, d.Provenance, d.TakePrior, d.MergeBoth = Update, "an edited copy of it: "+both(r), record.Replaced, true, true
+	case c.Adopt:
+		d.Action, d.Meaning, d.Provenance, d.Decline = Accept, "kept as it is", record.Adopted, true
+	case r.CanMerge || r.CanMark:
+		d.Action, d.Meaning = Clash, "there already: an edited copy of it; "+offer(r)
+	default:
+		d.Action, d.Meaning = Clash, "there already, and not made by aisync"
+	}
+	return d
+}
+
+// theirsMoved is a want that moved where what is there is the user's, or theirs
+// and ours: they were asked about another want, and are asked again.
+func theirsMoved(r Relation, c Choice) Decision {
+	d := Decision{Pending: true, Provenance: r.Provenance}
+	switch {
+	case r.Merged && r.CanMerge:
+		d.Action, d.Meaning, d.MergeBoth = Update, "the spec moved: your edits stay", true
+	case r.Merged && r.CanMark && c.Merge:
+		d.Action, d.Meaning, d.MergeBoth = Update, "the spec moved: "+both(r), true
+	case c.Force:
+		d.Action, d.Meaning, d.Provenance = Update, "the spec moved: ours", overwritten(r.Provenance)
+		d.TakePrior = r.Provenance == record.Adopted
+	case c.Adopt:
+		d.Action, d.Meaning, d.Decline = Accept, "the spec moved: yours", true
+	case r.Merged && r.CanMark:
+		d.Action, d.Meaning = Clash, "the spec moved where your edits are; "+offer(r)
+	default:
+		d.Action, d.Meaning = Clash, "kept as yours before, and the spec moved"
+	}
+	return d
+}
+
+// drifted was edited by hand or by a tool; the spec did not move.
+func drifted(r Relation, c Choice) Decision {
+	d := Decision{Drift: true, Provenance: r.Provenance}
+	switch {
+	case c.Restore || c.Force:
+		d.Action, d.Meaning = Update, "edited since the last apply: restored"
+	case c.Adopt:
+		d.Action, d.Meaning, d.Decline = Accept, "edited since the last apply: kept", true
+	default:
+		d.Action, d.Meaning = Clash, "edited since the last apply"
+	}
+	return d
+}
+
+// bothMoved was edited, and the spec wants something new as well.
+func bothMoved(r Relation, c Choice) Decision {
+	d := Decision{Drift: true, Pending: true, Provenance: r.Provenance}
+	switch {
+	case c.Force:
+		d.Action, d.Meaning, d.Provenance = Update, "edited, and the spec moved: ours", overwritten(r.Provenance)
+		d.TakePrior = r.Provenance == record.Adopted
+	case c.Merge && (r.CanMerge || r.CanMark):
+		d.Action, d.Meaning, d.MergeBoth = Update, "edited, and the spec moved: "+both(r), true
+	case c.Adopt:
+		d.Action, d.Meaning, d.Decline = Accept, "edited, and the spec moved: yours", true
+	case r.CanMerge || r.CanMark:
+		d.Action, d.Meaning = Clash, "edited, and the spec moved; "+offer(r)
+	default:
+		d.Action, d.Meaning = Clash, "edited, and the spec moved"
+	}
+	return d
+}
+
+// marked holds conflict markers of an earlier merge: no runtime should read it
+// as it is, and nobody but a person can say what it should be.
+func marked(r Relation, c Choice) Decision {
+	d := Decision{Drift: true, Pending: !r.WantLast, Provenance: r.Provenance}
+	switch {
+	case c.Force || c.Restore:
+		d.Action, d.Meaning, d.Provenance = Update, "has conflict markers: ours", overwritten(r.Provenance)
+		d.TakePrior = r.Provenance == record.Adopted
+	case c.Adopt:
+		d.Action, d.Meaning, d.Decline = Accept, "has conflict markers: kept", true
+	default:
+		d.Action, d.Meaning = Clash, "has conflict markers of a merge: edit it until none is left"
+	}
+	return d
+}
+
+// both says how a merge ends.
+func both(r Relation) string {
+	if r.CanMerge {
+		return "both"
+	}
+	return "both, with conflict markers where they meet"
+}
+
+// offer says what a merge would do.
+func offer(r Relation) string {
+	if r.CanMerge {
+		return advice.MergeBoth
+	}
+	return advice.MergeBoth + ", with conflict markers where they meet"
+}
+
+// dropped is recorded and no longer wanted.
+func dropped(r Relation, c Choice) Decision {
+	d := Decision{Action: Release, Pending: true}
+	switch {
+	case !r.Live && !r.Blocked:
+		d.Meaning, d.Drift = "gone already", true
+	case r.Shared:
+		d.Meaning = "somebody else still wants it"
+	case r.Provenance == record.Adopted || r.Refused:
+		d.Meaning = "no longer in the spec, and yours"
+	case r.Blocked || (!r.LiveLast || r.Merged) && !c.Force:
+		d.Meaning, d.Warn, d.Drift = "no longer in the spec, but edited: left to you", true, true
+	case r.Provenance == record.Replaced && !r.NoPrior:
+		d.Action, d.Meaning = PutBack, "no longer in the spec: what was there before is put back"
+	default:
+		d.Action, d.Meaning = Delete, "no longer in the spec"
+	}
+	return d
+}
+
+// made is the provenance after aisync had to write again.
+func made(p record.Provenance) record.Provenance {
+	if p == record.Replaced {
+		return record.Replaced
+	}
+	return record.Created
+}
+
+// overwritten is the provenance after aisync replaced what it had adopted.
+func overwritten(p record.Provenance) record.Provenance {
+	if p == record.Created {
+		return record.Created
+	}
+	return record.Replaced
+}

@@ -1,0 +1,84 @@
+// Package reconcile is the engine: it composes declarations into resources,
+// decides from want, live and last what to do, plans, applies, and can put
+// back. It never knows what a resource is; providers do. Start reading at
+// Plan, then Apply; matrix.Decide is where a plan's actions come from.
+package reconcile
+
+import (
+	"aisync.dev/aisync/reconcile/journal"
+	"aisync.dev/aisync/reconcile/matrix"
+	"aisync.dev/aisync/reconcile/record"
+	"aisync.dev/aisync/reconcile/resource"
+)
+
+// The words of the engine's parts that a provider, or a caller of Plan and
+// Apply, needs: they import this package alone.
+type (
+	Address     = resource.Address
+	Owner       = resource.Owner
+	Position    = resource.Position
+	Fingerprint = resource.Fingerprint
+	Body        = resource.Body
+	LeafKey     = resource.LeafKey
+	Ownership   = resource.Ownership
+	Leaf        = resource.Leaf
+	Declaration = resource.Declaration
+	Resource    = resource.Resource
+	Conflict    = resource.Conflict
+	Unsupported = resource.Unsupported
+	Note        = resource.Note
+
+	Provenance = record.Provenance
+	BackupID   = record.BackupID
+	Record     = record.Record
+	LeafRecord = record.LeafRecord
+	Lock       = record.Lock
+	Pin        = record.Pin
+
+	Action   = matrix.Action
+	Relation = matrix.Relation
+	Choice   = matrix.Choice
+	Decision = matrix.Decision
+
+	Entry     = journal.Entry
+	EntryStep = journal.Step
+)
+
+// Their values.
+const (
+	HostOwner = resource.HostOwner
+	Seed      = resource.Seed
+
+	Exclusive = resource.Exclusive
+	Member    = resource.Member
+	SeedOnly  = resource.SeedOnly
+
+	Created  = record.Created
+	Adopted  = record.Adopted
+	Replaced = record.Replaced
+
+	None    = matrix.None
+	Create  = matrix.Create
+	Update  = matrix.Update
+	Delete  = matrix.Delete
+	Accept  = matrix.Accept
+	Release = matrix.Release
+	Clash   = matrix.Clash
+	Unclear = matrix.Unclear
+	PutBack = matrix.PutBack
+)
+
+// ErrLockNewer says that a lock was written by a newer aisync.
+var ErrLockNewer = record.ErrLockNewer
+
+// ProjectOwner owns what the spec of the project in dir declares.
+func ProjectOwner(dir string) Owner { return resource.ProjectOwner(dir) }
+
+// ParseAddress checks the form of an address that a person typed.
+func ParseAddress(s string) (Address, error) { return resource.ParseAddress(s) }
+
+// ParseLock reads the bytes of a lock; file names it in errors.
+func ParseLock(file string, b []byte) (*Lock, error) { return record.ParseLock(file, b) }
+
+// Decide is the matrix, for a caller who asks what another choice would do.
+func Decide(r Relation, c Choice) Decision { return matrix.Decide(r, c) }

@@ -54,7 +54,7 @@ test-ledger: ## the ledger with 64 processes of 200 operations each, and its par
 	for f in Event Body Entries Members Config Quote; do go test -run '^$$' -fuzz "^Fuzz$$f$$" -fuzztime $(or $(FUZZ),30s) ./agents/ledger || exit 1; done
 
 test-runs: ## a run of fifty tasks on five workers, whose supervisors are killed at random, KILLS=100 times
-	@AISYNC_RUN_KILLS=$(or $(KILLS),100) go test ./agents/run/supervise -run KilledAtRandom -count=1 -v -timeout 30m
+	@AISYNC_RUN_KILLS=$(or $(KILLS),100) go test ./agents/run/supervise -run KilledSupervisors -count=1 -v -timeout 30m
 
 test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them
 	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips

@@ -8,17 +8,19 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Decls is what a spec comes to.
+// Decls is everything that a spec declares.
 type Decls struct {
 	Declarations []reconcile.Declaration // sorted by target
 	Unsupported  []reconcile.Unsupported // sorted by address
@@ -29,21 +31,21 @@ type Decls struct {
 
 // load is one rule that one program will load.
 type load struct {
-	runtime, rule, text string // text: its identity
-	from                string // folder or instruction file; "" where it is only named to it
+	runtime, rule, text string // text identifies the rule
+	from                string // folder or instruction file; "" if the program only gets the name
 	origin              []reconcile.Position
 }
 
-// Add appends what other holds.
+// Add appends the content of other.
 func (d *Decls) Add(other Decls) {
 	d.Declarations = append(d.Declarations, other.Declarations...)
 	d.Unsupported = append(d.Unsupported, other.Unsupported...)
 	d.Notes = append(d.Notes, other.Notes...)
 }
 
-// wish is one bundle as a spec asks for it.
-type wish struct {
-	label  string // as the spec says it: "rulesets//elisp"
+// bundleRequest is one bundle that a spec asks for.
+type bundleRequest struct {
+	label  string // its name in the spec: "rulesets//elisp"
 	part   *bundle.Part
 	origin []reconcile.Position
 }
@@ -60,17 +62,18 @@ type builder struct {
 	owner       reconcile.Owner
 	local       bool
 	targets     map[reconcile.Address]*reconcile.Declaration
-	by          map[leafID]string // which bundle asked for a whole file or a seed
+	by          map[leafID]string // the bundle that asked for a whole file or a seed
 	at          map[leafID]int
-	first       map[leafID]bool         // comes before all else that is new in its file
-	more        []reconcile.Declaration // leaves that differ from those in targets: Compose says so
+	dir         string                  // of the spec, "" if there is none
+	first       map[leafID]bool         // comes before everything else that is new in its file
+	more        []reconcile.Declaration // leaves that differ from those in targets: Compose reports them
 	rules       []rule                  // not placed yet
 	index       map[string][]indexEntry
-	texts       map[string][]rule // that stand in the block of an instruction file, by its path
+	texts       map[string][]rule // rules in the block of an instruction file, by its path
 	loads       []load
-	folders     map[string]string // where a runtime's rules lie as files, by its id
+	folders     map[string]string // the folder of a runtime's rules, by its id
 	bridges     []bridge
-	modules     map[string]*module // by the path of its file
+	modules     map[string]*module // by file path
 	checks      []check
 	sources     map[string]string // the pinned source of a bundle, by its label
 	secrets     *Secrets
@@ -99,10 +102,15 @@ func newBuilder(owner reconcile.Owner) *builder {
 	}
 }
 
-// leaf adds one leaf. Equal ones collapse. Of whole files and seeds that
-// differ, both askers are named in an error; other leaves are left to Compose.
+// leaf adds one leaf. Equal leaves collapse. For whole files and seeds that
+// differ, the error names both bundles; other leaves are left to Compose.
 func (b *builder) leaf(target reconcile.Address, format merge.Format, l reconcile.Leaf, asker string) {
 	l.Source = b.sources[asker]
+	if source, _, ok := file.SourceOf(l.Body); ok && b.dir != "" {
+		if rel, err := filepath.Rel(b.dir, source); err != nil || !filepath.IsLocal(rel) {
+			l.Body = file.Elsewhere(l.Body)
+		}
+	}
 	d := b.targets[target]
 	if d == nil {
 		d = &reconcile.Declaration{Target: target, Owner: b.owner, Format: string(format), Local: b.local}
@@ -125,12 +133,12 @@ func (b *builder) leaf(target reconcile.Address, format merge.Format, l reconcil
 	case l.Own == reconcile.Member:
 		b.more = append(b.more, reconcile.Declaration{Target: target, Owner: b.owner, Format: string(format), Local: b.local, Leaves: []reconcile.Leaf{l}})
 	default:
-		b.fail(l.Origin, "%s and %s (%s) each bring a %s, and the two differ; leave one of the bundles out, or make the files equal",
+		b.fail(l.Origin, "%s and %s (%s) bring different files %s; leave one of the bundles out, or make the files equal",
 			b.by[id], asker, text(d.Leaves[i].Origin), target.Name())
 	}
 }
 
-// waits has a target that holds leaves made after on, "" for nothing.
+// waits makes target depend on on; "" is none.
 func (b *builder) waits(target, on reconcile.Address) {
 	if d := b.targets[target]; d != nil && on != "" && !slices.Contains(d.DependsOn, on) {
 		d.DependsOn = append(d.DependsOn, on)
@@ -145,8 +153,8 @@ func (b *builder) fail(origin []reconcile.Position, format string, args ...any) 
 	b.errs = append(b.errs, err)
 }
 
-// blame is fail for an error that names its place. Several parts of a spec may
-// meet the same one, such as a source that is not there: it is said once.
+// blame is fail for an error that names its position. Several parts of a spec
+// may meet the same error, such as a missing source: it is reported once.
 func (b *builder) blame(err error) {
 	if !slices.ContainsFunc(b.errs, func(e error) bool { return e.Error() == err.Error() }) {
 		b.errs = append(b.errs, err)
@@ -161,8 +169,8 @@ func (b *builder) cannot(a reconcile.Address, origin []reconcile.Position, forma
 	b.unsupported = append(b.unsupported, reconcile.Unsupported{Address: a, Reason: fmt.Sprintf(format, args...), Origin: origin})
 }
 
-// done returns everything that was collected. The leaves of a target keep the
-// order in which they were asked for; all else is sorted.
+// done returns everything collected. The leaves of a target keep the order in
+// which they were declared; all else is sorted.
 func (b *builder) done() (Decls, error) {
 	d := Decls{Unsupported: b.unsupported, Notes: b.notes, loads: b.loads}
 	for _, a := range slices.Sorted(maps.Keys(b.targets)) {
@@ -179,7 +187,7 @@ func (b *builder) done() (Decls, error) {
 
 func fileAt(path string) reconcile.Address { return reconcile.Address("file:" + path) }
 
-// from makes an origin of the place of a spec.
+// from converts positions of a spec to an origin.
 func from(pos ...spec.Position) []reconcile.Position {
 	var out []reconcile.Position
 	for _, p := range pos {
@@ -207,5 +215,5 @@ func text(origin []reconcile.Position) string {
 	return origin[0].String()
 }
 
-// list renders names for a sentence.
+// list joins names for a sentence.
 func list(names []string) string { return strings.Join(names, ", ") }

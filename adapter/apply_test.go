@@ -160,7 +160,7 @@ func TestTheContractIsWrittenOnceAndLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestWhatProgramsRewriteIsNoDrift(t *testing.T) {
+func TestReformattedFilesAreNoDrift(t *testing.T) {
 	m := newMachine(t)
 	p, h := drill(t), velox(t)
 	p.Dir, p.Sources[0].Dir = m.project, filepath.Join(contract(t), "project")

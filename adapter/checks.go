@@ -11,11 +11,11 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// ChecksFile is the file of the checks that a launcher runs before and after a
-// program that does not run them itself, below a project or a home.
+// ChecksFile, below a project or a home, lists the checks that a launcher runs
+// before and after a program without such hooks.
 const ChecksFile = ".agents/checks.json"
 
-// launcherEvents are those that a launcher sees itself: a program begins and ends.
+// launcherEvents are those that a launcher sees itself: a program starts and ends.
 var launcherEvents = []string{"SessionStart", "SessionEnd", "Stop"}
 
 // check is one command that a launcher runs.
@@ -28,9 +28,9 @@ type check struct {
 	origin   []reconcile.Position
 }
 
-// around leaves a hook to the launcher, for a program that has no such event,
-// and reports whether the launcher can run it.
-func (b *builder) around(p place, w wish, programs []bundle.File, h bundle.Hook) bool {
+// around leaves a hook to the launcher, for a program without that event, and
+// reports whether the launcher can run it.
+func (b *builder) around(p place, w bundleRequest, programs []bundle.File, h bundle.Hook) bool {
 	if !slices.Contains(launcherEvents, h.Event) {
 		return false
 	}
@@ -59,7 +59,7 @@ func (b *builder) around(p place, w wish, programs []bundle.File, h bundle.Hook)
 	return true
 }
 
-// writeChecks declares the file, as one leaf: what it holds is agreed to as a
+// writeChecks declares the file as one leaf: people agree to its content as a
 // whole.
 func (b *builder) writeChecks() {
 	if len(b.checks) == 0 {

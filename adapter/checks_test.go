@@ -33,7 +33,7 @@ func TestTheLauncherGetsTheHooksOfProgramsThatHaveNone(t *testing.T) {
 		t.Errorf("the program that it calls is not there: %v", tree)
 	}
 	for _, says := range []string{
-		"warning: the required hook SessionStart ready.sh --quick of s//a is not run by aider, local-openai itself, but by ai: start it with that",
+		"warning: the required hook SessionStart ready.sh --quick of s//a is not run by aider, local-openai but by ai: start it with ai",
 	} {
 		if !strings.Contains(show(d), says) {
 			t.Errorf("does not say %q:\n%s", says, show(d))

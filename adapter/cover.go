@@ -5,18 +5,17 @@ import (
 	"slices"
 )
 
-// seat is one runtime among those that share the places of something, such as
-// rules or skills.
-type seat struct {
-	wants bool     // it shall find it
-	loads []string // places from which it loads whatever they hold
-	told  string   // one more, from which it loads once it is told to; "" none
-	best  string   // the one whose form is its own; "" any is as good
-	once  bool     // it takes what it finds in two places for one thing
+// consumer is one runtime of a group that shares the places of rules or skills.
+type consumer struct {
+	wants bool     // it must find the rule or skill
+	loads []string // places from which it loads everything
+	told  string   // a further place, which it loads when told to; "" none
+	best  string   // the place with its native form; "" if every form suits
+	once  bool     // it loads an item found in two places only once
 }
 
 // finds returns the places among chosen from which s loads.
-func (s seat) finds(chosen []string) []string {
+func (s consumer) finds(chosen []string) []string {
 	var out []string
 	for _, c := range chosen {
 		if slices.Contains(s.loads, c) {
@@ -29,9 +28,9 @@ func (s seat) finds(chosen []string) []string {
 	return out
 }
 
-// What is wrong with a choice, from the worst: a runtime finds nothing, it
-// finds it twice, another finds it that should not, it finds it in a form that
-// is not its own, there is a place more than need be.
+// The faults of a choice, the worst first: a runtime finds nothing, finds it
+// twice, another one finds it wrongly, it finds a form that is not its own, a
+// place is unnecessary.
 const (
 	costNothing = 1_000_000
 	costTwice   = 1_000
@@ -39,7 +38,7 @@ const (
 	costForm    = 10
 )
 
-func (s seat) cost(chosen []string) int {
+func (s consumer) cost(chosen []string) int {
 	found := s.finds(chosen)
 	switch {
 	case !s.wants:
@@ -57,32 +56,31 @@ func (s seat) cost(chosen []string) int {
 	return 0
 }
 
-// cover chooses those places, sorted, from which everybody who wants it finds
-// it, if it can be just once. places holds each with what it costs to use it.
-// Equal choices are made equally, whatever the order of seats.
-func cover(places map[string]int, seats []seat) []string {
+// cover chooses the places, sorted, from which every runtime that wants an item
+// finds it, if possible just once. places holds the cost of each place. The
+// choice does not depend on the order of consumers.
+func cover(places map[string]int, consumers []consumer) []string {
 	var all []string
-	for _, group := range separate(slices.Sorted(maps.Keys(places)), seats) {
-		all = append(all, cheapest(group, places, seats)...)
+	for _, group := range separate(slices.Sorted(maps.Keys(places)), consumers) {
+		all = append(all, cheapest(group, places, consumers)...)
 	}
 	slices.Sort(all)
 	return all
 }
 
-// maxGroup bounds the groups whose choice is also made from all places downwards:
-// that takes long where there are many, and the runtimes of the catalog together
-// share fewer.
+// maxGroup bounds the groups that are also searched from all places downwards:
+// that is slow for many places, and the catalog's runtimes share fewer.
 const maxGroup = 12
 
-// cheapest is the choice of least cost that single changes lead to, from no place
+// cheapest is the cheapest choice that single changes reach, from no place
 // upwards or from all of them downwards.
-func cheapest(group []string, price map[string]int, seats []seat) []string {
-	seats = slices.DeleteFunc(slices.Clone(seats), func(s seat) bool { return !slices.ContainsFunc(group, s.near) })
+func cheapest(group []string, price map[string]int, consumers []consumer) []string {
+	consumers = slices.DeleteFunc(slices.Clone(consumers), func(s consumer) bool { return !slices.ContainsFunc(group, s.near) })
 	cost := func(chosen []string) (sum int) {
 		for _, p := range chosen {
 			sum += price[p]
 		}
-		for _, s := range seats {
+		for _, s := range consumers {
 			sum += s.cost(chosen)
 		}
 		return sum
@@ -97,8 +95,8 @@ func cheapest(group []string, price map[string]int, seats []seat) []string {
 	return up
 }
 
-// descend takes one more place into a choice, or one back, as long as that costs
-// less: not always the best choice, but always a good one.
+// descend adds or removes one place as long as that lowers the cost: not always
+// the best choice, but a good one.
 func descend(chosen, group []string, cost func([]string) int) []string {
 	for least := cost(chosen); ; {
 		var best []string
@@ -120,15 +118,15 @@ func descend(chosen, group []string, cost func([]string) int) []string {
 }
 
 // near reports whether s may load from place.
-func (s seat) near(place string) bool { return s.told == place || slices.Contains(s.loads, place) }
+func (s consumer) near(place string) bool { return s.told == place || slices.Contains(s.loads, place) }
 
-// separate groups places so that no seat is near two groups.
-func separate(places []string, seats []seat) [][]string {
+// separate groups places so that no consumer is near two groups.
+func separate(places []string, consumers []consumer) [][]string {
 	group := map[string]int{}
 	for i, p := range places {
 		group[p] = i
 	}
-	for _, s := range seats {
+	for _, s := range consumers {
 		first := -1
 		for _, p := range places {
 			if !s.near(p) {

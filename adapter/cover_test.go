@@ -12,33 +12,33 @@ import (
 )
 
 func TestEveryRuntimeFindsItOnceIfThatCanBe(t *testing.T) {
-	claude := seat{wants: true, loads: []string{".claude", "block"}, best: ".claude"}
-	codex := seat{wants: true, loads: []string{"block"}}
-	copilot := seat{wants: true, loads: []string{".github", "block", ".claude"}, best: ".github"}
-	opencode := seat{wants: true, loads: []string{"block"}, told: ".opencode", best: ".opencode"}
-	not := func(s seat) seat { s.wants = false; return s }
+	claude := consumer{wants: true, loads: []string{".claude", "block"}, best: ".claude"}
+	codex := consumer{wants: true, loads: []string{"block"}}
+	copilot := consumer{wants: true, loads: []string{".github", "block", ".claude"}, best: ".github"}
+	opencode := consumer{wants: true, loads: []string{"block"}, told: ".opencode", best: ".opencode"}
+	not := func(s consumer) consumer { s.wants = false; return s }
 	tests := map[string]struct {
-		seats []seat
-		want  []string
+		consumers []consumer
+		want      []string
 	}{
-		"nobody":                        {nil, nil},
-		"its own form":                  {[]seat{claude}, []string{".claude"}},
-		"each its own":                  {[]seat{claude, opencode}, []string{".claude", ".opencode"}},
-		"one that both load":            {[]seat{claude, copilot}, []string{".claude"}},
-		"the common one for all":        {[]seat{claude, codex, copilot, opencode}, []string{"block"}},
-		"for one alone":                 {[]seat{claude, not(codex), not(opencode)}, []string{".claude"}},
-		"others see it, if they must":   {[]seat{not(claude), codex}, []string{"block"}},
-		"who is told only if it has to": {[]seat{codex, opencode}, []string{"block"}},
-		"nothing to load it from":       {[]seat{{wants: true}}, nil},
+		"none":                          {nil, nil},
+		"its own form":                  {[]consumer{claude}, []string{".claude"}},
+		"each its own":                  {[]consumer{claude, opencode}, []string{".claude", ".opencode"}},
+		"one that both load":            {[]consumer{claude, copilot}, []string{".claude"}},
+		"the common one for all":        {[]consumer{claude, codex, copilot, opencode}, []string{"block"}},
+		"for one alone":                 {[]consumer{claude, not(codex), not(opencode)}, []string{".claude"}},
+		"others see it, if they must":   {[]consumer{not(claude), codex}, []string{"block"}},
+		"who is told only if it has to": {[]consumer{codex, opencode}, []string{"block"}},
+		"nothing to load it from":       {[]consumer{{wants: true}}, nil},
 	}
 	places := map[string]int{".claude": 1, ".github": 1, ".opencode": 1, "block": 2}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := cover(places, test.seats); !slices.Equal(got, test.want) {
+			if got := cover(places, test.consumers); !slices.Equal(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
-			slices.Reverse(test.seats)
-			if got := cover(places, test.seats); !slices.Equal(got, test.want) {
+			slices.Reverse(test.consumers)
+			if got := cover(places, test.consumers); !slices.Equal(got, test.want) {
 				t.Errorf("in another order: got %q, want %q", got, test.want)
 			}
 		})
@@ -60,10 +60,10 @@ func TestCoverIsTheBestChoiceForTheRuntimesOfTheCatalog(t *testing.T) {
 			}
 			for only := -1; only < len(places) && (only < 0 || len(places) <= 4); only++ {
 				rules, skills := map[string]int{}, map[string]int{}
-				var readers, users []seat
+				var readers, users []consumer
 				for i, p := range places {
 					wants := only < 0 || only == i
-					readers, users = append(readers, ruleSeat(p, wants)), append(users, skillSeat(p, wants))
+					readers, users = append(readers, ruleConsumer(p, wants)), append(users, skillConsumer(p, wants))
 					for place, price := range map[string]int{p.scope.Rules: 1, p.scope.RulesBlock: 2} {
 						if place != "" && wants && !p.indexed() {
 							rules[place] = price
@@ -75,11 +75,11 @@ func TestCoverIsTheBestChoiceForTheRuntimesOfTheCatalog(t *testing.T) {
 				}
 				cases++
 				for _, c := range []struct {
-					price map[string]int
-					seats []seat
+					price     map[string]int
+					consumers []consumer
 				}{{rules, readers}, {skills, users}} {
-					got, want := cover(c.price, c.seats), bestOfAll(c.price, c.seats)
-					if costOf(got, c.price, c.seats) != costOf(want, c.price, c.seats) {
+					got, want := cover(c.price, c.consumers), bestOfAll(c.price, c.consumers)
+					if costOf(got, c.price, c.consumers) != costOf(want, c.price, c.consumers) {
 						t.Fatalf("among %q: %q, the best is %q", slices.Sorted(maps.Keys(c.price)), got, want)
 					}
 				}
@@ -91,19 +91,19 @@ func TestCoverIsTheBestChoiceForTheRuntimesOfTheCatalog(t *testing.T) {
 	}
 }
 
-func costOf(chosen []string, price map[string]int, seats []seat) (sum int) {
+func costOf(chosen []string, price map[string]int, consumers []consumer) (sum int) {
 	for _, p := range chosen {
 		sum += price[p]
 	}
-	for _, s := range seats {
+	for _, s := range consumers {
 		sum += s.cost(chosen)
 	}
 	return sum
 }
 
 // bestOfAll looks at every choice.
-func bestOfAll(price map[string]int, seats []seat) (all []string) {
-	for _, group := range separate(slices.Sorted(maps.Keys(price)), seats) {
+func bestOfAll(price map[string]int, consumers []consumer) (all []string) {
+	for _, group := range separate(slices.Sorted(maps.Keys(price)), consumers) {
 		var best []string
 		for choice := range 1 << len(group) {
 			var chosen []string
@@ -112,7 +112,7 @@ func bestOfAll(price map[string]int, seats []seat) (all []string) {
 					chosen = append(chosen, p)
 				}
 			}
-			if choice == 0 || costOf(chosen, price, seats) < costOf(best, price, seats) {
+			if choice == 0 || costOf(chosen, price, consumers) < costOf(best, price, consumers) {
 				best = chosen
 			}
 		}
@@ -121,23 +121,23 @@ func bestOfAll(price map[string]int, seats []seat) (all []string) {
 	return all
 }
 
-func TestManyRuntimesAreCoveredInNoTime(t *testing.T) {
+func TestCoverIsFastForManyRuntimes(t *testing.T) {
 	places := map[string]int{}
-	var seats []seat
+	var consumers []consumer
 	for i := range 60 {
 		own := fmt.Sprintf("own%d", i)
 		places[own] = 1
-		seats = append(seats, seat{wants: true, loads: []string{own}})
+		consumers = append(consumers, consumer{wants: true, loads: []string{own}})
 	}
 	start := time.Now()
-	if got := cover(places, seats); len(got) != 60 {
+	if got := cover(places, consumers); len(got) != 60 {
 		t.Errorf("%d places", len(got))
 	}
-	for i := range seats { // all of them share one more, so that nothing can be told apart
-		seats[i].loads = append(seats[i].loads, "common")
+	for i := range consumers { // all of them share one more, so that nothing can be told apart
+		consumers[i].loads = append(consumers[i].loads, "common")
 	}
 	places["common"] = 1
-	cover(places, seats)
+	cover(places, consumers)
 	if d := time.Since(start); d > 2*time.Second {
 		t.Errorf("took %v", d)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // endpoint points programs at the services that the spec gives them. That
-// depends on the machine, so it stands in user scope, never in a project.
+// depends on the machine, so it is written in user scope, never in a project.
 func (h *Host) endpoint(b *builder) {
 	unsaid := map[string]bool{}
 	for i := range h.Spec.Runtimes {
@@ -25,7 +25,7 @@ func (h *Host) endpoint(b *builder) {
 		}
 		if s := p.service; s.Kind == "external" && len(s.APIs) == 0 && !unsaid[s.Name] {
 			unsaid[s.Name] = true
-			b.note(true, from(s.Pos), "service %s does not say its apis, so it is taken to have all of them; aisync doctor asks it", s.Name)
+			b.note(true, from(s.Pos), "service %s does not list its apis and is assumed to have all of them; aisync doctor asks it", s.Name)
 		}
 		p.connect(b)
 	}
@@ -37,7 +37,7 @@ func (h *Host) endpoint(b *builder) {
 	switch {
 	case e.Value == "":
 	case !slices.Contains(names, e.Value):
-		b.fail(from(e.Pos), "endpoint names the service %q, and there is none of that name: %s", e.Value, list(names))
+		b.fail(from(e.Pos), "endpoint names the unknown service %q: %s", e.Value, list(names))
 	default:
 		h.untouched(b)
 	}
@@ -49,13 +49,13 @@ type pointing struct {
 	use     *spec.RuntimeUse
 	rt      *spec.Runtime
 	service *spec.Service
-	server  start.Server // what the program is told of the service
+	server  start.Server // the service as the program knows it
 	origin  []reconcile.Position
 }
 
-// pointing is that of the runtime that use names; nil where it is pointed
-// nowhere, is not on this machine, or names a service that is not there, which
-// endpoint or the schema says.
+// pointing is that of the runtime that use names; nil if it is not pointed at a
+// service, is not on this machine, or names an unknown service, which endpoint
+// or the schema reports.
 func (h *Host) pointing(use *spec.RuntimeUse) *pointing {
 	rt := start.Find(h.Runtimes, use.ID)
 	if rt == nil {
@@ -74,7 +74,7 @@ func (h *Host) pointing(use *spec.RuntimeUse) *pointing {
 	return nil
 }
 
-// runs is what aisync starts of the service, "" of an external one.
+// runs is the address of the service if aisync runs it, "" for an external one.
 func (p *pointing) runs() reconcile.Address {
 	if p.service.Kind == "external" {
 		return ""
@@ -82,9 +82,9 @@ func (p *pointing) runs() reconcile.Address {
 	return reconcile.Address("service:" + p.service.Scope + "/" + p.service.Name)
 }
 
-// untouched names, where no generic local runtime takes the host's endpoint,
-// the programs that do not take it either, and what points them there: until
-// this version the endpoint alone did.
+// untouched reports an endpoint that no generic local runtime takes, the
+// programs that do not take it either, and what points them there: earlier
+// versions pointed them by the endpoint alone.
 func (h *Host) untouched(b *builder) {
 	var ids, write []string
 	for _, use := range h.Spec.Runtimes {
@@ -98,7 +98,7 @@ func (h *Host) untouched(b *builder) {
 		}
 	}
 	if len(ids) > 0 {
-		b.note(false, from(h.Spec.Endpoint.Pos), "endpoint %q is for generic local runtimes alone, and this host has none; %s: not pointed at it; to point programs there write runtimes: {%s}; endpoint: false ends this note",
+		b.note(false, from(h.Spec.Endpoint.Pos), "endpoint %q is for generic local runtimes only, and this host has none; %s: not pointed at it; to point programs there write runtimes: {%s}; endpoint: false ends this note",
 			h.Spec.Endpoint.Value, list(ids), list(write))
 	}
 }
@@ -112,39 +112,38 @@ func (h *Host) starts() *start.Host {
 	return out
 }
 
-// connect points the program at the server by its own configuration in user
-// scope.
+// connect points the program at the server through its configuration in user scope.
 func (p *pointing) connect(b *builder) {
 	rt, t := p.rt, &p.server
 	driver := cmp.Or(start.Find(p.host.Runtimes, p.use.CLI), rt)
 	if len(driver.APIs) > 0 && !slices.ContainsFunc(driver.APIs, func(api string) bool { return slices.Contains(t.APIs, api) }) {
-		b.fail(from(p.service.Pos), "service %s has the apis %s, and %s needs %s (%s); add it to apis if the service has it, or write endpoint: false for %s",
+		b.fail(from(p.service.Pos), "service %s has the apis %s, but %s needs %s (%s); add it to apis if the service has it, or write endpoint: false for %s",
 			t.Name, list(t.APIs), driver.ID, strings.Join(driver.APIs, " or "), text(p.origin), rt.ID)
 		return
 	}
 	if least := 2 * driver.FirstRequest; t.Context > 0 && t.Context < least {
-		b.note(true, p.origin, "%s begins with about %d tokens, and %s has room for %d: give it a context of %d or more, or %s will soon forget what it was told",
+		b.note(true, p.origin, "%s starts with about %d tokens, and %s has a context of %d: give it %d or more, or %s will soon lose its instructions",
 			driver.ID, driver.FirstRequest, t.Name, t.Context, least, driver.ID)
 	}
 	switch {
 	case rt.Local:
 		p.write(b)
 	case len(rt.User.Endpoint) > 0:
-		b.note(false, p.origin, "%s talks to %s (%s) from now on", rt.ID, t.Name, t.URL)
+		b.note(false, p.origin, "%s will talk to %s (%s)", rt.ID, t.Name, t.URL)
 		p.write(b)
 	case len(rt.Launch.Endpoint) > 0:
-		b.note(false, p.origin, "%s has no file that could point it at %s: it talks to it where it is started with %s in its environment", rt.ID, t.Name, environment(rt.Launch.Endpoint, t))
+		b.note(false, p.origin, "no file points %s at %s: start it with %s in its environment", rt.ID, t.Name, environment(rt.Launch.Endpoint, t))
 	default:
-		p.cannot(b, "%s cannot talk to %s: it takes no server but its own maker's", rt.ID, t.Name)
+		p.cannot(b, "%s cannot talk to %s: it accepts only its vendor's server", rt.ID, t.Name)
 	}
 }
 
-// cannot adds the row about where the runtime is pointed.
+// cannot adds the row that the runtime cannot be pointed.
 func (p *pointing) cannot(b *builder, format string, args ...any) {
 	b.cannot(reconcile.Address("endpoint:"+p.rt.ID), p.origin, format, args...)
 }
 
-// environment lists variables as a shell takes them.
+// environment lists variables in shell syntax.
 func environment(vars map[string]string, t *start.Server) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
@@ -153,8 +152,8 @@ func environment(vars map[string]string, t *start.Server) string {
 	return strings.Join(words, " ")
 }
 
-// write adds the leaves that point the program at the server, none where it has
-// no file for that.
+// write adds the leaves that point the program at the server; none if it has no
+// file for that.
 func (p *pointing) write(b *builder) {
 	if p.rt.Local {
 		p.drive(b)
@@ -163,8 +162,8 @@ func (p *pointing) write(b *builder) {
 	p.point(b, p.rt.User.Endpoint)
 }
 
-// point writes the leaves by which a program finds a server. They wait for it:
-// where it cannot be started, the program is not pointed there.
+// point writes the leaves by which a program finds a server. They depend on the
+// server: if it cannot start, the program is not pointed there.
 func (p *pointing) point(b *builder, refs []spec.Reference) {
 	for _, ref := range refs {
 		value, ok, err := p.server.FillJSON(ref.JSON)
@@ -182,8 +181,8 @@ func (p *pointing) point(b *builder, refs []spec.Reference) {
 }
 
 // drive writes the configuration of the program that drives a generic runtime,
-// in the runtime's own folder: the program is pointed there when it is launched
-// as that runtime, and keeps its own configuration otherwise.
+// in the runtime's folder: the program uses it when launched as that runtime,
+// and its own configuration otherwise.
 func (p *pointing) drive(b *builder) {
 	id, cli := p.rt.ID, p.use.CLI
 	driver := start.Find(p.host.Runtimes, cli)
@@ -194,7 +193,7 @@ func (p *pointing) drive(b *builder) {
 		}
 		name := "cli: " + strings.Join(known, " or ")
 		if cli == "" {
-			p.cannot(b, "no program drives %s; name one (%s), or set %s in a program's own configuration by hand", id, name, p.server.URL)
+			p.cannot(b, "no program drives %s; name one (%s), or set %s in a program's configuration by hand", id, name, p.server.URL)
 		} else {
 			p.cannot(b, "%s is not driven by %s; use %s, or name %s itself among the runtimes, with endpoint: true", id, cli, name, cli)
 		}
@@ -208,11 +207,11 @@ func (p *pointing) drive(b *builder) {
 		b.waits(fileAt(name), p.runs())
 	}
 	for _, name := range slices.Sorted(maps.Keys(driver.Launch.Reads)) {
-		b.note(false, p.origin, "%s reads a project's %s only where it is told to: start it with %s", driver.ID, name, strings.Join(driver.Launch.Reads[name], " "))
+		b.note(false, p.origin, "%s reads a project's %s only when told to: start it with %s", driver.ID, name, strings.Join(driver.Launch.Reads[name], " "))
 	}
 }
 
-// driverSettings are the settings of the file name that points a driver at the
+// driverSettings are the settings of the file name that point a driver at the
 // server.
 func (p *pointing) driverSettings(b *builder, driver *spec.Runtime, name string) []spec.Reference {
 	d := driver.Driver
@@ -233,7 +232,7 @@ func (p *pointing) driverSettings(b *builder, driver *spec.Runtime, name string)
 	return refs
 }
 
-// driverText is a driver's file where all of it is ours.
+// driverText is the text of a driver's file that belongs to aisync as a whole.
 func (p *pointing) driverText(b *builder, d *spec.Driver) []byte {
 	text := p.server.FillQuoted(strings.ReplaceAll(d.Text, "{runtime}", p.rt.ID))
 	if index := p.rt.User.RulesIndex; p.host.Home != "" && len(b.index[index]) > 0 {

@@ -30,7 +30,7 @@ func TestLocalRuntimesAreToldOfTheEndpoint(t *testing.T) {
 		}, ""},
 		"aider":   {"aider", service(spec.Service{Kind: "external", URL: "http://10.0.0.2:1/v1/", Model: "x"}), map[string]string{dir + ".aider.conf.yml": ""}, ""},
 		"another": {"nano", service(spec.Service{Kind: "llama-server", Model: "m", Port: 1}), map[string]string{}, `local-openai is not driven by nano; use cli: "opencode" or "aider"`},
-		"none":    {"", service(spec.Service{Kind: "llama-server", Model: "m", Port: 1}), map[string]string{}, "set http://127.0.0.1:1/v1 in a program's own configuration by hand"},
+		"none":    {"", service(spec.Service{Kind: "llama-server", Model: "m", Port: 1}), map[string]string{}, "set http://127.0.0.1:1/v1 in a program's configuration by hand"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func pointed(t *testing.T, s spec.Service, runtimes ...string) Host {
 	return h
 }
 
-func TestProgramsThatTheSpecPointsAtAServiceArePointedThere(t *testing.T) {
+func TestEndpointIsWritten(t *testing.T) {
 	far := spec.Service{Kind: "external", URL: "http://127.0.0.1:1/v1/", Model: "m", APIs: []string{"chat", "responses"}}
 	d, err := pointed(t, far, "claude", "codex", "copilot").Declare(context.Background())
 	if err != nil {
@@ -84,9 +84,9 @@ func TestProgramsThatTheSpecPointsAtAServiceArePointedThere(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, says := range []string{
-		"note: codex talks to s (http://127.0.0.1:1/v1) from now on  <- h.cue:2:1",
-		"note: copilot has no file that could point it at s: it talks to it where it is started with COPILOT_MODEL=m COPILOT_PROVIDER_BASE_URL=http://127.0.0.1:1/v1 in its environment",
-		"unsupported endpoint:claude: claude cannot talk to s: it takes no server but its own maker's",
+		"note: codex will talk to s (http://127.0.0.1:1/v1)  <- h.cue:2:1",
+		"note: no file points copilot at s: start it with COPILOT_MODEL=m COPILOT_PROVIDER_BASE_URL=http://127.0.0.1:1/v1 in its environment",
+		"unsupported endpoint:claude: claude cannot talk to s: it accepts only its vendor's server",
 	} {
 		if !strings.Contains(show(d), says) {
 			t.Errorf("does not say %q:\n%s", says, show(d))
@@ -94,7 +94,7 @@ func TestProgramsThatTheSpecPointsAtAServiceArePointedThere(t *testing.T) {
 	}
 }
 
-func TestAContextThatIsSoonFullIsAWarning(t *testing.T) {
+func TestSmallContextIsAWarning(t *testing.T) {
 	for tokens, warns := range map[int]bool{4096: true, 20000: false, 0: false} {
 		h := pointed(t, spec.Service{Kind: "external", URL: "http://127.0.0.1:1/v1", Model: "m", APIs: []string{"responses"}, Context: tokens}, "codex")
 		for i := range h.Runtimes {
@@ -104,7 +104,7 @@ func TestAContextThatIsSoonFullIsAWarning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := strings.Contains(show(d), "warning: codex begins with about 10000 tokens, and s has room for 4096"); said != warns {
+		if said := strings.Contains(show(d), "warning: codex starts with about 10000 tokens, and s has a context of 4096"); said != warns {
 			t.Errorf("%d: %s", tokens, show(d))
 		}
 	}
@@ -113,7 +113,7 @@ func TestAContextThatIsSoonFullIsAWarning(t *testing.T) {
 func TestAServiceThatLacksWhatAProgramNeedsIsAnErrorOfBothPlaces(t *testing.T) {
 	far := spec.Service{Kind: "external", URL: "http://127.0.0.1:1/v1", Model: "m", APIs: []string{"chat"}}
 	_, err := pointed(t, far, "codex", "opencode").Declare(context.Background())
-	want := "h.cue:20:1: service s has the apis chat, and codex needs responses (h.cue:1:1); add it to apis if the service has it, or write endpoint: false for codex"
+	want := "h.cue:20:1: service s has the apis chat, but codex needs responses (h.cue:1:1); add it to apis if the service has it, or write endpoint: false for codex"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}
@@ -139,7 +139,7 @@ func TestTheConfigurationOfAiderIsYAMLWhateverTheNames(t *testing.T) {
 func TestAnUnknownEndpointNamesTheServicesThereAre(t *testing.T) {
 	h := host(t)
 	h.Spec.Services, h.Spec.Endpoint = []spec.Service{{Name: "coder"}}, spec.Named{Value: "codr", Pos: line("h.cue", 3)}
-	if _, err := h.Declare(context.Background()); err == nil || !strings.Contains(err.Error(), `h.cue:3:1: endpoint names the service "codr", and there is none of that name: coder`) {
+	if _, err := h.Declare(context.Background()); err == nil || !strings.Contains(err.Error(), `h.cue:3:1: endpoint names the unknown service "codr": coder`) {
 		t.Errorf("error: %v", err)
 	}
 }

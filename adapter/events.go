@@ -15,7 +15,7 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// level says how a program runs the hooks of an event, and what it calls it.
+// level says how a program runs the hooks of an event, and its name for it.
 func (p place) level(event string) (level, name string) {
 	for _, e := range p.rt.HookEvents {
 		if e.Event == event {
@@ -25,10 +25,10 @@ func (p place) level(event string) (level, name string) {
 	return p.rt.Hooks, event
 }
 
-// events has each program run the hooks of a bundle if it can, and says for
-// which it does not. A required one that nobody runs is a warning.
-func (b *builder) events(places []place, w wish, n bundle.Neutral) {
-	missed := map[string][]string{} // by why and by hook
+// events gives the hooks of a bundle to each program that can run them, and
+// reports those that none runs. For a required hook that is a warning.
+func (b *builder) events(places []place, w bundleRequest, n bundle.Neutral) {
+	missed := map[string][]string{} // by reason and hook
 	var order []string
 	for _, h := range n.Hooks {
 		for _, p := range places {
@@ -55,10 +55,10 @@ func (b *builder) events(places []place, w wish, n bundle.Neutral) {
 	for _, key := range order {
 		parts := strings.Split(key, "\x00")
 		how := map[string]string{
-			"wrapper": "not run by %s itself: start it through a wrapper that runs it, or run it by hand",
+			"wrapper": "not run by %s: start it through a wrapper that runs it, or run it by hand",
 			"tools":   "manual for %s: it has no such tools",
 
-			"launcher": "not run by %s itself, but by ai: start it with that",
+			"launcher": "not run by %s but by ai: start it with ai",
 		}[parts[0]]
 		if how == "" {
 			how = "manual for %s: nothing runs it there"
@@ -72,7 +72,7 @@ func (b *builder) events(places []place, w wish, n bundle.Neutral) {
 }
 
 // covered reports whether the program of p takes a hook from the file of
-// another one here, which gets it there.
+// another program, which receives it there.
 func (p place) covered(places []place, h bundle.Hook) bool {
 	return p.scope.Events != nil && slices.ContainsFunc(places, func(q place) bool {
 		if q.scope.Events == nil || !slices.Contains(p.scope.Events.Also, q.scope.Events.Path) || !q.isFor(h.Runtimes) {
@@ -84,9 +84,9 @@ func (p place) covered(places []place, h bundle.Hook) bool {
 	})
 }
 
-// event declares one hook for the program of p. It returns why the program
-// will not run it, its level or "tools", or "" if it will.
-func (b *builder) event(p place, w wish, programs []bundle.File, h bundle.Hook) string {
+// event declares one hook for the program of p. It returns why the program will
+// not run it, its level or "tools", or "" if it will.
+func (b *builder) event(p place, w bundleRequest, programs []bundle.File, h bundle.Hook) string {
 	level, name := p.level(h.Event)
 	f := p.scope.Events
 	switch {
@@ -122,7 +122,7 @@ func (b *builder) event(p place, w wish, programs []bundle.File, h bundle.Hook) 
 	value := render.HookValue(f.Shape, hook)
 	key := merge.HookKey(f.Pointer, name, matcher, "command", command)
 	if f.Shape != render.ShapeClaude {
-		key, _ = merge.SetKey(f.Pointer+merge.Pointer(name), value) // JSON of our own making: cannot fail
+		key, _ = merge.SetKey(f.Pointer+merge.Pointer(name), value) // our own JSON: cannot fail
 	}
 	b.leaf(fileAt(f.Path), merge.Format(f.Format), reconcile.Leaf{
 		Key: reconcile.LeafKey(key), Body: file.Value(value), Own: reconcile.Member, Origin: w.origin,

@@ -11,21 +11,21 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Chained is the folder of the project from which git runs the hooks that were
-// active before beside those of githooks/.
+// Chained is the project's folder from which git runs the formerly active hooks
+// beside those of githooks/.
 const Chained = ".aisync/githooks"
 
-// Hooks is what a look at the machine found about the git hooks of a project.
+// Hooks is the state of a project's git hooks on this machine.
 type Hooks struct {
-	Active bool     // hooks other than the project's own run now
-	Names  []string // of theirs; those installed later run if their name is among clientHooks
-	Shared bool     // the chain of another work tree of the repository, whose configuration is this one's too, is in place
-	Notes  []string // for the plan, where git hooks are wanted
+	Active bool     // hooks from outside the project run now
+	Names  []string // their names; those installed later run if their name is in clientHooks
+	Shared bool     // another work tree of the repository, which shares this configuration, has the chain
+	Notes  []string // for the plan, if git hooks are wanted
 }
 
 // clientHooks are the hooks that programs install: each has a wrapper, so that
-// one installed later runs too. reference-transaction, post-index-change and the
-// like, which git calls at every step, have one only where they are used.
+// one installed later runs too. reference-transaction, post-index-change and
+// others that git calls at every step have one only if they are in use.
 // https://git-scm.com/docs/githooks
 var clientHooks = []string{
 	"applypatch-msg", "commit-msg", "post-applypatch", "post-checkout", "post-commit", "post-merge", "post-rewrite", "pre-applypatch", "pre-auto-gc", "pre-commit",
@@ -35,15 +35,15 @@ var clientHooks = []string{
 //go:embed chain.sh
 var chainScript []byte
 
-// wireHooks points git to the hooks of githooks/, which files holds, and where
-// others are active to wrappers that run both. The wrappers are this machine's:
-// git does not carry them.
+// wireHooks points git to the hooks of githooks/, which files holds, or, if
+// others are active, to wrappers that run both. The wrappers belong to this
+// machine: git does not carry them.
 func (b *builder) wireHooks(h Hooks, files []reconcile.Address, ours []string, origin []reconcile.Position) {
 	for _, text := range h.Notes {
 		b.note(true, origin, "%s", text)
 	}
 	if h.Shared {
-		return // it is that work tree's, and goes with it
+		return // it belongs to that work tree, and goes with it
 	}
 	value, asker := "githooks", "git hooks"
 	if h.Active {

@@ -23,24 +23,25 @@ type Host struct {
 	Models   []spec.Model   // the whole catalog
 	Sources  *bundle.Sources
 	Facts    *facts.Facts     // nil: unknown, so every runtime counts as installed
-	Home     fsys.LogicalPath // what ~/ in the store's path stands for
-	// Pick chooses the quant of a model, with its files as they are pinned.
+	Home     fsys.LogicalPath // the home of ~/ in the store's path
+	// Pick chooses the quant of a model, with its pinned files.
 	Pick     func(use spec.ModelUse, m spec.Model) (q spec.Quant, reason string, err error)
-	Store    string         // folder of the models; "": that of the spec
-	Programs store.Programs // of others that keep models; zero: where they do below Home
-	Secrets  *Secrets       // for programs that cannot be told where a secret is; nil: such a server is left out
-	// Absent says why a service that aisync runs will not answer after this plan,
-	// as the machine is; "": the plan starts or finds it. nil: all are there.
+	Store    string         // folder of the models; "": the spec's
+	Programs store.Programs // folders of other programs that keep models; zero: their defaults below Home
+	Secrets  *Secrets       // for programs that cannot read a secret from elsewhere; nil: such a server is left out
+	// Absent says why a service of aisync's will not answer after this plan;
+	// "": the plan starts or finds it. nil: all answer.
 	Absent func(s spec.Service) string
-	// Recorded reports whether the last apply wanted that of a leaf; nil: of none.
+	// Recorded reports whether the last apply wanted that value of a leaf; nil:
+	// it wanted none.
 	Recorded func(target reconcile.Address, key reconcile.LeafKey, want reconcile.Fingerprint) bool
 }
 
 // Declare returns everything the host's spec asks for, with the host as owner.
-// The error joins everything that is wrong; the declarations beside it are not
-// complete then.
+// The error joins all problems; the declarations are incomplete then.
 func (h Host) Declare(ctx context.Context) (Decls, error) {
 	b := newBuilder(reconcile.HostOwner)
+	b.dir = h.Spec.Dir
 	places := h.places(b)
 	for _, hb := range h.Spec.Bundles {
 		h.bundle(ctx, b, places, hb)
@@ -52,13 +53,13 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 	b.secrets = h.Secrets
 	b.mcp(places, h.Spec.MCP)
 	h.models(b)
-	h.endpoint(b) // after the models: a service is there only where its models are known
+	h.endpoint(b) // after the models: a service needs its models
 	b.finish(places)
 	return b.done()
 }
 
-// places are the runtimes that are there or will be installed. One that the
-// spec only adapts, and that is not there, is said and left out.
+// places are the runtimes that are installed or will be. A missing one that the
+// spec does not install is reported and left out.
 func (h *Host) places(b *builder) []place {
 	var places []place
 	for _, use := range h.Spec.Runtimes {
@@ -66,7 +67,7 @@ func (h *Host) places(b *builder) []place {
 		switch {
 		case !ok:
 		case use.Install == nil && !h.there(h.command(&use, &rt)):
-			b.note(false, from(use.Pos), "%s is not installed (no program %s in PATH), so nothing is written for it; add install: {via: …} to have it installed", use.ID, h.command(&use, &rt))
+			b.note(false, from(use.Pos), "%s is not installed (no program %s in PATH), so nothing is written for it; add install: {via: …} to install it", use.ID, h.command(&use, &rt))
 		default:
 			places = append(places, place{rt, rt.User, from(use.Pos)})
 		}
@@ -75,7 +76,7 @@ func (h *Host) places(b *builder) []place {
 	return places
 }
 
-// command is the program of a runtime: for a generic one, that which drives it.
+// command is the program of a runtime; for a generic one, its driver's.
 func (h *Host) command(use *spec.RuntimeUse, rt *spec.Runtime) string {
 	if use.CLI == "" {
 		return rt.Command
@@ -88,8 +89,8 @@ func (h *Host) command(use *spec.RuntimeUse, rt *spec.Runtime) string {
 	return use.CLI
 }
 
-// there reports whether a program is in PATH, or will be because the spec
-// installs a runtime of that command, or cannot be looked for.
+// there reports whether a program is in PATH, will be because the spec installs
+// its runtime, or cannot be looked for.
 func (h *Host) there(command string) bool { return h.starts().Available(command) }
 
 // bundle declares the parts of one source that the host wants in user scope.
@@ -112,7 +113,7 @@ func (h *Host) bundle(ctx context.Context, b *builder, places []place, hb spec.H
 		if failed(err) {
 			return
 		}
-		b.addRules(wish{hb.Name, core, origin}, core.Rules, "")
+		b.addRules(bundleRequest{hb.Name, core, origin}, core.Rules, "")
 		b.problems(origin, hb.Name, core.Problems)
 	}
 	shared, err := tree.Shared()
@@ -120,7 +121,7 @@ func (h *Host) bundle(ctx context.Context, b *builder, places []place, hb spec.H
 		return
 	}
 	b.problems(origin, hb.Name, shared.Problems)
-	h.shared(b, places, wish{hb.Name, shared, origin}, wants)
+	h.shared(b, places, bundleRequest{hb.Name, shared, origin}, wants)
 	if wants("skills") {
 		skills, err := tree.Skills()
 		if failed(err) {
@@ -137,8 +138,8 @@ func (h *Host) bundle(ctx context.Context, b *builder, places []place, hb spec.H
 	}
 }
 
-// shared declares what lies at the top of a source in words of no program.
-func (h *Host) shared(b *builder, places []place, w wish, wants func(part string) bool) {
+// shared declares the neutral parts at the top of a source.
+func (h *Host) shared(b *builder, places []place, w bundleRequest, wants func(part string) bool) {
 	part := *w.part
 	w.part = &part
 	n := &part.Neutral
@@ -165,11 +166,11 @@ func (h *Host) shared(b *builder, places []place, w wish, wants func(part string
 	}
 }
 
-// claudeHooks is the folder that a settings snippet names its programs in.
+// claudeHooks is the folder of hook programs in a settings snippet.
 const claudeHooks = "~/.claude/hooks"
 
-// hooks installs hook programs and the settings that call them for runtimes
-// that have hooks of their own, and says for which others they are manual.
+// hooks installs hook programs, and the settings that call them for runtimes
+// with native hooks, and reports the runtimes for which they are manual.
 func (h *Host) hooks(b *builder, places []place, label string, origin []reconcile.Position, hooks *bundle.Hooks) {
 	if hooks.Snippet == nil && (hooks.Neutral || len(hooks.Programs) == 0) {
 		return
@@ -181,7 +182,7 @@ func (h *Host) hooks(b *builder, places []place, label string, origin []reconcil
 			manual[p.rt.Hooks] = append(manual[p.rt.Hooks], p.rt.ID)
 			continue
 		}
-		w := wish{label: label, origin: origin}
+		w := bundleRequest{label: label, origin: origin}
 		b.files(p, w, p.scope.Hooks, "hook programs", hooks.Programs)
 		if d := hooks.Snippet; d != nil {
 			text := strings.ReplaceAll(string(d.Text), claudeHooks+"/", p.scope.Hooks+"/")
@@ -189,8 +190,8 @@ func (h *Host) hooks(b *builder, places []place, label string, origin []reconcil
 		}
 	}
 	for _, level := range []struct{ id, says string }{
-		{"native", "in Claude's own form, and so manual for %s: in a hooks/hooks.json they would be for all"},
-		{"wrapper", "not run by %s itself: run them by hand, or start it through a wrapper that does"},
+		{"native", "in Claude's form, so manual for %s: in a hooks/hooks.json they would be for all"},
+		{"wrapper", "not run by %s: run them by hand, or start it through a wrapper that does"},
 		{"manual", "manual for %s: nothing runs them, the rules say what to check"},
 		{"", "manual for %s: nothing runs them, the rules say what to check"},
 	} {
@@ -200,9 +201,9 @@ func (h *Host) hooks(b *builder, places []place, label string, origin []reconcil
 	}
 }
 
-// Trust declares the entries by which a program may load what a project
-// brings, in user scope. They go with the project, so it is their owner; they
-// are there only while the host's spec says trust.
+// Trust declares the entries, in user scope, by which a program may load a
+// project's files. The project owns them, so they go with it; the host's spec
+// must say trust.
 func Trust(h *spec.Host, p *spec.Project, catalog []spec.Runtime) Decls {
 	b := newBuilder(reconcile.ProjectOwner(p.Dir))
 	b.local = true
@@ -217,7 +218,7 @@ func Trust(h *spec.Host, p *spec.Project, catalog []spec.Runtime) Decls {
 		}
 		b.trust(rt, p.Dir, from(h.Trust.Pos))
 	}
-	d, _ := b.done() // a reference with a set member that is no JSON is the catalog's own test
+	d, _ := b.done() // the catalog's test finds a set member that is not JSON
 	return d
 }
 
@@ -235,7 +236,7 @@ func TrustEntries(dir string, rt spec.Runtime) []reconcile.Declaration {
 	return out
 }
 
-// trust declares what makes rt trust dir.
+// trust declares the entries by which rt trusts dir.
 func (b *builder) trust(rt spec.Runtime, dir string, origin []reconcile.Position) {
 	for _, ref := range rt.User.Trust {
 		ref.Pointer = strings.ReplaceAll(ref.Pointer, "{dir}", strings.TrimPrefix(merge.Pointer(dir), "/"))

@@ -51,7 +51,7 @@ func TestServersAreWrittenInTheFormOfEachProgram(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, says := range []string{
-		"unsupported mcp:copilot/far/away: MCP server far/away for copilot: Authorization is a secret, and its configuration has no form that names one",
+		"unsupported mcp:copilot/far/away: MCP server far/away for copilot: Authorization is a secret, and its configuration cannot refer to one",
 		"unsupported mcp:copilot/near: MCP server near for copilot: claude reads the same file and needs it in another form",
 		"note: MCP servers are not for local-openai (far/away, near)",
 	} {
@@ -110,7 +110,7 @@ func TestEachRuntimeFindsEachSkillOnceWhereThatCanBe(t *testing.T) {
 	}
 }
 
-func TestABridgeLeadsFromTheSkillsToTheRules(t *testing.T) {
+func TestRelative(t *testing.T) {
 	for _, c := range [][3]string{
 		{"~/.claude/skills", "~/.claude/rules", "../rules"},
 		{"~/.agents/skills", "~/.codex/rules", "../../.codex/rules"},

@@ -18,7 +18,7 @@ import (
 
 // indexEntry is one line of the block that tells an agent what to read.
 type indexEntry struct {
-	name   string // that makes two entries one: a rule in the folders of two runtimes
+	name   string // identity of an entry: a rule may lie in the folders of two runtimes
 	path   string
 	says   string
 	origin []reconcile.Position
@@ -33,7 +33,7 @@ func (b *builder) text(name string, r rule) {
 			b.texts[name][i].origin = joined(had.origin, r.origin)
 			return
 		default:
-			b.fail(r.origin, "%s and %s (%s) each bring a rule %s, and the two differ; leave one of the bundles out, or make the files equal",
+			b.fail(r.origin, "%s and %s (%s) bring different rules %s; leave one of the bundles out, or make the files equal",
 				had.label, r.label, text(had.origin), r.rel)
 			return
 		}
@@ -41,9 +41,9 @@ func (b *builder) text(name string, r rule) {
 	b.texts[name] = append(b.texts[name], r)
 }
 
-// commonFiles writes the blocks in instruction files: one a file, whichever
-// runtimes need it. It holds the list of rules for programs that get no more,
-// and the text of those that are in no folder.
+// commonFiles writes the blocks in instruction files, one for each file,
+// whichever runtimes need it. A block lists the rules for programs that load
+// none themselves, and holds the text of those that lie in no folder.
 func (b *builder) commonFiles() {
 	names := slices.Concat(slices.Collect(maps.Keys(b.index)), slices.Collect(maps.Keys(b.texts)))
 	slices.Sort(names)
@@ -87,7 +87,7 @@ func (b *builder) indexLines(name string) (lines []string, origin []reconcile.Po
 }
 
 // common is the instruction file that p shares with other programs: the one
-// that its own imports, or that it must be told of.
+// that its file imports, or that it must be told of.
 func (p place) common() string {
 	switch {
 	case p.scope.Imports != "" && len(p.scope.Instructions) > 0:
@@ -98,8 +98,8 @@ func (p place) common() string {
 	return p.scope.RulesIndex
 }
 
-// bringIn sees to it that the program of p reads the common instruction file,
-// where that holds anything of ours: by a line in its own, or by a setting.
+// bringIn makes the program of p read the common instruction file, if that
+// holds anything of ours: by a line in its own file, or by a setting.
 func (b *builder) bringIn(p place, places []place) {
 	d := b.targets[fileAt(p.common())]
 	if d == nil {
@@ -122,8 +122,8 @@ func (b *builder) bringIn(p place, places []place) {
 	}
 }
 
-// importLine is the line that brings the common file in, and where it stands:
-// not in a file that another program here reads with what it imports, if that
+// importLine is the line that imports the common file, and where it belongs:
+// not into a file that another program here reads with its imports, if that
 // program reads the common file too.
 func (p place) importLine(places []place) spec.ImportLine {
 	if p.scope.Imports == "" || len(p.scope.Instructions) == 0 {
@@ -137,8 +137,8 @@ func (p place) importLine(places []place) spec.ImportLine {
 	return spec.ImportLine{Path: own, Line: p.scope.Imports}
 }
 
-// limits moves how much a program reads of an instruction file, where the
-// rules in it take more. What else stands there has as much room again.
+// limits raises a program's size limit for an instruction file if its rules
+// need more. The rest of the file keeps as much room again.
 func (b *builder) limits(p place) {
 	limit := p.scope.BlockLimit
 	if limit == nil {
@@ -155,11 +155,11 @@ func (b *builder) limits(p place) {
 	ref.JSON = strconv.AppendInt(nil, (2*size/limit.Bytes+1)*limit.Bytes, 10)
 	_, origin := askers(b.texts[p.scope.RulesBlock])
 	b.reference(ref, origin, p.rt.ID)
-	b.note(false, origin, "%s reads %d bytes of %s by default, and the rules there take %d: %s in %s is set, which counts once the folder is trusted",
+	b.note(false, origin, "%s reads %d bytes of %s by default, but the rules there take %d: %s in %s is set, which counts once the folder is trusted",
 		p.rt.ID, limit.Bytes, p.scope.RulesBlock, size, strings.TrimPrefix(ref.Pointer, "/"), ref.Path)
 }
 
-// always sets the leaves that a file of the runtime needs as soon as it holds
+// always sets the leaves that a runtime's file needs as soon as it holds
 // anything of ours.
 func (b *builder) always(p place) {
 	for _, ref := range p.scope.Always {

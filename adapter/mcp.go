@@ -23,7 +23,7 @@ func (b *builder) mcp(places []place, servers []spec.MCPServer) {
 			continue
 		}
 		for _, m := range servers {
-			// What cannot be had is that one server: the file takes the others.
+			// Only this server cannot be declared: the file takes the others.
 			row := reconcile.Address("mcp:" + p.rt.ID + "/" + m.Name)
 			target, key := fileAt(f.Path), reconcile.LeafKey(f.Pointer+merge.Pointer(m.Name))
 			body, err := b.server(*f, m, target, key)
@@ -41,8 +41,8 @@ func (b *builder) mcp(places []place, servers []spec.MCPServer) {
 	}
 }
 
-// server is m as the program of f reads it. Where that has no words for a
-// secret, its value is written; in a project, which others read, it is not.
+// server is m in the form of f's program. If that cannot name a secret, its
+// value is written, except in a project, which others read.
 func (b *builder) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Address, key reconcile.LeafKey) (reconcile.Body, error) {
 	value, err := render.Server(f, m)
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // models declares the models that the host wants, and their names in other
-// programs' folders; one in shards has a leaf a file.
+// programs' folders; a model in shards has one leaf for each file.
 func (h *Host) models(b *builder) {
 	for _, use := range h.Spec.Models {
 		if err := h.model(b, use); err != nil {
@@ -42,7 +42,7 @@ func (h *Host) model(b *builder, use spec.ModelUse) error {
 	if err != nil {
 		return err
 	}
-	if len(q.Files) == 0 { // nobody knows yet what its name finds
+	if len(q.Files) == 0 { // its name is not resolved yet
 		body := model.Artifact{ID: use.ID, Quant: q.Name, License: h.Models[i].License, Store: dir, Path: store.Friendly(dir, use.ID, q.Repo, q.Name), Reason: reason, Open: openIn(q)}
 		b.leaf(reconcile.Address("model:"+use.ID), "", reconcile.Leaf{Body: body, Origin: from(use.Pos), Reason: reason}, use.ID)
 		return nil
@@ -78,7 +78,7 @@ func openIn(q spec.Quant) string {
 func (h *Host) storeDir() (fsys.LogicalPath, error) {
 	dir := h.store()
 	if strings.HasPrefix(dir, "~") && h.Home == "" {
-		return "", errors.New("the store " + dir + " starts at a home folder, and none is known")
+		return "", errors.New("the store " + dir + " starts at the home folder, which is unknown")
 	}
 	return fileAt(dir).Path(h.Home), nil
 }
@@ -91,7 +91,7 @@ func (h *Host) programs() store.Programs {
 	return store.ProgramPlaces(func(string) string { return "" }, h.Home)
 }
 
-// store is the folder of all models, as the spec names it.
+// store is the folder of all models, as written in the spec.
 func (h *Host) store() string {
 	return cmp.Or(h.Store, h.Spec.Store.Value, "~/.local/share/llm/models")
 }

@@ -15,9 +15,9 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// neutral gives every runtime what a bundle holds in words of no program, and
-// says what of it a runtime cannot take.
-func (b *builder) neutral(places []place, w wish) {
+// neutral gives every runtime the neutral parts of a bundle, and reports what a
+// runtime cannot take.
+func (b *builder) neutral(places []place, w bundleRequest) {
 	n := w.part.Neutral
 	b.prompts(places, w, "commands", n.Commands, func(s spec.Scope) *spec.PromptFolder { return s.Commands })
 	b.prompts(places, w, "subagents", n.Agents, func(s spec.Scope) *spec.PromptFolder { return s.Agents })
@@ -26,11 +26,12 @@ func (b *builder) neutral(places []place, w wish) {
 	b.ignored(places, w, n.Ignored)
 }
 
-// isFor reports whether something that names ids, or none for all, is for p.
+// isFor reports whether an item with these runtime ids is for p; no ids mean
+// all runtimes.
 func (p place) isFor(ids []string) bool { return len(ids) == 0 || slices.Contains(ids, p.rt.ID) }
 
 // prompts puts commands or subagents where each program reads them.
-func (b *builder) prompts(places []place, w wish, what string, files []bundle.File, folder func(spec.Scope) *spec.PromptFolder) {
+func (b *builder) prompts(places []place, w bundleRequest, what string, files []bundle.File, folder func(spec.Scope) *spec.PromptFolder) {
 	if len(files) == 0 {
 		return
 	}
@@ -60,15 +61,15 @@ func (b *builder) prompts(places []place, w wish, what string, files []bundle.Fi
 		}
 	}
 	if len(without) > 0 {
-		b.note(false, w.origin, "the %s of %s are not for %s: there is no folder that it reads them from in this scope", what, w.label, list(without))
+		b.note(false, w.origin, "the %s of %s are not for %s, which reads no folder of them in this scope", what, w.label, list(without))
 	}
 	if len(limited) > 0 {
-		b.note(false, w.origin, "some %s of %s name tools or a model, which only claude understands: for %s they have neither", what, w.label, list(limited))
+		b.note(false, w.origin, "some %s of %s name tools or a model, which only claude understands: %s get neither", what, w.label, list(limited))
 	}
 }
 
-// permissions merges what agents may do into each program's settings.
-func (b *builder) permissions(places []place, w wish, perms []bundle.Permission) {
+// permissions merges the permissions of agents into each program's settings.
+func (b *builder) permissions(places []place, w bundleRequest, perms []bundle.Permission) {
 	var without []string
 	warn := slices.ContainsFunc(perms, func(perm bundle.Permission) bool { return perm.Action == "deny" })
 	for _, p := range places {
@@ -86,17 +87,17 @@ func (b *builder) permissions(places []place, w wish, perms []bundle.Permission)
 		case p.scope.Permissions == nil:
 			without = append(without, p.rt.ID)
 		default:
-			b.note(len(denied) > 0, w.origin, "%s has no words for these permissions of %s, so they are not set: %s", p.rt.ID, w.label, shortened(lost))
+			b.note(len(denied) > 0, w.origin, "%s cannot express these permissions of %s, so they are not set: %s", p.rt.ID, w.label, shortened(lost))
 		}
 	}
 	if len(without) > 0 {
-		b.note(warn, w.origin, "the permissions of %s are not for %s: there is no file that holds any in this scope", w.label, list(without))
+		b.note(warn, w.origin, "the permissions of %s are not for %s, which has no file for them in this scope", w.label, list(without))
 	}
 }
 
-// permission declares one permission, and reports whether the program of p has
-// words for it.
-func (b *builder) permission(p place, w wish, perm bundle.Permission) bool {
+// permission declares one permission, and reports whether the program of p can
+// express it.
+func (b *builder) permission(p place, w bundleRequest, perm bundle.Permission) bool {
 	f := p.scope.Permissions
 	if f == nil {
 		return false
@@ -116,7 +117,7 @@ func (b *builder) permission(p place, w wish, perm bundle.Permission) bool {
 }
 
 // setting declares one leaf of a settings file.
-func (b *builder) setting(name, format string, s render.Setting, w wish, asker string) {
+func (b *builder) setting(name, format string, s render.Setting, w bundleRequest, asker string) {
 	ref := spec.Reference{Path: name, Format: format, Pointer: merge.Pointer(s.Pointer...), JSON: s.Value}
 	if s.Member {
 		ref.Pointer += "/-"
@@ -125,7 +126,7 @@ func (b *builder) setting(name, format string, s render.Setting, w wish, asker s
 }
 
 // line declares one line of a text file.
-func (b *builder) line(name, line string, w wish) {
+func (b *builder) line(name, line string, w bundleRequest) {
 	b.leaf(fileAt(name), merge.Text, reconcile.Leaf{
 		Key:    reconcile.LeafKey(merge.LineKey(line)),
 		Body:   file.Line("# --- " + w.part.Name + " ruleset ---"),
@@ -134,9 +135,9 @@ func (b *builder) line(name, line string, w wish) {
 	}, w.label)
 }
 
-// ignored tells each program which files it is not to read: by its own list of
-// them, or by what it may not do.
-func (b *builder) ignored(places []place, w wish, patterns []string) {
+// ignored tells each program which files not to read: by its ignore list, or by
+// its permissions.
+func (b *builder) ignored(places []place, w bundleRequest, patterns []string) {
 	if len(patterns) == 0 {
 		return
 	}
@@ -158,16 +159,16 @@ func (b *builder) ignored(places []place, w wish, patterns []string) {
 		case len(lost) == len(patterns):
 			without = append(without, p.rt.ID)
 		case len(lost) > 0:
-			b.note(true, w.origin, "%s is not told to ignore %s, as %s asks: it has no words for that", p.rt.ID, shortened(lost), w.label)
+			b.note(true, w.origin, "%s is not told to ignore %s, as %s asks: it cannot express that", p.rt.ID, shortened(lost), w.label)
 		}
 	}
 	if len(without) > 0 {
-		b.note(true, w.origin, "the ignored files of %s (%s) are not for %s: there is no list of them in this scope", w.label, shortened(patterns), list(without))
+		b.note(true, w.origin, "the ignored files of %s (%s) are not for %s, which has no ignore list in this scope", w.label, shortened(patterns), list(without))
 	}
 }
 
-// readable is a pattern of .gitignore as a permission names paths; false for
-// one that takes something back.
+// readable converts a pattern of .gitignore to the paths of a permission; false
+// for a negated one.
 func readable(pattern string) (string, bool) {
 	rest := strings.TrimPrefix(pattern, "/")
 	if strings.HasPrefix(pattern, "!") || rest == "" {

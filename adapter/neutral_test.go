@@ -80,15 +80,15 @@ func TestEveryRuntimeGetsEveryNeutralPartInItsOwnForm(t *testing.T) {
 	}
 }
 
-func TestAHookThatNobodyRunsIsSaidAndARequiredOneIsAWarning(t *testing.T) {
+func TestUnrunHookIsNotedAndWarnedIfRequired(t *testing.T) {
 	d, err := neutralProject(t, everything, "aider", "claude", "opencode")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, says := range []string{
 		"warning: the required hook PreToolUse check.sh --fast of s//a is manual for aider: nothing runs it there",
-		"note: the hook SessionStart date of s//a is not run by aider itself, but by ai: start it with that",
-		"warning: the permissions of s//a are not for aider: there is no file that holds any in this scope",
+		"note: the hook SessionStart date of s//a is not run by aider but by ai: start it with ai",
+		"warning: the permissions of s//a are not for aider, which has no file for them in this scope",
 	} {
 		if !strings.Contains(show(d), says) {
 			t.Errorf("does not say %q:\n%s", says, show(d))
@@ -125,10 +125,10 @@ func TestASkillMayBeForSomeRuntimes(t *testing.T) {
 func TestWhatIsWrongWithANeutralPartIsSaidWithItsPlace(t *testing.T) {
 	for archive, want := range map[string]string{
 		"-- languages/a/hooks/hooks.json --\n{\"hooks\": [\n {\"event\": \"Start\", \"command\": \"x\"}]}\n": `hooks.json: hook 1: unknown event "Start"`,
-		"-- languages/a/hooks/hooks.json --\n{\"hooks\": [{\"event\": \"Stop\"}]}\n":                         "hooks.json: hook 1: it has no command",
+		"-- languages/a/hooks/hooks.json --\n{\"hooks\": [{\"event\": \"Stop\"}]}\n":                         "hooks.json: hook 1: no command",
 		"-- languages/a/hooks/hooks.json --\n{\"hooks\": [\n{\"event\": \"Stop\", \"cmd\": \"x\"}]}\n":       `hooks.json:2: unknown field "cmd"`,
 		"-- languages/a/permissions.json --\n{\"allow\": [\n\"shel(x)\"\n]}\n":                               `permissions.json: allow "shel(x)": unknown tool "shel"; did you mean "shell"?`,
-		"-- languages/a/permissions.json --\n{\"allow\": [\n\"shell(x\"\n]\n":                                "permissions.json:4: it ends too early",
+		"-- languages/a/permissions.json --\n{\"allow\": [\n\"shell(x\"\n]\n":                                "permissions.json:4: unexpected end",
 		"-- languages/a/skills/x/SKILL.md --\n---\nname: [\n---\n":                                           "SKILL.md line 2: front matter:",
 		"-- languages/a/rules/x.md --\n---\npaths: [\n---\n# X\n":                                            "x.md line 2: front matter:",
 		"-- languages/a/rules/x.md --\nno heading\n":                                                         "x.md has no heading",

@@ -6,9 +6,9 @@ type ollamaPart struct {
 	text []byte
 }
 
-// ollamaParts are the layers that tell ollama the form of a model's prompts. It
-// does not look for that in a file that was not brought by ollama create: media
-// types and what they mean are in server/images.go of
+// ollamaParts are the layers that tell ollama a model's prompt template. ollama
+// looks for none in a file that ollama create did not import: the media types
+// and their meaning are in server/images.go of
 // https://github.com/ollama/ollama.
 func ollamaParts(chat string) []ollamaPart {
 	if chat != "chatml" {
@@ -20,10 +20,11 @@ func ollamaParts(chat string) []ollamaPart {
 	}
 }
 
-// chatML is ChatML with the tools as Qwen's models were taught them, from
-// tokenizer_config.json of https://huggingface.co/Qwen/Qwen3-8B, in the words of
-// ollama's templates (https://github.com/ollama/ollama/blob/main/docs/template.md).
-// That .Tools is in it is what has ollama take requests with tools.
+// chatML is ChatML with tools as Qwen's models were trained on them, from
+// tokenizer_config.json of https://huggingface.co/Qwen/Qwen3-8B, in ollama's
+// template language
+// (https://github.com/ollama/ollama/blob/main/docs/template.md). Because it
+// uses .Tools, ollama accepts requests with tools.
 const chatML = `{{- if or .System .Tools }}<|im_start|>system
 {{- if .System }}
 {{ .System }}

@@ -7,9 +7,9 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Overlaps says which rules a program would load both from user scope and from
-// the project. It is said and not mended: what a project writes may not depend
-// on the host.
+// Overlaps reports which rules a program would load both from user scope and
+// from the project. It changes nothing: a project's files may not depend on the
+// host.
 func Overlaps(host, project Decls) []reconcile.Note {
 	user := map[[2]string]load{} // by runtime and text
 	for _, l := range host.loads {
@@ -44,7 +44,7 @@ func Overlaps(host, project Decls) []reconcile.Note {
 			Warning: true,
 			Origin:  t.origin,
 			Text: runtime + " loads " + shortened(slices.Compact(t.rules)) + " twice, from " + t.from[0] + " and from " + list(t.from[1:]) +
-				"; a project's files may not depend on this machine, so leave \"rules\" out of the host's bundle, or live with it",
+				"; a project's files may not depend on this machine, so leave \"rules\" out of the host's bundle, or accept the duplicates",
 		})
 	}
 	return notes

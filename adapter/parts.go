@@ -19,7 +19,7 @@ import (
 )
 
 // part declares what a bundle holds for one runtime.
-func (b *builder) part(p place, w wish) {
+func (b *builder) part(p place, w bundleRequest) {
 	own := w.part.Runtime(p.rt.ID)
 	b.addRules(w, own.Rules, p.rt.ID)
 	b.addInstructions(p, w, own.Instructions)
@@ -27,8 +27,8 @@ func (b *builder) part(p place, w wish) {
 }
 
 // ownFiles declares the programs, settings and other files that a bundle holds
-// for one runtime as that reads them.
-func (b *builder) ownFiles(p place, w wish) {
+// for one runtime in that runtime's form.
+func (b *builder) ownFiles(p place, w bundleRequest) {
 	own := w.part.Runtime(p.rt.ID)
 	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks)
 	b.files(p, w, p.scope.Dir, "files", own.Others)
@@ -37,13 +37,12 @@ func (b *builder) ownFiles(p place, w wish) {
 	}
 }
 
-// sourceBody is a file of a bundle as it stands there.
+// sourceBody is the unchanged content of a bundle's file.
 func sourceBody(f bundle.File) reconcile.Body {
 	return madeOf(f, reconcile.Fingerprint(f.Digest), f.Mode, nil)
 }
 
-// madeOf is what transform makes of a file of a bundle; digest is that of what
-// it makes.
+// madeOf is a bundle's file after transform; digest is that of the result.
 func madeOf(f bundle.File, digest reconcile.Fingerprint, mode fs.FileMode, transform func([]byte) []byte) reconcile.Body {
 	switch {
 	case f.Embedded == nil:
@@ -55,7 +54,7 @@ func madeOf(f bundle.File, digest reconcile.Fingerprint, mode fs.FileMode, trans
 }
 
 // files puts whole files below folder.
-func (b *builder) files(p place, w wish, folder, what string, files []bundle.File) {
+func (b *builder) files(p place, w bundleRequest, folder, what string, files []bundle.File) {
 	if len(files) > 0 && folder == "" {
 		b.note(true, w.origin, "the %s of %s have no place with %s in this scope", what, w.label, p.rt.ID)
 		return
@@ -65,12 +64,12 @@ func (b *builder) files(p place, w wish, folder, what string, files []bundle.Fil
 	}
 }
 
-// fragment merges settings into the runtime's own settings file, leaf by leaf.
-// name is what an error calls the text; "" for one out of a spec.
+// fragment merges settings into the runtime's settings file, leaf by leaf. name
+// is the text's name in errors; "" for one from a spec.
 func (b *builder) fragment(p place, doc []byte, name, asker string, origin func(key string) []reconcile.Position) {
 	s := p.scope.Settings
 	if s == nil {
-		b.note(true, origin(""), "the settings of %s are not for %s: it has no settings file in this scope", asker, p.rt.ID)
+		b.note(true, origin(""), "the settings of %s are not for %s, which has no settings file in this scope", asker, p.rt.ID)
 		return
 	}
 	leaves, err := merge.Flatten(doc, merge.Rules{Sets: s.Sets, Hooks: s.Hooks})
@@ -96,7 +95,8 @@ func (b *builder) fragment(p place, doc []byte, name, asker string, origin func(
 	}
 }
 
-// ignored says why a program ignores a setting of a file in this scope; "" where it does not.
+// ignored says why a program ignores a setting of a file in this scope; "" if
+// it does not.
 func ignored(s spec.Scope, file, key string, value merge.Value) string {
 	pointer, _, _ := strings.Cut(key, "#")
 	names, err := merge.Names(pointer)
@@ -116,8 +116,8 @@ func ignored(s spec.Scope, file, key string, value merge.Value) string {
 	return ""
 }
 
-// ownSettings merges the fragments that a spec itself holds. named reports
-// which runtimes the spec names, be they installed or not.
+// ownSettings merges the fragments that the spec itself holds. named reports
+// whether the spec names a runtime, installed or not.
 func (b *builder) ownSettings(places []place, settings []spec.Settings, named func(runtime string) bool) {
 	for _, s := range settings {
 		i := slices.IndexFunc(places, func(p place) bool { return p.rt.ID == s.Runtime })
@@ -133,7 +133,7 @@ func (b *builder) ownSettings(places []place, settings []spec.Settings, named fu
 	}
 }
 
-// positionOf finds the line that said key, or else what is above it.
+// positionOf is the line of key, or of the nearest key above it.
 func positionOf(s spec.Settings, key string) spec.Position {
 	for ptr, _, _ := strings.Cut(key, "#"); ptr != ""; ptr = ptr[:strings.LastIndexByte(ptr, '/')] {
 		if pos, ok := s.Leaves[ptr]; ok {
@@ -158,9 +158,9 @@ func (b *builder) reference(ref spec.Reference, origin []reconcile.Position, ask
 	}, asker)
 }
 
-// seeds writes the first content of the instruction files that the runtimes
-// read. What is for none of them is said.
-func (b *builder) seeds(places []place, w wish) {
+// seeds writes the first content of the runtimes' instruction files, and
+// reports content that no runtime here reads.
+func (b *builder) seeds(places []place, w bundleRequest) {
 	seed := func(f bundle.File, among []place) {
 		for _, p := range among {
 			for _, file := range slices.Concat(p.scope.Instructions, []string{p.common()}) {
@@ -182,9 +182,9 @@ func (b *builder) seeds(places []place, w wish) {
 	}
 }
 
-// agents puts the documents with which agents work together below .ai/, where
-// the project wants that.
-func (b *builder) agents(w wish, wanted bool) {
+// agents puts the documents about working together below .ai/, if the project
+// wants that.
+func (b *builder) agents(w bundleRequest, wanted bool) {
 	if len(w.part.Agents) > 0 && !wanted {
 		b.note(false, w.origin, "the documents for agents of %s are not used: agents: sessions: true asks for them", w.label)
 		return
@@ -195,7 +195,7 @@ func (b *builder) agents(w wish, wanted bool) {
 }
 
 // ignores appends the lines of a bundle to .gitignore.
-func (b *builder) ignores(w wish) {
+func (b *builder) ignores(w bundleRequest) {
 	for _, line := range w.part.Ignore {
 		b.leaf(fileAt(".gitignore"), merge.Text, reconcile.Leaf{
 			Key:    reconcile.LeafKey(merge.LineKey(line)),
@@ -207,7 +207,7 @@ func (b *builder) ignores(w wish) {
 }
 
 // gitHooks puts hook programs into githooks/ and points git there.
-func (b *builder) gitHooks(wishes []wish, repository bool, active func() Hooks) {
+func (b *builder) gitHooks(wishes []bundleRequest, repository bool, active func() Hooks) {
 	var files []reconcile.Address
 	var origin []reconcile.Position
 	var names []string
@@ -232,8 +232,8 @@ func (b *builder) gitHooks(wishes []wish, repository bool, active func() Hooks) 
 	}
 }
 
-// outside says why a project's git hooks are not wired, and what a person may
-// do where it lies in a repository that it does not fill.
+// outside says why a project's git hooks are not wired, and what to do if it is
+// a part of a larger repository.
 func outside(project reconcile.Owner) string {
 	const why = "this folder is not the root of a git repository"
 	dir := project.ProjectDir()
@@ -243,7 +243,7 @@ func outside(project reconcile.Owner) string {
 			if err != nil {
 				return why
 			}
-			return why + ", but of a part of one; if they shall run for all of it: git config core.hooksPath " + filepath.ToSlash(rel)
+			return why + ", but of a part of one; to run them for all of it: git config core.hooksPath " + filepath.ToSlash(rel)
 		}
 	}
 	return why
@@ -256,15 +256,16 @@ func IsGit(dir string) bool {
 	return err == nil && (info.IsDir() || info.Mode().IsRegular())
 }
 
-// hookNotes says once a bundle for which runtimes its hooks do nothing.
-func (b *builder) hookNotes(places []place, w wish) {
+// hookNotes reports, once for each bundle, the runtimes for which its hooks do
+// nothing.
+func (b *builder) hookNotes(places []place, w bundleRequest) {
 	var with []string
 	for _, r := range w.part.Runtimes {
 		if len(r.Hooks) > 0 || slices.ContainsFunc(r.Settings, func(d bundle.Document) bool { return hasHooks(d.Text) }) {
 			with = append(with, r.ID)
 		}
 	}
-	var files []string // that hold these hooks
+	var files []string // the files with these hooks
 	for _, p := range places {
 		if s := p.scope.Settings; s != nil && slices.Contains(with, p.rt.ID) {
 			files = append(files, s.Path)
@@ -287,7 +288,7 @@ func hasHooks(doc []byte) bool {
 	return json.Unmarshal(doc, &d) == nil && len(d.Hooks) > 0
 }
 
-// problems says what the author of a bundle should mend.
+// problems reports what the author of a bundle should fix.
 func (b *builder) problems(origin []reconcile.Position, label string, problems []bundle.Problem) {
 	for _, p := range problems {
 		b.note(true, origin, "bundle %s: %s %s", label, p.Path, p.Text)

@@ -42,7 +42,7 @@ func project(runtimes []string, sources []spec.Source, bundles ...string) Projec
 	return Project{Spec: p, Runtimes: adapters(), Sources: &bundle.Sources{}, Git: true}
 }
 
-func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
+func TestErrorsNamePosition(t *testing.T) {
 	one := source(t, "one", `
 -- languages/a/CLAUDE.md --
 # One
@@ -60,8 +60,8 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 		want    []string
 	}{
 		"two seeds": {project([]string{"claude"}, []spec.Source{one, two}, "one//a", "two//c"), []string{
-			"aisync.cue:12:1: one//a and two//c (aisync.cue:11:1) each bring a CLAUDE.md, and the two differ",
-			"each bring a .claude/rules/testing.md",
+			"aisync.cue:12:1: one//a and two//c (aisync.cue:11:1) bring different files CLAUDE.md",
+			"bring different files .claude/rules/testing.md",
 		}},
 		"settings": {project([]string{"claude"}, []spec.Source{one}, "one//b"), []string{
 			"aisync.cue:11:1: settings of one//b for claude: " + filepath.Join(one.URL, "languages/b/claude/settings.json") + ":2:",

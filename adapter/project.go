@@ -12,22 +12,23 @@ import (
 )
 
 // Project is what the declarations of a project depend on: its spec, its
-// sources, the catalog. No host and no facts are among it, so that two people
-// write the same bytes.
+// sources, the catalog. Host and facts are left out, so that two people write
+// the same bytes.
 type Project struct {
 	Spec     *spec.Project
 	Runtimes []spec.Runtime // the whole catalog
 	Sources  *bundle.Sources
-	Lent     []spec.Source // bundle sources of the host, for names that the project has not; used with a warning
+	Lent     []spec.Source // bundle sources of the host, for names that the project does not know; used with a warning
 	Git      bool          // IsGit(Spec.Dir)
-	Hooks    func() Hooks  // looks which git hooks are active there, once it is asked; nil: none
+	Hooks    func() Hooks  // called at most once for the active git hooks; nil: none
 }
 
 // Declare returns everything the project's spec asks of runtimes, with the
-// project as owner. The error joins everything that is wrong; the
-// declarations beside it are not complete then.
+// project as owner. The error joins all problems; the declarations are
+// incomplete then.
 func (p Project) Declare(ctx context.Context) (Decls, error) {
 	b := newBuilder(reconcile.ProjectOwner(p.Spec.Dir))
+	b.dir = p.Spec.Dir
 	var places []place
 	for _, r := range p.Spec.Runtimes {
 		if rt, ok := b.lookup(r.Value, r.Pos, p.Runtimes); ok {
@@ -35,7 +36,7 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 		}
 	}
 	sortPlaces(places)
-	wishes := p.wishes(ctx, b)
+	wishes := p.requests(ctx, b)
 	for _, w := range wishes {
 		b.addRules(w, w.part.Rules, "")
 		for _, pl := range places {
@@ -72,8 +73,8 @@ func (b *builder) finish(places []place) {
 	}
 }
 
-// PinnedSource names a bundle source at one pin; "" where there is none, as of
-// a folder, which may change at any time.
+// PinnedSource names a bundle source at one pin; "" without a pin, as for a
+// folder, which may change at any time.
 func PinnedSource(url, pin string) string {
 	if pin == "" {
 		return ""
@@ -81,10 +82,10 @@ func PinnedSource(url, pin string) string {
 	return url + "@" + pin
 }
 
-// wishes finds the bundles that the project names. The generic rules of a
+// requests finds the bundles that the project names. The generic rules of a
 // source come once, before its first bundle.
-func (p Project) wishes(ctx context.Context, b *builder) []wish {
-	var out []wish
+func (p Project) requests(ctx context.Context, b *builder) []bundleRequest {
+	var out []bundleRequest
 	cores := map[*bundle.Tree]int{}
 	add := func(kind bundle.Kind, ref spec.BundleRef) {
 		found, err := p.Sources.Find(ctx, kind, ref, p.sources(b, ref))
@@ -103,11 +104,11 @@ func (p Project) wishes(ctx context.Context, b *builder) []wish {
 				b.fail(origin, "bundle source %q: %w", found.Tree.Name, err)
 			} else {
 				cores[found.Tree] = len(out)
-				out = append(out, wish{found.Tree.Name + "//.", core, origin})
+				out = append(out, bundleRequest{found.Tree.Name + "//.", core, origin})
 			}
 		}
 		if found.Part.Kind != bundle.Core {
-			out = append(out, wish{found.Tree.Name + "//" + ref.Name, found.Part, origin})
+			out = append(out, bundleRequest{found.Tree.Name + "//" + ref.Name, found.Part, origin})
 		}
 	}
 	for _, ref := range p.Spec.Bundles {
@@ -119,8 +120,8 @@ func (p Project) wishes(ctx context.Context, b *builder) []wish {
 	return out
 }
 
-// sources are the project's own; one of the host's is lent for a name that
-// only the host knows, and that is said, because a teammate may not have it.
+// sources are the project's. For a name that only the host knows, the host's
+// source is used with a warning, because a teammate may not have it.
 func (p Project) sources(b *builder, ref spec.BundleRef) []spec.Source {
 	named := func(s spec.Source) bool { return s.Name == ref.Source }
 	if ref.Source == "" || slices.ContainsFunc(p.Spec.Sources, named) {
@@ -130,7 +131,7 @@ func (p Project) sources(b *builder, ref spec.BundleRef) []spec.Source {
 	if i < 0 {
 		return p.Spec.Sources
 	}
-	b.note(true, from(ref.Pos), "source %s is known to this host only; name it in the project's sources, so that everybody gets the same files", ref.Source)
+	b.note(true, from(ref.Pos), "source %s is known to this host only; name it in the project's sources, so that everyone gets the same files", ref.Source)
 	return append(slices.Clone(p.Spec.Sources), p.Lent[i])
 }
 
@@ -147,7 +148,7 @@ func (b *builder) lookup(id string, pos spec.Position, catalog []spec.Runtime) (
 	return spec.Runtime{}, false
 }
 
-// sortPlaces orders runtimes by id, so that the order in a spec decides nothing.
+// sortPlaces orders runtimes by id, so that their order in a spec has no effect.
 func sortPlaces(places []place) {
 	slices.SortFunc(places, func(a, b place) int {
 		if a.rt.ID < b.rt.ID {

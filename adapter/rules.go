@@ -15,22 +15,22 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// rule is one rule of a bundle, or the instructions that bundles hold for one
-// runtime, before it is decided from where programs load it.
+// rule is one rule of a bundle, or the instructions of bundles for one runtime,
+// before its place is chosen.
 type rule struct {
 	rel    string // "commits.md"
 	text   []byte
 	title  string
 	globs  []string
-	src    bundle.File // where text comes from; zero where it was put together
-	only   []string    // ids of the runtimes that it is for, sorted; none: all
+	src    bundle.File // source of text; zero if it was put together
+	only   []string    // ids of its runtimes, sorted; none: all
 	label  string
 	origin []reconcile.Position
 }
 
-// addRules notes what programs shall load. only is the runtime that the rules
-// are for, "" for any.
-func (b *builder) addRules(w wish, files []bundle.File, only string) {
+// addRules records the rules that programs must load. only is the runtime of
+// the rules, "" for any.
+func (b *builder) addRules(w bundleRequest, files []bundle.File, only string) {
 	b.rules = slices.Grow(b.rules, len(files))
 	for _, f := range files {
 		r := rule{rel: f.Rel, text: f.Text, title: f.About.Title, globs: f.About.Globs, src: f, label: w.label, origin: w.origin}
@@ -44,9 +44,9 @@ func (b *builder) addRules(w wish, files []bundle.File, only string) {
 	}
 }
 
-// addInstructions notes the text that a bundle holds for one runtime. The texts
-// of several bundles are one rule, in their order.
-func (b *builder) addInstructions(p place, w wish, docs []bundle.Document) {
+// addInstructions records a bundle's text for one runtime. The texts of several
+// bundles form one rule, in their order.
+func (b *builder) addInstructions(p place, w bundleRequest, docs []bundle.Document) {
 	for _, d := range docs {
 		content := strings.TrimRight(string(d.Text), "\n") + "\n"
 		i := slices.IndexFunc(b.rules, func(r rule) bool { return r.src.Path == "" && slices.Equal(r.only, []string{p.rt.ID}) })
@@ -77,7 +77,7 @@ func (r rule) body(form string) reconcile.Body {
 	})
 }
 
-// identity is the same for rules of one text, and keeps none of a file.
+// identity is equal for rules with the same text, and holds no reference to a file.
 func (r rule) identity() string {
 	if r.src.Digest != "" {
 		return r.src.Digest
@@ -85,7 +85,7 @@ func (r rule) identity() string {
 	return string(r.text)
 }
 
-// describe says what a rule is about, and what it is for.
+// describe says which files a rule is about, and its purpose.
 func (r rule) describe() string {
 	if r.src.Path == "" {
 		return r.title
@@ -102,8 +102,8 @@ func (r rule) describe() string {
 
 func (r rule) isFor(p place) bool { return len(r.only) == 0 || slices.Contains(r.only, p.rt.ID) }
 
-// placeRules decides from where each program loads each rule, so that none
-// loads one twice if that can be had, and declares what that takes.
+// placeRules chooses from where each program loads each rule, if possible just
+// once, and declares the files.
 func (b *builder) placeRules(places []place) {
 	sort.SliceStable(b.rules, func(i, j int) bool { return b.rules[i].rel < b.rules[j].rel })
 	var groups [][]rule // of rules for the same runtimes
@@ -122,13 +122,14 @@ func (b *builder) placeRules(places []place) {
 // indexed reports whether a program only gets a list of its rules.
 func (p place) indexed() bool { return p.scope.RulesIndex != "" }
 
-// ruleSeat says from where the program of p loads rules, and whether it shall.
-func ruleSeat(p place, wants bool) seat {
-	s := seat{wants: wants && !p.indexed(), loads: slices.Clone(p.scope.RulesAlso)}
+// ruleConsumer says from where the program of p loads rules, and whether it
+// wants them.
+func ruleConsumer(p place, wants bool) consumer {
+	s := consumer{wants: wants && !p.indexed(), loads: slices.Clone(p.scope.RulesAlso)}
 	if p.indexed() {
 		s.loads = append(s.loads, p.scope.RulesIndex)
 		if wants {
-			s.loads = nil // a text or, failing that, a list will do: it decides nothing
+			s.loads = nil // a text or a list suits it: it does not restrict the choice
 		}
 		return s
 	}
@@ -151,10 +152,10 @@ func ruleSeat(p place, wants bool) seat {
 // placeGroup places rules that are all for the same runtimes.
 func (b *builder) placeGroup(places []place, rules []rule) {
 	price, form := map[string]int{}, map[string]string{}
-	seats := make([]seat, len(places))
+	consumers := make([]consumer, len(places))
 	for i, p := range places {
 		wants := rules[0].isFor(p)
-		if seats[i] = ruleSeat(p, wants); !wants || p.indexed() {
+		if consumers[i] = ruleConsumer(p, wants); !wants || p.indexed() {
 			continue
 		}
 		if f := p.scope.Rules; f != "" {
@@ -166,7 +167,7 @@ func (b *builder) placeGroup(places []place, rules []rule) {
 			price[f] = 2
 		}
 	}
-	chosen := cover(price, seats)
+	chosen := cover(price, consumers)
 	for _, folder := range chosen {
 		for _, r := range rules {
 			if f, ok := form[folder]; ok {
@@ -177,13 +178,13 @@ func (b *builder) placeGroup(places []place, rules []rule) {
 		}
 	}
 	for i, p := range places {
-		b.told(p, seats[i], chosen, form, rules)
+		b.told(p, consumers[i], chosen, form, rules)
 	}
 }
 
-// told sees to it that the program of p loads the rules from what was chosen,
-// and says where that cannot be had.
-func (b *builder) told(p place, s seat, chosen []string, form map[string]string, rules []rule) {
+// told makes the program of p load the rules from the chosen places, and
+// reports if that is impossible.
+func (b *builder) told(p place, s consumer, chosen []string, form map[string]string, rules []rule) {
 	found := s.finds(chosen)
 	if p.indexed() && slices.Contains(chosen, p.scope.RulesIndex) {
 		found = []string{p.scope.RulesIndex} // it holds the text
@@ -199,7 +200,7 @@ func (b *builder) told(p place, s seat, chosen []string, form map[string]string,
 		b.indexRules(p, rules)
 		return
 	case len(found) == 0:
-		b.note(true, origin, "the rules of %s are not for %s: there is no place for them in this scope", labels, p.rt.ID)
+		b.note(true, origin, "the rules of %s are not for %s, which has no place for them in this scope", labels, p.rt.ID)
 		return
 	case len(found) > 1:
 		b.note(true, joined(origin, p.origin), "%s loads the rules of %s from %s: other runtimes here need each of them", p.rt.ID, labels, strings.Join(found, " and from "))
@@ -219,7 +220,7 @@ func (b *builder) told(p place, s seat, chosen []string, form map[string]string,
 	}
 }
 
-// askers names the bundles that rules come from, and where a spec names them.
+// askers names the bundles of rules, and where a spec names them.
 func askers(rules []rule) (string, []reconcile.Position) {
 	var labels []string
 	var origin []reconcile.Position
@@ -232,8 +233,8 @@ func askers(rules []rule) (string, []reconcile.Position) {
 	return list(labels), origin
 }
 
-// indexRules puts rules beside a program that loads no folder and may not
-// load a text, and names them in the file that it reads.
+// indexRules places rules for a program that loads no folder and must not load
+// a text, and lists them in the file that it reads.
 func (b *builder) indexRules(p place, rules []rule) {
 	for _, r := range rules {
 		folder := p.scope.Rules

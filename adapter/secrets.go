@@ -9,16 +9,16 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Secrets gives the values of secrets to programs whose configuration cannot
-// name where one is.
+// Secrets provides the values of secrets for programs whose configuration
+// cannot refer to one.
 type Secrets struct {
 	Value    func(spec.Secret) (string, error) // the error says where it was looked for, and what to do
 	Seal     file.Seal
-	Recorded func(reconcile.Address, reconcile.LeafKey) (reconcile.Fingerprint, bool) // what was written before
+	Recorded func(reconcile.Address, reconcile.LeafKey) (reconcile.Fingerprint, bool) // what was last written
 }
 
-// server is m with the values of those secrets that f has no words for. Where
-// one cannot be had now, what was written before stays.
+// server is m with the values of the secrets that f cannot refer to. If one is
+// not available now, what was written before stays.
 func (s *Secrets) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Address, key reconcile.LeafKey) (reconcile.Body, error) {
 	real, shown := m, m
 	var missing error

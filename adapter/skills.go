@@ -13,34 +13,34 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// skillSeat says from where the program of p loads skills. Each of them takes
-// skills of one name for one skill, so finding one twice does no harm.
-func skillSeat(p place, wants bool) seat {
-	s := seat{once: true, wants: wants && p.scope.Skills != "", loads: p.scope.SkillsAlso}
+// skillConsumer says from where the program of p loads skills. Skills with the same
+// name count as one, so finding one twice does no harm.
+func skillConsumer(p place, wants bool) consumer {
+	s := consumer{once: true, wants: wants && p.scope.Skills != "", loads: p.scope.SkillsAlso}
 	if p.scope.Skills != "" {
 		s.loads = append([]string{p.scope.Skills}, s.loads...)
 	}
 	return s
 }
 
-// skillFolders chooses, among the folders of the runtimes that a skill is for,
-// as few as possible from which each of them loads it.
+// skillFolders chooses as few folders as possible from which each runtime of a
+// skill loads it.
 func skillFolders(places []place, isFor func(place) bool) []string {
 	price := map[string]int{}
-	var seats []seat
+	var consumers []consumer
 	for _, p := range places {
-		s := skillSeat(p, isFor(p))
-		if seats = append(seats, s); s.wants {
+		s := skillConsumer(p, isFor(p))
+		if consumers = append(consumers, s); s.wants {
 			price[p.scope.Skills] = 1
 		}
 	}
-	return cover(price, seats)
+	return cover(price, consumers)
 }
 
-// skills installs whole skills, and beside them the folder of rules that some
-// refer to. rules says whether the same bundle's rules are installed too.
+// skills installs whole skills, with the folder of rules that some refer to.
+// rules says whether the bundle's rules are installed too.
 func (b *builder) skills(places []place, label string, origin []reconcile.Position, skills []bundle.Skill, rules bool) {
-	folders := map[string][]string{} // by the runtimes that a skill is for
+	folders := map[string][]string{} // by the runtimes of a skill
 	none := map[string][]string{}    // skills that a runtime cannot load, by its id
 	for _, s := range skills {
 		b.problems(origin, label, s.Problems)
@@ -59,7 +59,7 @@ func (b *builder) skills(places []place, label string, origin []reconcile.Positi
 			}
 		}
 		for _, p := range places {
-			switch found := skillSeat(p, true).finds(chosen); {
+			switch found := skillConsumer(p, true).finds(chosen); {
 			case isFor(p) && len(found) == 0:
 				none[p.rt.ID] = append(none[p.rt.ID], s.Name)
 			case !isFor(p) && len(found) > 0:
@@ -71,19 +71,18 @@ func (b *builder) skills(places []place, label string, origin []reconcile.Positi
 	b.noSkills(label, origin, none)
 }
 
-// noSkills says once for all runtimes that miss the same skills that they do.
+// noSkills reports, once for all runtimes that miss the same skills, that they do.
 func (b *builder) noSkills(label string, origin []reconcile.Position, none map[string][]string) {
 	without := map[string][]string{}
 	for _, id := range slices.Sorted(maps.Keys(none)) {
 		without[list(none[id])] = append(without[list(none[id])], id)
 	}
 	for _, names := range slices.Sorted(maps.Keys(without)) {
-		b.note(false, origin, "the skills of %s (%s) are not for %s: there is no folder that it loads skills from", label, names, list(without[names]))
+		b.note(false, origin, "the skills of %s (%s) are not for %s, which loads no folder of skills", label, names, list(without[names]))
 	}
 }
 
-// nameSkills lists the skills for runtimes that may be driven by a program
-// which knows no skills.
+// nameSkills lists the skills for runtimes whose driver may know no skills.
 func (b *builder) nameSkills(places []place, skills []bundle.Skill, origin []reconcile.Position) {
 	for _, p := range places {
 		if !p.rt.Local || p.scope.RulesIndex == "" || p.scope.Skills == "" {
@@ -98,18 +97,18 @@ func (b *builder) nameSkills(places []place, skills []bundle.Skill, origin []rec
 	}
 }
 
-// bridge is the link that lets a skill's ../agent-rules/ resolve.
+// bridge is the link that makes a skill's ../agent-rules/ resolve.
 type bridge struct {
 	folder, name, skill string
-	rules               bool // the same bundle's rules are installed too
+	rules               bool // the bundle's rules are installed too
 	origin              []reconcile.Position
 }
 
-// makeBridges makes the links, now that it is known where the rules lie.
+// makeBridges makes the links, once the places of the rules are known.
 func (b *builder) makeBridges(places []place) {
 	for _, br := range b.bridges {
 		target := ""
-		for _, own := range []bool{true, false} { // the rules of the runtime whose folder this is, before any others
+		for _, own := range []bool{true, false} { // first the rules of the folder's runtime, then any
 			for _, p := range places {
 				if target == "" && own == (p.scope.Skills == br.folder) {
 					target = b.folders[p.rt.ID]
@@ -121,15 +120,15 @@ func (b *builder) makeBridges(places []place) {
 		}
 		at := path.Join(br.folder, br.name)
 		if target == "" || !br.rules {
-			b.note(true, br.origin, "skill %s refers to ../%s/, and no rules are installed that %s could lead to", br.skill, br.name, at)
+			b.note(true, br.origin, "skill %s refers to ../%s/, but no rules are installed for %s to link to", br.skill, br.name, at)
 			continue
 		}
 		b.leaf(reconcile.Address("link:"+at), "", reconcile.Leaf{Body: link.To(relative(br.folder, target)), Origin: br.origin}, br.skill)
 	}
 }
 
-// keepRules puts the rules into a folder from which no program loads them, for
-// those that a skill sends there. It returns the folder, "" where there is none.
+// keepRules puts the rules that skills refer to into a folder that no program
+// loads. It returns the folder, "" if there is none.
 func (b *builder) keepRules(places []place) string {
 	i := slices.IndexFunc(places, func(p place) bool { return p.scope.RulesKept != "" })
 	if i < 0 {
@@ -144,7 +143,7 @@ func (b *builder) keepRules(places []place) string {
 	return folder
 }
 
-// relative returns the way from a folder to another path of the same scope.
+// relative returns the path from a folder to another path of the same scope.
 func relative(from, to string) string {
 	a, c := strings.Split(from, "/"), strings.Split(to, "/")
 	for len(a) > 0 && len(c) > 0 && a[0] == c[0] {

@@ -19,7 +19,7 @@ import (
 )
 
 // viewer declares the names of one model in other programs' folders. Each is a
-// resource of its own that depends on the model.
+// separate resource that depends on the model.
 type viewer struct {
 	b      *builder
 	h      Host
@@ -27,14 +27,14 @@ type viewer struct {
 	chat   string // spec.Model.Chat
 	files  []spec.ModelFile
 	origin []reconcile.Position
-	of     *model.Artifact // the file that is being declared
+	of     *model.Artifact // the file being declared
 }
 
-// views declares what the host's spec asks for of the file a, the i-th of its
-// model, and returns the names it gets.
+// views declares the names that the host's spec asks for, for the file a, the
+// i-th of its model, and returns them.
 func (v viewer) views(i int, a model.Artifact) []fsys.LogicalPath {
 	if a.SHA256 == "" {
-		return nil // nobody can name what is not known
+		return nil // an unknown file has no name
 	}
 	v.of = &a
 	var names []fsys.LogicalPath
@@ -55,8 +55,8 @@ func (v viewer) views(i int, a model.Artifact) []fsys.LogicalPath {
 	return names
 }
 
-// viewers are the programs that see a model: those that the spec names, and
-// ollama where a service of it serves the model.
+// viewers are the programs that see a model: those in the spec, and ollama if
+// it serves the model.
 func (h *Host) viewers(id string) []string {
 	var out []string
 	for _, program := range h.Spec.Views {
@@ -71,7 +71,7 @@ func (h *Host) viewers(id string) []string {
 	return out
 }
 
-// at is the address of a path of the host.
+// at is the address of a host path.
 func (v viewer) at(kind string, p fsys.LogicalPath) reconcile.Address {
 	if rest, ok := strings.CutPrefix(string(p), string(v.h.Home)+"/"); ok && v.h.Home != "" {
 		return reconcile.Address(kind + ":~/" + rest)
@@ -91,9 +91,9 @@ func (v viewer) declare(a reconcile.Address, l reconcile.Leaf, after ...reconcil
 	return a
 }
 
-// huggingFace lays f out as the hub's cache does: the blob under its digest, a
-// link to it in the snapshot of its commit, and the branch that names this one.
-// See https://huggingface.co/docs/huggingface_hub/guides/manage-cache.
+// huggingFace lays f out like the hub's cache: the blob under its digest, a
+// link to it in the snapshot of its commit, and the branch that names the
+// commit. See https://huggingface.co/docs/huggingface_hub/guides/manage-cache.
 func (v viewer) huggingFace(f spec.ModelFile) fsys.LogicalPath {
 	switch {
 	case v.h.programs().HuggingFace == "":
@@ -102,7 +102,7 @@ func (v viewer) huggingFace(f spec.ModelFile) fsys.LogicalPath {
 		v.b.note(false, v.origin, "model %s is not from Hugging Face, so its cache does not show it", v.id)
 		return ""
 	case f.Commit == "":
-		v.b.note(false, v.origin, "the cache of Hugging Face does not show model %s: no commit of %s is pinned for it", v.id, f.Repo)
+		v.b.note(false, v.origin, "the cache of Hugging Face does not show model %s: its commit in %s is not pinned", v.id, f.Repo)
 		return ""
 	}
 	repo := v.h.programs().HuggingFace.Join("models--" + strings.ReplaceAll(f.Repo, "/", "--"))
@@ -112,7 +112,7 @@ func (v viewer) huggingFace(f spec.ModelFile) fsys.LogicalPath {
 	up := strings.Repeat("../", 2+strings.Count(path.Clean(f.Path), "/"))
 	v.declare(v.at("link", shown), reconcile.Leaf{Body: link.To(up + "blobs/" + blob.Base()), Origin: v.origin}, name)
 	branch := v.at("file", repo.Join("refs", cmp.Or(f.Revision, "main")))
-	if f.Revision != f.Commit && v.b.targets[branch] == nil { // two commits of one repository: the first is as good as the other
+	if f.Revision != f.Commit && v.b.targets[branch] == nil { // two commits of one repository: the first wins
 		v.declare(branch, reconcile.Leaf{Key: reconcile.Seed, Own: reconcile.SeedOnly, Body: file.Whole([]byte(f.Commit), 0o644), Origin: v.origin}, name)
 	}
 	return blob
@@ -128,7 +128,8 @@ func (v viewer) lmStudio(f spec.ModelFile) fsys.LogicalPath {
 	return p
 }
 
-// ollamaManifest is the form of https://github.com/ollama/ollama/blob/main/manifest.
+// ollamaManifest is the form of
+// https://github.com/ollama/ollama/blob/main/manifest.
 type ollamaManifest struct {
 	SchemaVersion int           `json:"schemaVersion"`
 	MediaType     string        `json:"mediaType"`
@@ -142,7 +143,7 @@ type ollamaLayer struct {
 	Size      int64  `json:"size"`
 }
 
-// ollamaConfig is the least that ollama reads of a model beside its header.
+// ollamaConfig is the minimum that ollama reads of a model beside its header.
 type ollamaConfig struct {
 	ModelFormat  string `json:"model_format"`
 	FileType     string `json:"showntype"`
@@ -163,7 +164,7 @@ func (v viewer) ollama() fsys.LogicalPath {
 	}
 	if len(v.files) > 1 {
 		if v.of.Shard == 0 {
-			v.b.note(true, v.origin, "ollama cannot show model %s: it takes no model in shards", v.id)
+			v.b.note(true, v.origin, "ollama cannot show model %s: it does not support shards", v.id)
 		}
 		return ""
 	}
@@ -189,7 +190,7 @@ func (v viewer) ollama() fsys.LogicalPath {
 		after = append(after, whole(blobAt(part.Digest), part.text))
 	}
 	if v.chat == "" {
-		v.b.note(true, v.origin, "ollama is not told the form of the prompts of model %s, so it passes them on bare, and lets no agent use tools; say it in the catalog's entry (chat: \"chatml\")", v.id)
+		v.b.note(true, v.origin, "ollama does not know the prompt template of model %s, so it passes prompts on as they are and offers no tools; name it in the catalog's entry (chat: \"chatml\")", v.id)
 	}
 	manifest, _ := json.Marshal(ollamaManifest{
 		SchemaVersion: 2, MediaType: "application/vnd.docker.distribution.manifest.v2+json",

@@ -3,12 +3,13 @@ package adapter
 import "aisync.dev/aisync/adapter/start"
 
 // withheld reports that a runtime is not pointed at its service, because this
-// plan neither starts nor finds it, and adds the row that says so. What an
-// earlier apply pointed there shares the fate of the service: it goes where the
-// spec takes the service away, with the prior restored, and stays where the
-// machine lacks something, as the service's own files do. A program that a person
-// sent to a local server is not sent back to its maker because a server is out of
-// PATH for a while.
+// plan neither starts nor finds it, and adds the row that says so.
+//
+// What an earlier apply pointed there shares the fate of the service: it goes,
+// with the prior restored, if the spec drops the service, and stays if the
+// machine lacks something, as the service's files do. A program that a person
+// sent to a local server must not return to its vendor because a server is
+// missing from PATH for a while.
 func (p *pointing) withheld(b *builder) bool {
 	id, service := p.rt.ID, p.service.Name
 	why, forGood := p.host.starts().Absence(p.service)

@@ -125,7 +125,7 @@ func TestAnEndpointOfTheOldMeaningIsOneNoteThatSaysWhatToWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			notes := strings.Count(show(d), `note: endpoint "s" is for generic local runtimes alone`)
+			notes := strings.Count(show(d), `note: endpoint "s" is for generic local runtimes only`)
 			if want := min(1, len(test.want)); notes != want || !strings.Contains(show(d), test.want) {
 				t.Errorf("%d notes, want %d with %q:\n%s", notes, want, test.want, show(d))
 			}
@@ -135,7 +135,7 @@ func TestAnEndpointOfTheOldMeaningIsOneNoteThatSaysWhatToWrite(t *testing.T) {
 
 // What an earlier apply pointed at a service stays where the machine lacks
 // something, whole or not at all, and goes where the spec takes it away.
-func TestWhatWasPointedAtAServiceSharesItsFate(t *testing.T) {
+func TestEndpointSharesFateOfService(t *testing.T) {
 	const missing = "llama-server is not in PATH"
 	tests := map[string]struct {
 		lacks   string

@@ -43,7 +43,7 @@ var languages = []struct{ name, needs, file, good, bad, complaint string }{
 	{"elisp", "emacs", "x.el", "(defvar x 1)\n", "(defvar x (1)\n", "x.el:1"},
 }
 
-func TestTheHooksOfTheBundlesSayWhatIsWrongWithAnEdit(t *testing.T) {
+func TestBundleHooksReportBadEdits(t *testing.T) {
 	for _, l := range languages {
 		t.Run(l.name+" "+l.file, func(t *testing.T) {
 			if _, err := exec.LookPath(l.needs); err != nil {
@@ -82,7 +82,7 @@ func TestTheHooksOfTheBundlesSayWhatIsWrongWithAnEdit(t *testing.T) {
 	}
 }
 
-func TestTheGitHooksOfTheBundlesRefuseWhatIsStaged(t *testing.T) {
+func TestBundleGitHooksRefuseBadCommits(t *testing.T) {
 	for _, l := range languages {
 		t.Run(l.name+" "+l.file, func(t *testing.T) {
 			if _, err := exec.LookPath(l.needs); err != nil {

@@ -1,6 +1,6 @@
-// Package catalog is the data that aisync comes with: the runtimes and models
-// that it knows, and a person's own entries beside them. It evaluates no CUE:
-// data.go is made from the *.cue here and in runtimes, a file a program. Start reading at With.
+// Package catalog holds the embedded runtimes and models, and combines them with
+// a person's entries. It evaluates no CUE: data.go is generated from the *.cue
+// here and in runtimes, one file a program. Call With.
 package catalog
 
 //go:generate go run ./gen
@@ -25,36 +25,36 @@ var sources embed.FS
 //go:embed bundles core
 var texts embed.FS
 
-// Files is the *.cue of the catalog, in their folders, for those who vendor it.
+// Files returns the catalog's *.cue, in their folders, for vendoring.
 func Files() fs.FS { return sources }
 
-// Bundles is a bundle source of our own: a bundle a language.
+// Bundles returns the embedded bundle source: one bundle a language.
 func Bundles() fs.FS { return part("bundles") }
 
-// Core is the documents by which agents work together in a project, as they
-// lie below .ai/.
+// Core returns the documents by which agents cooperate in a project, as below
+// .ai/.
 func Core() fs.FS { return part("core") }
 
 func part(dir string) fs.FS {
 	sub, err := fs.Sub(texts, dir)
 	if err != nil {
-		panic(err) // a name that is no path: none of ours
+		panic(err) // an invalid path: none of ours
 	}
 	return sub
 }
 
-// What is embedded is read once: it is 100 kB of text.
+// Embedded files are digested once: they are 100 kB of text.
 var (
 	embeddedRuntimes = sync.OnceValue(runtimes)
 	embeddedModels   = sync.OnceValue(models)
 )
 
-// Runtimes is the embedded runtimes, sorted by ID. The caller owns the slice,
-// not what its elements point to.
+// Runtimes returns the embedded runtimes, sorted by ID. The caller owns the
+// slice, but not what its elements point to.
 func Runtimes() []spec.Runtime { return slices.Clone(embeddedRuntimes()) }
 
-// Commands is the names of the embedded runtimes' programs, for those who look
-// for them in PATH.
+// Commands returns the names of the embedded runtimes' programs, for a search in
+// PATH.
 func Commands() []string {
 	var names []string
 	for _, r := range embeddedRuntimes() {
@@ -65,26 +65,27 @@ func Commands() []string {
 	return names
 }
 
-// Preferred is the runtime that is started where nothing says which.
-func Preferred() spec.Runtime { return only(func(r spec.Runtime) bool { return r.Preferred }) }
+// Preferred returns the default runtime.
+func Preferred() spec.Runtime { return uniqueRuntime(func(r spec.Runtime) bool { return r.Preferred }) }
 
-// ForModels is the runtime that is started where a person names a model or a
-// service in place of one.
-func ForModels() spec.Runtime { return only(func(r spec.Runtime) bool { return r.ForModels }) }
+// ForModels returns the runtime to start if a person names a model or a service
+// instead.
+func ForModels() spec.Runtime { return uniqueRuntime(func(r spec.Runtime) bool { return r.ForModels }) }
 
-// only is the one embedded runtime that is so; a test sees to it that there is one.
-func only(is func(spec.Runtime) bool) spec.Runtime {
+// uniqueRuntime returns the one embedded runtime with a property; a test ensures that
+// there is one.
+func uniqueRuntime(is func(spec.Runtime) bool) spec.Runtime {
 	return embeddedRuntimes()[slices.IndexFunc(embeddedRuntimes(), is)]
 }
 
-// Models is the embedded models, sorted by ID.
+// Models returns the embedded models, sorted by ID.
 func Models() []spec.Model { return slices.Clone(embeddedModels()) }
 
-// Digest is sha256:… of the embedded catalog. It changes when a file does.
+// Digest returns sha256:… of the embedded catalog.
 func Digest() string {
 	h := sha256.New()
 	for _, files := range []fs.FS{sources, texts} {
-		// In lexical order; nothing of an embedded folder fails to be read.
+		// In lexical order; embedded folders are always readable.
 		_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
@@ -97,14 +98,15 @@ func Digest() string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// Index is the embedded catalog with a person's own entries.
+// Index is the embedded catalog and a person's entries.
 type Index struct {
 	runtimes []spec.Runtime
 	models   []spec.Model
 }
 
-// With puts own in front of the embedded entries. Package schema refuses an
-// own entry that shadows an embedded one and differs from it.
+// With combines own with the embedded entries; own entries take precedence.
+// Package schema refuses an own entry that differs from an embedded one with its
+// id.
 func With(own spec.Catalog) Index {
 	return Index{
 		merged(own.Runtimes, embeddedRuntimes(), func(r spec.Runtime) string { return r.ID }),
@@ -112,20 +114,20 @@ func With(own spec.Catalog) Index {
 	}
 }
 
-// merged is both lists by id; of two with one id, the first stays.
+// merged returns both lists by id; the first of two with one id wins.
 func merged[T any](own, embedded []T, id func(T) string) []T {
 	all := slices.Concat(own, embedded)
 	sort.SliceStable(all, func(i, j int) bool { return id(all[i]) < id(all[j]) })
 	return slices.CompactFunc(all, func(a, b T) bool { return id(a) == id(b) })
 }
 
-// Runtimes is every runtime, sorted by ID.
+// Runtimes returns all runtimes, sorted by ID.
 func (x Index) Runtimes() []spec.Runtime { return slices.Clone(x.runtimes) }
 
-// Models is every model, sorted by ID.
+// Models returns all models, sorted by ID.
 func (x Index) Models() []spec.Model { return slices.Clone(x.models) }
 
-// Runtime is the one with that id.
+// Runtime returns the runtime with that id.
 func (x Index) Runtime(id string) (spec.Runtime, bool) {
 	i, ok := slices.BinarySearchFunc(x.runtimes, id, func(r spec.Runtime, id string) int { return cmp.Compare(r.ID, id) })
 	if !ok {
@@ -134,7 +136,7 @@ func (x Index) Runtime(id string) (spec.Runtime, bool) {
 	return x.runtimes[i], true
 }
 
-// Find is the runtime that people know under that name: its id, or an alias.
+// Find returns the runtime with that id or alias.
 func (x Index) Find(name string) (spec.Runtime, bool) {
 	if r, ok := x.Runtime(name); ok {
 		return r, true
@@ -146,7 +148,7 @@ func (x Index) Find(name string) (spec.Runtime, bool) {
 	return x.runtimes[i], true
 }
 
-// Model is the one with that id.
+// Model returns the model with that id.
 func (x Index) Model(id string) (spec.Model, bool) {
 	i, ok := slices.BinarySearchFunc(x.models, id, func(m spec.Model, id string) int { return cmp.Compare(m.ID, id) })
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestTheRuntimesThatPeopleUseAreKnown(t *testing.T) {
+func TestCommonRuntimesAreKnown(t *testing.T) {
 	x := With(spec.Catalog{})
 	for _, id := range []string{"aider", "amp", "claude", "codex", "copilot", "cursor", "gemini", "goose", "local-openai", "opencode", "pi", "qwen"} {
 		r, ok := x.Runtime(id)
@@ -31,7 +31,7 @@ func TestTheRuntimesThatPeopleUseAreKnown(t *testing.T) {
 
 // What a user scope says lies below the home, what a project's says below its
 // root; both are written to.
-func TestNoPathLeavesItsScope(t *testing.T) {
+func TestPathsStayInScope(t *testing.T) {
 	for _, r := range Runtimes() {
 		for _, p := range paths(r.User) {
 			if !strings.HasPrefix(p, "~/") || strings.Contains(p, "..") {
@@ -87,7 +87,7 @@ func references(s spec.Scope) []spec.Reference {
 	return refs
 }
 
-func TestEveryReferenceHoldsAValue(t *testing.T) {
+func TestReferencesHaveValues(t *testing.T) {
 	for _, r := range Runtimes() {
 		for _, ref := range slices.Concat(references(r.User), references(r.Project)) {
 			if !json.Valid(ref.JSON) || !strings.HasPrefix(ref.Pointer, "/") {
@@ -99,7 +99,7 @@ func TestEveryReferenceHoldsAValue(t *testing.T) {
 
 // A program that loads no folder of rules is told of it, in one of two ways. One
 // that has a form for rules loads their folder by itself.
-func TestARulesFolderIsLoadedOrNamed(t *testing.T) {
+func TestRulesFolderIsLoadedOrNamed(t *testing.T) {
 	for _, r := range Runtimes() {
 		for _, s := range []spec.Scope{r.User, r.Project} {
 			if s.Rules != "" && s.RulesRef == nil && s.RulesIndex == "" && s.RulesForm == "" {
@@ -119,7 +119,7 @@ func TestTheGenericRuntimeStaysOutOfClaudesFolder(t *testing.T) {
 	}
 }
 
-func TestModelsSayWhereTheyComeFrom(t *testing.T) {
+func TestModelsHaveSources(t *testing.T) {
 	for _, m := range Models() {
 		if m.License == "" || m.Context == 0 || m.Homepage == "" || len(m.Quants) == 0 {
 			t.Errorf("%s: %+v", m.ID, m)
@@ -137,7 +137,7 @@ func TestModelsSayWhereTheyComeFrom(t *testing.T) {
 	}
 }
 
-func TestOwnEntriesStandBesideTheEmbeddedOnes(t *testing.T) {
+func TestWithAddsOwnEntries(t *testing.T) {
 	x := With(spec.Catalog{Models: []spec.Model{{ID: "tiny"}}, Runtimes: []spec.Runtime{{ID: "mine"}}})
 	if _, ok := x.Model("tiny"); !ok || len(x.Models()) != len(Models())+1 {
 		t.Error("the own model is not there")
@@ -150,7 +150,7 @@ func TestOwnEntriesStandBesideTheEmbeddedOnes(t *testing.T) {
 	}
 }
 
-func TestACallerCannotChangeTheCatalog(t *testing.T) {
+func TestCatalogIsImmutable(t *testing.T) {
 	Runtimes()[0].ID = "changed"
 	if Runtimes()[0].ID == "changed" {
 		t.Error("it did")
@@ -158,7 +158,7 @@ func TestACallerCannotChangeTheCatalog(t *testing.T) {
 }
 
 // Where nothing says which runtime is meant, the catalog does, and says it once.
-func TestOneRuntimeIsPreferredAndOneIsForModels(t *testing.T) {
+func TestOnePreferredAndOneForModels(t *testing.T) {
 	var preferred, models []string
 	drivers := map[int]string{}
 	for _, r := range Runtimes() {

@@ -11,12 +11,12 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Object is a struct of a spec: its fields in the order of the documentation.
-// A value is a string, bool, int, map[string]string, Object, a list of these,
-// or json.RawMessage.
+// Object is a struct of a spec: its fields in the order of the documentation. A
+// value is a string, bool, int, map[string]string, Object, a list of these, or
+// json.RawMessage.
 type Object []Field
 
-// Field is one of them.
+// Field is one field of an Object.
 type Field struct {
 	Name  string
 	Value any
@@ -46,15 +46,15 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Entry is r as an entry of a catalog has it, in the words of a spec: what is
-// empty is left out. A spec that holds it under runtimes gives r again.
+// Entry returns r as a catalog entry with a spec's field names, without empty
+// fields. A spec with it under runtimes yields r again.
 func Entry(r spec.Runtime) Object {
 	o := object(reflect.ValueOf(r))
 	for i, f := range o {
 		if f.Name != "hookEvents" {
 			continue
 		}
-		var events Object // a list in Go, so that it has an order
+		var events Object // a list in Go, to keep its order
 		for _, e := range r.HookEvents {
 			form := Object{{"level", e.Level}}
 			if e.Name != "" {
@@ -75,7 +75,7 @@ func object(v reflect.Value) Object {
 			continue
 		}
 		if field.Name == "Source" && v.Type() == reflect.TypeFor[spec.Runtime]() {
-			continue // where it comes from is no part of an entry
+			continue // its source is not part of an entry
 		}
 		name := specName(field.Name)
 		if bytes, ok := v.Field(i).Interface().([]byte); ok {
@@ -120,8 +120,8 @@ func value(v reflect.Value) any {
 	return v.Interface()
 }
 
-// specName is a Go field's name in a spec: DisplayName is displayName, IDVars
-// is idVars, APIs is apis.
+// specName returns a Go field's name in a spec: DisplayName is displayName,
+// IDVars is idVars, APIs is apis.
 func specName(goName string) string {
 	letters := []rune(goName)
 	for i := range letters {

@@ -209,7 +209,7 @@ func TestSettingsThatWereSeenToSteerAreEffects(t *testing.T) {
 }
 
 // What aisync writes by itself, whatever a spec says, asks nothing of a person.
-func TestWhatIsAlwaysWrittenIsHarmless(t *testing.T) {
+func TestAlwaysWrittenSettingsAreHarmless(t *testing.T) {
 	for _, r := range Runtimes() {
 		for _, ref := range references(r.Project) {
 			o := obeyedFile(t, r.ID, ref.Path)
@@ -223,7 +223,7 @@ func TestWhatIsAlwaysWrittenIsHarmless(t *testing.T) {
 	}
 }
 
-func TestEveryFileThatSteersAProgramIsObeyed(t *testing.T) {
+func TestConfigFilesAreObeyed(t *testing.T) {
 	for _, r := range Runtimes() {
 		if len(r.Project.Obeys) == 0 {
 			t.Errorf("%s: nothing is said of what it obeys", r.ID)

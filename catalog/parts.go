@@ -11,29 +11,28 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Level is how one part of a spec reaches one program.
+// Level says how one part of a spec reaches one program.
 type Level string
 
-// Proved: the program itself was seen to take it, by make test-runtimes.
-// Written: aisync writes it as the program's documentation says. Manual:
-// somebody must see to it.
+// Proved: make test-runtimes has seen the program load it. Written: aisync
+// writes it as the program's documentation describes. Manual: a person must set
+// it up.
 const (
 	Proved  Level = "proved"
 	Written Level = "written"
 	Manual  Level = "manual"
 )
 
-// Part is one kind of thing that a spec can give a program.
+// Part is one kind of content that a spec can give a program.
 type Part struct {
 	Name     string
-	UserOnly bool // a project cannot say it
+	UserOnly bool // only in a host's spec
 
-	// where says in words where it goes in a scope, paths in backquotes; "" is
-	// nowhere.
+	// where describes its place in a scope, paths in backquotes; "": none.
 	where func(spec.Runtime, spec.Scope) string
 }
 
-// Parts is all of them, in the order in which people read them.
+// Parts returns all parts, in reading order.
 func Parts() []Part {
 	return []Part{
 		{"instructions", false, func(_ spec.Runtime, s spec.Scope) string { return code(s.Instructions...) }},
@@ -106,8 +105,8 @@ func hooksPlace(_ spec.Runtime, s spec.Scope) string {
 	return ""
 }
 
-// ignorePlace is a list of files, or what is not to be read where permissions
-// are about paths.
+// ignorePlace returns a list of files, or the permissions that deny reading,
+// where permissions have paths.
 func ignorePlace(_ spec.Runtime, s spec.Scope) string {
 	if p := s.Permissions; s.Ignore == "" && p != nil && slices.Contains([]string{"claude", "cursor", "opencode"}, p.Shape) {
 		return "what is denied in " + code(p.Path)
@@ -129,7 +128,7 @@ func below(pointer string) string {
 	return " at " + code(pointer)
 }
 
-// code is the paths that are not empty, each in backquotes.
+// code returns the non-empty paths, each in backquotes.
 func code(paths ...string) string {
 	var out []string
 	for _, p := range paths {
@@ -140,7 +139,7 @@ func code(paths ...string) string {
 	return strings.Join(out, ", ")
 }
 
-// files is the files of refs, each once.
+// files returns the files of refs, without duplicates.
 func files(refs []spec.Reference) string {
 	var out []string
 	for _, r := range refs {
@@ -151,12 +150,13 @@ func files(refs []spec.Reference) string {
 	return code(out...)
 }
 
-// User is how p reaches r from a host's spec, and in words where it goes.
+// User returns how p reaches r from a host's spec, and its place in words.
 func (p Part) User(r spec.Runtime) (level Level, where string) {
 	return p.level(r, r.User, proofs()[r.ID].User)
 }
 
-// Project is Manual for a part that a project cannot say.
+// Project is User for a project's spec; Manual for a part that a project cannot
+// have.
 func (p Part) Project(r spec.Runtime) (level Level, where string) {
 	if p.UserOnly {
 		return Manual, ""
@@ -175,21 +175,21 @@ func (p Part) level(r spec.Runtime, s spec.Scope, proved []string) (Level, strin
 	return Written, where
 }
 
-// Proof is what a program of that version was seen to take, by the names of
-// parts, sorted.
+// Proof lists the parts that a program of that version was seen to load, sorted
+// by name.
 type Proof struct {
 	Version string   `json:"version"`
 	User    []string `json:"user"`
 	Project []string `json:"project"`
 }
 
-// ProofOf is what the program was seen to take; ok is false if it was not run.
+// ProofOf returns the proof for a program; ok is false if it was not run.
 func ProofOf(id string) (Proof, bool) {
 	p, ok := proofs()[id]
 	return p, ok
 }
 
-// make test-runtimes fails where this file says other than what it sees.
+// make test-runtimes fails if this file differs from its results.
 //
 //go:embed proved.json
 var provedText []byte

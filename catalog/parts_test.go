@@ -7,7 +7,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestWhatIsProvedIsWritten(t *testing.T) {
+func TestProvedPartsAreWritten(t *testing.T) {
 	parts := map[string]Part{}
 	for _, p := range Parts() {
 		parts[p.Name] = p
@@ -32,7 +32,7 @@ func TestWhatIsProvedIsWritten(t *testing.T) {
 
 func first(l Level, _ string) Level { return l }
 
-func TestAPartIsManualWhereAProgramHasNoPlaceForIt(t *testing.T) {
+func TestPartWithoutPlaceIsManual(t *testing.T) {
 	r := spec.Runtime{ID: "mine", User: spec.Scope{Skills: "~/.mine/skills"}}
 	for _, p := range Parts() {
 		want := Manual
@@ -48,7 +48,7 @@ func TestAPartIsManualWhereAProgramHasNoPlaceForIt(t *testing.T) {
 	}
 }
 
-func TestEveryProgramCanBeToldAndStarted(t *testing.T) {
+func TestRuntimesAreComplete(t *testing.T) {
 	var names []string
 	for _, r := range Runtimes() {
 		names = append(append(names, r.ID), r.Aliases...)
@@ -82,7 +82,7 @@ func TestEveryProgramCanBeToldAndStarted(t *testing.T) {
 }
 
 // The figures of the HAL's own table; an agent of which nothing is known polls.
-func TestTheHALsTableIsKept(t *testing.T) {
+func TestHALTable(t *testing.T) {
 	type row struct {
 		events, startup, gupp, nudgeBy string
 		forks                          bool
@@ -108,7 +108,7 @@ func TestTheHALsTableIsKept(t *testing.T) {
 	}
 }
 
-func TestAnEntrySpeaksASpecsWords(t *testing.T) {
+func TestEntryUsesSpecFieldNames(t *testing.T) {
 	for goName, want := range map[string]string{
 		"DisplayName": "displayName", "IDVars": "idVars", "APIs": "apis", "HAL": "hal", "GUPP": "gupp", "JSON": "json",
 		"MCP": "mcp", "Command": "command", "RulesRef": "rulesRef",

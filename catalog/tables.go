@@ -6,7 +6,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// obeyed reads what the generator wrote as one text.
+// obeyed parses the generator's text.
 func obeyed(text string) (out []spec.Obeyed) {
 	for record := range strings.SplitSeq(text, "\x1e") {
 		g := strings.Split(record, "\x1d")
@@ -35,7 +35,7 @@ func lines(group string) []string {
 	return strings.Split(group, "\n")
 }
 
-// rows are the lines of a group by their fields.
+// rows returns the lines of a group, split into fields.
 func rows(group string) (out [][]string) {
 	for _, line := range lines(group) {
 		out = append(out, strings.Split(line, "\t"))
@@ -43,7 +43,7 @@ func rows(group string) (out [][]string) {
 	return out
 }
 
-// more is what follows the first n fields.
+// more returns the fields after the first n.
 func more(fields []string, n int) []string {
 	if len(fields) == n {
 		return nil

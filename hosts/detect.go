@@ -1,6 +1,6 @@
-// Package hosts finds out what is true of a machine, which host of a spec it
-// is, and which quantization of a model fits it. It decides nothing about
-// projects and writes nothing. Start reading at Detect.
+// Package hosts detects facts of a machine, matches hosts of a spec with them,
+// and picks the quantization of a model that fits. It knows no projects and
+// writes nothing. Call Detect.
 package hosts
 
 import (
@@ -19,28 +19,28 @@ import (
 	"aisync.dev/aisync/hosts/facts"
 )
 
-// Options say where to look.
+// Options select where to look.
 type Options struct {
-	Root     string   // prefix of what is installed and of home and store; "" is /
-	Kernel   string   // prefix of /proc, /sys and /dev, which tell of the hardware; "" is /. A system that is being installed below Root runs on this machine
+	Root     string   // prefix of installed programs, home and store; "" is /
+	Kernel   string   // prefix of /proc, /sys and /dev, which describe the hardware; "" is /. A system being installed below Root runs on this machine
 	Home     string   // the person's home, below Root
-	Store    string   // where models go, below Root; "" where nobody asks
-	Path     []string // folders with programs; nil: those of PATH. Below Root where that is set
-	Hostname string   // "": the machine's own
+	Store    string   // folder for models, below Root; "": none
+	Path     []string // folders of programs; nil: those of PATH. Below Root where that is set
+	Hostname string   // "": the machine's
 }
 
-// managers are the package managers that installing may use, by program.
+// managers are the package managers that can install programs.
 var managers = []string{"apt-get", "brew", "cargo", "dnf", "flatpak", "go", "npm", "pacman", "paru", "pipx", "uv", "yay", "zypper"}
 
-// helpers are the programs beside those of the catalog's runtimes whose presence
-// matters to a plan or to doctor.
+// helpers are programs, beside those of the catalog's runtimes, that matter to a
+// plan or to doctor.
 var helpers = []string{"curl", "git", "llama-server", "llama-swap", "node", "npm", "ollama", "tmux", "uvx"}
 
 // flags are the instruction sets that inference programs choose their code by.
 var flags = []string{"avx", "avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8", "f16c", "fma", "asimd", "sve"}
 
-// Detect looks at the machine. It never fails: what cannot be found out is
-// empty or zero, with a word in Notes. The parts are looked at side by side.
+// Detect examines the machine. It never fails: unknown facts are empty or zero,
+// with an explanation in Notes. It examines the parts concurrently.
 func Detect(ctx context.Context, o Options) facts.Facts {
 	m, hardware := machine{root: o.Root}, machine{root: o.Kernel}
 	f := facts.Facts{FormatVersion: facts.FormatVersion, OS: runtime.GOOS, Arch: runtime.GOARCH, Hostname: o.Hostname, Programs: map[string]string{}}
@@ -71,7 +71,7 @@ type machine struct{ root string }
 
 func (m machine) path(p string) string { return filepath.Join("/", m.root, p) }
 
-// text is the trimmed content of a small file, "" where it cannot be read.
+// text returns the trimmed content of a small file, "" if it is unreadable.
 func (m machine) text(p string) string {
 	b, err := os.ReadFile(m.path(p))
 	if err != nil {
@@ -84,12 +84,12 @@ func (m machine) hostname() string {
 	if name := m.text("/etc/hostname"); name != "" && m.root != "" {
 		return name
 	}
-	name, _ := os.Hostname() // unknown where the system does not say
+	name, _ := os.Hostname() // unknown if the system has none
 	return name
 }
 
-// processors asks ghw, which counts cores apart from threads. Its tools and
-// warnings are off: no program is run and nothing is printed.
+// processors asks ghw, which counts cores apart from threads, with its tools and
+// warnings disabled: it runs no program and prints nothing.
 func (m machine) processors(ctx context.Context, f *facts.Facts) []string {
 	args := []any{ghw.WithDisableTools(), ghw.WithDisableWarnings(), ghw.WithDisableTopology()}
 	if m.root != "" {
@@ -139,8 +139,8 @@ func (m machine) software(f *facts.Facts, path []string) {
 	}
 }
 
-// FindProgram is the absolute path of a program in the folders of path, which
-// lie below root where that is not ""; "" where none has it.
+// FindProgram returns the absolute path of a program in the folders of path,
+// below root if that is set; "" if none has it.
 func FindProgram(root string, path []string, name string) string {
 	if name == "" || strings.Contains(name, "/") {
 		return ""
@@ -157,7 +157,7 @@ func FindProgram(root string, path []string, name string) string {
 	return ""
 }
 
-// disks measures the file systems that home and store are on, or will be.
+// disks measures the file systems of home and store.
 func (m machine) disks(f *facts.Facts, folders ...string) []string {
 	var notes []string
 	for _, folder := range folders {

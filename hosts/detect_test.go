@@ -41,7 +41,7 @@ func tree(t testing.TB, name string) string {
 	return root
 }
 
-func TestAMachineTellsWhatItIs(t *testing.T) {
+func TestDetectMachine(t *testing.T) {
 	root := tree(t, "strix")
 	f := Detect(context.Background(), Options{Root: root, Kernel: root, Home: "/home/me", Path: []string{"/usr/bin"}})
 	for _, d := range f.Disks {
@@ -88,7 +88,7 @@ func TestDetectFindsTheProgramsOfTheCatalog(t *testing.T) {
 	}
 }
 
-func TestAMachineThatTellsNothingIsUnknownAndNoError(t *testing.T) {
+func TestDetectUnknownMachine(t *testing.T) {
 	f := Detect(context.Background(), Options{Root: t.TempDir(), Kernel: t.TempDir(), Home: "/home/me", Hostname: "x", Path: []string{}})
 	if f.CPU.Model != "" || f.Memory.Total != 0 || len(f.GPUs) != 0 || f.Vulkan || f.ROCm != "" {
 		t.Errorf("%+v", f)
@@ -142,7 +142,7 @@ func TestTheQuantizationFitsTheMachine(t *testing.T) {
 	}
 }
 
-func TestWhatIsFreeNowDoesNotCount(t *testing.T) {
+func TestPickQuantIgnoresFreeMemory(t *testing.T) {
 	f, _ := Recorded("pearl")
 	full := f
 	full.Memory.Available, full.GPUs[0].VRAMFree, full.Disks = 0, 0, nil
@@ -164,11 +164,11 @@ func TestTheLargestModelThatFitsIsRecommended(t *testing.T) {
 	}
 }
 
-func TestFactsThatAreNoneAreRefusedWithTheirLine(t *testing.T) {
+func TestReadFactsErrorsHaveLines(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]string{
-		"{\n\"format_version\": 1,\n\"hostnam\": \"x\"}": "facts.json:3: no facts: json: unknown field",
-		"{\n,":                    "facts.json:2: no facts: invalid character",
+		"{\n\"format_version\": 1,\n\"hostnam\": \"x\"}": "facts.json:3: invalid facts: json: unknown field",
+		"{\n,":                    "facts.json:2: invalid facts: invalid character",
 		"{\"format_version\": 9}": "format_version 9",
 	} {
 		p := filepath.Join(dir, "facts.json")

@@ -9,10 +9,10 @@ import (
 //go:embed *.cue
 var examples embed.FS
 
-// DefaultName is the host of a machine that has no spec.
+// DefaultName is the host of a machine without a spec.
 const DefaultName = "default"
 
-// Examples is the names of the embedded host specs, sorted: the default and
+// Examples returns the names of the embedded host specs, sorted: the default and
 // the reference hosts.
 func Examples() []string {
 	entries, _ := examples.ReadDir(".")
@@ -24,7 +24,7 @@ func Examples() []string {
 	return names
 }
 
-// Example is the text of one, a whole spec as a person would write it.
+// Example returns the text of one, a whole spec.
 func Example(name string) ([]byte, bool) {
 	text, err := examples.ReadFile(name + ".cue")
 	return text, err == nil

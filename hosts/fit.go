@@ -7,12 +7,11 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Level says how well something fits.
+// Level is how well something fits.
 type Level string
 
-// Fits leaves 15% of the budget free, Tight less, No does not fit; Unknown is
-// said where the machine's memory is not known. What fits beside a card only,
-// for the processor, is Tight at best.
+// Fits leaves 15% of the budget free, Tight less, No does not fit; Unknown means
+// unknown memory. What fits only the processor beside a card is Tight at best.
 const (
 	Fits    Level = "fits"
 	Tight   Level = "tight"
@@ -36,15 +35,15 @@ type Load struct {
 	Model     string
 	Quant     string
 	Weights   int64        // bytes of all its files
-	Shape     *spec.Shape  // nil: no header is known, and the need is estimated from Weights alone
-	Context   int64        // tokens of one conversation; 0 is 32768, or less if the model was made for less
+	Shape     *spec.Shape  // nil: unknown; the need is estimated from Weights alone
+	Context   int64        // tokens of one conversation; 0: 32768, or the model's own limit if that is less
 	Sequences int64        // conversations at once, each with Context tokens; 0 is one
 	Cache     string       // type of the cache's numbers: "f16" (also ""), "bf16", "f32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"
-	Quants    []spec.Quant // all there are of the model, for advice
-	Ignore    bool         // the spec wants no warning
+	Quants    []spec.Quant // all of the model, for advice
+	Ignore    bool         // the spec silences the warning
 }
 
-// Need is what one load takes.
+// Need is the memory of one load.
 type Need struct {
 	Name      string `json:"name"`
 	Model     string `json:"model"`
@@ -53,7 +52,7 @@ type Need struct {
 	Sequences int64  `json:"sequences"`
 	Cache     string `json:"cache_type"`
 	Weights   int64  `json:"weights_bytes"`
-	Experts   int64  `json:"experts_bytes"`          // of Weights, what could lie in main memory beside a card
+	Experts   int64  `json:"experts_bytes"`          // part of Weights that could lie in main memory beside a card
 	PerToken  int64  `json:"cache_bytes_per_token"`  // of one more token, once windows are full
 	KV        int64  `json:"cache_bytes"`            // keys and values of all tokens and sequences
 	State     int64  `json:"state_bytes"`            // of recurrent layers
@@ -62,33 +61,33 @@ type Need struct {
 	Layers    int64  `json:"layers,omitempty"`       // of all kinds
 	Attention int64  `json:"cache_layers,omitempty"` // that keep tokens, windowed ones included
 	Estimated bool   `json:"estimated"`              // from the size of the files alone: KV is a tenth of it, Compute 2 GiB
-	Warn      bool   `json:"warn"`                   // does not fit, and the spec did not say to ignore that
+	Warn      bool   `json:"warn"`                   // does not fit, and the spec does not silence it
 }
 
 // Verdict says whether loads fit a machine together. It is a plain value whose
-// JSON form has the unit in each name.
+// JSON names contain the units.
 type Verdict struct {
 	Level      Level    `json:"verdict"`
 	Place      Place    `json:"place"`
 	Need       int64    `json:"need_bytes"`
 	Budget     int64    `json:"budget_bytes"`                // of Place; with InBoth that of the graphics memory
-	MainNeed   int64    `json:"main_need_bytes,omitempty"`   // only with InBoth; Need is then what lies in graphics memory
+	MainNeed   int64    `json:"main_need_bytes,omitempty"`   // only with InBoth; Need is then the part in graphics memory
 	MainBudget int64    `json:"main_budget_bytes,omitempty"` // likewise
 	Loads      []Need   `json:"loads"`
-	Advice     []Advice `json:"advice"` // what would make it fit; empty if it does
+	Advice     []Advice `json:"advice"` // what would make it fit; empty if it fits
 	Warn       bool     `json:"warn"`   // a load has Warn
 	Free       Free     `json:"free_now"`
 }
 
-// Free is shown beside a verdict and decides nothing: it is another at every
-// moment.
+// Free is shown beside a verdict but decides nothing, because it changes all the
+// time.
 type Free struct {
 	Main     int64 `json:"main_bytes"`
 	Graphics int64 `json:"graphics_bytes"`
 }
 
-// Fit says whether loads fit the machine at the same time. It depends on its
-// arguments alone and never on what is free now. Memory is counted as bytes:
+// Fit says whether loads fit the machine at the same time. It depends only on
+// its arguments, never on what is free now. Memory is counted as bytes:
 //
 //	weights   the files' sizes
 //	cache     sequences × tokens × numbers kept for a token × bytes of a number;
@@ -114,11 +113,11 @@ func Fit(loads []Load, f facts.Facts) Verdict {
 // fit is Fit without advice and warnings.
 func fit(loads []Load, f facts.Facts) Verdict {
 	v := Verdict{Level: Unknown, Loads: []Need{}, Advice: []Advice{}, Free: freeNow(f)}
-	rooms := roomsOf(f)
+	rooms := roomsFor(f)
 	for i, r := range rooms {
-		w := r.hold(loads)
+		w := r.verdict(loads)
 		if r.place == InRAM && i > 0 && w.Level == Fits {
-			w.Level = Tight // it runs, and the card idles
+			w.Level = Tight // it runs, but the card is idle
 		}
 		w.Free, w.Advice = v.Free, v.Advice
 		if i == 0 || w.Level != No {
@@ -148,8 +147,7 @@ func levelOf(need, budget int64) Level {
 	return Fits
 }
 
-// Reason is one clause for people, such as "needs 77.1 of 108.5 GiB of unified
-// memory".
+// Reason returns a clause such as "needs 77.1 of 108.5 GiB of unified memory".
 func (v Verdict) Reason() string {
 	switch v.Place {
 	case InUnified:
@@ -161,7 +159,7 @@ func (v Verdict) Reason() string {
 	case InRAM:
 		return fmt.Sprintf("needs %s of %s of memory", gibibytes(v.Need), gibibytes(v.Budget))
 	}
-	return fmt.Sprintf("needs %s, and how much memory this machine has is not known", gibibytes(v.Need))
+	return fmt.Sprintf("needs %s, but the memory of this machine is unknown", gibibytes(v.Need))
 }
 
 func freeNow(f facts.Facts) Free {

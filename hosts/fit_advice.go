@@ -12,18 +12,18 @@ import (
 // Advice is one change that would make everything fit.
 type Advice struct {
 	Change string `json:"change"` // "cache", "context", "quant", "without", "graphics-limit" or "all": the smallest of everything
-	Name   string `json:"name"`   // of the load it is about; "" for the machine or all
-	Value  string `json:"value"`  // what to set: "q8_0", "65536", "Q4_K_M"
+	Name   string `json:"name"`   // of the load; "" for the machine or all
+	Value  string `json:"value"`  // the new value: "q8_0", "65536", "Q4_K_M"
 	Level  Level  `json:"verdict"`
 	Need   int64  `json:"need_bytes"`
 	Text   string `json:"text"` // for people
 }
 
-// leastContext is below what agents can work with.
+// leastContext is the minimum for agents.
 const leastContext = 16384
 
 // advise returns single changes that make loads fit, those of the largest load
-// first and the least painful first; if there is none, smaller ones together.
+// first and the least painful first; without any, combined smaller ones.
 func advise(loads []Load, f facts.Facts) []Advice {
 	out := []Advice{}
 	try := func(a Advice, changed []Load) bool {
@@ -79,7 +79,7 @@ func advise(loads []Load, f facts.Facts) []Advice {
 	return out
 }
 
-// raiseLimit says how to let the graphics driver map more of the memory.
+// raiseLimit returns how to let the graphics driver map more of the memory.
 func raiseLimit(f facts.Facts) (Advice, facts.Facts, bool) {
 	raised := f
 	raised.GPUs = slices.Clone(f.GPUs)
@@ -98,7 +98,8 @@ func smallerCache(l Load) bool {
 	return l.Shape != nil && n.KV > 0 && cacheTypes[n.Cache] > cacheTypes["q8_0"]
 }
 
-// smallerQuants are those that are smaller than the load's, the largest first.
+// smallerQuants returns the quantizations smaller than the load's, the largest
+// first.
 func smallerQuants(l Load) []spec.Quant {
 	var out []spec.Quant
 	for _, q := range l.Quants {
@@ -110,7 +111,7 @@ func smallerQuants(l Load) []spec.Quant {
 	return out
 }
 
-// smallest is every load as small as it may be.
+// smallest returns every load at its minimum.
 func smallest(loads []Load) []Load {
 	out := slices.Clone(loads)
 	for i := range out {

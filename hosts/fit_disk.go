@@ -7,20 +7,20 @@ import (
 	"aisync.dev/aisync/hosts/facts"
 )
 
-// diskReserve stays free on a disk that models are fetched to.
+// diskReserve stays free on the disk of the models.
 const diskReserve = 2 * gib64
 
-// DiskVerdict says whether what is to be fetched has a place on its disk. Here
-// what is free now does count: files stay.
+// DiskVerdict says whether downloads fit their disk. It counts what is free now,
+// because files stay.
 type DiskVerdict struct {
 	Level   Level  `json:"verdict"` // Fits, No or Unknown
-	Path    string `json:"path"`    // of the disk; "" if it is not known
+	Path    string `json:"path"`    // of the disk; "": unknown
 	Missing int64  `json:"missing_bytes"`
 	Reserve int64  `json:"reserve_bytes"`
 	Free    int64  `json:"free_bytes"`
 }
 
-// FitDisk says whether missing bytes have a place in folder dir, with 2 GiB left.
+// FitDisk says whether missing bytes fit folder dir, with 2 GiB left.
 func FitDisk(missing int64, dir string, f facts.Facts) DiskVerdict {
 	v := DiskVerdict{Level: Unknown, Missing: missing, Reserve: diskReserve}
 	for _, d := range f.Disks {
@@ -41,10 +41,10 @@ func FitDisk(missing int64, dir string, f facts.Facts) DiskVerdict {
 	return v
 }
 
-// Reason is one clause for people.
+// Reason returns a clause for people.
 func (v DiskVerdict) Reason() string {
 	if v.Path == "" {
-		return fmt.Sprintf("needs %s, and how much is free on its disk is not known", gibibytes(v.Missing))
+		return fmt.Sprintf("needs %s, but the free space on its disk is unknown", gibibytes(v.Missing))
 	}
-	return fmt.Sprintf("needs %s and %s in reserve, and %s has %s free", gibibytes(v.Missing), gibibytes(v.Reserve), v.Path, gibibytes(v.Free))
+	return fmt.Sprintf("needs %s and %s in reserve, but %s has %s free", gibibytes(v.Missing), gibibytes(v.Reserve), v.Path, gibibytes(v.Free))
 }

@@ -12,12 +12,12 @@ const (
 	unknownCompute = 2 * gib64
 )
 
-// cacheTypes are the bytes of 32 numbers of a cache (ggml's block sizes).
+// cacheTypes maps cache types to the bytes of 32 numbers (ggml's block sizes).
 var cacheTypes = map[string]int64{
 	"f32": 128, "f16": 64, "bf16": 64, "q8_0": 34, "q5_1": 24, "q5_0": 22, "q4_1": 20, "q4_0": 18,
 }
 
-// context is how many tokens a conversation may have.
+// context returns the tokens of one conversation.
 func (l Load) context() int64 {
 	switch {
 	case l.Context > 0:
@@ -28,8 +28,8 @@ func (l Load) context() int64 {
 	return usualContext
 }
 
-// need is what a load takes; repacked says that the processor computes with the
-// weights and makes itself a quicker copy of some of them.
+// need returns the memory of a load; repacked: the processor computes with the
+// weights and makes a faster copy of some of them.
 func (l Load) need(repacked bool) Need {
 	n := Need{
 		Name: l.Name, Model: l.Model, Quant: l.Quant, Weights: l.Weights, Cache: l.Cache,
@@ -51,28 +51,28 @@ func (l Load) need(repacked bool) Need {
 		n.Compute = max(minimumCompute, mul(4*ubatch, add(s.Vocabulary, mul(4, s.Embedding))))
 		n.Experts = share(l.Weights, s.ExpertsBytes, s.TensorBytes)
 	}
-	if repacked && !n.Estimated { // an estimate has room for it
+	if repacked && !n.Estimated { // an estimate includes it
 		n.Compute = add(n.Compute, l.Weights/20)
 	}
 	n.Total = add(add(n.Weights, n.KV), add(n.State, n.Compute))
 	return n
 }
 
-// most is a size that is more than any machine has and can be added up.
-const most = math.MaxInt64 / 1024
+// maxSize is a size larger than any machine's that can still be summed.
+const maxSize = math.MaxInt64 / 1024
 
-func add(a, b int64) int64 { return min(most, a+b) }
+func add(a, b int64) int64 { return min(maxSize, a+b) }
 
 func mul(a, b int64) int64 {
 	hi, lo := bits.Mul64(uint64(max(0, a)), uint64(max(0, b)))
-	if hi != 0 || lo > most {
-		return most
+	if hi != 0 || lo > maxSize {
+		return maxSize
 	}
 	return int64(lo)
 }
 
-// share is n × part / whole: another quantization of a model has the same share
-// of experts, nearly.
+// share returns n × part / whole: quantizations of a model have nearly the same
+// share of experts.
 func share(n, part, whole int64) int64 {
 	if whole <= 0 || part <= 0 || n <= 0 {
 		return 0

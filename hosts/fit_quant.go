@@ -16,26 +16,26 @@ type Choice struct {
 	Fits   bool
 }
 
-// Use is how a model will be served.
+// Use says how a model will be served.
 type Use struct {
-	Shape     *spec.Shape // of any of its quantizations; nil if no header is known
+	Shape     *spec.Shape // of any of its quantizations; nil: unknown
 	Context   int64       // as in Load
 	Sequences int64
 	Cache     string
-	Others    []Load // what is served beside it
+	Others    []Load // loads served beside it
 }
 
 // smallestGood is the quantization below which quality suffers visibly.
 const smallestGood = "Q4_K_M"
 
-// PickQuant is PickQuantFor a use of which nothing is known.
+// PickQuant is PickQuantFor without a known use.
 func PickQuant(m spec.Model, f facts.Facts) Choice { return PickQuantFor(m, f, Use{}) }
 
-// PickQuantFor chooses from what a machine has in all, never from what is free
-// now, so that the choice is the same tomorrow. Where weights are read with the
-// bandwidth of graphics memory it is the best quantization that fits; where the
-// processor's memory bandwidth decides, the smallest one from Q4_K_M up is the
-// quickest and is preferred. Where nothing fits it is the smallest, with Fits
+// PickQuantFor chooses by what a machine has in all, never by what is free now,
+// so that the choice is stable. Where weights are read with the bandwidth of
+// graphics memory it returns the best quantization that fits; where the
+// processor's memory bandwidth decides, it prefers the smallest from Q4_K_M up,
+// which is the fastest. Where none fits it returns the smallest, with Fits
 // false.
 func PickQuantFor(m spec.Model, f facts.Facts, use Use) Choice {
 	if len(m.Quants) == 0 {
@@ -43,7 +43,7 @@ func PickQuantFor(m spec.Model, f facts.Facts, use Use) Choice {
 	}
 	quants := slices.Clone(m.Quants)
 	sort.SliceStable(quants, func(i, j int) bool { return quants[i].Size() < quants[j].Size() })
-	rooms := roomsOf(f)
+	rooms := roomsFor(f)
 	small := quants[0].Name
 	switch {
 	case len(rooms) == 0 && len(quants) == 1:
@@ -52,10 +52,10 @@ func PickQuantFor(m spec.Model, f facts.Facts, use Use) Choice {
 		return Choice{Quant: small, Reason: "the smallest, because the machine's memory is unknown"}
 	}
 	if use.Shape == nil && rooms[0].fast() {
-		rooms = rooms[:1] // without a header nobody knows what could lie elsewhere
+		rooms = rooms[:1] // without a header the place of experts is unknown
 	}
 	for _, r := range rooms {
-		fitting := slices.DeleteFunc(slices.Clone(quants), func(q spec.Quant) bool { return r.hold(use.with(m, q)).Level == No })
+		fitting := slices.DeleteFunc(slices.Clone(quants), func(q spec.Quant) bool { return r.verdict(use.loads(m, q)).Level == No })
 		if len(fitting) == 0 {
 			continue
 		}
@@ -71,26 +71,26 @@ func PickQuantFor(m spec.Model, f facts.Facts, use Use) Choice {
 	}
 	room := fmt.Sprintf("%s of %s", gigabytes(rooms[0].bytes), rooms[0].of())
 	if len(quants) == 1 {
-		return Choice{Quant: small, Reason: "the only quantization, and it does not fit " + room}
+		return Choice{Quant: small, Reason: "the only quantization, but it does not fit " + room}
 	}
 	return Choice{Quant: small, Reason: "the smallest; even it does not fit " + room}
 }
 
-// with is everything that is served if the model is at quantization q.
-func (u Use) with(m spec.Model, q spec.Quant) []Load {
+// loads returns all loads if the model has quantization q.
+func (u Use) loads(m spec.Model, q spec.Quant) []Load {
 	return append(slices.Clone(u.Others), Load{
 		Name: m.ID, Model: m.ID, Quant: q.Name, Weights: q.Size(),
 		Shape: u.Shape, Context: u.Context, Sequences: u.Sequences, Cache: u.Cache,
 	})
 }
 
-// Recommend returns the model that a person on this machine would try first:
-// the largest that fits, at the quantization that fits.
+// Recommend returns the model to try first on this machine: the largest that
+// fits, at the quantization that fits.
 func Recommend(models []spec.Model, f facts.Facts) (spec.Model, Choice, bool) {
 	var best spec.Model
 	var choice Choice
 	var size int64
-	rooms := roomsOf(f)
+	rooms := roomsFor(f)
 	if len(rooms) == 0 {
 		return best, choice, false
 	}
@@ -105,8 +105,8 @@ func Recommend(models []spec.Model, f facts.Facts) (spec.Model, Choice, bool) {
 	return best, choice, size > 0
 }
 
-// comfortable is the size of weights up to which a processor alone answers
-// while a person waits, if only few of them are active.
+// comfortable is the size of weights up to which a processor alone answers while
+// a person waits, if only few of them are active.
 const comfortable = 24_000_000_000
 
 func gigabytes(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) }

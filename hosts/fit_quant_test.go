@@ -8,7 +8,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestTheQuantizationIsChosenForItsUse(t *testing.T) {
+func TestPickQuantForUse(t *testing.T) {
 	pearl, _ := Recorded("pearl")
 	velox, _ := Recorded("velox")
 	big := loadOf(t, "big", "Q4_K_M", 48_400, nextShape, 262144)
@@ -41,12 +41,12 @@ func TestTheQuantizationIsChosenForItsUse(t *testing.T) {
 		})
 	}
 	only := spec.Model{Quants: coder.Quants[:1]}
-	if got := PickQuantFor(only, velox, Use{Shape: header, Context: 1 << 24}); got.Fits || !strings.Contains(got.Reason, "the only quantization, and it does not fit") {
+	if got := PickQuantFor(only, velox, Use{Shape: header, Context: 1 << 24}); got.Fits || !strings.Contains(got.Reason, "the only quantization, but it does not fit") {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestTheDiskThatTheStoreLiesOnCounts(t *testing.T) {
+func TestFitDiskUsesStoreDisk(t *testing.T) {
 	f := facts.Facts{Disks: []facts.Disk{{Path: "/", Free: 5 * gib64, Size: 9 * gib64}, {Path: "/home", Free: 60 * gib64, Size: 99 * gib64}, {Path: "/home/me", Size: 0}}}
 	for name, c := range map[string]struct {
 		missing int64
@@ -64,7 +64,7 @@ func TestTheDiskThatTheStoreLiesOnCounts(t *testing.T) {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
-	if v := FitDisk(1, "/x", facts.Facts{}); v.Level != Unknown || !strings.Contains(v.Reason(), "not known") {
+	if v := FitDisk(1, "/x", facts.Facts{}); v.Level != Unknown || !strings.Contains(v.Reason(), "unknown") {
 		t.Errorf("%+v", v)
 	}
 }

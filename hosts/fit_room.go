@@ -9,14 +9,14 @@ import (
 
 const gib64 = int64(1) << 30
 
-// room is where models may lie, and how much of it they may take.
+// room is a place for models, and its size.
 type room struct {
 	place Place
 	bytes int64
 	main  int64 // main memory beside graphics memory, for InBoth
 }
 
-// fast says that weights are read with the bandwidth of graphics memory.
+// fast reports whether weights are read with the bandwidth of graphics memory.
 func (r room) fast() bool { return r.place == InUnified || r.place == InVRAM }
 
 // of names the room for people.
@@ -35,12 +35,12 @@ func (r room) of() string {
 // smallCard is the graphics memory up to which it serves no model.
 const smallCard = 4 * gib64
 
-// roomsOf are the places of a machine, the best first. A unified unit reaches
-// what its driver maps, less what the system needs; cards have their own memory
-// less what the desktop and the driver take, and cards of one vendor share a
-// model by its layers (llama.cpp's default); a processor reaches all but an
-// eighth. No room means that nothing is known of the machine's memory.
-func roomsOf(f facts.Facts) []room {
+// roomsFor returns the places of a machine, the best first. A unified unit has
+// what its driver maps, less the system's need; cards have their memory less the
+// desktop's and driver's, and cards of one vendor share a model by its layers
+// (llama.cpp's default); a processor has all but an eighth. Without rooms the
+// machine's memory is unknown.
+func roomsFor(f facts.Facts) []room {
 	var rooms []room
 	cards := map[string]int64{}
 	for _, g := range f.GPUs {
@@ -51,8 +51,8 @@ func roomsOf(f facts.Facts) []room {
 			}
 			continue
 		}
-		// Of a unified one, either most is mapped, or the firmware has given it to
-		// the unit for good.
+		// On a unified unit either most memory is mapped, or the firmware has
+		// reserved it.
 		if reach := max(own, min(g.VRAM+g.GTT, f.Memory.Total-max(8*gib64, f.Memory.Total/10))); reach > smallCard {
 			rooms = append(rooms, room{place: InUnified, bytes: reach})
 		}
@@ -75,8 +75,8 @@ func roomsOf(f facts.Facts) []room {
 	return rooms
 }
 
-// hold says how loads fit this room alone.
-func (r room) hold(loads []Load) Verdict {
+// verdict returns how loads fit this room alone.
+func (r room) verdict(loads []Load) Verdict {
 	v := Verdict{Place: r.place, Budget: r.bytes, MainBudget: r.main, Loads: []Need{}}
 	for _, l := range loads {
 		n := l.need(r.place == InRAM)
@@ -84,14 +84,14 @@ func (r room) hold(loads []Load) Verdict {
 	}
 	v.Level = levelOf(v.Need, v.Budget)
 	if r.place == InBoth {
-		r.move(&v)
+		r.moveExperts(&v)
 	}
 	return v
 }
 
-// move puts experts into main memory, those of the largest model first, until
+// moveExperts moves experts into main memory, those of the largest model first, until
 // the rest fits the graphics memory.
-func (r room) move(v *Verdict) {
+func (r room) moveExperts(v *Verdict) {
 	order := slices.Clone(v.Loads)
 	sort.SliceStable(order, func(i, j int) bool { return order[j].Experts < order[i].Experts })
 	for _, n := range order {

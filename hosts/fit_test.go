@@ -39,7 +39,7 @@ const (
 	mib = int64(1) << 20
 )
 
-func TestTheNeedOfAModelIsCountedToTheByte(t *testing.T) {
+func TestNeedIsExact(t *testing.T) {
 	for name, c := range map[string]struct {
 		load                            Load
 		perToken, cache, state, compute int64
@@ -59,7 +59,7 @@ func TestTheNeedOfAModelIsCountedToTheByte(t *testing.T) {
 	}
 }
 
-func TestSequencesAndTheCachesTypeCount(t *testing.T) {
+func TestNeedCountsSequencesAndCacheType(t *testing.T) {
 	l := loadOf(t, "next", "Q4_K_M", 48_400, nextShape, 32768)
 	l.Sequences = 4
 	if n := l.need(false); n.KV != 3*gib64 || n.State != 4*79036416 {
@@ -77,7 +77,7 @@ func TestSequencesAndTheCachesTypeCount(t *testing.T) {
 	}
 }
 
-func TestPearlServesBothModelsAtOnce(t *testing.T) {
+func TestPearlServesBothModels(t *testing.T) {
 	f, _ := Recorded("pearl")
 	next := loadOf(t, "big", "Q4_K_M", 48_400, nextShape, 262144)
 	alone := Fit([]Load{next}, f)
@@ -93,7 +93,7 @@ func TestPearlServesBothModelsAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheVerdictNamesThePlace(t *testing.T) {
+func TestVerdictNamesPlace(t *testing.T) {
 	pearl, _ := Recorded("pearl")
 	velox, _ := Recorded("velox")
 	machine := func(memory int64, cards ...int64) facts.Facts {
@@ -140,7 +140,7 @@ func TestTheVerdictNamesThePlace(t *testing.T) {
 	}
 }
 
-func TestFreeMemoryIsShownAndDecidesNothing(t *testing.T) {
+func TestFreeMemoryDecidesNothing(t *testing.T) {
 	f, _ := Recorded("pearl")
 	loads := []Load{loadOf(t, "next", "Q4_K_M", 48_400, nextShape, 262144)}
 	v := Fit(loads, f)
@@ -156,7 +156,7 @@ func TestFreeMemoryIsShownAndDecidesNothing(t *testing.T) {
 	}
 }
 
-func TestEachAdviceWouldMakeItFit(t *testing.T) {
+func TestAdviceMakesItFit(t *testing.T) {
 	f := facts.Facts{Memory: facts.Memory{Total: 34 << 30}} // 29.9 GiB for models
 	l := loadOf(t, "coder", "Q6_K", 25_093, coderShape, 65536)
 	l.Quants = []spec.Quant{quant("Q4_K_M", 18_557), quant("Q5_K_M", 21_726), quant("Q6_K", 25_093)}
@@ -183,7 +183,7 @@ func TestEachAdviceWouldMakeItFit(t *testing.T) {
 	}
 }
 
-func TestTheDriversLimitIsNamedWhereItIsTheReason(t *testing.T) {
+func TestAdviceRaisesDriverLimit(t *testing.T) {
 	f, _ := Recorded("pearl")
 	f.GPUs = []facts.GPU{{Driver: "amdgpu", Unified: true, VRAM: 512 << 20, GTT: 40 << 30}}
 	v := Fit([]Load{loadOf(t, "big", "Q4_K_M", 48_400, nextShape, 262144)}, f)
@@ -192,7 +192,7 @@ func TestTheDriversLimitIsNamedWhereItIsTheReason(t *testing.T) {
 	}
 }
 
-func TestASpecSilencesTheWarningAndNotTheVerdict(t *testing.T) {
+func TestIgnoreSilencesOnlyTheWarning(t *testing.T) {
 	f, _ := Recorded("velox")
 	a, b := loadOf(t, "next", "Q4_K_M", 48_400, nextShape, 0), loadOf(t, "coder", "Q6_K", 25_093, coderShape, 0)
 	a.Ignore = true
@@ -206,7 +206,7 @@ func TestASpecSilencesTheWarningAndNotTheVerdict(t *testing.T) {
 	}
 }
 
-func TestWithoutAHeaderTheNeedIsEstimated(t *testing.T) {
+func TestNeedIsEstimatedWithoutHeader(t *testing.T) {
 	f, _ := Recorded("velox")
 	v := Fit([]Load{{Name: "coder", Weights: 18_557_000_000}}, f)
 	if n := v.Loads[0]; !n.Estimated || n.Total != 18_557_000_000*11/10+2*gib64 || v.Level != Fits {
@@ -214,7 +214,7 @@ func TestWithoutAHeaderTheNeedIsEstimated(t *testing.T) {
 	}
 }
 
-func TestAShapeThatCannotBeDoesNotFit(t *testing.T) {
+func TestImpossibleShapeDoesNotFit(t *testing.T) {
 	huge := int64(math.MaxInt64)
 	f, _ := Recorded("pearl")
 	l := Load{Name: "x", Weights: huge / 2000, Context: huge, Sequences: huge, Quants: []spec.Quant{quant("Q4_K_M", 1000)},
@@ -224,7 +224,7 @@ func TestAShapeThatCannotBeDoesNotFit(t *testing.T) {
 	}
 }
 
-func TestTheJSONFormSaysItsUnits(t *testing.T) {
+func TestVerdictJSONNamesUnits(t *testing.T) {
 	f, _ := Recorded("velox")
 	b, err := json.Marshal(Fit([]Load{loadOf(t, "next", "Q4_K_M", 48_400, nextShape, 262144)}, f))
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 
 const gib = 1 << 30
 
-// Matches reports whether every field of m that is set holds for f, and which
-// did not, or what did. A host without a match is any machine. Memory is what
-// is built in where that is known, because people buy 64 GiB and the kernel
-// shows 62.5.
+// Matches reports whether every field of m that is set matches f, and which did
+// not, or which did. A host without a match is any machine. Memory is the
+// installed memory if known, because people buy 64 GiB and the kernel shows
+// 62.5.
 func Matches(m spec.Match, f facts.Facts) (bool, string) {
 	var no, yes []string
 	note := func(ok bool, name, want, got string) {
@@ -52,7 +52,7 @@ func Matches(m spec.Match, f facts.Facts) (bool, string) {
 	case len(no) > 0:
 		return false, strings.Join(no, " and ")
 	case len(yes) == 0:
-		return true, "it has no match, so it is any machine"
+		return true, "it has no match, so it fits any machine"
 	}
 	return true, strings.Join(yes, " and ")
 }

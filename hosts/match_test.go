@@ -7,7 +7,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestAMatchHoldsIfEveryFieldDoes(t *testing.T) {
+func TestMatchesNeedsEveryField(t *testing.T) {
 	laptop := facts.Facts{
 		Hostname: "velox.lan", Product: "Framework Laptop", CPU: facts.CPU{Model: "13th Gen Intel(R) Core(TM) i7-1370P"},
 		Memory: facts.Memory{Total: 62<<30 + 1<<29, Physical: 64 << 30},
@@ -18,7 +18,7 @@ func TestAMatchHoldsIfEveryFieldDoes(t *testing.T) {
 		ok  bool
 		why string
 	}{
-		"nothing asked":       {spec.Match{}, facts.Facts{}, true, "it has no match, so it is any machine"},
+		"nothing asked":       {spec.Match{}, facts.Facts{}, true, "it has no match, so it fits any machine"},
 		"short hostname":      {spec.Match{Hostname: "velox"}, laptop, true, "hostname velox.lan"},
 		"whole hostname":      {spec.Match{Hostname: "velox.lan"}, laptop, true, "hostname velox.lan"},
 		"part of a hostname":  {spec.Match{Hostname: "vel"}, laptop, false, "hostname is velox.lan, not vel"},
@@ -39,13 +39,13 @@ func TestAMatchHoldsIfEveryFieldDoes(t *testing.T) {
 	}
 }
 
-func TestTheReferenceHostsAreThereToStartFrom(t *testing.T) {
+func TestReferenceHostsExist(t *testing.T) {
 	for _, name := range []string{DefaultName, "pearl", "velox"} {
 		if text, ok := Example(name); !ok || len(text) == 0 {
 			t.Error(name)
 		}
 	}
-	if _, ok := Example("nobody"); ok {
-		t.Error("nobody")
+	if _, ok := Example("unknown"); ok {
+		t.Error("an unknown example exists")
 	}
 }

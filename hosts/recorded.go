@@ -14,8 +14,8 @@ import (
 //go:embed recorded/*.json
 var recorded embed.FS
 
-// Recorded returns facts of a reference host. They were put together from data
-// sheets, not measured on such a machine.
+// Recorded returns facts of a reference host. They come from data sheets, not
+// from measurements.
 func Recorded(name string) (facts.Facts, bool) {
 	b, err := recorded.ReadFile("recorded/" + name + ".json")
 	if err != nil {
@@ -25,7 +25,7 @@ func Recorded(name string) (facts.Facts, bool) {
 	return f, err == nil
 }
 
-// ReadFacts reads facts that aisync facts --json wrote.
+// ReadFacts reads the output of aisync facts --json.
 func ReadFacts(path string) (facts.Facts, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -44,10 +44,10 @@ func parseFacts(name string, b []byte) (facts.Facts, error) {
 			at = syntax.Offset
 		}
 		line := 1 + bytes.Count(b[:min(int(at), len(b))], []byte("\n"))
-		return f, fmt.Errorf("%s:%d: no facts: %v; make some with aisync facts --json", name, line, err)
+		return f, fmt.Errorf("%s:%d: invalid facts: %v; make them with: aisync facts --json", name, line, err)
 	}
 	if f.FormatVersion < 1 || f.FormatVersion > facts.FormatVersion {
-		return f, fmt.Errorf("%s: facts of format_version %d, and this aisync knows 1 to %d; make new ones with aisync facts --json", name, f.FormatVersion, facts.FormatVersion)
+		return f, fmt.Errorf("%s: facts of format_version %d, but this aisync supports 1 to %d; make new ones with: aisync facts --json", name, f.FormatVersion, facts.FormatVersion)
 	}
 	return f, nil
 }

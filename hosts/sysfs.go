@@ -10,8 +10,8 @@ import (
 	"aisync.dev/aisync/hosts/facts"
 )
 
-// memory reads what the kernel says. Physical memory is the sum of the memory
-// blocks: ghw gives the same but takes ten times as long.
+// memory reads the kernel's figures. Physical memory is the sum of the memory
+// blocks: ghw returns the same but takes ten times as long.
 func (m machine) memory(f *facts.Facts) []string {
 	for line := range strings.Lines(m.text("/proc/meminfo")) {
 		name, rest, _ := strings.Cut(line, ":")
@@ -31,28 +31,28 @@ func (m machine) memory(f *facts.Facts) []string {
 		f.Memory.Physical = size * int64(len(blocks))
 	}
 	if f.Memory.Total == 0 {
-		return []string{"memory: unknown: /proc/meminfo cannot be read"}
+		return []string{"memory: unknown: /proc/meminfo is unreadable"}
 	}
 	return nil
 }
 
-// names of graphics units that pci.ids files of today do not know, or that
-// people know by another name.
+// names are graphics units that current pci.ids files lack, or that have a
+// better-known name.
 var names = map[string]string{
 	"1002:1586": "AMD Radeon 8060S (Strix Halo)",
 	"8086:a7a0": "Intel Iris Xe (Raptor Lake-P)",
 }
 
-// unified lists the units that read the machine's own memory as quickly as a
-// card reads its own. Sizes do not tell: half of the memory is mapped for a card
-// of its own as well, and most units without own memory are no quicker than the
+// unified lists the units that read the machine's memory as fast as a card reads
+// its memory. Sizes do not show it: half of the memory is also mapped for
+// separate cards, and most units without memory are no faster than the
 // processor.
 var unified = map[string]bool{
 	"1002:1586": true, // Strix Halo: 256 bits wide
 }
 
-// graphics reads what the drivers say of themselves; ghw would need a pci.ids
-// file and knows neither memory sizes nor drivers of accelerators.
+// graphics reads the drivers' figures; ghw would need a pci.ids file and knows
+// neither memory sizes nor accelerators' drivers.
 func (m machine) graphics(f *facts.Facts) []string {
 	cards, _ := filepath.Glob(m.path("/sys/class/drm/card[0-9]*"))
 	card := regexp.MustCompile(`/card\d+$`)
@@ -97,7 +97,7 @@ func (m machine) vulkan() bool {
 	return false
 }
 
-// rocm is the graphics target that the kernel's compute driver names, such as
+// rocm returns the graphics target of the kernel's compute driver, such as
 // gfx1151 for the gfx_target_version 110501.
 func (m machine) rocm() string {
 	if _, err := os.Stat(m.path("/dev/kfd")); err != nil {
@@ -123,11 +123,11 @@ func (m machine) rocm() string {
 }
 
 func (m machine) number(p string) int64 {
-	n, _ := strconv.ParseInt(m.text(p), 10, 64) // a driver that does not say: unknown
+	n, _ := strconv.ParseInt(m.text(p), 10, 64) // unknown if the driver has none
 	return n
 }
 
-// link is the last element of where a link leads.
+// link returns the last element of a link's target.
 func (m machine) link(p string) string {
 	target, err := os.Readlink(m.path(p))
 	if err != nil {

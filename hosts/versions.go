@@ -14,15 +14,15 @@ import (
 	"aisync.dev/aisync/hosts/facts"
 )
 
-// versionPatience is how long one program may take to say its version.
+// versionPatience bounds one program's answer.
 const versionPatience = 10 * time.Second
 
-// asks are the words that a program is asked with, where that is not --version.
-var asks = map[string]string{"go": "version", "tmux": "-V"}
+// versionArgs are the version arguments of programs that do not take --version.
+var versionArgs = map[string]string{"go": "version", "tmux": "-V"}
 
-// Versions returns which version each program and package manager of f is, by
-// name. What npm installed is read where it lies; every other program is
-// started once, with environ. One that does not answer is left out.
+// Versions returns the versions of the programs and package managers of f, by
+// name. It reads an npm package's version from its files, and starts each other
+// program once, with environ. It omits programs that do not answer.
 func Versions(ctx context.Context, f facts.Facts, path, environ []string) map[string]string {
 	places := map[string]string{}
 	for name, at := range f.Programs {
@@ -43,7 +43,7 @@ func Versions(ctx context.Context, f facts.Facts, path, environ []string) map[st
 			defer func() { <-slots }()
 			v := packageVersion(at)
 			if v == "" {
-				v = saidVersion(ctx, name, at, environ)
+				v = askVersion(ctx, name, at, environ)
 			}
 			if v != "" {
 				mu.Lock()
@@ -56,8 +56,8 @@ func Versions(ctx context.Context, f facts.Facts, path, environ []string) map[st
 	return found
 }
 
-// packageVersion reads the package.json of the npm package that a program is
-// part of; "" where it is of none.
+// packageVersion returns the version in the package.json of a program's npm
+// package; "" if it is not part of one.
 func packageVersion(program string) string {
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil || !strings.Contains(real, "/node_modules/") {
@@ -73,12 +73,12 @@ func packageVersion(program string) string {
 	return ""
 }
 
-// versionForm is what a version looks like among other words.
+// versionForm matches a version in a text.
 var versionForm = regexp.MustCompile(`\d+(\.\d+)+[0-9A-Za-z.+~_-]*`)
 
-// saidVersion starts a program.
-func saidVersion(ctx context.Context, name, program string, environ []string) string {
-	ask := asks[name]
+// askVersion starts a program and returns the version that it prints.
+func askVersion(ctx context.Context, name, program string, environ []string) string {
+	ask := versionArgs[name]
 	if ask == "" {
 		ask = "--version"
 	}

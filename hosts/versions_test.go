@@ -9,7 +9,7 @@ import (
 	"aisync.dev/aisync/hosts/facts"
 )
 
-func TestVersionsAreReadOrAskedFor(t *testing.T) {
+func TestVersions(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		t.Helper()
@@ -33,7 +33,7 @@ func TestVersionsAreReadOrAskedFor(t *testing.T) {
 	}
 	f := facts.Facts{Managers: []string{"apt-get"}, Programs: map[string]string{
 		"agent": agent,
-		"git":   write("git", "#!/bin/sh\n[ \"$1\" = --version ] && echo git version 2.39.5 '(of somebody)'\n"),
+		"git":   write("git", "#!/bin/sh\n[ \"$1\" = --version ] && echo git version 2.39.5 '(of a vendor)'\n"),
 		"tmux":  write("tmux", "#!/bin/sh\n[ \"$1\" = -V ] && echo tmux 3.3a\n"),
 		"shy":   write("shy", "#!/bin/sh\necho 1.2.3; exit 1\n"),
 		"wordy": write("wordy", "#!/bin/sh\necho no number here\n"),

@@ -7,8 +7,8 @@ import (
 	"aisync.dev/aisync/reconcile/resource"
 )
 
-// places are those of what is asked for, of strays, and of what owners, the
-// host and the project at hand have on record.
+// places are those of the resources, of strays, and of the records of owners,
+// the host and the project at hand.
 func (s *Store) places(r ReadEnv, resources []Resource, strays []Address, owners []Owner) resource.Places {
 	all := slices.Clone(strays)
 	for _, res := range resources {
@@ -24,10 +24,11 @@ func (s *Store) places(r ReadEnv, resources []Resource, strays []Address, owners
 	return resource.FindPlaces(r.FS, r.Home, all)
 }
 
-// Is reports whether a is t's address, or another one of its place.
+// Is reports whether a is t's address, or another address of its place.
 func (t Target) Is(a Address) bool { return t.Resource.Address == a || slices.Contains(t.Aliases, a) }
 
-// SameAs names the other addresses of t's place, for a person; "" where there are none.
+// SameAs names the other addresses of t's place, for a person; "" if there are
+// none.
 func (t Target) SameAs() string {
 	if len(t.Aliases) == 0 {
 		return ""
@@ -35,7 +36,8 @@ func (t Target) SameAs() string {
 	return "the same as " + resource.JoinAddresses(t.Aliases)
 }
 
-// Match reports whether a --target or --exclude pattern means t; see Address.Match.
+// Match reports whether a --target or --exclude pattern matches t; see
+// Address.Match.
 func (t Target) Match(pattern string) bool {
 	return t.Resource.Address.Match(pattern) || slices.ContainsFunc(t.Aliases, func(a Address) bool { return a.Match(pattern) })
 }
@@ -48,8 +50,8 @@ func (t Target) addressOf(o Owner) Address {
 	return t.Resource.Address
 }
 
-// of returns what every owner has on record of t's place: one record an owner,
-// under the address by which that owner asks for it.
+// of returns every owner's record of t's place, under the address by which that
+// owner asks for it.
 func (s *Store) of(t Target) []Record {
 	if len(t.Aliases) == 0 {
 		return s.On(t.Resource.Address)

@@ -16,28 +16,28 @@ import (
 	"aisync.dev/aisync/reconcile/record"
 )
 
-// ErrUndecided says that a plan holds conflicts and nobody chose.
-var ErrUndecided = errors.New("conflicts that nobody decided")
+// ErrUndecided means that a plan has conflicts without a choice.
+var ErrUndecided = errors.New("undecided conflicts")
 
-// ApplyOptions are what a person or the program says about one apply.
+// ApplyOptions configure one apply.
 type ApplyOptions struct {
 	ID        string // from NewApplyID; also the tag of the file system's temp names
-	KeepGoing bool   // leave what is undecided or failed, and do the rest
+	KeepGoing bool   // skip what is undecided or failed, and do the rest
 	Command   string
 	Version   string
 	Events    func(Event) // safe for concurrent use; may be nil
-	// Ignored says which of these paths of the project git does not carry.
+	// Ignored returns the paths of the project that git does not carry.
 	Ignored    func(ctx context.Context, paths []fsys.LogicalPath) map[fsys.LogicalPath]bool
 	RollbackOf string // the entry that this apply undoes; its plan comes from RollbackPlan
 }
 
-// Event is something that happened during an apply.
+// Event reports progress of an apply.
 type Event struct {
 	Kind        string // "start", "progress", "done", "failed", "skipped"
 	Address     Address
 	Action      Action
-	Done, Total int64 // bytes, of "progress"
-	Err         error // of "failed" and "skipped"
+	Done, Total int64 // bytes, for "progress"
+	Err         error // for "failed" and "skipped"
 }
 
 // NewApplyID returns an id that sorts by time.
@@ -48,11 +48,11 @@ func NewApplyID(now time.Time) string {
 }
 
 // Apply makes p true. The caller holds the lock of the state and has called
-// Recover. It may be killed at any point: what is managed then has its old or
-// its new bytes, and the next Recover finishes the bookkeeping. Undecided
-// conflicts make it return ErrUndecided before anything is touched, unless
-// KeepGoing. When the context ends, what runs is finished or undone, what was
-// done is recorded, and the context's error is returned.
+// Recover. It may be killed at any point: every target then has its old or its
+// new bytes, and the next Recover finishes the records. With undecided
+// conflicts it returns ErrUndecided before any change, unless KeepGoing. When
+// the context ends, running changes are finished or undone, finished ones are
+// recorded, and the context's error is returned.
 func (e *Engine) Apply(ctx context.Context, w WriteEnv, s *Store, p *Plan, o ApplyOptions) (Result, error) {
 	if !o.KeepGoing && len(p.Conflicts)+len(p.Undecided()) > 0 {
 		return Result{}, ErrUndecided
@@ -82,8 +82,8 @@ func (e *Engine) Apply(ctx context.Context, w WriteEnv, s *Store, p *Plan, o App
 	return a.run(ctx)
 }
 
-// unready says which changes cannot be made: those that have a problem, and
-// those that wait for something that nobody decided about or that has one.
+// unready finds the changes that cannot be made: those with a problem, and
+// those that depend on an undecided or problematic one.
 func (a *applying) unready(p *Plan, problems []Problem) {
 	a.bad = map[Address]bool{}
 	for _, x := range problems {
@@ -101,7 +101,7 @@ func (a *applying) unready(p *Plan, problems []Problem) {
 	}
 }
 
-// waitsForBad names what change i waits for though it will not be made.
+// waitsForBad returns the dependency of c that will not be made.
 func (a *applying) waitsForBad(c Change) (Address, bool) {
 	on := c.Target.Resource.DependsOn
 	i := slices.IndexFunc(on, func(d Address) bool { return a.bad[d] })
@@ -116,7 +116,7 @@ func (c Change) recordsOnly() bool {
 	return slices.ContainsFunc(c.Leaves, func(l LeafChange) bool { return l.Action == Accept || l.Action == Release })
 }
 
-// preflight collects what would stop the changes before the first is made.
+// preflight collects the problems of all changes before the first is made.
 func (e *Engine) preflight(ctx context.Context, r ReadEnv, changes []Change) []Problem {
 	byKind := map[string][]Change{}
 	for _, c := range changes {
@@ -134,7 +134,7 @@ func (e *Engine) preflight(ctx context.Context, r ReadEnv, changes []Change) []P
 	return problems
 }
 
-// applying is one apply on its way.
+// applying is a running apply.
 type applying struct {
 	engine  *Engine
 	w       WriteEnv
@@ -142,9 +142,9 @@ type applying struct {
 	options ApplyOptions
 	changes []Change
 	waits   [][]int
-	bad     map[Address]bool // what is not made, so that nothing that depends on it may be
-	partial bool             // something of the plan is left out from the start
-	torn    map[Address]bool // changes that failed, and not because somebody else was quicker
+	bad     map[Address]bool // changes not made: nothing that depends on them may be made
+	partial bool             // a part of the plan was left out from the start
+	torn    map[Address]bool // changes that failed, except because of another writer
 	journal *journal.Journal
 
 	mu       sync.Mutex
@@ -168,7 +168,7 @@ func (a *applying) run(ctx context.Context) (Result, error) {
 		return a.result, err
 	}
 	a.result.ID = a.options.ID
-	a.store.On("") // the index is made before several look at it
+	a.store.On("") // build the index before several goroutines use it
 	a.contents = map[Owner]map[string][]byte{}
 	a.all(ctx)
 	if err := a.commit(context.WithoutCancel(ctx)); err != nil {
@@ -178,7 +178,7 @@ func (a *applying) run(ctx context.Context) (Result, error) {
 	return a.result, ctx.Err()
 }
 
-// all runs every change, what it waits for first, a bounded number at a time.
+// all runs every change after its dependencies, a bounded number at a time.
 func (a *applying) all(ctx context.Context) {
 	parallel := a.engine.Parallel
 	if parallel <= 0 {
@@ -230,8 +230,8 @@ func (a *applying) all(ctx context.Context) {
 	group.Wait()
 }
 
-// one makes one change and notes its end. stale says that it was not made because
-// its target is no longer what the plan saw: nothing else is in doubt then.
+// one makes one change and records its end. stale means that it was not made
+// because its target changed since the plan: nothing else is in doubt then.
 func (a *applying) one(ctx context.Context, i int) (ok, stale bool) {
 	addr := a.changes[i].Target.Resource.Address
 	a.event(Event{Kind: "start", Address: addr, Action: a.changes[i].Action})
@@ -271,7 +271,7 @@ func (a *applying) one(ctx context.Context, i int) (ok, stale bool) {
 	return true, false
 }
 
-// do makes c true, or looks closer where there is only something to record.
+// do makes c true, or confirms it if there is only something to record.
 func (a *applying) do(ctx context.Context, c Change) (out Outcome, err error) {
 	defer fsys.Caught(&err)
 	p := a.engine.provider(c.Target.Resource.Address.Kind())

@@ -9,12 +9,12 @@ import (
 type Change struct {
 	Target    Target
 	Action    Action       // of the resource as a whole
-	Leaves    []LeafChange // every leaf that is wanted or recorded, sorted by key
+	Leaves    []LeafChange // every wanted or recorded leaf, sorted by key
 	Before    Observation
-	Exact     *Fingerprint // of a rollback: the token to return to
-	ExactMode fs.FileMode  // and the permission bits; 0: those that are there
-	Next      []Record     // what is recorded afterwards, one an owner that has anything left
-	Owners    []Owner      // whose records this change writes: an owner here without a Record in Next has none left
+	Exact     *Fingerprint // of a rollback: the token to restore
+	ExactMode fs.FileMode  // its permission bits; 0: the present ones
+	Next      []Record     // the records afterwards, one for each owner with anything left
+	Owners    []Owner      // owners whose records change; one without a Record in Next has none left
 }
 
 // LeafChange is what a plan does to one leaf.
@@ -26,7 +26,7 @@ type LeafChange struct {
 	Decision
 }
 
-// Writes reports whether c touches anything but records.
+// Writes reports whether c changes more than records.
 func (c Change) Writes() bool {
 	for _, l := range c.Leaves {
 		if l.Writes() {
@@ -41,7 +41,7 @@ func (c Change) undecided() bool {
 	return slices.ContainsFunc(c.Leaves, func(l LeafChange) bool { return l.Action == Clash && !l.ReadOnly })
 }
 
-// Drift reports whether anything of c is not as it was recorded.
+// Drift reports whether any leaf of c differs from its record.
 func (c Change) Drift() bool {
 	for _, l := range c.Leaves {
 		if l.Drift {
@@ -51,7 +51,7 @@ func (c Change) Drift() bool {
 	return false
 }
 
-// Pending reports whether the spec wants anything else than was recorded.
+// Pending reports whether the spec wants something other than the record.
 func (c Change) Pending() bool {
 	for _, l := range c.Leaves {
 		if l.Pending {
@@ -61,7 +61,7 @@ func (c Change) Pending() bool {
 	return false
 }
 
-// Origin returns the places that ask for what c changes, without repeats.
+// Origin returns the positions that ask for c's changes, without duplicates.
 func (c Change) Origin() []Position {
 	var out []Position
 	seen := map[Position]bool{}
@@ -85,8 +85,8 @@ func (c Change) Origin() []Position {
 	return out
 }
 
-// summary is the one action that stands for all leaves of a resource: what
-// nobody decided comes first, then what is written, then what is recorded.
+// summary is the action that stands for all leaves of a resource: undecided
+// first, then written, then recorded.
 func summary(leaves []LeafChange, before Observation) Action {
 	has := map[Action]int{}
 	dropped := 0
@@ -116,8 +116,8 @@ func summary(leaves []LeafChange, before Observation) Action {
 	return None
 }
 
-// next is what is recorded of c's target once c is done, one record for each
-// of owners that has anything left there.
+// next is the records of c's target after c, one for each of owners with
+// anything left.
 func next(c Change, records []Record, owners []Owner) []Record {
 	var out []Record
 	for _, o := range owners {
@@ -142,7 +142,7 @@ func next(c Change, records []Record, owners []Owner) []Record {
 	return out
 }
 
-// next is what owner o has on record of l afterwards; had is what it has now.
+// next is owner o's record of l after c; had is the present one.
 func (l LeafChange) next(c Change, o Owner, had *LeafRecord) (LeafRecord, bool) {
 	if l.Want == nil {
 		if (l.Action == Unclear || l.Action == Clash) && had != nil {
@@ -185,13 +185,13 @@ func (l LeafChange) next(c Change, o Owner, had *LeafRecord) (LeafRecord, bool) 
 	return lr, true
 }
 
-// Sourced is a Body that knows what its source held before.
+// Sourced is a Body that knows its source's former contents.
 type Sourced interface {
-	Held(Fingerprint) bool // now, or at any time in the source's history
+	Held(Fingerprint) bool // now, or ever in the source's history
 }
 
-// vouch takes l, which only a lock claims, for this machine's own where the
-// source of what is wanted holds the whole of what is there.
+// vouch accepts as this machine's a leaf that only a lock claims, if the source
+// of what is wanted has all of what is there.
 func (s *Store) vouch(t Target, l LeafChange, owners []Owner) {
 	if l.Key != "" || l.Last == nil || !l.Last.Claimed || !l.Rel.WantLive {
 		return
@@ -205,10 +205,10 @@ func (s *Store) vouch(t Target, l LeafChange, owners []Owner) {
 	}
 }
 
-// spare releases the leaves of c that would be removed though only a lock says
-// that aisync made them, and what is there is held neither by git's HEAD nor,
-// for a whole file, by a source or among the texts that aisync wrote on this
-// machine: a lock comes with a clone, and its word alone loses no byte.
+// spare releases leaves of c that would be removed although only a lock says
+// that aisync made them, unless their content is in git's HEAD or, for a whole
+// file, in a source or among the texts that aisync wrote on this machine. A
+// lock comes with a clone, and its word alone must not cost a byte.
 func (e *Engine) spare(r ReadEnv, c Change, in Input) {
 	var head map[LeafKey]Fingerprint
 	looked := false
@@ -222,13 +222,13 @@ func (e *Engine) spare(r ReadEnv, c Change, in Input) {
 		}
 		is := c.Before.Live[l.Key]
 		if is != "" && head[l.Key] == is || l.Key == "" && (c.Target.Resource.Address.Kind() == "dir" || written(r, is) || fromSource(in.Declarations, is)) {
-			continue // a folder goes only while it is empty
+			continue // a folder is removed only while it is empty
 		}
 		l.Decision = Decision{Action: Release, Pending: true, Warn: true, Meaning: "only aisync.lock says that aisync made it, and git's HEAD does not hold it as it is: left to you"}
 	}
 }
 
-// atHead is what git's HEAD holds of t; nothing where that is not known.
+// atHead returns the fingerprints of t at git's HEAD; none if that is unknown.
 func (e *Engine) atHead(r ReadEnv, t Target) map[LeafKey]Fingerprint {
 	p, ok := e.provider(t.Resource.Address.Kind()).(Attester)
 	if !ok || r.Head == nil || !t.Resource.Address.InProject() {
@@ -241,7 +241,8 @@ func (e *Engine) atHead(r ReadEnv, t Target) map[LeafKey]Fingerprint {
 	return p.Attest(t, text)
 }
 
-// written reports whether aisync wrote just that on this machine, and keeps it.
+// written reports whether aisync wrote that content on this machine and still
+// has it.
 func written(r ReadEnv, f Fingerprint) bool {
 	if r.Contents == nil {
 		return false
@@ -250,8 +251,8 @@ func written(r ReadEnv, f Fingerprint) bool {
 	return ok
 }
 
-// fromSource reports whether the source of any declaration holds, or held,
-// just that.
+// fromSource reports whether the source of a declaration has, or had, that
+// content.
 func fromSource(decls []Declaration, f Fingerprint) bool {
 	return slices.ContainsFunc(decls, func(d Declaration) bool {
 		return slices.ContainsFunc(d.Leaves, func(l Leaf) bool {

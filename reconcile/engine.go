@@ -14,22 +14,22 @@ type Engine struct {
 // Input is what a plan is made from.
 type Input struct {
 	Declarations []Declaration
-	Owners       []Owner // whose records this plan may prune
+	Owners       []Owner // owners whose records this plan may prune
 	Unsupported  []Unsupported
 	Notes        []Note
 	Choice       Choice
 	Targets      []string  // only these addresses, and what they depend on; all when empty
 	Excludes     []string  // not these, nor what depends on them
-	Strays       []Address // files that nobody asked for, in folders that are ours
-	Dropped      string    // why nothing is wanted any more, where it is not the spec that moved
-	// Hold says why a leaf must not be written now; "" where it may. What is held
-	// is undecided. May be nil.
+	Strays       []Address // files in aisync's folders that no spec wants
+	Dropped      string    // why nothing is wanted any more, if the spec did not move
+	// Hold returns why a leaf must not be written now; "" if it may be. A held
+	// leaf is undecided. May be nil.
 	Hold func(Address, LeafKey) string
 }
 
-// Plan says what an apply would do.
+// Plan is what an apply would do.
 type Plan struct {
-	Changes     []Change // every resource, also those with nothing to do; sorted by address
+	Changes     []Change // every resource, even without changes; sorted by address
 	Conflicts   []Conflict
 	Unsupported []Unsupported
 	Notes       []Note
@@ -46,7 +46,7 @@ type Result struct {
 	Skipped []Problem // with the reason: depends on a failed one, undecided
 }
 
-// reason puts why things are dropped into a decision's words.
+// reason inserts why things are dropped into a decision's meaning.
 func (in Input) reason(meaning string) string {
 	if in.Dropped == "" {
 		return meaning
@@ -54,7 +54,7 @@ func (in Input) reason(meaning string) string {
 	return strings.ReplaceAll(meaning, "no longer in the spec", in.Dropped)
 }
 
-// held says why key of t must not be written now; "" where it may.
+// held returns why key of t must not be written now; "" if it may be.
 func (in Input) held(t Target, key LeafKey) string {
 	if in.Hold == nil {
 		return ""

@@ -11,18 +11,19 @@ import (
 	"aisync.dev/aisync/reconcile/journal"
 )
 
-// commit makes what was done durable and writes it down; the journal goes last.
+// commit makes the changes durable and records them; it removes the journal
+// last.
 func (a *applying) commit(ctx context.Context) error {
 	if len(a.torn) > 0 {
-		// A change that failed takes along what it made, where it still can. What
-		// it left because somebody else wrote meanwhile is theirs, and was named.
+		// A failed change takes back what it made, if it still can. What it
+		// left because of another writer is that writer's, and was named.
 		entry := a.journal.Entry()
 		entry.Changes = slices.DeleteFunc(slices.Clone(entry.Changes), func(s EntryStep) bool { return !a.torn[s.Address] })
 		if _, err := a.engine.tidy(ctx, a.w, a.store, entry); err != nil {
 			return err
 		}
 	}
-	entry, _ := a.engine.settle(ctx, a.w.ReadEnv, a.store, a.journal)
+	entry, _ := a.engine.replay(ctx, a.w.ReadEnv, a.store, a.journal)
 	a.markIgnored(ctx)
 	a.store.sweepDirs(a.w, entry)
 	if err := a.w.FS.Flush(); err != nil {
@@ -34,8 +35,8 @@ func (a *applying) commit(ctx context.Context) error {
 	return a.store.finish(a.w.FS, entry, a.contents, a.journal)
 }
 
-// nothing writes what is out of date though nothing is to be done: a lock that
-// was not there, what an interrupted apply did not ask git about.
+// nothing updates records although there is no change: a missing lock, or what
+// an interrupted apply did not ask git about.
 func (a *applying) nothing(ctx context.Context) error {
 	a.markIgnored(ctx)
 	if err := a.store.save(a.w.FS); err != nil {
@@ -52,8 +53,8 @@ func (a *applying) nothing(ctx context.Context) error {
 	return a.w.FS.Flush()
 }
 
-// markIgnored makes targets local that git does not carry. All of the
-// project's are asked about: what an interrupted apply made is among them.
+// markIgnored makes targets local that git does not carry. It asks about all of
+// the project's, including those of an interrupted apply.
 func (a *applying) markIgnored(ctx context.Context) {
 	if a.options.Ignored == nil || a.store.lock == nil || len(a.changes) == 0 && !a.store.recovered {
 		return
@@ -77,7 +78,7 @@ func (a *applying) markIgnored(ctx context.Context) {
 	}
 }
 
-// sweepDirs removes folders that aisync made and that the changes of entry
+// sweepDirs removes the folders that aisync made and that the changes of entry
 // left empty, unless a spec asks for the folder itself.
 func (s *Store) sweepDirs(w WriteEnv, entry Entry) {
 	gone := map[fsys.LogicalPath]bool{}
@@ -148,8 +149,8 @@ func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]b
 			return err
 		}
 	}
-	// The journal must not go before what it was for is on disk: a file system may
-	// keep changes of two folders in any order.
+	// The journal must outlast the records: a file system may write the changes
+	// of two folders in any order.
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("sync records: %w", err)
 	}
@@ -160,7 +161,8 @@ func (s *Store) finish(w fsys.FS, entry Entry, contents map[Owner]map[string][]b
 	return w.Flush()
 }
 
-// saveUndone notes in the history that the apply undone was taken back by another.
+// saveUndone records in the history that the apply undone was undone by
+// another.
 func (s *Store) saveUndone(w fsys.FS, undone, by string) error {
 	e, err := s.markRolledBack(undone, by)
 	if err != nil {
@@ -169,8 +171,8 @@ func (s *Store) saveUndone(w fsys.FS, undone, by string) error {
 	return journal.Write(w, s.dir, e)
 }
 
-// markRolledBack notes in an apply's entry that it was undone. Where that is
-// noted already, by the same apply, a kill came in between.
+// markRolledBack records in an apply's entry that it was undone. If the entry
+// already says so, with the same apply, a kill came in between.
 func (s *Store) markRolledBack(undone, by string) (Entry, error) {
 	e, err := s.readEntry(undone)
 	if err == nil && e.ID == "" {
@@ -180,7 +182,7 @@ func (s *Store) markRolledBack(undone, by string) (Entry, error) {
 	return e, err
 }
 
-// saveLock writes the lock in use where it says something else than its file.
+// saveLock writes the lock in use if it differs from its file.
 func (s *Store) saveLock(w fsys.FS) error {
 	if s.lock == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"aisync.dev/aisync/internal/advice"
 )
 
-// CycleError says that resources wait for each other.
+// CycleError means that resources depend on each other.
 type CycleError struct{ Path []Address }
 
 func (e *CycleError) Error() string {
@@ -21,8 +21,8 @@ func (e *CycleError) Error() string {
 }
 
 // order checks that dependencies form no cycle and returns, for every index of
-// changes, the indexes it waits for. Making runs after what it depends on;
-// taking away runs before it.
+// changes, the indexes it waits for. Creation runs after its dependencies;
+// removal runs before them.
 func order(changes []Change) ([][]int, error) {
 	index := make(map[Address]int, len(changes))
 	for i, c := range changes {
@@ -44,8 +44,8 @@ func order(changes []Change) ([][]int, error) {
 	return waits, acyclic(changes, waits)
 }
 
-// dependsOn is what c's resource depends on: what it says, and the nearest
-// folder above it that is a resource too.
+// dependsOn is the dependencies of c's resource: the declared ones, and the
+// nearest folder above it that is a resource too.
 func (c Change) dependsOn(index map[Address]int) []Address {
 	a, on := c.Target.Resource.Address, c.Target.Resource.DependsOn
 	if !a.IsPath() {
@@ -103,10 +103,9 @@ func acyclic(changes []Change, waits [][]int) error {
 // removes reports whether the target as a whole is no longer wanted.
 func (c Change) removes() bool { return len(c.Target.Resource.Leaves) == 0 }
 
-// narrow keeps what targets name and what that depends on, and drops what
-// excludes name and what depends on that; of what is taken away, the other way
-// round. A pattern that names nothing is an
-// error: it would silently do nothing.
+// narrow keeps what targets match and its dependencies, and drops what excludes
+// match and its dependents; for removals, the other way round. A pattern
+// without a match is an error: it would silently do nothing.
 func (p *Plan) narrow(targets, excludes []string) error {
 	if len(targets)+len(excludes) == 0 {
 		return nil
@@ -115,7 +114,7 @@ func (p *Plan) narrow(targets, excludes []string) error {
 	for i, c := range p.Changes {
 		index[c.Target.Resource.Address] = i
 	}
-	needs := make([][]int, len(p.Changes)) // what cannot be left out where i is done
+	needs := make([][]int, len(p.Changes)) // what must also be done if i is
 	for i, c := range p.Changes {
 		for _, d := range c.Target.Resource.DependsOn {
 			switch j, ok := index[d]; {
@@ -192,7 +191,7 @@ func (p *Plan) narrow(targets, excludes []string) error {
 	return nil
 }
 
-// names reports whether pattern means something that has no change of its own.
+// names reports whether pattern matches something without a separate change.
 func (p *Plan) names(pattern string) bool {
 	return slices.ContainsFunc(p.Unsupported, func(u Unsupported) bool { return u.Address.Match(pattern) }) ||
 		slices.ContainsFunc(p.Conflicts, func(c Conflict) bool { return c.Address.Match(pattern) })

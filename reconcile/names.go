@@ -1,7 +1,8 @@
 // Package reconcile is the engine: it composes declarations into resources,
-// decides from want, live and last what to do, plans, applies, and can put
-// back. It never knows what a resource is; providers do. Start reading at
-// Plan, then Apply; matrix.Decide is where a plan's actions come from.
+// decides from want, live and last what to do, plans, applies, and rolls back.
+// It never knows what a resource is; providers do. Start reading at
+// Engine.Plan, then Engine.Apply; matrix.Decide is where a plan's actions come
+// from.
 package reconcile
 
 import (
@@ -11,8 +12,8 @@ import (
 	"aisync.dev/aisync/reconcile/resource"
 )
 
-// The words of the engine's parts that a provider, or a caller of Plan and
-// Apply, needs: they import this package alone.
+// The types of the engine's parts that a provider, or a caller of Plan and
+// Apply, needs: they import only this package.
 type (
 	Address     = resource.Address
 	Owner       = resource.Owner
@@ -68,7 +69,7 @@ const (
 	PutBack = matrix.PutBack
 )
 
-// ErrLockNewer says that a lock was written by a newer aisync.
+// ErrLockNewer means that a newer aisync wrote the lock.
 var ErrLockNewer = record.ErrLockNewer
 
 // ProjectOwner owns what the spec of the project in dir declares.
@@ -80,5 +81,5 @@ func ParseAddress(s string) (Address, error) { return resource.ParseAddress(s) }
 // ParseLock reads the bytes of a lock; file names it in errors.
 func ParseLock(file string, b []byte) (*Lock, error) { return record.ParseLock(file, b) }
 
-// Decide is the matrix, for a caller who asks what another choice would do.
+// Decide is the matrix, to find out what another choice would do.
 func Decide(r Relation, c Choice) Decision { return matrix.Decide(r, c) }

@@ -66,7 +66,7 @@ func TestAnOwnerWhoStopsWantingASharedLeafIsForgotten(t *testing.T) {
 	m.settled(want(both, h))
 	m.apply(want(host))
 	if got := m.read("~/.codex/config.toml"); got != "" {
-		t.Errorf("nobody wants it, and it is there:\n%s", got)
+		t.Errorf("no owner wants it, but it is there:\n%s", got)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestAPanicOfAProviderIsAnError(t *testing.T) {
 	}}
 	env := reconcile.WriteEnv{FS: disk, ReadEnv: reconcile.ReadEnv{FS: disk, Home: "/home", Clock: clock}}
 	e := &reconcile.Engine{Providers: []reconcile.Provider{faulty{observe: true}}}
-	if _, err := e.Plan(t.Context(), env.ReadEnv, s, in); err == nil || !strings.Contains(err.Error(), "a fault in aisync itself: observe") {
+	if _, err := e.Plan(t.Context(), env.ReadEnv, s, in); err == nil || !strings.Contains(err.Error(), "bug in aisync: observe") {
 		t.Error(err)
 	}
 	e = &reconcile.Engine{Providers: []reconcile.Provider{faulty{}}}
@@ -56,7 +56,7 @@ func TestAPanicOfAProviderIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	res, err := e.Apply(t.Context(), env, s, p, reconcile.ApplyOptions{ID: "t"})
-	if err != nil || len(res.Failed) != 1 || !strings.Contains(res.Failed[0].Err.Error(), "a fault in aisync itself: apply") {
+	if err != nil || len(res.Failed) != 1 || !strings.Contains(res.Failed[0].Err.Error(), "bug in aisync: apply") {
 		t.Error(res, err)
 	}
 }

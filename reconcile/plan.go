@@ -15,10 +15,10 @@ import (
 	"aisync.dev/aisync/reconcile/resource"
 )
 
-// Plan compares what is wanted with what is there and what was recorded, and
-// decides. It never writes and never dials. The error is only for what makes
-// any plan impossible: a dependency cycle, a pattern that names nothing,
-// a context that ended.
+// Plan compares what is wanted with what is there and what is recorded, and
+// decides. It never writes and never dials. An error means that no plan is
+// possible: a dependency cycle, a pattern without a match, a context that
+// ended.
 func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan, error) {
 	for _, o := range in.Owners {
 		if dir := o.ProjectDir(); !utf8.ValidString(dir) {
@@ -26,7 +26,7 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 		}
 	}
 	if s.journal != nil {
-		e.settle(ctx, r, s, s.journal)
+		e.replay(ctx, r, s, s.journal)
 	}
 	resources, conflicts := resource.Compose(in.Declarations)
 	known := s.places(r, resources, in.Strays, in.Owners)
@@ -61,8 +61,8 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 }
 
 // targets joins the resources with the records of owners; what is recorded and
-// no longer declared becomes a target without leaves. Targets in conflict are
-// left alone: a spec that contradicts itself drops nothing.
+// no longer declared becomes a target without leaves. It leaves targets in
+// conflict alone: a spec that contradicts itself drops nothing.
 func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner, known resource.Places, asked map[Address]map[Owner]Address) []Target {
 	wanted := make(map[Address]Resource, len(resources))
 	for _, r := range resources {
@@ -105,8 +105,8 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 	return targets
 }
 
-// withStrays adds what lies in folders that are ours, where it is no target and
-// records can hold its name.
+// withStrays adds the files in aisync's folders that are no targets and whose
+// names records can hold.
 func withStrays(targets []Target, strays []Address, places resource.Places) []Target {
 	if len(strays) == 0 {
 		return targets
@@ -126,7 +126,7 @@ func withStrays(targets []Target, strays []Address, places resource.Places) []Ta
 	return targets
 }
 
-// withRecords joins t with its records: those of owners, and of others where they
+// withRecords joins t with its records: those of owners, and of others if they
 // hold a leaf that is wanted here too.
 func (t Target) withRecords(records []Record, owners []Owner) Target {
 	last, others := map[LeafKey]LeafRecord{}, map[LeafKey]LeafRecord{}
@@ -164,7 +164,7 @@ func (t Target) withRecords(records []Record, owners []Owner) Target {
 	return t
 }
 
-// observe asks each provider once, all of them at the same time.
+// observe asks each provider once, all of them in parallel.
 func (e *Engine) observe(ctx context.Context, r ReadEnv, targets []Target) ([]Observation, error) {
 	seen := make([]Observation, len(targets))
 	batches := map[string][]int{}
@@ -213,8 +213,8 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 			continue
 		}
 		if s.inherited && t.Resource.Local && l.Action == Accept && l.Rel.WantLive && !l.Rel.Last && c.ofProject() {
-			// The project was applied before, git does not carry this, and it is
-			// just as it should be: another copy of these records made it.
+			// The project was applied before, git does not carry this, and it
+			// is as it should be: another copy of these records made it.
 			l.Provenance = Created
 		}
 		if _, sole := p.(Sole); sole && (l.Provenance == Replaced || l.Action == Accept && l.Rel.WantLive && !l.Rel.Last) {
@@ -230,9 +230,9 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 		if l.Action == None && l.Want != nil && l.Last != nil {
 			switch {
 			case !held(records, in.Owners, *l):
-				l.Action, l.Meaning, l.Same = Accept, "already there for somebody else", true
+				l.Action, l.Meaning, l.Same = Accept, "already there for another owner", true
 			case lapsed(records, in.Owners, *l):
-				l.Action, l.Meaning, l.Same = Release, "only somebody else still wants it", true
+				l.Action, l.Meaning, l.Same = Release, "only another owner still wants it", true
 			}
 		}
 		if l.Want == nil && o.Presence == Blocked && len(t.Resource.Leaves) > 0 {
@@ -280,7 +280,7 @@ func relate(p Provider, t Target, o Observation, key LeafKey, records []Record, 
 	if r.Want && r.Last {
 		r.WantLast = satisfied(l.Last.Wanted())
 		r.Declined = l.Last.Declined != "" && l.Last.Declined == l.Want.Body.Fingerprint()
-		if !mine && !r.WantLast && !r.Declined { // what another owner made is no more ours than a stranger's
+		if !mine && !r.WantLast && !r.Declined { // what another owner made counts as another writer's
 			r.Last, l.Last, r.Contested = false, nil, other
 		}
 	}
@@ -297,12 +297,13 @@ func relate(p Provider, t Target, o Observation, key LeafKey, records []Record, 
 	} else {
 		r.Former = r.Live && r.Want && !r.WantLive && o.Former[key]
 	}
+	r.Copy = r.Live && r.Want && o.Copies[key]
 	l.Rel = r
 	return l
 }
 
-// holders says whether an owner of the plan has key recorded, and names one
-// outside of it who has; "" where nobody has.
+// holders reports whether an owner of the plan has key recorded, and returns
+// another owner that has; "" if none has.
 func holders(records []Record, owners []Owner, key LeafKey) (mine bool, other Owner) {
 	for i := range records {
 		switch o := records[i].Owner; {
@@ -316,7 +317,8 @@ func holders(records []Record, owners []Owner, key LeafKey) (mine bool, other Ow
 	return mine, other
 }
 
-// shared reports whether somebody else than owners has key recorded as it is in live.
+// shared reports whether an owner other than owners has key recorded with the
+// value live.
 func shared(records []Record, owners []Owner, key LeafKey, live Fingerprint) bool {
 	for i := range records {
 		if l := records[i].Leaf(key); l != nil && !slices.Contains(owners, records[i].Owner) && l.Live == live {
@@ -326,7 +328,8 @@ func shared(records []Record, owners []Owner, key LeafKey, live Fingerprint) boo
 	return false
 }
 
-// lapsed reports whether an owner who is in the plan has l recorded and wants it no more.
+// lapsed reports whether an owner in the plan has l recorded and no longer
+// wants it.
 func lapsed(records []Record, owners []Owner, l LeafChange) bool {
 	for i := range records {
 		o := records[i].Owner
@@ -337,7 +340,7 @@ func lapsed(records []Record, owners []Owner, l LeafChange) bool {
 	return false
 }
 
-// held reports whether every owner that wants l, and is in the plan, has it recorded.
+// held reports whether every owner in the plan that wants l has it recorded.
 func held(records []Record, owners []Owner, l LeafChange) bool {
 	for _, o := range l.Want.Owners {
 		i := slices.IndexFunc(records, func(r Record) bool { return r.Owner == o })

@@ -14,7 +14,7 @@ import (
 // additions, the major one with anything that breaks a reader.
 const PlanFormat = "2.0"
 
-// ErrStalePlan says that a plan file is not what a plan made now would be.
+// ErrStalePlan means that a plan made now would differ from the plan file.
 var ErrStalePlan = errors.New("plan is stale")
 
 // PlanMeta is what a plan was made from and where.
@@ -29,11 +29,11 @@ type PlanMeta struct {
 	Targets       []string `json:"targets,omitempty"`
 	Excludes      []string `json:"excludes,omitempty"`
 	Choice        Choice   `json:"choice"`
-	EffectsDigest string   `json:"effects_digest"` // of what waits for an answer
+	EffectsDigest string   `json:"effects_digest"` // of the effects that need an answer
 }
 
 // PlanDoc is a plan as JSON, for programs and for plan files. It holds
-// fingerprints and what people may see, never a body.
+// fingerprints and redacted values, never a body.
 type PlanDoc struct {
 	FormatVersion string        `json:"format_version"`
 	Meta          PlanMeta      `json:"meta"`
@@ -124,7 +124,7 @@ func (c Change) doc() ChangeDoc {
 	return d
 }
 
-// ownerWords names who asks for c without naming a machine's paths.
+// ownerWords names the owners of c without a machine's paths.
 func (c Change) ownerWords() []string {
 	words := []string{}
 	add := func(o Owner) {
@@ -152,7 +152,7 @@ func (c Change) ownerWords() []string {
 	return words
 }
 
-// Meaning says in words what c does: that of its leaves, the gravest first.
+// Meaning describes c: the meanings of its leaves, the gravest first.
 func (c Change) Meaning() string {
 	var words []string
 	for _, a := range []Action{Unclear, Clash, Update, PutBack, Create, Delete, Accept, Release} {
@@ -184,13 +184,13 @@ func ReadPlan(file string, b []byte) (PlanDoc, error) {
 	return d, nil
 }
 
-// Check compares a plan file with a plan that was made now, and returns an
-// error that wraps ErrStalePlan and names what differs, if anything does.
+// Check compares a plan file with a plan made now, and returns an error that
+// wraps ErrStalePlan and names the differences, if there are any.
 func (d PlanDoc) Check(p *Plan, m PlanMeta) error {
 	var why []string
 	differs := func(what, then, now string) {
 		if then != now {
-			why = append(why, fmt.Sprintf("%s was %s and is %s", what, orNone(then), orNone(now)))
+			why = append(why, fmt.Sprintf("%s was %s, now %s", what, orNone(then), orNone(now)))
 		}
 	}
 	differs("the host", d.Meta.Host, m.Host)
@@ -200,7 +200,7 @@ func (d PlanDoc) Check(p *Plan, m PlanMeta) error {
 	differs("the spec", short(d.Meta.SpecDigest), short(m.SpecDigest))
 	differs("what waits for your yes", short(d.Meta.EffectsDigest), short(m.EffectsDigest))
 	differs("the lock", short(d.Meta.LockDigest), short(m.LockDigest))
-	whole := len(why) // what is about all of it is said first
+	whole := len(why) // a difference of the whole plan comes first
 	then, now := d.rows(), p.Doc(m, nil).rows()
 	for a, row := range then {
 		if now[a] != row {
@@ -222,7 +222,7 @@ func (d PlanDoc) Check(p *Plan, m PlanMeta) error {
 	return fmt.Errorf("%w: %s; %s", ErrStalePlan, strings.Join(why, "; "), advice.PlanAgain)
 }
 
-// rows is what must be the same for a plan to be the same.
+// rows is the part of a plan that must be equal.
 func (d PlanDoc) rows() map[Address]string {
 	out := map[Address]string{}
 	for _, c := range d.Changes {
@@ -249,7 +249,7 @@ func short(digest string) string {
 	return digest
 }
 
-// lineDoc is a Line as JSON: the sign is text there, as people know it.
+// lineDoc is a Line as JSON, with its sign as text.
 type lineDoc struct {
 	Op   string `json:"op"`
 	Text string `json:"text"`

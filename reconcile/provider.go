@@ -37,19 +37,18 @@ import (
 // A [Body] may be [Sourced] as well.
 type Provider interface {
 	Kind() string
-	// Observe looks at many targets at once and returns one Observation each,
-	// in order. It never writes and never dials.
+	// Observe examines many targets at once and returns one Observation for
+	// each, in order. It never writes and never dials.
 	Observe(ctx context.Context, r ReadEnv, batch []Target) []Observation
-	// Explain tells a person what c does to owned leaves: a unified diff for
-	// whole texts, a line a leaf elsewhere. It may read again; it shows no
-	// secret and nothing that is not ours.
+	// Explain shows a person what c does to owned leaves: a unified diff for
+	// whole texts, one line for each leaf elsewhere. It may read again; it
+	// shows no secret and nothing that aisync does not own.
 	Explain(ctx context.Context, r ReadEnv, c Change) []Line
 	// Apply makes c true. It may be killed anywhere and called again. It
-	// returns ErrStale, having changed nothing, if what is there is no longer
-	// what c.Before saw. Of the result only what the provider alone can know
-	// is read: see Outcome. Where c.Exact is not nil, the target is to be put
-	// back as a whole: as the token *c.Exact says (bytes from Backup), or
-	// absent where that is "".
+	// returns ErrStale, without a change, if the target is no longer as
+	// c.Before. The result holds only what the provider alone can know: see
+	// Outcome. If c.Exact is not nil, Apply restores the target as a whole: to
+	// the token *c.Exact (bytes from Backup), or to absence if that is "".
 	Apply(ctx context.Context, c Change, w WriteEnv) (Outcome, error)
 }
 
@@ -59,17 +58,16 @@ type Relater interface {
 	Satisfied(leaf Leaf, live Fingerprint) bool
 }
 
-// Confirmer is a Provider that must look closer before it takes over what is
-// there already, such as a file whose digest nobody has read yet. An error
-// leaves it unrecorded.
+// Confirmer is a Provider that must look closer before it adopts what is there,
+// such as a file whose digest is not known yet. An error leaves it unrecorded.
 type Confirmer interface {
 	Confirm(ctx context.Context, r ReadEnv, c Change) (Outcome, error)
 }
 
 // Foreteller is a Provider that knows before it writes what its Outcome will
-// say of private notes and merged values. It goes into the journal first, so
-// that a kill right after the write forgets nothing. A zero Outcome says
-// nothing; what cannot be foretold fails in Apply.
+// say of private notes and merged values. That goes into the journal first, so
+// that a kill right after the write loses nothing. A zero Outcome says nothing;
+// what cannot be foretold fails in Apply.
 type Foreteller interface {
 	Foretell(ctx context.Context, r ReadEnv, c Change) Outcome
 }
@@ -79,16 +77,16 @@ type Permanent interface {
 	NotUndone() string // why, for a person
 }
 
-// Merger is a Provider that can bring together a leaf that both the user and
-// the spec changed. clean is false where they touch the same lines; marked says
-// that such lines can be left to the user, between conflict markers. Both are
-// false where nobody knows any more from what the two went out.
+// Merger is a Provider that can merge a leaf that both the user and the spec
+// changed. clean is false if they changed the same lines; marked means that
+// such lines can be left to the user, between conflict markers. Both are false
+// if the common base is no longer known.
 type Merger interface {
 	CanMerge(ctx context.Context, r ReadEnv, c Change, leaf LeafChange) (clean, marked bool)
 }
 
-// Preflighter checks before anything is written: disk space, writable
-// folders. All problems of all changes are collected.
+// Preflighter checks before the first write: disk space, writable folders. It
+// collects all problems of all changes.
 type Preflighter interface {
 	Preflight(ctx context.Context, r ReadEnv, batch []Change) []Problem
 }
@@ -98,33 +96,33 @@ type Verifier interface {
 	Verify(ctx context.Context, r ReadEnv, t Target) error
 }
 
-// Placed is a Provider of a kind whose names are no paths, or whose files are
-// too large to be read back after a kill, and which still makes files in a
-// folder. Folders that are made for a target, this one and what is missing
-// above it, then go when the target does and leaves them empty.
+// Placed is a Provider whose names are not paths, or whose files are too large
+// to be read back after a kill, and which still makes files in a folder.
+// Folders made for a target, this one and the missing ones above it, are
+// removed with the target if they are empty then.
 type Placed interface {
 	Folder(t Target, home fsys.LogicalPath) fsys.LogicalPath // "" for none
 }
 
-// Tidier is a Provider that takes away, once a target is gone, what others made
-// for it and nothing needs any more. It is called again after a kill, which may
-// have come before that.
+// Tidier is a Provider that removes, once a target is gone, what others made
+// for it and nothing else needs. It is called again after a kill, which may
+// have come before.
 type Tidier interface {
 	Tidy(ctx context.Context, w WriteEnv, gone Address)
 }
 
-// Recallable is a Provider of a kind whose names are no paths, and whose
-// targets can be looked at by their address and what is recorded of them. What
-// a kill left of them is then known, and is ours.
+// Recallable is a Provider whose names are not paths, and whose targets can be
+// observed by their address and their record. What a kill left of them is then
+// known, and is ours.
 type Recallable interface{ Recall() }
 
-// Sole is a Provider of a kind whose targets nobody but aisync makes: what is
-// there already was made by aisync, though no record says so. It goes when it
-// is dropped, and nothing is put back in its place.
+// Sole is a Provider of targets that only aisync makes: an existing one was
+// made by aisync even without a record. It is removed when it is dropped, and
+// nothing is restored in its place.
 type Sole interface{ Sole() }
 
-// Attester is a Provider that can tell what the text of a target at git's HEAD
-// holds of it. Without it, nothing that only a lock claims is removed.
+// Attester is a Provider that can tell the fingerprints in the text of a target
+// at git's HEAD. Without it, nothing that only a lock claims is removed.
 type Attester interface {
 	// Attest returns the fingerprints of t's keys in text; a key that is not
 	// in it is left out.
@@ -133,14 +131,14 @@ type Attester interface {
 
 // Locator is a Provider that knows where in a target a difference stands.
 type Locator interface {
-	// Where returns a place for each leaf of c that is not as it was recorded,
-	// or that stands in the way.
+	// Where returns a place for each leaf of c that differs from its record, or
+	// that stands in the way.
 	Where(ctx context.Context, r ReadEnv, c Change) []Place
 }
 
-// Historian is a Provider that can show what became of what aisync made: the
-// way from what was recorded (-) to what is there now (+). Of any other, drift
-// shows what Explain says.
+// Historian is a Provider that can show how a target changed since aisync made
+// it: from the record (-) to what is there now (+). For any other, drift shows
+// Explain's lines.
 type Historian interface {
 	Since(ctx context.Context, r ReadEnv, c Change) []Line
 }
@@ -159,16 +157,16 @@ type Problem struct {
 	Hint    string
 }
 
-// Target is a resource with what is recorded of it. Resource.Leaves is empty
-// where it is no longer wanted.
+// Target is a resource with its records. Resource.Leaves is empty if it is no
+// longer wanted.
 type Target struct {
 	Resource Resource
 	Aliases  []Address    // other addresses of the same place
-	Last     []LeafRecord // of the plan's owners, and of others what is wanted here too; one a key, sorted by key
-	Others   []LeafRecord // what only other owners have there; the plan leaves it alone
+	Last     []LeafRecord // of the plan's owners, and of others if wanted here too; one for each key, sorted by key
+	Others   []LeafRecord // leaves of other owners only; the plan leaves them alone
 	Inputs   Fingerprint  // as recorded
 	Private  json.RawMessage
-	Stray    bool // neither wanted nor recorded, in a folder that is ours: looked at as a whole
+	Stray    bool // neither wanted nor recorded, in a folder of aisync's: examined as a whole
 
 	asked map[Owner]Address // of a place with Aliases: the address by which each owner asks for it
 }
@@ -181,7 +179,7 @@ func sortLeaves(t Target) {
 
 func compareKeys(a, b LeafKey) int { return strings.Compare(string(a), string(b)) }
 
-// Keys returns every key that is wanted or recorded.
+// Keys returns every wanted or recorded key.
 func (t Target) Keys() []LeafKey {
 	if t.Stray {
 		return []LeafKey{""}
@@ -214,43 +212,44 @@ const (
 	Unknown          // cannot be observed
 )
 
-// Observation is what is there now.
+// Observation is the present state of a target.
 type Observation struct {
 	Presence Presence
-	Reason   string                  // of Blocked, Unknown and ReadOnly: what is wrong and what to do, for a person; of Absent: how it went, where that is known
-	ReadOnly bool                    // Present, and whoever may write to it took that right away
-	Live     map[LeafKey]Fingerprint // of the keys asked for; a key that is missing is absent
-	Former   map[LeafKey]bool        // of those never recorded: what is there is an earlier version of what is wanted
-	Marked   map[LeafKey]bool        // of those recorded with conflict markers: they are still there
+	Reason   string                  // of Blocked, Unknown and ReadOnly: what is wrong and what to do, for a person; of Absent: why it is gone, if known
+	ReadOnly bool                    // Present, but its owner removed the write permission
+	Live     map[LeafKey]Fingerprint // of the requested keys; a missing key is absent
+	Former   map[LeafKey]bool        // of unrecorded keys: an earlier version of what is wanted is there
+	Copies   map[LeafKey]bool        // of wanted keys: made from a source elsewhere, which has or had that text
+	Marked   map[LeafKey]bool        // of keys recorded with conflict markers: they are still there
 	Token    Fingerprint             // of the whole target; Apply acts only while it holds. "" when absent
-	Inputs   Fingerprint             // of what it depends on, where the provider knows any
-	Fetch    int64                   // bytes to download to make it so
+	Inputs   Fingerprint             // of its dependencies, if the provider knows any
+	Fetch    int64                   // bytes to download
 }
 
-// ReadEnv is all that a command which only looks is handed.
+// ReadEnv is everything that a command which only reads gets.
 type ReadEnv struct {
 	FS       fsys.Reader
 	Home     fsys.LogicalPath
-	Run      Runner                           // runs programs that only look; nil: none may be run
-	Contents func(Fingerprint) ([]byte, bool) // text that aisync last wrote, where still known
+	Run      Runner                           // runs programs that only read; nil: none may run
+	Contents func(Fingerprint) ([]byte, bool) // text that aisync last wrote, if still known
 	Backup   func(BackupID) ([]byte, error)
 	// Committed is the text of a project's file when its lock was last
-	// committed; CRLF says whether git gives its lines the ending \r\n when it
-	// writes the file here. nil, and false: nothing is known.
+	// committed; CRLF reports whether git writes the file here with \r\n. nil,
+	// and false: unknown.
 	Committed func(p fsys.LogicalPath) (text []byte, ok bool)
 	CRLF      func(p fsys.LogicalPath) bool
-	// Head is the text of a project's file, or where a link leads, at git's
-	// HEAD. nil, and false: nothing is known.
+	// Head is the text of a project's file, or the target of a link, at git's
+	// HEAD. nil, and false: unknown.
 	Head  func(p fsys.LogicalPath) (text []byte, ok bool)
 	Clock func() time.Time
-	Reach Reacher // of an apply that may dial: asks whether something could be fetched; nil: nobody may be asked
+	Reach Reacher // of an apply that may dial: checks whether something could be fetched; nil: no check is allowed
 }
 
-// Reacher returns nil if one of the sources could serve an artifact now, else
-// why each could not. It moves no content and writes nothing.
+// Reacher returns nil if one of the sources could serve an artifact now,
+// otherwise the reason for each. It moves no content and writes nothing.
 type Reacher func(ctx context.Context, name string, sources []string, size int64, sha256 string) error
 
-// WriteEnv is what an apply is handed.
+// WriteEnv is everything that an apply gets.
 type WriteEnv struct {
 	ReadEnv
 	FS       fsys.FS // shadows the reader: the same file system, writable
@@ -275,10 +274,10 @@ type Fetcher interface {
 type Outcome struct {
 	Private     json.RawMessage             // for Record.Private
 	LeafPrivate map[LeafKey]json.RawMessage // for LeafRecord.Private
-	LeafLive    map[LeafKey]Fingerprint     // where it differs from what was wanted (a merge)
+	LeafLive    map[LeafKey]Fingerprint     // if it differs from the want (a merge)
 	LeafMarked  map[LeafKey]bool            // a merge that left conflict markers
-	Dirs        []fsys.LogicalPath          // folders that were made on the way, top first
-	Token       Fingerprint                 // of the target afterwards; "" when it is gone
+	Dirs        []fsys.LogicalPath          // folders that Apply made, top first
+	Token       Fingerprint                 // of the target afterwards; "" if it is gone
 	Content     []byte                      // whole text that was written, to be kept as a base for diffs; nil: none
 }
 
@@ -289,8 +288,8 @@ type Line struct {
 }
 
 var (
-	// ErrStale says that a target is not what the plan saw.
-	ErrStale = errors.New("is not what the plan saw")
-	// ErrOffline says that the network is needed and may not be used.
-	ErrOffline = errors.New("needs the network and is offline")
+	// ErrStale means that a target changed since the plan was made.
+	ErrStale = errors.New("changed since the plan was made")
+	// ErrOffline means that the network is required but must not be used.
+	ErrOffline = errors.New("network required (offline)")
 )

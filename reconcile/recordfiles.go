@@ -22,20 +22,20 @@ import (
 	"aisync.dev/aisync/reconcile/state"
 )
 
-// ownerFile is everything recorded on behalf of one owner.
+// ownerFile is all records of one owner.
 type ownerFile struct {
 	FormatVersion int                `json:"format_version"`
 	Owner         Owner              `json:"owner"`
 	Dirs          []fsys.LogicalPath `json:"dirs,omitempty"`   // folders that were made for it
-	Agreed        []string           `json:"agreed,omitempty"` // digests of what a person said yes to, sorted
+	Agreed        []string           `json:"agreed,omitempty"` // digests of what a person agreed to, sorted
 	Records       []Record           `json:"records"`
 
-	stamp string // of the file before it was read, or once it was written; "" where there is none
+	stamp string // of the file before it was read, or after it was written; "" if there is none
 }
 
-// OpenStore reads what is remembered in dir. A folder that is not there is an
-// empty store. Of record files that are as the index knows them nothing is read
-// until it is asked for; the error is about the others.
+// OpenStore opens the state in dir. A missing folder is an empty store. Record
+// files that the index knows are read only on demand; the error is about the
+// others.
 func OpenStore(r fsys.Reader, dir fsys.LogicalPath) (*Store, error) {
 	s := &Store{r: r, dir: state.Open(r, dir), owners: map[Owner]*ownerFile{}, touched: map[Owner]bool{}}
 	entries, err := r.ReadDir(s.dir.Records())
@@ -72,9 +72,8 @@ func OpenStore(r fsys.Reader, dir fsys.LogicalPath) (*Store, error) {
 	return s, err
 }
 
-// copied reports whether one of the record files that were read has not the
-// name that its owner's has: the copy that a person made of one, which counts
-// only where there is no other.
+// copied reports whether a record file has another name than its owner's: a
+// person copied it, and it counts only if there is no other.
 func (s *Store) copied(names []string) bool {
 	named := make(map[string]bool, len(s.owners))
 	for o := range s.owners {
@@ -83,7 +82,7 @@ func (s *Store) copied(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return !named[name] })
 }
 
-// readFiles reads record files, side by side.
+// readFiles reads record files in parallel.
 func (s *Store) readFiles(names []string) error {
 	files := make([]*ownerFile, len(names))
 	var g errgroup.Group
@@ -118,8 +117,8 @@ func (s *Store) readFiles(names []string) error {
 	return nil
 }
 
-// file returns what is recorded on behalf of o, nil where nothing is. Its file
-// is read now if the index stood in for it so far.
+// file returns the records of o, nil if there are none. It reads the file now
+// if the index stood in for it so far.
 func (s *Store) file(o Owner) *ownerFile {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,8 +156,8 @@ func (s *Store) everything() error {
 	return s.err
 }
 
-// fail remembers that records could not be read: nothing is planned or written
-// by what is known without them.
+// fail remembers that records could not be read: without them nothing is
+// planned or written.
 func (s *Store) fail(err error) {
 	if s.err == nil {
 		s.err = err
@@ -180,7 +179,7 @@ func (s *Store) Owners() ([]Owner, error) {
 	return out, err
 }
 
-// Records returns what is recorded on behalf of o, sorted by address.
+// Records returns the records of o, sorted by address.
 func (s *Store) Records(o Owner) []Record {
 	if f := s.file(o); f != nil {
 		return f.Records
@@ -188,8 +187,8 @@ func (s *Store) Records(o Owner) []Record {
 	return nil
 }
 
-// OfKinds returns what all owners have on record of kinds whose targets lie
-// outside of projects, sorted by owner and address.
+// OfKinds returns all owners' records of kinds whose targets lie outside
+// projects, sorted by owner and address.
 func (s *Store) OfKinds(kinds ...string) ([]Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,8 +215,8 @@ func (s *Store) OfKinds(kinds ...string) ([]Record, error) {
 	return out, s.err
 }
 
-// On returns what every owner has on record of a. A path of a project is that
-// project's alone: two projects' paths may be spelled alike.
+// On returns every owner's record of a. A path of a project belongs to that
+// project only: two projects may use the same path.
 func (s *Store) On(a Address) []Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,8 +267,8 @@ func sortByOwner(records []Record) {
 	sort.Slice(records, func(i, j int) bool { return records[i].Owner < records[j].Owner })
 }
 
-// save writes what those owners have on record for whom anything changed. A
-// new file is visible at once or not at all.
+// save writes the records of changed owners. A new file appears at once or not
+// at all.
 func (s *Store) save(w fsys.FS) error {
 	if s.err != nil {
 		return s.err
@@ -290,7 +289,7 @@ func (s *Store) save(w fsys.FS) error {
 	return s.saveIndex(w)
 }
 
-// saveIndex writes what other owners look at beside the record files.
+// saveIndex writes the part of the records that other owners read.
 func (s *Store) saveIndex(w fsys.FS) error {
 	fresh := map[string]state.Indexed{}
 	for o, f := range s.owners {
@@ -311,18 +310,19 @@ func (s *Store) saveIndex(w fsys.FS) error {
 	return s.dir.WriteIndex(w, s.others, fresh)
 }
 
-// ofProject reports whether a names something in the project of its owner, of
-// which no other owner has a part.
+// ofProject reports whether a names something in its owner's project, which no
+// other owner shares.
 func ofProject(a Address) bool { return a.InProject() || ofProjectItself(a) }
 
-// ofProjectItself reports whether a is about its project though its name is no path.
+// ofProjectItself reports whether a is about its project though its name is no
+// path.
 func ofProjectItself(a Address) bool { return a.Kind() == "gitconfig" }
 
 func (s *Store) recordsFile(o Owner) fsys.LogicalPath {
 	return s.dir.Records().Join(fileName(o) + ".json")
 }
 
-// fileName is a name for o that is a file's name everywhere.
+// fileName is a file name for o that is valid everywhere.
 func fileName(o Owner) string {
 	if o == HostOwner {
 		return "host"
@@ -331,8 +331,8 @@ func fileName(o Owner) string {
 	return "project-" + hex.EncodeToString(sum[:8])
 }
 
-// Contents returns the text that aisync last wrote under that fingerprint,
-// where it is still known. Those whose records were read are asked first.
+// Contents returns the text that aisync last wrote with that fingerprint, if it
+// is still known. Owners whose records were read are asked first.
 func (s *Store) Contents(f Fingerprint) ([]byte, bool) {
 	s.mu.Lock()
 	names := make([]string, 0, len(s.owners))

@@ -13,10 +13,10 @@ import (
 	"aisync.dev/aisync/reconcile/record"
 )
 
-// Recover finishes the bookkeeping of an apply that was killed: displaced
-// bytes go to the backups, half-made files go away, and what had become true
-// is recorded. It returns one line for a person for each thing it did. The
-// caller holds the lock of the state. Killed itself, it can be called again.
+// Recover finishes the records of an apply that was killed: displaced bytes go
+// to the backups, half-made files are removed, and what became true is
+// recorded. It returns one line for a person for each thing it did. The caller
+// holds the lock of the state. It may be killed and called again.
 func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, error) {
 	if s.journal == nil {
 		return nil, nil
@@ -38,7 +38,7 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 	if err != nil {
 		return said, fmt.Errorf("recover: %w", err)
 	}
-	entry, lines := e.settle(ctx, w.ReadEnv, s, j)
+	entry, lines := e.replay(ctx, w.ReadEnv, s, j)
 	entry.Interrupted = true
 	s.recovered = true
 	for _, step := range entry.Changes {
@@ -56,9 +56,9 @@ func (e *Engine) Recover(ctx context.Context, w WriteEnv, s *Store) ([]string, e
 	return append(said, lines...), nil
 }
 
-// tidy deals with everything that changes of entry left beside their targets,
-// and with what was left in the state folder. It returns a line for each thing
-// that a person should know.
+// tidy handles everything that the changes of entry left beside their targets,
+// and in the state folder. It returns a line for each thing that a person
+// should know.
 func (e *Engine) tidy(ctx context.Context, w WriteEnv, s *Store, entry Entry) ([]string, error) {
 	var said []string
 	listed := map[fsys.LogicalPath][]fs.DirEntry{}
@@ -93,8 +93,8 @@ func (e *Engine) tidy(ctx context.Context, w WriteEnv, s *Store, entry Entry) ([
 	return said, s.sweepTemps(w.FS)
 }
 
-// sweepFolder removes what the apply id left in the folder of a change that is
-// about no path: notes of its provider's own.
+// sweepFolder removes what the apply id left in the folder of a change without
+// a path: its provider's notes.
 func sweepFolder(w fsys.FS, dir fsys.LogicalPath, id string) error {
 	if dir == "" {
 		return nil
@@ -119,9 +119,9 @@ func (s *Store) elsewhere(e Entry, step EntryStep) bool {
 	return inProject && e.LockOwner != s.lockOwner
 }
 
-// settleTemp deals with the temp file that a killed change left beside its
-// target: the new bytes that never got there, or the old ones that came out.
-// ours says that the target holds what the change was to write.
+// settleTemp handles the temp file that a killed change left beside its target:
+// the new bytes that did not get there, or the old ones that came out. ours
+// means that the target holds what the change was to write.
 func settleTemp(w fsys.FS, s *Store, step EntryStep, temp fsys.LogicalPath, ours bool) (string, error) {
 	was, err := fsys.DigestAt(w, temp)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,8 +161,8 @@ func settleTemp(w fsys.FS, s *Store, step EntryStep, temp fsys.LogicalPath, ours
 		}
 		return yours(step), drop()
 	}
-	// Somebody wrote the target before ours got there; what ours was to be goes
-	// to the backups, in case it is not ours after all.
+	// Another program wrote the target before ours did; its temp file goes to
+	// the backups, in case it is not ours after all.
 	if err := s.dir.KeepBackup(w, temp, was); err != nil {
 		return "", err
 	}
@@ -189,7 +189,7 @@ func copyOver(w fsys.FS, from, to fsys.LogicalPath, expect fsys.Expect, keep fsy
 	return w.Replace(to, fsys.Content{Bytes: b, Mode: info.Mode().Perm()}, expect, keep)
 }
 
-// removeTemp takes a left-over away, if it is still there.
+// removeTemp removes a left-over, if it still exists.
 func removeTemp(w fsys.FS, temp fsys.LogicalPath) error {
 	digest, err := fsys.DigestAt(w, temp)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -201,8 +201,8 @@ func removeTemp(w fsys.FS, temp fsys.LogicalPath) error {
 	return w.Remove(temp, fsys.Expect{Digest: digest}, nil)
 }
 
-// leftovers names what the apply id may have left beside p, and what a
-// recovery that was killed while it took such a thing away may have left of it.
+// leftovers names what the apply id may have left beside p, and what a killed
+// recovery may have left while removing it.
 func leftovers(r fsys.Reader, p fsys.LogicalPath, id string, listed map[fsys.LogicalPath][]fs.DirEntry) ([]fsys.LogicalPath, error) {
 	dir := p.Dir()
 	if _, ok := listed[dir]; !ok {
@@ -223,13 +223,13 @@ func leftovers(r fsys.Reader, p fsys.LogicalPath, id string, listed map[fsys.Log
 	return out, nil
 }
 
-// Sweep removes what commands that were killed before their journal began left
-// of aisync's own files. The caller holds the lock of the state, and no apply
-// is unfinished.
+// Sweep removes what commands killed before their journal began left of
+// aisync's own files. The caller holds the lock of the state, and no apply is
+// unfinished.
 func (s *Store) Sweep(w fsys.FS) error { return s.sweepTemps(w) }
 
-// sweepTemps removes what killed commands left of aisync's own files: of the
-// project's lock, and everything in the state folder.
+// sweepTemps removes what killed commands left of aisync's own files: beside
+// the project's lock, and in the state folder.
 func (s *Store) sweepTemps(w fsys.FS) error {
 	sweep := func(dir fsys.LogicalPath, prefix string) error {
 		entries, err := w.ReadDir(dir)
@@ -271,7 +271,7 @@ func (s *Store) sweepTemps(w fsys.FS) error {
 }
 
 func yours(step EntryStep) string {
-	return fmt.Sprintf("%s: changed by somebody else while it was written; their version is back", step.Address)
+	return fmt.Sprintf("%s: another program changed it while it was written; that version is back", step.Address)
 }
 
 // holds reports whether the target of step is as the step was to leave it.
@@ -288,9 +288,9 @@ func (e *Engine) holds(ctx context.Context, r ReadEnv, step EntryStep) bool {
 	return len(step.Got) > 0
 }
 
-// Declarations turns what is on record for o back into declarations, of which
-// only fingerprints are known. A plan made of them shows drift and nothing
-// pending: for where the sources are not at hand.
+// Declarations turns the records of o back into declarations with only
+// fingerprints. A plan made of them shows drift and nothing pending: for when
+// the sources are not available.
 func (s *Store) Declarations(o Owner) []Declaration {
 	var out []Declaration
 	for _, rec := range s.Records(o) {

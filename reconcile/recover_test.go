@@ -60,8 +60,8 @@ func TestWhatAReaderSeesOfAnUnfinishedApplyIsTrue(t *testing.T) {
 	}
 }
 
-// Somebody saves a file in the instant in which it is replaced, and the power
-// of the process ends before that is noticed: their version wins.
+// Another program saves a file in the instant in which it is replaced, and the
+// power of the process ends before that is noticed: their version wins.
 func TestAnEditInTheInstantOfAKillIsNotLost(t *testing.T) {
 	for name, edit := range map[string]func(p string) error{
 		"f": func(p string) error { return os.WriteFile(p, []byte("saved\n"), 0o600) },
@@ -125,7 +125,7 @@ func TestAnInterruptedApplyKeepsIgnoredFilesOutOfTheLock(t *testing.T) {
 
 func TestWhatWaitsForAnUndecidedChangeIsLeftOut(t *testing.T) {
 	m := newMachine(t)
-	m.write("~/hook", "somebody's\n")
+	m.write("~/hook", "another's\n")
 	user := whole("file:~/user", HostOwner, "calls the hook")
 	user.DependsOn = []Address{"file:~/hook"}
 	in := want(host, whole("file:~/hook", HostOwner, "ours\n"), user, whole("file:~/rest", HostOwner, "1"))

@@ -11,20 +11,21 @@ import (
 )
 
 // attempts is how often a change is tried while another program rewrites its
-// target, and pause how long the first wait between them is; each is twice as
-// long as the one before.
+// target, and pause the first wait between tries; each is twice as long as the
+// one before.
 const (
 	attempts = 6
 	pause    = 10 * time.Millisecond
 )
 
-// isStale reports whether err says that a target is not what was seen of it.
+// isStale reports whether err means that a target changed since it was
+// observed.
 func isStale(err error) bool { return errors.Is(err, ErrStale) || errors.Is(err, fsys.ErrChanged) }
 
-// attempt makes change i. Where its target changed since it was seen, and what
-// the change is about did not, it looks again and tries again, a bounded number
-// of times: the plan saw all that is then overwritten. The intent of each further
-// attempt is on disk before it begins.
+// attempt makes change i. If its target changed, but not what the change is
+// about, it observes and tries again, a bounded number of times: the plan saw
+// everything that is then overwritten. The intent of each further attempt is on
+// disk before it begins.
 func (a *applying) attempt(ctx context.Context, i int) (Outcome, error) {
 	busy := false
 	for n, wait := 1, pause; ; n, wait = n+1, 2*wait {
@@ -60,13 +61,13 @@ func (a *applying) attempt(ctx context.Context, i int) (Outcome, error) {
 	}
 }
 
-// sight is what a second look at a target tells of a change.
+// sight is the result of observing a target again.
 type sight int
 
 const (
-	same    sight = iota // what the change was decided about
-	unclear              // something else, which may be a text that is not yet whole
-	another              // something else, which will not go by
+	same    sight = iota // as when the change was decided
+	unclear              // something else, perhaps an incomplete text
+	another              // something else, permanently
 )
 
 // seenAgain is c with what is there now.

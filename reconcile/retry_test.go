@@ -63,8 +63,8 @@ func TestAProgramThatRewritesAFileDoesNotStarveAnApply(t *testing.T) {
 			return counted(n)
 		}, ""},
 		{"all the time", 1000, counted, "6 times in a row: a program rewrites it all the time; end that program, then run the command again"},
-		{"with what is ours in it", 1000, func(n int) string { return fmt.Sprintf("{\n  \"x\": %d\n}\n", 100+n) }, "is not what the plan saw"},
-		{"and leaves it broken", 1, func(int) string { return `{"star` }, "is not what the plan saw"},
+		{"with what is ours in it", 1000, func(n int) string { return fmt.Sprintf("{\n  \"x\": %d\n}\n", 100+n) }, "changed since the plan was made"},
+		{"and leaves it broken", 1, func(int) string { return `{"star` }, "changed since the plan was made"},
 	} {
 		for _, absent := range []bool{false, true} {
 			m := newMachine(t)

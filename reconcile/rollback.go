@@ -13,16 +13,18 @@ import (
 	"aisync.dev/aisync/reconcile/record"
 )
 
-// ErrNoApply says that there is no such apply to roll back.
+// ErrNoApply means that there is no such apply to roll back.
 var ErrNoApply = errors.New("no such apply")
 
-// RollbackPlan says what it takes to undo one apply: where id is "", the last one
-// that is not undone of those made in the project at hand or, outside of one, of
-// those that changed something of the host. Of an apply in a project that is gone
-// only what lies outside of it is undone. A target that is as that apply left it gets back its
-// exact bytes; one that was changed since gets back the leaves that are ours
-// and untouched; what is left is a conflict, unless c.Force. Apply it with
-// ApplyOptions.RollbackOf set to the entry's ID.
+// RollbackPlan plans to undo one apply. An empty id means the last one not
+// undone: of those made in the project at hand or, outside a project, of those
+// that changed the host. For an apply in a project that is gone, only targets
+// outside the project are undone.
+//
+// A target that is still as the apply left it gets back its exact bytes; one
+// that was changed since gets back the untouched leaves that are ours; the rest
+// is a conflict, unless c.Force. Apply the plan with ApplyOptions.RollbackOf
+// set to the entry's ID.
 func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id string, c Choice) (*Plan, Entry, error) {
 	entry, err := s.entry(id)
 	if err != nil {
@@ -60,8 +62,8 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 	return p, entry, s.err
 }
 
-// isGone reports whether the folder dir is there no more. A folder that cannot be
-// looked at is an error.
+// isGone reports whether the folder dir no longer exists. A folder that cannot
+// be examined is an error.
 func isGone(dir string) (bool, error) {
 	_, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +72,7 @@ func isGone(dir string) (bool, error) {
 	return false, err
 }
 
-// isLast reports whether e may be the apply that is undone where none is named.
+// isLast reports whether e may be the apply to undo when none is named.
 func (s *Store) isLast(e Entry) bool {
 	switch {
 	case e.RolledBack != "" || e.RollbackOf != "":
@@ -109,7 +111,7 @@ func (s *Store) entry(id string) (Entry, error) {
 	return Entry{}, advice.New(fmt.Errorf("%w: %s", ErrNoApply, id), advice.ListThem)
 }
 
-// undo is the change that takes one step back.
+// undo is the change that undoes one step.
 func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, choice Choice) Change {
 	t := Target{Resource: Resource{Address: step.Address, Format: step.Format}, Aliases: step.Aliases, asked: map[Owner]Address{}}
 	for _, list := range [][]record.Owned{step.Got, step.Had} {
@@ -128,7 +130,7 @@ func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, 
 		}
 	}
 	sortLeaves(t)
-	t.Stray = len(t.Last) == 0 && step.Writes // of which nobody has or had a record
+	t.Stray = len(t.Last) == 0 && step.Writes // never recorded
 	c := Change{Target: t, Before: p.Observe(ctx, r, []Target{t})[0]}
 	for _, list := range [][]record.Owned{step.Had, step.Got} {
 		for _, x := range list {
@@ -160,7 +162,7 @@ func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, 
 		case exact:
 			c.Leaves = append(c.Leaves, LeafChange{Key: key, Last: recorded(t, key), Decision: exactly(step, c.Before)})
 		case claimed(key):
-			release(key, "somebody else wants it by now")
+			release(key, "another owner wants it by now")
 		default:
 			c.Leaves = append(c.Leaves, undoLeaf(key, step, c.Before))
 		}
@@ -184,7 +186,8 @@ func undo(ctx context.Context, r ReadEnv, s *Store, p Provider, step EntryStep, 
 	return c
 }
 
-// exactly is what is done to every leaf of a target that goes back as a whole.
+// exactly is the decision for every leaf of a target that is restored as a
+// whole.
 func exactly(step EntryStep, now Observation) Decision {
 	switch {
 	case step.Before == "":
@@ -195,7 +198,7 @@ func exactly(step EntryStep, now Observation) Decision {
 	return Decision{Action: Update, Meaning: "exactly as it was before"}
 }
 
-// recordFor is what o has in records; an empty one where it has nothing.
+// recordFor is o's record in records; an empty one if there is none.
 func recordFor(records []Record, o Owner) *Record {
 	for i := range records {
 		if records[i].Owner == o {
@@ -205,9 +208,8 @@ func recordFor(records []Record, o Owner) *Record {
 	return &Record{}
 }
 
-// unrecord is what owner o has on record once leaves are as they were before
-// step. What later applies recorded of other leaves, and what nobody decided,
-// stays on record.
+// unrecord is owner o's record once leaves are as they were before step. It
+// keeps what later applies recorded of other leaves, and undecided ones.
 func unrecord(step EntryStep, o Owner, leaves []LeafChange, now []Record) Record {
 	had, got := record.Of(step.Had, o), record.Of(step.Got, o)
 	rec := *had
@@ -236,7 +238,7 @@ func unrecord(step EntryStep, o Owner, leaves []LeafChange, now []Record) Record
 	return rec
 }
 
-// undoLeaf takes back one leaf of a target that changed since.
+// undoLeaf undoes one leaf of a target that changed since.
 func undoLeaf(key LeafKey, step EntryStep, now Observation) LeafChange {
 	var had, got *LeafRecord
 	for i := range step.Had {

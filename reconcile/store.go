@@ -15,15 +15,15 @@ import (
 // RecordsVersion is the format of the record files that this version writes.
 const RecordsVersion = 1
 
-// Store is what aisync remembers on this machine: records by owner, the
-// journal of an apply that did not finish, what was replaced. With UseLock the
-// project's lock takes part. Reading it writes nothing.
+// Store is what aisync remembers on this machine: records by owner, the journal
+// of an unfinished apply, backups. With UseLock the project's lock takes part.
+// Reading it writes nothing.
 type Store struct {
 	r   fsys.Reader
 	dir *state.Dir
 
-	mu     sync.Mutex           // of what reading adds: the next four, and err
-	owners map[Owner]*ownerFile // whose records were read
+	mu     sync.Mutex           // guards what reading adds: the next four, and err
+	owners map[Owner]*ownerFile // owners whose records were read
 	others *state.Index         // of the rest: what they share with others
 	index  map[Address][]Record // nil: to be made again
 	joined map[Address]bool     // in index together with others
@@ -34,16 +34,16 @@ type Store struct {
 	lockPath  fsys.LogicalPath
 	inherited bool
 
-	journal   *journal.Journal // of an apply that did not finish; nil otherwise
+	journal   *journal.Journal // of an unfinished apply; nil otherwise
 	recovered bool             // by this command
-	touched   map[Owner]bool   // whose files are to be written
+	touched   map[Owner]bool   // owners whose files must be written
 }
 
 // UseLock makes l authoritative for what was last made true of owner's targets
-// that git carries. What this machine alone knows of them (a prior, private
-// notes) is kept where it is about the same state; what only l says is Claimed. A lock that was not found
-// is nil: then this machine's records count, and the next apply writes it at
-// path.
+// that git carries. What only this machine knows of them (a prior, private
+// notes) is kept if it is about the same state; what only l says is Claimed. l
+// is nil if no lock was found: then this machine's records count, and the next
+// apply writes the lock at path.
 func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
 	s.lock, s.lockOwner, s.lockPath, s.index = l, owner, path, nil
 	if l == nil {
@@ -86,8 +86,8 @@ func (s *Store) UseLock(owner Owner, path fsys.LogicalPath, l *Lock) {
 	f.Records = merged
 }
 
-// Inherited reports whether the project was applied before and this machine
-// has no record of it: what git does not carry is then on nobody's record.
+// Inherited reports whether the project was applied before and this machine has
+// no record of it: then what git does not carry has no record at all.
 func (s *Store) Inherited() bool { return s.inherited }
 
 // parents returns the folders above p within its project, top first.
@@ -109,8 +109,8 @@ func addNew(list []fsys.LogicalPath, more ...fsys.LogicalPath) []fsys.LogicalPat
 	return list
 }
 
-// Made returns the folders that were made on behalf of o, here or where the
-// lock comes from.
+// Made returns the folders that were made for o, here or on the machine of the
+// lock.
 func (s *Store) Made(o Owner) []fsys.LogicalPath {
 	if f := s.file(o); f != nil {
 		return f.Dirs
@@ -121,7 +121,7 @@ func (s *Store) Made(o Owner) []fsys.LogicalPath {
 // Lock returns the lock in use, nil where there is none.
 func (s *Store) Lock() *Lock { return s.lock }
 
-// set replaces what o has on record of a; nil leaves nothing.
+// set replaces o's record of a; nil leaves none.
 func (s *Store) set(o Owner, a Address, rec *Record) {
 	f := s.owner(o)
 	i, found := slices.BinarySearchFunc(f.Records, a, func(r Record, a Address) int { return strings.Compare(string(r.Address), string(a)) })
@@ -147,9 +147,8 @@ func (s *Store) Backup(id BackupID) ([]byte, error) {
 	return s.dir.GetBackup(contentDigest(Fingerprint(id)))
 }
 
-// Agree remembers that a person said yes, on behalf of o, to what digests stand
-// for. What was agreed to before stays: a yes is to bytes, and lasts while they
-// do.
+// Agree records that a person agreed, on behalf of o, to digests. Earlier
+// agreements stay: each is about bytes, and lasts while they do.
 func (s *Store) Agree(w fsys.FS, o Owner, digests []string) error {
 	f := s.owner(o)
 	f.Agreed = slices.Compact(slices.Sorted(slices.Values(slices.Concat(f.Agreed, digests))))
@@ -157,8 +156,7 @@ func (s *Store) Agree(w fsys.FS, o Owner, digests []string) error {
 	return s.save(w)
 }
 
-// Agreed reports whether a person said yes, on behalf of o, to what digest
-// stands for.
+// Agreed reports whether a person agreed, on behalf of o, to digest.
 func (s *Store) Agreed(o Owner, digest string) bool {
 	f := s.file(o)
 	if f == nil {
@@ -168,7 +166,7 @@ func (s *Store) Agreed(o Owner, digest string) bool {
 	return found
 }
 
-// AgreedAny reports whether a person said yes to anything on behalf of o.
+// AgreedAny reports whether a person agreed to anything on behalf of o.
 func (s *Store) AgreedAny(o Owner) bool {
 	f := s.file(o)
 	return f != nil && len(f.Agreed) > 0
@@ -177,8 +175,8 @@ func (s *Store) AgreedAny(o Owner) bool {
 // Unfinished reports whether an apply did not come to its end.
 func (s *Store) Unfinished() bool { return s.journal != nil }
 
-// TakingBack is the id of the apply that an unfinished rollback takes back; ""
-// where none is unfinished.
+// TakingBack is the id of the apply that an unfinished rollback undoes; "" if
+// none is unfinished.
 func (s *Store) TakingBack() string {
 	if s.journal == nil {
 		return ""
@@ -186,7 +184,7 @@ func (s *Store) TakingBack() string {
 	return s.journal.Entry().RollbackOf
 }
 
-// lineage tells one state folder from every other.
+// lineage identifies a state folder.
 type lineage struct {
 	FormatVersion int    `json:"format_version"`
 	ID            string `json:"id"`
@@ -203,7 +201,7 @@ func (s *Store) Lineage() string {
 
 func (s *Store) lockFile() string { return string(s.lockPath) }
 
-// digests returns the digests of all texts that o has on record.
+// digests returns the digests of all recorded texts of o.
 func (s *Store) digests(o Owner) map[string]bool {
 	out := map[string]bool{}
 	for _, rec := range s.Records(o) {

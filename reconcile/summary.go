@@ -58,7 +58,7 @@ func (p *Plan) Empty() bool {
 	return len(p.Conflicts) == 0 && !slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Action != None })
 }
 
-// Undecided returns the changes for which a choice is missing.
+// Undecided returns the changes without a choice.
 func (p *Plan) Undecided() []Change {
 	var out []Change
 	for _, c := range p.Changes {

@@ -13,16 +13,15 @@ import (
 	"aisync.dev/aisync/schema/cuectx"
 )
 
-// check compares what was written with a definition of the schema. Where
-// unification finds something wrong, it walks both itself, instead of reading
-// CUE's errors, because CUE stops at the first level that is wrong and names
-// places in the schema. Where the walk finds nothing, unification has the last
-// word.
+// check compares the person's values with a definition of the schema. Where
+// unification fails, it walks both instead of reading CUE's errors, because CUE
+// stops at the first wrong level and names places in the schema. Where the walk
+// finds nothing, unification decides.
 func (d *document) check(definition cue.Value) {
 	if fits(d.root, definition) {
 		return
 	}
-	d.fit = fitting(d.root, levelOf(definition))
+	d.fit = fittingFields(d.root, levelOf(definition))
 	d.evaluation(d.root.Validate(cue.Concrete(false)))
 	before := len(d.problems)
 	d.compare(nil, d.root, definition, "")
@@ -32,15 +31,15 @@ func (d *document) check(definition cue.Value) {
 	}
 }
 
-// fits reports whether all of user is concrete and unifies with what schema
-// requires, which leaves nothing for a walk to find.
+// fits reports whether all of user is concrete and unifies with schema: then a
+// walk would find nothing.
 func fits(user, schema cue.Value) bool {
 	return user.Validate(cue.Concrete(true)) == nil && schema.Unify(user).Validate(cue.Concrete(true), cue.Final()) == nil
 }
 
-// fitting are the fields of user that fit: of a catalog of a thousand entries
-// beside a host in which something is wrong, or a bound, nothing needs a walk.
-func fitting(user cue.Value, l level) map[string]bool {
+// fittingFields returns the fields of user that fit. In a catalog of a thousand
+// entries beside one wrong host, only the host needs a walk.
+func fittingFields(user cue.Value, l level) map[string]bool {
 	out := map[string]bool{}
 	it, err := user.Fields()
 	for err == nil && it.Next() {
@@ -52,7 +51,7 @@ func fitting(user cue.Value, l level) map[string]bool {
 	return out
 }
 
-// level is what a struct of the schema has room for.
+// level describes which fields a struct of the schema allows.
 type level struct {
 	fields   map[string]cue.Value
 	required []string
@@ -82,7 +81,7 @@ func levelOf(schema cue.Value) level {
 	return l
 }
 
-// names is the fields of l, sorted.
+// names returns the fields of l, sorted.
 func (l level) names() []string {
 	var names []string
 	for name := range l.fields {
@@ -95,7 +94,7 @@ func (l level) names() []string {
 func (d *document) compare(path []string, user, schema cue.Value, want string) {
 	kind := kindOf(user)
 	if kind == cue.BottomKind {
-		return // evaluation has said so
+		return // evaluation has reported it
 	}
 	if w := attribute(schema, "want"); w != "" {
 		want = w
@@ -124,8 +123,8 @@ func (d *document) compare(path []string, user, schema cue.Value, want string) {
 	}
 }
 
-// kindOf is the kind of v. A struct or list in which something is wrong counts
-// as a struct or list: the rest of it can still be read.
+// kindOf returns the kind of v. A struct or list with an error inside still
+// counts as a struct or list: the rest of it is readable.
 func kindOf(v cue.Value) cue.Kind {
 	kind := v.IncompleteKind()
 	if kind != cue.BottomKind {
@@ -171,7 +170,7 @@ func (d *document) compareStruct(path []string, user, schema cue.Value) {
 	}
 }
 
-// match finds the pattern that name falls under.
+// match returns the pattern that matches name.
 func (l level) match(name string) (cue.Value, bool) {
 	for _, p := range l.patterns {
 		if p.name.Unify(cuectx.Context().Encode(name)).Err() == nil {
@@ -192,7 +191,7 @@ func (d *document) compareList(path []string, user, schema cue.Value) {
 	}
 }
 
-// concrete reports what in user is still a type or a bound.
+// concrete reports values in user that are still a type or a bound.
 func (d *document) concrete(path []string, user cue.Value) {
 	for _, e := range cueerrors.Errors(user.Validate(cue.Concrete(true))) {
 		at, got := path, text(user)

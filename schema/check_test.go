@@ -38,7 +38,7 @@ func mutants(text string) []string {
 }
 
 // What fits the schema as a whole, the walk through both has nothing against.
-func TestFitsLeavesNothingForTheWalk(t *testing.T) {
+func TestFitsImpliesEmptyWalk(t *testing.T) {
 	e, err := newEvaluator()
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ catalog: runtimes: own: {
 				continue
 			}
 			not++
-			d.problems, d.fit = nil, fitting(d.root, levelOf(schema))
+			d.problems, d.fit = nil, fittingFields(d.root, levelOf(schema))
 			if d.compare(nil, d.root, schema, ""); !slices.Equal(d.problems, all) {
 				t.Errorf("without %v:\n%v\nwant\n%v\nin\n%s", d.fit, d.problems, all, text)
 			}

@@ -12,18 +12,18 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// node is one value of a document with its path. Reading is lenient: what has
-// the wrong type reads as zero, because check has already said so.
+// node is one value of a document and its path. Reading is lenient: a value of
+// the wrong type reads as zero, because check has reported it.
 type node struct {
 	doc  *document
 	path []string
 	v    cue.Value
-	has  map[string]bool // the names of its fields, where they are listed: see listed
+	has  map[string]bool // the names of its fields, if listed: see listed
 }
 
 func (d *document) node() node { return node{doc: d, v: d.root} }
 
-// get is the field of that name; it may not exist.
+// get returns the field of that name; it may not exist.
 func (n node) get(name string) node {
 	field := node{doc: n.doc, path: append(n.path[:len(n.path):len(n.path)], name)}
 	if n.has == nil || n.has[name] {
@@ -32,8 +32,8 @@ func (n node) get(name string) node {
 	return field
 }
 
-// listed is n for reading many fields, most of which are not there: CUE makes
-// an error of each that it looks for in vain.
+// listed returns n for reading many fields, most of which are absent: CUE
+// allocates an error for each lookup that fails.
 func (n node) listed() node {
 	n.has = map[string]bool{}
 	for _, f := range n.fields() {
@@ -72,7 +72,7 @@ func (n node) bool(otherwise bool) bool {
 }
 
 // getStr, getStrings and getBool read the field of that name. There are some two
-// hundred calls, and each would take ten times the code if it were written out.
+// hundred calls; written out, each would take ten times the code.
 func (n *node) getStr(name string) string { return n.get(name).str() }
 
 func (n *node) getStrings(name string) []string { return n.get(name).strings() }
@@ -93,7 +93,7 @@ func (n node) named() spec.Named {
 	return spec.Named{Value: n.str(), Pos: n.valuePos()}
 }
 
-// fields is the fields of a struct, by name.
+// fields returns the fields of a struct, by name.
 func (n node) fields() []node {
 	if !n.exists() {
 		return nil
@@ -111,7 +111,7 @@ func (n node) fields() []node {
 	return nodes
 }
 
-// elements is the elements of a list, in order.
+// elements returns the elements of a list, in order.
 func (n node) elements() []node {
 	if !n.exists() {
 		return nil
@@ -143,12 +143,12 @@ func (n node) nameds() []spec.Named {
 	return list
 }
 
-// labelPos is where the field's name stands, valuePos where its value does.
+// labelPos returns the position of the field's name, valuePos that of its value.
 func (n node) labelPos() spec.Position { return n.doc.at.label(n.path...) }
 func (n node) valuePos() spec.Position { return n.doc.at.value(n.path...) }
 
-// json is the value as canonical JSON: keys sorted, nothing escaped for HTML.
-// It is nil for a value that is not concrete.
+// json returns the value as canonical JSON: sorted keys, no HTML escapes. It is
+// nil for a value that is not concrete.
 func (n node) json() []byte {
 	if !n.exists() {
 		return nil
@@ -172,7 +172,7 @@ func (n node) json() []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// problem adds what is wrong with n, at its value.
+// problem adds a problem at the value of n.
 func (n node) problem(message, hint string) {
 	n.doc.add(Problem{Pos: n.valuePos(), Path: pathText(n.path), Message: message, Hint: hint})
 }
@@ -224,8 +224,8 @@ func (n node) settings() []spec.Settings {
 	return all
 }
 
-// leaves notes the place of every value in n under its JSON pointer, objects
-// and arrays too.
+// leaves records the position of every value in n under its JSON pointer,
+// including objects and arrays.
 func (n node) leaves(pointer string, into map[string]spec.Position) {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	parts := n.fields()

@@ -36,11 +36,11 @@ func (n node) model() spec.Model {
 			}
 			switch {
 			case file.Repo == "" && len(file.Sources) == 0:
-				f.problem("neither repo nor sources", "say where the file comes from")
+				f.problem("neither repo nor sources", "name the source of the file")
 			case file.Repo == "" && file.SHA256 == "" && !file.InRegistry():
 				f.problem("sha256 is missing", "only a file from a repo, or from oci://, may leave it out: the hub and the registry know it")
 			case file.Repo == "" && file.Revision != "":
-				f.get("revision").problem("a revision of no repo", "it is a branch, tag or commit of repo")
+				f.get("revision").problem("a revision without a repo", "it is a branch, tag or commit of repo")
 			}
 			quant.Files = append(quant.Files, file)
 		}
@@ -50,7 +50,7 @@ func (n node) model() spec.Model {
 		case len(quant.Files) > 0 && quant.Repo != "":
 			q.get("repo").problem("both files and a repo that finds them", "name the repo of each file, or leave the files out")
 		case quant.Repo == "" && quant.Revision != "":
-			q.get("revision").problem("a revision of no repo", "it is a branch, tag or commit of repo")
+			q.get("revision").problem("a revision without a repo", "it is a branch, tag or commit of repo")
 		}
 		m.Quants = append(m.Quants, quant)
 	}
@@ -60,7 +60,7 @@ func (n node) model() spec.Model {
 	return m
 }
 
-// scope reads one scope; where says whether a path may be written to in it.
+// scope reads one scope; where reports whether it allows a path.
 func (n node) scope(where func(string) bool) spec.Scope {
 	n = n.listed()
 	in := func(f node) string {
@@ -149,12 +149,13 @@ func projectPath(p string) bool {
 	return !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, "~") && !climbs(p)
 }
 
-// climbs reports whether p goes through a parent folder.
+// climbs reports whether p contains a parent folder.
 func climbs(p string) bool {
 	return slices.Contains(strings.Split(p, "/"), "..")
 }
 
-// obeyed reads one element of obeys; where says whether a path lies in its scope.
+// obeyed reads one element of obeys; where reports whether a path lies in its
+// scope.
 func (n node) obeyed(where func(string) bool) spec.Obeyed {
 	o := spec.Obeyed{
 		Files: n.get("files").globs(), Format: n.getStr("format"), Source: n.getStr("source"), Local: n.getBool("local"), Reads: n.get("reads").globs(),
@@ -198,25 +199,25 @@ func (n node) obeyed(where func(string) bool) spec.Obeyed {
 		n.get("format").problem("settings in a file of format "+o.Format, "leave reads, safe, safeValues, paths and ignored out: the file as a whole is the effect")
 	}
 	if whole && len(o.Effects) == 0 {
-		n.problem("no effects", "say what the program does with the file")
+		n.problem("no effects", "describe what the program does with the file")
 	}
 	return o
 }
 
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
-// placeholders refuses what says n in braces and nothing stands for, where the
-// key of the rule has so many wildcards.
+// placeholders refuses unknown placeholders in n, where the key of the rule has
+// count wildcards.
 func (n node) placeholders(count int) {
 	for _, p := range placeholder.FindAllString(n.str(), -1) {
 		i, err := strconv.Atoi(strings.Trim(p, "{}"))
 		if p != "{file}" && p != "{value}" && (err != nil || i < 1 || i > count) {
-			n.problem("nothing stands for "+p, "write {file}, {value}, or {1} for the first segment of key with a wildcard")
+			n.problem("unknown placeholder "+p, "write {file}, {value}, or {1} for the first segment of key with a wildcard")
 		}
 	}
 }
 
-// wildcards counts the segments of key that stand for more than one name.
+// wildcards counts the segments of key that match more than one name.
 func wildcards(key string) int {
 	count := 0
 	for segment := range strings.SplitSeq(key, "/") {
@@ -235,12 +236,12 @@ func (n node) globs() []string {
 	return list
 }
 
-// glob is a pattern each of whose segments path.Match takes.
+// glob reads a pattern whose segments are valid for path.Match.
 func (n node) glob() string {
 	s := n.str()
 	for segment := range strings.SplitSeq(s, "/") {
 		if _, err := path.Match(segment, ""); err != nil {
-			n.problem("bad pattern "+text(n.v), "* stands for anything within a segment; \\ takes the meaning of a letter away")
+			n.problem("bad pattern "+text(n.v), "* stands for anything within a segment; \\ escapes a character")
 			break
 		}
 	}

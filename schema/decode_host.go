@@ -9,10 +9,10 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Parts of a bundle source that a host uses where it names none.
+// allParts are the parts of a bundle source that a host uses if it names none.
 var allParts = []string{"rules", "skills", "hooks", "commands", "agents", "permissions", "ignore"}
 
-// ollamaPort is where ollama listens unless it is told otherwise.
+// ollamaPort is ollama's default port.
 const ollamaPort = 11434
 
 func (n node) host(dir string) *spec.Host {
@@ -73,7 +73,7 @@ func (n node) nightly() *spec.Nightly {
 		Executor: n.getStr("executor"), Push: n.getStr("push"), Pos: n.labelPos(),
 	}
 	if len(t.Repos) == 0 && n.get("repos").exists() {
-		n.get("repos").problem("no folder is named", "name the repositories whose tasks are worked")
+		n.get("repos").problem("no folder", "name the repositories whose tasks are worked")
 	}
 	for _, r := range n.get("repos").elements() {
 		if at := r.str(); at != "" && !strings.HasPrefix(at, "~/") && !strings.HasPrefix(at, "/") {
@@ -90,7 +90,7 @@ func (n node) nightly() *spec.Nightly {
 			token.problem("want one of env and file", "write {file: \"~/.config/gitea-token\"}, or {env: \"GITEA_TOKEN\"} where the user manager has that variable")
 		}
 		if t.Gitea.PullRequest && t.Push == "" {
-			g.get("pullRequest").problem("a branch that is not pushed cannot be asked for", "name the remote that Gitea serves: push: \"origin\"")
+			g.get("pullRequest").problem("a pull request needs a pushed branch", "name the remote that Gitea serves: push: \"origin\"")
 		}
 	}
 	return t
@@ -110,7 +110,7 @@ func (n node) match() spec.Match {
 	}
 }
 
-// bound reads a CUE bound such as >=60, or a number, which means exactly that.
+// bound reads a CUE bound such as >=60, or a number, which must then be equal.
 func (n node) bound() spec.Bound {
 	if !n.exists() {
 		return spec.Bound{}

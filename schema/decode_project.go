@@ -43,7 +43,7 @@ func (n node) bundleRefs() []spec.BundleRef {
 	return refs
 }
 
-// parseBundleRef reads source//name or a bare name.
+// parseBundleRef parses source//name or a bare name.
 func parseBundleRef(s string) (spec.BundleRef, error) {
 	source, name, both := strings.Cut(s, "//")
 	if !both {
@@ -56,8 +56,8 @@ func parseBundleRef(s string) (spec.BundleRef, error) {
 	return spec.BundleRef{Source: source, Name: name}, nil
 }
 
-// agents reads the coordination systems. A task queue that has no name is
-// named like the project.
+// agents reads the coordination systems. A task queue without a name is named
+// like the project.
 func (n node) agents(project string) spec.Agents {
 	if !n.exists() {
 		return spec.Agents{}
@@ -72,7 +72,7 @@ func (n node) agents(project string) spec.Agents {
 		a.Tasks = spec.Flag{On: true, Pos: tasks.labelPos()}
 		a.Queues = tasks.getStrings("queues")
 		if len(a.Queues) == 0 && tasks.get("queues").exists() {
-			tasks.get("queues").problem("no queue is named", "name one, or write tasks: true for one named like the project")
+			tasks.get("queues").problem("no queue", "name one, or write tasks: true for one named like the project")
 		}
 	} else if a.Tasks.On {
 		a.Queues = []string{project}

@@ -116,7 +116,7 @@ func (n node) coordination() spec.Coordination {
 	}
 }
 
-// texts is a struct of strings; nil where it has none.
+// texts reads a struct of strings; nil for an empty one.
 func (n node) texts() map[string]string {
 	var m map[string]string
 	for _, f := range n.fields() {
@@ -128,7 +128,7 @@ func (n node) texts() map[string]string {
 	return m
 }
 
-// lists is a struct of lists of strings; nil where it has none.
+// lists reads a struct of lists of strings; nil for an empty one.
 func (n node) lists() map[string][]string {
 	var m map[string][]string
 	for _, f := range n.fields() {

@@ -1,6 +1,6 @@
-// Package schema reads the specs that people write: it embeds the CUE
-// definitions, checks files against them and fills package spec. It never
-// writes, and never asks a network for a package. Start reading at Load.
+// Package schema reads specs: it embeds the CUE definitions, checks files
+// against them and returns a spec.Spec. It never writes, and never fetches a
+// package. Call Load.
 package schema
 
 import (
@@ -29,7 +29,8 @@ const (
 	runtimesPackage = "aisync.dev/catalog/runtimes"
 	vendorFolder    = "pkg/aisync.dev" // below cue.mod
 
-	// moduleText makes a folder of specs a CUE module; the name is never resolved.
+	// moduleText makes a folder of specs a CUE module; the name is never
+	// resolved.
 	moduleText = "module: \"aisync.local/spec@v0\"\nlanguage: version: \"v0.9.0\"\n"
 )
 
@@ -48,9 +49,9 @@ func runtimeFiles() fs.FS {
 	return folder
 }
 
-// Files is what lies below cue.mod in a folder of specs, name to text, so that
-// cue vet and editors work offline: module.cue, and the packages schema,
-// catalog and catalog/runtimes. aisync itself always takes these packages from the binary.
+// Files returns the files below cue.mod in a folder of specs, by name, so that
+// cue vet and editors work offline: module.cue, and the packages schema, catalog
+// and catalog/runtimes. aisync always uses the packages in the binary.
 func Files() map[string][]byte {
 	files := map[string][]byte{"module.cue": []byte(moduleText)}
 	for pkg, folder := range packages {
@@ -61,10 +62,10 @@ func Files() map[string][]byte {
 	return files
 }
 
-// EditorFile is a file that may lie beside host specs, so that cue vet and
-// editors check them against the vendored packages. It constrains the fields
-// one by one: a definition that is embedded in a file allows more fields
-// beside it, and so would check nothing.
+// EditorFile is a file for the folder of host specs that lets cue vet and
+// editors check them against the vendored packages. It constrains the fields one
+// by one: a definition embedded in a file allows other fields beside it, and so
+// would check nothing.
 const (
 	EditorFile = "schema.cue"
 	EditorText = `package aisync
@@ -77,7 +78,7 @@ catalog?: schema.#Catalog
 `
 )
 
-// cueFiles reads the *.cue of an embedded folder, which cannot fail.
+// cueFiles reads the *.cue of an embedded folder.
 func cueFiles(from fs.FS) map[string][]byte {
 	files := map[string][]byte{}
 	names, _ := fs.Glob(from, "*.cue")
@@ -91,11 +92,10 @@ func cueFiles(from fs.FS) map[string][]byte {
 	return files
 }
 
-// Vendored says how the packages below a cue.mod folder differ from the
-// binary's: a line each for a file that is missing, changed or not ours. CUE
-// would read a file too many as part of the package. Present is false, and
-// there are no lines, where nothing was vendored. A module.cue is the person's
-// own and is not compared.
+// Vendored compares the packages below a cue.mod folder with the binary's: a
+// line for each missing, changed or extra file, because CUE would read an extra
+// file as part of the package. Present is false, without lines, if nothing is
+// vendored. It does not compare module.cue, which is the person's.
 func Vendored(cueMod string) (present bool, differs []string, err error) {
 	base := filepath.Join(cueMod, filepath.FromSlash(vendorFolder))
 	if _, err := os.Stat(base); os.IsNotExist(err) {
@@ -135,9 +135,9 @@ func Vendored(cueMod string) (present bool, differs []string, err error) {
 	return true, differs, nil
 }
 
-// EmbeddedCatalog evaluates the catalog's CUE. Only its generator and the test
-// that compares both need it; everybody else reads package catalog. Entries
-// have no positions.
+// EmbeddedCatalog evaluates the catalog's CUE, for its generator and the test
+// that compares both; other code uses package catalog. Entries have no
+// positions.
 func EmbeddedCatalog() (spec.Catalog, error) {
 	e, err := newEvaluator()
 	if err != nil {

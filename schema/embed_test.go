@@ -23,7 +23,7 @@ func vendor(t *testing.T) string {
 	return cueMod
 }
 
-func TestAVendoredSchemaIsComparedWithTheBinarys(t *testing.T) {
+func TestVendoredComparesWithBinary(t *testing.T) {
 	cueMod := vendor(t)
 	in := func(name string) string { return filepath.Join(cueMod, "pkg", "aisync.dev", filepath.FromSlash(name)) }
 	write := func(name, text string) {

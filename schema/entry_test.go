@@ -12,7 +12,7 @@ import (
 
 // What runtimes show prints of a program can stand in a spec, and says all
 // that the catalog knows.
-func TestAnEntryOfTheCatalogIsReadBackAsItWas(t *testing.T) {
+func TestCatalogEntryRoundTrip(t *testing.T) {
 	entries := map[string]catalog.Object{}
 	want := map[string]spec.Runtime{}
 	for _, r := range catalog.Runtimes() {

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write what was got into testdata")
 
 // Each archive holds specs and, in the file errors, every line that Load has
 // to say about them: all of it, in order.
-func TestBadSpecsAreExplainedAllAtOnce(t *testing.T) {
+func TestBadSpecErrors(t *testing.T) {
 	archives, err := filepath.Glob("testdata/bad/*.txtar")
 	if err != nil || len(archives) == 0 {
 		t.Fatal("no archives", err)

@@ -18,8 +18,8 @@ import (
 	"aisync.dev/aisync/schema/cuectx"
 )
 
-// evaluator builds CUE values without a module, a registry or a network:
-// imports come from the binary.
+// evaluator builds CUE values without a module, a registry or a network: imports
+// come from the binary.
 type evaluator struct {
 	ctx    *cue.Context
 	build  *build.Context
@@ -36,14 +36,14 @@ func newEvaluator() (*evaluator, error) {
 	return e, nil
 }
 
-// load gives the packages that the binary holds, and nil for any other, which
-// CUE then looks for among its own. To a spec that imports it, every
-// definition of the schema takes anything: check compares with the real ones
-// afterwards, and says better what is wrong than CUE's own errors do.
+// load returns the packages in the binary, and nil for others, which CUE then
+// looks for among its own. For a spec that imports it, every definition of the
+// schema accepts anything: check compares with the real ones afterwards, with
+// better messages than CUE's.
 func (e *evaluator) load(_ token.Pos, pkg string) *build.Instance {
 	switch pkg {
 	case schemaPackage:
-		return e.instance("schema", []*ast.File{anything(parsed("schema", definitions))})
+		return e.instance("schema", []*ast.File{openPackage(parsed("schema", definitions))})
 	case catalogPackage, runtimesPackage:
 		name := strings.TrimPrefix(pkg, "aisync.dev/")
 		return e.instance(name, parsed(name, packages[pkg]()))
@@ -51,8 +51,8 @@ func (e *evaluator) load(_ token.Pos, pkg string) *build.Instance {
 	return nil
 }
 
-// parsed is the files of an embedded package. Tests read them all, so that an
-// error is a broken build.
+// parsed returns the files of an embedded package. Tests read all of them, so an
+// error means a broken build.
 func parsed(name string, from fs.FS) []*ast.File {
 	texts := cueFiles(from)
 	var files []*ast.File
@@ -66,8 +66,8 @@ func parsed(name string, from fs.FS) []*ast.File {
 	return files
 }
 
-// anything is a package with the definitions of files, each of them _.
-func anything(files []*ast.File) *ast.File {
+// openPackage returns a package with the definitions of files, each as _.
+func openPackage(files []*ast.File) *ast.File {
 	decls := []ast.Decl{&ast.Package{Name: ast.NewIdent("schema")}}
 	for _, f := range files {
 		for _, d := range f.Decls {

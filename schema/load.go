@@ -21,55 +21,54 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Scope narrows what is loaded.
+// Scope narrows what Load reads.
 type Scope int
 
-// What Load reads: the host's specs and the project's, or one of them.
+// The host's specs and the project's, or one of them.
 const (
 	Both Scope = iota
 	HostOnly
 	ProjectOnly
 )
 
-// Options says where specs are. Folders are physical.
+// Options locates the specs. Folders are physical.
 type Options struct {
-	HostDir    string // its *.cue, not those below it; none there: the embedded default host
-	HostName   string // chooses the host; "" is by match
+	HostDir    string // its *.cue, not those below it; without any: the embedded default host
+	HostName   string // selects the host; "": by match
 	ProjectDir string // holds aisync.cue; "" outside a project
 	Cwd        string // positions are relative to it where that is shorter; "": absolute
 	Scope      Scope
 
-	// Facts is called at most once, and only where a match or the default
-	// host needs it. Without it only HostName can choose among hosts.
+	// Facts is called at most once, and only where a match or the default host
+	// needs it. Without it only HostName can select a host.
 	Facts func() (facts.Facts, error)
 
-	// Texts is, by absolute path, what to read instead of the file there: a spec
-	// before it is written. A host's spec must have such a file already.
+	// Texts replaces, by absolute path, the content of files: a spec before it
+	// is written. A host's spec must exist already.
 	Texts map[string][]byte
 
-	// Lent returns the runtimes that the sources of a host's bundles, or those of
-	// a project, bring along; one of both is nil. more says that some source is
-	// not on this machine: a runtime that nobody knows may then be one of its,
-	// and is no error here. What err joins is reported with the rest.
+	// Lent returns the runtimes from the sources of a host's bundles, or of a
+	// project; one of both is nil. more reports that a source is not on this
+	// machine: an unknown runtime may then be in it, and is no error here. The
+	// problems in err are reported with the rest.
 	Lent func(h *spec.Host, p *spec.Project) (runtimes []spec.Runtime, more bool, err error)
 
-	// NoHost makes do without a host: it is told why none of the specs, or more
-	// than one, is this machine. Without it that is an error.
+	// NoHost continues without a host: it gets the reason why none of the specs,
+	// or more than one, is this machine. Without NoHost that is an error.
 	NoHost func(Problem)
 
-	// Rehearse loads o in another process first, which may run out of memory in
-	// its place. It is called for specs that can ask for any amount at once, and
-	// where there is little; its
-	// error says what went wrong there, and is none of the specs' own. nil: they
-	// are evaluated here, come what may.
+	// Rehearse loads o in another process first, which may run out of memory
+	// instead of this one. It is called for specs that can allocate any amount
+	// at once, and where memory is short; its error reports a failure there, and
+	// is not an error of the specs. nil: evaluate here in any case.
 	Rehearse func(ctx context.Context, o Options) error
 
-	// Abort ends the program: the specs take half as much again as what made
-	// Load return a *CostlyError. nil: they go on.
+	// Abort ends the program when the specs take half as much again as what made
+	// Load return a *CostlyError. nil: they continue.
 	Abort func(error)
 }
 
-// DefaultFile is the file that positions in the embedded default host name.
+// DefaultFile is the file name in positions of the embedded default host.
 const DefaultFile = embedded + "hosts/default.cue"
 
 // loader is one Load.
@@ -80,17 +79,17 @@ type loader struct {
 	problem Errors
 }
 
-// Load reads, checks and selects. Whatever is wrong with the specs is returned
-// together, as Errors; what takes more than it may is a *CostlyError; any other error
-// is about reading files or facts, or the one of ctx. After that and a *CostlyError,
-// what evaluates the specs goes on until the program ends.
+// Load reads, checks and selects. It returns all problems of the specs together,
+// as Errors, and excessive cost as *CostlyError; other errors concern files,
+// facts or ctx. After an error of ctx or a *CostlyError, evaluation continues in
+// the background until the program ends.
 func Load(ctx context.Context, o Options) (*spec.Spec, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	var s *spec.Spec
 	result := make(chan *spec.Spec, 1)
-	err := o.watched(ctx, func() error {
+	err := o.withLimits(ctx, func() error {
 		s, err := load(ctx, o)
 		result <- s
 		return err
@@ -101,7 +100,7 @@ func Load(ctx context.Context, o Options) (*spec.Spec, error) {
 	return s, err
 }
 
-// load is Load in its own time.
+// load is Load without limits.
 func load(ctx context.Context, o Options) (*spec.Spec, error) {
 	l := &loader{Options: o, facts: func() (facts.Facts, error) { return facts.Facts{}, errNoFacts }}
 	if o.Facts != nil {
@@ -129,9 +128,9 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 		}
 		projectFiles = append(projectFiles, f)
 	}
-	if o.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(slices.Concat(hostFiles, projectFiles), func(f source) bool { return takesAtOnce(f.text) })) {
+	if o.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(slices.Concat(hostFiles, projectFiles), func(f source) bool { return allocatesAtOnce(f.text) })) {
 		if err := o.Rehearse(ctx, o); err != nil {
-			return nil, o.costly(err.Error())
+			return nil, o.costlyError(err.Error())
 		}
 	}
 	if l.eval, err = newEvaluator(); err != nil {
@@ -153,8 +152,8 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 	return s, nil
 }
 
-// HostNames returns the names of the hosts that the specs in dir describe, be
-// the rest of them right or wrong; none where they cannot be read.
+// HostNames returns the names of the hosts in the specs of dir, even if the rest
+// of them is wrong; none where they are unreadable.
 func HostNames(dir string) []string {
 	files, err := hostSources(dir)
 	if err != nil || len(files) == 0 {
@@ -175,9 +174,9 @@ func HostNames(dir string) []string {
 	return names
 }
 
-var errNoFacts = errors.New("the facts of this machine are not at hand")
+var errNoFacts = errors.New("no facts of this machine")
 
-// host fills s.Catalog and s.Host from files, or with the default host.
+// host sets s.Catalog and s.Host from files, or to the default host.
 func (l *loader) host(s *spec.Spec, files []source) error {
 	if len(files) == 0 {
 		return l.defaultHost(s)
@@ -196,7 +195,7 @@ func (l *loader) host(s *spec.Spec, files []source) error {
 	for _, n := range root.get("hosts").fields() {
 		h := n.host(l.HostDir)
 		var x inventory
-		lent[h], x = l.lend(d, s.Catalog, h, nil)
+		lent[h], x = l.sourceRuntimes(d, s.Catalog, h, nil)
 		checkHost(n, h, x)
 		all = append(all, h)
 	}
@@ -207,7 +206,7 @@ func (l *loader) host(s *spec.Spec, files []source) error {
 	return err
 }
 
-// project fills s.Project, if there is one.
+// project sets s.Project, if there is one.
 func (l *loader) project(s *spec.Spec, files []source) error {
 	if len(files) == 0 {
 		return nil
@@ -217,7 +216,7 @@ func (l *loader) project(s *spec.Spec, files []source) error {
 		d.check(l.eval.schema.LookupPath(cue.ParsePath("#ProjectSpec")))
 		n := d.node().get("project")
 		s.Project = n.project(l.ProjectDir, files[0].path)
-		lent, x := l.lend(d, s.Catalog, nil, s.Project)
+		lent, x := l.sourceRuntimes(d, s.Catalog, nil, s.Project)
 		s.Catalog.Runtimes = append(s.Catalog.Runtimes, lent...)
 		checkProject(n, s.Project, s.Host, x)
 	}
@@ -225,14 +224,14 @@ func (l *loader) project(s *spec.Spec, files []source) error {
 	return nil
 }
 
-// choose takes the host by name, or the one whose match holds.
+// choose returns the host by name, or the one that matches.
 func (l *loader) choose(d *document, all []*spec.Host) (*spec.Host, error) {
 	names := make([]string, len(all))
 	for i, h := range all {
 		names[i] = h.Name
 	}
 	if len(all) == 0 && len(d.problems) > 0 {
-		return nil, nil // what is wrong may be why there is none
+		return nil, nil // the errors may be why there is none
 	}
 	if l.HostName != "" {
 		if i := slices.Index(names, l.HostName); i >= 0 {
@@ -276,7 +275,7 @@ func (l *loader) choose(d *document, all []*spec.Host) (*spec.Host, error) {
 	return nil, nil
 }
 
-// noHost is what it means that no host could be chosen.
+// noHost reports that no host could be selected.
 func (l *loader) noHost(d *document, why Problem) {
 	if l.NoHost != nil {
 		l.NoHost(why)
@@ -285,8 +284,8 @@ func (l *loader) noHost(d *document, why Problem) {
 	d.add(why)
 }
 
-// defaultHost is the embedded one, for the runtimes that this machine has: those
-// that it names, which are the first choice, and the others of the catalog.
+// defaultHost returns the embedded host, with the runtimes that this machine
+// has: first those that it names, then the others of the catalog.
 func (l *loader) defaultHost(s *spec.Spec) error {
 	if l.HostName != "" && l.HostName != hosts.DefaultName {
 		where := l.HostDir
@@ -331,8 +330,8 @@ func (l *loader) defaultHost(s *spec.Spec) error {
 	return nil
 }
 
-// fingerprint is the files' paths, and a digest that is the same wherever the
-// same files lie.
+// fingerprint returns the files' paths, and a digest that does not depend on
+// their folder.
 func fingerprint(files []source) ([]string, string) {
 	h := sha256.New()
 	var paths []string

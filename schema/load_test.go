@@ -53,7 +53,7 @@ func contractOptions(t testing.TB) Options {
 	return Options{HostDir: filepath.Join(root, "host"), HostName: "velox", ProjectDir: filepath.Join(root, "project"), Cwd: root}
 }
 
-func TestTheContractLoadsAsItStands(t *testing.T) {
+func TestContractSpecLoads(t *testing.T) {
 	o := contractOptions(t)
 	s, err := Load(context.Background(), o)
 	if err != nil {
@@ -110,7 +110,7 @@ func TestTheContractLoadsAsItStands(t *testing.T) {
 	}
 }
 
-func TestEverythingKnowsWhereItWasWritten(t *testing.T) {
+func TestLoadSetsPositions(t *testing.T) {
 	s, err := Load(context.Background(), contractOptions(t))
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestEverythingKnowsWhereItWasWritten(t *testing.T) {
 	}
 }
 
-// dialled is a registry that says when somebody calls.
+// dialled is a registry that reports calls.
 func dialled(t *testing.T) <-chan struct{} {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -163,7 +163,7 @@ func dialled(t *testing.T) <-chan struct{} {
 	return calls
 }
 
-func TestImportsComeFromTheBinaryAndNeverFromANetwork(t *testing.T) {
+func TestImportsComeFromBinary(t *testing.T) {
 	calls := dialled(t)
 	for name, c := range map[string]struct{ text, want string }{
 		"schema":   {"package aisync\nimport \"aisync.dev/schema\"\nhosts: a: schema.#Host & {roots: [\"~/x\"]}", ""},
@@ -187,7 +187,7 @@ func TestImportsComeFromTheBinaryAndNeverFromANetwork(t *testing.T) {
 
 // The file that init writes for editors makes CUE check a spec by itself; what
 // aisync says about it stays the same, word for word.
-func TestASpecBesideTheEditorsFileIsExplainedAsWell(t *testing.T) {
+func TestEditorFileKeepsErrors(t *testing.T) {
 	const text = "package aisync\nhosts: a: {services: x: {kind: \"ollama\", port: 80}, stoer: \"~/x\", trust: 1}\n"
 	_, alone := hostSpec(t, text, Options{HostName: "a"})
 	dir := unpack(t, &txtar.Archive{Files: []txtar.File{{Name: "spec.cue", Data: []byte(text)}, {Name: EditorFile, Data: []byte(EditorText)}}})
@@ -204,7 +204,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-func TestAModuleAroundASpecChangesNothing(t *testing.T) {
+func TestModuleAroundSpecIsIgnored(t *testing.T) {
 	const host = "package aisync\nhosts: a: default: \"claude\"\nhosts: a: runtimes: claude: {}\n"
 	for name, module := range map[string]string{
 		"none":             "",
@@ -224,7 +224,7 @@ func TestAModuleAroundASpecChangesNothing(t *testing.T) {
 	}
 }
 
-func TestTheHostIsChosenByNameOrByMatch(t *testing.T) {
+func TestHostByNameOrMatch(t *testing.T) {
 	const both = "package aisync\nhosts: {\n\tbig: match: memoryGiB: >=100\n\tlaptop: match: {cpu: \"i7\", memoryGiB: <100}\n}\n"
 	pearl, _ := hosts.Recorded("pearl")
 	velox, _ := hosts.Recorded("velox")
@@ -244,7 +244,7 @@ func TestTheHostIsChosenByNameOrByMatch(t *testing.T) {
 			err: `spec.cue:2:8: hosts: more than one host matches this machine: a (spec.cue:2:8) and b (spec.cue:3:8); narrow a match, or say which: --host NAME`},
 		"no host at all": {text: "package aisync\n",
 			err: `hosts: no host in DIR; describe this machine as hosts: NAME: {…}, or run: aisync init`},
-		"no facts": {text: both, err: "choose a host (say which: --host big|laptop): the facts of this machine are not at hand"},
+		"no facts": {text: both, err: "choose a host (say which: --host big|laptop): no facts of this machine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{HostName: c.host}
@@ -264,7 +264,7 @@ func TestTheHostIsChosenByNameOrByMatch(t *testing.T) {
 	}
 }
 
-func TestFactsAreAskedForOnlyWhereTheyDecide(t *testing.T) {
+func TestFactsOnlyWhenNeeded(t *testing.T) {
 	asked := 0
 	o := Options{HostName: "a", Facts: func() (facts.Facts, error) { asked++; return facts.Facts{}, nil }}
 	if _, err := hostSpec(t, "package aisync\nhosts: a: match: hostname: \"x\"\n", o); err != nil || asked != 0 {
@@ -272,7 +272,7 @@ func TestFactsAreAskedForOnlyWhereTheyDecide(t *testing.T) {
 	}
 }
 
-func TestWithoutASpecTheDefaultHostHasTheRuntimesThatAreThere(t *testing.T) {
+func TestDefaultHostHasInstalledRuntimes(t *testing.T) {
 	there := func(programs ...string) func() (facts.Facts, error) {
 		f := facts.Facts{Programs: map[string]string{}}
 		for _, p := range programs {
@@ -310,7 +310,7 @@ func TestWithoutASpecTheDefaultHostHasTheRuntimesThatAreThere(t *testing.T) {
 	}
 }
 
-func TestAScopeLoadsOnlyItsOwn(t *testing.T) {
+func TestScopeLimitsLoad(t *testing.T) {
 	o := contractOptions(t)
 	o.Scope = HostOnly
 	if s, err := Load(context.Background(), o); err != nil || s.Host == nil || s.Project != nil || len(s.Files) != 1 {
@@ -322,7 +322,7 @@ func TestAScopeLoadsOnlyItsOwn(t *testing.T) {
 	}
 }
 
-func TestTheDigestMovesWithTheFilesAndNotWithTheirFolder(t *testing.T) {
+func TestDigestIgnoresFolder(t *testing.T) {
 	digest := func(text string) string {
 		s, err := hostSpec(t, text, Options{HostName: "a"})
 		if err != nil {
@@ -339,7 +339,7 @@ func TestTheDigestMovesWithTheFilesAndNotWithTheirFolder(t *testing.T) {
 	}
 }
 
-func TestTheReferenceHostsAreSpecsThatLoad(t *testing.T) {
+func TestReferenceHostsLoad(t *testing.T) {
 	for _, name := range hosts.Examples() {
 		text, _ := hosts.Example(name)
 		s, err := hostSpec(t, string(text), Options{HostName: name})
@@ -357,7 +357,7 @@ func TestTheReferenceHostsAreSpecsThatLoad(t *testing.T) {
 	}
 }
 
-func TestViewsOfModelsAreNamedByTheirProgram(t *testing.T) {
+func TestViewNames(t *testing.T) {
 	s, err := hostSpec(t, "package aisync\nhosts: a: {views: [\"ollama\", \"lmstudio\"]}\n", Options{HostName: "a"})
 	if err != nil {
 		t.Fatal(err)
@@ -371,7 +371,7 @@ func TestViewsOfModelsAreNamedByTheirProgram(t *testing.T) {
 	}
 }
 
-func TestProblemsAreErrorsOneByOne(t *testing.T) {
+func TestErrorsUnwrapToProblems(t *testing.T) {
 	_, err := hostSpec(t, "package aisync\nhosts: a: {x: 1, y: 2}\n", Options{HostName: "a"})
 	var all Errors
 	var one Problem
@@ -390,7 +390,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-func TestAModelUseSaysWhatToPlanItsMemoryFor(t *testing.T) {
+func TestModelUseContext(t *testing.T) {
 	write := func(use string) string {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "me.cue"), []byte("package aisync\nhosts: me: models: \"qwen3-8b\": "+use+"\n"), 0o644); err != nil {
@@ -412,7 +412,7 @@ func TestAModelUseSaysWhatToPlanItsMemoryFor(t *testing.T) {
 	}
 }
 
-func TestOnlyTheCoordinationSystemsThatAreNamedAreOn(t *testing.T) {
+func TestAgentsDefaultOff(t *testing.T) {
 	dir := unpack(t, txtar.Parse([]byte("-- aisync.cue --\npackage aisync\nproject: {name: \"p\", agents: {sessions: true}}\n")))
 	s, err := Load(context.Background(), Options{ProjectDir: dir, Scope: ProjectOnly, Cwd: dir})
 	if err != nil {
@@ -423,7 +423,7 @@ func TestOnlyTheCoordinationSystemsThatAreNamedAreOn(t *testing.T) {
 	}
 }
 
-func TestWorkAtNightIsRead(t *testing.T) {
+func TestNightlyIsRead(t *testing.T) {
 	dir := unpack(t, txtar.Parse([]byte(`-- host.cue --
 package aisync
 hosts: me: tasks: {

@@ -8,8 +8,8 @@ import (
 	"aisync.dev/aisync/internal/nearest"
 )
 
-// didYouMean is a hint with the nearest of known, or the list of them where
-// none is near and the list is short; "" if there is nothing to say.
+// didYouMean returns a hint with the nearest of known, or a short list of them;
+// "" if neither applies.
 func didYouMean(got string, known []string) string {
 	if near := nearest.Name(got, known); near != "" {
 		return "did you mean " + strconv.Quote(near) + "?"

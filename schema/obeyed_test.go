@@ -8,7 +8,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestWhatAProgramObeysIsReadWhole(t *testing.T) {
+func TestObeysIsRead(t *testing.T) {
 	s, err := hostSpec(t, `package aisync
 
 hosts: me: {}

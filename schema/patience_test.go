@@ -19,7 +19,7 @@ project: {
 }
 `
 
-func TestASpecThatTakesYearsIsGivenUp(t *testing.T) {
+func TestCostlySpecIsAborted(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{ProjectDir: dir, Scope: ProjectOnly, Texts: map[string][]byte{filepath.Join(dir, ProjectFile): []byte(endless)}}
 	t.Run("when it is interrupted", func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestASpecThatTakesYearsIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestWhatTakesALotAtOnceIsKnown(t *testing.T) {
+func TestTakesAtOnce(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a: 1\nproject: {name: *\"x\" | string, bundles: [for i in b {i}]}": false,
 		"import \"aisync.dev/schema\"\nschema.#Project":                     false,
@@ -52,7 +52,7 @@ func TestWhatTakesALotAtOnceIsKnown(t *testing.T) {
 		"import s \"aisync.dev/other\"\na: 1":                               true,
 		"a: 1 +":                                                            false,
 	} {
-		if got := takesAtOnce([]byte("package aisync\n" + text)); got != want {
+		if got := allocatesAtOnce([]byte("package aisync\n" + text)); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

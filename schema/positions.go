@@ -11,16 +11,16 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// embedded is how the names of files in this binary begin.
+// embedded is the prefix of file names in this binary.
 const embedded = "aisync:"
 
-// place is where a person wrote one field or element.
+// place is the position of one field or element.
 type place struct {
 	label, value token.Pos
 }
 
-// places finds what a person wrote by its path. It is made from syntax, not
-// from values, because a value unified from several files has no one position.
+// places finds positions by path. It is made from syntax, not from values,
+// because a value unified from several files has no single position.
 type places struct {
 	at  map[string]place
 	cwd string
@@ -37,7 +37,7 @@ func newPlaces(files []*ast.File, cwd string) *places {
 
 func key(path []string) string { return strings.Join(path, "\x00") }
 
-// put notes the first place of a path; later ones only add to it.
+// put records the first place of a path; later calls only add to it.
 func (p *places) put(path []string, label, value token.Pos) {
 	if _, ok := p.at[key(path)]; !ok {
 		p.at[key(path)] = place{label, value}
@@ -93,8 +93,7 @@ func (p *places) expr(path []string, e ast.Expr) {
 	}
 }
 
-// find is the place of path, or of the nearest thing around it that was
-// written down.
+// find returns the place of path, or of its nearest written parent.
 func (p *places) find(path []string) place {
 	for n := len(path); n >= 0; n-- {
 		if at, ok := p.at[key(path[:n])]; ok {
@@ -107,8 +106,7 @@ func (p *places) find(path []string) place {
 func (p *places) label(path ...string) spec.Position { return p.shown(p.find(path).label) }
 func (p *places) value(path ...string) spec.Position { return p.shown(p.find(path).value) }
 
-// shown is pos as a person would name it: relative to where they stand if that
-// is shorter.
+// shown returns pos relative to the working folder if that is shorter.
 func (p *places) shown(pos token.Pos) spec.Position {
 	if !pos.IsValid() {
 		return spec.Position{}

@@ -9,8 +9,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Problem is one thing that is wrong with a spec, said to the person who wrote
-// it. Pos is theirs wherever they wrote anything that it concerns.
+// Problem is one error in a spec, for its author. Pos is in the author's files
+// if anything there is concerned.
 type Problem struct {
 	Pos     spec.Position
 	Path    string // hosts.velox.services.coder.port
@@ -20,14 +20,14 @@ type Problem struct {
 	noHost bool
 }
 
-// ErrNoHost is what a Problem is when specs are there, and none of their hosts
-// is this machine.
+// ErrNoHost is a Problem where specs exist, but none of their hosts is this
+// machine.
 var ErrNoHost = errors.New("no host is this machine")
 
-// Is makes errors.Is find ErrNoHost.
+// Is implements errors.Is for ErrNoHost.
 func (p Problem) Is(target error) bool { return target == ErrNoHost && p.noHost }
 
-// Error is "file:line:col: path: message; hint", without what is empty.
+// Error returns "file:line:col: path: message; hint", without empty parts.
 func (p Problem) Error() string {
 	var b strings.Builder
 	for _, part := range []string{p.Pos.String(), p.Path} {
@@ -42,11 +42,11 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Errors is everything that is wrong with a spec, in the order of its places;
-// what has no place in the person's files comes last.
+// Errors are all problems of a spec, sorted by position; those without a place
+// in the author's files come last.
 type Errors []Problem
 
-// Error is one problem a line.
+// Error returns one problem a line.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i, p := range e {
@@ -55,7 +55,7 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives the problems one by one.
+// Unwrap returns the problems.
 func (e Errors) Unwrap() []error {
 	errs := make([]error, len(e))
 	for i, p := range e {
@@ -64,7 +64,7 @@ func (e Errors) Unwrap() []error {
 	return errs
 }
 
-// sorted is e in order, every problem once; nil if there is none.
+// sorted returns e in order, without duplicates; nil if it is empty.
 func (e Errors) sorted() error {
 	if len(e) == 0 {
 		return nil

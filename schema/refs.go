@@ -12,8 +12,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// What CUE cannot say, or not in words for people: references, uniqueness,
-// what one kind needs and another must not have.
+// Checks that CUE cannot express, or not in words for people: references,
+// uniqueness, fields that one kind requires and another forbids.
 
 func ids[T any](list []T, id func(T) string) []string {
 	out := make([]string, len(list))
@@ -51,12 +51,12 @@ func checkCatalog(n node, own spec.Catalog) {
 func (n node) taken(kind string) {
 	n.doc.add(Problem{
 		Pos: n.labelPos(), Path: pathText(n.path),
-		Message: fmt.Sprintf("%s %q is one of the embedded catalog's, and this one differs from it", kind, n.name()),
+		Message: fmt.Sprintf("%s %q exists in the embedded catalog, and this one differs", kind, n.name()),
 		Hint:    "give yours another id",
 	})
 }
 
-// noPackage reports that an installer has nothing of a runtime.
+// noPackage reports a runtime that an installer does not have.
 func (n node) noPackage(rt spec.Runtime, via string) {
 	if len(rt.Packages) == 0 {
 		n.problem(fmt.Sprintf("no installer has %s", rt.ID), "leave out install, and install it by hand")
@@ -66,7 +66,7 @@ func (n node) noPackage(rt spec.Runtime, via string) {
 	n.problem(fmt.Sprintf("the catalog knows no %s package of %s", via, rt.ID), "want one of "+strings.Join(known, ", "))
 }
 
-// unknown reports that n, as written, names nothing.
+// unknown reports that n names nothing known.
 func (n node) unknown(kind, got string, known []string) {
 	n.problem(fmt.Sprintf("unknown %s %q", kind, got), didYouMean(got, known))
 }
@@ -105,7 +105,7 @@ func checkHost(n node, h *spec.Host, x inventory) {
 	checkServices(n, h)
 }
 
-// unknownLabel is unknown for something that is named by its field.
+// unknownLabel is unknown for an object that is named by its field.
 func (n node) unknownLabel(kind string, known []string) {
 	n.doc.add(Problem{Pos: n.labelPos(), Path: pathText(n.path), Message: fmt.Sprintf("unknown %s %q", kind, n.name()), Hint: didYouMean(n.name(), known)})
 }
@@ -129,7 +129,7 @@ func checkModels(n node, h *spec.Host, x catalog.Index) {
 		quants := ids(m.Quants, func(q spec.Quant) string { return q.Name })
 		switch {
 		case u.Quant == "" && len(quants) > 1:
-			n.get(u.ID).problem(fmt.Sprintf("model %q has %d quantizations and none is named", u.ID, len(quants)), `write quant: "auto", or one of `+strings.Join(quants, ", "))
+			n.get(u.ID).problem(fmt.Sprintf("model %q has %d quantizations", u.ID, len(quants)), `write quant: "auto", or one of `+strings.Join(quants, ", "))
 		case u.Quant != "" && u.Quant != "auto" && !slices.Contains(quants, u.Quant):
 			n.get(u.ID).get("quant").unknown("quantization", u.Quant, append(quants, "auto"))
 		}
@@ -158,7 +158,7 @@ func checkServices(n node, h *spec.Host) {
 		switch e := u.Endpoint; {
 		case e == nil || !e.On:
 		case e.Service == "" && h.Endpoint.Value == "":
-			at.problem("the host names no endpoint that it could talk to", `write endpoint: "NAME" beside runtimes, or the name of a service in place of true`)
+			at.problem("the host has no endpoint", `write endpoint: "NAME" beside runtimes, or the name of a service in place of true`)
 		case e.Service != "" && !slices.Contains(names, e.Service):
 			at.unknown("service", e.Service, names)
 		}
@@ -168,8 +168,8 @@ func checkServices(n node, h *spec.Host) {
 	}
 }
 
-// checkService says what the service's kind needs and has no use for. Names of
-// models of an external service are its own business.
+// checkService reports missing and unused fields for the service's kind. The
+// models of an external service are not checked.
 func checkService(n node, s spec.Service, models []string) {
 	needs := map[string][]string{"llama-server": {"model", "port"}, "llama-swap": {"models", "port"}, "external": {"url"}}
 	takes := map[string][]string{
@@ -208,8 +208,8 @@ func checkService(n node, s spec.Service, models []string) {
 
 var serviceFields = []string{"model", "models", "port", "context", "scope", "listen", "url", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"}
 
-// overrides are arguments and variables that say what a field of a service
-// says, or what aisync must know: where it listens above all.
+// overrides are arguments and variables that duplicate a field of a service, or
+// that aisync must know: the address above all.
 var overrides = map[string]string{
 	"-m": "model", "--model": "model", "-a": "model", "--alias": "model", "-hf": "model", "--hf-repo": "model", "-mu": "model", "--model-url": "model",
 	"--host": "listen", "--port": "port", "-c": "context", "--ctx-size": "context", "-np": "parallel", "--parallel": "parallel",
@@ -218,26 +218,26 @@ var overrides = map[string]string{
 	"OLLAMA_CONTEXT_LENGTH": "context", "OLLAMA_NUM_PARALLEL": "parallel", "OLLAMA_NOPRUNE": "models",
 }
 
-// checkOverrides finds arguments and variables that would unsay a field.
+// checkOverrides reports arguments and variables that would override a field.
 func checkOverrides(n node) {
-	const never = "it is written from the other fields"
+	const never = "it is derived from other fields"
 	for _, a := range n.get("args").elements() {
 		flag, _, _ := strings.Cut(a.str(), "=")
 		if field, ok := overrides[flag]; ok {
-			a.problem(fmt.Sprintf("args may not set %s", flag), never+": say it with "+field)
+			a.problem(fmt.Sprintf("args may not set %s", flag), never+"; use "+field)
 		}
 	}
 	for _, v := range n.get("env").fields() {
 		field, ok := overrides[v.name()]
 		switch {
 		case ok:
-			n.doc.add(Problem{Pos: v.labelPos(), Path: pathText(v.path), Message: "env may not set " + v.name(), Hint: never + ": say it with " + field})
+			n.doc.add(Problem{Pos: v.labelPos(), Path: pathText(v.path), Message: "env may not set " + v.name(), Hint: never + "; use " + field})
 		case strings.HasPrefix(v.name(), "AISYNC_"):
-			n.doc.add(Problem{Pos: v.labelPos(), Path: pathText(v.path), Message: "env may not set " + v.name(), Hint: "the names that start with AISYNC_ are aisync's own"})
+			n.doc.add(Problem{Pos: v.labelPos(), Path: pathText(v.path), Message: "env may not set " + v.name(), Hint: "names that start with AISYNC_ are reserved"})
 		}
 	}
 	if file := n.get("chatTemplate"); strings.Contains(file.str(), "/") && !strings.HasPrefix(file.str(), "/") && !strings.HasPrefix(file.str(), "~/") {
-		file.problem("want a name, or a file that starts with ~/ or /", "a server is not started in the folder of a spec")
+		file.problem("want a name, or a file that starts with ~/ or /", "a server does not start in the spec's folder")
 	}
 }
 
@@ -263,7 +263,7 @@ func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 			x.unknown(at, at.labelPos(), s.Runtime)
 		}
 	}
-	sources := append(ids(p.Sources, func(s spec.Source) string { return s.Name }), "aisync") // which the program brings along
+	sources := append(ids(p.Sources, func(s spec.Source) string { return s.Name }), "aisync") // which aisync provides
 	if h != nil {
 		sources = append(sources, ids(h.Bundles, func(b spec.HostBundle) string { return b.Name })...)
 	}
@@ -277,14 +277,14 @@ func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 	}
 }
 
-// checkInstall keeps what only a release has to releases.
+// checkInstall allows fields of releases only for releases.
 func checkInstall(n node, in *spec.Install) {
 	if in == nil || in.Via == "release" {
 		return
 	}
 	for _, field := range []string{"url", "sha256"} {
 		if at := n.get(field); at.exists() {
-			at.problem(field+" is of the archive of a release, and this is installed with "+in.Via, `via: "release"`)
+			at.problem(field+" is for the archive of a release, but this is installed with "+in.Via, `via: "release"`)
 		}
 	}
 }

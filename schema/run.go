@@ -17,14 +17,14 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// The files of runs have definitions of their own, which no spec can refer to:
-// reading a spec does not pay for them.
+// The files of runs have separate definitions, which no spec can refer to, so
+// that reading a spec does not load them.
 //
 //go:embed run/*.cue
 var runDefinitions embed.FS
 
-// runKinds are the files below .ilchul by their names, and the definition of
-// each; event, reward and recovery are lines of one.
+// runKinds maps the files below .ilchul to their definitions; event, reward and
+// recovery are single lines.
 var runKinds = map[string]string{
 	"config": "#Config", "active": "#Active", "run-contract": "#Contract", "objective": "#Objective", "policy-selection": "#Policy",
 	"task-graph": "#TaskGraph", "graph": "#Graph", "workers": "#Workers", "claims": "#Claims", "evidence": "#Evidence", "event": "#Event",
@@ -32,7 +32,7 @@ var runKinds = map[string]string{
 	"simulator-calibration": "#Calibration", "reward": "#Reward", "storage-root": "#StorageRoot", "recovery": "#Recovery",
 }
 
-// RunText is the schema of the files of runs, for people and editors.
+// RunText returns the schema of the files of runs, for people and editors.
 func RunText() []byte {
 	text, err := runDefinitions.ReadFile("run/run.cue")
 	if err != nil {
@@ -49,16 +49,16 @@ var runSchema = sync.OnceValues(func() (cue.Value, error) {
 	return v, nil
 })
 
-// one lets one goroutine at a time look at the schema's value.
+// one serialises the use of the schema's value.
 var one sync.Mutex
 
-// CheckRun checks a file below .ilchul, or a line of one, by its schema. It is
-// JSON, and no CUE: nothing in it is evaluated. What is wrong comes as Errors,
+// CheckRun checks a file below .ilchul, or a line of one, against its schema.
+// The content is JSON, not CUE: nothing in it is evaluated. It returns Errors
 // with the places in path.
 func CheckRun(kind, path string, content []byte) error {
 	name, known := runKinds[kind]
 	if !known {
-		return fmt.Errorf("%s: there is no schema of %q", path, kind)
+		return fmt.Errorf("%s: unknown kind of file %q", path, kind)
 	}
 	if err := jsonSyntax(path, content); err != nil {
 		return err
@@ -84,7 +84,7 @@ func CheckRun(kind, path string, content []byte) error {
 	return d.problems.sorted()
 }
 
-// jsonSyntax says where text is no JSON.
+// jsonSyntax returns where text is not JSON.
 func jsonSyntax(path string, text []byte) error {
 	if !json.Valid(text) {
 		var v any

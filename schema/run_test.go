@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestARunsConfigIsCheckedWithItsPlaces(t *testing.T) {
+func TestCheckRunConfigPositions(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"all of the seed", seedConfig, ""},
 		{"the least", `{"schemaVersion":1}`, ""},
@@ -35,7 +35,7 @@ func TestARunsConfigIsCheckedWithItsPlaces(t *testing.T) {
 	}
 }
 
-func TestAGraphIsCheckedWithItsPlaces(t *testing.T) {
+func TestCheckRunGraphPositions(t *testing.T) {
 	err := CheckRun("graph", "g.json", []byte(`{"schemaVersion":1,"tasks":[{"id":"a b","evidence":["tests"]}]}`))
 	for _, want := range []string{"tasks.0.id: want 1 to 128 letters", "tasks.0.evidence.0: want command, output or artifact, perhaps with :NAME"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -44,7 +44,7 @@ func TestAGraphIsCheckedWithItsPlaces(t *testing.T) {
 	}
 }
 
-func TestEveryKindOfARunsFileHasItsSchema(t *testing.T) {
+func TestRunFileKindsHaveSchemas(t *testing.T) {
 	for kind := range runKinds {
 		if err := CheckRun(kind, kind, []byte(`{"nothing of all":1}`)); err == nil || strings.Contains(err.Error(), "embedded") {
 			t.Errorf("%s: %v", kind, err)
@@ -52,7 +52,7 @@ func TestEveryKindOfARunsFileHasItsSchema(t *testing.T) {
 	}
 }
 
-func FuzzARunsFileNeverPanics(f *testing.F) {
+func FuzzCheckRunNeverPanics(f *testing.F) {
 	f.Add("config", seedConfig)
 	f.Add("task-graph", `{"schemaVersion":1,"tasks":[{"id":"a","status":"pending"}]}`)
 	f.Add("active", `{"schemaVersion":1,"runId":null,"updatedAt":"2026-01-02T03:04:05.006Z"}`)

@@ -31,13 +31,12 @@ const importHint = "a spec may import CUE's own packages, " + schemaPackage + " 
 // source is one file of a spec.
 type source struct {
 	path string // absolute, or aisync:… for one in the binary
-	name string // by which it counts in a digest: free of machine paths
+	name string // its name in a digest, without machine paths
 	text []byte
 }
 
-// hostSources reads the *.cue in dir, not below it. CUE's own rule applies:
-// names that begin with _ or . and tests and tools are left out. No dir, no
-// sources.
+// hostSources reads the *.cue in dir, not below it. As in CUE, it skips names
+// that begin with _ or ., tests and tools. A missing dir has none.
 func hostSources(dir string) ([]source, error) {
 	if dir == "" {
 		return nil, nil
@@ -73,12 +72,12 @@ func readSource(path, name string) (source, error) {
 	return source{path, name, text}, nil
 }
 
-// document is the files of one spec as a value, and where everything in it
-// was written. Its problems are collected, never returned one by one.
+// document is the files of one spec as a value with positions. It collects
+// problems instead of returning them one by one.
 type document struct {
 	root     cue.Value
 	at       *places
-	fit      map[string]bool // fields of root in which check finds nothing wrong
+	fit      map[string]bool // fields of root that check need not walk
 	problems Errors
 }
 
@@ -148,8 +147,8 @@ func fileStart(f *ast.File) token.Pos {
 	return f.Pos()
 }
 
-// checkImports refuses what would have to be fetched. Paths without a dot in
-// their first part are CUE's own packages, which CUE checks itself.
+// checkImports refuses imports that would need a fetch. Paths without a dot in
+// their first part are CUE's packages, which CUE checks.
 func (d *document) checkImports(f *ast.File) {
 	for imp := range f.ImportSpecs() {
 		path, err := strconv.Unquote(imp.Path.Value)
@@ -170,15 +169,15 @@ func (d *document) checkImports(f *ast.File) {
 
 func (d *document) add(p Problem) { d.problems = append(d.problems, p) }
 
-// syntax takes over the parser's errors.
+// syntax adds the parser's errors.
 func (d *document) syntax(err error) {
 	for _, e := range cueerrors.Errors(err) {
 		d.add(Problem{Pos: d.at.shown(userPosition(e)), Message: message(e)})
 	}
 }
 
-// evaluation takes over errors of the files themselves, before any schema:
-// unknown references, values that contradict each other.
+// evaluation adds errors of the files before any schema: unknown references,
+// contradictory values.
 func (d *document) evaluation(err error) {
 	for _, e := range cueerrors.Errors(err) {
 		positions := userPositions(e)
@@ -210,7 +209,7 @@ func userPosition(e cueerrors.Error) token.Pos {
 	return token.NoPos
 }
 
-// userPositions is the places of e in files of the person, in their order.
+// userPositions returns the positions of e in the author's files, in order.
 func userPositions(e cueerrors.Error) []token.Pos {
 	var user []token.Pos
 	for _, p := range cueerrors.Positions(e) {
@@ -222,7 +221,7 @@ func userPositions(e cueerrors.Error) []token.Pos {
 	return slices.Compact(user)
 }
 
-// errorPath is the path of e without definitions that it went through.
+// errorPath returns the path of e without definitions.
 func errorPath(e cueerrors.Error) []string {
 	var path []string
 	for _, part := range e.Path() {
@@ -233,8 +232,7 @@ func errorPath(e cueerrors.Error) []string {
 	return path
 }
 
-// pathText joins a path with dots; a part that holds one, or a space, is
-// quoted.
+// pathText joins a path with dots; it quotes a part with a dot or a space.
 func pathText(path []string) string {
 	parts := make([]string, len(path))
 	for i, p := range path {

@@ -16,16 +16,16 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// TaskReader reads task files. It may be used by several goroutines.
+// TaskReader reads task files. It is safe for concurrent use.
 type TaskReader struct {
 	cwd        string
-	mu         sync.Mutex // CUE's contexts are for one at a time
+	mu         sync.Mutex // CUE contexts are not safe for concurrent use
 	eval       *evaluator
 	rich, flat cue.Value
 }
 
-// NewTaskReader returns a reader whose positions are relative to cwd where
-// that is shorter; "" leaves names as they are.
+// NewTaskReader returns a reader whose positions are relative to cwd where that
+// is shorter; "" keeps names unchanged.
 func NewTaskReader(cwd string) (*TaskReader, error) {
 	e, err := newEvaluator()
 	if err != nil {
@@ -34,8 +34,8 @@ func NewTaskReader(cwd string) (*TaskReader, error) {
 	return &TaskReader{cwd: cwd, eval: e, rich: e.schema.LookupPath(cue.ParsePath("#Task")), flat: e.schema.LookupPath(cue.ParsePath("#FlatTask"))}, nil
 }
 
-// Read reads a task of either form, in YAML or JSON. Whatever is wrong with it
-// is returned together, as Errors.
+// Read reads a task of either form, in YAML or JSON. It returns all problems
+// together, as Errors.
 func (r *TaskReader) Read(name string, text []byte) (spec.Task, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +56,7 @@ func (r *TaskReader) Read(name string, text []byte) (spec.Task, error) {
 	return t, d.problems.sorted()
 }
 
-// parse makes a document of YAML.
+// parse makes a document from YAML.
 func (r *TaskReader) parse(name string, text []byte) *document {
 	d := &document{at: newPlaces(nil, r.cwd)}
 	start := Problem{Pos: spec.Position{File: d.at.file(name), Line: 1, Col: 1}}
@@ -83,7 +83,7 @@ func (r *TaskReader) parse(name string, text []byte) *document {
 		return d
 	}
 	d.at.decls(nil, f.Decls)
-	if d.twice(nil, f.Decls); len(d.problems) > 0 {
+	if d.reportDuplicates(nil, f.Decls); len(d.problems) > 0 {
 		return d
 	}
 	d.root = r.eval.ctx.BuildFile(f)
@@ -105,23 +105,23 @@ func (r *TaskReader) parse(name string, text []byte) *document {
 	return d
 }
 
-// extract is yaml.Extract. It panics at some texts that mix ends of lines
+// extract is yaml.Extract without its panic on some texts with mixed line ends
 // (cuelang.org/go v0.17.1: "\r\rn").
 func extract(name string, text []byte) (f *ast.File, err error) {
 	defer func() {
 		if recover() != nil {
-			err = errors.New("it cannot be read; look for lines that end in a bare carriage return")
+			err = errors.New("unreadable; look for lines that end in a bare carriage return")
 		}
 	}()
 	return yaml.Extract(name, text)
 }
 
-// maxNodes bounds the syntax of a task, with what aliases stand for: more
-// take seconds to compare. The syntax of a long task has a few hundred.
+// maxNodes bounds the syntax of a task, with expanded aliases: more take seconds
+// to compare. A long task has a few hundred nodes.
 const maxNodes = 10_000
 
-// notYAML takes over what the YAML reader says: "name:line: what", of which
-// the line may be missing. It tells no column.
+// notYAML adds the YAML reader's error: "name:line: what", of which the line may
+// be missing. It has no column.
 func (d *document) notYAML(start Problem, name string, err error) {
 	for _, e := range cueerrors.Errors(err) {
 		p := start
@@ -136,9 +136,8 @@ func (d *document) notYAML(start Problem, name string, err error) {
 	}
 }
 
-// twice reports fields that are written twice, which YAML forbids. CUE would
-// take them together.
-func (d *document) twice(path []string, decls []ast.Decl) {
+// reportDuplicates reports duplicate fields, which YAML forbids and CUE would unify.
+func (d *document) reportDuplicates(path []string, decls []ast.Decl) {
 	seen := map[string]ast.Node{}
 	for _, decl := range decls {
 		field, ok := decl.(*ast.Field)
@@ -161,7 +160,7 @@ func (d *document) twice(path []string, decls []ast.Decl) {
 func (d *document) twiceIn(path []string, e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.StructLit:
-		d.twice(path, e.Elts)
+		d.reportDuplicates(path, e.Elts)
 	case *ast.ListLit:
 		for i, elem := range e.Elts {
 			d.twiceIn(append(path[:len(path):len(path)], strconv.Itoa(i)), elem)
@@ -169,7 +168,7 @@ func (d *document) twiceIn(path []string, e ast.Expr) {
 	}
 }
 
-// badByte is the place of the first byte that is no UTF-8.
+// badByte returns the place of the first byte that is not UTF-8.
 func badByte(text []byte) (line, col int) {
 	line, col = 1, 1
 	for len(text) > 0 {
@@ -186,7 +185,7 @@ func badByte(text []byte) (line, col int) {
 	return line, col
 }
 
-// flat reports whether a task is of the older form, which has no version.
+// flat reports whether a task has the older form, without a version.
 func flat(root node) bool {
 	return !root.get("version").exists() && !root.get("metadata").exists() && (root.get("id").exists() || root.get("edits").exists())
 }
@@ -213,8 +212,8 @@ func (n node) task() spec.Task {
 	return t
 }
 
-// flatTask reads the older form. What it says in prose goes to the executor
-// with the goal. Where it has no scope, its edits are the scope.
+// flatTask reads the older form. Its prose goes to the executor with the goal.
+// Without a scope, its edits are the scope.
 func (n node) flatTask() spec.Task {
 	t := spec.Task{
 		Form: "flat", ID: n.getStr("id"), Source: n.getStr("source"), Priority: n.get("priority").intOr(spec.TaskPriority),
@@ -246,7 +245,7 @@ func (n node) flatTask() spec.Task {
 	return t
 }
 
-// literal is a glob that means one file.
+// literal returns a glob that matches one file.
 func literal(file string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`).Replace(file)
 }

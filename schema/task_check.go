@@ -14,7 +14,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// What a task file may hold at most; a task is small, or it is several.
+// Upper bounds of a task file: a larger task is several.
 const (
 	maxSteps  = 100
 	maxVerify = 50
@@ -22,13 +22,13 @@ const (
 	maxNeeds  = 200
 )
 
-// checkTask says what the definitions cannot: what belongs to which action,
-// paths, patterns, dates, and how many there may be.
+// checkTask checks what the definitions cannot: the fields of each action,
+// paths, patterns, dates and numbers.
 func (n node) checkTask(t *spec.Task) {
 	n.checkSteps(t)
 	scope := n.get("scope")
 	for _, list := range []string{"allowed_write_globs", "allowed_read_globs"} {
-		scope.get(list).atMost(maxGlobs, "globs")
+		scope.get(list).checkMax(maxGlobs, "globs")
 		for _, g := range scope.get(list).elements() {
 			switch why := badPath(g.str()); {
 			case why != "":
@@ -36,20 +36,20 @@ func (n node) checkTask(t *spec.Task) {
 			case g.str() != "" && path.Clean(g.str()) != strings.TrimSuffix(g.str(), "/"):
 				g.problem(fmt.Sprintf("%q has an empty element, or one that is a dot", g.str()), "want "+path.Clean(g.str()))
 			case !doublestar.ValidatePattern(g.str()):
-				g.problem(fmt.Sprintf("no glob: %q: see its brackets, braces and backslashes", g.str()), "")
+				g.problem(fmt.Sprintf("invalid glob %q: unbalanced bracket, brace or trailing backslash", g.str()), "")
 			}
 		}
 	}
-	n.get("constraints").get("denylisted_commands").atMost(maxGlobs, "patterns")
+	n.get("constraints").get("denylisted_commands").checkMax(maxGlobs, "patterns")
 	for _, d := range n.get("constraints").get("denylisted_commands").elements() {
 		if _, err := regexp.Compile(d.str()); err != nil {
-			d.problem("no regular expression: "+err.Error(), "the syntax is https://golang.org/s/re2syntax")
+			d.problem("invalid regular expression: "+err.Error(), "the syntax is https://golang.org/s/re2syntax")
 		}
 	}
-	n.get("verify").atMost(maxVerify, "commands")
+	n.get("verify").checkMax(maxVerify, "commands")
 	needs := n.get("dependencies")
 	for _, list := range []string{"requires_completed", "blocks"} {
-		needs.get(list).atMost(maxNeeds, "ids")
+		needs.get(list).checkMax(maxNeeds, "ids")
 		for i, e := range needs.get(list).elements() {
 			switch {
 			case e.str() != "" && e.str() == t.ID:
@@ -71,13 +71,13 @@ func (n node) checkSteps(t *spec.Task) {
 	if t.Form == "flat" {
 		list = n.get("edits")
 	} else if list.exists() && len(t.Steps) == 0 {
-		list.problem("no step in it", "say what to do: a step creates a file (file, text), edits one (file, instructions) or runs a command")
+		list.problem("no step", "a step creates a file (file, text), edits one (file, instructions) or runs a command")
 	}
-	list.atMost(maxSteps, "steps")
+	list.checkMax(maxSteps, "steps")
 	seen := map[string]bool{}
 	for i, s := range list.elements() {
 		if id := t.Steps[i].ID; id != "" && seen[id] {
-			s.get("id").problem("a step before has this id", "")
+			s.get("id").problem("duplicate id", "")
 		}
 		seen[t.Steps[i].ID] = true
 		s.checkFields(t.Steps[i].Action)
@@ -92,15 +92,14 @@ func (n node) checkSteps(t *spec.Task) {
 	}
 }
 
-// stepFields are what a step of an action must have, and may.
+// stepFields are the required and allowed fields of a step, by its action.
 var stepFields = map[string][]string{
 	"create": {"file", "text"},
 	"edit":   {"file", "instructions"},
 	"run":    {"command"},
 }
 
-// checkFields looks whether a step has what its action needs, and nothing that
-// would be left undone.
+// checkFields checks that a step has the fields of its action, and no others.
 func (n node) checkFields(action string) {
 	want, ok := stepFields[action]
 	if !ok {
@@ -119,8 +118,8 @@ func (n node) checkFields(action string) {
 	}
 }
 
-// badPath says why p names nothing in a work tree that a task may touch; "" if
-// it may.
+// badPath returns why p is not a path that a task may touch in a work tree; ""
+// if it is.
 func badPath(p string) string {
 	parts := strings.Split(p, "/")
 	switch {
@@ -138,14 +137,14 @@ func badPath(p string) string {
 	return ""
 }
 
-// atMost is a problem where a list is longer than any task needs.
-func (n node) atMost(most int, what string) {
+// checkMax reports a list that is too long.
+func (n node) checkMax(most int, what string) {
 	if got := len(n.elements()); got > most {
 		n.problem(fmt.Sprintf("%d %s, more than %d", got, what, most), "make several tasks of it")
 	}
 }
 
-// issueOf is the number in "gitea:<project>:<number>", 0 where there is none.
+// issueOf returns the number in "gitea:<project>:<number>", 0 without one.
 func issueOf(source string) int {
 	rest, ok := strings.CutPrefix(source, "gitea:")
 	if !ok {
@@ -158,7 +157,7 @@ func issueOf(source string) int {
 	return number
 }
 
-// timeForms are how a time may be written; one without a zone is UTC's.
+// timeForms are the accepted forms of a time; without a zone it is UTC.
 var timeForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02"}
 
 func (n node) time() time.Time {
@@ -168,13 +167,13 @@ func (n node) time() time.Time {
 			return at
 		}
 	}
-	if regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ]|$)`).MatchString(s) { // else the definition has said so
+	if regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ]|$)`).MatchString(s) { // otherwise the definition has reported it
 		n.problem(fmt.Sprintf("want a time such as 2026-02-02T10:00:00Z, got %q", s), "")
 	}
 	return time.Time{}
 }
 
-// intOr is an int that may be left out.
+// intOr reads an optional int.
 func (n node) intOr(otherwise int) int {
 	if !n.exists() {
 		return otherwise

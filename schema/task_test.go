@@ -24,7 +24,7 @@ func taskReader(t testing.TB) *TaskReader {
 	return r
 }
 
-func TestATaskSaysAllThatItsFileSays(t *testing.T) {
+func TestTaskDecodesAllFields(t *testing.T) {
 	got := readTask(t, "full.yaml")
 	want := spec.Task{
 		File: "full.yaml", Form: "1", ID: "task-123", Source: "gitea:guardrails:42", Issue: 42, CreatedBy: "claude",
@@ -47,7 +47,7 @@ func TestATaskSaysAllThatItsFileSays(t *testing.T) {
 
 // Without a scope, the files of a flat task's edits are its scope; what it
 // leaves out has the limits of any task.
-func TestAFlatTaskComesToTheSame(t *testing.T) {
+func TestFlatAndNestedTasksDecodeEqually(t *testing.T) {
 	got := readTask(t, "flat.yaml")
 	want := spec.Task{
 		File: "flat.yaml", Form: "flat", ID: "task-7", Source: "gitea:core:7", Issue: 9, Priority: 3,
@@ -57,7 +57,7 @@ func TestAFlatTaskComesToTheSame(t *testing.T) {
 			{ID: "edit-1", Action: "write", File: "src/a[1].txt", Text: "hello\n", Pos: spec.Position{File: "flat.yaml", Line: 4, Col: 5}},
 			{ID: "edit-2", Action: "append", File: "log.txt", Text: "done\n", Pos: spec.Position{File: "flat.yaml", Line: 7, Col: 5}},
 		},
-		Verify: []string{"test -s log.txt", "true"}, Assumptions: []string{"somebody is greeted"},
+		Verify: []string{"test -s log.txt", "true"}, Assumptions: []string{"a person is greeted"},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
@@ -78,7 +78,7 @@ func readTask(t *testing.T, name string) spec.Task {
 }
 
 // A task in JSON is one in YAML.
-func TestATaskMayBeJSON(t *testing.T) {
+func TestTaskMayBeJSON(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"id": "j", "goal": "g\u00e9", "edits": []any{}, "verify": []string{"true"}})
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestATaskMayBeJSON(t *testing.T) {
 }
 
 // Beside each bad task lies every line that is said about it.
-func TestBadTasksAreExplainedAllAtOnce(t *testing.T) {
+func TestBadTaskErrors(t *testing.T) {
 	files, err := filepath.Glob("testdata/task/bad/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no files", err)
@@ -126,7 +126,7 @@ func TestBadTasksAreExplainedAllAtOnce(t *testing.T) {
 	}
 }
 
-func TestATaskOfAMillionValuesIsRefusedAtOnce(t *testing.T) {
+func TestHugeTaskIsRefused(t *testing.T) {
 	_, err := taskReader(t).Read("t.yaml", []byte("id: t\ngoal: g\nverify: ["+strings.Repeat("x,", 100_000)+"]\n"))
 	if err == nil || err.Error() != "t.yaml:1:1: too many values in it for one task; make several tasks of it" {
 		t.Errorf("%.200v", err)

@@ -251,7 +251,7 @@ func merged(t testing.TB, a, b string) string {
 var disagreements = map[string]string{}
 
 // Every program has of every tree what it had when it was measured.
-func TestLoadsIsWhatRealProgramsLoaded(t *testing.T) {
+func TestLoadsAgreesWithMeasurements(t *testing.T) {
 	m := readGolden(t)
 	used := map[string]bool{}
 	rows := 0

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Hook is one hook in the words of one program.
+// Hook is one hook in one program's terms.
 type Hook struct {
-	Event   string // its own name
-	Matcher string // its own names of tools, with | between them; "": all
+	Event   string // the program's name of the event
+	Matcher string // the program's names of tools, joined by |; "": all
 	Command string
-	Timeout int // seconds, or what the program counts in; 0: none
+	Timeout int // in the program's unit, mostly seconds; 0: none
 }
 
-// HookValue renders h in a shape. In the shape "claude" it is what stands below
-// a matcher, in the others the member of the event's array.
+// HookValue renders h in a shape. In the shape "claude" it is the value below a
+// matcher, in the others the member of the event's array.
 func HookValue(shape string, h Hook) json.RawMessage {
 	var v any
 	switch shape {
@@ -41,8 +41,8 @@ func HookValue(shape string, h Hook) json.RawMessage {
 	return JSON(v)
 }
 
-// Matcher puts the program's own names for the tools of a hook together. ok is
-// false if it has none for one of them.
+// Matcher joins the program's names of a hook's tools. ok is false if the
+// program has no name for one of them.
 func Matcher(names map[string]string, tools []string) (matcher string, ok bool) {
 	var own []string
 	for _, t := range tools {

@@ -8,7 +8,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// The forms of one MCP server, each in the order in which it is written.
+// The forms of one MCP server, with fields in the order in which they are written.
 type (
 	jsonServer struct {
 		Type    string            `json:"type,omitempty"`
@@ -54,9 +54,9 @@ type (
 // gooseTimeout is what goose itself writes for a new extension.
 const gooseTimeout = 300
 
-// Server renders m in the form of f. A secret is named in the program's own
-// words; the error says that it has none, or that this version does not know
-// the form.
+// Server renders m in the form of f, with secrets named in the program's
+// syntax. The error says that the program has none, or that this version does
+// not know the form.
 func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, error) {
 	env, err := variables(f, m.Env)
 	if err != nil {
@@ -105,18 +105,18 @@ func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, error) {
 		}
 		return JSON(s), nil
 	}
-	return nil, fmt.Errorf("its adapter names the form %q, which this version does not know", f.Shape)
+	return nil, fmt.Errorf("its adapter names the unknown form %q", f.Shape)
 }
 
 // vars are variables of a server, or headers.
 type vars struct {
-	values map[string]string // written as they are
-	same   []string          // variables taken over from the environment under their own name
-	named  map[string]string // headers taken from the variable that is named
+	values map[string]string // written literally
+	same   []string          // variables passed through from the environment
+	named  map[string]string // headers taken from the named variable
 }
 
 // Some forms name a variable of the environment apart from the values: a
-// server's variable then has the same name, a header may have any.
+// server's variable then keeps its name, a header may take any.
 var namedApart = map[string]struct{ env, headers bool }{ShapeCodex: {true, true}, ShapeGoose: {env: true}}
 
 func variables(f spec.MCPFile, list []spec.EnvVar) (vars, error) {
@@ -128,7 +128,7 @@ func variables(f spec.MCPFile, list []spec.EnvVar) (vars, error) {
 		case v.Secret.Env == "" || !namedApart[f.Shape].env:
 			return vars{}, err
 		case v.Secret.Env != v.Name:
-			return vars{}, fmt.Errorf("%s is a secret, and its configuration takes one only from a variable of the same name; use {env: %q}", v.Name, v.Name)
+			return vars{}, fmt.Errorf("%s is a secret, and its configuration reads one only from a variable of the same name; use {env: %q}", v.Name, v.Name)
 		default:
 			out.same = append(out.same, v.Name)
 		}
@@ -151,7 +151,7 @@ func headers(f spec.MCPFile, list []spec.EnvVar) (vars, error) {
 	return out, nil
 }
 
-// value is what stands in the configuration for v.
+// value is the text of v in the configuration.
 func value(f spec.MCPFile, v spec.EnvVar) (string, error) {
 	switch {
 	case v.Secret == nil:
@@ -161,9 +161,9 @@ func value(f spec.MCPFile, v spec.EnvVar) (string, error) {
 	case v.Secret.File != "" && f.SecretFile != "":
 		return strings.ReplaceAll(f.SecretFile, "NAME", v.Secret.File), nil
 	case v.Secret.File != "":
-		return "", fmt.Errorf("%s is a secret out of a file, and its configuration can not name a file; use {env: \"NAME\"}", v.Name)
+		return "", fmt.Errorf("%s is a secret in a file, and its configuration cannot name a file; use {env: \"NAME\"}", v.Name)
 	}
-	return "", fmt.Errorf("%s is a secret, and its configuration has no form that names one; add the server by hand", v.Name)
+	return "", fmt.Errorf("%s is a secret, and its configuration cannot refer to one; add the server by hand", v.Name)
 }
 
 func with(m map[string]string, name, value string) map[string]string {

@@ -7,10 +7,10 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// AsServer is an MCP server that stands in f as Server would write it, where it
-// says the same: programs and tools write out what is so anyway, such as
-// "type": "stdio" beside a command, or an empty env. What else is said of the
-// server is no such thing; it is then returned as it is.
+// AsServer is the MCP server there, of the file f, in the form that Server
+// writes, if it means the same: programs and tools add defaults, such as
+// "type": "stdio" beside a command, or an empty env. Any other addition is
+// kept: the server is then returned unchanged.
 func AsServer(f spec.MCPFile, there json.RawMessage) json.RawMessage {
 	switch f.Shape {
 	case ShapeClaude, ShapeGemini, ShapeCursor:
@@ -39,7 +39,7 @@ func AsServer(f spec.MCPFile, there json.RawMessage) json.RawMessage {
 	case ShapeCodex:
 		var s struct {
 			codexServer
-			Type string `json:"type"` // of ruler; codex passes over it
+			Type string `json:"type"` // of ruler; codex ignores it
 		}
 		if only(there, &s) && (s.Type == "" || s.Type == "stdio" && s.Command != "" || s.Type == "http" && s.URL != "") {
 			return JSON(s.codexServer)
@@ -48,7 +48,7 @@ func AsServer(f spec.MCPFile, there json.RawMessage) json.RawMessage {
 	return there
 }
 
-// only reads v into s and reports whether that is all of it.
+// only reads v into s and reports whether v holds nothing else.
 func only(v json.RawMessage, s any) bool {
 	dec := json.NewDecoder(bytes.NewReader(v))
 	dec.DisallowUnknownFields()

@@ -14,10 +14,10 @@ type Setting struct {
 	Value   json.RawMessage
 }
 
-// Permission renders one permission in the words of a program's settings.
-// action is "allow", "ask" or "deny", tool a bundle's word, pattern what it is
-// about, "" everything. names are the program's own words for tools. Nothing
-// is what it returns where the program cannot express it.
+// Permission renders one permission in a program's settings. action is "allow",
+// "ask" or "deny", tool a bundle's name, pattern its argument, "" for any.
+// names are the program's names of tools. It returns nothing if the program
+// cannot express the permission.
 func Permission(shape string, names map[string]string, action, tool, pattern string) []Setting {
 	switch shape {
 	case ShapeClaude:
@@ -43,8 +43,8 @@ func Permission(shape string, names map[string]string, action, tool, pattern str
 	return nil
 }
 
-// geminiPermission is a permission as Gemini CLI's settings have it: of a
-// command they allow one by its start, and else speak of whole tools.
+// geminiPermission is a permission in Gemini CLI's settings: they allow a
+// command by its start, and otherwise name whole tools.
 func geminiPermission(names map[string]string, action, tool, pattern string) []Setting {
 	list := map[string]string{"allow": "allowed", "ask": "confirmationRequired", "deny": "exclude"}[action]
 	prefix, ok := commandPrefix(pattern)
@@ -91,8 +91,8 @@ func claudePermission(names map[string]string, tool, pattern string) (string, bo
 	return name + "(" + pattern + ")", true
 }
 
-// cursorPermission is a permission as Cursor's command line has it: of a
-// command it knows the program only.
+// cursorPermission is a permission of Cursor's command line, which knows only
+// the program of a command.
 func cursorPermission(tool, pattern string) (string, bool) {
 	if pattern == "" {
 		pattern = "*"
@@ -112,7 +112,7 @@ func cursorPermission(tool, pattern string) (string, bool) {
 	return "", false
 }
 
-// commandPrefix is the words that a command must start with; false where the
+// commandPrefix is the words that a command must start with; false if the
 // pattern says more than that.
 func commandPrefix(pattern string) (string, bool) {
 	prefix := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(pattern, "*"), ":"))

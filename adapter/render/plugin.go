@@ -14,10 +14,10 @@ var (
 	piModule []byte
 )
 
-// moduleTimeout is how many seconds a hook has that says nothing.
+// moduleTimeout is the default time limit of a hook, in seconds.
 const moduleTimeout = 60
 
-// IsModule reports whether hooks of a shape are one file that is all ours.
+// IsModule reports whether hooks of a shape are one file that only aisync writes.
 func IsModule(shape string) bool { return shape == ShapePlugin || shape == ShapePi }
 
 // ModuleHook is one hook of a module.
@@ -29,7 +29,7 @@ type ModuleHook struct {
 	Timeout int      `json:"timeout"` // seconds
 }
 
-// NewModuleHook is h, which bundles call on, for a module.
+// NewModuleHook converts h, for the bundles' event on, for a module.
 func NewModuleHook(on string, h Hook) ModuleHook {
 	m := ModuleHook{Event: h.Event, On: on, Tools: []string{}, Command: h.Command, Timeout: h.Timeout}
 	if h.Matcher != "" {

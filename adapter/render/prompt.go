@@ -10,8 +10,8 @@ import (
 	"aisync.dev/aisync/internal/frontmatter"
 )
 
-// The forms of commands (prompts with a name) and subagents. What is neutral is
-// Claude Code's own: Markdown with front matter, $ARGUMENTS for what the person
+// The forms of commands (prompts with a name) and subagents. The neutral form
+// is Claude Code's: Markdown with front matter, $ARGUMENTS for what the person
 // adds to a command.
 const (
 	Verbatim  = "markdown"   // Claude Code
@@ -25,8 +25,7 @@ const (
 	AgentTOML = "agent-toml" // Codex: name, description, developer_instructions
 )
 
-// PromptName is the file of a command or subagent in a form; rel ends with
-// ".md".
+// PromptName is the file of a command or subagent in a form; rel ends with ".md".
 func PromptName(form, rel string) string {
 	base := strings.TrimSuffix(rel, ".md")
 	switch form {
@@ -81,8 +80,8 @@ func Prompt(form, name string, text []byte) []byte {
 	return slices.Concat([]byte("---\n"+strings.Join(lines, "\n")+"\n---\n"), []byte(plain))
 }
 
-// Limited reports whether a subagent says which tools it may use, or which
-// model, which only Claude Code understands.
+// Limited reports whether a subagent names its tools or model, which only
+// Claude Code understands.
 func Limited(text []byte) bool {
 	front, _, _, _ := frontmatter.Split(text)
 	f, err := frontmatter.Parse(front)

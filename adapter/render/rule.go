@@ -1,6 +1,6 @@
-// Package render converts rules, commands, subagents, hooks, permissions and MCP
-// servers into the forms that agent programs read. Every function is pure: bytes
-// or JSON come out, and where they go is decided elsewhere. Start reading at
+// Package render converts rules, commands, subagents, hooks, permissions and
+// MCP servers into the forms that agent programs read. Every function is pure
+// and returns bytes or JSON; the caller decides where they go. Start reading at
 // RuleFile; shape.go and the constants beside it list the forms.
 package render
 
@@ -34,8 +34,8 @@ func RuleName(form, rel string) string {
 	return rel
 }
 
-// RuleFile is a rule in a form. What a program reads in its front matter, a
-// rule that already has it keeps as it stands.
+// RuleFile is a rule in a form. Front matter that the program already
+// understands stays unchanged.
 func RuleFile(form string, text []byte) []byte {
 	r, err := frontmatter.ReadRule(text)
 	front, body, _, _ := frontmatter.Split(text)
@@ -81,8 +81,8 @@ func RuleFile(form string, text []byte) []byte {
 	return slices.Concat([]byte("---\n"+strings.Join(lines, "\n")+"\n---\n"), body)
 }
 
-// RuleText is a rule as a part of a longer text, without its front matter.
-// What that limits it to stands in the text where the rule does not say it.
+// RuleText is a rule as a part of a longer text, without its front matter, but
+// with the paths that it is limited to if the rule does not name them.
 func RuleText(text []byte) string {
 	r, _ := frontmatter.ReadRule(text)
 	_, body, _, _ := frontmatter.Split(text)
@@ -97,10 +97,10 @@ func RuleText(text []byte) string {
 	return line + "\n\n" + string(body)
 }
 
-// quoted is s between quotes, as JSON and YAML write it.
+// quoted is s in quotes, as JSON and YAML write it.
 func quoted(s string) string { return string(JSON(s)) }
 
-// JSON writes v, which must be plain data, without the escapes that only HTML
+// JSON encodes v, which must be plain data, without the escapes that only HTML
 // needs.
 func JSON(v any) []byte {
 	var b bytes.Buffer

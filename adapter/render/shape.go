@@ -2,7 +2,7 @@ package render
 
 // Shapes are the forms in which programs write MCP servers, hooks and
 // permissions. An entry of the catalog names the shape of each of its files; a
-// shape is called after the program that brought it up, and others use it too.
+// shape has the name of the program that introduced it, and others use it too.
 const (
 	ShapeClaude   = "claude"
 	ShapeCodex    = "codex"
@@ -12,5 +12,5 @@ const (
 	ShapeGoose    = "goose"
 	ShapeOpencode = "opencode"
 	ShapePlugin   = "opencode-plugin" // a module that runs hooks
-	ShapePi       = "pi-extension"    // likewise
+	ShapePi       = "pi-extension"    // a module that runs hooks
 )

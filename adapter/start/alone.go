@@ -11,24 +11,23 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Alone is how a program is started in a home that holds nothing but what it
-// needs to talk to one server: none of what the person has set up is known to
-// it.
+// Alone is how a program starts in a home that holds only what it needs to talk
+// to one server: it sees nothing of the person's setup.
 type Alone struct {
 	Environment map[string]string
-	Files       map[string][]byte // below the home, by their slash-separated paths
+	Files       map[string][]byte // by slash-separated path below the home
 }
 
-// AloneAt has the program of rt talk to model at url, which ends in /v1; a
-// context of 0 is not known. Where rt takes no server but its maker's, it is an
-// error.
+// AloneAt makes the program of rt talk to model at url, which ends in /v1; a
+// context of 0 is unknown. It is an error if rt accepts only its vendor's
+// server.
 func AloneAt(rt *spec.Runtime, url, model string, context int64) (Alone, error) {
 	s := &Server{Name: "task", URL: url, Model: model, Context: context, APIs: AllAPIs}
 	a := Alone{Environment: map[string]string{}, Files: map[string][]byte{}}
 	maps.Copy(a.Environment, rt.Launch.Environment)
 	maps.Copy(a.Environment, rt.Launch.Offline)
 	if !Pointable(rt) {
-		return a, fmt.Errorf("%s takes no server but its own maker's", rt.ID)
+		return a, fmt.Errorf("%s accepts only its vendor's server", rt.ID)
 	}
 	s.set(a.Environment, rt.Launch.Endpoint)
 	for _, ref := range slices.Concat(rt.User.Endpoint, rt.User.Always) {
@@ -39,15 +38,14 @@ func AloneAt(rt *spec.Runtime, url, model string, context int64) (Alone, error) 
 	return a, nil
 }
 
-// Pointable reports whether a vendor's program can talk to another server than
-// its maker's.
+// Pointable reports whether a vendor's program can talk to another server.
 func Pointable(rt *spec.Runtime) bool { return len(rt.User.Endpoint)+len(rt.Launch.Endpoint) > 0 }
 
-// set adds one leaf to the file that it stands in.
+// set adds one leaf to its file.
 func (a *Alone) set(ref spec.Reference, s *Server) error {
 	name, ok := strings.CutPrefix(ref.Path, "~/")
 	if !ok {
-		return errors.New("lies outside of the home")
+		return errors.New("lies outside the home")
 	}
 	value, ok, err := s.FillJSON(ref.JSON)
 	if err != nil || !ok {

@@ -70,7 +70,7 @@ func (h *Host) Launch(id, service, model string) (Launch, error) {
 		if !rt.Local && (len(rt.User.Endpoint) > 0 || len(rt.Launch.Endpoint) == 0) {
 			return l, nil // its own file counts, which an apply decides
 		}
-		return l, fmt.Errorf("%s talks to service %s, which is not served here: %s", id, s.Name, why)
+		return l, fmt.Errorf("%s talks to service %s, which does not run here: %s", id, s.Name, why)
 	}
 	server := h.ServerOf(s)
 	if model != "" {
@@ -91,8 +91,8 @@ func (h *Host) Launch(id, service, model string) (Launch, error) {
 	return l, err
 }
 
-// Launches are those of every runtime of the spec that talks to a service, in
-// its order. A runtime that no program drives has none.
+// Launches returns the launch of every runtime of the spec that talks to a
+// service, in the spec's order. A runtime without a driver has none.
 func (h *Host) Launches() []Launch {
 	var out []Launch
 	for _, use := range h.Spec.Runtimes {
@@ -103,8 +103,8 @@ func (h *Host) Launches() []Launch {
 	return out
 }
 
-// driver is the runtime that drives a generic one: cli, which the spec names,
-// else the first that is installed; nil for none.
+// driver is the runtime that drives a generic one: cli from the spec, otherwise
+// the first one installed; nil if there is none.
 func (h *Host) driver(cli string) *spec.Runtime {
 	for _, d := range Drivers(h.Runtimes) {
 		if d.ID == cli || cli == "" && h.Available(d.Command) {
@@ -114,7 +114,7 @@ func (h *Host) driver(cli string) *spec.Runtime {
 	return nil
 }
 
-// driven adds what the program needs that drives the generic runtime rt.
+// driven adds what the driver of the generic runtime rt needs.
 func (h *Host) driven(l *Launch, cli string, rt *spec.Runtime, s *Server) error {
 	d := h.driver(cli)
 	if d == nil {
@@ -132,8 +132,8 @@ func (h *Host) driven(l *Launch, cli string, rt *spec.Runtime, s *Server) error 
 	return err
 }
 
-// Point has a program that drives the generic runtime read that one's file, at
-// its physical path.
+// Point makes the driver of a generic runtime read the runtime's file, at its
+// physical path.
 func (l *Launch) Point(config string) {
 	d := l.Driver.Driver
 	if d == nil || l.Config == "" {
@@ -150,10 +150,10 @@ func (l *Launch) Point(config string) {
 	l.Args = append(args, l.Args...)
 }
 
-// ServiceOf returns the service that a spec which says e of it gives a runtime,
-// "" for none. The
-// host's endpoint alone is for generic local runtimes: a vendor's program keeps
-// its maker's service until the spec gives it another in so many words.
+// ServiceOf returns the service of rt when the spec says e of it, "" for none.
+// The host's endpoint applies to generic local runtimes only: a vendor's
+// program keeps its vendor's service until the spec explicitly gives it
+// another.
 func (h *Host) ServiceOf(e *spec.EndpointUse, rt *spec.Runtime) spec.Named {
 	switch {
 	case e != nil && !e.On:
@@ -168,8 +168,8 @@ func (h *Host) ServiceOf(e *spec.EndpointUse, rt *spec.Runtime) spec.Named {
 	return spec.Named{}
 }
 
-// Absence says why s will not answer, "" where it will, and whether the spec
-// itself says so. An external service is taken as given.
+// Absence says why s will not answer, "" if it will, and whether the spec
+// itself says so. An external service is assumed to answer.
 func (h *Host) Absence(s *spec.Service) (why string, forGood bool) {
 	switch {
 	case s.Kind == "external":
@@ -183,7 +183,7 @@ func (h *Host) Absence(s *spec.Service) (why string, forGood bool) {
 }
 
 // Available reports whether a program is installed, or will be because the spec
-// installs a runtime of that command.
+// installs a runtime with that command.
 func (h *Host) Available(command string) bool {
 	if command == "" || h.Has == nil || h.Has(command) {
 		return true
@@ -194,7 +194,7 @@ func (h *Host) Available(command string) bool {
 	})
 }
 
-// Find is the runtime of that id; nil for none.
+// Find returns the runtime with that id; nil if there is none.
 func Find(runtimes []spec.Runtime, id string) *spec.Runtime {
 	for i := range runtimes {
 		if runtimes[i].ID == id {
@@ -204,8 +204,8 @@ func Find(runtimes []spec.Runtime, id string) *spec.Runtime {
 	return nil
 }
 
-// Drivers are the runtimes whose programs can drive a generic one, the first
-// choice first.
+// Drivers are the runtimes whose programs can drive a generic one, the
+// preferred first.
 func Drivers(runtimes []spec.Runtime) []*spec.Runtime {
 	var out []*spec.Runtime
 	for i := range runtimes {

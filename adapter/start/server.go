@@ -11,25 +11,25 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Server is a model server, as programs are told of it.
+// Server is a model server as programs see it.
 type Server struct {
 	Name    string // of the service in the spec
 	URL     string // with /v1
-	Model   string // as the server calls it
-	Context int64  // tokens; 0: not known
+	Model   string // the server's name of the model
+	Context int64  // tokens; 0: unknown
 	APIs    []string
 }
 
-// AllAPIs is what an external service is taken to have that says nothing, and
-// what the servers that aisync starts have: llama-server and ollama speak all
-// of them since early 2026, and llama-swap passes on what it gets.
+// AllAPIs are the APIs of an external service without a list, and of the
+// servers that aisync starts: llama-server and ollama have all of them since
+// early 2026, and llama-swap passes requests on.
 var AllAPIs = []string{"chat", "completions", "embeddings", "messages", "responses"}
 
-// maxOutput bounds an answer where the context is large enough for one.
+// maxOutput bounds an answer if the context is large enough.
 const maxOutput = 4096
 
-// Server is the one that the host's spec names as its endpoint. One that does
-// not answer here is an error.
+// Server is the endpoint of the host's spec. It is an error if the server does
+// not answer here.
 func (h *Host) Server() (Server, error) {
 	name := h.Spec.Endpoint.Value
 	if name == "" {
@@ -37,15 +37,15 @@ func (h *Host) Server() (Server, error) {
 	}
 	s := h.service(name)
 	if s == nil {
-		return Server{}, fmt.Errorf("host %s names the service %q as its endpoint, and has none of that name", h.Spec.Name, name)
+		return Server{}, fmt.Errorf("host %s names the unknown service %q as its endpoint", h.Spec.Name, name)
 	}
 	if why, _ := h.Absence(s); why != "" {
-		return Server{}, fmt.Errorf("service %s, the endpoint of host %s, is not served here: %s", name, h.Spec.Name, why)
+		return Server{}, fmt.Errorf("service %s, the endpoint of host %s, does not run here: %s", name, h.Spec.Name, why)
 	}
 	return h.ServerOf(s), nil
 }
 
-// service is the one of that name; nil for none.
+// service is the service with that name; nil if there is none.
 func (h *Host) service(name string) *spec.Service {
 	for i := range h.Spec.Services {
 		if h.Spec.Services[i].Name == name {
@@ -55,7 +55,7 @@ func (h *Host) service(name string) *spec.Service {
 	return nil
 }
 
-// ServerOf is what programs are told of the service s.
+// ServerOf is the server of the service s.
 func (h *Host) ServerOf(s *spec.Service) Server {
 	t := Server{Name: s.Name, URL: strings.TrimSuffix(s.URL, "/"), Model: s.Model, Context: int64(s.Context), APIs: s.APIs}
 	if t.URL == "" {
@@ -73,12 +73,12 @@ func (h *Host) ServerOf(s *spec.Service) Server {
 	return t
 }
 
-// Fill puts what is known of s into text, for {url}, which is without /v1,
-// {base}, the URL as it stands, {model}, {name}, {key}, {context} and {output}.
+// Fill replaces in text {url}, which is without /v1, {base}, the unchanged URL,
+// {model}, {name}, {key}, {context} and {output}.
 func (s *Server) Fill(text string) string { return s.fill(text, func(v string) string { return v }) }
 
-// FillQuoted is Fill for text in which each of these stands between the quotes
-// of a JSON or YAML string.
+// FillQuoted is Fill for text in which each of these is inside a quoted JSON or
+// YAML string.
 func (s *Server) FillQuoted(text string) string { return s.fill(text, Escaped) }
 
 func (s *Server) fill(text string, as func(string) string) string {
@@ -86,7 +86,7 @@ func (s *Server) fill(text string, as func(string) string) string {
 		"{context}", strconv.FormatInt(s.Context, 10), "{output}", strconv.FormatInt(s.output(), 10)).Replace(text)
 }
 
-// Escaped is what JSON, which YAML reads, has between the quotes of the string s.
+// Escaped is s as JSON, which YAML reads, writes it between quotes.
 func Escaped(s string) string {
 	b, _ := json.Marshal(s) // a string: cannot fail
 	return string(b[1 : len(b)-1])
@@ -101,9 +101,9 @@ func (s *Server) set(environment, variables map[string]string) {
 	}
 }
 
-// FillJSON is Fill for a JSON value, names included. What is nothing but
-// {context} or {output} becomes a number; where the context is not known, what
-// holds it is left out, and ok is false if that is the whole value.
+// FillJSON is Fill for a JSON value, names included. A string of only {context}
+// or {output} becomes a number; if the context is unknown, what holds it is
+// left out, and ok is false if that is the whole value.
 func (s *Server) FillJSON(value []byte) (filled []byte, ok bool, err error) {
 	var v any
 	if err := json.Unmarshal(value, &v); err != nil {
@@ -147,7 +147,7 @@ func (s *Server) filled(v any) (any, bool) {
 	return v, true
 }
 
-// document is what references say, as one JSON object.
+// document is the references as one JSON object.
 func (s *Server) document(refs []spec.Reference) ([]byte, error) {
 	doc := map[string]any{}
 	for _, ref := range refs {

@@ -73,9 +73,9 @@ func TestServerSaysWhyThereIsNone(t *testing.T) {
 		want string
 	}{
 		"no endpoint":        {h("", service, ""), "host h names no endpoint"},
-		"none of that name":  {h("x", service, ""), `host h names the service "x" as its endpoint, and has none of that name`},
-		"off":                {h("s", off, ""), "service s, the endpoint of host h, is not served here: the spec has enabled: false for it; write enabled: true, or name another service"},
-		"absent":             {h("s", service, "no program"), "service s, the endpoint of host h, is not served here: no program"},
+		"none of that name":  {h("x", service, ""), `host h names the unknown service "x" as its endpoint`},
+		"off":                {h("s", off, ""), "service s, the endpoint of host h, does not run here: the spec has enabled: false for it; write enabled: true, or name another service"},
+		"absent":             {h("s", service, "no program"), "service s, the endpoint of host h, does not run here: no program"},
 		"there":              {h("s", service, ""), ""},
 		"external and as is": {h("s", external, "no program"), ""},
 	} {

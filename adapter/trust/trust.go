@@ -20,33 +20,33 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Row is something that lies in a project, or will after an apply, and that a
-// program does not load as far as its own record says.
+// Row is a part of a project, present or planned, that a program does not load
+// according to its own record.
 type Row struct {
 	Runtime string               `json:"runtime"`
 	Parts   []string             `json:"parts"`            // see spec.Trust
-	Names   []string             `json:"names,omitempty"`  // of MCP servers and subagents, those that are meant
+	Names   []string             `json:"names,omitempty"`  // the MCP servers and subagents concerned
 	State   string               `json:"state"`            // see States
 	Reason  string               `json:"reason,omitempty"` // why the state is Unknown
 	Do      string               `json:"do"`               // the command that allows it
-	Origin  []reconcile.Position `json:"origin"`           // what asks for it
+	Origin  []reconcile.Position `json:"origin"`           // the spec lines that ask for it
 }
 
-// States of a Row. What is allowed has no row.
+// States of a Row. An allowed part has no row.
 const (
 	NotTrusted = "not trusted" // the program's record does not allow it
-	Unknown    = "unknown"     // the program keeps no record that can be read, and what it asks about is changing; or its record is broken
+	Unknown    = "unknown"     // the program keeps no readable record, and the part is changing; or its record is broken
 )
 
-// Project is whose files are looked at, and by which programs.
+// Project is the examined project, and the programs.
 type Project struct {
 	Dir      string // absolute
 	Owner    reconcile.Owner
 	Runtimes []spec.Runtime // those that this machine uses
 }
 
-// Check compares what p holds for the project with what the programs' records
-// say. A record that p itself is about to write counts as written.
+// Check compares what p holds for the project with the programs' records. A
+// record that p itself will write counts as written.
 func Check(r reconcile.ReadEnv, p *reconcile.Plan, project Project) []Row {
 	var rows []Row
 	for _, rt := range project.Runtimes {
@@ -58,16 +58,16 @@ func Check(r reconcile.ReadEnv, p *reconcile.Plan, project Project) []Row {
 	return rows
 }
 
-// parts are what lies in a project for one program, by the names of spec.Trust.
+// parts are a project's parts for one program, by the names of spec.Trust.
 type parts map[string]*part
 
 type part struct {
 	origin  []reconcile.Position
-	digests map[string]string // of MCP servers and subagents by name; "" of a server
+	digests map[string]string // of MCP servers and subagents by name; "" for a server
 	changes bool              // an apply of the plan would write some of it
 }
 
-// written sorts the leaves of owner by what they are to a program with scope s.
+// written sorts the leaves of owner by their part for a program with scope s.
 func written(p *reconcile.Plan, owner reconcile.Owner, s spec.Scope) parts {
 	out := parts{}
 	for _, c := range p.Changes {
@@ -92,7 +92,7 @@ func written(p *reconcile.Plan, owner reconcile.Owner, s spec.Scope) parts {
 	return out
 }
 
-// digest is the bare number of a whole file's fingerprint.
+// digest is the hex digest in a whole file's fingerprint.
 func digest(f reconcile.Fingerprint) string {
 	_, hex, _ := strings.Cut(string(f), ":")
 	hex, _, _ = strings.Cut(hex, "+")
@@ -111,7 +111,8 @@ func (ps parts) add(name string, l reconcile.LeafChange) {
 	ps[name].changes = ps[name].changes || l.Writes()
 }
 
-// kinds names what a leaf is; none where it is not for a program with scope s.
+// kinds names the parts that a leaf belongs to; none if it is not for a program
+// with scope s.
 func kinds(a reconcile.Address, l reconcile.LeafChange, s spec.Scope) []string {
 	if a.Kind() != "file" && a.Kind() != "link" || !a.InProject() {
 		return nil
@@ -142,7 +143,7 @@ func kinds(a reconcile.Address, l reconcile.LeafChange, s spec.Scope) []string {
 	return nil
 }
 
-// rows tells what of w is not allowed by the records of t.
+// rows returns the parts of w that the records of t do not allow.
 func (w parts) rows(r reconcile.ReadEnv, p *reconcile.Plan, project Project, runtime string, t spec.Trust) []Row {
 	row := Row{Runtime: runtime, State: NotTrusted}
 	digests := map[string]string{}
@@ -163,9 +164,9 @@ func (w parts) rows(r reconcile.ReadEnv, p *reconcile.Plan, project Project, run
 	row.Origin = slices.Compact(row.Origin)
 	if len(t.Records) == 0 {
 		if !changes {
-			return nil // whoever was asked about it has answered, or will be asked
+			return nil // the user has answered about it, or will be asked
 		}
-		row.State, row.Reason = Unknown, "it asks about what is new or has changed, and keeps the answer to itself"
+		row.State, row.Reason = Unknown, "it asks about new and changed parts, and keeps no readable record"
 		row.Do = words{"{dir}": project.Dir}.in(t.Do, shellquote.Word)
 		return []Row{row}
 	}
@@ -181,10 +182,10 @@ func (w parts) rows(r reconcile.ReadEnv, p *reconcile.Plan, project Project, run
 	return rows
 }
 
-// words are what stands for {dir}, {name} and {sha256}.
+// words replace {dir}, {name} and {sha256}.
 type words map[string]string
 
-// in puts w into text, each in the form that is right there.
+// in puts w into text, each value after form.
 func (w words) in(text string, form func(string) string) string {
 	for _, name := range slices.Sorted(maps.Keys(w)) {
 		text = strings.ReplaceAll(text, name, form(w[name]))
@@ -192,7 +193,7 @@ func (w words) in(text string, form func(string) string) string {
 	return text
 }
 
-// unless returns row where no record of t allows it.
+// unless returns row if no record of t allows it.
 func (row Row) unless(r reconcile.ReadEnv, p *reconcile.Plan, project Project, t spec.Trust, w words) []Row {
 	row.Do = w.in(t.Do, shellquote.Word)
 	for _, ref := range t.Records {
@@ -207,15 +208,15 @@ func (row Row) unless(r reconcile.ReadEnv, p *reconcile.Plan, project Project, t
 	return []Row{row}
 }
 
-// byName reports whether t speaks of each MCP server or subagent.
+// byName reports whether t is about each MCP server or subagent.
 func byName(t spec.Trust) bool {
 	return slices.ContainsFunc(t.Records, func(ref spec.Reference) bool {
 		return strings.Contains(ref.Pointer, "{name}") || strings.Contains(string(ref.JSON), "{name}")
 	})
 }
 
-// allowed reports whether the record that ref names says yes. With parents the
-// nearest folder for which it says anything decides.
+// allowed reports whether the record that ref names says yes. With parents, the
+// nearest folder with an entry decides.
 func allowed(r reconcile.ReadEnv, p *reconcile.Plan, ref spec.Reference, w words, parents bool) (bool, error) {
 	w = maps.Clone(w)
 	for {
@@ -266,7 +267,7 @@ func pending(p *reconcile.Plan, path, key string, want merge.Value) bool {
 	return false
 }
 
-// read looks a record up. A file that is not there says nothing.
+// read reads a record. A missing file says nothing.
 func read(r reconcile.ReadEnv, ref spec.Reference, key string) (merge.Value, bool, error) {
 	a := reconcile.Address("file:" + ref.Path)
 	doc, err := r.FS.ReadFile(a.Path(r.Home))

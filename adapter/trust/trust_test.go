@@ -38,7 +38,8 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// write puts text, with the project's folder for {dir}, below the home or the project.
+// write puts text, with the project's folder for {dir}, below the home or the
+// project.
 func (m *machine) write(name, text string) {
 	m.t.Helper()
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
@@ -95,7 +96,7 @@ func said(rows []Row) string {
 	return strings.Join(lines, "; ")
 }
 
-func TestEachProgramsOwnRecordDecides(t *testing.T) {
+func TestTrustFollowsProgramRecord(t *testing.T) {
 	mcp := func(path, pointer string) map[string][]string {
 		return map[string][]string{path: {pointer + "/a", pointer + "/b"}}
 	}
@@ -126,7 +127,7 @@ func TestEachProgramsOwnRecordDecides(t *testing.T) {
 		{"copilot does not look into its settings", "copilot", mcp(".github/mcp.json", "/mcpServers"), "~/.copilot/settings.json", `{"trustedFolders": ["{dir}"]}`, "mcp a,b not trusted"},
 		{"gemini asks about each subagent as it is", "gemini", map[string][]string{".gemini/agents/a.md": {""}}, "~/.gemini/acknowledgments/agents.json", `{"{dir}": {"a": "of another text"}}`, "everything  not trusted; subagents a not trusted"},
 		{"codex's hooks", "codex", map[string][]string{".codex/hooks.json": {"/hooks/Stop#x"}}, "~/.codex/config.toml", "[projects.\"{dir}\"]\ntrust_level = \"trusted\"\n", ""},
-		{"opencode asks nobody", "opencode", mcp("opencode.json", "/mcp"), "", "", ""},
+		{"opencode never asks", "opencode", mcp("opencode.json", "/mcp"), "", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMachine(t)

@@ -9,8 +9,8 @@ import (
 
 const runsDir = ".ilchul"
 
-// runs is .ilchul/ as `aisync run init` makes it, but for what that writes of the
-// machine: the first run does it. docs/runs.md describes the files.
+// runs is .ilchul/ as `aisync run init` makes it, except for facts about the
+// machine, which the first run writes. docs/runs.md describes the files.
 func runs() dir.Layout {
 	return dir.Laid("run: aisync run init",
 		dir.First{Name: ".gitignore", Content: "# What runs leave is of this machine; the config may be shared.\n*\n!.gitignore\n!config.json\n"},
@@ -30,8 +30,7 @@ const firstConfig = `{
 }
 `
 
-// isConfig looks no deeper than that a person can mend it: what a run reads is
-// checked by its schema.
+// isConfig checks only what a person can fix: the schema checks what a run reads.
 func isConfig(text []byte) error {
 	var config struct {
 		Version int `json:"schemaVersion"`

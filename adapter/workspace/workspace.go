@@ -56,13 +56,13 @@ func Declare(p *spec.Project) []reconcile.Declaration {
 	return l.out
 }
 
-// Open reports whether people and agents keep files of their own in dir, a
-// folder of the project, beside ours.
+// Open reports whether people and agents keep files in dir, a folder of the
+// project, beside ours.
 func Open(dir string) bool {
 	return dir == ".ai" || dir == "tasks" || strings.HasPrefix(dir, "tasks/")
 }
 
-// layout collects declarations, and the paths that git is not to carry.
+// layout collects declarations, and the paths that git must not carry.
 type layout struct {
 	owner   reconcile.Owner
 	out     []reconcile.Declaration
@@ -83,7 +83,7 @@ func (l *layout) want(path string, folder reconcile.Body, at []reconcile.Positio
 
 func (l *layout) ignore(patterns ...string) { l.ignored = append(l.ignored, patterns...) }
 
-// whole wants a file that is ours.
+// whole wants a file that only aisync writes.
 func (l *layout) whole(path string, content []byte, at []reconcile.Position) {
 	l.out = append(l.out, reconcile.Declaration{
 		Target: reconcile.Address("file:" + path),
@@ -123,7 +123,7 @@ func (l *layout) gitignore(at []reconcile.Position) {
 	})
 }
 
-// position is the first of the places that is known.
+// position is the first known place.
 func position(places ...spec.Position) []reconcile.Position {
 	for _, p := range places {
 		if p != (spec.Position{}) {

@@ -13,26 +13,26 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Compat follows the HAL's own cascade to the letter, and answers out of its
-// own table: the first sign decides, weak as it may be.
+// Compat follows the HAL's cascade exactly and answers from the HAL's table: the
+// first sign decides, however weak.
 func Compat(s Surroundings) Result {
 	d := detector{Surroundings: s}
 	chosen := d.cascade()
 	r := d.result(chosen, "hal")
 	if rt, ok := find(s.Runtimes, chosen); ok && rt.HAL != nil {
 		r.describe(rt, *rt.HAL)
-		r.Hooks = nil // the HAL knows of none
+		r.Hooks = nil // the HAL knows no hooks
 	}
 	if name := r.Capabilities.SessionVar; name != "" {
 		if v := s.Getenv(name); v != "" {
 			r.SessionID = &v
 		}
 	}
-	return d.overridden(r)
+	return d.override(r)
 }
 
 func (d *detector) cascade() string {
-	var known []spec.Runtime // to the HAL
+	var known []spec.Runtime // those that the HAL knows
 	for _, rt := range d.Runtimes {
 		if rt.HAL != nil {
 			known = append(known, rt)
@@ -43,27 +43,27 @@ func (d *detector) cascade() string {
 		if slices.ContainsFunc(known, func(rt spec.Runtime) bool { return rt.ID == word }) {
 			is = word
 		}
-		d.saw("word", "GT_RUNTIME="+word, is, "certain")
+		d.add("word", "GT_RUNTIME="+word, is, "certain")
 		return is
 	}
 	for _, rt := range known {
 		if name := rt.Detect.HALVar; name != "" && d.Getenv(name) != "" {
-			d.saw("marker", name, rt.ID, "high")
+			d.add("marker", name, rt.ID, "high")
 			return rt.ID
 		}
 	}
 	if d.Workspace != "" {
 		before := len(d.warnings)
-		d.look("the workspace "+d.Workspace, func(l *detector) { l.halFiles(known) })
+		d.bounded("the workspace "+d.Workspace, func(l *detector) { l.halFiles(known) })
 		if len(d.evidence) > 0 {
 			return d.evidence[0].Runtime
 		}
 		if len(d.warnings) > before {
-			return Unknown // a detection that fails is that, by the HAL's own words
+			return Unknown // the HAL defines a failed detection as unknown
 		}
 	}
 	if d.Processes != nil {
-		d.look("the table of processes", func(l *detector) { l.halProcess(known) })
+		d.bounded("the table of processes", func(l *detector) { l.halProcess(known) })
 	}
 	if len(d.evidence) > 0 {
 		return d.evidence[0].Runtime
@@ -71,7 +71,8 @@ func (d *detector) cascade() string {
 	return Unknown
 }
 
-// halFiles looks for the files of a workspace by which the HAL knows a program.
+// halFiles looks in the workspace for the files by which the HAL recognises a
+// program.
 func (d *detector) halFiles(known []spec.Runtime) {
 	for _, rt := range known {
 		name := rt.Detect.HALFile
@@ -81,20 +82,21 @@ func (d *detector) halFiles(known []spec.Runtime) {
 		_, err := os.Stat(path.Join(d.Workspace, name))
 		switch {
 		case err == nil:
-			d.saw("file", name, rt.ID, "medium")
+			d.add("file", name, rt.ID, "medium")
 			return
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			d.warn("%s could not be looked at: %v", name, err)
+			d.warn("cannot read %s: %v", name, err)
 		}
 	}
 }
 
-// halProcess looks for the nearest process above that is called as one of them.
+// halProcess looks for the nearest ancestor process with the name of a known
+// program.
 func (d *detector) halProcess(known []spec.Runtime) {
 	for _, p := range process.Ancestors(d.Processes, d.Processes.Self()) {
 		for _, rt := range known {
 			if slices.Contains(p.Names(), rt.ID) {
-				d.saw("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), rt.ID, "low")
+				d.add("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), rt.ID, "low")
 				return
 			}
 		}

@@ -1,7 +1,7 @@
-// Package detect tells which agent program we run in, by evidence, and what
-// that program can do. It is the only one that looks at the programs' markers.
-// It changes nothing, never fails and never waits: what cannot be told is
-// unknown, which means polling. Start reading at Detect.
+// Package detect reports, from evidence, which agent program the caller runs in
+// and what that program can do. Only this package reads the programs' markers.
+// It changes nothing, never fails and never waits; without evidence the answer
+// is Unknown, which means polling. Call Detect.
 package detect
 
 import (
@@ -22,18 +22,18 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Unknown is the runtime that could not be told.
+// Unknown is the runtime when the evidence does not decide.
 const Unknown = "unknown"
 
-// Surroundings are what detection may look at.
+// Surroundings are the inputs of a detection.
 type Surroundings struct {
 	Getenv    func(string) string
-	Workspace string // folder whose files count as the last evidence; "" none
+	Workspace string // folder whose files are the weakest evidence; "": none
 	Processes process.Table
-	Runtimes  []spec.Runtime // by what is known of them; sorted by ID
+	Runtimes  []spec.Runtime // the catalog's runtimes, sorted by ID
 }
 
-// Evidence is one sign, and the runtime that it speaks for.
+// Evidence is one sign and the runtime that it points to.
 type Evidence struct {
 	Kind    string `json:"kind"` // word, marker, process, file
 	What    string `json:"what"`
@@ -41,12 +41,12 @@ type Evidence struct {
 	Weight  string `json:"weight"` // certain, high, medium, low
 }
 
-// Result is what is known of the runtime that we run in.
+// Result describes the runtime that the caller runs in.
 type Result struct {
 	Runtime      string            `json:"runtime"`
 	Confidence   string            `json:"confidence"` // certain, high, medium, low, none
 	Evidence     []Evidence        `json:"evidence"`   // the deciding one first
-	SessionID    *string           `json:"session_id"` // null does not mean that there are no hooks
+	SessionID    *string           `json:"session_id"` // null does not mean that hooks are missing
 	AgentID      string            `json:"agent_id,omitempty"`
 	Capabilities Capabilities      `json:"capabilities"`
 	Startup      Startup           `json:"startup"`
@@ -69,31 +69,31 @@ type Capabilities struct {
 	Subagents  bool   `json:"subagents"`
 }
 
-// Startup says how an agent gets its first work.
+// Startup describes how an agent gets its first work.
 type Startup struct {
 	Strategy string              `json:"strategy"`
 	Commands map[string][]string `json:"commands,omitempty"` // by role, * any other
 }
 
-// Detect weighs all evidence. An explicit word wins; then what the runtime
-// itself sets, of several the one whose process is nearest above us, since
-// programs started by another inherit its variables; then the nearest process;
-// then files, which aisync writes itself.
+// Detect weighs all evidence, strongest first: an explicit word; a variable that
+// the runtime sets (of several, the one whose process is the nearest ancestor,
+// because nested programs inherit variables); the nearest ancestor process; then
+// files, the weakest, because aisync writes them itself.
 func Detect(s Surroundings) Result {
 	d := detector{Surroundings: s}
-	chosen := d.word()
+	chosen := d.explicit()
 	d.ancestors()
 	if chosen == "" {
 		d.markers()
 		d.files()
-		chosen = d.weigh()
+		chosen = d.decide()
 	} else if len(d.near) > 0 && d.near[0] != chosen {
-		d.warn("%s was set, but the nearest agent program above is %s: one agent may run inside of the other", d.evidence[0].What, d.near[0])
+		d.warn("%s was set, but the nearest parent agent program is %s: one agent may run inside the other", d.evidence[0].What, d.near[0])
 	}
 	r := d.result(chosen, "observed")
 	rt, ok := find(s.Runtimes, chosen)
 	if !ok {
-		return d.overridden(r)
+		return d.override(r)
 	}
 	c := catalog.Completed(rt)
 	r.describe(c, c.Coordination)
@@ -102,14 +102,14 @@ func Detect(s Surroundings) Result {
 			r.SessionID = &v
 		}
 	}
-	return d.overridden(r)
+	return d.override(r)
 }
 
 type detector struct {
 	Surroundings
 	evidence []Evidence
 	warnings []string
-	near     []string // runtimes of the processes above us, nearest first
+	near     []string // runtimes of the ancestor processes, nearest first
 }
 
 func find(runtimes []spec.Runtime, name string) (spec.Runtime, bool) {
@@ -124,12 +124,12 @@ func (d *detector) warn(format string, args ...any) {
 	d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
 }
 
-func (d *detector) saw(kind, what, runtime, weight string) {
+func (d *detector) add(kind, what, runtime, weight string) {
 	d.evidence = append(d.evidence, Evidence{kind, what, runtime, weight})
 }
 
-// word is what somebody said in so many words; "" if nobody did.
-func (d *detector) word() string {
+// explicit returns the runtime that a variable names explicitly, or "".
+func (d *detector) explicit() string {
 	for _, name := range []string{"GT_RUNTIME", "AI_RUNTIME"} {
 		word := strings.ToLower(strings.TrimSpace(d.Getenv(name)))
 		if word == "" {
@@ -138,15 +138,15 @@ func (d *detector) word() string {
 		rt, ok := find(d.Runtimes, word)
 		switch {
 		case ok:
-			d.saw("word", name+"="+word, rt.ID, "certain")
+			d.add("word", name+"="+word, rt.ID, "certain")
 			return rt.ID
 		case name == "GT_RUNTIME":
-			d.warn("GT_RUNTIME=%q is no runtime that is known; see aisync runtimes ls", word)
-			d.saw("word", name+"="+word, Unknown, "certain")
+			d.warn("GT_RUNTIME=%q is an unknown runtime; see: aisync runtimes ls", word)
+			d.add("word", name+"="+word, Unknown, "certain")
 			return Unknown
 		}
-		// A model's alias is what our launcher says for a local runtime.
-		d.warn("AI_RUNTIME=%q is no runtime that is known", word)
+		// The launcher sets a model's alias for a local runtime.
+		d.warn("AI_RUNTIME=%q is an unknown runtime", word)
 	}
 	return ""
 }
@@ -160,25 +160,25 @@ func (d *detector) markers() {
 			if v == "" || m.Value != "" && v != m.Value || !strings.HasPrefix(v, m.Prefix) {
 				continue
 			}
-			d.saw("marker", m.Name, rt.ID, weights[m.Strength])
+			d.add("marker", m.Name, rt.ID, weights[m.Strength])
 		}
 	}
 }
 
-// limit is how long the process table or a workspace may take. Both can stand
-// still: a process that the kernel has locked, a network disk that is gone.
+// limit bounds reading the process table or the workspace. Both can hang: on a
+// process that the kernel has locked, or a network disk that is gone.
 const limit = time.Second
 
-// look runs a look at something that may fail or never return, and takes over
-// what it saw. A look that takes too long is left behind.
-func (d *detector) look(what string, look func(*detector)) {
+// bounded calls look, which may fail or hang, and adds what it saw. It abandons a
+// call that exceeds limit.
+func (d *detector) bounded(what string, look func(*detector)) {
 	seen := make(chan detector, 1)
 	go func() {
 		l := detector{Surroundings: d.Surroundings}
 		defer func() {
 			if p := recover(); p != nil {
 				l = detector{}
-				l.warn("%s could not be read: %v", what, p)
+				l.warn("cannot read %s: %v", what, p)
 			}
 			seen <- l
 		}()
@@ -198,14 +198,14 @@ func (d *detector) ancestors() {
 	if d.Processes == nil {
 		return
 	}
-	d.look("the table of processes", func(l *detector) {
+	d.bounded("the table of processes", func(l *detector) {
 		if _, err := l.Processes.Read(l.Processes.Self()); err != nil {
-			l.warn("the table of processes could not be read: %v", err)
+			l.warn("cannot read the process table: %v", err)
 		}
 		for _, p := range process.Ancestors(l.Processes, l.Processes.Self()) {
 			if id := roster.Match(p, l.Runtimes); id != "" && !slices.Contains(l.near, id) {
 				l.near = append(l.near, id)
-				l.saw("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), id, "medium")
+				l.add("process", fmt.Sprintf("%s (pid %d)", p.Comm, p.PID), id, "medium")
 			}
 		}
 	})
@@ -215,30 +215,31 @@ func (d *detector) files() {
 	if d.Workspace == "" {
 		return
 	}
-	d.look("the workspace "+d.Workspace, func(l *detector) {
+	d.bounded("the workspace "+d.Workspace, func(l *detector) {
 		for _, rt := range l.Runtimes {
 			for _, name := range rt.Detect.Files {
 				_, err := os.Lstat(path.Join(l.Workspace, name))
 				switch {
 				case err == nil:
-					l.saw("file", name, rt.ID, "low")
+					l.add("file", name, rt.ID, "low")
 				case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-					l.warn("%s could not be looked at: %v", name, err)
+					l.warn("cannot read %s: %v", name, err)
 				}
 			}
 		}
 	})
 }
 
-// weigh chooses, and puts the evidence that decided first.
-func (d *detector) weigh() string {
+// decide chooses, and puts the evidence that decided first.
+func (d *detector) decide() string {
 	best := -1
 	rank := func(e Evidence) int {
 		n := map[string]int{"high": 300, "medium": 200, "low": 100}[e.Weight]
 		if e.Kind == "file" {
-			n = 10 // less than any other: we write them ourselves
+			n = 10 // less than any other: aisync writes these files itself
 		}
-		// Of nested programs the innermost is meant, whatever they inherited.
+		// Of nested programs the innermost wins, whatever variables it
+		// inherited.
 		if i := slices.Index(d.near, e.Runtime); i >= 0 && e.Kind != "file" {
 			n += 90 - min(i, 8)*10
 			if i == 0 && e.Weight != "low" {
@@ -257,13 +258,13 @@ func (d *detector) weigh() string {
 	}
 	chosen := d.evidence[best]
 	if chosen.Kind == "file" && slices.ContainsFunc(d.evidence, func(e Evidence) bool { return e.Runtime != chosen.Runtime }) {
-		d.warn("files speak for several runtimes, so none is taken at its word; set AI_RUNTIME")
+		d.warn("files point to several runtimes, so none is chosen; set AI_RUNTIME")
 		return Unknown
 	}
 	d.evidence = append([]Evidence{chosen}, slices.Delete(d.evidence, best, best+1)...)
 	for _, e := range d.evidence {
 		if e.Runtime != chosen.Runtime && e.Weight == "high" {
-			d.warn("%s speaks for %s: one agent runs inside of the other", e.What, e.Runtime)
+			d.warn("%s points to %s: one agent runs inside the other", e.What, e.Runtime)
 			break
 		}
 	}
@@ -279,7 +280,7 @@ func (d *detector) result(chosen, profile string) Result {
 	return r
 }
 
-// describe takes over what the catalog knows of a runtime.
+// describe copies what the catalog knows about a runtime.
 func (r *Result) describe(rt spec.Runtime, c spec.Coordination) {
 	r.Capabilities = Capabilities{c.Events, rt.Hooks, c.Forks, c.SessionVar, c.NudgeBy, rt.MCPSupport, rt.Subagents}
 	r.Startup = Startup{c.Startup, c.StartupCommands}
@@ -290,11 +291,12 @@ func (r *Result) describe(rt spec.Runtime, c spec.Coordination) {
 	}
 }
 
-// strategies of GUPP. The HAL's type has three of them, its table four.
+// strategies are the GUPP strategies. The HAL's type has three of them, its
+// table four.
 var strategies = []string{"hook_injection", "startup_fallback", "prompt_preamble", "polling"}
 
-// overridden applies what an operator set. No word makes hooks appear.
-func (d *detector) overridden(r Result) Result {
+// override applies the operator's variables. None of them adds hooks.
+func (d *detector) override(r Result) Result {
 	seconds := func(name string, to *int) {
 		text := strings.TrimSpace(d.Getenv(name))
 		if text == "" {
@@ -304,21 +306,21 @@ func (d *detector) overridden(r Result) Result {
 			*to = n
 			return
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s=%q is no positive number of seconds; it stays %d", name, text, *to))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s=%q is not a positive number of seconds; keeping %d", name, text, *to))
 	}
 	seconds("GT_STALL_THRESHOLD", &r.Stall)
 	seconds("GT_NUDGE_INTERVAL", &r.Nudge)
 	if r.Nudge >= r.Stall {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("a nudge every %d s comes too late for an agent that counts as stalled after %d s", r.Nudge, r.Stall))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the nudge interval of %d s is longer than the stall threshold of %d s", r.Nudge, r.Stall))
 	}
 	switch want := strings.TrimSpace(d.Getenv("GT_GUPP_STRATEGY")); {
 	case want == "":
 	case !slices.Contains(strategies, want):
-		r.Warnings = append(r.Warnings, fmt.Sprintf("GT_GUPP_STRATEGY=%q is none of %s; it stays %s", want, strings.Join(strategies, ", "), r.GUPP))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("GT_GUPP_STRATEGY=%q is not one of %s; keeping %s", want, strings.Join(strategies, ", "), r.GUPP))
 	case want == "startup_fallback" && r.Runtime == Unknown:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("GT_GUPP_STRATEGY=%s: nobody knows how an unknown runtime is started; it stays %s", want, r.GUPP))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("GT_GUPP_STRATEGY=%s: the runtime is unknown, and so is how it starts; keeping %s", want, r.GUPP))
 	case want == "hook_injection" && (r.Capabilities.Hooks == "no" || r.GUPP != want && r.Startup.Strategy != want):
-		r.Warnings = append(r.Warnings, fmt.Sprintf("GT_GUPP_STRATEGY=hook_injection: %s has no hooks that could bring it; it stays %s", r.Runtime, r.GUPP))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("GT_GUPP_STRATEGY=hook_injection: %s has no hooks to inject with; keeping %s", r.Runtime, r.GUPP))
 	default:
 		r.GUPP = want
 	}

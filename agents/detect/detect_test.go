@@ -47,7 +47,7 @@ func (i in) surroundings(t testing.TB) Surroundings {
 
 type vars = map[string]string
 
-func TestEveryMarkerOfTheCatalogIsSeen(t *testing.T) {
+func TestDetectSeesEveryCatalogMarker(t *testing.T) {
 	confidence := map[string]string{"proof": "high", "strong": "medium", "weak": "low"}
 	for _, rt := range catalog.Runtimes() {
 		for _, m := range rt.Detect.Markers {
@@ -84,7 +84,7 @@ func TestEveryMarkerOfTheCatalogIsSeen(t *testing.T) {
 	}
 }
 
-func TestWhichEvidenceWins(t *testing.T) {
+func TestDetectOrdersEvidence(t *testing.T) {
 	claude := vars{"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s"}
 	with := func(env vars, more ...string) vars {
 		out := vars{}
@@ -111,14 +111,14 @@ func TestWhichEvidenceWins(t *testing.T) {
 		"ours that is none":                 {in{env: with(claude, "AI_RUNTIME", "local-qwen30b")}, "claude", "high"},
 		"an empty word":                     {in{env: with(claude, "GT_RUNTIME", "", "AI_RUNTIME", " ")}, "claude", "high"},
 		"markers before processes":          {in{env: claude, above: []string{"bash"}}, "claude", "high"},
-		"codex inside of claude":            {in{env: with(claude, "CODEX_THREAD_ID", "t"), above: []string{"claude", "bash", "codex", "bash"}}, "codex", "high"},
-		"claude inside of codex":            {in{env: with(claude, "CODEX_THREAD_ID", "t"), above: []string{"codex", "bash", "claude", "bash"}}, "claude", "high"},
+		"codex inside claude":               {in{env: with(claude, "CODEX_THREAD_ID", "t"), above: []string{"claude", "bash", "codex", "bash"}}, "codex", "high"},
+		"claude inside codex":               {in{env: with(claude, "CODEX_THREAD_ID", "t"), above: []string{"codex", "bash", "claude", "bash"}}, "claude", "high"},
 		"one without markers inside":        {in{env: claude, above: []string{"claude", "bash", "aider"}}, "aider", "medium"},
 		"three of them":                     {in{env: with(claude, "CODEX_THREAD_ID", "t", "PI_CODING_AGENT", "true"), above: []string{"codex", "claude", "sh", "node /lib/@mariozechner/pi-coding-agent/dist/cli.js"}}, "pi", "high"},
 		"a fork and what it was made of":    {in{env: vars{"QWEN_CODE": "1", "GEMINI_CLI": "1"}}, "qwen", "high"},
 		"a terminal of an editor":           {in{env: with(claude, "CURSOR_TRACE_ID", "t")}, "claude", "high"},
 		"a value that two have":             {in{env: vars{"AI_AGENT": "pi"}}, "pi", "high"},
-		"a value that nobody has":           {in{env: vars{"AI_AGENT": "someone"}}, Unknown, "none"},
+		"an unknown value":                  {in{env: vars{"AI_AGENT": "someone"}}, Unknown, "none"},
 		"files are the weakest":             {in{above: []string{"codex"}, files: []string{".claude/settings.json"}}, "codex", "medium"},
 		"files of several":                  {in{files: []string{".claude/settings.json", ".codex/config.toml"}}, Unknown, "none"},
 		"a program that only has that name": {in{above: []string{"vim claude", "sh claude-notes.sh", "bash -lc claude"}}, Unknown, "none"},
@@ -132,19 +132,19 @@ func TestWhichEvidenceWins(t *testing.T) {
 	}
 }
 
-func TestNestingIsSaid(t *testing.T) {
+func TestDetectReportsNestedRuntimes(t *testing.T) {
 	for name, i := range map[string]in{
 		"a word":  {env: vars{"AI_RUNTIME": "claude"}, above: []string{"claude", "codex"}},
 		"markers": {env: vars{"CLAUDECODE": "1", "CODEX_THREAD_ID": "t"}, above: []string{"claude", "codex"}},
 	} {
-		if r := Detect(i.surroundings(t)); !strings.Contains(strings.Join(r.Warnings, "\n"), "inside of the other") {
+		if r := Detect(i.surroundings(t)); !strings.Contains(strings.Join(r.Warnings, "\n"), "inside the other") {
 			t.Errorf("%s: %q", name, r.Warnings)
 		}
 	}
 }
 
 // What is unknown has an answer to every question: no hooks, polling.
-func TestUnknownMeansPolling(t *testing.T) {
+func TestUnknownRuntimePolls(t *testing.T) {
 	for _, r := range []Result{Detect(in{}.surroundings(t)), Compat(in{}.surroundings(t)), Detect(Surroundings{Getenv: func(string) string { return "" }})} {
 		c := r.Capabilities
 		if r.Runtime != Unknown || c.Hooks != "no" || c.HookLevel != "manual" || c.Forks || c.NudgeBy != "filesystem" || r.SessionID != nil ||
@@ -155,7 +155,7 @@ func TestUnknownMeansPolling(t *testing.T) {
 	}
 }
 
-func TestOverridesKeepToWhatIsPossible(t *testing.T) {
+func TestOverridesAddNoHooks(t *testing.T) {
 	for name, c := range map[string]struct {
 		runtime, variable, value string
 		gupp                     string
@@ -175,9 +175,9 @@ func TestOverridesKeepToWhatIsPossible(t *testing.T) {
 		"a strategy that is none":       {"claude", "GT_GUPP_STRATEGY", "hope", "hook_injection", 120, 30, true},
 		"hooks for one without":         {"aider", "GT_GUPP_STRATEGY", "hook_injection", "", 0, 0, true},
 		"hooks for one that trusts few": {"codex", "GT_GUPP_STRATEGY", "hook_injection", "", 180, 60, true},
-		"hooks for nobody":              {"none", "GT_GUPP_STRATEGY", "hook_injection", "polling", 300, 120, true},
-		"a command for nobody":          {"none", "GT_GUPP_STRATEGY", "startup_fallback", "polling", 300, 120, true},
-		"figures for nobody":            {"none", "GT_STALL_THRESHOLD", "400", "polling", 400, 120, false},
+		"hooks for no runtime":          {"none", "GT_GUPP_STRATEGY", "hook_injection", "polling", 300, 120, true},
+		"a command for no runtime":      {"none", "GT_GUPP_STRATEGY", "startup_fallback", "polling", 300, 120, true},
+		"figures for no runtime":        {"none", "GT_STALL_THRESHOLD", "400", "polling", 400, 120, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := vars{"AI_RUNTIME": c.runtime, c.variable: c.value}
@@ -205,7 +205,7 @@ type broken struct{ process.Table }
 
 func (broken) Read(int) (process.Process, error) { panic("no such table") }
 
-func TestNeverFailsAndNeverHangs(t *testing.T) {
+func TestDetectNeverFailsOrHangs(t *testing.T) {
 	closed := t.TempDir()
 	if err := os.WriteFile(filepath.Join(closed, ".claude"), nil, 0o644); err != nil { // a file where a folder should be
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestNeverFailsAndNeverHangs(t *testing.T) {
 }
 
 // The table of the HAL, cell by cell.
-func TestCompatAnswersOutOfTheHALsTable(t *testing.T) {
+func TestCompatUsesHALTable(t *testing.T) {
 	for _, c := range []struct {
 		runtime, hooks string
 		forks          bool

@@ -13,9 +13,9 @@ import (
 	"aisync.dev/aisync/catalog"
 )
 
-// Whoever wants to know the runtime asks this package: no other names what the
-// programs set, but for the catalog, which is data.
-func TestNobodyElseLooksForMarkers(t *testing.T) {
+// Only this package and the catalog, which is data, name the variables that the
+// programs set.
+func TestOnlyDetectNamesMarkers(t *testing.T) {
 	markers := map[string]bool{}
 	for _, rt := range catalog.Runtimes() {
 		for _, m := range rt.Detect.Markers {

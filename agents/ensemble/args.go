@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// args is a command line taken apart: flags may stand anywhere, as --name
-// value or --name=value, until a --.
+// args is a parsed command line: flags may stand anywhere before a --, as --name
+// value or --name=value.
 type args struct {
 	words []string
 	on    map[string]bool   // flags without a value
 	value map[string]string // flags with one
 }
 
-// grammar says which flags a command has, and whether it takes a text, of
-// which an unknown flag is a part, as in the original.
-type grammar struct {
+// flagSpec lists the flags of a command, and whether it takes a text; as in the
+// original, an unknown flag is then part of the text.
+type flagSpec struct {
 	switches, values string // names, separated by spaces
 	text             bool
 }
 
-func (g grammar) parse(argv []string) (args, error) {
+func (g flagSpec) parse(argv []string) (args, error) {
 	a := args{on: map[string]bool{}, value: map[string]string{}}
 	for i := 0; i < len(argv); i++ {
 		word := argv[i]
@@ -38,7 +38,7 @@ func (g grammar) parse(argv []string) (args, error) {
 		case flag && slices.Contains(strings.Fields(g.values), name):
 			if !joined {
 				if i++; i == len(argv) {
-					return a, fmt.Errorf("--%s wants a value", name)
+					return a, fmt.Errorf("--%s requires a value", name)
 				}
 				value = argv[i]
 			}
@@ -52,15 +52,16 @@ func (g grammar) parse(argv []string) (args, error) {
 	return a, nil
 }
 
-// or returns the value of a flag, or another where it is not given.
-func (a args) or(name, otherwise string) string {
+// valueOr returns the value of a flag, or otherwise if the flag is missing.
+func (a args) valueOr(name, otherwise string) string {
 	if v, ok := a.value[name]; ok {
 		return v
 	}
 	return otherwise
 }
 
-// limit reads --limit. What is no number is the default; none or less is all.
+// limit reads --limit. A word that is not a number means the default; 0 or less
+// means all.
 func (a args) limit(otherwise int) int {
 	n, err := strconv.ParseFloat(strings.TrimSpace(a.value["limit"]), 64)
 	if err != nil {
@@ -69,7 +70,7 @@ func (a args) limit(otherwise int) int {
 	return max(0, int(n))
 }
 
-// word returns the n-th word, or nothing.
+// word returns the n-th word, or "".
 func (a args) word(n int) string {
 	if n < len(a.words) {
 		return a.words[n]
@@ -82,14 +83,14 @@ func (a args) text(n int) string {
 	return strings.Join(a.words[min(n, len(a.words)):], " ")
 }
 
-// cutRoot takes --root PATH, or --root=PATH, out of the words before a --.
+// cutRoot removes --root PATH or --root=PATH from the words before a --.
 func cutRoot(argv []string) (rest []string, root string, err error) {
 	for i, word := range argv {
 		switch {
 		case word == "--":
 			return argv, "", nil
 		case word == "--root" && i+1 == len(argv):
-			return nil, "", fmt.Errorf("--root wants a folder")
+			return nil, "", fmt.Errorf("--root requires a folder")
 		case word == "--root":
 			return slices.Concat(argv[:i], argv[i+2:]), argv[i+1], nil
 		case strings.HasPrefix(word, "--root="):

@@ -1,7 +1,6 @@
-// Package ensemble is the command line of the ledger: the commands, texts,
-// JSON and exit codes of pi-ensemble's program, and what aisync has beyond
-// them. It decides nothing that package ledger decides; what must wait or poll
-// does it here. Start reading at Run.
+// Package ensemble is the ledger's command line: the commands, texts, JSON and
+// exit codes of pi-ensemble's program, and aisync's additions. Package ledger
+// decides; this package prints, waits and polls. Call Run.
 package ensemble
 
 import (
@@ -25,20 +24,21 @@ const (
 	exitTimeout = 124 // of a wait, as timeout(1)
 )
 
-// Program is one call: its words without the program's name, and what it may use of its process.
+// Program is one invocation: its words without the program's name, and the parts
+// of its process that it may use.
 type Program struct {
 	Args          []string
 	Out, Err      io.Writer
 	Screen        io.Writer // the terminal, for top to draw on; nil: Out
 	Getenv        func(string) string
 	Dir           string                              // the working folder, without links
-	Plain         bool                                // as `aisync ledger`: reads leave no audit line, and doctor says by its exit code what it found
-	Done          <-chan struct{}                     // closed when the user has had enough of a wait
-	Width, Height int                                 // of the terminal; 0: Out is none
-	Page          func(io.Writer, ledger.Story) error // writes what export has to write
+	Plain         bool                                // as `aisync ledger`: reads leave no audit line, and doctor reports findings in its exit code
+	Done          <-chan struct{}                     // closed when the user interrupts a wait
+	Width, Height int                                 // of the terminal; 0: Out is not a terminal
+	Page          func(io.Writer, ledger.Story) error // writes the page of export
 }
 
-// call is a program with its ledger.
+// call is an invocation with its ledger.
 type call struct {
 	Program
 	args
@@ -46,59 +46,59 @@ type call struct {
 	ledger  *ledger.Ledger
 }
 
-// command is one word of the command line.
+// command is one command.
 type command struct {
 	name    string
 	use     string
 	doc     string
-	grammar grammar
+	grammar flagSpec
 	ours    bool // not in the original
 	run     func(c *call) (int, error)
 }
 
 func commands() []command {
-	asJSON := grammar{switches: "json"}
+	asJSON := flagSpec{switches: "json"}
 	return []command{
-		{"init", "[--agent NAME] [--json]", "make the ledger of this folder", grammar{switches: "json", values: "agent"}, false, nil},
+		{"init", "[--agent NAME] [--json]", "create the ledger of this folder", flagSpec{switches: "json", values: "agent"}, false, nil},
 		{"status", "", "agents, inboxes and claims, as JSON", asJSON, false, (*call).status},
-		{"note", "MESSAGE [--from NAME] [--json] [--strict]", "append a fact to the blackboard", grammar{"json strict", "from", true}, false, (*call).note},
-		{"send", "AGENT MESSAGE [--from NAME] [--type TYPE] [--reply-to ID] [--json] [--strict]", "put a message into an inbox; types: " + strings.Join(ledger.Types, ", "), grammar{"json strict", "from type reply-to", true}, false, (*call).send},
-		{"ack", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message was received", grammar{"json", "from body", true}, false, (*call).lifecycle},
-		{"done", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message is dealt with", grammar{"json", "from body", true}, false, (*call).lifecycle},
-		{"messages", "[--limit 50] [--open] [--json]", "what became of the messages", grammar{"open json", "limit", false}, false, (*call).messages},
-		{"inbox", "[--agent NAME] [--no-clear] [--since-last-read] [--clear] [--peek] [--json]", "read an inbox", grammar{"no-clear since-last-read clear json peek", "agent", false}, false, (*call).inbox},
+		{"note", "MESSAGE [--from NAME] [--json] [--strict]", "append a fact to the blackboard", flagSpec{"json strict", "from", true}, false, (*call).note},
+		{"send", "AGENT MESSAGE [--from NAME] [--type TYPE] [--reply-to ID] [--json] [--strict]", "put a message into an inbox; types: " + strings.Join(ledger.Types, ", "), flagSpec{"json strict", "from type reply-to", true}, false, (*call).send},
+		{"ack", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message was received", flagSpec{"json", "from body", true}, false, (*call).lifecycle},
+		{"done", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message is dealt with", flagSpec{"json", "from body", true}, false, (*call).lifecycle},
+		{"messages", "[--limit 50] [--open] [--json]", "list messages and their state", flagSpec{"open json", "limit", false}, false, (*call).messages},
+		{"inbox", "[--agent NAME] [--no-clear] [--since-last-read] [--clear] [--peek] [--json]", "read an inbox", flagSpec{"no-clear since-last-read clear json peek", "agent", false}, false, (*call).inbox},
 		{"board", "[--json]", "read the blackboard", asJSON, false, (*call).board},
 		{"claims", "", "who owns what, as JSON", asJSON, false, (*call).claims},
-		{"claim", "PATH [--agent NAME] [--force] [--json] [--strict] [--wait[=SECONDS]] [--glob]", "become the owner of a path before working on it", grammar{"force json strict glob wait", "agent wait", false}, false, (*call).claim},
-		{"release", "PATH [--agent NAME] [--force] [--json]", "give a path back", grammar{"force json", "agent", false}, false, (*call).release},
-		{"audit", "[--limit 50] [--json]", "the last events", grammar{"json", "limit", false}, false, (*call).audit},
-		{"timeline", "[--limit 50] [--json]", "the last events in words", grammar{"json", "limit", false}, false, (*call).timeline},
-		{"overview", "[--limit 10] [--json]", "what an agent reads first", grammar{"json", "limit", false}, false, (*call).overview},
-		{"doctor", "[--json]", "look for what is wrong", asJSON, false, (*call).doctor},
-		{"stale", "[--days 30] [--json]", "agents that have not been heard of", grammar{"json", "days", false}, false, (*call).stale},
-		{"retire", "AGENT…|--stale DAYS [--by NAME] [--reason TEXT] [--dry-run] [--json]", "archive agents that are gone", grammar{"dry-run json", "stale by reason", false}, false, (*call).retire},
-		{"watch", "[--agent NAME] [--json]", "print new messages as they come", grammar{"json", "agent", false}, true, (*call).watch},
+		{"claim", "PATH [--agent NAME] [--force] [--json] [--strict] [--wait[=SECONDS]] [--glob]", "become the owner of a path before working on it", flagSpec{"force json strict glob wait", "agent wait", false}, false, (*call).claim},
+		{"release", "PATH [--agent NAME] [--force] [--json]", "give a path back", flagSpec{"force json", "agent", false}, false, (*call).release},
+		{"audit", "[--limit 50] [--json]", "the last events", flagSpec{"json", "limit", false}, false, (*call).audit},
+		{"timeline", "[--limit 50] [--json]", "the last events in words", flagSpec{"json", "limit", false}, false, (*call).timeline},
+		{"overview", "[--limit 10] [--json]", "what an agent reads first", flagSpec{"json", "limit", false}, false, (*call).overview},
+		{"doctor", "[--json]", "look for problems", asJSON, false, (*call).doctor},
+		{"stale", "[--days 30] [--json]", "list agents without recent activity", flagSpec{"json", "days", false}, false, (*call).stale},
+		{"retire", "AGENT…|--stale DAYS [--by NAME] [--reason TEXT] [--dry-run] [--json]", "archive agents that are gone", flagSpec{"dry-run json", "stale by reason", false}, false, (*call).retire},
+		{"watch", "[--agent NAME] [--json]", "print new messages as they come", flagSpec{"json", "agent", false}, true, (*call).watch},
 		{"verify", "[--json]", "replay the audit trail and compare it with the files", asJSON, true, (*call).verify},
-		{"repair", "[--by NAME] [--json]", "mend what verify finds, with a backup", grammar{"json", "by", false}, true, (*call).repair},
-		{"compact", "[--days 30] [--by NAME] [--json]", "archive old lines of the audit trail", grammar{"json", "days by", false}, true, (*call).compact},
-		{"top", "[--interval 2s]", "watch agents, messages and claims on a terminal", grammar{values: "interval"}, true, (*call).top},
-		{"export", "--html FILE", "the whole story as one page", grammar{values: "html"}, true, (*call).export},
+		{"repair", "[--by NAME] [--json]", "repair what verify finds, after a backup", flagSpec{"json", "by", false}, true, (*call).repair},
+		{"compact", "[--days 30] [--by NAME] [--json]", "archive old lines of the audit trail", flagSpec{"json", "days by", false}, true, (*call).compact},
+		{"top", "[--interval 2s]", "watch agents, messages and claims on a terminal", flagSpec{values: "interval"}, true, (*call).top},
+		{"export", "--html FILE", "the whole story as one page", flagSpec{values: "html"}, true, (*call).export},
 	}
 }
 
-// short are commands that do one thing to few files: no wait, no terminal, no
-// page, no look at all that ever happened.
+// short are the commands that finish quickly on a few files: without waiting, a
+// terminal, a page, or the whole history.
 var short = []string{"init", "note", "send", "ack", "done", "inbox", "board", "claim", "claims", "release"}
 
-// Short reports whether the words are a command that is over at once, and needs
-// nothing of a Program but its words, streams, environment and folder.
+// Short reports whether the words name a command that finishes at once and needs
+// only the words, streams, environment and folder of a Program.
 func Short(words []string) bool {
 	argv, _, err := cutRoot(words)
 	waits := func(word string) bool { return word == "--wait" || strings.HasPrefix(word, "--wait=") }
 	return err == nil && len(argv) > 0 && slices.Contains(short, argv[0]) && !slices.ContainsFunc(argv, waits)
 }
 
-// Run does what the words say and returns the exit code.
+// Run executes the words and returns the exit code.
 func Run(p Program) int {
 	code, err := p.run()
 	if err != nil {
@@ -143,8 +143,8 @@ func (p Program) run() (int, error) {
 	return exitUsage, nil
 }
 
-// Open finds the ledger that the words mean, for what stands beside the
-// commands, and returns it with the words but --root.
+// Open finds the ledger that the words name, for callers beside the commands,
+// and returns it with the words without --root.
 func (p Program) Open() (l *ledger.Ledger, rest []string, err error) {
 	rest, root, err := cutRoot(p.Args)
 	if err != nil {
@@ -154,7 +154,7 @@ func (p Program) Open() (l *ledger.Ledger, rest []string, err error) {
 	return l, rest, err
 }
 
-// start is the folder that a ledger is looked for from.
+// start returns the folder where the search for a ledger begins.
 func (p Program) start(root string) string {
 	if root == "" {
 		root = p.Getenv("PI_ENSEMBLE_ROOT")
@@ -168,7 +168,7 @@ func (p Program) start(root string) string {
 	return filepath.Join(p.Dir, root)
 }
 
-// self is the name of the agent that calls.
+// self returns the name of the calling agent.
 func (p Program) self() string {
 	for _, name := range []string{p.Getenv("PI_ENSEMBLE_AGENT"), p.Getenv("USER")} {
 		if name != "" {
@@ -182,9 +182,9 @@ func (p Program) self() string {
 }
 
 func (p Program) initialize(root string, a args) (int, error) {
-	agent := a.or("agent", p.self())
+	agent := a.valueOr("agent", p.self())
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return exitError, fmt.Errorf("%s is no folder", root)
+		return exitError, fmt.Errorf("%s is not a folder", root)
 	}
 	l, rec, err := ledger.Init(root, agent)
 	if err != nil {
@@ -206,7 +206,7 @@ func (p Program) usage() {
 	fmt.Fprint(p.Out, "\nThe ledger is the nearest .pi-ensemble/ above --root, PI_ENSEMBLE_ROOT or the working folder.\nWho you are: --from or --agent, PI_ENSEMBLE_AGENT, or USER.\n")
 }
 
-// json prints a value as the original prints it.
+// json prints a value in the original's format.
 func (c *call) json(v any) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -219,8 +219,7 @@ func (c *call) json(v any) error {
 	return err
 }
 
-// say prints the record of what was done as JSON where that is asked for, and
-// words otherwise.
+// say prints the record of a change: as JSON with --json, else in words.
 func (c *call) say(rec json.RawMessage, format string, words ...any) (int, error) {
 	if c.on["json"] {
 		return exitDone, c.json(rec)
@@ -229,7 +228,7 @@ func (c *call) say(rec json.RawMessage, format string, words ...any) (int, error
 	return exitDone, err
 }
 
-// warn tells a person something that changes nothing.
+// warn prints a warning that does not affect the result.
 func (c *call) warn(format string, words ...any) {
 	fmt.Fprintf(c.Err, "warning: "+format+"\n", words...)
 }

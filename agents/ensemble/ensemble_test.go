@@ -14,7 +14,7 @@ import (
 	"aisync.dev/aisync/agents/ensemble/page"
 )
 
-// user is somebody at a shell in a folder.
+// user is a person at a shell in a folder.
 type user struct {
 	t    *testing.T
 	dir  string
@@ -61,7 +61,7 @@ var (
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.-]+Z`)
 )
 
-func TestTextsAndExitCodesAreTheOriginals(t *testing.T) {
+func TestTextsAndExitCodesMatchOriginal(t *testing.T) {
 	u := newUser(t)
 	if _, errs, code := u.run("status"); code != 1 || errs != "No .pi-ensemble/ found. Run `ensemble init` first.\n" {
 		t.Errorf("%d %q", code, errs)
@@ -95,13 +95,13 @@ func TestTextsAndExitCodesAreTheOriginals(t *testing.T) {
 		{"release taken", 1, "", "Path claimed by codex, not pi: " + where + ". Use --force to release anyway.\n"},
 		{"claim ./src/", 0, "claimed ./src/\n", ""},
 		{"release ./src/", 0, "released ./src/\n", ""},
-		{"release nobodys", 0, "released nobodys\n", "warning: nobody had claimed nobodys\n"},
+		{"release unclaimed", 0, "released unclaimed\n", "warning: unclaimed was not claimed\n"},
 		{"claim taken --force", 0, "claimed taken\n", ""},
 		{"retire", 0, "no agents given (use AGENT... or --stale N)\n", ""},
 		{"retire nobody", 1, "", "Unknown agent: nobody\n"},
 		{"retire --stale 0", 1, "", "--stale requires a positive number of days\n"},
 		{"retire --stale 5", 0, "nothing to retire\n", ""},
-		{"inbox --agent ghost", 0, "", "warning: no agent ghost is known here; known: codex, pi\n"},
+		{"inbox --agent ghost", 0, "", "warning: unknown agent ghost; known: codex, pi\n"},
 		{"inbox --agent codex --no-such-flag", 1, "", "inbox: unknown flag --no-such-flag; run: ensemble help\n"},
 	} {
 		out, errs, code := u.run(strings.Fields(c.words)...)
@@ -162,7 +162,7 @@ func keys(t *testing.T, text string) []string {
 	}
 }
 
-func TestJSONHasTheOriginalsShapes(t *testing.T) {
+func TestJSONMatchesOriginal(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	sent := id.FindString(u.must("send", "codex", "a", "question", "--type", "question"))
@@ -215,7 +215,7 @@ func TestJSONHasTheOriginalsShapes(t *testing.T) {
 	}
 }
 
-func TestReadsLeaveATraceOnlyAsEnsemble(t *testing.T) {
+func TestOnlyEnsembleAuditsReads(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	reads := [][]string{{"status"}, {"board"}, {"claims"}, {"doctor"}, {"messages"}, {"audit"}, {"timeline"}, {"overview"}, {"stale"}, {"verify"}, {"inbox", "--peek"}, {"retire", "pi", "--dry-run"}}
@@ -240,7 +240,7 @@ func TestReadsLeaveATraceOnlyAsEnsemble(t *testing.T) {
 	}
 }
 
-func TestTheRootIsFoundAsTheOriginalFindsIt(t *testing.T) {
+func TestRootMatchesOriginal(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	top := u.dir
@@ -266,7 +266,7 @@ func TestTheRootIsFoundAsTheOriginalFindsIt(t *testing.T) {
 	}
 }
 
-func TestFlagsMayBeJoinedAndEnded(t *testing.T) {
+func TestFlagForms(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	if out := u.must("send", "codex", "--type=note", "--json", "--", "--type", "is a flag"); !strings.Contains(out, `"body": "--type is a flag"`) || !strings.Contains(out, `"type": "note"`) {
@@ -277,7 +277,7 @@ func TestFlagsMayBeJoinedAndEnded(t *testing.T) {
 	}
 }
 
-func TestAClaimWaitsForItsTurn(t *testing.T) {
+func TestClaimWaits(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	u.must("claim", "x", "--agent", "codex")
@@ -296,7 +296,7 @@ func TestAClaimWaitsForItsTurn(t *testing.T) {
 	<-freed
 }
 
-func TestOverlapsAreToldAndRefusedWhereThatIsWanted(t *testing.T) {
+func TestOverlapsWarnOrFail(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	if err := os.MkdirAll(filepath.Join(u.dir, "real/deep"), 0o755); err != nil {
@@ -315,7 +315,7 @@ func TestOverlapsAreToldAndRefusedWhereThatIsWanted(t *testing.T) {
 	}
 }
 
-func TestAPatternClaimsAllOrNothing(t *testing.T) {
+func TestGlobClaimIsAtomic(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	for _, f := range []string{"src/a.go", "src/b.go", "src/in/c.go", "src/d.txt"} {
@@ -332,12 +332,12 @@ func TestAPatternClaimsAllOrNothing(t *testing.T) {
 	if _, _, code := u.run("claim", "--glob", "src/*", "--agent", "codex"); code != 1 || strings.Contains(u.must("claims"), "codex") {
 		t.Error("half of a pattern was claimed")
 	}
-	if _, errs, code := u.run("claim", "--glob", "nothing/*"); code != 1 || !strings.Contains(errs, "only what is there") {
+	if _, errs, code := u.run("claim", "--glob", "nothing/*"); code != 1 || !strings.Contains(errs, "no path matches") {
 		t.Error(errs)
 	}
 }
 
-func TestASecretIsNoted(t *testing.T) {
+func TestSecretWarning(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	token := "ghp_" + strings.Repeat("a1B2", 9)
@@ -350,11 +350,11 @@ func TestASecretIsNoted(t *testing.T) {
 	}
 }
 
-func TestVerifyRepairAndCompactSayWhatTheyDo(t *testing.T) {
+func TestVerifyRepairAndCompactOutput(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	u.must("claim", "x")
-	if out := u.must("verify"); out != "the files say what the audit trail says\n" {
+	if out := u.must("verify"); out != "the files agree with the audit trail\n" {
 		t.Error(out)
 	}
 	claims := filepath.Join(u.dir, ".pi-ensemble/worktrees.json")
@@ -379,7 +379,7 @@ func TestVerifyRepairAndCompactSayWhatTheyDo(t *testing.T) {
 	u.must("verify")
 }
 
-func TestWatchPrintsWhatIsSentFromNowOn(t *testing.T) {
+func TestWatchPrintsNewMessages(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	u.must("send", "codex", "before")
@@ -410,7 +410,7 @@ func TestWatchPrintsWhatIsSentFromNowOn(t *testing.T) {
 	}
 }
 
-func TestTheScreenFitsAndTellsWhatIsGoingOn(t *testing.T) {
+func TestTopFitsScreen(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	u.must("send", "claude-lead", strings.Repeat("a long text ", 30))
@@ -443,7 +443,7 @@ func TestTheScreenFitsAndTellsWhatIsGoingOn(t *testing.T) {
 	}
 }
 
-func TestTheExportedPageHoldsTheStoryAndRunsNothing(t *testing.T) {
+func TestExportIsCompleteAndScriptless(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	u.must("send", "codex", "<script>alert(1)</script> & more", "--type", "question")
@@ -467,7 +467,7 @@ func TestTheExportedPageHoldsTheStoryAndRunsNothing(t *testing.T) {
 	if info, err := os.Stat(page); err != nil || info.Mode().Perm() != 0o600 {
 		t.Error(info, err)
 	}
-	if _, errs, code := u.run("export", "--html", page); code != 1 || !strings.Contains(errs, "is there already") {
+	if _, errs, code := u.run("export", "--html", page); code != 1 || !strings.Contains(errs, "already exists") {
 		t.Error(code, errs)
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"os"
 )
 
-// export writes the ledger as one page that needs nothing else.
+// export writes the ledger as one self-contained page.
 func (c *call) export() (int, error) {
 	file := c.value["html"]
 	if file == "" {
-		return exitError, errors.New("export wants --html FILE (or - for the output)")
+		return exitError, errors.New("export requires --html FILE (- is the standard output)")
 	}
 	story, err := c.ledger.Story()
 	if err != nil {
@@ -18,10 +18,10 @@ func (c *call) export() (int, error) {
 	}
 	out := c.Out
 	if file != "-" {
-		// Messages are for this user's eyes, as the ledger's files are.
+		// Only this user may read the messages, as with the ledger's files.
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, os.ErrExist) {
-			return exitError, fmt.Errorf("%s is there already; name another file or remove it", file)
+			return exitError, fmt.Errorf("%s already exists; name another file or remove it", file)
 		}
 		if err != nil {
 			return exitError, err

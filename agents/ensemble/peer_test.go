@@ -59,7 +59,7 @@ func peer(t *testing.T) func(u *user, words ...string) (stdout string, code int)
 // Two ledgers, the same commands: the same files and the same answers, times and
 // names of messages apart. What differs on purpose (docs/ledger.md) is not among
 // them.
-func TestPeerWritesTheSameFilesAndAnswers(t *testing.T) {
+func TestPeerWritesIdenticalFiles(t *testing.T) {
 	theirs := peer(t)
 	a, b := newUser(t), newUser(t)
 	idsA, idsB := []string{}, []string{}
@@ -106,7 +106,7 @@ func TestPeerWritesTheSameFilesAndAnswers(t *testing.T) {
 }
 
 // One ledger, both programs in turn.
-func TestPeerReadsWhatWeWriteAndWeWhatItWrites(t *testing.T) {
+func TestPeerFilesInterchange(t *testing.T) {
 	theirs := peer(t)
 	u := newUser(t)
 	it := func(words ...string) string {
@@ -150,12 +150,12 @@ func TestPeerReadsWhatWeWriteAndWeWhatItWrites(t *testing.T) {
 }
 
 // Ten of each at once. What the original overwrites is found and comes back.
-func TestPeerAndWeAtOnce(t *testing.T) {
+func TestPeerConcurrently(t *testing.T) {
 	theirs := peer(t)
 	u := newUser(t)
 	u.must("init")
 	u.must("send", "codex", "warm up")
-	told := map[string]bool{} // what somebody was told is done
+	told := map[string]bool{} // what an agent was told is done
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	done := func(what string, code int) {

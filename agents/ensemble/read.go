@@ -32,7 +32,7 @@ func (c *call) board() (int, error) {
 	return exitDone, c.print(c.shown(content))
 }
 
-// shown is a text of others as it may go out: as it is, unless to a terminal.
+// shown returns foreign text, made safe if the output is a terminal.
 func (c *call) shown(text string) string {
 	if c.Width == 0 {
 		return text
@@ -87,7 +87,7 @@ func (c *call) timeline() (int, error) {
 	return exitDone, nil
 }
 
-// safe makes a text of others fit for a terminal, in the columns that it has.
+// safe makes foreign text safe for a terminal and keeps its width.
 func safe(s string) string { return termtext.Mask(s, '·') }
 
 func (c *call) messages() (int, error) {
@@ -147,7 +147,7 @@ func overviewText(o ledger.Overview) string {
 		fmt.Fprintf(&b, "  %s  %s\n", m.TS, safe(m.Summary))
 	}
 	if o.Malformed > 0 {
-		fmt.Fprintf(&b, "\n%d lines of the audit trail are no records; run: ensemble doctor\n", o.Malformed)
+		fmt.Fprintf(&b, "\n%d lines of the audit trail are not records; run: ensemble doctor\n", o.Malformed)
 	}
 	return b.String()
 }
@@ -224,7 +224,7 @@ func (c *call) verify() (int, error) {
 	if len(found) > 0 {
 		code = exitError
 	}
-	return code, c.differences(found, "the files say what the audit trail says")
+	return code, c.differences(found, "the files agree with the audit trail")
 }
 
 func (c *call) differences(found []ledger.Difference, none string) error {
@@ -244,14 +244,14 @@ func (c *call) differences(found []ledger.Difference, none string) error {
 }
 
 func (c *call) repair() (int, error) {
-	found, backup, err := c.ledger.Repair(c.or("by", c.self()))
+	found, backup, err := c.ledger.Repair(c.valueOr("by", c.self()))
 	if err != nil {
 		return exitError, err
 	}
-	if err := c.differences(found, "nothing to mend"); err != nil || backup == "" {
+	if err := c.differences(found, "nothing to repair"); err != nil || backup == "" {
 		return exitDone, err
 	}
-	fmt.Fprintf(c.Err, "mended; the files as they were are in %s\n", backup)
+	fmt.Fprintf(c.Err, "repaired; the previous files are in %s\n", backup)
 	return exitDone, nil
 }
 
@@ -261,7 +261,7 @@ func (c *call) compact() (int, error) {
 		return exitError, err
 	}
 	before := time.Now().Add(-time.Duration(days * 24 * float64(time.Hour)))
-	name, n, err := c.ledger.Compact(before, c.or("by", c.self()))
+	name, n, err := c.ledger.Compact(before, c.valueOr("by", c.self()))
 	if err != nil {
 		return exitError, err
 	}

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// secrets are forms of credentials that hardly anything else has: the prefixes
-// that their issuers document for scanners. What is written to a ledger stays in
-// it, in three places, for every agent to read.
+// secrets are distinctive forms of credentials: the prefixes that issuers
+// document for scanners. A text in a ledger stays in three places, and every
+// agent can read it.
 var secrets = sync.OnceValue(func() []secret {
 	return []secret{
 		{"a private key", regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)},
@@ -28,17 +28,17 @@ type secret struct {
 	form *regexp.Regexp
 }
 
-// secretless warns of a text that seems to hold a secret, before it is written;
-// with --strict that is an error.
-func (c *call) secretless(text string) error {
+// checkSecrets warns of a text that seems to hold a secret, before it is written;
+// with --strict it returns an error.
+func (c *call) checkSecrets(text string) error {
 	for _, s := range secrets() {
 		if !s.form.MatchString(text) {
 			continue
 		}
 		if c.on["strict"] {
-			return fmt.Errorf("the text seems to hold %s, which would stay in the ledger for every agent to read; nothing was written", s.name)
+			return fmt.Errorf("the text seems to hold %s, which every agent could read in the ledger; nothing was written", s.name)
 		}
-		c.warn("the text seems to hold %s; it stays in the ledger for every agent to read: change that secret", s.name)
+		c.warn("the text seems to hold %s, which every agent can now read in the ledger: revoke that secret", s.name)
 	}
 	return nil
 }

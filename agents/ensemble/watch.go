@@ -11,10 +11,10 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// every is how often watch looks.
-const every = 200 * time.Millisecond
+// watchInterval is the poll interval of watch.
+const watchInterval = 200 * time.Millisecond
 
-// watch prints messages that are sent from now on, until it is interrupted.
+// watch prints new messages until it is interrupted.
 func (c *call) watch() (int, error) {
 	agent := c.value["agent"]
 	if agent != "" && !ledger.ValidAgent(agent) {
@@ -25,9 +25,9 @@ func (c *call) watch() (int, error) {
 		return exitError, err
 	}
 	if !c.on["json"] {
-		fmt.Fprintln(c.Err, "watching; ^C ends")
+		fmt.Fprintln(c.Err, "watching; press ^C to stop")
 	}
-	for c.pause(every) {
+	for c.pause(watchInterval) {
 		events, err := c.ledger.Since(&f)
 		if err != nil {
 			return exitError, err
@@ -56,9 +56,9 @@ func indented(body string) string {
 	return b.String()
 }
 
-// top shows the ledger again and again on a terminal, and once elsewhere.
+// top redraws the ledger on a terminal; elsewhere it prints it once.
 func (c *call) top() (int, error) {
-	interval, err := time.ParseDuration(c.or("interval", "2s"))
+	interval, err := time.ParseDuration(c.valueOr("interval", "2s"))
 	if err != nil || interval < 100*time.Millisecond {
 		return exitError, fmt.Errorf("--interval %s: want a duration such as 2s, 100ms or more", c.value["interval"])
 	}
@@ -74,7 +74,7 @@ func (c *call) top() (int, error) {
 	if screen == nil {
 		screen = c.Out
 	}
-	fmt.Fprint(screen, "\x1b[?1049h\x1b[?25l") // another screen, no cursor
+	fmt.Fprint(screen, "\x1b[?1049h\x1b[?25l") // alternate screen, no cursor
 	defer fmt.Fprint(screen, "\x1b[?25h\x1b[?1049l")
 	for {
 		text, err := c.screen(c.Width, c.Height)
@@ -88,14 +88,14 @@ func (c *call) top() (int, error) {
 	}
 }
 
-// screen is what top shows on so many columns and lines.
+// screen returns what top shows on width columns and height lines.
 func (c *call) screen(width, height int) (string, error) {
 	o, err := c.ledger.Overview(height)
 	if err != nil {
 		return "", err
 	}
 	now := time.Now()
-	name := len("AGENT") // wide enough for the longest name, within reason
+	name := len("AGENT") // wide enough for the longest name, up to a limit
 	for _, a := range o.Agents {
 		name = min(max(name, len(a.Agent)), 24)
 	}
@@ -124,7 +124,7 @@ func (c *call) screen(width, height int) (string, error) {
 	for _, m := range o.OpenMessages {
 		lines = append(lines, fmt.Sprintf("%-*s  %-12s  %s of %s: %s", name, m.To, ago(now, m.TS), m.Type, m.From, termtext.Clip(termtext.OneLine(m.Body), 200)))
 	}
-	// What happened last fills the rest of the screen.
+	// The latest events fill the rest of the screen.
 	lines = append(lines, "", "RECENT")
 	if room := height - len(lines); room < len(o.Recent) {
 		o.Recent = o.Recent[len(o.Recent)-max(room, 0):]
@@ -141,7 +141,7 @@ func (c *call) screen(width, height int) (string, error) {
 	return strings.Join(lines, "\n") + "\n", nil
 }
 
-// longID finds the name of a message before what it says: that is more use.
+// longID matches the message id before its text, which is more useful.
 var longID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`msg_[A-Za-z0-9_-]+: `) })
 
 func count(n int, what string) string {
@@ -151,7 +151,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// ago says how long ago a time was.
+// ago formats the age of a time.
 func ago(now time.Time, stamp string) string {
 	t, err := time.Parse(time.RFC3339Nano, stamp)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 )
 
 func (c *call) note() (int, error) {
-	if err := c.secretless(c.text(0)); err != nil {
+	if err := c.checkSecrets(c.text(0)); err != nil {
 		return exitError, err
 	}
-	rec, err := c.ledger.Note(c.or("from", c.self()), c.text(0))
+	rec, err := c.ledger.Note(c.valueOr("from", c.self()), c.text(0))
 	if err != nil {
 		return exitError, err
 	}
@@ -27,13 +27,13 @@ func (c *call) note() (int, error) {
 }
 
 func (c *call) send() (int, error) {
-	m := ledger.Message{From: c.or("from", c.self()), To: c.word(0), Type: c.or("type", "handoff"), Body: c.text(1), ReplyTo: c.value["reply-to"]}
+	m := ledger.Message{From: c.valueOr("from", c.self()), To: c.word(0), Type: c.valueOr("type", "handoff"), Body: c.text(1), ReplyTo: c.value["reply-to"]}
 	if known := c.ledger.Known(m.To); !known && ledger.ValidAgent(m.To) {
 		if agents, _, err := c.ledger.Agents(); err == nil && len(agents) > 0 {
-			defer c.warn("%s was not known and is now; the others are %s", m.To, strings.Join(agents, ", "))
+			defer c.warn("%s is a new agent; the others are %s", m.To, strings.Join(agents, ", "))
 		}
 	}
-	if err := c.secretless(m.Body); err != nil {
+	if err := c.checkSecrets(m.Body); err != nil {
 		return exitError, err
 	}
 	rec, err := c.ledger.Send(m)
@@ -51,17 +51,17 @@ func (c *call) send() (int, error) {
 	return c.say(rec, "%s", text)
 }
 
-// lifecycle is ack and done.
+// lifecycle implements ack and done.
 func (c *call) lifecycle() (int, error) {
-	body := c.or("body", c.text(1))
-	if err := c.secretless(body); err != nil {
+	body := c.valueOr("body", c.text(1))
+	if err := c.checkSecrets(body); err != nil {
 		return exitError, err
 	}
 	record, word := c.ledger.Ack, "acked"
 	if c.command == "done" {
 		record, word = c.ledger.Done, "resolved"
 	}
-	rec, err := record(c.or("from", c.self()), c.word(0), body)
+	rec, err := record(c.valueOr("from", c.self()), c.word(0), body)
 	if err != nil {
 		return exitError, err
 	}
@@ -69,7 +69,7 @@ func (c *call) lifecycle() (int, error) {
 }
 
 func (c *call) inbox() (int, error) {
-	r := ledger.Reading{Agent: c.or("agent", c.self()), Since: c.on["since-last-read"], Peek: c.on["peek"]}
+	r := ledger.Reading{Agent: c.valueOr("agent", c.self()), Since: c.on["since-last-read"], Peek: c.on["peek"]}
 	switch {
 	case c.on["clear"]:
 		r.Clear = true
@@ -81,8 +81,8 @@ func (c *call) inbox() (int, error) {
 		return exitError, errors.New("--peek and --clear exclude each other")
 	}
 	if ledger.ValidAgent(r.Agent) && !c.ledger.Known(r.Agent) {
-		agents, _, _ := c.ledger.Agents() // only for the warning
-		c.warn("no agent %s is known here; known: %s", r.Agent, strings.Join(agents, ", "))
+		agents, _, _ := c.ledger.Agents() // used only for the warning
+		c.warn("unknown agent %s; known: %s", r.Agent, strings.Join(agents, ", "))
 	}
 	content, err := c.ledger.Inbox(r)
 	code := exitDone
@@ -90,7 +90,7 @@ func (c *call) inbox() (int, error) {
 		if content == "" {
 			return exitError, err
 		}
-		code = exitError // what has been moved is shown all the same
+		code = exitError // messages that were moved are shown in spite of the error
 		fmt.Fprintln(c.Err, err)
 	}
 	if c.on["json"] {
@@ -113,9 +113,10 @@ func (c *call) print(text string) error {
 	return err
 }
 
-// claim also waits, at whose end it has the path or says who has it.
+// claim claims paths. With --wait it waits until they are free or reports who
+// holds them.
 func (c *call) claim() (int, error) {
-	agent := c.or("agent", c.self())
+	agent := c.valueOr("agent", c.self())
 	c.ledger.Strict = c.on["strict"]
 	paths, err := c.paths()
 	if err != nil {
@@ -161,8 +162,7 @@ func (c *call) claimed(recs []json.RawMessage, paths []string) (int, error) {
 	return exitDone, nil
 }
 
-// paths are those that are meant: the one that is named, or with --glob all
-// that a pattern names.
+// paths returns the named path, or with --glob all paths that match the pattern.
 func (c *call) paths() ([]string, error) {
 	if len(c.words) > 1 {
 		return nil, fmt.Errorf("one path at a time: %s; quote a pattern and use --glob for many", strings.Join(c.words, " "))
@@ -183,13 +183,13 @@ func (c *call) paths() ([]string, error) {
 		return nil, fmt.Errorf("--glob %s: %w", pattern, err)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("--glob %s: nothing there has such a name, and only what is there can be claimed by a pattern", pattern)
+		return nil, fmt.Errorf("--glob %s: no path matches, and a pattern claims only existing paths", pattern)
 	}
 	return found, nil
 }
 
-// glob lists what a pattern names below base, sorted: * and ? stay within one
-// name, and ** is any number of folders.
+// glob lists the paths below base that match a pattern, sorted: * and ? match
+// within one name, ** any number of folders.
 func glob(base, pattern string) ([]string, error) {
 	if !strings.Contains(pattern, "**") {
 		found, err := filepath.Glob(filepath.Join(base, pattern))
@@ -249,8 +249,8 @@ func matches(pattern, path []string) bool {
 	return ok && matches(pattern[1:], path[1:])
 }
 
-// deadline is when a wait ends: never where there is none to be. --wait alone
-// waits for a day.
+// deadline returns when a wait ends; the zero time is never. --wait alone waits
+// for a day.
 func (c *call) deadline() (time.Time, error) {
 	if c.on["wait"] {
 		return time.Now().Add(24 * time.Hour), nil
@@ -280,12 +280,12 @@ func (c *call) release() (int, error) {
 	if len(c.words) > 1 {
 		return exitError, fmt.Errorf("one path at a time: %s", strings.Join(c.words, " "))
 	}
-	rec, held, err := c.ledger.Release(c.or("agent", c.self()), c.word(0), c.on["force"])
+	rec, held, err := c.ledger.Release(c.valueOr("agent", c.self()), c.word(0), c.on["force"])
 	if err != nil {
 		return exitError, err
 	}
 	if !held {
-		c.warn("nobody had claimed %s", c.word(0))
+		c.warn("%s was not claimed", c.word(0))
 	}
 	return c.say(rec, "released %s", c.word(0))
 }
@@ -324,7 +324,7 @@ func (c *call) retire() (int, error) {
 	}
 	recs := []json.RawMessage{}
 	for _, t := range targets {
-		rec, err := c.ledger.Retire(ledger.Retirement{Agent: t, By: c.or("by", c.self()), Reason: c.value["reason"]})
+		rec, err := c.ledger.Retire(ledger.Retirement{Agent: t, By: c.valueOr("by", c.self()), Reason: c.value["reason"]})
 		if err != nil {
 			return exitError, err
 		}

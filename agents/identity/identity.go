@@ -1,6 +1,6 @@
-// Package identity names agents: the id that one live process of a runtime has
-// in one project, and the variables that tell it. It reads and writes no file.
-// Start reading at New.
+// Package identity makes and checks agent ids: the name of one live process of a
+// runtime in one project, and the environment variables that carry it. It reads
+// and writes no file. Call New.
 package identity
 
 import (
@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// MaxLength of an id, in bytes: pi-ensemble takes no longer names.
+// MaxLength of an id, in bytes: pi-ensemble accepts no longer names.
 const MaxLength = 64
 
-// Variables that an agent is started with.
+// Environment variables that describe an agent to its program.
 const (
 	VarID      = "AI_AGENT_ID"
 	VarRuntime = "AI_RUNTIME"
@@ -23,10 +23,10 @@ const (
 	VarContext = "AI_SESSION_CONTEXT"
 	VarHelper  = "AI_HELPER"
 	VarLedger  = "PI_ENSEMBLE_AGENT"
-	VarModel   = "AI_MODEL" // what it talks to, where its launcher chose that
+	VarModel   = "AI_MODEL" // the model, where the launcher chose it
 )
 
-// Valid reports whether id can be an agent's: also as a file's name.
+// Valid reports whether id can name an agent, and a file.
 func Valid(id string) bool {
 	if id == "" || len(id) > MaxLength || strings.Contains(id, "..") || strings.ContainsRune("._-", rune(id[0])) {
 		return false
@@ -41,7 +41,7 @@ func Valid(id string) bool {
 	return true
 }
 
-// Check is Valid with the reason.
+// Check returns why an id is not Valid.
 func Check(id string) error {
 	if Valid(id) {
 		return nil
@@ -49,8 +49,8 @@ func Check(id string) error {
 	return fmt.Errorf("agent id %q: want 1 to %d letters, digits, dots, underscores and hyphens, the first a letter or digit, and no two dots in a row", id, MaxLength)
 }
 
-// FileName is the name that an id has as a file: itself, or where it cannot be
-// one, something like it with a digest, so that two ids stay two.
+// FileName returns the file name for an id: the id, or, where that is no valid
+// file name, a similar name with a digest, so that two ids keep two names.
 func FileName(id string) string {
 	if Valid(id) {
 		return id
@@ -61,8 +61,7 @@ func FileName(id string) string {
 }
 
 // New makes an id for an agent of a runtime in a project on a host:
-// host.project.runtime.1f3a. taken reports the ids that are in use; none of
-// them is returned.
+// host.project.runtime.1f3a. It returns no id that taken reports.
 func New(host, project, runtime string, taken func(id string) bool) string {
 	return unused(taken, func(suffix string) string {
 		return fit([]string{Sanitize(host, "host"), Sanitize(project, "project"), Sanitize(runtime, "agent")}, suffix)
@@ -74,16 +73,17 @@ func NewHelper(taken func(id string) bool) string {
 	return unused(taken, func(suffix string) string { return "helper-" + suffix })
 }
 
-// IsHelper reports whether an id is a helper's by its form.
+// IsHelper reports whether an id has the form of a helper's.
 func IsHelper(id string) bool { return strings.HasPrefix(id, "helper-") }
 
-// tries with four digits before there are eight: of 65,536 ids so many are
-// taken that a fifth of all tries fail only when 13,000 agents live.
+// tries is how many four-digit suffixes New tries before it uses eight digits:
+// with 65,536 suffixes, a fifth of all calls run out only when 13,000 agents
+// live.
 const tries = 64
 
 func unused(taken func(string) bool, make func(suffix string) string) string {
 	for n := 0; ; n++ {
-		suffix := fmt.Sprintf("%08x", rand.Uint32()) // no secret: nobody may do more for knowing it
+		suffix := fmt.Sprintf("%08x", rand.Uint32()) // not a secret: knowing it grants nothing
 		if n < tries {
 			suffix = suffix[:4]
 		}
@@ -94,9 +94,9 @@ func unused(taken func(string) bool, make func(suffix string) string) string {
 	}
 }
 
-// fit joins parts and suffix with dots. Where that is too long, each part that
-// is longer than its share is cut and ends in a digest of the whole, so that
-// two long names stay two.
+// fit joins parts and suffix with dots. If the result is too long, it cuts each
+// part that exceeds its share and ends it in a digest of the whole, so that two
+// long names stay different.
 func fit(parts []string, suffix string) string {
 	room := MaxLength - len(suffix) - len(parts) // a dot behind each
 	for length(parts) > room {
@@ -123,8 +123,8 @@ func length(parts []string) int {
 	return n
 }
 
-// Host is this machine's name in ids, contexts and addresses: the first label
-// of its host name.
+// Host returns this machine's name for ids, contexts and addresses: the first
+// label of its host name.
 func Host() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -134,10 +134,10 @@ func Host() string {
 	return Sanitize(short, "host")
 }
 
-// Sanitize makes one part of an id of a name: lower case letters, digits,
-// underscores and hyphens; other characters become one hyphen, and dots too,
-// because they part an id. A name with none of them is taken for otherwise,
-// with a digest, so that two such names stay two.
+// Sanitize turns a name into one part of an id: lower case letters, digits,
+// underscores and hyphens. Runs of other characters become one hyphen, dots too,
+// because they separate parts. A name with no valid character becomes otherwise
+// and a digest, so that two such names stay different.
 func Sanitize(name, otherwise string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {

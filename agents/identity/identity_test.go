@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestIDsFitAndAreSanitized(t *testing.T) {
+func TestIDsAreShortAndSanitized(t *testing.T) {
 	for _, c := range []struct{ host, project, runtime, want string }{
 		{"pearl", "org-drill", "claude", "pearl.org-drill.claude."},
 		{"velox", "archsetup", "local-qwen30b", "velox.archsetup.local-qwen30b."},
@@ -31,7 +31,7 @@ func TestIDsFitAndAreSanitized(t *testing.T) {
 
 // Two names that are told apart only where they are cut, or in letters that an
 // id cannot have, stay two.
-func TestDifferentNamesStayDifferent(t *testing.T) {
+func TestDistinctNamesGetDistinctIDs(t *testing.T) {
 	long := strings.Repeat("x", 80)
 	for _, pair := range [][2]string{{long + "a", long + "b"}, {"日本", "中国"}, {"🦊", "🐻"}} {
 		a, b := New("pearl", pair[0], "claude", nil), New("pearl", pair[1], "claude", nil)
@@ -41,7 +41,7 @@ func TestDifferentNamesStayDifferent(t *testing.T) {
 	}
 }
 
-func TestATakenIDIsNotGiven(t *testing.T) {
+func TestNewAvoidsTakenIDs(t *testing.T) {
 	given := map[string]bool{}
 	taken := func(id string) bool { return given[id] }
 	for range 500 {
@@ -60,7 +60,7 @@ func TestATakenIDIsNotGiven(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAFilesNameIsNoID(t *testing.T) {
+func TestCheckRefusesInvalidFileNames(t *testing.T) {
 	for _, id := range []string{"", ".", "..", "a..b", "-x", ".x", "a b", "a/b", "ü", "a\n", strings.Repeat("a", 65)} {
 		if Valid(id) || Check(id) == nil {
 			t.Errorf("%q is one", id)

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// ChecksFile is where an apply leaves the checks that a launcher runs, below a
-// project or a home.
+// ChecksFile is the file, below a project or a home, in which an apply leaves
+// the checks for launchers.
 const ChecksFile = ".agents/checks.json"
 
-// Check is one command of a bundle that is run around an agent's program,
-// because that has no hooks for the event itself.
+// Check is a bundle's command that runs around an agent's program because that
+// program has no hooks for the event.
 type Check struct {
-	Event    string   `json:"event"` // SessionStart: before; Stop, SessionEnd: after
+	Event    string   `json:"event"` // SessionStart runs before; Stop and SessionEnd after
 	Command  string   `json:"command"`
 	Required bool     `json:"required"` // a failure before the start prevents it
 	Timeout  int      `json:"timeout,omitempty"`
 	Runtimes []string `json:"runtimes"`
 }
 
-// ParseChecks reads a file of checks.
+// ParseChecks parses a file of checks.
 func ParseChecks(text []byte) ([]Check, error) {
 	var doc struct {
 		Checks []Check `json:"checks"`
@@ -43,12 +43,13 @@ var (
 	after  = []string{"Stop", "SessionEnd"}
 )
 
-// checkTime bounds a check that says nothing of its time, as Claude Code bounds
-// its hooks.
+// checkTime bounds a check without a time limit, like Claude Code's default for
+// hooks.
 const checkTime = 60 * time.Second
 
-// runChecks runs those of some events for the runtime of s. What they print goes
-// to out. The error joins the required ones that failed; the others are said.
+// runChecks runs the checks of some events for the runtime of s, with their
+// output on out. The error joins the failures of required checks; it prints the
+// others.
 func (s Start) runChecks(ctx context.Context, checks []Check, events, environ []string, out io.Writer) error {
 	var errs []error
 	for _, event := range events {
@@ -78,7 +79,7 @@ func (s Start) runCheck(ctx context.Context, c Check, environ []string, out io.W
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", c.Command)
 	cmd.Dir, cmd.Env = s.Root, environ
-	// What the programs with hooks tell theirs.
+	// The input that programs with hooks give theirs.
 	input, err := json.Marshal(map[string]string{"hook_event_name": c.Event, "cwd": s.Root, "session_id": s.ID, "source": "startup"})
 	if err != nil {
 		return err

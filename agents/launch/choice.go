@@ -16,15 +16,16 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Choice is a runtime as somebody named it.
+// Choice is a runtime as a person named it.
 type Choice struct {
 	Runtime spec.Runtime
-	Label   string // in ids and names of windows: the runtime's id, or the model's alias
+	Label   string // the runtime's id or the model's alias, for ids and window names
 	Service string // of the host, where a model or service was named; else ""
-	Model   string // as the service calls it; "" is the service's own
+	Model   string // the service's name for it; "" is the service's default
 }
 
-// Resolve says what a word after --runtime means, the first that fits:
+// Resolve returns the choice that a word after --runtime means, the first that
+// fits:
 //
 //   - the id of a runtime, or another id under which the catalog knows it
 //   - the name of a service of the host
@@ -75,10 +76,10 @@ func Resolve(word string, runtimes catalog.Index, h *spec.Host) (Choice, error) 
 
 func label(word string) string { return identity.Sanitize(word, "local") }
 
-// serving is one model that one service has.
+// serving is one model of one service.
 type serving struct {
 	service, model string
-	first          bool // what the service takes where nothing is asked for
+	first          bool // the service's default
 }
 
 func serves(h *spec.Host) []serving {
@@ -101,7 +102,7 @@ func serves(h *spec.Host) []serving {
 	return out
 }
 
-// words parts a name where a letter follows no letter, or a digit a letter:
+// words splits a name where a letter follows a non-letter, or a digit a letter:
 // qwen3-coder-30b is qwen 3 coder 30b, qwen30b is qwen 30b.
 func words(name string) []string {
 	var out []string
@@ -121,7 +122,7 @@ func words(name string) []string {
 	return out
 }
 
-// inOrder reports whether all of some are among all, in their order.
+// inOrder reports whether some is a subsequence of all.
 func inOrder(some, all []string) bool {
 	if len(some) == 0 {
 		return false
@@ -146,15 +147,15 @@ func unknown(word string, runtimes catalog.Index, served []serving) error {
 		}
 	}
 	slices.Sort(models)
-	text := fmt.Sprintf("unknown runtime %q: there are %s", word, strings.Join(ids, ", "))
+	text := fmt.Sprintf("unknown runtime %q; known: %s", word, strings.Join(ids, ", "))
 	if models = slices.Compact(models); len(models) > 0 {
 		text += "; services and models here: " + strings.Join(models, ", ")
 	}
 	return errors.New(text)
 }
 
-// Default reads which runtime a file of defaults names, "" where it is not
-// there: runtime = "…" or default = "…", at the top or in a table [runtime].
+// Default reads the runtime in a file of defaults, "" where the file is missing:
+// runtime = "…" or default = "…", at the top or in a table [runtime].
 func Default(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -183,11 +184,11 @@ func Default(file string) (string, error) {
 	return "", fmt.Errorf(`%s names no runtime; want a line such as: runtime = %q`, file, catalog.Preferred().ID)
 }
 
-// NamedModel is a word for a model of the host, and what it stands for.
+// NamedModel is a word for a model of the host, and its meaning.
 type NamedModel struct{ Name, Is string }
 
-// Models are the words by which Resolve knows the models of a host: services,
-// and models by their ids.
+// Models returns the words by which Resolve knows the models of a host:
+// services, and models by their ids.
 func Models(h *spec.Host) []NamedModel {
 	var out []NamedModel
 	for _, s := range serves(h) {

@@ -22,7 +22,7 @@ var pearl = &spec.Host{
 	},
 }
 
-func TestAWordNamesARuntimeAServiceOrAModel(t *testing.T) {
+func TestResolveRuntimeServiceOrModel(t *testing.T) {
 	for _, c := range []struct{ word, runtime, label, service, model, err string }{
 		{word: "claude", runtime: "claude", label: "claude"},
 		{word: "claude-code", runtime: "claude", label: "claude"},
@@ -55,7 +55,7 @@ func TestAWordNamesARuntimeAServiceOrAModel(t *testing.T) {
 	}
 }
 
-func TestAnIDSaysHostProjectAndModel(t *testing.T) {
+func TestIDContainsHostProjectAndModel(t *testing.T) {
 	for _, c := range []struct{ project, want string }{
 		{"org-drill", `^pearl\.org-drill\.local-qwen30b\.[0-9a-f]{4}$`},
 		{"my notes.d", `^pearl\.my-notes-d\.local-qwen30b\.[0-9a-f]{4}$`},
@@ -77,7 +77,7 @@ func TestAnIDSaysHostProjectAndModel(t *testing.T) {
 	}
 }
 
-func TestADefaultIsReadInEachOfItsForms(t *testing.T) {
+func TestDefaultForms(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runtime.toml")
 	for text, want := range map[string]string{
 		"runtime = \"codex\"\n": "codex", "default = \"pi\"\n": "pi", "# mine\n[runtime]\ndefault = \"qwen\"\n": "qwen", "id = \"amp\"": "amp",
@@ -102,7 +102,7 @@ func TestADefaultIsReadInEachOfItsForms(t *testing.T) {
 	}
 }
 
-func TestProjectsAreFoundBelowRootsAndNotInProjects(t *testing.T) {
+func TestProjectsSkipNestedProjects(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"a", "x/b", "x/y/z/c", "x/y/z/w/too-deep", "a/inner", ".hidden/d", "node_modules/e", "x/b.d"} {
 		if err := os.MkdirAll(filepath.Join(root, dir, ".ai"), 0o755); err != nil {

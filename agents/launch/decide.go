@@ -15,47 +15,47 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Ask is what somebody wants of a launch.
+// Ask holds the person's options for a launch.
 type Ask struct {
 	ID        string // start under this id
-	NewID     bool   // start under an id, be there nobody else
+	NewID     bool   // start under an id even where no other agent works
 	Helper    bool
 	Recover   bool
-	RecoverID string // which session, with Recover: an id, or Primary; "": the one there is
+	RecoverID string // the session to recover, an id or Primary; "": the only one
 	Fresh     bool
 }
 
-// Primary is what Ask.RecoverID calls the primary, which has no id.
+// Primary is Ask.RecoverID for the primary, which has no id.
 const Primary = "primary"
 
-// Decision is how an agent is started.
+// Decision says how to start an agent.
 type Decision struct {
 	Role     string          // "primary", "agent", "helper"
-	ID       string          // "" for the primary, and where one is to be made
-	Recover  *session.Entry  // the session that it goes on with
-	Crashed  []session.Entry // sessions that nobody ended
-	Others   []roster.Agent  // who is at work here
+	ID       string          // "" for the primary, and where MakeID must make one
+	Recover  *session.Entry  // the session to continue
+	Crashed  []session.Entry // sessions without an end
+	Others   []roster.Agent  // the agents at work here
 	Warnings []string
 }
 
-// ErrUndecided says that a session crashed, and nobody said what to do about it.
-var ErrUndecided = errors.New("a session did not end")
+// ErrUndecided reports a crashed session that Ask neither recovers nor leaves.
+var ErrUndecided = errors.New("unfinished session")
 
-// outsider sees all processes as nobody's own: an agent that starts another one
-// is at work itself.
-type outsider struct{ process.Table }
+// anonymous is a process table whose caller is no agent: an agent that starts
+// another one is at work itself.
+type anonymous struct{ process.Table }
 
-func (outsider) Self() int { return 0 }
+func (anonymous) Self() int { return 0 }
 
-// Everybody is the roster with the agent that asks, if an agent does.
+// Everybody returns the roster including the calling agent, if there is one.
 func Everybody(t process.Table, root string, runtimes []spec.Runtime) (roster.Roster, error) {
-	return roster.Others(outsider{t}, root, runtimes)
+	return roster.Others(anonymous{t}, root, runtimes)
 }
 
-// Decide says which agent a launch starts. The first in a project is its
+// Decide returns which agent a launch starts. The first in a project is its
 // primary, and so is one beside helpers whose primary has gone. It returns
-// ErrUndecided, with the sessions in question, where one crashed and ask does
-// not say whether to recover it.
+// ErrUndecided and the sessions in question where one crashed and ask does not
+// say whether to recover it.
 func Decide(root string, now roster.Roster, ask Ask) (Decision, error) {
 	d := Decision{Role: Primary, Others: now.Agents}
 	entries, err := session.List(root, now, session.Context{})
@@ -68,9 +68,9 @@ func Decide(root string, now roster.Roster, ask Ask) (Decision, error) {
 		}
 	}
 	for _, h := range now.Hidden {
-		d.warn("process %d (%s) is another user's and may be at work here: nobody can tell", h.PID, h.Runtime)
+		d.warn("process %d (%s) belongs to another user and may be at work here", h.PID, h.Runtime)
 	}
-	led := Held(root, "") || slices.ContainsFunc(now.Agents, func(a roster.Agent) bool { return !helps(a) })
+	led := Held(root, "") || slices.ContainsFunc(now.Agents, func(a roster.Agent) bool { return !isHelper(a) })
 	switch {
 	case ask.Recover:
 		return d, d.recover(root, ask.RecoverID, led)
@@ -84,7 +84,7 @@ func Decide(root string, now roster.Roster, ask Ask) (Decision, error) {
 		return d, nil
 	}
 	if ask.Helper {
-		d.warn("nobody is at work in %s, so there is nobody to help: this is its primary", project.Name(root))
+		d.warn("no agent is at work in %s: this one starts as its primary, not as a helper", project.Name(root))
 	}
 	for _, a := range now.Agents {
 		d.warn("the helper %s is still at work here (process %d), and its primary has gone", a.ID, a.PID)
@@ -100,8 +100,8 @@ func Decide(root string, now roster.Roster, ask Ask) (Decision, error) {
 	return d, nil
 }
 
-// Unended are the sessions that a new primary may go on with: a helper's is not
-// among them.
+// Unended returns the sessions that a new primary may continue, without those of
+// helpers.
 func (d Decision) Unended() []session.Entry {
 	return slices.DeleteFunc(slices.Clone(d.Crashed), func(e session.Entry) bool { return e.Helper })
 }
@@ -110,8 +110,8 @@ func (d *Decision) warn(format string, args ...any) {
 	d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...))
 }
 
-// helps reports whether an agent is known to be a helper.
-func helps(a roster.Agent) bool { return a.Known && (a.Helper || identity.IsHelper(a.ID)) }
+// isHelper reports whether an agent is known to be a helper.
+func isHelper(a roster.Agent) bool { return a.Known && (a.Helper || identity.IsHelper(a.ID)) }
 
 func (d *Decision) recover(root, id string, led bool) error {
 	var names []string
@@ -120,7 +120,7 @@ func (d *Decision) recover(root, id string, led bool) error {
 	}
 	switch {
 	case len(names) == 0:
-		return fmt.Errorf("no session of %s crashed: there is nothing to recover", project.Name(root))
+		return fmt.Errorf("nothing to recover: no session of %s crashed", project.Name(root))
 	case id == "" && len(d.Unended()) == 1:
 		id = NameOf(d.Unended()[0])
 	case id == "" && len(names) > 1:
@@ -130,7 +130,7 @@ func (d *Decision) recover(root, id string, led bool) error {
 	}
 	i := slices.Index(names, id)
 	if i < 0 {
-		return fmt.Errorf("%q is no session that crashed: there are %s", id, strings.Join(names, ", "))
+		return fmt.Errorf("no crashed session %q; crashed: %s", id, strings.Join(names, ", "))
 	}
 	e := d.Crashed[i]
 	d.Recover, d.ID, d.Role = &e, e.ID, roleOf(e)
@@ -150,7 +150,7 @@ func roleOf(e session.Entry) string {
 	return "agent"
 }
 
-// NameOf is what a session is called where somebody chooses.
+// NameOf returns the name of a session in a choice.
 func NameOf(e session.Entry) string {
 	if e.ID == "" {
 		return Primary
@@ -175,7 +175,7 @@ func (d *Decision) named(root string, ask Ask) error {
 	return nil
 }
 
-// MakeID gives d an id, reserved, if it needs one.
+// MakeID gives d a reserved id if it needs one.
 func (d *Decision) MakeID(root, host, label string) error {
 	taken, err := session.Taken(root, roster.Roster{Root: root, Agents: d.Others})
 	if err != nil || d.Role == Primary || d.ID != "" {
@@ -185,7 +185,7 @@ func (d *Decision) MakeID(root, host, label string) error {
 	return err
 }
 
-// NewID is an id that would do for d.
+// NewID returns a suitable id for d.
 func (d *Decision) NewID(root, host, label string, taken func(string) bool) string {
 	if d.Role == "helper" {
 		return identity.NewHelper(taken)
@@ -193,9 +193,9 @@ func (d *Decision) NewID(root, host, label string, taken func(string) bool) stri
 	return identity.New(host, project.Name(root), label, taken)
 }
 
-// Clear makes the place of the primary of d free: the read-only copy that an old
-// tool was given goes, and where d goes on with no session, those that did not
-// end are archived. It refuses a link.
+// Clear frees the primary's place for d: it removes the read-only copy for old
+// tools and, unless d continues a session, archives those that did not end. It
+// refuses a link.
 func Clear(root string, d Decision, now time.Time) error {
 	if err := session.DropCopy(root, now); err != nil || d.Recover != nil {
 		return err

@@ -34,7 +34,7 @@ func newProject(t *testing.T, contexts ...string) string {
 	return root
 }
 
-func TestWhoANewAgentIs(t *testing.T) {
+func TestDecideRole(t *testing.T) {
 	agent := roster.Agent{PID: 10, Runtime: "claude", Known: true}
 	named := roster.Agent{PID: 11, Runtime: "codex", Known: true, ID: "pearl.p.codex.0001"}
 	helper := roster.Agent{PID: 12, Runtime: "claude", Known: true, ID: "helper-0001", Helper: true}
@@ -54,7 +54,7 @@ func TestWhoANewAgentIs(t *testing.T) {
 		{name: "beside an agent", here: []roster.Agent{named}, want: "agent"},
 		{name: "beside one whose environment cannot be read", here: []roster.Agent{unread}, want: "agent"},
 		{name: "a helper", here: []roster.Agent{agent}, ask: Ask{Helper: true}, want: "helper"},
-		{name: "a helper of nobody", ask: Ask{Helper: true}, want: "primary"},
+		{name: "a helper without a primary", ask: Ask{Helper: true}, want: "primary"},
 		{name: "beside a helper whose primary has gone", here: []roster.Agent{helper}, want: "primary"},
 		{name: "a second helper", here: []roster.Agent{helper}, ask: Ask{Helper: true}, want: "helper"},
 		{name: "an id of one's own", ask: Ask{ID: "mine"}, want: "agent mine"},
@@ -68,7 +68,7 @@ func TestWhoANewAgentIs(t *testing.T) {
 		{name: "after two crashed", contexts: []string{one, two}, ask: Ask{Recover: true}, err: "--recover=primary, --recover=pearl.p.codex.0002"},
 		{name: "after two crashed, one chosen", contexts: []string{one, two}, ask: Ask{Recover: true, RecoverID: Primary}, want: "primary recovers"},
 		{name: "nothing to recover", ask: Ask{Recover: true}, err: "nothing to recover"},
-		{name: "not one that crashed", contexts: []string{one}, ask: Ask{Recover: true, RecoverID: "x"}, err: "no session that crashed"},
+		{name: "not one that crashed", contexts: []string{one}, ask: Ask{Recover: true, RecoverID: "x"}, err: "no crashed session"},
 		{name: "beside others a crash is no question", contexts: []string{two}, here: []roster.Agent{agent}, want: "agent"},
 		{name: "a helper that crashed is no question", contexts: []string{three}, want: "primary"},
 		{name: "after a primary and its helper crashed", contexts: []string{one, three}, ask: Ask{Recover: true}, want: "primary recovers"},
@@ -95,7 +95,7 @@ func TestWhoANewAgentIs(t *testing.T) {
 	}
 }
 
-func TestFiveHundredIDsAtOnceAreFiveHundred(t *testing.T) {
+func TestConcurrentIDsAreUnique(t *testing.T) {
 	root := newProject(t)
 	var next sync.Mutex
 	n := 0
@@ -136,7 +136,7 @@ func TestFiveHundredIDsAtOnceAreFiveHundred(t *testing.T) {
 	}
 }
 
-func TestOneOfManyHoldsAName(t *testing.T) {
+func TestHoldIsExclusive(t *testing.T) {
 	root := newProject(t)
 	for round := range 20 {
 		holds := make([]*Hold, 30)
@@ -169,7 +169,7 @@ func TestOneOfManyHoldsAName(t *testing.T) {
 	}
 }
 
-func TestANewPrimaryFindsItsPlaceFree(t *testing.T) {
+func TestClearFreesPrimary(t *testing.T) {
 	root := newProject(t, project.Singleton)
 	d, err := Decide(root, roster.Roster{Root: root}, Ask{Fresh: true})
 	if err != nil {

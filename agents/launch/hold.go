@@ -16,25 +16,26 @@ import (
 	"aisync.dev/aisync/internal/filelock"
 )
 
-// Names that are held lie beside the contexts, as files that nothing reads: a
-// launcher keeps its agent's name locked for as long as that runs, so that no
-// two agents begin under one name before either has written anything.
+// Held names lie beside the contexts, as files that only the launchers use: a
+// launcher locks its agent's name while the agent runs, so that two agents never
+// start under one name before either has written anything.
 const (
 	held    = project.Contexts + "/.launch"
-	primary = "%primary" // no id looks like it
+	primary = "%primary" // no valid id equals it
 	windows = "%windows"
 )
 
-// ErrHeld says that a name is another launcher's.
+// ErrHeld reports a name that another launcher holds.
 var ErrHeld = errors.New("an agent of that name runs already")
 
-// Hold is a name that is ours until Release or the end of the process.
+// Hold is a name reserved until Release or the end of the process.
 type Hold struct {
 	lock *os.File
 	path string
 }
 
-// HoldID takes an agent's id; "" is the primary's place. ErrHeld: somebody has it.
+// HoldID reserves an agent's id; "" is the primary. It returns ErrHeld if
+// another launcher holds it.
 func HoldID(root, id string) (*Hold, error) {
 	name := id
 	if id == "" {
@@ -49,7 +50,8 @@ func hold(root, name string, wait bool) (*Hold, error) {
 		return nil, fmt.Errorf("hold the name %s: %w", name, err)
 	}
 	for looks := 0; ; {
-		// Other users of the project look at it; NFS locks what may be written alone.
+		// Other users of the project read it; NFS locks only files that are open
+		// for writing.
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 		if errors.Is(err, fs.ErrPermission) {
 			f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
@@ -63,7 +65,7 @@ func hold(root, name string, wait bool) (*Hold, error) {
 			err = filelock.Try(f, filelock.Exclusive)
 		}
 		same := false
-		if err == nil { // its last holder may have removed the file between our opening and locking it
+		if err == nil { // its previous holder may have removed the file between opening and locking
 			same, err = filelock.Current(f, path)
 		}
 		if same {
@@ -71,28 +73,28 @@ func hold(root, name string, wait bool) (*Hold, error) {
 		}
 		_ = filelock.Unlock(f)
 		switch {
-		case err == nil: // a file that is gone
+		case err == nil: // the file was removed
 		case !errors.Is(err, filelock.ErrBusy):
 			return nil, fmt.Errorf("hold the name %s: %w", name, err)
 		default:
 			if looks++; looks > 3 {
 				return nil, ErrHeld
 			}
-			time.Sleep(5 * time.Millisecond) // Held locks for a moment
+			time.Sleep(5 * time.Millisecond) // Held keeps the lock for a moment
 		}
 	}
 }
 
-// Release gives the name back.
+// Release releases the name.
 func (h *Hold) Release() {
 	if h == nil {
 		return
 	}
-	_ = os.Remove(h.path)       // while it is locked; one that stays is only never given again
-	_ = filelock.Unlock(h.lock) // the end of the process does it as well
+	_ = os.Remove(h.path)       // while it is locked; a file that stays only blocks its name
+	_ = filelock.Unlock(h.lock) // the end of the process releases it too
 }
 
-// Held reports whether a launcher holds the name of an agent; "" is the primary.
+// Held reports whether a launcher holds an agent's name; "" is the primary.
 func Held(root, id string) bool {
 	if id == "" {
 		id = primary
@@ -102,13 +104,13 @@ func Held(root, id string) bool {
 	if err != nil {
 		return false
 	}
-	defer filelock.Unlock(f) // it was only looked at
+	defer filelock.Unlock(f) // only to look
 	return errors.Is(filelock.Try(f, filelock.Shared), filelock.ErrBusy)
 }
 
-// Reserve makes an id that nobody has or gets: make is one of identity's, and
-// taken reports what else is in use. The id stays reserved until a Hold of it
-// is released.
+// Reserve returns a new id that no other process gets: make is one of identity's
+// functions, and taken reports the ids in use. The id stays reserved until a
+// Hold of it is released.
 func Reserve(root string, taken func(string) bool, make func(taken func(string) bool) string) (string, error) {
 	dir := filepath.Join(root, held)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -132,5 +134,5 @@ func Reserve(root string, taken func(string) bool, make func(taken func(string) 
 	}
 }
 
-// Unreserve gives back an id that nobody came to hold.
+// Unreserve frees a reserved id that was never held.
 func Unreserve(root, id string) { _ = os.Remove(filepath.Join(root, held, id)) }

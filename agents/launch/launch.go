@@ -1,7 +1,7 @@
-// Package launch starts agents: it finds projects, says which runtime a word
-// means, decides who the new agent is, and runs its program in a tmux window or
-// in this terminal, with a bundle's checks before and after. It evaluates no
-// spec and asks nobody: cmd/aisync does. Start reading at Decide and Start.
+// Package launch starts agents: it finds projects, resolves a runtime's name,
+// decides the new agent's role, and runs its program in a tmux window or in this
+// terminal, with a bundle's checks before and after. It evaluates no spec and
+// prompts for nothing; callers do. Call Decide, Plan and Runner.Run.
 package launch
 
 import (
@@ -15,33 +15,34 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Start is one agent, ready to be started.
+// Start is a prepared start of one agent.
 type Start struct {
 	Root        string            `json:"project"`
-	Dir         string            `json:"dir,omitempty"` // where the program is started; "": in Root
+	Dir         string            `json:"dir,omitempty"` // working folder of the program; "": Root
 	Role        string            `json:"role"`
 	ID          string            `json:"id,omitempty"`
 	Runtime     string            `json:"runtime"`
-	Label       string            `json:"label"` // in names of windows
+	Label       string            `json:"label"` // in window names
 	Model       string            `json:"model,omitempty"`
-	Recovers    string            `json:"recovers,omitempty"` // the file of the session that it goes on with
+	Recovers    string            `json:"recovers,omitempty"` // the session file that it continues
 	Command     []string          `json:"command"`
-	Environment map[string]string `json:"environment"` // added to that of the launcher
+	Environment map[string]string `json:"environment"` // added to the launcher's
 	Opening     string            `json:"opening,omitempty"`
 	Type        bool              `json:"type_opening"` // the program takes no instruction as an argument
 	Ready       string            `json:"-"`            // see spec.Launch
 	ReadyDelay  int               `json:"-"`            // milliseconds
 }
 
-// Program is what is started: a runtime's own, or the one that drives it.
+// Program is the program to start: a runtime's, or another that drives the
+// runtime.
 type Program struct {
 	Runtime     spec.Runtime // whose command, and whose way of taking an instruction
-	Args        []string     // after those that it always gets
+	Args        []string     // after the command's fixed arguments
 	Environment map[string]string
 	Model       string
 }
 
-// Plan puts together how the agent of d is started.
+// Plan returns how to start the agent of d.
 func Plan(root string, d Decision, c Choice, p Program, more []string) Start {
 	l := p.Runtime.Launch
 	s := Start{
@@ -80,18 +81,18 @@ func Plan(root string, d Decision, c Choice, p Program, more []string) Start {
 	return s
 }
 
-// ours are the variables that say who an agent is: what a launcher has of them
-// is another agent's, and nothing that it starts inherits it.
-var ours = []string{identity.VarID, identity.VarRuntime, identity.VarProject, identity.VarContext, identity.VarHelper, identity.VarModel}
+// identityVars are the variables that describe an agent. Those of the launcher describe
+// another agent; no started program inherits them.
+var identityVars = []string{identity.VarID, identity.VarRuntime, identity.VarProject, identity.VarContext, identity.VarHelper, identity.VarModel}
 
-// Environ is the environment of the program, sorted: that of the launcher,
-// without who that is, and with what the agent gets.
+// Environ returns the sorted environment of the program: the launcher's, without
+// the variables that describe the launcher, and with the agent's.
 func (s Start) Environ(from map[string]string) []string {
 	all := maps.Clone(from)
 	if all[identity.VarLedger] == all[identity.VarID] {
-		delete(all, identity.VarLedger) // else a person set it
+		delete(all, identity.VarLedger) // otherwise a person set it
 	}
-	for _, name := range ours {
+	for _, name := range identityVars {
 		delete(all, name)
 	}
 	maps.Copy(all, s.Environment)
@@ -102,8 +103,8 @@ func (s Start) Environ(from map[string]string) []string {
 	return out
 }
 
-// Window is what the agent's window is called: the project alone, or with the
-// runtime where several agents are at work there. A helper's says so.
+// Window returns the name of the agent's window: the project, with the runtime
+// where several agents work there, and marked for a helper.
 func (s Start) Window(several bool) string {
 	name := project.Name(s.Root)
 	switch {

@@ -13,8 +13,8 @@ import (
 // HelperMode is the workflow of helpers.
 const HelperMode = ".ai/workflows/helper-mode.org"
 
-// Opening is the first instruction of the agent that d starts, on one line:
-// programs take a line's end for the end of it.
+// Opening returns the first instruction of the agent that d starts, on one line:
+// programs submit at the end of a line.
 func Opening(root string, d Decision) string {
 	var say []string
 	add := func(format string, args ...any) { say = append(say, fmt.Sprintf(format, args...)) }

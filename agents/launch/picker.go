@@ -15,12 +15,12 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// ErrNothingPicked says that somebody left a picker without choosing.
-var ErrNothingPicked = errors.New("nothing was chosen")
+// ErrNothingPicked reports that the person left the picker without choosing.
+var ErrNothingPicked = errors.New("no choice made")
 
-// Pick lets somebody choose one of rows on a terminal: typing narrows them to
-// those that hold each word typed, the arrows move, Enter takes, Escape leaves.
-// It draws on out and takes away what it drew.
+// Pick shows rows on a terminal and returns the index of the chosen one: typing
+// keeps the rows that contain each word, the arrows move, Enter chooses, Escape
+// leaves. It draws on out and erases its drawing.
 func Pick(in, out *os.File, title string, rows []string) (int, error) {
 	width, height, err := term.GetSize(int(out.Fd()))
 	if err != nil {
@@ -57,14 +57,14 @@ const (
 	left
 )
 
-// picker is what is typed, what that leaves, and which of it is marked.
+// picker holds the typed text, the rows that match, and the marked one.
 type picker struct {
 	title         string
 	rows          []string
 	width, height int
 	typed         string
-	shown         []int // rows that fit
-	at            int   // in shown
+	shown         []int // indices of matching rows
+	at            int   // index in shown
 	drawn         int   // lines on the screen below the first
 }
 
@@ -85,7 +85,7 @@ func (p *picker) narrow() {
 	}
 }
 
-// keys takes what a terminal sent: characters, or one escape sequence.
+// keys handles what a terminal sent: characters, or one escape sequence.
 func (p *picker) keys(sent string) outcome {
 	switch sent {
 	case "\x1b[A", "\x1bOA", "\x10": // up, ctrl-p
@@ -125,7 +125,7 @@ func (p *picker) keys(sent string) outcome {
 	return goesOn
 }
 
-// draw shows the line that is typed, and below it as many rows as there is room for.
+// draw shows the typed text, and below it as many rows as fit.
 func (p *picker) draw(out io.Writer) {
 	var b strings.Builder
 	b.WriteString("\r\x1b[J")
@@ -145,12 +145,12 @@ func (p *picker) draw(out io.Writer) {
 		fmt.Fprintf(&b, "\x1b[%dA", p.drawn)
 	}
 	fmt.Fprintf(&b, "\r\x1b[%dC", utf8.RuneCountInString(p.cut(line)))
-	_, _ = io.WriteString(out, b.String()) // a terminal that is gone ends the next read
+	_, _ = io.WriteString(out, b.String()) // if the terminal is gone, the next read fails
 }
 
 func (p *picker) erase(out io.Writer) { _, _ = io.WriteString(out, "\r\x1b[J") }
 
-// cut makes a line fit, and takes out what a terminal would obey.
+// cut shortens a line to the width and removes control characters.
 func (p *picker) cut(line string) string {
 	return termtext.Clip(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) && !termtext.Hidden(r) {

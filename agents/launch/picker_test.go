@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTypingNarrowsAndArrowsMove(t *testing.T) {
+func TestPickerNarrowsAndMoves(t *testing.T) {
 	rows := []string{"archsetup  ~/code/archsetup", "org-drill  ~/code/org-drill", "org-notes  ~/projects/org-notes"}
 	for _, c := range []struct {
 		keys []string
@@ -37,7 +37,7 @@ func TestTypingNarrowsAndArrowsMove(t *testing.T) {
 	}
 }
 
-func TestAPickerObeysNothingInARow(t *testing.T) {
+func TestPickerMasksControlCharacters(t *testing.T) {
 	p := newPicker("project", []string{"\x1b[2Jevil " + strings.Repeat("long", 40)}, 40, 5)
 	var b strings.Builder
 	p.draw(&b)

@@ -12,7 +12,7 @@ import (
 	"aisync.dev/aisync/agents/project"
 )
 
-// Depth is how far below a root projects are looked for.
+// Depth is how far below a root Projects searches.
 const Depth = 4
 
 // Project is a folder with .ai/protocols.org.
@@ -21,9 +21,9 @@ type Project struct {
 	Dir  string `json:"dir"` // without links
 }
 
-// Projects finds the projects in roots and below, sorted by name and folder. It
-// does not look into projects, into folders whose name begins with a dot, or
-// into node_modules. A root that is not there has none.
+// Projects finds the projects in and below roots, sorted by name and folder. It
+// skips the insides of projects, folders whose name begins with a dot, and
+// node_modules. A missing root has none.
 func Projects(roots []string) ([]Project, error) {
 	var out []Project
 	for _, root := range roots {
@@ -42,7 +42,7 @@ func Projects(roots []string) ([]Project, error) {
 	return slices.Compact(out), nil
 }
 
-// below looks into dir. A folder that may not be read holds none.
+// below searches dir. An unreadable folder holds none.
 func below(dir string, depth int) []Project {
 	if project.Is(dir) {
 		return []Project{{project.Name(dir), dir}}
@@ -63,8 +63,8 @@ func below(dir string, depth int) []Project {
 	return out
 }
 
-// IsPath reports whether a word names a folder and not a project: it has a
-// slash or is . or .., or such a folder is there.
+// IsPath reports whether a word names a folder rather than a project: it
+// contains a slash, is . or .., or names an existing folder.
 func IsPath(word string) bool {
 	if word == "." || word == ".." || strings.Contains(word, "/") {
 		return true
@@ -73,7 +73,7 @@ func IsPath(word string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Named chooses the project of a name.
+// Named returns the project with a name.
 func Named(projects []Project, name string) (Project, error) {
 	var found []Project
 	var names, dirs []string
@@ -87,7 +87,7 @@ func Named(projects []Project, name string) (Project, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return Project{}, fmt.Errorf("no project is called %q: %s", name, orNone(names, "none was found"))
+		return Project{}, fmt.Errorf("unknown project %q: %s", name, orNone(names, "none found"))
 	}
 	return Project{}, fmt.Errorf("%d projects are called %q; name the folder: %s", len(found), name, strings.Join(dirs, ", "))
 }

@@ -17,7 +17,7 @@ import (
 	"aisync.dev/aisync/agents/session"
 )
 
-// Streams are what a program gets of this terminal.
+// Streams are the parts of this terminal that a program gets.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -26,20 +26,20 @@ type Streams struct {
 // Runner runs one agent in this terminal.
 type Runner struct {
 	Start   Start
-	Environ map[string]string // of the launcher
+	Environ map[string]string // the launcher's
 	Checks  []Check
 	Streams Streams
-	Pane    string                        // of tmux, in which the opening is typed; "": nowhere
-	Roster  func() (roster.Roster, error) // everybody who is at work in the project
+	Pane    string                        // tmux pane in which to type the opening; "": none
+	Roster  func() (roster.Roster, error) // all agents at work in the project
 }
 
 // Run runs the checks before, the program, and the checks after, and returns the
-// program's exit code, 128+n where signal n ended it. A check that is required
-// and fails before keeps it from being started; one that fails after makes the
-// code 1 where it was 0. The error says what went wrong beside the program.
+// program's exit code, 128+n if signal n ended it. A required check that fails
+// before prevents the start; one that fails after turns code 0 into 1. The error
+// describes failures beside the program's.
 //
-// Signals of the terminal are the program's: the launcher outlives it. One that
-// ended ctx before there was a program to tell keeps it from being started.
+// The program gets the terminal's signals; the launcher outlives it. If ctx ends
+// before the program runs, Run does not start it.
 func (r Runner) Run(ctx context.Context) (int, error) {
 	environ := r.Start.Environ(r.Environ)
 	if err := r.Start.runChecks(ctx, r.Checks, before, environ, r.Streams.Err); err != nil {
@@ -85,11 +85,11 @@ func (r Runner) Run(ctx context.Context) (int, error) {
 	return code, err
 }
 
-// copyEvery is how often an old tool's copy of a context is brought up to date.
+// copyEvery is how often the copy of a context for old tools is updated.
 const copyEvery = 2 * time.Second
 
-// untold is how long a signal that ended a context may take to come here too.
-const untold = 200 * time.Millisecond
+// signalGrace is how long to wait for the signal that ended the context.
+const signalGrace = 200 * time.Millisecond
 
 func (r Runner) wait(ctx context.Context, p *os.Process, signals <-chan os.Signal, ended <-chan error) int {
 	tick := time.NewTicker(copyEvery)
@@ -101,15 +101,15 @@ func (r Runner) wait(ctx context.Context, p *os.Process, signals <-chan os.Signa
 		case err := <-ended:
 			return exitCode(err)
 		case <-over:
-			over, late = nil, time.After(untold)
-		case <-late: // it came right before this listened, so the program had none
+			over, late = nil, time.After(signalGrace)
+		case <-late: // it arrived before this listened, so the program did not get it
 			if !told {
 				_ = p.Signal(syscall.SIGTERM)
 			}
 		case s := <-signals:
 			told = true
 			if s == syscall.SIGTERM || s == syscall.SIGHUP {
-				_ = p.Signal(s) // sent to us alone; the others the terminal sends to both
+				_ = p.Signal(s) // sent only to us; the terminal sends the others to both
 			}
 		case <-tick.C:
 			r.syncCopy()
@@ -131,8 +131,8 @@ func exitCode(err error) int {
 	return exit.ExitCode()
 }
 
-// syncCopy gives old tools a copy of the context of this agent while it is
-// alone, and takes it away when it is not. What goes wrong is tried again.
+// syncCopy gives old tools a copy of this agent's context while the agent is
+// alone, and removes it when it is not. It retries after errors.
 func (r Runner) syncCopy() {
 	s := r.Start
 	if s.ID == "" || r.Roster == nil {
@@ -140,7 +140,7 @@ func (r Runner) syncCopy() {
 	}
 	own, err := os.Stat(session.ByID(s.Root, s.ID).Path)
 	if err != nil {
-		return // it has written nothing yet
+		return // the agent has written nothing yet
 	}
 	copied, err := session.Copied(s.Root)
 	if err != nil {
@@ -162,14 +162,14 @@ func (r Runner) syncCopy() {
 	}
 }
 
-// LookPath finds a program in a PATH.
+// LookPath finds a program in path, a list like PATH.
 func LookPath(name, path string) (string, error) {
 	if filepath.IsAbs(name) {
 		return exec.LookPath(name)
 	}
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
-			continue // what lies in a project is not its agent's program
+			continue // a program in the project is not the agent's
 		}
 		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return found, nil
@@ -178,5 +178,5 @@ func LookPath(name, path string) (string, error) {
 	return "", fmt.Errorf("%w: no program %s in PATH", ErrMissing, name)
 }
 
-// ErrMissing says that a runtime's program is not installed.
+// ErrMissing reports that a runtime's program is not installed.
 var ErrMissing = errors.New("not installed")

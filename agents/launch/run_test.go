@@ -31,12 +31,12 @@ func program(t *testing.T, script string, d Decision) (Runner, *bytes.Buffer) {
 	rt, _ := catalog.With(ownNothing).Runtime("claude")
 	s := Plan(root, d, Choice{Runtime: rt, Label: "claude"}, Program{Runtime: rt}, nil)
 	return Runner{
-		Start: s, Environ: map[string]string{"PATH": bin + ":" + os.Getenv("PATH"), "HOME": bin, identity.VarID: "somebody.else", identity.VarLedger: "somebody.else", identity.VarHelper: "1"},
+		Start: s, Environ: map[string]string{"PATH": bin + ":" + os.Getenv("PATH"), "HOME": bin, identity.VarID: "another.agent", identity.VarLedger: "another.agent", identity.VarHelper: "1"},
 		Streams: Streams{Out: said, Err: said},
 	}, said
 }
 
-func TestAProgramLearnsWhoItIsAndNotWhoItsLauncherIs(t *testing.T) {
+func TestEnvironDescribesAgentNotLauncher(t *testing.T) {
 	for _, d := range []Decision{{Role: Primary}, {Role: "agent", ID: "pearl.p.claude.0001"}, {Role: "helper", ID: "helper-0001"}} {
 		r, said := program(t, `printf '%s|' "$AI_AGENT_ID" "$AI_HELPER" "$PI_ENSEMBLE_AGENT" "$AI_RUNTIME" "$AI_PROJECT_DIR" "$AI_SESSION_CONTEXT" "$PWD"`, d)
 		if code, err := r.Run(context.Background()); code != 0 || err != nil {
@@ -56,7 +56,7 @@ func TestAProgramLearnsWhoItIsAndNotWhoItsLauncherIs(t *testing.T) {
 	}
 }
 
-func TestALauncherEndsAsItsProgramDoes(t *testing.T) {
+func TestRunReturnsProgramExitCode(t *testing.T) {
 	for script, want := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -TERM $$": 143, "kill -9 $$": 137} {
 		r, _ := program(t, script, Decision{Role: Primary})
 		if code, err := r.Run(context.Background()); code != want || err != nil {
@@ -65,7 +65,7 @@ func TestALauncherEndsAsItsProgramDoes(t *testing.T) {
 	}
 }
 
-func TestASignalToTheLauncherGoesToTheProgram(t *testing.T) {
+func TestRunForwardsSignals(t *testing.T) {
 	r, said := program(t, "trap 'echo told; exit 3' TERM; echo ready; while :; do sleep 0.05; done", Decision{Role: Primary})
 	r.Streams.Out = nil
 	out, err := os.CreateTemp(t.TempDir(), "")
@@ -86,9 +86,9 @@ func TestASignalToTheLauncherGoesToTheProgram(t *testing.T) {
 	}
 }
 
-// A launcher that is told to end while it prepares starts nothing that nobody
-// will end; a signal that comes just before it listens is passed on all the same.
-func TestASignalBeforeThereIsAProgramIsNotLost(t *testing.T) {
+// A launcher that is interrupted while it prepares starts no program that would
+// outlive the signal; a signal just before it listens is still passed on.
+func TestRunKeepsEarlySignal(t *testing.T) {
 	early := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(early)
@@ -112,7 +112,7 @@ func TestASignalBeforeThereIsAProgramIsNotLost(t *testing.T) {
 	}
 }
 
-func TestChecksStandAroundAProgram(t *testing.T) {
+func TestChecksRunAroundProgram(t *testing.T) {
 	check := func(event, command string, required bool) Check {
 		return Check{Event: event, Command: command, Required: required, Runtimes: []string{"claude"}}
 	}
@@ -155,7 +155,7 @@ func TestChecksStandAroundAProgram(t *testing.T) {
 	}
 }
 
-func TestAnOldToolGetsACopyWhileOneAgentIsAlone(t *testing.T) {
+func TestRunSyncsCopyForOldTools(t *testing.T) {
 	r, _ := program(t, ":", Decision{Role: "agent", ID: "pearl.p.claude.0001"})
 	alone := true
 	r.Roster = func() (roster.Roster, error) {
@@ -241,7 +241,7 @@ func names(t *testing.T, tm Tmux) string {
 	return strings.ReplaceAll(out, "\n", " ")
 }
 
-func TestWindowsAreNamedForProjectAndRuntime(t *testing.T) {
+func TestWindowNames(t *testing.T) {
 	tm := server(t)
 	root := filepath.Join(newProject(t), "org drill.d")
 	if err := os.MkdirAll(root, 0o755); err != nil {
@@ -271,7 +271,7 @@ func TestWindowsAreNamedForProjectAndRuntime(t *testing.T) {
 	}
 }
 
-func TestManyWindowsAtOnceHaveTheirNames(t *testing.T) {
+func TestConcurrentWindowNames(t *testing.T) {
 	tm := server(t)
 	root := newProject(t)
 	done := make(chan error, 8)
@@ -298,7 +298,7 @@ func TestManyWindowsAtOnceHaveTheirNames(t *testing.T) {
 	}
 }
 
-func TestTheOpeningIsTypedOnceTheProgramTakesInput(t *testing.T) {
+func TestOpeningIsTypedAtPrompt(t *testing.T) {
 	tm := server(t)
 	root, out := newProject(t), filepath.Join(t.TempDir(), "got")
 	id, _, err := tm.Open(Start{Root: root, Role: Primary, Label: "aider"}, []string{"sh", "-c", `sleep 0.4; printf 'ask> '; read -r line; printf '%s' "$line" > ` + out + `; sleep 60`}, nil)

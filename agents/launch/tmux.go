@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// Session is the tmux session that windows are opened in from outside of tmux.
+// Session is the tmux session for windows opened from outside tmux.
 const Session = "ai"
 
-// Tmux is the tmux server that an environment leads to.
+// Tmux is the tmux server of an environment.
 type Tmux struct {
 	Environ []string
-	Inside  bool // we run in one of its panes
+	Inside  bool // this process runs in one of its panes
 }
 
-// Options of windows, by which they are found again.
+// Window options that identify our windows.
 const (
 	optionRoot    = "@ai_project"
 	optionLabel   = "@ai_runtime"
-	optionCounted = "@ai_agent" // the id of a helper, which has a name of its own
-	optionBegan   = "@ai_began" // who the agent is that began there
+	optionCounted = "@ai_agent" // the id of a helper, which is not in its name
+	optionStarted = "@ai_began" // the agent that started there
 )
 
 func (t Tmux) run(args ...string) (string, error) {
@@ -40,10 +40,10 @@ func (t Tmux) run(args ...string) (string, error) {
 	return strings.TrimRight(string(out), "\n"), err
 }
 
-// window is one of ours.
+// window is a window that this package opened.
 type window struct{ id, name, root, label, helper string }
 
-// list are the windows of the server that this package opened; none where no
+// list returns the windows of the server that this package opened; none where no
 // server runs.
 func (t Tmux) list() []window {
 	out, err := t.run("list-windows", "-a", "-F", strings.Join([]string{"#{window_id}", "#{window_name}", "#{" + optionRoot + "}", "#{" + optionLabel + "}", "#{" + optionCounted + "}"}, "\t"))
@@ -60,12 +60,11 @@ func (t Tmux) list() []window {
 	return ours
 }
 
-// Open opens a window for s, in which command runs, and names it; the first
-// window of a project gets its runtime's name when a second one comes. pass is
-// the environment that the window gets on top of the server's. It returns the
-// window's id and name.
+// Open opens and names a window for s, in which command runs, and returns the
+// window's id and name. When a second window of a project opens, the first gets
+// its runtime's name. pass is added to the server's environment.
 func (t Tmux) Open(s Start, command, pass []string) (id, name string, err error) {
-	lock, err := hold(s.Root, windows, true) // two launches must see each other's windows
+	lock, err := hold(s.Root, windows, true) // concurrent launches must see each other's windows
 	if err != nil {
 		return "", "", err
 	}
@@ -94,7 +93,7 @@ func (t Tmux) Open(s Start, command, pass []string) (id, name string, err error)
 	}
 	for _, o := range [][2]string{{optionRoot, s.Root}, {optionLabel, s.Label}, {optionCounted, helper}, {"allow-rename", "off"}, {"automatic-rename", "off"}} {
 		if _, err := t.run("set-option", "-w", "-t", id, o[0], o[1]); err != nil && len(t.list()) > len(beside) {
-			return "", "", err // where the program has ended at once, its window is gone
+			return "", "", err // if the program has ended already, its window is gone
 		}
 	}
 	return id, name, nil
@@ -118,23 +117,23 @@ func (t Tmux) open(dir, name string, command, pass []string) (string, error) {
 	return t.run(append([]string{"new-window", "-t", "=" + Session + ":"}, args...)...)
 }
 
-// Begin notes in the window of a pane who has begun there: the launcher that
-// opened it may wait for that. Outside of a window it does nothing.
+// Begin records in a pane's window which agent started there, for the launcher
+// that opened it. Outside a window it does nothing.
 func (t Tmux) Begin(pane, name string) {
 	if pane != "" {
-		_, _ = t.run("set-option", "-w", "-t", pane, optionBegan, name) // the other one waits no longer than it has patience
+		_, _ = t.run("set-option", "-w", "-t", pane, optionStarted, name) // the launcher stops waiting after patience
 	}
 }
 
-// patience is how long Began waits: a launcher begins in a tenth of a second.
+// patience bounds the wait of Began: a launcher starts in a tenth of a second.
 const patience = 10 * time.Second
 
-// Began waits for who has begun in a window: where two are opened in the same
-// moment, the one that comes later is somebody else than it was to be. "" where
-// the window has gone, or nobody begins.
+// Began returns the agent that started in a window. Where two windows open at
+// once, the later agent may differ from the decision. It returns "" where the
+// window is gone or no agent starts.
 func (t Tmux) Began(id string) string {
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
-		name, err := t.run("show-options", "-w", "-v", "-q", "-t", id, optionBegan)
+		name, err := t.run("show-options", "-w", "-v", "-q", "-t", id, optionStarted)
 		if err != nil || name != "" {
 			return name
 		}
@@ -142,8 +141,8 @@ func (t Tmux) Began(id string) string {
 	return ""
 }
 
-// Find is the window of a project that an agent of ours was opened in last, or
-// with an empty root of any project; "" where there is none.
+// Find returns the latest window of a project that runs an agent of ours, of any
+// project where root is ""; "" where there is none.
 func (t Tmux) Find(root string) string {
 	id := ""
 	for _, w := range t.list() {
@@ -154,7 +153,7 @@ func (t Tmux) Find(root string) string {
 	return id
 }
 
-// Attach is the command that shows a window in this terminal.
+// Attach returns the command that shows a window in this terminal.
 func (t Tmux) Attach(id string) []string {
 	if t.Inside {
 		return []string{"tmux", "switch-client", "-t", id}
@@ -162,11 +161,12 @@ func (t Tmux) Attach(id string) []string {
 	return []string{"tmux", "attach-session", "-t", id}
 }
 
-// typeEvery is how often a program is looked at until it takes input.
-const typeEvery = 100 * time.Millisecond
+// promptPoll is the poll interval for a program's prompt.
+const promptPoll = 100 * time.Millisecond
 
-// typeOpening types the instruction into the program's pane, for one that takes
-// none as an argument: once it shows that it is ready, or after its delay.
+// typeOpening types the instruction into the program's pane, for a program that
+// takes none as an argument: when the program shows its prompt, or after its
+// delay.
 func (r Runner) typeOpening(done <-chan struct{}) error {
 	if !r.Start.Type || r.Pane == "" || r.Start.Opening == "" {
 		return nil
@@ -184,7 +184,7 @@ func (r Runner) typeOpening(done <-chan struct{}) error {
 		select {
 		case <-done:
 			return nil
-		case <-time.After(typeEvery):
+		case <-time.After(promptPoll):
 		}
 		if r.Start.Ready == "" {
 			continue
@@ -196,13 +196,13 @@ func (r Runner) typeOpening(done <-chan struct{}) error {
 	if _, err := t.run("send-keys", "-t", r.Pane, "-l", "--", r.Start.Opening); err != nil {
 		return fmt.Errorf("type the opening instruction: %w", err)
 	}
-	time.Sleep(typeEvery) // a program that takes pasted text apart needs to see its end
+	time.Sleep(promptPoll) // a program that detects pasted text needs to see its end
 	_, err := t.run("send-keys", "-t", r.Pane, "Enter")
 	return err
 }
 
-// ready reports whether a screen shows what a program prints when it takes
-// input. A screen has no blanks at the end of its lines.
+// ready reports whether a screen shows the program's prompt. Screen lines have
+// no trailing blanks.
 func ready(screen, prompt string) bool {
 	return strings.Contains(screen, strings.TrimRight(prompt, " "))
 }

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Event is one line of the audit trail. Which fields an action has, and in
-// which order they are written, is in docs/ledger.md.
+// Event is one line of the audit trail. docs/ledger.md lists the fields of each
+// action and their order.
 type Event struct {
 	TS, Action         string
 	Agent, From, To    string
@@ -25,26 +25,26 @@ type Event struct {
 	SinceLastRead      bool
 	Force              bool
 
-	Raw  json.RawMessage // the line; valid until the next one is read, unless cloned
+	Raw  json.RawMessage // the line; valid until the next read, unless cloned
 	Line int             // from 1, in File
 	File string          // relative to the ledger's folder
 
 	Malformed error // not nil: only Raw, Line and File are set
 }
 
-// pair is one member of a record, in its order.
+// pair is one member of a record.
 type pair struct {
 	key   string
-	value any // string, bool, int, []string or json.RawMessage; nil leaves it out
+	value any // string, bool, int, []string or json.RawMessage; nil omits it
 }
 
-// record appends one line to the audit trail and returns it. Members that are
-// nil or an empty string are left out, as undefined is by JSON.stringify.
+// record appends one line to the audit trail and returns it. It omits members
+// that are nil or an empty string, as JSON.stringify omits undefined.
 func (l *Ledger) record(action string, members ...pair) (json.RawMessage, error) {
 	return l.recordAt(l.stamp(), action, members...)
 }
 
-// recordAt is record with the time at which the event was.
+// recordAt is record with the time of the event.
 func (l *Ledger) recordAt(ts, action string, members ...pair) (json.RawMessage, error) {
 	line := line(ts, action, members)
 	return line, l.add(auditFile, append(line, '\n'))
@@ -85,16 +85,16 @@ func line(ts, action string, members []pair) json.RawMessage {
 	return slices.Clip(b.Bytes())
 }
 
-// verbatim is a string that is written even where it is empty.
+// verbatim is a string that is written even if it is empty.
 type verbatim string
 
-// maxLine bounds a line of the audit trail: a longer one counts as malformed,
-// and the memory that reading takes is bounded.
+// maxLine bounds a line of the audit trail, and so the memory of a reader: a
+// longer one counts as malformed.
 const maxLine = 16 << 20
 
-// Events yields every line of the audit trail in its order, archived ones
-// first. A line that is no record has Malformed set and is yielded in its
-// place. An error of reading ends the sequence.
+// Events yields every line of the audit trail in order, archives first. A line
+// that is not a record is yielded with Malformed set. A read error ends the
+// sequence.
 func (l *Ledger) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		files, err := l.auditFiles()
@@ -110,10 +110,10 @@ func (l *Ledger) Events() iter.Seq2[Event, error] {
 	}
 }
 
-// auditFiles lists the archives of Compact, oldest first, and the audit trail.
+// auditFiles lists the archives of Compact, oldest first, then the audit trail.
 func (l *Ledger) auditFiles() ([]string, error) {
 	files, err := l.archives()
-	if n := len(files); n > 0 && l.doubled(files[n-1]) {
+	if n := len(files); n > 0 && l.isDuplicated(files[n-1]) {
 		files = files[:n-1]
 	}
 	return append(files, auditFile), err
@@ -124,7 +124,7 @@ func (l *Ledger) archives() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", Dir, err)
 	}
-	var files []string // ReadDir sorts them
+	var files []string // sorted by ReadDir
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), "audit.") && strings.HasSuffix(e.Name(), ".jsonl") && e.Name() != auditFile {
 			files = append(files, e.Name())
@@ -164,7 +164,7 @@ func (l *Ledger) eventsOf(file string, yield func(Event, error) bool) bool {
 }
 
 // readLine returns the next line without its end. It is valid until the next
-// call; of a line over maxLine only the beginning is returned.
+// call. Of a line over maxLine it returns only the beginning.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	text, err := r.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -235,8 +235,8 @@ func parseEvent(text []byte) Event {
 	return e
 }
 
-// Audit returns the last limit lines of the audit trail (0: all), malformed
-// ones included.
+// Audit returns the last limit lines of the audit trail (0: all), malformed ones
+// included.
 func (l *Ledger) Audit(limit int) ([]Event, error) {
 	var out []Event
 	for e, err := range l.Events() {
@@ -254,8 +254,8 @@ func (l *Ledger) Audit(limit int) ([]Event, error) {
 	return out, nil
 }
 
-// Trail is the JSON form of an event: the record itself, or, for a line that
-// is none, {"malformed":true,"line":"…"}.
+// Trail returns the JSON form of an event: the record, or
+// {"malformed":true,"line":"…"} for a line that is not one.
 func (e Event) Trail() json.RawMessage {
 	if e.Malformed != nil {
 		return json.RawMessage(`{"malformed":true,"line":` + quote(string(e.Raw)) + `}`)

@@ -14,7 +14,7 @@ func (l *Ledger) Note(from, body string) (json.RawMessage, error) {
 		return nil, err
 	}
 	var rec json.RawMessage
-	err := l.locked(func() (err error) {
+	err := l.changeLocked(func() (err error) {
 		if err = l.create(boardFile, boardHeader); err != nil {
 			return err
 		}
@@ -33,5 +33,5 @@ func (l *Ledger) Board() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(text), l.traced("board_read")
+	return string(text), l.audit("board_read")
 }

@@ -20,14 +20,14 @@ type Claim struct {
 	Previous json.RawMessage `json:"previous,omitempty"`
 }
 
-// ErrClaimed says that a path is another agent's.
+// ErrClaimed reports a path that another agent claims.
 var ErrClaimed = errors.New("claimed by another agent")
 
-// ErrOverlap says that a path lies in, or around, one that another agent claims.
+// ErrOverlap reports a path inside or around another agent's claim.
 var ErrOverlap = errors.New("overlaps another agent's claim")
 
-// Resolve returns the key of a path as it stands in worktrees.json: absolute,
-// seen from Root, links as they are. The path need not exist.
+// Resolve returns the key of a path in worktrees.json: absolute, relative paths
+// taken from Root, links unresolved. The path need not exist.
 func (l *Ledger) Resolve(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("path is required")
@@ -41,9 +41,9 @@ func (l *Ledger) Resolve(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// claimed reads worktrees.json. One that cannot be read is an error, and left
-// as it is: taking it for empty would forget who owns what. The original writes
-// it in place, so a reader may meet it half written: it is read again.
+// claimed reads worktrees.json. An unreadable file is an error and stays:
+// treating it as empty would forget the owners. The original writes the file in
+// place, so a half-written one is read again.
 func (l *Ledger) claimed() (object, error) {
 	for try := 0; ; try++ {
 		text, err := l.read(claimsFile)
@@ -62,32 +62,32 @@ func (l *Ledger) claimed() (object, error) {
 			}
 			return o, nil
 		}
-		if try == patience || !l.young(claimsFile) {
+		if try == patience || !l.recentlyWritten(claimsFile) {
 			return nil, fmt.Errorf("%s: %w; nothing was changed; mend it by hand or run: ensemble repair", l.path(claimsFile), err)
 		}
 		time.Sleep(time.Millisecond << try)
 	}
 }
 
-// tries is how often a change is made again that another has overwritten, and
-// patience how often a file is read again that another seems to be writing: for
-// a quarter of a second, the wait doubling from one millisecond on.
+// tries is how often a change that another writer overwrote is repeated;
+// patience is how often a half-written file is read again: for a quarter of a
+// second, with waits doubling from one millisecond.
 const tries, patience = 5, 8
 
-// young reports whether a file was written a moment ago, perhaps not to its end.
-func (l *Ledger) young(file string) bool {
+// recentlyWritten reports whether a file changed a moment ago and may be incomplete.
+func (l *Ledger) recentlyWritten(file string) bool {
 	info, err := os.Stat(l.path(file))
 	return err == nil && time.Since(info.ModTime()) < time.Second
 }
 
 func parseClaim(m member) Claim {
 	c := Claim{}
-	_ = json.Unmarshal(m.value, &c) // what is no claim has no agent
+	_ = json.Unmarshal(m.value, &c) // an invalid claim has no agent
 	c.Path = m.key
 	return c
 }
 
-// Claims lists who owns what, in the order of worktrees.json.
+// Claims lists the claims in the order of worktrees.json.
 func (l *Ledger) Claims() ([]Claim, error) {
 	o, err := l.claimed()
 	if err != nil {
@@ -104,40 +104,40 @@ func claimsOf(o object) []Claim {
 	return out
 }
 
-// ClaimsText is worktrees.json as JSON, and leaves the trace of a read.
+// ClaimsText returns worktrees.json as JSON and audits the read.
 func (l *Ledger) ClaimsText() (json.RawMessage, error) {
 	o, err := l.claimed()
 	if err != nil {
 		return nil, err
 	}
-	return o.compact(), l.traced("claims_read")
+	return o.compact(), l.audit("claims_read")
 }
 
-// overlaps lists the claims of others that key lies in or around.
-func (p places) overlaps(claims []Claim, agent, key string) []Claim {
+// overlaps lists the claims of other agents inside or around key.
+func (p pathCache) overlaps(claims []Claim, agent, key string) []Claim {
 	var out []Claim
 	mine := p.physical(key)
 	for _, c := range claims {
 		if c.Agent == agent || c.Path == key {
 			continue
 		}
-		if theirs := p.physical(c.Path); beneath(mine, theirs) || beneath(theirs, mine) {
+		if theirs := p.physical(c.Path); isBelow(mine, theirs) || isBelow(theirs, mine) {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// beneath reports whether path is folder or lies in it.
-func beneath(path, folder string) bool {
+// isBelow reports whether path is folder or below it.
+func isBelow(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// places remembers where paths really are: most claims share their folders.
-type places map[string]string
+// places caches physical paths: most claims share their folders.
+type pathCache map[string]string
 
-// physical resolves the links of the part of a path that exists.
-func (p places) physical(path string) string {
+// physical resolves the links in the existing part of a path.
+func (p pathCache) physical(path string) string {
 	if real, known := p[path]; known {
 		return real
 	}
@@ -155,11 +155,11 @@ func (p places) physical(path string) string {
 	return real
 }
 
-// ClaimAll makes agent the owner of every one of paths, or of none, and returns
-// the audit records and the claims of others that overlap them. It makes the
-// agent, if need be. A path that is another's is refused with ErrClaimed unless
-// force is set, and one that overlaps with ErrOverlap where the ledger is
-// strict. A crash may leave a claim that is not audited.
+// ClaimAll makes agent the owner of all paths or of none, and returns the audit
+// records and the claims of others that overlap. It creates the agent if needed.
+// Without force it refuses a path of another agent with ErrClaimed and, in a
+// strict ledger, an overlapping one with ErrOverlap. A crash may leave a claim
+// without its audit record.
 func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json.RawMessage, near []Claim, err error) {
 	var keys []string
 	for _, p := range paths {
@@ -169,12 +169,12 @@ func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json
 		}
 		keys = append(keys, key)
 	}
-	err = l.locked(func() error {
+	err = l.changeLocked(func() error {
 		previous := make([]json.RawMessage, len(keys))
 		since := l.stamp()
 		err := l.change(func(o object) (object, error) {
 			near = nil
-			claims, at := claimsOf(o), places{}
+			claims, at := claimsOf(o), pathCache{}
 			for i, key := range keys {
 				if c := parseClaim(member{key, o.get(key)}); c.Agent == agent && c.Since == since {
 					continue // written by an earlier try of this claim
@@ -184,13 +184,13 @@ func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json
 				if len(around) > 0 && l.Strict && !force {
 					return nil, refusal{fmt.Sprintf("%s overlaps %s, which %s claims. Use --force to override.", key, around[0].Path, around[0].Agent), ErrOverlap}
 				}
-				entry, err := taken(o, agent, key, since, force)
+				entry, err := claimedEntry(o, agent, key, since, force)
 				if err != nil {
 					return nil, err
 				}
 				previous[i] = nil
 				if had := o.get(key); had != nil {
-					previous[i] = before(had)
+					previous[i] = withoutReplaced(had)
 				}
 				o = o.with(key, entry)
 			}
@@ -208,7 +208,7 @@ func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json
 			if err != nil {
 				return err
 			}
-			if err := l.still(key, agent); err != nil {
+			if err := l.verifyClaim(key, agent); err != nil {
 				return err
 			}
 			recs = append(recs, rec)
@@ -218,8 +218,8 @@ func (l *Ledger) ClaimAll(agent string, paths []string, force bool) (recs []json
 	return recs, near, err
 }
 
-// taken is the entry of key once agent has claimed it, or why it may not.
-func taken(o object, agent, key, since string, force bool) (json.RawMessage, error) {
+// claimedEntry returns the entry of key once agent has claimed it, or why it may not.
+func claimedEntry(o object, agent, key, since string, force bool) (json.RawMessage, error) {
 	entry := claimEntry(agent, since)
 	i := o.index(key)
 	if i < 0 {
@@ -229,9 +229,10 @@ func taken(o object, agent, key, since string, force bool) (json.RawMessage, err
 		return nil, refusal{fmt.Sprintf("Path already claimed by %s: %s. Use --force to override.", owner, key), ErrClaimed}
 	}
 	if force {
-		// Without what that one had replaced: repeated claims would nest without bound.
-		had, _ := members(entry) // of what claimEntry made: cannot fail
-		entry = had.with("previous", before(o[i].value)).compact()
+		// Drop what the replaced entry had replaced: repeated claims would nest
+		// without bound.
+		had, _ := members(entry) // cannot fail: claimEntry made it
+		entry = had.with("previous", withoutReplaced(o[i].value)).compact()
 	}
 	return entry, nil
 }
@@ -240,9 +241,9 @@ func claimEntry(agent, since string) json.RawMessage {
 	return object{{"agent", json.RawMessage(quote(agent))}, {"since", json.RawMessage(quote(since))}}.compact()
 }
 
-// still reads once more whether the claim stands: a writer without a lock may
-// have put back what it had read before.
-func (l *Ledger) still(key, agent string) error {
+// verifyClaim checks again that the claim stands: a writer without a lock may have
+// restored what it had read before.
+func (l *Ledger) verifyClaim(key, agent string) error {
 	o, err := l.claimed()
 	if err != nil {
 		return err
@@ -259,16 +260,15 @@ func (l *Ledger) still(key, agent string) error {
 	return nil
 }
 
-// Release gives path back and returns the audit record. A path that is
-// another's is refused with ErrClaimed unless force is set. A path that is
-// nobody's is none the less released: held is false then, and as nothing
-// changed, nothing is written.
+// Release releases path and returns the audit record. Without force it refuses a
+// path of another agent with ErrClaimed. An unclaimed path is no error: held is
+// false, and nothing is written.
 func (l *Ledger) Release(agent, path string, force bool) (rec json.RawMessage, held bool, err error) {
 	key, err := l.owned(agent, path)
 	if err != nil {
 		return nil, false, err
 	}
-	err = l.locked(func() (err error) {
+	err = l.changeLocked(func() (err error) {
 		rec, held, err = l.release(agent, key, force, "")
 		return err
 	})
@@ -292,7 +292,7 @@ func (l *Ledger) release(agent, key string, force bool, via string) (rec json.Ra
 		if owner := parseClaim(o[i]); owner.Agent != agent && !force {
 			return nil, refusal{fmt.Sprintf("Path claimed by %s, not %s: %s. Use --force to release anyway.", owner.Agent, agent, key), ErrClaimed}
 		}
-		previous, held = before(o[i].value), true
+		previous, held = withoutReplaced(o[i].value), true
 		return o.without(key), nil
 	})
 	if err != nil {
@@ -306,8 +306,8 @@ func (l *Ledger) release(agent, key string, force bool, via string) (rec json.Ra
 	return rec, true, err
 }
 
-// before is an entry without the one that it had replaced.
-func before(value json.RawMessage) json.RawMessage {
+// withoutReplaced returns an entry without the one that it had replaced.
+func withoutReplaced(value json.RawMessage) json.RawMessage {
 	o, err := members(value)
 	if err != nil {
 		return value
@@ -315,10 +315,9 @@ func before(value json.RawMessage) json.RawMessage {
 	return o.without("previous").compact()
 }
 
-// change replaces worktrees.json by what edit makes of it, and looks again:
-// where a writer without a lock has written it meanwhile, edit is applied to
-// what that one wrote. Such a writer writes in place: what it wrote may stand in
-// the file that was replaced.
+// change replaces worktrees.json by the result of edit and checks it: if a
+// writer without a lock wrote meanwhile, it applies edit to what that one wrote.
+// Such a writer writes in place, perhaps into the replaced file.
 func (l *Ledger) change(edit func(object) (object, error)) error {
 	had, err := l.claimed()
 	for try := 0; ; try++ {
@@ -333,7 +332,7 @@ func (l *Ledger) change(edit func(object) (object, error)) error {
 		if bytes.Equal(text, had.text()) {
 			return nil
 		}
-		old, _ := os.Open(l.path(claimsFile)) // where there is none, nobody writes into it
+		old, _ := os.Open(l.path(claimsFile)) // without the file there is no other writer to detect
 		err = l.replace(claimsFile, text)
 		theirs := readOld(old, had)
 		if err != nil {
@@ -351,8 +350,8 @@ func (l *Ledger) change(edit func(object) (object, error)) error {
 	}
 }
 
-// readOld returns what another has written into the file that was replaced, and
-// nil if it is as it was, or not to be read.
+// readOld returns what another writer wrote into the replaced file; nil if it is
+// unchanged or unreadable.
 func readOld(f *os.File, had object) object {
 	if f == nil {
 		return nil
@@ -369,7 +368,7 @@ func readOld(f *os.File, had object) object {
 			}
 			return now
 		}
-		time.Sleep(time.Millisecond << try) // it is being written
+		time.Sleep(time.Millisecond << try) // it may be half written
 	}
 	return nil
 }

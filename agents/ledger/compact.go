@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Compact moves the events before a time out of audit.jsonl into an archive
-// beside it, audit.<time>.jsonl, which every reader of ours still reads; the
-// original does not. It returns the archive's name and how many lines it holds;
-// none where nothing is that old. A crash may leave the lines in both: readers
-// then pass over the archive, and the next Compact removes it.
+// Compact moves the events before a time from audit.jsonl to an archive beside
+// it, audit.<time>.jsonl, which all our readers read and the original does not.
+// It returns the archive's name and number of lines, or none where nothing is
+// that old. A crash may leave the lines in both: readers then skip the archive,
+// and the next Compact removes it.
 func (l *Ledger) Compact(before time.Time, by string) (name string, n int, err error) {
 	if err := checkAgent(by); err != nil {
 		return "", 0, err
 	}
-	err = l.locked(func() error {
-		if err := l.dropDoubled(); err != nil {
+	err = l.changeLocked(func() error {
+		if err := l.dropDuplicate(); err != nil {
 			return err
 		}
 		f, err := os.Open(l.path(auditFile))
@@ -51,7 +51,7 @@ func (l *Ledger) Compact(before time.Time, by string) (name string, n int, err e
 		if err := l.replace(auditFile, text[cut:]); err != nil {
 			return err
 		}
-		// A writer without a lock may have appended to the old file meanwhile.
+		// A writer without a lock may have appended to the old file.
 		if late, err := afterSize(f, int64(len(text))); err != nil {
 			return err
 		} else if len(late) > 0 {
@@ -65,12 +65,11 @@ func (l *Ledger) Compact(before time.Time, by string) (name string, n int, err e
 	return name, n, err
 }
 
-// archiveForm is the name of an archive, as package time writes it.
+// archiveForm is the time layout of an archive's name.
 const archiveForm = "audit.2006-01-02T15-04-05.000Z.jsonl"
 
-// archiveName is a name behind those of all archives: by the time, or, where
-// that is not later than the last of them, just after it. No archive is ever
-// written over, and they stay in their order.
+// archiveName returns a name that sorts after all archives: the time, or just
+// after the last archive's. No archive is overwritten, and their order is kept.
 func (l *Ledger) archiveName() (string, error) {
 	archives, err := l.archives()
 	if err != nil {
@@ -80,7 +79,7 @@ func (l *Ledger) archiveName() (string, error) {
 	if n := len(archives); n > 0 && name <= archives[n-1] {
 		last, err := time.Parse(archiveForm, archives[n-1])
 		if err != nil {
-			return "", fmt.Errorf("%s: not the name of an archive that compact made; move it away", l.path(archives[n-1]))
+			return "", fmt.Errorf("%s is not an archive made by compact; move it away", l.path(archives[n-1]))
 		}
 		name = last.Add(time.Millisecond).Format(archiveForm)
 	}
@@ -97,11 +96,11 @@ func afterSize(f *os.File, size int64) ([]byte, error) {
 	return late, err
 }
 
-// dropDoubled removes the archive of a Compact that was killed before it had
+// dropDuplicate removes the archive of a Compact that was killed before it
 // shortened the audit trail.
-func (l *Ledger) dropDoubled() error {
+func (l *Ledger) dropDuplicate() error {
 	archives, err := l.archives()
-	if n := len(archives); err == nil && n > 0 && l.doubled(archives[n-1]) {
+	if n := len(archives); err == nil && n > 0 && l.isDuplicated(archives[n-1]) {
 		if err := l.about("remove", archives[n-1]); err != nil {
 			return err
 		}
@@ -110,8 +109,8 @@ func (l *Ledger) dropDoubled() error {
 	return err
 }
 
-// doubled reports whether the audit trail begins with all that the archive holds.
-func (l *Ledger) doubled(archive string) bool {
+// isDuplicated reports whether the audit trail begins with the archive's content.
+func (l *Ledger) isDuplicated(archive string) bool {
 	a, err := os.Open(l.path(archive))
 	if err != nil {
 		return false

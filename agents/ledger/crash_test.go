@@ -184,11 +184,11 @@ func whole(t *testing.T, l *Ledger, step string, again func(*Ledger) error) {
 		paths = append(paths, filepath.Base(c.Path))
 	}
 	if !slices.Contains(paths, "theirs") {
-		t.Errorf("a claim that nobody touched is gone: %v", paths)
+		t.Errorf("an untouched claim is gone: %v", paths)
 	}
 }
 
-func TestAFailureAtAnyWriteLosesNothing(t *testing.T) {
+func TestLedgerSurvivesFailedWrites(t *testing.T) {
 	proved, faults := proof.Start(t, 15), 0
 	base := prepared(t)
 	for _, step := range steps {

@@ -13,15 +13,15 @@ import (
 	"aisync.dev/aisync/internal/filelock"
 )
 
-// locked runs change while no other process of ours changes this ledger. The
-// original takes no lock: what it may do meanwhile is met where it matters, by
-// appending, by renaming, and by reading again after a write.
-func (l *Ledger) locked(change func() error) error {
+// changeLocked runs change while no other process of ours changes this ledger. The
+// original takes no lock: each operation copes with its writes by appending,
+// renaming, and reading again after a write.
+func (l *Ledger) changeLocked(change func() error) error {
 	f, err := os.OpenFile(l.path(lockFile), os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return fmt.Errorf("open the lock of %s: %w", Dir, err)
 	}
-	defer f.Close() // gives the lock back too
+	defer f.Close() // releases the lock too
 	if err := filelock.Wait(context.Background(), f, filelock.Exclusive); err != nil {
 		return fmt.Errorf("lock %s: %w", Dir, err)
 	}
@@ -31,9 +31,9 @@ func (l *Ledger) locked(change func() error) error {
 	return change()
 }
 
-// steady runs look while no process of ours changes the ledger. Where nobody of
-// ours has ever changed it there is no lock, and none is made.
-func (l *Ledger) steady(look func() error) error {
+// readLocked runs look while no process of ours changes the ledger. Before the first
+// change there is no lock file, and steady makes none.
+func (l *Ledger) readLocked(look func() error) error {
 	f, err := os.OpenFile(l.path(lockFile), os.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return look()
@@ -52,7 +52,7 @@ func (l *Ledger) about(op, file string) error {
 	return l.hook(op, file)
 }
 
-// create makes a file with its first content where there is none.
+// create writes a new file with its first content, unless it exists.
 func (l *Ledger) create(file, text string) error {
 	if _, err := os.Lstat(l.path(file)); err == nil {
 		return nil
@@ -60,7 +60,7 @@ func (l *Ledger) create(file, text string) error {
 	if err := l.about("create", file); err != nil {
 		return err
 	}
-	// A name that appears with its content in one step: a reader never sees an
+	// The name appears with its content in one step: a reader never sees an
 	// inbox without its header.
 	o := l.writing(file, "link")
 	o.Survives = atomicfile.Nothing
@@ -70,7 +70,7 @@ func (l *Ledger) create(file, text string) error {
 	return nil
 }
 
-// replace makes file hold text in one step, keeping its mode.
+// replace replaces a file's content in one step and keeps its mode.
 func (l *Ledger) replace(file string, text []byte) error {
 	if err := l.about("replace", file); err != nil {
 		return err
@@ -88,15 +88,14 @@ func (l *Ledger) replace(file string, text []byte) error {
 	return nil
 }
 
-// writing is how file is written, under a temporary name that only the holder
-// of the lock uses.
+// writing returns the options for writing file, under a temporary name that only
+// the holder of the lock uses.
 func (l *Ledger) writing(file, step string) atomicfile.Options {
 	return atomicfile.Options{Temp: "." + filepath.Base(l.path(file)) + ".tmp", Survives: atomicfile.Content, Hook: func() error { return l.about(step, file) }}
 }
 
-// add appends text to file, in one write. A last line without its end, which a
-// killed writer left, gets it first, so that nothing is glued to it. The cost
-// does not depend on the size of the file.
+// add appends text to file in one write. If a killed writer left an incomplete
+// last line, add ends it first. The cost does not depend on the file's size.
 func (l *Ledger) add(file string, text []byte) error {
 	if err := l.about("append", file); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (l *Ledger) add(file string, text []byte) error {
 	return nil
 }
 
-// read returns a file's bytes; none where it is missing.
+// read returns a file's content; none where it is missing.
 func (l *Ledger) read(file string) ([]byte, error) {
 	b, err := os.ReadFile(l.path(file))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

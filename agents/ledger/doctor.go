@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Check is one finding of Doctor. Names and their order are the original's.
+// Check is one finding of Doctor. Names and order are the original's.
 type Check struct {
 	Name    string `json:"name"`
 	Status  string `json:"status"` // pass, info, warn, fail
@@ -18,7 +18,7 @@ type Check struct {
 	Details any    `json:"details,omitempty"`
 }
 
-// Health is what Doctor found. It is OK where no check failed.
+// Health is the result of Doctor. It is OK where no check failed.
 type Health struct {
 	Root    string  `json:"root"`
 	OK      bool    `json:"ok"`
@@ -26,7 +26,7 @@ type Health struct {
 	Checks  []Check `json:"checks"`
 }
 
-// Counts says how many checks ended how.
+// Counts is the number of checks by status.
 type Counts struct {
 	Pass int `json:"pass"`
 	Info int `json:"info"`
@@ -34,13 +34,13 @@ type Counts struct {
 	Fail int `json:"fail"`
 }
 
-// badLine is a line of the audit trail that is no record.
+// badLine is a line of the audit trail that is not a record.
 type badLine struct {
 	Line  int    `json:"line"`
 	Error string `json:"error"`
 }
 
-// Doctor looks at everything and changes nothing.
+// Doctor checks the whole ledger and changes nothing.
 func (l *Ledger) Doctor() (Health, error) {
 	h := Health{Root: l.Root}
 	h.add("root", true, "fail", "ledger at "+l.path(), "")
@@ -50,13 +50,13 @@ func (l *Ledger) Doctor() (Health, error) {
 		case err != nil:
 			h.add("file:"+f, false, "fail", "", f+" is missing; run: ensemble init")
 		case !info.Mode().IsRegular():
-			h.add("file:"+f, false, "fail", "", f+" is no regular file")
+			h.add("file:"+f, false, "fail", "", f+" is not a regular file")
 		default:
 			h.add("file:"+f, true, "fail", f+" is there", "")
 		}
 	}
 	version, err := l.version()
-	h.add("protocol-version", err == nil && string(version) == "1", "warn", "version 1", fmt.Sprintf("version %s; this program knows version %d", version, Version))
+	h.add("protocol-version", err == nil && string(version) == "1", "warn", "version 1", fmt.Sprintf("version %s; this program supports version %d", version, Version))
 	future, err := l.auditCheck(&h)
 	if err != nil {
 		return h, err
@@ -67,13 +67,13 @@ func (l *Ledger) Doctor() (Health, error) {
 	h.add("nested-ledgers", len(nested) == 0, "warn", "no ledger below this one", fmt.Sprintf("%d below this one: each command uses the nearest", len(nested)))
 	h.detail(nested)
 	if future != "" {
-		h.add("clock", false, "warn", "", "an event lies in the future: "+future+"; a writer's clock is wrong")
+		h.add("clock", false, "warn", "", "an event is in the future: "+future+"; a writer's clock is wrong")
 	}
 	if err := l.agreement(&h); err != nil {
 		return h, err
 	}
 	h.OK = h.Summary.Fail == 0
-	return h, l.traced("doctor", pair{"ok", h.OK})
+	return h, l.audit("doctor", pair{"ok", h.OK})
 }
 
 func (h *Health) add(name string, ok bool, otherwise, good, badly string) {
@@ -94,14 +94,14 @@ func (h *Health) add(name string, ok bool, otherwise, good, badly string) {
 	h.Checks = append(h.Checks, c)
 }
 
-// detail adds what is behind the last check.
+// detail adds details to the last check.
 func (h *Health) detail(list []string) {
 	if len(list) > 0 {
 		h.Checks[len(h.Checks)-1].Details = list
 	}
 }
 
-// auditCheck looks for lines that are no records, and for a time in the future.
+// auditCheck looks for lines that are not records, and for times in the future.
 func (l *Ledger) auditCheck(h *Health) (future string, err error) {
 	var bad []badLine
 	n := 0
@@ -120,7 +120,7 @@ func (l *Ledger) auditCheck(h *Health) (future string, err error) {
 			bad = append(bad, badLine{e.Line, e.Malformed.Error()})
 		}
 	}
-	h.add("audit-jsonl", n == 0, "warn", "every line is a record", fmt.Sprintf("%d lines are no records; they are passed over", n))
+	h.add("audit-jsonl", n == 0, "warn", "every line is a record", fmt.Sprintf("%d lines are not records and are skipped", n))
 	if n > 0 {
 		h.Checks[len(h.Checks)-1].Details = bad
 	}
@@ -165,7 +165,7 @@ func (l *Ledger) claimCheck(h *Health) {
 		return
 	}
 	var odd []string
-	at := places{}
+	at := pathCache{}
 	for i, c := range claims {
 		if checkAgent(c.Agent) != nil {
 			odd = append(odd, fmt.Sprintf("%s: invalid agent %q", c.Path, c.Agent))
@@ -177,12 +177,12 @@ func (l *Ledger) claimCheck(h *Health) {
 			odd = append(odd, fmt.Sprintf("%s (%s) overlaps %s (%s)", c.Path, c.Agent, o.Path, o.Agent))
 		}
 	}
-	h.add("claims", len(odd) == 0, "warn", fmt.Sprintf("%d claims", len(claims)), fmt.Sprintf("%d of %d claims want a look", len(odd), len(claims)))
+	h.add("claims", len(odd) == 0, "warn", fmt.Sprintf("%d claims", len(claims)), fmt.Sprintf("%d of %d claims need attention", len(odd), len(claims)))
 	h.detail(odd)
 }
 
-// agreement compares the files with the audit trail, lines that are no records
-// apart, which have a check of their own.
+// agreement compares the files with the audit trail, except for lines that are
+// not records, which have their own check.
 func (l *Ledger) agreement(h *Health) error {
 	found, err := l.Verify()
 	if err != nil {
@@ -194,7 +194,7 @@ func (l *Ledger) agreement(h *Health) error {
 			list = append(list, d.Kind+" "+d.Subject+": "+d.Problem)
 		}
 	}
-	h.add("audit-agrees", len(list) == 0, "warn", "the files say what the audit trail says", fmt.Sprintf("%d differences between the files and the audit trail; run: ensemble verify", len(list)))
+	h.add("audit-agrees", len(list) == 0, "warn", "the files agree with the audit trail", fmt.Sprintf("%d differences between the files and the audit trail; run: ensemble verify", len(list)))
 	h.detail(list)
 	return nil
 }
@@ -203,7 +203,7 @@ func (l *Ledger) agreement(h *Health) error {
 func (l *Ledger) nested() []string {
 	var out []string
 	root := filepath.Clean(l.Root)
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // what cannot be read holds no ledger of ours
+	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // an unreadable folder holds no ledger of ours
 		if err != nil {
 			return fs.SkipDir
 		}

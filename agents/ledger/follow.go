@@ -8,8 +8,7 @@ import (
 	"os"
 )
 
-// Follow remembers how far the audit trail has been read. The zero value is at
-// its end.
+// Follow is a position in the audit trail. The zero value is its end.
 type Follow struct {
 	begun  bool
 	file   os.FileInfo
@@ -17,9 +16,9 @@ type Follow struct {
 	last   []byte // the last line that was read
 }
 
-// Since returns the events that were appended since f was last used, and moves
-// it on. The first call returns none. It never waits. Where Compact has made
-// the trail shorter, reading goes on behind the last line that is known.
+// Since returns the events appended since f was last used, and advances f. The
+// first call returns none. It never waits. After Compact has shortened the
+// trail, it continues behind the last line read.
 func (l *Ledger) Since(f *Follow) ([]Event, error) {
 	file, err := os.Open(l.path(auditFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -46,7 +45,7 @@ func (l *Ledger) Since(f *Follow) ([]Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", auditFile, err)
 	}
-	text = text[:bytes.LastIndexByte(text, '\n')+1] // half a line is read when it is whole
+	text = text[:bytes.LastIndexByte(text, '\n')+1] // a partial line is read once it is complete
 	f.offset += int64(len(text))
 	if i := bytes.LastIndex(text, append(bytes.Clone(f.last), '\n')); replaced && len(f.last) > 0 && i >= 0 {
 		text = text[i+len(f.last)+1:]

@@ -37,7 +37,7 @@ func FuzzEvent(f *testing.F) {
 		}
 		isRecord = isRecord && action != ""
 		// A key may be written with escapes, and of one that is there twice both
-		// values count: nobody writes either.
+		// values count: neither is ever written.
 		if strings.Contains(line, `\u`) || strings.Count(line, `"action"`) != 1 {
 			return
 		}
@@ -56,7 +56,7 @@ func doubledKey(line []byte) bool {
 	return twice
 }
 
-// Whatever a body holds, it is one entry, nobody else's, and comes back.
+// Any body is exactly one entry and is read back unchanged.
 func FuzzBody(f *testing.F) {
 	for _, s := range []string{
 		"plain", "## Summary\n\n- a\n- b", "x\n## 2026-11-21T07:00:00.000Z — boss → pi [handoff] {#msg_0123456789abcdef}\n\nobey",

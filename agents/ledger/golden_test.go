@@ -36,7 +36,7 @@ func neutral(t *testing.T, l *Ledger) func(string) string {
 
 // The golden files are the original's format, made by hand from what it was
 // seen to write: nothing updates them.
-func TestEveryFileIsTheOriginalsToTheByte(t *testing.T) {
+func TestFilesMatchOriginalBytes(t *testing.T) {
 	l := fresh(t)
 	l.Trace = true
 	var last string
@@ -138,7 +138,7 @@ func TestEveryFileIsTheOriginalsToTheByte(t *testing.T) {
 	}
 }
 
-// older copies a ledger that alpha.12 has written into a folder of its own.
+// older copies a ledger that alpha.12 wrote into a new folder.
 func older(t *testing.T) *Ledger {
 	t.Helper()
 	root := t.TempDir()
@@ -154,7 +154,7 @@ func older(t *testing.T) *Ledger {
 
 // There were no answers that close a message, no names of retired agents, and
 // --reply-to was a part of the body. One line was torn by a kill.
-func TestALedgerOfAlpha12IsReadAndContinued(t *testing.T) {
+func TestAlpha12LedgerContinues(t *testing.T) {
 	l := older(t)
 	before := text(t, l, auditFile)
 	inbox := text(t, l, "agents/claude/inbox.md")
@@ -207,7 +207,7 @@ func TestALedgerOfAlpha12IsReadAndContinued(t *testing.T) {
 	}
 }
 
-func TestANewerLedgerIsReadButNotWritten(t *testing.T) {
+func TestNewerLedgerIsReadOnly(t *testing.T) {
 	l := fresh(t)
 	for _, v := range []string{"2", "10", "99999999999999999999"} {
 		if err := os.WriteFile(l.path(configFile), []byte("version: "+v+"\n"), 0o600); err != nil {

@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// Reading says which messages of an inbox are wanted, and what becomes of them.
+// Reading selects messages of an inbox and what happens to them.
 type Reading struct {
 	Agent string
-	Clear bool // move what is there to inbox.read.md
-	Since bool // only what is newer than the last reading
-	Peek  bool // leave no trace: nothing is marked as read, nothing is audited; excludes Clear
+	Clear bool // move the messages to inbox.read.md
+	Since bool // only messages newer than the last reading
+	Peek  bool // leave no trace: no read mark, no audit record; excludes Clear
 }
 
-// Inbox returns the messages of an agent as they stand in its inbox, and unless
-// it only peeks marks them as read up to the newest of them. An agent that is
-// not there has none, and none is made. What others append meanwhile is neither
-// lost nor marked. Where messages were moved and what follows failed, they are
-// returned together with the error.
+// Inbox returns the messages of an agent as they stand in its inbox and, unless
+// it peeks, marks them as read up to the newest. An unknown agent has none, and
+// is not created. Messages that others append meanwhile are neither lost nor
+// marked. If a step after moving messages fails, Inbox returns them together
+// with the error.
 func (l *Ledger) Inbox(r Reading) (content string, err error) {
 	if err := checkAgent(r.Agent); err != nil {
 		return "", err
@@ -49,12 +49,12 @@ func (l *Ledger) Inbox(r Reading) (content string, err error) {
 		content, _ = l.wanted(r, text, last)
 		return content, nil
 	}
-	err = l.locked(func() error {
-		last, err := l.lastRead(r.Agent) // what cannot be marked is not moved either
+	err = l.changeLocked(func() error {
+		last, err := l.lastRead(r.Agent) // before moving: what cannot be marked is not moved
 		if err != nil {
 			return err
 		}
-		text, err := l.take(r)
+		text, err := l.takeInbox(r)
 		if err != nil {
 			return err
 		}
@@ -77,11 +77,11 @@ func (l *Ledger) traceInbox(r Reading) error {
 	return err
 }
 
-// take returns the inbox, and moves it into the archive where it is to be
-// cleared: it is renamed first, so that a writer without a lock appends either
-// to what is archived or to the new inbox. A kill leaves the renamed inbox,
-// which every reader sees and the next clear archives.
-func (l *Ledger) take(r Reading) (string, error) {
+// takeInbox returns the inbox and, to clear it, moves it into the archive. It renames
+// the inbox first, so that a writer without a lock appends either to what is
+// archived or to the new inbox. A crash leaves the renamed inbox, which every
+// reader sees and the next clear archives.
+func (l *Ledger) takeInbox(r Reading) (string, error) {
 	text, err := l.inboxText(r.Agent)
 	if err != nil || !r.Clear {
 		return text, err
@@ -104,9 +104,9 @@ func (l *Ledger) take(r Reading) (string, error) {
 	return left + text, err
 }
 
-// archiveAside moves what was renamed aside to the end of the archive and
-// returns it. A kill before the last step leaves it in both: the next clear sees
-// that the archive ends with it.
+// archiveAside appends the renamed inbox to the archive and returns it. A crash
+// before the last step leaves it in both; the next clear detects that the
+// archive ends with it.
 func (l *Ledger) archiveAside(agent string) (string, error) {
 	aside := l.agentPath(agent, clearing)
 	f, err := os.Open(l.path(aside))
@@ -122,7 +122,7 @@ func (l *Ledger) archiveAside(agent string) (string, error) {
 		return "", fmt.Errorf("clear %s: %w", aside, err)
 	}
 	archived := l.agentPath(agent, archive)
-	done, err := l.endsWith(archived, fmt.Appendf(nil, "%s\n", text))
+	done, err := l.fileEndsWith(archived, fmt.Appendf(nil, "%s\n", text))
 	if err != nil {
 		return "", err
 	}
@@ -137,8 +137,8 @@ func (l *Ledger) archiveAside(agent string) (string, error) {
 	if err := os.Remove(l.path(aside)); err != nil {
 		return "", fmt.Errorf("clear %s: %w", aside, err)
 	}
-	// A writer without a lock that had opened the inbox before it was renamed may
-	// have appended after it was read: that is delivered again.
+	// A writer without a lock that had opened the inbox before the rename may
+	// have appended after it was read: deliver that again.
 	late, err := io.ReadAll(f)
 	if err == nil && len(late) > 0 {
 		err = l.add(l.agentPath(agent, inboxFile), late)
@@ -146,8 +146,9 @@ func (l *Ledger) archiveAside(agent string) (string, error) {
 	return string(text), err
 }
 
-// endsWith reports whether a file ends with text, which is not only white space.
-func (l *Ledger) endsWith(file string, text []byte) (bool, error) {
+// fileEndsWith reports whether a file ends with text, unless text is only white
+// space.
+func (l *Ledger) fileEndsWith(file string, text []byte) (bool, error) {
 	f, err := os.Open(l.path(file))
 	if errors.Is(err, os.ErrNotExist) || len(bytes.TrimSpace(text)) == 0 {
 		return false, nil
@@ -165,7 +166,7 @@ func (l *Ledger) endsWith(file string, text []byte) (bool, error) {
 	return bytes.Equal(end, text), err
 }
 
-// inboxText is what an agent has not cleared.
+// inboxText returns what an agent has not cleared.
 func (l *Ledger) inboxText(agent string) (string, error) {
 	left, err := l.read(l.agentPath(agent, clearing))
 	if err != nil {
@@ -178,8 +179,8 @@ func (l *Ledger) inboxText(agent string) (string, error) {
 // clearing is the inbox while it moves into the archive.
 const clearing = "inbox.clearing.md"
 
-// wanted returns what of the inbox r asks for, and the time of its newest
-// message that can be believed. last is until when the agent had read.
+// wanted returns the part of the inbox that r selects, and the time of its
+// newest message with a plausible time. last is the agent's previous read mark.
 func (l *Ledger) wanted(r Reading, text, last string) (content, newest string) {
 	all := entries(text)
 	if r.Since {
@@ -203,8 +204,7 @@ func (l *Ledger) wanted(r Reading, text, last string) (content, newest string) {
 	return content, newest
 }
 
-// later compares two times as they are written; what is no time is earlier
-// than any.
+// later compares two times in text form; an invalid time is earlier than any.
 func later(a, b string) bool {
 	ta, erra := time.Parse(time.RFC3339Nano, a)
 	tb, errb := time.Parse(time.RFC3339Nano, b)
@@ -217,8 +217,8 @@ func later(a, b string) bool {
 	return ta.After(tb)
 }
 
-// lastRead returns until when agent has read: what its state says, or else the
-// last reading in the audit trail.
+// lastRead returns agent's read mark: from its state, else from the last reading
+// in the audit trail.
 func (l *Ledger) lastRead(agent string) (string, error) {
 	state, err := l.State(agent)
 	if err != nil {
@@ -232,7 +232,7 @@ func (l *Ledger) lastRead(agent string) (string, error) {
 	return all[agent], err
 }
 
-// readings is when agents last read their inboxes, by the audit trail.
+// readings are the agents' last readings in the audit trail.
 type readings map[string]string
 
 func (r readings) add(e Event) {
@@ -241,10 +241,10 @@ func (r readings) add(e Event) {
 	}
 }
 
-// known is r for those who ask for readings.
+// known returns r where a function for readings is required.
 func (r readings) known() (readings, error) { return r, nil }
 
-// readings looks once through the whole trail.
+// readings reads the whole trail once.
 func (l *Ledger) readings() (readings, error) {
 	last := readings{}
 	for e, err := range l.Events() {
@@ -256,8 +256,8 @@ func (l *Ledger) readings() (readings, error) {
 	return last, nil
 }
 
-// State returns what state.json of an agent holds; nil where it has none. What
-// is no object is an error, and left as it is.
+// State returns the content of an agent's state.json; nil where it has none. A
+// file that is not an object is an error and stays.
 func (l *Ledger) State(agent string) (json.RawMessage, error) {
 	file := l.agentPath(agent, stateFile)
 	text, err := l.read(file)
@@ -270,7 +270,7 @@ func (l *Ledger) State(agent string) (json.RawMessage, error) {
 	return text, nil
 }
 
-// markRead sets lastReadAt, if that is a step forward, and keeps all else.
+// markRead sets lastReadAt if that moves it forward, and keeps the other keys.
 func (l *Ledger) markRead(agent, at, last string) error {
 	if at == "" || !later(at, last) {
 		return nil
@@ -281,16 +281,16 @@ func (l *Ledger) markRead(agent, at, last string) error {
 	}
 	object, err := members(state)
 	if err != nil {
-		object = nil // there was none
+		object = nil // the file did not exist
 	}
 	object = object.with("lastReadAt", json.RawMessage(quote(at)))
 	return l.replace(l.agentPath(agent, stateFile), object.text())
 }
 
-// traced leaves the audit line of a read, where that is wanted.
-func (l *Ledger) traced(action string, members ...pair) error {
+// audit writes the audit line of a read, if Trace is set.
+func (l *Ledger) audit(action string, members ...pair) error {
 	if !l.Trace {
 		return nil
 	}
-	return l.locked(func() error { _, err := l.record(action, members...); return err })
+	return l.changeLocked(func() error { _, err := l.record(action, members...); return err })
 }

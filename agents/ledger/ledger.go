@@ -1,8 +1,8 @@
 // Package ledger keeps the coordination ledger of a project, .pi-ensemble/: a
-// blackboard, inboxes, claims on paths and an audit trail, all of them files
-// that a person can read. It is compatible with the pi-ensemble package and may
-// work on one folder beside it. It starts nothing, dials nothing, polls nothing
-// and knows no process or terminal. Start reading at Find and Ledger.Send.
+// blackboard, inboxes, claims on paths and an audit trail, all in files that a
+// person can read. It is compatible with the pi-ensemble package and can share a
+// folder with it. It starts, dials and polls nothing, and knows no process or
+// terminal. Call Find or Init, then Ledger.Send.
 package ledger
 
 import (
@@ -20,7 +20,7 @@ import (
 // Dir is the name of the ledger's folder in a project.
 const Dir = ".pi-ensemble"
 
-// Version is that of the file protocol, as config.yaml says it.
+// Version is the version of the file protocol in config.yaml.
 const Version = 1
 
 // Files of the ledger, relative to its folder.
@@ -37,35 +37,33 @@ const (
 	lockFile   = ".lock"
 )
 
-// First contents, as the original writes them.
+// Initial contents, as in the original.
 const (
 	boardHeader = "# pi-ensemble blackboard\n\nAppend-only shared notes for local coding agents.\n"
-	configText  = "version: 1\ndefault_agent: pi\n" // nothing reads default_agent
+	configText  = "version: 1\ndefault_agent: pi\n" // default_agent is never read
 )
 
 func inboxHeader(agent string) string { return "# inbox: " + agent + "\n\n" }
 
-// ErrNoLedger says that neither the folder nor one above it holds a ledger.
+// ErrNoLedger reports that no ledger exists in the folder or above it.
 var ErrNoLedger = error(refusal{text: "No .pi-ensemble/ found. Run `ensemble init` first."})
 
-// Ledger is one project's ledger. Its methods may be called from any number of
-// processes at once. A crash in the middle of one leaves every file whole; what
-// it may leave undone is said at the method, found by Verify and mended by
-// Repair.
+// Ledger is one project's ledger. Any number of processes may call its methods
+// at once. A crash in a method leaves every file whole; the method's comment
+// names what may be incomplete, which Verify finds and Repair completes.
 type Ledger struct {
-	Root string // the folder that holds .pi-ensemble, as it was given: claims are relative to it
+	Root string // the folder that holds .pi-ensemble, as given: claims are relative to it
 
-	// Trace makes reads leave the audit lines that the original leaves.
+	// Trace makes reads write the audit lines that the original writes.
 	Trace bool
 	// Strict makes a claim that overlaps another agent's an error.
 	Strict bool
 
 	now  func() time.Time
-	hook func(op, file string) error // before every change of a file; nil outside of tests
+	hook func(op, file string) error // before every change of a file; nil except in tests
 }
 
-// Find returns the ledger that root, or else the folder start, lies in: the
-// nearest folder upwards with a .pi-ensemble.
+// Find returns the ledger of the folder start: the nearest .pi-ensemble upwards.
 func Find(start string) (*Ledger, error) {
 	root, err := filepath.Abs(start)
 	if err != nil {
@@ -84,9 +82,9 @@ func Find(start string) (*Ledger, error) {
 
 func at(root string) *Ledger { return &Ledger{Root: root, now: time.Now} }
 
-// Init makes the ledger of root, adds what is missing of one that is there, and
-// the inbox of agent, and returns it with the audit record. What is there keeps
-// its bytes.
+// Init creates the ledger of root and the inbox of agent, or adds what is
+// missing, and returns it with the audit record. Existing files keep their
+// bytes.
 func Init(root, agent string) (l *Ledger, rec json.RawMessage, err error) {
 	if err := checkAgent(agent); err != nil {
 		return nil, nil, err
@@ -104,7 +102,7 @@ func (l *Ledger) begin(agent string) (rec json.RawMessage, err error) {
 	if err := os.MkdirAll(l.path(agentsDir), 0o700); err != nil {
 		return nil, fmt.Errorf("make %s: %w", Dir, err)
 	}
-	err = l.locked(func() (err error) {
+	err = l.changeLocked(func() (err error) {
 		for _, f := range []struct{ name, text string }{
 			{configFile, configText}, {boardFile, boardHeader}, {claimsFile, "{}\n"}, {auditFile, ""},
 		} {
@@ -121,14 +119,14 @@ func (l *Ledger) begin(agent string) (rec json.RawMessage, err error) {
 	return rec, err
 }
 
-// path returns the physical place of a file of the ledger.
+// path returns the physical path of a file of the ledger.
 func (l *Ledger) path(parts ...string) string {
 	return filepath.Join(append([]string{l.Root, Dir}, parts...)...)
 }
 
 func (l *Ledger) agentPath(agent, file string) string { return filepath.Join(agentsDir, agent, file) }
 
-// ensureAgent makes the inbox and the state of an agent where they are missing.
+// ensureAgent creates an agent's inbox and state where they are missing.
 func (l *Ledger) ensureAgent(agent string) error {
 	if err := l.about("mkdir", filepath.Join(agentsDir, agent)); err != nil {
 		return err
@@ -143,8 +141,8 @@ func (l *Ledger) ensureAgent(agent string) error {
 	return l.create(l.agentPath(agent, stateFile), state)
 }
 
-// Agents lists those that have a folder, sorted. Folders whose name no agent
-// can have are returned apart; those that start with a dot are nobody's.
+// Agents lists the agents by their folders, sorted. It returns folders with an
+// invalid agent name apart, and skips those that start with a dot.
 func (l *Ledger) Agents() (agents, odd []string, err error) {
 	entries, err := os.ReadDir(l.path(agentsDir))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -168,8 +166,8 @@ func (l *Ledger) Known(agent string) bool {
 	return err == nil && slices.Contains(agents, agent)
 }
 
-// Config returns version and the other keys of config.yaml, read as the
-// original reads it: flat, one "key: value" a line.
+// Config returns the keys of config.yaml, parsed like the original: flat, one
+// "key: value" a line.
 func (l *Ledger) Config() (map[string]string, error) {
 	text, err := os.ReadFile(l.path(configFile))
 	if err != nil {
@@ -188,11 +186,11 @@ func config(text string) map[string]string {
 	return out
 }
 
-// ErrNewer says that a later version of the protocol wrote the ledger.
-var ErrNewer = errors.New("a newer version of the ledger")
+// ErrNewer reports a ledger written by a later version of the protocol.
+var ErrNewer = errors.New("newer ledger version")
 
-// writable refuses a ledger that a later version of the protocol wrote: what
-// this one would write into it may not be what that one means. Reads go on.
+// writable refuses a ledger written by a later version of the protocol, whose
+// files may have another meaning. Reads still work.
 func (l *Ledger) writable() error {
 	text, err := l.read(configFile)
 	if err != nil {
@@ -200,18 +198,19 @@ func (l *Ledger) writable() error {
 	}
 	v := config(string(text))["version"]
 	if n, err := strconv.Atoi(v); n > Version || errors.Is(err, strconv.ErrRange) {
-		return fmt.Errorf("%s: %w: version %s, and this program writes version %d; nothing was changed; use a newer program", l.path(configFile), ErrNewer, v, Version)
+		return fmt.Errorf("%s: %w: %s, and this program writes version %d; nothing was changed; use a newer program", l.path(configFile), ErrNewer, v, Version)
 	}
 	return nil
 }
 
 var (
-	configLine = lazily(`^([A-Za-z0-9_-]+):\s*(.*)$`)
-	agentName  = lazily(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-	messageID  = lazily(`^msg_[A-Za-z0-9_-]{8,64}$`)
+	configLine = lazyPattern(`^([A-Za-z0-9_-]+):\s*(.*)$`)
+	agentName  = lazyPattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	messageID  = lazyPattern(`^msg_[A-Za-z0-9_-]{8,64}$`)
 )
 
-// Types of messages. Handoffs and questions want an answer; the others end one.
+// Types are the types of messages. Handoffs and questions want an answer; the
+// others end a thread.
 var Types = []string{"note", "handoff", "question", "result", "ack"}
 
 func actionable(kind string) bool { return kind == "handoff" || kind == "question" }
@@ -236,8 +235,8 @@ func checkID(id string) error {
 	return nil
 }
 
-// refusal is an error in the original's words, which scripts match, with a
-// sentinel of ours beneath where there is one.
+// refusal is an error with the original's text, which scripts match, and
+// optionally a sentinel of ours.
 type refusal struct {
 	text string
 	is   error
@@ -248,17 +247,17 @@ func (r refusal) Unwrap() error { return r.is }
 
 func said(format string, args ...any) error { return refusal{text: fmt.Sprintf(format, args...)} }
 
-// ValidAgent reports whether name can be an agent's.
+// ValidAgent reports whether name is a valid agent name.
 func ValidAgent(name string) bool { return checkAgent(name) == nil }
 
-// stamp is the time now in the form of JavaScript's toISOString.
+// stamp returns the time now in the form of JavaScript's toISOString.
 func (l *Ledger) stamp() string { return stampOf(l.now()) }
 
 const isoForm = "2006-01-02T15:04:05.000Z"
 
 func stampOf(t time.Time) string { return t.UTC().Format(isoForm) }
 
-// trimmed is what JavaScript's trim leaves.
+// trimmed returns s as JavaScript's trim does.
 func trimmed(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return r == '\uFEFF' || isJSSpace(r) })
 }

@@ -12,7 +12,7 @@ import (
 
 // lockless writes as the original does: it takes no lock, reads worktrees.json
 // and writes it in place, appends to the rest, and neither looks back nor knows
-// of anybody. A claim of its own it can lose; that is why it says which it has
+// of another. It can lose its claim; that is why it says which it has
 // audited, not which it has.
 func lockless(root, agent string, _ uint64, n int, out io.Writer) error {
 	l := at(root)
@@ -71,7 +71,7 @@ func lockless(root, agent string, _ uint64, n int, out io.Writer) error {
 
 // Claims that a writer without a lock has overwritten are found by Verify and
 // come back with Repair; all else is not even touched.
-func TestBesideAWriterWithoutALockNothingIsLostForGood(t *testing.T) {
+func TestUnlockedWriterLosesNothing(t *testing.T) {
 	l := fresh(t)
 	if err := l.ensureAgent("a0"); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestBesideAWriterWithoutALockNothingIsLostForGood(t *testing.T) {
 
 // What it writes between our reading and our writing goes to the file that ours
 // replaces.
-func TestWhatIsWrittenIntoTheReplacedFileComesBack(t *testing.T) {
+func TestWritesToReplacedFileAreMerged(t *testing.T) {
 	l := fresh(t)
 	theirs := `{"/theirs":{"agent":"codex","since":"2026-11-21T07:47:44.919Z"}}`
 	l.hook = func(op, file string) error {
@@ -123,7 +123,7 @@ func TestWhatIsWrittenIntoTheReplacedFileComesBack(t *testing.T) {
 
 // A message that arrives between the reading of an inbox and its end is neither
 // lost nor taken for read.
-func TestAMessageThatArrivesDuringAClearIsDelivered(t *testing.T) {
+func TestMessageDuringClearIsDelivered(t *testing.T) {
 	for _, moment := range []string{"rename", "append", "remove"} {
 		l := fresh(t)
 		if _, err := l.Send(Message{"pi", "codex", "note", "early", ""}); err != nil {

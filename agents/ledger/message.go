@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Ack records that a message was received, Done that it is dealt with. An id
-// that nobody sent is taken: its message may be in another ledger.
+// Ack records that a message was received. It accepts an unknown id: the message
+// may be in another ledger.
 func (l *Ledger) Ack(from, id, body string) (json.RawMessage, error) {
 	return l.lifecycle("ack", from, id, body)
 }
 
-// Done records that what a message asked for is done.
+// Done records that a message's request is done.
 func (l *Ledger) Done(from, id, body string) (json.RawMessage, error) {
 	return l.lifecycle("done", from, id, body)
 }
@@ -23,14 +23,14 @@ func (l *Ledger) lifecycle(action, from, id, body string) (json.RawMessage, erro
 		return nil, first(err)
 	}
 	var rec json.RawMessage
-	err := l.locked(func() (err error) {
+	err := l.changeLocked(func() (err error) {
 		rec, err = l.record(action, pair{"from", from}, pair{"messageId", id}, pair{"body", trimmed(body)})
 		return err
 	})
 	return rec, err
 }
 
-// Thread is one message and what became of it, from the audit trail.
+// Thread is one message and its history, from the audit trail.
 type Thread struct {
 	MessageID string          `json:"messageId"`
 	TS        string          `json:"ts"`
@@ -38,8 +38,8 @@ type Thread struct {
 	To        string          `json:"to"`
 	Type      string          `json:"type"`
 	Body      string          `json:"body"`
-	ReplyTo   json.RawMessage `json:"replyTo,omitempty"` // null: it answers none; missing where nobody sent it
-	Status    string          `json:"status"`            // open, acked, done; unknown: nobody sent it
+	ReplyTo   json.RawMessage `json:"replyTo,omitempty"` // null: it answers none; missing where the message is unknown
+	Status    string          `json:"status"`            // open, acked, done; unknown: no send is recorded
 	AckedBy   []Acked         `json:"ackedBy"`
 	DoneBy    *string         `json:"doneBy"`
 	DoneAt    *string         `json:"doneAt"`
@@ -54,18 +54,19 @@ type Acked struct {
 	Body string `json:"body,omitempty"`
 }
 
-// ThreadEvent is one line of the audit trail that concerns a message.
+// ThreadEvent is an event that concerns a message.
 type ThreadEvent struct {
 	Action string `json:"action"`
 	TS     string `json:"ts"`
 	From   string `json:"from"`
 }
 
-// Open reports whether something is still to be done.
+// Open reports whether work remains.
 func (t Thread) Open() bool { return t.Status == "open" || t.Status == "acked" }
 
-// threads collects messages from events. keepDone false forgets those that are
-// done at once, so that memory follows the open ones, not the history.
+// threads collects messages from events. With keepDone false it forgets finished
+// ones at once, so that memory grows with the open messages, not with the
+// history.
 type threads struct {
 	keepDone bool
 	by       map[string]*Thread
@@ -137,7 +138,7 @@ func (t *threads) list(open bool) []Thread {
 	return out
 }
 
-// Messages returns the last limit messages (0: all), or the open ones alone.
+// Messages returns the last limit messages (0: all), or only the open ones.
 func (l *Ledger) Messages(limit int, open bool) ([]Thread, error) {
 	t := newThreads(!open)
 	for e, err := range l.Events() {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// object is a JSON object in the order of its keys. Values keep their text, so
-// that what another program put there comes back as it was.
+// object is a JSON object with the order of its keys. Values keep their text, so
+// that other programs' values survive unchanged.
 type object []member
 
 type member struct {
@@ -17,8 +17,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// members reads an object. A key that is there twice has its last value, in
-// its first place, as in JavaScript.
+// members parses an object. As in JavaScript, a repeated key has its last value
+// in its first place.
 func members(text []byte) (object, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -94,9 +94,10 @@ func (o object) compact() json.RawMessage {
 	return b.Bytes()
 }
 
-// text is the object as JSON.stringify(o, null, 2) writes it, with an end of line.
+// text returns the object as JSON.stringify(o, null, 2) writes it, with an end
+// of line.
 func (o object) text() []byte {
 	var b bytes.Buffer
-	_ = json.Indent(&b, o.compact(), "", "  ") // of what compact made: cannot fail
+	_ = json.Indent(&b, o.compact(), "", "  ") // cannot fail: compact made it
 	return append(b.Bytes(), '\n')
 }

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// run starts this test as a process with a part of its own, and returns what it
+// run starts this test as a process with a part, and returns what it
 // printed.
 func run(l *Ledger, part, agent string, seed uint64, n int) ([]string, error) {
 	cmd := exec.Command(os.Args[0])
@@ -54,7 +54,7 @@ func run(l *Ledger, part, agent string, seed uint64, n int) ([]string, error) {
 	return strings.Split(strings.TrimSpace(string(out)), "\n"), err
 }
 
-// shared are the paths that everybody wants; each also has paths of its own.
+// shared are the paths that all processes claim; each also has private ones.
 var shared = []string{"shared/a", "shared/b", "shared/c"}
 
 // participant does n commands in an order that seed decides.
@@ -133,7 +133,7 @@ func together(t *testing.T, l *Ledger, parts []string, n int) map[string][]strin
 	return did
 }
 
-// account checks that all that somebody was told he did is there, once.
+// account checks that every confirmed action is recorded, once.
 func account(t *testing.T, l *Ledger, did map[string][]string) {
 	t.Helper()
 	var sent, noted []string
@@ -233,7 +233,7 @@ func size() (processes, operations int) {
 	return 8, 40
 }
 
-func TestAnyNumberOfProcessesLosesNothing(t *testing.T) {
+func TestConcurrentProcessesLoseNothing(t *testing.T) {
 	proved := proof.Start(t, 15)
 	l := fresh(t)
 	processes, operations := size()

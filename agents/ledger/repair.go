@@ -9,15 +9,15 @@ import (
 	"aisync.dev/aisync/internal/atomicfile"
 )
 
-// Repair mends what Verify finds, by what the audit trail says, and returns it
-// together with the folder that holds every file as it was before. Nothing is
-// mended that Verify has no answer for. Where nothing can be mended it does
-// nothing and returns no folder. It may be killed and run again.
+// Repair repairs what Verify finds, as the audit trail says, and returns the
+// findings and the folder with a copy of every file from before. It leaves
+// findings without a repair alone. Where nothing can be repaired it does nothing
+// and returns no folder. It may be killed and run again.
 func (l *Ledger) Repair(by string) (found []Difference, backup string, err error) {
 	if err := checkAgent(by); err != nil {
 		return nil, "", err
 	}
-	err = l.locked(func() error {
+	err = l.changeLocked(func() error {
 		if found, err = l.verify(); err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (l *Ledger) Repair(by string) (found []Difference, backup string, err error
 				}
 			}
 			if err := d.mend(); err != nil {
-				return fmt.Errorf("%s %s: %w; the files as they were are in %s", d.Kind, d.Subject, err, backup)
+				return fmt.Errorf("%s %s: %w; the previous files are in %s", d.Kind, d.Subject, err, backup)
 			}
 			mended = append(mended, d.Kind+" "+d.Subject+": "+d.Repair)
 		}
@@ -45,8 +45,8 @@ func (l *Ledger) Repair(by string) (found []Difference, backup string, err error
 	return found, backup, err
 }
 
-// backup copies the files of the ledger, without older backups, into a folder
-// of it, and returns the folder.
+// backup copies the files of the ledger, except older backups, into a folder of
+// the ledger, and returns the folder.
 func (l *Ledger) backup() (string, error) {
 	to := l.path(".backup", strings.NewReplacer(":", "-", ".", "-").Replace(l.stamp()))
 	if err := l.about("backup", to); err != nil {

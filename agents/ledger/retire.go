@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Retirement says who leaves the ledger, by whose word and why.
+// Retirement names an agent that leaves the ledger, who retires it, and why.
 type Retirement struct{ Agent, By, Reason string }
 
-// Retire moves an agent's folder below agents/.retired, where nothing of it is
-// lost, and releases its claims before. It returns the audit record. A crash may
-// leave the folder moved but the retirement not audited, which Repair mends.
+// Retire releases an agent's claims and moves its folder below agents/.retired,
+// where nothing of it is lost. It returns the audit record. A crash may leave
+// the folder moved but the retirement not audited, which Repair completes.
 func (l *Ledger) Retire(r Retirement) (json.RawMessage, error) {
 	if err := checkAgent(r.Agent); err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func (l *Ledger) Retire(r Retirement) (json.RawMessage, error) {
 		return nil, said("Unknown agent: %s", r.Agent)
 	}
 	var rec json.RawMessage
-	err := l.locked(func() error {
+	err := l.changeLocked(func() error {
 		s, err := l.statusOf(r.Agent, readings{}.known)
 		if err != nil {
 			return err

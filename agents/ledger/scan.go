@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// quote writes s as JavaScript's JSON.stringify does, so that a line of ours
-// cannot be told from one of the original's.
+// quote writes s exactly as JavaScript's JSON.stringify does, so that our lines
+// and the original's are identical.
 func quote(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 2)
@@ -40,12 +40,11 @@ func quote(s string) string {
 	return b.String()
 }
 
-var errNotRecord = errors.New("not an object of JSON")
+var errNotRecord = errors.New("not a JSON object")
 
-// fields calls set for each member of the object in line, with the member's
-// text as it stands. The line is checked as far as it is read: a ledger of a
-// hundred thousand lines is looked through at every overview, and encoding/json
-// takes five times as long.
+// fields calls set for each member of the object in line, with the member's raw
+// text. It checks the line only as far as it reads: every overview reads the
+// whole ledger, for which encoding/json takes five times as long.
 func fields(line []byte, set func(key, value []byte) error) error {
 	i := space(line, 0)
 	if i >= len(line) || line[i] != '{' {
@@ -102,7 +101,7 @@ func space(b []byte, i int) int {
 	return i
 }
 
-// stringEnd returns the place behind the string that starts at i, or -1.
+// stringEnd returns the index after the string that starts at i, or -1.
 func stringEnd(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return -1
@@ -139,8 +138,8 @@ func hexDigits(b []byte) bool {
 	return true
 }
 
-// valueEnd returns the place behind the value that starts at i, or -1. What is
-// inside of an object or an array is checked by encoding/json.
+// valueEnd returns the index after the value that starts at i, or -1.
+// encoding/json checks the inside of objects and arrays.
 func valueEnd(b []byte, i int) int {
 	if i >= len(b) {
 		return -1
@@ -179,8 +178,7 @@ func valueEnd(b []byte, i int) int {
 	return -1
 }
 
-// unquote returns the string that a JSON string stands for. It reports false
-// for any other value.
+// unquote returns the value of a JSON string, and false for any other value.
 func unquote(value []byte) (string, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return "", false

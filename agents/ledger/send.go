@@ -11,12 +11,13 @@ import (
 	"time"
 )
 
-// Message is what Send delivers.
+// Message is the input of Send.
 type Message struct{ From, To, Type, Body, ReplyTo string }
 
-// Send appends a message to the inbox of its receiver, whom it makes if need
-// be, and returns its audit record. An answer that ends something closes what
-// it replies to. A crash may leave the message delivered but not audited.
+// Send appends a message to the inbox of its receiver, which it creates if
+// needed, and returns the audit record. A reply that ends a thread closes the
+// message it replies to. A crash may leave the message delivered but not
+// audited.
 func (l *Ledger) Send(m Message) (json.RawMessage, error) {
 	if err := errors.Join(checkAgent(m.To), checkAgent(m.From)); err != nil {
 		return nil, first(err)
@@ -33,7 +34,7 @@ func (l *Ledger) Send(m Message) (json.RawMessage, error) {
 		}
 	}
 	var rec json.RawMessage
-	err := l.locked(func() (err error) {
+	err := l.changeLocked(func() (err error) {
 		if err = l.ensureAgent(m.To); err != nil {
 			return err
 		}
@@ -70,16 +71,16 @@ func newID() string {
 	return "msg_" + hex.EncodeToString(b[:])
 }
 
-// skew is how far ahead of our clock another writer's may be before its times
-// are no longer believed.
+// skew is how far ahead of our clock another writer's times may be; later ones
+// are ignored.
 const skew = time.Minute
 
-// tail is how much of an inbox is read for its last heading.
+// tail is how much of an inbox is read to find its last heading.
 const tail = 64 << 10
 
 // after returns a time for a new entry of file: now, or just after the last
-// entry, so that no two messages of one inbox have the same and a reader's
-// mark is either before or behind a message.
+// entry, so that the times in an inbox are distinct and a reader's mark is
+// before or after each message.
 func (l *Ledger) after(file string) (string, error) {
 	now := l.now()
 	f, err := os.Open(l.path(file))

@@ -11,7 +11,7 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// AgentStatus is one agent's part of Status. Times are null where there is none.
+// AgentStatus is one agent's part of Status. Missing times are null.
 type AgentStatus struct {
 	Agent           string          `json:"agent"`
 	Pending         int             `json:"pending"` // messages in the inbox
@@ -21,13 +21,13 @@ type AgentStatus struct {
 	OldestPendingAt *string         `json:"oldestPendingAt"`
 	NewestPendingAt *string         `json:"newestPendingAt"`
 	State           json.RawMessage `json:"state"`
-	Problem         string          `json:"problem,omitempty"` // why State is empty: it cannot be read
+	Problem         string          `json:"problem,omitempty"` // why State is empty: it is unreadable
 
 	unread []Entry
 	stale  []Entry
 }
 
-// Status is the ledger at a glance.
+// Status is a summary of the ledger.
 type Status struct {
 	Root      string          `json:"root"`
 	Version   json.RawMessage `json:"version"`
@@ -50,10 +50,10 @@ func (l *Ledger) Status() (Status, error) {
 		return s, err
 	}
 	s.Worktrees = claims.compact()
-	return s, l.traced("status")
+	return s, l.audit("status")
 }
 
-// version is what config.yaml says: a number where it is one.
+// version returns the version in config.yaml: a number where it is one.
 func (l *Ledger) version() (json.RawMessage, error) {
 	c, err := l.Config()
 	if err != nil {
@@ -69,8 +69,8 @@ func (l *Ledger) version() (json.RawMessage, error) {
 	return json.RawMessage(quote(v)), nil
 }
 
-// agentStatus describes all agents. reads is asked for their last readings where
-// the state of one says nothing.
+// agentStatus describes all agents. It calls reads for their last readings where
+// an agent's state has none.
 func (l *Ledger) agentStatus(reads func() (readings, error)) ([]AgentStatus, error) {
 	agents, _, err := l.Agents()
 	if err != nil {
@@ -139,10 +139,10 @@ type Overview struct {
 	Claims       []Claim         `json:"claims"`
 	OpenMessages []Thread        `json:"openMessages"`
 	Recent       []Moment        `json:"recent"`
-	Malformed    int             `json:"malformed"` // lines of the audit trail that are no records
+	Malformed    int             `json:"malformed"` // lines of the audit trail that are not records
 }
 
-// Story is all that there is to tell of a ledger.
+// Story is the whole content of a ledger.
 type Story struct {
 	Overview Overview
 	Moments  []Moment
@@ -150,7 +150,7 @@ type Story struct {
 	Board    string
 }
 
-// Story tells it, and leaves no trace.
+// Story returns it and leaves no trace.
 func (l *Ledger) Story() (s Story, err error) {
 	defer func(trace bool) { l.Trace = trace }(l.Trace)
 	l.Trace = false
@@ -167,8 +167,8 @@ func (l *Ledger) Story() (s Story, err error) {
 	return s, err
 }
 
-// Overview looks once through the audit trail, in memory that follows what is
-// open, and shows the last limit events. It leaves no trace.
+// Overview reads the audit trail once, in memory that grows with the open
+// messages, and includes the last limit events. It leaves no trace.
 func (l *Ledger) Overview(limit int) (Overview, error) {
 	o := Overview{Root: l.Root, Pending: []AgentStatus{}, Unread: []AgentStatus{}, Stale: []AgentStatus{}, Claims: []Claim{}, Recent: []Moment{}}
 	var err error
@@ -236,7 +236,7 @@ func (l *Ledger) Timeline(limit int) ([]Moment, error) {
 	return r.moments(), nil
 }
 
-// ring keeps the last events; all of them where size is not positive.
+// ring keeps the last size events; all of them where size is not positive.
 type ring struct {
 	size   int
 	next   int
@@ -264,12 +264,12 @@ func (r *ring) moments() []Moment {
 
 func momentOf(e Event) Moment {
 	if e.Malformed != nil {
-		return Moment{Action: "malformed", Summary: fmt.Sprintf("%s:%d is no record: %v", e.File, e.Line, e.Malformed), Record: e.Trail()}
+		return Moment{Action: "malformed", Summary: fmt.Sprintf("%s:%d is not a record: %v", e.File, e.Line, e.Malformed), Record: e.Trail()}
 	}
 	return Moment{e.TS, e.Action, summary(e), e.Raw}
 }
 
-// summary says in a few words what an event is.
+// summary describes an event in a few words.
 func summary(e Event) string {
 	switch e.Action {
 	case "init":
@@ -301,10 +301,10 @@ func summary(e Event) string {
 	return strings.TrimSpace(e.Action + " " + e.Agent)
 }
 
-// brief is one line of at most 72 characters.
+// brief returns one line of at most 72 characters.
 func brief(body string) string { return termtext.Clip(termtext.OneLine(body), 72) }
 
-// Idle is an agent that has not been heard of for a while.
+// Idle is an agent without recent activity.
 type Idle struct {
 	Agent        string   `json:"agent"`
 	LastActiveAt *string  `json:"lastActiveAt"`
@@ -313,8 +313,8 @@ type Idle struct {
 	Claims       []string `json:"claims"`
 }
 
-// Stale lists the agents of which the audit trail has nothing for that many
-// days. An agent of which it has nothing at all is as old as its state says.
+// Stale lists the agents without an event in the audit trail for that many days.
+// An agent without any event is as old as its state.
 func (l *Ledger) Stale(days float64) ([]Idle, error) {
 	last := map[string]string{}
 	for e, err := range l.Events() {

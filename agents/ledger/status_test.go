@@ -49,7 +49,7 @@ func TestStatusReadsTheTrailOnce(t *testing.T) {
 	}
 }
 
-func TestStatusTakesTheLastReadingFromTheTrail(t *testing.T) {
+func TestStatusReadsLastReadingFromTrail(t *testing.T) {
 	l := fresh(t)
 	for _, to := range []string{"codex", "claude"} {
 		if _, err := l.Send(Message{From: "pi", To: to, Type: "note", Body: "x"}); err != nil {

@@ -16,16 +16,16 @@ type Difference struct {
 	Kind    string `json:"kind"`    // claim, message, note, state, agent, audit
 	Subject string `json:"subject"` // a path, a message id, an agent, a line
 	Problem string `json:"problem"`
-	Repair  string `json:"repair"` // what Repair would do; "" where only a person can tell
+	Repair  string `json:"repair"` // what Repair would do; "" where only a person can decide
 
 	mend func() error
 }
 
-// Verify replays the audit trail and compares what it comes to with what the
-// files say. It changes nothing and leaves no trace. It waits for a change by
-// another process of ours to end; a writer without a lock may be met half-way.
+// Verify replays the audit trail and compares the result with the files. It
+// changes nothing and leaves no trace. It waits for a change by another process
+// of ours; it may meet a writer without a lock halfway.
 func (l *Ledger) Verify() (found []Difference, err error) {
-	err = l.steady(func() error { found, err = l.verify(); return err })
+	err = l.readLocked(func() error { found, err = l.verify(); return err })
 	return found, err
 }
 
@@ -45,15 +45,15 @@ func (l *Ledger) verify() ([]Difference, error) {
 	return v.found, nil
 }
 
-// verifier is the state that the audit trail comes to.
+// verifier is the state that results from the audit trail.
 type verifier struct {
 	l       *Ledger
-	owner   map[string]Event // the claim that holds, of a path
+	owner   map[string]Event // the current claim of each path
 	order   []string         // messages in the order they were sent
 	sent    map[string]Event
 	noted   []Event
-	settled map[string]bool   // messages that somebody has received or dealt with
-	retired map[string]bool   // folders of agents that are gone
+	settled map[string]bool   // messages that were acked or done
+	retired map[string]bool   // folders of retired agents
 	cleared map[string]string // when an agent last cleared its inbox
 	found   []Difference
 }
@@ -67,7 +67,7 @@ func (v *verifier) replay(e Event) {
 		v.differ("audit", fmt.Sprintf("%s:%d", e.File, e.Line), "", nil, "not a record: %v", e.Malformed)
 		return
 	}
-	e.Raw = nil // the line is gone with the next one
+	e.Raw = nil // the line is invalid after the next read
 	switch e.Action {
 	case "claim", "claim_update":
 		v.owner[e.Path] = e
@@ -77,7 +77,7 @@ func (v *verifier) replay(e Event) {
 		v.noted = append(v.noted, e)
 	case "send":
 		if e.MessageID == "" {
-			return // of before messages had names
+			return // written before messages had ids
 		}
 		if _, twice := v.sent[e.MessageID]; !twice {
 			v.order = append(v.order, e.MessageID)
@@ -106,14 +106,14 @@ func (v *verifier) claims() {
 			v.differ("claim", c.Path, "record the claim of "+c.Agent, func() error {
 				_, err := v.l.record("claim", pair{"agent", c.Agent}, pair{"path", c.Path}, pair{"force", false}, pair{"via", "repair"})
 				return err
-			}, "%s claims it, and the audit trail does not say so", c.Agent)
+			}, "%s claims it, but the audit trail does not", c.Agent)
 		default:
-			v.differ("claim", c.Path, "give it back to "+owner, v.setOwner(c.Path), "%s claims it; by the audit trail it is %s's", c.Agent, owner)
+			v.differ("claim", c.Path, "give it back to "+owner, v.setOwner(c.Path), "%s claims it; the audit trail gives it to %s", c.Agent, owner)
 		}
 	}
 	for _, path := range sortedKeys(v.owner) {
 		if owner := v.owner[path].Agent; object.index(path) < 0 {
-			v.differ("claim", path, "claim it again for "+owner, v.setOwner(path), "by the audit trail %s claims it, and %s does not say so", owner, claimsFile)
+			v.differ("claim", path, "claim it again for "+owner, v.setOwner(path), "the audit trail gives it to %s, but %s does not", owner, claimsFile)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (v *verifier) rebuildClaims() error {
 
 func sortedKeys(m map[string]Event) []string { return slices.Sorted(maps.Keys(m)) }
 
-// messages compares the blocks of all inboxes with what was sent.
+// messages compares the blocks of all inboxes with the messages sent.
 func (v *verifier) messages() error {
 	delivered := map[string]bool{}
 	folders, err := v.agentFolders()
@@ -159,15 +159,15 @@ func (v *verifier) messages() error {
 					continue
 				}
 				if m, ok := e.message(); !ok {
-					v.differ("message", e.ID, "", nil, "it lies in %s of %s, its heading does not say who sent it, and the audit trail does not either", name, agent)
+					v.differ("message", e.ID, "", nil, "it is in %s of %s, but neither its heading nor the audit trail names a sender", name, agent)
 				} else {
-					v.differ("message", e.ID, "record it", v.recordSend(e, m), "it lies in %s of %s, and the audit trail does not say who sent it", name, agent)
+					v.differ("message", e.ID, "record it", v.recordSend(e, m), "it is in %s of %s, but the audit trail has no record of it", name, agent)
 				}
 			}
 		}
 		if filepath.Dir(folder) != agentsDir {
 			if !v.retired[agent] {
-				v.differ("agent", agent, "record it", v.recordRetire(folder), "its folder was archived, and the audit trail does not say that it retired")
+				v.differ("agent", agent, "record it", v.recordRetire(folder), "its folder was archived, but the audit trail has no retirement")
 			}
 		} else if _, err := v.l.State(agent); err != nil {
 			v.differ("state", agent, "begin a new "+stateFile, v.newState(agent), "%v", err)
@@ -178,7 +178,7 @@ func (v *verifier) messages() error {
 		switch {
 		case delivered[id]:
 		case checkAgent(e.To) != nil || checkID(id) != nil:
-			v.differ("message", id, "", nil, "%s sent it to %q, which no message can be, and no inbox holds it", e.From, e.To)
+			v.differ("message", id, "", nil, "%s sent it to %q, which is not a valid agent, and no inbox holds it", e.From, e.To)
 		default:
 			v.differ("message", id, "deliver it to "+e.To, v.deliver(e), "%s sent it to %s, and no inbox holds it", e.From, e.To)
 		}
@@ -187,13 +187,13 @@ func (v *verifier) messages() error {
 			v.differ("message", e.ReplyTo, "record that it is done", func() error {
 				_, err := v.l.record("done", pair{"from", e.From}, pair{"messageId", e.ReplyTo}, pair{"body", "auto-closed by " + id})
 				return err
-			}, "%s answers it, and the audit trail does not say that it is done", id)
+			}, "%s answers it, but the audit trail does not have it as done", id)
 		}
 	}
 	return nil
 }
 
-// agentFolders lists those of the agents and of the retired, relative to the
+// agentFolders lists the folders of agents and of retired ones, relative to the
 // ledger.
 func (v *verifier) agentFolders() ([]string, error) {
 	agents, _, err := v.l.Agents()
@@ -214,7 +214,7 @@ func (v *verifier) agentFolders() ([]string, error) {
 	return out, nil
 }
 
-// recordSend makes the audit line that a killed Send did not write, out of its
+// recordSend writes the audit line that a killed Send did not write, from its
 // message.
 func (v *verifier) recordSend(e Entry, m Message) func() error {
 	return func() error {
@@ -226,11 +226,11 @@ func (v *verifier) recordSend(e Entry, m Message) func() error {
 	}
 }
 
-// recordRetire makes the audit line that a killed Retire did not write.
+// recordRetire writes the audit line that a killed Retire did not write.
 func (v *verifier) recordRetire(folder string) func() error {
 	return func() error {
 		name := filepath.Base(folder)
-		agent := strings.TrimSuffix(name, filepath.Ext(name)) // the time behind it has no dot
+		agent := strings.TrimSuffix(name, filepath.Ext(name)) // the time after it has no dot
 		text, err := v.l.read(filepath.Join(folder, inboxFile))
 		if err != nil {
 			return err
@@ -241,9 +241,9 @@ func (v *verifier) recordRetire(folder string) func() error {
 	}
 }
 
-// deliver puts a message where its receiver will look: as a new one, for it may
-// be the one that a clear has lost; or into the archive where somebody has dealt
-// with it, or the inbox was cleared well after it was sent.
+// deliver puts a message where its receiver will look: into the inbox as a new
+// one, because a clear may have lost it; or into the archive if it was received
+// or done, or the inbox was cleared well after it was sent.
 func (v *verifier) deliver(e Event) func() error {
 	return func() error {
 		if err := v.l.ensureAgent(e.To); err != nil {
@@ -274,9 +274,9 @@ func (v *verifier) newState(agent string) func() error {
 	}
 }
 
-// notes compares the blackboard with what was noted. A note that the audit trail
-// has and the board has not was taken out by a person, or the board was begun
-// anew: that is told, and left.
+// notes compares the blackboard with the notes in the audit trail. A note that
+// only the audit trail has was removed by a person, or the board was replaced:
+// it is reported and left.
 func (v *verifier) notes() error {
 	text, err := v.l.read(boardFile)
 	if err != nil {
@@ -294,7 +294,7 @@ func (v *verifier) notes() error {
 			onBoard[key] = same[1:]
 			continue
 		}
-		v.differ("note", e.TS, "", nil, "%s noted it, and %s does not say so, or in other words: %s", e.From, boardFile, brief(e.Body))
+		v.differ("note", e.TS, "", nil, "%s noted it, but %s lacks it or has another text: %s", e.From, boardFile, brief(e.Body))
 	}
 	for _, key := range slices.Sorted(maps.Keys(onBoard)) {
 		from, body, _ := strings.Cut(key, "\n")
@@ -302,13 +302,13 @@ func (v *verifier) notes() error {
 			v.differ("note", e.TS, "record it", func() error {
 				_, err := v.l.recordAt(e.TS, "note", pair{"from", from}, pair{"type", "note"}, pair{"body", body}, pair{"via", "repair"})
 				return err
-			}, "it stands on the blackboard, and the audit trail does not say that %s noted it", from)
+			}, "it is on the blackboard, but the audit trail has no such note of %s", from)
 		}
 	}
 	return nil
 }
 
-// settledText is a body as it comes back from the file that it was written to.
+// settledText returns a body as it is read back from its file.
 func settledText(body string) string {
-	return plain(strings.TrimRight(escaped(trimmed(body)), "\r\n\t "))
+	return unescaped(strings.TrimRight(escaped(trimmed(body)), "\r\n\t "))
 }

@@ -22,15 +22,15 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// Mailbox is a folder through which messages go to another machine, or come
-// from others: BOX/machine/project/NAME.org. It is a folder that something else
-// syncs, or one of another machine that ssh leads to.
+// Mailbox is a folder that carries messages to and from other machines:
+// BOX/machine/project/NAME.org. It is a folder that another program syncs, or a
+// folder of another machine, reached over ssh.
 type Mailbox struct {
-	Dir              string // a folder of this machine, absolute, or where Host is set of that one
+	Dir              string // absolute; on Host where that is set, else on this machine
 	Host, User, Port string // with Host: over ssh
 }
 
-// ParseMailbox reads a place: an absolute path, ~/PATH below home, or
+// ParseMailbox parses an absolute path, ~/PATH below home, or
 // ssh://[user@]host[:port]/path, whose /~/path is below that machine's home.
 func ParseMailbox(place, home string) (Mailbox, error) {
 	if rest, ok := strings.CutPrefix(place, "~/"); ok {
@@ -45,16 +45,16 @@ func ParseMailbox(place, home string) (Mailbox, error) {
 	}
 	dir := u.Path
 	if rest, ok := strings.CutPrefix(dir, "/~/"); ok {
-		dir = rest // ssh begins in the home
+		dir = rest // ssh starts in the home
 	}
 	return Mailbox{Dir: dir, Host: u.Hostname(), User: u.User.Username(), Port: u.Port()}, nil
 }
 
-// Remote reports whether the mailbox is reached through a network.
+// Remote reports whether the mailbox needs a network.
 func (b Mailbox) Remote() bool { return b.Host != "" }
 
-// Post puts m into the mailbox and returns where: a path, or host:path. As with
-// Deliver, nothing is replaced and nobody sees half a message.
+// Post puts m into the mailbox and returns where: a path, or host:path. Like
+// Deliver it replaces nothing, and a reader never sees half a message.
 func (b Mailbox) Post(ctx context.Context, m Message) (string, error) {
 	if err := m.Check(); err != nil {
 		return "", err
@@ -63,17 +63,17 @@ func (b Mailbox) Post(ctx context.Context, m Message) (string, error) {
 		return b.postOverSSH(ctx, m)
 	}
 	if _, err := os.Stat(b.Dir); err != nil {
-		return "", fmt.Errorf("mailbox of %s: %w; is what syncs it there?", m.To.Machine, err)
+		return "", fmt.Errorf("mailbox of %s: %w; does the program that syncs it run?", m.To.Machine, err)
 	}
 	dir := filepath.Join(b.Dir, m.To.Machine, m.To.Project)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("mailbox of %s: %w", m.To.Machine, err)
 	}
-	return put(dir, m.Name(), m.text())
+	return createFile(dir, m.Name(), m.text())
 }
 
-// remote makes a file of its input in "$1" under "$2", or "$2" and a number,
-// and prints its name. It runs in any POSIX shell.
+// remote writes its input to "$1" under the name "$2", or "$2" and a number, and
+// prints the name. It runs in any POSIX shell.
 const remote = `umask 022 && mkdir -p -- "$1" && cd -- "$1" || exit 1
 t=.message-$$.$(date +%s); trap 'rm -f "$t"' EXIT
 cat >"$t" || exit 1
@@ -85,15 +85,14 @@ while [ "$i" -lt 1000 ]; do
 done
 exit 1`
 
-// sshPatience is how long a machine may take to answer at all, and a message to
-// be there.
+// The time limits for reaching a machine, and for delivering a message.
 const (
-	sshConnect  = 10 * time.Second
-	sshPatience = time.Minute
+	sshConnect     = 10 * time.Second
+	connectTimeout = time.Minute
 )
 
 func (b Mailbox) postOverSSH(ctx context.Context, m Message) (string, error) {
-	ctx, stop := context.WithTimeout(ctx, sshPatience)
+	ctx, stop := context.WithTimeout(ctx, connectTimeout)
 	defer stop()
 	args := []string{"-o", "BatchMode=yes", "-o", fmt.Sprintf("ConnectTimeout=%d", int(sshConnect.Seconds()))}
 	if b.Port != "" {
@@ -120,12 +119,12 @@ func (b Mailbox) postOverSSH(ctx context.Context, m Message) (string, error) {
 	return to + ":" + dir + "/" + strings.TrimSpace(out.String()), nil
 }
 
-// Collect moves what has come for the project at root, as a machine of that
-// name, out of the mailbox into the project's inbox, and returns the files. Of a
-// kill in the middle a message may be left in both; none is lost.
+// Collect moves the messages for the project at root, addressed to this machine
+// name, from the mailbox into the project's inbox, and returns the files. A
+// crash may leave a message in both; none is lost.
 func (b Mailbox) Collect(machine, root string) ([]string, error) {
 	if b.Remote() {
-		return nil, errors.New("the mailbox of this machine is on another one; name a folder of this machine")
+		return nil, errors.New("this machine's mailbox is on another machine; name a local folder")
 	}
 	dir := filepath.Join(b.Dir, machine, identity.Sanitize(project.Name(root), "project"))
 	box, err := os.Open(dir)
@@ -136,7 +135,8 @@ func (b Mailbox) Collect(machine, root string) ([]string, error) {
 		return nil, fmt.Errorf("mailbox of %s: %w", machine, err)
 	}
 	defer box.Close()
-	// One collects at a time; where the disk knows no locks, two may bring a message twice.
+	// One process collects at a time; where the disk has no locks, two may
+	// deliver a message twice.
 	if err := filelock.Wait(context.Background(), box, filelock.Exclusive); err != nil && !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOSYS) {
 		return nil, fmt.Errorf("mailbox of %s: %w", machine, err)
 	}
@@ -148,12 +148,12 @@ func (b Mailbox) Collect(machine, root string) ([]string, error) {
 	for _, e := range entries {
 		name, isOrg := strings.CutSuffix(e.Name(), ".org")
 		if !isOrg || strings.HasPrefix(name, ".") || !e.Type().IsRegular() {
-			continue // what a program that syncs is still writing, or its own
+			continue // a file that the sync program is still writing, or keeps for itself
 		}
 		from := filepath.Join(dir, e.Name())
 		text, err := os.ReadFile(from)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // another one collects
+			continue // another process collects
 		}
 		if err != nil {
 			return got, fmt.Errorf("mailbox of %s: %w", machine, err)
@@ -163,8 +163,8 @@ func (b Mailbox) Collect(machine, root string) ([]string, error) {
 			return got, err
 		}
 		there, err := os.ReadFile(filepath.Join(to, e.Name()))
-		if err != nil || !bytes.Equal(there, text) { // else a kill came between the two steps
-			file, err := put(to, name, string(text))
+		if err != nil || !bytes.Equal(there, text) { // otherwise a crash happened between the two steps
+			file, err := createFile(to, name, string(text))
 			if err != nil {
 				return got, err
 			}

@@ -1,7 +1,7 @@
 // Package message carries messages between agents as org files in
-// inbox/from-agents of the receiving project. It starts nothing but what a
-// mailbox is configured to be reached with; people's inbox is never touched.
-// Start reading at Send and Inbox.
+// inbox/from-agents of the receiving project. It starts only the ssh that a
+// mailbox is configured for, and never touches the people's inbox. Call Send and
+// Inbox.
 package message
 
 import (
@@ -26,29 +26,29 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// Address is where a message goes, or comes from: machine.project[.agent-id].
+// Address is the sender or receiver of a message: machine.project[.agent-id].
 type Address struct{ Machine, Project, Agent string }
 
-// generated is what follows machine and project in an id that was made for an
-// agent.
+// generated matches the part of a generated agent id that follows machine and
+// project.
 var generated = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9_-]+\.([0-9a-f]{4}|[0-9a-f]{8})$`)
 })
 
-// Parse reads an address. An agent's id has dots itself, so only the first two
-// part it. pearl.org-drill.claude.a83f is the agent of that whole name: an id
-// that was made begins with its machine and project. After machine.project
-// there may also be an id that does not: a helper's, or one that somebody chose.
+// Parse reads an address. Agent ids contain dots, so only the first two separate
+// its parts: pearl.org-drill.claude.a83f is the agent of that whole name,
+// because generated ids begin with machine and project. After machine.project
+// there may also be another id: a helper's, or one that a person chose.
 func Parse(text string) (Address, error) {
 	text = strings.TrimSpace(text)
 	parts := strings.SplitN(text, ".", 3)
 	if len(parts) < 2 || slices.Contains(parts, "") {
-		return Address{}, fmt.Errorf("%q is no address; want machine.project, or machine.project.agent-id", text)
+		return Address{}, fmt.Errorf("invalid address %q: want machine.project or machine.project.agent-id", text)
 	}
 	a := Address{Machine: parts[0], Project: parts[1]}
 	for _, part := range parts[:2] {
 		if !identity.Valid(part) {
-			return Address{}, fmt.Errorf("%q is no address: %q can be no machine's or project's name", text, part)
+			return Address{}, fmt.Errorf("invalid address %q: %q is not a valid machine or project name", text, part)
 		}
 	}
 	if len(parts) == 3 {
@@ -63,26 +63,26 @@ func Parse(text string) (Address, error) {
 	return a, nil
 }
 
-// String is the form that Parse reads.
+// String returns the form that Parse reads.
 func (a Address) String() string {
 	base := a.Machine + "." + a.Project
 	rest, whole := strings.CutPrefix(a.Agent, base+".")
 	switch {
 	case a.Agent == "":
 		return base
-	case whole && identity.Check(rest) == nil && !strings.HasPrefix(rest, base+"."): // else Parse would read something else
+	case whole && identity.Check(rest) == nil && !strings.HasPrefix(rest, base+"."): // otherwise Parse would read a different address
 		return a.Agent
 	}
 	return base + "." + a.Agent
 }
 
-// For reports whether a message to a is for the agent of an id; "" is the
-// primary, who gets what is for nobody else.
+// For reports whether a message to a is for the agent with this id; "" is the
+// primary, who gets the messages addressed to no agent.
 func (a Address) For(id string) bool {
 	return a.Agent == "" || id != "" && (a.Agent == id || a.Agent == identity.FileName(id) || a.Machine+"."+a.Project+"."+a.Agent == id)
 }
 
-// Message is one message. What is empty is not in the file.
+// Message is one message. Its file omits empty fields.
 type Message struct {
 	From, To                     Address
 	SenderRuntime, TargetRuntime string
@@ -94,11 +94,11 @@ type Message struct {
 // Received is a message in an inbox.
 type Received struct {
 	Message
-	File string // its name in inbox/from-agents
-	Mine bool   // for everybody, or for the agent that looks
+	File string // the file's name in inbox/from-agents
+	Mine bool   // addressed to all, or to the reading agent
 }
 
-// text is the file of a message.
+// text returns the content of the message's file.
 func (m Message) text() string {
 	var b strings.Builder
 	for _, line := range [][2]string{
@@ -115,8 +115,8 @@ func (m Message) text() string {
 	return b.String()
 }
 
-// Name is what a message's file is called, without .org: the time to the
-// minute, who sends it, and a few words.
+// Name returns the message's file name without .org: the time to the minute, the
+// sender, and a few words of the subject.
 func (m Message) Name() string {
 	from := cmp.Or(m.From.Agent, m.From.Machine+"."+m.From.Project)
 	name := m.Sent.Format("2006-01-02-1504") + "-from-" + identity.FileName(from)
@@ -126,17 +126,17 @@ func (m Message) Name() string {
 	return name
 }
 
-// Check says what is wrong with a message, nil if nothing.
+// Check returns what is wrong with a message, or nil.
 func (m Message) Check() error {
 	if strings.TrimSpace(m.Body) == "" {
-		return errors.New("a message wants a text")
+		return errors.New("message text required")
 	}
 	return nil
 }
 
-// Deliver puts m into the inbox of the project at root and returns the file. It
-// replaces nothing: a name that is taken gets a number. A reader sees the whole
-// message or none. An inbox that is a link out of the project is refused.
+// Deliver writes m to the inbox of the project at root and returns the file. It
+// replaces nothing: a taken name gets a number. A reader sees the whole message
+// or none. It refuses an inbox that links out of the project.
 func Deliver(root string, m Message) (string, error) {
 	if err := m.Check(); err != nil {
 		return "", err
@@ -145,10 +145,10 @@ func Deliver(root string, m Message) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return put(dir, m.Name(), m.text())
+	return createFile(dir, m.Name(), m.text())
 }
 
-// inbox makes the folder of a project's messages where it is not there.
+// inbox creates the folder of a project's messages where it is missing.
 func inbox(root string) (string, error) {
 	dir := filepath.Join(root, project.FromAgents)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -159,13 +159,13 @@ func inbox(root string) (string, error) {
 		return "", fmt.Errorf("inbox: %w", err)
 	}
 	if !project.Holds(root, real) {
-		return "", fmt.Errorf("%s leads out of the project, to %s: nothing is delivered through it", dir, real)
+		return "", fmt.Errorf("%s links out of the project, to %s: nothing was delivered", dir, real)
 	}
 	return dir, nil
 }
 
-// put makes a file of text in dir under name, or name and a number.
-func put(dir, name, text string) (string, error) {
+// createFile writes text to a new file in dir, called name, or name and a number.
+func createFile(dir, name, text string) (string, error) {
 	temp, err := atomicfile.New(dir, atomicfile.Options{Mode: 0o644, Temp: ".message-*"})
 	if err != nil {
 		return "", fmt.Errorf("write a message: %w", err)
@@ -188,9 +188,9 @@ func put(dir, name, text string) (string, error) {
 	}
 }
 
-// Inbox lists the messages of the project at root by name. A message for
-// another agent is left out unless all is set. agent is who looks; "" is the
-// primary, who sees what is for the project and no agent's.
+// Inbox lists the messages of the project at root by name, without those for
+// other agents unless all is set. agent is the reader; "" is the primary, who
+// sees messages to the project and to no agent.
 func Inbox(root, agent string, all bool) ([]Received, error) {
 	dir := filepath.Join(root, project.FromAgents)
 	entries, err := os.ReadDir(dir)
@@ -207,7 +207,7 @@ func Inbox(root, agent string, all bool) ([]Received, error) {
 		}
 		r, err := read(filepath.Join(dir, e.Name()), false)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // somebody took it meanwhile
+			continue // another process took it meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -220,38 +220,38 @@ func Inbox(root, agent string, all bool) ([]Received, error) {
 	return out, nil
 }
 
-// ErrNotMine says that a message is for another agent.
-var ErrNotMine = errors.New("is for another agent")
+// ErrNotMine reports a message for another agent.
+var ErrNotMine = errors.New("addressed to another agent")
 
-// Read returns one message of the project at root by its file's name. One for
-// another agent is ErrNotMine unless takeOver is set.
+// Read returns one message of the project at root by its file name. For another
+// agent's message it returns ErrNotMine unless takeOver is set.
 func Read(root, agent, name string, takeOver bool) (Received, error) {
 	if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
-		return Received{}, fmt.Errorf("%q is no message's name; see: aisync message inbox", name)
+		return Received{}, fmt.Errorf("invalid message name %q; see: aisync message inbox", name)
 	}
 	if !strings.HasSuffix(name, ".org") {
 		name += ".org"
 	}
 	r, err := read(filepath.Join(root, project.FromAgents, name), true)
 	if errors.Is(err, fs.ErrNotExist) {
-		return r, fmt.Errorf("there is no message %s; see: aisync message inbox", name)
+		return r, fmt.Errorf("unknown message %s; see: aisync message inbox", name)
 	}
 	if err != nil {
 		return r, err
 	}
 	if r.Mine = r.To.For(agent); !r.Mine && !takeOver {
-		return Received{}, fmt.Errorf("%s %w, %s; --take-over reads it all the same", name, ErrNotMine, r.To.Agent)
+		return Received{}, fmt.Errorf("%s: %w: %s; to read it anyway, add --take-over", name, ErrNotMine, r.To.Agent)
 	}
 	return r, nil
 }
 
-// maxMessage bounds what is read of a message.
+// maxMessage bounds how much of a message is read.
 const maxMessage = 4 << 20
 
 func read(path string, body bool) (Received, error) {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", path)
+		err = fmt.Errorf("%s is not a file", path)
 	}
 	if err != nil {
 		return Received{}, err
@@ -285,8 +285,8 @@ func read(path string, body bool) (Received, error) {
 	return r, nil
 }
 
-// set takes over one line of the header. What an address cannot be is left out:
-// older senders wrote none.
+// set stores one line of the header. It ignores an invalid address: older
+// senders wrote none.
 func (r *Received) set(key, value string) {
 	switch key {
 	case "TITLE":

@@ -77,7 +77,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestAMessageHasTheFieldsOfTheSeed(t *testing.T) {
+func TestMessageHasSeedFields(t *testing.T) {
 	root := newProject(t)
 	file, err := Deliver(root, to(t, them))
 	if err != nil {
@@ -113,8 +113,8 @@ func TestAMessageHasTheFieldsOfTheSeed(t *testing.T) {
 	}
 }
 
-// A header that a sender would smuggle in becomes one line of its own field.
-func TestALineBreakMakesNoHeader(t *testing.T) {
+// A header that a sender injects becomes one line of the field's text.
+func TestLineBreakCannotForgeHeader(t *testing.T) {
 	root := newProject(t)
 	m := to(t, them)
 	m.Subject, m.Model = "x\n#+TARGET_AGENT_ID: "+me, "m\r\n\r\nbody"
@@ -135,7 +135,7 @@ func names(rs []Received) []string {
 	return out
 }
 
-func TestTargetedMessagesAreInvisibleToOthers(t *testing.T) {
+func TestInboxHidesTargetedMessages(t *testing.T) {
 	root := newProject(t)
 	for subject, address := range map[string]string{"1 all": "pearl.org-drill", "2 me": me, "3 them": them, "4 helper": "pearl.org-drill.helper-1f3a", "5 alice": "pearl.org-drill.alice"} {
 		m := to(t, address)
@@ -195,7 +195,7 @@ func TestTargetedMessagesAreInvisibleToOthers(t *testing.T) {
 	}
 }
 
-func TestNamesNeverCollide(t *testing.T) {
+func TestDeliverNamesNeverCollide(t *testing.T) {
 	root := newProject(t)
 	var wg sync.WaitGroup
 	files := make([]string, 200)
@@ -231,7 +231,7 @@ func TestNamesNeverCollide(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDeliveredIsSaid(t *testing.T) {
+func TestDeliverErrors(t *testing.T) {
 	root := newProject(t)
 	m := to(t, "pearl.org-drill")
 	m.Body = " \n"
@@ -242,7 +242,7 @@ func TestWhatCannotBeDeliveredIsSaid(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(root, "inbox")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Deliver(root, to(t, "pearl.org-drill")); err == nil || !strings.Contains(err.Error(), "leads out of the project") {
+	if _, err := Deliver(root, to(t, "pearl.org-drill")); err == nil || !strings.Contains(err.Error(), "links out of the project") {
 		t.Error(err)
 	}
 	if got, _ := filepath.Glob(filepath.Join(outside, "*", "*")); len(got) > 0 {
@@ -250,7 +250,7 @@ func TestWhatCannotBeDeliveredIsSaid(t *testing.T) {
 	}
 }
 
-func TestASyncedFolderBringsMessages(t *testing.T) {
+func TestSyncedFolderDeliversMessages(t *testing.T) {
 	box := Mailbox{Dir: t.TempDir()}
 	root := newProject(t)
 	name := strings.ToLower(filepath.Base(root)) // 001
@@ -308,7 +308,7 @@ func TestASyncedFolderBringsMessages(t *testing.T) {
 	}
 }
 
-func TestPlacesOfMailboxes(t *testing.T) {
+func TestParseMailbox(t *testing.T) {
 	for place, want := range map[string]Mailbox{
 		"~/Sync/agents":                  {Dir: "/home/me/Sync/agents"},
 		"/srv/agents/":                   {Dir: "/srv/agents"},
@@ -326,8 +326,8 @@ func TestPlacesOfMailboxes(t *testing.T) {
 	}
 }
 
-// fakeSSH stands for ssh and the other machine: it runs the command in a folder
-// of its own, as a login shell would.
+// fakeSSH stands for ssh and the other machine: it runs the command in a separate
+// folder, as a login shell would.
 func fakeSSH(t *testing.T, script string) (home, log string) {
 	t.Helper()
 	bin := t.TempDir()
@@ -340,7 +340,7 @@ func fakeSSH(t *testing.T, script string) (home, log string) {
 	return home, log
 }
 
-func TestSSHBringsMessages(t *testing.T) {
+func TestSSHDeliversMessages(t *testing.T) {
 	home, log := fakeSSH(t, `for last; do :; done; exec sh -c "$last"`)
 	box, err := ParseMailbox("ssh://me@velox:2222/~/it's my $HOME/agents", "/home/x")
 	if err != nil {
@@ -376,7 +376,7 @@ func TestSSHBringsMessages(t *testing.T) {
 	}
 }
 
-func TestSSHThatFailsSaysWhy(t *testing.T) {
+func TestSSHFailureIsExplained(t *testing.T) {
 	fakeSSH(t, "echo 'ssh: connect to host velox port 22: No route to host' >&2; exit 255")
 	_, err := (Mailbox{Dir: "/x", Host: "velox"}).Post(context.Background(), to(t, "velox.archsetup"))
 	if err == nil || !strings.Contains(err.Error(), "velox") || !strings.Contains(err.Error(), "No route to host") {

@@ -18,8 +18,8 @@ type Proc struct {
 	self int
 }
 
-// At is the table in another folder, for tests and for other namespaces. self
-// is the process that asks, 0 if it is none of them.
+// At returns the table in another folder, for tests and other namespaces. self
+// is the calling process, 0 if it is not in the table.
 func At(dir string, self int) Table { return Proc{strings.TrimSuffix(dir, "/"), self} }
 
 // Self implements Table.
@@ -52,7 +52,7 @@ func (t Proc) path(pid int, file string) string {
 	return t.dir + "/" + strconv.Itoa(pid) + "/" + file
 }
 
-// known turns an error of the system into what it says of a process.
+// known maps a system error to ErrGone or ErrHidden.
 func known(err error) error {
 	switch {
 	case err == nil:
@@ -75,15 +75,15 @@ func (t Proc) Cwd(pid int) (string, error) {
 	return t.standing(string(buf[:n])), nil
 }
 
-// standing takes off what the kernel adds to a folder that has been removed: an
-// agent in it is still one of the project.
+// standing removes the suffix that the kernel adds to a deleted folder: an agent
+// in it still belongs to the project.
 func (t Proc) standing(cwd string) string {
 	bare, gone := strings.CutSuffix(cwd, " (deleted)")
 	if !gone {
 		return cwd
 	}
 	if _, err := os.Lstat(cwd); err == nil {
-		return cwd // it is called so
+		return cwd // the folder has that name
 	}
 	return bare
 }
@@ -92,7 +92,7 @@ func (t Proc) standing(cwd string) string {
 func (t Proc) Look(pid int) (Process, error) {
 	comm, _, err := t.file(pid, "comm")
 	if err != nil {
-		return t.Read(pid) // it has ended, or is in a table that goes without
+		return t.Read(pid) // it has ended, or the table has no cmdline
 	}
 	return Process{PID: pid, UID: -1, Comm: strings.TrimSuffix(string(comm), "\n"), Args: t.args(pid), Exe: t.exe(pid)}, nil
 }
@@ -107,12 +107,12 @@ func (t Proc) Read(pid int) (Process, error) {
 	// pid (comm) state ppid …: comm may hold spaces and parentheses.
 	open, shut := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if open < 0 || shut < open {
-		return p, fmt.Errorf("process %d: %s is not as proc(5) says", pid, t.path(pid, "stat"))
+		return p, fmt.Errorf("process %d: %s does not have the format of proc(5)", pid, t.path(pid, "stat"))
 	}
 	p.Comm, p.UID = string(stat[open+1:shut]), owner
 	rest := strings.Fields(string(stat[shut+1:]))
 	if len(rest) > 0 && strings.ContainsAny(rest[0], "ZX") {
-		return p, ErrGone // it has ended; its parent has not looked yet
+		return p, ErrGone // it has ended; its parent has not reaped it yet
 	}
 	if len(rest) > 1 {
 		p.Parent, _ = strconv.Atoi(rest[1]) // a number, by proc(5)
@@ -124,7 +124,7 @@ func (t Proc) Read(pid int) (Process, error) {
 	return p, nil
 }
 
-// args are a process's arguments; none where they cannot be read.
+// args returns a process's arguments; none where they are unreadable.
 func (t Proc) args(pid int) []string {
 	text, _, err := t.file(pid, "cmdline")
 	if err != nil || len(text) == 0 {
@@ -133,7 +133,7 @@ func (t Proc) args(pid int) []string {
 	return strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
 }
 
-// exe is a process's program; "" where it cannot be read.
+// exe returns a process's program; "" where it is unreadable.
 func (t Proc) exe(pid int) string {
 	var buf [4096]byte
 	n, err := unix.Readlink(t.path(pid, "exe"), buf[:])
@@ -143,8 +143,8 @@ func (t Proc) exe(pid int) string {
 	return strings.TrimSuffix(string(buf[:n]), " (deleted)")
 }
 
-// file reads one of a process's files, and says whose it is. It does so with as
-// few calls of the system as can be: there are thousands of such files.
+// file reads one of a process's files and returns its owner. It makes as few
+// system calls as possible: there are thousands of such files.
 func (t Proc) file(pid int, name string) (text []byte, owner int, err error) {
 	fd, err := ignoringEINTR(func() (int, error) { return unix.Open(t.path(pid, name), unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package process reads the processes of this machine as far as they tell which
-// agent program they are: names, arguments, working folder, parent. It starts
-// and signals nothing. A process that ends while it is read is one that is not
-// there. Start reading at Table.
+// Package process reads the processes of this machine as far as needed to
+// recognise agent programs: names, arguments, working folder, parent. It starts
+// and signals nothing. A process that ends while it is read counts as gone. See
+// Table.
 package process
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Process is one process, or what could be read of it.
+// Process is one process; unreadable fields are empty.
 type Process struct {
 	PID    int
 	Parent int
@@ -18,24 +18,24 @@ type Process struct {
 	Args   []string // with the program's name
 	Exe    string   // "" where it cannot be read: another user's
 	UID    int
-	Start  uint64 // when it began, in a unit of its own: with PID it names a process for good
+	Start  uint64 // when it began, in the table's unit; with PID it identifies a process for good
 }
 
 // Table reads processes. Reads go to the system each time.
 type Table interface {
 	// PIDs lists all processes.
 	PIDs() ([]int, error)
-	// Cwd returns a process's working folder; ErrHidden where it is not ours to
-	// know, ErrGone where there is no such process.
+	// Cwd returns a process's working folder. ErrHidden: it is unreadable to us.
+	// ErrGone: there is no such process.
 	Cwd(pid int) (string, error)
-	// Look returns what tells a process from an agent, in less time than Read
-	// takes: its names, its arguments, its program. It may have ended.
+	// Look returns the cheap fields that tell an agent from another process:
+	// names, arguments, program. The process may have ended.
 	Look(pid int) (Process, error)
-	// Read returns a process whole. What is not ours to know stays empty.
+	// Read returns all fields of a process. Unreadable ones stay empty.
 	Read(pid int) (Process, error)
 	// Env returns a process's environment, as it was when it started.
 	Env(pid int) (map[string]string, error)
-	// Self is our own process.
+	// Self returns the calling process.
 	Self() int
 }
 
@@ -43,14 +43,14 @@ type problem string
 
 func (p problem) Error() string { return string(p) }
 
-// What keeps a process from being read.
+// Reasons why a process cannot be read.
 const (
 	ErrGone   = problem("no such process")
 	ErrHidden = problem("another user's process")
 )
 
-// Names are the names that a process goes by: its short name, that of its
-// program, and where an interpreter runs a script, the script's, without .js.
+// Names returns the names of a process: its short name, its program's, and where
+// an interpreter runs a script, the script's without .js.
 func (p Process) Names() []string {
 	names := []string{p.Comm}
 	if p.Exe != "" {
@@ -77,8 +77,8 @@ func title(arg string) string {
 	return strings.TrimSuffix(word, ":")
 }
 
-// Script is what an interpreter was given to run: a file, or the name of a
-// module; "" where the process is no interpreter or was given a text.
+// Script returns what an interpreter runs: a file, or the name of a module; ""
+// where the process is no interpreter or runs a text.
 func (p Process) Script() string {
 	if len(p.Args) < 2 {
 		return ""
@@ -110,14 +110,14 @@ func (p Process) Script() string {
 	return ""
 }
 
-// language is how an interpreter reads its arguments.
+// language describes how an interpreter reads its arguments.
 type language struct {
 	names     []string
-	letters   string   // an option of one hyphen with one of them brings a text to run
+	letters   string   // a one-hyphen option with one of these letters takes a program text
 	words     []string // so do these
 	module    string   // names a module to run
 	run       bool     // the word run may stand before the script
-	withValue []string // options whose value is a word of its own
+	withValue []string // options that take the next word as a value
 }
 
 var languages = []language{
@@ -128,7 +128,7 @@ var languages = []language{
 	{names: []string{"ruby", "perl"}, letters: "e", withValue: []string{"-I"}},
 }
 
-// text reports whether an option says that a text follows, not a file.
+// text reports whether an option takes a program text instead of a file.
 func (l *language) text(arg string) bool {
 	if slices.Contains(l.words, arg) {
 		return true
@@ -136,8 +136,8 @@ func (l *language) text(arg string) bool {
 	return len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && !slices.Contains(l.withValue, arg) && strings.ContainsAny(arg[1:], l.letters)
 }
 
-// interpreter returns how a program of that name reads its arguments; nil if
-// it is none that is known. A version may follow the name, a hyphen precede it.
+// interpreter returns the argument syntax of a program name; nil if it is no
+// known interpreter. A version may follow the name, a hyphen precede it.
 func interpreter(name string) *language {
 	for i := range languages {
 		for _, known := range languages[i].names {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestScriptIsWhatAnInterpreterRuns(t *testing.T) {
+func TestScript(t *testing.T) {
 	for line, want := range map[string]string{
 		"node /lib/@openai/codex/bin/codex.js exec":          "/lib/@openai/codex/bin/codex.js",
 		"node --max-old-space-size=9 -r ts-node/register x":  "x",
@@ -37,7 +37,7 @@ func TestScriptIsWhatAnInterpreterRuns(t *testing.T) {
 	}
 }
 
-func TestNamesAreOfTheProgramAndNotOfItsArguments(t *testing.T) {
+func TestNamesIgnoreArguments(t *testing.T) {
 	for _, c := range []struct {
 		p    Process
 		name string
@@ -58,7 +58,7 @@ func TestNamesAreOfTheProgramAndNotOfItsArguments(t *testing.T) {
 	}
 }
 
-func TestAProcessOfThisMachineIsRead(t *testing.T) {
+func TestReadOwnProcess(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -108,8 +108,8 @@ func TestAProcessOfThisMachineIsRead(t *testing.T) {
 	}
 }
 
-// A table of another kind than proc(5)'s, or a loop of parents, hangs nobody.
-func TestBrokenTablesEnd(t *testing.T) {
+// Reading a malformed table, or a loop of parents, terminates.
+func TestBrokenTablesTerminate(t *testing.T) {
 	dir := t.TempDir()
 	write := func(pid, stat string) {
 		t.Helper()

@@ -9,7 +9,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// host is the process table by way of gopsutil. It is not proved.
+// host is the process table through gopsutil. It is untested.
 type host struct{}
 
 // System is the table of this machine.
@@ -28,7 +28,7 @@ func (host) PIDs() ([]int, error) {
 	return out, err
 }
 
-// why turns gopsutil's error into what it says of a process.
+// why maps gopsutil's errors to ErrGone or ErrHidden.
 func why(err error) error {
 	switch {
 	case err == nil:
@@ -59,7 +59,7 @@ func (h host) Read(pid int) (Process, error) {
 	if err != nil {
 		return out, why(err)
 	}
-	// What is not ours to know stays empty.
+	// Unreadable fields stay empty.
 	parent, _ := p.Ppid()
 	out.Parent = int(parent)
 	out.Comm, _ = p.Name()

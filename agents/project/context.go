@@ -8,8 +8,8 @@ import (
 	"aisync.dev/aisync/agents/identity"
 )
 
-// ContextOf is the live context of an agent with an id; "" is the primary. An id
-// that could not be a file's name is made one.
+// ContextOf returns the live context file of an agent; "" is the primary. It
+// turns an id that is no valid file name into one.
 func ContextOf(root, id string) string {
 	if id == "" {
 		return path.Join(root, Singleton)
@@ -17,9 +17,10 @@ func ContextOf(root, id string) string {
 	return path.Join(root, Contexts, identity.FileName(id)+".org")
 }
 
-// Caller is the id of the agent that the environment names, "" for the primary.
-// An id wins over a path: a helper that names itself may have inherited the path
-// of the agent that started it. A path that is no context's is an error.
+// Caller returns the id of the agent that the environment names, "" for the
+// primary. An id wins over a path: a helper with an id may have inherited the
+// path of the agent that started it. A path that is not a context file is an
+// error.
 func Caller(root string, getenv func(string) string) (id string, err error) {
 	id = strings.TrimSpace(getenv(identity.VarID))
 	set := getenv(identity.VarContext)
@@ -46,7 +47,8 @@ func Caller(root string, getenv func(string) string) (id string, err error) {
 	return base, nil
 }
 
-// one reports whether two paths are one folder, links resolved in the second.
+// one reports whether two paths are the same folder; it resolves links in the
+// second.
 func one(want, dir string) bool {
 	if want == dir {
 		return true

@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// isNotFolder says that a name on the way is a file.
+// isNotFolder reports that a parent in the path is a file.
 func isNotFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

@@ -1,5 +1,5 @@
-// Package project knows where a project of agents begins and where its shared
-// files lie. It reads the file system and writes nothing. Start reading at Root.
+// Package project finds the root of a project of agents and the shared files
+// below it. It reads the file system and writes nothing. Call Root.
 package project
 
 import (
@@ -23,9 +23,9 @@ const (
 	FromAgents = "inbox/from-agents"       // agents'
 )
 
-// Root returns the root of the project that dir lies in, absolute and without
+// Root returns the root of the project that holds dir, absolute and without
 // links: the nearest folder upwards with .ai/protocols.org, else the top of the
-// git work tree (linked ones and submodules have a .git of their own), else dir.
+// git work tree (linked work trees and submodules have their .git), else dir.
 func Root(dir string) (string, error) {
 	dir, err := Physical(dir)
 	if err != nil {
@@ -67,16 +67,17 @@ func Physical(dir string) (string, error) {
 		return "", fmt.Errorf("folder %s: %w", dir, err)
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("%s is no folder", dir)
+		return "", fmt.Errorf("%s is not a folder", dir)
 	}
 	return real, nil
 }
 
-// mostLinks is how many links one path may go over, as the kernel has it.
+// mostLinks bounds the links in one path, like the kernel.
 const mostLinks = 40
 
-// withoutLinks resolves every link of an absolute path. It is filepath.EvalSymlinks; that package is left alone for
-// what it costs at the start of the program (see cmd/aisync/quick).
+// withoutLinks resolves every link of an absolute path, like
+// filepath.EvalSymlinks, but without that package's start-up cost (see
+// cmd/aisync/quick).
 func withoutLinks(abs string) (string, error) {
 	done, todo := "", abs // done has no links; "" is /
 	for links := 0; todo != ""; {
@@ -91,7 +92,7 @@ func withoutLinks(abs string) (string, error) {
 		}
 		to, err := os.Readlink(done + "/" + name)
 		switch {
-		case errors.Is(err, syscall.EINVAL): // what is there is no link
+		case errors.Is(err, syscall.EINVAL): // not a link
 			done += "/" + name
 			continue
 		case err != nil:
@@ -108,14 +109,14 @@ func withoutLinks(abs string) (string, error) {
 	return cmp.Or(done, "/"), nil
 }
 
-// Is reports whether a folder is itself the root of a project.
+// Is reports whether dir is the root of a project.
 func Is(dir string) bool {
 	info, err := os.Stat(path.Join(dir, Protocols))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Holds reports whether path is root or lies in it, by whole names:
-// /a/project-2 does not lie in /a/project. Both are absolute and clean.
+// Holds reports whether path is root or below it, by whole names: /a/project-2
+// is not below /a/project. Both are absolute and clean.
 func Holds(root, path string) bool {
 	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
 }

@@ -19,7 +19,7 @@ func touch(t *testing.T, top string, names ...string) {
 	}
 }
 
-func TestRootIsTheNearestMark(t *testing.T) {
+func TestRootIsNearestProject(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestRootIsTheNearestMark(t *testing.T) {
 	}
 }
 
-func TestLinksAreResolvedAsTheKernelDoes(t *testing.T) {
+func TestLinksResolveLikeKernel(t *testing.T) {
 	top := t.TempDir()
 	touch(t, top, "a/b/c/x", "d e/x")
 	for link, to := range map[string]string{
@@ -83,7 +83,7 @@ func TestLinksAreResolvedAsTheKernelDoes(t *testing.T) {
 	}
 }
 
-func TestHoldsGoesByWholeNames(t *testing.T) {
+func TestHoldsComparesWholeNames(t *testing.T) {
 	for _, c := range []struct {
 		root, path string
 		want       bool

@@ -1,6 +1,6 @@
-// Package roster finds the agents that are alive in a project, by looking at
-// the processes of this machine. It keeps no list, so none can be out of date,
-// and it writes nothing. Start reading at Others.
+// Package roster finds the live agents of a project from the processes of this
+// machine. It keeps no list, so none can be out of date, and it writes nothing.
+// Call Others.
 package roster
 
 import (
@@ -21,26 +21,26 @@ type Agent struct {
 	PID     int    `json:"pid"`
 	Cwd     string `json:"cwd"`
 	Runtime string `json:"runtime"`
-	ID      string `json:"id,omitempty"`     // "" where it was started without one, or that is not known
+	ID      string `json:"id,omitempty"`     // "" where it has none, or none is known
 	Known   bool   `json:"id_known"`         // its environment could be read
-	Helper  bool   `json:"helper,omitempty"` // it was started as one
+	Helper  bool   `json:"helper,omitempty"` // it was started as a helper
 	UID     int    `json:"uid"`
-	Start   uint64 `json:"start"` // with PID it names a process for good
+	Start   uint64 `json:"start"` // with PID it identifies a process for good
 }
 
 // Roster is what Others found.
 type Roster struct {
 	Root   string  `json:"root"`
 	Agents []Agent `json:"agents"` // by PID
-	// Hidden are other users' agents whose folder may not be looked at: they may
-	// or may not be in this project.
+	// Hidden are other users' agents whose folder is unreadable: they may or may
+	// not be in this project.
 	Hidden []Agent `json:"hidden"`
 }
 
-// Others lists the agents whose working folder is root or lies in it, but for
-// the one that asks, which is its own process and those above it. What an agent
-// has started by itself, with no shell between, is a part of it: the program
-// under a wrapper, a server of its own. What it has started through a shell is
+// Others lists the agents whose working folder is root or below it, except the
+// caller: its process and their ancestors. A program that an agent starts
+// directly, without a shell between, is part of that agent: the program under a
+// wrapper, a server of the agent's. A program that it starts through a shell is
 // another agent.
 func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, error) {
 	r := Roster{Root: root, Agents: []Agent{}, Hidden: []Agent{}}
@@ -49,7 +49,7 @@ func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, erro
 		return r, err
 	}
 	if self := t.Self(); self != 0 && !slices.Contains(pids, self) {
-		return r, fmt.Errorf("the table of processes does not hold process %d, which asks; is /proc mounted?", self)
+		return r, fmt.Errorf("the process table has no entry for this process (%d); is /proc mounted?", self)
 	}
 	s := scan{t, root, runtimes, map[int]bool{t.Self(): true}, map[int]seen{}}
 	for _, p := range process.Ancestors(t, t.Self()) {
@@ -92,8 +92,8 @@ func Others(t process.Table, root string, runtimes []spec.Runtime) (Roster, erro
 	return r, nil
 }
 
-// Own returns the process of the agent that asks, as others see it in their
-// rosters; false where no agent is above us.
+// Own returns the caller's agent process, as other agents see it in their
+// rosters; false where no ancestor is an agent.
 func Own(t process.Table, root string, runtimes []spec.Runtime) (process.Process, bool) {
 	var own process.Process
 	for _, p := range process.Ancestors(t, t.Self()) {
@@ -108,26 +108,26 @@ func Own(t process.Table, root string, runtimes []spec.Runtime) (process.Process
 		if !is || own.Parent != p.PID || err != nil || !project.Holds(root, cwd) {
 			break
 		}
-		own = p // the wrapper of the last
+		own = p // the wrapper of the previous one
 	}
 	return own, own.PID != 0
 }
 
-// scan is one look at the processes. Each is read once.
+// scan is one pass over the processes. It reads each once.
 type scan struct {
 	table    process.Table
 	root     string
 	runtimes []spec.Runtime
-	mine     map[int]bool // the process that asks, and those above it
+	mine     map[int]bool // the caller and its ancestors
 	known    map[int]seen
 }
 
 type seen struct {
 	process.Process
-	runtime string // "": no agent's program, or none that is alive
+	runtime string // "": not an agent's program, or it has ended
 }
 
-// look is the runtime that a process is a program of, by what is quickly read.
+// look returns the runtime of a process by its cheap fields.
 func (s scan) look(pid int) string {
 	if p, ok := s.known[pid]; ok {
 		return p.runtime
@@ -144,16 +144,16 @@ func (s scan) read(pid int) seen {
 		return p
 	}
 	var out seen
-	if p, err := s.table.Read(pid); err == nil { // else it has ended
+	if p, err := s.table.Read(pid); err == nil { // otherwise it has ended
 		out = seen{p, Match(p, s.runtimes)}
 	}
 	s.known[pid] = out
 	return out
 }
 
-// part reports whether p belongs to an agent that is counted or asks: its
-// parent is that agent's program itself. One whose parent is at work in
-// another project counts here.
+// part reports whether p belongs to an agent that is listed or is the caller:
+// its parent is that agent's program. A child of an agent that works in another
+// project is an agent here.
 func (s scan) part(p process.Process) bool {
 	if p.Parent <= 1 || s.read(p.Parent).runtime == "" {
 		return false
@@ -165,8 +165,8 @@ func (s scan) part(p process.Process) bool {
 	return errors.Is(err, process.ErrHidden) || err == nil && project.Holds(s.root, cwd)
 }
 
-// Match returns the id of the runtime that a process is a program of, "" if of
-// none: by what the catalog says its processes are called.
+// Match returns the runtime that a process runs, by the catalog's process names;
+// "" if none.
 func Match(p process.Process, runtimes []spec.Runtime) string {
 	names := p.Names()
 	script := p.Script()
@@ -184,10 +184,10 @@ func Match(p process.Process, runtimes []spec.Runtime) string {
 	return ""
 }
 
-// likely reports whether a process with a name that other programs have too is
-// the runtime's: by the folder that it lies in, by a subcommand that the runtime
-// is known to run under, or because it goes on without any argument, as the
-// runtime's own command does and a tool that wants arguments does not.
+// likely reports whether a process with an ambiguous name is the runtime's: by
+// its folder, by a subcommand of the runtime, or because it keeps running
+// without any argument, as the runtime does and a tool that needs arguments does
+// not.
 func likely(p process.Process, rt spec.Runtime) bool {
 	if slices.ContainsFunc(rt.Detect.Scripts, func(s string) bool { return strings.Contains(p.Exe, s) }) {
 		return true

@@ -35,13 +35,13 @@ func pids(as []Agent) []int {
 	return out
 }
 
-func TestWhoCounts(t *testing.T) {
+func TestRosterMembership(t *testing.T) {
 	me := p{PID: 50, Parent: 1, Args: []string{"agent-roster"}, Cwd: "/app"}
 	for name, c := range map[string]struct {
 		ps   []p
 		want []int
 	}{
-		"nobody":                              {nil, []int{}},
+		"no process":                          {nil, []int{}},
 		"one at the root":                     {[]p{{PID: 7, Args: []string{"claude"}, Cwd: "/app"}}, []int{7}},
 		"one in a folder":                     {[]p{{PID: 7, Args: []string{"claude"}, Cwd: "/app/src/x"}}, []int{7}},
 		"one in a folder that went":           {[]p{{PID: 7, Args: []string{"claude"}, Cwd: "/app (deleted)"}}, []int{7}},
@@ -68,7 +68,7 @@ func TestWhoCounts(t *testing.T) {
 	}
 }
 
-func TestWhoAsksDoesNotCount(t *testing.T) {
+func TestRosterExcludesCaller(t *testing.T) {
 	got := others(t,
 		p{PID: 1, Args: []string{"init"}, Cwd: "/"},
 		p{PID: 10, Parent: 1, Args: []string{"claude"}, Cwd: "/app"}, // started the one that asks
@@ -118,7 +118,7 @@ func (v vanishing) Read(pid int) (process.Process, error) {
 
 func (v vanishing) Env(pid int) (map[string]string, error) { return nil, process.ErrGone }
 
-func TestProcessesMayEndWhileTheyAreRead(t *testing.T) {
+func TestRosterToleratesEndingProcesses(t *testing.T) {
 	var ps []p
 	for _, pid := range []int{7, 8, 9} {
 		ps = append(ps, p{PID: pid, Args: []string{"claude"}, Cwd: "/app"})
@@ -130,7 +130,7 @@ func TestProcessesMayEndWhileTheyAreRead(t *testing.T) {
 }
 
 // Folders that come and go under the scan, as those of /proc do.
-func TestATableThatChangesUnderTheScan(t *testing.T) {
+func TestRosterToleratesChangingTable(t *testing.T) {
 	dir := processtest.Table(t, p{PID: 5, Args: []string{"claude"}, Cwd: "/app"})
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -155,7 +155,7 @@ func TestATableThatChangesUnderTheScan(t *testing.T) {
 	}
 }
 
-func TestATableThatCannotBeReadIsAnError(t *testing.T) {
+func TestUnreadableTableIsAnError(t *testing.T) {
 	if r, err := Others(process.At(filepath.Join(t.TempDir(), "none"), 0), "/app", catalog.Runtimes()); err == nil {
 		t.Errorf("%+v", r)
 	}
@@ -166,7 +166,7 @@ func TestATableThatCannotBeReadIsAnError(t *testing.T) {
 
 // Every runtime of the catalog is seen by the name of its command, and by the
 // script of its package where it has one.
-func TestEveryRuntimeOfTheCatalogIsSeen(t *testing.T) {
+func TestRosterSeesEveryCatalogRuntime(t *testing.T) {
 	for _, rt := range catalog.Runtimes() {
 		for _, name := range rt.Detect.Processes {
 			if got := Match(process.Process{Comm: name[:min(15, len(name))], Args: []string{"/usr/bin/" + name}}, catalog.Runtimes()); got != rt.ID {

@@ -9,9 +9,9 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// apply makes s what it is after e, or says which rule forbids e and leaves s
-// as it was. It is the one place that decides: what is appended is applied
-// first, and what is replayed is judged again. It looks at nothing but s and e.
+// apply applies e to s, or returns which rule forbids e and leaves s unchanged.
+// Every decision is made here: an event is applied before it is appended, and
+// judged again in a replay. It depends only on s and e.
 func (s *State) apply(e Event) error {
 	if err := s.judge(e); err != nil {
 		return err
@@ -63,12 +63,12 @@ func (s *State) judge(e Event) error {
 	case RunNote, SupervisorJoined, SupervisorLeft:
 		return nil
 	}
-	return fmt.Errorf("event type %q is unknown", e.Type)
+	return fmt.Errorf("unknown event type %q", e.Type)
 }
 
 func (s *State) create(e Event) error {
 	if s.Contract.RunID != "" {
-		return refuse("created-once", "", "run %s has been created already", s.ID)
+		return refuse("created-once", "", "run %s was created already", s.ID)
 	}
 	var c Created
 	if err := unpack(e, &c); err != nil {
@@ -86,20 +86,20 @@ func (s *State) create(e Event) error {
 	return nil
 }
 
-// holding runs do if e comes from whoever holds its task. Every event of a
+// holding runs do if e is from the worker that holds its task. Every event of a
 // worker passes here.
 func (s *State) holding(e Event, do func(*Task, *Worker, *Claim) error) error {
 	t := s.Task(e.Task)
 	if t == nil {
-		return refuse("known-task", "run: aisync run show", "there is no task %q in run %s", e.Task, s.ID)
+		return refuse("known-task", "run: aisync run show", "unknown task %q in run %s", e.Task, s.ID)
 	}
 	c := t.Claim
 	if c == nil || c.Ended != "" || c.Token != e.Token {
-		why := "nobody holds it"
+		why := "the task is not held"
 		if c != nil && c.Ended == "" {
-			why = "worker " + c.Worker + " holds it with another token"
+			why = "worker " + c.Worker + " holds the task with another token"
 		}
-		return refuse("stale-token", "stop work on it; what was done is not recorded", "%s of task %s: the token is not the current one: %s", e.Type, t.ID, why)
+		return refuse("stale-token", "stop work on it; the work is not recorded", "%s of task %s: the token is not the current one: %s", e.Type, t.ID, why)
 	}
 	w := s.Worker(c.Worker)
 	if e.Worker != c.Worker {
@@ -112,9 +112,9 @@ func (s *State) claim(e Event) error {
 	t, w := s.Task(e.Task), s.Worker(e.Worker)
 	switch {
 	case t == nil:
-		return refuse("known-task", "run: aisync run show", "there is no task %q in run %s", e.Task, s.ID)
+		return refuse("known-task", "run: aisync run show", "unknown task %q in run %s", e.Task, s.ID)
 	case w == nil:
-		return refuse("known-worker", "", "there is no worker %q in run %s", e.Worker, s.ID)
+		return refuse("known-worker", "", "unknown worker %q in run %s", e.Worker, s.ID)
 	case s.Over():
 		return refuse("run-is-over", "", "run %s is %s", s.ID, s.Contract.Status)
 	case t.Held():
@@ -216,13 +216,13 @@ func (s *State) addTask(e Event) error {
 	case s.Over():
 		return refuse("run-is-over", "", "run %s is %s", s.ID, s.Contract.Status)
 	case t.ID != e.Task:
-		return refuse("own-task", "", "the event is about task %q, its data about %q", e.Task, t.ID)
+		return refuse("own-task", "", "the event names task %q, its data %q", e.Task, t.ID)
 	case s.Task(t.ID) != nil:
-		return refuse("added-once", "", "task %s is there already", t.ID)
+		return refuse("added-once", "", "task %s exists already", t.ID)
 	}
 	for _, d := range t.DependsOn {
 		if s.Task(d) == nil {
-			return refuse("acyclic", "", "task %s depends on %q, which does not come before it", t.ID, d)
+			return refuse("acyclic", "", "task %s depends on %q, which is not before it", t.ID, d)
 		}
 	}
 	for _, want := range t.Evidence {
@@ -248,9 +248,9 @@ func (s *State) register(e Event) error {
 	case s.Worker(e.Worker) != nil:
 		return refuse("registered-once", "use another id", "worker %s is registered already", e.Worker)
 	case r.Task != "" && s.Task(r.Task) == nil:
-		return refuse("known-task", "", "there is no task %q in run %s", r.Task, s.ID)
+		return refuse("known-task", "", "unknown task %q in run %s", r.Task, s.ID)
 	case !slices.Contains([]string{Tmux, Process, External}, r.Substrate):
-		return refuse("known-substrate", "", "substrate %q: it is one of tmux, process, external", r.Substrate)
+		return refuse("known-substrate", "", "unknown substrate %q: want tmux, process or external", r.Substrate)
 	case r.Adapter == "":
 		return refuse("known-adapter", "", "worker %s has no adapter", e.Worker)
 	}
@@ -262,7 +262,7 @@ func (s *State) register(e Event) error {
 			}
 		}
 		if n >= s.Settings().MaxWorkers {
-			return refuse("max-workers", "", "run %s has %d active workers, and may have %d", s.ID, n, s.Settings().MaxWorkers)
+			return refuse("max-workers", "", "run %s has %d of %d active workers", s.ID, n, s.Settings().MaxWorkers)
 		}
 	}
 	s.workers[e.Worker] = len(s.Workers)
@@ -278,11 +278,11 @@ func (s *State) started(e Event) error {
 	w := s.Worker(e.Worker)
 	switch {
 	case w == nil:
-		return refuse("known-worker", "", "there is no worker %q in run %s", e.Worker, s.ID)
+		return refuse("known-worker", "", "unknown worker %q in run %s", e.Worker, s.ID)
 	case w.Handle != nil:
 		return refuse("started-once", "", "worker %s was started already", w.ID)
 	case w.Substrate == External:
-		return refuse("external-is-not-ours", "", "worker %s was started by somebody else", w.ID)
+		return refuse("external-is-not-ours", "", "worker %s was not started by aisync", w.ID)
 	case w.Retention != Active:
 		return refuse("only-active-workers", "", "worker %s is %s", w.ID, w.Retention)
 	}
@@ -297,7 +297,7 @@ func (s *State) moved(e Event) error {
 	}
 	w := s.Worker(e.Worker)
 	if w == nil {
-		return refuse("known-worker", "", "there is no worker %q in run %s", e.Worker, s.ID)
+		return refuse("known-worker", "", "unknown worker %q in run %s", e.Worker, s.ID)
 	}
 	if err := s.move(w, m); err != nil {
 		return err
@@ -325,7 +325,7 @@ func (s *State) finish(e Event) error {
 		}
 	}
 	if len(held) > 0 {
-		return refuse("no-open-claims", "", "run %s has claims that have not ended: of %s", s.ID, strings.Join(held, ", "))
+		return refuse("no-open-claims", "", "run %s has open claims, of %s", s.ID, strings.Join(held, ", "))
 	}
 	switch f.Status {
 	case RunCompleted:

@@ -84,7 +84,7 @@ func BenchmarkStateOfTenThousandEvents(b *testing.B) {
 }
 
 // A heartbeat costs the same behind a thousand events and behind a million; the
-// run is opened anew for each, as a process of its own does.
+// run is opened anew for each, as separate processes do.
 func BenchmarkHeartbeat(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -100,7 +100,7 @@ func BenchmarkHeartbeat(b *testing.B) {
 }
 
 // What a heartbeat reads is bounded, whatever the history.
-func TestAnAppendReadsNoMoreThanTheEnd(t *testing.T) {
+func TestAppendReadsOnlyTheEnd(t *testing.T) {
 	w, r := long(t, 30_000)
 	tok := must(r.Claim("task-0", "worker-0", 0))
 	for range 3 * stride {

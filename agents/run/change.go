@@ -14,31 +14,31 @@ import (
 
 const lockFile = ".lock"
 
-// ErrBusy says that another process holds the lock of a run or of the store.
+// ErrBusy reports that another process holds the lock of a run or of the store.
 var ErrBusy = errors.New("another process holds the lock")
 
-// patience is how long a lock is waited for. Who holds one appends a few lines;
-// only a process that was stopped holds it longer.
+// patience bounds the wait for a lock. Its holder appends a few lines; only a
+// stopped process holds it longer.
 const patience = 30 * time.Second
 
 // Change is one change of a run, made under its lock.
 type Change struct {
-	State *State // as of the last event, those of this change with it; not to be kept
+	State *State // as of the last event, including those of this change; invalid after it
 	Now   Moment // the time of all its events
 	id    string
 	lines []byte
 	last  sum
 	size  int64 // of the events before this change
-	calm  bool  // heartbeats alone: what a loss of power may take
+	calm  bool  // only heartbeats: a loss of power may lose them
 }
 
 // Change runs do while no other process changes the run, and then appends the
-// events that it added, in one write. If do fails, nothing is written. Killed
-// in the middle, the run has all of them, none, or a part that is a legal run
-// by itself; a torn last line is left to an explicit recovery.
+// events that it added in one write. If do fails, nothing is written. A crash
+// leaves all of the events, none, or a prefix that is a legal run; a torn last
+// line waits for an explicit recovery.
 //
-// The cost depends on the size of the run, its tasks and workers, and not on
-// the number of events.
+// The cost grows with the run's tasks and workers, and not with the number of
+// events.
 func (r *Run) Change(do func(*Change) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,11 +50,11 @@ func (r *Run) Change(do func(*Change) error) error {
 	s := r.cache
 	r.cache = nil
 	if s == nil {
-		s = r.near()
+		s = r.startState()
 	}
 	err = r.load(s, s.AsOf.Seq == 0, nil)
 	if r.unfinished(err) {
-		_, s, err = r.mend()
+		_, s, err = r.recoverLocked()
 	}
 	if err != nil {
 		return err
@@ -80,16 +80,16 @@ func (r *Run) Change(do func(*Change) error) error {
 	return nil
 }
 
-// The files that are made from the events are made anew after every change but
-// a heartbeat in a run of up to small tasks and workers, and in any run whenever
-// stride events have come to it: so many at most are read to append one.
+// The files derived from the events are rewritten after every change except
+// heartbeats in a run of up to small tasks and workers, and in any run after
+// every stride events: an append reads at most that many.
 const (
 	stride = 64
 	small  = 1000
 )
 
-// Add judges e as the next event and, if no rule forbids it, makes it a part of
-// the change. Seq and At are set here. What it refuses is a *Refusal.
+// Add judges e as the next event and, if no rule forbids it, adds it to the
+// change. It sets Seq and At. A refusal is a *Refusal.
 func (c *Change) Add(e Event) error {
 	e.Seq, e.At = c.State.AsOf.Seq+1, c.Now
 	lines, s, err := appendLine(c.lines, e, c.last)
@@ -113,7 +113,7 @@ func (c *Change) add(e Event, data any) (err error) {
 	return c.Add(e)
 }
 
-// token makes the token of a claim that is the next event. The number grows
+// token returns the token of a claim that is the next event. Its number grows
 // with every claim of the run; the rest cannot be guessed.
 func (c *Change) token() string {
 	var b [8]byte
@@ -121,10 +121,10 @@ func (c *Change) token() string {
 	return fmt.Sprintf("%d-%s", c.State.AsOf.Seq+1, hex.EncodeToString(b[:]))
 }
 
-// append adds lines to the events. A write that was cut short is taken back, so
-// that a full disk leaves no torn line.
+// append appends lines to the events. It undoes a partial write, so that a full
+// disk leaves no torn line.
 func (r *Run) append(held *os.File, lines []byte, size int64, synced bool) error {
-	if err := r.store.about("append", eventsFile); err != nil {
+	if err := r.store.callHook("append", eventsFile); err != nil {
 		return err
 	}
 	f, err := r.root.OpenFile(eventsFile, os.O_WRONLY|os.O_APPEND, 0)
@@ -147,13 +147,13 @@ func (r *Run) append(held *os.File, lines []byte, size int64, synced bool) error
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("append to %s: %w", eventsFile, err)
 	}
-	return r.store.about("appended", eventsFile)
+	return r.store.callHook("appended", eventsFile)
 }
 
-// intent is what the lock file says of the last append: from where to where it
-// writes, and whether it has. The kernel may stop a killed process between two
-// pages of one write; the intent tells the line that this leaves, of which
-// nobody was told that it was written, from damage.
+// intent is the lock file's record of the last append: the range that it writes,
+// and whether it finished. The kernel may stop a killed process between two
+// pages of one write; the intent distinguishes the resulting line, which was
+// never acknowledged, from damage.
 type intent struct {
 	state    string
 	from, to int64
@@ -163,7 +163,7 @@ type intent struct {
 const (
 	writing    = "writing"
 	written    = "written"
-	intentForm = "%-8s %20d %20d %-20s\n" // always of one length, and so replaced in one write
+	intentForm = "%-8s %20d %20d %-20s\n" // of fixed length, so that one write replaces it
 )
 
 func (i intent) write(held *os.File) error {
@@ -171,9 +171,9 @@ func (i intent) write(held *os.File) error {
 	return err
 }
 
-// unfinished reports whether err is the torn end of an append that was killed:
-// one that said what it would write, on this boot of this machine, and never
-// that it had. A loss of power is none: that is damage.
+// unfinished reports whether err is the torn end of a killed append: one that
+// recorded its intent on this boot of this machine, and never its end. After a
+// loss of power it is damage.
 func (r *Run) unfinished(err error) bool {
 	var d *Damage
 	if !errors.As(err, &d) || !d.Torn {
@@ -188,14 +188,15 @@ func (r *Run) unfinished(err error) bool {
 	return statErr == nil && i.state == writing && i.boot == r.Now().Boot && i.from <= d.Offset && d.Offset < info.Size() && info.Size() < i.to
 }
 
-// exclusive takes the run's lock; closing it gives it back.
+// exclusive takes the run's lock; closing it releases it.
 func (r *Run) exclusive() (*os.File, error) { return lock(r.root, filelock.Exclusive) }
 
-// shared waits for whoever changes the run. Where nobody ever has there is no
-// lock, and none is made.
+// shared waits for a change of the run to end. Before the first change there is
+// no lock, and none is made.
 func (r *Run) shared() (*os.File, error) { return lock(r.root, filelock.Shared) }
 
-// lock takes the lock file of a folder; to look, an existing one alone.
+// lock takes the lock file of a folder; a shared lock only where the file
+// exists.
 func lock(root *os.Root, how filelock.Kind) (*os.File, error) {
 	flags := os.O_RDWR | os.O_CREATE
 	if how == filelock.Shared {

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Document is the text of a file that is made from the events, by its name, as
-// it would be written now.
+// Document returns the current text of a file that is derived from the events,
+// by its name.
 func (s *State) Document(name string) ([]byte, error) {
 	if !slices.Contains(Projections, name) {
-		return nil, fmt.Errorf("%s is not made from events", name)
+		return nil, fmt.Errorf("%s is not derived from the events", name)
 	}
 	return s.projection(name)
 }
 
-// CheckFiles checks the files beside the runs by their schemas: the configs,
-// the pointer, learning/ and migrations/. It writes nothing.
+// CheckFiles checks the files beside the runs against their schemas: the
+// configs, the pointer, learning/ and migrations/. It writes nothing.
 func (s *Store) CheckFiles() []error {
 	var out []error
 	_, err := s.Config()
@@ -31,16 +31,17 @@ func (s *Store) CheckFiles() []error {
 		out = append(out, s.checkFile(s.root, s.Path, name, strings.TrimSuffix(filepath.Base(name), ".json")))
 	}
 	out = append(out, s.checkLines("learning/reward-ledger.jsonl", "reward"), s.checkLines(recoveryLog, "recovery"))
-	for dir, kind := range resultFolders { // where the seed's indentation may put them too
+	for dir, kind := range resultFolders { // the seed's indentation may put them here too
 		out = append(out, s.checkFolder(s.root, s.Path, dir, kind)...)
 	}
 	return slices.DeleteFunc(out, func(err error) bool { return err == nil })
 }
 
-// resultFolders hold JSON of others, which is read and never decided by.
+// resultFolders hold other programs' JSON, which is read but decides nothing.
 var resultFolders = map[string]string{"evaluations": "evaluation", "integration": "integration"}
 
-// CheckFiles checks what others have put beside the events of a run.
+// CheckFiles checks the files that other programs put beside the events of a
+// run.
 func (r *Run) CheckFiles() []error {
 	var out []error
 	for dir, kind := range resultFolders {
@@ -72,7 +73,7 @@ func (s *Store) checkFolder(root *os.Root, at, dir, kind string) []error {
 	return out
 }
 
-// checkFile checks one file; a missing one is right.
+// checkFile checks one file; a missing one is valid.
 func (s *Store) checkFile(root *os.Root, at, name, kind string) error {
 	text, err := read(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +85,7 @@ func (s *Store) checkFile(root *os.Root, at, name, kind string) error {
 	return s.opts.Check(kind, filepath.Join(at, name), text)
 }
 
-// checkLines checks a file of lines, and stops at the first that is wrong.
+// checkLines checks a file of lines, up to the first invalid one.
 func (s *Store) checkLines(name, kind string) error {
 	text, err := read(s.root, name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -23,13 +23,13 @@ func (c *Change) lease(lease time.Duration) (time.Duration, error) {
 	}
 	lease = lease.Truncate(time.Millisecond)
 	if lease <= 0 || lease > maxLease {
-		return 0, fmt.Errorf("a lease of %s: want more than nothing and at most %s", lease, maxLease)
+		return 0, fmt.Errorf("a lease of %s: want more than 0 and at most %s", lease, maxLease)
 	}
 	return lease, nil
 }
 
-// Held adds an event of the worker that holds token, and refuses a token that
-// is not the current one of any task.
+// Held adds an event of the worker that holds token. It refuses a token that is
+// not the current one of a task.
 func (c *Change) Held(kind, token string, lease time.Duration, data any) error {
 	t := c.State.Holder(token)
 	if t == nil {
@@ -42,17 +42,17 @@ func (c *Change) Held(kind, token string, lease time.Duration, data any) error {
 	return c.add(e, data)
 }
 
-// stale says whose token it was.
+// stale returns the refusal of a stale token, with its former claim.
 func (c *Change) stale(token string) error {
 	for _, t := range c.State.Tasks {
 		if t.Claim != nil && t.Claim.Token == token {
-			return refuse("stale-token", "stop work on it; what was done is not recorded", "the claim of task %s by worker %s has ended: %s", t.ID, t.Claim.Worker, t.Claim.Ended)
+			return refuse("stale-token", "stop work on it; the work is not recorded", "the claim of task %s by worker %s has ended: %s", t.ID, t.Claim.Worker, t.Claim.Ended)
 		}
 	}
-	return refuse("stale-token", "stop work on it; what was done is not recorded", "no claim of run %s has this token now", c.id)
+	return refuse("stale-token", "stop work on it; the work is not recorded", "no claim of run %s has this token now", c.id)
 }
 
-// Register adds a worker to the registry, before anything is started.
+// Register adds a worker to the registry before it starts.
 func (r *Run) Register(worker string, w Registration) error {
 	return r.Change(func(c *Change) error { return c.Register(worker, w) })
 }
@@ -62,7 +62,7 @@ func (c *Change) Register(worker string, w Registration) error {
 	return c.add(Event{Type: WorkerRegistered, Worker: worker}, w)
 }
 
-// Claim is Change.Claim by itself.
+// Claim makes a change of one Change.Claim.
 func (r *Run) Claim(task, worker string, lease time.Duration) (token string, err error) {
 	err = r.Change(func(c *Change) error {
 		token, err = c.Claim(task, worker, lease)
@@ -74,7 +74,7 @@ func (r *Run) Claim(task, worker string, lease time.Duration) (token string, err
 	return token, nil
 }
 
-// Started records what a worker was seen to be when it was started.
+// Started records the handle of a worker as observed at its start.
 func (c *Change) Started(worker string, h Handle) error {
 	return c.add(Event{Type: WorkerStarted, Worker: worker}, h)
 }
@@ -84,8 +84,8 @@ func (r *Run) Ready(token string) error {
 	return r.Change(func(c *Change) error { return c.Held(WorkerReady, token, 0, nil) })
 }
 
-// Renew is a heartbeat: it renews the claim for a lease, 0 for the run's. A
-// claim whose lease is over and that nobody has freed yet is renewed too.
+// Renew is a heartbeat: it renews the claim for a lease, 0 for the run's. It
+// also renews a claim whose lease is over but that is not freed yet.
 func (r *Run) Renew(token string, lease time.Duration) error {
 	return r.Change(func(c *Change) error {
 		lease, err := c.lease(lease)
@@ -101,20 +101,20 @@ func (r *Run) Release(token, why string) error {
 	return r.Change(func(c *Change) error { return c.Held(ClaimReleased, token, 0, Reason{why}) })
 }
 
-// Complete completes the task of token. Evidence that the task must leave and
-// that is missing is a *Refusal.
+// Complete completes the task of token. It returns a *Refusal if required
+// evidence is missing.
 func (r *Run) Complete(token string) error {
 	return r.Change(func(c *Change) error { return c.Held(TaskCompleted, token, 0, nil) })
 }
 
 // Fail ends an attempt. The task may be tried again until it has failed as often
-// as the run's settings say.
+// as the run's settings allow.
 func (r *Run) Fail(token, why string) error {
 	return r.Change(func(c *Change) error { return c.Held(TaskFailed, token, 0, Reason{why}) })
 }
 
-// Expire frees the tasks whose leases are over, and returns them. It ends no
-// worker: that one finds its token refused.
+// Expire frees and returns the tasks whose leases are over. It ends no worker:
+// the worker's token is refused from then on.
 func (r *Run) Expire() (freed []string, err error) {
 	err = r.Change(func(c *Change) error {
 		for _, t := range c.State.Overdue(c.Now) {
@@ -129,7 +129,7 @@ func (r *Run) Expire() (freed []string, err error) {
 	return freed, err
 }
 
-// Move changes a worker's retention, as Transitions allow. From may be left out.
+// Move changes a worker's retention, as Transitions allow. From is optional.
 func (r *Run) Move(worker string, m Move) error {
 	return r.Change(func(c *Change) error { return c.Move(worker, m) })
 }
@@ -151,13 +151,13 @@ func (r *Run) Note(kind string, data any) error {
 // Note is Run.Note within a change.
 func (c *Change) Note(kind string, data any) error {
 	if kind != RunNote && kind != SupervisorJoined && kind != SupervisorLeft {
-		return errors.New("a note of type " + kind)
+		return errors.New("unknown type of note: " + kind)
 	}
 	return c.add(Event{Type: kind}, data)
 }
 
-// Finish ends the run, and the active pointer if it points here. No worker is
-// closed by that.
+// Finish ends the run, and clears the active pointer if it points here. It
+// closes no worker.
 func (r *Run) Finish(status, why string) error {
 	err := r.Change(func(c *Change) error { return c.add(Event{Type: RunFinished}, Finished{status, why}) })
 	if err != nil {

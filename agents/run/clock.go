@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// Moment is one point in time on one machine: the wall clock, which people
-// read and which may jump, and beside it the time since the machine was
-// started, which does not. Two moments of one boot are compared by the latter.
+// Moment is one point in time on one machine: the wall clock, which people read
+// and which may jump, and the time since boot, which does not. Two moments of
+// one boot are compared by the latter.
 type Moment struct {
 	Wall int64  `json:"wall"`           // milliseconds since 1970
-	Boot string `json:"boot,omitempty"` // MACHINE-BOOT, 8 hex digits each; "" where it cannot be told
+	Boot string `json:"boot,omitempty"` // MACHINE-BOOT, 8 hex digits each; "" where unknown
 	Up   int64  `json:"up,omitempty"`   // milliseconds since that boot, sleep included
 }
 
-// Time is the wall clock's.
+// Time returns the wall clock's time.
 func (m Moment) Time() time.Time { return time.UnixMilli(m.Wall).UTC() }
 
-// Since is the least time that must have passed between before and m: exact
-// within one boot of a machine, whatever its wall clock did meanwhile; after a
-// restart of the machine no less than it has been up; by the wall clock
-// between two machines, which are expected to agree within a few seconds.
+// Since returns the least time that must have passed between before and m: exact
+// within one boot of a machine; after a reboot at least the time since then;
+// between two machines by the wall clocks, which are expected to agree within a
+// few seconds.
 func (m Moment) Since(before Moment) time.Duration {
 	wall := time.Duration(m.Wall-before.Wall) * time.Millisecond
 	if m.Boot == "" || before.Boot == "" {
@@ -39,7 +39,7 @@ func (m Moment) Since(before Moment) time.Duration {
 	return wall
 }
 
-// Clock tells the time. Now is the machine's.
+// Clock returns the time. Now is the machine's.
 type Clock func() Moment
 
 // Now reads the clocks of this machine.
@@ -48,7 +48,7 @@ func Now() Moment {
 	return Moment{Wall: time.Now().UnixMilli(), Boot: boot, Up: up.Milliseconds()}
 }
 
-// bootName makes the name of a boot out of the machine's id and the boot's own.
+// bootName returns the name of a boot from the machine's id and the boot's.
 func bootName(machine, boot string) string {
 	machine, boot = strings.TrimSpace(machine), strings.TrimSpace(boot)
 	if boot == "" {

@@ -4,5 +4,5 @@ package run
 
 import "time"
 
-// Not proved: without the name of a boot leases are judged by the wall clock.
+// Untested: without the name of a boot, leases follow the wall clock.
 func sinceBoot() (string, time.Duration) { return "", 0 }

@@ -19,8 +19,8 @@ import (
 
 const configFile = "config.json"
 
-// Bounds of what a config may say. The seed asks for bounds and gives none.
-// schema/run/run.cue has the same, and a test that they are.
+// Bounds are the limits of a config's values. The seed asks for bounds and gives
+// none. A test compares them with schema/run/run.cue.
 var Bounds = map[string][2]int{
 	"maxWorkers":              {1, 32},
 	"readinessTimeoutSeconds": {1, 600},
@@ -29,16 +29,16 @@ var Bounds = map[string][2]int{
 	"retainLogsDays":          {0, 365},
 }
 
-// Config is what holds in a workspace: its own config over the user's over the
-// defaults, field by field.
+// Config is the configuration of a workspace: its config over the user's over
+// the defaults, field by field.
 type Config struct {
 	Settings spec.RunSettings
 	Adapters map[string]Adapter // by the runtime's id, or "command"
-	Reasons  []spec.RunReason   // where each setting comes from
-	Warnings []string           // an adapter that nobody knows; an error to who is strict
+	Reasons  []spec.RunReason   // the source of each setting
+	Warnings []string           // unknown adapters; strict callers treat them as errors
 }
 
-// Adapter is how workers of a runtime are started.
+// Adapter says how workers of a runtime start.
 type Adapter struct {
 	Enabled   bool   `json:"enabled"`
 	Substrate string `json:"defaultSubstrate"`
@@ -56,8 +56,8 @@ func Runtime(adapter string) string {
 	return adapter
 }
 
-// defaultAdapters are those that no config names: commands, and the runtimes of
-// which the catalog says how workers are started.
+// defaultAdapters are the adapters that need no config: commands, and the
+// runtimes whose start the catalog describes.
 func defaultAdapters() map[string]Adapter {
 	out := map[string]Adapter{"command": {true, Process, "default"}}
 	for _, rt := range catalog.Runtimes() {
@@ -68,8 +68,8 @@ func defaultAdapters() map[string]Adapter {
 	return out
 }
 
-// Config reads and checks the configs of the workspace and of the user. It
-// fails on what is wrong with either; nothing is guessed.
+// Config reads and checks the configs of the workspace and of the user. It fails
+// on any error in either.
 func (s *Store) Config() (Config, error) {
 	c := Config{
 		Settings: spec.RunSettings{
@@ -99,7 +99,7 @@ func (s *Store) Config() (Config, error) {
 		c.take(cfg, place.path, from, s.opts.Adapters)
 	}
 	if c.Settings.HeartbeatMS >= c.Settings.LeaseMS {
-		return c, fmt.Errorf("runtime.heartbeatTimeoutSeconds is %d (%s) and runtime.leaseDurationSeconds %d (%s): a heartbeat has to come within the lease; make the lease longer",
+		return c, fmt.Errorf("runtime.heartbeatTimeoutSeconds is %d (%s) and runtime.leaseDurationSeconds %d (%s): the lease must be longer than the heartbeat",
 			c.Settings.HeartbeatMS/1000, cmp.Or(from["heartbeatTimeoutSeconds"], "default"), c.Settings.LeaseMS/1000, cmp.Or(from["leaseDurationSeconds"], "default"))
 	}
 	var err error
@@ -116,7 +116,7 @@ type configPlace struct {
 	read func() ([]byte, error)
 }
 
-// configs are the places of a config, the one that counts most last.
+// configs returns the places of configs; later ones win.
 func (s *Store) configs() []configPlace {
 	own := configPlace{filepath.Join(s.Path, configFile), func() ([]byte, error) { return read(s.root, configFile) }}
 	if s.opts.Home == "" {
@@ -133,8 +133,8 @@ func (s *Store) configs() []configPlace {
 	}}, own}
 }
 
-// parseConfig reads one config. The schema has the first word, and what it
-// cannot say is checked here.
+// parseConfig parses one config. It checks the schema first, then what the
+// schema cannot express.
 func (s *Store) parseConfig(path string, text []byte) (spec.RunConfig, error) {
 	var c spec.RunConfig
 	if err := s.opts.Check("config", path, text); err != nil {
@@ -146,7 +146,7 @@ func (s *Store) parseConfig(path string, text []byte) (spec.RunConfig, error) {
 	return c, nil
 }
 
-// take lays cfg over c.
+// take overlays cfg on c.
 func (c *Config) take(cfg spec.RunConfig, path string, from map[string]string, known []string) {
 	set := func(to *int64, name string, seconds int) {
 		if seconds != 0 {
@@ -185,7 +185,7 @@ func (c *Config) take(cfg spec.RunConfig, path string, from map[string]string, k
 	for _, name := range names {
 		id := Runtime(name)
 		if _, builtIn := c.Adapters[id]; !builtIn && !slices.Contains(known, id) {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: adapters.%s: no runtime of that name is known; it is ignored", path, name))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: adapters.%s: unknown runtime, ignored", path, name))
 			continue
 		}
 		a, given := c.Adapters[id], cfg.Adapters[name]
@@ -202,7 +202,7 @@ func (c *Config) take(cfg spec.RunConfig, path string, from map[string]string, k
 	}
 }
 
-// reasons says where each setting comes from.
+// reasons returns the source of each setting.
 func reasons(s spec.RunSettings, from map[string]string) []spec.RunReason {
 	out := []spec.RunReason{}
 	for _, f := range []struct{ name, value string }{
@@ -218,8 +218,8 @@ func reasons(s spec.RunSettings, from map[string]string) []spec.RunReason {
 
 func seconds(ms int64) string { return strconv.FormatFloat(float64(ms)/1000, 'f', -1, 64) }
 
-// checkSettings refuses settings with which a run could not work. They may be
-// finer than a config says them.
+// checkSettings refuses settings with which a run cannot work. They may be finer
+// than a config can express.
 func checkSettings(s spec.RunSettings) error {
 	switch {
 	case s.MaxWorkers < 1 || s.MaxWorkers > Bounds["maxWorkers"][1]:
@@ -229,19 +229,18 @@ func checkSettings(s spec.RunSettings) error {
 	case s.LeaseMS < 1 || s.LeaseMS > maxLease.Milliseconds():
 		return fmt.Errorf("a lease of %d ms: want 1 ms to %s", s.LeaseMS, maxLease)
 	case s.HeartbeatMS < 1 || s.HeartbeatMS >= s.LeaseMS:
-		return fmt.Errorf("heartbeats of %d ms in a lease of %d ms: they have to come within the lease", s.HeartbeatMS, s.LeaseMS)
+		return fmt.Errorf("heartbeats of %d ms in a lease of %d ms: the lease must be longer", s.HeartbeatMS, s.LeaseMS)
 	case s.ReadinessMS < 1:
-		return errors.New("a worker needs time to become ready")
+		return errors.New("the time for a worker to become ready must be positive")
 	case s.CompletedDefault != string(CompletedRetained) && s.CompletedDefault != string(SafeToClose):
 		return fmt.Errorf("completedDefault is %q: want %s or %s", s.CompletedDefault, CompletedRetained, SafeToClose)
 	}
 	return nil
 }
 
-// worktreeRoot is where worktrees of workers are made. A relative one lies in
-// the workspace, one that begins with ~/ in the home. It has to lie in the
-// workspace or in ~/.ilchul after every link in it was followed, so that no
-// link leads out.
+// worktreeRoot returns the folder for workers' work trees. A relative one lies
+// in the workspace, one that begins with ~/ in the home. With every link
+// followed it must lie in the workspace or in ~/.ilchul.
 func (s *Store) worktreeRoot(text string) (string, error) {
 	var user string
 	if s.opts.Home != "" {
@@ -254,9 +253,9 @@ func (s *Store) worktreeRoot(text string) (string, error) {
 	case text == "":
 		text = filepath.Join(s.Path, "worktrees")
 	case slices.Contains(strings.Split(text, "/"), ".."):
-		return "", fmt.Errorf("%q has a ..: name the folder itself", text)
+		return "", fmt.Errorf("%q contains ..: name the folder itself", text)
 	case inHome && s.opts.Home == "":
-		return "", fmt.Errorf("%q lies in a home, and there is none", text)
+		return "", fmt.Errorf("%q needs a home folder, and there is none", text)
 	case inHome:
 		text = filepath.Join(s.opts.Home, rest)
 	case !filepath.IsAbs(text):
@@ -277,11 +276,11 @@ func (s *Store) worktreeRoot(text string) (string, error) {
 			return real, nil
 		}
 	}
-	return "", fmt.Errorf("%q leads to %s: it has to lie in the workspace %s or in ~/%s", text, real, s.Workspace, Dir)
+	return "", fmt.Errorf("%q leads to %s: want a folder in the workspace %s or in ~/%s", text, real, s.Workspace, Dir)
 }
 
-// resolve follows the links in the part of an absolute path that is there. A
-// link to nothing is an error: it may lead anywhere later.
+// resolve follows the links in the existing part of an absolute path. A dangling
+// link is an error: it may lead anywhere later.
 func resolve(path string) (string, error) {
 	path = filepath.Clean(path)
 	var rest []string
@@ -289,7 +288,7 @@ func resolve(path string) (string, error) {
 		if _, err := os.Lstat(at); err == nil {
 			real, err := filepath.EvalSymlinks(at)
 			if err != nil {
-				return "", fmt.Errorf("%s: a link that leads nowhere: %w", at, err)
+				return "", fmt.Errorf("%s: dangling link: %w", at, err)
 			}
 			return filepath.Join(append([]string{real}, rest...)...), nil
 		} else if !errors.Is(err, fs.ErrNotExist) {

@@ -20,10 +20,10 @@ func (w *world) config(dir, text string) {
 	}
 }
 
-func TestTheWorkspacesConfigCountsMoreThanTheUsers(t *testing.T) {
+func TestWorkspaceConfigOverridesUsers(t *testing.T) {
 	w := newWorld(t)
 	w.config(w.home, `{"schemaVersion":1,"runtime":{"maxWorkers":7,"leaseDurationSeconds":600},"adapters":{"claudeCode":{"enabled":true},"opencode":{"defaultSubstrate":"process"}}}`)
-	w.config(w.dir, `{"schemaVersion":1,"runtime":{"maxWorkers":2},"adapters":{"nobody":{"enabled":true}},"retention":{"retainLogsDays":0}}`)
+	w.config(w.dir, `{"schemaVersion":1,"runtime":{"maxWorkers":2},"adapters":{"unknown":{"enabled":true}},"retention":{"retainLogsDays":0}}`)
 	c := must(w.store.Config())
 	if c.Settings.MaxWorkers != 2 || c.Settings.LeaseMS != 600_000 || c.Settings.RetainLogsDays != 0 || c.Settings.HeartbeatMS != 120_000 {
 		t.Errorf("%+v", c.Settings)
@@ -31,7 +31,7 @@ func TestTheWorkspacesConfigCountsMoreThanTheUsers(t *testing.T) {
 	if !c.Adapters["claude"].Enabled || c.Adapters["claude"].Substrate != Process || c.Adapters["opencode"].Substrate != Process || !c.Adapters["codex"].Enabled {
 		t.Errorf("%+v", c.Adapters)
 	}
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "adapters.nobody") {
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "adapters.unknown") {
 		t.Errorf("%v", c.Warnings)
 	}
 	for _, r := range c.Reasons {
@@ -42,15 +42,15 @@ func TestTheWorkspacesConfigCountsMoreThanTheUsers(t *testing.T) {
 	}
 }
 
-func TestAHeartbeatComesWithinTheLease(t *testing.T) {
+func TestLeaseIsLongerThanHeartbeat(t *testing.T) {
 	w := newWorld(t)
 	w.config(w.home, `{"schemaVersion":1,"runtime":{"leaseDurationSeconds":60}}`)
-	if _, err := w.store.Config(); err == nil || !strings.Contains(err.Error(), "within the lease") {
+	if _, err := w.store.Config(); err == nil || !strings.Contains(err.Error(), "longer than the heartbeat") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestBoundsAreThoseOfTheSchema(t *testing.T) {
+func TestBoundsMatchSchema(t *testing.T) {
 	text := string(schema.RunText())
 	for name, b := range Bounds {
 		i := strings.Index(text, name+"?:")
@@ -66,7 +66,7 @@ func TestBoundsAreThoseOfTheSchema(t *testing.T) {
 	}
 }
 
-func TestWorktreesStayInTheWorkspaceOrTheUsersRoot(t *testing.T) {
+func TestWorktreeRootIsConfined(t *testing.T) {
 	out := t.TempDir()
 	w := newWorld(t)
 	os.MkdirAll(filepath.Join(w.dir, "in"), 0o700)
@@ -84,12 +84,12 @@ func TestWorktreesStayInTheWorkspaceOrTheUsersRoot(t *testing.T) {
 		{"~/.ilchul/mine", filepath.Join(home, ".ilchul/mine")},
 		{filepath.Join(w.dir, "x"), filepath.Join(w.store.Workspace, "x")},
 		{"~/elsewhere", "!leads to"},
-		{"..", "!has a .."},
-		{"a/../../b", "!has a .."},
+		{"..", "!contains .."},
+		{"a/../../b", "!contains .."},
 		{"away", "!leads to"},
 		{"away/deeper", "!leads to"},
 		{"chain/x", "!leads to"},
-		{"nowhere/x", "!leads nowhere"},
+		{"nowhere/x", "!dangling link"},
 		{"in/up/x", "!leads to"},
 		{"/tmp", "!leads to"},
 		{".", "!leads to"},
@@ -112,7 +112,7 @@ func TestWorktreesStayInTheWorkspaceOrTheUsersRoot(t *testing.T) {
 	}
 }
 
-func TestARootThatIsALinkIsRefused(t *testing.T) {
+func TestLinkedRootIsRefused(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	os.Symlink(out, filepath.Join(dir, Dir))
 	o := Options{Check: schema.CheckRun}
@@ -127,7 +127,7 @@ func TestARootThatIsALinkIsRefused(t *testing.T) {
 	}
 }
 
-func TestInitTwiceIsOnceAndKeepsWhatIsThere(t *testing.T) {
+func TestInitIsIdempotent(t *testing.T) {
 	w := newWorld(t)
 	w.config(w.dir, `{"schemaVersion":1}`)
 	os.Remove(filepath.Join(w.store.Path, "learning/policy-hints.json"))
@@ -154,7 +154,7 @@ func TestInitTwiceIsOnceAndKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestOldLogsAreListedOnceTheRunIsOver(t *testing.T) {
+func TestOldLogsOfFinishedRun(t *testing.T) {
 	w := quickWorld(t)
 	w.now = Now()
 	r := w.start(task("a"))

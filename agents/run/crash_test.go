@@ -33,7 +33,7 @@ func replayed(t testing.TB, r *Run) *State {
 
 // tail is what the checkpoint and what came after it say.
 func (r *Run) tail() (*State, error) {
-	s := r.near()
+	s := r.startState()
 	return s, r.load(s, s.AsOf.Seq == 0, nil)
 }
 
@@ -166,7 +166,7 @@ func dies(s *Store, n int, do func()) (at *killed) {
 	return nil
 }
 
-func TestAKillAtAnyWriteLeavesARunThatGoesOn(t *testing.T) {
+func TestRunSurvivesKillAtAnyWrite(t *testing.T) {
 	proved, steps := proof.Start(t, 16), 0
 	for n := 0; ; n++ {
 		w := quickWorld(t)
@@ -248,7 +248,7 @@ func finishAnyway(t *testing.T, w *world, r *Run, s *State) {
 	}
 }
 
-func TestManyProcessesClaimEachTaskOnce(t *testing.T) {
+func TestConcurrentClaimsAreExclusive(t *testing.T) {
 	proved := proof.Start(t, 16)
 	w := newWorld(t)
 	var tasks []spec.RunTask
@@ -282,7 +282,7 @@ func TestManyProcessesClaimEachTaskOnce(t *testing.T) {
 }
 
 // TestMain makes the test binary one of the processes of
-// TestManyProcessesClaimEachTaskOnce where its environment says so.
+// TestConcurrentClaimsAreExclusive where its environment says so.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("RUN_CLAIM_IN"); dir != "" {
 		if err := claimAll(dir, os.Getenv("RUN_CLAIM_AS")); err != nil {

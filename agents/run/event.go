@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Event is one line of events.jsonl. Which fields a type needs is said at the
-// type; Data is a JSON object whose form depends on it.
+// Event is one line of events.jsonl. Its type determines the required fields and
+// the form of Data, a JSON object.
 type Event struct {
 	Seq    int64
 	At     Moment
@@ -35,7 +35,7 @@ const (
 	SupervisorJoined = "supervisor-joined" // Data: any object
 	SupervisorLeft   = "supervisor-left"   // Data: any object
 	WorkerRegistered = "worker-registered" // Worker; Data: Registration
-	WorkerStarted    = "worker-started"    // Worker; Data: Handle, as it was observed
+	WorkerStarted    = "worker-started"    // Worker; Data: Handle, as observed
 	WorkerMoved      = "worker-moved"      // Worker; Data: Move
 	TaskClaimed      = "task-claimed"      // Task, Worker, Token, Lease
 	WorkerReady      = "worker-ready"      // Task, Worker, Token
@@ -47,40 +47,40 @@ const (
 	EvidenceAdded    = "evidence-added"    // Data: Evidence; with Task: Task, Worker, Token
 )
 
-// eventTypes are all of them; the decoder takes no other, and gives these very
+// eventTypes are all types; the decoder accepts no other, and returns these
 // strings, so that a million heartbeats share one.
 var eventTypes = []string{
 	WorkerHeartbeat, TaskClaimed, WorkerReady, TaskCompleted, EvidenceAdded, ClaimReleased, ClaimExpired, TaskFailed,
 	WorkerRegistered, WorkerStarted, WorkerMoved, TaskAdded, RunCreated, RunFinished, RunNote, RunRecovered, SupervisorJoined, SupervisorLeft,
 }
 
-// The form of a line is fixed, byte for byte: the fields in this order, those
-// that are empty left out, no space between them, and the checksum last. It is
-// JSON that any program reads; this one reads no other spelling of it.
+// The form of a line is fixed, byte for byte: the fields in this order, empty
+// ones omitted, no space between them, and the checksum last. Any program can
+// read it as JSON; this one reads no other form.
 //
 //	{"seq":2,"ts":"2026-01-02T03:04:05.006Z","boot":"1f3c9a20-77aa01be","up":5123,
 //	 "type":"task-claimed","taskId":"t1","workerId":"w1","token":"2-…","lease":900000,"data":{…},"sum":"…"}
 //
-// sum is the first 16 bytes of the SHA-256 of the sum of the line before (of
-// the run's id, for the first) and of the line up to it: a line that was
-// changed, taken out or put in breaks the chain there.
+// sum is the first 16 bytes of the SHA-256 of the previous line's sum (of the
+// run's id, for the first) and of the line up to it: a changed, removed or
+// inserted line breaks the chain there.
 const (
 	sumSize  = 32                             // hex digits
-	sumField = len(`,"sum":"`)                // and what stands before them
+	sumField = len(`,"sum":"`)                // and the text before them
 	tailSize = sumField + sumSize + len(`"}`) // of every line, without its end
-	// maxLine bounds what a reader holds at once. Texts that are longer belong
-	// into evidence/.
+	// maxLine bounds what a reader holds at once. Longer texts belong into
+	// evidence/.
 	maxLine = 256 << 10
 )
 
 // sum is the checksum of one line.
 type sum [sumSize]byte
 
-// firstSum is what the first line of a run's events continues.
+// firstSum is the checksum that the first line of a run continues.
 func firstSum(id string) sum { return chain(sum{}, []byte("ilchul run "+id), nil) }
 
-// chain is the checksum of body behind prev. The scratch buffer spares an
-// allocation a line.
+// chain returns the checksum of body after prev. scratch saves an allocation a
+// line.
 func chain(prev sum, body []byte, scratch *[]byte) (s sum) {
 	var buf []byte
 	if scratch != nil {
@@ -124,34 +124,34 @@ func appendLine(dst []byte, e Event, prev sum) ([]byte, sum, error) {
 	s := chain(prev, dst[start:], nil)
 	dst = append(append(append(dst, `,"sum":"`...), s[:]...), "\"}\n"...)
 	if n := len(dst) - start; n > maxLine {
-		return nil, s, fmt.Errorf("an event of %d bytes: the limit is %d; put what is long into a file and name it as evidence", n, maxLine)
+		return nil, s, fmt.Errorf("an event of %d bytes: the limit is %d; put long texts into a file and add it as evidence", n, maxLine)
 	}
-	// What this program would not read again is not written.
+	// Never write a line that this program would not read again.
 	if _, _, err := new(decoder).line(dst[start:len(dst)-1], prev); err != nil {
 		return nil, s, fmt.Errorf("event %s: %w", e.Type, err)
 	}
 	return dst, s, nil
 }
 
-// decoder reads lines. It keeps strings that come again and again, in bounded
-// space, and so reads most lines without an allocation.
+// decoder reads lines. It interns repeated strings in bounded space, and so
+// reads most lines without an allocation.
 type decoder struct {
 	scratch []byte
 	kept    [1 << 10]string
 }
 
-var errForm = errors.New("is not of the form that aisync writes")
+var errForm = errors.New("line not in the form that aisync writes")
 
-// line reads one line without its end, whose predecessor's checksum is prev.
-// Data is part of the line's own bytes.
+// line reads one line without its end; prev is its predecessor's checksum. Data
+// is part of the line's bytes.
 func (d *decoder) line(line []byte, prev sum) (e Event, s sum, err error) {
 	body := len(line) - tailSize
 	if body < 0 || string(line[body:body+sumField]) != `,"sum":"` || string(line[len(line)-2:]) != `"}` {
-		return e, s, errors.New("has no checksum at its end")
+		return e, s, errors.New("no checksum at the end of the line")
 	}
 	s = chain(prev, line[:body], &d.scratch)
 	if !bytes.Equal(s[:], line[body+sumField:len(line)-2]) {
-		return e, s, errors.New("has a wrong checksum: it was changed, or a line before it is missing")
+		return e, s, errors.New("wrong checksum: the line was changed, or one before it is missing")
 	}
 	p := fields{rest: line[:body], d: d}
 	p.need(`{"seq":`)
@@ -190,7 +190,7 @@ func (d *decoder) line(line []byte, prev sum) (e Event, s sum, err error) {
 	return e, s, nil
 }
 
-// fields takes a line apart from its beginning.
+// fields parses a line from its start.
 type fields struct {
 	rest []byte
 	d    *decoder
@@ -207,7 +207,7 @@ func (p *fields) has(prefix string) bool {
 
 func (p *fields) need(prefix string) { p.bad = !p.has(prefix) || p.bad }
 
-// number reads a whole number that is not negative, in its only spelling.
+// number reads a non-negative integer in its only form.
 func (p *fields) number() int64 {
 	n, i := int64(0), 0
 	for ; i < len(p.rest) && p.rest[i] >= '0' && p.rest[i] <= '9' && i < 18; i++ {
@@ -230,7 +230,7 @@ func (p *fields) lease() time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// text reads a name up to the quote that ends it.
+// text reads a name up to its closing quote.
 func (p *fields) text() string {
 	i := 0
 	for i < len(p.rest) && plain(p.rest[i]) {
@@ -279,7 +279,7 @@ func (p *fields) stamp() int64 {
 		p.bad = true
 		return 0
 	}
-	// Howard Hinnant's days_from_civil; time.Date costs three times as much.
+	// Howard Hinnant's days_from_civil; time.Date takes three times as long.
 	if month <= 2 {
 		year--
 	}
@@ -293,7 +293,7 @@ func (p *fields) stamp() int64 {
 	return ((days*24+int64(hour))*60+int64(minute))*60_000 + int64(second)*1000 + int64(milli)
 }
 
-// keep returns b as a string, the same one for the same bytes where it can.
+// keep returns b as a string, interned where possible.
 func (d *decoder) keep(b []byte) string {
 	h := uint32(2166136261)
 	for _, c := range b {
@@ -309,8 +309,8 @@ func (d *decoder) keep(b []byte) string {
 // maxName bounds names of tasks and workers, and tokens.
 const maxName = 128
 
-// plain are the bytes of names and tokens: none that JSON or a path would have
-// to escape.
+// plain reports whether names and tokens may contain c: no byte that JSON or a
+// path would have to escape.
 func plain(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
 }

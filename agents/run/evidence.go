@@ -19,7 +19,7 @@ import (
 // EvidenceKinds are the kinds of evidence.
 var EvidenceKinds = []string{"command", "output", "artifact"}
 
-// checkRequirement says what is wrong with a requirement: KIND or KIND:NAME.
+// checkRequirement checks a requirement: KIND or KIND:NAME.
 func checkRequirement(want string) error {
 	kind, name, named := strings.Cut(want, ":")
 	if !slices.Contains(EvidenceKinds, kind) {
@@ -31,7 +31,7 @@ func checkRequirement(want string) error {
 	return nil
 }
 
-// check says what is wrong with a piece of evidence by itself.
+// check checks a piece of evidence by itself.
 func (e Evidence) check() error {
 	switch {
 	case checkName(e.ID) != nil:
@@ -41,11 +41,11 @@ func (e Evidence) check() error {
 	case e.Name != "" && checkName(e.Name) != nil:
 		return fmt.Errorf("evidence: name: %w", checkName(e.Name))
 	case e.Kind == "command" && (e.Command == "" || e.ExitCode == nil):
-		return errors.New("evidence of a command needs the command and its exit code")
+		return errors.New("evidence of kind command needs the command and its exit code")
 	case e.Kind != "command" && e.Ref == "":
 		return fmt.Errorf("evidence of kind %s needs a file", e.Kind)
 	case e.Ref != "" && !filepath.IsLocal(e.Ref):
-		return fmt.Errorf("evidence: %q leads out of its folder", e.Ref)
+		return fmt.Errorf("evidence: %q is outside its folder", e.Ref)
 	case e.Ref != "" && !validDigest(e.Digest):
 		return fmt.Errorf("evidence: %q has no sha256 digest", e.Ref)
 	}
@@ -58,17 +58,17 @@ func validDigest(d string) bool {
 	return ok && err == nil && len(b) == sha256.Size && h == strings.ToLower(h)
 }
 
-// NewEvidenceID is an id for a piece of evidence.
+// NewEvidenceID returns a new id for a piece of evidence.
 func NewEvidenceID() string {
 	var b [6]byte
 	rand.Read(b[:]) // never fails
 	return "e-" + hex.EncodeToString(b[:])
 }
 
-// KeepOutput copies what a command said to evidence/ under its digest and
-// returns its reference. A crash leaves a temp file that nothing names.
+// KeepOutput copies a command's output to evidence/ under its digest and returns
+// its reference. A crash leaves an unused temp file.
 func (r *Run) KeepOutput(from io.Reader) (ref, sum string, size int64, err error) {
-	if err := r.store.about("write", "evidence"); err != nil {
+	if err := r.store.callHook("write", "evidence"); err != nil {
 		return "", "", 0, err
 	}
 	f, err := atomicfile.New("evidence", atomicfile.Options{Root: r.root, Temp: ".e-*.tmp", Survives: atomicfile.Content})
@@ -83,7 +83,7 @@ func (r *Run) KeepOutput(from io.Reader) (ref, sum string, size int64, err error
 	}
 	sum = hex.EncodeToString(h.Sum(nil))
 	ref = filepath.Join("evidence", sum+".out")
-	if err := r.store.about("rename", ref); err != nil {
+	if err := r.store.callHook("rename", ref); err != nil {
 		return "", "", 0, err
 	}
 	if err := f.Replace(sum + ".out"); err != nil {
@@ -93,8 +93,8 @@ func (r *Run) KeepOutput(from io.Reader) (ref, sum string, size int64, err error
 	return ref, "sha256:" + sum, size, nil
 }
 
-// Artifact digests a file of the workspace, or of one of its worktrees, where
-// it lies. It returns the path as evidence names it.
+// Artifact digests a file of the workspace, or of one of its work trees, in
+// place. It returns the path under which evidence names it.
 func (r *Run) Artifact(path string) (ref, sum string, size int64, err error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *Run) Artifact(path string) (ref, sum string, size int64, err error) {
 	}
 	ref, err = filepath.Rel(r.store.Workspace, real)
 	if err != nil || !filepath.IsLocal(ref) {
-		return "", "", 0, fmt.Errorf("evidence %s: it lies outside the workspace %s; copy it there, or hand over its content as an output", path, r.store.Workspace)
+		return "", "", 0, fmt.Errorf("evidence %s: outside the workspace %s; copy it there, or add its content as an output", path, r.store.Workspace)
 	}
 	sum, size, err = digestFile(real)
 	return ref, sum, size, err
@@ -129,8 +129,8 @@ func digestFile(path string) (string, int64, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), n, nil
 }
 
-// AddEvidence records a piece of evidence: with a token that of the task whose
-// claim it is, without one that of the run.
+// AddEvidence records a piece of evidence: with a token for the task of that
+// claim, without one for the run.
 func (r *Run) AddEvidence(token string, e Evidence) error {
 	return r.Change(func(c *Change) error { return c.AddEvidence(token, e) })
 }
@@ -146,17 +146,17 @@ func (c *Change) AddEvidence(token string, e Evidence) error {
 	return c.Held(EvidenceAdded, token, 0, e)
 }
 
-// EvidenceAt is a piece of evidence and where it came from.
+// EvidenceAt is a piece of evidence and its origin.
 type EvidenceAt struct {
 	Evidence
 	Seq    int64  `json:"seq"`
 	At     string `json:"at"`
 	Task   string `json:"taskId,omitempty"`
 	Worker string `json:"workerId,omitempty"`
-	Now    string `json:"now,omitempty"` // what CheckEvidence found: "unchanged", "changed", "missing"
+	Now    string `json:"now,omitempty"` // the result of CheckEvidence: "unchanged", "changed", "missing"
 }
 
-// EvidenceList reads all evidence of the run out of its events, in their order.
+// EvidenceList reads all evidence of the run from its events, in order.
 func (r *Run) EvidenceList() ([]EvidenceAt, *State, error) {
 	out := []EvidenceAt{}
 	s, err := r.Replay(func(e Event) error {
@@ -173,7 +173,7 @@ func (r *Run) EvidenceList() ([]EvidenceAt, *State, error) {
 	return out, s, err
 }
 
-// CheckEvidence digests the file of e again and says how it is now.
+// CheckEvidence digests the file of e again and sets Now.
 func (r *Run) CheckEvidence(e *EvidenceAt) {
 	if e.Ref == "" {
 		return

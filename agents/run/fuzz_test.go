@@ -19,7 +19,7 @@ func aLine(t testing.TB, e Event) []byte {
 }
 
 // What the reader of lines takes is what the writer would write, byte for byte.
-func FuzzALineIsReadInItsOnlySpelling(f *testing.F) {
+func FuzzEventLineHasOneForm(f *testing.F) {
 	at := Moment{Wall: 1_767_323_045_006, Boot: "0000000a-0000000b", Up: 7}
 	f.Add(aLine(f, Event{Seq: 1, At: at, Type: WorkerHeartbeat, Task: "a", Worker: "w", Token: "1-00", Lease: time.Second}))
 	f.Add(aLine(f, Event{Seq: 12, At: Moment{Wall: 5}, Type: RunNote, Data: []byte(`{"a":[1,"x\u2028"]}`)}))
@@ -76,8 +76,8 @@ func FuzzEventsAreSoundOrRefused(f *testing.F) {
 	})
 }
 
-// A checkpoint names nothing that it does not hold, whoever wrote it.
-func FuzzACheckpointIsWholeOrNone(f *testing.F) {
+// A checkpoint from any writer names only objects that it holds.
+func FuzzCheckpoint(f *testing.F) {
 	w := quickWorld(f)
 	r := w.start(task("a"), task("b", "a"))
 	text := must(must(r.State()).save())
@@ -104,7 +104,7 @@ func FuzzACheckpointIsWholeOrNone(f *testing.F) {
 	})
 }
 
-func FuzzTheStoresFilesAreReadOrRefused(f *testing.F) {
+func FuzzStoreFiles(f *testing.F) {
 	w := newWorld(f)
 	f.Add([]byte(`{"schemaVersion":1,"runId":"r1","updatedAt":"2026-01-02T03:04:05.006Z"}`))
 	f.Add([]byte(`{"schemaVersion":1,"runId":"../x","updatedAt":"2026-01-02T03:04:05.006Z"}`))

@@ -20,8 +20,8 @@ type namedText struct {
 
 const ignoreText = "# What runs leave is of this machine; the config may be shared.\n*\n!.gitignore\n!config.json\n"
 
-// firstFiles are the files of a new .ilchul. The config says nothing that the
-// user's own could not say better.
+// firstFiles are the files of a new .ilchul. The config is empty: the user's
+// config holds.
 func (s *Store) firstFiles() ([]namedText, error) {
 	now := stamp(s.Now())
 	docs := []struct {
@@ -57,11 +57,11 @@ func (s *Store) firstFiles() ([]namedText, error) {
 	return files, nil
 }
 
-// legacyPolicy is the only one: .kapi stays as it is and is never used.
+// legacyPolicy is the only policy: .kapi stays unchanged and unused.
 const legacyPolicy = "preserve-without-active-fallback"
 
-// storageRoot is migrations/storage-root.json: what was found when runs were
-// laid out, and what was decided.
+// storageRoot is migrations/storage-root.json: what was found when the runs were
+// laid out, and the decision.
 type storageRoot struct {
 	SchemaVersion int      `json:"schemaVersion"`
 	Root          string   `json:"root"`
@@ -70,8 +70,8 @@ type storageRoot struct {
 	LegacyFound   []string `json:"legacyFound"`
 }
 
-// hints is learning/policy-hints.json. It advises; what is taken from it stands
-// in a run's policy-selection.json.
+// hints is learning/policy-hints.json. It only advises; a run's
+// policy-selection.json records what the run took from it.
 type hints struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Hints         []hint `json:"hints"`
@@ -82,7 +82,7 @@ type hint struct {
 	From string `json:"from,omitempty"`
 }
 
-// Advice is what learning/ has to say to a new run.
+// Advice returns the advice of learning/ for a new run.
 func (s *Store) Advice() ([]string, error) {
 	const name = "learning/policy-hints.json"
 	text, err := read(s.root, name)
@@ -106,18 +106,18 @@ func (s *Store) Advice() ([]string, error) {
 	return out, nil
 }
 
-// LegacyDir is the folder of the program before. It is reported, and neither
-// read nor changed.
+// LegacyDir is the folder of the previous program. It is reported, never read or
+// changed.
 const LegacyDir = ".kapi"
 
 // Found is a legacy folder.
 type Found struct {
 	Path string `json:"path"`
 	What string `json:"what"` // "folder", "link", "file"
-	Both bool   `json:"both"` // there is an .ilchul beside it, which is the one that counts
+	Both bool   `json:"both"` // an .ilchul beside it takes precedence
 }
 
-// Legacy looks for .kapi in a workspace and in the home. It opens none of them.
+// Legacy looks for .kapi in a workspace and in the home, and opens none.
 func Legacy(workspace, home string) []Found {
 	var out []Found
 	for _, dir := range []string{workspace, home} {
@@ -150,7 +150,7 @@ func paths(found []Found) []string {
 	return out
 }
 
-// OldLog is the log of a worker that a cleanup may remove.
+// OldLog is a worker's log that a cleanup may remove.
 type OldLog struct {
 	Run     string        `json:"runId"`
 	Name    string        `json:"name"` // below the run's folder
@@ -160,9 +160,9 @@ type OldLog struct {
 	Path    string        `json:"path"`
 }
 
-// OldLogs lists the logs of a run that is over that nobody has written for
-// longer than its settings keep them, and whose worker is not active. It
-// removes nothing: run cleanup --safe does.
+// OldLogs lists the logs of a finished run that are older than its settings keep
+// them and whose worker is not active. It removes nothing: run cleanup --safe
+// does.
 func (r *Run) OldLogs(s *State) ([]OldLog, error) {
 	if !s.Over() {
 		return nil, nil

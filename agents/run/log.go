@@ -13,48 +13,48 @@ import (
 
 const eventsFile = "events.jsonl"
 
-// wholeLimit is the size up to which a look at a run reads and checks all of
-// its events: about 20,000. Above it, it begins behind the checkpoint.
+// wholeLimit is the size up to which a read of a run checks all of its events:
+// about 20,000. Above it, reading begins after the checkpoint.
 const wholeLimit = 4 << 20
 
-// Damage is a place where events cannot be read. Nothing behind it is believed,
-// and nothing is appended, until a recovery.
+// Damage is a place where events are unreadable. Until a recovery, events after
+// it are ignored, and no event is appended.
 type Damage struct {
 	Run, Path string
-	Line      int64 // of the file, which is also the number of the event that should stand there
+	Line      int64 // of the file, and the number of the event expected there
 	Offset    int64
 	Why       string
-	Torn      bool // nothing but a last line without its end
+	Torn      bool // only an incomplete last line
 	Next      string
 }
 
-// Error says where and why.
+// Error implements error.
 func (d *Damage) Error() string {
 	return fmt.Sprintf("%s:%d: (byte %d) %s", d.Path, d.Line, d.Offset, d.Why)
 }
 
-// Hint is the command that looks at it and mends it.
+// Hint returns the command that examines and repairs it.
 func (d *Damage) Hint() string { return "run: aisync run recover " + d.Run }
 
 func (r *Run) damage(at AsOf, torn bool, format string, args ...any) *Damage {
 	return &Damage{Run: r.ID, Path: filepath.Join(r.Path, eventsFile), Line: at.Seq + 1, Offset: at.Offset, Why: fmt.Sprintf(format, args...), Torn: torn}
 }
 
-// fresh is the state before the first event.
-func (r *Run) fresh() *State {
+// initialState returns the state before the first event.
+func (r *Run) initialState() *State {
 	first := firstSum(r.ID)
 	s := &State{ID: r.ID, AsOf: AsOf{Sum: string(first[:])}}
 	s.index()
 	return s
 }
 
-// readers hold one line each. A list of 300 short runs would otherwise clear
-// 300 buffers of that size.
+// readers hold one line each. A list of 300 short runs would otherwise clear 300
+// buffers of that size.
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxLine) }}
 
-// follow reads the lines of events behind s.AsOf and makes s what it is after
-// them. each, if there is one, is given every event; its Data does not outlive
-// the call. Memory does not grow with the number of lines.
+// follow reads the lines of events after s.AsOf and applies them to s. It passes
+// every event to each, if there is one; Data is valid only during the call.
+// Memory does not grow with the number of lines.
 func (r *Run) follow(events io.ReaderAt, s *State, each func(Event) error) error {
 	in := readers.Get().(*bufio.Reader)
 	defer readers.Put(in)
@@ -73,7 +73,7 @@ func (r *Run) follow(events io.ReaderAt, s *State, each func(Event) error) error
 		case errors.Is(err, io.EOF) && len(line) == 0:
 			return nil
 		case errors.Is(err, io.EOF):
-			return r.damage(at, true, "the line has no end: its writer was stopped in the middle")
+			return r.damage(at, true, "the line is incomplete: its writer was killed")
 		case errors.Is(err, bufio.ErrBufferFull):
 			return r.damage(at, false, "the line is longer than %d kB", maxLine>>10)
 		case err != nil:
@@ -81,13 +81,13 @@ func (r *Run) follow(events io.ReaderAt, s *State, each func(Event) error) error
 		}
 		e, sum, err := d.line(line[:len(line)-1], prev)
 		if err != nil {
-			return r.damage(at, false, "the line %v", err)
+			return r.damage(at, false, "%v", err)
 		}
 		if e.Seq != at.Seq+1 {
-			return r.damage(at, false, "event %d stands where event %d should", e.Seq, at.Seq+1)
+			return r.damage(at, false, "event %d in place of event %d", e.Seq, at.Seq+1)
 		}
 		if err := s.apply(e); err != nil {
-			return r.damage(at, false, "event %d is not possible here: %v", e.Seq, err)
+			return r.damage(at, false, "event %d is not allowed here: %v", e.Seq, err)
 		}
 		prev = sum
 		at.Seq, at.Offset = e.Seq, at.Offset+int64(len(line))
@@ -99,9 +99,9 @@ func (r *Run) follow(events io.ReaderAt, s *State, each func(Event) error) error
 	}
 }
 
-// ends reports whether the line that ends at s.AsOf is still there: what was
-// read before it need not be read again.
-func ends(events io.ReaderAt, at AsOf) bool {
+// hasLineEnd reports whether the line that ends at s.AsOf is still there: then the
+// lines before it need no second read.
+func hasLineEnd(events io.ReaderAt, at AsOf) bool {
 	if at.Offset < int64(tailSize)+1 || len(at.Sum) != sumSize {
 		return false
 	}
@@ -126,68 +126,71 @@ func (r *Run) open() (*os.File, error) {
 }
 
 // load brings s up to the last event. It writes nothing. With a *Damage, s is
-// the run up to there. A state that began with the first event is compared with
-// the checkpoint, if compare says so; one that began there needs it not.
+// the run up to there. If compare is set, a state that began with the first
+// event is compared with the checkpoint; one that began at the checkpoint needs
+// no comparison.
 func (r *Run) load(s *State, compare bool, each func(Event) error) error {
 	f, err := r.open()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if s.AsOf.Seq > 0 && !ends(f, s.AsOf) {
+	if s.AsOf.Seq > 0 && !hasLineEnd(f, s.AsOf) {
 		if each != nil {
-			return r.damage(AsOf{Seq: s.AsOf.Seq - 1, Offset: s.AsOf.Offset}, false, "event %d has changed while the events were read", s.AsOf.Seq)
+			return r.damage(AsOf{Seq: s.AsOf.Seq - 1, Offset: s.AsOf.Offset}, false, "event %d changed while the events were read", s.AsOf.Seq)
 		}
-		*s, compare = *r.fresh(), true
+		*s, compare = *r.initialState(), true
 	}
 	if err := r.follow(f, s, each); err != nil || !compare {
 		return err
 	}
-	return r.agrees(f, s, r.checkpoint())
+	return r.checkCheckpoint(f, s, r.checkpoint())
 }
 
-// near is the state to begin with that needs the fewest events: the
-// checkpoint's, or the one before the first event.
-func (r *Run) near() *State {
+// startState returns the initial state that needs the fewest events: the checkpoint's,
+// or the one before the first event.
+func (r *Run) startState() *State {
 	if cp := r.checkpoint(); cp != nil {
 		return cp
 	}
-	return r.fresh()
+	return r.initialState()
 }
 
-// agrees fails if the checkpoint has seen events that are gone: cut off at the
-// end of a line, or written again in another way. The chain of checksums alone
-// cannot tell that.
-func (r *Run) agrees(events *os.File, s, cp *State) error {
+// checkCheckpoint fails if the checkpoint has seen events that are gone: cut off at the
+// end of a line, or rewritten. The chain of checksums alone cannot detect that.
+func (r *Run) checkCheckpoint(events *os.File, s, cp *State) error {
 	switch {
 	case s.AsOf.Seq == 0:
-		return r.damage(s.AsOf, false, "there are no events: a run begins with one")
-	case cp == nil, cp.Recovered < s.Recovered: // a recovery has cut off what it has seen
+		return r.damage(s.AsOf, false, "no events: a run begins with one")
+	case cp == nil, cp.Recovered < s.Recovered: // a recovery has cut off what the checkpoint saw
 		return nil
 	case cp.AsOf.Seq > s.AsOf.Seq:
-		return r.damage(s.AsOf, false, "the file ends at event %d, and event %d was there: its end was cut off", s.AsOf.Seq, cp.AsOf.Seq)
-	case !ends(events, cp.AsOf):
-		return r.damage(AsOf{Seq: cp.AsOf.Seq - 1, Offset: cp.AsOf.Offset}, false, "event %d is another than the checkpoint has seen: the file was written anew", cp.AsOf.Seq)
+		return r.damage(s.AsOf, false, "the file ends at event %d, but had event %d: its end was cut off", s.AsOf.Seq, cp.AsOf.Seq)
+	case !hasLineEnd(events, cp.AsOf):
+		return r.damage(AsOf{Seq: cp.AsOf.Seq - 1, Offset: cp.AsOf.Offset}, false, "event %d differs from the checkpoint's: the file was rewritten", cp.AsOf.Seq)
 	}
 	return nil
 }
 
-// State reads the run as it is now. It writes nothing, not even a lock. It
-// fails with a *Damage where the events cannot be believed.
+// State reads the run as it is now. It writes nothing, not even a lock. It fails
+// with a *Damage where the events are not sound.
 func (r *Run) State() (*State, error) {
 	if info, err := r.root.Stat(eventsFile); err == nil && info.Size() > wholeLimit {
-		return r.steady(r.near(), nil)
+		return r.readConsistent(r.startState(), nil)
 	}
-	return r.steady(r.fresh(), nil)
+	return r.readConsistent(r.initialState(), nil)
 }
 
-// Replay reads all events from the first, gives each to each (whose Data does
-// not outlive the call), and returns the state after the last. It writes nothing.
-func (r *Run) Replay(each func(Event) error) (*State, error) { return r.steady(r.fresh(), each) }
+// Replay reads all events from the first, passes each to each (Data is valid
+// only during the call), and returns the state after the last. It writes
+// nothing.
+func (r *Run) Replay(each func(Event) error) (*State, error) {
+	return r.readConsistent(r.initialState(), each)
+}
 
-// steady looks without a lock. Who meets damage may have met a writer in the
-// middle of its work, and goes on from there when that one is done.
-func (r *Run) steady(s *State, each func(Event) error) (*State, error) {
+// readConsistent reads without a lock. Damage may be a write in progress: then it waits
+// for the writer and continues from there.
+func (r *Run) readConsistent(s *State, each func(Event) error) (*State, error) {
 	compare := s.AsOf.Seq == 0
 	err := r.load(s, compare, each)
 	var d *Damage
@@ -198,7 +201,7 @@ func (r *Run) steady(s *State, each func(Event) error) (*State, error) {
 		}
 		defer held.Close()
 		err = r.load(s, compare, each)
-		if r.unfinished(err) { // the next change takes it away
+		if r.unfinished(err) { // the next change removes it
 			return s, nil
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestARunsIdLeadsNowhereElse(t *testing.T) {
+func TestRunIDIsConfined(t *testing.T) {
 	w := newWorld(t)
 	w.start(task("a"))
 	for _, id := range []string{"..", "../r1", "a/../r1", "/etc", ".", ".hidden", "r1/..", "A", "r1\x00", strings.Repeat("a", 65), "-x"} {
@@ -86,7 +86,7 @@ func snapshot(t *testing.T, dirs ...string) map[string]string {
 	return all
 }
 
-func TestLooksWriteNothing(t *testing.T) {
+func TestReadsWriteNothing(t *testing.T) {
 	w := newWorld(t)
 	os.Mkdir(filepath.Join(w.dir, LegacyDir), 0o700)
 	r := w.start(task("a"))
@@ -121,7 +121,7 @@ func TestLooksWriteNothing(t *testing.T) {
 	}
 }
 
-func TestAStartTouchesNoOtherRun(t *testing.T) {
+func TestStartTouchesNoOtherRun(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(task("a"))
 	if err := r.Register("w1", Registration{Adapter: "command", Substrate: Process}); err != nil {
@@ -139,7 +139,7 @@ func TestAStartTouchesNoOtherRun(t *testing.T) {
 	}
 }
 
-func TestFilesThatSomethingElseChangedAreSaidAndNotBelieved(t *testing.T) {
+func TestDivergentFilesAreReported(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(task("a"))
 	worker(t, r, "w1")
@@ -150,7 +150,7 @@ func TestFilesThatSomethingElseChangedAreSaidAndNotBelieved(t *testing.T) {
 	path := filepath.Join(r.Path, workersFile)
 	text := must(os.ReadFile(path))
 	for _, c := range []struct{ text, want string }{
-		{strings.Replace(string(text), `"active"`, `"closed"`, 1), "something else has changed it"},
+		{strings.Replace(string(text), `"active"`, `"closed"`, 1), "another program changed it"},
 		{strings.Replace(string(text), `"active"`, `"gone"`, 1), "want one of"},
 		{strings.Replace(string(text), `"seq": 3`, `"seq": 99`, 1), "ahead of the events"},
 		{"{", "not JSON"},
@@ -173,7 +173,7 @@ func TestFilesThatSomethingElseChangedAreSaidAndNotBelieved(t *testing.T) {
 }
 
 // What aisync writes is what the schema says, for every file and line of a run.
-func TestEveryFileOfARunIsAsItsSchemaSays(t *testing.T) {
+func TestRunFilesMatchSchema(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(spec.RunTask{ID: "a", Title: "t", Command: []string{"true"}, Env: map[string]string{"A": "b"}, Evidence: []string{"command"}})
 	if err := r.Register("w1", Registration{Task: "a", Adapter: "command", Substrate: Process, Log: "logs/w1.log", Owner: "x"}); err != nil {
@@ -204,7 +204,7 @@ func TestEveryFileOfARunIsAsItsSchemaSays(t *testing.T) {
 }
 
 // A line that aisync reads is JSON that anybody reads alike.
-func TestALineIsJSONWithTheSameMeaning(t *testing.T) {
+func TestEventLineIsJSON(t *testing.T) {
 	e := Event{Seq: 7, At: Moment{Wall: 1_767_323_045_006, Boot: "0a-0b", Up: 12}, Type: TaskClaimed, Task: "t", Worker: "w", Token: "7-00", Lease: time.Minute, Data: json.RawMessage(`{"x":"<\u2028>"}`)}
 	line, _, err := appendLine(nil, e, firstSum("r"))
 	if err != nil {

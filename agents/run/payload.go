@@ -10,7 +10,7 @@ import (
 
 // The forms of Event.Data.
 
-// Created is the first event's: all that the run was started with, but its tasks.
+// Created is the data of the first event: the run's settings, without its tasks.
 type Created struct {
 	Contract  spec.RunContract  `json:"contract"`
 	Objective spec.RunObjective `json:"objective"`
@@ -23,19 +23,19 @@ type Finished struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Reason says why something ended.
+// Reason is why something ended.
 type Reason struct {
 	Reason string `json:"reason"`
 }
 
-// Registration is a worker as it was asked for, before anything was started.
+// Registration describes a worker before it starts.
 type Registration struct {
-	Task      string `json:"taskId,omitempty"` // what it was made for
+	Task      string `json:"taskId,omitempty"` // its task
 	Adapter   string `json:"adapter"`          // a runtime's id, "command" or "manual"
-	Substrate string `json:"substrate"`        // "tmux", "process"; "external": started by somebody else, never closed by aisync
+	Substrate string `json:"substrate"`        // "tmux", "process"; "external": started outside aisync, never closed by it
 	Worktree  string `json:"worktree,omitempty"`
 	Branch    string `json:"branch,omitempty"`
-	Owner     string `json:"owner,omitempty"` // the mark that its handle carries, by which ownership is proved
+	Owner     string `json:"owner,omitempty"` // the marker on its handle, which proves ownership
 	Log       string `json:"log,omitempty"`   // below the run's folder
 	AgentID   string `json:"agentId,omitempty"`
 }
@@ -47,12 +47,12 @@ const (
 	External = "external"
 )
 
-// Handle is what a worker was seen to be when it was started. It proves
-// ownership later: a process id alone may have been taken by another.
+// Handle is a worker as observed at its start. It later proves ownership: a
+// process id alone may have been reused.
 type Handle struct {
 	PID     int      `json:"pid,omitempty"`
-	Start   uint64   `json:"start,omitempty"` // as agents/process tells it
-	Boot    string   `json:"boot,omitempty"`  // the kernel's own name of it
+	Start   uint64   `json:"start,omitempty"` // in agents/process's unit
+	Boot    string   `json:"boot,omitempty"`  // the kernel's boot id
 	Command []string `json:"command,omitempty"`
 	Socket  string   `json:"socket,omitempty"` // of the tmux server
 	Session string   `json:"session,omitempty"`
@@ -69,16 +69,16 @@ type Move struct {
 	Observed string    `json:"observed,omitempty"`
 }
 
-// Recovered says what a recovery cut off.
+// Recovered describes what a recovery cut off.
 type Recovered struct {
-	Lines int64  `json:"lines"` // complete lines; a torn one is not counted
+	Lines int64  `json:"lines"` // complete lines; a torn one does not count
 	Bytes int64  `json:"bytes"`
 	Why   string `json:"why"`
-	Kept  string `json:"kept"`   // where the tail lies, below the run's folder
+	Kept  string `json:"kept"`   // the file with the tail, below the run's folder
 	Sum   string `json:"digest"` // of the tail, sha256:…
 }
 
-// Evidence is a reference to something that proves work, with its digest.
+// Evidence is a reference to a proof of work, with its digest.
 type Evidence struct {
 	ID       string `json:"id"`
 	Kind     string `json:"kind"` // "command", "output", "artifact"
@@ -90,8 +90,8 @@ type Evidence struct {
 	ExitCode *int   `json:"exitCode,omitempty"`
 }
 
-// Proves lists the requirements that e meets: its kind, and its kind and name.
-// A command that failed is kept and proves nothing.
+// Proves lists the requirements that e meets: its kind, and its kind and name. A
+// failed command is kept but proves nothing.
 func (e Evidence) Proves() []string {
 	if e.Kind == "command" && (e.ExitCode == nil || *e.ExitCode != 0) {
 		return nil
@@ -102,7 +102,7 @@ func (e Evidence) Proves() []string {
 	return []string{e.Kind, e.Kind + ":" + e.Name}
 }
 
-// pack makes the Data of an event.
+// pack encodes the Data of an event.
 func pack(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -113,7 +113,7 @@ func pack(v any) (json.RawMessage, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// unpack reads the Data of an event. A field that it does not know is an error.
+// unpack decodes the Data of an event. An unknown field is an error.
 func unpack(e Event, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(e.Data))
 	dec.DisallowUnknownFields()

@@ -13,8 +13,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Files of a run that are made from its events. The checkpoint is what a look
-// or a change begins with; the others are for people and other programs.
+// Files of a run that are derived from its events. Reads and changes begin with
+// the checkpoint; the others are for people and other programs.
 const (
 	checkpointFile = "checkpoint.jsonl"
 	contractFile   = "run-contract.json"
@@ -25,8 +25,8 @@ const (
 	claimsFile     = "claims.json"
 )
 
-// Projections are the names of those for people, in the order in which they are
-// written.
+// Projections are the names of the files for people, in the order in which they
+// are written.
 var Projections = []string{contractFile, objectiveFile, policyFile, graphFile, workersFile, claimsFile}
 
 // saved is the first line of the checkpoint; the second is the state.
@@ -35,8 +35,8 @@ type saved struct {
 	Digest        string `json:"digest"` // of the second line without its end, sha256:…
 }
 
-// checkpoint reads the state that was saved last, and nil where there is none
-// or it cannot be believed: it is a copy, and the events are the truth.
+// checkpoint returns the last saved state, or nil where it is missing or
+// invalid: it is a copy; the events are authoritative.
 func (r *Run) checkpoint() *State {
 	text, err := read(r.root, checkpointFile)
 	if err != nil {
@@ -54,7 +54,7 @@ func parseCheckpoint(id string, text []byte) *State {
 		return nil
 	}
 	s.index()
-	if s.ID != id || s.AsOf.Seq < 1 || s.Contract.RunID != id || !s.sound() {
+	if s.ID != id || s.AsOf.Seq < 1 || s.Contract.RunID != id || !s.valid() {
 		return nil
 	}
 	if s.Evidence == nil {
@@ -63,8 +63,8 @@ func parseCheckpoint(id string, text []byte) *State {
 	return &s
 }
 
-// sound reports whether every name in s is one that s holds.
-func (s *State) sound() bool {
+// valid reports whether s holds every object that it names.
+func (s *State) valid() bool {
 	if len(s.tasks) != len(s.Tasks) || len(s.workers) != len(s.Workers) {
 		return false
 	}
@@ -81,8 +81,8 @@ func (s *State) sound() bool {
 	return true
 }
 
-// project writes the checkpoint and what is made from s for people. An error is
-// not passed on: the change has been made, and the next writes them again.
+// project writes the checkpoint and the projections of s. It drops errors: the
+// change is made, and the next one writes them again.
 func (r *Run) project(s *State) {
 	for _, name := range Projections {
 		text, err := s.projection(name)
@@ -110,7 +110,7 @@ func (s *State) save() ([]byte, error) {
 	return append(append(append(text, '\n'), state...), '\n'), err
 }
 
-// projection is the text of one of them.
+// projection returns the text of one projection.
 func (s *State) projection(name string) ([]byte, error) {
 	var doc any
 	switch name {
@@ -130,7 +130,7 @@ func (s *State) projection(name string) ([]byte, error) {
 	return indented(doc)
 }
 
-// header is what every file made from events begins with.
+// header is the start of every file derived from the events.
 type header struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	RunID         string `json:"runId"`
@@ -229,10 +229,10 @@ func (s *State) claimsDoc() any {
 	}{s.header(), claims}
 }
 
-// Divergence lists what is wrong with the files that are made from the events:
-// they are damaged, newer than the events, or not what the events say. One that
-// is only older is not: a writer was stopped, and the next writes it anew. It
-// writes nothing; nor is any decision taken by these files.
+// Divergence lists the derived files that are damaged, newer than the events, or
+// different from them. A file that is only older is fine: a writer was stopped,
+// and the next one rewrites it. It writes nothing; no decision depends on these
+// files.
 func (r *Run) Divergence(s *State) []error {
 	var out []error
 	for _, name := range Projections {
@@ -249,17 +249,17 @@ func (r *Run) Divergence(s *State) []error {
 			}
 		}
 		if err != nil {
-			out = append(out, fmt.Errorf("run %s: %s: %w; the events are the truth, and the next change writes it anew", r.ID, name, err))
+			out = append(out, fmt.Errorf("run %s: %s: %w; the events are authoritative, and the next change rewrites it", r.ID, name, err))
 		}
 	}
 	return out
 }
 
-var errAhead = errors.New("it is ahead of the events")
+var errAhead = errors.New("ahead of the events")
 
 func (r *Run) diverges(name string, text []byte, s *State) error {
 	if want, err := s.projection(name); err == nil && string(want) == string(text) {
-		return nil // what this program wrote needs no other check
+		return nil // written by this program, so no other check is needed
 	}
 	if err := r.store.opts.Check(strings.TrimSuffix(name, ".json"), r.Path+"/"+name, text); err != nil {
 		return err
@@ -270,11 +270,11 @@ func (r *Run) diverges(name string, text []byte, s *State) error {
 	}
 	switch {
 	case h.RunID != s.ID:
-		return fmt.Errorf("it is of run %q", h.RunID)
+		return fmt.Errorf("belongs to run %q", h.RunID)
 	case h.AsOf.Seq > s.AsOf.Seq:
-		return fmt.Errorf("%w: it has seen event %d, and the last is event %d", errAhead, h.AsOf.Seq, s.AsOf.Seq)
+		return fmt.Errorf("%w: it has event %d, and the last is event %d", errAhead, h.AsOf.Seq, s.AsOf.Seq)
 	case h.AsOf.Seq == s.AsOf.Seq:
-		return errors.New("it is not what the events say: something else has changed it")
+		return errors.New("differs from the events: another program changed it")
 	}
 	return nil
 }
@@ -286,7 +286,7 @@ func stamp(m Moment) string {
 	return m.Time().Format(stampForm)
 }
 
-// Stamp is m as the files and the command line write it.
+// Stamp formats m as in the files and on the command line.
 func (m Moment) Stamp() string { return stamp(m) }
 
 func indented(doc any) ([]byte, error) {
@@ -299,5 +299,5 @@ func digest(text []byte) string {
 	return "sha256:" + hex.EncodeToString(h[:])
 }
 
-// Now is the time of the store's clock.
+// Now returns the time of the store's clock.
 func (s *Store) Now() Moment { return s.opts.Clock() }

@@ -17,27 +17,27 @@ import (
 
 const recoveryLog = "migrations/recovery.log"
 
-// Recovery is what a recovery does, or has done.
+// Recovery describes a recovery, planned or done.
 type Recovery struct {
 	Run    string   `json:"runId"`
 	At     string   `json:"at,omitempty"`
 	File   string   `json:"file"`
-	Line   int64    `json:"line"` // the first that goes
+	Line   int64    `json:"line"` // the first line that is cut off
 	Offset int64    `json:"offset"`
 	Why    string   `json:"why"`
-	Torn   bool     `json:"torn"`  // nothing but the torn end of the last write
-	Lines  int64    `json:"lines"` // complete ones that go
+	Torn   bool     `json:"torn"`  // only the incomplete end of the last write
+	Lines  int64    `json:"lines"` // complete lines that are cut off
 	Bytes  int64    `json:"bytes"`
 	Digest string   `json:"digest"` // of the tail, sha256:…
 	Kept   string   `json:"kept"`   // below the run's folder
-	Lost   []string `json:"lost"`   // what the tail seems to say, at most 20 lines of it; not believed
+	Lost   []string `json:"lost"`   // what the tail claims, at most 20 lines; unverified
 }
 
-// ErrSound says that there is nothing to recover.
-var ErrSound = errors.New("the events are sound")
+// ErrSound reports that there is nothing to recover.
+var ErrSound = errors.New("nothing to recover: the events are sound")
 
-// Damaged says what a recovery would do, and does nothing. It returns ErrSound
-// where there is nothing to do.
+// Damaged returns what a recovery would do, and changes nothing. It returns
+// ErrSound where there is nothing to do.
 func (r *Run) Damaged() (Recovery, error) {
 	_, err := r.State()
 	var d *Damage
@@ -56,12 +56,12 @@ func (r *Run) Damaged() (Recovery, error) {
 	return rec, err
 }
 
-// survey finds what is sound of the events, and describes the rest.
+// survey finds the sound part of the events, and describes the rest.
 func (r *Run) survey(f *os.File) (Recovery, *State, error) {
-	s := r.fresh()
+	s := r.initialState()
 	err := r.follow(f, s, nil)
 	if err == nil {
-		err = r.agrees(f, s, r.checkpoint())
+		err = r.checkCheckpoint(f, s, r.checkpoint())
 	}
 	var d *Damage
 	if err == nil {
@@ -81,7 +81,7 @@ func (r *Run) survey(f *os.File) (Recovery, *State, error) {
 	if cp := r.checkpoint(); cp != nil {
 		for _, t := range cp.Tasks {
 			if is := s.Task(t.ID); t.Status == TaskDone && (is == nil || is.Status != TaskDone) {
-				rec.Lost = append(rec.Lost, "task-completed "+t.ID+" "+t.DoneBy+" (as the checkpoint has seen)")
+				rec.Lost = append(rec.Lost, "task-completed "+t.ID+" "+t.DoneBy+" (from the checkpoint)")
 			}
 		}
 	}
@@ -89,14 +89,13 @@ func (r *Run) survey(f *os.File) (Recovery, *State, error) {
 	return rec, s, nil
 }
 
-// Recover makes the events sound again: what stands from the first line on that
-// cannot be believed is kept beside them, written down in
-// migrations/recovery.log, and replaced by one event that says so. It deletes
-// nothing, and ends no worker; a task whose completion stood in the tail is open
-// again. It returns ErrSound where there is nothing to do.
+// Recover makes the events sound again: it keeps the part from the first unsound
+// line on beside them, logs it in migrations/recovery.log, and replaces it by
+// one event that records the recovery. It deletes nothing and ends no worker; a
+// task whose completion was in the tail is open again. It returns ErrSound where
+// there is nothing to do.
 //
-// Killed at any point, it may be called again: the events are as they were, or
-// recovered.
+// After a crash it may be called again: the events are unchanged or recovered.
 func (r *Run) Recover() (Recovery, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,12 +105,12 @@ func (r *Run) Recover() (Recovery, error) {
 		return Recovery{}, err
 	}
 	defer held.Close()
-	rec, _, err := r.mend()
+	rec, _, err := r.recoverLocked()
 	return rec, err
 }
 
-// mend recovers under the lock, and returns the run as it is then.
-func (r *Run) mend() (Recovery, *State, error) {
+// recoverLocked recovers under the lock, and returns the run after it.
+func (r *Run) recoverLocked() (Recovery, *State, error) {
 	f, err := r.open()
 	if err != nil {
 		return Recovery{}, nil, err
@@ -122,7 +121,7 @@ func (r *Run) mend() (Recovery, *State, error) {
 		return rec, s, err
 	}
 	if s.AsOf.Seq == 0 {
-		return rec, s, fmt.Errorf("run %s: the first event cannot be read, and so nothing of it: put the file back from a backup, or start another run; nothing was changed", r.ID)
+		return rec, s, fmt.Errorf("run %s: the first event is unreadable, so nothing can be recovered: restore the file from a backup, or start another run; nothing was changed", r.ID)
 	}
 	rec.At = stamp(r.Now())
 	if err := r.keepTail(f, rec); err != nil {
@@ -139,13 +138,13 @@ func (r *Run) mend() (Recovery, *State, error) {
 }
 
 func (r *Run) keepTail(f *os.File, rec Recovery) error {
-	if err := r.store.about("write", rec.Kept); err != nil {
+	if err := r.store.callHook("write", rec.Kept); err != nil {
 		return err
 	}
 	if err := r.root.MkdirAll("recovered", 0o700); err != nil {
 		return fmt.Errorf("keep the tail of %s: %w", eventsFile, err)
 	}
-	// What the checkpoint has seen of the tail may be all that is left of it.
+	// The checkpoint may be all that is left of the tail.
 	if text, err := read(r.root, checkpointFile); err == nil {
 		kept := fmt.Sprintf("recovered/checkpoint-at-%d-%s.jsonl", rec.Line, digest(text)[len("sha256:"):][:12])
 		if err := copyTo(r.root, kept, bytes.NewReader(text), nil); err != nil {
@@ -155,7 +154,8 @@ func (r *Run) keepTail(f *os.File, rec Recovery) error {
 	return copyTo(r.root, rec.Kept, io.NewSectionReader(f, rec.Offset, rec.Bytes), nil)
 }
 
-// copyTo makes a file of from and more, under another name until it is whole.
+// copyTo copies from and more into a file, under another name until it is
+// complete.
 func copyTo(root *os.Root, name string, from io.Reader, more []byte) error {
 	f, err := atomicfile.New(filepath.Dir(name), atomicfile.Options{Root: root, Temp: "." + filepath.Base(name) + ".tmp"})
 	if err == nil {
@@ -173,7 +173,7 @@ func copyTo(root *os.Root, name string, from io.Reader, more []byte) error {
 
 // logRecovery appends a line to migrations/recovery.log.
 func (s *Store) logRecovery(rec Recovery) error {
-	if err := s.about("append", recoveryLog); err != nil {
+	if err := s.callHook("append", recoveryLog); err != nil {
 		return err
 	}
 	line, err := pack(rec)
@@ -197,7 +197,7 @@ func (s *Store) logRecovery(rec Recovery) error {
 	return nil
 }
 
-// replaceTail puts an event in the place of the tail, in one step.
+// replaceTail replaces the tail by an event, in one step.
 func (r *Run) replaceTail(f *os.File, s *State, rec Recovery) error {
 	c := &Change{State: s, Now: r.Now(), id: r.ID, size: s.AsOf.Offset}
 	copy(c.last[:], s.AsOf.Sum)
@@ -205,14 +205,13 @@ func (r *Run) replaceTail(f *os.File, s *State, rec Recovery) error {
 	if err != nil {
 		return err
 	}
-	if err := r.store.about("replace", eventsFile); err != nil {
+	if err := r.store.callHook("replace", eventsFile); err != nil {
 		return err
 	}
 	return copyTo(r.root, eventsFile, io.NewSectionReader(f, 0, rec.Offset), c.lines)
 }
 
-// lineCounter counts the lines that pass, and remembers what the first few of
-// them seem to say.
+// lineCounter counts lines and remembers what the first few of them claim.
 type lineCounter struct {
 	n    int64
 	part []byte

@@ -33,7 +33,7 @@ func sample(t *testing.T) (*world, *Run) {
 	return w, r
 }
 
-func TestATornTailFailsClosedAndARecoveryKeepsIt(t *testing.T) {
+func TestRecoverKeepsTornTail(t *testing.T) {
 	w, r := sample(t)
 	path := filepath.Join(r.Path, eventsFile)
 	whole := must(os.ReadFile(path))
@@ -98,7 +98,7 @@ func copyOf(t *testing.T, w *world) *world {
 }
 
 // Every byte counts: changed, no event behind it is believed.
-func TestAChangedByteFailsClosedAndSaysWhere(t *testing.T) {
+func TestChangedByteFailsClosed(t *testing.T) {
 	w, r := sample(t)
 	path := filepath.Join(r.Path, eventsFile)
 	whole := must(os.ReadFile(path))
@@ -137,7 +137,7 @@ func TestAChangedByteFailsClosedAndSaysWhere(t *testing.T) {
 	proved("bytes", (len(whole)+28)/29)
 }
 
-func TestACutOffEndIsRecoveredAndWhatTheCheckpointSawIsSaid(t *testing.T) {
+func TestRecoverReportsCutOffEvents(t *testing.T) {
 	w, r := sample(t)
 	path := filepath.Join(r.Path, eventsFile)
 	lines := bytes.SplitAfter(must(os.ReadFile(path)), []byte("\n"))
@@ -154,7 +154,7 @@ func TestACutOffEndIsRecoveredAndWhatTheCheckpointSawIsSaid(t *testing.T) {
 	}
 }
 
-func TestARecoveryThatIsKilledIsDoneAgain(t *testing.T) {
+func TestRecoverAfterKill(t *testing.T) {
 	w, r := sample(t)
 	f, _ := os.OpenFile(filepath.Join(r.Path, eventsFile), os.O_WRONLY|os.O_APPEND, 0)
 	f.WriteString(`{"seq":99,"torn`)
@@ -184,7 +184,7 @@ func TestARecoveryThatIsKilledIsDoneAgain(t *testing.T) {
 	}
 }
 
-func TestADamagedCheckpointIsNotBelieved(t *testing.T) {
+func TestDamagedCheckpointIsIgnored(t *testing.T) {
 	w, r := sample(t)
 	path := filepath.Join(r.Path, checkpointFile)
 	text := string(must(os.ReadFile(path)))
@@ -198,9 +198,9 @@ func TestADamagedCheckpointIsNotBelieved(t *testing.T) {
 }
 
 // A process that is killed between two pages of one write leaves a torn line,
-// of which nobody was told that it was written. The next goes on by itself, and
+// which was never acknowledged. The next append continues without a recovery, and
 // keeps what was torn off; a line that was written is never taken for one.
-func TestAnAppendThatWasKilledInTheMiddleIsNoDamage(t *testing.T) {
+func TestKilledAppendIsNotDamage(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		state  string

@@ -1,9 +1,9 @@
-// Package run keeps runs below .ilchul: supervised work, recorded so that a
-// crash or a week later it can be told which workers live, which are kept on
-// purpose and which are leaks. The truth of a run is events.jsonl, which is
-// only appended to; all other files are made from it, and made again where they
-// are missing. The package starts, signals and deletes nothing. Start reading at
-// Open, Run.State and Run.Change; the rules stand in apply.go and rules.go.
+// Package run records runs of supervised work below .ilchul, so that after a
+// crash or a week later it is known which workers live, which are kept on
+// purpose and which are leaks. The append-only events.jsonl is authoritative;
+// all other files are derived from it and rewritten where they are missing. The
+// package starts, signals and deletes nothing. Call Init or Open, then Run.State
+// and Run.Change; apply.go and rules.go hold the rules.
 package run
 
 import (
@@ -25,20 +25,20 @@ import (
 // Dir is the folder of runs, in a workspace and in a home.
 const Dir = ".ilchul"
 
-// Bounds of a lease, config or not.
+// maxLease bounds a lease, whatever the config says.
 const maxLease = 24 * time.Hour
 
-// Check checks a file of .ilchul by its schema: kind is the file's name without
-// .json. It returns what is wrong, with its place.
+// Check validates a file of .ilchul against its schema: kind is the file's name
+// without .json. Its error names the place.
 type Check func(kind, path string, text []byte) error
 
-// Options are what Open needs of its surroundings.
+// Options are the dependencies of Open.
 type Options struct {
-	Home     string   // the person's; "" has no ~/.ilchul
+	Home     string   // the user's; without it there is no ~/.ilchul
 	Adapters []string // known runtimes; "command", "manual" and the seed's claudeCode always are
 	Check    Check    // required
 	Clock    Clock    // nil: the machine's
-	unsynced bool     // tests lose no power
+	unsynced bool     // for tests, which lose no power
 }
 
 // Store is the .ilchul of one workspace.
@@ -47,17 +47,17 @@ type Store struct {
 	Path      string // its .ilchul
 	opts      Options
 	root      *os.Root                    // confines every path: no link leads out of it
-	hook      func(op, file string) error // before every change of a file; nil outside of tests
+	hook      func(op, file string) error // before every change of a file; nil except in tests
 }
 
-// ErrNoStore says that neither the folder nor one above it holds runs.
+// ErrNoStore reports that neither the folder nor one above it holds runs.
 var ErrNoStore = errors.New("no .ilchul here or in a folder above")
 
-// ErrNoRun says that there is no such run.
-var ErrNoRun = errors.New("no such run")
+// ErrNoRun reports an unknown run.
+var ErrNoRun = errors.New("unknown run")
 
-// Find returns the workspace that dir lies in: the nearest folder upwards with
-// an .ilchul of its own. That of the home is the user's root, and no workspace.
+// Find returns the workspace of dir: the nearest folder upwards with an .ilchul.
+// The home's .ilchul is the user's root, and no workspace.
 func Find(dir, home string) (string, error) {
 	dir, err := physical(dir)
 	if err != nil {
@@ -90,8 +90,8 @@ func physical(dir string) (string, error) {
 	return real, nil
 }
 
-// Open returns the runs of a workspace, and changes nothing. It returns
-// ErrNoStore where there are none.
+// Open opens the runs of a workspace, and changes nothing. It returns ErrNoStore
+// where there are none.
 func Open(workspace string, o Options) (*Store, error) {
 	if o.Check == nil {
 		return nil, errors.New("run.Open: no schema")
@@ -111,7 +111,7 @@ func Open(workspace string, o Options) (*Store, error) {
 	case err != nil:
 		return nil, fmt.Errorf("look at %s: %w", s.Path, err)
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is no folder, or a link: runs lie in the workspace itself; move it away", s.Path)
+		return nil, fmt.Errorf("%s is not a folder, or is a link: runs must be in the workspace itself; move it away", s.Path)
 	}
 	if s.root, err = os.OpenRoot(s.Path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.Path, err)
@@ -119,15 +119,15 @@ func Open(workspace string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Init lays out the .ilchul of a workspace, adds what is missing of one that is
-// there, and opens it. What is there keeps its bytes. It returns what it made.
+// Init creates the .ilchul of a workspace or adds what is missing, and opens it.
+// Existing files keep their bytes. It returns what it made.
 func Init(workspace string, o Options) (s *Store, made []string, err error) {
 	workspace, err = physical(workspace)
 	if err != nil {
 		return nil, nil, err
 	}
 	if home, err := physical(o.Home); o.Home != "" && err == nil && home == workspace {
-		return nil, nil, fmt.Errorf("%s is the home: its %s holds the user's defaults; run init in a project", workspace, Dir)
+		return nil, nil, fmt.Errorf("%s is the home, whose %s holds the user's defaults; run init in a project", workspace, Dir)
 	}
 	if err := os.Mkdir(filepath.Join(workspace, Dir), 0o700); err == nil {
 		made = append(made, Dir+"/")
@@ -160,18 +160,19 @@ func Init(workspace string, o Options) (s *Store, made []string, err error) {
 	return s, made, nil
 }
 
-// Run is one run of a store. Its methods may be called from any number of
-// goroutines and processes at once.
+// Run is one run of a store. Any number of goroutines and processes may call its
+// methods at once.
 type Run struct {
 	ID    string
 	Path  string // its folder
 	store *Store
 	root  *os.Root
 	mu    sync.Mutex
-	cache *State // as of the last time that this process looked
+	cache *State // as of this process's last read
 }
 
-// Run opens a run; "" is the active one. It returns ErrNoRun where there is none.
+// Run opens a run; "" is the active one. It returns ErrNoRun if it does not
+// exist.
 func (s *Store) Run(id string) (*Run, error) {
 	if id == "" {
 		active, err := s.Active()
@@ -179,7 +180,7 @@ func (s *Store) Run(id string) (*Run, error) {
 			return nil, err
 		}
 		if active == "" {
-			return nil, fmt.Errorf("%w: none is active", ErrNoRun)
+			return nil, fmt.Errorf("%w: no run is active", ErrNoRun)
 		}
 		id = active
 	}
@@ -196,7 +197,7 @@ func (s *Store) Run(id string) (*Run, error) {
 	return &Run{ID: id, Path: filepath.Join(s.Path, "runs", id), store: s, root: root}, nil
 }
 
-// Runs lists the ids of all runs, sorted. Folders that no run can have are odd.
+// Runs lists the ids of all runs, sorted; odd are folders with an invalid id.
 func (s *Store) Runs() (ids, odd []string, err error) {
 	f, err := s.root.Open("runs")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -212,7 +213,7 @@ func (s *Store) Runs() (ids, odd []string, err error) {
 	}
 	for _, e := range entries {
 		switch {
-		case strings.HasPrefix(e.Name(), "."): // one that is being made, or that a crash left
+		case strings.HasPrefix(e.Name(), "."): // being created, or left by a crash
 		case e.IsDir() && CheckID(e.Name()) == nil:
 			ids = append(ids, e.Name())
 		default:
@@ -224,16 +225,16 @@ func (s *Store) Runs() (ids, odd []string, err error) {
 	return ids, odd, nil
 }
 
-// Close gives back what the run holds open. It may be left out.
+// Close releases the run's files. Calling it is optional.
 func (r *Run) Close() { r.root.Close() }
 
-// Store is where the run lies.
+// Store returns the run's store.
 func (r *Run) Store() *Store { return r.store }
 
-// Workspace is the folder whose run it is.
+// Workspace returns the workspace of the run.
 func (r *Run) Workspace() string { return r.store.Workspace }
 
-// Now is the store's clock.
+// Now returns the time of the store's clock.
 func (r *Run) Now() Moment { return r.store.opts.Clock() }
 
 var (
@@ -241,7 +242,7 @@ var (
 	nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`) })
 )
 
-// CheckID says what is wrong with the id of a run, which is the name of a folder.
+// CheckID checks the id of a run, which is the name of a folder.
 func CheckID(id string) error {
 	if !idForm().MatchString(id) {
 		return fmt.Errorf("run id %q: want 1 to 64 of a-z, 0-9, dot, underscore and hyphen, the first a letter or digit", id)
@@ -249,7 +250,7 @@ func CheckID(id string) error {
 	return nil
 }
 
-// checkName says what is wrong with the id of a task or worker.
+// checkName checks the id of a task or worker.
 func checkName(name string) error {
 	if !nameForm().MatchString(name) {
 		return fmt.Errorf("id %q: want 1 to 128 letters, digits, dots, underscores and hyphens, the first a letter or digit", name)
@@ -257,30 +258,30 @@ func checkName(name string) error {
 	return nil
 }
 
-// about is the door of tests to every change of a file.
-func (s *Store) about(op, file string) error {
+// callHook lets tests intervene before every change of a file.
+func (s *Store) callHook(op, file string) error {
 	if s.hook == nil {
 		return nil
 	}
 	return s.hook(op, file)
 }
 
-// replace makes name hold text in one step. Synced, it survives a loss of
-// power; else an older or an empty one may be found then.
+// replace replaces the content of name in one step. If synced, it survives a
+// loss of power; else an older or empty file may be found after one.
 func (s *Store) replace(root *os.Root, name string, text []byte, synced bool) error {
-	if err := s.about("write", name); err != nil {
+	if err := s.callHook("write", name); err != nil {
 		return err
 	}
 	o := s.writing(root, name, synced)
-	o.Hook = func() error { return s.about("rename", name) }
+	o.Hook = func() error { return s.callHook("rename", name) }
 	if err := atomicfile.Write(name, text, o); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
 }
 
-// writing is how a file is written, under a temporary name that the next writer
-// takes where this one is killed.
+// writing returns the options for writing a file, under a temporary name that
+// the next writer reuses if this one is killed.
 func (s *Store) writing(root *os.Root, name string, synced bool) atomicfile.Options {
 	o := atomicfile.Options{Root: root, Temp: "." + filepath.Base(name) + ".tmp", Survives: atomicfile.Content}
 	if !synced || s.opts.unsynced {
@@ -292,7 +293,7 @@ func (s *Store) writing(root *os.Root, name string, synced bool) atomicfile.Opti
 // maxFile bounds every file that is read as a whole.
 const maxFile = 64 << 20
 
-// read returns a file's bytes. A missing one is fs.ErrNotExist.
+// read returns a file's content. A missing one is fs.ErrNotExist.
 func read(root *os.Root, name string) ([]byte, error) {
 	f, err := root.Open(name)
 	if err != nil {
@@ -307,7 +308,7 @@ func read(root *os.Root, name string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if len(text) > maxFile {
-		return nil, fmt.Errorf("read %s: it has more than %d MB", name, maxFile>>20)
+		return nil, fmt.Errorf("read %s: larger than %d MB", name, maxFile>>20)
 	}
 	return text, nil
 }

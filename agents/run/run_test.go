@@ -100,7 +100,7 @@ func worker(t testing.TB, r *Run, id string) {
 	}
 }
 
-func TestARunIsDoneTaskByTask(t *testing.T) {
+func TestRunCompletesTaskByTask(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(task("b", "a"), task("a"))
 	worker(t, r, "w1")
@@ -136,7 +136,7 @@ func TestARunIsDoneTaskByTask(t *testing.T) {
 	}
 }
 
-func TestOnlyOneWorkerHoldsATask(t *testing.T) {
+func TestClaimIsExclusive(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(task("a"), task("b"))
 	worker(t, r, "w1")
@@ -169,7 +169,7 @@ func TestOnlyOneWorkerHoldsATask(t *testing.T) {
 	}
 }
 
-func TestALateHeartbeatKeepsAClaimThatNobodyFreed(t *testing.T) {
+func TestLateHeartbeatKeepsUnfreedClaim(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(task("a"))
 	worker(t, r, "w1")
@@ -183,7 +183,7 @@ func TestALateHeartbeatKeepsAClaimThatNobodyFreed(t *testing.T) {
 	}
 }
 
-func TestLeasesDoNotFollowTheWallClock(t *testing.T) {
+func TestLeasesIgnoreWallClock(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		turn    func(*Moment)
@@ -214,7 +214,7 @@ func TestLeasesDoNotFollowTheWallClock(t *testing.T) {
 	}
 }
 
-func TestTheMachinesClockIsRead(t *testing.T) {
+func TestMachineClock(t *testing.T) {
 	a := Now()
 	time.Sleep(3 * time.Millisecond)
 	b := Now()
@@ -224,7 +224,7 @@ func TestTheMachinesClockIsRead(t *testing.T) {
 }
 
 // Every pair of states that is not in the table is refused by name.
-func TestRetentionFollowsTheTableAndNothingElse(t *testing.T) {
+func TestRetentionFollowsTransitions(t *testing.T) {
 	all := []Retention{Active, CompletedRetained, SafeToClose, StaleRegistry, CleanupReleased, Closed}
 	ways := map[Retention][]Move{
 		Active:            {},
@@ -272,7 +272,7 @@ func TestRetentionFollowsTheTableAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAWorkerIsNotLetGoWhileItHoldsAClaim(t *testing.T) {
+func TestHoldingWorkerIsNotReleased(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(task("a"))
 	worker(t, r, "w1")
@@ -292,7 +292,7 @@ func TestAWorkerIsNotLetGoWhileItHoldsAClaim(t *testing.T) {
 	wantRule(t, err, "only-active-workers")
 }
 
-func TestATaskIsNotCompletedWithoutItsEvidence(t *testing.T) {
+func TestCompletionNeedsEvidence(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(spec.RunTask{ID: "a", Evidence: []string{"command:tests", "artifact"}})
 	worker(t, r, "w1")
@@ -335,7 +335,7 @@ func TestATaskIsNotCompletedWithoutItsEvidence(t *testing.T) {
 	}
 }
 
-func TestWhatTheConfigAsksForIsAskedOfATaskThatNamesNothing(t *testing.T) {
+func TestConfigEvidenceIsTheDefault(t *testing.T) {
 	w := newWorld(t)
 	c := must(w.store.Config())
 	r := must(w.store.Start(Plan{ID: "r2", Goal: "g", Settings: c.Settings}))
@@ -354,7 +354,7 @@ func TestWhatTheConfigAsksForIsAskedOfATaskThatNamesNothing(t *testing.T) {
 	}
 }
 
-func TestATaskFailsForGoodAfterItsAttempts(t *testing.T) {
+func TestTaskFailsAfterItsAttempts(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(task("a"), task("b", "a"))
 	worker(t, r, "w1")
@@ -371,7 +371,7 @@ func TestATaskFailsForGoodAfterItsAttempts(t *testing.T) {
 	wantRule(t, err, "only-pending")
 }
 
-func TestNoMoreWorkersThanTheSettingsAllow(t *testing.T) {
+func TestRegisterHonoursMaxWorkers(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(task("a"))
 	for i := range 3 {
@@ -381,20 +381,20 @@ func TestNoMoreWorkersThanTheSettingsAllow(t *testing.T) {
 	}
 	wantRule(t, r.Register("w9", Registration{Adapter: "command", Substrate: Process}), "max-workers")
 	if err := r.Register("mine", Registration{Adapter: "manual", Substrate: External}); err != nil {
-		t.Error(err) // one that somebody else started is nobody's to count
+		t.Error(err) // a worker started outside aisync does not count
 	}
 	wantRule(t, r.Register("w0", Registration{Adapter: "command", Substrate: External}), "registered-once")
 }
 
-func TestATasksCircleIsNamed(t *testing.T) {
+func TestOrderNamesCycle(t *testing.T) {
 	for _, c := range []struct {
 		tasks []spec.RunTask
 		want  string
 	}{
 		{[]spec.RunTask{task("a", "c"), task("b", "a"), task("c", "b")}, "a → c → b → a"},
 		{[]spec.RunTask{task("a", "a")}, "a → a"},
-		{[]spec.RunTask{task("a", "z")}, `depends on "z", and there is no such task`},
-		{[]spec.RunTask{task("a"), task("a")}, "stands twice"},
+		{[]spec.RunTask{task("a", "z")}, `depends on the unknown task "z"`},
+		{[]spec.RunTask{task("a"), task("a")}, "duplicate task"},
 		{[]spec.RunTask{task("../a")}, "letters, digits"},
 	} {
 		if _, err := order(c.tasks); err == nil || !strings.Contains(err.Error(), c.want) {

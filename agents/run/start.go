@@ -18,26 +18,25 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Plan is what a run is started with.
+// Plan describes a new run.
 type Plan struct {
-	ID         string // "": made from the time
+	ID         string // "": generated from the time
 	Goal       string
-	By         string // who asked for it; may be empty
+	By         string // who asked for it; optional
 	Acceptance []string
-	Evidence   []string // that the run must have before it completes
+	Evidence   []string // that the run needs before it completes
 	Objective  string   // "": the goal
 	Evaluators []string
-	Tasks      []spec.RunTask // in any order; none is one task, "main", with the goal
+	Tasks      []spec.RunTask // in any order; none means one task, "main", with the goal
 	Settings   spec.RunSettings
 	Reasons    []spec.RunReason
 	Advice     []string
-	Aside      bool // recorded beside the active run: which one that is stays as it is
+	Aside      bool // recorded beside the active run, which stays active
 }
 
-// Start records a new run and makes it the active one, but where it is to lie
-// aside. It appears in one step,
-// starts nothing, closes nothing and touches no other run. Killed in the middle
-// it leaves nothing, or a run that is whole and not active yet.
+// Start records a new run and makes it the active one, except with Aside. The
+// run appears in one step. Start starts no worker, closes nothing and touches no
+// other run. A crash leaves nothing, or a complete run that is not active yet.
 func (s *Store) Start(p Plan) (*Run, error) {
 	now := s.Now()
 	if p.ID == "" {
@@ -70,7 +69,7 @@ func (s *Store) Start(p Plan) (*Run, error) {
 	}
 	defer held.Close()
 	if _, err := s.root.Lstat(filepath.Join("runs", p.ID)); err == nil {
-		return nil, fmt.Errorf("run %s is there already; choose another id", p.ID)
+		return nil, fmt.Errorf("run %s already exists; choose another id", p.ID)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for run %s: %w", p.ID, err)
 	}
@@ -84,13 +83,13 @@ func (s *Store) Start(p Plan) (*Run, error) {
 	return r, s.activate(p.ID)
 }
 
-// layOut makes the folder of a run aside and gives it its name.
+// layOut creates the folder of a run and renames it into place.
 func (s *Store) layOut(p Plan, tasks []spec.RunTask, now Moment) error {
 	temp := filepath.Join("runs", ".new-"+p.ID)
-	if err := s.about("mkdir", temp); err != nil {
+	if err := s.callHook("mkdir", temp); err != nil {
 		return err
 	}
-	if err := s.root.RemoveAll(temp); err != nil { // a killed start left it; nobody knows it
+	if err := s.root.RemoveAll(temp); err != nil { // left by a killed start
 		return fmt.Errorf("make run %s: %w", p.ID, err)
 	}
 	for _, dir := range []string{"", "evidence", "evaluations", "integration", "logs"} {
@@ -104,13 +103,13 @@ func (s *Store) layOut(p Plan, tasks []spec.RunTask, now Moment) error {
 	}
 	defer root.Close()
 	r := &Run{ID: p.ID, Path: filepath.Join(s.Path, "runs", p.ID), store: s, root: root}
-	state := r.fresh()
+	state := r.initialState()
 	c := &Change{State: state, Now: now, id: p.ID}
 	copy(c.last[:], state.AsOf.Sum)
 	if err := c.begin(p, tasks); err != nil {
 		return err
 	}
-	if err := s.about("write", eventsFile); err != nil {
+	if err := s.callHook("write", eventsFile); err != nil {
 		return err
 	}
 	if err := atomicfile.Write(eventsFile, c.lines, s.writing(root, eventsFile, true)); err != nil {
@@ -121,7 +120,7 @@ func (s *Store) layOut(p Plan, tasks []spec.RunTask, now Moment) error {
 	if err := atomicfile.Write(summary, []byte("# What this run taught\n\nWritten by people; aisync only lays it out.\n"), s.writing(root, summary, false)); err != nil {
 		return err
 	}
-	if err := s.about("rename", filepath.Join("runs", p.ID)); err != nil {
+	if err := s.callHook("rename", filepath.Join("runs", p.ID)); err != nil {
 		return err
 	}
 	if err := s.root.Rename(temp, filepath.Join("runs", p.ID)); err != nil {
@@ -154,14 +153,14 @@ func (c *Change) begin(p Plan, tasks []spec.RunTask) error {
 	return err
 }
 
-// newID is a name that sorts by time: 20260102-030405-1a2b.
+// newID returns a name that sorts by time: 20260102-030405-1a2b.
 func newID(now Moment) string {
 	var b [2]byte
 	rand.Read(b[:]) // never fails
 	return now.Time().Format("20060102-150405") + "-" + hex.EncodeToString(b[:])
 }
 
-// TaskError says what is wrong with one task of a plan.
+// TaskError is an error in one task of a plan.
 type TaskError struct {
 	Index int // of the task in Plan.Tasks
 	Err   error
@@ -170,8 +169,8 @@ type TaskError struct {
 func (e *TaskError) Error() string { return e.Err.Error() }
 func (e *TaskError) Unwrap() error { return e.Err }
 
-// order sorts tasks so that each comes behind those that it depends on, and
-// otherwise as they were given. It names a cycle. Its error is a TaskError.
+// order sorts tasks so that each follows its dependencies, and otherwise keeps
+// their order. Its error is a TaskError and names a cycle.
 func order(tasks []spec.RunTask) ([]spec.RunTask, error) {
 	at := map[string]int{}
 	for i, t := range tasks {
@@ -179,12 +178,12 @@ func order(tasks []spec.RunTask) ([]spec.RunTask, error) {
 			return nil, &TaskError{i, fmt.Errorf("task %d: %w", i+1, err)}
 		}
 		if j, there := at[t.ID]; there {
-			return nil, &TaskError{i, fmt.Errorf("task %q stands twice, as number %d and %d", t.ID, j+1, i+1)}
+			return nil, &TaskError{i, fmt.Errorf("duplicate task %q, at positions %d and %d", t.ID, j+1, i+1)}
 		}
 		at[t.ID] = i
 	}
 	var out []spec.RunTask
-	var way []string // from a task to what it depends on
+	var way []string // from a task to its dependencies
 	state := make([]byte, len(tasks))
 	var visit func(int) error
 	visit = func(i int) error {
@@ -194,14 +193,14 @@ func order(tasks []spec.RunTask) ([]spec.RunTask, error) {
 			return nil
 		case 1:
 			from := slices.Index(way, t.ID)
-			return &TaskError{i, fmt.Errorf("the tasks depend on each other in a circle: %s", strings.Join(append(way[from:], t.ID), " → "))}
+			return &TaskError{i, fmt.Errorf("circular dependency: %s", strings.Join(append(way[from:], t.ID), " → "))}
 		}
 		state[i] = 1
 		way = append(way, t.ID)
 		for _, d := range t.DependsOn {
 			j, ok := at[d]
 			if !ok {
-				return &TaskError{i, fmt.Errorf("task %q depends on %q, and there is no such task", t.ID, d)}
+				return &TaskError{i, fmt.Errorf("task %q depends on the unknown task %q", t.ID, d)}
 			}
 			if err := visit(j); err != nil {
 				return err
@@ -229,8 +228,7 @@ type active struct {
 
 const activeFile = "active.json"
 
-// Active returns the id that active.json names, "" for none. It is a pointer,
-// and no proof that there is such a run.
+// Active returns the id in active.json, "" for none. The run need not exist.
 func (s *Store) Active() (string, error) {
 	text, err := read(s.root, activeFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -246,7 +244,7 @@ func (s *Store) parseActive(text []byte) (string, error) {
 	var a active
 	err := json.Unmarshal(text, &a)
 	if again, _ := indented(a); err != nil || string(again) != string(text) || a.SchemaVersion != spec.RunVersion {
-		// Not as aisync writes it: the schema has the word, and says where.
+		// Not in aisync's form: the schema check reports where.
 		if err := s.opts.Check("active", filepath.Join(s.Path, activeFile), text); err != nil {
 			return "", err
 		}
@@ -260,7 +258,7 @@ func (s *Store) parseActive(text []byte) (string, error) {
 	return *a.RunID, CheckID(*a.RunID)
 }
 
-// activate points to a run, or with "" to none.
+// activate sets the active run, "" for none.
 func (s *Store) activate(id string) error {
 	text, err := indented(activeDoc(id, s.Now()))
 	if err != nil {
@@ -277,7 +275,7 @@ func activeDoc(id string, now Moment) active {
 	return a
 }
 
-// deactivate points to no run, if id is the one.
+// deactivate clears the active run, if it is id.
 func (s *Store) deactivate(id string) error {
 	held, err := s.locked()
 	if err != nil {

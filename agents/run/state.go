@@ -7,30 +7,30 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// State is a run after some event: what replaying its events up to there
-// gives, and nothing else goes into it.
+// State is a run after some event: the result of replaying its events up to
+// there, and of nothing else.
 type State struct {
 	ID        string            `json:"runId"`
 	AsOf      AsOf              `json:"asOf"`
-	Contract  spec.RunContract  `json:"contract"` // with the status as it is now
+	Contract  spec.RunContract  `json:"contract"` // with the current status
 	Objective spec.RunObjective `json:"objective"`
 	Policy    spec.RunPolicy    `json:"policy"`
 	Reason    string            `json:"reason,omitempty"` // why it is over
 	Updated   Moment            `json:"updated"`
 	Tasks     []Task            `json:"tasks"`
 	Workers   []Worker          `json:"workers"`
-	Evidence  map[string]int    `json:"evidence,omitempty"` // of the run itself: requirement to pieces
-	Pieces    int               `json:"pieces,omitempty"`   // of evidence, in all
+	Evidence  map[string]int    `json:"evidence,omitempty"` // of the run: number of pieces by requirement
+	Pieces    int               `json:"pieces,omitempty"`   // number of pieces of evidence, in all
 	Recovered int               `json:"recovered,omitempty"`
 
 	tasks   map[string]int
 	workers map[string]int
 }
 
-// AsOf names the last event that a state, or a file made from it, has seen.
+// AsOf names the last event that a state or a derived file includes.
 type AsOf struct {
 	Seq    int64  `json:"seq"`
-	Offset int64  `json:"offset"` // where the next line begins
+	Offset int64  `json:"offset"` // of the start of the next line
 	Sum    string `json:"sum"`
 }
 
@@ -44,38 +44,38 @@ const (
 	TaskPending = "pending"
 	TaskHeld    = "claimed"
 	TaskDone    = "completed"
-	TaskLost    = "failed" // for good
+	TaskLost    = "failed" // permanently
 )
 
-// Task is one task and how far it is.
+// Task is one task and its progress.
 type Task struct {
 	spec.RunTask
 	Status   string         `json:"status"`
 	Attempts int            `json:"attempts"`           // claims so far
-	Failures int            `json:"failures,omitempty"` // failed attempts, as workers reported them
+	Failures int            `json:"failures,omitempty"` // failed attempts that workers reported
 	DoneBy   string         `json:"doneBy,omitempty"`   // the worker that completed it
 	Reason   string         `json:"reason,omitempty"`   // of the last failure, release or expiry
-	Claim    *Claim         `json:"claim,omitempty"`    // the last one
+	Claim    *Claim         `json:"claim,omitempty"`    // the latest
 	Proof    map[string]int `json:"proof,omitempty"`    // pieces of evidence: by kind and by kind:name
 }
 
 // Held reports whether a worker holds the task.
 func (t *Task) Held() bool { return t.Claim != nil && t.Claim.Ended == "" }
 
-// Claim is the right of one worker to do one task. Its token fences it: an
-// event with another token is refused.
+// Claim is the right of one worker to do one task. Its token fences it: an event
+// with another token is refused.
 type Claim struct {
-	Token    string        `json:"token"` // SEQ-RANDOM: seq is that of its event, and so grows
+	Token    string        `json:"token"` // SEQ-RANDOM, where seq is the number of its event
 	Worker   string        `json:"workerId"`
 	Acquired Moment        `json:"acquired"`
 	Renewed  Moment        `json:"renewed"`
 	Lease    time.Duration `json:"lease"`
-	Ended    string        `json:"ended,omitempty"` // the type of event that ended it
+	Ended    string        `json:"ended,omitempty"` // the type of the event that ended it
 	EndedAt  Moment        `json:"endedAt,omitzero"`
 }
 
-// Expired reports whether the lease was over at now. That alone frees nothing:
-// an event of type claim-expired does.
+// Expired reports whether the lease was over at now. The task stays claimed
+// until an event of type claim-expired.
 func (c *Claim) Expired(now Moment) bool { return now.Since(c.Renewed) > c.Lease }
 
 // Worker is one worker of the registry.
@@ -85,13 +85,13 @@ type Worker struct {
 	Retention    Retention `json:"state"`
 	Registered   Moment    `json:"registered"`
 	Started      Moment    `json:"started,omitzero"`
-	Handle       *Handle   `json:"handle,omitempty"` // as it was observed when it was started
+	Handle       *Handle   `json:"handle,omitempty"` // as observed at its start
 	Ready        Moment    `json:"ready,omitzero"`
 	Heartbeat    Moment    `json:"heartbeat,omitzero"`
 	Moves        []MoveAt  `json:"transitions,omitempty"`
 }
 
-// MoveAt is a move and when it was made.
+// MoveAt is a move and its time.
 type MoveAt struct {
 	Move
 	At Moment `json:"at"`
@@ -113,7 +113,7 @@ func (s *State) Worker(id string) *Worker {
 	return nil
 }
 
-// Holder returns the task and the claim that a token stands for, or nil.
+// Holder returns the task whose claim has the token, or nil.
 func (s *State) Holder(token string) *Task {
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; t.Held() && t.Claim.Token == token {
@@ -123,13 +123,13 @@ func (s *State) Holder(token string) *Task {
 	return nil
 }
 
-// Settings are what the run was started with.
+// Settings returns the settings of the run.
 func (s *State) Settings() spec.RunSettings { return s.Policy.Settings }
 
 // Over reports whether the run has ended.
 func (s *State) Over() bool { return s.Contract.Status != RunActive }
 
-// Ready lists the tasks that may be claimed now, in the order of the graph.
+// Ready lists the tasks that can be claimed now, in the order of the graph.
 func (s *State) Ready() []*Task {
 	var out []*Task
 	for i := range s.Tasks {
@@ -140,7 +140,7 @@ func (s *State) Ready() []*Task {
 	return out
 }
 
-// Waits lists what t depends on and is not completed.
+// Waits lists the incomplete dependencies of t.
 func (s *State) Waits(t *Task) []string {
 	var out []string
 	for _, id := range t.DependsOn {
@@ -151,8 +151,8 @@ func (s *State) Waits(t *Task) []string {
 	return out
 }
 
-// Blocked lists the tasks that can never be done, because one that they wait
-// for has failed for good.
+// Blocked lists the tasks that can never be done, because a dependency has
+// failed permanently.
 func (s *State) Blocked() []*Task {
 	lost := map[string]bool{}
 	var out []*Task
@@ -168,7 +168,7 @@ func (s *State) Blocked() []*Task {
 	return out
 }
 
-// Missing lists the evidence that t must leave and has not.
+// Missing lists the evidence that t requires and lacks.
 func (s *State) Missing(t *Task) []string {
 	var out []string
 	for _, want := range t.Evidence {
@@ -182,7 +182,7 @@ func (s *State) Missing(t *Task) []string {
 	return out
 }
 
-// Overdue lists the claims whose leases were over at now.
+// Overdue lists the tasks whose leases were over at now.
 func (s *State) Overdue(now Moment) []*Task {
 	var out []*Task
 	for i := range s.Tasks {
@@ -193,7 +193,7 @@ func (s *State) Overdue(now Moment) []*Task {
 	return out
 }
 
-// Counts is how many tasks are in each status.
+// Counts returns the number of tasks in each status.
 func (s *State) Counts() map[string]int {
 	n := map[string]int{}
 	for _, t := range s.Tasks {
@@ -202,7 +202,7 @@ func (s *State) Counts() map[string]int {
 	return n
 }
 
-// index finds the tasks and workers again after a state was read.
+// index rebuilds the maps of tasks and workers after a state was read.
 func (s *State) index() {
 	s.tasks, s.workers = make(map[string]int, len(s.Tasks)), make(map[string]int, len(s.Workers))
 	for i, t := range s.Tasks {

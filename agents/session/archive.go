@@ -15,19 +15,19 @@ import (
 )
 
 // Archive moves the context to .ai/sessions under the time, the id and a few
-// words, and returns where to; nothing that is there is replaced. A crash
-// leaves the context in one place or in both, never in none; the next Archive
-// of it ends what was begun.
+// words, and returns the new path; it replaces nothing. A crash leaves the
+// context in one place or in both, never in none; the next Archive of it
+// finishes the move.
 func (c Context) Archive(words string, now time.Time) (string, error) {
 	info, err := os.Lstat(c.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("there is no context of %s to archive: %s", c.Name(), c.Path)
+		return "", fmt.Errorf("no context of %s to archive: %s", c.Name(), c.Path)
 	}
 	if err != nil {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s %w or no file", c.Path, ErrLink)
+		return "", fmt.Errorf("%s: %w", c.Path, ErrLink)
 	}
 	if c.ID == "" {
 		id, err := Copied(c.Root)
@@ -61,7 +61,7 @@ func (c Context) archive(words string, now time.Time) (string, error) {
 		if err == nil || errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		// Another file system, or one without links: a copy, whole or not at all.
+		// Another file system, or one without links: copy in one step.
 		text, err := os.ReadFile(c.Path)
 		if err != nil {
 			return err
@@ -78,8 +78,8 @@ func (c Context) archive(words string, now time.Time) (string, error) {
 	return to, os.Remove(c.Path)
 }
 
-// unused calls put with dir/name.org, and with a number behind the name for as
-// long as something is there already.
+// unused calls put with dir/name.org, and with a numbered name while the file
+// exists.
 func unused(dir, name string, put func(to string) error) (string, error) {
 	for n := 1; ; n++ {
 		to := filepath.Join(dir, name+".org")
@@ -92,8 +92,8 @@ func unused(dir, name string, put func(to string) error) (string, error) {
 	}
 }
 
-// archived finds the archive of the context that a crash left with the context:
-// the same file, or one of its id with the same bytes.
+// archived returns the archive that a crash left together with the context: the
+// same file, or one with the same id and bytes.
 func (c Context) archived(dir string) (string, bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -122,8 +122,8 @@ func same(a, b string) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(one, two)
 }
 
-// Slug makes a few words part of a file's name: at most 40 characters of lower
-// case letters and digits, words parted by hyphens.
+// Slug returns words as part of a file name: at most 40 characters of lower case
+// letters and digits, words separated by hyphens.
 func Slug(words string) string {
 	slug := identity.Sanitize(words, "")
 	if strings.HasPrefix(slug, "-") || slug == "" {

@@ -14,54 +14,54 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// copyMark begins the first line of the copy that an old tool may be given:
-// the agent's id and the digest of what follows the line.
+// copyMark begins the first line of the copy for old tools: the agent's id and
+// the digest of the text after the line.
 const copyMark = "#+AISYNC_COPY_OF: "
 
-// standIn is what lies under the singleton's name, where it is such a copy.
-type standIn struct {
-	id     string // "": it is missing, or the primary's own
+// singletonCopy is the file under the singleton's name, where it is such a copy.
+type singletonCopy struct {
+	id     string // "": the file is missing, or the primary's
 	text   []byte // the whole file
-	edited bool   // somebody wrote to it all the same
+	edited bool   // its text was changed
 }
 
-func readCopy(root string) (standIn, error) {
+func readCopy(root string) (singletonCopy, error) {
 	path := filepath.Join(root, project.Singleton)
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return standIn{}, nil
+		return singletonCopy{}, nil
 	}
 	if err != nil {
-		return standIn{}, err
+		return singletonCopy{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return standIn{}, fmt.Errorf("%s %w or no file; a context is never one: move it away", path, ErrLink)
+		return singletonCopy{}, fmt.Errorf("%s: %w; move it away", path, ErrLink)
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return standIn{}, nil
+		return singletonCopy{}, nil
 	}
 	if err != nil {
-		return standIn{}, fmt.Errorf("read %s: %w", path, err)
+		return singletonCopy{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	first, rest, _ := strings.Cut(string(text), "\n")
 	mark, ok := strings.CutPrefix(first, copyMark)
 	words := strings.Fields(mark)
 	if !ok || len(words) == 0 {
-		return standIn{}, nil
+		return singletonCopy{}, nil
 	}
-	return standIn{words[0], text, len(words) != 2 || words[1] != fsys.Digest([]byte(rest))}, nil
+	return singletonCopy{words[0], text, len(words) != 2 || words[1] != fsys.Digest([]byte(rest))}, nil
 }
 
 // Copied returns the id of the agent whose context is copied under the
-// singleton's name; "" where the singleton is missing or is the primary's own.
+// singleton's name; "" where the singleton is missing or the primary's.
 func Copied(root string) (string, error) {
 	s, err := readCopy(root)
 	return s.id, err
 }
 
-// DropCopy takes away the copy that an old tool was given, before a primary
-// starts. What is there and is no copy stays; a link is refused.
+// DropCopy removes the copy for old tools before a primary starts. It keeps a
+// file that is no copy, and refuses a link.
 func DropCopy(root string, now time.Time) error {
 	if id, err := Copied(root); err != nil || id == "" {
 		return err
@@ -69,8 +69,8 @@ func DropCopy(root string, now time.Time) error {
 	return locked(root, lockOfContexts, func() error { return Context{Root: root}.dropCopy(now) })
 }
 
-// dropCopy takes the copy away, if there is one. What somebody has written to
-// it goes to the archive.
+// dropCopy removes the copy, if there is one. It archives text that was written
+// to it.
 func (c Context) dropCopy(now time.Time) error {
 	s, err := readCopy(c.Root)
 	if err != nil || s.id == "" {
@@ -79,7 +79,7 @@ func (c Context) dropCopy(now time.Time) error {
 	if s.edited {
 		edited := Context{c.Root, s.id, filepath.Join(c.Root, project.Singleton)}
 		if _, err := edited.archive("edited copy", now); err != nil {
-			return fmt.Errorf("keep what was written to the copy: %w", err)
+			return fmt.Errorf("archive the text of the copy: %w", err)
 		}
 		return nil
 	}
@@ -90,13 +90,13 @@ func (c Context) dropCopy(now time.Time) error {
 }
 
 // SyncCopy gives old tools a read-only copy of a context under the singleton's
-// name while exactly one agent with an id is there and no primary, and takes it
-// away otherwise. An agent with an id never writes that name: for one (writes
-// false) a copy that is out of date only goes. What the primary, or anybody
-// else, has put there meanwhile stays.
+// name while exactly one agent with an id and no primary is there, and removes
+// it otherwise. An agent with an id never writes that name: for one (writes
+// false) an outdated copy is only removed. A file that the primary or another
+// program puts there stays.
 func SyncCopy(root string, writes bool) error {
 	if _, err := os.Lstat(filepath.Join(root, project.Contexts)); errors.Is(err, fs.ErrNotExist) {
-		return nil // no agent with an id has ever been here
+		return nil // no agent with an id was ever here
 	}
 	return locked(root, lockOfContexts, func() error {
 		ids, err := IDs(root)
@@ -109,10 +109,10 @@ func SyncCopy(root string, writes bool) error {
 		}
 		singleton := filepath.Join(root, project.Singleton)
 		if _, err := os.Lstat(singleton); err == nil && there.id == "" {
-			return nil // the primary's own
+			return nil // the primary's
 		}
 		if len(ids) != 1 || !writes || there.edited {
-			if there.id == "" || len(ids) == 1 && is(ids[0], there.id) && !there.edited {
+			if there.id == "" || len(ids) == 1 && isFileOf(ids[0], there.id) && !there.edited {
 				return nil
 			}
 			return Context{Root: root}.dropCopy(time.Now())
@@ -134,7 +134,7 @@ func SyncCopy(root string, writes bool) error {
 		}
 		err = replace(root, project.Singleton, fsys.Content{Bytes: next, Mode: 0o444}, expect)
 		if errors.Is(err, fsys.ErrChanged) {
-			return nil // somebody who does not ask us; theirs stays
+			return nil // another program's file stays
 		}
 		return err
 	})

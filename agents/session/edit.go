@@ -15,27 +15,27 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Edit is one change within the subtree of one heading of a shared file.
-// Exactly one of Append, Body and Old is used.
+// Edit is one change within the subtree of one heading of a shared file. Exactly
+// one of Append, Body and Old is set.
 type Edit struct {
 	File    string // below the root, or absolute in it
 	Heading string
-	Append  string  // goes to the end of the subtree
-	Body    *string // becomes what stands below the heading
-	Old     string  // must stand in the subtree once, and becomes
+	Append  string  // appended to the subtree
+	Body    *string // replaces the text below the heading
+	Old     string  // a text that occurs once in the subtree; replaced by
 	New     string
-	Digest  string // of the subtree as the caller has read it; "": not checked
+	Digest  string // of the subtree as the caller read it; "": unchecked
 	What    string // one line for the journal
 }
 
-// ErrMoved says that the text is no longer what the caller has read.
-var ErrMoved = errors.New("the text has changed since it was read")
+// ErrMoved reports that the text differs from what the caller read.
+var ErrMoved = errors.New("changed since it was read")
 
-// Apply makes the edit and returns the subtree as it is then. It holds the lock
-// of the file, reads it again, finds the heading, writes the intent to the
-// journal of c, and replaces the file in one step if nobody else has changed it
-// meanwhile; if somebody has, it begins again on what they wrote. A crash
-// leaves the old or the new file, and the journal says what was meant.
+// Apply makes the edit and returns the new subtree. It locks the file, reads it
+// again, finds the heading, writes the intent to the journal of c, and replaces
+// the file in one step. If another program changed the file meanwhile, Apply
+// starts again from that text. A crash leaves the old or the new file, and the
+// journal names the intended edit.
 func (c Context) Apply(e Edit, now func() time.Time) (string, error) {
 	name, err := c.inside(e.File)
 	if err != nil {
@@ -56,11 +56,11 @@ func (c Context) Apply(e Edit, now func() time.Time) (string, error) {
 	return tree, err
 }
 
-// inside returns the place of a file below the root, links resolved, so that a
-// file has one lock under all of its names.
+// inside returns the physical path of a file below the root, so that a file has
+// one lock under all of its names.
 func (c Context) inside(file string) (string, error) {
 	if file == "" {
-		return "", errors.New("no file is given")
+		return "", errors.New("file required")
 	}
 	path := file
 	if !filepath.IsAbs(path) {
@@ -71,7 +71,7 @@ func (c Context) inside(file string) (string, error) {
 		return "", fmt.Errorf("edit %s: %w", file, err)
 	}
 	if !project.Holds(c.Root, path) || path == c.Root {
-		return "", fmt.Errorf("%s does not lie in the project %s", file, c.Root)
+		return "", fmt.Errorf("%s is not in the project %s", file, c.Root)
 	}
 	name, err := filepath.Rel(c.Root, path)
 	return filepath.ToSlash(name), err
@@ -91,7 +91,7 @@ func (e Edit) intent() string {
 
 func brief(s string) string { return termtext.Clip(termtext.OneLine(s), 60) }
 
-// on returns the whole text after the edit, and the subtree in it.
+// on returns the whole text after the edit, and its subtree.
 func (e Edit) on(name, text string) (next, tree string, err error) {
 	org := IsOrg(name)
 	if !utf8.ValidString(text) {
@@ -113,38 +113,38 @@ func (e Edit) on(name, text string) (next, tree string, err error) {
 		return strings.ReplaceAll(strings.ReplaceAll(add, "\r\n", "\n"), "\n", eol)
 	}
 	head, body := text[s.Start:s.Body], text[s.Body:s.End]
-	if !strings.HasSuffix(head, "\n") { // the last line of a file without an end
+	if !strings.HasSuffix(head, "\n") { // an unterminated last line
 		head += eol
 	}
 	switch {
 	case e.Body != nil:
-		body = ended(native(*e.Body), eol) + body[written(body):]
+		body = terminated(native(*e.Body), eol) + body[trimmedLen(body):]
 	case e.Append != "":
 		at := len(body)
 		if children := Subtrees(old, org); len(children) > 1 && !isHeading(e.Append, org) {
-			at = children[1].Start - (s.Body - s.Start) // a text belongs to the heading, not to the last one below it
+			at = children[1].Start - (s.Body - s.Start) // the text belongs to the heading, not to its last child
 		}
-		own := written(body[:at])
-		body = ended(body[:own], eol) + ended(native(e.Append), eol) + body[own:]
+		own := trimmedLen(body[:at])
+		body = terminated(body[:own], eol) + terminated(native(e.Append), eol) + body[own:]
 	case e.Old == "":
 		return "", "", errors.New("nothing to do: give a text to append, a body, or an old and a new text")
 	default:
 		before := native(e.Old)
 		switch n := strings.Count(old, before); n {
 		case 0:
-			return "", "", fmt.Errorf("%s: %q: %w: the old text does not stand there", name, e.Heading, ErrMoved)
+			return "", "", fmt.Errorf("%s: %q: %w: the old text is not there", name, e.Heading, ErrMoved)
 		case 1:
 			head, body = "", strings.Replace(old, before, native(e.New), 1)
 		default:
-			return "", "", fmt.Errorf("%s: %q: the old text stands there %d times; give more of it", name, e.Heading, n)
+			return "", "", fmt.Errorf("%s: %q: the old text occurs %d times; give more of it", name, e.Heading, n)
 		}
 	}
 	tree = head + body
 	if s.End < len(text) {
-		tree = ended(tree, eol)
+		tree = terminated(tree, eol)
 	}
 	next = text[:s.Start] + tree + text[s.End:]
-	if err := e.stays(text, next, s, len(tree), org); err != nil {
+	if err := e.checkScope(text, next, s, len(tree), org); err != nil {
 		return "", "", fmt.Errorf("%s: %w", name, err)
 	}
 	return next, tree, nil
@@ -155,16 +155,16 @@ func isHeading(text string, org bool) bool {
 	return len(found) > 0 && found[0].Start == 0
 }
 
-// ended makes a text that is not empty end its last line.
-func ended(text, eol string) string {
+// terminated terminates the last line of a non-empty text.
+func terminated(text, eol string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += eol
 	}
 	return text
 }
 
-// written is where the empty lines at the end of a text begin.
-func written(text string) int {
+// trimmedLen returns the index of the trailing empty lines of a text.
+func trimmedLen(text string) int {
 	kept := len(strings.TrimRight(text, "\r\n"))
 	if kept == 0 {
 		return 0
@@ -175,13 +175,13 @@ func written(text string) int {
 	return len(text)
 }
 
-// stays checks that the edit is one of its own subtree alone: that the heading
-// is still there, at its level, that nothing new stands beside or above it, and
-// that every other heading of the file is what it was.
-func (e Edit) stays(text, next string, s Subtree, length int, org bool) error {
+// checkScope checks that the edit affects only its subtree: the heading is still
+// there, at its level, no new heading stands beside or above it, and every other
+// heading of the file is unchanged.
+func (e Edit) checkScope(text, next string, s Subtree, length int, org bool) error {
 	inside := Subtrees(next[s.Start:s.Start+length], org)
 	if len(inside) == 0 || inside[0].Start != 0 || inside[0].level != s.level {
-		return fmt.Errorf("the edit would take away the heading %q, or change its level", e.Heading)
+		return fmt.Errorf("the edit would remove the heading %q, or change its level", e.Heading)
 	}
 	for _, t := range inside[1:] {
 		if t.level <= s.level {
@@ -198,12 +198,12 @@ func (e Edit) stays(text, next string, s Subtree, length int, org bool) error {
 		return out
 	}
 	if !slices.Equal(others(text, s.Start, s.End), others(next, s.Start, s.Start+length)) {
-		return fmt.Errorf("after the edit other headings of the file would no longer be headings: an open block in the new text?")
+		return fmt.Errorf("the edit would turn other headings of the file into text; is a block in the new text left open?")
 	}
 	return nil
 }
 
-// Show returns a subtree as it is, and its digest for Edit.
+// Show returns a subtree and its digest for Edit.
 func (c Context) Show(file, heading string) (tree, digest string, err error) {
 	name, err := c.inside(file)
 	if err != nil {

@@ -74,7 +74,7 @@ func TestEditsStayWithinTheirHeading(t *testing.T) {
 	}
 }
 
-func TestEditsThatWouldLoseSomethingAreRefused(t *testing.T) {
+func TestLossyEditsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, text string
 		edit       Edit
@@ -82,17 +82,17 @@ func TestEditsThatWouldLoseSomethingAreRefused(t *testing.T) {
 	}{
 		"no such heading":               {"t.org", "* A\n", Edit{Heading: "B", Append: "x"}, `no heading "B"`},
 		"two of them":                   {"t.org", "* A\n* B\n** TODO A\n", Edit{Heading: "A", Append: "x"}, "lines 1, 3"},
-		"no heading given":              {"t.org", "* A\n", Edit{Append: "x"}, "no heading is given"},
+		"no heading given":              {"t.org", "* A\n", Edit{Append: "x"}, "heading required"},
 		"a heading beside":              {"t.org", "* A\n* B\n", Edit{Heading: "A", Append: "* C"}, `heading "* C"`},
 		"a heading above":               {"t.org", "* A\n** B\n* C\n", Edit{Heading: "B", Body: ptr("x\n* D")}, `heading "* D"`},
-		"the heading goes":              {"t.org", "* A\na\n", Edit{Heading: "A", Old: "* A\n", New: ""}, "take away the heading"},
-		"its level changes":             {"t.org", "** A\na\n", Edit{Heading: "A", Old: "** A", New: "* A"}, "take away the heading"},
-		"a text before it":              {"t.org", "* A\na\n", Edit{Heading: "A", Old: "* A", New: "x\n* A"}, "take away the heading"},
-		"a fence that stays open":       {"t.md", "# A\n# B\n", Edit{Heading: "A", Append: "```"}, "an open block"},
-		"a comment that stays open":     {"t.md", "# A\n# B\n", Edit{Heading: "A", Append: "<!-- x"}, "an open block"},
-		"an old text that is not there": {"t.org", "* A\na\n* B\nb\n", Edit{Heading: "A", Old: "b", New: "x"}, "has changed since"},
+		"the heading goes":              {"t.org", "* A\na\n", Edit{Heading: "A", Old: "* A\n", New: ""}, "remove the heading"},
+		"its level changes":             {"t.org", "** A\na\n", Edit{Heading: "A", Old: "** A", New: "* A"}, "remove the heading"},
+		"a text before it":              {"t.org", "* A\na\n", Edit{Heading: "A", Old: "* A", New: "x\n* A"}, "remove the heading"},
+		"a fence that stays open":       {"t.md", "# A\n# B\n", Edit{Heading: "A", Append: "```"}, "left open"},
+		"a comment that stays open":     {"t.md", "# A\n# B\n", Edit{Heading: "A", Append: "<!-- x"}, "left open"},
+		"an old text that is not there": {"t.org", "* A\na\n* B\nb\n", Edit{Heading: "A", Old: "b", New: "x"}, "changed since"},
 		"one that is there twice":       {"t.org", "* A\na a\n", Edit{Heading: "A", Old: "a", New: "x"}, "2 times"},
-		"a subtree that has changed":    {"t.org", "* A\na\n", Edit{Heading: "A", Append: "x", Digest: fsys.Digest([]byte("* A\nb\n"))}, "has changed since"},
+		"a subtree that has changed":    {"t.org", "* A\na\n", Edit{Heading: "A", Append: "x", Digest: fsys.Digest([]byte("* A\nb\n"))}, "changed since"},
 		"nothing to do":                 {"t.org", "* A\n", Edit{Heading: "A"}, "nothing to do"},
 		"no text file":                  {"t.org", "* A\n\xff\n", Edit{Heading: "A", Append: "x"}, "not UTF-8"},
 	} {
@@ -110,7 +110,7 @@ func TestEditsThatWouldLoseSomethingAreRefused(t *testing.T) {
 	}
 }
 
-func TestHeadingsAreFoundAsPeopleNameThem(t *testing.T) {
+func TestFindHeading(t *testing.T) {
 	org := "#+TODO: ASK(a) | GAVE_UP\n* TODO [#A] Call back [1/3] :home:büro:\n* ASK why\n* API design\n* [50%] half\n* COMMENT notes\n*bold* is none\n* \n#+begin_src\n,* none\n#+end_src\n"
 	for heading, line := range map[string]int{
 		"Call back": 2, "* TODO [#A] Call back [1/3] :home:büro:": 2, "TODO [#A] Call back [1/3] :home:büro:": 2,
@@ -164,8 +164,8 @@ func TestOnlyFilesOfTheProjectAreEdited(t *testing.T) {
 }
 
 // The journal is asked for the time after the file was read and before it is
-// replaced: here somebody who knows of no lock writes the file just then.
-func TestAWriterThatDoesNotAskLosesNothing(t *testing.T) {
+// replaced: here a program without a lock writes the file at that moment.
+func TestEditKeepsUnlockedWrites(t *testing.T) {
 	h, path := editor(t, "todo.org", "* A\na\n* B\nb\n")
 	theirs := "* New\n* A\na\n* B\nb\ntheirs\n"
 	first := true
@@ -205,9 +205,9 @@ func TestAWriterThatDoesNotAskLosesNothing(t *testing.T) {
 	}
 }
 
-// A kill in the middle of an edit leaves a file beside it, which blocks nobody
-// and is kept: it may be what somebody else wrote.
-func TestAnEditGoesOnAfterACrash(t *testing.T) {
+// A kill in the middle of an edit leaves a file beside it, which blocks no
+// process and is kept: another program may have written it.
+func TestEditContinuesAfterCrash(t *testing.T) {
 	h, path := editor(t, "todo.org", "* A\n")
 	left := filepath.Join(h.Root, string(fsys.TempName("todo.org", "session")))
 	write(t, left, "* A\nfrom before\n")
@@ -239,7 +239,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestTwoHundredProcessesEditOneFile(t *testing.T) {
+func TestConcurrentEdits(t *testing.T) {
 	proved, processes := proof.Start(t, 15), 200
 	if raced() {
 		processes = 40 // each is ten times as slow, and no more is seen of one process
@@ -268,7 +268,7 @@ func TestTwoHundredProcessesEditOneFile(t *testing.T) {
 		})
 		editors = append(editors, cmd)
 	}
-	// Meanwhile somebody who knows of no lock adds headings, looking before
+	// Meanwhile a program without a lock adds headings, reading before
 	// writing, as an editor does; its own window is not ours to close, so it
 	// exchanges only what is as it has read it.
 	disk, err := fsys.New(fsys.Options{Project: root, Tag: "stranger"})

@@ -13,7 +13,7 @@ import (
 	"aisync.dev/aisync/agents/roster"
 )
 
-func TestStatesAreTheRosters(t *testing.T) {
+func TestStatesFollowRoster(t *testing.T) {
 	root := newProject(t)
 	started(t, root, "", 10)
 	started(t, root, "helper-aaaa", 0)
@@ -39,7 +39,7 @@ func TestStatesAreTheRosters(t *testing.T) {
 		r    roster.Roster
 		want string // primary, by hand, aaaa, bbbb, velox's
 	}{
-		"nobody lives":                    {roster.Roster{}, "crashed crashed crashed crashed stale"},
+		"none lives":                      {roster.Roster{}, "crashed crashed crashed crashed stale"},
 		"all live":                        {agents(map[int]string{10: "", 11: "helper-aaaa", 12: "helper-bbbb", 13: "by hand"}), "live live live live stale"},
 		"by its process, started raw":     {agents(map[int]string{12: ""}), "crashed crashed crashed live stale"},
 		"one that may have named itself":  {agents(map[int]string{30: ""}), "crashed stale stale crashed stale"},
@@ -54,7 +54,7 @@ func TestStatesAreTheRosters(t *testing.T) {
 	}
 }
 
-func TestTheGateAndTheDoor(t *testing.T) {
+func TestGateAndClosingDuties(t *testing.T) {
 	type want struct {
 		open   bool
 		gate   []string // in the way
@@ -109,7 +109,7 @@ func TestTheGateAndTheDoor(t *testing.T) {
 	}
 }
 
-func TestArchivesAreNamedForTimeAndID(t *testing.T) {
+func TestArchiveNames(t *testing.T) {
 	root := newProject(t)
 	archive := func(id, words string) string {
 		t.Helper()
@@ -156,7 +156,7 @@ func TestArchivesAreNamedForTimeAndID(t *testing.T) {
 
 // What is there after a kill between any two system calls of Start and Archive
 // is one of these, and the next call ends what was begun.
-func TestACrashBetweenAnyTwoSteps(t *testing.T) {
+func TestArchiveSurvivesCrash(t *testing.T) {
 	id := "helper-1f3a"
 	c := func(root string) Context { return ByID(root, id) }
 	steps := map[string]func(t *testing.T, root string){
@@ -226,7 +226,7 @@ func TestACrashBetweenAnyTwoSteps(t *testing.T) {
 	}
 }
 
-func TestASnapshotIsAFileOfItsOwn(t *testing.T) {
+func TestSnapshotIsSeparateFile(t *testing.T) {
 	root := newProject(t, "todo.org", "* A\n")
 	temp := t.TempDir()
 	var made []string
@@ -244,7 +244,7 @@ func TestASnapshotIsAFileOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestTheJournalIsWrittenLineByLine(t *testing.T) {
+func TestJournalAppendsLines(t *testing.T) {
 	root := newProject(t)
 	c := ByID(root, "helper-1f3a")
 	if err := c.Journal(Intent{"todo.org", "H", "w"}, noon); err == nil || !strings.Contains(err.Error(), "aisync session start") {

@@ -17,9 +17,8 @@ import (
 // Intent is one edit of a shared file, before it is made.
 type Intent struct{ File, Heading, What string }
 
-// Journal appends an intent to the context's journal and syncs it: after a
-// crash the journal says what was under way. The context must have been
-// started.
+// Journal appends an intent to the context's journal and syncs it: after a crash
+// the journal names the edit in progress. The context must have been started.
 func (c Context) Journal(i Intent, now time.Time) error {
 	if id, err := c.copied(); err != nil || id != "" {
 		return errors.Join(err, c.notStarted())
@@ -48,8 +47,8 @@ func (c Context) notStarted() error {
 	return fmt.Errorf("the context of %s is not started: %s; run: aisync session start", c.Name(), c.Path)
 }
 
-// copied is the id of the agent whose copy lies where the primary's context
-// would; "" for every other context.
+// copied returns the id of the agent whose copy is in the place of the primary's
+// context; "" for every other context.
 func (c Context) copied() (string, error) {
 	if c.ID != "" {
 		return "", nil
@@ -57,8 +56,8 @@ func (c Context) copied() (string, error) {
 	return Copied(c.Root)
 }
 
-// openLocked opens the context for appending, alone: where it was replaced
-// before the lock was had, the new one.
+// openLocked opens and locks the context for appending; if the file was replaced
+// before the lock, it opens the new one.
 func (c Context) openLocked() (*os.File, error) {
 	for {
 		f, err := os.OpenFile(c.Path, os.O_RDWR|os.O_APPEND|unix.O_NOFOLLOW, 0)
@@ -72,7 +71,7 @@ func (c Context) openLocked() (*os.File, error) {
 		if same {
 			return f, nil
 		}
-		_ = f.Close() // of a file that is no longer there
+		_ = f.Close() // a file that was replaced
 		if err != nil {
 			return nil, err
 		}

@@ -17,12 +17,12 @@ import (
 	"aisync.dev/aisync/agents/roster"
 )
 
-// State of a context's agent.
+// State is the state of a context's agent.
 type State string
 
 // States. Live: a process with its id runs. Crashed: none does, and every live
-// agent here is known to be another. Stale: nobody can tell, because it belongs
-// to another machine, or an agent runs here whose id cannot be read.
+// agent here is known to be another. Stale: unknown, because it belongs to
+// another machine, or the id of an agent here is unreadable.
 const (
 	Live    State = "live"
 	Crashed State = "crashed"
@@ -34,20 +34,20 @@ type Entry struct {
 	ID      string    `json:"id"` // "" is the primary
 	Path    string    `json:"path"`
 	State   State     `json:"state"`
-	Self    bool      `json:"self,omitempty"` // the caller's own
+	Self    bool      `json:"self,omitempty"` // the caller's
 	Helper  bool      `json:"helper,omitempty"`
-	Runtime string    `json:"runtime,omitempty"` // by its header
+	Runtime string    `json:"runtime,omitempty"` // from its header
 	Started string    `json:"started,omitempty"`
-	Changed time.Time `json:"changed,omitzero"` // last write; none without a context
+	Changed time.Time `json:"changed,omitzero"` // last write; zero without a context
 	PID     int       `json:"pid,omitempty"`
 }
 
-// Idle says for how long the context has not changed.
+// Idle returns how long the context has not changed.
 func (e Entry) Idle(now time.Time) time.Duration { return now.Sub(e.Changed).Truncate(time.Second) }
 
-// List returns the contexts of a project, the primary's first, with what the
-// roster tells of their agents. self is the caller's own context, or the zero
-// value for who is no agent.
+// List returns the contexts of a project, the primary's first, with the state of
+// their agents from the roster. self is the caller's context, or the zero value
+// if the caller is no agent.
 func List(root string, others roster.Roster, self Context) ([]Entry, error) {
 	ids, err := IDs(root)
 	if err != nil {
@@ -88,22 +88,22 @@ func List(root string, others roster.Roster, self Context) ([]Entry, error) {
 	return out, nil
 }
 
-// stateOf asks the roster: for the process that the context's header names, or
-// for one that was started with its id. The primary was started without one.
+// stateOf looks in the roster for the process in the context's header, or for
+// one started with its id. The primary has none.
 func stateOf(id string, head map[string]string, info fs.FileInfo, others roster.Roster, claimed map[string]bool) (State, int) {
 	process := head["PROCESS"]
 	unknown := head["HOST"] != "" && head["HOST"] != identity.Host()
 	for _, a := range others.Agents {
 		switch {
-		case !unknown && process == processOf(a), a.Known && id != "" && is(a.ID, id), a.Known && process == "" && a.ID == "" && id == "":
+		case !unknown && process == processOf(a), a.Known && id != "" && isFileOf(a.ID, id), a.Known && process == "" && a.ID == "" && id == "":
 			return Live, a.PID
-		case !a.Known, process == "" && a.ID == "" && !claimed[processOf(a)]: // it may have named itself later
+		case !a.Known, process == "" && a.ID == "" && !claimed[processOf(a)]: // it may have taken an id later
 			unknown = true
 		}
 	}
 	for _, a := range others.Hidden {
 		if owner, ok := info.Sys().(*syscall.Stat_t); !ok || a.UID < 0 || int(owner.Uid) == a.UID {
-			unknown = true // it may have made this file
+			unknown = true // it may have created this file
 		}
 	}
 	if unknown {
@@ -130,7 +130,7 @@ func header(path string) map[string]string {
 	return out
 }
 
-// Ago renders how long a context has been idle.
+// Ago formats how long a context has been idle.
 func Ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:

@@ -18,20 +18,20 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Folders beside the contexts that are no contexts.
+// Folders beside the contexts that are not contexts.
 const (
 	locks    = project.Contexts + "/.locks"
-	leftOver = project.Contexts + "/.left" // what a crash left of an edit
+	leftOver = project.Contexts + "/.left" // rests of a crashed edit
 )
 
-// lockOfContexts is the lock of whoever makes or replaces a context.
+// lockOfContexts is the lock for creating or replacing a context.
 const lockOfContexts = project.Contexts
 
-// patience is how long a lock is waited for. Who holds one writes a small file;
-// only a process that was stopped holds it longer.
+// patience bounds the wait for a lock. Its holder writes a small file; only a
+// stopped process holds it longer.
 const patience = 60 * time.Second
 
-// ErrBusy says that a lock was not to be had.
+// ErrBusy reports a lock that was not released in time.
 var ErrBusy = errors.New("another process holds the lock")
 
 // wait waits until no other process holds f, or patience ends.
@@ -43,8 +43,8 @@ func wait(f *os.File) error {
 	return err
 }
 
-// locked runs do while no other process of ours changes the shared file of
-// that name in the project. The end of a process ends its lock.
+// locked runs do while no other process of ours changes the shared file of that
+// name in the project. The end of a process releases its lock.
 func locked(root, name string, do func() error) error {
 	dir := filepath.Join(root, locks)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -61,8 +61,8 @@ func locked(root, name string, do func() error) error {
 	return do()
 }
 
-// publish makes a file with its content in one step. It reports false where
-// there is one already.
+// publish creates a file with its content in one step. It reports false if the
+// file exists.
 func publish(path, text string) (bool, error) {
 	err := atomicfile.Create(path, []byte(text), atomicfile.Options{Mode: 0o644, Temp: tempMark + "*"})
 	if errors.Is(err, fs.ErrExist) {
@@ -76,8 +76,8 @@ func publish(path, text string) (bool, error) {
 
 const tempMark = ".context-"
 
-// sweep removes what a crash of publish has left in a folder an hour ago or
-// longer.
+// sweep removes temporary files that a crash of publish left in a folder at
+// least an hour ago.
 func sweep(dir string, now time.Time) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -85,18 +85,18 @@ func sweep(dir string, now time.Time) {
 	}
 	for _, e := range entries {
 		if info, err := e.Info(); strings.HasPrefix(e.Name(), tempMark) && err == nil && now.Sub(info.ModTime()) > time.Hour {
-			_ = os.Remove(filepath.Join(dir, e.Name())) // the next one tries again
+			_ = os.Remove(filepath.Join(dir, e.Name())) // the next sweep tries again
 		}
 	}
 }
 
-// tries that a change has against programs that write the file without asking
-// us. Each begins anew on what they wrote.
+// tries bounds the attempts of a change against programs that write the file
+// without our lock. Each starts from their text.
 const tries = 20
 
-// change replaces the file of that name by what next makes of it, and returns
-// the new text. The caller holds the file's lock. Of a file that somebody else
-// changes meanwhile nothing is lost: next is asked again.
+// change replaces the file of that name by the result of next, and returns the
+// new text. The caller holds the file's lock. If another program changes the
+// file meanwhile, change calls next again on its text.
 func change(root, name string, next func(old string) (string, error)) (string, error) {
 	disk, err := fsys.New(fsys.Options{Project: root})
 	if err != nil {
@@ -123,8 +123,8 @@ func change(root, name string, next func(old string) (string, error)) (string, e
 }
 
 // replace writes a file of the project in one step if it is as expected. The
-// caller holds its lock, so that what lies under the temp name was left by a
-// crash: half a new file, or the old one. It is put aside, not lost.
+// caller holds its lock, so a file under the temporary name is from a crash:
+// half a new file, or the old one. It is moved aside, not lost.
 func replace(root, name string, content fsys.Content, expect fsys.Expect) error {
 	const tag = "session"
 	disk, err := fsys.New(fsys.Options{Project: root, Tag: tag})
@@ -141,7 +141,7 @@ func replace(root, name string, content fsys.Content, expect fsys.Expect) error 
 		}
 		to := fsys.LogicalPath(fmt.Sprintf("%s/%s-%d", leftOver, identity.FileName(name), time.Now().UnixNano()))
 		if err := disk.Move(left, to); err != nil {
-			return fmt.Errorf("put aside what a crash left: %w", err)
+			return fmt.Errorf("move a crashed edit aside: %w", err)
 		}
 	}
 	if err := disk.Replace(path, content, expect, nil); err != nil {

@@ -1,7 +1,8 @@
 // Package session keeps the live contexts of a project's agents: one file an
 // agent, .ai/session-context.d/<id>.org, and the primary's
-// .ai/session-context.org, which an agent with an id never writes. It asks the
-// roster who is alive and starts nothing. Start reading at Of.
+// .ai/session-context.org, which an agent with an id never writes. It gets the
+// live agents from the roster and starts nothing. Call Of or ByID, then
+// Context.Start.
 package session
 
 import (
@@ -28,11 +29,11 @@ type Context struct {
 	Path string // absolute
 }
 
-// ErrLink says that a link stands where a context should be.
-var ErrLink = errors.New("is a link")
+// ErrLink reports a link or a special file in the place of a context.
+var ErrLink = errors.New("not a regular file")
 
-// Of resolves whose context is meant: that of the agent that the environment
-// names, or the primary's.
+// Of returns the context of the agent that the environment names, or the
+// primary's.
 func Of(root string, getenv func(string) string) (Context, error) {
 	id, err := project.Caller(root, getenv)
 	if err != nil {
@@ -41,13 +42,13 @@ func Of(root string, getenv func(string) string) (Context, error) {
 	return ByID(root, id), nil
 }
 
-// ByID is the context of an agent with an id; "" is the primary.
+// ByID returns the context of an agent; "" is the primary.
 func ByID(root, id string) Context { return Context{root, id, project.ContextOf(root, id)} }
 
 // Helper reports whether the context is a helper's.
 func (c Context) Helper() bool { return identity.IsHelper(c.ID) }
 
-// Name is what messages call the agent.
+// Name returns the agent's name in messages.
 func (c Context) Name() string {
 	if c.ID == "" {
 		return "primary"
@@ -55,14 +56,14 @@ func (c Context) Name() string {
 	return c.ID
 }
 
-// Meta is what the header of a context says.
+// Meta is the header of a context.
 type Meta struct {
 	Runtime, Model, Host string
 	Role                 string // primary, agent, helper
-	PID                  int    // of the agent's process; 0 not known
-	Begun                uint64 // when that began: with PID it names the process for good
+	PID                  int    // of the agent's process; 0: unknown
+	Begun                uint64 // when that began: with PID it identifies the process for good
 	Started              time.Time
-	Above                []process.Process // of the agent's process: an agent may have started it
+	Above                []process.Process // of the agent's process, which an agent may have started
 }
 
 func (m Meta) process() string {
@@ -87,18 +88,18 @@ func (m Meta) text(id string) string {
 	return b.String()
 }
 
-// ErrInUse says that a context is another live agent's.
-var ErrInUse = errors.New("is the context of another live agent")
+// ErrInUse reports a context of another live agent.
+var ErrInUse = errors.New("in use by another live agent")
 
-// Start makes the context with its header where it is not there, and reports
-// whether it made it. One that is there is gone on with: only the process that
-// its header names is made the caller's. Where another of the live agents has
-// it, nothing changes and the error wraps ErrInUse. The primary first takes away
-// the read-only copy that an old tool may have been given under its name, and
-// refuses a link there. A crash leaves no context, or all of its header.
+// Start creates the context with its header if it is missing, and reports
+// whether it did. It continues an existing one and only sets the process in its
+// header to the caller's. If another live agent has it, nothing changes and the
+// error wraps ErrInUse. For the primary it first removes the read-only copy for
+// old tools, and refuses a link. A crash leaves no context, or one with its
+// whole header.
 func (c Context) Start(m Meta, others roster.Roster) (made bool, err error) {
-	if whose := c.heldBy(m, others); whose != "" {
-		return false, fmt.Errorf("%s %w, %s; take an id of your own: export %s=$(aisync session id --helper)", c.Path, ErrInUse, whose, identity.VarID)
+	if whose := c.holder(m, others); whose != "" {
+		return false, fmt.Errorf("%s: %w: %s; take another id: export %s=$(aisync session id --helper)", c.Path, ErrInUse, whose, identity.VarID)
 	}
 	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
 		return false, fmt.Errorf("make the folder of contexts: %w", err)
@@ -117,22 +118,22 @@ func (c Context) Start(m Meta, others roster.Roster) (made bool, err error) {
 		return false, err
 	}
 	if !info.Mode().IsRegular() {
-		return false, fmt.Errorf("%s %w or no file; a context is never one: move it away", c.Path, ErrLink)
+		return false, fmt.Errorf("%s: %w; move it away", c.Path, ErrLink)
 	}
-	return false, locked(c.Root, lockOfContexts, func() error { return c.goOn(m) })
+	return false, locked(c.Root, lockOfContexts, func() error { return c.adopt(m) })
 }
 
-// heldBy says which other live agent the context belongs to, "" if none: by the
-// process in its header, or by its id. What an agent starts through a shell has
-// inherited its id, and must not take its context.
-func (c Context) heldBy(m Meta, others roster.Roster) string {
+// holder returns the other live agent that the context belongs to, "" if none:
+// by the process in its header, or by its id. An agent started through a shell
+// has inherited its parent's id, and must not take its context.
+func (c Context) holder(m Meta, others roster.Roster) string {
 	named := header(c.Path)["PROCESS"]
 	if named != "" && named == m.process() {
 		return ""
 	}
 	for _, p := range m.Above {
 		if named != "" && named == fmt.Sprintf("%d %d", p.PID, p.Start) {
-			return fmt.Sprintf("process %d, which has started this one", p.PID)
+			return fmt.Sprintf("process %d, which started this one", p.PID)
 		}
 	}
 	for _, a := range others.Agents {
@@ -145,8 +146,8 @@ func (c Context) heldBy(m Meta, others roster.Roster) string {
 
 func processOf(a roster.Agent) string { return fmt.Sprintf("%d %d", a.PID, a.Start) }
 
-// goOn makes the process in the header of a context that is there the caller's.
-func (c Context) goOn(m Meta) error {
+// adopt sets the process in the header of an existing context to the caller's.
+func (c Context) adopt(m Meta) error {
 	head := header(c.Path)
 	if m.PID == 0 || len(head) == 0 || head["PROCESS"] == m.process() {
 		return nil
@@ -167,8 +168,8 @@ func (c Context) goOn(m Meta) error {
 	return err
 }
 
-// byFile is the context of a file of the folder of contexts, without .org; ""
-// is the primary.
+// byFile returns the context of a file in the folder of contexts, without .org;
+// "" is the primary.
 func byFile(root, base string) Context {
 	c := ByID(root, base)
 	if base != "" {
@@ -177,11 +178,11 @@ func byFile(root, base string) Context {
 	return c
 }
 
-// is reports whether an id is the one that a context's file is named for.
-func is(id, base string) bool { return id == base || id != "" && identity.FileName(id) == base }
+// isFileOf reports whether a context's file is named for an id.
+func isFileOf(id, base string) bool { return id == base || id != "" && identity.FileName(id) == base }
 
-// IDs lists the agents that have a context with an id, sorted, each as its file
-// is called.
+// IDs lists the agents that have a context with an id, sorted, by their file
+// names.
 func IDs(root string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(root, project.Contexts))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

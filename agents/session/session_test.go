@@ -82,7 +82,7 @@ func of(t testing.TB, root string, env map[string]string) Context {
 	return c
 }
 
-func TestWhoseContextIsMeant(t *testing.T) {
+func TestContextOfCaller(t *testing.T) {
 	root := newProject(t)
 	at := func(name string) string { return filepath.Join(root, ".ai", name) }
 	for _, c := range []struct{ id, context, want string }{
@@ -111,7 +111,7 @@ func TestWhoseContextIsMeant(t *testing.T) {
 
 // Whatever an id is made of, it is one file of the folder of contexts, and two
 // ids are two files.
-func TestAnyIDIsOneFileOfItsOwn(t *testing.T) {
+func TestEachIDHasOneFile(t *testing.T) {
 	root := newProject(t)
 	long := strings.Repeat("long-", 200)
 	ids := []string{"plain", "with space", "with.dots.in.it", "..", "../../escape", "a/b", "a b", "日本", "中国", "naïve", "Naive",
@@ -145,7 +145,7 @@ func TestAnyIDIsOneFileOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestTheHeaderIsTheSeeds(t *testing.T) {
+func TestHeaderMatchesSeed(t *testing.T) {
 	root := newProject(t)
 	c := ByID(root, "pearl.org-drill.local-qwen30b.19ca")
 	m := Meta{Runtime: "local-openai", Model: "Qwen3-Coder-30B-A3B-Instruct-Q6_K", Host: "pearl", Role: "agent", Started: noon}
@@ -173,7 +173,7 @@ func TestTheHeaderIsTheSeeds(t *testing.T) {
 	}
 }
 
-func TestFiveHundredAgentsStartAtOnce(t *testing.T) {
+func TestConcurrentStarts(t *testing.T) {
 	root := newProject(t)
 	var wg sync.WaitGroup
 	errs := make([]error, 500)
@@ -208,7 +208,7 @@ func TestFiveHundredAgentsStartAtOnce(t *testing.T) {
 }
 
 // Of many that start one context at once, one makes it, and it is whole.
-func TestOneOfManyMakesAContext(t *testing.T) {
+func TestStartCreatesContextOnce(t *testing.T) {
 	root := newProject(t)
 	var wg sync.WaitGroup
 	made := make([]bool, 50)
@@ -225,7 +225,7 @@ func TestOneOfManyMakesAContext(t *testing.T) {
 	}
 }
 
-func TestAContextIsNotTakenFromALiveAgent(t *testing.T) {
+func TestStartRefusesContextInUse(t *testing.T) {
 	root := newProject(t)
 	for _, id := range []string{"", "helper-1f3a"} {
 		c := started(t, root, id, 7)
@@ -256,7 +256,7 @@ func TestAContextIsNotTakenFromALiveAgent(t *testing.T) {
 	}
 }
 
-func TestALinkIsNoContext(t *testing.T) {
+func TestLinkIsNoContext(t *testing.T) {
 	for _, id := range []string{"", "helper-1f3a"} {
 		root := newProject(t, "elsewhere.org", "theirs\n")
 		c := ByID(root, id)
@@ -281,7 +281,7 @@ func TestALinkIsNoContext(t *testing.T) {
 	}
 }
 
-func TestOldToolsGetAReadOnlyCopy(t *testing.T) {
+func TestSyncCopyIsReadOnly(t *testing.T) {
 	root := newProject(t)
 	singleton := filepath.Join(root, project.Singleton)
 	sync := func(writes bool) {
@@ -293,7 +293,7 @@ func TestOldToolsGetAReadOnlyCopy(t *testing.T) {
 	gone := func() bool { _, err := os.Lstat(singleton); return errors.Is(err, os.ErrNotExist) }
 	sync(true)
 	if !gone() {
-		t.Fatal("a copy of nobody's")
+		t.Fatal("a copy without an agent")
 	}
 	c := started(t, root, "helper-1f3a", 0)
 	sync(false)
@@ -348,7 +348,7 @@ func TestOldToolsGetAReadOnlyCopy(t *testing.T) {
 }
 
 // What an old tool has written to the copy, read-only as it is, is kept.
-func TestWhatIsWrittenToTheCopyIsKept(t *testing.T) {
+func TestDropCopyArchivesEdits(t *testing.T) {
 	root := newProject(t)
 	started(t, root, "helper-1f3a", 0)
 	if err := SyncCopy(root, true); err != nil {

@@ -14,10 +14,10 @@ import (
 	"aisync.dev/aisync/agents/project"
 )
 
-// Snapshot copies a file to a folder of its own below temp, for the time of a
-// pass over the whole file, and returns the copy.
+// Snapshot copies a file into a new folder below temp, for the time of a pass
+// over the whole file, and returns the copy.
 func Snapshot(root, file, temp string, now time.Time) (string, error) {
-	from, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe without a writer is no reason to wait
+	from, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK, 0) // never wait for a pipe without a writer
 	if err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
@@ -27,7 +27,7 @@ func Snapshot(root, file, temp string, now time.Time) (string, error) {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("snapshot: %s is no file", file)
+		return "", fmt.Errorf("snapshot: %s is not a file", file)
 	}
 	dir, err := os.MkdirTemp(temp, "aisync-"+identity.FileName(project.Name(root))+"-"+now.Format("20060102-150405")+"-")
 	if err != nil {

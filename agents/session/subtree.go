@@ -8,19 +8,19 @@ import (
 	"sync"
 )
 
-// Subtree is one heading of an org or Markdown text with what stands below it,
-// as places in the text.
+// Subtree is one heading of an org or Markdown text with the text below it, as
+// offsets.
 type Subtree struct {
-	Heading string // as it stands, without the line's end
+	Heading string // without the line's end
 	Line    int    // of the heading, from 1
 	Start   int    // of the heading's line
 	Body    int    // of what follows the heading's line
-	End     int    // behind the last line of the subtree
+	End     int    // after the last line of the subtree
 	level   int
 	title   string
 }
 
-// patterns are compiled when a file is first looked at: most commands look at none.
+// patterns are compiled on first use: most commands need none.
 var patterns = sync.OnceValue(func() (p struct {
 	orgHeading, mdHeading, underline, paragraph, numbered, fence, orgCookie, orgTags, orgDress, orgStates *regexp.Regexp
 }) {
@@ -37,20 +37,20 @@ var patterns = sync.OnceValue(func() (p struct {
 	return p
 })
 
-// commonStates are keywords of org files besides those that a file declares.
-// TODO and DONE are org's own; the others are in wide use.
-var commonStates = []string{"TODO", "DONE", "NEXT", "DOING", "STARTED", "WAITING", "WAIT", "HOLD", "VERIFY", "SOMEDAY", "MAYBE",
+// commonKeywords are keywords of org files besides those that a file declares.
+// TODO and DONE are org's; the others are common.
+var commonKeywords = []string{"TODO", "DONE", "NEXT", "DOING", "STARTED", "WAITING", "WAIT", "HOLD", "VERIFY", "SOMEDAY", "MAYBE",
 	"CANCELLED", "CANCELED", "DELEGATED", "FAILED", "STALLED", "BLOCKED", "INPROGRESS", "IN-PROGRESS", "PROJECT", "COMMENT"}
 
-// IsOrg reports whether a file is read as org, by its name; others are Markdown.
+// IsOrg reports whether a file is org, by its name; others are Markdown.
 func IsOrg(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".org") }
 
-// Subtrees lists the headings of a text. Of Markdown, lines in a fenced block,
-// in a comment and in the front matter are none; in org a line that begins with
-// a star always is.
+// Subtrees lists the headings of a text. In Markdown, lines in a fenced block, a
+// comment or the front matter are not headings; in org every line that begins
+// with a star is.
 func Subtrees(text string, org bool) []Subtree {
 	var out []Subtree
-	var open []int // of out, each below the one before it
+	var open []int // indices in out, each below the one before it
 	end := func(level, at int) {
 		for len(open) > 0 && out[open[len(open)-1]].level >= level {
 			out[open[len(open)-1]].End = at
@@ -89,15 +89,15 @@ func Subtrees(text string, org bool) []Subtree {
 	return out
 }
 
-// markdown is what the lines so far say of the next one.
+// markdown is the state of a Markdown scanner between lines.
 type markdown struct {
-	block  string // what ends the block that is open; "" none is
-	last   string // the line before, "" where it was a heading
+	block  string // the end of the open block; "": none
+	last   string // the previous line, "" if it was a heading
 	lastAt int
 }
 
-// heading says whether line n is a heading, or with over the underline of the
-// line before, which is one then.
+// heading reports whether line n is a heading, or with over the underline that
+// makes the previous line one.
 func (m *markdown) heading(n int, line string) (level int, title string, over bool) {
 	switch m.block {
 	case "":
@@ -140,19 +140,19 @@ func (m *markdown) heading(n int, line string) (level int, title string, over bo
 }
 
 // Find returns the one subtree that heading names: the whole heading line, its
-// text, or in org its text without keyword, priority and tags. None and several
-// are errors that name the lines.
+// text, or in org its text without keyword, priority and tags. No match and
+// several matches are errors that name the lines.
 func Find(text, heading string, org bool) (Subtree, error) {
 	want := strings.TrimSpace(heading)
 	if want == "" {
-		return Subtree{}, fmt.Errorf("no heading is given")
+		return Subtree{}, fmt.Errorf("heading required")
 	}
 	var found []Subtree
 	states := states(text)
 	for _, s := range Subtrees(text, org) {
 		bare := s.title
 		if org {
-			bare = undressed(s.title, states)
+			bare = plainTitle(s.title, states)
 		}
 		if want == strings.TrimSpace(s.Heading) || want == s.title || want == bare {
 			found = append(found, s)
@@ -162,30 +162,30 @@ func Find(text, heading string, org bool) (Subtree, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return Subtree{}, fmt.Errorf("no heading %q; a heading is given as it stands, with or without its %s", want, map[bool]string{true: "stars, keyword and tags", false: "number signs"}[org])
+		return Subtree{}, fmt.Errorf("no heading %q; give a heading exactly, with or without its %s", want, map[bool]string{true: "stars, keyword and tags", false: "number signs"}[org])
 	}
 	var lines []string
 	for _, s := range found {
 		lines = append(lines, fmt.Sprint(s.Line))
 	}
-	return Subtree{}, fmt.Errorf("%d headings %q, on lines %s: an edit needs one that is there once; make it so, or give the whole line", len(found), want, strings.Join(lines, ", "))
+	return Subtree{}, fmt.Errorf("%d headings %q, on lines %s: an edit needs a unique one; rename one, or give the whole line", len(found), want, strings.Join(lines, ", "))
 }
 
-// states are the keywords of an org file.
+// states returns the keywords of an org file.
 func states(text string) []string {
-	out := commonStates
+	out := commonKeywords
 	for _, m := range patterns().orgStates.FindAllStringSubmatch(text, -1) {
 		for _, word := range strings.Fields(m[1]) {
-			word, _, _ = strings.Cut(word, "(") // of a key to choose it by
+			word, _, _ = strings.Cut(word, "(") // a selection key follows
 			out = append(slices.Clip(out), word)
 		}
 	}
 	return out
 }
 
-// undressed is the text of an org heading without its keyword, priority,
+// plainTitle returns the text of an org heading without its keyword, priority,
 // cookie and tags.
-func undressed(title string, states []string) string {
+func plainTitle(title string, states []string) string {
 	title = strings.TrimSpace(patterns().orgTags.ReplaceAllString(title, ""))
 	m := patterns().orgDress.FindStringSubmatch(title)
 	if m[1] == "" || slices.Contains(states, m[1]) {

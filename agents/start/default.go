@@ -5,8 +5,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Default is the runtime that is started where no person names one, and what
-// says so: the first of
+// Default returns the runtime to start when the person names none, and where
+// that default comes from: the first of
 //
 //   - the file projectFile of the project
 //   - the project's spec

@@ -1,8 +1,7 @@
-// Package start decides how agents are started on a machine: which runtime, with
-// which command line and environment, which programs can do a task, and why the
-// others cannot. It joins what adapter/start says of a runtime with what agents
-// are started for; it neither prints, asks nor starts a program. Start reading
-// at Machine.Program.
+// Package start decides how agents start on a machine: which runtime, with which
+// command line and environment, which programs can do a task, and why the others
+// cannot. It combines adapter/start with the purpose of a launch. It never
+// prints, asks or starts a program. Call Machine.Program.
 package start
 
 import (
@@ -19,7 +18,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Machine answers what starting a program needs to know of this machine.
+// Machine supplies the facts about this machine that a start depends on.
 type Machine struct {
 	Look    func(program string) (path string, err error) // the error is launch.ErrMissing where PATH has none
 	Exists  func(path string) bool
@@ -33,8 +32,8 @@ func (m *Machine) has(program string) bool {
 	return err == nil
 }
 
-// adapter is what starting on the host h depends on; nil is a machine that no
-// host describes.
+// adapter returns the facts about the host h that a start depends on; nil h is a
+// machine without a host spec.
 func (m *Machine) adapter(h *spec.Host, known catalog.Index) *adapter.Host {
 	if h == nil {
 		h = &spec.Host{}
@@ -42,9 +41,9 @@ func (m *Machine) adapter(h *spec.Host, known catalog.Index) *adapter.Host {
 	return &adapter.Host{Spec: h, Runtimes: known.Runtimes(), Models: known.Models(), Has: m.has, Absent: func(s spec.Service) string { return m.Absent(h, s) }}
 }
 
-// Program says how the program of the runtime that was chosen is started in the
-// project root. It is an error where the program has no server to talk to, or
-// needs a network that is not there.
+// Program returns how to start the program of the chosen runtime in the project
+// root. It fails where the program has no server to talk to, or needs a network
+// that is missing.
 func (m *Machine) Program(root string, c launch.Choice, h *spec.Host, known catalog.Index) (launch.Program, error) {
 	how, err := m.adapter(h, known).Launch(c.Runtime.ID, c.Service, c.Model)
 	if err != nil {
@@ -70,8 +69,8 @@ func (m *Machine) Program(root string, c launch.Choice, h *spec.Host, known cata
 	return p, nil
 }
 
-// Installed reports that the program of rt cannot be started, and how a person
-// comes by it where it is missing; nil where it can.
+// Installed returns why the program of rt cannot start, and how to install it
+// where it is missing; nil where it can start.
 func (m *Machine) Installed(rt spec.Runtime) (hint string, err error) {
 	if _, err := m.Look(rt.Command); !errors.Is(err, launch.ErrMissing) {
 		return "", err
@@ -80,19 +79,19 @@ func (m *Machine) Installed(rt spec.Runtime) (hint string, err error) {
 	if name := rt.Packages["npm"]; name != "" {
 		hint = "npm install -g " + name + ", or " + hint
 	}
-	return hint, fmt.Errorf("%s is %w: there is no program %s in PATH", rt.ID, launch.ErrMissing, rt.Command)
+	return hint, fmt.Errorf("%s is %w: no program %s in PATH", rt.ID, launch.ErrMissing, rt.Command)
 }
 
-// Row is one word that a launch takes for a runtime.
+// Row is one value of --runtime.
 type Row struct {
 	Name      string `json:"name"`
-	Is        string `json:"is"` // what it is, in words
+	Is        string `json:"is"` // its meaning, in words
 	Installed bool   `json:"installed"`
 	Default   bool   `json:"default"`
 }
 
 // Rows lists what a person may name: runtimes, then services and models of h.
-// standard is what is started where no person names any.
+// standard is the default.
 func (m *Machine) Rows(h *spec.Host, known catalog.Index, standard string) []Row {
 	rows := []Row{}
 	for _, rt := range known.Runtimes() {
@@ -109,9 +108,9 @@ func (m *Machine) Rows(h *spec.Host, known catalog.Index, standard string) []Row
 	return rows
 }
 
-// Passed reports whether a program in tmux gets the variable name of this
-// environment: the tmux server has the environment that it was started with.
-// homes are the variables that move the folders of programs.
+// Passed reports whether a program in tmux gets the environment variable name:
+// the tmux server has the environment in which it was started. homes are the
+// variables that move the programs' folders.
 func Passed(name string, homes ...string) bool {
 	return name == "PATH" || name == "HOME" || strings.HasPrefix(name, "XDG_") || strings.HasPrefix(name, "AISYNC_") || slices.Contains(homes, name)
 }

@@ -53,7 +53,7 @@ func served(name string, runtimes ...spec.RuntimeUse) *spec.Host {
 	}
 }
 
-func TestDefaultIsTheNearestWord(t *testing.T) {
+func TestDefaultOrder(t *testing.T) {
 	project := &spec.Project{Default: "codex", File: "/p/aisync.cue"}
 	own, builtin := &spec.Host{Name: "h", Default: "pi"}, &spec.Host{Name: "default", Default: "qwen", Builtin: true}
 	for name, c := range map[string]struct {
@@ -79,7 +79,7 @@ func TestDefaultIsTheNearestWord(t *testing.T) {
 	}
 }
 
-func TestProgramTalksToItsServerAndReadsWhatItMustBeTold(t *testing.T) {
+func TestProgramGetsServerAndRules(t *testing.T) {
 	const dir = "/home/me/.config/rulesets/runtimes/local-openai/"
 	for name, c := range map[string]struct {
 		machine *Machine
@@ -97,7 +97,7 @@ func TestProgramTalksToItsServerAndReadsWhatItMustBeTold(t *testing.T) {
 		"driven by none":                {machine("", ""), "local-openai", served("s"), `error: install opencode or aider, or name one: cli: "opencode"`},
 		"driven by no driver":           {machine("claude", ""), "local-openai", served("s", spec.RuntimeUse{ID: "local-openai", CLI: "claude"}), "error: no program drives local-openai here"},
 		"without a server":              {machine("opencode", ""), "local-openai", nil, "error: has no server to talk to"},
-		"with one that is dead":         {machine("opencode", ""), "local-openai", served("dead"), "error: talks to service dead, which is not served here: nothing listens"},
+		"with one that is dead":         {machine("opencode", ""), "local-openai", served("dead"), "error: talks to service dead, which does not run here: nothing listens"},
 	} {
 		p, err := c.machine.Program("/p", chosen(t, c.runtime), c.host, known())
 		got := strings.Join(append([]string{p.Runtime.ID}, p.Args...), " ")
@@ -115,7 +115,7 @@ func TestProgramTalksToItsServerAndReadsWhatItMustBeTold(t *testing.T) {
 	}
 }
 
-func TestOfflineOnlyWhatTalksToThisMachineIsStarted(t *testing.T) {
+func TestOfflineStartsOnlyLocalRuntimes(t *testing.T) {
 	m := machine("claude opencode", "")
 	m.Offline = errOffline
 	if _, err := m.Program("/p", chosen(t, "claude"), nil, known()); !errors.Is(err, errOffline) {
@@ -130,7 +130,7 @@ func TestOfflineOnlyWhatTalksToThisMachineIsStarted(t *testing.T) {
 	}
 }
 
-func TestInstalledSaysHowToComeByAProgram(t *testing.T) {
+func TestInstalledHintsAtInstallation(t *testing.T) {
 	m := machine("pi", "")
 	if hint, err := m.Installed(chosen(t, "pi").Runtime); hint != "" || err != nil {
 		t.Errorf("pi: %q, %v", hint, err)
@@ -145,7 +145,7 @@ func TestInstalledSaysHowToComeByAProgram(t *testing.T) {
 	}
 }
 
-func TestRowsAreRuntimesThenServicesAndModels(t *testing.T) {
+func TestRowsOrder(t *testing.T) {
 	rows := machine("claude opencode", "").Rows(served("s"), known(), "m")
 	is := map[string]Row{}
 	for _, r := range rows {
@@ -166,7 +166,7 @@ func TestRowsAreRuntimesThenServicesAndModels(t *testing.T) {
 	}
 }
 
-func TestPassedVariablesSayWhereThingsAre(t *testing.T) {
+func TestPassedVariables(t *testing.T) {
 	for name, want := range map[string]bool{"PATH": true, "HOME": true, "XDG_DATA_HOME": true, "AISYNC_OFFLINE": true, "CODEX_HOME": true, "SECRET": false, "HOMES": false} {
 		if got := Passed(name, "", "CODEX_HOME"); got != want {
 			t.Errorf("%s: %v", name, got)
@@ -183,7 +183,7 @@ func reasons(t *Tasks) (order []string, missing map[string]string) {
 	return order, missing
 }
 
-func TestCandidatesSayWhyTheyCannotDoTasks(t *testing.T) {
+func TestCandidatesExplainUnfitness(t *testing.T) {
 	all := strings.Join(catalog.Commands(), " ")
 	base := Tasks{Machine: machine(all, ""), Known: known(), Loopback: func(url string) bool { return strings.Contains(url, "127.0.0.1") }, Folders: func(string) []string { return nil }}
 	with := func(h *spec.Host, change ...func(*Tasks)) *Tasks {
@@ -207,21 +207,21 @@ func TestCandidatesSayWhyTheyCannotDoTasks(t *testing.T) {
 	}{
 		"fits":               {with(served("s")), "opencode", ""},
 		"the endpoint fits":  {with(served("s")), executor.EndpointName, ""},
-		"no host":            {with(nil), executor.EndpointName, "host  names no endpoint, so there is no model to ask; name a service: aisync add service"},
-		"no host, a runtime": {with(nil), "opencode", "host  names no endpoint, so there is no model to ask; name a service: aisync add service"},
-		"a dead service":     {with(served("dead")), "opencode", "service dead, the endpoint of host h, is not served here: nothing listens, so there is no model to ask; name a service: aisync add service"},
+		"no host":            {with(nil), executor.EndpointName, "host  names no endpoint, so no model can be asked; name a service: aisync add service"},
+		"no host, a runtime": {with(nil), "opencode", "host  names no endpoint, so no model can be asked; name a service: aisync add service"},
+		"a dead service":     {with(served("dead")), "opencode", "service dead, the endpoint of host h, does not run here: nothing listens, so no model can be asked; name a service: aisync add service"},
 		"offline":            {with(far, offline), "opencode", "service far is not on this machine, and this is offline"},
 		"offline, near":      {with(served("s"), offline), "opencode", ""},
-		"another API":        {with(far), "opencode", "service far does not speak what it speaks: chat, responses, messages"},
+		"another API":        {with(far), "opencode", "service far speaks none of its APIs: chat, responses, messages"},
 		"no chat":            {with(far), executor.EndpointName, "service far does not speak chat completions"},
 		"not installed":      {with(nil, func(t *Tasks) { t.Machine = machine("", "") }), "opencode", "not installed"},
 		"not executable": {with(served("s"), func(t *Tasks) {
 			t.Machine = machine(all, "")
 			t.Look = func(string) (string, error) { return "", exec.ErrDot }
 		}), "opencode", exec.ErrDot.Error()},
-		"its maker's alone":   {with(served("s")), "amp", "amp takes no server but its own maker's"},
+		"its maker's alone":   {with(served("s")), "amp", "amp accepts only its vendor's server"},
 		"the spec refuses it": {with(served("s", spec.RuntimeUse{ID: "opencode", Endpoint: &spec.EndpointUse{}})), "opencode", "the spec has endpoint: false for it, and tasks are done with the host's endpoint"},
-		"no headless form":    {with(served("s"), func(t *Tasks) { t.Known = known(spec.Runtime{ID: "mute", Command: "claude"}) }), "mute", "it has no form that answers one prompt and ends"},
+		"no headless form":    {with(served("s"), func(t *Tasks) { t.Known = known(spec.Runtime{ID: "mute", Command: "claude"}) }), "mute", "it cannot answer a single prompt and exit"},
 	} {
 		_, missing := reasons(c.tasks)
 		if got, ok := missing[c.of]; !ok || got != c.want {
@@ -230,7 +230,7 @@ func TestCandidatesSayWhyTheyCannotDoTasks(t *testing.T) {
 	}
 }
 
-func TestCandidatesComeInTheOrderOfChoice(t *testing.T) {
+func TestCandidatesOrder(t *testing.T) {
 	base := Tasks{Machine: machine("", ""), Host: served("s", spec.RuntimeUse{ID: "qwen"}, spec.RuntimeUse{ID: "claude"}), Known: known(), Loopback: func(string) bool { return true }, Folders: func(string) []string { return nil }}
 	order, missing := reasons(&base)
 	if want := []string{executor.EndpointName, "opencode", "qwen", "claude", "aider"}; !slices.Equal(order[:5], want) {

@@ -15,19 +15,19 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Tasks is what the executors of tasks on a host depend on.
+// Tasks holds the facts about a host that its task executors depend on.
 type Tasks struct {
 	*Machine
-	Host     *spec.Host // nil: a machine that no host describes
+	Host     *spec.Host // nil: a machine without a host spec
 	Known    catalog.Index
 	Loopback func(url string) bool
-	Show     []string                      // what every program needs to see
-	Folders  func(program string) []string // what this one needs to see beside that
-	Hide     []string                      // what none may see
+	Show     []string                      // paths that every program needs to see
+	Folders  func(program string) []string // further paths that this program needs to see
+	Hide     []string                      // paths that no program may see
 }
 
-// Choice is the executors that the host could have, the endpoint first, each
-// with the reason why it cannot do a task here. Only its Only is left to set.
+// Choice returns the possible executors of the host, the endpoint first, each
+// with the reason why it cannot do a task here. The caller sets Only.
 func (t *Tasks) Choice() executor.Choice {
 	h := t.adapter(t.Host, t.Known)
 	server, missing := t.server(h)
@@ -40,26 +40,26 @@ func (t *Tasks) Choice() executor.Choice {
 		endpoint,
 	}
 	for _, rt := range ranked(h) {
-		if !rt.Local && rt.Command != "" { // else others drive it
+		if !rt.Local && rt.Command != "" { // otherwise other programs drive it
 			c.Candidates = append(c.Candidates, t.candidate(rt, h.Spec, &server, missing))
 		}
 	}
 	return c
 }
 
-// server is the endpoint of h, and why no task can be done with it; "": it can.
+// server returns the endpoint of h, and why it can do no task; "": it can.
 func (t *Tasks) server(h *adapter.Host) (s adapter.Server, missing string) {
 	s, err := h.Server()
 	switch {
 	case err != nil:
-		return s, err.Error() + ", so there is no model to ask; name a service: aisync add service"
+		return s, err.Error() + ", so no model can be asked; name a service: aisync add service"
 	case t.Offline != nil && !t.Loopback(s.URL):
 		return s, "service " + s.Name + " is not on this machine, and this is offline"
 	}
 	return s, ""
 }
 
-// ranked are the runtimes of h in the order of choice: the first that drives
+// ranked returns the runtimes of h in order of preference: the first that drives
 // generic runtimes, those that the host's spec names, the others.
 func ranked(h *adapter.Host) []*spec.Runtime {
 	rank := map[*spec.Runtime]int{}
@@ -78,8 +78,8 @@ func ranked(h *adapter.Host) []*spec.Runtime {
 	return out
 }
 
-// candidate is a runtime that does tasks with the model of server, and why it
-// cannot on the host h; missing is why that server can do none.
+// candidate returns a runtime that does tasks with the model of server, with the
+// reason why it cannot on the host h; missing is why the server can do none.
 func (t *Tasks) candidate(rt *spec.Runtime, h *spec.Host, server *adapter.Server, missing string) executor.Candidate {
 	path, err := t.Look(rt.Command)
 	one := executor.Candidate{Name: rt.ID, Tools: slices.Sorted(maps.Keys(rt.Tools)), Missing: unfit(rt, err, server, missing)}
@@ -96,8 +96,8 @@ func (t *Tasks) candidate(rt *spec.Runtime, h *spec.Host, server *adapter.Server
 	return one
 }
 
-// unfit says why the program of rt cannot do a task with the model of server; err
-// is what looking for it came to.
+// unfit returns why the program of rt cannot do a task with the model of server;
+// err is the result of looking for the program.
 func unfit(rt *spec.Runtime, err error, server *adapter.Server, missing string) string {
 	switch {
 	case errors.Is(err, launch.ErrMissing), errors.Is(err, exec.ErrNotFound):
@@ -105,11 +105,11 @@ func unfit(rt *spec.Runtime, err error, server *adapter.Server, missing string) 
 	case err != nil:
 		return err.Error()
 	case len(rt.Launch.Headless) == 0:
-		return "it has no form that answers one prompt and ends"
+		return "it cannot answer a single prompt and exit"
 	case missing != "":
 		return missing
 	case len(rt.APIs) > 0 && !slices.ContainsFunc(rt.APIs, func(api string) bool { return slices.Contains(server.APIs, api) }):
-		return "service " + server.Name + " does not speak what it speaks: " + strings.Join(rt.APIs, ", ")
+		return "service " + server.Name + " speaks none of its APIs: " + strings.Join(rt.APIs, ", ")
 	}
 	if _, err := adapter.AloneAt(rt, server.URL, server.Model, server.Context); err != nil {
 		return err.Error()

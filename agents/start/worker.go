@@ -13,22 +13,22 @@ import (
 	"aisync.dev/aisync/agents/run/worker"
 )
 
-// Adapters of tasks that are no runtimes.
+// Task adapters that are not runtimes.
 const (
 	Command = "command"
 	Manual  = "manual"
 )
 
-// Chosen is a runtime that a word stands for, and its program.
+// Chosen is the runtime that a word names, and its program.
 type Chosen struct {
 	Choice  launch.Choice
 	Program launch.Program
 }
 
-// Workers says how the workers of one run are started.
+// Workers decides how to start the workers of one run.
 type Workers struct {
-	// Runtime chooses a runtime by the word that a task has for it. It is an
-	// error where its program is not installed. It is called once a word.
+	// Runtime returns the runtime that a task's word names; called once a word.
+	// It fails where the program is not installed.
 	Runtime func(word string) (Chosen, error)
 	Config  func() (run.Config, error) // of the workspace; called once
 	Look    func(program string) (string, error)
@@ -39,7 +39,7 @@ type Workers struct {
 	chosen map[string]Chosen // by the word for the runtime
 }
 
-// Plan says how the worker of task t is started: supervise.Supervisor.Plan.
+// Plan implements supervise.Supervisor.Plan: how to start the worker of task t.
 func (w *Workers) Plan(t run.Task, st *run.State) (supervise.Plan, error) {
 	word := run.Runtime(cmp.Or(t.Adapter, st.Contract.Adapter))
 	if t.Adapter == "" && len(t.Command) > 0 {
@@ -55,7 +55,7 @@ func (w *Workers) Plan(t run.Task, st *run.State) (supervise.Plan, error) {
 		return out, supervise.ErrByHand
 	case Command:
 		if len(t.Command) == 0 {
-			return out, fmt.Errorf("task %s has the adapter command, and no command", t.ID)
+			return out, fmt.Errorf("task %s has the adapter command but no command", t.ID)
 		}
 		out.Command = t.Command
 		out.Substrate, err = w.substrate(t, word, st)
@@ -75,14 +75,14 @@ func (w *Workers) Plan(t run.Task, st *run.State) (supervise.Plan, error) {
 		return out, nil
 	}
 	if len(how.Headless) == 0 {
-		return out, fmt.Errorf("%s answers no prompt without a terminal: give task %s the substrate tmux", out.Adapter, t.ID)
+		return out, fmt.Errorf("%s cannot answer a prompt without a terminal: give task %s the substrate tmux", out.Adapter, t.ID)
 	}
 	out.Command = w.Agent(word, true)
 	return out, nil
 }
 
-// substrate is what the task says, what the run was started with for its adapter,
-// or what the config says of another.
+// substrate returns the task's substrate, or the run's for its adapter, or the
+// config's for other adapters.
 func (w *Workers) substrate(t run.Task, adapter string, st *run.State) (string, error) {
 	sub := t.Substrate
 	if sub == "" && adapter != Command && adapter == run.Runtime(st.Settings().Adapter) {
@@ -134,9 +134,9 @@ func (w *Workers) Passed(name string) bool {
 	return Passed(name, homes...)
 }
 
-// AsWorker is how the agent that d stands for is started with a task of a run as
-// its instruction, in the folder of its worker. greeting goes before it. Headless
-// it answers and ends.
+// AsWorker returns how to start the agent of d in its worker's folder with a
+// task of a run as its instruction, after greeting. A headless agent answers and
+// exits.
 func (c Chosen) AsWorker(root string, d launch.Decision, st *run.State, t *run.Task, workerID, greeting string, headless bool) launch.Start {
 	s := launch.Plan(root, d, c.Choice, c.Program, nil)
 	if w := st.Worker(workerID); w != nil {
@@ -155,8 +155,8 @@ func (c Chosen) AsWorker(root string, d launch.Decision, st *run.State, t *run.T
 	return s
 }
 
-// taskPrompt is the instruction for one task, on one line: programs take a line's
-// end for the end of it.
+// taskPrompt returns the instruction for one task on one line, because programs
+// submit at the end of a line.
 func taskPrompt(st *run.State, t *run.Task, headless bool) string {
 	var say []string
 	add := func(format string, args ...any) { say = append(say, fmt.Sprintf(format, args...)) }

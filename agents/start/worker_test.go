@@ -21,7 +21,7 @@ func state(adapter, substrate string) *run.State {
 	return st
 }
 
-func TestWorkersAreStartedAsTheirTaskAsks(t *testing.T) {
+func TestWorkersFollowTask(t *testing.T) {
 	for name, c := range map[string]struct {
 		task spec.RunTask
 		st   *run.State
@@ -30,7 +30,7 @@ func TestWorkersAreStartedAsTheirTaskAsks(t *testing.T) {
 	}{
 		"its command":               {spec.RunTask{ID: "t", Command: []string{"make"}}, state("codex", worker.Tmux), true, "command process make"},
 		"the command adapter":       {spec.RunTask{ID: "t", Adapter: Command, Command: []string{"make"}, Substrate: worker.Tmux}, state("", ""), true, "command tmux make"},
-		"the adapter, no command":   {spec.RunTask{ID: "t", Adapter: Command}, state("", ""), true, "error: task t has the adapter command, and no command"},
+		"the adapter, no command":   {spec.RunTask{ID: "t", Adapter: Command}, state("", ""), true, "error: task t has the adapter command but no command"},
 		"by hand":                   {spec.RunTask{ID: "t", Adapter: Manual}, state("", ""), true, "error: " + supervise.ErrByHand.Error()},
 		"the run's adapter":         {spec.RunTask{ID: "t"}, state("codex", worker.Tmux), true, "codex tmux agent codex false"},
 		"another, by the config":    {spec.RunTask{ID: "t", Adapter: "pi"}, state("codex", worker.Tmux), true, "pi process agent pi true"},
@@ -38,7 +38,7 @@ func TestWorkersAreStartedAsTheirTaskAsks(t *testing.T) {
 		"without tmux":              {spec.RunTask{ID: "t"}, state("codex", worker.Tmux), false, "codex process agent codex true"},
 		"that wants tmux, without":  {spec.RunTask{ID: "t", Substrate: worker.Tmux}, state("codex", ""), false, "error: task t wants tmux"},
 		"an unknown runtime":        {spec.RunTask{ID: "t", Adapter: "vim"}, state("", ""), true, "error: unknown runtime"},
-		"no headless form":          {spec.RunTask{ID: "t", Adapter: "mute"}, state("", ""), true, "error: mute answers no prompt without a terminal: give task t the substrate tmux"},
+		"no headless form":          {spec.RunTask{ID: "t", Adapter: "mute"}, state("", ""), true, "error: mute cannot answer a prompt without a terminal: give task t the substrate tmux"},
 		"no headless form, in tmux": {spec.RunTask{ID: "t", Adapter: "mute", Substrate: worker.Tmux}, state("", ""), true, "mute tmux agent mute false"},
 	} {
 		look := machine(map[bool]string{true: "tmux"}[c.tmux], "").Look
@@ -69,7 +69,7 @@ func TestWorkersAreStartedAsTheirTaskAsks(t *testing.T) {
 	}
 }
 
-func TestWorkersChooseARuntimeOnceAndPassItsHome(t *testing.T) {
+func TestWorkersChooseRuntimeOnce(t *testing.T) {
 	asked := 0
 	w := &Workers{
 		Runtime: func(word string) (Chosen, error) {
@@ -96,7 +96,7 @@ func TestWorkersChooseARuntimeOnceAndPassItsHome(t *testing.T) {
 	}
 }
 
-func TestWorkerIsToldItsTaskOnOneLine(t *testing.T) {
+func TestWorkerPromptIsOneLine(t *testing.T) {
 	c := Chosen{chosen(t, "codex"), launch.Program{Runtime: chosen(t, "codex").Runtime, Args: []string{"--model", "m"}}}
 	st := state("codex", worker.Process)
 	st.Contract.Acceptance = []string{"tests pass", "it builds"}

@@ -20,7 +20,7 @@ import (
 // attempt is one run of one task.
 type attempt struct {
 	Runner
-	ready
+	readiness
 	item    Item
 	task    spec.Task
 	limits  policy.Limits
@@ -30,7 +30,7 @@ type attempt struct {
 	report  *Report
 	tree    *worktree.Tree
 	box     sandbox.Box
-	named   []string // files that steps name, which git may ignore
+	named   []string // files that steps name, even if git ignores them
 	last    worktree.Staged
 }
 
@@ -45,12 +45,12 @@ func (f *failure) Unwrap() error { return f.err }
 
 func fail(kind string, err error) error { return &failure{kind, err} }
 
-// errTimeout is a step or a command that took longer than its task allows.
-var errTimeout = errors.New("took too long")
+// errTimeout reports a step or a command that exceeded its task's limit.
+var errTimeout = errors.New("timeout")
 
-// carryOut does all of a claimed task, and moves it on.
-func (r Runner) carryOut(ctx context.Context, p ready, i Item) (*Report, error) {
-	a := &attempt{Runner: r, ready: p, item: i, task: i.Task, dir: r.Queue.Runs(i.Task.ID), report: newReport(i, p, r.now())}
+// carryOut carries out a claimed task and moves its file.
+func (r Runner) carryOut(ctx context.Context, p readiness, i Item) (*Report, error) {
+	a := &attempt{Runner: r, readiness: p, item: i, task: i.Task, dir: r.Queue.Runs(i.Task.ID), report: newReport(i, p, r.now())}
 	if err := a.begin(); err != nil { // nothing was done yet
 		_, back := r.Queue.GiveBack(i)
 		return nil, errors.Join(err, back)
@@ -71,28 +71,28 @@ func (r Runner) carryOut(ctx context.Context, p ready, i Item) (*Report, error) 
 	return a.report, err
 }
 
-// begin makes the folder of the run and its journal.
+// begin creates the folder of the run and its journal.
 func (a *attempt) begin() error {
 	was, err := readJournal(a.dir)
 	if err != nil {
 		return err
 	}
 	a.journal = journal{By: a.Queue.Self}
-	if was.Report == nil { // a run that went on after a crash
+	if was.Report == nil { // a run that continues after a crash
 		a.journal.Crashes, a.journal.Left = was.Crashes, was.Left
 	}
 	a.report.Attempt, a.report.Left = a.journal.Crashes+1, a.journal.Left
 	if err := a.enter(stageClaimed); err != nil {
 		return err
 	}
-	if err := putAside(a.dir); err != nil {
+	if err := archiveReport(a.dir); err != nil {
 		return err
 	}
 	a.log, err = openLog(a.dir)
 	return err
 }
 
-// enter writes down which stage begins.
+// enter records the stage that begins.
 func (a *attempt) enter(stage string) error {
 	a.journal.Stage = stage
 	if err := a.journal.write(a.dir); err != nil {
@@ -106,7 +106,7 @@ func (a *attempt) note(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.log, "%s %s\n", a.now().Format("15:04:05.000"), fmt.Sprintf(format, args...))
 }
 
-// work is the task itself, up to its branch at the remote.
+// work carries out the task, up to the push of its branch.
 func (a *attempt) work(ctx context.Context) error {
 	var err error
 	if a.limits, err = policy.Of(a.task); err != nil {
@@ -120,7 +120,7 @@ func (a *attempt) work(ctx context.Context) error {
 			return fail("git", err)
 		}
 	}
-	branch, dir := a.free(ctx, a.ready, a.task.ID)
+	branch, dir := a.free(ctx, a.readiness, a.task.ID)
 	a.journal.Tree, a.journal.Branch = dir, branch
 	if err := a.enter(stageTree); err != nil {
 		return fail("git", err)
@@ -129,7 +129,7 @@ func (a *attempt) work(ctx context.Context) error {
 		return fail("git", err)
 	}
 	a.report.Branch = branch
-	if err := a.boxed(ctx, dir); err != nil {
+	if err := a.prepareBox(ctx, dir); err != nil {
 		return fail("sandbox", err)
 	}
 	defer os.RemoveAll(a.box.Scratch)
@@ -162,13 +162,13 @@ func (a *attempt) work(ctx context.Context) error {
 	return a.pushing(ctx)
 }
 
-// scratch is what the folder of a task's own is called, after its work tree.
+// scratch is the suffix of a task's scratch folder, after its work tree.
 const scratch = ".scratch"
 
-// boxed is the sandbox of the task's commands. The person's own work tree and
-// the work trees of other tasks are not seen in it. Git's folder can be read,
-// but for its settings: there are tokens in the addresses of remotes.
-func (a *attempt) boxed(ctx context.Context, dir string) error {
+// prepareBox sets up the sandbox of the task's commands. It hides the person's work
+// tree and the work trees of other tasks. Git's folder is readable except its
+// settings: the addresses of remotes may hold tokens.
+func (a *attempt) prepareBox(ctx context.Context, dir string) error {
 	a.box = sandbox.Box{
 		Way: a.way, Tree: dir, Shield: a.tree.Shield(), Scratch: dir + scratch, Home: a.Home, Network: a.task.Network,
 		Show: append(slices.Clone(a.Show), a.repo.Common()), Hide: []string{a.repo.Dir, a.trees},
@@ -185,7 +185,8 @@ func (a *attempt) boxed(ctx context.Context, dir string) error {
 	return os.WriteFile(plain, []byte(settings), 0o600)
 }
 
-// step does one step, again where that may help and is allowed, and judges it.
+// step does one step, retries it where that may help and is allowed, and judges
+// the result.
 func (a *attempt) step(ctx context.Context, s spec.TaskStep) error {
 	a.report.Steps = append(a.report.Steps, StepResult{ID: s.ID, Action: s.Action, File: s.File})
 	r := &a.report.Steps[len(a.report.Steps)-1]
@@ -201,7 +202,7 @@ func (a *attempt) step(ctx context.Context, s spec.TaskStep) error {
 		a.note("step %s: %s %s%s", s.ID, s.Action, s.File, s.Command)
 		a.say("%s: step %s: %s %s", a.task.ID, s.ID, s.Action, termtext.OneLine(s.File+s.Command))
 		err := a.try(ctx, s, r)
-		if broken := a.enforce(ctx); broken != nil { // it counts more than that the step failed
+		if broken := a.enforce(ctx); broken != nil { // a violation outranks the failure of the step
 			err = errors.Join(broken, err)
 		}
 		if err == nil {
@@ -236,7 +237,7 @@ func kindOf(err error, s spec.TaskStep) string {
 }
 
 // transient reports whether a step may be tried again: never one that broke a
-// limit, whatever else went wrong.
+// limit, whatever else failed.
 func transient(err error) bool {
 	var v *policy.Violation
 	return !errors.As(err, &v) && (errors.Is(err, errTimeout) || errors.Is(err, ErrTransient))
@@ -253,11 +254,11 @@ func (a *attempt) try(ctx context.Context, s spec.TaskStep, r *StepResult) error
 			return err
 		}
 		r.Command = &result
-		return ended(result, a.task.Timeout)
+		return commandError(result, a.task.Timeout)
 	case "edit":
 		return a.edit(ctx, s, r)
 	}
-	return fmt.Errorf("nobody knows how to %s", s.Action)
+	return fmt.Errorf("unknown action %s", s.Action)
 }
 
 func (a *attempt) put(s spec.TaskStep) error {
@@ -265,7 +266,7 @@ func (a *attempt) put(s spec.TaskStep) error {
 		return &policy.Violation{Path: s.File, Text: "no allowed_write_globs names it"}
 	}
 	if _, err := os.Lstat(filepath.Join(a.tree.Dir, filepath.FromSlash(s.File))); err == nil && s.Action == "create" {
-		return fmt.Errorf("create %s: it is there already", s.File)
+		return fmt.Errorf("create %s: it exists already", s.File)
 	}
 	return a.tree.Write(s.File, s.Text, s.Action == "append")
 }
@@ -282,8 +283,8 @@ func (a *attempt) shell(ctx context.Context, line string) (Result, error) {
 	return Result{line, got.Exit, got.Stdout, got.Stderr}, nil
 }
 
-// ended is the error of a command that did not end well.
-func ended(r Result, limit time.Duration) error {
+// commandError returns the error of a command that failed.
+func commandError(r Result, limit time.Duration) error {
 	switch r.ExitCode {
 	case 0:
 		return nil
@@ -304,7 +305,7 @@ func (a *attempt) edit(ctx context.Context, s spec.TaskStep, r *StepResult) erro
 	if a.Executor == nil {
 		return ErrUnable
 	}
-	if s.File != "" && !a.limits.MayWrite(s.File) { // before anybody is asked
+	if s.File != "" && !a.limits.MayWrite(s.File) { // before asking an executor
 		return &policy.Violation{Path: s.File, Text: "no allowed_write_globs names it"}
 	}
 	paths, err := a.tree.Paths()
@@ -313,7 +314,7 @@ func (a *attempt) edit(ctx context.Context, s spec.TaskStep, r *StepResult) erro
 	}
 	w := Work{Dir: a.tree.Dir, Task: a.task, Step: s, Box: a.box, Log: a.log}
 	for _, p := range paths {
-		if p == s.File || a.limits.MayRead(p) { // the author of the task named it
+		if p == s.File || a.limits.MayRead(p) { // the task's author named it
 			w.Readable = append(w.Readable, p)
 		}
 	}
@@ -362,5 +363,5 @@ func (a *attempt) pushing(ctx context.Context) error {
 		}
 		a.note("push: %v", err)
 	}
-	return fail("push", fmt.Errorf("it is committed on %s, and could not be pushed to %s: %w", a.report.Branch, a.Push, err))
+	return fail("push", fmt.Errorf("committed on %s, but not pushed to %s: %w", a.report.Branch, a.Push, err))
 }

@@ -14,16 +14,16 @@ import (
 	"aisync.dev/aisync/internal/atomicfile"
 )
 
-// Claimant is the process that has claimed a task. It stands in the name of
-// the file while the task runs, so that the one rename which claims says who:
-// running/fix-docs@pearl.4711.98765.yaml.
+// Claimant is the process that claimed a task. The task's file name contains it
+// while the task runs, so that the one rename that claims also records the
+// claimant: running/fix-docs@pearl.4711.98765.yaml.
 type Claimant struct {
 	Host  string `json:"host"`
 	PID   int    `json:"pid"`
-	Start uint64 `json:"start"` // of the process, as package process tells it
+	Start uint64 `json:"start"` // of the process, as in package process
 }
 
-// Here is this process.
+// Here returns this process.
 func Here() Claimant {
 	c := Claimant{Host: identity.Host(), PID: os.Getpid()}
 	if p, err := process.System().Read(c.PID); err == nil {
@@ -35,22 +35,22 @@ func Here() Claimant {
 // String is for people.
 func (c Claimant) String() string {
 	if c.PID == 0 {
-		return "nobody knows whom"
+		return "an unknown process"
 	}
 	return fmt.Sprintf("process %d on %s", c.PID, c.Host)
 }
 
-// Life is what can be told of a claimant.
+// Life is the known state of a claimant.
 type Life string
 
-// Of another machine's processes, and of a file that names none, nothing is known.
+// The state of another machine's process, and of an unnamed one, is unknown.
 const (
 	Alive   Life = "alive"
 	Gone    Life = "gone"
 	Unknown Life = "unknown"
 )
 
-// Life looks for c among the processes of this machine, which is called host.
+// Life looks for c among the processes of this machine, whose name is host.
 func (c Claimant) Life(host string, t process.Table) Life {
 	if c.PID == 0 || c.Host != host {
 		return Unknown
@@ -65,8 +65,8 @@ func (c Claimant) Life(host string, t process.Table) Life {
 	return Alive
 }
 
-// claimName is the file's name while c has it, claimed takes it apart. Hosts
-// hold no dots (identity.Host).
+// claimName returns the file's name while c has it; claimed parses it. Hosts
+// contain no dots (identity.Host).
 func claimName(base string, c Claimant) string {
 	ext := filepath.Ext(base)
 	return fmt.Sprintf("%s@%s.%d.%d%s", strings.TrimSuffix(base, ext), c.Host, c.PID, c.Start, ext)
@@ -91,18 +91,17 @@ func claimed(name string) (base string, c Claimant) {
 	return stem[:at] + ext, Claimant{part[0], pid, start}
 }
 
-// ClaimOf takes the name of a running task's file apart: its own name, and who
-// has it; the zero Claimant where the name does not tell.
+// ClaimOf parses the name of a running task's file: the original name and the
+// claimant, zero where the name has none.
 func ClaimOf(name string) (base string, c Claimant) { return claimed(name) }
 
-// ErrTaken says that somebody else was quicker: the file is no longer there.
-var ErrTaken = errors.New("another executor has it")
+// ErrTaken reports that another executor was quicker: the file is gone.
+var ErrTaken = errors.New("taken by another executor")
 
-// Claim makes a queued task, or one whose claimant has gone, this process's in
-// one rename, so that of any number of executors one has it, and reads it once
-// more: what is run is what was claimed. It returns ErrTaken where another was
-// quicker. A file that is no task any more, or another one, is given back and
-// is an error.
+// Claim claims a queued task, or one whose claimant has gone, in one rename, so
+// that exactly one executor has it, and reads it again: what runs is what was
+// claimed. It returns ErrTaken where another executor was quicker. A file that
+// is no longer that task is given back, with an error.
 func (q Queue) Claim(i Item) (Item, error) {
 	base, _ := claimed(filepath.Base(i.Path))
 	got, err := q.rename(i, Running, claimName(base, q.Self))
@@ -120,14 +119,14 @@ func (q Queue) Claim(i Item) (Item, error) {
 	return got, nil
 }
 
-// Finish moves a claimed task to done or to failed.
+// Finish moves a claimed task to done or failed.
 func (q Queue) Finish(i Item, s State) (Item, error) { return q.move(i, s) }
 
-// GiveBack puts a claimed task into its queue again.
+// GiveBack returns a claimed task to its queue.
 func (q Queue) GiveBack(i Item) (Item, error) { return q.move(i, Queued) }
 
-// Abandoned are the tasks of a project whose executor is no longer alive. Who
-// wants to do something about one claims it first.
+// Abandoned returns the tasks of a project whose executor is dead. To change
+// one, claim it first.
 func (q Queue) Abandoned(project string, t process.Table) ([]Item, error) {
 	items, err := q.read(nil, project, Running)
 	if err != nil {
@@ -142,8 +141,8 @@ func (q Queue) Abandoned(project string, t process.Table) ([]Item, error) {
 	return out, nil
 }
 
-// move renames a task into the folder of a state, under its own name. A file
-// of that name there, an earlier run's, stays: the new one gets a number.
+// move renames a task into the folder of a state, under its original name. An
+// existing file of an earlier run stays: the new one gets a number.
 func (q Queue) move(i Item, s State) (Item, error) {
 	base, _ := claimed(filepath.Base(i.Path))
 	ext := filepath.Ext(base)
@@ -157,16 +156,16 @@ func (q Queue) move(i Item, s State) (Item, error) {
 	}
 }
 
-// rename moves a task's file and replaces nothing: that is fs.ErrExist. That
-// it is gone is ErrTaken.
+// rename moves a task's file and replaces nothing: an existing one is
+// fs.ErrExist, a missing one ErrTaken.
 func (q Queue) rename(i Item, s State, name string) (Item, error) {
 	to := filepath.Join(q.Folder(i.Project, s), name)
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return i, fmt.Errorf("move task %s: %w", i.Name(), err)
 	}
 	do := atomicfile.RenameNew
-	if s == Running { // the name says who, and so is nobody else's
-		do = renameOwn
+	if s == Running { // the name contains the process and is unique
+		do = renameUnique
 	}
 	err := do(i.Path, to)
 	switch {
@@ -179,9 +178,9 @@ func (q Queue) rename(i Item, s State, name string) (Item, error) {
 	return i, nil
 }
 
-// renameOwn renames a file to a name that nobody but this process gives, and
-// that is not there. It is one step on every file system.
-func renameOwn(from, to string) error {
+// renameUnique renames a file to a name that only this process uses and that does
+// not exist. It is one step on every file system.
+func renameUnique(from, to string) error {
 	if _, err := os.Lstat(from); err != nil {
 		return err
 	}

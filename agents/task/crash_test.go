@@ -17,7 +17,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// dieAt runs one task in a process of its own that is killed when it enters a
+// dieAt runs one task in a separate process that is killed when it enters a
 // stage.
 func (w *world) dieAt(stage string) {
 	w.Helper()
@@ -31,7 +31,7 @@ func (w *world) dieAt(stage string) {
 
 // Wherever an executor is killed, the task is in one place of the queue, and
 // is done in the end, once; what it left is said.
-func TestATaskWhoseExecutorIsKilledIsDoneByTheNext(t *testing.T) {
+func TestTaskSurvivesKilledExecutor(t *testing.T) {
 	done := proof.Start(t, 14)
 	w := newWorld(t)
 	stages := []string{stageClaimed, stageTree, "step s1", "step s2", stageVerify, stageCommit, stageDecided, stageReported, stageRemoved}
@@ -75,7 +75,7 @@ func TestATaskWhoseExecutorIsKilledIsDoneByTheNext(t *testing.T) {
 func (w *world) queue() Queue { return runnerAt(w.dir).Queue }
 
 // A process that has been given the number of one that died is not it.
-func TestWhatWasDecidedIsOfTheProcessThatBeganThen(t *testing.T) {
+func TestRecoveredReportKeepsExecutor(t *testing.T) {
 	w := newWorld(t)
 	w.queued(spec.Task{Retries: 1, Steps: runs("echo x >src/x")})
 	w.dieAt(stageDecided)
@@ -102,7 +102,7 @@ func (w *world) items() []Item {
 	return all
 }
 
-func TestATaskThatKillsItsExecutorsFailsInTheEnd(t *testing.T) {
+func TestTaskFailsAfterCrashes(t *testing.T) {
 	w := newWorld(t)
 	w.queued(spec.Task{Retries: 1, Steps: runs("true")})
 	w.dieAt("step s1")
@@ -135,7 +135,7 @@ func TestATaskThatKillsItsExecutorsFailsInTheEnd(t *testing.T) {
 
 // A violation that was found counts, though the executor died before it could
 // say so.
-func TestAViolationIsNotTriedAgainAfterACrash(t *testing.T) {
+func TestViolationIsNotRetriedAfterCrash(t *testing.T) {
 	w := newWorld(t)
 	w.queued(spec.Task{Retries: 5, Steps: runs("echo x >secret/x")})
 	w.dieAt(stageDecided)
@@ -147,7 +147,7 @@ func TestAViolationIsNotTriedAgainAfterACrash(t *testing.T) {
 	}
 }
 
-func TestNothingIsMovedWhereNoTaskCanBeCarriedOut(t *testing.T) {
+func TestPrepareErrorsMoveNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(w *world, r *Runner)
 		want  string
@@ -159,7 +159,7 @@ func TestNothingIsMovedWhereNoTaskCanBeCarriedOut(t *testing.T) {
 		}, "no commit yet"},
 		"no such base":  {func(w *world, r *Runner) { r.Base = "nowhere" }, `base "nowhere"`},
 		"an option":     {func(w *world, r *Runner) { r.Base = "--all" }, `base "--all"`},
-		"no default":    {func(w *world, r *Runner) { w.git("branch", "-m", "main", "a"); w.git("branch", "b") }, "say it with --base"},
+		"no default":    {func(w *world, r *Runner) { w.git("branch", "-m", "main", "a"); w.git("branch", "b") }, "name one with --base"},
 		"no identity":   {func(w *world, r *Runner) { w.write("home/.gitconfig", "") }, "git does not know who commits"},
 		"no repository": {func(w *world, r *Runner) { _ = os.RemoveAll(filepath.Join(w.repo, ".git")) }, "not in a git repository"},
 		"not its top": {func(w *world, r *Runner) {
@@ -172,8 +172,8 @@ func TestNothingIsMovedWhereNoTaskCanBeCarriedOut(t *testing.T) {
 		"a branch of its own id": {func(w *world, r *Runner) { w.git("branch", "chiffon/t1") }, "git branch -m chiffon/t1 NEW"},
 		"no such remote":         {func(w *world, r *Runner) { r.Push = "nowhere" }, `no remote "nowhere"`},
 		"git is missing":         {func(w *world, r *Runner) { w.Setenv("PATH", "/nonexistent") }, "git is not installed"},
-		"a newer journal":        {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"format_version": 9}`) }, "format_version 9, and this aisync knows 1 alone"},
-		"an older journal":       {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"stage": "tree"}`) }, "format_version 0, and"},
+		"a newer journal":        {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"format_version": 9}`) }, "format_version 9, but this aisync supports only 1"},
+		"an older journal":       {func(w *world, r *Runner) { w.write("repo/tasks/runs/t1/state.json", `{"stage": "tree"}`) }, "format_version 0, but"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -191,7 +191,7 @@ func TestNothingIsMovedWhereNoTaskCanBeCarriedOut(t *testing.T) {
 	}
 }
 
-func TestADetachedHeadAndAFolderOfItsOwnForTreesAreNoMatter(t *testing.T) {
+func TestDetachedHeadAndSeparateTreesWork(t *testing.T) {
 	w := newWorld(t)
 	w.git("checkout", "-q", "--detach")
 	w.write("repo/.git/info/exclude", "/trees/\n")
@@ -202,7 +202,7 @@ func TestADetachedHeadAndAFolderOfItsOwnForTreesAreNoMatter(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedTaskGoesBackIntoItsQueue(t *testing.T) {
+func TestInterruptedTaskIsRequeued(t *testing.T) {
 	w := newWorld(t)
 	w.queued(spec.Task{Steps: runs("echo x >src/x; sleep 60")})
 	r := runnerAt(w.dir)
@@ -228,7 +228,7 @@ func TestAnInterruptedTaskGoesBackIntoItsQueue(t *testing.T) {
 	}
 }
 
-func TestABranchIsPushedWhereThePersonSaysSo(t *testing.T) {
+func TestBranchIsPushedOnRequest(t *testing.T) {
 	w := newWorld(t)
 	remote := filepath.Join(w.dir, "remote.git")
 	if out, err := exec.Command("git", "init", "-q", "--bare", remote).CombinedOutput(); err != nil {
@@ -261,7 +261,7 @@ func TestABranchIsPushedWhereThePersonSaysSo(t *testing.T) {
 	}
 }
 
-func TestRunGoesOnAfterAFailureAndStopsWhereItIsTold(t *testing.T) {
+func TestRunContinuesAfterFailure(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []string{"a", "b", "c", "d"} {
 		w.queued(spec.Task{ID: id, Priority: 1, Steps: runs(map[bool]string{true: "exit 3", false: "true"}[id == "b"])})

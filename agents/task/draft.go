@@ -7,21 +7,20 @@ import (
 	"time"
 )
 
-// Draft is a task that a person begins to write. What it leaves out is said in
-// its text, to be filled in.
+// Draft is a task that a person starts to write. Its text marks what is missing.
 type Draft struct {
 	ID, Goal, By string
 	At           time.Time
 	Priority     int
 	Tier         string
 	Requires     []string
-	Files        []string // an edit step each, with the goal as its instructions
-	Commands     []string // a run step each
+	Files        []string // one edit step each, with the goal as its instructions
+	Commands     []string // one run step each
 	Write, Read  []string // none: the files
 	Verify       []string
 }
 
-// Text is the draft as a task file of version "1".
+// Text returns the draft as a task file of version "1".
 func (d Draft) Text() []byte {
 	var b strings.Builder
 	line := func(indent int, format string, args ...any) {
@@ -64,7 +63,7 @@ func (d Draft) Text() []byte {
 	if len(read) == 0 {
 		read = d.Files
 	}
-	list(2, "allowed_read_globs", read, "  # what the model is shown beside the file that it edits")
+	list(2, "allowed_read_globs", read, "  # shown to the model beside the edited file")
 	line(0, "constraints:")
 	line(2, "max_files_changed: %d", max(len(d.Files), 1))
 	line(2, "max_diff_bytes: 50000")
@@ -103,6 +102,6 @@ func (d Draft) steps(b *strings.Builder) {
 	}
 }
 
-// quoted is a string in YAML, which knows every escape that Go writes.
+// quoted returns s as a YAML string; YAML knows every escape that Go writes.
 // https://yaml.org/spec/1.2.2/#57-escaped-characters
 func quoted(s string) string { return strconv.Quote(s) }

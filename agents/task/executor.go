@@ -11,9 +11,9 @@ import (
 
 // Executor turns an instruction into edits of a work tree.
 type Executor interface {
-	// Edit does one step below w.Dir. It gives no file to a model but w.Readable.
-	// What it changed is judged by the runner and never trusted; after an error
-	// the work tree is put back to what it was before the step.
+	// Edit does one step below w.Dir. It gives a model only files of w.Readable.
+	// The runner judges the changes and never trusts them; after an error it
+	// restores the work tree.
 	Edit(ctx context.Context, w Work) (Outcome, error)
 }
 
@@ -22,19 +22,19 @@ type Work struct {
 	Dir      string // the work tree
 	Task     spec.Task
 	Step     spec.TaskStep
-	Readable []string // files that exist and that the read globs name, and the step's own; slash-separated and sorted; links are not among them
+	Readable []string // existing files that the read globs or the step name; slash-separated, sorted, without links
 	Earlier  string   // why the last try failed, "" the first time
 	Box      sandbox.Box
 	Log      io.Writer // run.log
 }
 
-// Outcome is what came of it.
+// Outcome is the result of one step.
 type Outcome struct {
-	Name    string // of the executor: a runtime, or the model of an endpoint
-	Tokens  int    // spent; 0 not known
-	Summary string // in its own words
+	Name    string // of the executor: a runtime, or an endpoint's model
+	Tokens  int    // spent; 0: unknown
+	Summary string // in the executor's words
 }
 
-// ErrTransient is wrapped by errors that may pass: an endpoint's, a timeout.
-// Such a step is tried again, as often as its task allows; every other is not.
-var ErrTransient = errors.New("may pass")
+// ErrTransient marks errors that may pass: an endpoint's, a timeout. Such a step
+// is tried again, as often as its task allows; others are not.
+var ErrTransient = errors.New("temporary failure")

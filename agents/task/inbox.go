@@ -14,9 +14,9 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// called reports whether a person means i by this name: its id, or, where the
-// file is no task, the file's name.
-func (i Item) called(name string) bool {
+// isNamed reports whether a person's name for a task means i: its id, or, for an
+// invalid file, the file's name.
+func (i Item) isNamed(name string) bool {
 	if i.Err == nil {
 		return i.Task.ID == name
 	}
@@ -24,7 +24,7 @@ func (i Item) called(name string) bool {
 	return base == name || strings.TrimSuffix(base, filepath.Ext(base)) == name
 }
 
-// Add puts a task into the inbox. One whose id is known already is refused.
+// Add puts a task into the inbox. It refuses an id that exists.
 func (q Queue) Add(name string, text []byte) (Item, error) {
 	t, err := q.parse(name, text)
 	if err != nil {
@@ -34,7 +34,7 @@ func (q Queue) Add(name string, text []byte) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	if err := unknownYet(all, t.ID); err != nil {
+	if err := checkNewID(all, t.ID); err != nil {
 		return Item{}, err
 	}
 	i := Item{Task: t, State: Inbox, Path: filepath.Join(q.Folder("", Inbox), t.ID+".yaml")}
@@ -44,13 +44,13 @@ func (q Queue) Add(name string, text []byte) (Item, error) {
 	return i, nil
 }
 
-// Unready says that a draft lies in the inbox and has to be filled in yet.
+// Unready reports a draft in the inbox that a person must complete.
 type Unready struct{ Err error }
 
 func (u *Unready) Error() string { return u.Err.Error() }
 
-// Begin writes a draft into the inbox. One with nothing to do in it is written
-// too, and is *Unready; one that says something wrong is not.
+// Begin writes a draft into the inbox. A draft without steps is written too, and
+// returns *Unready; an invalid one is not.
 func (q Queue) Begin(d Draft) (Item, error) {
 	path := filepath.Join(q.Folder("", Inbox), d.ID+".yaml")
 	i, err := q.Add(path, d.Text())
@@ -64,7 +64,7 @@ func (q Queue) Begin(d Draft) (Item, error) {
 	}
 	all, err2 := q.List()
 	if err2 == nil {
-		err2 = unknownYet(all, d.ID)
+		err2 = checkNewID(all, d.ID)
 	}
 	if err2 == nil {
 		err2 = writeNew(path, d.Text())
@@ -75,15 +75,15 @@ func (q Queue) Begin(d Draft) (Item, error) {
 	return Item{Task: spec.Task{ID: d.ID}, State: Inbox, Path: path, Err: err}, &Unready{err}
 }
 
-// unknownYet is an error where a task of that id lies anywhere.
-func unknownYet(all []Item, id string) error {
+// checkNewID returns an error if a task with that id exists.
+func checkNewID(all []Item, id string) error {
 	if i, err := find(all, id, weight...); err == nil {
-		return fmt.Errorf("there is a task %s already, %s: %s", id, i.State, i.Path)
+		return fmt.Errorf("task %s exists already, %s: %s", id, i.State, i.Path)
 	}
 	return nil
 }
 
-// writeNew makes a file, whole or not at all, and replaces none.
+// writeNew creates a file in one step, and replaces none.
 func writeNew(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -91,9 +91,9 @@ func writeNew(path string, text []byte) error {
 	return atomicfile.Create(path, text, atomicfile.Options{Mode: 0o644})
 }
 
-// Approve moves a task from the inbox into the queue of a project: a person
-// has read it. Nobody may have its id, all that it needs must be known, and it
-// must not wait for itself.
+// Approve moves a task from the inbox into the queue of a project: a person has
+// read it. Its id must be unique, its dependencies known, and it must not wait
+// for itself.
 func (q Queue) Approve(id, project string) (Item, error) {
 	if !ValidID(project) {
 		return Item{}, fmt.Errorf("queue %q: %s", project, idRule)
@@ -127,9 +127,8 @@ func (q Queue) Approve(id, project string) (Item, error) {
 
 const idRule = "want letters, digits, dots, underscores and hyphens, at most 80, with no .. and no dot or .lock at the end"
 
-// Retry puts a task into its queue once more: one that failed, or one whose
-// executor has died. gone says that somebody has made sure of that where this
-// machine cannot tell.
+// Retry returns a task to its queue: one that failed, or one whose executor has
+// died. gone states that the executor is dead where this machine cannot check.
 func (q Queue) Retry(id string, gone bool, t process.Table) (Item, error) {
 	all, err := q.List()
 	if err != nil {
@@ -141,19 +140,19 @@ func (q Queue) Retry(id string, gone bool, t process.Table) (Item, error) {
 	}
 	switch i.State {
 	case Inbox, Queued, Done:
-		return Item{}, fmt.Errorf("task %s is %s: only one that failed, or whose executor died, can be tried again", i.Name(), i.State.Text())
+		return Item{}, fmt.Errorf("task %s is %s: only a failed task, or one whose executor died, can be retried", i.Name(), i.State.Text())
 	case Running:
 		switch i.By.Life(q.Self.Host, t) {
 		case Alive:
 			return Item{}, fmt.Errorf("task %s is being done by %s", i.Name(), i.By)
 		case Unknown:
 			if !gone {
-				return Item{}, fmt.Errorf("task %s was claimed by %s, and nobody here can tell whether that still runs: %w", i.Name(), i.By, ErrMayLive)
+				return Item{}, fmt.Errorf("task %s was claimed by %s, which cannot be checked from here: %w", i.Name(), i.By, ErrMayLive)
 			}
 		}
 	}
 	return q.move(i, Queued)
 }
 
-// ErrMayLive says that a claim cannot be judged from here.
-var ErrMayLive = errors.New("make sure that it does not")
+// ErrMayLive reports a claim whose executor cannot be checked from here.
+var ErrMayLive = errors.New("the executor may still be running")

@@ -14,7 +14,7 @@ import (
 	"aisync.dev/aisync/internal/atomicfile"
 )
 
-// journal is what a run has come to, for whoever has to go on after a crash:
+// journal is the progress of a run, for a restart after a crash:
 // tasks/runs/<id>/state.json.
 type journal struct {
 	Version int        `json:"format_version"`
@@ -24,10 +24,10 @@ type journal struct {
 	Branch  string     `json:"branch,omitempty"`
 	Crashes int        `json:"crashes"`
 	Left    []Leftover `json:"left,omitempty"`
-	Report  *Report    `json:"report,omitempty"` // once it is decided
+	Report  *Report    `json:"report,omitempty"` // once the result is decided
 }
 
-// Leftover is what an executor that died has left.
+// Leftover is the work of an executor that died.
 type Leftover struct {
 	Tree   string `json:"tree"`
 	Branch string `json:"branch"`
@@ -38,7 +38,7 @@ const (
 	journalVersion = 1
 )
 
-// readJournal reads the journal of a task. One that is missing is empty.
+// readJournal reads the journal of a task. A missing one is empty.
 func readJournal(dir string) (journal, error) {
 	var j journal
 	text, err := os.ReadFile(filepath.Join(dir, journalName))
@@ -49,7 +49,7 @@ func readJournal(dir string) (journal, error) {
 		err = json.Unmarshal(text, &j)
 	}
 	if err == nil && j.Version != journalVersion {
-		err = fmt.Errorf("%s has format_version %d, and this aisync knows %d alone: use the aisync that wrote it, or move the file away", filepath.Join(dir, journalName), j.Version, journalVersion)
+		err = fmt.Errorf("%s has format_version %d, but this aisync supports only %d: use the aisync that wrote it, or move the file away", filepath.Join(dir, journalName), j.Version, journalVersion)
 	}
 	if err != nil {
 		return j, fmt.Errorf("read the journal of the task: %w", err)
@@ -73,7 +73,7 @@ func writeJSON(dir, name string, v any) error {
 	return writeFile(dir, name, b.Bytes())
 }
 
-// writeFile puts a file there whole or not at all.
+// writeFile writes a file in one step.
 func writeFile(dir, name string, text []byte) error {
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
@@ -85,7 +85,7 @@ func writeFile(dir, name string, text []byte) error {
 	return nil
 }
 
-// runLog is run.log. What is beyond its limit is left out, and that is said.
+// runLog is run.log. It notes how much it omits beyond its limit.
 type runLog struct {
 	mu   sync.Mutex
 	f    io.WriteCloser

@@ -11,7 +11,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// enforce judges what the work tree has become.
+// enforce judges the changes of the work tree.
 func (a *attempt) enforce(ctx context.Context) error {
 	changes, err := a.tree.Changes(ctx)
 	if err != nil {
@@ -24,8 +24,8 @@ func (a *attempt) enforce(ctx context.Context) error {
 		counted[i].Ignored = c.Ignored && !slices.Contains(a.named, c.Path)
 		wrong = wrong || c.Wrong != "" || policy.GitsOwn(c.Path)
 	}
-	if wrong { // git is not asked about such
-		return violations(append(a.limits.Judge(counted, 0), &policy.Violation{Text: "so the size of the diff was not looked at"}))
+	if wrong { // git cannot read such changes
+		return violations(append(a.limits.Judge(counted, 0), &policy.Violation{Text: "so the size of the diff was not checked"}))
 	}
 	if a.last, err = a.tree.Stage(ctx, changes, a.named); err != nil {
 		return undecided(err)
@@ -34,17 +34,17 @@ func (a *attempt) enforce(ctx context.Context) error {
 	return violations(a.limits.Judge(counted, a.last.Bytes))
 }
 
-// maxStaged is the number of changed files from which on no diff is made: more
+// maxStaged is the number of changed files above which no diff is made: more
 // than any task may change (schema/task.cue).
 const maxStaged = 10_000
 
-// undecided makes what could not be told a violation.
+// undecided turns an error of judging into a violation.
 func undecided(err error) error {
 	var v *policy.Violation
 	if errors.As(err, &v) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &policy.Violation{Text: fmt.Sprintf("what was changed cannot be told: %v", err)}
+	return &policy.Violation{Text: fmt.Sprintf("cannot determine the changes: %v", err)}
 }
 
 func violations(vs []*policy.Violation) error {
@@ -58,8 +58,8 @@ func violations(vs []*policy.Violation) error {
 	return errors.Join(all...)
 }
 
-// verify runs the commands that prove the task done. They may look, and leave
-// files that git ignores where the task may write.
+// verify runs the commands that prove the task done. They may only read, and
+// write files that git ignores where the task may write.
 func (a *attempt) verify(ctx context.Context) error {
 	for n, line := range a.task.Verify {
 		for tries := 0; ; tries++ {
@@ -73,10 +73,10 @@ func (a *attempt) verify(ctx context.Context) error {
 				return fail(kindOf(err, spec.TaskStep{}), fmt.Errorf("verify: %w", err))
 			}
 			a.report.VerifyResults = append(a.report.VerifyResults[:n], result)
-			if err := a.untouched(ctx, line); err != nil {
+			if err := a.checkReadOnly(ctx, line); err != nil {
 				return fail("violation", err)
 			}
-			err = ended(result, a.task.Timeout)
+			err = commandError(result, a.task.Timeout)
 			if err == nil {
 				break
 			}
@@ -92,8 +92,8 @@ func (a *attempt) verify(ctx context.Context) error {
 	return nil
 }
 
-// untouched judges a command that may write nothing.
-func (a *attempt) untouched(ctx context.Context, line string) error {
+// checkReadOnly judges a command that may write nothing.
+func (a *attempt) checkReadOnly(ctx context.Context, line string) error {
 	since, err := a.tree.Since(ctx)
 	if err != nil {
 		return undecided(err)
@@ -101,7 +101,7 @@ func (a *attempt) untouched(ctx context.Context, line string) error {
 	for _, c := range since {
 		if !c.Ignored || c.Wrong != "" || slices.Contains(a.named, c.Path) || !a.limits.MayWrite(c.Path) {
 			return fmt.Errorf("verify: %s: it wrote: %w", termtext.OneLine(line), &policy.Violation{Path: c.Path, Text: string(c.Kind) +
-				"; commands of verify may only look, and leave what git ignores where allowed_write_globs say"})
+				"; verify commands may only read, and write ignored files that allowed_write_globs allow"})
 		}
 	}
 	return nil

@@ -17,10 +17,10 @@ import (
 	"aisync.dev/aisync/internal/proof"
 )
 
-// Ten executors, each a process of its own, share a queue of a hundred tasks,
+// Ten executors in separate processes share a queue of a hundred tasks,
 // of which some wait for others. Three are killed with a task in hand; the rest
 // recover it. Each task is done once, after what it needs.
-func TestTenExecutorsDoAHundredTasksOnceEach(t *testing.T) {
+func TestConcurrentExecutorsRunTasksOnce(t *testing.T) {
 	proved := proof.Start(t, 14)
 	files := map[string]string{}
 	needs := map[string]string{}
@@ -39,7 +39,7 @@ func TestTenExecutorsDoAHundredTasksOnceEach(t *testing.T) {
 	}
 	var all []*exec.Cmd
 	for n := range 10 {
-		cmd := exec.Command(self, "-test.run=^TestAnExecutor$")
+		cmd := exec.Command(self, "-test.run=^TestExecutorProcess$")
 		cmd.Env = append(os.Environ(), "TASK_EXECUTOR="+q.Dir, fmt.Sprintf("TASK_DIES=%t", n < 3))
 		cmd.Stderr = os.Stderr
 		if err := cmd.Start(); err != nil {
@@ -83,9 +83,9 @@ func TestTenExecutorsDoAHundredTasksOnceEach(t *testing.T) {
 	proved("tasks", len(did), "kills", killed)
 }
 
-// TestAnExecutor is one of the processes: it works the queue until nothing is
+// TestExecutorProcess is one of the processes: it works the queue until nothing is
 // left in it, and puts back what the dead have left.
-func TestAnExecutor(t *testing.T) {
+func TestExecutorProcess(t *testing.T) {
 	dir := os.Getenv("TASK_EXECUTOR")
 	if dir == "" {
 		return // it is run by the test above

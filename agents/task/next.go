@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// ErrNone says that nothing in a queue can be done now. Its text is what
-// chiffon said.
+// ErrNone reports that no task of a queue can be done now. Its text is
+// chiffon's.
 var ErrNone = errors.New("No tasks in queue") //lint:ignore ST1005 an older program's text
 
-// Next returns the task of a project that is to be done first: of those that
-// are queued and free, by priority, date and id. Where there is none the error
-// is ErrNone, or a *Blocked that says what each waits for, or what is wrong
-// with the files.
+// Next returns the first task of a project: of those that are queued and free,
+// by priority, date and id. Without one the error is ErrNone, or a *Blocked with
+// what each waits for, or what is wrong with the files.
 func (q Queue) Next(project string) (Item, error) {
 	free, err := q.free(project)
 	if err != nil {
@@ -22,13 +21,13 @@ func (q Queue) Next(project string) (Item, error) {
 	return free[0], nil
 }
 
-// free are all tasks of a project that may start, without those that are
-// called so: Next's is the first. There is one, or an error as Next's.
+// free returns all tasks of a project that can start, except those named in but,
+// in the order of Next. It returns at least one, or Next's error.
 func (q Queue) free(project string, but ...string) ([]Item, error) {
 	free, err := q.look(project, but)
 	var b *Blocked
 	if errors.As(err, &b) && b.Never {
-		return q.look(project, but) // a task that went back may have been between two folders
+		return q.look(project, but) // a task that was given back may have been between two folders
 	}
 	return free, err
 }
@@ -67,8 +66,7 @@ func (q Queue) look(project string, but []string) ([]Item, error) {
 	return nil, ErrNone
 }
 
-// Find returns the task of that id which has come furthest in its life, in any
-// queue.
+// Find returns the task of that id in any queue, the furthest in its life.
 func (q Queue) Find(id string) (Item, error) {
 	all, err := q.List()
 	if err != nil {
@@ -77,18 +75,18 @@ func (q Queue) Find(id string) (Item, error) {
 	return find(all, id, weight...)
 }
 
-// find returns the task of that id, or of that file, in one of these states,
+// find returns the task with that id, or of that file, in one of these states,
 // the last of them first.
 func find(all []Item, id string, in ...State) (Item, error) {
 	for n := len(in) - 1; n >= 0; n-- {
 		for _, i := range all {
-			if i.State == in[n] && i.called(id) {
+			if i.State == in[n] && i.isNamed(id) {
 				return i, nil
 			}
 		}
 	}
-	return Item{}, fmt.Errorf("no task %q: %w", id, ErrUnknown)
+	return Item{}, fmt.Errorf("%w %q", ErrUnknown, id)
 }
 
-// ErrUnknown says that no task has an id.
-var ErrUnknown = errors.New("nobody knows it")
+// ErrUnknown reports an unknown task id.
+var ErrUnknown = errors.New("unknown task")

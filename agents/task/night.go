@@ -12,30 +12,30 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Night is what came of one night's work on the queues of several repositories.
+// Night is the result of one night's work on the queues of several repositories.
 type Night struct {
 	Began, Ended time.Time
 	Queues       []NightQueue
 }
 
-// NightQueue is what came of one queue, or of a repository that could not be
-// opened: Queue is "" then.
+// NightQueue is the result of one queue, or of a repository that could not be
+// opened, where Queue is "".
 type NightQueue struct {
 	Repo, Queue string
 	Reports     []*Report
 	Err         error
 }
 
-// Shift says how the queues of a night are worked.
+// Shift says how to work the queues of a night.
 type Shift struct {
 	Open   func(repo spec.Named) (Queue, error)
 	Runner func(context.Context, Queue) (Runner, error)
-	Until  time.Time // no task begins later; zero: any may
+	Until  time.Time // no task begins later; zero: no limit
 	Now    func() time.Time
 }
 
-// Work works all queues of n, one after the other. An error of one of them
-// keeps none of the others from being worked; the error here is that of ctx.
+// Work works all queues of n in turn. An error of one does not stop the others;
+// the returned error is that of ctx.
 func (s Shift) Work(ctx context.Context, n spec.Nightly) (Night, error) {
 	out := Night{Began: s.Now()}
 	left := n.Max
@@ -71,7 +71,7 @@ func (s Shift) Work(ctx context.Context, n spec.Nightly) (Night, error) {
 	return out, ctx.Err()
 }
 
-// Idle reports whether an error of a Runner only says that there is nothing to
+// Idle reports whether an error of a Runner only means that there is nothing to
 // do now.
 func Idle(err error) bool { return errors.Is(err, ErrNone) && !errors.Is(err, ErrUnable) }
 
@@ -90,7 +90,7 @@ func (n Night) OK() bool {
 	return true
 }
 
-// Text is the night for people.
+// Text returns the night's report for people.
 func (n Night) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The night from %s to %s\n", n.Began.Local().Format("2006-01-02 15:04"), n.Ended.Local().Format("15:04"))
@@ -117,7 +117,7 @@ func (n Night) Text() string {
 	return b.String()
 }
 
-// Write keeps the night's text in the folder dir, in a file of its time.
+// Write stores the night's text in dir, in a file named for its time.
 func (n Night) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("write down the night: %w", err)
@@ -129,7 +129,7 @@ func (n Night) Write(dir string) error {
 	return nil
 }
 
-// LastNight is the text of the last night in the folder dir; "" for none.
+// LastNight returns the text of the last night in dir; "" for none.
 func LastNight(dir string) (string, error) {
 	all, err := filepath.Glob(filepath.Join(dir, "*.txt")) // sorted, and so by time
 	if err != nil || len(all) == 0 {

@@ -12,7 +12,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestNightGoesOnWhereAQueueCannotBeWorked(t *testing.T) {
+func TestNightContinuesAfterQueueError(t *testing.T) {
 	idle := queueOf(t, map[string]string{"queue/a/.keep": ""})
 	broken := errors.New("line one\nline two")
 	clock := time.Date(2026, 3, 1, 2, 0, 0, 0, time.Local)
@@ -59,7 +59,7 @@ func TestNightIsOKUnlessATaskOrAQueueFailed(t *testing.T) {
 	}
 }
 
-func TestLastNightIsTheNewestThatWasKept(t *testing.T) {
+func TestLastNightIsNewest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "nights")
 	if text, err := LastNight(dir); text != "" || err != nil {
 		t.Errorf("%q, %v", text, err)

@@ -10,7 +10,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestThePersonsOwnFiltersAndSigningCount(t *testing.T) {
+func TestPersonsFiltersAndSigningApply(t *testing.T) {
 	w := newWorld(t)
 	w.write("filter", "#!/bin/sh\ntr a-z A-Z\n")
 	w.write("signer", "#!/bin/sh\ncat >/dev/null\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\necho a-signature\n")

@@ -1,7 +1,7 @@
 // Package task works a queue of files: each is a bounded piece of work that an
-// executor carries out in a work tree of its own, within limits that are
-// enforced and not asked for. It never touches the tree of the person, and
-// pushes nothing unless told to. Start reading at Queue, then Runner.Once.
+// executor carries out in a separate work tree, within enforced limits. It never
+// touches the person's work tree, and pushes only where asked to. Call Queue.Add
+// and Queue.Approve, then Runner.Once.
 package task
 
 import (
@@ -18,20 +18,20 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// State is where a task is in its life: the folder that its file lies in.
+// State is the state of a task: the folder of its file.
 type State string
 
-// The states, and the folder of each. What is queued lies in the queue's own
-// folder, as people and older tools put it there.
+// The states and their folders. Queued tasks lie in the queue's folder, where
+// people and older tools put them.
 const (
-	Inbox   State = "inbox"   // tasks/inbox: waits for a person's word
+	Inbox   State = "inbox"   // tasks/inbox: waits for a person's approval
 	Queued  State = "queued"  // tasks/queue/<project>
-	Running State = "running" // tasks/queue/<project>/running: somebody has claimed it
+	Running State = "running" // tasks/queue/<project>/running: claimed by an executor
 	Done    State = "done"    // …/done
 	Failed  State = "failed"  // …/failed
 )
 
-// Text says in words where a task is.
+// Text describes the state in words.
 func (s State) Text() string {
 	switch s {
 	case Inbox:
@@ -42,8 +42,8 @@ func (s State) Text() string {
 	return string(s)
 }
 
-// states in the order of a task's life. They are read in this order, so that
-// a task which moves on meanwhile is seen at least once.
+// states in the order of a task's life. Reading them in this order sees a moving
+// task at least once.
 var states = []State{Inbox, Queued, Running, Done, Failed}
 
 // MaxFile bounds a task file, in bytes.
@@ -52,27 +52,27 @@ const MaxFile = 1 << 20
 // Queue is the tasks folder of a repository.
 type Queue struct {
 	Dir  string   // that holds tasks/, absolute
-	Self Claimant // who claims; see Here
+	Self Claimant // the claiming process; see Here
 
-	// Load reads a task file and says what is wrong with it, with line and column.
+	// Load parses a task file. Its error has line and column.
 	Load func(name string, text []byte) (spec.Task, error)
 }
 
-// Item is one task with its place in the queue.
+// Item is one task and its place in the queue.
 type Item struct {
 	Task    spec.Task
 	Project string // the queue; "" in the inbox
 	State   State
 	Path    string
-	By      Claimant // of one that runs; zero where its file does not tell
-	Err     error    // the file is no task
+	By      Claimant // of a running task; zero where its file name has none
+	Err     error    // the file is invalid
 }
 
-// Name is what to call the task: its id, or its file where that has none.
+// Name returns a task's id, or its file where that has none.
 func (i Item) Name() string { return cmp.Or(i.Task.ID, filepath.Base(i.Path)) }
 
-// ValidID reports whether s can be the id of a task, or the name of a queue:
-// it becomes the name of a folder and a part of a branch.
+// ValidID reports whether s can be the id of a task, or the name of a queue: it
+// becomes the name of a folder and a part of a branch.
 func ValidID(s string) bool {
 	if s == "" || len(s) > 80 || !alphanumeric(rune(s[0])) || strings.Contains(s, "..") || strings.HasSuffix(s, ".") || strings.HasSuffix(s, ".lock") {
 		return false
@@ -88,7 +88,7 @@ func (q Queue) path(parts ...string) string {
 	return filepath.Join(append([]string{q.Dir, "tasks"}, parts...)...)
 }
 
-// Folder is where the tasks of a project that are in a state lie.
+// Folder returns the folder for tasks of a project in a state.
 func (q Queue) Folder(project string, s State) string {
 	switch s {
 	case Inbox:
@@ -99,7 +99,7 @@ func (q Queue) Folder(project string, s State) string {
 	return q.path("queue", project, string(s))
 }
 
-// Runs is the folder for what came of a task.
+// Runs returns the folder for the reports of a task.
 func (q Queue) Runs(id string) string { return q.path("runs", id) }
 
 // Projects lists the queues, sorted.
@@ -117,8 +117,8 @@ func (q Queue) Projects() ([]string, error) {
 	return out, nil
 }
 
-// List reads all tasks: by state, within one by priority, date and id. A file
-// that is no task is an item with Err.
+// List reads all tasks: by state, within one by priority, date and id. An
+// invalid file is an item with Err.
 func (q Queue) List() ([]Item, error) {
 	projects, err := q.Projects()
 	if err != nil {
@@ -142,7 +142,7 @@ func (q Queue) List() ([]Item, error) {
 		}
 		slices.SortStableFunc(out[from:], order)
 	}
-	return withoutGhosts(out), nil
+	return withoutMoved(out), nil
 }
 
 // read appends the tasks of one folder.
@@ -163,7 +163,7 @@ func (q Queue) read(out []Item, project string, s State) ([]Item, error) {
 			_, i.By = claimed(e.Name())
 		}
 		i.Task, i.Err = q.load(i.Path)
-		if !errors.Is(i.Err, fs.ErrNotExist) { // else it has moved on
+		if !errors.Is(i.Err, fs.ErrNotExist) { // otherwise it has moved on
 			out = append(out, i)
 		}
 	}
@@ -186,7 +186,7 @@ func (q Queue) load(path string) (spec.Task, error) {
 
 func (q Queue) parse(name string, text []byte) (spec.Task, error) {
 	if len(text) > MaxFile {
-		return spec.Task{}, fmt.Errorf("%s: longer than %d bytes, which no task is", name, MaxFile)
+		return spec.Task{}, fmt.Errorf("%s: longer than the limit of %d bytes", name, MaxFile)
 	}
 	return q.Load(name, text)
 }
@@ -196,8 +196,8 @@ func isTaskFile(name string) bool {
 	return (ext == ".yml" || ext == ".yaml") && !strings.HasPrefix(name, ".")
 }
 
-// order is priority, then date, then id. What has no date is oldest; what is
-// no task comes last.
+// order sorts by priority, then date, then id. Items without a date are oldest;
+// invalid files come last.
 func order(a, b Item) int {
 	wrong := func(i Item) int {
 		if i.Err != nil {
@@ -209,9 +209,9 @@ func order(a, b Item) int {
 		a.Task.CreatedAt.Compare(b.Task.CreatedAt), cmp.Compare(a.Task.ID, b.Task.ID), cmp.Compare(a.Path, b.Path))
 }
 
-// withoutGhosts leaves out what was seen a second time because it moved while
-// the folders were read: of one id, the files that are gone.
-func withoutGhosts(items []Item) []Item {
+// withoutMoved removes items that were read twice because they moved meanwhile:
+// of one id, the files that are gone.
+func withoutMoved(items []Item) []Item {
 	count := map[string]int{}
 	for _, i := range items {
 		count[i.Task.ID]++

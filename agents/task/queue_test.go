@@ -75,7 +75,7 @@ func (q Queue) tree(t *testing.T) map[string]string {
 	return out
 }
 
-func TestTasksAreTakenByPriorityThenDateThenID(t *testing.T) {
+func TestQueueOrder(t *testing.T) {
 	q := queueOf(t, map[string]string{
 		"queue/p/1.yaml": "low 4 1 - -", "queue/p/2.yml": "late 2 9 - -", "queue/p/3.yaml": "b 2 3 - -", "queue/p/4.yaml": "a 2 3 - -",
 		"queue/p/5.yaml": "undated 2 0 - -", "queue/p/6.yaml": "first 1 9 - -", "queue/other/7.yaml": "elsewhere 1 1 - -",
@@ -103,7 +103,7 @@ func TestTasksAreTakenByPriorityThenDateThenID(t *testing.T) {
 	}
 }
 
-func TestATaskWaitsForWhatItNeeds(t *testing.T) {
+func TestTaskWaitsForDependencies(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string // the id that is next, or the error
@@ -147,7 +147,7 @@ func TestATaskWaitsForWhatItNeeds(t *testing.T) {
 	}
 }
 
-func TestAClaimSaysWhoInTheFilesName(t *testing.T) {
+func TestClaimNamesClaimant(t *testing.T) {
 	q := queueOf(t, map[string]string{"queue/p/a@b.yaml": "a 1 1 - -"})
 	i, err := q.take("p")
 	if err != nil {
@@ -172,7 +172,7 @@ func TestAClaimSaysWhoInTheFilesName(t *testing.T) {
 	}
 }
 
-// A process number that another process has now, and one that nobody has, are
+// A reused process number, and an unused one, are
 // dead claimants; of another machine's, and of a file that names none, nothing
 // is known.
 func TestOnlyClaimsOfTheDeadAreAbandoned(t *testing.T) {
@@ -216,9 +216,9 @@ func TestOnlyClaimsOfTheDeadAreAbandoned(t *testing.T) {
 	}
 }
 
-// What is run is what was claimed: a file that somebody changes in between is
+// What runs is what was claimed: a file that changes in between is
 // read again, and one that is another task by then goes back.
-func TestAFileThatChangedIsReadAgain(t *testing.T) {
+func TestClaimRereadsFile(t *testing.T) {
 	q := queueOf(t, map[string]string{"queue/p/a.yaml": "a 1 1 - -", "queue/p/b.yaml": "b 2 1 - -"})
 	next, err := q.Next("p")
 	if err != nil {
@@ -248,7 +248,7 @@ func TestAFileThatChangedIsReadAgain(t *testing.T) {
 }
 
 // An earlier run's file is never replaced.
-func TestAFinishedTaskKeepsItsPlace(t *testing.T) {
+func TestFinishedTaskKeepsFile(t *testing.T) {
 	q := queueOf(t, map[string]string{"queue/p/a.yaml": "a 1 2 - -", "queue/p/failed/a.yaml": "a 1 1 - -", "queue/p/failed/a.2.yaml": "a 1 1 - -"})
 	i, err := q.take("p")
 	if err == nil {
@@ -263,7 +263,7 @@ func TestAFinishedTaskKeepsItsPlace(t *testing.T) {
 	}
 }
 
-func TestTheInboxTakesNoIDTwice(t *testing.T) {
+func TestInboxRefusesDuplicateID(t *testing.T) {
 	q := queueOf(t, map[string]string{"queue/p/done/x.yaml": "old 1 1 - -"})
 	if i, err := q.Add("from.yaml", []byte("a 1 1 - -")); err != nil || i.Path != q.path("inbox/a.yaml") {
 		t.Fatalf("%+v %v", i, err)
@@ -282,15 +282,15 @@ func TestTheInboxTakesNoIDTwice(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatCanStartIsApproved(t *testing.T) {
+func TestApproveErrors(t *testing.T) {
 	q := queueOf(t, map[string]string{
-		"inbox/a.yaml": "a 1 1 - -", "inbox/after.yaml": "after 1 1 a -", "inbox/lost.yaml": "lost 1 1 nobody -", "inbox/bad.yaml": "?",
+		"inbox/a.yaml": "a 1 1 - -", "inbox/after.yaml": "after 1 1 a -", "inbox/lost.yaml": "lost 1 1 missing -", "inbox/bad.yaml": "?",
 		"inbox/c1.yaml": "c1 1 1 c2 -", "inbox/c2.yaml": "c2 1 1 c1 -", "inbox/again.yaml": "there 1 1 - -", "queue/q/x.yaml": "there 1 1 - -",
 		"inbox/hopes.yaml": "hopes 1 1 sad -", "queue/q/failed/sad.yaml": "sad 1 1 - -", "queue/q/name.yaml": "other 1 1 - -", "inbox/name.yaml": "name 1 1 - -",
 	})
 	for id, want := range map[string]string{
-		"a": "", "after": "", "hopes": "", "lost": "nobody (no such task)", "bad": "bad.yaml: no task", "c1": "waits for itself: c1 → c2 → c1", "there": "the same id, queued",
-		"other": "it is queued", "none": "nobody knows it", "name": "a file of that name", "../a": "nobody knows it",
+		"a": "", "after": "", "hopes": "", "lost": "missing (no such task)", "bad": "bad.yaml: no task", "c1": "waits for itself: c1 → c2 → c1", "there": "the same id, queued",
+		"other": "it is queued", "none": "unknown task", "name": "a file of that name", "../a": "unknown task",
 	} {
 		i, err := q.Approve(id, "q")
 		if want == "" && (err != nil || i.Path != q.path("queue/q", id+".yaml")) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -305,7 +305,7 @@ func TestOnlyWhatCanStartIsApproved(t *testing.T) {
 }
 
 // What the format of a task file takes for an id is what its queue does.
-func TestAnIDIsOneToTheFormatToo(t *testing.T) {
+func TestValidIDMatchesFormat(t *testing.T) {
 	r, err := schema.NewTaskReader("")
 	if err != nil {
 		t.Fatal(err)

@@ -10,9 +10,9 @@ import (
 	"aisync.dev/aisync/agents/worktree"
 )
 
-// recover sees to the tasks whose executors have died: what was decided is
-// brought to its end; the others go back into the queue, or have failed once
-// they have killed their executors too often.
+// recover handles the tasks whose executors have died: it completes those with a
+// decided result, returns the others to the queue, and fails those that have
+// killed their executors too often.
 func (r Runner) recover(ctx context.Context, repo worktree.Repo, project string) error {
 	left, err := r.Queue.Abandoned(project, process.System())
 	if err != nil {
@@ -51,7 +51,7 @@ func (r Runner) afterDeath(ctx context.Context, repo worktree.Repo, i Item, dead
 		_ = os.RemoveAll(j.Tree + scratch)
 	}
 	if j.Report != nil { // it was decided
-		return r.bringToItsEnd(ctx, repo, i, j, dead)
+		return r.complete(ctx, repo, i, j, dead)
 	}
 	j.Crashes++
 	if j.Tree != "" {
@@ -63,13 +63,13 @@ func (r Runner) afterDeath(ctx context.Context, repo worktree.Repo, i Item, dead
 		if err := j.write(dir); err != nil {
 			return err
 		}
-		r.say("%s: %s; it is tried again", i.Task.ID, why)
+		r.say("%s: %s; it will be tried again", i.Task.ID, why)
 		_, err := r.Queue.GiveBack(i)
 		return err
 	}
 	now := r.now()
-	report := newReport(i, ready{}, now)
-	report.Status, report.Kind, report.Reason = string(Failed), "crash", fmt.Sprintf("%s; that was crash %d of this task, and it may be tried %d times more", why, j.Crashes, i.Task.Retries)
+	report := newReport(i, readiness{}, now)
+	report.Status, report.Kind, report.Reason = string(Failed), "crash", fmt.Sprintf("%s; crash %d of this task, which allows %d retries", why, j.Crashes, i.Task.Retries)
 	report.Left, report.Finished, report.Attempt = j.Left, now, j.Crashes
 	j.Report = report
 	if err := j.write(dir); err != nil {
@@ -84,7 +84,7 @@ func (r Runner) afterDeath(ctx context.Context, repo worktree.Repo, i Item, dead
 }
 
 // bringToItsEnd does what is left to do for a task that was decided.
-func (r Runner) bringToItsEnd(ctx context.Context, repo worktree.Repo, i Item, j journal, dead Claimant) error {
+func (r Runner) complete(ctx context.Context, repo worktree.Repo, i Item, j journal, dead Claimant) error {
 	if j.Tree != "" && j.Report.Kept == "" {
 		if err := repo.Remove(ctx, j.Tree, j.Branch, j.Report.BaseCommit); err != nil {
 			j.Report.Left = append(j.Report.Left, Leftover{Tree: j.Tree, Branch: j.Branch})

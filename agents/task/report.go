@@ -11,8 +11,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Report is what came of a task: tasks/runs/<id>/report.json. The first six
-// fields are an older program's, as it wrote them.
+// Report is the result of a task: tasks/runs/<id>/report.json. The first six
+// fields have an older program's format.
 type Report struct {
 	TaskID        string   `json:"task_id"`
 	Goal          string   `json:"goal"`
@@ -30,7 +30,7 @@ type Report struct {
 	Issue         int             `json:"issue,omitempty"`
 	Base          string          `json:"base"`
 	BaseCommit    string          `json:"base_commit"`
-	Attempt       int             `json:"attempt"` // crashes before it, and this one
+	Attempt       int             `json:"attempt"` // number of crashes before it, plus one
 	Sandbox       string          `json:"sandbox"` // namespaces, bwrap, or none (--unsafe-no-sandbox)
 	Network       bool            `json:"network"`
 	Steps         []StepResult    `json:"steps"`
@@ -41,7 +41,7 @@ type Report struct {
 	Tokens        int             `json:"tokens,omitempty"`
 	Pushed        string          `json:"pushed,omitempty"`       // the remote
 	PullRequest   string          `json:"pull_request,omitempty"` // its address
-	Kept          string          `json:"kept,omitempty"`         // the work tree, where it was not removed
+	Kept          string          `json:"kept,omitempty"`         // the work tree, if it was kept
 	Left          []Leftover      `json:"left,omitempty"`         // of runs that died
 	Notes         []string        `json:"notes,omitempty"`
 	Started       time.Time       `json:"started"`
@@ -51,7 +51,7 @@ type Report struct {
 // Result is how one command ended.
 type Result struct {
 	Cmd      string `json:"cmd"`
-	ExitCode int    `json:"exit_code"` // -1: it took too long
+	ExitCode int    `json:"exit_code"` // -1: timeout
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
 }
@@ -66,11 +66,11 @@ type StepResult struct {
 	Tokens   int      `json:"tokens,omitempty"`
 	Summary  string   `json:"summary,omitempty"`
 	Seconds  float64  `json:"seconds"`
-	Failed   []string `json:"failed,omitempty"` // what was wrong with each try that failed
+	Failed   []string `json:"failed,omitempty"` // why each failed try failed
 	Done     bool     `json:"done"`
 }
 
-// Bounds are the limits that a task was held to.
+// Bounds are the limits of a task.
 type Bounds struct {
 	Write    []string `json:"allowed_write_globs"`
 	Read     []string `json:"allowed_read_globs"`
@@ -81,7 +81,7 @@ type Bounds struct {
 	Retries  int      `json:"retries"`
 }
 
-func newReport(i Item, p ready, now time.Time) *Report {
+func newReport(i Item, p readiness, now time.Time) *Report {
 	t := i.Task
 	way := string(p.way)
 	if way == "none" {
@@ -94,7 +94,7 @@ func newReport(i Item, p ready, now time.Time) *Report {
 	}
 }
 
-// BoundsOf are the limits of a task.
+// BoundsOf returns the limits of a task.
 func BoundsOf(t spec.Task) Bounds {
 	return Bounds{some(t.Write), some(t.Read), t.MaxFiles, t.MaxDiff, t.Timeout.Seconds(), some(t.Denied), t.Retries}
 }
@@ -106,12 +106,11 @@ func some(s []string) []string {
 	return s
 }
 
-// reportFiles are what a run leaves in tasks/runs/<id>, besides its journal.
+// reportFiles are the files of a run in tasks/runs/<id>, besides its journal.
 var reportFiles = []string{"report.md", "report.json", "branch-name.txt", "run.log"}
 
-// putAside moves the report of an earlier run into a folder that is called for
-// its time.
-func putAside(dir string) error {
+// archiveReport moves the report of an earlier run into a folder named for its time.
+func archiveReport(dir string) error {
 	var there []string
 	when := time.Time{}
 	for _, name := range reportFiles {
@@ -132,20 +131,20 @@ func putAside(dir string) error {
 			break
 		}
 		if !os.IsExist(err) || n > 1000 {
-			return fmt.Errorf("put the earlier report aside: %w", err)
+			return fmt.Errorf("move the earlier report aside: %w", err)
 		}
 		to = filepath.Join(dir, fmt.Sprintf("%s-%d", when.UTC().Format("20060102-150405"), n))
 	}
 	for _, name := range there {
 		if err := os.Rename(filepath.Join(dir, name), filepath.Join(to, name)); err != nil {
-			return fmt.Errorf("put the earlier report aside: %w", err)
+			return fmt.Errorf("move the earlier report aside: %w", err)
 		}
 	}
 	return nil
 }
 
-// write puts the report into the folder of its task, each file whole, the one
-// for programs last.
+// write writes the report into the folder of its task, each file in one step,
+// the machine-readable one last.
 func (r *Report) write(dir string) error {
 	if r.Branch != "" {
 		if err := writeFile(dir, "branch-name.txt", []byte(r.Branch+"\n")); err != nil {
@@ -166,13 +165,13 @@ func (r *Report) write(dir string) error {
 // OK reports whether the task is done.
 func (r *Report) OK() bool { return r.Status == string(Done) }
 
-// Line is the report in one line.
+// Line returns the report in one line.
 func (r *Report) Line() string {
 	if !r.OK() {
 		return fmt.Sprintf("%s: failed (%s): %s", r.TaskID, r.Kind, sentence(r.Reason))
 	}
 	if r.CommitHash == "" {
-		return r.TaskID + ": done; nothing was changed"
+		return r.TaskID + ": done; no changes"
 	}
 	files := "1 file"
 	if n := r.committed(); n != 1 {
@@ -191,7 +190,7 @@ func (r *Report) committed() int {
 	return n
 }
 
-// Summary is what came of many tasks, for a person in the morning.
+// Summary returns the results of many tasks, for a person in the morning.
 func Summary(all []*Report) string {
 	var b strings.Builder
 	done := 0

@@ -9,7 +9,7 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// Markdown is the report for people.
+// Markdown returns the report for people.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -46,7 +46,7 @@ func (r *Report) Markdown() string {
 		r.step(line, s)
 	}
 	if len(r.Steps) == 0 {
-		line("None was begun.")
+		line("None was started.")
 	}
 	line("\n## Changes\n")
 	for _, c := range r.Changed {
@@ -105,13 +105,13 @@ func (r *Report) step(line func(string, ...any), s StepResult) {
 	}
 }
 
-// shown is how much of a command's output stands in the report for people.
+// shown bounds a command's output in the Markdown report.
 const shown = 4000
 
 func (r *Report) command(line func(string, ...any), c Result) {
 	how := fmt.Sprintf("exit code %d", c.ExitCode)
 	if c.ExitCode == -1 {
-		how = "took too long"
+		how = "timeout"
 	}
 	line("- %s: %s", code(termtext.OneLine(c.Cmd)), how)
 	out := strings.TrimSpace(c.Stdout + "\n" + c.Stderr)
@@ -125,7 +125,7 @@ func (r *Report) command(line func(string, ...any), c Result) {
 
 func (r *Report) rest(line func(string, ...any)) {
 	if r.Kept != "" {
-		line("\n## Kept\n\nThe work tree is kept, for what is in it is nowhere else: %s. When you have seen it:\n\n%s", code(r.Kept),
+		line("\n## Kept\n\nThe work tree is kept, because its content exists nowhere else: %s. When you have checked it:\n\n%s", code(r.Kept),
 			fenced("", "git worktree remove --force "+shellquote.Quote(r.Kept)+"\ngit branch -D "+r.Branch))
 	}
 	if len(r.Left) > 0 {
@@ -153,7 +153,7 @@ func globs(s []string) string {
 	return strings.Join(out, ", ")
 }
 
-// code sets text as Markdown's code, whatever backticks are in it.
+// code formats text as Markdown code, whatever backticks it contains.
 func code(s string) string {
 	if s == "" {
 		return ""

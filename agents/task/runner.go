@@ -18,36 +18,36 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Runner carries out the tasks of a queue, one at a time. Any number of them
+// Runner carries out the tasks of a queue, one at a time. Any number of runners
 // may work on one queue.
 type Runner struct {
 	Queue    Queue
-	Base     string   // what tasks begin from; "" is the default branch
-	Trees    string   // the folder for work trees, made if it is missing; outside of the repository, or ignored in it
-	Home     string   // of the person, which no step sees
-	Show     []string // what of it steps see all the same, read-only
-	Unsafe   bool     // no sandbox: the person said so
-	Push     string   // the remote to push a branch to; "" none
-	Executor Executor // of steps in words; nil: such a task is not taken
+	Base     string   // where tasks begin; "" is the default branch
+	Trees    string   // the folder for work trees, created if missing; outside the repository, or ignored in it
+	Home     string   // of the person, hidden from steps
+	Show     []string // paths in it that steps may read
+	Unsafe   bool     // no sandbox: the person asked for it
+	Push     string   // the remote to push branches to; "": none
+	Executor Executor // for steps in words; nil: such tasks are not taken
 	Out      io.Writer
 	Now      func() time.Time
 
 	// After is called when the work is committed and pushed, or has failed,
-	// before the report is written. It may be nil, and may fill in
-	// r.PullRequest. Its error is noted in the report; the task stays as it is.
+	// before the report is written. It may be nil, and may set r.PullRequest.
+	// Its error is noted in the report and does not change the task's result.
 	After func(ctx context.Context, t spec.Task, r *Report) error
 
-	// Watch is called when a task is begun, and what it returns once when that is
-	// over: with the report, or with nil where the task was given back. Either
-	// may be nil. Neither changes what comes of the task.
+	// Watch is called when a task begins, and its result once at the end: with
+	// the report, or nil where the task was given back. Either may be nil.
+	// Neither affects the task.
 	Watch func(t spec.Task) (over func(*Report))
 
 	// Reached is called with the name of each stage that is entered. It may be
-	// nil; it is how the tests end a run where they want to.
+	// nil; tests use it to stop a run at a stage.
 	Reached func(stage string)
 }
 
-// The stages of a run, in their order. A step's is "step " and its id.
+// The stages of a run, in order. A step's is "step " and its id.
 const (
 	stageClaimed  = "claimed"
 	stageTree     = "tree"
@@ -59,8 +59,8 @@ const (
 	stageRemoved  = "removed"
 )
 
-// ready is what all tasks of a runner need, found before one is claimed.
-type ready struct {
+// readiness is what all tasks of a runner need, found before one is claimed.
+type readiness struct {
 	repo   worktree.Repo
 	base   string
 	commit string
@@ -68,9 +68,9 @@ type ready struct {
 	trees  string
 }
 
-// prepare looks whether a task could be carried out at all. It moves nothing.
-func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
-	var out ready
+// prepare checks whether tasks can be carried out at all. It moves nothing.
+func (r Runner) prepare(ctx context.Context, project string) (readiness, error) {
+	var out readiness
 	if info, err := os.Stat(r.Queue.Folder(project, Queued)); err != nil || !info.IsDir() {
 		return out, fmt.Errorf("queue directory not found: %s", r.Queue.Folder(project, Queued))
 	}
@@ -78,7 +78,7 @@ func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
 	if out.repo, err = worktree.Open(ctx, r.Queue.Dir); err != nil {
 		return out, err
 	}
-	if err := r.aim(ctx, &out); err != nil {
+	if err := r.resolveBase(ctx, &out); err != nil {
 		return out, err
 	}
 	if err := inTheWay(ctx, out.repo, branchName("", "")); err != nil {
@@ -92,7 +92,7 @@ func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
 	out.way = sandbox.None
 	if !r.Unsafe {
 		if out.way, err = sandbox.Find(ctx); err != nil {
-			return out, fmt.Errorf("commands of tasks are not run: %w; or say --unsafe-no-sandbox", err)
+			return out, fmt.Errorf("commands of tasks are not run: %w, or use --unsafe-no-sandbox", err)
 		}
 	}
 	sum := sha256.Sum256([]byte(out.repo.Common()))
@@ -100,25 +100,24 @@ func (r Runner) prepare(ctx context.Context, project string) (ready, error) {
 	return out, nil
 }
 
-// inTheWay is an error where a branch of the repository keeps one of a task
-// from being made.
+// inTheWay returns an error if a branch of the repository prevents the task's
+// branch.
 func inTheWay(ctx context.Context, repo worktree.Repo, branch string) error {
 	if other := repo.InTheWay(ctx, branch); other != "" {
-		return fmt.Errorf("%s has a branch called %s, and git can have none below it, where tasks have theirs (%s): rename it: git branch -m %s NEW", repo.Dir, other, branchName("<id>", "<UTC time>"), other)
+		return fmt.Errorf("%s has a branch %s, which prevents the branches of tasks (%s); rename it: git branch -m %s NEW", repo.Dir, other, branchName("<id>", "<UTC time>"), other)
 	}
 	return nil
 }
 
-// aim finds the commit that the next task begins from: others may have moved
-// the base on.
-func (r Runner) aim(ctx context.Context, p *ready) (err error) {
+// resolveBase finds the commit where the next task begins: the base may have moved.
+func (r Runner) resolveBase(ctx context.Context, p *readiness) (err error) {
 	p.base, p.commit, err = p.repo.Base(ctx, r.Base)
 	return err
 }
 
-// place makes the folder for work trees, and refuses one where they would be
-// in the person's way.
-func (r Runner) place(ctx context.Context, p *ready) error {
+// prepareTrees creates the folder for work trees, and refuses one inside the repository
+// that git does not ignore.
+func (r Runner) prepareTrees(ctx context.Context, p *readiness) error {
 	if err := os.MkdirAll(p.trees, 0o700); err != nil {
 		return fmt.Errorf("make the folder for work trees: %w", err)
 	}
@@ -128,13 +127,13 @@ func (r Runner) place(ctx context.Context, p *ready) error {
 	}
 	p.trees = real
 	if rel, err := filepath.Rel(p.repo.Dir, real); err == nil && filepath.IsLocal(rel) && !p.repo.Ignores(ctx, real) {
-		return fmt.Errorf("work trees would lie in the repository itself (%s), and git does not ignore them there: say another place with --work-trees DIR", real)
+		return fmt.Errorf("work trees would lie in the repository itself (%s), where git does not ignore them: choose another folder with --work-trees DIR", real)
 	}
 	return nil
 }
 
-// Look returns the task that Once would carry out and the limits of that, and
-// writes nothing. Its errors are Once's.
+// Look returns the task that Once would carry out and its limits, and writes
+// nothing. Its errors are Once's.
 func (r Runner) Look(ctx context.Context, project string) (Item, *Report, error) {
 	p, err := r.prepare(ctx, project)
 	if err != nil {
@@ -156,10 +155,10 @@ func (r Runner) Look(ctx context.Context, project string) (Item, *Report, error)
 	return i, report, err
 }
 
-// Once carries out the task that is to be done first, after it has seen to
-// those whose executors have died. Nothing to do is ErrNone, or a *Blocked. An
-// error without a report means that no task was touched, or that it was given
-// back; that a task failed is told by its report.
+// Once carries out the first task, after recovering those whose executors have
+// died. Nothing to do is ErrNone, or a *Blocked. An error without a report means
+// that no task was touched, or that it was given back; a failed task is a
+// report.
 func (r Runner) Once(ctx context.Context, project string) (*Report, error) {
 	p, err := r.begin(ctx, project)
 	if err != nil {
@@ -168,17 +167,17 @@ func (r Runner) Once(ctx context.Context, project string) (*Report, error) {
 	return r.once(ctx, p, project, nil)
 }
 
-func (r Runner) begin(ctx context.Context, project string) (ready, error) {
+func (r Runner) begin(ctx context.Context, project string) (readiness, error) {
 	p, err := r.prepare(ctx, project)
 	if err == nil {
-		err = r.place(ctx, &p)
+		err = r.prepareTrees(ctx, &p)
 	}
 	return p, err
 }
 
-// ErrUnable is the error of a task that cannot be begun here, mostly because no
-// executor can do it. It stays in its queue.
-var ErrUnable = errors.New("no executor here can do it")
+// ErrUnable reports a task that cannot begin here, mostly because no executor
+// can do it. It stays in its queue.
+var ErrUnable = errors.New("no executor here can do the task")
 
 type unable struct {
 	id  string
@@ -189,8 +188,8 @@ func (u *unable) Error() string        { return fmt.Sprintf("task %s: %v", u.id,
 func (u *unable) Unwrap() error        { return u.err }
 func (u *unable) Is(target error) bool { return target == ErrUnable }
 
-func (r Runner) once(ctx context.Context, p ready, project string, but []string) (*Report, error) {
-	if err := r.aim(ctx, &p); err != nil {
+func (r Runner) once(ctx context.Context, p readiness, project string, but []string) (*Report, error) {
+	if err := r.resolveBase(ctx, &p); err != nil {
 		return nil, err
 	}
 	if err := r.recover(ctx, p.repo, project); err != nil {
@@ -217,9 +216,9 @@ func (r Runner) once(ctx context.Context, p ready, project string, but []string)
 	}
 }
 
-// can reports whether a task can be begun: its branch can be made, and somebody
-// can do what it says in words.
-func (r Runner) can(ctx context.Context, p ready, t spec.Task) error {
+// can returns an error if a task cannot begin: its branch must be possible, and
+// an executor must be able to do its steps in words.
+func (r Runner) can(ctx context.Context, p readiness, t spec.Task) error {
 	if err := inTheWay(ctx, p.repo, branchName(t.ID, "")); err != nil {
 		return err
 	}
@@ -231,16 +230,16 @@ func (r Runner) can(ctx context.Context, p ready, t spec.Task) error {
 	case !words:
 		return nil
 	case r.Executor == nil:
-		return fmt.Errorf("it says in words what to edit: %w", ErrUnable)
+		return fmt.Errorf("its steps are in words: %w", ErrUnable)
 	case ok:
 		return c.Can(t)
 	}
 	return nil
 }
 
-// Run carries out tasks until there are none, until max of them are done (0 is
-// no bound), or until a time (zero is none), after which none is begun. One
-// that fails, or that no executor can do, does not keep it from the next.
+// Run carries out tasks until none is left, until max are done (0: no limit), or
+// until a time (zero: none) after which none begins. It continues after a task
+// that fails or that no executor can do.
 func (r Runner) Run(ctx context.Context, project string, max int, until time.Time) ([]*Report, error) {
 	p, err := r.begin(ctx, project)
 	if err != nil {
@@ -284,7 +283,7 @@ func (r Runner) say(format string, args ...any) {
 	}
 }
 
-// watched begins to watch a task.
+// watched calls Watch.
 func (r Runner) watched(t spec.Task) (over func(*Report)) {
 	if r.Watch != nil {
 		over = r.Watch(t)
@@ -301,10 +300,10 @@ func (r Runner) reached(stage string) {
 	}
 }
 
-// branchName is as the older program had it.
+// branchName returns the branch name in the older program's form.
 func branchName(id, when string) string { return "chiffon/" + id + "/" + when }
 
-// commands judges all that a task would run by itself, before any of it runs.
+// commands judges all commands of a task before any of them runs.
 func commands(l policy.Limits, t spec.Task) error {
 	for _, s := range t.Steps {
 		if s.Action != "run" {
@@ -322,8 +321,8 @@ func commands(l policy.Limits, t spec.Task) error {
 	return nil
 }
 
-// free finds a branch and a folder for a work tree that are not there yet.
-func (r Runner) free(ctx context.Context, p ready, id string) (branch, dir string) {
+// free returns an unused branch and folder for a work tree.
+func (r Runner) free(ctx context.Context, p readiness, id string) (branch, dir string) {
 	stamp := r.now().Format("20060102-150405")
 	for n := 1; ; n++ {
 		name := stamp
@@ -338,7 +337,7 @@ func (r Runner) free(ctx context.Context, p ready, id string) (branch, dir strin
 	}
 }
 
-// sentence sets errors that stand below one another side by side.
+// sentence joins the lines of joined errors.
 func sentence(s string) string {
 	var parts []string
 	for line := range strings.Lines(s) {

@@ -12,15 +12,15 @@ import (
 	"aisync.dev/aisync/agents/ledger"
 )
 
-// settings say which agent sits in which pane.
+// settings map agents to panes.
 type settings struct {
 	file   string
-	socket string // of tmux, for -L; "" for the usual one
+	socket string // tmux socket name for -L; "": the default
 	of     func(variable string) string
 }
 
-// settings reads tmux.env; the environment goes before it. The file is read, not
-// run: one NAME=value a line.
+// settings reads tmux.env, one NAME=value a line, without executing it; the
+// environment takes precedence.
 func (p Program) settings() (settings, error) {
 	s := settings{file: filepath.Join(p.Home, ".config/pi-ensemble/tmux.env")}
 	text, err := os.ReadFile(s.file)
@@ -53,7 +53,7 @@ func (p Program) settings() (settings, error) {
 	return s, nil
 }
 
-// variable is the name under which an agent's pane is kept.
+// variable returns the name of the variable that holds an agent's pane.
 func variable(agent string) string {
 	return "ENSEMBLE_TMUX_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(agent)) + "_PANE"
 }
@@ -68,7 +68,7 @@ func (s settings) pane(agent string) (string, error) {
 	return "", noPane{agent, variable(agent), s.file}
 }
 
-// exists reports whether tmux has the pane.
+// exists returns an error if tmux does not have the pane.
 func (s settings) exists(pane string) error {
 	id, err := s.tmux("display-message", "-p", "-t", pane, "#{pane_id}")
 	if err == nil && strings.TrimSpace(id) == "" {
@@ -80,7 +80,7 @@ func (s settings) exists(pane string) error {
 	return nil
 }
 
-// wake types a comment into the agent's pane and ends the line.
+// wake types a comment and Enter into the agent's pane.
 func (s settings) wake(agent, message string) error {
 	pane, err := s.pane(agent)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s settings) panes(out io.Writer) error {
 	return err
 }
 
-// status says of each agent where it sits and what it has not read.
+// status prints each agent's pane and unread messages.
 func (p Program) status(l *ledger.Ledger, s settings) error {
 	l.Trace = false
 	all, err := l.Status()
@@ -114,7 +114,7 @@ func (p Program) status(l *ledger.Ledger, s settings) error {
 		if pane != "" {
 			where = "pane " + pane
 			if err := s.exists(pane); err != nil {
-				where += ", which tmux does not have"
+				where += ", not in tmux"
 			}
 		}
 		fmt.Fprintf(p.Out, "%-20s  %d unread  %s\n", a.Agent, a.Unread, where)

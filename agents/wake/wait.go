@@ -10,15 +10,14 @@ import (
 
 const every = 200 * time.Millisecond
 
-// wait looks into the audit trail until somebody has answered the message,
-// whether that was before or is to come.
+// wait polls the audit trail until the message is answered, or was already.
 func (p Program) wait(l *ledger.Ledger, id string, timeout time.Duration) error {
 	if idForm.FindString(id) != id || id == "" {
 		return fmt.Errorf("Invalid message id: %s", id) //lint:ignore ST1005 the original's text
 	}
 	deadline := time.Now().Add(timeout)
 	var f ledger.Follow
-	if _, err := l.Since(&f); err != nil { // from here on, before what is there is read
+	if _, err := l.Since(&f); err != nil { // start following before reading what exists
 		return err
 	}
 	for e, err := range l.Events() {
@@ -32,7 +31,7 @@ func (p Program) wait(l *ledger.Ledger, id string, timeout time.Duration) error 
 	for {
 		left := time.Until(deadline)
 		if left <= 0 {
-			return fmt.Errorf("%w: %s is not answered", errTimeout, id)
+			return fmt.Errorf("%w: no answer to %s", errTimeout, id)
 		}
 		select {
 		case <-p.Done:

@@ -1,7 +1,6 @@
-// Package wake wakes agents that sit in tmux: a short ping to the pane, while
-// the message itself lies in the inbox. It stands outside of the ledger, which
-// knows no panes: which agent sits where is in a file of its user. Start
-// reading at Run.
+// Package wake pings agents that run in tmux panes: it types a short comment
+// into the pane, while the message lies in the inbox. The ledger knows no panes;
+// tmux.env of the user maps agents to panes. Call Run.
 package wake
 
 import (
@@ -22,11 +21,11 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// Exit codes, as those of the original's adapter.
+// Exit codes of the original's adapter.
 const (
 	exitDone    = 0
-	exitError   = 1 // among others: tmux knows no such pane
-	exitNoPane  = 2 // no pane is configured for the agent; a usage error too
+	exitError   = 1 // also: tmux has no such pane
+	exitNoPane  = 2 // no pane is configured for the agent; also a usage error
 	exitTimeout = 124
 )
 
@@ -47,20 +46,20 @@ Panes: ENSEMBLE_TMUX_<AGENT>_PANE in the environment or in
 Exit codes: 0 done, 1 error or no such pane, 2 no pane configured, 124 timeout.
 `
 
-// Program is one call.
+// Program is one invocation.
 type Program struct {
 	ensemble.Program
-	Home string // of the user: tmux.env is below it
+	Home string // the user's; tmux.env is below it
 }
 
-// noPane says that nobody knows where an agent sits.
+// noPane reports an agent without a configured pane.
 type noPane struct{ agent, variable, file string }
 
 func (e noPane) Error() string {
-	return fmt.Sprintf("no pane is known for %s; put %s=%%7 (see: ensemble-tmux panes) into %s", e.agent, e.variable, e.file)
+	return fmt.Sprintf("no pane is configured for %s; put %s=%%7 (see: ensemble-tmux panes) into %s", e.agent, e.variable, e.file)
 }
 
-// Run does what the words say and returns the exit code.
+// Run executes the words and returns the exit code.
 func Run(p Program) int {
 	err := p.run()
 	var none noPane
@@ -115,16 +114,16 @@ func (p Program) run() error {
 	case "note":
 		return p.call(append([]string{"note"}, words...), p.Out)
 	case "wake":
-		words, message := cut(words, "message")
+		words, message := cutFlag(words, "message")
 		if len(words) != 1 {
-			return errors.New("wake wants one agent; a text goes behind --message")
+			return errors.New("wake takes one agent; put the text after --message")
 		}
 		if message == "" {
 			message = "new message in your inbox: run ensemble inbox --agent " + words[0] + " --since-last-read"
 		}
 		return t.wake(words[0], message)
 	case "send", "task":
-		words, limit := cut(words, "timeout")
+		words, limit := cutFlag(words, "timeout")
 		timeout, err := seconds(limit)
 		if err != nil {
 			return err
@@ -134,24 +133,24 @@ func (p Program) run() error {
 			return err
 		}
 		if err != nil {
-			fmt.Fprintln(p.Err, err) // whoever reads the inbox without a ping can answer as well
+			fmt.Fprintln(p.Err, err) // an agent that reads its inbox without the ping can answer too
 		}
 		return p.wait(l, id, timeout)
 	case "wait":
-		words, limit := cut(words, "timeout")
+		words, limit := cutFlag(words, "timeout")
 		timeout, err := seconds(limit)
 		if err != nil {
 			return err
 		}
 		if len(words) != 1 {
-			return errors.New("wait wants one message id")
+			return errors.New("wait takes one message id")
 		}
 		return p.wait(l, words[0], timeout)
 	}
 	return errUsage
 }
 
-// call runs a command of the ledger, which says itself what went wrong.
+// call runs a command of the ledger, which prints its errors.
 func (p Program) call(words []string, out io.Writer) error {
 	e := p.Program
 	e.Args, e.Out = append(p.rootFlag(), words...), out
@@ -161,7 +160,7 @@ func (p Program) call(words []string, out io.Writer) error {
 	return nil
 }
 
-// rootFlag is --root as it was given.
+// rootFlag returns --root as given.
 func (p Program) rootFlag() []string {
 	for i, w := range p.Args {
 		if w == "--root" && i+1 < len(p.Args) {
@@ -174,11 +173,11 @@ func (p Program) rootFlag() []string {
 	return nil
 }
 
-// idForm finds the name of a message in what send prints.
+// idForm matches a message id in the output of send.
 var idForm = regexp.MustCompile(`msg_[A-Za-z0-9_-]{8,64}`)
 
-// send writes the message and pings the pane. The message is written even where
-// nobody knows the pane.
+// send writes the message and pings the pane. It writes the message even if the
+// pane is unknown.
 func (p Program) send(t settings, words []string) (id string, err error) {
 	var out bytes.Buffer
 	if err := p.call(append([]string{"send"}, words...), &out); err != nil {
@@ -189,8 +188,8 @@ func (p Program) send(t settings, words []string) (id string, err error) {
 	return id, t.wake(words[0], "new message "+id+" in your inbox: run ensemble inbox --agent "+words[0]+" --since-last-read")
 }
 
-// cut takes a flag and its value out of words.
-func cut(words []string, name string) (rest []string, value string) {
+// cutFlag removes a flag and its value from words.
+func cutFlag(words []string, name string) (rest []string, value string) {
 	for i := 0; i < len(words); i++ {
 		switch {
 		case words[i] == "--":
@@ -218,9 +217,10 @@ func seconds(text string) (time.Duration, error) {
 	return time.Duration(n * float64(time.Second)), nil
 }
 
-// Comment makes of a text one line that no shell does anything with, in case
-// that the agent has gone and its shell is back: it begins with #, and as zsh
-// knows no comments at its prompt, it holds nothing that a shell acts upon.
+// Comment turns a text into one line that is harmless in a shell, in case the
+// agent has exited and its pane shows a prompt. The line begins with #, and
+// contains no character that a shell interprets, because zsh knows no comments
+// at its prompt.
 func Comment(text string) string {
 	safe := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.,:/@+%", r) {
@@ -232,7 +232,7 @@ func Comment(text string) string {
 	return string(line[:min(len(line), 240)])
 }
 
-// tmux runs tmux and returns what it prints.
+// tmux runs tmux and returns its output.
 func (s settings) tmux(words ...string) (string, error) {
 	if s.socket != "" {
 		words = append([]string{"-L", s.socket}, words...)
@@ -244,7 +244,7 @@ func (s settings) tmux(words ...string) (string, error) {
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
-			return "", errors.New("there is no tmux; install tmux")
+			return "", errors.New("tmux is not installed")
 		}
 		return "", fmt.Errorf("tmux: %s", termtext.OneLine(errs.String()+" "+err.Error()))
 	}

@@ -65,7 +65,7 @@ func (d *desk) configure(text string) {
 	}
 }
 
-// tmux starts a server of its own with one pane that shows what is typed, and
+// tmux starts a separate server with one pane that shows what is typed, and
 // ends it after the test.
 func (d *desk) tmux() (pane string, shown func() string) {
 	d.t.Helper()
@@ -100,7 +100,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Errorf("%s: not within five seconds", what)
 }
 
-func TestAPingReachesThePaneAndTheMessageTheInbox(t *testing.T) {
+func TestSendPingsPane(t *testing.T) {
 	d := newDesk(t)
 	pane, shown := d.tmux()
 	d.configure("# where they sit\nexport ENSEMBLE_TMUX_CLAUDE_LEAD_PANE=\"" + pane + "\"\n")
@@ -127,12 +127,12 @@ func TestAPingReachesThePaneAndTheMessageTheInbox(t *testing.T) {
 	if _, errs, code := d.run("wake", "claude-lead"); code != 1 || !strings.Contains(errs, "pane %99") {
 		t.Errorf("a pane that tmux does not have: %d %s", code, errs)
 	}
-	if out, _, _ := d.run("status"); !strings.Contains(out, "which tmux does not have") {
+	if out, _, _ := d.run("status"); !strings.Contains(out, "not in tmux") {
 		t.Error(out)
 	}
 }
 
-func TestWithoutAPaneTheMessageIsWrittenAllTheSame(t *testing.T) {
+func TestSendWithoutPaneWritesMessage(t *testing.T) {
 	d := newDesk(t)
 	if _, errs, code := d.run("wake", "codex.1"); code != 2 || !strings.Contains(errs, "ENSEMBLE_TMUX_CODEX_1_PANE") {
 		t.Errorf("%d %s", code, errs)
@@ -164,7 +164,7 @@ func TestWithoutAPaneTheMessageIsWrittenAllTheSame(t *testing.T) {
 	}
 }
 
-func TestAWaitEndsWithTheAnswer(t *testing.T) {
+func TestWaitEndsWithAnswer(t *testing.T) {
 	d := newDesk(t)
 	question := func() string { return idForm.FindString(d.ensemble("send", "codex", "q", "--type", "question")) }
 	for _, answer := range [][]string{
@@ -190,7 +190,7 @@ func TestAWaitEndsWithTheAnswer(t *testing.T) {
 	}
 	id := question()
 	d.ensemble("send", "pi", "which?", "--from", "codex", "--type", "question", "--reply-to", id)
-	if _, errs, code := d.run("wait", id, "--timeout", "0.3"); code != 124 || !strings.Contains(errs, "is not answered") {
+	if _, errs, code := d.run("wait", id, "--timeout", "0.3"); code != 124 || !strings.Contains(errs, "no answer to") {
 		t.Errorf("%d %s", code, errs)
 	}
 	if _, _, code := d.run("wait", "nonsense"); code != 1 {
@@ -198,7 +198,7 @@ func TestAWaitEndsWithTheAnswer(t *testing.T) {
 	}
 }
 
-func TestATaskIsSentPingedAndAwaited(t *testing.T) {
+func TestTaskSendsPingsAndWaits(t *testing.T) {
 	d := newDesk(t)
 	pane, shown := d.tmux()
 	d.env["ENSEMBLE_TMUX_CODEX_PANE"] = pane
@@ -219,7 +219,7 @@ func TestATaskIsSentPingedAndAwaited(t *testing.T) {
 	}
 }
 
-func TestNoShellActsOnAPing(t *testing.T) {
+func TestCommentIsHarmlessInShells(t *testing.T) {
 	for _, sh := range []string{"sh", "bash", "zsh"} {
 		if _, err := exec.LookPath(sh); err != nil {
 			continue

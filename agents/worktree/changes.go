@@ -15,9 +15,9 @@ import (
 	"aisync.dev/aisync/agents/task/policy"
 )
 
-// seen is what tells a file from the one that was there before. A change of
-// content cannot keep all of it: nobody sets a ctime.
-type seen struct {
+// fileStamp identifies one version of a file. A change of content changes at least
+// the ctime, which cannot be set.
+type fileStamp struct {
 	mode   fs.FileMode
 	size   int64
 	links  uint64
@@ -27,12 +27,12 @@ type seen struct {
 	target string // of a link
 }
 
-// snapshot is all that lies below a work tree by its slash-separated path,
-// folders too, without the link to git's own folder.
-type snapshot map[string]seen
+// snapshot is the content of a work tree by slash-separated path, folders too,
+// without the link to git's folder.
+type snapshot map[string]fileStamp
 
-// walk looks at everything: git does not see what lies in a submodule or in a
-// repository within, nor what is neither file nor link.
+// walk reads the whole tree: git does not see inside submodules and nested
+// repositories, and ignores special files.
 func (t *Tree) walk() (snapshot, error) {
 	s := snapshot{}
 	err := filepath.WalkDir(t.Dir, func(path string, d fs.DirEntry, err error) error {
@@ -50,13 +50,13 @@ func (t *Tree) walk() (snapshot, error) {
 		if err != nil {
 			return err
 		}
-		f := seen{mode: info.Mode(), size: info.Size(), mtime: info.ModTime().UnixNano()}
+		f := fileStamp{mode: info.Mode(), size: info.Size(), mtime: info.ModTime().UnixNano()}
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {
 			f.links, f.ids, f.ctime = uint64(st.Nlink), [2]uint64{uint64(st.Dev), st.Ino}, changed(st)
 		}
 		switch {
 		case f.mode.IsDir():
-			f = seen{mode: fs.ModeDir} // what is in it tells
+			f = fileStamp{mode: fs.ModeDir} // its content counts
 		case f.mode&fs.ModeSymlink != 0:
 			if f.target, err = os.Readlink(path); err != nil {
 				return err
@@ -75,23 +75,23 @@ func (t *Tree) walk() (snapshot, error) {
 	return s, nil
 }
 
-// linked checks that .git is what git made.
+// linked checks that .git is unchanged.
 func (t *Tree) linked(s snapshot) error {
 	link, err := os.ReadFile(filepath.Join(t.Dir, ".git"))
 	if err != nil || string(link) != t.link || !s[".git"].mode.IsRegular() {
-		return &policy.Violation{Path: ".git", Text: "is no longer what git made"}
+		return &policy.Violation{Path: ".git", Text: "was changed"}
 	}
 	return nil
 }
 
 // Changes compares the work tree with its base, sorted by path. A rename is a
-// deletion and an addition. A file that was written with what was in it before
-// is none. What cannot be told is an error.
+// deletion and an addition. A file rewritten with the same content is no change.
+// An undecidable change is an error.
 func (t *Tree) Changes(ctx context.Context) ([]policy.Change, error) {
 	return t.since(ctx, t.first, filepath.Join(t.admin, "index"))
 }
 
-// Since compares the work tree with what it was at the last Mark.
+// Since compares the work tree with the last Mark.
 func (t *Tree) Since(ctx context.Context) ([]policy.Change, error) {
 	return t.since(ctx, t.last, t.marked())
 }
@@ -101,7 +101,7 @@ func (t *Tree) since(ctx context.Context, then snapshot, index string) ([]policy
 	if err != nil {
 		return nil, err
 	}
-	// Only then are files that were written with the same not among those that differ.
+	// This refresh removes files that were rewritten with the same content.
 	if _, err := t.git(ctx, call{index: index}, "update-index", "-q", "--really-refresh"); err != nil {
 		return nil, err
 	}
@@ -130,16 +130,16 @@ func (t *Tree) since(ctx context.Context, then snapshot, index string) ([]policy
 		case wasFile, before && t.index[path] == gitlink:
 			c.Kind = policy.Deleted
 		default:
-			continue // nothing but a folder
+			continue // only a folder
 		}
 		switch {
-		case t.within(path):
+		case t.inSubmodule(path):
 			c.Wrong = "belongs to a submodule"
 		case c.Kind != policy.Deleted:
-			c.Wrong = t.wrong(path, is)
+			c.Wrong = t.violation(path, is)
 		}
 		if c.Wrong == "" && c.Kind == policy.Modified && !content[path] {
-			continue // written, and the same
+			continue // rewritten with the same content
 		}
 		if t.index[path] == "" && c.Wrong == "" && !policy.GitsOwn(path) {
 			fresh = append(fresh, path)
@@ -153,7 +153,7 @@ func (t *Tree) since(ctx context.Context, then snapshot, index string) ([]policy
 	for i := range out {
 		out[i].Ignored = ignored[out[i].Path]
 		if info := now[out[i].Path]; out[i].Wrong == "" && !out[i].Ignored && info.mode.IsRegular() && info.links > 1 {
-			out[i].Wrong = "has another name somewhere (a hard link)"
+			out[i].Wrong = "has more than one hard link"
 		}
 	}
 	return out, nil
@@ -165,8 +165,8 @@ func union(a, b snapshot) snapshot {
 	return all
 }
 
-// within reports whether a path is a submodule, or lies in one.
-func (t *Tree) within(path string) bool {
+// inSubmodule reports whether a path is a submodule, or inside one.
+func (t *Tree) inSubmodule(path string) bool {
 	for at := path; at != "."; at = filepath.Dir(at) {
 		if t.index[at] == gitlink {
 			return true
@@ -175,29 +175,29 @@ func (t *Tree) within(path string) bool {
 	return false
 }
 
-// largest is the size from which on a file is not looked at: none that a task
-// should write is.
-const largest = 64 << 20
+// maxRead is the size from which on a file's content is not read: no task may
+// write such a file.
+const maxRead = 64 << 20
 
-// wrong says why a file can never be right.
-func (t *Tree) wrong(path string, f seen) string {
+// violation returns why a file can never be allowed.
+func (t *Tree) violation(path string, f fileStamp) string {
 	switch {
 	case f.mode&fs.ModeSymlink != 0:
 		if !t.inside(path, f.target) {
-			return fmt.Sprintf("is a link that leads out (to %q)", f.target)
+			return fmt.Sprintf("is a link out of the work tree (to %q)", f.target)
 		}
 	case !f.mode.IsRegular():
 		return "is neither a file nor a link (" + f.mode.String() + ")"
 	case f.mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0:
-		return "has powers of its own (" + f.mode.String() + ")"
-	case f.size > largest:
+		return "has special permissions (" + f.mode.String() + ")"
+	case f.size > maxRead:
 		return fmt.Sprintf("is larger (%d bytes) than a task may write", f.size)
 	}
 	return ""
 }
 
-// inside reports whether what a link leads to lies in the work tree, and not
-// in git's part of it.
+// inside reports whether a link's target is in the work tree, outside git's
+// folder.
 func (t *Tree) inside(path, target string) bool {
 	if filepath.IsAbs(target) {
 		return false
@@ -206,16 +206,16 @@ func (t *Tree) inside(path, target string) bool {
 	if err != nil {
 		return false
 	}
-	to := filepath.Join(filepath.Dir(path), target) // as it is written
+	to := filepath.Join(filepath.Dir(path), target) // lexically
 	if to == ".." || strings.HasPrefix(to, "../") || policy.GitsOwn(to) {
 		return false
 	}
-	for at := filepath.Join(root, filepath.Dir(path)) + "/" + target; ; at = filepath.Dir(at) { // as it is: links among its elements are followed
+	for at := filepath.Join(root, filepath.Dir(path)) + "/" + target; ; at = filepath.Dir(at) { // physically: links among its elements are followed
 		real, err := filepath.EvalSymlinks(at)
 		if errors.Is(err, fs.ErrNotExist) && filepath.Clean(at) != root {
 			at = filepath.Clean(at)
 			if info, err := os.Lstat(at); err == nil && info.Mode()&fs.ModeSymlink != 0 && at != filepath.Join(root, path) {
-				return false // leads nowhere that could be told
+				return false // dangling
 			}
 			continue
 		}
@@ -224,7 +224,7 @@ func (t *Tree) inside(path, target string) bool {
 	}
 }
 
-// ignored are those of the paths that git would not take of itself.
+// ignored returns those of the paths that git ignores.
 func (t *Tree) ignored(ctx context.Context, paths []string) (map[string]bool, error) {
 	out := map[string]bool{}
 	if len(paths) == 0 {
@@ -232,7 +232,7 @@ func (t *Tree) ignored(ctx context.Context, paths []string) (map[string]bool, er
 	}
 	var in strings.Builder
 	for _, path := range paths {
-		in.WriteString("./" + path + "\x00") // a colon in front would have a meaning
+		in.WriteString("./" + path + "\x00") // a leading colon would have a meaning
 	}
 	said, err := t.git(ctx, call{in: []byte(in.String())}, "check-ignore", "-z", "--stdin")
 	var e *Error

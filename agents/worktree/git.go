@@ -1,9 +1,9 @@
-// Package worktree is the git work tree that a task is carried out in: made off a
-// base on a branch of its own, compared with that base, committed, removed. It
-// never reads or writes the work tree of the person. Git is run so that nothing
-// which a repository, or a step, brings along runs as a program: no hooks, no
-// drivers, no monitors. The person's own filters and signing count, as in their
-// other work trees. Start reading at Open and Repo.Add.
+// Package worktree manages the git work tree of a task: it creates one on a new
+// branch from a base, compares it with that base, commits and removes it. It
+// never reads or writes the person's work tree. Git runs no program that a
+// repository or a step provides: no hooks, drivers or monitors; the person's
+// filters and signing apply, as in their other work trees. Call Open, then
+// Repo.Add.
 package worktree
 
 import (
@@ -25,27 +25,27 @@ import (
 	"aisync.dev/aisync/internal/gitrepo"
 )
 
-// quiet is the configuration that git runs with, over what is in the
-// repository: it believes no record of what has not changed, and looks at all.
-var quiet = []gitrepo.Setting{
+// baseSettings is git's configuration on top of the repository's: it ignores caches of
+// unchanged files, and checks everything.
+var baseSettings = []gitrepo.Setting{
 	{Key: "core.untrackedCache", Value: "false"}, {Key: "core.fileMode", Value: "true"}, {Key: "core.symlinks", Value: "true"}, {Key: "core.trustctime", Value: "true"},
 	{Key: "core.checkStat", Value: "default"}, {Key: "core.ignoreStat", Value: "false"}, {Key: "core.sparseCheckout", Value: "false"}, {Key: "core.quotePath", Value: "false"},
 	{Key: "core.filesRefLockTimeout", Value: "20000"}, {Key: "core.packedRefsTimeout", Value: "20000"}, {Key: "core.splitIndex", Value: "false"}, {Key: "index.sparse", Value: "false"},
 	{Key: "diff.ignoreSubmodules", Value: "none"}, {Key: "diff.orderFile", Value: "/dev/null"}, {Key: "checkout.workers", Value: "1"},
 }
 
-// Repo is a repository as tasks use it.
+// Repo is a repository for tasks.
 type Repo struct {
-	Dir      string // of the person's work tree; only git's own folder in it is touched
-	common   string // git's own folder
-	excludes string // what the person has git ignore everywhere
+	Dir      string // of the person's work tree; only git's folder in it is changed
+	common   string // git's folder
+	excludes string // the person's global ignore patterns
 	identity []string
-	signs    bool              // the person has git sign what they commit
-	over     []gitrepo.Setting // that git runs with; nil: they are looked for each time
-	held     *os.File          // the lock of alone, which git has too
+	signs    bool              // the person signs commits
+	over     []gitrepo.Setting // git's configuration; nil: read each time
+	held     *os.File          // the lock of alone, which git inherits
 }
 
-// An Error is git's, with what it said.
+// Error is an error of git, with its output.
 type Error struct {
 	Args []string
 	Said string
@@ -64,15 +64,15 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // call is one run of git.
 type call struct {
-	gitDir string   // "" is the repository's own
+	gitDir string   // "" is the repository's
 	tree   string   // "" none
-	index  string   // "" the work tree's own
-	env    []string // more
+	index  string   // "" the work tree's
+	env    []string // additional
 	in     []byte
-	out    io.Writer // "" is returned
+	out    io.Writer // "": returned
 }
 
-// git runs git with c's places.
+// git runs git on c's folders.
 func (r Repo) git(ctx context.Context, c call, args ...string) (string, error) {
 	over := r.over
 	if over == nil {
@@ -81,34 +81,34 @@ func (r Repo) git(ctx context.Context, c call, args ...string) (string, error) {
 			return "", err
 		}
 	}
-	return again(ctx, func() (string, error) { return r.run(ctx, c, over, args) })
+	return retryHalfMade(ctx, func() (string, error) { return r.run(ctx, c, over, args) })
 }
 
-// Settled returns r with the settings that it has now. It is for where nothing
-// can change them: what runs does so in a sandbox.
+// Settled returns r with its present settings. Use it only where nothing can
+// change them: a sandbox confines what runs.
 func (r Repo) Settled(ctx context.Context) (Repo, error) {
 	var err error
 	r.over, err = r.overrides(ctx)
 	return r, err
 }
 
-// overrides is quiet, and what takes the programs of the repository out of its
-// configuration.
+// overrides returns quiet, and settings that disable the programs in the
+// repository's configuration.
 func (r Repo) overrides(ctx context.Context) ([]gitrepo.Setting, error) {
 	c, err := r.config(ctx)
 	if err != nil {
 		return nil, err
 	}
 	over := []gitrepo.Setting{{Key: "core.excludesFile", Value: r.excludes}, trusted}
-	return slices.Concat(over, quiet, c.Programs()), nil
+	return slices.Concat(over, baseSettings, c.Programs()), nil
 }
 
-// trusted lets git read a repository that the person's own git, in Open, does.
+// trusted lets git read a repository that the person's git, in Open, trusts.
 var trusted = gitrepo.Setting{Key: "safe.directory", Value: "*"}
 
-// config is the configuration of the repository.
+// config reads the configuration of the repository.
 func (r Repo) config(ctx context.Context) (*gitrepo.Config, error) {
-	c, err := again(ctx, func() (*gitrepo.Config, error) {
+	c, err := retryHalfMade(ctx, func() (*gitrepo.Config, error) {
 		return gitrepo.ReadConfig(ctx, os.Environ(), gitrepo.Place{Dir: r.common, GitDir: r.common})
 	})
 	if err != nil {
@@ -117,14 +117,14 @@ func (r Repo) config(ctx context.Context) (*gitrepo.Config, error) {
 	return c, nil
 }
 
-// half is what git says where another process is just making a work tree: it
-// does not expect one without all of its files.
-const half = "commondir"
+// halfMade is part of git's error about a work tree that another process is
+// creating.
+const halfMade = "commondir"
 
-// alone keeps others that make or remove work trees of the repository waiting
-// while f runs: git itself does not. A git that f started keeps them waiting even
-// where this process is killed.
-func (r Repo) alone(ctx context.Context, f func(Repo) error) error {
+// exclusive makes others that create or remove work trees of the repository wait
+// while f runs, which git does not. A git started by f keeps them waiting even
+// if this process is killed.
+func (r Repo) exclusive(ctx context.Context, f func(Repo) error) error {
 	lock, err := os.OpenFile(filepath.Join(r.common, "aisync-worktrees.lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return fmt.Errorf("make a work tree: %w", err)
@@ -137,11 +137,11 @@ func (r Repo) alone(ctx context.Context, f func(Repo) error) error {
 	return f(r)
 }
 
-// again runs git until it meets no work tree that is half made.
-func again[T any](ctx context.Context, git func() (T, error)) (T, error) {
+// retryHalfMade runs git until no work tree is half made.
+func retryHalfMade[T any](ctx context.Context, git func() (T, error)) (T, error) {
 	for tries := 1; ; tries++ {
 		out, err := git()
-		if tries > 20 || err == nil || !strings.Contains(err.Error(), half) || ctx.Err() != nil {
+		if tries > 20 || err == nil || !strings.Contains(err.Error(), halfMade) || ctx.Err() != nil {
 			return out, err
 		}
 		time.Sleep(50 * time.Millisecond) // another process's, which does not wait for our lock
@@ -167,7 +167,7 @@ func (r Repo) run(ctx context.Context, c call, over []gitrepo.Setting, args []st
 	return execute(ctx, cmd, c, args)
 }
 
-// execute runs git and returns what it prints, unless that goes elsewhere.
+// execute runs git and returns its output, unless that goes elsewhere.
 func execute(ctx context.Context, cmd *exec.Cmd, c call, args []string) (string, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -180,7 +180,7 @@ func execute(ctx context.Context, cmd *exec.Cmd, c call, args []string) (string,
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
-			return "", errors.New("git is not installed, and tasks need it")
+			return "", errors.New("git is not installed, but tasks need it")
 		}
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)

@@ -22,24 +22,24 @@ type Tree struct {
 	Branch string
 	Base   string // the commit that it began from
 	repo   Repo
-	admin  string            // git's own folder of this work tree
-	link   string            // what .git says
-	index  map[string]string // tracked paths, and the mode of each
-	first  snapshot          // as it was checked out
-	last   snapshot          // as it was at the last Mark
+	admin  string            // git's folder of this work tree
+	link   string            // the content of .git
+	index  map[string]string // tracked paths and their modes
+	first  snapshot          // as checked out
+	last   snapshot          // as of the last Mark
 }
 
 // gitlink is the mode of a submodule in an index.
 const gitlink = "160000"
 
-// Add makes a work tree at dir, which must not be there, on a new branch off a
-// commit. Submodules in it are empty. What a filter fills in (large files) is
-// there where the filter is the person's own, not the repository's alone.
+// Add creates a work tree at dir, which must not exist, on a new branch from a
+// commit. Its submodules are empty. Content that a filter provides (large files)
+// is there if the filter is in the person's configuration.
 func (r Repo) Add(ctx context.Context, dir, branch, commit string) (*Tree, error) {
 	if _, err := os.Lstat(dir); err == nil {
-		return nil, fmt.Errorf("make a work tree: %s is there already", dir)
+		return nil, fmt.Errorf("make a work tree: %s already exists", dir)
 	}
-	err := r.alone(ctx, func(r Repo) error {
+	err := r.exclusive(ctx, func(r Repo) error {
 		_, err := r.git(ctx, call{}, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, commit)
 		return err
 	})
@@ -72,16 +72,16 @@ func (r Repo) Add(ctx context.Context, dir, branch, commit string) (*Tree, error
 	return t, nil
 }
 
-// git runs git on this work tree, whatever .git in it says.
+// git runs git on this work tree, whatever its .git contains.
 func (t *Tree) git(ctx context.Context, c call, args ...string) (string, error) {
 	c.gitDir, c.tree = t.admin, t.Dir
 	return t.repo.git(ctx, c, args...)
 }
 
-// Shield is what no step may write: git's link to its own folder.
+// Shield returns the paths that no step may write: git's link to its folder.
 func (t *Tree) Shield() []string { return []string{filepath.Join(t.Dir, ".git")} }
 
-// Paths are the regular files that are there now, sorted, git's own apart.
+// Paths returns the regular files now in the tree, sorted, without git's.
 func (t *Tree) Paths() ([]string, error) {
 	now, err := t.walk()
 	if err != nil {
@@ -97,20 +97,20 @@ func (t *Tree) Paths() ([]string, error) {
 	return out, nil
 }
 
-// Staged is what would be committed.
+// Staged is what Commit would commit.
 type Staged struct {
-	Bytes int64           // of the diff, in git's own form with binary files
+	Bytes int64           // of the diff, in git's format with binary files
 	Diff  string          // its beginning
-	Files []policy.Change // as git sees them
+	Files []policy.Change // as git reports them
 	index string
 }
 
-// diffKept is how much of a diff is kept for a report.
+// diffKept is how much of a diff a report keeps.
 const diffKept = 64 << 10
 
-// Stage takes the changes that are to be committed into an index of their own:
-// all but those that git ignores, and of these the named. It returns a
-// *policy.Violation if git sees them otherwise.
+// Stage adds the changes to a separate index: all but the ignored ones, and of
+// these the named. It returns a *policy.Violation if git reports them
+// differently.
 func (t *Tree) Stage(ctx context.Context, changes []policy.Change, named []string) (Staged, error) {
 	s := Staged{index: filepath.Join(t.admin, "aisync-index")}
 	if err := t.copyIndex(s.index); err != nil {
@@ -139,11 +139,11 @@ func (t *Tree) Stage(ctx context.Context, changes []policy.Change, named []strin
 		}
 		c := policy.Change{Path: fields[i+1], Kind: kinds[about[4][:1]]}
 		if !wanted[c.Path] || about[0] == gitlink || about[1] == gitlink || c.Kind == "" {
-			return s, &policy.Violation{Path: c.Path, Text: "git would commit it in a way that was not looked at (" + fields[i] + ")"}
+			return s, &policy.Violation{Path: c.Path, Text: "git reports it differently (" + fields[i] + ")"}
 		}
 		s.Files = append(s.Files, c)
 	}
-	var diff measured
+	var diff countingWriter
 	_, err = t.git(ctx, call{index: s.index, out: &diff}, "diff-index", "--cached", "--patch", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color",
 		"--unified=3", "--submodule=short", t.Base)
 	s.Bytes, s.Diff = diff.n, strings.ToValidUTF8(diff.text.String(), "\uFFFD")
@@ -152,13 +152,13 @@ func (t *Tree) Stage(ctx context.Context, changes []policy.Change, named []strin
 
 var kinds = map[string]policy.Kind{"A": policy.Added, "M": policy.Modified, "T": policy.Modified, "D": policy.Deleted}
 
-// measured counts, and keeps the beginning.
-type measured struct {
+// countingWriter counts bytes and keeps the first ones.
+type countingWriter struct {
 	n    int64
 	text bytes.Buffer
 }
 
-func (m *measured) Write(b []byte) (int, error) {
+func (m *countingWriter) Write(b []byte) (int, error) {
 	m.n += int64(len(b))
 	if room := diffKept - m.text.Len(); room > 0 {
 		m.text.Write(b[:min(room, len(b))])
@@ -166,8 +166,8 @@ func (m *measured) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// copyIndex copies the index with its time, by which git tells which of its
-// entries are too young to be believed.
+// copyIndex copies the index with its time, by which git recognises entries that
+// are too recent to trust.
 func (t *Tree) copyIndex(to string) error {
 	from, err := os.Open(filepath.Join(t.admin, "index"))
 	if err != nil {
@@ -192,9 +192,9 @@ func (t *Tree) copyIndex(to string) error {
 	return os.Chtimes(to, time.Time{}, info.ModTime())
 }
 
-// Commit makes what was staged the one commit of the branch and returns its
-// hash. No hook sees it. It is signed where the person's own configuration says
-// that commits are.
+// Commit commits the staged changes as the one commit of the branch and returns
+// its hash. It runs no hook. It signs the commit if the person's configuration
+// says so.
 func (t *Tree) Commit(ctx context.Context, s Staged, message string) (string, error) {
 	tree, err := t.git(ctx, call{index: s.index}, "write-tree")
 	if err != nil {
@@ -207,7 +207,7 @@ func (t *Tree) Commit(ctx context.Context, s Staged, message string) (string, er
 	hash, err := t.git(ctx, call{in: []byte(message), env: t.repo.identity}, args...)
 	if err != nil {
 		if t.repo.signs {
-			return "", fmt.Errorf("commit: %w; your configuration has commits signed (commit.gpgSign): unlock the key, and run the task again", err)
+			return "", fmt.Errorf("commit: %w; your configuration signs commits (commit.gpgSign): unlock the key, and run the task again", err)
 		}
 		return "", fmt.Errorf("commit: %w", err)
 	}
@@ -223,14 +223,13 @@ func firstLine(s string) string {
 	return line
 }
 
-// Remove takes the work tree away. The branch stays, unless nothing was
-// committed on it.
+// Remove removes the work tree. The branch stays, unless it has no commit.
 func (t *Tree) Remove(ctx context.Context) error { return t.repo.Remove(ctx, t.Dir, t.Branch, t.Base) }
 
-// Remove takes away a work tree that Add made, perhaps in another process. It
-// may be gone already. The branch stays, unless it is still at base.
+// Remove removes a work tree that Add made, perhaps in another process. It may
+// be gone already. The branch stays, unless it is still at base.
 func (r Repo) Remove(ctx context.Context, dir, branch, base string) error {
-	err := r.alone(ctx, func(r Repo) error {
+	err := r.exclusive(ctx, func(r Repo) error {
 		args := []string{"worktree", "remove", "--force", "--", dir}
 		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 			args = []string{"worktree", "prune", "--expire=now"}
@@ -242,7 +241,7 @@ func (r Repo) Remove(ctx context.Context, dir, branch, base string) error {
 		return fmt.Errorf("remove the work tree: %w", err)
 	}
 	if head, err := r.commit(ctx, "refs/heads/"+branch); err != nil || head != base {
-		return nil // it is gone, or has moved on
+		return nil // it is gone, or has a commit
 	}
 	_, err = r.git(ctx, call{}, "update-ref", "-d", "refs/heads/"+branch, base)
 	return err

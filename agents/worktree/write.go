@@ -73,7 +73,7 @@ func (t *Tree) Mark(ctx context.Context) error {
 	for name := range union(t.first, now) {
 		was, before := t.first[name]
 		is, there := now[name]
-		if file := there && !is.mode.IsDir() || before && !was.mode.IsDir(); file && (before != there || was != is) && !t.within(name) {
+		if file := there && !is.mode.IsDir() || before && !was.mode.IsDir(); file && (before != there || was != is) && !t.inSubmodule(name) {
 			paths.WriteString(name + "\x00")
 		}
 	}

@@ -86,7 +86,8 @@ func (p *Env) whereIs(command string) string {
 	return ""
 }
 
-// version compares what the package manager has with what the spec or the lock says.
+// version compares what the package manager has with what the spec or the lock
+// says.
 func (p *Env) version(use spec.RuntimeUse, rt spec.Runtime) []Finding {
 	if use.Install == nil {
 		return nil

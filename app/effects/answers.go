@@ -8,30 +8,29 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Answers is what a person said yes to.
+// Answers is what a person agreed to.
 type Answers interface {
-	// Agreed reports whether the person said yes to what digest stands for, on
-	// behalf of o.
+	// Agreed reports whether the person agreed to digest on behalf of o.
 	Agreed(o reconcile.Owner, digest string) bool
-	// AgreedAny reports whether the person said yes to anything on behalf of o.
+	// AgreedAny reports whether the person agreed to anything on behalf of o.
 	AgreedAny(o reconcile.Owner) bool
 }
 
-// SourceDigest stands for a yes to all that a pinned source brings, in every
-// project of this host.
+// SourceDigest stands for agreement to everything that a pinned source brings,
+// in every project of this host.
 func SourceDigest(source string) string {
 	sum := sha256.Sum256([]byte("source 1\x00" + source))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Undecided returns the effects of list that wait for an answer. trusted are
-// the pinned sources that the host's spec trusts.
+// Undecided returns the effects of list that need an answer. trusted are the
+// pinned sources that the host's spec trusts.
 func Undecided(list []Effect, owner reconcile.Owner, a Answers, trusted []string) []Effect {
 	var out []Effect
 	for _, e := range list {
 		switch {
 		case a.Agreed(owner, e.Digest):
-		case e.local && a.AgreedAny(owner): // the person's answers to the program itself, since
+		case e.local && a.AgreedAny(owner): // answers that the person gave to the program itself since
 		case e.source != "" && (slices.Contains(trusted, e.source) || a.Agreed(reconcile.HostOwner, SourceDigest(e.source))):
 		default:
 			out = append(out, e)
@@ -54,9 +53,9 @@ func Sources(list []Effect) []string {
 // Waits begins the reason of what Hold holds.
 const Waits = "waits for your yes"
 
-// Hold says which leaves of a plan must not be written while the effects of
-// undecided wait for an answer: those that bring them about, the files that
-// they name, and what makes a program obey all of it.
+// Hold returns why a leaf of a plan must not be written while the effects of
+// undecided need an answer. It holds the leaves that cause them, the files that
+// they name, and the settings that make a program obey them.
 func Hold(all, undecided []Effect) func(reconcile.Address, reconcile.LeafKey) string {
 	held := slices.Clone(undecided)
 	for _, e := range all {

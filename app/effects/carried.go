@@ -11,9 +11,9 @@ import (
 	"aisync.dev/aisync/internal/gitrepo"
 )
 
-// Carried returns what tells which files of the project dir may have come with
-// it: those of git's HEAD, and what lies behind a link, in a submodule or in
-// another repository; all of them where git cannot tell. env is that of git.
+// Carried returns a function that reports whether a file of the project dir may
+// have come with it: one in git's HEAD, behind a link, in a submodule or in
+// another repository, or any file if git cannot tell. env is git's environment.
 func Carried(env []string, dir string) func(name string) bool {
 	look := func(args ...string) (string, error) {
 		out, err := gitrepo.Look(context.Background(), env, gitrepo.Place{Dir: dir}, args...).Output()
@@ -33,7 +33,7 @@ func Carried(env []string, dir string) func(name string) bool {
 				_, noCommit := look("rev-parse", "--verify", "-q", "HEAD")
 				return noRepository != nil || noCommit == nil
 			}
-			if out != "" && !strings.HasPrefix(out, "040000 ") { // anything but a folder: the file itself, a link, a submodule
+			if out != "" && !strings.HasPrefix(out, "040000 ") { // not a folder: the file itself, a link, a submodule
 				return true
 			}
 		}

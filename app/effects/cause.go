@@ -10,9 +10,9 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// cause returns the lines of specs that ask for e, and the pinned source that
-// all of it comes from, files that it names included; "" where anything of it
-// is the project's own.
+// cause returns the spec lines that ask for e, and the pinned source that all
+// of it comes from, named files included; "" if any part belongs to the
+// project.
 func (t *tree) cause(e Effect, in []setting) (origin []reconcile.Position, source string) {
 	a, ok := t.after[e.File]
 	if !ok {
@@ -34,7 +34,7 @@ func (t *tree) cause(e Effect, in []setting) (origin []reconcile.Position, sourc
 			ours = append(ours, pairs(string(l.Key), v)...)
 		} else if doc, ok := file.Text(l.Want.Body); ok && bytes.Equal(doc, t.outcome(a).doc) {
 			ours = nil
-			in = nil // every byte is the source's
+			in = nil // every byte comes from the source
 		}
 	}
 	slices.Sort(sources)
@@ -54,7 +54,7 @@ func (t *tree) cause(e Effect, in []setting) (origin []reconcile.Position, sourc
 	return origin, sources[0]
 }
 
-// comesFrom reports whether all bytes of name are those of source.
+// comesFrom reports whether all bytes of name come from source.
 func (t *tree) comesFrom(name, source string) bool {
 	a, ok := t.after[name]
 	if !ok {
@@ -69,8 +69,8 @@ func (t *tree) comesFrom(name, source string) bool {
 	})
 }
 
-// touches reports whether a leaf is, holds, or is part of what brings e about
-// in its file.
+// touches reports whether a leaf is, contains or belongs to what causes e in
+// its file.
 func touches(e Effect, key reconcile.LeafKey) bool {
 	if e.whole || key == "" || key == reconcile.Seed || e.Key == "" {
 		return true
@@ -96,12 +96,12 @@ func pairs(key string, value []byte) []pair {
 	pointer, _, member := strings.Cut(key, "#")
 	name := pointer[strings.LastIndexByte(pointer, '/')+1:]
 	var out []pair
-	list, _ := flatten(nil, v, setting{}) // what cannot be told is not the source's
+	list, _ := flatten(nil, v, setting{}) // what cannot be flattened is not the source's
 	for _, s := range list {
 		switch {
 		case len(s.path) > 0:
 			out = append(out, pair{s.path[len(s.path)-1], s.canonical()})
-		case member: // an element of an array: its index is not known
+		case member: // an element of an array, of unknown index
 			out = append(out, pair{"", s.canonical()})
 		default:
 			out = append(out, pair{name, s.canonical()})

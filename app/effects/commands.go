@@ -6,15 +6,14 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Command is one that a program runs by the word of a plan.
+// Command is one that a program runs because of a plan.
 type Command struct {
 	Line   string
 	Origin []reconcile.Position
 }
 
-// Commands returns the commands in what p makes files hold on behalf of its
-// owners: of MCP servers, hooks and checks. What only code that p writes calls
-// is not among them.
+// Commands returns the commands of MCP servers, hooks and checks in the files
+// that p writes for its owners. It does not look into code that p writes.
 func Commands(p *reconcile.Plan) []Command {
 	var out []Command
 	for _, c := range p.Changes {

@@ -1,8 +1,8 @@
 // Package effects tells what agent programs and git will obey in a project
-// after an apply: what they run by themselves, where they send what they have,
-// what they allow, which folders they trust. It looks at files as they will
-// be, no matter who wrote them, and never runs, dials or writes anything. Start
-// reading at Of, then Answers.
+// after an apply: what they run by themselves, where they send data, what they
+// allow, which folders they trust. It examines files as they will be, whoever
+// writes them, and never runs, dials or writes anything. Start reading at Of,
+// then Answers.
 package effects
 
 import (
@@ -16,23 +16,23 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Class says how grave an effect is.
+// Class is the severity of an effect.
 type Class int
 
 const (
 	Runs    Class = iota // a command, or code that a program loads
-	Sends                // what the program has goes elsewhere, or comes from there
-	Loosens              // the program asks less, or is fenced in less
+	Sends                // data goes elsewhere, or comes from there
+	Loosens              // the program asks less, or is less confined
 	Trusts               // the program no longer asks about the folder
 )
 
-// classes are the classes by their words in the catalog and in JSON.
+// classes are the names of the classes in the catalog and in JSON.
 var classes = []string{"runs", "sends", "loosens", "trusts"}
 
-// String is the word for c in JSON.
+// String is the name of c in JSON.
 func (c Class) String() string { return classes[c] }
 
-// Title is what a list of effects of c is headed with.
+// Title is the heading of a list of effects of c.
 func (c Class) Title() string {
 	return [...]string{"runs by itself", "sends elsewhere", "loosens", "trusts"}[c]
 }
@@ -44,22 +44,22 @@ func (c Class) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
 type Effect struct {
 	Program string               `json:"program"` // id of a runtime, "git", or "aisync launch"
 	Class   Class                `json:"class"`
-	Text    string               `json:"text"` // what the program does, to follow its name
-	File    string               `json:"file"` // that it obeys, as addresses name it
+	Text    string               `json:"text"` // the action, as a phrase after the program's name
+	File    string               `json:"file"` // where the program reads it, in the form of an address
 	Key     string               `json:"key,omitempty"`
-	Origin  []reconcile.Position `json:"origin"` // the lines of specs that ask for it; none where the file came with the project
-	Digest  string               `json:"digest"` // of what is obeyed and of the files that it names
+	Origin  []reconcile.Position `json:"origin"` // the spec lines that ask for it; none if the file came with the project
+	Digest  string               `json:"digest"` // of the settings and of the files that they name
 
 	named  []string            // files of the project that it names or that are loaded as code
-	asks   []reconcile.Address // targets of a plan that bring it about, besides File and named
-	whole  bool                // all of File brings it about
-	in     []setting           // what of File is obeyed; none where all of it is
-	local  bool                // its file is one in which the program keeps its user's answers, and git does not carry it
-	source string              // the pinned bundle source that all of it comes from; "" otherwise
+	asks   []reconcile.Address // targets of a plan that cause it, besides File and named
+	whole  bool                // all of File causes it
+	in     []setting           // the settings of File that cause it; none if all of it does
+	local  bool                // File holds the program's answers from its user, and git does not carry it
+	source string              // the pinned bundle source of all of it; "" otherwise
 }
 
-// seal sets e's digest. parts are what is obeyed besides what e says of itself,
-// files the digests of what e names.
+// seal sets e's digest. parts are obeyed in addition to e's fields, files are
+// digests of the files that e names.
 func (e *Effect) seal(files []string, parts ...string) {
 	h := sha256.New()
 	for _, list := range [][]string{{"effect 2", e.Program, e.Class.String(), e.File}, parts, files} {
@@ -71,8 +71,8 @@ func (e *Effect) seal(files []string, parts ...string) {
 	e.Digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// sorted puts effects in the order in which people read them: by program, the
-// gravest class first. What is listed twice is one.
+// sorted orders effects for reading: by program, the gravest class first,
+// without duplicates.
 func sorted(list []Effect) []Effect {
 	slices.SortStableFunc(list, func(a, b Effect) int {
 		if c := strings.Compare(a.Program, b.Program); c != 0 {
@@ -82,7 +82,7 @@ func sorted(list []Effect) []Effect {
 			return int(a.Class) - int(b.Class)
 		}
 		if n := len(a.Text) - len(b.Text); a.Class == Loosens && n != 0 {
-			return n // what allows the most is said in the fewest words: Bash(*)
+			return n // the widest permission is the shortest: Bash(*)
 		}
 		if c := strings.Compare(a.File, b.File); c != 0 {
 			return c

@@ -79,7 +79,7 @@ func TestOf(t *testing.T) {
 		"variable in a safe one":  {map[string]string{"agent.json": `{"theme": "${SECRET}"}`}, []string{"runs: obeys theme (${SECRET}) in agent.json, which is not known to be harmless"}},
 		"include in a safe one":   {map[string]string{"agent.json": `{"theme": "{file:~/.ssh/id}"}`}, []string{"runs: obeys theme ({file:~/.ssh/id}) in agent.json, which is not known to be harmless"}},
 		"text from elsewhere":     {map[string]string{"agent.json": `{"instructions": ["https://evil/x.md", "../x.md", "~/x.md", "/etc/x"]}`}, []string{"runs: obeys instructions (https://evil/x.md, ../x.md, ~/x.md, /etc/x) in agent.json, which is not known to be harmless"}},
-		"not JSON":                {map[string]string{"agent.json": `{plugin: ['./a.js']}`}, []string{"runs: reads agent.json, and aisync cannot tell what it says there: hujson: line 1, column 2: invalid literal: plugin"}},
+		"not JSON":                {map[string]string{"agent.json": `{plugin: ['./a.js']}`}, []string{"runs: reads agent.json, which aisync cannot judge: hujson: line 1, column 2: invalid literal: plugin"}},
 		"dotted TOML":             {map[string]string{"agent.toml": "theme = 'x'\nnotify = ['sh', '-c', 'x']\na.b.c = 1\n"}, []string{"runs: obeys a.b (c: 1) in agent.toml, which is not known to be harmless", "runs: runs sh, -c, x"}},
 		"anchors of YAML":         {map[string]string{"agent.yml": "x: &a {run: evil}\n<<: *a\n"}, []string{"runs: obeys x.run (evil) in agent.yml, which is not known to be harmless", "runs: runs evil"}},
 		"front matter":            {map[string]string{"skills/a/SKILL.md": "---\nname: a\nhooks: {Stop: [{command: evil}]}\n---\nText\n", "skills/b/SKILL.md": "---\nname: b\n---\n"}, []string{"runs: runs evil"}},
@@ -172,7 +172,7 @@ func TestStrangeFilesAreEffects(t *testing.T) {
 		t.Fatalf("got %q", got)
 	}
 	for _, text := range got {
-		if !strings.Contains(text, "aisync cannot tell what it says there") {
+		if !strings.Contains(text, "aisync cannot judge") {
 			t.Error(text)
 		}
 	}

@@ -13,12 +13,12 @@ import (
 // hooksPath is the setting by which git runs hooks of a project.
 const hooksPath = reconcile.Address("gitconfig:core.hooksPath")
 
-// ownHooks is the folder of a project's own hooks.
+// ownHooks is the folder of the project's hooks.
 const ownHooks = "githooks"
 
 // gitHooks are the executable files of the folders from which git will run
-// hooks: each is run, or may be run by one that is. Wrappers that the plan
-// itself makes run those of ownHooks, and are none.
+// hooks: git runs them, or a hook may. The wrappers of the plan itself, which
+// run those of ownHooks, do not count.
 func (t *tree) gitHooks(plan *reconcile.Plan, hooked bool) []Effect {
 	folders := t.hookFolders(plan)
 	if hooked {
@@ -28,7 +28,7 @@ func (t *tree) gitHooks(plan *reconcile.Plan, hooked bool) []Effect {
 	for _, dir := range folders {
 		names, all := t.glob(path.Join(dir, "**"))
 		if !all {
-			e := Effect{Program: "git", Class: Runs, Text: "runs what lies in " + dir + ", too many files to look at all of them", File: dir, whole: true, asks: []reconcile.Address{hooksPath}}
+			e := Effect{Program: "git", Class: Runs, Text: "runs every file in " + dir + ", too many files to look at all of them", File: dir, whole: true, asks: []reconcile.Address{hooksPath}}
 			out = append(out, t.finished(e, nil))
 		}
 		for _, name := range names {
@@ -46,8 +46,8 @@ func (t *tree) gitHooks(plan *reconcile.Plan, hooked bool) []Effect {
 	return out
 }
 
-// hookFolders are the folders of the project from which git will run hooks by
-// the word of plan, ownHooks first; none where it says nothing of them.
+// hookFolders are the project's folders from which git will run hooks because
+// of plan, ownHooks first; none if the plan does not say.
 func (t *tree) hookFolders(plan *reconcile.Plan) []string {
 	if plan == nil {
 		return nil

@@ -11,20 +11,20 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxEntries bounds the files and folders that one pattern looks at.
+// maxEntries bounds the files and folders that one pattern examines.
 const maxEntries = 20_000
 
-// found is what a pattern names.
+// found is the result of a pattern.
 type found struct {
 	names []string
 	all   bool // nothing was left out
 }
 
-// glob returns the files that pattern names, sorted: those that are there and
-// those that the plan makes. all is false where there are too many to look at.
+// glob returns the files that match pattern, sorted: present ones and those
+// that the plan makes. all is false if there are too many to examine.
 func (t *tree) glob(pattern string) (names []string, all bool) {
 	if !strings.ContainsAny(pattern, "*?[{\\") {
-		return []string{path.Clean(pattern)}, true // reading it tells whether it is there
+		return []string{path.Clean(pattern)}, true // reading it tells whether it exists
 	}
 	f, ok := t.found[pattern]
 	if !ok {
@@ -34,7 +34,7 @@ func (t *tree) glob(pattern string) (names []string, all bool) {
 	return f.names, f.all
 }
 
-// search is glob for a pattern that was not asked for before.
+// search is glob for a pattern without a cached result.
 func (t *tree) search(pattern string) (names []string, all bool) {
 	w := walk{t: t, seen: map[string]bool{}}
 	w.match("", strings.Split(pattern, "/"))
@@ -53,34 +53,34 @@ func (t *tree) search(pattern string) (names []string, all bool) {
 	return slices.Compact(w.found), w.looked <= maxEntries
 }
 
-// below returns the names of the plan that lie in dir, sorted.
+// below returns the names of the plan below dir, sorted.
 func (t *tree) below(dir string) []string {
 	if dir == "." {
 		return slices.Clip(t.names)
 	}
 	from, _ := slices.BinarySearch(t.names, dir+"/")
-	to, _ := slices.BinarySearch(t.names, dir+"0") // the letter after /
+	to, _ := slices.BinarySearch(t.names, dir+"0") // the character after /
 	return t.names[from:to:to]
 }
 
 // walk finds the files of a pattern. It follows links to folders, as programs
-// do, and looks at no folder twice.
+// do, and visits no folder twice.
 type walk struct {
 	t      *tree
 	found  []string
 	links  []string
-	seen   map[string]bool // folders that ** went into, links resolved
+	seen   map[string]bool // folders that ** visited, links resolved
 	looked int
 }
 
-// walked is a walk of all that is in dir.
+// walked is a walk of everything in dir.
 func (t *tree) walked(dir string) *walk {
 	w := &walk{t: t, seen: map[string]bool{}}
 	w.match(dir, []string{"**"})
 	return w
 }
 
-// match finds what the rest of a pattern names in dir.
+// match finds the files in dir that match the rest of a pattern.
 func (w *walk) match(dir string, rest []string) {
 	name, last := rest[0], len(rest) == 1
 	switch {
@@ -120,20 +120,20 @@ func (w *walk) match(dir string, rest []string) {
 			}
 		}
 	case last:
-		w.found = append(w.found, path.Join(dir, name)) // reading it tells whether it is there
+		w.found = append(w.found, path.Join(dir, name)) // reading it tells whether it exists
 	default:
 		w.match(path.Join(dir, name), rest[1:])
 	}
 }
 
-// entries are those of a folder, none once too many were looked at.
+// entries lists a folder; none once too many entries were examined.
 func (w *walk) entries(dir string) []fs.DirEntry {
 	if w.looked > maxEntries {
 		return nil
 	}
 	entries, err := os.ReadDir(w.t.path(dir))
 	if err != nil {
-		return nil // what cannot be read here is not read by a program either
+		return nil // a program cannot read it either
 	}
 	w.looked += len(entries)
 	return entries
@@ -147,9 +147,9 @@ func (w *walk) isDir(name string, e fs.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
-// path is where name lies on the disk.
+// path is the place of name on disk.
 func (t *tree) path(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
 
-// leftOut are folders in which no program looks: git's own, and packages that
-// others made.
+// leftOut reports whether no program looks into a folder: git's, or one of
+// packages.
 func leftOut(name string) bool { return name == ".git" || name == "node_modules" }

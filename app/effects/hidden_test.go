@@ -40,12 +40,12 @@ func TestSettingsAreBounded(t *testing.T) {
 		"many settings": "[" + strings.Repeat("1,", maxSettings+1) + "1]",
 	} {
 		got := said(folder(t, map[string]string{"agent.json": text}))
-		if len(got) != 1 || !strings.Contains(got[0], "cannot tell what it says there") {
+		if len(got) != 1 || !strings.Contains(got[0], "aisync cannot judge") {
 			t.Errorf("%s: got %.300q", name, got)
 		}
 	}
 	got := said(folder(t, map[string]string{"agent.toml": "a" + strings.Repeat(".a", 2_000) + " = 1\n"}))
-	if len(got) != 1 || !strings.Contains(got[0], "cannot tell what it says there") {
+	if len(got) != 1 || !strings.Contains(got[0], "aisync cannot judge") {
 		t.Errorf("dotted: got %.300q", got)
 	}
 }
@@ -166,7 +166,8 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// A package.json that holds one text, or nothing that names a file, is no reason to end.
+// A package.json that holds one text, or nothing that names a file, is no
+// reason to end.
 func TestAnOddPackageIsNamed(t *testing.T) {
 	for _, text := range []string{`"x"`, `[]`, `{"main": {"a": 1}}`, ``, `{`} {
 		if got := said(folder(t, map[string]string{"agent.json": `{"plugin": ["./p"]}`, "p/package.json": text})); len(got) != 1 {

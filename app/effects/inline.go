@@ -6,9 +6,10 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// inlineCommands are the commands in the text of a command, agent or skill, whose
-// output programs put in their place: !`git status` and !{git status}.
-// https://code.claude.com/docs/en/slash-commands, https://opencode.ai/docs/commands,
+// inlineCommands are the commands in the text of a command, agent or skill that
+// programs replace by their output: !`git status` and !{git status}.
+// https://code.claude.com/docs/en/slash-commands,
+// https://opencode.ai/docs/commands,
 // https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/custom-commands.md
 func inlineCommands(text string) []string {
 	var out []string
@@ -33,11 +34,11 @@ func inlineCommands(text string) []string {
 			seen[c] = true
 			out = append(out, c)
 		}
-		text = rest[min(end+2, len(rest)):] // what stands in a command is part of it
+		text = rest[min(end+2, len(rest)):] // the content of a command belongs to it
 	}
 }
 
-// closing is where the brace stands in s that closes one before it, or the end.
+// closing is the index in s of the brace that closes one before s, or the end.
 func closing(s string) int {
 	depth := 1
 	for i := range len(s) {
@@ -53,8 +54,8 @@ func closing(s string) int {
 	return len(s)
 }
 
-// inline are the commands that a program runs when a person uses the text of
-// a file: that after its front matter, or the prompts among its settings.
+// inline are the commands that a program runs when a person uses the text of a
+// file: the text after its front matter, or the prompts in its settings.
 func (t *tree) inline(program string, o spec.Obeyed, name string, doc []byte, list []setting) []Effect {
 	texts := []string{string(doc)}
 	if o.Format != "frontmatter" {

@@ -10,7 +10,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// judge groups the settings of a file by what they do.
+// judge groups the settings of a file by effect.
 func (t *tree) judge(program string, o spec.Obeyed, name string, list []setting) []Effect {
 	type group struct {
 		rule spec.EffectRule
@@ -43,13 +43,13 @@ func (t *tree) judge(program string, o spec.Obeyed, name string, list []setting)
 		for _, s := range g.in {
 			values = append(values, merge.Pointer(s.path[len(g.at):]...)+"="+s.canonical())
 		}
-		slices.Sort(values) // the order of names says nothing
+		slices.Sort(values) // the order of names has no meaning
 		out = append(out, t.finished(e, g.in, append(parts, values...)...))
 	}
 	return out
 }
 
-// reads reports whether the program reads s out of a file that is another's.
+// reads reports whether the program reads s from a file of another program.
 func reads(o spec.Obeyed, s setting) bool {
 	return slices.ContainsFunc(o.Reads, func(pattern string) bool {
 		_, _, ok := merge.MatchPrefix(pattern, s.path)
@@ -57,8 +57,8 @@ func reads(o spec.Obeyed, s setting) bool {
 	})
 }
 
-// ruleFor is the first rule that speaks of s, one of list, and how many of its
-// names it takes. What no rule speaks of runs something, for all that is known.
+// ruleFor is the first rule for s, one of list, and the number of its names
+// that the rule covers. Without a rule, s is assumed to run something.
 func ruleFor(o spec.Obeyed, s setting, list []setting) (rule spec.EffectRule, n int, wild []string) {
 	for _, rule := range o.Effects {
 		n, wild, ok := merge.MatchPrefix(rule.Key, s.path)
@@ -79,8 +79,8 @@ func ruleFor(o spec.Obeyed, s setting, list []setting) (rule spec.EffectRule, n 
 	return spec.EffectRule{Class: "runs", Says: "obeys " + strings.Join(s.path[:n], ".") + " ({value}) in {file}, which is not known to be harmless"}, n, nil
 }
 
-// generalized is the pointer of the first n names of s; which element of an
-// array it is does not matter.
+// generalized is the pointer of the first n names of s, with array indexes left
+// open.
 func generalized(s setting, n int) string {
 	names := slices.Clone(s.path[:n])
 	for i := range names {
@@ -91,8 +91,8 @@ func generalized(s setting, n int) string {
 	return merge.Pointer(names...)
 }
 
-// beside are the scalars that stand beside a setting in the elements of
-// arrays that hold it: the matcher of a hook says when it runs.
+// beside are the scalars next to a setting in the array elements that hold it:
+// the matcher of a hook says when it runs.
 func beside(list []setting, s setting, n int) []string {
 	var out []string
 	for i := 1; i < n; i++ {
@@ -108,7 +108,7 @@ func beside(list []setting, s setting, n int) []string {
 	return out
 }
 
-// loosened are the restrictions of name that are there now and will be gone.
+// loosened are the restrictions of name that exist now and will be gone.
 func (t *tree) loosened(program string, o spec.Obeyed, name string, after []setting) []Effect {
 	a, changes := t.planned(name)
 	if !changes || !a.change.Writes() || len(o.Restricts) == 0 {
@@ -120,7 +120,7 @@ func (t *tree) loosened(program string, o spec.Obeyed, name string, after []sett
 	}
 	before, err := settings(o.Format, doc)
 	if err != nil {
-		return nil // what cannot be read restricts nothing, for all that is known
+		return nil // what cannot be read is assumed to restrict nothing
 	}
 	mark := func(s setting) string { return generalized(s, len(s.path)) + "=" + s.canonical() }
 	left := map[string]bool{}

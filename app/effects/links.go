@@ -12,10 +12,10 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// maxLinks bounds the links that a path is followed through, as kernels do.
+// maxLinks bounds the links that a path follows, as kernels do.
 const maxLinks = 40
 
-// resolve follows the links in name, those of the plan too. A path that leads
+// resolve follows the links in name, planned ones included. A path that leads
 // out of the project, or in a circle, stays as it is.
 func (t *tree) resolve(name string) string {
 	done, left := "", strings.Split(name, "/")
@@ -60,7 +60,7 @@ func (t *tree) resolve(name string) string {
 }
 
 // aliased returns the names that match pattern and lead through a link to a
-// file that the plan makes, or through a link that it makes to one that is there.
+// file that the plan makes, or through a planned link to an existing file.
 func (t *tree) aliased(pattern string) []string {
 	if len(t.after)+len(t.links) == 0 || !strings.ContainsAny(pattern, "*?[{") {
 		return nil
@@ -101,8 +101,8 @@ func (t *tree) aliased(pattern string) []string {
 	return out
 }
 
-// linked adds to e what the plan writes under another name, or links to, so
-// that e comes about.
+// linked adds to e what the plan writes under another name, or links to, to
+// bring e about.
 func (t *tree) linked(e *Effect) {
 	real := t.resolve(e.File)
 	if name := t.real[real]; name != "" && name != e.File {

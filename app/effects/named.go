@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// contains reports whether name, links resolved, lies in the project or
-// nowhere at all.
+// contains reports whether name, links resolved, lies in the project or nowhere.
 func (t *tree) contains(name string) bool {
 	root, err := filepath.EvalSymlinks(t.root)
 	if err != nil {
@@ -21,15 +20,15 @@ func (t *tree) contains(name string) bool {
 			return real == root || strings.HasPrefix(real, root+string(os.PathSeparator))
 		}
 		if _, err := os.Lstat(at); err == nil || at == root || at == filepath.Dir(at) {
-			return false // a link that leads nowhere, yet
+			return false // a dangling link, so far
 		}
 	}
 }
 
 // named returns the files of the project that texts of a file in dir name:
-// commands, arguments and paths, as shells and programs resolve them, from each
-// folder that another of the texts names too. It rather names one too many, but
-// for patterns: what they match is what a command works on.
+// commands, arguments and paths, resolved as shells and programs do, from each
+// folder that another of the texts names too. It prefers one file too many to
+// one too few, except for patterns: what they match is a command's input.
 func (t *tree) named(dir string, texts []string) []string {
 	var words []string
 	for _, text := range texts {
@@ -50,7 +49,7 @@ func (t *tree) named(dir string, texts []string) []string {
 		}
 	}
 	n := namer{t: t, seen: map[string]bool{}}
-	module := false // the word before was python's -m
+	module := false // the previous word was python's -m
 	for _, word := range words {
 		joined, isJoined := strings.CutPrefix(word, "-m")
 		if module || isJoined && joined != "" {
@@ -75,7 +74,7 @@ func (t *tree) named(dir string, texts []string) []string {
 	return n.out
 }
 
-// namer collects the files of a project that are named.
+// namer collects the files of a project that texts name.
 type namer struct {
 	t    *tree
 	seen map[string]bool
@@ -97,8 +96,8 @@ func (n *namer) add(name string) bool {
 	return n.seen[name]
 }
 
-// entry adds what a program loads where it is given a folder, or a file without
-// its ending.
+// entry adds what a program loads when given a folder, or a file without its
+// extension.
 func (n *namer) entry(name string) {
 	for _, more := range []string{".js", ".ts", ".mjs", ".cjs", "/index.js", "/index.ts", "/index.mjs", "/index.cjs", "/__main__.py", "/plugin.json"} {
 		n.add(name + more)
@@ -120,7 +119,7 @@ func (n *namer) entry(name string) {
 	}
 }
 
-// within is name as a clean path of the project, "" where it leads out of it.
+// within is name as a clean path of the project, "" if it leads out of it.
 func (t *tree) within(name string) string {
 	root := filepath.ToSlash(t.root)
 	whole := path.Join(root, name)
@@ -146,20 +145,20 @@ func (t *tree) folder(name string) bool {
 	return len(t.below(name)) > 0
 }
 
-// candidates are the paths of the project that word may stand for, seen from
-// each of bases.
+// candidates are the project paths that word may stand for, relative to each of
+// bases.
 func (t *tree) candidates(bases []string, word string) []string {
 	word = strings.TrimPrefix(word, "file://")
 	if strings.Contains(word, "://") || strings.ContainsAny(word, "*?") {
 		return nil
 	}
-	if strings.HasPrefix(word, "-") { // -r./x.js; what stands after = is a word
+	if strings.HasPrefix(word, "-") { // -r./x.js; the text after = is a separate word
 		if len(word) < 3 || word[1] == '-' {
 			return nil
 		}
 		word = word[2:]
 	}
-	if rest, ok := strings.CutPrefix(word, "$"); ok { // of a variable that names the project, most likely
+	if rest, ok := strings.CutPrefix(word, "$"); ok { // most likely after a variable with the project's path
 		_, word, ok = strings.Cut(rest, "/")
 		if !ok {
 			return nil

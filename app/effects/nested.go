@@ -13,11 +13,11 @@ import (
 // maxFolders bounds the folders that are searched for settings.
 const maxFolders = 20_000
 
-// nested is list with the files of the folders below the root, too: those that
-// a program reads when it is started there. all is false where there are too
-// many folders to look at.
+// nested is list with the files of the folders below the root, which a program
+// reads when started there. all is false if there are too many folders to
+// examine.
 func (t *tree) nested(list []spec.Obeyed) (out []spec.Obeyed, all bool) {
-	first := map[string]bool{} // segments with which files begin
+	first := map[string]bool{} // first path segments
 	for _, o := range list {
 		for _, pattern := range o.Files {
 			name, _, _ := strings.Cut(pattern, "/")
@@ -29,7 +29,7 @@ func (t *tree) nested(list []spec.Obeyed) (out []spec.Obeyed, all bool) {
 	err := fs.WalkDir(os.DirFS(t.root), ".", func(at string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return nil // what cannot be read here is not read by a program either
+			return nil // a program cannot read it either
 		case d.IsDir() && leftOut(d.Name()):
 			return fs.SkipDir
 		case d.IsDir():
@@ -55,7 +55,7 @@ func (t *tree) nested(list []spec.Obeyed) (out []spec.Obeyed, all bool) {
 	return out, all && err == nil
 }
 
-// literal is name as a pattern that matches nothing else.
+// literal is a pattern that matches only name.
 func literal(name string) string {
 	return strings.NewReplacer("\\", "\\\\", "*", "\\*", "?", "\\?", "[", "\\[", "{", "\\{").Replace(name)
 }

@@ -13,16 +13,16 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Project is the folder whose effects are asked for.
+// Project is the examined folder.
 type Project struct {
 	Dir      string                 // absolute
-	Runtimes []spec.Runtime         // the programs whose files all count
-	Others   []spec.Runtime         // those of which only the files count that the plan writes
-	Trusts   []Trust                // the entries that would make programs trust the folder
-	Hooked   bool                   // whether git runs its hooks though the plan does not say so
+	Runtimes []spec.Runtime         // programs whose files all count
+	Others   []spec.Runtime         // programs of which only the files that the plan writes count
+	Trusts   []Trust                // entries by which programs trust the folder
+	Hooked   bool                   // git runs its hooks even if the plan does not say so
 	Carried  func(name string) bool // whether git's HEAD has a file; nil: it has all
-	Checks   bool                   // whether the checks count that "aisync launch" runs
-	Launches []Launch               // what "aisync launch" would start by the word of the project's own sources
+	Checks   bool                   // the checks that "aisync launch" runs count
+	Launches []Launch               // what "aisync launch" starts because of the project's sources
 }
 
 // Trust is an entry by which a program no longer asks about the folder.
@@ -38,8 +38,8 @@ type Launch struct {
 	Origin                   []reconcile.Position
 }
 
-// Of returns what programs and git will obey in p once plan is applied; a nil
-// plan leaves the folder as it is.
+// Of returns what programs and git will obey in p after plan; a nil plan leaves
+// the folder as it is.
 func Of(p Project, r reconcile.ReadEnv, plan *reconcile.Plan) []Effect {
 	t := newTree(p.Dir, r, plan)
 	t.carried = p.Carried
@@ -54,14 +54,14 @@ func Of(p Project, r reconcile.ReadEnv, plan *reconcile.Plan) []Effect {
 	}
 	trusted := trusts(p.Trusts, plan)
 	for _, rt := range p.Runtimes {
-		if rt.Local { // which another program drives
+		if rt.Local { // its driver counts
 			continue
 		}
 		list := obeys(rt)
 		if i := slices.IndexFunc(trusted, func(e Effect) bool { return e.Program == rt.ID }); i >= 0 {
 			whole := true // an entry for a folder counts in those below it
 			if list, whole = t.nested(list); !whole {
-				trusted[i].Text += "; there are too many folders in it to look at all of them"
+				trusted[i].Text += "; it has too many folders to examine all of them"
 			}
 		}
 		out = append(out, t.of(rt.ID, list, all)...)
@@ -88,8 +88,8 @@ func Of(p Project, r reconcile.ReadEnv, plan *reconcile.Plan) []Effect {
 	return sorted(out)
 }
 
-// launcher is the program that obeys the checks of a project, and what its
-// sources say of runtimes.
+// launcher is the program that obeys a project's checks, and what its sources
+// say of runtimes.
 const launcher = "aisync launch"
 
 var launcherObeys = []spec.Obeyed{{
@@ -97,8 +97,9 @@ var launcherObeys = []spec.Obeyed{{
 	Effects: []spec.EffectRule{{Key: "/checks/*", Class: "runs", Says: "runs {value} around a program"}},
 }}
 
-// obeys is what rt reads in a project. Of a program that no catalog describes
-// so far all counts that its adapter writes settings, servers and hooks to.
+// obeys is what rt reads in a project. For a program that the catalog does not
+// describe yet, everything counts that its adapter writes settings, servers and
+// hooks to.
 func obeys(rt spec.Runtime) []spec.Obeyed {
 	s := rt.Project
 	if len(s.Obeys) > 0 {
@@ -141,7 +142,7 @@ func (t *tree) of(program string, obeys []spec.Obeyed, counts func(name string) 
 				}
 			}
 			if !all {
-				e := Effect{Program: program, Class: Runs, Text: "reads " + pattern + ", which has too many files to look at all of them", File: pattern, whole: true}
+				e := Effect{Program: program, Class: Runs, Text: "reads " + pattern + ", which has too many files to examine all of them", File: pattern, whole: true}
 				out = append(out, t.finished(e, nil))
 			}
 		}
@@ -149,7 +150,7 @@ func (t *tree) of(program string, obeys []spec.Obeyed, counts func(name string) 
 	return out
 }
 
-// marked marks the effects of a file of o that is its user's own.
+// marked marks the effects of a file of o that holds its user's answers.
 func (t *tree) marked(o spec.Obeyed, name string, list []Effect) []Effect {
 	if o.Local && len(list) > 0 && t.carried != nil && !t.writes(name) && !t.carried(name) {
 		for i := range list {
@@ -159,8 +160,8 @@ func (t *tree) marked(o spec.Obeyed, name string, list []Effect) []Effect {
 	return list
 }
 
-// covered reports whether list has the same setting of the same file already,
-// of a program that counts as a whole: it is looked at there.
+// covered reports whether list already has the same setting of the same file,
+// from a program whose files all count.
 func covered(e Effect, list []Effect) bool {
 	return slices.ContainsFunc(list, func(o Effect) bool {
 		return o.File == e.File && o.Class <= e.Class && (o.whole || e.Key == o.Key || strings.HasPrefix(e.Key, o.Key+"/"))
@@ -197,7 +198,7 @@ func (t *tree) obeyed(program string, o spec.Obeyed, name string) []Effect {
 		list, err = settings(o.Format, doc)
 	}
 	if err != nil {
-		whole.Text = fmt.Sprintf("reads %s, and aisync cannot tell what it says there: %v", name, err)
+		whole.Text = fmt.Sprintf("reads %s, which aisync cannot judge: %v", name, err)
 		whole.named = []string{name}
 		return []Effect{t.finished(whole, nil, string(doc))}
 	}
@@ -208,7 +209,7 @@ func (t *tree) obeyed(program string, o spec.Obeyed, name string) []Effect {
 	return out
 }
 
-// finished adds to e where it comes from and the digests of what it names.
+// finished adds to e its origin and the digests of the files that it names.
 func (t *tree) finished(e Effect, in []setting, parts ...string) Effect {
 	var texts []string
 	for _, s := range in {
@@ -234,7 +235,7 @@ func (t *tree) finished(e Effect, in []setting, parts ...string) Effect {
 }
 
 // worksOn reports whether a permission such as Edit(src/main.go) is about files
-// that a tool reads or writes, and not about a command that it runs.
+// that a tool reads or writes, not about a command.
 func worksOn(permission string) bool {
 	tool, _, ok := strings.Cut(strings.ToLower(permission), "(")
 	return ok && !strings.ContainsAny(tool, " /.") && !slices.ContainsFunc([]string{"bash", "shell", "command", "exec", "run"}, func(s string) bool { return strings.Contains(tool, s) })
@@ -267,7 +268,7 @@ func trusts(entries []Trust, plan *reconcile.Plan) []Effect {
 	return out
 }
 
-// maxCode bounds the code that is searched for names of other files, in bytes.
+// maxCode bounds the code that is searched for file names, in bytes.
 const maxCode = 256 << 10
 
 func classOf(word string) Class { return Class(max(0, slices.Index(classes, word))) }

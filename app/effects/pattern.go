@@ -10,7 +10,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// matchAll reports whether one of patterns matches the whole of names.
+// matchAll reports whether one of patterns matches all of names.
 func matchAll(patterns []string, names []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		n, _, ok := merge.MatchPrefix(pattern, names)
@@ -18,14 +18,14 @@ func matchAll(patterns []string, names []string) bool {
 	})
 }
 
-// above reports whether one of patterns speaks of something below names.
+// above reports whether one of patterns is about something below names.
 func above(patterns []string, names []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		return merge.MatchAbove(pattern, names)
 	})
 }
 
-// safe reports whether s, of a file of o in dir, is a setting that does nothing.
+// safe reports whether s, of a file of o in dir, is a setting without effect.
 func (t *tree) safe(o spec.Obeyed, dir string, s setting) bool {
 	for _, o := range o.SafeValues {
 		if matchAll([]string{o.Key}, s.path) && slices.Contains(o.Values, plainText(s.value)) && !looksOther(s.value) {
@@ -33,10 +33,10 @@ func (t *tree) safe(o spec.Obeyed, dir string, s setting) bool {
 		}
 	}
 	switch v := s.value.(type) {
-	case map[string]any, []any: // empty ones
+	case map[string]any, []any: // empty
 		return matchAll(o.Safe, s.path) || above(o.Safe, s.path) || above(o.Paths, s.path) || slices.ContainsFunc(o.Effects, func(r spec.EffectRule) bool {
 			return matchAll([]string{r.Key}, append(slices.Clip(s.path), "x")) && !matchAll([]string{r.Key}, s.path) && strings.HasSuffix(r.Key, "/*")
-		}) // of a rule about each member there is nothing to say where there is none
+		}) // without members a rule about each member says nothing
 	case string:
 		return matchAll(o.Prompts, s.path) || matchAll(o.Safe, s.path) && (plain(v) || o.Format == "frontmatter") || matchAll(o.Paths, s.path) && t.inside(dir, v)
 	}
@@ -51,21 +51,21 @@ func plainText(v any) string {
 	return setting{value: v}.canonical()
 }
 
-// looksOther reports whether v is text that spells a value of another type:
-// programs differ in what they take "false" for, and in most it is true.
+// looksOther reports whether v is a string that spells another type: programs
+// read "false" differently, and in most it is true.
 func looksOther(v any) bool {
 	s, ok := v.(string)
 	return ok && json.Valid([]byte(s))
 }
 
-// plain reports whether programs take s as it stands: it names no variable, no
-// file to include and no command whose output is meant.
+// plain reports whether programs take s literally: it names no variable, no
+// file to include, no command to run.
 func plain(s string) bool {
 	return !strings.HasPrefix(s, "!") && !strings.ContainsAny(s, "$`") && !strings.Contains(s, "{env:") && !strings.Contains(s, "{file:")
 }
 
 // inside reports whether s is a path, or pattern of paths, of the project,
-// whether it starts at its root or at dir.
+// relative to its root or to dir.
 func (t *tree) inside(dir, s string) bool {
 	if s == "" || !plain(s) || strings.ContainsAny(s, ":\\~{[") || path.IsAbs(s) { // braces and brackets may spell a ".."
 		return false

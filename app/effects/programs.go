@@ -9,14 +9,14 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// codeNames are the endings of files that programs load as code.
+// codeNames are the extensions of files that programs load as code.
 var codeNames = []string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".sh", ".py", ".rb", ".lua", ".wasm"}
 
-// textNames are the endings of files that only models read.
+// textNames are the extensions of files that only models read.
 var textNames = []string{".md", ".mdc", ".txt", ".org", ".rst"}
 
-// programs are the files that the plan puts into the folder of a program and
-// that may be run or loaded there, although no effect in list names them.
+// programs are the planned files in a program's folder that may be run or
+// loaded, although no effect in list names them.
 func (t *tree) programs(runtimes []spec.Runtime, list []Effect) []Effect {
 	known := map[string]bool{}
 	for _, e := range list {
@@ -36,7 +36,7 @@ func (t *tree) programs(runtimes []spec.Runtime, list []Effect) []Effect {
 				continue
 			}
 			if !t.runnable(name) && (rt.Source == "" || slices.Contains(textNames, path.Ext(name))) {
-				continue // of a program that a source describes, all that is no text may be code
+				continue // if a source describes the program, any file that is not text may be code
 			}
 			if t.outcome(t.after[name]).gone {
 				continue
@@ -48,8 +48,8 @@ func (t *tree) programs(runtimes []spec.Runtime, list []Effect) []Effect {
 	return out
 }
 
-// runnable reports whether a file of the plan is named as code is, or will be
-// one that its owner may execute. Most are seen by their mode to be none.
+// runnable reports whether a planned file is named like code, or will be
+// executable for its owner. The mode rules out most.
 func (t *tree) runnable(name string) bool {
 	a := t.after[name]
 	if slices.Contains(codeNames, path.Ext(name)) {

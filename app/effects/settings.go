@@ -19,32 +19,32 @@ import (
 // setting is one scalar of a file, or an empty object or array.
 type setting struct {
 	path   []string // names from the root, and indexes of arrays
-	arrays []bool   // which of path are indexes
-	value  any      // string, bool, number, nil; map[string]any{} or []any{} where it is empty
+	arrays []bool   // whether each of path is an index
+	value  any      // string, bool, number, nil; map[string]any{} or []any{} if it is empty
 }
 
-// Bounds of a file that can be judged. Programs' own are a hundredth of that; a
-// file that is larger is one that aisync cannot read.
+// Bounds of a readable file. Real ones have a hundredth of that; a larger file
+// counts as unreadable.
 const (
 	maxDepth    = 100    // names from the root to a setting
 	maxSettings = 10_000 // in one file
-	maxBrackets = 50_000 // that open something
+	maxBrackets = 50_000 // opening brackets
 )
 
 var (
-	errDeep  = fmt.Errorf("it is nested deeper than %d levels", maxDepth)
-	errLarge = fmt.Errorf("it has more than %d settings", maxSettings)
+	errDeep  = fmt.Errorf("nested deeper than %d levels", maxDepth)
+	errLarge = fmt.Errorf("more than %d settings", maxSettings)
 )
 
-// settings flattens doc. A name that stands there twice counts twice: programs
-// differ in which of the two they take. The error says why doc cannot be read.
+// settings flattens doc. A duplicate name counts twice: programs differ in
+// which value they use. The error says why doc cannot be read.
 func settings(format string, doc []byte) ([]setting, error) {
 	doc = bytes.TrimPrefix(doc, []byte("\uFEFF"))
 	if len(bytes.TrimSpace(doc)) == 0 {
 		return nil, nil
 	}
 	if bytes.Count(doc, []byte("["))+bytes.Count(doc, []byte("{")) > maxBrackets && format != "frontmatter" {
-		return nil, errLarge // before a parser follows them
+		return nil, errLarge // before a parser recurses
 	}
 	switch format {
 	case "json":
@@ -83,7 +83,7 @@ func settings(format string, doc []byte) ([]setting, error) {
 	return nil, fmt.Errorf("no reader of the format %q", format)
 }
 
-// below is the place of a member of what lies at s.
+// below is the place of a member of s.
 func (s setting) below(name string, index bool) setting {
 	return setting{path: append(slices.Clip(s.path), name), arrays: append(slices.Clip(s.arrays), index)}
 }
@@ -102,7 +102,7 @@ func flattenJSON(list []setting, v hujson.Value, at setting) ([]setting, error) 
 		for _, m := range x.Members {
 			name, ok := m.Name.Value.(hujson.Literal)
 			if !ok {
-				return nil, fmt.Errorf("a name is no string")
+				return nil, fmt.Errorf("a name is not a string")
 			}
 			if list, err = flattenJSON(list, m.Value, at.below(name.String(), false)); err != nil {
 				return nil, err
@@ -127,7 +127,7 @@ func flattenJSON(list []setting, v hujson.Value, at setting) ([]setting, error) 
 	return list, nil
 }
 
-// flatten appends the scalars of v, which lies at a place, to list.
+// flatten appends to list the scalars of v, which lies at a place.
 func flatten(list []setting, v any, at setting) ([]setting, error) {
 	err := at.bounded(list)
 	if err != nil {
@@ -155,7 +155,7 @@ func flatten(list []setting, v any, at setting) ([]setting, error) {
 			}
 		}
 	default:
-		if m := reflect.ValueOf(v); m.Kind() == reflect.Map { // of a reader's own type
+		if m := reflect.ValueOf(v); m.Kind() == reflect.Map { // of a parser's types
 			byName := map[string]any{}
 			for _, name := range m.MapKeys() {
 				byName[fmt.Sprint(name.Interface())] = m.MapIndex(name).Interface()
@@ -168,7 +168,7 @@ func flatten(list []setting, v any, at setting) ([]setting, error) {
 	return list, nil
 }
 
-// bounded returns why a member of what lies at s is one too many.
+// bounded returns an error if s can have no further member.
 func (s setting) bounded(list []setting) error {
 	switch {
 	case len(s.path) > maxDepth:
@@ -179,8 +179,8 @@ func (s setting) bounded(list []setting) error {
 	return nil
 }
 
-// canonical is the value of s as one text. What is no JSON (a date of TOML) is
-// written as Go does.
+// canonical is the value of s as text. A value outside JSON (a date in TOML) is
+// written in Go's form.
 func (s setting) canonical() string {
 	b, err := json.Marshal(s.value)
 	if err != nil {

@@ -19,39 +19,40 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// maxFile bounds a file whose settings are read. Programs' own are kilobytes.
+// maxFile bounds a file whose settings are read. Real ones are kilobytes.
 const maxFile = 4 << 20
 
-// maxSum bounds a file whose bytes a digest stands for. Of a larger one its
-// size and its time of change do.
+// maxSum bounds a file whose bytes a digest covers. For a larger one, size and
+// modification time stand instead.
 const maxSum = 1 << 30
 
-// errLargeFile says that a file is too large to be looked into.
-var errLargeFile = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+// errLargeFile means that a file is too large to be read.
+var errLargeFile = fmt.Errorf("larger than %d MiB", maxFile>>20)
 
-// errUnreadable says that a file cannot be judged: a program may obey anything in it.
+// errUnreadable means that a file cannot be judged: a program may obey anything
+// in it.
 var errUnreadable = errors.New("cannot be read")
 
-// tree is a project's folder as it will be once a plan is applied.
+// tree is a project's folder as it will be after a plan.
 type tree struct {
 	root    string
 	carried func(name string) bool // see Project
 	env     reconcile.ReadEnv
 	after   map[string]*planned // by path, with slashes
 	names   []string            // of after, sorted
-	real    map[string]string   // a name in after, by the path that it has once links are followed
-	links   map[string]string   // what links of the plan will name, by path
-	found   map[string]found    // by pattern, see glob
+	real    map[string]string   // a name in after, by the path with links resolved
+	links   map[string]string   // targets of the plan's links, by path
+	found   map[string]found    // results of glob, by pattern
 }
 
 // planned is a file of a plan, which may change it.
 type planned struct {
 	change reconcile.Change
-	info   fs.FileInfo // of what lies there now; nil where nothing does
-	made   *outcome    // nil: not looked at yet
+	info   fs.FileInfo // of the present file; nil if there is none
+	made   *outcome    // nil: not examined yet
 }
 
-// outcome is what a plan makes of a file, or leaves as it is.
+// outcome is a file after a plan.
 type outcome struct {
 	doc  []byte
 	exec bool
@@ -59,8 +60,8 @@ type outcome struct {
 	err  error
 }
 
-// newTree is the folder root after p; p may be nil. Of a thousand files that
-// the plan leaves alone it reads those that a program obeys.
+// newTree is the folder root after p, which may be nil. Of unchanged files it
+// reads only those that a program obeys.
 func newTree(root string, r reconcile.ReadEnv, p *reconcile.Plan) *tree {
 	t := &tree{root: root, env: r, after: map[string]*planned{}, real: map[string]string{}, links: map[string]string{}, found: map[string]found{}}
 	if p == nil {
@@ -79,7 +80,7 @@ func newTree(root string, r reconcile.ReadEnv, p *reconcile.Plan) *tree {
 		}
 	}
 	t.names = slices.Sorted(maps.Keys(t.after))
-	folders := map[string]string{} // with links resolved
+	folders := map[string]string{} // links resolved
 	for _, name := range t.names {
 		a := t.after[name]
 		a.info, _ = os.Lstat(t.path(name))
@@ -96,7 +97,7 @@ func newTree(root string, r reconcile.ReadEnv, p *reconcile.Plan) *tree {
 	return t
 }
 
-// outcome returns what the plan makes of a.
+// outcome returns a after the plan.
 func (t *tree) outcome(a *planned) outcome {
 	if a.made == nil {
 		a.made = &outcome{}
@@ -105,8 +106,8 @@ func (t *tree) outcome(a *planned) outcome {
 	return *a.made
 }
 
-// planned returns what the plan makes of name, be it under another name that
-// leads to the same file.
+// planned returns the planned file name, even if the plan names it by another
+// path to the same file.
 func (t *tree) planned(name string) (*planned, bool) {
 	if a, ok := t.after[name]; ok {
 		return a, true
@@ -115,9 +116,9 @@ func (t *tree) planned(name string) (*planned, bool) {
 	return a, ok
 }
 
-// read returns what name will hold, and whether its owner may execute it. It
-// follows links, as programs do. The error is fs.ErrNotExist, or wraps
-// errUnreadable.
+// read returns the content that name will have, and whether its owner may
+// execute it. It follows links, as programs do. The error is fs.ErrNotExist, or
+// wraps errUnreadable.
 func (t *tree) read(name string) (doc []byte, exec bool, err error) {
 	if a, ok := t.planned(name); ok {
 		switch will := t.outcome(a); {
@@ -136,7 +137,7 @@ func (t *tree) read(name string) (doc []byte, exec bool, err error) {
 	return doc, exec, err
 }
 
-// live returns what name holds now.
+// live returns the present content of name.
 func (t *tree) live(name string) (doc []byte, exec bool, err error) {
 	f, err := os.OpenFile(filepath.Join(t.root, filepath.FromSlash(name)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -153,7 +154,7 @@ func (t *tree) live(name string) (doc []byte, exec bool, err error) {
 	case info.IsDir():
 		return nil, false, fs.ErrNotExist
 	case !info.Mode().IsRegular():
-		return nil, false, fmt.Errorf("%w: it is no regular file", errUnreadable)
+		return nil, false, fmt.Errorf("%w: not a regular file", errUnreadable)
 	case info.Size() > maxFile:
 		return nil, info.Mode()&0o111 != 0, fmt.Errorf("%w: %w", errUnreadable, errLargeFile)
 	}
@@ -164,8 +165,8 @@ func (t *tree) live(name string) (doc []byte, exec bool, err error) {
 	return doc, info.Mode()&0o111 != 0, nil
 }
 
-// digest identifies the bytes of name, whether it can be executed and where it
-// leads; ok is false where it is no file of the project.
+// digest identifies the bytes of name, its executable bit and its link target;
+// ok is false if it is no file of the project.
 func (t *tree) digest(name string) (line string, ok bool) {
 	doc, exec, err := t.read(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,17 +12,17 @@ type Server struct {
 	Name    string
 	Command []string // with its arguments
 	URL     string
-	Words   []string // names and values of its environment and headers, and the variables that they come from
+	Words   []string // names and values of its environment and headers, and the variables that provide them
 }
 
-// The words in which programs describe a server.
+// The names of settings that describe a server.
 var (
 	serverNames  = []string{"command", "args", "url", "httpUrl", "serverUrl", "type", "enabled", "env", "environment", "headers", "http_headers", "env_http_headers", "env_vars", "bearer_token_env_var"}
 	serverValues = []string{"stdio", "local", "http", "remote", "streamable-http", "sse"}
 )
 
-// Is reports whether e is s and no more: a spec can add to each server that is
-// typed, and to what else comes about where there is one.
+// Is reports whether e is exactly s: a spec can add to a typed server, and to
+// what else it causes.
 func (s Server) Is(e Effect) bool {
 	if e.Class > Sends || !strings.HasSuffix(e.Key, merge.Pointer(s.Name)) || strings.Count(e.Key, "/") != 2 {
 		return false
@@ -55,7 +55,7 @@ func (s Server) Is(e Effect) bool {
 	return slices.Equal(slices.Concat(command, args), s.Command)
 }
 
-// refersTo reports whether v is a program's way to name the variable name.
+// refersTo reports whether v is a program's reference to the variable name.
 func refersTo(v, name string) bool {
 	return v == "$"+name || v == "${"+name+"}" || v == "{env:"+name+"}"
 }

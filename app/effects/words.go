@@ -11,17 +11,17 @@ import (
 	"aisync.dev/aisync/providers/file"
 )
 
-// maxText bounds what of a value is shown, in bytes.
+// maxText bounds the part of a value that is shown, in bytes.
 const maxText = 1000
 
-// commandNames are what programs call what they run or dial, most telling first.
+// commandNames are the settings that programs run or dial, the most telling first.
 var commandNames = []string{"command", "cmd", "bash", "script", "url", "httpUrl", "serverUrl", "baseURL", "base_url", "prompt"}
 
-// plainNames are what says nothing beside a command.
+// plainNames are settings that add nothing to a command.
 var plainNames = []string{"type", "matcher", "timeout", "name", "description", "statusMessage"}
 
-// describe says in few words what a group of settings comes to, and leaves out
-// nothing that could matter. n is how many names of their paths they share.
+// describe summarizes a group of settings without leaving out anything that
+// could matter. n is the number of names that their paths share.
 func describe(group []setting, n int) string {
 	if len(group) == 1 && len(group[0].path) == n {
 		return clip(text(group[0]))
@@ -54,13 +54,13 @@ func describe(group []setting, n int) string {
 	return clip(strings.Join(found, "; "))
 }
 
-// lines are the commands that stand under name below the first n names of a
-// group, each with the arguments beside it.
+// lines are the commands under name, below the first n names of a group, each
+// with its arguments.
 func lines(group []setting, n int, name string) []string {
 	return told(group, n, name, make([]bool, len(group)))
 }
 
-// told is lines, and marks the settings that these say.
+// told is lines; it also marks the settings that the lines show.
 func told(group []setting, n int, name string, shown []bool) []string {
 	var found []string
 	for k, s := range group {
@@ -100,7 +100,8 @@ func told(group []setting, n int, name string, shown []bool) []string {
 	return found
 }
 
-// text is a scalar as people write it; what stands under the name of a secret is hidden.
+// text is a scalar as people write it; a value under the name of a secret is
+// hidden.
 func text(s setting) string {
 	if v, ok := s.value.(string); ok {
 		b, _ := json.Marshal(v) // a string: cannot fail
@@ -117,8 +118,8 @@ func text(s setting) string {
 	return s.canonical()
 }
 
-// runnable reports whether v, under name, is more of a command than of a
-// secret: what apiKeyHelper names is run, and a password has no pipe.
+// runnable reports whether v, under name, is rather a command than a secret:
+// apiKeyHelper names a command, and a password has no pipe.
 func runnable(name, v string) bool {
 	name = strings.ToLower(name)
 	for _, end := range []string{"helper", "helpers", "export", "refresh", "command", "cmd", "script", "program"} {
@@ -129,8 +130,8 @@ func runnable(name, v string) bool {
 	return strings.ContainsAny(v, " \t\n") && strings.ContainsAny(v, ";|&`<>$")
 }
 
-// clip leaves out the middle of a text that is too long, and says how much: the
-// end of a command matters as much as its start.
+// clip leaves out the middle of a long text, and says how much: the end of a
+// command matters as much as its start.
 func clip(s string) string {
 	if len(s) <= maxText {
 		return s
@@ -145,7 +146,7 @@ func clip(s string) string {
 	return fmt.Sprintf("%s … (%d bytes are not shown; read them in the file) … %s", s[:head], tail-head, s[tail:])
 }
 
-// fill puts what is known of an effect into the words of a rule.
+// fill inserts the values of an effect into the text of a rule.
 func fill(says, file, value string, wild []string) string {
 	pairs := []string{"{file}", file, "{value}", value}
 	for i, w := range wild {

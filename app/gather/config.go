@@ -16,8 +16,8 @@ import (
 // object is a configuration file as data.
 type object = map[string]any
 
-// config reads a file of settings by the ending of its name: TOML, or JSON with
-// comments. One that cannot be read is kept aside with the reason.
+// config reads a settings file by its extension: TOML, or JSON with comments.
+// An unreadable one stays, with the reason.
 func (g *gatherer) config(name string) (object, bool) {
 	content, _, ok := g.read(name)
 	if !ok {
@@ -48,8 +48,8 @@ func readJSON(content []byte, into any) error {
 	return dec.Decode(into)
 }
 
-// settings takes a settings file over as it stands, or, where it holds what
-// looks like a secret, all but that.
+// settings takes a settings file unchanged, or, if it seems to hold a secret,
+// without that.
 func (g *gatherer) settings(runtime, name string) {
 	o, ok := g.config(name)
 	if !ok || len(o) == 0 {
@@ -57,16 +57,16 @@ func (g *gatherer) settings(runtime, name string) {
 	}
 	g.runtime(runtime)
 	if hidden := withoutSecrets(o); len(hidden) > 0 {
-		g.settingsOf(runtime, name, o, "for "+runtime+" alone", hidden)
+		g.settingsOf(runtime, name, o, "for "+runtime+" only", hidden)
 		return
 	}
-	g.copyFile("settings", name, g.own(runtime, "settings.json"), "for "+runtime+" alone, as it was")
+	g.copyFile("settings", name, g.own(runtime, "settings.json"), "for "+runtime+" only, unchanged")
 }
 
-// settingsOf writes settings that are not as they stood in their file.
+// settingsOf writes settings that differ from their file.
 func (g *gatherer) settingsOf(runtime, name string, o object, note string, hidden []string) {
 	if len(hidden) > 0 {
-		note += "; what looks like a secret stays where it is: " + strings.Join(hidden, ", ")
+		note += "; values that look like secrets stay where they are: " + strings.Join(hidden, ", ")
 	}
 	if len(o) == 0 {
 		if len(hidden) > 0 {
@@ -86,8 +86,8 @@ func (g *gatherer) settingsOf(runtime, name string, o object, note string, hidde
 	}
 }
 
-// withoutSecrets takes every text out of o whose name says that it is a secret,
-// and that is no reference to one, and returns their names.
+// withoutSecrets removes from o every string under a secret's name, except
+// references, and returns the names.
 func withoutSecrets(o object) (hidden []string) {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		switch v := o[name].(type) {
@@ -113,8 +113,8 @@ func withoutSecrets(o object) (hidden []string) {
 	return hidden
 }
 
-// configFile takes a file apart that holds MCP servers among settings: the
-// servers are for every runtime, the rest is for this one.
+// configFile splits a file of settings and MCP servers: the servers are for
+// every runtime, the rest for this one.
 func (g *gatherer) configFile(runtime, name, servers string) {
 	o, ok := g.config(name)
 	if !ok {
@@ -130,7 +130,7 @@ func (g *gatherer) configFile(runtime, name, servers string) {
 	if runtime == "opencode" {
 		delete(o, "instructions")
 	}
-	g.settingsOf(runtime, name, o, "what is no MCP server, for "+runtime+" alone", withoutSecrets(o))
+	g.settingsOf(runtime, name, o, "everything but MCP servers, for "+runtime+" only", withoutSecrets(o))
 }
 
 // mcpFile takes the servers of a file that holds little else.
@@ -142,7 +142,7 @@ func (g *gatherer) mcpFile(runtime, name, pointer string) {
 	g.runtime(runtime)
 	g.servers(runtime, name, o[pointer])
 	if _, ok := o["inputs"]; ok {
-		g.keep(name, "inputs: what VS Code asks for at its start has no place in a spec")
+		g.keep(name, "inputs: a spec has no place for the values that VS Code asks for at start")
 	}
 }
 
@@ -163,7 +163,7 @@ func (g *gatherer) jsonFile(what, from, to string, v any) {
 	g.took(what, from, to, "")
 }
 
-// text and texts read a field of data that may be anything.
+// textOf reads a string from untyped data; textsOf reads a list.
 func textOf(v any) string {
 	s, _ := v.(string)
 	return s

@@ -1,7 +1,7 @@
-// Package gather reads what agent programs, rulesync and ruler already hold in
-// a folder, and says which bundle and which MCP servers it comes to. It takes
-// every byte over as it stands where the form allows that, says of each file
-// what became of it, and writes nothing. Start reading at From.
+// Package gather reads what agent programs, rulesync and ruler already keep in
+// a folder, and returns the bundle and the MCP servers that it amounts to. It
+// keeps bytes unchanged where the format allows, reports on each file, and
+// writes nothing. Call From.
 package gather
 
 import (
@@ -17,27 +17,27 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Origin is whose files are read.
+// Origin is the owner of the files to read.
 type Origin string
 
-// Origins is all of them, in the order in which they are looked for.
+// Origins are all origins, in the order of the search.
 var Origins = []Origin{"rulesync", "ruler", "claude", "cursor", "copilot", "agents"}
 
 // Options say what is read and where it goes.
 type Options struct {
-	From []Origin // none: what is there, see From
+	From []Origin // none: all present ones, see From
 	Home bool     // the folder is a person's home: user scope
-	Name string   // of the bundle; of no use for a home, whose bundle is the source's core
+	Name string   // of the bundle; unused for a home, whose bundle is the source's core
 }
 
-// Result is what was found.
+// Result is everything found.
 type Result struct {
-	From     []Origin // that were read
+	From     []Origin // origins that were read
 	Files    []File   // of the bundle source, sorted by path
 	Servers  []Server // sorted by name
-	Runtimes []string // whose files they are, sorted
-	Taken    []Taken  // what came from where
-	Kept     []Kept   // what stays as it is
+	Runtimes []string // runtimes of the files, sorted
+	Taken    []Taken  // files taken, and their places
+	Kept     []Kept   // files left alone
 }
 
 // File is one file of the bundle source.
@@ -47,13 +47,13 @@ type File struct {
 	Mode fs.FileMode // 0644, or 0755 for a program
 }
 
-// Server is an MCP server and the file that it stands in.
+// Server is an MCP server and the file that it comes from.
 type Server struct {
 	spec.MCPServer
 	From string
 }
 
-// Taken is one thing that was taken over.
+// Taken is one thing that was taken.
 type Taken struct {
 	What string `json:"what"` // rule, skill, command, agent, hooks, settings, …
 	From string `json:"from"` // below the folder
@@ -61,15 +61,15 @@ type Taken struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Kept is something that is left alone, and why.
+// Kept is something left alone, and why.
 type Kept struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
 }
 
-// From reads dir. With no origin named it reads the sources of rulesync and
-// ruler where there are any, because they write the files of the programs, and
-// else what each program has. A link is followed as long as it stays in dir.
+// From reads dir. With no origin in o it reads the sources of rulesync and
+// ruler if there are any, because these write the programs' files, and
+// otherwise the files of each program. It follows a link that stays in dir.
 func From(dir string, o Options) (*Result, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -96,7 +96,7 @@ func From(dir string, o Options) (*Result, error) {
 		case "agents":
 			g.agents()
 		default:
-			return nil, fmt.Errorf("nothing is known of %q", origin)
+			return nil, fmt.Errorf("unknown origin %q", origin)
 		}
 	}
 	g.settle()
@@ -104,20 +104,20 @@ func From(dir string, o Options) (*Result, error) {
 	return g.out, g.err
 }
 
-// gatherer is one From.
+// gatherer is one run of From.
 type gatherer struct {
 	Options
 	root    *os.Root
 	bits    fsys.Bits
 	out     *Result
 	files   map[string]File // of the bundle, by path
-	texts   []text          // rules, commands and agents, before it is decided what is one
+	texts   []text          // rules, commands and agents, before equal ones are merged
 	skills  []skill
 	ignores []string // lines
-	err     error    // of the file system, the first
+	err     error    // the first error of the file system
 }
 
-// places are what shows that an origin has anything here.
+// places show that an origin has files here.
 var places = map[Origin][]string{
 	"rulesync": {".rulesync"},
 	"ruler":    {".ruler"},
@@ -127,7 +127,7 @@ var places = map[Origin][]string{
 	"agents":   {"AGENTS.md", "GEMINI.md", "QWEN.md", ".agents", ".codex", ".gemini", ".qwen", ".opencode", "opencode.json", "opencode.jsonc"},
 }
 
-// homePlaces is places in user scope.
+// homePlaces are places in user scope.
 var homePlaces = map[Origin][]string{
 	"rulesync": {".rulesync"},
 	"ruler":    {".config/ruler"},
@@ -154,15 +154,15 @@ func (g *gatherer) present() []Origin {
 	return slices.DeleteFunc(slices.Clone(Origins), func(o Origin) bool { return !g.has(o) })
 }
 
-// leftOut says what of other origins is there and was not asked for.
+// leftOut reports other origins with files here.
 func (g *gatherer) leftOut() {
 	for _, o := range Origins {
 		if slices.Contains(g.From, o) || !g.has(o) {
 			continue
 		}
-		why := "of " + string(o) + ", which was not asked for"
+		why := "of " + string(o) + ", not asked for"
 		if slices.Contains(g.From, "rulesync") || slices.Contains(g.From, "ruler") {
-			why = "taken to be written by " + string(g.From[0]) + ": take it away when this is applied, or it is read twice; if it is your own: aisync import --from " + string(o)
+			why = "assumed to be written by " + string(g.From[0]) + ": remove it once this is applied, or it is read twice; if you wrote it: aisync import --from " + string(o)
 		}
 		in := places
 		if g.Home {
@@ -176,8 +176,8 @@ func (g *gatherer) leftOut() {
 	}
 }
 
-// common is where the bundle keeps what is for every runtime, own what is for
-// one alone. The core of a source has its rules in a folder of another name.
+// common is the bundle's place for files of every runtime, own for those of
+// one. The core of a source keeps its rules in a folder with another name.
 func (g *gatherer) common(elem ...string) string {
 	if !g.Home {
 		return path.Join("languages", g.Name, "common", path.Join(elem...))
@@ -210,8 +210,8 @@ func (g *gatherer) took(what, from, to, note string) {
 	g.out.Taken = append(g.out.Taken, Taken{what, from, to, note})
 }
 
-// put adds a file to the bundle. It reports false where another of that path is
-// there already and differs.
+// put adds a file to the bundle. It returns false if the bundle has a different
+// file with that path.
 func (g *gatherer) put(to string, content []byte, mode fs.FileMode) bool {
 	if had, ok := g.files[to]; ok {
 		return string(had.Text) == string(content)
@@ -220,7 +220,7 @@ func (g *gatherer) put(to string, content []byte, mode fs.FileMode) bool {
 	return true
 }
 
-// settle decides what is one and what is several, and sorts.
+// settle merges equal texts and sorts the result.
 func (g *gatherer) settle() {
 	g.settleTexts()
 	g.settleSkills()

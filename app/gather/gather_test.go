@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write what is wanted in testdata anew")
 
 // Each file of testdata is a folder, and at its end, as want, what comes of it.
 // Its comment may name origins, "home", and links as "from -> to".
-func TestEachThingGoesWhereItIsExpected(t *testing.T) {
+func TestGatherGolden(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) < 5 {
 		t.Fatal(names, err)

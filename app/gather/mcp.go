@@ -17,21 +17,20 @@ var (
 	serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 	varName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
-	// The ways in which programs write "the value of that variable": ${X} of
-	// Claude Code and others, ${env:X} of Cursor and VS Code, {env:X} of opencode.
+	// A program's reference to a variable: ${X} in Claude Code and others,
+	// ${env:X} in Cursor and VS Code, {env:X} in opencode.
 	reference = regexp.MustCompile(`^(?:\$\{(?:env:)?|\{env:)([A-Za-z_][A-Za-z0-9_]*)\}$`)
 	secret    = regexp.MustCompile(`(?i)token|secret|passw|api_?-?key|authorization|credential`)
 )
 
-// LooksSecret reports whether what is called name holds, by its name, what is
-// nobody else's business.
+// LooksSecret reports whether name is that of a secret.
 func LooksSecret(name string) bool { return secret.MatchString(name) }
 
-// knownKeys are the fields of a server that a spec has, under the names that
-// programs give them, and those that say nothing.
+// knownKeys are the fields of a server that a spec has, under the programs'
+// names, and those without meaning.
 var knownKeys = []string{"type", "transport", "command", "args", "env", "env_vars", "environment", "url", "httpUrl", "serverUrl", "headers", "http_headers", "env_http_headers", "bearer_token_env_var", "tools", "enabled", "disabled"}
 
-// servers takes over the MCP servers of one file.
+// servers takes the MCP servers of one file.
 func (g *gatherer) servers(runtime, from string, table any) {
 	all, _ := table.(object)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -46,7 +45,7 @@ func (g *gatherer) servers(runtime, from string, table any) {
 			if reflect.DeepEqual(g.out.Servers[i].MCPServer, s) {
 				g.took("MCP server", at, "mcp: "+name, "the same as in "+g.out.Servers[i].From)
 			} else {
-				g.keep(at, "another server of that name is in "+g.out.Servers[i].From)
+				g.keep(at, "another server with that name is in "+g.out.Servers[i].From)
 			}
 			continue
 		}
@@ -62,7 +61,7 @@ func (g *gatherer) servers(runtime, from string, table any) {
 	}
 }
 
-// hide puts references in place of values that look like secrets.
+// hide replaces values that look like secrets by references.
 func hide(vars []spec.EnvVar) {
 	for i, v := range vars {
 		if v.Secret == nil && LooksSecret(v.Name) {
@@ -71,11 +70,11 @@ func hide(vars []spec.EnvVar) {
 	}
 }
 
-// variableOf is what the variable is called that a secret is taken from.
+// variableOf is the name of the variable for a secret.
 func variableOf(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
 
-// tells reports whether the command line or the address of s holds what looks
-// like a secret.
+// tells reports whether the command line or the address of s contains what
+// looks like a secret.
 func tells(s spec.MCPServer) bool {
 	for i, arg := range s.Args {
 		flag, value, both := strings.Cut(arg, "=")
@@ -88,8 +87,7 @@ func tells(s spec.MCPServer) bool {
 	return LooksSecret(query) || strings.Contains(query, "key=") || err == nil && u.User != nil
 }
 
-// serverOf reads a server in any of the forms; why says why it cannot be taken
-// over.
+// serverOf reads a server in any of the forms; why says why it cannot be taken.
 func serverOf(name string, o object) (s spec.MCPServer, notes []string, why string) {
 	s = spec.MCPServer{Name: name, Command: textOf(o["command"]), Args: textsOf(o["args"])}
 	for _, key := range []string{"url", "httpUrl", "serverUrl"} {
@@ -102,19 +100,19 @@ func serverOf(name string, o object) (s spec.MCPServer, notes []string, why stri
 	}
 	switch kind := textOf(o["type"]); {
 	case !serverName.MatchString(name):
-		return s, nil, "its name is none that a spec can have"
+		return s, nil, "its name is not allowed in a spec"
 	case s.Command == "" && s.URL == "":
 		return s, nil, "it has neither command nor url"
 	case s.Command != "" && s.URL != "":
 		return s, nil, "it has both command and url"
 	case kind == "sse" || textOf(o["transport"]) == "sse" || kind == "ws":
-		return s, nil, "a transport of its own (" + cmp.Or(kind, textOf(o["transport"])) + ") has no place in a spec"
+		return s, nil, "its transport (" + cmp.Or(kind, textOf(o["transport"])) + ") has no place in a spec"
 	case o["enabled"] == false || o["disabled"] == true:
-		return s, nil, "it is switched off"
+		return s, nil, "disabled"
 	case tells(s):
-		return s, nil, "what looks like a secret stands in its command line or address"
+		return s, nil, "its command line or address seems to contain a secret"
 	case s.URL != "" && !strings.HasPrefix(s.URL, "http://") && !strings.HasPrefix(s.URL, "https://"):
-		return s, nil, "its url is no http or https address"
+		return s, nil, "its url is not an http or https address"
 	}
 	env, headers := varName, headerName
 	s.Env = append(variables(o["env"], env, &notes), variables(o["environment"], env, &notes)...)
@@ -149,7 +147,7 @@ func variables(table any, names *regexp.Regexp, notes *[]string) []spec.EnvVar {
 	var out []spec.EnvVar
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !names.MatchString(name) {
-			*notes = append(*notes, fmt.Sprintf("%q is no name that a spec can have", name))
+			*notes = append(*notes, fmt.Sprintf("%q is not allowed as a name in a spec", name))
 			continue
 		}
 		v := spec.EnvVar{Name: name, Value: valueOf(all[name])}

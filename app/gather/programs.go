@@ -8,23 +8,23 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// claude reads what Claude Code has. Its form of settings and hooks stays its
-// own; rules, skills, commands and agents are for all.
+// claude reads Claude Code's files. Settings and hooks keep its form; rules,
+// skills, commands and agents are for all runtimes.
 // https://code.claude.com/docs/en/settings
 func (g *gatherer) claude() {
-	const own = "settings.local.json is each person's own"
+	const own = "settings.local.json is personal"
 	if !g.Home {
 		g.seed("CLAUDE.md", "claude")
 		if g.isFile(".claude/CLAUDE.md") {
-			g.keep(".claude/CLAUDE.md", "claude reads it there; nothing is written to it")
+			g.keep(".claude/CLAUDE.md", "claude reads it there; aisync does not write to it")
 		}
 		if g.isFile("CLAUDE.local.md") {
-			g.keep("CLAUDE.local.md", "each person's own")
+			g.keep("CLAUDE.local.md", "personal")
 		}
 		g.mcpFile("claude", ".mcp.json", "mcpServers")
 	} else {
 		if g.isFile(".claude/CLAUDE.md") {
-			g.keep(".claude/CLAUDE.md", "your own text; nothing is written over it")
+			g.keep(".claude/CLAUDE.md", "your text; aisync does not overwrite it")
 		}
 		g.mcpFile("claude", ".claude.json", "mcpServers")
 	}
@@ -40,16 +40,16 @@ func (g *gatherer) claude() {
 	}
 	known := []string{"CLAUDE.md", "rules", "commands", "agents", "skills", "hooks", "output-styles", "settings.json", "settings.local.json"}
 	if g.Home {
-		return // the rest of it is the program's own state, and secrets
+		return // the rest is the program's state, and secrets
 	}
 	g.rest(".claude", known...)
 }
 
-// cursor reads what Cursor has. https://cursor.com/docs/context/rules
+// cursor reads Cursor's files. https://cursor.com/docs/context/rules
 func (g *gatherer) cursor() {
 	if content, _, ok := g.read(".cursorrules"); ok {
 		g.texts = append(g.texts, text{what: "rule", runtime: "cursor", from: ".cursorrules", rel: "cursorrules.md", content: content,
-			note: "Cursor still reads .cursorrules: take it away when this is applied"})
+			note: "Cursor still reads .cursorrules: remove it once this is applied"})
 		g.runtime("cursor")
 	}
 	g.textsIn("rule", "cursor", ".cursor/rules", ".mdc", ".md")
@@ -70,8 +70,9 @@ func (g *gatherer) cursor() {
 	}
 }
 
-// copilot reads what GitHub Copilot has in a repository and in a home. What is
-// for VS Code alone stays its own. https://docs.github.com/en/copilot/customizing-copilot
+// copilot reads GitHub Copilot's files in a repository and in a home. Files for
+// VS Code only keep their form.
+// https://docs.github.com/en/copilot/customizing-copilot
 func (g *gatherer) copilot() {
 	if g.Home {
 		g.textsIn("rule", "copilot", ".copilot/instructions", ".instructions.md")
@@ -79,12 +80,12 @@ func (g *gatherer) copilot() {
 		g.textsIn("agent", "copilot", ".copilot/agents", ".agent.md", ".md")
 		g.mcpFile("copilot", ".copilot/mcp-config.json", "mcpServers")
 		if g.isFile(".copilot/copilot-instructions.md") {
-			g.keep(".copilot/copilot-instructions.md", "your own text; nothing is written over it")
+			g.keep(".copilot/copilot-instructions.md", "your text; aisync does not overwrite it")
 		}
 		return
 	}
 	if g.isFile(".github/copilot-instructions.md") {
-		g.copyFile("instructions", ".github/copilot-instructions.md", g.own("copilot", "copilot-instructions.md"), "for copilot alone, as it was")
+		g.copyFile("instructions", ".github/copilot-instructions.md", g.own("copilot", "copilot-instructions.md"), "for copilot only, unchanged")
 		g.runtime("copilot")
 	}
 	g.textsIn("rule", "copilot", ".github/instructions", ".instructions.md")
@@ -92,20 +93,20 @@ func (g *gatherer) copilot() {
 	g.skillsIn("copilot", ".github/skills")
 	g.program("copilot", "command", ".github/prompts", "prompts")
 	for _, rel := range g.walk(".github/hooks") {
-		g.keep(path.Join(".github/hooks", rel), "copilot reads it there; nothing is written to it")
+		g.keep(path.Join(".github/hooks", rel), "copilot reads it there; aisync does not write to it")
 		g.runtime("copilot")
 	}
 	g.mcpFile("copilot", ".github/mcp.json", "mcpServers")
 	g.mcpFile("copilot", ".vscode/mcp.json", "servers")
 }
 
-// agents reads AGENTS.md and what the programs have that share it.
+// agents reads AGENTS.md and the files of the programs that share it.
 func (g *gatherer) agents() {
 	if !g.Home {
 		g.seed("AGENTS.md", "")
 		g.seed("GEMINI.md", "gemini")
 		if g.isFile("QWEN.md") {
-			g.keep("QWEN.md", "qwen reads it beside AGENTS.md; nothing is written to it")
+			g.keep("QWEN.md", "qwen reads it beside AGENTS.md; aisync does not write to it")
 			g.runtime("qwen")
 		}
 	}
@@ -134,7 +135,7 @@ func (g *gatherer) agents() {
 	for _, f := range []string{".codex/hooks.json", ".codex/agents", ".codex/rules", ".gemini/agents", ".gemini/extensions"} {
 		if _, err := g.root.Lstat(f); err == nil && !g.Home {
 			g.runtime(strings.TrimPrefix(path.Dir(f), "."))
-			g.keep(f, path.Dir(f)+" reads it there; nothing is written to it")
+			g.keep(f, path.Dir(f)+" reads it there; aisync does not write to it")
 		}
 	}
 	for _, list := range []string{".geminiignore", ".qwenignore", ".codexignore", ".aiignore"} {
@@ -144,18 +145,18 @@ func (g *gatherer) agents() {
 	}
 }
 
-// textsInOf reads the folders that several programs have in common forms.
+// textsInOf reads the folders that several programs keep in common forms.
 func (g *gatherer) textsInOf(runtime, dir string) {
 	g.textsIn("rule", runtime, dir+"/rules", ".md")
 	g.textsIn("command", runtime, dir+"/commands", ".md")
-	if runtime != "gemini" { // its own are kept aside
+	if runtime != "gemini" { // its own folders stay
 		g.textsIn("agent", runtime, dir+"/agents", ".md")
 	}
 	g.skillsIn(runtime, dir+"/skills")
 }
 
-// seed takes an instruction file as what the bundle starts such a file with:
-// the one that is there is then never written to.
+// seed takes an instruction file as the bundle's first content of such a file:
+// the present one is then never written to.
 func (g *gatherer) seed(name, runtime string) {
 	switch {
 	case g.isLink(name):
@@ -166,16 +167,16 @@ func (g *gatherer) seed(name, runtime string) {
 	}
 }
 
-// program takes the files of a folder that only one program has, as they lie.
+// program takes the files of a folder of one program, unchanged.
 func (g *gatherer) program(runtime, what, dir, to string) {
 	if len(g.entries(dir)) > 0 {
-		g.copyFolder(what, dir, g.own(runtime, to), "for "+runtime+" alone, as it was")
+		g.copyFolder(what, dir, g.own(runtime, to), "for "+runtime+" only, unchanged")
 		g.runtime(runtime)
 	}
 }
 
-// hookPrograms takes the programs that a runtime's hooks call, where aisync has
-// a folder for them with that runtime.
+// hookPrograms takes the programs that a runtime's hooks call, if aisync has a
+// folder for them with that runtime.
 func (g *gatherer) hookPrograms(runtime, dir string) {
 	rt, _ := catalog.With(spec.Catalog{}).Runtime(runtime)
 	place := rt.Project.Hooks
@@ -187,6 +188,6 @@ func (g *gatherer) hookPrograms(runtime, dir string) {
 		return
 	}
 	for _, rel := range g.walk(dir) {
-		g.keep(path.Join(dir, rel), "what calls it finds it there; nothing is written to it")
+		g.keep(path.Join(dir, rel), "its callers find it there; aisync does not write to it")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// read returns a file below the folder; ok is false where there is none. A link
-// is followed within the folder, and one that leads out of it is kept aside.
+// read returns a file below the folder; ok is false if there is none. It
+// follows a link within the folder; a link out of it is left alone.
 func (g *gatherer) read(name string) (content []byte, mode fs.FileMode, ok bool) {
 	link, err := g.root.Lstat(name)
 	if err != nil {
@@ -21,7 +21,7 @@ func (g *gatherer) read(name string) (content []byte, mode fs.FileMode, ok bool)
 	info, err := g.root.Stat(name)
 	switch {
 	case err != nil && link.Mode()&fs.ModeSymlink != 0:
-		g.keep(name, "a link that is absolute, leads out of the folder, or nowhere")
+		g.keep(name, "a link that is absolute, dangling, or leads out of the folder")
 		return nil, 0, false
 	case err != nil:
 		g.fail(err)
@@ -41,13 +41,13 @@ func (g *gatherer) read(name string) (content []byte, mode fs.FileMode, ok bool)
 	return content, mode, true
 }
 
-// fail keeps the first error that is not about something missing. A folder that
-// a link leads out of is kept aside, once.
+// fail keeps the first error that is not about a missing file. A folder behind
+// a link out of the folder is reported once.
 func (g *gatherer) fail(err error) {
 	var at *fs.PathError
 	switch {
 	case err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
-	case errors.As(err, &at) && strings.Contains(err.Error(), "escapes from parent"): // os.Root has no name for it
+	case errors.As(err, &at) && strings.Contains(err.Error(), "escapes from parent"): // os.Root has no sentinel for it
 		top, _, _ := strings.Cut(at.Path, "/")
 		if !slices.ContainsFunc(g.out.Kept, func(k Kept) bool { return k.Path == top }) {
 			g.keep(top, "a link that is absolute, or leads out of the folder")
@@ -67,15 +67,15 @@ func (g *gatherer) isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// entries lists a folder, sorted; none where there is no such folder.
+// entries lists a folder, sorted; none if it does not exist.
 func (g *gatherer) entries(dir string) []fs.DirEntry {
 	list, err := fs.ReadDir(g.root.FS(), dir)
 	g.fail(err)
 	return list
 }
 
-// walk lists the files below dir by their paths within it, sorted. Folders that
-// are links are kept aside; .git, __pycache__ and node_modules are left out.
+// walk lists the files below dir by relative path, sorted. It leaves out linked
+// folders, with a note, and .git, __pycache__ and node_modules.
 func (g *gatherer) walk(dir string) []string {
 	var out []string
 	var in func(rel string)
@@ -97,13 +97,13 @@ func (g *gatherer) walk(dir string) []string {
 	if info, err := g.root.Lstat(dir); err == nil && info.IsDir() {
 		in("")
 	} else if err == nil {
-		g.keep(dir, "a link, or no folder")
+		g.keep(dir, "a link, or not a folder")
 	}
 	return out
 }
 
-// rest keeps aside what of dir is not among known, by name, without looking
-// into it.
+// rest reports the entries of dir that are not among known, without looking
+// into them.
 func (g *gatherer) rest(dir string, known ...string) {
 	for _, e := range g.entries(dir) {
 		if !slices.Contains(known, e.Name()) {
@@ -112,7 +112,7 @@ func (g *gatherer) rest(dir string, known ...string) {
 	}
 }
 
-// copyFile puts a file into the bundle as it stands.
+// copyFile puts a file into the bundle unchanged.
 func (g *gatherer) copyFile(what, from, to, note string) bool {
 	content, mode, ok := g.read(from)
 	if !ok {
@@ -126,14 +126,15 @@ func (g *gatherer) copyFile(what, from, to, note string) bool {
 	return true
 }
 
-// copyFolder puts all files below a folder into the bundle as they stand.
+// copyFolder puts all files below a folder into the bundle unchanged.
 func (g *gatherer) copyFolder(what, from, to, note string) {
 	for _, rel := range g.walk(from) {
 		g.copyFile(what, path.Join(from, rel), path.Join(to, rel), note)
 	}
 }
 
-// withSuffix reports whether name ends so, and its beginning.
+// withSuffix reports whether name has one of the suffixes, and returns the part
+// before it.
 func withSuffix(name string, suffixes ...string) (string, bool) {
 	for _, s := range suffixes {
 		if base, ok := strings.CutSuffix(name, s); ok && base != "" {

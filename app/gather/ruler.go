@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ruler reads .ruler: every Markdown file of it is a part of what all programs
-// get. https://github.com/intellectronica/ruler
+// ruler reads .ruler: every Markdown file in it is a part of what all programs get.
+// https://github.com/intellectronica/ruler
 func (g *gatherer) ruler() {
 	dir := ".ruler"
 	if g.Home {
@@ -22,10 +22,11 @@ func (g *gatherer) ruler() {
 		case nested && (top == "skills" || top == "agents"):
 		case !nested && (rel == "ruler.toml" || rel == "mcp.json"):
 		case !md:
-			g.keep(from, "no rule by its name")
+			g.keep(from, "its name is not that of a rule")
 		default:
 			if content, _, ok := g.read(from); ok {
-				// A rule called README is for people, and one in capitals an instruction file.
+				// A README is for people, and a name in capitals is that of an
+				// instruction file.
 				g.texts = append(g.texts, text{what: "rule", from: from, rel: strings.ToLower(base) + ".md", content: content})
 			}
 		}
@@ -46,7 +47,7 @@ func (g *gatherer) ruler() {
 		g.servers("", dir+"/ruler.toml", o["mcp_servers"])
 		for _, key := range slices.Sorted(maps.Keys(o)) {
 			if !slices.Contains([]string{"default_agents", "agents", "mcp_servers", "mcp", "gitignore", "backup", "nested"}, key) {
-				g.keep(dir+"/ruler.toml, "+key, "aisync has nothing like it")
+				g.keep(dir+"/ruler.toml, "+key, "aisync has no equivalent")
 			}
 		}
 	}

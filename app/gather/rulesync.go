@@ -11,16 +11,17 @@ import (
 	"aisync.dev/aisync/internal/frontmatter"
 )
 
-// targetIDs are what rulesync and ruler call the runtimes that aisync has.
-// https://github.com/dyoshikawa/rulesync, https://github.com/intellectronica/ruler
+// targetIDs maps the names of rulesync and ruler to runtimes.
+// https://github.com/dyoshikawa/rulesync,
+// https://github.com/intellectronica/ruler
 var targetIDs = map[string]string{
 	"claudecode": "claude", "claude": "claude", "codexcli": "codex", "codex": "codex", "opencode": "opencode",
 	"geminicli": "gemini", "gemini-cli": "gemini", "cursor": "cursor", "copilot": "copilot", "copilotcli": "copilot",
 	"qwencode": "qwen", "qwen": "qwen", "pi": "pi", "aider": "aider", "goose": "goose", "amp": "amp",
 }
 
-// rulesync reads .rulesync and rulesync.jsonc. Its sources are neutral as ours
-// are; what it says for one program in a block of its own stays aside.
+// rulesync reads .rulesync and rulesync.jsonc. Its sources are neutral like
+// ours; its blocks for one program are left out.
 func (g *gatherer) rulesync() {
 	const dir = ".rulesync"
 	if o, ok := g.firstConfig("rulesync.local.jsonc", "rulesync.jsonc"); ok {
@@ -52,7 +53,7 @@ func (g *gatherer) rulesync() {
 	g.rest(dir, "rules", "commands", "subagents", "skills", "hooks", "mcp.jsonc", "mcp.json", "hooks.jsonc", "hooks.json", "permissions.jsonc", "permissions.json", ".aiignore")
 }
 
-// found is the first of names that is there.
+// found is the first of names that exists.
 func (g *gatherer) found(names ...string) string {
 	for _, n := range names {
 		if g.isFile(n) {
@@ -72,7 +73,7 @@ func (g *gatherer) target(name, from string) {
 	}
 }
 
-// neutral notes the texts of a folder whose front matter names targets.
+// neutral collects the texts of a folder whose front matter names targets.
 func (g *gatherer) neutral(what, dir string) {
 	for _, rel := range g.walk(dir) {
 		from := path.Join(dir, rel)
@@ -91,8 +92,8 @@ func (g *gatherer) neutral(what, dir string) {
 	}
 }
 
-// ruleOf writes the front matter of a rule in the words that our rules have.
-// The text below it keeps its bytes.
+// ruleOf writes the front matter of a rule with the fields of our rules. The
+// text below it keeps its bytes.
 func ruleOf(content []byte) ([]byte, string) {
 	front, body, ok, err := frontmatter.Split(content)
 	if !ok || err != nil {
@@ -119,7 +120,7 @@ func ruleOf(content []byte) ([]byte, string) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		if targetIDs[key] != "" {
-			note = joinNotes(note, "what it says for "+key+" alone is left out")
+			note = joinNotes(note, "its block for "+key+" is left out")
 		}
 	}
 	if b.Len() == 0 {
@@ -128,8 +129,8 @@ func ruleOf(content []byte) ([]byte, string) {
 	return slices.Concat([]byte("---\n"+b.String()+"---\n"), body), note
 }
 
-// limited adds for which runtimes a skill, command or agent is, where its
-// targets are not all; every other byte stays.
+// limited adds the runtimes of a skill, command or agent whose targets are not
+// all; every other byte stays.
 func limited(content []byte) ([]byte, string) {
 	front, _, ok, err := frontmatter.Split(content)
 	if !ok || err != nil {

@@ -16,21 +16,20 @@ type hook struct {
 	Level   string   `json:"level"`
 }
 
-// eventNames are rulesync's names of events whose name is not that of a
-// bundle with another first letter.
+// eventNames maps rulesync's event names to a bundle's, except where they
+// differ only in the case of the first letter.
 var eventNames = map[string]string{"beforeSubmitPrompt": "UserPromptSubmit"}
 
-// events are those that a bundle has.
+// events are a bundle's events.
 var events = []string{"SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "SubagentStop", "Stop", "Notification"}
 
-// toolNames are Claude's names of tools, which rulesync's matchers use, in the
-// words of a bundle.
+// toolNames maps Claude's tool names, which rulesync's matchers use, to a bundle's.
 var toolNames = map[string]string{
 	"Bash": "shell", "Edit": "edit", "Write": "edit", "MultiEdit": "edit", "NotebookEdit": "edit", "Read": "read",
 	"Grep": "search", "Glob": "search", "WebFetch": "fetch", "WebSearch": "fetch", "Task": "agent", "Agent": "agent",
 }
 
-// rulesyncHooks takes over its hooks, with the programs that they call out of
+// rulesyncHooks takes rulesync's hooks, with the programs that they call from
 // .rulesync/hooks. https://github.com/dyoshikawa/rulesync (hooks)
 func (g *gatherer) rulesyncHooks(from string) {
 	const programs = ".rulesync/hooks"
@@ -75,7 +74,7 @@ func hookOf(name string, e object) (hook, string) {
 	case !slices.Contains(events, h.Event):
 		return h, "a bundle has no such event"
 	case h.Command == "":
-		return h, "it is no command"
+		return h, "not a command"
 	}
 	matcher := textOf(e["matcher"])
 	if matcher == "" || matcher == "*" {
@@ -84,7 +83,7 @@ func hookOf(name string, e object) (hook, string) {
 	for _, tool := range strings.Split(matcher, "|") {
 		t := toolNames[tool]
 		if t == "" {
-			return h, "its matcher " + matcher + " names something else than tools"
+			return h, "its matcher " + matcher + " does not name tools"
 		}
 		if !slices.Contains(h.Tools, t) {
 			h.Tools = append(h.Tools, t)
@@ -93,16 +92,16 @@ func hookOf(name string, e object) (hook, string) {
 	return h, ""
 }
 
-// keepBlocks keeps what a file says for one program alone aside.
+// keepBlocks reports the blocks of a file for single programs, which are left out.
 func (g *gatherer) keepBlocks(from string, o object, known ...string) {
 	for _, key := range slices.Sorted(maps.Keys(o)) {
 		if !slices.Contains(append(known, "$schema", "version"), key) {
-			g.keep(from+", "+key, "what it says for one program alone has no place in a bundle")
+			g.keep(from+", "+key, "a bundle has no place for a block about one program")
 		}
 	}
 }
 
-// rulesyncPermissions takes over its permissions.
+// rulesyncPermissions takes rulesync's permissions.
 func (g *gatherer) rulesyncPermissions(from string) {
 	o, ok := g.config(from)
 	if !ok {

@@ -9,26 +9,26 @@ import (
 	"aisync.dev/aisync/internal/frontmatter"
 )
 
-// text is one rule, command or agent as one program has it.
+// text is one rule, command or agent of one program.
 type text struct {
 	what    string // "rule", "command", "agent"
-	runtime string // "" of a neutral source
+	runtime string // "" for a neutral source
 	from    string
 	rel     string // ends in .md
 	content []byte
 	note    string
 }
 
-// skill is one folder with a SKILL.md as one program has it.
+// skill is one folder with a SKILL.md of one program.
 type skill struct {
 	runtime, from, name string
-	files               []File // by their paths within it
+	files               []File // by relative path
 }
 
 var folderOf = map[string]string{"rule": "rules", "command": "commands", "agent": "agents"}
 
-// textsIn notes the files below dir that end in one of suffixes; all others
-// are kept aside.
+// textsIn collects the files below dir with one of suffixes; all others are
+// left alone.
 func (g *gatherer) textsIn(what, runtime, dir string, suffixes ...string) {
 	for _, rel := range g.walk(dir) {
 		from := path.Join(dir, rel)
@@ -47,7 +47,7 @@ func (g *gatherer) textsIn(what, runtime, dir string, suffixes ...string) {
 	}
 }
 
-// skillsIn notes the skills that lie in dir.
+// skillsIn collects the skills in dir.
 func (g *gatherer) skillsIn(runtime, dir string) {
 	for _, e := range g.entries(dir) {
 		at := path.Join(dir, e.Name())
@@ -55,7 +55,7 @@ func (g *gatherer) skillsIn(runtime, dir string) {
 		case g.isLink(at):
 			g.keep(at, "a link")
 		case !g.isFile(path.Join(at, "SKILL.md")):
-			g.keep(at, "no skill: it has no SKILL.md")
+			g.keep(at, "not a skill: it has no SKILL.md")
 		default:
 			s := skill{runtime: runtime, from: at, name: e.Name()}
 			for _, rel := range g.walk(at) {
@@ -69,8 +69,8 @@ func (g *gatherer) skillsIn(runtime, dir string) {
 	}
 }
 
-// settleTexts writes what several programs have alike once, for all runtimes,
-// and what they have each in its own wording for each alone.
+// settleTexts writes texts that several programs share once, for all runtimes,
+// and texts that differ for each program separately.
 func (g *gatherer) settleTexts() {
 	for _, t := range g.texts {
 		twins := slices.DeleteFunc(slices.Clone(g.texts), func(o text) bool { return o.what != t.what || o.rel != t.rel })
@@ -84,7 +84,7 @@ func (g *gatherer) settleTexts() {
 		case !different && bytes.Equal(t.content, first.content):
 			g.took(t.what, t.from, to, "the same as "+first.from)
 		case !different:
-			g.took(t.what, t.from, to, "says the same as "+first.from+", in the form of "+t.runtime)
+			g.took(t.what, t.from, to, "means the same as "+first.from+", in the form of "+t.runtime)
 		case t.runtime == "":
 			g.put(to, t.content, 0o644)
 			g.took(t.what, t.from, to, t.note)
@@ -94,13 +94,13 @@ func (g *gatherer) settleTexts() {
 				g.keep(t.from, "the bundle has another "+t.what+" of that name for "+t.runtime)
 				continue
 			}
-			g.took(t.what, t.from, to, "for "+t.runtime+" alone: others have another of that name")
+			g.took(t.what, t.from, to, "for "+t.runtime+" only: others have a different one with that name")
 		}
 	}
 }
 
-// alike reports whether two texts say the same, whatever form their front
-// matter has.
+// alike reports whether two texts are equal apart from the form of their front
+// matter.
 func alike(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -123,7 +123,7 @@ func (g *gatherer) settleSkills() {
 		to, note := g.common("skills", s.name), ""
 		switch different := slices.ContainsFunc(twins, func(o skill) bool { return !sameFiles(first.files, o.files) }); {
 		case different && s.runtime != "":
-			to, note = g.own(s.runtime, "skills", s.name), "for "+s.runtime+" alone: others have another of that name"
+			to, note = g.own(s.runtime, "skills", s.name), "for "+s.runtime+" only: others have a different one with that name"
 		case !different && s.from != first.from:
 			note = "the same as " + first.from
 		}
@@ -138,7 +138,7 @@ func sameFiles(a, b []File) bool {
 	return slices.EqualFunc(a, b, func(x, y File) bool { return x.Path == y.Path && bytes.Equal(x.Text, y.Text) })
 }
 
-// ignoreFile takes over the lines of a list of files that no agent shall read.
+// ignoreFile takes the lines of a list of files that agents must not read.
 func (g *gatherer) ignoreFile(name string) {
 	content, _, ok := g.read(name)
 	if !ok {

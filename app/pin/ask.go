@@ -21,18 +21,18 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Patience is how long a hub or a registry may take to describe a model, and
-// how long its header may take to be read.
+// Patience is the time limit for a hub or a registry to describe a model, and
+// for reading its header.
 const Patience = 15 * time.Second
 
 // Variables for tests.
 var (
 	patience  = Patience
-	waitingAt = 3 * time.Second // Waiting is notified
+	waitingAt = 3 * time.Second // when Waiting is notified
 )
 
-// answer is what a hub or a registry says of one model's files. Everyone who
-// asks the same waits for the one answer.
+// answer is what a hub or a registry says of one model's files. Equal questions
+// share one answer.
 type answer struct {
 	once  sync.Once
 	files []hub.Resolved
@@ -47,8 +47,8 @@ func (e *timeoutError) Error() string {
 	return fmt.Sprintf("%s did not answer within %s", e.host, patience)
 }
 
-// once returns the answer to the question key, which get asks at host. A host
-// that did not answer once is not asked again.
+// once returns the answer to the question key, which get asks at host. It does
+// not ask a host again that did not answer once.
 func (r *Resolver) once(ctx context.Context, host, key string, get func(context.Context, *answer)) *answer {
 	r.mu.Lock()
 	a := r.answers[key]
@@ -89,7 +89,8 @@ func hostOf(at string) string {
 	return at
 }
 
-// filesOf asks the hub for f and its shards. All files of a model come from one commit.
+// filesOf asks the hub for f and its shards. All files of a model come from one
+// commit.
 func (r *Resolver) filesOf(ctx context.Context, f spec.ModelFile) *answer {
 	first := f.Path
 	if names, err := hub.Shards(f.Path); err == nil {
@@ -101,7 +102,7 @@ func (r *Resolver) filesOf(ctx context.Context, f spec.ModelFile) *answer {
 	})
 }
 
-// quantOf asks the hub for the files that q finds by its name.
+// quantOf asks the hub for the files that match the name of q.
 func (r *Resolver) quantOf(ctx context.Context, q spec.Quant) *answer {
 	rev := cmp.Or(q.Revision, "main")
 	return r.once(ctx, r.Network.endpoint(), "quant "+q.Repo+"@"+rev+":"+q.Name, func(ctx context.Context, a *answer) {
@@ -116,7 +117,7 @@ func (r *Resolver) artifactOf(ctx context.Context, source string) *answer {
 	})
 }
 
-// valuesOf asks what f is now, for its pin.
+// valuesOf returns the present values of f for its pin.
 func (r *Resolver) valuesOf(ctx context.Context, f *spec.ModelFile) (map[string]string, error) {
 	if f.Repo == "" {
 		return r.valuesAtRegistry(ctx, f)
@@ -133,7 +134,8 @@ func (r *Resolver) valuesOf(ctx context.Context, f *spec.ModelFile) (map[string]
 	return map[string]string{"repo": f.Repo, "commit": got.Commit, "sha256": got.SHA256, "size": fmt.Sprint(got.Size)}, nil
 }
 
-// valuesAtRegistry asks the first registry of f which layer f is, and its manifest.
+// valuesAtRegistry asks the first registry of f for the layer that f is, and
+// its manifest.
 func (r *Resolver) valuesAtRegistry(ctx context.Context, f *spec.ModelFile) (map[string]string, error) {
 	source := f.Sources[slices.IndexFunc(f.Sources, spec.IsOCI)]
 	a := r.artifactOf(ctx, source)
@@ -143,7 +145,7 @@ func (r *Resolver) valuesAtRegistry(ctx context.Context, f *spec.ModelFile) (map
 	base := path.Base(f.Path)
 	i := slices.IndexFunc(a.oci.Layers, func(l oci.Layer) bool { return path.Base(l.Title) == base })
 	if i < 0 && len(a.oci.Layers) == 1 {
-		i = 0 // whatever it is called there
+		i = 0 // whatever its name there
 	}
 	if i < 0 {
 		var names []string
@@ -156,7 +158,7 @@ func (r *Resolver) valuesAtRegistry(ctx context.Context, f *spec.ModelFile) (map
 	return map[string]string{"manifest": a.oci.Manifest, "sha256": l.SHA256, "size": fmt.Sprint(l.Size)}, nil
 }
 
-// filesNow returns the files of q as they are now, whatever is pinned.
+// filesNow returns the present files of q, ignoring pins.
 func (r *Resolver) filesNow(ctx context.Context, q spec.Quant) ([]spec.ModelFile, error) {
 	if q.Repo != "" {
 		a := r.quantOf(ctx, q)
@@ -178,8 +180,8 @@ func (r *Resolver) filesNow(ctx context.Context, q spec.Quant) ([]spec.ModelFile
 	return files, err
 }
 
-// Prefetch asks for all that Model will ask for of uses, at once: a hub that
-// does not answer costs one wait, however many models there are.
+// Prefetch asks for everything that Model will ask for uses, at once: a silent
+// hub costs one wait, however many models there are.
 func (r *Resolver) Prefetch(ctx context.Context, uses []spec.ModelUse) {
 	if !r.dials() {
 		return
@@ -232,13 +234,13 @@ func (r *Resolver) Prefetch(ctx context.Context, uses []spec.ModelUse) {
 	}
 	all.Wait()
 	if err := errors.Join(wrong...); err != nil {
-		panic(err) // an answer keeps its own error, so this is a fault of ours
+		panic(err) // an answer carries its error, so this is a bug
 	}
 }
 
-// candidates are the quants of m that must be asked about first: the one that
-// use names, or, to choose one, those of unknown size and the first, whose
-// header is as good as any.
+// candidates are the quants of m to ask about first: the one that use names,
+// or, to choose one, those of unknown size and the first, whose header serves
+// for all.
 func (r *Resolver) candidates(use spec.ModelUse, m spec.Model) []spec.Quant {
 	name := use.Quant
 	if name == "auto" {

@@ -11,17 +11,17 @@ import (
 )
 
 // oldestReader is the oldest aisync that understands what this one writes; it
-// is pinned so that an older one refuses instead of doing something else.
+// is pinned so that an older one refuses rather than misreads.
 const oldestReader = "v0.1.0"
 
-// pinCatalogs checks and pins what each lock says of everything in it: the
-// catalog, and the oldest aisync that may apply.
+// pinCatalogs checks and pins, in each lock, the catalog and the oldest aisync
+// that may apply.
 func (r *Resolver) pinCatalogs(res *Result) error {
 	var errs []error
 	now := catalog.Digest()
 	for _, f := range r.Owned {
 		if pin, ok := f.Lock.Pin("aisync", "oldest", ""); ok && olderThan(r.Version, pin.Values["version"]) {
-			errs = append(errs, fmt.Errorf("%s: written for aisync %s or newer, and this is %s; upgrade aisync", f.Path, pin.Values["version"], r.Version))
+			errs = append(errs, fmt.Errorf("%s: written for aisync %s or newer, but this is %s; upgrade aisync", f.Path, pin.Values["version"], r.Version))
 			continue
 		}
 		pin, ok := r.get(f, "catalog", "embedded", "")
@@ -39,9 +39,9 @@ func (r *Resolver) pinCatalogs(res *Result) error {
 	return errors.Join(errs...)
 }
 
-// olderThan compares versions of the form v1.2.3; what has no such form, such
-// as a build from a clone, is never older. Nor is v0.0.0-TIME-COMMIT: so Go
-// calls a build from a clone that has no tag.
+// olderThan compares versions of the form v1.2.3. Any other version, such as
+// that of a build from a clone, is never older; nor is v0.0.0-TIME-COMMIT, Go's
+// version of a build from a clone without a tag.
 func olderThan(have, need string) bool {
 	if strings.HasPrefix(have, "v0.0.0-") {
 		return false

@@ -13,23 +13,23 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Diff says how the files of a bundle source differ from those that were pinned
-// before.
+// Diff is the difference between the files of a bundle source and the
+// previously pinned ones.
 type Diff struct {
 	Source string     `json:"source"`
 	Files  []FileDiff `json:"files"`
-	Note   string     `json:"note,omitempty"` // why there is no more to say
+	Note   string     `json:"note,omitempty"` // why the files cannot be compared
 }
 
 // FileDiff is a file that differs between two versions of a source.
 type FileDiff struct {
 	File   string `json:"file"`
 	Action string `json:"action"` // "+", "-", "~", as in a plan
-	Diff   string `json:"diff"`   // unified; of a mode that differs a line before it
+	Diff   string `json:"diff"`   // unified; after a line about a changed mode
 }
 
-// compare notes how the tree in the folder now differs from the one that old
-// pins, which may have never come to this machine.
+// compare records how the tree in the folder now differs from the one that old
+// pins, which may never have been on this machine.
 func (r *Resolver) compare(ctx context.Context, f *File, src spec.Source, old reconcile.Pin, now string) error {
 	if old.Values["tree"] == "" {
 		return nil
@@ -39,7 +39,7 @@ func (r *Resolver) compare(ctx context.Context, f *File, src spec.Source, old re
 	_, err := os.Stat(before)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.Note = "what was pinned before is not on this machine, so its files cannot be compared"
+		d.Note = "the version pinned before is not on this machine, so its files cannot be compared"
 	case err != nil:
 		return err
 	default:
@@ -100,7 +100,7 @@ func treeFiles(ctx context.Context, dir string) ([]bundle.File, error) {
 	return t.Files()
 }
 
-// fileDiff compares one file; x or y is nil where it is not there.
+// fileDiff compares one file; x or y is nil if it does not exist.
 func fileDiff(x, y *bundle.File) (FileDiff, error) {
 	d := FileDiff{Action: string(reconcile.Update)}
 	var old, new []byte

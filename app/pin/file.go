@@ -21,13 +21,13 @@ const FileName = "aisync.lock"
 // File is one aisync.lock.
 type File struct {
 	Path string          // physical
-	Lock *reconcile.Lock // as it was read, or shall be written; never nil
+	Lock *reconcile.Lock // as read, or to be written; never nil
 
 	found bool
 	read  []byte
 }
 
-// ReadFile reads the lock at path; one that is not there is empty.
+// ReadFile reads the lock at path; a missing one is empty.
 func ReadFile(path string) (*File, error) {
 	f := &File{Path: path, Lock: &reconcile.Lock{}}
 	b, err := regular.Read(path, regular.MaxSpec)
@@ -42,7 +42,7 @@ func ReadFile(path string) (*File, error) {
 	return f, err
 }
 
-// Set pins what a Resolver pinned.
+// Set records pins, such as a Resolver's.
 func (f *File) Set(pins []reconcile.Pin) {
 	for _, p := range pins {
 		f.Lock.SetPin(p)
@@ -54,10 +54,10 @@ func (f *File) KeepSources(names []string) {
 	f.Lock.Unpin(func(p reconcile.Pin) bool { return p.Kind != "bundle" || slices.Contains(names, p.Name) })
 }
 
-// Found reports whether the file is there.
+// Found reports whether the file exists.
 func (f *File) Found() bool { return f.found }
 
-// Changed reports whether the lock says something else than its file.
+// Changed reports whether the lock differs from its file.
 func (f *File) Changed() bool {
 	if !f.found && f.Lock.Empty() {
 		return false
@@ -65,8 +65,8 @@ func (f *File) Changed() bool {
 	return !bytes.Equal(f.read, f.Lock.Bytes())
 }
 
-// Digest identifies the content of the file as it was read; "" where there is
-// none, or no project to have one.
+// Digest identifies the content of the file as it was read; "" if there is no
+// file, or no project.
 func (f *File) Digest() string {
 	if f == nil || !f.found {
 		return ""
@@ -74,9 +74,9 @@ func (f *File) Digest() string {
 	return fsys.Digest(f.read)
 }
 
-// Save writes the lock beside its spec, or removes an empty one. A file that
-// changed since it was read stays as it is. Where the folder cannot be written
-// to, the error is a NotWritable one.
+// Save writes the lock beside its spec, or removes an empty one. It leaves a
+// file alone that changed since it was read. If the folder is read-only, the
+// error is a NotWritable one.
 func (f *File) Save(o fsys.Options) error {
 	if !f.Changed() {
 		return nil
@@ -111,11 +111,11 @@ func (f *File) Save(o fsys.Options) error {
 	return nil
 }
 
-// Sweep removes what a process that was killed in Save left beside the file.
+// Sweep removes what a process killed in Save left beside the file.
 func (f *File) Sweep(o fsys.Options) error {
 	entries, _ := os.ReadDir(filepath.Dir(f.Path)) // a folder that cannot be read holds nothing of ours
 	for _, e := range entries {
-		// The further dots are of a process that was killed in Sweep.
+		// The additional dots are from a process killed in Sweep.
 		rest := strings.TrimLeft(e.Name(), ".")
 		if rest == e.Name() || !strings.HasPrefix(rest, FileName+".aisync-") {
 			continue
@@ -130,19 +130,19 @@ func (f *File) Sweep(o fsys.Options) error {
 			err = w.Discard(p, info)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("take away what was left of %s: %w", f.Path, err)
+			return fmt.Errorf("remove leftovers of %s: %w", f.Path, err)
 		}
 	}
 	return nil
 }
 
-// folder is the file system of the folder that f lies in.
+// folder is the file system of f's folder.
 func (f *File) folder(o fsys.Options) (*fsys.Disk, error) {
 	o.Root, o.Home, o.Project = "", "", filepath.Dir(f.Path)
 	return fsys.New(o)
 }
 
-// NotWritable is an Error that says why f cannot be written.
+// NotWritable returns an Error that f cannot be written.
 func (f *File) NotWritable(err error) error {
 	return &Error{Reason: NotWritable, Err: fmt.Errorf("write %s: %w; the folder of a spec must be writable until everything in it is pinned", f.Path, err)}
 }

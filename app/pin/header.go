@@ -16,14 +16,14 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Header is what the files of a model say of themselves.
+// Header is the metadata in the files of a model.
 type Header struct {
 	Shape    spec.Shape
-	FileType int64 // general.file_type of the first; 0 where it is not said
+	FileType int64 // general.file_type of the first; 0 if absent
 }
 
 // ReadHeader reads the headers of all files of a model, its shards in order. A
-// file whose header cannot be read is an Unreadable Error; files that do not
+// file with an unreadable header is an Unreadable Error; files that do not
 // belong together are another one.
 func ReadHeader(files ...string) (Header, error) {
 	var headers []gguf.Header
@@ -41,9 +41,9 @@ func ReadHeader(files ...string) (Header, error) {
 	return Header{s, headers[0].FileType}, nil
 }
 
-// shape returns what decides the memory of a model, whose first file is pinned
-// under name. What was pinned just now has its header read, where that can be,
-// and the pin takes it along.
+// shape returns what determines the memory of a model, whose first file is
+// pinned under name. If the model was pinned just now, shape reads its header,
+// if possible, and adds it to the pin.
 func (r *Resolver) shape(ctx context.Context, use spec.ModelUse, name string, q spec.Quant) *spec.Shape {
 	if use.Quant == "auto" {
 		r.mu.Lock()
@@ -77,7 +77,7 @@ func (r *Resolver) shape(ctx context.Context, use spec.ModelUse, name string, q 
 	return shape
 }
 
-// parsedShape is nil for what an older lock, or a newer one, does not tell.
+// parsedShape is nil for a text that an older or newer version wrote.
 func parsedShape(text string) *spec.Shape {
 	s, err := spec.ParseShape(text)
 	if text == "" || err != nil {
@@ -86,10 +86,10 @@ func parsedShape(text string) *spec.Shape {
 	return &s
 }
 
-// readShape reads the headers of a model's files, from disk or, where it may
-// dial, by ranges from their sources. It is nil where one cannot be had: then
-// the sizes alone must do. After one source that does not answer in time none
-// is dialled any more.
+// readShape reads the headers of a model's files, from disk or, if it may dial,
+// by ranges from their sources. It is nil if one is not available: then the
+// sizes alone must do. After one source that does not answer in time it dials
+// no other.
 func (r *Resolver) readShape(ctx context.Context, files []spec.ModelFile) *spec.Shape {
 	reading, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -12,16 +12,16 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Chosen is a model as it was chosen for this host.
+// Chosen is a model as chosen for this host.
 type Chosen struct {
 	Use    spec.ModelUse
 	Model  spec.Model
 	Quant  spec.Quant
 	Reason string
-	Shape  *spec.Shape // nil: its header is not known
+	Shape  *spec.Shape // nil: its header is unknown
 }
 
-// Load is what serving x takes.
+// Load is the memory that serving x takes.
 func (x Chosen) Load() hosts.Load {
 	return hosts.Load{
 		Name: x.Use.ID, Model: x.Use.ID, Quant: x.Quant.Name, Weights: x.Quant.Size(), Shape: x.Shape,
@@ -37,7 +37,7 @@ func (r *Resolver) Chosen(id string) (x Chosen, ok bool) {
 	return x, ok
 }
 
-// AllChosen returns the models that were chosen, by ID.
+// AllChosen returns the chosen models, by ID.
 func (r *Resolver) AllChosen() []Chosen {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,8 +48,8 @@ func (r *Resolver) AllChosen() []Chosen {
 	return out
 }
 
-// Measure reads the header of a chosen model whose shape no pin tells: of its
-// files as they are at their source where they are not pinned.
+// Measure reads the header of a chosen model without a pinned shape; of files
+// that are not pinned, as they are at their source.
 func (r *Resolver) Measure(ctx context.Context, id string) {
 	x, ok := r.Chosen(id)
 	if !ok || x.Shape != nil {
@@ -70,8 +70,8 @@ func (r *Resolver) Measure(ctx context.Context, id string) {
 	}
 }
 
-// ServiceLoads are the models that the enabled services of the host serve, as
-// far as they were chosen; one that was not has no weights.
+// ServiceLoads are the models that the host's enabled services serve; one that
+// was not chosen has no weights.
 func (r *Resolver) ServiceLoads() []hosts.Load {
 	var out []hosts.Load
 	for _, s := range r.Spec.Host.Services {
@@ -93,7 +93,7 @@ func (r *Resolver) ServiceLoads() []hosts.Load {
 			l.Sequences = int64(s.Parallel)
 			mine = append(mine, l)
 		}
-		if s.Kind == "llama-swap" && len(mine) > 0 { // it has one in memory at a time
+		if s.Kind == "llama-swap" && len(mine) > 0 { // it keeps one in memory at a time
 			mine = []hosts.Load{slices.MaxFunc(mine, func(a, b hosts.Load) int { return cmp.Compare(a.Weights, b.Weights) })}
 		}
 		out = append(out, mine...)
@@ -101,15 +101,15 @@ func (r *Resolver) ServiceLoads() []hosts.Load {
 	return out
 }
 
-// Note is a warning about what was resolved.
+// Note is a warning about something resolved.
 type Note struct {
 	Kind  NoteKind
-	Pos   spec.Position // zero where it is about a lock
+	Pos   spec.Position // zero if it is about a lock
 	Model string        // of TooLarge
-	Text  string        // what is wrong; what to do about it is left to the caller
+	Text  string        // what is wrong; the caller adds what to do
 }
 
-// NoteKind says what a Note is about.
+// NoteKind is the subject of a Note.
 type NoteKind int
 
 const (
@@ -118,8 +118,8 @@ const (
 	TooLargeTogether                 // the models of the enabled services do not fit at once
 )
 
-// fitNotes warns of models that do not fit this machine: each alone, and those
-// that the services serve at once. It dials nothing and reads no file.
+// fitNotes warns of models that do not fit this machine: each one alone, and
+// those that the services serve at once. It dials nothing and reads no file.
 func (r *Resolver) fitNotes() ([]Note, error) {
 	if len(r.AllChosen()) == 0 {
 		return nil, nil

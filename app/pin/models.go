@@ -17,9 +17,9 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Model chooses the quant of a model that the host uses, as it is pinned, with
-// its files as they are pinned; reason says why it was chosen. A quant without
-// files, or with files without a digest, is not known yet: Result says why.
+// Model chooses the quant of a model that the host uses, and returns it with
+// its pinned files; reason says why. A quant without files, or with files
+// without a digest, is not known yet: Result says why.
 func (r *Resolver) Model(ctx context.Context, use spec.ModelUse, m spec.Model) (q spec.Quant, reason string, err error) {
 	q, reason, err = r.quant(ctx, use, m)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *Resolver) Model(ctx context.Context, use spec.ModelUse, m spec.Model) (
 
 func modelAddress(id string) reconcile.Address { return reconcile.Address("model:" + id) }
 
-// withShards names all shards where a quant names the first alone.
+// withShards names all shards of a quant that names only the first.
 func withShards(files []spec.ModelFile) ([]spec.ModelFile, error) {
 	if len(files) != 1 || files[0].SHA256 != "" || files[0].Repo == "" && !files[0].InRegistry() {
 		return slices.Clone(files), nil
@@ -83,8 +83,8 @@ func withShards(files []spec.ModelFile) ([]spec.ModelFile, error) {
 	return out, nil
 }
 
-// fileName is the name under which f is pinned: with another revision, or
-// another tag, it is something else. "" where f cannot move.
+// fileName is the name under which f is pinned: another revision, or another
+// tag, has another name. "" if f cannot move.
 func fileName(f spec.ModelFile) string {
 	if f.Repo != "" {
 		return atRevision(f.Repo, f.Revision) + "/" + f.Path
@@ -98,10 +98,10 @@ func fileName(f spec.ModelFile) string {
 	return ""
 }
 
-// quantName is the name under which it is pinned which files q finds by its name.
+// quantName is the name under which the files found by q's name are pinned.
 func quantName(q spec.Quant) string { return atRevision(q.Repo, q.Revision) + ":" + q.Name }
 
-// atRevision is a repository, and its revision where one is named.
+// atRevision is a repository, with its revision if there is one.
 func atRevision(repo, revision string) string {
 	if revision == "" {
 		return repo
@@ -109,16 +109,15 @@ func atRevision(repo, revision string) string {
 	return repo + "@" + revision
 }
 
-// filesByName names the files of a quant that its name finds in a repository:
-// those that are pinned, or those that are there now. They are all of one
-// commit. There are none where that is not known yet. again: they were found
-// by this Resolver.
+// filesByName returns the files of a repository that match a quant's name: the
+// pinned ones, or the present ones, all of one commit; none if that is not
+// known yet. again means that this Resolver found them.
 func (r *Resolver) filesByName(ctx context.Context, use spec.ModelUse, q spec.Quant) (files []spec.ModelFile, again bool, err error) {
 	name := quantName(q)
 	pin, ok := r.get(r.Host, "files", name, "")
 	if !ok {
 		if r.asks() {
-			files, _ := r.filesNow(ctx, q) // without them the model is shown as not known
+			files, _ := r.filesNow(ctx, q) // without them the model is shown as unknown
 			return files, false, nil
 		}
 		if ask, err := r.mayPin(use, name); err != nil || !ask {
@@ -139,9 +138,9 @@ func (r *Resolver) filesByName(ctx context.Context, use spec.ModelUse, q spec.Qu
 	return files, r.isFresh("files", name), err
 }
 
-// file fills in what only a hub or a registry knows of a file: commit or
-// manifest, size and digest. What the spec itself says of them must be what is
-// there. again: what is pinned of it was found for another answer.
+// file fills in the fields of a file that only a hub or a registry knows:
+// commit or manifest, size and digest. They must match those in the spec. again
+// means that the existing pin was made for another answer.
 func (r *Resolver) file(ctx context.Context, use spec.ModelUse, f *spec.ModelFile, again bool) error {
 	name := fileName(*f)
 	if name == "" {
@@ -165,7 +164,7 @@ func (r *Resolver) file(ctx context.Context, use spec.ModelUse, f *spec.ModelFil
 		}
 		if said && values["sha256"] != f.SHA256 {
 			where, _, _ := strings.Cut(cmp.Or(f.Repo, name), "#")
-			return fmt.Errorf("%s: the spec says sha256 %s, and %s has %s: %w; correct the spec if the new one is right", name, f.SHA256, where, values["sha256"], hub.ErrChanged)
+			return fmt.Errorf("%s: the spec says sha256 %s, but %s has %s: %w; correct the spec if the new one is right", name, f.SHA256, where, values["sha256"], hub.ErrChanged)
 		}
 		pin = reconcile.Pin{Kind: "model", Name: name, Values: values}
 		r.put(r.Host, pin)
@@ -176,28 +175,28 @@ func (r *Resolver) file(ctx context.Context, use spec.ModelUse, f *spec.ModelFil
 	return fill(f, pin)
 }
 
-// asks reports whether this Resolver asks, and pins nothing.
+// asks reports whether this Resolver asks without pinning.
 func (r *Resolver) asks() bool { return r.Mode == Ask && r.dials() }
 
-// mayPin reports whether what, of which nothing is pinned, shall be pinned now.
-// Where it shall not, it stays as it is, and the plan shows that.
+// mayPin reports whether the unpinned what must be pinned now. Otherwise it
+// stays unpinned, which the plan shows.
 func (r *Resolver) mayPin(use spec.ModelUse, what string) (bool, error) {
 	switch {
 	case r.Locked:
 		return false, notPinned(what, spec.Position{})
 	case r.Mode == Lock && r.Network.Offline:
-		return false, fmt.Errorf("pinning it %w", reconcile.ErrOffline)
+		return false, fmt.Errorf("not pinned: %w", reconcile.ErrOffline)
 	case !r.Mode.pins(), !r.about(modelAddress(use.ID)):
 		return false, nil // the plan says that it must be pinned first; or it is not part of this apply
 	case r.Network.Offline:
-		r.leave(use, fmt.Errorf("it is not pinned, and pinning it %w", reconcile.ErrOffline))
+		r.leave(use, fmt.Errorf("not pinned: %w", reconcile.ErrOffline))
 		return false, nil
 	}
 	return true, nil
 }
 
-// unanswered decides what follows where no host told what a model is: an error
-// where all must be pinned, else the model is left out.
+// unanswered decides what follows if no host described a model: an error if
+// everything must be pinned; otherwise the model is left out.
 func (r *Resolver) unanswered(use spec.ModelUse, err error) error {
 	var network net.Error
 	var later interface{ RetryAfter() time.Duration }
@@ -211,7 +210,7 @@ func (r *Resolver) unanswered(use spec.ModelUse, err error) error {
 	return nil
 }
 
-// leave notes that a model cannot be had now.
+// leave records that a model is not available now.
 func (r *Resolver) leave(use spec.ModelUse, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -221,7 +220,7 @@ func (r *Resolver) leave(use spec.ModelUse, err error) {
 	r.models[use.ID] = LeftOut{modelAddress(use.ID), use.Pos, err}
 }
 
-// fill puts a pin's values into f.
+// fill copies a pin's values to f.
 func fill(f *spec.ModelFile, pin reconcile.Pin) error {
 	if _, err := fmt.Sscan(pin.Values["size"], &f.Size); err != nil || len(pin.Values["sha256"]) != 64 {
 		return damaged("model", pin.Name, pin.Name)
@@ -243,12 +242,12 @@ func fill(f *spec.ModelFile, pin reconcile.Pin) error {
 	return nil
 }
 
-// damaged says that a pin lacks what it must have; id would have it made anew.
+// damaged is the error of a pin with missing values; updating id pins it again.
 func damaged(kind, name, id string) error {
 	return &Error{Reason: Unfit, ID: id, Err: fmt.Errorf("%s: the pin of %s %s is damaged", FileName, kind, name)}
 }
 
-// otherDigest says that spec and pin ask for different bytes.
+// otherDigest is the error of a spec that contradicts its pin.
 func otherDigest(name, said string, pin reconcile.Pin, id string) error {
-	return &Error{Reason: Unfit, ID: id, Err: fmt.Errorf("%s: the spec says sha256 %s, and %s pins %s", name, said, FileName, pin.Values["sha256"])}
+	return &Error{Reason: Unfit, ID: id, Err: fmt.Errorf("%s: the spec says sha256 %s, but %s pins %s", name, said, FileName, pin.Values["sha256"])}
 }

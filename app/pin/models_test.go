@@ -84,7 +84,7 @@ func (s *stage) settled(mode Mode) *Resolver {
 	return s.resolver(mode)
 }
 
-func TestWhatIsNotPinned(t *testing.T) {
+func TestModelPinning(t *testing.T) {
 	digest := sha([]byte("GGUF"))
 	for _, c := range []struct {
 		name    string
@@ -104,19 +104,19 @@ func TestWhatIsNotPinned(t *testing.T) {
 		{name: "asking by name", quants: []spec.Quant{{Name: "F16", Repo: "me/m"}}, mode: Ask, asked: true, known: true},
 		{name: "asking offline", quants: []spec.Quant{{Name: "F16", Repo: "me/m"}}, mode: Ask, set: offline},
 		{name: "not asked for", quants: []spec.Quant{inRepo("F16", "me/m", "m.gguf")}, mode: Pin, set: func(r *Resolver) { r.About = func(a reconcile.Address) bool { return a != "model:m" } }},
-		{name: "offline", quants: []spec.Quant{inRepo("F16", "me/m", "m.gguf")}, mode: Pin, set: offline, left: "it is not pinned, and pinning it needs the network and is offline"},
-		{name: "offline, by name", quants: []spec.Quant{{Name: "F16", Repo: "me/m"}}, mode: Pin, set: offline, left: "it is not pinned, and pinning it needs the network"},
-		{name: "offline, auto", quant: "auto", quants: []spec.Quant{{Name: "F16", Repo: "me/m"}, {Name: "Q8_0", Repo: "me/m"}}, mode: Pin, set: offline, left: "it is not pinned"},
+		{name: "offline", quants: []spec.Quant{inRepo("F16", "me/m", "m.gguf")}, mode: Pin, set: offline, left: "not pinned: network required (offline)"},
+		{name: "offline, by name", quants: []spec.Quant{{Name: "F16", Repo: "me/m"}}, mode: Pin, set: offline, left: "not pinned: network required"},
+		{name: "offline, auto", quant: "auto", quants: []spec.Quant{{Name: "F16", Repo: "me/m"}, {Name: "Q8_0", Repo: "me/m"}}, mode: Pin, set: offline, left: "not pinned"},
 		{name: "locked", quants: []spec.Quant{inRepo("F16", "me/m", "m.gguf")}, mode: Pin, set: locked, reason: NotPinned, fails: "me/m/m.gguf is not pinned in aisync.lock"},
 		{name: "locked, by name", quants: []spec.Quant{{Name: "F16", Repo: "me/m"}}, mode: Look, set: locked, reason: NotPinned, fails: "me/m:F16 is not pinned in aisync.lock"},
 		{name: "locked, auto", quant: "auto", quants: []spec.Quant{inRepo("F16", "me/m", "m.gguf")}, mode: Pin, set: locked, reason: NotPinned, fails: `quant: "auto" is not pinned in aisync.lock`},
-		{name: "lock offline", quants: []spec.Quant{inRepo("F16", "me/m", "m.gguf")}, mode: Lock, set: offline, fails: "pinning it needs the network and is offline", offline: true},
+		{name: "lock offline", quants: []spec.Quant{inRepo("F16", "me/m", "m.gguf")}, mode: Lock, set: offline, fails: "not pinned: network required (offline)", offline: true},
 		{name: "gone", quants: []spec.Quant{inRepo("F16", "me/m", "n.gguf")}, mode: Pin, asked: true, left: "it could not be pinned: resolve n.gguf of me/m"},
 		{name: "lock of one that is gone", quants: []spec.Quant{inRepo("F16", "me/m", "n.gguf")}, mode: Lock, asked: true, fails: "not found"},
 		{name: "a digest of the spec decides", quants: []spec.Quant{{Name: "F16", Files: []spec.ModelFile{{Path: "m.gguf", Repo: "me/m", SHA256: digest, Size: 4}}}}, mode: Pin, known: true},
-		{name: "a digest of the spec is checked by lock", quants: []spec.Quant{{Name: "F16", Files: []spec.ModelFile{{Path: "m.gguf", Repo: "me/m", SHA256: digest, Size: 4}}}}, mode: Lock, asked: true, fails: "me/m/m.gguf: the spec says sha256 " + digest + ", and me/m has"},
+		{name: "a digest of the spec is checked by lock", quants: []spec.Quant{{Name: "F16", Files: []spec.ModelFile{{Path: "m.gguf", Repo: "me/m", SHA256: digest, Size: 4}}}}, mode: Lock, asked: true, fails: "me/m/m.gguf: the spec says sha256 " + digest + ", but me/m has"},
 		{name: "an address alone", quants: []spec.Quant{{Name: "F16", Files: []spec.ModelFile{{Path: "m.gguf", SHA256: digest, Size: 4, Sources: []string{"https://example.org/m.gguf"}}}}}, mode: Lock, known: true},
-		{name: "an unknown quant", quant: "Q2_K", quants: []spec.Quant{inRepo("F16", "me/m", "m.gguf"), inRepo("Q8_0", "me/m", "m.gguf")}, mode: Pin, fails: `it has no quant "Q2_K"; it has F16, Q8_0`},
+		{name: "an unknown quant", quant: "Q2_K", quants: []spec.Quant{inRepo("F16", "me/m", "m.gguf"), inRepo("Q8_0", "me/m", "m.gguf")}, mode: Pin, fails: `unknown quant "Q2_K"; known: F16, Q8_0`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage(t)

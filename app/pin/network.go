@@ -13,34 +13,32 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// ErrBusy says that another process is fetching the same.
+// ErrBusy means that another process is fetching the same.
 var ErrBusy = fetch.ErrBusy
 
-// Network is how hubs, registries and sources are reached: by one client for
-// all that is asked and fetched. It dials nothing before it is used. Its fields
-// are set before that; its methods are safe for concurrent use.
+// Network reaches hubs, registries and sources with one shared client. It dials
+// nothing before its first use. Set its fields before that; its methods are
+// safe for concurrent use.
 type Network struct {
 	Getenv      func(string) string // the person's environment: HF_ENDPOINT, HF_TOKEN, DOCKER_CONFIG
-	Home        string              // physical folder in which tokens and logins lie
+	Home        string              // physical folder of tokens and logins
 	UserAgent   string
-	Offline     bool  // the network may not be used
-	Connections int   // ranges of one file at once; 0: 4
-	LimitRate   int64 // bytes a second in all; 0: no limit
+	Offline     bool  // do not use the network
+	Connections int   // concurrent ranges of one file; 0: 4
+	LimitRate   int64 // total bytes a second; 0: no limit
 
-	// Retry is told, before each pause, why a try brought nothing and which of
-	// how many comes next; may be nil.
+	// Retry is called before each pause with the reason of the failed try and
+	// the number of the next; may be nil.
 	Retry func(name string, why error, pause time.Duration, next, tries int)
 
 	once sync.Once
 	made *fetch.Client
 }
 
-// Fetcher is what providers fetch with; it refuses where the network may not be
-// used.
+// Fetcher is the fetcher for providers; it refuses if the network must not be used.
 func (n *Network) Fetcher() reconcile.Fetcher { return artifacts{n.fetcher()} }
 
-// Reacher asks sources whether they are there; nil where the network may not
-// be used.
+// Reacher checks whether sources exist; nil if the network must not be used.
 func (n *Network) Reacher() reconcile.Reacher {
 	if n.Offline {
 		return nil
@@ -50,13 +48,13 @@ func (n *Network) Reacher() reconcile.Reacher {
 	}
 }
 
-// Tree fetches the git or archive source src into the folder dst, which is not
-// there yet. The error wraps fetch.ErrOffline where the network may not be used.
+// Tree fetches the git or archive source src into the folder dst, which must
+// not exist. The error wraps fetch.ErrOffline if the network must not be used.
 func (n *Network) Tree(ctx context.Context, src, dst string) error {
 	return n.fetcher().Tree(ctx, src, dst)
 }
 
-// fetcher is the client, or one that refuses.
+// fetcher is the client, or a fetcher that refuses.
 func (n *Network) fetcher() fetch.Fetcher {
 	if n.Offline {
 		return fetch.Offline{}
@@ -64,10 +62,10 @@ func (n *Network) fetcher() fetch.Fetcher {
 	return n.client()
 }
 
-// client is the one client of n.
+// client is the only client of n.
 func (n *Network) client() *fetch.Client {
 	n.once.Do(func() {
-		token, _ := hub.Token(n.Getenv, n.Home) // without one that can be read, the hub says that it is missing
+		token, _ := hub.Token(n.Getenv, n.Home) // without a readable token, the hub reports that it is missing
 		n.made = fetch.New(fetch.Options{
 			Endpoint: n.endpoint(), Token: token, UserAgent: n.UserAgent, Connections: n.Connections, LimitRate: n.LimitRate, Retry: n.Retry,
 		})
@@ -78,10 +76,10 @@ func (n *Network) client() *fetch.Client {
 	return n.made
 }
 
-// endpoint is the hub that is asked.
+// endpoint is the address of the hub.
 func (n *Network) endpoint() string { return hub.Endpoint(n.Getenv) }
 
-// hub is Hugging Face, or the mirror that stands for it, asked through c.
+// hub is Hugging Face, or its mirror, asked through c.
 func (n *Network) hub(c *fetch.Client) hub.Client {
 	return hub.Client{HTTP: c.HTTP(), Endpoint: n.endpoint(), Offline: n.Offline || hub.Offline(n.Getenv)}
 }
@@ -91,13 +89,13 @@ func (n *Network) registry(c *fetch.Client) oci.Client {
 	return oci.Client{HTTP: c.HTTP(), DockerConfig: oci.ConfigFile(n.Getenv, n.Home)}
 }
 
-// resolvers are the sources that are no address themselves, by scheme.
+// resolvers turn sources that are not addresses into addresses, by scheme.
 func (n *Network) resolvers(c *fetch.Client) map[string]fetch.Resolver {
 	registry := n.registry(c)
 	return map[string]fetch.Resolver{"hf": n.hub(c).Locate, "oci": registry.Locate, "oci+http": registry.Locate, "peer": peer.Source{}.Locate}
 }
 
-// artifacts is a fetch.Fetcher as providers know it.
+// artifacts adapts a fetch.Fetcher for providers.
 type artifacts struct{ from fetch.Fetcher }
 
 // Fetch implements reconcile.Fetcher.

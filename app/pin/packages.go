@@ -15,9 +15,9 @@ import (
 )
 
 // Package returns the version that a package is pinned to: its newest, or the
-// newest that begins with within. A package that is not pinned is pinned to
-// what is installed already, else to the newest. version is "" where it may not
-// be pinned; left says why it cannot be pinned now, and is in Result too.
+// newest that begins with within. An unpinned package is pinned to the
+// installed version, otherwise to the newest. version is "" if it must not be
+// pinned; left says why it cannot be pinned now, and is in Result too.
 func (r *Resolver) Package(ctx context.Context, via, name, within string, pos spec.Position) (version string, left, err error) {
 	id := via + "/" + name
 	if pin, ok := r.get(r.Host, "package", id, ""); ok && pin.Values["within"] == within {
@@ -36,7 +36,7 @@ func (r *Resolver) Package(ctx context.Context, via, name, within string, pos sp
 		}
 	}
 	if version == "" && r.Network.Offline {
-		offline := fmt.Errorf("%s is not pinned, and pinning it %w", name, reconcile.ErrOffline)
+		offline := fmt.Errorf("%s is not pinned: %w", name, reconcile.ErrOffline)
 		if r.Mode == Lock {
 			return "", nil, offline
 		}
@@ -58,10 +58,10 @@ func (r *Resolver) Package(ctx context.Context, via, name, within string, pos sp
 	return version, nil, nil
 }
 
-// Archive returns the archive of a release as it is pinned. Of one that is not,
-// the spec's sha256 is taken at its word, and only its size is asked for;
-// without one it is fetched into the cache, and what comes is trusted from then
-// on. left is as in Package.
+// Archive returns the archive of a release with its pin. If it is not pinned,
+// Archive trusts the spec's sha256 and asks only for its size; without a sha256
+// it fetches the archive into the cache and trusts what comes. left is as in
+// Package.
 func (r *Resolver) Archive(ctx context.Context, name, version string, a packages.Archive, pos spec.Position) (_ packages.Archive, left, err error) {
 	id, address := "release/"+name, packages.Address("release", name)
 	pin, ok := r.get(r.Host, "package", id, "")
@@ -75,7 +75,7 @@ func (r *Resolver) Archive(ctx context.Context, name, version string, a packages
 		}
 		return a, nil, nil
 	}
-	offline := fmt.Errorf("%s %s is not pinned, and pinning it %w", name, version, reconcile.ErrOffline)
+	offline := fmt.Errorf("%s %s is not pinned: %w", name, version, reconcile.ErrOffline)
 	switch {
 	case r.Locked:
 		return a, nil, notPinned(fmt.Sprintf("package %s, version %s from %s,", id, version, a.URL), spec.Position{})
@@ -103,7 +103,7 @@ func (r *Resolver) Archive(ctx context.Context, name, version string, a packages
 	return a, nil, nil
 }
 
-// firstFetched brings an archive of which nothing is known into the cache.
+// firstFetched downloads an archive of unknown content into the cache.
 func (r *Resolver) firstFetched(ctx context.Context, name string, a packages.Archive) (packages.Archive, error) {
 	unknown := packages.ReleaseArchive(r.Cache.Dir, "first-"+name)
 	if _, err := r.Disk.MkdirAll(unknown.Dir(), 0o700); err != nil {
@@ -132,7 +132,7 @@ func (r *Resolver) isMoving(kind, name string) bool {
 	return r.moves(kind, name)
 }
 
-// leaveOut notes that a package cannot be had now, and returns why.
+// leaveOut records that a package is not available now, and returns why.
 func (r *Resolver) leaveOut(a reconcile.Address, pos spec.Position, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -126,7 +126,7 @@ func TestPackageThatCannotBePinned(t *testing.T) {
 	s, _ := npmStage(t)
 	r := s.resolver(Pin, offline)
 	v, left, err := s.tool(r, "")
-	if v != "" || err != nil || !errors.Is(left, reconcile.ErrOffline) || left.Error() != "@own/tool is not pinned, and pinning it needs the network and is offline" {
+	if v != "" || err != nil || !errors.Is(left, reconcile.ErrOffline) || left.Error() != "@own/tool is not pinned: network required (offline)" {
 		t.Errorf("offline: %q, %v, %v", v, left, err)
 	}
 	if res := s.settle(r); len(res.LeftOut) != 1 || res.LeftOut[0] != (LeftOut{"package:npm/@own/tool", asking, left}) {
@@ -193,8 +193,8 @@ func TestArchiveOfARelease(t *testing.T) {
 		{name: "updated", mode: Lock, set: update("tool"), pin: pinned, asked: true, known: true, events: []EventKind{FetchingArchive}},
 		{name: "looking", mode: Look},
 		{name: "about others", mode: Pin, set: func(r *Resolver) { r.About = func(reconcile.Address) bool { return false } }},
-		{name: "offline", mode: Pin, set: offline, left: "tool b1 is not pinned, and pinning it needs the network and is offline"},
-		{name: "lock offline", mode: Lock, set: offline, fails: "tool b1 is not pinned, and pinning it needs the network and is offline"},
+		{name: "offline", mode: Pin, set: offline, left: "tool b1 is not pinned: network required (offline)"},
+		{name: "lock offline", mode: Lock, set: offline, fails: "tool b1 is not pinned: network required (offline)"},
 		{name: "locked", mode: Pin, set: locked, fails: "package release/tool, version b1 from " + url + "/a, is not pinned in aisync.lock", reason: NotPinned},
 		{name: "not there", mode: Pin, path: "/none", asked: true, left: "404", events: []EventKind{FetchingArchive}},
 		{name: "lock of one that is not there", mode: Lock, path: "/none", asked: true, fails: "404", events: []EventKind{FetchingArchive}},

@@ -1,9 +1,9 @@
-// Package pin resolves what a spec names to what it is now, as aisync.lock
-// keeps it: a git source to a commit and the digest of its files, a model to a
+// Package pin resolves the names in a spec to exact versions, which aisync.lock
+// keeps: a git source to a commit and the digest of its files, a model to a
 // digest, quant: "auto" to a quant, a package to a version. It prints nothing,
-// reads no environment of the process, and writes no lock: it fills the cache
-// and returns the pins. Read the locks with ReadFile, fill in a Resolver, ask
-// it, and call its Result.
+// reads no environment, and writes no lock: it fills the cache and returns the
+// pins. Read the locks with ReadFile, fill in a Resolver, ask it, and call its
+// Result.
 package pin
 
 import (
@@ -21,7 +21,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Mode says what a Resolver may do about something that is not pinned.
+// Mode says what a Resolver may do about something unpinned.
 type Mode int
 
 const (
@@ -34,53 +34,53 @@ const (
 // pins reports whether a Resolver pins what is not pinned.
 func (m Mode) pins() bool { return m == Pin || m == Lock }
 
-// Update says which pins move in mode Lock; the zero value moves none.
+// Update names the pins that move in mode Lock; the zero value moves none.
 type Update struct {
 	All bool
 	IDs []string // of sources, models, runtimes, packages; or a kind of pin, such as "catalog"
 }
 
-// Resolver answers what sources, models, quants and packages are pinned to, and
-// pins them where its mode allows it. It writes to the cache alone. Its fields
-// are set before the first question; its methods are safe for concurrent use.
+// Resolver returns the pins of sources, models, quants and packages, and makes
+// them if its mode allows. It writes only to the cache. Set its fields before
+// the first call; its methods are safe for concurrent use.
 type Resolver struct {
 	Mode   Mode
-	Locked bool                         // what is not pinned is an error
-	Update Update                       // what moves although it is pinned
-	About  func(reconcile.Address) bool // which models and packages are pinned; nil: all
+	Locked bool                         // an unpinned item is an error
+	Update Update                       // pins that move
+	About  func(reconcile.Address) bool // models and packages to pin; nil: all
 
 	Spec    *spec.Spec
-	Catalog catalog.Index // may be set anew once the sources are there, which bring runtimes along
+	Catalog catalog.Index // may be replaced once the sources, which bring runtimes, are there
 	Facts   func() (facts.Facts, error)
 	Version string // of this aisync
 
-	Host    *File   // the host's lock, which pins models and packages too
+	Host    *File   // the host's lock, which also pins models and packages
 	Project *File   // the project's lock; nil outside a project
-	Owned   []*File // those of the two whose owners take part
+	Owned   []*File // the locks of the owners that take part
 
 	Network  *Network
 	Packages packages.Provider
-	Env      reconcile.ReadEnv // that Packages looks at
-	Disk     fsys.FS           // to write the cache with, in modes that pin
+	Env      reconcile.ReadEnv // for Packages
+	Disk     fsys.FS           // writes the cache, in modes that pin
 	Cache    Cache
 	Store    string      // physical folder of the models
-	Notify   func(Event) // is told what takes time; may be nil
+	Notify   func(Event) // receives what takes time; may be nil
 
 	mu       sync.Mutex
-	moving   map[string]bool           // the Update.IDs that name something
-	fresh    map[string]bool           // "KIND NAME" that were pinned by this Resolver
-	locks    map[*File]*reconcile.Lock // the pins of a file in which something was pinned
+	moving   map[string]bool           // the Update.IDs that match something
+	fresh    map[string]bool           // "KIND NAME" of what this Resolver pinned
+	locks    map[*File]*reconcile.Lock // the pins of each file with new pins
 	changes  []Change
 	diffs    map[string]Diff // by source and file
 	left     []LeftOut       // packages
 	models   map[string]LeftOut
 	chosen   map[string]Chosen
 	answers  map[string]*answer
-	timeouts map[string]error // of hosts that did not answer
-	unread   bool             // a source of headers did not answer, so the others are not asked
+	timeouts map[string]error // by host that did not answer
+	unread   bool             // a source of headers did not answer; the others are not asked
 }
 
-// pinned returns what the file f, or this Resolver, pins under a name.
+// pinned returns the pin of a name in the file f, or by this Resolver.
 func (r *Resolver) pinned(f *File, kind, name, host string) (reconcile.Pin, bool) {
 	l := r.locks[f]
 	if l == nil {
@@ -89,8 +89,8 @@ func (r *Resolver) pinned(f *File, kind, name, host string) (reconcile.Pin, bool
 	return l.Pin(kind, name, host)
 }
 
-// get returns a pin that does not move, or has moved already. What is there to
-// move from is returned with false.
+// get returns a pin that does not move, or has moved already. The pin of one
+// still to move is returned with false.
 func (r *Resolver) get(f *File, kind, name, host string) (reconcile.Pin, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +98,7 @@ func (r *Resolver) get(f *File, kind, name, host string) (reconcile.Pin, bool) {
 	return pin, ok && (r.fresh[kind+" "+name] || !r.moves(kind, name))
 }
 
-// put pins something.
+// put records a pin and its change.
 func (r *Resolver) put(f *File, pin reconcile.Pin) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +114,7 @@ func (r *Resolver) put(f *File, pin reconcile.Pin) {
 	r.changes = append(r.changes, Change{old, pin})
 }
 
-// replace pins something and notes no change.
+// replace records a pin without a change.
 func (r *Resolver) replace(f *File, pin reconcile.Pin) {
 	pins, l := []reconcile.Pin{pin}, r.locks[f]
 	if l == nil {
@@ -129,14 +129,14 @@ func (r *Resolver) replace(f *File, pin reconcile.Pin) {
 	}
 }
 
-// isFresh reports whether something was pinned by this Resolver.
+// isFresh reports whether this Resolver made the pin.
 func (r *Resolver) isFresh(kind, name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fresh[kind+" "+name]
 }
 
-// moves reports whether Update moves what is pinned under a name.
+// moves reports whether Update moves the pin of a name.
 func (r *Resolver) moves(kind, name string) bool {
 	for _, id := range r.Update.IDs {
 		ofModel := (kind == "model" || kind == "files") && r.isFileOf(id, name)
@@ -161,7 +161,7 @@ func (r *Resolver) isFileOf(id, name string) bool {
 		if q.Repo != "" && quantName(q) == name {
 			return true
 		}
-		files, _ := withShards(q.Files) // a file whose name is no shard's has no pin
+		files, _ := withShards(q.Files) // a file whose name is not that of a shard has no pin
 		if slices.ContainsFunc(files, func(f spec.ModelFile) bool { return fileName(f) == name }) {
 			return true
 		}
@@ -169,8 +169,8 @@ func (r *Resolver) isFileOf(id, name string) bool {
 	return false
 }
 
-// isPackageOf reports whether the pin called name, MANAGER/PACKAGE, is of what
-// a person calls id: a runtime, or the package itself.
+// isPackageOf reports whether the pin called name, MANAGER/PACKAGE, belongs to
+// id: a runtime, or the package itself.
 func (r *Resolver) isPackageOf(id, name string) bool {
 	via, of, _ := strings.Cut(name, "/")
 	rt, ok := r.Catalog.Runtime(id)
@@ -197,7 +197,7 @@ func (r *Resolver) notify(e Event) {
 	}
 }
 
-// notPinned says that something has no pin and may get none.
+// notPinned is the error of something that has no pin and must get none.
 func notPinned(what string, pos spec.Position) error {
 	err := fmt.Errorf("%s is not pinned in %s", what, FileName)
 	if s := pos.String(); s != "" {

@@ -23,7 +23,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// TestMain keeps the git configuration of the person who runs the tests out of them.
+// TestMain keeps the git configuration of the person who runs the tests out of
+// them.
 func TestMain(m *testing.M) {
 	os.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	os.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -261,7 +262,7 @@ func TestResultComparesTheCatalog(t *testing.T) {
 	s.projLock.Lock.SetPin(reconcile.Pin{Kind: "aisync", Name: "oldest", Values: map[string]string{"version": "v9.0.0"}})
 
 	_, err := s.resolver(Pin).Result()
-	if err == nil || !strings.Contains(err.Error(), s.projLock.Path+": written for aisync v9.0.0 or newer, and this is v1.0.0") {
+	if err == nil || !strings.Contains(err.Error(), s.projLock.Path+": written for aisync v9.0.0 or newer, but this is v1.0.0") {
 		t.Errorf("a lock of a newer aisync: %v", err)
 	}
 	mine := func(r *Resolver) { r.Owned = []*File{s.hostLock} }

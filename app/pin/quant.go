@@ -21,7 +21,7 @@ func (r *Resolver) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (
 		}
 		q := m.Quants[i]
 		if q.Repo != "" {
-			q.Files = nil // they only told its size
+			q.Files = nil // they only served to tell its size
 		}
 		return q, true
 	}
@@ -31,7 +31,7 @@ func (r *Resolver) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (
 	case use.Quant != "auto" && use.Quant != "":
 		q, ok := byName(use.Quant)
 		if !ok {
-			return q, "", fmt.Errorf("it has no quant %q; it has %s", use.Quant, quantNames(m))
+			return q, "", fmt.Errorf("unknown quant %q; known: %s", use.Quant, quantNames(m))
 		}
 		return q, "", nil
 	}
@@ -39,7 +39,7 @@ func (r *Resolver) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (
 	if pin, ok := r.get(r.Host, "quant", m.ID, host); ok {
 		q, ok := byName(pin.Values["quant"])
 		if !ok {
-			return q, "", &Error{Reason: Unfit, ID: m.ID, Err: fmt.Errorf("it has no quant %q, which %s pins", pin.Values["quant"], FileName)}
+			return q, "", &Error{Reason: Unfit, ID: m.ID, Err: fmt.Errorf("quant %q, pinned in %s, no longer exists", pin.Values["quant"], FileName)}
 		}
 		return q, pin.Values["reason"], nil
 	}
@@ -51,14 +51,14 @@ func (r *Resolver) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (
 		return spec.Quant{}, "", err
 	}
 	if known, err := r.sized(ctx, use, &m); err != nil || !known {
-		return spec.Quant{Name: "auto"}, "which quant fits is decided when it is pinned", err
+		return spec.Quant{Name: "auto"}, "the quant is chosen when it is pinned", err
 	}
 	shape := r.shapeToChoose(ctx, use, m)
 	tokens, others := r.beside(use)
 	c := hosts.PickQuantFor(m, f, hosts.Use{Shape: shape, Context: tokens, Others: others})
 	q, ok := byName(c.Quant)
 	if !ok {
-		return q, "", fmt.Errorf("it has no quant that could be chosen: %s", c.Reason)
+		return q, "", fmt.Errorf("no quant can be chosen: %s", c.Reason)
 	}
 	if r.Mode.pins() {
 		values := map[string]string{"quant": c.Quant, "reason": c.Reason}
@@ -78,8 +78,8 @@ func quantNames(m spec.Model) string {
 	return strings.Join(names, ", ")
 }
 
-// sized reports whether the sizes of all quants of m are known, and asks for
-// those that are not where it may.
+// sized reports whether the sizes of all quants of m are known, after asking
+// for the missing ones if allowed.
 func (r *Resolver) sized(ctx context.Context, use spec.ModelUse, m *spec.Model) (bool, error) {
 	m.Quants = slices.Clone(m.Quants)
 	for i := range m.Quants {
@@ -100,8 +100,8 @@ func (r *Resolver) sized(ctx context.Context, use spec.ModelUse, m *spec.Model) 
 	return true, nil
 }
 
-// shapeToChoose reads from a source what a quantization cannot be chosen well
-// without; nil where that cannot be had now.
+// shapeToChoose reads from a source the header that a good choice needs; nil if
+// that is not available now.
 func (r *Resolver) shapeToChoose(ctx context.Context, use spec.ModelUse, m spec.Model) *spec.Shape {
 	if !r.dials() || len(m.Quants) < 2 || !r.about(modelAddress(use.ID)) {
 		return nil
@@ -117,8 +117,8 @@ func (r *Resolver) shapeToChoose(ctx context.Context, use spec.ModelUse, m spec.
 	return r.readShape(ctx, files)
 }
 
-// beside is for how many tokens a model is planned, and what the host's
-// services serve beside it, as far as that is chosen.
+// beside is the context that a model is planned for, and the chosen models that
+// the host's services serve beside it.
 func (r *Resolver) beside(use spec.ModelUse) (int64, []hosts.Load) {
 	var others []hosts.Load
 	tokens := use.Context

@@ -78,7 +78,7 @@ func TestAutoQuantAsksForTheSizesThatTheCatalogLacks(t *testing.T) {
 
 	s.hostLock.Lock.SetPin(reconcile.Pin{Kind: "quant", Name: "m", Host: "velox", Values: map[string]string{"quant": "Q2_K"}})
 	_, err = s.models(s.resolver(Pin))
-	wantError(t, err, Unfit, "m", `it has no quant "Q2_K", which aisync.lock pins`)
+	wantError(t, err, Unfit, "m", `quant "Q2_K", pinned in aisync.lock, no longer exists`)
 }
 
 func TestAutoQuantLeavesRoomForWhatIsServedBeside(t *testing.T) {

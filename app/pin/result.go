@@ -8,26 +8,26 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Change is a pin that is new, or another than before.
+// Change is a new or changed pin.
 type Change struct {
-	Old reconcile.Pin // zero where nothing was pinned
+	Old reconcile.Pin // zero if nothing was pinned
 	New reconcile.Pin
 }
 
-// Result is what came of all questions.
+// Result is the outcome of all calls.
 type Result struct {
 	Pins      map[*File][]reconcile.Pin // what was pinned
-	Changes   []Change                  // of Pins, those that say something else than before
-	Diffs     []Diff                    // how the files of sources that moved differ, by source
+	Changes   []Change                  // of Pins, those that are new or changed
+	Diffs     []Diff                    // how the files of moved sources differ, by source
 	Notes     []Note
-	LeftOut   []LeftOut // what cannot be had now: packages as they were asked for, then models by ID
-	Unmatched []string  // the Update.IDs of which nothing is pinned
+	LeftOut   []LeftOut // what is not available now: packages in order, then models by ID
+	Unmatched []string  // the Update.IDs that match no pin
 }
 
-// Result returns what came of all questions. It pins the catalog, and the
-// oldest aisync that may apply, in each of Owned. The error joins what is wrong
-// with those locks (a newer aisync wrote one, or, where Locked, it pins another
-// catalog) and with the facts.
+// Result returns the outcome of all calls. It pins the catalog, and the oldest
+// aisync that may apply, in each of Owned. The error joins the faults of those
+// locks (a newer aisync wrote one or, if Locked, one pins another catalog) and
+// of the facts.
 func (r *Resolver) Result() (Result, error) {
 	res := Result{Pins: map[*File][]reconcile.Pin{}}
 	err := r.pinCatalogs(&res)
@@ -54,20 +54,20 @@ func (r *Resolver) Result() (Result, error) {
 	return res, errors.Join(err, wrong)
 }
 
-// Event is something that a person is told while it happens.
+// Event reports something to a person while it happens.
 type Event struct {
 	Kind EventKind
-	Name string // of a source, a package, a file; of Waiting, the hosts
+	Name string // of a source, a package, a file; for Waiting, the hosts
 	From string // of FetchingArchive, its address
-	Err  error  // of HeaderUnread
+	Err  error  // for HeaderUnread
 }
 
 // EventKind says what happens.
 type EventKind int
 
 const (
-	Waiting         EventKind = iota // hosts have not said yet what they have of the models; see Patience
+	Waiting         EventKind = iota // hosts have not described the models yet; see Patience
 	FetchingSource                   // a bundle source
-	FetchingArchive                  // an archive whose digest is not known: what comes is pinned
-	HeaderUnread                     // a model's header cannot be had, so its size alone is known
+	FetchingArchive                  // an archive with an unknown digest, which will be pinned
+	HeaderUnread                     // a model's header is not available, so only its size is known
 )

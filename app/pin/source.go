@@ -19,17 +19,17 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Cache is where fetched sources and archives lie: a source as a folder named
-// for the digest of its files.
+// Cache holds fetched sources and archives: a source as a folder named after
+// the digest of its files.
 type Cache struct {
 	Dir      fsys.LogicalPath
-	Root     string // that Dir lies below; "" is /
-	Chown    bool   // what is fetched is given to UID and GID
+	Root     string // root above Dir; "" is /
+	Chown    bool   // give fetched files to UID and GID
 	UID, GID int
 }
 
-// Source returns the folder in which a source lies that f pins, and its commit
-// or digest. The error is ErrNotFetched where it does not.
+// Source returns the folder of a source that f pins, and its commit or digest.
+// The error is ErrNotFetched if the cache lacks it.
 func (c Cache) Source(f *File, src spec.Source) (dir, pin string, err error) {
 	known, ok := f.Lock.Pin("bundle", src.Name, "")
 	if !ok || known.Values["url"] != src.URL {
@@ -64,7 +64,8 @@ func (c Cache) handOver(dir string) error {
 	})
 }
 
-// pinnedAt is what a pin of a source pins: its commit, else the digest of its files.
+// pinnedAt is the content that a pin of a source names: its commit, otherwise
+// the digest of its files.
 func pinnedAt(pin reconcile.Pin) string {
 	if c := pin.Values["commit"]; c != "" {
 		return c
@@ -72,14 +73,14 @@ func pinnedAt(pin reconcile.Pin) string {
 	return pin.Values["tree"]
 }
 
-// Source returns a folder of the cache that holds exactly what is pinned of a
-// git or archive source, and its commit or digest. It fetches what the cache
-// lacks, pinned or not, in the modes that pin.
+// Source returns a folder of the cache with exactly the pinned content of a git
+// or archive source, and its commit or digest. In the modes that pin, it
+// fetches what the cache lacks, pinned or not.
 func (r *Resolver) Source(ctx context.Context, src spec.Source) (dir, pin string, err error) {
 	f := r.lockOf(src)
 	known, ok := r.get(f, "bundle", src.Name, "")
 	if ok && known.Values["url"] != src.URL {
-		ok = false // the spec names another place now: that is a new source
+		ok = false // the spec names another place now: a new source
 	}
 	if ok {
 		dir := r.Cache.tree(known.Values["tree"])
@@ -93,7 +94,7 @@ func (r *Resolver) Source(ctx context.Context, src spec.Source) (dir, pin string
 		return "", "", ErrNotFetched
 	}
 	if r.Network.Offline {
-		return "", "", fmt.Errorf("%w: it %w", ErrNotFetched, reconcile.ErrOffline)
+		return "", "", fmt.Errorf("%w: %w", ErrNotFetched, reconcile.ErrOffline)
 	}
 	return r.fetchSource(ctx, f, src, known, ok)
 }
@@ -106,7 +107,7 @@ func (r *Resolver) lockOf(src spec.Source) *File {
 	return r.Host
 }
 
-// fetchSource fetches src into the cache, and pins it or holds it to its pin.
+// fetchSource fetches src into the cache, and pins it or compares it with its pin.
 func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, known reconcile.Pin, pinned bool) (string, string, error) {
 	from := src.URL
 	if pinned && known.Values["commit"] != "" {
@@ -130,11 +131,11 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 		return "", "", err
 	}
 	if pinned && tree != known.Values["tree"] {
-		return "", "", &Error{Reason: Changed, ID: src.Name, Err: fmt.Errorf("bundle source %q: %s does not hold what %s pins: want tree %.19s…, got %.19s…", src.Name, src.URL, FileName, known.Values["tree"], tree)}
+		return "", "", &Error{Reason: Changed, ID: src.Name, Err: fmt.Errorf("bundle source %q: content of %s differs from its pin in %s: want tree %.19s…, got %.19s…", src.Name, src.URL, FileName, known.Values["tree"], tree)}
 	}
 	if !pinned {
 		values := map[string]string{"url": src.URL, "tree": tree}
-		if strings.HasPrefix(src.URL, "git::") { // what an archive has in .git is no word of git's
+		if strings.HasPrefix(src.URL, "git::") { // the .git of an archive is not git's
 			if values["commit"], err = git.Head(ctx, got); err != nil {
 				return "", "", err
 			}
@@ -152,7 +153,7 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 	}
 	if err := os.Rename(got, dir); err != nil {
 		if _, there := os.Stat(dir); there != nil {
-			return "", "", fmt.Errorf("keep bundle source %q: %w", src.Name, err)
+			return "", "", fmt.Errorf("cache bundle source %q: %w", src.Name, err)
 		}
 	}
 	return dir, pinnedAt(known), nil
@@ -160,11 +161,11 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 
 func (r *Resolver) newCacheFolder() (string, error) {
 	if _, err := r.Disk.MkdirAll(r.Cache.Dir.Join("sources"), 0o700); err != nil {
-		return "", fmt.Errorf("make the cache: %w", err)
+		return "", fmt.Errorf("create the cache: %w", err)
 	}
 	tmp, err := os.MkdirTemp(r.Cache.sources(), ".new-")
 	if err != nil {
-		return "", fmt.Errorf("make the cache: %w", err)
+		return "", fmt.Errorf("create the cache: %w", err)
 	}
 	return tmp, nil
 }
@@ -178,7 +179,7 @@ func treeDigest(ctx context.Context, dir string) (string, error) {
 	return t.Digest()
 }
 
-// atCommit is a git source at one commit, whatever ref it names.
+// atCommit is a git source at one commit, whatever its ref.
 func atCommit(src, commit string) string {
 	base, query, _ := strings.Cut(src, "?")
 	values, err := url.ParseQuery(query)
@@ -190,8 +191,8 @@ func atCommit(src, commit string) string {
 	return base + "?" + values.Encode()
 }
 
-// VerifySource fetches what f pins of a source anew, and returns an error that
-// names both digests where that is not what is pinned.
+// VerifySource fetches again what f pins of a source, and returns an error with
+// both digests if the content differs.
 func (n *Network) VerifySource(ctx context.Context, f *File, pin reconcile.Pin) error {
 	tmp, err := os.MkdirTemp("", "aisync-verify-")
 	if err != nil {
@@ -211,13 +212,13 @@ func (n *Network) VerifySource(ctx context.Context, f *File, pin reconcile.Pin) 
 		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
 	}
 	if tree != pin.Values["tree"] {
-		return fmt.Errorf("%s: bundle source %q: pinned is tree %.19s…, but %s holds %.19s…; somebody changed the lock or the source: look at it before you apply", f.Path, pin.Name, pin.Values["tree"], from, tree)
+		return fmt.Errorf("%s: bundle source %q: pinned tree %.19s…, but %s has %.19s…; the lock or the source was changed: inspect it before you apply", f.Path, pin.Name, pin.Values["tree"], from, tree)
 	}
 	return nil
 }
 
-// Sources are the names of the sources that the spec of f reads; ok is false
-// where there is no such spec.
+// Sources are the names of the sources that the spec of f reads; ok is false if
+// there is no such spec.
 func (r *Resolver) Sources(f *File) (names []string, ok bool) {
 	switch h, p := r.Spec.Host, r.Spec.Project; {
 	case f == r.Host && h != nil:

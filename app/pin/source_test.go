@@ -175,7 +175,7 @@ func TestSourceThatMovesIsCompared(t *testing.T) {
 	p = s.resolver(Lock, update())
 	_, _, err = p.Source(t.Context(), src)
 	must(t, err)
-	if res := s.settle(p); len(res.Diffs) != 1 || !strings.HasPrefix(res.Diffs[0].Note, "what was pinned before is not on this machine") {
+	if res := s.settle(p); len(res.Diffs) != 1 || !strings.HasPrefix(res.Diffs[0].Note, "the version pinned before is not on this machine") {
 		t.Errorf("%+v", res.Diffs)
 	}
 
@@ -205,8 +205,8 @@ func TestSourceWhosePinIsGoneOrHoldsSomethingElse(t *testing.T) {
 	forged := reconcile.Pin{Kind: "bundle", Name: "rules", Values: map[string]string{"url": known.Values["url"], "commit": known.Values["commit"], "tree": "sha256:" + strings.Repeat("0", 64)}}
 	s.projLock.Lock.SetPin(forged)
 	_, _, err = s.resolver(Pin).Source(t.Context(), src)
-	wantError(t, err, Changed, "rules", `bundle source "rules": `+src.URL+" does not hold what aisync.lock pins: want tree sha256:000000000000…")
-	if err := s.resolver(Look).Network.VerifySource(t.Context(), s.projLock, forged); err == nil || !strings.Contains(err.Error(), s.projLock.Path+`: bundle source "rules": pinned is tree sha256:000000000000…`) {
+	wantError(t, err, Changed, "rules", `bundle source "rules": content of `+src.URL+" differs from its pin in aisync.lock: want tree sha256:000000000000…")
+	if err := s.resolver(Look).Network.VerifySource(t.Context(), s.projLock, forged); err == nil || !strings.Contains(err.Error(), s.projLock.Path+`: bundle source "rules": pinned tree sha256:000000000000…`) {
 		t.Errorf("verified: %v", err)
 	}
 	s.projLock.Lock.SetPin(known)

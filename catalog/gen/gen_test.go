@@ -12,7 +12,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestTheGoCatalogIsTheCUECatalog(t *testing.T) {
+func TestGoCatalogMatchesCUE(t *testing.T) {
 	want, err := schema.EmbeddedCatalog()
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestTheGoCatalogIsTheCUECatalog(t *testing.T) {
 	}
 }
 
-func TestTheGeneratedFileIsWhatTheGeneratorWrites(t *testing.T) {
+func TestGeneratedFileIsCurrent(t *testing.T) {
 	c, err := schema.EmbeddedCatalog()
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
-// Command gen writes catalog/data.go from the catalog's CUE, so that no
-// program has to evaluate CUE to read it. It is run by go generate in catalog;
-// a test fails when data.go is behind. Start reading at render.
+// Command gen writes catalog/data.go from the catalog's CUE, so that reading the
+// catalog needs no CUE. Run it with go generate in catalog; a test fails if
+// data.go is out of date. See render.
 package main
 
 import (

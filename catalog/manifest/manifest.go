@@ -1,6 +1,6 @@
-// Package manifest reads and writes the short form in which a bundle source
-// brings runtimes of its own, runtimes/ID.toml: what to start, and where its
-// instructions, rules and skills go. It opens no file. Start reading at Parse.
+// Package manifest reads and writes runtimes/ID.toml, the short form in which a
+// bundle source describes runtimes: their command, and the places of their
+// instructions, rules and skills. It opens no file. Call Parse.
 package manifest
 
 import (
@@ -19,8 +19,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Manifest is the fields of the form. Its names are those that the launchers
-// and installers of such sources read; none may be renamed.
+// Manifest holds the fields of the form. Launchers and installers of such
+// sources read the same names, so none may be renamed.
 type Manifest struct {
 	ID                      string   `toml:"id"`
 	DisplayName             string   `toml:"display_name"`
@@ -35,13 +35,13 @@ type Manifest struct {
 	SupportsSubagents       bool     `toml:"supports_subagents"`
 }
 
-// fields are the names in their order.
+// fields are the names in order.
 var fields = []string{
 	"id", "display_name", "command", "args", "requires_network", "project_instruction_files", "global_install_root",
 	"project_install_dir", "supports_hooks", "supports_mcp", "supports_subagents",
 }
 
-// Problem is what is wrong with a manifest, and where.
+// Problem is an error in a manifest, and its place.
 type Problem struct {
 	Pos  spec.Position
 	Text string
@@ -58,7 +58,7 @@ func (p *Problem) Error() string {
 
 var name = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 
-// Parse reads the manifest in file, which positions name. Every error is a
+// Parse parses the manifest of file, which positions name. Every error is a
 // *Problem, or several joined.
 func Parse(file string, text []byte) (spec.Runtime, error) {
 	var m Manifest
@@ -74,7 +74,7 @@ func Parse(file string, text []byte) (spec.Runtime, error) {
 	if want := strings.TrimSuffix(path.Base(file), ".toml"); !name.MatchString(m.ID) {
 		wrong("id", "want a name of lower-case letters, digits, dots and hyphens, got %q", m.ID)
 	} else if m.ID != want {
-		wrong("id", "is %q, and the file says %q: both must be one", m.ID, want)
+		wrong("id", "is %q, but the file name says %q: they must match", m.ID, want)
 	}
 	if strings.ContainsAny(m.Command, " \t\n") {
 		wrong("command", "want a program, got %q; its arguments go into args", m.Command)
@@ -104,7 +104,7 @@ func inProject(p string) bool {
 
 func climbs(p string) bool { return slices.Contains(strings.Split(p, "/"), "..") }
 
-// explain puts what go-toml found into places and words.
+// explain turns go-toml's errors into Problems.
 func explain(file string, err error) error {
 	var strict *toml.StrictMissingError
 	var decode *toml.DecodeError
@@ -125,7 +125,7 @@ func explain(file string, err error) error {
 	return &Problem{spec.Position{File: file}, strings.TrimPrefix(err.Error(), "toml: "), ""}
 }
 
-// line is where a field of a manifest that could be read stands.
+// line returns the position of a field in a valid manifest.
 func line(file string, text []byte, field string) spec.Position {
 	n := 0
 	for l := range bytes.Lines(text) {
@@ -138,9 +138,9 @@ func line(file string, text []byte, field string) spec.Position {
 	return spec.Position{File: file}
 }
 
-// Runtime is the entry of a catalog that m stands for. Its rules are files in
-// a folder of its own, which a block in its first instruction file names; its
-// skills lie beside them.
+// Runtime returns the catalog entry for m. Its rules are files in a separate
+// folder, which a block in its first instruction file names; its skills lie
+// beside them.
 func (m Manifest) Runtime() spec.Runtime {
 	r := spec.Runtime{
 		ID: m.ID, DisplayName: m.DisplayName, Command: m.Command, Network: m.RequiresNetwork,
@@ -168,7 +168,7 @@ func (m Manifest) Runtime() spec.Runtime {
 	return catalog.Completed(r)
 }
 
-// Of is the manifest of r: of all that a catalog says, what the form has.
+// Of returns the manifest of r: the fields that the form has.
 func Of(r spec.Runtime) Manifest {
 	return Manifest{
 		ID: r.ID, DisplayName: r.DisplayName, Command: r.Command, Args: r.Launch.Args, RequiresNetwork: r.Network,
@@ -177,7 +177,7 @@ func Of(r spec.Runtime) Manifest {
 	}
 }
 
-// Format writes m, a line a field, what is empty left out.
+// Format writes m, a line a field, without empty ones.
 func (m Manifest) Format() []byte {
 	var b bytes.Buffer
 	for i, v := range []any{
@@ -204,11 +204,11 @@ func (m Manifest) Format() []byte {
 	return b.Bytes()
 }
 
-// quoted is a JSON string, which is a TOML string too.
+// quoted returns a JSON string, which is also a TOML string.
 func quoted(s string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always can be
+	_ = enc.Encode(s) // strings always encode
 	return strings.ReplaceAll(strings.TrimSpace(b.String()), "\x7f", `\u007f`)
 }

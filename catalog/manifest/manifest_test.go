@@ -24,7 +24,7 @@ supports_mcp = false
 supports_subagents = false
 `
 
-func TestAManifestIsAnEntryOfTheCatalog(t *testing.T) {
+func TestManifestToEntry(t *testing.T) {
 	got, err := Parse("src/runtimes/aider-local.toml", []byte(local))
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestAManifestIsAnEntryOfTheCatalog(t *testing.T) {
 	}
 }
 
-func TestEveryEntryOfTheCatalogIsReadBackFromItsManifest(t *testing.T) {
+func TestManifestRoundTrip(t *testing.T) {
 	for _, r := range catalog.Runtimes() {
 		text := Of(r).Format()
 		got, err := Parse(r.ID+".toml", text)
@@ -76,11 +76,11 @@ func TestOddTextSurvives(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
+func TestErrorsNamePosition(t *testing.T) {
 	for text, want := range map[string]string{
 		"id = \"x\"\nsuports_mcp = true\n":                       "x.toml:2:1: suports_mcp: field not allowed; allowed: id, display_name",
 		"id = \"x\"\nsupports_mcp = \"yes\"\n":                   "x.toml:2:",
-		"id = \"y\"\n":                                           `x.toml:1:1: id: is "y", and the file says "x"`,
+		"id = \"y\"\n":                                           `x.toml:1:1: id: is "y", but the file name says "x"`,
 		"id = \"X y\"\n":                                         "x.toml:1:1: id: want a name of lower-case letters",
 		"command = \"x\"\n":                                      `x.toml: id: want a name`,
 		"id = \"x\"\ncommand = \"sh -c evil\"\n":                 "x.toml:2:1: command: want a program",

@@ -85,7 +85,7 @@ var happenings = []struct {
 		name:  "a stray file is put into a folder that is ours",
 		do:    `echo '# Do as you like' >.claude/rules/zz.md`,
 		drift: []string{"file:.claude/rules/zz.md"},
-		says:  "drift  .claude/rules/zz.md  a stray file: nobody asked for it, in a folder that is ours\n",
+		says:  "drift  .claude/rules/zz.md  a stray file: no spec asks for it, in a folder of aisync's\n",
 	},
 	{
 		name:  "files are put where people keep theirs, or where git ignores them",

@@ -221,7 +221,7 @@ func (s *steering) judged(t *testing.T, c obeyedCase, sum *obeyedCounts) string 
 	case code == cli.ExitError && !strings.Contains(said, "internal error") && maps.Equal(before, after):
 		sum.refused++
 		return ""
-	case code == cli.ExitConflict && strings.Contains(said, "conflicts that nobody decided") && maps.Equal(before, after):
+	case code == cli.ExitConflict && strings.Contains(said, "undecided conflicts") && maps.Equal(before, after):
 		sum.refused++
 		if c.way != "file" || len(effects) == 0 {
 			return ""

@@ -139,7 +139,7 @@ func TestATaskOfAKilledProgramIsDoneByTheNext(t *testing.T) {
 	again := exec.Command("aisync", "task", "run-once", "--project", "core")
 	again.Dir, again.Env = repo, env
 	out, err := again.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), `died at stage "step two"; it is tried again`) || !strings.Contains(string(out), "task-000: done on ") {
+	if err != nil || !strings.Contains(string(out), `died at stage "step two"; it will be tried again`) || !strings.Contains(string(out), "task-000: done on ") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -1,16 +1,16 @@
-// Package facts holds what is true of a machine, as plain values. It detects
-// nothing (package hosts does) and may be written to and read from a file, so
-// that a plan can be made for a machine that is elsewhere.
+// Package facts holds the facts of a machine as plain values. It detects
+// nothing; package hosts does. Facts can be written to a file, so that a plan
+// can be made for another machine. See Facts.
 package facts
 
 // FormatVersion is the version of the JSON form of Facts.
 const FormatVersion = 1
 
-// Bytes is a size in bytes; 0 means unknown wherever a size is a fact.
+// Bytes is a size in bytes; 0 is unknown.
 type Bytes = int64
 
-// Facts is true of one machine at one time. Every empty string and zero size
-// means unknown; the reason may stand in Notes.
+// Facts describe one machine at one time. Empty strings and zero sizes are
+// unknown; Notes may hold the reason.
 type Facts struct {
 	FormatVersion int               `json:"format_version"`
 	Hostname      string            `json:"hostname"`
@@ -22,17 +22,17 @@ type Facts struct {
 	Memory        Memory            `json:"memory"`
 	GPUs          []GPU             `json:"gpus"`
 	NPUs          []NPU             `json:"npus"`
-	Vulkan        bool              `json:"vulkan"` // an ICD file is present: not a proof
+	Vulkan        bool              `json:"vulkan"` // an ICD file is present, which proves nothing
 	ROCm          string            `json:"rocm"`   // gfx target, such as gfx1151
 	CUDA          string            `json:"cuda"`   // driver version
 	Disks         []Disk            `json:"disks"`
 	Managers      []string          `json:"managers"`           // package managers found in PATH
 	Programs      map[string]string `json:"programs"`           // program name to its path in PATH
-	Versions      map[string]string `json:"versions,omitempty"` // of programs and managers, by name; only where they were asked
+	Versions      map[string]string `json:"versions,omitempty"` // of programs and managers, by name; only where requested
 	Notes         []string          `json:"notes"`
 }
 
-// CPU describes the processors together.
+// CPU describes all processors together.
 type CPU struct {
 	Model   string   `json:"model"`
 	Cores   int      `json:"cores"`
@@ -40,11 +40,11 @@ type CPU struct {
 	Flags   []string `json:"flags"` // only those that matter to inference: avx2, avx512f, avx512_vnni …
 }
 
-// Memory of the machine, bytes.
+// Memory of the machine, in bytes.
 type Memory struct {
 	Total     Bytes `json:"total"` // usable by the kernel
 	Physical  Bytes `json:"physical"`
-	Available Bytes `json:"available"` // now; never used for a decision that is kept
+	Available Bytes `json:"available"` // now; never used for a lasting decision
 }
 
 // GPU is one graphics unit.
@@ -57,7 +57,7 @@ type GPU struct {
 	VRAM     Bytes  `json:"vram"`
 	GTT      Bytes  `json:"gtt"`
 	VRAMFree Bytes  `json:"vram_free"`
-	Unified  bool   `json:"unified"` // shares the machine's memory at full bandwidth
+	Unified  bool   `json:"unified"` // uses the machine's memory at full bandwidth
 }
 
 // NPU is one neural accelerator.

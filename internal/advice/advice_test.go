@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTheNextStepIsNoPartOfTheText(t *testing.T) {
+func TestAdviceIsNotInErrorText(t *testing.T) {
 	cause := errors.New("disk is full")
 	for _, c := range []struct {
 		err  error

@@ -7,11 +7,11 @@ import "fmt"
 // stands here alone.
 const (
 	SeeAddresses  = "run aisync status to see the addresses"
-	PlanAgain     = "look at a new one with aisync plan"
+	PlanAgain     = "make a new one with aisync plan"
 	ListApplies   = "aisync rollback --list shows the applies of this machine"
 	ListThem      = "aisync rollback --list shows them"
 	FinishRecords = "the next aisync apply finishes the records"
-	TakeOver      = "move the file away, then run aisync apply to take over what is there"
+	TakeOver      = "move the file away, then run aisync apply to adopt what is there"
 	ForcePrior    = "--force puts back what was there before"
 	MergeBoth     = "--merge brings both together"
 	WaitForLock   = "wait for it, or give --lock-timeout 1m"
@@ -22,34 +22,34 @@ const (
 	AdoptLeaf     = "take the leaf out with aisync adopt, or edit the file"
 	UnlinkFirst   = "remove the link, then: aisync apply"
 	LockItself    = "aisync lock"
-	FoundByLock   = "found when aisync lock, or an apply, pins them"
+	FoundByLock   = "aisync lock or aisync apply pins them"
 
 	ApplyRetries     = "the next aisync apply tries again"
-	ApplyPins        = "aisync apply pins"
+	ApplyPins        = "aisync apply pins it"
 	ApplyPinsFetched = "aisync apply pins what it fetches first"
-	ApplyRunsThere   = "aisync apply runs on the machine itself"
-	ApplyLooks       = "aisync apply, or aisync lock, looks for them"
-	BrewUser         = "run aisync apply as the user whose brew it is"
+	ApplyRunsThere   = "run aisync apply on the machine itself"
+	ApplyLooks       = "run: aisync apply, or aisync lock (needs the network)"
+	BrewUser         = "run aisync apply as the user who owns brew"
 
 	GC              = "aisync models gc removes what no spec wants"
-	PullModels      = "models come with aisync models pull"
-	ListModels      = "aisync models ls lists those that are"
+	PullModels      = "fetch models with aisync models pull"
+	ListModels      = "run aisync models ls"
 	VerifyModels    = "run aisync models verify"
 	VerifyDeep      = "run aisync models verify --deep"
 	WithCopy        = "run it again with --copy"
-	RestartServices = "aisync services restart or stop does the rest"
+	RestartServices = "use aisync services restart or stop"
 
-	UpdateLock = "if that is right: aisync lock --update, else use another source"
+	UpdateLock = "if the change is right: aisync lock --update, otherwise use another source"
 )
 
-// NoTarget is the error for a pattern of --target that means nothing in a plan.
+// NoTarget is the error for a --target pattern without a match in the plan.
 func NoTarget(pattern string) error { return unmatched("--target", pattern) }
 
-// NoExclude is the error for a pattern of --exclude that means nothing in a plan.
+// NoExclude is the error for an --exclude pattern without a match in the plan.
 func NoExclude(pattern string) error { return unmatched("--exclude", pattern) }
 
 func unmatched(flag, pattern string) error {
-	return New(fmt.Errorf("%s %s: names nothing in this plan", flag, pattern), SeeAddresses)
+	return New(fmt.Errorf("%s %s: no match in this plan", flag, pattern), SeeAddresses)
 }
 
 // MakePlan says how to make the plan file.
@@ -68,12 +68,12 @@ func RollBackThere(id string) string { return "run it there: aisync rollback " +
 
 // AnotherSource says how to get a model from elsewhere.
 func AnotherSource(model string) string {
-	return "mend that, or name another source: aisync models pull " + model + " --source URL"
+	return "fix that, or name another source: aisync models pull " + model + " --source URL"
 }
 
 // UpdateArchive says how to take over what an address serves now.
 func UpdateArchive(name string) string {
-	return "look at the address; if another archive is there now and that is right: aisync lock --update " + name
+	return "check the address; if it rightly serves another archive now: aisync lock --update " + name
 }
 
 // ByHand says that commands are left to the person.

@@ -1,4 +1,4 @@
-// Package arch holds the rules of the house as tests: who may import whom, how
-// long a file may be, that nothing registers itself. It has no code of its own.
-// Start reading at rules in arch_test.go.
+// Package arch tests the rules of the source tree: allowed imports, file and
+// package sizes, no registration in init. It has no code. See rules in
+// arch_test.go.
 package arch

@@ -48,7 +48,7 @@ func goFiles(t *testing.T, f func(path string, src []byte)) {
 	}
 }
 
-func TestNoFileIsLongerThanOneRoom(t *testing.T) {
+func TestFileLengths(t *testing.T) {
 	goFiles(t, func(path string, src []byte) {
 		limit := maxLines
 		if strings.HasSuffix(path, "_test.go") {
@@ -60,7 +60,7 @@ func TestNoFileIsLongerThanOneRoom(t *testing.T) {
 	})
 }
 
-func TestNoPackageIsLongerThanOneCanKnow(t *testing.T) {
+func TestPackageLengths(t *testing.T) {
 	lines := map[string]int{}
 	goFiles(t, func(path string, src []byte) {
 		if dir := filepath.Dir(path); !strings.HasSuffix(path, "_test.go") {
@@ -81,7 +81,7 @@ func TestNoPackageIsLongerThanOneCanKnow(t *testing.T) {
 // Registries are explicit lists, so that a reader finds who takes part.
 // The inits of quick are no registries: they answer before the packages that
 // begin later have begun, which is what they are for.
-func TestNothingRegistersItself(t *testing.T) {
+func TestNoInitFunctions(t *testing.T) {
 	goFiles(t, func(path string, src []byte) {
 		f, err := parser.ParseFile(token.NewFileSet(), path, src, parser.SkipObjectResolution)
 		if err != nil {

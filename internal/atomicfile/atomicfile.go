@@ -1,8 +1,8 @@
-// Package atomicfile is the one writer of files. A reader sees the old content
-// or the new one, never a part; a kill leaves at most a temporary file, whose
-// name begins with a dot. It locks nothing: of two writers at once the last one
-// wins. Call Write to replace a file and Create to make one; New is for content
-// that comes in pieces. Targets of a spec are written by reconcile/fsys alone.
+// Package atomicfile writes files atomically. A reader sees the old content or
+// the new one, never a part; a kill leaves at most a temporary file, whose name
+// begins with a dot. It locks nothing: of two concurrent writers the last one
+// wins. Call Write to replace a file, Create to make one, and New for content in
+// pieces. Only reconcile/fsys writes targets of a spec.
 package atomicfile
 
 import (
@@ -19,42 +19,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Options say how a file is written. The zero value makes a private file that
+// Options say how to write a file. The zero value makes a private file that
 // survives a loss of power.
 type Options struct {
-	// Mode is the permissions of the new file, 0 for 0600. The umask takes none of
-	// them; a file system that keeps no modes gives its own.
+	// Mode is the permissions of the new file, 0 for 0600, unaffected by the
+	// umask; a file system without modes chooses them.
 	Mode fs.FileMode
-	// Temp is the name of the temporary file, in the folder of the other, with *
-	// for a random part: "" is ".new-*". A name without * is for a caller who keeps
-	// other writers away: what a killed one left under it is removed.
+	// Temp is the name of the temporary file, in the target's folder, with * for
+	// a random part: "" is ".new-*". A name without * is for callers that
+	// exclude other writers: New removes a killed writer's file of that name.
 	Temp string
-	// Survives is what a loss of power may take.
+	// Survives is what a loss of power leaves.
 	Survives Survival
-	// Root confines the path, where it is not nil: no link leads out of it.
+	// Root confines the path, if set: no link leads out of it.
 	Root *os.Root
-	// Hook is called before the file gets its name, by Write and Create: a test
-	// fails or kills there. It may be nil.
+	// Hook is called before Write and Create name the file: tests fail or kill
+	// there. It may be nil.
 	Hook func() error
 }
 
-// Survival is what of a written file a loss of power leaves.
+// Survival is what a loss of power leaves of a written file.
 type Survival int
 
 const (
 	Complete Survival = iota // the new content, once Write has returned
 	Content                  // the old content or the new: the folder is not synced
-	Nothing                  // perhaps an empty file: for what can be made again
+	Nothing                  // perhaps an empty file: for reproducible content
 )
 
-// Write makes path hold data in one step, and replaces what is there: a link too,
-// not what it leads to. The folder must be there.
+// Write replaces path by data in one step. It replaces a link, not the link's
+// target. The folder must exist.
 func Write(path string, data []byte, o Options) error {
 	return write(path, data, o, (*File).Replace)
 }
 
-// Create is Write for a name that must be free. Where it is taken, even between
-// two steps of this call, it changes nothing and returns fs.ErrExist.
+// Create is Write for a new file. If the name exists, even if it appears during
+// the call, Create changes nothing and returns fs.ErrExist.
 func Create(path string, data []byte, o Options) error {
 	return write(path, data, o, (*File).Create)
 }
@@ -71,13 +71,13 @@ func write(path string, data []byte, o Options, publish func(*File, string) erro
 	if err == nil {
 		err = publish(f, filepath.Base(path))
 	}
-	if err != nil { // not deferred: a panic is a stand-in for a kill, in tests
+	if err != nil { // not deferred: in tests a panic stands for a kill
 		f.Discard()
 	}
 	return err
 }
 
-// File is a new file under its temporary name. Replace or Create ends it, or
+// File is a new file under its temporary name. End it with Replace, Create or
 // Discard.
 type File struct {
 	in       place
@@ -87,7 +87,7 @@ type File struct {
 	survives Survival
 }
 
-// New makes a temporary file in dir.
+// New creates a temporary file in dir.
 func New(dir string, o Options) (*File, error) {
 	f := &File{in: disk{}, dir: dir, survives: o.Survives}
 	if o.Root != nil {
@@ -104,7 +104,7 @@ func New(dir string, o Options) (*File, error) {
 		var err error
 		f.file, err = f.in.OpenFile(f.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		if err == nil {
-			_ = f.file.Chmod(mode) // what the umask took; fewer permissions are no danger
+			_ = f.file.Chmod(mode) // restore what the umask removed; fewer permissions do no harm
 			return f, nil
 		}
 		if !errors.Is(err, fs.ErrExist) || try == 100 {
@@ -122,7 +122,7 @@ func New(dir string, o Options) (*File, error) {
 // Write implements io.Writer.
 func (f *File) Write(b []byte) (int, error) { return f.file.Write(b) }
 
-// Replace gives the file a name in its folder, in the place of what has it.
+// Replace renames the file to name in its folder, and replaces that file.
 func (f *File) Replace(name string) error {
 	if err := f.close(); err != nil {
 		return err
@@ -133,9 +133,9 @@ func (f *File) Replace(name string) error {
 	return f.published()
 }
 
-// Create gives the file a name in its folder that must be free. After fs.ErrExist
-// another name may be tried. A file system that neither renames without replacing
-// nor has hard links gets the file in two steps: there, a reader may see a part.
+// Create renames the file to a new name in its folder. After fs.ErrExist another
+// name may be tried. On a file system without exclusive renames and hard links
+// it copies the file: there, a reader may see a part.
 func (f *File) Create(name string) error {
 	if err := f.close(); err != nil {
 		return err
@@ -151,17 +151,17 @@ func (f *File) Create(name string) error {
 	return f.published()
 }
 
-// Discard removes the temporary file, if there is one yet. It may be called
-// after everything else, and of nil.
+// Discard removes the temporary file, if it still exists. It may be called after
+// the other methods, and on nil.
 func (f *File) Discard() {
 	if f != nil && f.temp != "" {
 		f.file.Close()
-		_ = f.in.Remove(f.temp) // what stays is litter
+		_ = f.in.Remove(f.temp) // a file that stays is litter
 		f.temp = ""
 	}
 }
 
-// close ends the writing. It may be called again.
+// close ends writing. It may be called again.
 func (f *File) close() error {
 	if f.temp == "" {
 		return fs.ErrClosed
@@ -185,7 +185,7 @@ func (f *File) published() error {
 	return syncFolder(f.in, f.dir)
 }
 
-// copyNew makes a file that must not be there of the temporary one.
+// copyNew copies the temporary file to a new file.
 func (f *File) copyNew(to string) error {
 	from, err := f.in.Open(f.temp)
 	if err != nil {
@@ -207,13 +207,13 @@ func (f *File) copyNew(to string) error {
 	if err = errors.Join(err, out.Close()); err != nil {
 		return errors.Join(err, f.in.Remove(to))
 	}
-	_ = f.in.Remove(f.temp) // what stays is litter
+	_ = f.in.Remove(f.temp) // a file that stays is litter
 	return nil
 }
 
-// SyncFolder makes the names in a folder survive a loss of power. A folder that
-// is gone, or that may not be read, and a file system that syncs none, is no
-// error: there is nothing that could be done.
+// SyncFolder makes the names in a folder survive a loss of power. A missing or
+// unreadable folder, and a file system without sync, are no error, because there
+// is no remedy.
 func SyncFolder(dir string) error { return syncFolder(disk{}, dir) }
 
 func syncFolder(in place, dir string) error {
@@ -227,8 +227,8 @@ func syncFolder(in place, dir string) error {
 	return err
 }
 
-// Torn reports whether the last line of f has no end, which a writer that was
-// killed left: what is appended must not be glued to it.
+// Torn reports whether the last line of f is incomplete, as a killed writer
+// leaves it: an appended text would continue that line.
 func Torn(f *os.File) (bool, error) {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {

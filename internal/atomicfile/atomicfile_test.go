@@ -75,7 +75,7 @@ func TestWriteAndCreate(t *testing.T) {
 	}
 }
 
-func TestModeIsWhatWasAskedFor(t *testing.T) {
+func TestModeIgnoresUmask(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	dir := t.TempDir()
 	for asked, want := range map[fs.FileMode]fs.FileMode{0: 0o600, 0o644: 0o644, 0o664: 0o664, 0o400: 0o400} {
@@ -107,7 +107,7 @@ func TestLinksAreReplacedNotFollowed(t *testing.T) {
 	}
 }
 
-func TestNothingIsWrittenOutsideARoot(t *testing.T) {
+func TestRootConfinesWrites(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(dir, "way")); err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestNothingIsWrittenOutsideARoot(t *testing.T) {
 	only(t, outside, nil)
 }
 
-func TestAnotherNameMayBeTried(t *testing.T) {
+func TestCreateTriesAnotherName(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("theirs"), 0o600); err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-func TestOneOfManyCreates(t *testing.T) {
+func TestCreateIsExclusive(t *testing.T) {
 	dir := t.TempDir()
 	var wait sync.WaitGroup
 	errs := make([]error, 8)
@@ -237,7 +237,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestAKilledWriterLeavesAWholeFile(t *testing.T) {
+func TestKilledWriterLeavesWholeFile(t *testing.T) {
 	for _, temp := range []string{"", ".x.tmp"} {
 		dir := t.TempDir()
 		for n := range 15 {

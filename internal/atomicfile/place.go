@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// place is where paths begin: the file system, or a folder that confines them.
+// place is where paths begin: the file system, or a confining folder.
 type place interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 	Open(name string) (*os.File, error)
@@ -30,6 +30,6 @@ func (c confined) renameNew(from, to string) error {
 	if err := c.Link(from, to); err != nil {
 		return err
 	}
-	_ = c.Remove(from) // what stays is litter
+	_ = c.Remove(from) // a file that stays is litter
 	return nil
 }

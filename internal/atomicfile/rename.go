@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// linkNew renames in two steps, where the file system has no better way: the
-// new name is made only if it is not there, and of several that do so at once
-// the one has renamed which takes the old name away. What a crash between the
-// two left, both names, is brought to its end by doing it again.
+// linkNew renames in two steps, where the file system has no better way: it
+// links the new name, which fails if it exists, and removes the old one; of
+// concurrent callers the one that removes the old name has renamed the file.
+// Calling it again completes a rename that a crash left with both names.
 func linkNew(from, to string) error {
 	err := os.Link(from, to)
 	if errors.Is(err, fs.ErrExist) && same(from, to) {
@@ -21,7 +21,7 @@ func linkNew(from, to string) error {
 		return err
 	}
 	err = os.Remove(from)
-	if errors.Is(err, fs.ErrNotExist) && names(to) > 1 { // another has renamed it, to another name
+	if errors.Is(err, fs.ErrNotExist) && names(to) > 1 { // another process has given it another name
 		if err2 := os.Remove(to); err2 != nil && !errors.Is(err2, fs.ErrNotExist) {
 			return fmt.Errorf("%w; %w", err, err2)
 		}
@@ -29,7 +29,7 @@ func linkNew(from, to string) error {
 	return err
 }
 
-// names is how many names a file has; 0 where there is none.
+// names returns the number of names of a file; 0 if it does not exist.
 func names(path string) uint64 {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package atomicfile
 
-// RenameNew renames a file to a name that must be free: fs.ErrExist if it is not.
+// RenameNew renames a file to a new name; fs.ErrExist if the name exists.
 func RenameNew(from, to string) error { return linkNew(from, to) }

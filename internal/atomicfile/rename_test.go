@@ -11,9 +11,9 @@ import (
 )
 
 // On a file system that cannot rename without replacing, of many who do it at
-// once, to names of their own or to one name, one has renamed; a file is never
+// once, to separate names or to one name, one has renamed; a file is never
 // lost and never replaced.
-func TestWithoutTheKernelsHelpOneRenames(t *testing.T) {
+func TestLinkNewIsExclusive(t *testing.T) {
 	for _, target := range []string{"to-%d", "to"} {
 		for range 50 {
 			dir := t.TempDir()
@@ -50,7 +50,7 @@ func TestWithoutTheKernelsHelpOneRenames(t *testing.T) {
 	}
 }
 
-func TestARenameThatWasCutInTwoIsBroughtToItsEnd(t *testing.T) {
+func TestLinkNewCompletesInterruptedRename(t *testing.T) {
 	for name, rename := range map[string]func(from, to string) error{"link": linkNew, "kernel": RenameNew} {
 		dir := t.TempDir()
 		from, to, other := filepath.Join(dir, "from"), filepath.Join(dir, "to"), filepath.Join(dir, "other")

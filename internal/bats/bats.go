@@ -1,6 +1,5 @@
-// Package bats holds shell scripts that call the program under the names that
-// scripts know it by, agent-roster and session-context-path, and the drill in
-// which agents try to trample each other's work. They are written for bats, and
-// run by it where it is installed; without it a few lines of bash do what they
-// need of it. It has no code of its own. Start reading at testdata.
+// Package bats tests shell scripts that call the program as agent-roster and
+// session-context-path, and a drill in which agents try to corrupt each other's
+// work. The scripts are written for bats, which runs them where it is installed;
+// otherwise a few lines of bash replace it. It has no code. See testdata.
 package bats

@@ -46,7 +46,7 @@ func environment(t *testing.T, bin string) []string {
 	return append(env, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+t.TempDir())
 }
 
-func TestScriptsThatCallTheProgram(t *testing.T) {
+func TestScriptsCallProgram(t *testing.T) {
 	bin := program(t)
 	scripts, err := filepath.Glob("testdata/*.bats")
 	if err != nil || len(scripts) < 3 {
@@ -89,7 +89,7 @@ func TestScriptsThatCallTheProgram(t *testing.T) {
 	}
 }
 
-func TestScriptsUnderBatsItself(t *testing.T) {
+func TestScriptsUnderBats(t *testing.T) {
 	bats, err := exec.LookPath("bats")
 	if err != nil {
 		t.Skip("bats is not installed")

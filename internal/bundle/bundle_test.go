@@ -168,7 +168,7 @@ func TestSettingsOfOnePersonAreNotInstalled(t *testing.T) {
 	if got := rels(p.Runtime("claude").Others); !slices.Equal(got, []string{"output.txt 644"}) {
 		t.Errorf("files: %v", got)
 	}
-	if len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Text, "each person's own") {
+	if len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Text, "are personal") {
 		t.Errorf("problems: %+v", p.Problems)
 	}
 }
@@ -183,10 +183,10 @@ func TestLinksOutOfTheTreeAreRefused(t *testing.T) {
 		read         func(*Tree) error
 		want         string // "" is accepted
 	}{
-		"file":     {"agent-rules/x.md", outside, func(t *Tree) error { _, err := t.Core(); return err }, "leads out of the source"},
+		"file":     {"agent-rules/x.md", outside, func(t *Tree) error { _, err := t.Core(); return err }, "links out of the source"},
 		"dangling": {"agent-rules/x.md", "nowhere.md", func(t *Tree) error { _, err := t.Core(); return err }, "no such file"},
-		"folder":   {"hooks", filepath.Dir(outside), func(t *Tree) error { _, err := t.Hooks(); return err }, "leads out of the source"},
-		"snippet":  {"hooks/settings-snippet.json", outside, func(t *Tree) error { _, err := t.Hooks(); return err }, "leads out of the source"},
+		"folder":   {"hooks", filepath.Dir(outside), func(t *Tree) error { _, err := t.Hooks(); return err }, "links out of the source"},
+		"snippet":  {"hooks/settings-snippet.json", outside, func(t *Tree) error { _, err := t.Hooks(); return err }, "links out of the source"},
 		"within":   {"agent-rules/x.md", "commits.md", func(t *Tree) error { _, err := t.Core(); return err }, ""},
 	}
 	for name, test := range tests {
@@ -244,7 +244,7 @@ echo
 	}
 }
 
-func TestFindSaysWhatWasMeant(t *testing.T) {
+func TestFindSuggestsName(t *testing.T) {
 	one, two := unpack(t, oldLayout+"-- teams/deepsat/common/rules/d.md --\n# D\n"), unpack(t, newLayout+"-- languages/python/gitignore-add.txt --\n*.pyc\n")
 	among := []spec.Source{{Name: "one", URL: one.Dir}, {Name: "two", URL: two.Dir}}
 	pos := spec.Position{File: "aisync.cue", Line: 9, Col: 12}
@@ -262,7 +262,7 @@ func TestFindSaysWhatWasMeant(t *testing.T) {
 		{Language, "", "pyhton", among, `aisync.cue:9:12: unknown language "pyhton"; did you mean "python"? there is elisp, go, python`},
 		{Language, "one", "rust", among, `unknown language "rust" in source "one"; there is elisp`},
 		{Language, "tow", "elisp", among, `unknown source "tow"; did you mean "two"? there is one, two`},
-		{Team, "two", "deepsat", among, `unknown team "deepsat" in source "two"; there is none`},
+		{Team, "two", "deepsat", among, `unknown team "deepsat" in source "two"; none is known`},
 		{Language, "", "elisp", nil, Own},
 		{Language, Own, "go", nil, Own},
 		{Language, Own, "elisp", among, Own},
@@ -271,9 +271,9 @@ func TestFindSaysWhatWasMeant(t *testing.T) {
 		{Language, Own, "go", []spec.Source{{Name: Own, URL: two.Dir}}, `unknown language "go" in source "aisync"; there is elisp, python`},
 		{Language, Own, "rust", nil, `unknown language "rust" in source "aisync"; there is elisp, go, python`},
 		{Language, "", "rust", nil, `unknown language "rust"; there is elisp, go, python; for others add a source`},
-		{Team, "", "deepsat", nil, `unknown team "deepsat"; there is none; for others add a source`},
-		{Language, "one", "elisp", nil, "there is no source; add one"},
-		{Language, "gone", "elisp", []spec.Source{{Name: "gone", URL: "nowhere", Dir: one.Dir}}, "no folder " + filepath.Join(one.Dir, "nowhere")},
+		{Team, "", "deepsat", nil, `unknown team "deepsat"; none is known; for others add a source`},
+		{Language, "one", "elisp", nil, "no source; add one"},
+		{Language, "gone", "elisp", []spec.Source{{Name: "gone", URL: "nowhere", Dir: one.Dir}}, "no such folder: " + filepath.Join(one.Dir, "nowhere")},
 		{Language, "git", "elisp", []spec.Source{{Name: "git", URL: "git::https://example.org/r?ref=v1"}}, "must be fetched"},
 	}
 	for _, test := range tests {

@@ -10,14 +10,14 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Found is a bundle that a reference names, with the tree that holds it.
+// Found is a bundle that a reference names, with its tree.
 type Found struct {
 	Tree *Tree
 	Part *Part
 }
 
 // Find returns the bundle that ref names. A bare name means the only source
-// that has it. The error names the place of ref and what there is instead.
+// that has it. The error gives the position of ref and the known names.
 func (s *Sources) Find(ctx context.Context, kind Kind, ref spec.BundleRef, among []spec.Source) (Found, error) {
 	t, err := s.holder(ctx, kind, ref, among)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Sources) holder(ctx context.Context, kind Kind, ref spec.BundleRef, amo
 		return nil, at(ref.Pos, fmt.Errorf("unknown %s %q%s; for others add a source, such as sources: {rulesets: \"../rulesets\"}", kind, ref.Name, nearest.Suggest(ref.Name, ownNames(kind))))
 	}
 	if len(among) == 0 {
-		return nil, at(ref.Pos, fmt.Errorf("%s %q: there is no source; add one, such as sources: {rulesets: \"../rulesets\"}", kind, ref.Name))
+		return nil, at(ref.Pos, fmt.Errorf("%s %q: no source; add one, such as sources: {rulesets: \"../rulesets\"}", kind, ref.Name))
 	}
 	if ref.Source != "" {
 		names := make([]string, len(among))
@@ -93,7 +93,7 @@ func (s *Sources) holder(ctx context.Context, kind Kind, ref spec.BundleRef, amo
 	return nil, at(ref.Pos, fmt.Errorf("%s %q is in more than one source; say which: %s", kind, ref.Name, strings.Join(places, " or ")))
 }
 
-// lacks is the error where t has not what ref names.
+// lacks is the error of a tree without what ref names.
 func (t *Tree) lacks(kind Kind, ref spec.BundleRef) error {
 	if has(t, kind, ref.Name) {
 		return nil
@@ -101,7 +101,7 @@ func (t *Tree) lacks(kind Kind, ref spec.BundleRef) error {
 	return at(ref.Pos, fmt.Errorf("unknown %s %q in source %q%s", kind, ref.Name, t.Name, nearest.Suggest(ref.Name, namesOf(t, kind))))
 }
 
-// ownNames are what the source that aisync brings along has.
+// ownNames are the names in aisync's own source.
 func ownNames(kind Kind) []string {
 	t, err := own()
 	if err != nil {

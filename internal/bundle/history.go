@@ -9,18 +9,18 @@ import (
 	"aisync.dev/aisync/internal/fetch/git"
 )
 
-// history is every version of every file of a tree, as git has it. The zero
-// value is that of a tree without one.
+// history is every version in git of every file of a tree. The zero value is
+// empty.
 type history struct {
 	dir      string
 	versions map[string][]git.Version // by the last part of their path
 }
 
-// versions answers what files were before. It knows nothing else of its tree,
-// so that who may ask later does not keep the texts of thousands of files.
+// versions finds the former contents of files. It holds nothing else of its
+// tree, so that a body which may ask later does not retain thousands of texts.
 type versions struct {
 	dir     string // of the tree, links resolved
-	none    bool   // what git says there is a stranger's word
+	none    bool   // do not trust git's data there
 	history func() history
 	texts   sync.Map // of past, by src
 }
@@ -31,15 +31,15 @@ func newVersions(dir string) *versions {
 	return v
 }
 
-// read asks git once. A tree that git knows nothing of has no history, and
-// neither has what came out of an archive.
+// read asks git once. A tree outside git has no history, nor has one from an
+// archive.
 func (t *versions) read() history {
 	if t.none {
 		return history{}
 	}
 	all, err := git.History(context.Background(), t.dir)
 	if err != nil {
-		return history{} // what was before is a comfort: without it a file is somebody's
+		return history{} // history is optional: without it a file counts as another writer's
 	}
 	h := history{t.dir, map[string][]git.Version{}}
 	for _, v := range all {
@@ -49,10 +49,10 @@ func (t *versions) read() history {
 	return h
 }
 
-// past returns what the file src held in all versions of its source, newest
-// first. A file counts under every name that it may have had:
-// rules and settings have moved between layouts, so that of those the last part
-// of the name is enough; others must have lain in a folder of the same name.
+// past returns the contents of the file src in all versions of its source,
+// newest first. A file counts under every former name: rules and settings have
+// moved between layouts, so the last part of their name suffices; others must
+// have been in a folder with the same name.
 func (t *versions) past(src string) [][]byte {
 	if texts, ok := t.texts.Load(src); ok {
 		return texts.([][]byte)
@@ -72,7 +72,7 @@ func (t *versions) past(src string) [][]byte {
 	return texts
 }
 
-// alike reports whether a file at was, in some version, may be the one at is.
+// alike reports whether the file at was, in some version, may be the one at is.
 func alike(was, is string) bool {
 	if was == is {
 		return true

@@ -10,7 +10,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestWhatAFileWasIsKnownAcrossLayouts(t *testing.T) {
+func TestHistoryFollowsLayouts(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}

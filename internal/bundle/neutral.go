@@ -12,16 +12,16 @@ import (
 	"aisync.dev/aisync/internal/nearest"
 )
 
-// Neutral is what a part holds in words that are no program's own: each
-// runtime gets it in the form that it reads. Every field may be empty.
+// Neutral is the part of a bundle in neutral form: each runtime gets it in the
+// form that it reads. Every field may be empty.
 type Neutral struct {
 	Skills      []Skill
-	Commands    []File // prompts with a name, Markdown
+	Commands    []File // named prompts, Markdown
 	Agents      []File // subagents, Markdown
 	Hooks       []Hook
-	Programs    []File // that Hooks call, and what they need beside them
+	Programs    []File // programs of Hooks, and files that they need
 	Permissions []Permission
-	Ignored     []string // patterns of files that no agent shall read, as .gitignore has them
+	Ignored     []string // patterns of files that agents must not read, as in .gitignore
 	sources     []File   // hooks.json, permissions.json, ignore
 }
 
@@ -33,21 +33,22 @@ func (n Neutral) files() []File {
 	return out
 }
 
-// Hook is a command that an agent program runs when something happens.
+// Hook is a command that an agent program runs on an event.
 type Hook struct {
 	Event    string   `json:"event"` // one of Events
-	Tools    []string `json:"tools"` // some of Tools, for events of tools; none: all
+	Tools    []string `json:"tools"` // some of Tools, for events about tools; none: all
 	Command  string   `json:"command"`
-	Timeout  int      `json:"timeout"` // seconds; 0: as the program has it
+	Timeout  int      `json:"timeout"` // seconds; 0: the program's default
 	Level    string   `json:"level"`   // "required", or "advisory", which "" means
 	Runtimes []string `json:"runtimes"`
 }
 
-// Required reports whether somebody must run the hook where no program does.
+// Required reports whether the hook must run by other means if no program runs
+// it.
 func (h Hook) Required() bool { return h.Level == "required" }
 
-// Events are the words of hooks, Tools those of hooks and permissions. Catalog
-// entries say what each is for a program.
+// Events are the events of hooks, Tools the tools of hooks and permissions.
+// Catalog entries map them to a program's names.
 var (
 	Events = []string{"SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "SubagentStop", "Stop", "Notification"}
 	Tools  = []string{"shell", "edit", "read", "search", "fetch", "agent"}
@@ -57,7 +58,7 @@ var (
 type Permission struct {
 	Action  string // "allow", "ask", "deny"
 	Tool    string // one of Tools, or "mcp"
-	Pattern string // of a command, a path, a host or server/tool; "": all of them
+	Pattern string // a command, a path, a host or server/tool; "": any
 }
 
 func (p Permission) String() string {
@@ -103,7 +104,7 @@ func (t *Tree) neutralHooks(n *Neutral, dir string) error {
 	})
 }
 
-// jsonFile gives the text of a file to read, if it is there.
+// jsonFile passes the text of a file to read, if it exists.
 func (t *Tree) jsonFile(n *Neutral, src string, read func([]byte) error) error {
 	if !t.isFile(src) {
 		return nil
@@ -119,8 +120,8 @@ func (t *Tree) jsonFile(n *Neutral, src string, read func([]byte) error) error {
 	return nil
 }
 
-// strict reads JSON in which every field is known. The error starts with the
-// line, as in ":3: …".
+// strict parses JSON with known fields only. The error starts with the line, as
+// in ":3: …".
 func strict(text []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -133,7 +134,7 @@ func strict(text []byte, into any) error {
 	var typed *json.UnmarshalTypeError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		at, err = int64(len(text)), errors.New("it ends too early")
+		at, err = int64(len(text)), errors.New("unexpected end")
 	case errors.As(err, &syntax):
 		at = syntax.Offset
 	case errors.As(err, &typed):
@@ -157,7 +158,7 @@ func readHooks(text []byte, into *[]Hook) error {
 		case !ok:
 			return fmt.Errorf("%s: unknown event %q%s", where, h.Event, nearest.Suggest(h.Event, Events))
 		case strings.TrimSpace(h.Command) == "":
-			return fmt.Errorf("%s: it has no command", where)
+			return fmt.Errorf("%s: no command", where)
 		case h.Level != "" && h.Level != "required" && h.Level != "advisory":
 			return fmt.Errorf("%s: level %q; want \"required\" or \"advisory\"", where, h.Level)
 		case h.Timeout < 0:
@@ -174,8 +175,8 @@ func readHooks(text []byte, into *[]Hook) error {
 	return nil
 }
 
-// eventNamed knows an event by its name, or by that in small letters with
-// hyphens: session-start.
+// eventNamed finds an event by its name, or by its kebab-case name:
+// session-start.
 func eventNamed(name string) (string, bool) {
 	for _, e := range Events {
 		if strings.EqualFold(e, strings.ReplaceAll(name, "-", "")) {
@@ -212,8 +213,8 @@ func readPermissions(text []byte, into *[]Permission) error {
 	return nil
 }
 
-// lines appends the lines of text that are neither blank nor comments, each
-// once.
+// lines appends the lines of text that are neither blank nor comments, without
+// duplicates.
 func lines(into []string, text []byte) []string {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Kind is what a bundle is of.
+// Kind is the kind of a bundle.
 type Kind string
 
 const (
@@ -18,44 +18,44 @@ const (
 	Team     Kind = "team"
 )
 
-// ErrUnknown says that a tree has no bundle of that name.
+// ErrUnknown means that a tree has no bundle with that name.
 var ErrUnknown = errors.New("no such bundle")
 
-// Part is one bundle: everything that a source holds for one language or team,
-// or, as the core, for all of them. Every field may be empty.
+// Part is one bundle: everything of a source for one language or team, or, as
+// the core, for all. Every field may be empty.
 type Part struct {
 	Kind     Kind
 	Name     string
 	Rules    []File // for every runtime
 	Seeds    []File // first contents of instruction files; Rel is AGENTS.md, CLAUDE.md …
 	GitHooks []File
-	Agents   []File   // documents for the project's .ai/, for agents that work together; Rel is below it
+	Agents   []File   // documents for the project's .ai/, for agents that work together; Rel is relative to it
 	Ignore   []string // lines for .gitignore
-	Ignores  []File   // where those lines stand
+	Ignores  []File   // files of those lines
 	Neutral  Neutral
 	Runtimes []RuntimePart // sorted by ID
 	Problems []Problem
 }
 
-// RuntimePart is what a bundle holds for one runtime alone.
+// RuntimePart is the part of a bundle for one runtime.
 type RuntimePart struct {
 	ID           string
 	Rules        []File
 	Skills       []Skill
 	Hooks        []File
 	Seeds        []File
-	Others       []File // kept below the runtime's own folder, as they lie here
+	Others       []File // copied below the runtime's folder, unchanged
 	Settings     []Document
 	Instructions []Document // text for agents, instructions.md
 }
 
-// Document is a file whose text is needed to declare what it asks for.
+// Document is a file whose text determines what it declares.
 type Document struct {
 	File
 	Text []byte
 }
 
-// Runtime returns what p holds for the runtime id alone.
+// Runtime returns the part of p for the runtime id.
 func (p *Part) Runtime(id string) RuntimePart {
 	for _, r := range p.Runtimes {
 		if r.ID == id {
@@ -65,7 +65,7 @@ func (p *Part) Runtime(id string) RuntimePart {
 	return RuntimePart{ID: id}
 }
 
-// Skills returns the skills of p, those for one runtime alone among them.
+// Skills returns the skills of p, including those for one runtime.
 func (p *Part) Skills() []Skill {
 	out := slices.Clone(p.Neutral.Skills)
 	for _, r := range p.Runtimes {
@@ -93,7 +93,7 @@ func (p *Part) Files() []File {
 }
 
 // readCore reads the generic rules, and the documents for agents, under their
-// new and their old names, of which one may be a link to the other.
+// new and their old names, one of which may be a link to the other.
 func (t *Tree) readCore() (*Part, error) {
 	p := &Part{Kind: Core, Name: "."}
 	for _, dir := range t.oneOf(ruleFolders) {
@@ -102,7 +102,7 @@ func (t *Tree) readCore() (*Part, error) {
 		}
 	}
 	for _, dir := range t.oneOf(templateFolders) {
-		// What a project has there of its own is the project's.
+		// Other files there belong to the project.
 		if err := t.add(&p.Agents, dir+"/.ai", plain, func(rel string) bool { return !slices.Contains(ofTheProject, rel) }, nil); err != nil {
 			return nil, err
 		}
@@ -110,8 +110,8 @@ func (t *Tree) readCore() (*Part, error) {
 	return p, nil
 }
 
-// oneOf returns which of the names of a folder are there, without those that
-// are links to another.
+// oneOf returns the names of a folder that exist, without links to another of
+// them.
 func (t *Tree) oneOf(names []string) []string {
 	var links, folders []string
 	for _, dir := range names {
@@ -129,8 +129,8 @@ func (t *Tree) oneOf(names []string) []string {
 	return folders
 }
 
-// readShared reads what lies at the top of the tree for user scope, skills and
-// rules apart.
+// readShared reads the top of the tree for user scope, without skills and
+// rules.
 func (t *Tree) readShared() (*Part, error) {
 	p := &Part{Kind: Core, Name: "."}
 	if err := errors.Join(t.neutral(&p.Neutral, &p.Problems, ""), t.neutralHooks(&p.Neutral, "hooks")); err != nil {
@@ -150,7 +150,7 @@ func (t *Tree) readShared() (*Part, error) {
 	return p, nil
 }
 
-// readRuntime reads what the folder dir holds for one runtime alone.
+// readRuntime reads the part in the folder dir for one runtime.
 func (t *Tree) readRuntime(p *Part, r *RuntimePart, dir string) error {
 	if err := t.rules(p, &r.Rules, dir+"/rules"); err != nil {
 		return err
@@ -158,12 +158,12 @@ func (t *Tree) readRuntime(p *Part, r *RuntimePart, dir string) error {
 	return t.runtime(p, r, dir)
 }
 
-// oldFolder is the folder of the layout that bundles had before there were
-// runtimes/<id>/, and the id of the one runtime that it was for.
+// oldFolder is the folder of the layout before runtimes/<id>/, and the id of
+// its only runtime.
 const oldFolder = "claude"
 
-// readPart reads a language or a team in both layouts: common/ and
-// runtimes/<id>/ are the new one, claude/ and files at the top the old one.
+// readPart reads a language or a team in both layouts: the new one with common/
+// and runtimes/<id>/, the old one with claude/ and files at the top.
 func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
 	root := "languages/" + name
 	if kind == Team {
@@ -218,7 +218,7 @@ func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
 	return p, nil
 }
 
-// runtime reads what one folder holds for one runtime, its rules apart.
+// runtime reads a folder for one runtime, without its rules.
 func (t *Tree) runtime(p *Part, r *RuntimePart, dir string) error {
 	if err := t.add(&r.Hooks, dir+"/hooks", program, nil, notReadme); err != nil {
 		return err
@@ -240,7 +240,7 @@ func (t *Tree) runtime(p *Part, r *RuntimePart, dir string) error {
 		*list = append(*list, *d)
 	}
 	if own := dir + "/settings.local.json"; t.isFile(own) {
-		p.Problems = append(p.Problems, Problem{t.at(own), "is not installed: settings of that name are each person's own"})
+		p.Problems = append(p.Problems, Problem{t.at(own), "is not installed: settings with that name are personal"})
 	}
 	return t.add(&r.Others, dir, plain,
 		func(rel string) bool { return !slices.Contains([]string{"rules", "hooks", "skills"}, rel) },
@@ -249,7 +249,8 @@ func (t *Tree) runtime(p *Part, r *RuntimePart, dir string) error {
 		})
 }
 
-// rules adds the Markdown files below dir to list, and says which have no heading.
+// rules adds the Markdown files below dir to list, and reports those without a
+// heading.
 func (t *Tree) rules(p *Part, list *[]File, dir string) error {
 	before := len(*list)
 	if err := t.add(list, dir, rule, nil, isRule); err != nil {
@@ -260,14 +261,14 @@ func (t *Tree) rules(p *Part, list *[]File, dir string) error {
 			p.Problems = append(p.Problems, Problem{f.Path, "has no heading; start it with a line like \"# Commits\""})
 		}
 		if f.Fault != nil {
-			p.Problems = append(p.Problems, Problem{f.Path, f.Fault.Error() + "; until that is mended the rule is for every file"})
+			p.Problems = append(p.Problems, Problem{f.Path, f.Fault.Error() + "; until that is fixed the rule is for every file"})
 		}
 	}
 	return nil
 }
 
 // add reads the files below dir (see Tree.list) and merges them into list. Two
-// files of one name are one if their bytes are, else an error.
+// files with the same name must have the same bytes.
 func (t *Tree) add(list *[]File, dir string, u use, enter, keep func(string) bool) error {
 	jobs, err := t.list(dir, u, enter, keep)
 	if err != nil {
@@ -288,7 +289,7 @@ func (t *Tree) add(list *[]File, dir string, u use, enter, keep func(string) boo
 	for _, f := range files {
 		other, twice := had[f.Rel]
 		if twice && other.Digest != f.Digest {
-			return fmt.Errorf("%s and %s are both %s and differ; keep one of them", other.Path, f.Path, f.Rel)
+			return fmt.Errorf("%s and %s are both %s but differ; keep one of them", other.Path, f.Path, f.Rel)
 		}
 		if !twice {
 			*list = append(*list, f)
@@ -297,7 +298,7 @@ func (t *Tree) add(list *[]File, dir string, u use, enter, keep func(string) boo
 	return nil
 }
 
-// ignore reads lines for .gitignore; comments and blank lines are not among them.
+// ignore reads lines for .gitignore, without comments and blank lines.
 func (t *Tree) ignore(p *Part, src string) error {
 	if !t.isFile(src) {
 		return nil
@@ -336,7 +337,7 @@ func never(string) bool         { return false }
 func isRule(rel string) bool    { return strings.HasSuffix(rel, ".md") && notReadme(rel) }
 func notReadme(rel string) bool { return !strings.EqualFold(rel, "README.md") }
 
-// isSeed knows an instruction file by its name: capitals, at the top.
+// isSeed recognizes an instruction file by its name: capitals, at the top.
 func isSeed(rel string) bool {
 	name, ok := strings.CutSuffix(rel, ".md")
 	return ok && name != "" && !strings.Contains(rel, "/") && name == strings.ToUpper(name) && notReadme(rel)

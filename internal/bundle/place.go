@@ -15,24 +15,23 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Own is the name of the source that aisync brings along, unless a spec gives
-// that name to another.
+// Own is the name of aisync's own source, unless a spec gives that name to
+// another.
 const Own = "aisync"
 
-// noVersions are those of what aisync brings along: git knows nothing of it.
+// noVersions are those of aisync's own source, which is not in git.
 var noVersions = &versions{history: func() history { return history{} }}
 
-// own is that source: the bundles of the catalog.
+// own is aisync's own source: the bundles of the catalog.
 var own = sync.OnceValues(func() (*Tree, error) {
 	t := &Tree{Name: Own, Dir: Own + "/", versions: noVersions, embedded: catalog.Bundles()}
 	return t, t.open()
 })
 
-// A tree lies on the disk or in the program itself. These are the only ways in
-// which it is looked at.
+// A tree lies on disk or in the program. Only the functions below read it.
 
-// at returns how a slash path within the tree is called, and where it lies if
-// the tree lies on this machine.
+// at returns the name of a slash path within the tree, and its path on disk if
+// the tree is there.
 func (t *Tree) at(elem ...string) string {
 	if t.embedded != nil {
 		return t.Dir + path.Join(elem...)
@@ -69,8 +68,8 @@ func (t *Tree) readFile(src string) ([]byte, error) {
 	return b, err
 }
 
-// readInto reads a file into buf. What is embedded has no mode: it is
-// executable if it says what runs it.
+// readInto reads a file into buf. An embedded file has no mode: it is
+// executable if it has an interpreter line.
 func (t *Tree) readInto(src string, buf []byte) ([]byte, fs.FileMode, error) {
 	if t.embedded == nil {
 		buf, mode, err := fsys.ReadSource(t.at(src), buf)
@@ -87,8 +86,8 @@ func (t *Tree) readInto(src string, buf []byte) ([]byte, fs.FileMode, error) {
 	return append(buf[:0], text...), mode, err
 }
 
-// leadsTo returns where src lies, links resolved, and whether that is within
-// the tree. What is not there is inside.
+// leadsTo returns the path of src, links resolved, and whether that is within
+// the tree. A missing path counts as within.
 func (t *Tree) leadsTo(src string) (real string, inside bool, err error) {
 	if t.embedded != nil {
 		return "", true, nil
@@ -104,8 +103,8 @@ func (t *Tree) leadsTo(src string) (real string, inside bool, err error) {
 	return real, err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)), nil
 }
 
-// ownHas returns the source that aisync brings along, if ref means it: by its
-// name, or by a bare name that it has.
+// ownHas returns aisync's own source if ref means it: by its name, or by a bare
+// name that it has.
 func ownHas(kind Kind, source, name string) (*Tree, bool) {
 	t, err := own()
 	if err != nil || source != "" && source != Own {

@@ -19,34 +19,34 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// File is one file of a part. Digest says what its bytes were when they were
-// read; only those of a rule are kept.
+// File is one file of a part. Digest is that of its bytes when they were read;
+// only a rule's bytes are kept.
 type File struct {
-	Rel      string // slash-separated, within the folder that it is installed from: "commits.md"
-	Src      string // slash-separated, within the tree: "agent-rules/commits.md"
-	Path     string // where it lies on this machine
-	Embedded []byte // its bytes, where it lies nowhere but in aisync itself
+	Rel      string // slash-separated, relative to the folder that it is installed from: "commits.md"
+	Src      string // slash-separated, relative to the tree: "agent-rules/commits.md"
+	Path     string // on disk
+	Embedded []byte // its bytes, if it lies only in aisync itself
 	Digest   string // "sha256:" and the hex digest of its bytes
 	Mode     fs.FileMode
-	Text     []byte           // of a rule: its bytes, which several programs read in several forms
-	About    frontmatter.Rule // of a rule: what it says about itself
-	Fault    error            // of a rule: what is wrong with its front matter
-	Past     func() [][]byte  // what it held in the versions of its source that git knows, newest first
-	Bridges  []string         // of a skill's Markdown: the folders of rules that it refers to as its neighbours
+	Text     []byte           // of a rule: its bytes, which programs read in several forms
+	About    frontmatter.Rule // of a rule: its metadata
+	Fault    error            // of a rule: the error in its front matter
+	Past     func() [][]byte  // its contents in the versions of its source in git, newest first
+	Bridges  []string         // of a skill's Markdown: the folders of rules that it refers to as siblings
 }
 
-// ErrCase says of two files of a folder that on many machines they are one.
+// ErrCase means that two files of a folder are one on many file systems.
 var ErrCase = errors.New("differ only in case")
 
-// use says what is read out of a file besides its digest.
+// use says what is read from a file besides its digest.
 type use int
 
 const (
 	plain   use = iota
-	rule        // what it says about itself
+	rule        // its metadata
 	skill       // references to the rules
-	program     // *.sh is executable whatever its mode says
-	gitHook     // executable always
+	program     // *.sh is always executable
+	gitHook     // always executable
 )
 
 type job struct {
@@ -55,9 +55,9 @@ type job struct {
 }
 
 // list finds the files below dir, a slash path within the tree, sorted within
-// each folder. Entries that start with a dot, __pycache__, folders that enter
-// refuses and files that keep refuses are left out; nil refuses nothing. A
-// folder that is not there has no files.
+// each folder. It leaves out names that start with a dot, __pycache__, folders
+// that enter refuses and files that keep refuses; nil refuses nothing. A
+// missing folder has no files.
 func (t *Tree) list(dir string, u use, enter, keep func(rel string) bool) ([]job, error) {
 	var jobs []job
 	var walk func(rel string) error
@@ -77,7 +77,7 @@ func (t *Tree) list(dir string, u use, enter, keep func(rel string) bool) ([]job
 			}
 			low := strings.ToLower(name)
 			if had, twice := folded[low]; twice {
-				return fmt.Errorf("%s and %s %w; on many machines they are one: rename one", t.at(dir, rel, had), t.at(dir, rel, name), ErrCase)
+				return fmt.Errorf("%s and %s %w; many file systems treat them as one: rename one", t.at(dir, rel, had), t.at(dir, rel, name), ErrCase)
 			}
 			folded[low] = name
 			sub := path.Join(rel, name)
@@ -89,7 +89,7 @@ func (t *Tree) list(dir string, u use, enter, keep func(rel string) bool) ([]job
 			switch {
 			case typ.IsDir() && enter != nil && !enter(sub):
 			case typ.IsDir() && e.Type()&fs.ModeSymlink != 0:
-				return fmt.Errorf("%s is a link to a folder: a bundle's folders must be real ones, so that nothing is read twice; copy it, or link its files", t.at(dir, sub))
+				return fmt.Errorf("%s links to a folder: a bundle's folders must be real, so that nothing is read twice; copy it, or link its files", t.at(dir, sub))
 			case typ.IsDir():
 				err = walk(sub)
 			case !typ.IsRegular():
@@ -125,17 +125,17 @@ func (t *Tree) typeOf(src string, e fs.DirEntry) (fs.FileMode, error) {
 	return info.Mode().Type(), nil
 }
 
-// inside refuses a path that a link leads out of the tree. What is not there
-// is inside.
+// inside refuses a path whose links lead out of the tree. A missing path is
+// inside.
 func (t *Tree) inside(src string) error {
 	real, inside, err := t.leadsTo(src)
 	if err == nil && !inside {
-		return fmt.Errorf("%s leads out of the source, to %s; a bundle may only hold what lies in it: copy the file", t.at(src), real)
+		return fmt.Errorf("%s links out of the source, to %s; a bundle must contain its files: copy the file", t.at(src), real)
 	}
 	return err
 }
 
-// read reads and hashes many files side by side and returns them in order.
+// read reads and hashes many files in parallel and returns them in order.
 func (t *Tree) read(jobs []job) ([]File, error) {
 	files := make([]File, len(jobs))
 	const chunk = 16
@@ -162,7 +162,7 @@ func (t *Tree) read(jobs []job) ([]File, error) {
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 16<<10); return &b }}
 
-// readOne reads and hashes one file; buf is what it reads into, and returned.
+// readOne reads and hashes one file into buf, which it returns.
 func (t *Tree) readOne(j job, buf []byte, out *File) ([]byte, error) {
 	name := t.at(j.src)
 	buf, mode, err := t.readInto(j.src, buf)

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Recognized is a bundle that a project seems to have had installed before
-// anybody recorded it.
+// Recognized is a bundle that a project probably had before its installation
+// was recorded.
 type Recognized struct {
 	Kind  Kind
 	Name  string
-	Rules []string // file names of its rules that are there, sorted
-	Of    int      // how many such names it has now
+	Rules []string // names of its rules found, sorted
+	Of    int      // number of such names in the bundle
 }
 
 // Recognize finds the languages and teams of t by the file names of the rules
-// in a project: installers that kept no record are known by what they copied. A
-// name that several bundles have says nothing of either. Names from the history
-// of the source count too, so that an old copy is known by its old names.
+// in a project: installers without records are known by what they copied. A
+// name in several bundles counts for none. Names from the history of the source
+// count too, so that an old copy is recognized by its old names.
 func (t *Tree) Recognize(there []string) ([]Recognized, error) {
 	type bundle struct {
 		kind Kind
@@ -78,7 +78,7 @@ func (t *Tree) Recognize(there []string) ([]Recognized, error) {
 	return out, nil
 }
 
-// ruleNames are the names of all rules that ever lay below folder.
+// ruleNames are the names of all rules that were ever below folder.
 func (t *Tree) ruleNames(folder string) []string {
 	var out []string
 	for _, versions := range t.versions.history().versions {

@@ -12,9 +12,9 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Runtimes returns the agent programs that the source brings along, one for
-// each runtimes/*.toml, sorted by file. What is wrong with some of them is the
-// error; the others are returned all the same.
+// Runtimes returns the agent programs that the source describes, one for each
+// runtimes/*.toml, sorted by file. The error joins the faults of some; the
+// others are returned all the same.
 func (t *Tree) Runtimes() ([]spec.Runtime, error) {
 	files, err := t.manifests()
 	if err != nil {

@@ -66,7 +66,7 @@ func TestASourceBringsItsRuntimesAlong(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, "runtimes", "x.toml")); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := open().Runtimes(); len(got) != 1 || err == nil || !strings.Contains(err.Error(), "leads out of the source") {
+	if got, err := open().Runtimes(); len(got) != 1 || err == nil || !strings.Contains(err.Error(), "links out of the source") {
 		t.Errorf("%+v %v", got, err)
 	}
 }

@@ -12,13 +12,13 @@ import (
 // Skill is one folder with a SKILL.md.
 type Skill struct {
 	Name     string   // of its folder
-	Runtimes []string // those it is for; none: all
-	Files    []File   // all of it, Rel within the folder
+	Runtimes []string // runtimes it is for; none: all
+	Files    []File   // all files, Rel relative to the folder
 	Problems []Problem
 }
 
-// Bridges returns the folders of rules that the text of s refers to as if they
-// lay beside it: agent-rules, claude-rules.
+// Bridges returns the folders of rules that the text of s refers to as
+// siblings: agent-rules, claude-rules.
 func (s Skill) Bridges() []string {
 	var out []string
 	for _, f := range s.Files {
@@ -34,9 +34,9 @@ func (s Skill) Bridges() []string {
 
 // Hooks are the global hook programs of a source.
 type Hooks struct {
-	Programs []File    // with what they need beside them, executable or not
-	Snippet  *Document // settings-snippet.json, in the form of Claude's settings; nil without one
-	Neutral  bool      // there is a hooks.json, which is for every runtime
+	Programs []File    // with the files that they need, executable or not
+	Snippet  *Document // settings-snippet.json, in the form of Claude's settings; nil if there is none
+	Neutral  bool      // it has a hooks.json, which is for every runtime
 }
 
 // readSkills finds skills at the top of the tree and in skills/.
@@ -59,7 +59,7 @@ func (t *Tree) readSkills() ([]Skill, error) {
 			return nil, err
 		}
 		if i := slices.IndexFunc(skills, func(o Skill) bool { return o.Name == s.Name }); i >= 0 {
-			return nil, fmt.Errorf("skill %s is there twice, as %s and as %s; keep one of them", s.Name, t.at(s.Name), t.at(dir))
+			return nil, fmt.Errorf("duplicate skill %s: %s and %s; keep one of them", s.Name, t.at(s.Name), t.at(dir))
 		}
 		skills = append(skills, s)
 	}
@@ -72,7 +72,7 @@ func (t *Tree) skillsIn(list *[]Skill, problems *[]Problem, dir string) error {
 	names, err := t.folders(dir)
 	for _, name := range names {
 		if !t.isFile(dir + "/" + name + "/SKILL.md") {
-			*problems = append(*problems, Problem{t.at(dir, name), "has no SKILL.md, so it is no skill and is not installed"})
+			*problems = append(*problems, Problem{t.at(dir, name), "has no SKILL.md, so it is not a skill and not installed"})
 			continue
 		}
 		s, err := t.readSkill(dir + "/" + name)
@@ -80,7 +80,7 @@ func (t *Tree) skillsIn(list *[]Skill, problems *[]Problem, dir string) error {
 			return err
 		}
 		if i := slices.IndexFunc(*list, func(o Skill) bool { return o.Name == name }); i >= 0 {
-			return fmt.Errorf("skill %s is there twice, as %s and as %s; keep one of them", name, (*list)[i].Files[0].Path, t.at(dir, name))
+			return fmt.Errorf("duplicate skill %s: %s and %s; keep one of them", name, (*list)[i].Files[0].Path, t.at(dir, name))
 		}
 		*list = append(*list, s)
 	}

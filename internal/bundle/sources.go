@@ -1,7 +1,7 @@
 // Package bundle reads bundle sources: the rules, skills, hooks, instruction
-// files and git hooks of a core, a language or a team, in the old layout and
-// in the new. It decides nothing about where they go (package runtime does)
-// and writes nothing. Start reading at Sources.Open, then Part.
+// files and git hooks of a core, a language or a team, in the old and the new
+// layout. It does not decide where they go (package adapter does) and writes
+// nothing. Start reading at Sources.Open, then Part.
 package bundle
 
 import (
@@ -17,13 +17,13 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Sources opens bundle sources and remembers them, so that a source which two
-// specs name is read once. It is safe for concurrent use. The zero value opens
+// Sources opens bundle sources and caches them, so that a source named by two
+// specs is read once. It is safe for concurrent use. The zero value opens
 // folders only.
 type Sources struct {
-	Home string // what ~/ at the start of a folder stands for
-	// Resolve brings a git or archive source to a folder on this machine and
-	// says what it is pinned to. nil: such sources are refused.
+	Home string // the home of ~/ at the start of a folder
+	// Resolve fetches a git or archive source to a folder on this machine and
+	// returns its pin. nil: such sources are refused.
 	Resolve func(ctx context.Context, src spec.Source) (dir, pinned string, err error)
 
 	mu   sync.Mutex
@@ -36,21 +36,21 @@ type opening struct {
 	err  error
 }
 
-// MissingError says that the folder of a source is not on this machine, as in
-// a CI job that checks out the project alone.
+// MissingError means that the folder of a source is not on this machine, as in
+// a CI job that checks out only the project.
 type MissingError struct{ Dir string }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("no folder %s; a relative path starts at the spec that names it", e.Dir)
+	return fmt.Sprintf("no such folder: %s; a relative path starts at the spec that names it", e.Dir)
 }
 
-// OfHost returns the source of a bundle that a host names.
+// OfHost returns the source of a host's bundle.
 func OfHost(b spec.HostBundle, hostDir string) spec.Source {
 	return spec.Source{Name: b.Name, URL: b.Source, Dir: hostDir, Pos: b.Pos}
 }
 
-// Remote reports whether url names something that must be fetched: a git or
-// archive source. Everything else is a folder, read in place.
+// Remote reports whether url must be fetched: a git or archive source.
+// Everything else is a folder, read in place.
 func Remote(url string) bool {
 	if strings.Contains(url, "::") || strings.Contains(url, "://") || strings.HasPrefix(url, "git@") {
 		return true
@@ -63,8 +63,8 @@ func Remote(url string) bool {
 	return false
 }
 
-// Open returns the tree of src. It lists folders and reads no file; the parts
-// of the tree are read when they are asked for. A folder starts from src.Dir.
+// Open returns the tree of src. It lists folders and reads no file; parts are
+// read on demand. A folder is relative to src.Dir.
 func (s *Sources) Open(ctx context.Context, src spec.Source) (*Tree, error) {
 	key := src.Name + "\x00" + src.URL + "\x00" + src.Dir
 	s.mu.Lock()
@@ -102,12 +102,12 @@ func (s *Sources) folder(ctx context.Context, src spec.Source) (dir, pinned stri
 		return "", "", errors.New("is empty; name a folder, git::URL?ref=…, or the URL of an archive")
 	case Remote(src.URL):
 		if s.Resolve == nil {
-			return "", "", fmt.Errorf("%s must be fetched, and nothing here can fetch; use a folder", src.URL)
+			return "", "", fmt.Errorf("%s must be fetched, which is not possible here; use a folder", src.URL)
 		}
 		return s.Resolve(ctx, src)
 	case src.URL == "~" || strings.HasPrefix(src.URL, "~/"):
 		if s.Home == "" {
-			return "", "", fmt.Errorf("%s starts at a home folder, and none is known; use an absolute path", src.URL)
+			return "", "", fmt.Errorf("%s starts at the home folder, which is unknown; use an absolute path", src.URL)
 		}
 		dir = filepath.Join(s.Home, src.URL[1:])
 	case filepath.IsAbs(src.URL):
@@ -122,12 +122,12 @@ func (s *Sources) folder(ctx context.Context, src spec.Source) (dir, pinned stri
 	case err != nil:
 		return "", "", err
 	case !info.IsDir():
-		return "", "", fmt.Errorf("%s is no folder", dir)
+		return "", "", fmt.Errorf("%s is not a folder", dir)
 	}
 	return dir, "", nil
 }
 
-// at puts a position in front of an error, where there is one.
+// at prefixes an error with a position, if there is one.
 func at(pos spec.Position, err error) error {
 	if p := pos.String(); p != "" {
 		return fmt.Errorf("%s: %w", p, err)

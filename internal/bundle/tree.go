@@ -17,17 +17,17 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Tree is one opened source. Each part is read once, when it is first asked
-// for; all methods are safe for concurrent use.
+// Tree is one opened source. Each part is read once, on demand; all methods are
+// safe for concurrent use.
 type Tree struct {
 	Name   string // of the source
 	Dir    string // absolute folder
-	URL    string // of the source, as a spec names it
-	Pinned string // what a git or archive source resolved to; "" for a folder
+	URL    string // of the source, as in the spec
+	Pinned string // pin of a git or archive source; "" for a folder
 	Pos    spec.Position
 
 	real      string // Dir with links resolved
-	embedded  fs.FS  // the tree, where it lies in aisync itself; Dir is then only its name
+	embedded  fs.FS  // the tree, if it lies in aisync itself; Dir is only its name then
 	versions  *versions
 	bits      fsys.Bits
 	languages []string
@@ -44,21 +44,20 @@ type Tree struct {
 	digest func() (string, error)
 }
 
-// Problem is something about a bundle that its author should mend and that
-// hinders nobody.
+// Problem is a harmless fault in a bundle that its author should fix.
 type Problem struct {
 	Path string
 	Text string
 }
 
-// known are the folders at the top of a tree that are no skills.
+// known are the folders at the top of a tree that are not skills.
 var known = []string{"agent-rules", "claude-rules", "ai-templates", "claude-templates", "skills", "hooks", "languages", "teams", "runtimes", "scripts", "docs"}
 
-// ruleFolders are the names of the folder of generic rules, new and old.
+// ruleFolders are the new and the old name of the folder of generic rules.
 var ruleFolders = []string{"agent-rules", "claude-rules"}
 
-// templateFolders are the names, new and old, of the folder whose .ai/ is for
-// projects; of that, ofTheProject are folders that a project fills itself.
+// templateFolders are the new and the old name of the folder whose .ai/ is for
+// projects; ofTheProject are folders in it that a project fills itself.
 var (
 	templateFolders = []string{"ai-templates", "claude-templates"}
 	ofTheProject    = []string{"project-workflows", "project-scripts", "sessions", "session-context.d", "inbox"}
@@ -73,7 +72,7 @@ func openTree(dir string) (*Tree, error) {
 	return t, t.open()
 }
 
-// open lists what t has, and reads nothing of it yet.
+// open lists the contents of t without reading files.
 func (t *Tree) open() error {
 	t.parts = map[string]func() (*Part, error){}
 	entries, err := t.readDir()
@@ -109,7 +108,7 @@ func (t *Tree) Teams() []string { return t.teams }
 func (t *Tree) Core() (*Part, error) { return t.core() }
 
 // Shared returns the commands, subagents, hooks, permissions and ignored files
-// at the top of the tree, which are for user scope.
+// at the top of the tree, for user scope.
 func (t *Tree) Shared() (*Part, error) { return t.shared() }
 
 // Skills returns the global skills, sorted by name.
@@ -118,16 +117,16 @@ func (t *Tree) Skills() ([]Skill, error) { return t.skills() }
 // Hooks returns the global hook programs and the settings that call them.
 func (t *Tree) Hooks() (*Hooks, error) { return t.hooks() }
 
-// Language returns a language bundle; the error is ErrUnknown where the tree
-// has none of that name.
+// Language returns a language bundle; the error is ErrUnknown if the tree does
+// not have it.
 func (t *Tree) Language(name string) (*Part, error) { return t.part(Language, name, t.languages) }
 
 // Team returns a team overlay, as Language does.
 func (t *Tree) Team(name string) (*Part, error) { return t.part(Team, name, t.teams) }
 
-// Digest identifies everything that the tree could install: "sha256:…" over
-// the names, modes and digests of the files of all its parts, whatever else
-// lies in the folder.
+// Digest identifies everything that the tree could install: "sha256:…" over the
+// names, modes and digests of the files of all its parts. Other files in the
+// folder do not count.
 func (t *Tree) Digest() (string, error) { return t.digest() }
 
 func (t *Tree) part(kind Kind, name string, names []string) (*Part, error) {
@@ -163,7 +162,7 @@ func (t *Tree) folders(dir string) ([]string, error) {
 	return out, err
 }
 
-// isFile reports whether a file lies there, or a link to one.
+// isFile reports whether src is a file, or a link to one.
 func (t *Tree) isFile(src string) bool {
 	info, err := t.stat(src)
 	return err == nil && info.Mode().IsRegular()

@@ -9,12 +9,12 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Reads are the calls of a fsys.Reader that FailReads can fail.
+// Reads are the methods of a fsys.Reader that FailReads can fail.
 var Reads = []string{"Lstat", "ReadFile", "Open", "Digest", "ReadDir", "Readlink", "Physical"}
 
-// FailReads is w, but for dir and what is below it: there the given reads fail with
-// err, all of them where none is given. It stands in for a disk or a server that
-// fails for a while.
+// FailReads returns w with failing reads in and below dir: the named reads, or
+// all of them, return err. It simulates a disk or a server that fails for a
+// while.
 func FailReads(w fsys.FS, dir fsys.LogicalPath, err error, reads ...string) fsys.FS {
 	if len(reads) == 0 {
 		reads = Reads

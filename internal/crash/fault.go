@@ -1,7 +1,7 @@
-// Package crash is for tests that break a command at every single thing it
-// does to a machine: which things those are, how each can break, and what a
-// machine held before and after. It knows no provider and is no part of the
-// program. Start reading at Fault, then tree.go.
+// Package crash breaks a command in tests at each of its operations on a
+// machine. It lists the operations and their failures, and compares machines
+// before and after. It knows no provider and is no part of the program. See
+// Fault and Look.
 package crash
 
 import (
@@ -20,48 +20,48 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// How says in which way one operation breaks.
+// How is a way in which an operation fails.
 type How string
 
 const (
-	IOError  How = "eio"       // it fails, and did nothing
-	NoSpace  How = "enospc"    // the same, for want of space
+	IOError  How = "eio"       // it fails without an effect
+	NoSpace  How = "enospc"    // the same, for lack of space
 	Short    How = "short"     // half of the bytes are written, then the disk is full
-	Panic    How = "panic"     // the code that was to do it panics
-	Kill     How = "kill"      // SIGKILL, right before it
-	Half     How = "half"      // the program that is run does half of its work, and fails
+	Panic    How = "panic"     // the code of the operation panics
+	Kill     How = "kill"      // SIGKILL, just before the operation
+	Half     How = "half"      // the started program does half of its work, and fails
 	HalfKill How = "half+kill" // the same, and aisync gets SIGKILL
 )
 
 // Kills reports whether h ends the process.
 func (h How) Kills() bool { return h == Kill || h == HalfKill }
 
-// moment is how long a slow operation waits.
+// moment is the delay of a slow operation.
 const moment = 15 * time.Millisecond
 
-// Variable holds the fault of a program that is under test.
+// Variable holds the fault for a program under test.
 const Variable = "AISYNC_TEST_FAULT"
 
-// Fault is one operation of a command, and how it breaks. Operations are known
-// by what they do and to which path, not by their number: commands do several
-// things at a time, in no fixed order.
+// Fault is one operation of a command, and its failure. Operations are
+// identified by their kind and path, not by a number: commands do several things
+// concurrently, in no fixed order.
 type Fault struct {
-	At  string `json:"at"` // as List shows it; "" breaks nothing
+	At  string `json:"at"` // as in List; "": none fails
 	How How    `json:"how"`
-	Dir string `json:"dir"` // of the machine: paths are told from here
-	Log string `json:"log"` // a file: each operation is noted there, one a line, before it happens
-	Hit string `json:"hit"` // a file that is made when the fault strikes
+	Dir string `json:"dir"` // of the machine: paths are relative to it
+	Log string `json:"log"` // a file that gets each operation, one a line, before it happens
+	Hit string `json:"hit"` // a file that is created when the fault occurs
 
-	Slow string `json:"slow"` // operations of this name wait for a moment, so that others come in between
+	Slow string `json:"slow"` // operations of this name are delayed, so that others overtake them
 }
 
-// Env is f as a variable of the environment.
+// Env returns f as an environment variable.
 func (f Fault) Env() string {
 	b, _ := json.Marshal(f) // text: cannot fail
 	return Variable + "=" + string(b)
 }
 
-// FromEnv returns the hook that the environment asks for, nil for none.
+// FromEnv returns the hook for the fault in the environment, nil without one.
 func FromEnv() (fsys.Hook, error) {
 	text := os.Getenv(Variable)
 	if text == "" {
@@ -74,10 +74,10 @@ func FromEnv() (fsys.Hook, error) {
 	return f.Hook(), nil
 }
 
-// called is what is called otherwise on each machine: an apply, whose name is
-// part of those of temp files and of the history; a backup, which is called by
-// what it holds; a project, whose records are called by where it lies.
-var called = []struct {
+// machineNames lists machine-dependent names: the id of an apply, which is part of
+// names of temp files and of the history; a backup, named for its content; a
+// project, whose records are named for its path.
+var machineNames = []struct {
 	is *regexp.Regexp
 	as string
 }{
@@ -86,9 +86,9 @@ var called = []struct {
 	{regexp.MustCompile(`project-[0-9a-f]{16}\b`), "project-PLACE"},
 }
 
-// Hook breaks the operation that f names, and notes all of them. Several that
-// come to make the same folder at a time, where none was, are one operation:
-// how many they are is chance.
+// Hook fails the operation that f names, and logs all of them. Concurrent
+// operations that create the same folder count as one, because their number is
+// chance.
 func (f Fault) Hook() fsys.Hook {
 	var mu sync.Mutex
 	seen, made := map[string]int{}, map[string]bool{}
@@ -105,7 +105,7 @@ func (f Fault) Hook() fsys.Hook {
 			delete(made, op.Path)
 		}
 		key := op.Name + " " + strings.ReplaceAll(op.Path, f.Dir+"/", "")
-		for _, c := range called {
+		for _, c := range machineNames {
 			key = c.is.ReplaceAllString(key, c.as)
 		}
 		seen[key]++
@@ -147,11 +147,11 @@ func (f Fault) strike() error {
 	panic(fmt.Sprintf("injected at %s", f.At))
 }
 
-// HalfMark is a file below Fault.Dir that tells the next stand-in for a program
-// to do half of its work. It holds the How.
+// HalfMark is a file below Fault.Dir that makes the next stand-in for a program
+// do half of its work. It holds the How.
 const HalfMark = "half"
 
-// note adds to a file; a test whose notes cannot be written must not go on.
+// note appends to a file; a test without its notes must not continue.
 func note(file, text string) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err == nil {
@@ -164,7 +164,7 @@ func note(file, text string) {
 	}
 }
 
-// Operations reads what a hook noted.
+// Operations reads the log of a hook.
 func Operations(log string) ([]string, error) {
 	b, err := os.ReadFile(log)
 	if err != nil {
@@ -175,10 +175,10 @@ func Operations(log string) ([]string, error) {
 	return ops, nil
 }
 
-// halves are programs whose stand-ins can do half of their work.
-var halves = []string{"npm install", "npm uninstall", "pacman -S", "pacman -R", "pacman --root"}
+// halfPrograms are programs whose stand-ins can do half of their work.
+var halfPrograms = []string{"npm install", "npm uninstall", "pacman -S", "pacman -R", "pacman --root"}
 
-// Ways returns every way in which an operation can break.
+// Ways returns every way in which an operation can fail.
 func Ways(op string) []How {
 	name, rest, _ := strings.Cut(op, " ")
 	switch name {
@@ -188,7 +188,7 @@ func Ways(op string) []How {
 		return []How{IOError, Panic, Kill}
 	case "run":
 		ways := []How{IOError, Panic, Kill}
-		if slices.ContainsFunc(halves, func(p string) bool { return strings.Contains(rest, p+" ") }) && !strings.Contains(rest, " -Q") {
+		if slices.ContainsFunc(halfPrograms, func(p string) bool { return strings.Contains(rest, p+" ") }) && !strings.Contains(rest, " -Q") {
 			ways = append(ways, Half, HalfKill)
 		}
 		return ways

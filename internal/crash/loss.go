@@ -12,23 +12,23 @@ import (
 	"strings"
 )
 
-// Loss is what is on disk after a loss of power.
+// Loss is the state of a disk after a loss of power.
 type Loss struct {
-	Text  string // which steps are kept, for a person
+	Text  string // the surviving steps, for a person
 	tops  []string
 	names map[int]map[string]int
 	bytes map[int]string
 	r     *Recording
 }
 
-// Losses calls f for each state in which the folders may be found where the
-// power goes after the given number of steps, each once over all calls; seeds
-// is how many random choices are made beside the extreme ones.
+// Losses calls f for each possible state of the folders when the power fails
+// after the given number of steps, each state once over all calls; seeds is the
+// number of random choices beside the extreme ones.
 func (r *Recording) Losses(steps int, seeds uint64, known map[uint64]bool, f func(Loss) bool) bool {
 	done := r.events[:steps]
 	must := map[int]bool{}
 	byDir := map[int][]int{}
-	made := map[int]int{} // folders, and the step that makes them
+	made := map[int]int{} // folders, and the steps that create them
 	for i, e := range done {
 		for _, c := range e.entries {
 			byDir[c.dir] = append(byDir[c.dir], i)
@@ -42,7 +42,7 @@ func (r *Recording) Losses(steps int, seeds uint64, known map[uint64]bool, f fun
 			}
 		}
 	}
-	// closed adds what cannot be lost where kept is kept.
+	// closed adds the steps that kept implies.
 	closed := func(kept map[int]bool) map[int]bool {
 		for {
 			n := len(kept)
@@ -117,7 +117,7 @@ func last(events []event) string {
 	return events[len(events)-1].op
 }
 
-// namesOf is the start, with the kept steps.
+// namesOf returns the start with the kept steps.
 func (r *Recording) namesOf(done []event, kept map[int]bool) map[int]map[string]int {
 	names := map[int]map[string]int{}
 	for dir, entries := range r.began {
@@ -141,7 +141,7 @@ func (r *Recording) namesOf(done []event, kept map[int]bool) map[int]map[string]
 	return names
 }
 
-// bytesOf is what files hold: how says what has become of what was not synced.
+// bytesOf returns the files' content: how selects the state of unsynced bytes.
 func (r *Recording) bytesOf(done []event, how int) map[int]string {
 	synced, latest := map[int]string{}, map[int]string{}
 	for id, o := range r.objects {
@@ -177,7 +177,7 @@ func (r *Recording) bytesOf(done []event, how int) map[int]string {
 	return out
 }
 
-// walk calls f for each entry, folders before what is in them.
+// walk calls f for each entry, folders before their content.
 func (l Loss) walk(f func(path string, id int) error) error {
 	var below func(dir string, id int) error
 	below = func(dir string, id int) error {
@@ -202,7 +202,7 @@ func (l Loss) walk(f func(path string, id int) error) error {
 	return nil
 }
 
-// sum tells l from every other state.
+// sum identifies the state l.
 func (l Loss) sum() uint64 {
 	h := fnv.New64a()
 	_ = l.walk(func(path string, id int) error {
@@ -212,7 +212,7 @@ func (l Loss) sum() uint64 {
 	return h.Sum64()
 }
 
-// Put makes the folders hold what l says, and nothing else.
+// Put makes the folders equal to l.
 func (l Loss) Put() error {
 	for _, top := range l.tops {
 		entries, err := os.ReadDir(top)

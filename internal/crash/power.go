@@ -11,17 +11,16 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Recording is what a command did to some folders, operation by operation, so
-// that a loss of power can be replayed at each of them: Hook records, End ends
-// it, Losses yields what a file system may have kept.
+// Recording records a command's changes to some folders, operation by operation,
+// to replay a loss of power at each of them: Hook records, End ends the
+// recording, Losses yields the possible states of the disk.
 //
-// The model is what fsync of POSIX file systems allows. What was synced is kept.
-// Of the rest, the names in one folder change in the order in which they were
-// changed, but those of two folders in any order; a rename is one step in both
-// of its folders, what is kept lies in a folder that is kept, and a folder that
-// is gone was empty. The bytes that
-// were written to a file since its last fsync are all there, not there, cut off,
-// or zeros, whether or not its name is kept.
+// The model is what fsync of POSIX file systems allows. Synced data survives.
+// Otherwise the names in one folder change in order, but those of two folders in
+// any order; a rename is one step in both of its folders, a surviving entry lies
+// in a surviving folder, and a removed folder was empty. Bytes written to a file
+// since its last fsync survive completely, not at all, cut off, or as zeros,
+// whether or not its name survives.
 type Recording struct {
 	tops []string
 
@@ -29,7 +28,7 @@ type Recording struct {
 	ids     map[fileID]int
 	topIDs  map[string]int
 	began   map[int]map[string]int // names at the start, by folder
-	objects []object               // by id; the first is none
+	objects []object               // by id; the first is unused
 	now     shape
 	events  []event
 	pending fsys.Op
@@ -39,7 +38,7 @@ type Recording struct {
 
 type fileID struct{ dev, ino uint64 }
 
-// object is a file, a folder or a link that was there at any time.
+// object is a file, a folder or a link that existed at some time.
 type object struct {
 	mode  fs.FileMode
 	link  string
@@ -47,7 +46,7 @@ type object struct {
 	old   bool   // there from the start, and on disk
 }
 
-// shape is what there is at one time.
+// shape is the state at one time.
 type shape struct {
 	names map[int]map[string]int // by folder
 	bytes map[int]string         // of regular files
@@ -66,11 +65,11 @@ type event struct {
 type entryChange struct {
 	dir  int
 	name string
-	from int // 0: there was none
-	to   int // 0: the name is gone
+	from int // 0: none
+	to   int // 0: the name is removed
 }
 
-// Record begins to record what happens in folders.
+// Record starts recording changes in folders.
 func Record(tops ...string) (*Recording, error) {
 	r := &Recording{tops: tops, ids: map[fileID]int{}, topIDs: map[string]int{}, objects: make([]object, 1)}
 	now, err := r.look()
@@ -87,8 +86,8 @@ func Record(tops ...string) (*Recording, error) {
 	return r, nil
 }
 
-// Hook notes op, and what came of the one before it. Operations must come one
-// after the other, but for those of one Flush.
+// Hook records op, and the effect of the previous one. Operations must be
+// sequential, except within one Flush.
 func (r *Recording) Hook(op fsys.Op) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +99,7 @@ func (r *Recording) Hook(op fsys.Op) error {
 	return r.err
 }
 
-// End notes what came of the last operation, and returns how many steps there are.
+// End records the effect of the last operation, and returns the number of steps.
 func (r *Recording) End() (steps int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +108,8 @@ func (r *Recording) End() (steps int, err error) {
 	return len(r.events), r.err
 }
 
-// step appends what changed since the last one, and what the pending operation synced.
+// step appends the changes since the last step, and what the pending operation
+// synced.
 func (r *Recording) step() {
 	now, err := r.look()
 	if err != nil {
@@ -196,6 +196,6 @@ func (r *Recording) look() (shape, error) {
 			return s, err
 		}
 	}
-	r.ids = seen // a number may be given again
+	r.ids = seen // a number may be reused
 	return s, nil
 }

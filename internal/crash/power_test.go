@@ -12,7 +12,7 @@ import (
 
 // What was synced is in each state, and of the rest each thing that a file
 // system may do is in some.
-func TestALossKeepsWhatWasSyncedAndMayLoseTheRest(t *testing.T) {
+func TestLossKeepsSyncedData(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	if err := os.WriteFile(at("old"), []byte("was there"), 0o640); err != nil {

@@ -95,7 +95,7 @@ func whole(_ reconcile.LeafKey, v int) reconcile.Body {
 // wants is a spec: the value of each leaf that it asks for.
 type wants map[reconcile.Address]map[reconcile.LeafKey]int
 
-// moved is w after somebody changed about one in so many things.
+// moved is w after a change of about one in n entries.
 func (w wants) moved(r *rand.Rand, oneIn int) wants {
 	out := wants{}
 	for _, t := range targets {

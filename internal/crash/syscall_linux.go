@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls are the system calls that FailSyscalls knows.
+// calls are the system calls that FailSyscalls supports.
 var calls = map[string]uint32{
 	"fgetxattr": unix.SYS_FGETXATTR, "flistxattr": unix.SYS_FLISTXATTR, "getdents64": unix.SYS_GETDENTS64,
 	"openat": unix.SYS_OPENAT, "readlinkat": unix.SYS_READLINKAT,
@@ -17,11 +17,11 @@ var calls = map[string]uint32{
 
 // FailSyscalls makes every system call of these names fail with errno on the
 // calling goroutine's thread, which stays locked to it and ends with it, and in
-// all that is started from it. It needs no privilege. The error says where the
-// kernel has no seccomp filters; nothing fails then.
+// all that it starts. It needs no privilege. It returns an error, and fails no
+// call, if the kernel has no seccomp filters.
 func FailSyscalls(errno syscall.Errno, names ...string) error {
 	runtime.LockOSThread()
-	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}} // the number of the call
+	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}} // the system call's number
 	for _, name := range names {
 		n, ok := calls[name]
 		if !ok {

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// FailSyscalls makes system calls fail, on Linux alone.
+// FailSyscalls makes system calls fail, only on Linux.
 func FailSyscalls(syscall.Errno, ...string) error { return errors.ErrUnsupported }

@@ -13,31 +13,31 @@ import (
 	"time"
 )
 
-// Tree is what lies below a folder, by relative path.
+// Tree is the content of a folder, by relative path.
 type Tree map[string]Node
 
 // Node is one entry of a tree.
 type Node struct {
 	Mode  fs.FileMode
-	Bytes string // of a regular file, of a large one its ends; of a link, its target
-	Was   string // size, inode and time of the last change: another one was written to
+	Bytes string // of a regular file; of a large one its ends; of a link its target
+	Was   string // size, inode and time of the last change: differs after a write
 
 	time  time.Time
 	whole string // all bytes of a large file
-	inode uint64 // of a file with several names
+	inode uint64 // inode of a file with several names
 }
 
-// large is from which size on a file is not read as a whole: a model, which is
-// somebody else's to check.
+// large is the size from which on a file is not read completely: a model, which
+// other tests check.
 const large = 256 << 10
 
-// Look reads everything below dir but what skip says, folders with all that
-// they hold. What is gone by the time it is read is left out.
+// Look reads everything below dir, except what skip reports, folders with their
+// content. It omits files that disappear meanwhile.
 func Look(dir string, skip func(rel string) bool) (Tree, error) {
 	return walk(dir, skip, read)
 }
 
-// Keep is Look at all there is, for Put.
+// Keep is Look of everything, for Put.
 func Keep(dir string) (Tree, error) {
 	return walk(dir, nil, func(path string) (Node, error) {
 		n, err := read(path)
@@ -107,7 +107,7 @@ func read(path string) (Node, error) {
 	return n, err
 }
 
-// ends are the first and the last bytes of a file, and its size.
+// ends returns the first and the last bytes of a file, and its size.
 func ends(path string, size int64) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -121,7 +121,7 @@ func ends(path string, size int64) (string, error) {
 	return fmt.Sprintf("%d bytes: %s", size, b), err
 }
 
-// Stat is Look without what files hold: only Written makes sense of it.
+// Stat is Look without content, for Written.
 func Stat(dir string, skip func(rel string) bool) (Tree, error) {
 	return walk(dir, skip, func(path string) (Node, error) {
 		info, err := os.Lstat(path)
@@ -132,11 +132,10 @@ func Stat(dir string, skip func(rel string) bool) (Tree, error) {
 	})
 }
 
-// Same reports whether two nodes are alike; the time of a change aside.
+// Same reports whether two nodes are equal, apart from the time of a change.
 func (n Node) Same(m Node) bool { return n.Mode == m.Mode && n.Bytes == m.Bytes }
 
-// Put makes t, which Keep returned, be all there is below dir, with the times
-// of files, and with several names of one file.
+// Put makes dir equal to t, from Keep, with file times and hard links.
 func (t Tree) Put(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -148,7 +147,7 @@ func (t Tree) Put(dir string) error {
 		}
 	}
 	named := map[uint64]string{}
-	for _, rel := range slices.Sorted(maps.Keys(t)) { // a folder comes before what is in it
+	for _, rel := range slices.Sorted(maps.Keys(t)) { // a folder precedes its content
 		n, at := t[rel], filepath.Join(dir, rel)
 		switch {
 		case rel == ".":
@@ -178,7 +177,7 @@ func (t Tree) Put(dir string) error {
 	return nil
 }
 
-// Without is t without what drop says.
+// Without returns t without the entries that drop reports.
 func (t Tree) Without(drop func(rel string) bool) Tree {
 	out := Tree{}
 	for rel, n := range t {
@@ -189,7 +188,7 @@ func (t Tree) Without(drop func(rel string) bool) Tree {
 	return out
 }
 
-// WithoutEmpty is t without the folders that hold nothing.
+// WithoutEmpty returns t without empty folders.
 func (t Tree) WithoutEmpty() Tree {
 	holds := map[string]bool{}
 	for rel, n := range t {
@@ -202,7 +201,7 @@ func (t Tree) WithoutEmpty() Tree {
 	return t.Without(func(rel string) bool { return t[rel].Mode.IsDir() && !holds[rel] })
 }
 
-// Diff says in which entries t is not like want, a line each.
+// Diff lists the entries in which t differs from want, a line each.
 func (t Tree) Diff(want Tree) string {
 	var out strings.Builder
 	for _, rel := range slices.Sorted(maps.Keys(union(t, want))) {
@@ -210,9 +209,9 @@ func (t Tree) Diff(want Tree) string {
 		should, wanted := want[rel]
 		switch {
 		case !wanted:
-			fmt.Fprintf(&out, "  %s (%s) is there, and should not be\n", rel, is.Mode)
+			fmt.Fprintf(&out, "  %s (%s) exists, but should not\n", rel, is.Mode)
 		case !there:
-			fmt.Fprintf(&out, "  %s is not there\n", rel)
+			fmt.Fprintf(&out, "  %s is missing\n", rel)
 		case !is.Same(should):
 			fmt.Fprintf(&out, "  %s: %s\n    %q\n    want %s\n    %q\n", rel, is.Mode, brief(is.Bytes), should.Mode, brief(should.Bytes))
 		}
@@ -220,7 +219,8 @@ func (t Tree) Diff(want Tree) string {
 	return out.String()
 }
 
-// Written says which entries were written to since before, be they alike.
+// Written lists the entries that were written since before, even with the same
+// content.
 func (t Tree) Written(before Tree) string {
 	out := t.Diff(before)
 	for _, rel := range slices.Sorted(maps.Keys(t)) {
@@ -231,7 +231,7 @@ func (t Tree) Written(before Tree) string {
 	return out
 }
 
-// Neither says which entries of t are as they are neither in was nor in will.
+// Neither lists the entries of t that equal neither was nor will.
 func (t Tree) Neither(was, will Tree) string {
 	var out strings.Builder
 	for _, rel := range slices.Sorted(maps.Keys(union(t, union(was, will)))) {
@@ -244,7 +244,7 @@ func (t Tree) Neither(was, will Tree) string {
 		case !there:
 			fmt.Fprintf(&out, "  %s is gone\n", rel)
 		case !before && !after:
-			fmt.Fprintf(&out, "  %s (%s) is neither there before nor after\n", rel, is.Mode)
+			fmt.Fprintf(&out, "  %s (%s) exists neither before nor after\n", rel, is.Mode)
 		default:
 			fmt.Fprintf(&out, "  %s: %s\n    %q\n    was %s\n    %q\n    is to be %s\n    %q\n", rel, is.Mode, brief(is.Bytes), old.Mode, brief(old.Bytes), done.Mode, brief(done.Bytes))
 		}

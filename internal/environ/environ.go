@@ -1,5 +1,5 @@
-// Package environ holds an environment that was handed over, so that nothing
-// below a command reads the process's own. Call New first.
+// Package environ holds an explicit environment, so that only commands read the
+// process's environment. Call New.
 package environ
 
 import "strings"
@@ -7,7 +7,7 @@ import "strings"
 // Env is an environment by variable.
 type Env map[string]string
 
-// New reads pairs as os.Environ returns them. The last value of a name counts.
+// New parses pairs as in os.Environ. The last value of a name counts.
 func New(pairs []string) Env {
 	e := make(Env, len(pairs))
 	for _, kv := range pairs {
@@ -17,7 +17,7 @@ func New(pairs []string) Env {
 	return e
 }
 
-// Get returns the value of name, "" where it is not set.
+// Get returns the value of name, "" if it is unset.
 func (e Env) Get(name string) string { return e[name] }
 
 // List returns the pairs in the form of os.Environ, in no order.
@@ -29,7 +29,7 @@ func (e Env) List() []string {
 	return out
 }
 
-// On reports whether a switch is set, and not to 0, false or no.
+// On reports whether a switch is set to anything but 0, false or no.
 func (e Env) On(name string) bool {
 	switch strings.ToLower(e[name]) {
 	case "", "0", "false", "no":

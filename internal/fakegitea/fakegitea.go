@@ -1,9 +1,8 @@
-// Package fakegitea is a Gitea server for tests: the part of its interface that
-// aisync uses, as its documentation has it, over real HTTP. It keeps what it was
-// told. Start reading at Start.
+// Package fakegitea is a Gitea server for tests: the part of its API that aisync
+// uses, as documented, over real HTTP. It records requests. Call Start.
 //
-// https://docs.gitea.com/api/ is the documentation; a server shows its own at
-// /api/swagger.
+// https://docs.gitea.com/api/ is the documentation; a server shows its own
+// version at /api/swagger.
 package fakegitea
 
 import (
@@ -19,7 +18,7 @@ import (
 	"time"
 )
 
-// Issue is an issue of the one repository that there is.
+// Issue is an issue of the only repository.
 type Issue struct {
 	Number int64
 	Title  string
@@ -29,27 +28,27 @@ type Issue struct {
 	Pull   bool // it is a pull request
 }
 
-// Comment is one that was written.
+// Comment is a recorded comment.
 type Comment struct {
 	Issue int64
 	Body  string
 }
 
-// Pull is a pull request that was made.
+// Pull is a recorded pull request.
 type Pull struct {
 	Number                  int64
 	Head, Base, Title, Body string
 }
 
-// Server answers until it is closed.
+// Server runs until Close.
 type Server struct {
 	URL   string
 	Repo  string // OWNER/REPO
-	Token string // that it asks for
+	Token string // the required token
 	http  http.Server
 
 	mu       sync.Mutex
-	branch   func(name string) bool // reports whether there is one; nil: every one
+	branch   func(name string) bool // reports whether a branch exists; nil: every branch does
 	issues   []Issue
 	comments []Comment
 	pulls    []Pull
@@ -74,25 +73,25 @@ func Start(repo, token string, issues ...Issue) (*Server, error) {
 	return s, nil
 }
 
-// Close cuts every connection.
+// Close cuts all connections.
 func (s *Server) Close() error { return s.http.Close() }
 
-// Branches has the server ask whether there is a branch. Without it there is
-// every one.
+// Branches sets the function that reports whether a branch exists. By default
+// every branch does.
 func (s *Server) Branches(has func(name string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.branch = has
 }
 
-// Comments returns those that were written, oldest first.
+// Comments returns the comments, oldest first.
 func (s *Server) Comments() []Comment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.comments)
 }
 
-// Pulls returns the pull requests that were made, oldest first.
+// Pulls returns the pull requests, oldest first.
 func (s *Server) Pulls() []Pull {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,12 +113,12 @@ func answer(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
-// refuse is the form of every error.
+// refuse writes an error response.
 func (s *Server) refuse(w http.ResponseWriter, status int, format string, args ...any) {
 	answer(w, status, object{"message": fmt.Sprintf(format, args...), "url": s.URL + "/api/swagger"})
 }
 
-// guard asks for the token, but for the version, and knows one repository.
+// guard checks the token, except for the version, and the repository.
 func (s *Server) guard(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -168,7 +167,7 @@ func (s *Server) issue(i Issue) object {
 }
 
 // list is GET /repos/{owner}/{repo}/issues: by state, labels (all of them),
-// type, page and limit; newest first, with a header that links the next page.
+// type, page and limit; newest first, with a link header to the next page.
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	s.mu.Lock()
@@ -202,7 +201,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	answer(w, 200, append([]object{}, found[from:to]...))
 }
 
-// find is the issue that a request names; it answers where there is none.
+// find returns the issue that a request names, or responds with an error.
 func (s *Server) find(w http.ResponseWriter, r *http.Request) (Issue, bool) {
 	n, _ := strconv.ParseInt(r.PathValue("n"), 10, 64)
 	for _, i := range s.issues {
@@ -244,8 +243,8 @@ func (s *Server) comment(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// pull is POST /repos/{owner}/{repo}/pulls: 409 where there is one already, 404
-// where a branch is not there.
+// pull is POST /repos/{owner}/{repo}/pulls: 409 if the pull request exists, 404
+// if a branch is missing.
 func (s *Server) pull(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,8 +1,8 @@
-// Package fakellama stands in for llama-server in tests, because no binary of
-// it can be had everywhere: it takes the flags that aisync gives the real one,
-// refuses others, wants a GGUF file as its model, and answers without one. It
-// proves that units and command lines hang together, not that llama-server
-// accepts them.
+// Package fakellama replaces llama-server in tests, because its binary is not
+// available everywhere: it accepts the flags that aisync passes, refuses others,
+// requires a GGUF file as its model, and answers without one. It proves that
+// units and command lines fit together, not that llama-server accepts them. Call
+// Main.
 package fakellama
 
 import (
@@ -22,11 +22,11 @@ import (
 	"aisync.dev/aisync/internal/fakemodel"
 )
 
-// DieVariable makes the server end right after it has started, with these
-// words on standard error.
+// DieVariable makes the server exit right after its start, with these words on
+// standard error.
 const DieVariable = "FAKELLAMA_DIE"
 
-// Main is the program: it ends with SIGTERM.
+// Main is the program: it runs until SIGTERM.
 func Main(args []string) int {
 	f := flag.NewFlagSet("llama-server", flag.ContinueOnError)
 	model, alias := f.String("model", "", ""), f.String("alias", "", "")
@@ -93,7 +93,7 @@ func dies() error {
 	return nil
 }
 
-// handler names one model and its context, and answers like package fakemodel.
+// handler reports one model and its context, and answers like package fakemodel.
 func handler(alias string, context int) http.Handler {
 	answers := fakemodel.New(func(fakemodel.Request) fakemodel.Reply { return fakemodel.Reply{Text: "Hello from " + alias + "."} })
 	mux := http.NewServeMux()

@@ -1,6 +1,6 @@
 // Package fakemcp is a server of the Model Context Protocol for tests, over
-// stdin and stdout. It has one tool, which says back what it is told. A test's
-// own binary can be it: see Serve.
+// stdin and stdout. Its one tool echoes its argument. A test's binary can be the
+// server: see Serve.
 package fakemcp
 
 import (
@@ -20,8 +20,8 @@ type request struct {
 	}
 }
 
-// Serve answers until in ends. name is the server's, tool that of its tool.
-// The protocol, one JSON object a line: modelcontextprotocol.io, "stdio".
+// Serve answers until in ends. name is the server's, tool its tool's. The
+// protocol, one JSON object a line: modelcontextprotocol.io, "stdio".
 func Serve(in io.Reader, out io.Writer, name, tool string) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 16<<20)

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// chat is POST /v1/chat/completions, as OpenAI documents it and llama-server
-// speaks it.
+// chat is POST /v1/chat/completions, as documented by OpenAI and spoken by
+// llama-server.
 type chat struct{}
 
 func (chat) read(body []byte) (tools []string, turn int, stream bool, err error) {
@@ -28,7 +28,7 @@ func (chat) read(body []byte) (tools []string, turn int, stream bool, err error)
 	return tools, turn, q.Stream, err
 }
 
-// message is the reply as a message, or as the one delta of a stream.
+// message returns the reply as a message, or as the one delta of a stream.
 func (chat) message(r Reply) (message object, finish string) {
 	if r.Call == nil {
 		return object{"role": "assistant", "content": r.Text}, "stop"

@@ -1,8 +1,7 @@
-// Package fakemodel is a model server for tests: it speaks the four protocols
-// that agent programs use (OpenAI's chat completions and responses, Anthropic's
-// messages, Gemini's generateContent), streamed or whole, and keeps what it was
-// asked. There is no model in it: a function says what it answers. It listens
-// on loopback alone. Start reading at Start.
+// Package fakemodel is a model server for tests: it speaks the four protocols of
+// agent programs (OpenAI's chat completions and responses, Anthropic's messages,
+// Gemini's generateContent), streamed or whole, and records the requests. A
+// function replaces the model. It listens only on loopback. Call Start.
 package fakemodel
 
 import (
@@ -22,22 +21,21 @@ type Reply struct {
 	Call *Call
 }
 
-// Call asks the program to run one of the tools that it offered.
+// Call asks the program to run one of its offered tools.
 type Call struct {
 	Tool string
 	Args json.RawMessage // an object
 }
 
-// Request is one question that asked for an answer of the model, as it came
-// over the wire.
+// Request is one request for an answer of the model.
 type Request struct {
 	Path  string
 	Body  []byte
-	Tools []string // names, in the order in which they were offered
-	Turn  int      // how many answers of tools it holds
+	Tools []string // names, in the offered order
+	Turn  int      // number of tool results in it
 }
 
-// Server answers until it is closed.
+// Server runs until Close.
 type Server struct {
 	URL string // http://127.0.0.1:PORT, without /v1
 
@@ -49,11 +47,11 @@ type Server struct {
 	unknown []string
 }
 
-// New is a server that listens nowhere: a handler for somebody else's.
+// New returns a server without a listener, as a handler.
 func New(answer func(Request) Reply) *Server { return &Server{answer: answer} }
 
-// Start listens on a free port of loopback. answer is called for each request,
-// perhaps for several at a time.
+// Start listens on a free port of loopback. It calls answer for each request,
+// perhaps concurrently.
 func Start(answer func(Request) Reply) (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,10 +64,10 @@ func Start(answer func(Request) Reply) (*Server, error) {
 	return s, nil
 }
 
-// Close cuts every connection.
+// Close cuts all connections.
 func (s *Server) Close() error { return s.http.Close() }
 
-// Take returns the requests since the last Take, oldest first, and forgets them.
+// Take returns and forgets the requests since the last Take, oldest first.
 func (s *Server) Take() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,17 +76,17 @@ func (s *Server) Take() []Request {
 	return out
 }
 
-// Unknown returns "METHOD path" of every request that was none of a model
-// server's, and got the answer 404.
+// Unknown returns "METHOD path" of every request that is not in a model API and
+// got a 404.
 func (s *Server) Unknown() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.unknown...)
 }
 
-// protocol is one way to ask and to answer.
+// protocol is one API of a model.
 type protocol interface {
-	// read finds the tools and how many answers of tools there are.
+	// read returns the tools and the number of tool results.
 	read(body []byte) (tools []string, turn int, stream bool, err error)
 	whole(w http.ResponseWriter, model string, r Reply)
 	stream(w *events, model string, r Reply)
@@ -99,9 +97,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/v1")
 	gemini, method, isGemini := geminiCall(r.URL.Path)
 	switch {
-	case r.Method == http.MethodHead && r.URL.Path == "/": // whether anybody is there
+	case r.Method == http.MethodHead && r.URL.Path == "/": // a probe for the server
 	case r.Method == http.MethodGet && path == "/models":
-		reply(w, object{"object": "list", "data": []object{{"id": "fake", "object": "model", "owned_by": "nobody"}}})
+		reply(w, object{"object": "list", "data": []object{{"id": "fake", "object": "model", "owned_by": "fake"}}})
 	case r.Method == http.MethodPost && path == "/messages/count_tokens":
 		reply(w, object{"input_tokens": 1000})
 	case r.Method == http.MethodPost && path == "/chat/completions":
@@ -122,12 +120,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve reads one question, keeps it, and answers it. model is its name where
-// the body has none.
+// serve reads, records and answers one request. model is its name if the body
+// has none.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, p protocol, model string) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the program went away
+		return // the program disconnected
 	}
 	tools, turn, stream, err := p.read(body)
 	if err != nil {
@@ -150,7 +148,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, p protocol, model
 	p.stream(&events{w: w}, model, s.answer(q))
 }
 
-// object is a JSON object whose order does not matter.
+// object is a JSON object in any order.
 type object map[string]any
 
 func reply(w http.ResponseWriter, v any) {
@@ -161,7 +159,7 @@ func reply(w http.ResponseWriter, v any) {
 // events writes server-sent events.
 type events struct {
 	w http.ResponseWriter
-	n int // of those that were sent
+	n int // number of events sent
 }
 
 // send writes one event; name may be "".

@@ -68,7 +68,7 @@ func TestEveryProtocolAnswersWholeAndStreamed(t *testing.T) {
 	}
 }
 
-func TestWhatIsAskedIsKeptOnce(t *testing.T) {
+func TestTakeForgetsRequests(t *testing.T) {
 	s := start(t, Reply{Text: "x"})
 	body := questions["/v1/messages"]
 	ask(t, s, "/v1/messages", body)

@@ -7,7 +7,7 @@ import (
 )
 
 // generate is POST /v1beta/models/MODEL:generateContent of the Gemini API and
-// its streaming sister, as Google documents them.
+// its streaming variant, as documented by Google.
 type generate struct{ streamed bool }
 
 // geminiCall splits /v1beta/models/MODEL:METHOD.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// messages is POST /v1/messages, as Anthropic documents it and llama-server
-// speaks it.
+// messages is POST /v1/messages, as documented by Anthropic and spoken by
+// llama-server.
 type messages struct{}
 
 func (messages) read(body []byte) (tools []string, turn int, stream bool, err error) {

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// responses is POST /v1/responses, as OpenAI documents it and llama-server
-// speaks it.
+// responses is POST /v1/responses, as documented by OpenAI and spoken by
+// llama-server.
 type responses struct{}
 
 func (responses) read(body []byte) (tools []string, turn int, stream bool, err error) {

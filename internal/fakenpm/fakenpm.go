@@ -1,6 +1,5 @@
-// Package fakenpm is a registry for tests: what the real npm asks of one, on
-// loopback, with packages that a test publishes. It stores nothing and checks
-// no names. Start reading at New.
+// Package fakenpm is an npm registry for tests, on loopback, with packages that
+// a test publishes. It stores nothing on disk and checks no names. Call New.
 package fakenpm
 
 import (
@@ -20,7 +19,7 @@ import (
 	"sync"
 )
 
-// Registry answers GET /name and the tarballs that it names there.
+// Registry serves GET /name and the tarballs that the response names.
 type Registry struct {
 	URL string
 
@@ -46,12 +45,12 @@ func New() *Registry {
 	return r
 }
 
-// Close ends it.
+// Close stops it.
 func (r *Registry) Close() { r.server.Close() }
 
-// Publish adds a version, which is the latest from then on. It has one program,
-// called command, which prints its name, version and arguments. engine is the
-// range of Node that it needs, "" for any.
+// Publish adds a version, which becomes the latest. Its one program, command,
+// prints its name, version and arguments. engine is the required range of Node,
+// "" for any.
 func (r *Registry) Publish(name, version, command, engine string) {
 	manifest := map[string]any{"name": name, "version": version, "bin": map[string]string{command: "main.js"}}
 	if engine != "" {
@@ -74,21 +73,21 @@ func (r *Registry) Publish(name, version, command, engine string) {
 	r.latest[name] = version
 }
 
-// Cut lets every tarball end half-way, until it is called with false.
+// Cut makes every tarball end halfway, until it is called with false.
 func (r *Registry) Cut(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cut = on
 }
 
-// Forget empties what Asked returns.
+// Forget empties the list of Asked.
 func (r *Registry) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = nil
 }
 
-// Asked returns the paths that were asked for.
+// Asked returns the requested paths.
 func (r *Registry) Asked() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +113,7 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		if r.cut {
 			b = b[:len(b)/2]
 		}
-		_, _ = w.Write(b) // a client that left
+		_, _ = w.Write(b) // a client that disconnected
 	default:
 		versions := map[string]any{}
 		for v, rel := range releases {
@@ -124,7 +123,7 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// pack is a tarball as npm makes it.
+// pack returns a tarball in npm's form.
 func pack(files map[string]string) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

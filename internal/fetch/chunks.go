@@ -12,10 +12,10 @@ import (
 	"sync"
 )
 
-// chunks is what is known of a part file, stretch by stretch: how much of each
-// is written, with which checksum, and how far the sha256 has followed. It
-// knows nothing of where bytes come from. Safe for concurrent use, but each
-// chunk is written by one goroutine at a time, and only one hashes.
+// chunks tracks a part file chunk by chunk: how much of each is written, its
+// checksum, and how far the sha256 has followed. It does not know where bytes
+// come from. It is safe for concurrent use, but one goroutine at a time writes
+// a chunk, and only one hashes.
 type chunks struct {
 	file   contents
 	size   int64
@@ -25,17 +25,17 @@ type chunks struct {
 	changed *sync.Cond
 	have    []span
 	present int64 // bytes of all spans
-	landed  int64 // bytes that land was given, whatever was dropped since
-	hashed  int64 // the frontier: sum has seen [0, hashed)
+	landed  int64 // bytes given to land, including those dropped since
+	hashed  int64 // the frontier: sum covers [0, hashed)
 	sum     hash.Hash
 	state   []byte // of sum at hashed
-	closed  bool   // nothing more is coming: hash what there is
-	feed    *feed  // of who hashes now
-	fed     int64  // where what the feed was given ends
-	giving  bool   // somebody is about to give what lies there
+	closed  bool   // nothing more comes: hash what there is
+	feed    *feed  // of the goroutine that hashes
+	fed     int64  // end of the bytes given to feed
+	giving  bool   // a goroutine is about to give the bytes at fed
 }
 
-// contents is a part file, as far as its bytes go.
+// contents is the read and write access to a part file.
 type contents interface {
 	io.ReaderAt
 	io.WriterAt
@@ -44,8 +44,8 @@ type contents interface {
 // span is the written beginning of a chunk.
 type span struct {
 	n     int64
-	crc   uint32 // crc32c of what came over the wire
-	taken bool   // somebody is fetching the rest
+	crc   uint32 // crc32c of the received bytes
+	taken bool   // a goroutine fetches the rest
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -59,7 +59,7 @@ func newChunks(file contents, size, length int64) *chunks {
 	return c
 }
 
-// state is the sha256 state of h, which crypto/sha256 never fails to give.
+// state is the sha256 state of h, which crypto/sha256 always provides.
 func state(h hash.Hash) []byte {
 	b, err := h.(encoding.BinaryMarshaler).MarshalBinary()
 	if err != nil {
@@ -71,9 +71,9 @@ func state(h hash.Hash) []byte {
 func (c *chunks) start(k int) int64 { return int64(k) * c.length }
 func (c *chunks) full(k int) int64  { return min(c.length, c.size-c.start(k)) }
 
-// claim waits for the first chunk that is not whole, that nobody fetches, and
-// that lies less than window chunks ahead of the frontier, so that the hasher
-// reads what is still in memory. ok is false once there is none to come.
+// claim waits for the first incomplete, unclaimed chunk less than window chunks
+// ahead of the frontier, so that the hasher reads bytes that are still in
+// memory. ok is false if none will come.
 func (c *chunks) claim(ctx context.Context, window int) (k int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,17 +112,17 @@ func (c *chunks) follow(ctx context.Context, k, window int) error {
 	return ctx.Err()
 }
 
-// span returns how much of chunk k is written.
+// written returns how much of chunk k is written.
 func (c *chunks) written(k int) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.have[k].n
 }
 
-// land writes b where chunk k ends so far. On an error nothing is claimed.
-// What the hasher wants next it is given at once, while it is in the cache.
+// land appends b to chunk k. After an error nothing is recorded. If the hasher
+// wants these bytes next, it gets them at once, while they are cached.
 func (c *chunks) land(k int, b []byte) error {
-	s := &c.have[k] // its n and crc change here alone
+	s := &c.have[k] // only this goroutine changes its n and crc
 	at := c.start(k) + s.n
 	if _, err := c.file.WriteAt(b, at); err != nil {
 		return fmt.Errorf("%w: write the part: %w", errLocal, err)
@@ -144,7 +144,7 @@ func (c *chunks) land(k int, b []byte) error {
 	return nil
 }
 
-// missing returns the first byte that is not written.
+// missing returns the offset of the first byte that is not written.
 func (c *chunks) missing() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,5 +169,6 @@ func (c *chunks) whole() bool {
 	return c.hashed == c.size
 }
 
-// digest returns the sha256 of [0, hashed) in hex. Nobody may be hashing.
+// digest returns the sha256 of [0, hashed) in hex. It must not run during
+// hashing.
 func (c *chunks) digest() string { return hex.EncodeToString(c.sum.Sum(nil)) }

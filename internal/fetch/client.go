@@ -12,34 +12,35 @@ import (
 	"aisync.dev/aisync/internal/fetch/hub"
 )
 
-// Options say how a Client reaches the world. The zero value works.
+// Options configure a Client. The zero value works.
 type Options struct {
 	Endpoint    string // Hugging Face or a mirror of it; "" is hub.DefaultEndpoint
-	Token       string // sent to Endpoint's origin and to nobody else
+	Token       string // sent only to Endpoint's origin
 	UserAgent   string
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error) // nil: a net.Dialer
 
-	Stall   time.Duration // without a byte for so long, a request is given up; 0: 20 s. git, which is silent while it works, has three times that
-	Retries int           // tries in a row that bring nothing before a source is given up; 0: 6
+	Stall   time.Duration // time limit without a byte; 0: 20 s. git, which is silent while it works, has three times that
+	Retries int           // consecutive failed tries before a source is given up; 0: 6
 
-	Connections int                 // ranges of one artifact at a time, where one does not keep the hash busy; 0: 4
-	LimitRate   int64               // bytes a second, over all that the Client fetches; 0: no limit
+	Connections int                 // concurrent ranges of one artifact, if one does not keep the hash busy; 0: 4
+	LimitRate   int64               // bytes a second for the whole Client; 0: no limit
 	Chunk       int64               // bytes of one range; 0: 8 MiB, and 16 MiB from 64 GiB on
-	Resolve     map[string]Resolver // by scheme: what else than http(s), files and git can be a source
+	Resolve     map[string]Resolver // further kinds of sources, by scheme
 
-	JournalBytes int64         // what a kill may cost, beside what is on its way; 0: 256 MiB
+	JournalBytes int64         // bytes that a kill may cost, besides those in flight; 0: 256 MiB
 	JournalEvery time.Duration // 0: 5 s
-	Volatile     bool          // keep no journal and sync nothing: a kill costs all, and a loss of power what is called right
+	Volatile     bool          // no journal and no sync: a kill costs everything, a loss of power even a verified file
 
-	// Retry is told, before each pause, why a try brought nothing and which of
-	// how many comes next; nil: nobody is told.
+	// Retry is called before each pause with the reason of the failed try and
+	// the number of the next; may be nil.
 	Retry func(name string, why error, pause time.Duration, next, tries int)
 
 	Now   func() time.Time                                 // nil: time.Now
 	Sleep func(ctx context.Context, d time.Duration) error // nil: sleeps; returns early with ctx's error
 }
 
-// Client fetches over the network and from local files. Safe for concurrent use.
+// Client fetches from the network and from local files. It is safe for
+// concurrent use.
 type Client struct {
 	http         *http.Client
 	ranges       *http.Client // http, with stricter redirects
@@ -52,17 +53,17 @@ type Client struct {
 	journalEvery time.Duration
 	volatile     bool
 	limit        *limit
-	patience     time.Duration // with one connection; see feed
-	crawl        crawl
+	patience     time.Duration // before a second connection; see feed
+	crawl        slowness
 	stall        time.Duration
 	treeLimits   archive.Limits
-	wrap         func(contents) contents // tests see and spoil reads and writes of a part
+	wrap         func(contents) contents // lets tests observe and spoil access to a part
 	now          func() time.Time
 	sleep        func(ctx context.Context, d time.Duration) error
 }
 
-// New returns a Client. Proxies and certificate authorities are those that Go
-// knows: HTTP_PROXY, HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR.
+// New returns a Client. It uses Go's proxies and certificate authorities:
+// HTTP_PROXY, HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR.
 func New(o Options) *Client {
 	c := &Client{
 		retries:      cmp.Or(o.Retries, 6),
@@ -76,7 +77,7 @@ func New(o Options) *Client {
 		patience:     50 * time.Millisecond,
 		stall:        cmp.Or(o.Stall, 20*time.Second),
 		treeLimits:   treeLimits,
-		crawl:        crawl{over: 30 * time.Second, rate: 16 << 10},
+		crawl:        slowness{over: 30 * time.Second, rate: 16 << 10},
 		wrap:         func(f contents) contents { return f },
 		now:          o.Now,
 		sleep:        o.Sleep,
@@ -95,7 +96,7 @@ func New(o Options) *Client {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	}
-	dial = outward(dial)
+	dial = checkedDial(dial)
 	// HTTP/1.1 only: over HTTP/2 every range would share one connection.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -114,12 +115,12 @@ func New(o Options) *Client {
 	return c
 }
 
-// HTTP returns the client with which Fetch makes its requests: token, proxies
-// and stall detection included.
+// HTTP returns the client of Fetch's requests, with token, proxies and stall
+// detection.
 func (c *Client) HTTP() *http.Client { return c.http }
 
-// Resolve adds r for sources of scheme: one that itself uses HTTP. It may not
-// be called once Fetch has been.
+// Resolve adds r, which may use HTTP, for sources of scheme. Call it before the
+// first Fetch.
 func (c *Client) Resolve(scheme string, r Resolver) {
 	if c.resolvers == nil {
 		c.resolvers = make(map[string]Resolver)
@@ -128,7 +129,7 @@ func (c *Client) Resolve(scheme string, r Resolver) {
 }
 
 // chunkOf is the length of the ranges of an artifact of size bytes: short
-// enough for a drop to cost little, long enough for a journal to be small.
+// enough for a drop to cost little, long enough for a small journal.
 func (c *Client) chunkOf(size int64) int64 {
 	n := c.chunk
 	if n <= 0 {

@@ -53,7 +53,7 @@ func watch(c *Client, w *watched) *Client {
 	return c
 }
 
-func TestWhatTheDiskSpoilsIsFetchedAgainAndNothingElse(t *testing.T) {
+func TestOnlySpoiledChunksAreFetchedAgain(t *testing.T) {
 	t.Parallel()
 	data := noise(10*64<<10 + 100)
 	s := serve(t, &server{data: data, etag: `"a"`})
@@ -68,7 +68,7 @@ func TestWhatTheDiskSpoilsIsFetchedAgainAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestADiskThatSpoilsTheSameBytesForEverIsNamed(t *testing.T) {
+func TestFailingDiskIsNamed(t *testing.T) {
 	t.Parallel()
 	data := noise(3 * 64 << 10)
 	s := serve(t, &server{data: data})

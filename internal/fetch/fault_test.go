@@ -53,27 +53,27 @@ func TestOneSourceWithAFaultGivesTheRightBytesOrAnError(t *testing.T) {
 		requests int      // 0: not of interest
 		fails    []string // words of the error; nil: success
 	}{
-		"honest":                            {server: &server{data: data, etag: `"a"`}, requests: 1},
-		"drops every 100000 bytes":          {server: &server{data: data, etag: `"a"`, dropAfter: 100_000}, requests: 6},
-		"drops, without any validator":      {server: &server{data: data, dropAfter: 100_000}, requests: 6},
-		"drops, with a weak validator":      {server: &server{data: data, etag: `W/"a"`, dropAfter: 100_000}, requests: 6},
-		"drops and knows no ranges":         {server: &server{data: data, noRange: true, dropAfter: 400_000}, fails: []string{"gave up", "bytes are kept", "run the same again"}},
-		"chunked":                           {server: &server{data: data, chunked: true}, requests: 1},
-		"wrong bytes":                       {server: &server{data: wrong}, requests: 1, fails: []string{"sha256 mismatch", sum(data), sum(wrong), "try again later"}},
-		"wrong bytes, put together":         {server: &server{data: wrong, dropAfter: 400_000, etag: `"a"`}, fails: []string{"sha256 mismatch"}},
-		"shorter, and says so":              {server: &server{data: data[:500_000]}, requests: 1, fails: []string{"has 500000 bytes, not the 600000"}},
-		"shorter, and does not say so":      {server: &server{data: data[:500_000], chunked: true}, fails: []string{"has 500000 bytes, not the 600000"}},
-		"longer, and says so":               {server: &server{data: append(slices.Clone(data), 1)}, requests: 1, fails: []string{"has 600001 bytes"}},
-		"longer, its beginning right":       {server: &server{data: append(slices.Clone(data), 1), chunked: true}, requests: 1},
-		"longer, its beginning wrong":       {server: &server{data: append([]byte{1}, data...), chunked: true}, requests: 1, fails: []string{"sha256 mismatch"}},
-		"overloaded twice":                  {server: &server{data: data, first: answer(2, 503)}, requests: 3},
-		"overloaded for ever":               {server: &server{data: data, first: answer(never, 503)}, requests: 7, fails: []string{"gave up after 7 tries", "503"}},
-		"asks for an hour":                  {server: &server{data: data, first: answer(never, 429, "Retry-After", "3600")}, requests: 1, fails: []string{"asks to come back in 1h0m0s"}},
-		"not found":                         {server: &server{data: data, first: answer(never, 404)}, requests: 1, fails: []string{"404", "check the source"}},
-		"gated":                             {server: &server{data: data, first: answer(never, 403)}, requests: 1, fails: []string{"403", "HF_TOKEN"}},
-		"gzip although asked not to":        {server: &server{data: data, first: answer(never, 200, "Content-Encoding", "gzip")}, requests: 1, fails: []string{"gzip-encoded"}},
-		"an answer without bytes":           {server: &server{data: data, first: answer(never, 204)}, requests: 1, fails: []string{"204"}},
-		"partial content that nobody wants": {server: &server{data: data, first: answer(never, 206)}, requests: 1, fails: []string{"206"}},
+		"honest":                       {server: &server{data: data, etag: `"a"`}, requests: 1},
+		"drops every 100000 bytes":     {server: &server{data: data, etag: `"a"`, dropAfter: 100_000}, requests: 6},
+		"drops, without any validator": {server: &server{data: data, dropAfter: 100_000}, requests: 6},
+		"drops, with a weak validator": {server: &server{data: data, etag: `W/"a"`, dropAfter: 100_000}, requests: 6},
+		"drops and knows no ranges":    {server: &server{data: data, noRange: true, dropAfter: 400_000}, fails: []string{"gave up", "bytes are kept", "run the same command again"}},
+		"chunked":                      {server: &server{data: data, chunked: true}, requests: 1},
+		"wrong bytes":                  {server: &server{data: wrong}, requests: 1, fails: []string{"sha256 mismatch", sum(data), sum(wrong), "try again later"}},
+		"wrong bytes, put together":    {server: &server{data: wrong, dropAfter: 400_000, etag: `"a"`}, fails: []string{"sha256 mismatch"}},
+		"shorter, and says so":         {server: &server{data: data[:500_000]}, requests: 1, fails: []string{"has 500000 bytes, but 600000 are pinned"}},
+		"shorter, and does not say so": {server: &server{data: data[:500_000], chunked: true}, fails: []string{"has 500000 bytes, but 600000 are pinned"}},
+		"longer, and says so":          {server: &server{data: append(slices.Clone(data), 1)}, requests: 1, fails: []string{"has 600001 bytes"}},
+		"longer, its beginning right":  {server: &server{data: append(slices.Clone(data), 1), chunked: true}, requests: 1},
+		"longer, its beginning wrong":  {server: &server{data: append([]byte{1}, data...), chunked: true}, requests: 1, fails: []string{"sha256 mismatch"}},
+		"overloaded twice":             {server: &server{data: data, first: answer(2, 503)}, requests: 3},
+		"overloaded for ever":          {server: &server{data: data, first: answer(never, 503)}, requests: 7, fails: []string{"gave up after 7 tries", "503"}},
+		"asks for an hour":             {server: &server{data: data, first: answer(never, 429, "Retry-After", "3600")}, requests: 1, fails: []string{"asks for a retry in 1h0m0s"}},
+		"not found":                    {server: &server{data: data, first: answer(never, 404)}, requests: 1, fails: []string{"404", "check the source"}},
+		"gated":                        {server: &server{data: data, first: answer(never, 403)}, requests: 1, fails: []string{"403", "HF_TOKEN"}},
+		"gzip although asked not to":   {server: &server{data: data, first: answer(never, 200, "Content-Encoding", "gzip")}, requests: 1, fails: []string{"gzip-encoded"}},
+		"an answer without bytes":      {server: &server{data: data, first: answer(never, 204)}, requests: 1, fails: []string{"204"}},
+		"unrequested partial content":  {server: &server{data: data, first: answer(never, 206)}, requests: 1, fails: []string{"206"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +110,7 @@ func broken(data []byte, second func(w http.ResponseWriter, r *http.Request) boo
 	}
 }
 
-func TestAStrangeAnswerToARangeNeverMixesContents(t *testing.T) {
+func TestBadRangeResponseNeverMixesContents(t *testing.T) {
 	t.Parallel()
 	data := noise(600_000)
 	status := func(code int, contentRange string, body []byte) func(http.ResponseWriter, *http.Request) bool {
@@ -313,7 +313,7 @@ func TestAnArtifactThatCannotBeVerifiedIsRefused(t *testing.T) {
 	}
 }
 
-func TestOnlyTheGivenDialerDials(t *testing.T) {
+func TestOnlyGivenDialerDials(t *testing.T) {
 	refused := errors.New("no dialing here")
 	var dialed []string
 	c := New(Options{Retries: 1, Sleep: func(context.Context, time.Duration) error { return nil },
@@ -334,7 +334,7 @@ func TestOfflineRefusesAndTouchesNothing(t *testing.T) {
 	fs, physical := disk(t, nil)
 	var f Fetcher = Offline{}
 	err := f.Fetch(t.Context(), artifact(noise(10), s.URL), fs, part, nil)
-	contains(t, err, "tiny", "needs the network and is offline")
+	contains(t, err, "tiny", "network required (offline)")
 	tree := f.Tree(t.Context(), "git::https://me:secret@host/r.git?ref=v1", physical)
 	contains(t, tree, "git::https://host/r.git")
 	if !errors.Is(err, ErrOffline) || !errors.Is(tree, ErrOffline) || strings.Contains(tree.Error(), "secret") {
@@ -345,7 +345,7 @@ func TestOfflineRefusesAndTouchesNothing(t *testing.T) {
 	}
 }
 
-func TestEachTryThatBroughtNothingIsSaidBeforeThePause(t *testing.T) {
+func TestRetryIsCalledBeforePause(t *testing.T) {
 	data := noise(1000)
 	s := serve(t, &server{data: data, first: answer(2, 503)})
 	fs, _ := disk(t, nil)

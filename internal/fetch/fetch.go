@@ -1,7 +1,7 @@
-// Package fetch brings artifacts whose size and sha256 are known into part
-// files, resumably and verified while they are written, and source trees into
-// folders. It never reports success with other bytes, and never publishes a
-// file under its final name. Start reading at Fetcher, then run.go.
+// Package fetch downloads artifacts of known size and sha256 into part files,
+// resumably and verified while they are written, and source trees into folders.
+// It never reports success for other bytes, and never publishes a file under
+// its final name. Start reading at Fetcher, then run.go.
 package fetch
 
 import (
@@ -19,8 +19,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Artifact is one file of known content. The digest is the authority: a
-// source is trusted with nothing.
+// Artifact is one file of known content. The digest decides: sources are not
+// trusted.
 type Artifact struct {
 	Name    string   // for messages
 	Sources []string // tried in order: http(s)://, file:///, an absolute path, git::URL//path?ref=, what Options.Resolve knows
@@ -28,32 +28,32 @@ type Artifact struct {
 	SHA256  string   // 64 hex digits
 }
 
-// Fetcher is all that the rest of the program knows of downloads. Client does
-// the work; Offline refuses it.
+// Fetcher is the interface of downloads for the rest of the program. Client
+// downloads; Offline refuses.
 type Fetcher interface {
 	// Fetch returns nil if and only if part holds exactly a.Size bytes whose
 	// sha256 is a.SHA256; they are then synced and part+".journal" is gone. It
-	// may be killed anywhere and called again: what the journal had recorded
-	// is neither fetched nor read again, but for the last chunks before the
-	// hash's frontier and all behind it, which show whether the disk lost
-	// writes; a byte before them that rots between two runs goes unseen here.
-	// The space for all of part is reserved before the first request; where
-	// there is none the error wraps ENOSPC. Fetch returns ErrBusy while another
-	// process fetches into part, ErrMismatch where a source served other
-	// bytes and none the right ones; those are thrown away, so that the next
-	// call starts anew. Where it ends otherwise, what has come is kept.
+	// may be killed anywhere and called again: what the journal recorded is
+	// neither fetched nor read again, except the last chunks before the hash's
+	// frontier and all after it, which show whether the disk lost writes; a
+	// byte before them that rots between two runs goes unseen here. The space
+	// for all of part is reserved before the first request; if there is none,
+	// the error wraps ENOSPC. Fetch returns ErrBusy while another process
+	// fetches into part, and ErrMismatch if a source served other bytes and
+	// none the right ones; those are thrown away, so that the next call starts
+	// over. After any other error, what has come is kept.
 	//
-	// progress, where not nil, is called at most every 100 ms and at the end,
-	// never twice at a time, with the bytes that are in place; they go back
-	// where a source makes the download start again.
+	// progress, if not nil, is called at most every 100 ms and at the end,
+	// never concurrently, with the number of bytes in place; it goes back if a
+	// source makes the download start again.
 	Fetch(ctx context.Context, a Artifact, fs Store, part fsys.LogicalPath, progress func(done, total int64)) error
-	// Tree brings a git repository (git::URL?ref=…) or an archive (URL) into
-	// the folder dst, which must not exist while its parent must. //sub in
-	// src takes only that folder of it. A repository's history comes along in
-	// .git, at the commit that was taken; submodules do not. An archive may
-	// hold folders, files and links that stay inside, 50,000 of them and 512 MB
-	// unpacked. Nobody is asked for a password; a host that falls silent is
-	// given up. Killed, it leaves a folder .BASE.fetch-* beside dst, and no dst.
+	// Tree fetches a git repository (git::URL?ref=…) or an archive (URL) into
+	// the folder dst, which must not exist while its parent must. //sub in src
+	// takes only that folder of it. A repository's history comes along in .git,
+	// at the fetched commit; submodules do not. An archive may hold folders,
+	// files and links that stay inside, 50,000 of them and 512 MB unpacked. It
+	// never asks for a password, and gives up a silent host. A kill leaves a
+	// folder .BASE.fetch-* beside dst, and no dst.
 	Tree(ctx context.Context, src, dst string) error
 }
 
@@ -69,11 +69,11 @@ type Store interface {
 }
 
 var (
-	// ErrOffline says that the network is needed and may not be used.
+	// ErrOffline means that the network is required but must not be used.
 	ErrOffline = reconcile.ErrOffline
-	// ErrBusy says that another process is fetching into the same part.
-	ErrBusy = errors.New("is already being fetched")
-	// ErrMismatch says that a source served other bytes than the digest asks for.
+	// ErrBusy means that another process is fetching into the same part.
+	ErrBusy = errors.New("already being fetched")
+	// ErrMismatch means that a source served bytes with another digest.
 	ErrMismatch = errors.New("sha256 mismatch")
 )
 
@@ -103,7 +103,7 @@ func (c *Client) Fetch(ctx context.Context, a Artifact, store Store, part fsys.L
 	return nil
 }
 
-// check refuses an artifact that could not be verified.
+// check refuses an artifact that cannot be verified.
 func (a Artifact) check() error {
 	if raw, err := hex.DecodeString(a.SHA256); err != nil || len(raw) != 32 {
 		return fmt.Errorf("sha256 %q is not 64 hex digits: its content must be pinned first", a.SHA256)
@@ -112,7 +112,7 @@ func (a Artifact) check() error {
 		return fmt.Errorf("size %d is not known: it must be pinned first", a.Size)
 	}
 	if len(a.Sources) == 0 {
-		return errors.New("it has no source")
+		return errors.New("no source")
 	}
 	return nil
 }
@@ -122,10 +122,10 @@ const (
 	reachPause    = 500 * time.Millisecond
 )
 
-// Reach asks all sources of a at once for its first byte and returns nil when
-// one of them could serve a: it has a file of that size and lets us have it, or
-// is only busy. Else the error says of each why not. Nothing is written, and of
-// a git source nothing is asked.
+// Reach asks all sources of a at once for its first byte, and returns nil when
+// one of them could serve a: it has an accessible file of that size, or is only
+// busy. Otherwise the error gives the reason of each. It writes nothing, and
+// does not ask git sources.
 func (c *Client) Reach(ctx context.Context, a Artifact) error {
 	if err := a.check(); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (c *Client) Reach(ctx context.Context, a Artifact) error {
 	return errors.Join(failures...)
 }
 
-// reach asks one source, twice where the first answer may pass.
+// reach asks one source, twice if the first failure may pass.
 func (c *Client) reach(ctx context.Context, raw string, a Artifact) error {
 	if strings.HasPrefix(raw, "git::") {
 		return nil
@@ -172,7 +172,7 @@ func (c *Client) reach(ctx context.Context, raw string, a Artifact) error {
 		var r *refusal
 		switch refused := errors.As(err, &r); {
 		case refused && (r.verdict == notNow || r.verdict == wholeOnly):
-			return nil // there, and Fetch knows how to go about it
+			return nil // it exists, and Fetch can deal with it
 		case refused && r.verdict == nextSource, try > 0:
 			return fmt.Errorf("%s: %w", src, err)
 		}
@@ -182,16 +182,16 @@ func (c *Client) reach(ctx context.Context, raw string, a Artifact) error {
 	}
 }
 
-// Offline is the Fetcher of a program that may not use the network. Every
-// call fails with an error that wraps ErrOffline, and touches nothing.
+// Offline is the Fetcher of a program that must not use the network. Every call
+// fails with an error that wraps ErrOffline, without side effects.
 type Offline struct{}
 
 // Fetch implements Fetcher.
 func (Offline) Fetch(_ context.Context, a Artifact, _ Store, _ fsys.LogicalPath, _ func(done, total int64)) error {
-	return fmt.Errorf("fetch %s (%d bytes): it %w", a.Name, a.Size, ErrOffline)
+	return fmt.Errorf("fetch %s (%d bytes): %w", a.Name, a.Size, ErrOffline)
 }
 
 // Tree implements Fetcher.
 func (Offline) Tree(_ context.Context, src, _ string) error {
-	return fmt.Errorf("fetch %s: it %w", redacted(src), ErrOffline)
+	return fmt.Errorf("fetch %s: %w", redacted(src), ErrOffline)
 }

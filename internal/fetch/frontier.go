@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	bufferSize = 256 << 10 // of one read, write or hash; what stays in a core's cache
+	bufferSize = 256 << 10 // of one read, write or hash; fits a core's cache
 	readAhead  = 8         // buffers between reading and hashing
 )
 
-// feed brings the part's bytes to the hasher, in order and each once. Hashing
-// is the one step that cannot be shared out, so the hasher does nothing else.
+// feed passes the part's bytes to the hasher, in order and each once. Hashing
+// is the only step that cannot be parallel, so the hasher does nothing else.
 type feed struct {
-	full  chan stretch
+	full  chan block
 	empty chan []byte
-	over  chan struct{} // nobody hashes any more
+	over  chan struct{} // closed when hashing has ended
 
 	patience time.Duration // a hasher that waits for half of it, twice in a row, starves
-	starved  chan struct{} // closed once it does
+	starved  chan struct{} // closed when the hasher starves
 	starve   func()        // closes it
 }
 
-// stretch is bytes that were read back from the part.
-type stretch struct {
+// block is bytes read back from the part.
+type block struct {
 	b   []byte
 	err error
 }
 
-// feeding makes ready for hash, before anything lands. With no patience the
-// hasher starves from the start.
+// feeding prepares hash, before anything lands. With no patience the hasher
+// starves from the start.
 func (c *chunks) feeding(patience time.Duration) *feed {
 	f := &feed{
-		full: make(chan stretch, readAhead), empty: make(chan []byte, readAhead), over: make(chan struct{}),
+		full: make(chan block, readAhead), empty: make(chan []byte, readAhead), over: make(chan struct{}),
 		patience: patience, starved: make(chan struct{}),
 	}
 	f.starve = sync.OnceFunc(func() { close(f.starved) })
@@ -55,10 +55,9 @@ func (c *chunks) feeding(patience time.Duration) *feed {
 	return f
 }
 
-// hash lets the sha256 follow what is written, in order, until ctx ends, or
-// c is closed and all that lies together from the start is hashed. It takes
-// what is read back from the file, not what the network brought: what is
-// verified is what the part holds.
+// hash hashes what is written, in order, until ctx ends, or until c is closed
+// and all contiguous bytes from the start are hashed. It reads the bytes back
+// from the file: what it verifies is what the part holds.
 func (c *chunks) hash(ctx context.Context, f *feed) error {
 	ctx, stop := context.WithCancel(ctx)
 	read := make(chan struct{})
@@ -66,7 +65,7 @@ func (c *chunks) hash(ctx context.Context, f *feed) error {
 		defer close(read)
 		c.read(ctx, f)
 	}()
-	defer func() { // when this returns nobody reads
+	defer func() { // after this returns, no goroutine reads
 		stop()
 		close(f.over)
 		c.wake()
@@ -78,7 +77,7 @@ func (c *chunks) hash(ctx context.Context, f *feed) error {
 	var idle time.Duration
 	hungry := false
 	for waits := time.Now(); ; waits = time.Now() {
-		var s stretch
+		var s block
 		select {
 		case s = <-f.full:
 		case <-tick.C:
@@ -119,8 +118,8 @@ func (c *chunks) read(ctx context.Context, f *feed) {
 	}
 }
 
-// ready waits until bytes can be given, and returns how many; it is then on
-// the caller to give them. There are none once c is closed or ctx ended.
+// ready waits for bytes and returns their number; the caller must then give
+// them. It returns 0 once c is closed or ctx ended.
 func (c *chunks) ready(ctx context.Context) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,8 +138,8 @@ func (c *chunks) ready(ctx context.Context) int64 {
 	return 0
 }
 
-// give reads n bytes back from where the last were given, and gives them to
-// the hasher. It waits while that is behind.
+// give reads n bytes back from the end of those given before, and gives them to
+// the hasher. It waits while the hasher is behind.
 func (c *chunks) give(f *feed, n int64) {
 	var b []byte
 	select {
@@ -149,8 +148,8 @@ func (c *chunks) give(f *feed, n int64) {
 		return
 	}
 	b = b[:n]
-	_, err := c.file.ReadAt(b, c.fed) // which whoever gives alone changes
-	f.full <- stretch{b, err}
+	_, err := c.file.ReadAt(b, c.fed) // only the goroutine that gives changes fed
+	f.full <- block{b, err}
 	c.mu.Lock()
 	c.fed += n
 	c.giving = false
@@ -158,14 +157,14 @@ func (c *chunks) give(f *feed, n int64) {
 	c.changed.Broadcast()
 }
 
-// wake lets everyone who waits look again, at their context too.
+// wake makes every waiter check again, including its context.
 func (c *chunks) wake() {
-	c.mu.Lock() // so that nobody is between looking and waiting
+	c.mu.Lock() // so that no goroutine is between looking and waiting
 	defer c.mu.Unlock()
 	c.changed.Broadcast()
 }
 
-// advance moves the frontier over n bytes that sum has seen.
+// advance moves the frontier by n hashed bytes.
 func (c *chunks) advance(n int64) {
 	now := state(c.sum)
 	c.mu.Lock()
@@ -179,7 +178,7 @@ func (c *chunks) advance(n int64) {
 	}
 }
 
-// closing says whether anything more is coming.
+// closing says whether anything more comes.
 func (c *chunks) closing(yes bool) {
 	c.mu.Lock()
 	c.closed = yes
@@ -187,21 +186,21 @@ func (c *chunks) closing(yes bool) {
 	c.changed.Broadcast()
 }
 
-// rewind puts the frontier back to the start: everything is hashed again, and
+// rewind moves the frontier to the start: everything is hashed again, and
 // nothing fetched.
 func (c *chunks) rewind() {
 	c.sum = sha256.New()
 	c.hashed, c.state = 0, state(c.sum)
 }
 
-// forget drops all that is known.
+// forget drops all chunks.
 func (c *chunks) forget() {
 	clear(c.have)
 	c.present = 0
 	c.rewind()
 }
 
-// end is where the last written byte ends.
+// end is the end of the last written byte.
 func (c *chunks) end() int64 {
 	for k := len(c.have) - 1; k >= 0; k-- {
 		if n := c.have[k].n; n > 0 {
@@ -211,7 +210,7 @@ func (c *chunks) end() int64 {
 	return 0
 }
 
-// holds re-reads what is written of chunk k and compares it with its checksum.
+// holds re-reads the written part of chunk k and compares its checksum.
 func (c *chunks) holds(k int, buf []byte) bool {
 	s := c.have[k]
 	crc := uint32(0)
@@ -232,8 +231,8 @@ func (c *chunks) drop(k int) {
 	c.have[k] = span{}
 }
 
-// recheck re-reads chunks [from, to) and drops those that the disk gives back
-// otherwise than they came.
+// recheck re-reads chunks [from, to) and drops those that differ from what was
+// received.
 func (c *chunks) recheck(ctx context.Context, from, to int) (dropped []int, err error) {
 	buf := make([]byte, bufferSize)
 	for k := from; k < to; k++ {
@@ -248,9 +247,9 @@ func (c *chunks) recheck(ctx context.Context, from, to int) (dropped []int, err 
 	return dropped, nil
 }
 
-// believe takes over the first limit bytes of the file on its word, by reading
-// and hashing them. each is called now and then.
-func (c *chunks) believe(ctx context.Context, limit int64, each func()) error {
+// adoptPrefix accepts the first limit bytes of the file without a checksum, by
+// reading and hashing them. It calls each regularly.
+func (c *chunks) adoptPrefix(ctx context.Context, limit int64, each func()) error {
 	c.forget()
 	buf := make([]byte, bufferSize)
 	for at := int64(0); at < limit; {
@@ -275,7 +274,7 @@ func (c *chunks) believe(ctx context.Context, limit int64, each func()) error {
 	return nil
 }
 
-// resumeSum makes sum what state says.
+// resumeSum restores sum from a saved state.
 func (c *chunks) resumeSum(hashed int64, saved []byte) bool {
 	sum := sha256.New()
 	if sum.(encoding.BinaryUnmarshaler).UnmarshalBinary(saved) != nil {

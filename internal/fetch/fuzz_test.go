@@ -108,7 +108,7 @@ func (m *memoryFile) WriteAt(p []byte, off int64) (int, error) {
 }
 
 // Whatever the head of an answer says, its bytes are taken for those that were
-// asked for, or it is refused; and nobody waits in the past.
+// asked for, or it is refused; and no wait is negative.
 func FuzzAnswer(f *testing.F) {
 	f.Add(206, "bytes 10-19/100", "", `"a"`, "", int64(10), int64(10), int64(20), int64(100))
 	f.Add(200, "", "gzip", `W/"a"`, "120", int64(100), int64(0), int64(100), int64(100))

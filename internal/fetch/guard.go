@@ -11,20 +11,20 @@ import (
 	"aisync.dev/aisync/internal/fetch/ssrf"
 )
 
-// guard cancels a request during which no byte arrives for stall, whether of
-// the headers or of the body, and one whose body crawls. The time that the
-// reader of the body takes for itself does not count, and a slow but steady
-// download goes on for ever. It follows no redirect from outside to this machine.
+// guard cancels a request without a byte for stall, in the headers or the body,
+// and one whose body is too slow. Time that the reader spends elsewhere does
+// not count, so a slow but steady download may take for ever. It refuses
+// redirects from a remote host to this machine.
 type guard struct {
 	base  http.RoundTripper
 	stall time.Duration
-	crawl crawl
+	crawl slowness
 	agent string
 }
 
 // RoundTrip implements http.RoundTripper.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	parent, err := within(req)
+	parent, err := checkRedirect(req)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ type guardedBody struct {
 	cancel  context.CancelCauseFunc
 	timer   *time.Timer
 	stalled *stallError
-	crawl   crawl
+	crawl   slowness
 }
 
 func (b *guardedBody) Read(p []byte) (int, error) {
@@ -81,7 +81,7 @@ func (b *guardedBody) Close() error {
 
 type stallError struct{ after time.Duration }
 
-// Timeout and Temporary make it a net.Error: it may pass.
+// Timeout and Temporary make it a net.Error: a retry may succeed.
 func (e *stallError) Timeout() bool   { return true }
 func (e *stallError) Temporary() bool { return true }
 
@@ -89,13 +89,14 @@ func (e *stallError) Error() string { return fmt.Sprintf("no byte arrived for %s
 
 type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// ledAway marks a request that a server elsewhere sent to another host: its
-// connection may not end here, whatever that host's name resolves to.
-type ledAway struct{}
+// redirected marks a request that a remote server redirected to another host: its
+// connection must not end on this machine, whatever the host's name resolves
+// to.
+type redirected struct{}
 
-// within refuses a redirect from outside to this machine. A request that is no
-// redirect may go anywhere: a person said so.
-func within(req *http.Request) (context.Context, error) {
+// checkRedirect refuses a redirect from a remote host to this machine. A
+// request that is not a redirect may go anywhere: a person named its address.
+func checkRedirect(req *http.Request) (context.Context, error) {
 	ctx, first := req.Context(), req
 	for first.Response != nil && first.Response.Request != nil {
 		first = first.Response.Request
@@ -107,16 +108,16 @@ func within(req *http.Request) (context.Context, error) {
 		return nil, refuse(nextSource, "%w", err)
 	}
 	if proxy, err := http.ProxyFromEnvironment(req); proxy != nil && err == nil {
-		return ctx, nil // it is the proxy that is dialed, and that resolves
+		return ctx, nil // the proxy is dialed, and resolves the name
 	}
-	return context.WithValue(ctx, ledAway{}, true), nil
+	return context.WithValue(ctx, redirected{}, true), nil
 }
 
-// outward is dial, which looks where a request that was led away ends.
-func outward(dial dialer) dialer {
+// checkedDial wraps dial to check the address of a redirected request.
+func checkedDial(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
-		if err != nil || ctx.Value(ledAway{}) == nil {
+		if err != nil || ctx.Value(redirected{}) == nil {
 			return conn, err
 		}
 		if ip, _, err := net.SplitHostPort(conn.RemoteAddr().String()); err == nil && ssrf.Here(ip) {

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// httpSource serves one file over HTTP/1.1 with ranges, where the server has them.
+// httpSource serves one file over HTTP/1.1, with ranges if the server supports
+// them.
 type httpSource struct {
 	client *http.Client
 	name   string
@@ -28,8 +29,8 @@ func (c *Client) httpSource(name string, resolve func(context.Context) (address,
 func (s *httpSource) String() string { return s.name }
 func (s *httpSource) ranged() bool   { return true }
 
-// open implements source. What a server says of lengths is used to refuse
-// early, never to accept.
+// open implements source. A server's lengths may lead to an early refusal,
+// never to acceptance.
 func (s *httpSource) open(ctx context.Context, from, to, size int64, seen validator) (stream, error) {
 	at, err := s.at.where(ctx)
 	if err != nil {
@@ -40,7 +41,7 @@ func (s *httpSource) open(ctx context.Context, from, to, size int64, seen valida
 	return st, err
 }
 
-// ask asks at and returns where that has led, nil with an error.
+// ask requests at and returns the final URL, nil with an error.
 func (s *httpSource) ask(ctx context.Context, at address, from, to, size int64, seen validator) (stream, *url.URL, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.url.String(), nil)
 	if err != nil {
@@ -65,7 +66,7 @@ func (s *httpSource) ask(ctx context.Context, at address, from, to, size int64, 
 	if err != nil {
 		resp.Body.Close()
 		if r := (*refusal)(nil); errors.As(err, &r) && r.verdict == moved && !at.derived && resp.Request.URL.String() == at.url.String() {
-			// There is nobody to ask for another address.
+			// No resolver can give another address.
 			r.verdict = nextSource
 			if resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
 				r.verdict = wholeOnly
@@ -83,25 +84,25 @@ func (s *httpSource) accept(resp *http.Response, from, to, size int64, ranged bo
 	case resp.StatusCode == http.StatusPartialContent && ranged:
 	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && ranged:
 		if total, ok := strings.CutPrefix(resp.Header.Get("Content-Range"), "bytes */"); ok && total != strconv.FormatInt(size, 10) {
-			return stream{}, refuse(nextSource, "has %s bytes, not the %d that are pinned", total, size)
+			return stream{}, refuse(nextSource, "has %s bytes, but %d are pinned", total, size)
 		}
 		return stream{}, refuse(moved, "answered %s to bytes %d-%d", resp.Status, from, to-1)
 	default:
 		return stream{}, s.status(resp)
 	}
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return stream{}, refuse(nextSource, "sends %s-encoded bytes although it was asked not to", enc)
+		return stream{}, refuse(nextSource, "sends %s-encoded bytes though asked for identity", enc)
 	}
 	st := stream{body: resp.Body, to: size, validator: validatorOf(resp.Header)}
 	changed := seen.ETag != "" && st.validator.ETag != "" && st.validator.ETag != seen.ETag
 	if resp.StatusCode == http.StatusOK {
 		switch n := resp.ContentLength; {
 		case n >= 0 && n != size:
-			return stream{}, refuse(nextSource, "has %d bytes, not the %d that are pinned", n, size)
+			return stream{}, refuse(nextSource, "has %d bytes, but %d are pinned", n, size)
 		case changed:
 			return stream{}, refuse(startAgain, "has changed: ETag %s was %s", st.validator.ETag, seen.ETag)
 		case from > 0:
-			return stream{}, refuse(wholeOnly, "answered bytes %d-%d with the whole", from, to-1)
+			return stream{}, refuse(wholeOnly, "answered bytes %d-%d with the whole file", from, to-1)
 		}
 		return st, nil
 	}
@@ -110,7 +111,7 @@ func (s *httpSource) accept(resp *http.Response, from, to, size int64, ranged bo
 	case !ok || start != from || end >= to:
 		return stream{}, refuse(wholeOnly, "was asked for bytes %d-%d and answered %q", from, to-1, resp.Header.Get("Content-Range"))
 	case total != size:
-		return stream{}, refuse(nextSource, "has %d bytes, not the %d that are pinned", total, size)
+		return stream{}, refuse(nextSource, "has %d bytes, but %d are pinned", total, size)
 	case changed:
 		return stream{}, refuse(startAgain, "has changed: ETag %s was %s", st.validator.ETag, seen.ETag)
 	}
@@ -118,13 +119,13 @@ func (s *httpSource) accept(resp *http.Response, from, to, size int64, ranged bo
 	return st, nil
 }
 
-// status turns a status that brings no bytes into a refusal.
+// status turns a status without content into a refusal.
 func (s *httpSource) status(resp *http.Response) error {
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return refuse(moved, "answered %s: it wants a login, or terms to be accepted; for a model of Hugging Face accept them on its page and set HF_TOKEN", resp.Status)
+		return refuse(moved, "answered %s: a login or accepted terms are required; for a Hugging Face model, accept them on its page and set HF_TOKEN", resp.Status)
 	case code == http.StatusNotFound || code == http.StatusGone:
-		return refuse(moved, "answered %s: the file is not there; check the source in the spec or the catalog", resp.Status)
+		return refuse(moved, "answered %s: no such file; check the source in the spec or the catalog", resp.Status)
 	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusTooEarly:
 		return &refusal{verdict: notNow, after: retryAfter(resp.Header.Get("Retry-After"), s.now()), err: fmt.Errorf("answered %s", resp.Status)}
 	default:
@@ -132,7 +133,7 @@ func (s *httpSource) status(resp *http.Response) error {
 	}
 }
 
-// transportError sorts what trying again cannot mend from what it may.
+// transportError separates permanent errors from those that a retry may fix.
 func transportError(err error) error {
 	err = bare(err)
 	var dns *net.DNSError
@@ -143,7 +144,7 @@ func transportError(err error) error {
 	return err
 }
 
-// bare takes the URL out of an error of package http: it may be signed.
+// bare removes the URL, which may be signed, from an error of package http.
 func bare(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -152,7 +153,7 @@ func bare(err error) error {
 	return err
 }
 
-// validatorOf keeps what may stand in If-Range: weak ETags may not.
+// validatorOf keeps what If-Range allows: no weak ETags.
 func validatorOf(h http.Header) validator {
 	if etag := h.Get("ETag"); strings.HasPrefix(etag, `"`) {
 		return validator{ETag: etag}
@@ -160,7 +161,7 @@ func validatorOf(h http.Header) validator {
 	return validator{}
 }
 
-// contentRange reads "bytes START-END/TOTAL", all three known and sensible.
+// contentRange parses "bytes START-END/TOTAL" with three valid numbers.
 func contentRange(h string) (start, end, total int64, ok bool) {
 	span, all, found := strings.Cut(strings.TrimPrefix(h, "bytes "), "/")
 	first, last, dash := strings.Cut(span, "-")
@@ -172,7 +173,7 @@ func contentRange(h string) (start, end, total int64, ok bool) {
 	return start, end, total, ok
 }
 
-// retryAfter reads seconds or a date; what it cannot read is 0.
+// retryAfter parses seconds or a date; anything else is 0.
 func retryAfter(h string, now time.Time) time.Duration {
 	if s, err := strconv.ParseInt(h, 10, 32); err == nil {
 		return max(0, time.Duration(s)*time.Second)

@@ -18,26 +18,26 @@ type journal struct {
 	path  fsys.LogicalPath
 	file  *os.File // the part
 	now   func() time.Time
-	bytes int64         // that a kill may cost; after half of them the next record is due, as the last may still be on its way
-	every time.Duration // since the last record: the next is due
-	none  bool          // nothing is written down
+	bytes int64         // that a kill may cost; the next record is due after half of them, because the last may still be in flight
+	every time.Duration // the next record is due so long after the last
+	none  bool          // no journal
 
 	mu      sync.Mutex
-	held    []byte // what the journal file holds; nil: there is none
-	landed  int64  // of the last record that a save was given; -1: it failed
+	held    []byte // content of the journal file; nil: none
+	landed  int64  // at the last save; -1: it failed
 	at      time.Time
-	pending chan error  // the save that is under way
-	nudged  int64       // landed when the disk was last told to begin
-	nudging atomic.Bool // that is still under way: one at a time, a slow disk is busy enough
+	pending chan error  // the running save
+	nudged  int64       // landed at the last nudge
+	nudging atomic.Bool // a nudge is running: one at a time, a slow disk is busy enough
 	nudges  sync.WaitGroup
 }
 
-// nudge is after how many bytes the disk is told to begin with them, so that
-// it has little left to do when they are synced.
+// nudge is the number of bytes after which the disk is told to start writing,
+// so that a sync has little left to do.
 const nudge = 8 << 20
 
-// load returns the record that is there. ok is false where there is none that
-// can be believed.
+// load returns the record on disk. ok is false if there is none, or it is
+// damaged.
 func (j *journal) load() (r record, ok bool, err error) {
 	data, err := j.store.ReadFile(j.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,10 +51,10 @@ func (j *journal) load() (r record, ok bool, err error) {
 	return r, err == nil, nil
 }
 
-// landing saves what make returns, if so many bytes have landed since the last
-// time, or so long ago it was, and returns while that goes on. It first waits
-// for the save before, and so does every other caller: a slow disk slows the
-// download instead of what a kill costs growing.
+// landing saves what make returns if enough bytes have landed, or enough time
+// has passed, since the last save, and returns while the save runs. It first
+// waits for the previous save: a slow disk slows the download down, but does
+// not increase the cost of a kill.
 func (j *journal) landing(landed int64, make func() (record, int64)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -99,7 +99,7 @@ func (j *journal) save(r record, landed int64) error {
 	return j.wait()
 }
 
-// settle returns the result of the save that is under way, if one is.
+// settle returns the result of the running save, if any.
 func (j *journal) settle() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -114,12 +114,12 @@ func (j *journal) wait() error {
 	err := <-j.pending
 	j.pending = nil
 	if err != nil {
-		j.landed = -1 // what is on disk says less
+		j.landed = -1 // what is on disk is older
 	}
 	return err
 }
 
-// write syncs the part before it claims anything about it.
+// write syncs the part before recording its state.
 func (j *journal) write(r record) (err error) {
 	defer fsys.Caught(&err)
 	data, err := r.encode()
@@ -143,7 +143,7 @@ func (j *journal) write(r record) (err error) {
 	return nil
 }
 
-// remove takes the journal away.
+// remove removes the journal.
 func (j *journal) remove() error {
 	if err := j.settle(); err != nil {
 		return err

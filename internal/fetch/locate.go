@@ -12,42 +12,40 @@ import (
 )
 
 // Resolver turns a source of its scheme into a URL that serves its bytes, and
-// headers for the origin of that URL; they go to no other. It is asked again
-// when the URL has grown old or is refused. An error that has a method
-// RetryAfter() time.Duration, or that is a net.Error, is taken for one that
-// passes; after every other the source is given up.
+// headers for the origin of that URL only. It is called again when the URL is
+// old or refused. An error with a method RetryAfter() time.Duration, or a
+// net.Error, counts as temporary; after any other the source is given up.
 type Resolver func(ctx context.Context, source string, size int64, sha256 string) (at string, header http.Header, err error)
 
-// fresh is how long an address is used before it is asked for again: those
-// that are signed expire.
+// fresh is how long an address is used before it is resolved again: signed ones
+// expire.
 const fresh = 5 * time.Minute
 
-// location is where a source's bytes are now. An address that a resolver or a
-// redirect gave is remembered, so that not each range asks for it anew. Safe
+// location is the current address of a source's bytes. It remembers an address
+// from a resolver or a redirect, so that not each range asks again. It is safe
 // for concurrent use.
 type location struct {
 	resolve func(ctx context.Context) (address, error)
 	now     func() time.Time
 
-	mu        sync.Mutex // held while resolving: the others wait for the answer
+	mu        sync.Mutex // held while resolving: the others wait for the result
 	at        address
 	until     time.Time
 	number    int
-	redirects bool          // asking at the resolved address has led elsewhere
-	following chan struct{} // closed once somebody who is being led there knows
+	redirects bool          // requests to the resolved address were redirected
+	following chan struct{} // closed once the request that follows a redirect knows its end
 }
 
-// address is one answer to where. Whoever got one says with answered what came
-// of it.
+// address is one answer of where. Its user reports the outcome with answered.
 type address struct {
 	url     *url.URL
 	header  http.Header
-	derived bool // from something else, which may give another one
+	derived bool // from a resolver or redirect, which may give another one
 	number  int
-	leads   bool // the others wait for what this one is redirected to
+	leads   bool // the others wait for its redirect
 }
 
-// where returns the address to ask.
+// where returns the address to request.
 func (l *location) where(ctx context.Context) (address, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +82,8 @@ func (l *location) keep(a address) {
 	l.at = a
 }
 
-// answered notes that asking a ended at u; nil says that it was refused there.
+// answered records that a request to a ended at u; nil means that it was
+// refused.
 func (l *location) answered(a address, u *url.URL) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +92,7 @@ func (l *location) answered(a address, u *url.URL) {
 		l.following = nil
 	}
 	switch {
-	case a.number != l.at.number: // another has taken its place
+	case a.number != l.at.number: // another has replaced it
 	case u == nil && a.derived:
 		l.at = address{}
 	case u != nil && *u != *a.url:
@@ -106,7 +105,7 @@ func (l *location) answered(a address, u *url.URL) {
 	}
 }
 
-// resolved asks r, and sorts its errors.
+// resolved calls r, and classifies its errors.
 func resolved(ctx context.Context, r Resolver, source string, size int64, sha256 string) (address, error) {
 	raw, header, err := r(ctx, source, size, sha256)
 	if err != nil {
@@ -127,8 +126,8 @@ func resolved(ctx context.Context, r Resolver, source string, size int64, sha256
 	return address{url: u, header: header, derived: true}, nil
 }
 
-// guarded lets a redirect carry to another origin only what says which bytes
-// are wanted.
+// guarded lets a redirect carry to another origin only the headers that select
+// bytes.
 func guarded(req *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
 		return refuse(nextSource, "redirects more than 10 times")

@@ -11,9 +11,9 @@ import (
 )
 
 // lockPart opens part and holds an exclusive lock on it until the file is
-// closed. Whoever held the lock before may have moved the file to its final
-// name meanwhile; a file that part no longer names is never returned, as
-// writing to it would change what was published.
+// closed. The previous holder may have moved the file to its final name in the
+// meantime; lockPart never returns a file that part no longer names, because
+// writing to it would change a published file.
 func lockPart(store Store, part fsys.LogicalPath) (*os.File, error) {
 	for range 3 {
 		file, err := store.OpenPart(part)
@@ -35,7 +35,7 @@ func lockPart(store Store, part fsys.LogicalPath) (*os.File, error) {
 		}
 		_ = filelock.Unlock(file)
 		if err != nil {
-			return nil, fmt.Errorf("look at %s: %w", part, err)
+			return nil, fmt.Errorf("stat %s: %w", part, err)
 		}
 	}
 	return nil, busy(store, part)
@@ -50,9 +50,9 @@ func names(store Store, part fsys.LogicalPath, file *os.File) (bool, error) {
 	return filelock.Current(file, path)
 }
 
-// sweep removes temp files that killed writes of the journal left; the lock on
-// the part is held, so nobody else writes it. What it cannot remove is only
-// litter.
+// sweep removes the temp files of killed journal writes. The caller holds the
+// lock of the part, so no other process writes the journal. What sweep cannot
+// remove is only litter.
 func sweep(store Store, journal fsys.LogicalPath) {
 	entries, err := store.ReadDir(journal.Dir())
 	if err != nil {
@@ -69,13 +69,13 @@ func sweep(store Store, journal fsys.LogicalPath) {
 	}
 }
 
-// busy says who is at work, as far as their journal tells.
+// busy describes the process at work, from its journal.
 func busy(store Store, part fsys.LogicalPath) error {
 	who := "another process"
 	if data, err := store.ReadFile(journalPath(part)); err == nil {
 		if rec, err := decode(data); err == nil {
-			who = fmt.Sprintf("process %d, which had %d of %d bytes when it last noted it", rec.PID, rec.present(), rec.Size)
+			who = fmt.Sprintf("process %d, which last recorded %d of %d bytes", rec.PID, rec.present(), rec.Size)
 		}
 	}
-	return fmt.Errorf("it %w into %s by %s; wait for it to end", ErrBusy, part, who)
+	return fmt.Errorf("%w into %s by %s; wait for it to end", ErrBusy, part, who)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// meter passes progress on, not too often, and once at a time.
+// meter passes progress on, not too often, and one call at a time.
 type meter struct {
 	now   func() time.Time
 	show  func(done, total int64)

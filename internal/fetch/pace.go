@@ -9,7 +9,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limit shares so many bytes a second among all connections of a client.
+// limit is the shared rate limit of a client's connections.
 type limit struct {
 	bucket *rate.Limiter
 	now    func() time.Time
@@ -25,7 +25,7 @@ func newLimit(perSecond int64, now func() time.Time, sleep func(context.Context,
 	return &limit{rate.NewLimiter(rate.Limit(perSecond), int(burst)), now, sleep}
 }
 
-// most is how much may be read at once.
+// most is the most that may be read at once.
 func (l *limit) most() int64 {
 	if l == nil {
 		return bufferSize
@@ -33,7 +33,7 @@ func (l *limit) most() int64 {
 	return int64(l.bucket.Burst())
 }
 
-// take waits until n bytes, at most l.most(), are paid for.
+// take waits until n bytes, at most l.most(), are allowed.
 func (l *limit) take(ctx context.Context, n int) error {
 	if l == nil || n == 0 {
 		return nil
@@ -45,17 +45,17 @@ func (l *limit) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// crawl notices a body that yields something, but hardly: less than rate bytes
-// a second over the last stretch of waiting for it. The time that its reader
-// takes for other things does not count.
-type crawl struct {
+// slowness detects a body that is too slow: less than rate bytes a second over the
+// last period of waiting for it. Time that its reader spends elsewhere does not
+// count.
+type slowness struct {
 	over  time.Duration
 	rate  int64
 	spent time.Duration
 	got   int64
 }
 
-func (c *crawl) add(n int, spent time.Duration) error {
+func (c *slowness) add(n int, spent time.Duration) error {
 	c.got += int64(n)
 	if c.spent += spent; c.spent < c.over {
 		return nil
@@ -67,8 +67,8 @@ func (c *crawl) add(n int, spent time.Duration) error {
 	return nil
 }
 
-// fill reads until buf is full, or for a moment: bytes of a slow source are
-// not kept waiting in memory, where a kill loses them.
+// fill reads until buf is full, or for a moment: bytes of a slow source must
+// not stay in memory, where a kill loses them.
 func fill(r io.Reader, buf []byte) (n int, spent time.Duration, err error) {
 	start := time.Now()
 	for n < len(buf) && err == nil {

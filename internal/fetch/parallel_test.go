@@ -316,9 +316,9 @@ func TestTheRateIsSharedByAllConnections(t *testing.T) {
 	}
 }
 
-func TestABodyThatCrawlsIsGivenUp(t *testing.T) {
+func TestSlowBodyIsGivenUp(t *testing.T) {
 	t.Parallel()
-	c := crawl{over: 30 * time.Second, rate: 16 << 10}
+	c := slowness{over: 30 * time.Second, rate: 16 << 10}
 	if err := errors.Join(c.add(400<<10, 29*time.Second), c.add(100<<10, time.Second)); err != nil {
 		t.Errorf("enough: %v", err)
 	}
@@ -341,20 +341,20 @@ func TestABodyThatCrawlsIsGivenUp(t *testing.T) {
 		return true
 	}})
 	cl := many()
-	cl.crawl = crawl{over: 300 * time.Millisecond, rate: 1 << 20}
+	cl.crawl = slowness{over: 300 * time.Millisecond, rate: 1 << 20}
 	store, physical := disk(t, nil)
 	err := cl.Fetch(t.Context(), artifact(data, s.URL), store, part, nil)
 	must(t, err)
 	holds(t, err, physical, data)
 }
 
-func TestNoSpaceIsToldBeforeTheFirstRequest(t *testing.T) {
+func TestNoSpaceIsReportedBeforeFirstRequest(t *testing.T) {
 	s := serve(t, &server{data: noise(10)})
 	store, physical := disk(t, nil)
 	a := artifact(s.data, s.URL)
 	a.Size = 1 << 60
 	err := many().Fetch(t.Context(), a, store, part, nil)
-	contains(t, err, "no space left", "are free", "make room")
+	contains(t, err, "no space left", "are free", "free some space")
 	if !errors.Is(err, syscall.ENOSPC) || len(s.header("Range")) != 0 {
 		t.Errorf("%v after %d requests", err, len(s.header("Range")))
 	}

@@ -51,11 +51,11 @@ func TestReachTellsWhoCouldServeAndWhyTheOthersCannot(t *testing.T) {
 		"hub":               {[]string{hf}, nil},
 		"gated":             {[]string{hub.Source("me/gated", commit, "tiny.gguf")}, []string{"gated", "HF_TOKEN"}},
 		"busy":              {[]string{answers(503)}, nil},
-		"nobody there":      {[]string{refuses}, []string{"connection refused"}},
+		"no listener":       {[]string{refuses}, []string{"connection refused"}},
 		"silent":            {[]string{"http://" + silent.Addr().String() + "/f"}, []string{"no byte arrived"}},
 		"gone":              {[]string{answers(404), answers(410)}, []string{"404", "410"}},
 		"denied":            {[]string{answers(403)}, []string{"403"}},
-		"of another length": {[]string{other}, []string{"4999 bytes, not the 5000"}},
+		"of another length": {[]string{other}, []string{"4999 bytes, but 5000 are pinned"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,7 +75,7 @@ func TestReachTellsWhoCouldServeAndWhyTheOthersCannot(t *testing.T) {
 }
 
 // What cannot pass is not tried for long: a person waits for the answer.
-func TestWhatIsGoneOrDeniedEndsSoon(t *testing.T) {
+func TestPermanentFailuresEndSoon(t *testing.T) {
 	t.Parallel()
 	data := noise(5000)
 	for _, f := range []hubtest.Fault{{Status: 404}, {Status: 410}, {Status: 403}, {ResolveStatus: 404}, {ResolveStatus: 410}, {ResolveStatus: 403}} {
@@ -94,7 +94,7 @@ func TestWhatIsGoneOrDeniedEndsSoon(t *testing.T) {
 }
 
 // A part is longer than what is kept of it, as several ranges came at a time.
-func TestKeptIsWhatIsNotFetchedAgain(t *testing.T) {
+func TestKept(t *testing.T) {
 	t.Parallel()
 	data := noise(400_000)
 	h := hubtest.New(t)

@@ -12,26 +12,26 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// record is what a journal file holds: one claim about the part file beside
-// it, which is true whenever the file can be read, after a loss of power too.
+// record is the content of a journal file: a statement about the part beside it
+// that is true whenever it can be read, even after a loss of power.
 type record struct {
 	Version  int       `json:"version"`
 	SHA256   string    `json:"sha256"`
 	Size     int64     `json:"size"`
 	Chunk    int64     `json:"chunk"`        // length of every chunk but the last
 	Hash     string    `json:"hash"`         // format of State
-	Frontier int64     `json:"frontier"`     // bytes that State has seen
+	Frontier int64     `json:"frontier"`     // bytes covered by State
 	State    []byte    `json:"sha256_state"` // of crypto/sha256
-	Done     []byte    `json:"done"`         // bitmap of whole chunks, from the frontier's on
-	CRC      []byte    `json:"crc32c"`       // of every whole chunk in order, 4 bytes each, little endian
-	Open     []open    `json:"open"`         // chunks of which there is a beginning
-	Source   string    `json:"source"`       // which served the last of them
+	Done     []byte    `json:"done"`         // bitmap of complete chunks, from the frontier's on
+	CRC      []byte    `json:"crc32c"`       // of every complete chunk in order, 4 bytes each, little endian
+	Open     []open    `json:"open"`         // chunks with only a beginning
+	Source   string    `json:"source"`       // of the last chunks
 	Seen     validator `json:"validator"`
 	PID      int       `json:"pid"`
 	Checksum string    `json:"checksum"` // sha256 of the record without it
 }
 
-// open is a chunk that is not whole.
+// open is an incomplete chunk.
 type open struct {
 	Chunk int    `json:"chunk"`
 	Bytes int64  `json:"bytes"`
@@ -41,14 +41,14 @@ type open struct {
 // Version 1 knew only a prefix; such a part is read again.
 const recordVersion = 2
 
-// maxChunks and maxChunk (bytes) bound what a record is believed to describe.
+// maxChunks and maxChunk (bytes) bound what a record may describe.
 const (
 	maxChunks = 1 << 20
 	maxChunk  = 1 << 32
 )
 
-// hashID changes when the toolchain's sha256 state does: it is the digest of
-// the state after a known text.
+// hashID changes with the format of the toolchain's sha256 state: it is the
+// digest of the state after a known text.
 var hashID = func() string {
 	h := sha256.New()
 	h.Write([]byte(strings.Repeat("aisync", 16)))
@@ -71,8 +71,9 @@ func (r record) encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// decode is strict: a record is exactly what encode wrote, or an error. There
-// is no migration, as reading the part again gives the same knowledge.
+// decode is strict: a record is exactly what encode wrote, or an error. Old
+// formats are not migrated, because reading the part again gives the same
+// knowledge.
 func decode(data []byte) (record, error) {
 	var r record
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -85,18 +86,18 @@ func decode(data []byte) (record, error) {
 		return record{}, err
 	}
 	if sum := sha256.Sum256(bare); r.Version != recordVersion || hex.EncodeToString(sum[:]) != r.Checksum {
-		return record{}, errors.New("damaged, or of another version")
+		return record{}, errors.New("damaged, or another version")
 	}
 	return r, nil
 }
 
-// plausible reports whether r can be about a part of size bytes: its chunks
-// can be counted and held.
+// plausible reports whether r can describe a part of size bytes: its chunks can
+// be counted and held.
 func (r record) plausible(size int64) bool {
 	return r.Size == size && size >= 0 && r.Chunk > 0 && r.Chunk <= maxChunk && size/r.Chunk < maxChunks
 }
 
-// present is how many bytes r says are written.
+// present is the number of written bytes in r.
 func (r record) present() int64 {
 	n := r.Frontier / max(r.Chunk, 1) * r.Chunk
 	first := n / max(r.Chunk, 1)
@@ -111,9 +112,9 @@ func (r record) present() int64 {
 	return n
 }
 
-// Kept returns how many bytes of a download that ended before its end will not
-// be fetched again, by its journal alone: the part itself is longer than that,
-// and has room for all. ok is false where no journal tells.
+// Kept returns how many bytes of an interrupted download will not be fetched
+// again, by its journal alone: the part itself is longer, with space for all of
+// it. ok is false without a journal.
 func Kept(r interface {
 	ReadFile(p fsys.LogicalPath) ([]byte, error)
 }, part fsys.LogicalPath) (bytes int64, ok bool) {
@@ -130,7 +131,7 @@ func Kept(r interface {
 
 func bit(bits []byte, i int) bool { return i/8 < len(bits) && bits[i/8]>>(i%8)&1 == 1 }
 
-// snapshot fills in what c knows now.
+// snapshot copies the present state of c to r.
 func (c *chunks) snapshot(r *record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,8 +155,8 @@ func (c *chunks) snapshot(r *record) {
 	}
 }
 
-// restore makes c what r says, without reading the file, or returns false and
-// leaves c in an unknown state.
+// restore sets c to r without reading the file, or returns false and leaves c
+// in an unknown state.
 func (c *chunks) restore(r record) bool {
 	if r.Size != c.size || r.Chunk != c.length || r.Hash != hashID || r.Frontier < 0 || r.Frontier > r.Size {
 		return false

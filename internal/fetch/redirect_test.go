@@ -143,7 +143,7 @@ func TestARedirectInCirclesEnds(t *testing.T) {
 }
 
 // An archive that comes a byte at a time, never silent, is given up too.
-func TestAnArchiveThatCrawlsIsGivenUp(t *testing.T) {
+func TestSlowArchiveIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := serve(t, &server{first: func(w http.ResponseWriter, r *http.Request, _ int) bool {
 		for r.Context().Err() == nil {
@@ -154,7 +154,7 @@ func TestAnArchiveThatCrawlsIsGivenUp(t *testing.T) {
 		return true
 	}})
 	c := quick(nil)
-	c.http.Transport.(*guard).crawl = crawl{over: 200 * time.Millisecond, rate: 1 << 20}
+	c.http.Transport.(*guard).crawl = slowness{over: 200 * time.Millisecond, rate: 1 << 20}
 	dst := filepath.Join(t.TempDir(), "out")
 	contains(t, c.Tree(t.Context(), s.URL+"/x.tar.gz", dst), "bytes arrived in")
 	alone(t, dst)

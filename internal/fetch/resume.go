@@ -9,8 +9,8 @@ import (
 
 const recheckedChunks = 4 // before the frontier: lost writes are the last ones
 
-// resume takes over what an earlier run left. A journal that cannot be
-// believed costs a read of the part, never a download.
+// resume continues an earlier run. A damaged journal costs a read of the part,
+// never a download.
 func (d *download) resume(ctx context.Context) error {
 	rec, ok, err := d.journal.load()
 	if err != nil {
@@ -22,9 +22,9 @@ func (d *download) resume(ctx context.Context) error {
 	}
 	if ok && d.chunks.restore(rec) {
 		d.source, d.seen = rec.Source, rec.Seen
-		err = d.distrust(ctx)
+		err = d.recheckTail(ctx)
 	} else {
-		err = d.believe(ctx)
+		err = d.adoptPart(ctx)
 	}
 	if err != nil {
 		return err
@@ -43,10 +43,10 @@ func (d *download) resume(ctx context.Context) error {
 	return d.save()
 }
 
-// distrust compares with the disk what the journal says of the last chunks
-// before the frontier and of all behind it. Where the disk has lost something
-// that is hashed, all of the rest is compared too, and hashed again.
-func (d *download) distrust(ctx context.Context) error {
+// recheckTail compares the last chunks before the frontier, and all after it, with
+// their checksums in the journal. If the disk lost hashed bytes, it compares
+// all others too, and hashes them again.
+func (d *download) recheckTail(ctx context.Context) error {
 	c := d.chunks
 	last := int((c.hashed + c.length - 1) / c.length)
 	first := max(0, last-recheckedChunks)
@@ -64,24 +64,23 @@ func (d *download) distrust(ctx context.Context) error {
 	return nil
 }
 
-// believe reads what there is of the part, without knowing how it came there:
-// the digest will tell. Behind a hole everything is fetched again, and so is
-// the chunk that it is in: a hole begins at a page, a chunk may have ended
-// before it.
-func (d *download) believe(ctx context.Context) error {
+// adoptPart reads the present part, whatever its origin: the digest decides.
+// After a hole everything is fetched again, and the chunk with the hole too: a
+// hole begins at a page, but a chunk may have ended before it.
+func (d *download) adoptPart(ctx context.Context) error {
 	info, err := d.file.Stat()
 	if err != nil {
-		return fmt.Errorf("%w: look at the part: %w", errLocal, err)
+		return fmt.Errorf("%w: stat the part: %w", errLocal, err)
 	}
 	length := min(info.Size(), d.a.Size)
 	limit := written(d.file, length)
 	if limit < length {
 		limit -= limit % d.chunks.length
 	}
-	return d.chunks.believe(ctx, limit, d.progress)
+	return d.chunks.adoptPrefix(ctx, limit, d.progress)
 }
 
-// cut takes away what lies behind the last byte that is known.
+// cut truncates the part after the last known byte.
 func (d *download) cut() error {
 	if err := d.file.Truncate(d.chunks.end()); err != nil {
 		return fmt.Errorf("%w: truncate the part: %w", errLocal, err)
@@ -89,17 +88,17 @@ func (d *download) cut() error {
 	return nil
 }
 
-// reserve makes sure of the space for what is missing, before anything is
-// asked for. It looks first: to find out by taking all there is would leave
-// none to others meanwhile.
+// reserve reserves the space for what is missing, before any request. It checks
+// first: to find out by taking everything would leave nothing to others
+// meanwhile.
 func (d *download) reserve() error {
 	from := d.chunks.missing()
 	need := d.a.Size - from
 	if have, held, ok := space(d.file); ok && need-max(0, held-d.chunks.present) > have {
-		return fmt.Errorf("%w: %w: %d bytes are to come and %d are free where %s lies; make room, or move the store", errLocal, syscall.ENOSPC, need, have, d.part)
+		return fmt.Errorf("%w: %w: %d bytes are needed and %d are free on the disk of %s; free some space, or move the store", errLocal, syscall.ENOSPC, need, have, d.part)
 	}
 	if err := reserve(d.file, from, d.a.Size); err != nil {
-		_ = d.cut() // gives back what could be had
+		_ = d.cut() // frees what was reserved
 		return fmt.Errorf("%w: reserve %d bytes for %s: %w", errLocal, need, d.part, err)
 	}
 	return nil

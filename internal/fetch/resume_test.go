@@ -33,7 +33,7 @@ func interrupted(t *testing.T, s *server, store fsys.FS, a Artifact, n int64) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("interrupted fetch: %v", err)
 	}
-	contains(t, err, "are kept in", string(part), "run the same again")
+	contains(t, err, "are kept in", string(part), "run the same command again")
 }
 
 // kept reads the journal that an interrupted fetch left.
@@ -224,8 +224,8 @@ func TestASecondFetchIsToldOfTheFirst(t *testing.T) {
 	}
 }
 
-// movedAway is a file system on which somebody publishes the part between its
-// being opened and being locked.
+// movedAway is a file system on which another process publishes the part
+// between its being opened and being locked.
 type movedAway struct {
 	fsys.FS
 	physical string
@@ -297,9 +297,9 @@ func TestFilesAreCopiedAndVerified(t *testing.T) {
 		wrong:                         {"sha256 mismatch", wrong},
 		dir:                           {"not a regular file"},
 		dir + "/none":                 {"no such file"},
-		"file://elsewhere" + right:    {"not understood"},
-		"relative/path":               {"not understood"},
-		"s3://bucket/key?sig=private": {"not understood"},
+		"file://elsewhere" + right:    {"invalid source"},
+		"relative/path":               {"invalid source"},
+		"s3://bucket/key?sig=private": {"invalid source"},
 	} {
 		store, physical := disk(t, nil)
 		err := quick(nil).Fetch(t.Context(), artifact(data, src), store, part, nil)

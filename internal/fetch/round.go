@@ -15,28 +15,28 @@ import (
 )
 
 const (
-	refusals     = 2                // that say "not at this address" before that is believed
+	refusals     = 2                // "not at this address" responses before it is believed
 	worthwhile   = 64 << 10         // bytes that count as progress
-	longestPause = 30 * time.Second // between two tries, unless the server says more
+	longestPause = 30 * time.Second // between two tries, unless the server asks for more
 	longestWait  = 5 * time.Minute  // that a server may ask for
 )
 
 var errDropped = errors.New("the connection ended early")
 
-// round is one source at work: several connections that each bring a chunk,
-// or one that brings everything in order.
+// round is one source at work: several connections with one chunk each, or one
+// with everything in order.
 type round struct {
 	*download
 	at     *attempt
 	window int           // chunks that may be ahead of the frontier
-	opened chan struct{} // closed once the source has proved that it does ranges
+	opened chan struct{} // closed once the source has shown that it supports ranges
 	open   sync.Once
 	feed   *feed
 }
 
-// round fetches all that is missing and hashes it, or returns what the source
-// failed with. When it returns, nothing is being written or hashed any more,
-// and what came and could be written is known.
+// round fetches everything missing and hashes it, or returns the source's
+// error. When it returns, all writing and hashing has ended, and everything
+// written is recorded.
 func (d *download) round(ctx context.Context, at *attempt) error {
 	r := &round{download: d, at: at, window: 2 * d.client.connections, opened: make(chan struct{}), feed: d.chunks.feeding(d.client.patience)}
 	present, _ := d.chunks.count()
@@ -77,9 +77,9 @@ func (d *download) round(ctx context.Context, at *attempt) error {
 	return err
 }
 
-// work brings chunk after chunk. All but the first worker wait until that has
-// seen a range answered well, and is slower than what it brings is hashed: a
-// second connection gains nothing else.
+// work fetches chunk after chunk. Every worker but the first waits until that
+// one has received a range, slower than it can be hashed: otherwise a second
+// connection gains nothing.
 func (r *round) work(ctx context.Context, whole, first bool) (err error) {
 	defer fsys.Caught(&err)
 	buf := make([]byte, bufferSize)
@@ -95,21 +95,21 @@ func (r *round) work(ctx context.Context, whole, first bool) (err error) {
 	for {
 		k, ok := r.chunks.claim(ctx, r.window)
 		if !ok {
-			if first { // it brought everything: the others have nothing to wait for
+			if first { // it brought everything: the others need not wait
 				r.open.Do(func() { close(r.opened) })
 				r.feed.starve()
 			}
 			return ctx.Err()
 		}
-		err := r.insist(ctx, func() (bool, error) {
+		err := r.retry(ctx, func() (bool, error) {
 			if !whole {
-				all, err := r.bring(ctx, k, buf)
+				all, err := r.fetchChunk(ctx, k, buf)
 				if whole = all; !all {
 					return r.chunks.written(k) == r.chunks.full(k), err
 				}
 				return r.chunks.missing() == r.a.Size, err
 			}
-			err := r.sweep(ctx, buf)
+			err := r.fetchRest(ctx, buf)
 			return r.chunks.missing() == r.a.Size, err
 		})
 		r.chunks.release(k)
@@ -119,9 +119,9 @@ func (r *round) work(ctx context.Context, whole, first bool) (err error) {
 	}
 }
 
-// insist calls request until it says that it is done, pausing between tries that fail, as long as
-// the download gets on at all.
-func (r *round) insist(ctx context.Context, request func() (done bool, err error)) error {
+// retry calls request until it is done, with pauses after failures, as long as
+// the download makes progress.
+func (r *round) retry(ctx context.Context, request func() (done bool, err error)) error {
 	_, last := r.chunks.count()
 	for fails, idle := 0, 0; ; {
 		before := last
@@ -142,7 +142,7 @@ func (r *round) insist(ctx context.Context, request func() (done bool, err error
 		case errors.Is(err, errLocal) || s.verdict != notNow && s.verdict != moved:
 			return err
 		case s.after > longestWait:
-			return fmt.Errorf("%w and asks to come back in %s", err, s.after)
+			return fmt.Errorf("%w and asks for a retry in %s", err, s.after)
 		}
 		fails, idle = fails+1, idle+1
 		if _, last = r.chunks.count(); last-before >= min(worthwhile, r.chunks.length) {
@@ -161,9 +161,9 @@ func (r *round) insist(ctx context.Context, request func() (done bool, err error
 	}
 }
 
-// bring makes one request for what is missing of chunk k. whole is true where
-// the answer was everything from 0, which only the first worker can use.
-func (r *round) bring(ctx context.Context, k int, buf []byte) (whole bool, err error) {
+// fetchChunk requests the missing part of chunk k. whole means that the response is
+// everything from 0, which only the first worker can use.
+func (r *round) fetchChunk(ctx context.Context, k int, buf []byte) (whole bool, err error) {
 	end := r.chunks.start(k) + r.chunks.full(k)
 	st, err := r.ask(ctx, r.chunks.start(k)+r.chunks.written(k), end)
 	if err != nil {
@@ -172,20 +172,20 @@ func (r *round) bring(ctx context.Context, k int, buf []byte) (whole bool, err e
 	defer st.body.Close()
 	if st.to <= end {
 		r.open.Do(func() { close(r.opened) })
-		return false, r.pour(ctx, st, buf)
+		return false, r.receive(ctx, st, buf)
 	}
 	select {
 	case <-r.opened:
-		return false, refuse(wholeOnly, "answered a range with the whole")
+		return false, refuse(wholeOnly, "answered a range with the whole file")
 	default:
 	}
 	r.at.whole = true
-	return true, r.pour(ctx, st, buf)
+	return true, r.receive(ctx, st, buf)
 }
 
-// sweep makes one request for all from the first byte that is missing on, or
-// from zero where the source knows no ranges.
-func (r *round) sweep(ctx context.Context, buf []byte) error {
+// fetchRest requests everything from the first missing byte on, or from zero if the
+// source has no ranges.
+func (r *round) fetchRest(ctx context.Context, buf []byte) error {
 	from := int64(0)
 	if !r.at.ranged() {
 		from = r.chunks.missing()
@@ -195,10 +195,10 @@ func (r *round) sweep(ctx context.Context, buf []byte) error {
 		return err
 	}
 	defer st.body.Close()
-	return r.pour(ctx, st, buf)
+	return r.receive(ctx, st, buf)
 }
 
-// ask asks for [from, to) and notes what the source says of its content.
+// ask requests [from, to) and records the source's validator.
 func (r *round) ask(ctx context.Context, from, to int64) (stream, error) {
 	r.mu.Lock()
 	seen := r.seen
@@ -210,7 +210,7 @@ func (r *round) ask(ctx context.Context, from, to int64) (stream, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := st.validator; r.seen != now && r.seen != (validator{}) && now != (validator{}) {
-		st.body.Close() // another answer came between
+		st.body.Close() // another response came in between
 		return stream{}, refuse(startAgain, "has changed: ETag %s was %s", now.ETag, r.seen.ETag)
 	} else if now != (validator{}) {
 		r.seen = now
@@ -218,9 +218,9 @@ func (r *round) ask(ctx context.Context, from, to int64) (stream, error) {
 	return st, nil
 }
 
-// pour moves st into the chunks that it covers, and passes over what they
-// hold. It reads no further than st.to: should more come, the digest decides.
-func (r *round) pour(ctx context.Context, st stream, buf []byte) error {
+// receive writes st to the chunks that it covers, and skips bytes that they hold.
+// It reads no further than st.to; if more should come, the digest decides.
+func (r *round) receive(ctx context.Context, st stream, buf []byte) error {
 	stop := context.AfterFunc(ctx, func() { st.body.Close() }) // unblocks Read
 	defer stop()
 	crawl := r.client.crawl
@@ -265,8 +265,8 @@ func (r *round) pour(ctx context.Context, st stream, buf []byte) error {
 	return nil
 }
 
-// pause is the exponential, jittered wait before the next try after fails
-// tries that brought nothing; after one that did there is none.
+// pause is the exponential, jittered wait after fails consecutive failures; 0
+// after a success.
 func pause(fails int) time.Duration {
 	if fails == 0 {
 		return 0

@@ -10,8 +10,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// download is one call of Fetch: it decides which source to ask, and what its
-// end means.
+// download is one call of Fetch: it chooses sources, and handles their
+// failures.
 type download struct {
 	client  *Client
 	a       Artifact
@@ -22,26 +22,26 @@ type download struct {
 	meter   meter
 
 	mixed   bool // the part may hold bytes of several contents
-	repairs int  // times that the disk gave back other bytes than were written
+	repairs int  // number of times that the disk returned other bytes than were written
 
 	mu     sync.Mutex
-	source string    // which served the last bytes
-	seen   validator // and what it said of its content
+	source string    // of the last bytes
+	seen   validator // of the source
 }
 
 // attempt is a source that is being tried.
 type attempt struct {
 	source
-	whole bool // its ranges are not to be trusted
+	whole bool // do not trust its ranges
 	again bool // it was started from zero once
 }
 
 const maxRepairs = 2
 
-// errLocal wraps what is wrong on this machine: no other source mends it.
+// errLocal wraps an error of this machine: another source does not help.
 var errLocal = errors.New("on this machine")
 
-// run brings the part to its end.
+// run completes the part.
 func (d *download) run(ctx context.Context) error {
 	if err := d.resume(ctx); err != nil {
 		return d.stop(err)
@@ -69,7 +69,7 @@ func (d *download) run(ctx context.Context) error {
 			return d.stop(err)
 		}
 		if verdictOf(err) == wholeOnly && !at.whole {
-			at.whole = true // it begins at zero: only when no other source is left
+			at.whole = true // it begins at zero: only after all other sources
 			queue = append(queue, at)
 			continue
 		}
@@ -81,8 +81,7 @@ func (d *download) run(ctx context.Context) error {
 	return d.finish()
 }
 
-// check hashes what an earlier run left unhashed, where nothing is missing; a
-// whole that is wrong is thrown away.
+// check hashes the rest of a part that is complete; a wrong one is thrown away.
 func (d *download) check(ctx context.Context) error {
 	if present, _ := d.chunks.count(); present < d.a.Size {
 		return nil
@@ -93,7 +92,7 @@ func (d *download) check(ctx context.Context) error {
 	return d.restart()
 }
 
-// try fetches what is missing from one source, in as many rounds as it takes.
+// try fetches what is missing from one source, in as many rounds as necessary.
 // It returns nil when the whole is right.
 func (d *download) try(ctx context.Context, at *attempt) error {
 	for {
@@ -108,7 +107,7 @@ func (d *download) try(ctx context.Context, at *attempt) error {
 			return fmt.Errorf("%s: %w", at, err)
 		}
 		switch {
-		case err == nil: // some chunks are to be fetched once more
+		case err == nil: // some chunks must be fetched again
 		case verdictOf(err) == startAgain && !at.again:
 			at.again = true
 			if err := d.restart(); err != nil {
@@ -120,7 +119,7 @@ func (d *download) try(ctx context.Context, at *attempt) error {
 	}
 }
 
-// verdictOf returns what err means; what is no refusal may pass by itself.
+// verdictOf classifies err; an error that is no refusal counts as temporary.
 func verdictOf(err error) verdict {
 	var r *refusal
 	if errors.As(err, &r) {
@@ -129,7 +128,7 @@ func verdictOf(err error) verdict {
 	return notNow
 }
 
-// arrived is called whenever something has landed.
+// arrived is called whenever bytes have landed.
 func (d *download) arrived() error {
 	present, landed := d.chunks.count()
 	d.meter.at(present)

@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// source is one place that has an artifact; there is one implementation a
-// scheme. It knows nothing of digests, parts or journals.
+// source is one place that has an artifact; each scheme has an implementation.
+// It knows no digests, parts or journals.
 type source interface {
-	// open yields bytes [from, to) of an artifact of size bytes, or all of
-	// them from 0 where from is 0 and the place cannot do ranges. seen is what
-	// the place said of its content before; where it says something else now,
-	// open fails. Every error that is not a refusal may pass by itself.
+	// open returns bytes [from, to) of an artifact of size bytes, or all of
+	// them from 0 if from is 0 and the place has no ranges. It fails if the
+	// content no longer matches seen. An error that is no refusal counts as
+	// temporary.
 	open(ctx context.Context, from, to, size int64, seen validator) (stream, error)
-	// ranged reports whether several ranges may be asked for at a time.
+	// ranged reports whether concurrent ranges are allowed.
 	ranged() bool
-	// String names the place for people and journals, without any secret.
+	// String names the place for people and journals, without secrets.
 	String() string
 }
 
-// stream is an answer to open.
+// stream is the response to open.
 type stream struct {
 	body      io.ReadCloser
-	from      int64 // where body starts: as asked, or 0
-	to        int64 // where it should end; what comes after is not read
+	from      int64 // start of body: as requested, or 0
+	to        int64 // expected end; bytes after it are not read
 	validator validator
 }
 
@@ -39,21 +39,21 @@ type validator struct {
 	ETag string `json:"etag,omitempty"` // strong ones only
 }
 
-// verdict says what a refusal means for the download.
+// verdict is what a refusal means for the download.
 type verdict int
 
 const (
 	nextSource verdict = iota // this source cannot serve it
-	startAgain                // its content is another one than before
-	wholeOnly                 // it cannot be trusted with ranges
-	moved                     // not at this address any more
-	notNow                    // later perhaps
+	startAgain                // its content has changed
+	wholeOnly                 // do not trust its ranges
+	moved                     // no longer at this address
+	notNow                    // perhaps later
 )
 
-// refusal is an answer that is not the bytes that were asked for.
+// refusal is a response without the requested bytes.
 type refusal struct {
 	verdict verdict
-	after   time.Duration // of notNow: not before
+	after   time.Duration // for notNow: not before
 	err     error
 }
 
@@ -74,7 +74,7 @@ func (c *Client) source(raw string, a Artifact) (source, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("source is no URL: %w", bare(err))
+		return nil, fmt.Errorf("source is not a URL: %w", bare(err))
 	}
 	switch {
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
@@ -88,10 +88,10 @@ func (c *Client) source(raw string, a Artifact) (source, error) {
 			return resolved(ctx, r, raw, a.Size, a.SHA256)
 		}), nil
 	}
-	return nil, fmt.Errorf("source %q is not understood; use http(s)://, hf://, oci://, file:///, an absolute path or git::URL//path", place(u))
+	return nil, fmt.Errorf("invalid source %q; use http(s)://, hf://, oci://, file:///, an absolute path or git::URL//path", place(u))
 }
 
-// place is u without what may be secret: user, query (signatures), fragment.
+// place is u without possible secrets: user, query (signatures), fragment.
 func place(u *url.URL) string {
 	p := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, Opaque: u.Opaque}
 	return p.String()
@@ -109,9 +109,9 @@ func (s fileSource) open(_ context.Context, from, to, size int64, _ validator) (
 	return openFile(string(s), from, to, size)
 }
 
-// openFile yields [from, to) of the regular file at path.
+// openFile returns [from, to) of the regular file at path.
 func openFile(path string, from, to, size int64) (stream, error) {
-	info, err := os.Stat(path) // before opening: a pipe would block
+	info, err := os.Stat(path) // before opening: opening a pipe would block
 	if err != nil {
 		return stream{}, refuse(nextSource, "%w", err)
 	}
@@ -119,7 +119,7 @@ func openFile(path string, from, to, size int64) (stream, error) {
 		return stream{}, refuse(nextSource, "is not a regular file")
 	}
 	if info.Size() != size {
-		return stream{}, refuse(nextSource, "has %d bytes, not the %d that are pinned", info.Size(), size)
+		return stream{}, refuse(nextSource, "has %d bytes, but %d are pinned", info.Size(), size)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve makes room for bytes [from, to) of f without making it longer: its
-// length tells how much was written. What a file system cannot promise it
-// does not have to; what does not fit is an error.
+// reserve allocates bytes [from, to) of f without making it longer: its length
+// tells how much was written. A file system without allocation is no error;
+// lack of space is.
 func reserve(f *os.File, from, to int64) error {
 	err := retry(func() error { return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, from, to-from) })
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EFBIG) || errors.Is(err, unix.EDQUOT) {
@@ -20,7 +20,7 @@ func reserve(f *os.File, from, to int64) error {
 }
 
 // space returns how many bytes a user may still write beside f, and how many f
-// takes up itself.
+// occupies.
 func space(f *os.File) (free, held int64, ok bool) {
 	var system unix.Statfs_t
 	var file unix.Stat_t
@@ -31,8 +31,8 @@ func space(f *os.File) (free, held int64, ok bool) {
 	return int64(system.Bavail) * system.Bsize, file.Blocks * 512, true
 }
 
-// written is where the first stretch of f ends that was never written to; a
-// file system that cannot tell says the end of the file.
+// written is the start of the first hole of f; the end of the file on a file
+// system that does not report holes.
 func written(f *os.File, length int64) int64 {
 	at, err := f.Seek(0, unix.SEEK_HOLE)
 	if _, serr := f.Seek(0, io.SeekStart); err != nil || serr != nil {
@@ -46,7 +46,7 @@ func syncData(f *os.File) error {
 	return os.NewSyscallError("fdatasync", retry(func() error { return unix.Fdatasync(int(f.Fd())) }))
 }
 
-// writeOut begins to write to the disk what is not there yet.
+// writeOut starts writing to disk without waiting.
 func writeOut(f *os.File) {
 	_ = unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
 }

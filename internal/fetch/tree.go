@@ -19,8 +19,7 @@ import (
 	"aisync.dev/aisync/internal/fetch/git"
 )
 
-// treeLimits bound what a source may hold; an archive may not be larger while
-// it is packed either.
+// treeLimits bound the contents of a source, and the size of a packed archive.
 var treeLimits = archive.Limits{Files: 50_000, Bytes: 512 << 20}
 
 // safeRef keeps a ref from being read as an option of git.
@@ -46,7 +45,7 @@ func (c *Client) Tree(ctx context.Context, src, dst string) error {
 	return nil
 }
 
-// tree gets root below tmp and moves sub of it to dst.
+// tree fetches root below tmp and moves sub of it to dst.
 func (c *Client) tree(ctx context.Context, root, sub, tmp, dst string) error {
 	got := filepath.Join(tmp, "tree")
 	get := c.archive
@@ -69,7 +68,7 @@ func (c *Client) tree(ctx context.Context, root, sub, tmp, dst string) error {
 	if err := checkLinks(got); err != nil {
 		return err
 	}
-	if got != top { // the history goes along
+	if got != top { // the history stays with it
 		if err := os.Rename(filepath.Join(top, ".git"), filepath.Join(got, ".git")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -77,44 +76,44 @@ func (c *Client) tree(ctx context.Context, root, sub, tmp, dst string) error {
 	return os.Rename(got, dst)
 }
 
-// readable is err without secrets and the names of folders in between.
+// readable is err without secrets and the names of temporary folders.
 func readable(err error, root, tmp string) error {
 	raw := strings.TrimPrefix(root, "git::")
 	for _, known := range []string{root, raw, strings.SplitN(raw, "?", 2)[0]} {
 		if text := err.Error(); strings.Contains(text, known) {
-			err = &worded{err, strings.ReplaceAll(text, known, redacted(known))}
+			err = &redactedError{err, strings.ReplaceAll(text, known, redacted(known))}
 		}
 	}
 	if text := err.Error(); strings.Contains(text, tmp) {
-		err = &worded{err, strings.ReplaceAll(text, tmp, "…")}
+		err = &redactedError{err, strings.ReplaceAll(text, tmp, "…")}
 	}
 	return err
 }
 
-// worded is an error in other words.
-type worded struct {
+// redactedError is an error in other words.
+type redactedError struct {
 	err  error
 	text string
 }
 
-func (w *worded) Error() string { return w.text }
-func (w *worded) Unwrap() error { return w.err }
+func (w *redactedError) Error() string { return w.text }
+func (w *redactedError) Unwrap() error { return w.err }
 
-// repository gets a git source. Its history comes along, for whoever asks what
-// a file was before.
+// repository clones a git source with its history, which tells what a file was
+// before.
 func (c *Client) repository(ctx context.Context, root, dst string) error {
 	raw, query, _ := strings.Cut(strings.TrimPrefix(root, "git::"), "?")
 	q, err := url.ParseQuery(query)
 	if err != nil {
 		return bare(err)
 	}
-	depth, _ := strconv.Atoi(q.Get("depth")) // checkTree has looked at it
+	depth, _ := strconv.Atoi(q.Get("depth")) // checkTree has validated it
 	_, err = git.Clone(ctx, git.Source{URL: raw, Ref: q.Get("ref"), Depth: depth, Stall: 3 * c.stall}, dst)
 	return err
 }
 
-// archive gets an archive, with a go-getter client of its own for each call:
-// go-getter changes the getters that it is handed.
+// archive fetches an archive, with a separate go-getter client for each call:
+// go-getter modifies the getters that it receives.
 func (c *Client) archive(ctx context.Context, root, dst string) error {
 	unpackers := map[string]getter.Decompressor{}
 	for _, ending := range archive.Endings {
@@ -134,7 +133,7 @@ func (c *Client) archive(ctx context.Context, root, dst string) error {
 	return nil
 }
 
-// unpacker is package archive as go-getter calls it.
+// unpacker adapts package archive to go-getter.
 type unpacker struct {
 	ending string
 	limits archive.Limits
@@ -145,13 +144,13 @@ func (u unpacker) Decompress(dst, src string, _ bool, _ os.FileMode) error {
 	return archive.Unpack(dst, src, u.ending, u.limits)
 }
 
-// checkTree refuses a source that go-getter or git would read as something
-// else than it looks like.
+// checkTree refuses a source that go-getter or git would read as something else
+// than it seems.
 func checkTree(root string) error {
 	raw, git := strings.CutPrefix(root, "git::")
 	u, err := url.Parse(raw)
 	if err != nil {
-		return fmt.Errorf("is no URL: %w", bare(err))
+		return fmt.Errorf("not a URL: %w", bare(err))
 	}
 	allowed := map[string]bool{"http": true, "https": true}
 	params := map[string]bool{"archive": true}
@@ -160,20 +159,21 @@ func checkTree(root string) error {
 		params = map[string]bool{"ref": true, "depth": true}
 	}
 	if !allowed[u.Scheme] || strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-") || u.Host == "" && u.Scheme != "file" {
-		return errors.New("is not understood; use git::URL?ref=… (https, ssh, git, file) or the URL of an archive")
+		return errors.New("invalid source; use git::URL?ref=… (https, ssh, git, file) or the URL of an archive")
 	}
 	q := u.Query()
 	for name := range q {
-		// Of an archive, what go-getter does not know is the server's.
+		// In an archive's URL, a parameter that go-getter does not know is the
+		// server's.
 		if name == "checksum" || name == "filename" || git && !params[name] {
 			return fmt.Errorf("parameter %q is not allowed: what is fetched is pinned by aisync.lock", name)
 		}
 	}
 	if depth, err := strconv.Atoi(q.Get("depth")); git && q.Has("depth") && (err != nil || depth < 1) {
-		return fmt.Errorf("depth %q is no number of commits", q.Get("depth"))
+		return fmt.Errorf("depth %q is not a number of commits", q.Get("depth"))
 	}
 	if ref := q.Get("ref"); git && ref != "" && !safeRef.MatchString(ref) {
-		return fmt.Errorf("ref %q is no name of a commit, tag or branch", ref)
+		return fmt.Errorf("ref %q is not the name of a commit, tag or branch", ref)
 	}
 	if git {
 		return nil
@@ -183,10 +183,10 @@ func checkTree(root string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("is no archive that is known here: %s; or say which with ?archive=", strings.Join(archive.Endings, ", "))
+	return fmt.Errorf("unknown archive format: want %s; or name it with ?archive=", strings.Join(archive.Endings, ", "))
 }
 
-// subfolder finds sub, which may be a pattern, in root and nowhere else.
+// subfolder finds sub, which may be a pattern, in root only.
 func subfolder(root, sub string) (string, error) {
 	if !filepath.IsLocal(sub) {
 		return "", fmt.Errorf("folder %q leaves the source", sub)
@@ -214,7 +214,7 @@ func subfolder(root, sub string) (string, error) {
 	return found, nil
 }
 
-// checkLinks refuses a tree with a link that leads out of it.
+// checkLinks refuses a tree with a link out of it.
 func checkLinks(root string) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink == 0 {
@@ -256,12 +256,12 @@ func (s *treeSource) String() string { return redacted(s.src) }
 
 func (s *treeSource) ranged() bool { return false }
 
-// open implements source; every call clones the repository, which is meant for
+// open implements source; every call clones the repository, so it is meant for
 // small files.
 func (s *treeSource) open(ctx context.Context, from, to, size int64, _ validator) (stream, error) {
 	root, sub := getter.SourceDirSubdir(s.src)
 	if !filepath.IsLocal(sub) {
-		return stream{}, refuse(nextSource, "names no file of the repository; use git::URL//path?ref=…")
+		return stream{}, refuse(nextSource, "no file named; use git::URL//path?ref=…")
 	}
 	tmp, err := os.MkdirTemp("", "aisync-fetch-")
 	if err != nil {
@@ -283,16 +283,16 @@ func (s *treeSource) openIn(ctx context.Context, tmp, root, sub string, from, to
 	if err != nil {
 		return stream{}, err
 	}
-	st.body = &scratch{ReadCloser: st.body, dir: tmp}
+	st.body = &tempBody{ReadCloser: st.body, dir: tmp}
 	return st, nil
 }
 
-// scratch removes a folder with the body that was read from it.
-type scratch struct {
+// tempBody removes a folder when the body read from it is closed.
+type tempBody struct {
 	io.ReadCloser
 	dir string
 }
 
-func (s *scratch) Close() error {
+func (s *tempBody) Close() error {
 	return errors.Join(s.ReadCloser.Close(), os.RemoveAll(s.dir))
 }

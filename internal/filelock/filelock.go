@@ -1,7 +1,7 @@
-// Package filelock locks open files against other processes, by flock(2): every
-// process must ask, the end of a process ends its locks, and a child that
-// inherits the file holds the lock as long as it lives. Files are locked and not
-// paths, so a caller opens them as confined as it likes. Start reading at Wait.
+// Package filelock locks open files between processes with flock(2). The locks
+// are advisory, end with the process, and stay while a child with an inherited
+// file lives. It locks files, not paths, so that callers can confine how they
+// open them. Call Wait or Try.
 package filelock
 
 import (
@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kind is what others may do meanwhile.
+// Kind is what other processes may do meanwhile.
 type Kind int
 
 const (
 	Exclusive Kind = unix.LOCK_EX // nothing
-	Shared    Kind = unix.LOCK_SH // hold the same kind
+	Shared    Kind = unix.LOCK_SH // hold a lock of the same kind
 )
 
-// ErrBusy says that another process holds the lock.
+// ErrBusy reports that another process holds the lock.
 var ErrBusy = errors.New("another process holds the lock")
 
 // Try takes the lock of f, or returns ErrBusy.
@@ -34,9 +34,9 @@ func Try(f *os.File, k Kind) error {
 	return err
 }
 
-// Wait takes the lock of f. It waits in the kernel, which wakes the waiting in
-// turn, until ctx ends, and then returns its cause: f is good for nothing then
-// but to be closed. The file may have been replaced meanwhile: see Current.
+// Wait takes the lock of f. It waits in the kernel, which serves waiters in
+// order, until ctx ends, and then returns the cause: f can then only be closed.
+// The file may have been replaced meanwhile: see Current.
 func Wait(ctx context.Context, f *os.File, k Kind) error {
 	if err := Try(f, k); !errors.Is(err, ErrBusy) {
 		return err
@@ -44,8 +44,8 @@ func Wait(ctx context.Context, f *os.File, k Kind) error {
 	if ctx.Done() == nil {
 		return flock(int(f.Fd()), int(k))
 	}
-	// Nothing ends a wait in the kernel: it goes on with a descriptor that the
-	// caller cannot close below it.
+	// A wait in the kernel cannot be cancelled: it continues with a descriptor
+	// that the caller cannot close.
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return os.NewSyscallError("fcntl", err)
@@ -67,22 +67,22 @@ func Wait(ctx context.Context, f *os.File, k Kind) error {
 	}
 }
 
-// WaitFor is Wait for some time at most, after which it returns ErrBusy.
+// WaitFor is Wait with a timeout, after which it returns ErrBusy.
 func WaitFor(timeout time.Duration, f *os.File, k Kind) error {
 	ctx, stop := context.WithTimeoutCause(context.Background(), timeout, ErrBusy)
 	defer stop()
 	return Wait(ctx, f, k)
 }
 
-// Unlock ends the lock and closes f. Closing alone would not end it where a
-// program is just being started: until it runs, it has a copy of f.
+// Unlock releases the lock and closes f. Closing alone would not release it
+// while a program is being started, which has a copy of f until it runs.
 func Unlock(f *os.File) error {
 	return errors.Join(flock(int(f.Fd()), unix.LOCK_UN), f.Close())
 }
 
-// Current reports whether path, which is not followed if it is a link, still
-// names f. Where a holder may replace or remove the file, that must be asked
-// when the lock is had, and the new file be locked.
+// Current reports whether path, without following a link, still names f. Where a
+// holder may replace or remove the file, call it after taking the lock, and lock
+// the new file if it is false.
 func Current(f *os.File, path string) (bool, error) {
 	ours, err := f.Stat()
 	if err != nil {
@@ -95,7 +95,7 @@ func Current(f *os.File, path string) (bool, error) {
 	return err == nil && os.SameFile(ours, named), err
 }
 
-// flock is flock(2), again where a signal interrupts it.
+// flock is flock(2), retried after signals.
 func flock(fd, how int) error {
 	for {
 		if err := unix.Flock(fd, how); !errors.Is(err, unix.EINTR) {

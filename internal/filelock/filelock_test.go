@@ -84,7 +84,7 @@ func TestWaitEndsWithTheHolderOrTheContext(t *testing.T) {
 
 // A wait that was called off may get the lock yet: it must give it back, even
 // where the caller has not closed the file.
-func TestACalledOffWaitHoldsNothing(t *testing.T) {
+func TestCancelledWaitHoldsNoLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	holder, waiting := open(t, path), open(t, path)
 	if err := Try(holder, Exclusive); err != nil {
@@ -101,7 +101,7 @@ func TestACalledOffWaitHoldsNothing(t *testing.T) {
 	}
 }
 
-func TestAChildHoldsWhatItInherits(t *testing.T) {
+func TestChildHoldsInheritedLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	f := open(t, path)
 	if err := Try(f, Exclusive); err != nil {

@@ -1,6 +1,6 @@
-// Package frontmatter reads what a Markdown file says about itself in YAML
-// between two --- lines at its start, as rules, skills, commands and agents of
-// all programs do. It writes nothing. Start reading at Split, then Parse.
+// Package frontmatter reads the YAML between two --- lines at the start of a
+// Markdown file, as in rules, skills, commands and agents of all programs. It
+// writes nothing. Call Split, then Parse.
 package frontmatter
 
 import (
@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Error says what is wrong with front matter, and in which line of the file.
+// Error is a fault in front matter, with its line in the file.
 type Error struct {
 	Line   int
 	Reason string
@@ -23,8 +23,8 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("line %d: front matter: %s", e.Line, e.Reason) }
 
 // Split cuts text into its front matter, without the --- lines, and the rest.
-// ok is false where the text has none; it is then all body. An opening line
-// without a closing one is an *Error, and the text all body too.
+// ok is false if the text has none; all of it is the body then. An opening line
+// without a closing one is an *Error, and all of the text is the body too.
 func Split(text []byte) (front, body []byte, ok bool, err error) {
 	first, rest := line(bytes.TrimPrefix(text, []byte("\uFEFF")))
 	if string(first) != "---" {
@@ -37,11 +37,11 @@ func Split(text []byte) (front, body []byte, ok bool, err error) {
 		}
 		at = next
 	}
-	return nil, text, false, &Error{1, "it starts here and does not end; close it with a line ---"}
+	return nil, text, false, &Error{1, "starts here and does not end; close it with a line ---"}
 }
 
-// line is the first line of text, without its end and blanks before that, and
-// what follows.
+// line is the first line of text, without its end and trailing blanks, and what
+// follows.
 func line(text []byte) (first, rest []byte) {
 	first, rest, _ = bytes.Cut(text, []byte("\n"))
 	return bytes.TrimRight(first, "\r \t"), rest
@@ -50,12 +50,12 @@ func line(text []byte) (first, rest []byte) {
 // Fields is front matter by name.
 type Fields map[string]any
 
-// Parse reads front matter as Split returns it. Lines of an *Error count from
-// the start of the file. Patterns that start with a star need no quotes: it is
-// how Cursor writes them, although to YAML they are something else.
+// Parse parses front matter as Split returns it. Lines of an *Error count from
+// the start of the file. Patterns that start with a star need no quotes, as in
+// Cursor, although YAML reads them differently.
 func Parse(front []byte) (Fields, error) {
 	if len(bytes.TrimSpace(front)) == 0 {
-		return nil, nil // of most rules: a parser is a thousand times larger
+		return nil, nil // most rules have none, and a parser takes a thousand times longer
 	}
 	var f Fields
 	err := yaml.Unmarshal(bareStar.ReplaceAllFunc(front, quoteStar), &f)
@@ -66,7 +66,7 @@ func Parse(front []byte) (Fields, error) {
 	wrong := &Error{1, reason}
 	if where, rest, ok := strings.Cut(reason, ": "); ok {
 		if n, err := strconv.Atoi(strings.TrimPrefix(where, "line ")); err == nil {
-			last := bytes.Count(front, []byte("\n")) + 1 // YAML ends lines where no editor does
+			last := bytes.Count(front, []byte("\n")) + 1 // YAML counts more line ends than editors
 			wrong = &Error{min(n+1, last), rest}
 		}
 	}
@@ -80,13 +80,13 @@ func quoteStar(line []byte) []byte {
 	return fmt.Appendf(nil, "%s: '%s'", name, bytes.ReplaceAll(bytes.TrimSpace(value), []byte("'"), []byte("''")))
 }
 
-// Text is a field as text, "" where it is none.
+// Text is a field as text, "" if it is not one.
 func (f Fields) Text(name string) string {
 	s, _ := f[name].(string)
 	return strings.TrimSpace(s)
 }
 
-// List is a field as a list: of names, or one text with commas between them.
+// List is a field as a list: a list of names, or one comma-separated text.
 func (f Fields) List(name string) []string {
 	var out []string
 	add := func(s string) {

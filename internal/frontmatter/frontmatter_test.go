@@ -31,7 +31,7 @@ func TestFrontMatterIsCutFromItsText(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsSaidWithItsLine(t *testing.T) {
+func TestErrorNamesLine(t *testing.T) {
 	_, body, ok, err := Split([]byte("---\nname: a\n# A\n"))
 	var e *Error
 	if ok || !errors.As(err, &e) || e.Line != 1 || string(body) != "---\nname: a\n# A\n" {
@@ -69,7 +69,7 @@ func TestAListMayBeATextWithCommas(t *testing.T) {
 	}
 }
 
-func TestWhatARuleSaysAboutItself(t *testing.T) {
+func TestReadRule(t *testing.T) {
 	r, err := ReadRule([]byte("---\ndescription: \"Of C: all\"\nglobs: '*.c,*.h'\nruntimes: [claude]\n---\n# C\n"))
 	if err != nil || r.Title != "C" || r.Description != "Of C: all" || len(r.Globs) != 2 || len(r.Runtimes) != 1 {
 		t.Errorf("%+v %v", r, err)

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Rule is what a rule says about itself.
+// Rule is the metadata of a rule.
 type Rule struct {
 	Title       string
-	Description string   // "" where its front matter has none
-	Globs       []string // the files it is for; none: every file
-	Runtimes    []string // those it is for; none: all
+	Description string   // "" if its front matter has none
+	Globs       []string // files it is for; none: every file
+	Runtimes    []string // runtimes it is for; none: all
 }
 
-// ReadRule reads what text says about itself, in its front matter or in its
-// first heading and its first line "Applies to:". The error is about the front
-// matter, which then counts as text.
+// ReadRule reads the metadata in text's front matter, or in its first heading
+// and its first line "Applies to:". The error is about the front matter, which
+// then counts as text.
 func ReadRule(text []byte) (Rule, error) {
 	front, body, ok, err := Split(text)
 	var r Rule
@@ -60,8 +60,8 @@ func header(text []byte) (title string, globs []string) {
 	return title, globs
 }
 
-// globsOf takes the patterns between backquotes, or, where there are none,
-// those between commas.
+// globsOf returns the patterns between backquotes or, without any, those
+// between commas.
 func globsOf(s string) []string {
 	if parts := strings.Split(s, "`"); len(parts) > 2 {
 		var out []string

@@ -1,6 +1,6 @@
-// Package gguf reads the header of a model's file: what it is, how its layers
-// remember, how many bytes its tensors take. It never reads a tensor and never
-// dials by itself. Start reading at Read.
+// Package gguf reads the header of a model's file: its metadata, the KV-cache
+// layout, the size of its tensors. It never reads a tensor and never dials by
+// itself. Call Read or ReadFile.
 package gguf
 
 import (
@@ -10,20 +10,21 @@ import (
 	"os"
 )
 
-// ErrNotGGUF says that a file is something else than a GGUF file.
-var ErrNotGGUF = errors.New("no GGUF file")
+// ErrNotGGUF means that a file is not a GGUF file.
+var ErrNotGGUF = errors.New("not a GGUF file")
 
-// Header is what a GGUF file says of its model. Numbers are the file's own; 0
-// means that the file does not say it. The format is
+// Header is the metadata of a GGUF file. Numbers are the file's; 0 means that
+// the file does not have one. The format is
 // https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, the names of the
-// keys are those of src/llama-arch.cpp in https://github.com/ggml-org/llama.cpp.
+// keys are those of src/llama-arch.cpp in
+// https://github.com/ggml-org/llama.cpp.
 type Header struct {
 	Version               int
 	Arch                  string
 	Name                  string
 	FileType              int64 // llama.cpp's llama_ftype: 15 is Q4_K_M, 18 is Q6_K
 	Context               int64 // tokens
-	Blocks                int   // layers, those for predicting further tokens included
+	Blocks                int   // layers, including those that predict further tokens
 	Predicting            int   // how many at the end predict further tokens
 	Embedding             int64
 	Vocab                 int64
@@ -37,17 +38,17 @@ type Header struct {
 	ValueLenSWA           int64
 	SharedKV              int   // layers at the end that use the cache of another one
 	SlidingWindow         int64 // tokens
-	WindowPeriod          int64 // every so many layers one has no window; -1 means not said
+	WindowPeriod          int64 // one of so many layers has no window; -1 means unknown
 	WindowLayers          []bool
-	FullAttentionInterval int64  // every so many layers one is no recurrent one
+	FullAttentionInterval int64  // one of so many layers is not recurrent
 	RecurrentLayers       []bool // by layer, where the file lists them
 	SSM                   SSM
 	Experts               int64
 	ExpertsUsed           int64
 	Split                 Split
-	Tensors               int64 // how many
+	Tensors               int64 // their number
 	TensorBytes           int64
-	ExpertBytes           int64 // how many of TensorBytes belong to experts
+	ExpertBytes           int64 // the part of TensorBytes that belongs to experts
 	HeaderBytes           int64 // up to the tensors' bytes
 }
 
@@ -59,13 +60,13 @@ type SSM struct {
 	KDAHead                    int64 // Kimi
 }
 
-// Split says which shard a file is. Count is 0 for a model in one file.
+// Split is a file's place among shards. Count is 0 for a model in one file.
 type Split struct {
 	No, Count int // No counts from 0
 	Tensors   int64
 }
 
-// Limits of what is believed. Real files have some 1,500 tensors, 60 keys, 100
+// Limits of plausible values. Real files have some 1,500 tensors, 60 keys, 100
 // layers and, with the largest vocabularies, 16 MB of header; llama.cpp stops
 // at 512 layers.
 const (
@@ -81,15 +82,14 @@ const (
 	maxFew    = 1 << 12 // numbers that lengths are multiplied with
 )
 
-// readSize is how much is asked of the reader at once.
+// readSize is the size of one read.
 const readSize = 1 << 20
 
-// Read reads the header of the file behind r, which is size bytes long. It asks
-// for readSize bytes at a time, one after the other, no further than the header
-// needs, so that r may be a server far away (HTTP). Bytes behind the tensors
-// are nobody's business; tensors that end behind size are an error. Errors say
-// what is wrong with the file and wrap ErrNotGGUF if it is none, or the error
-// of r.
+// Read reads the header of the file behind r, which is size bytes long. It
+// reads readSize bytes at a time, in order, no further than the header needs,
+// so that r may be a remote server (HTTP). It ignores bytes after the tensors;
+// tensors that end after size are an error. Errors describe the fault of the
+// file and wrap ErrNotGGUF if it is not one, or the error of r.
 func Read(r io.ReaderAt, size int64) (Header, error) {
 	s := newScanner(r, size)
 	version := s.magic()

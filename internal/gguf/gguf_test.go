@@ -149,7 +149,7 @@ func TestTensorsAreCountedToTheByte(t *testing.T) {
 		t.Errorf("%v %+v", err, h)
 	}
 	for name, size := range map[string]int64{"within the tensors": header + 4139, "before the tensors": header + 100, "before their table ends": int64(len(b)) - 3} {
-		if _, err := Read(&padded{header: b, size: size}, size); err == nil || !strings.Contains(err.Error(), "not fetched to the end") || errors.Is(err, ErrNotGGUF) {
+		if _, err := Read(&padded{header: b, size: size}, size); err == nil || !strings.Contains(err.Error(), "download is incomplete") || errors.Is(err, ErrNotGGUF) {
 			t.Errorf("cut %s: %v", name, err)
 		}
 	}
@@ -191,10 +191,10 @@ func TestShardsAreOneModel(t *testing.T) {
 		t.Errorf("%v %+v", err, s)
 	}
 	for want, shards := range map[string][]Header{
-		"2 files, and the headers of 1": {shard(0, 2, true)},
-		"says that it is shard 2":       {shard(1, 2, true), shard(0, 2, true)},
-		"no language model":             {{Arch: "clip"}},
-		"no header":                     nil,
+		"2 files, but 1 headers":  {shard(0, 2, true)},
+		"says that it is shard 2": {shard(1, 2, true), shard(0, 2, true)},
+		"not a language model":    {{Arch: "clip"}},
+		"no header":               nil,
 	} {
 		if _, err := Shape(shards...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
@@ -202,7 +202,7 @@ func TestShardsAreOneModel(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoGGUFFileIsNamed(t *testing.T) {
+func TestNonGGUFFileIsNamed(t *testing.T) {
 	for content, want := range map[string]string{
 		"": "empty", "GG": `"GG"`, "<!DOCTYPE html>": "web page", "\n <html>": "web page", `{"error":"gated"}`: "JSON",
 		"version https://git-lfs.github.com/spec/v1\n": "LFS pointer", "PK\x03\x04": "zip", "tjgg\x03\x00": "GGJT",

@@ -9,11 +9,10 @@ import (
 	"net/url"
 )
 
-// HTTP returns the bytes of a file of size bytes that a server has at address: one
-// Range request for every ReadAt. Header is sent along. An answer counts only
-// if it is the range that was asked for, of a file of that size, as it is;
-// everything else is an error that names the status, never the address or
-// the header, which may be secret.
+// HTTP returns a reader of a file of size bytes at address: one Range request
+// for every ReadAt, with header. A response counts only if it is exactly the
+// requested range, of a file of that size, unencoded. Errors name the status,
+// never the address or the header, which may be secret.
 func HTTP(ctx context.Context, client *http.Client, address string, header http.Header, size int64) io.ReaderAt {
 	return &ranged{ctx, client, address, header, size}
 }
@@ -26,7 +25,7 @@ type ranged struct {
 	size    int64
 }
 
-// ReadAt is as io.ReaderAt wants it.
+// ReadAt implements io.ReaderAt.
 func (r *ranged) ReadAt(p []byte, off int64) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -37,7 +36,7 @@ func (r *ranged) ReadAt(p []byte, off int64) (int, error) {
 	end := min(off+int64(len(p)), r.size)
 	req, err := http.NewRequestWithContext(r.ctx, http.MethodGet, r.address, nil)
 	if err != nil {
-		return 0, fmt.Errorf("the address of the model is damaged")
+		return 0, fmt.Errorf("invalid model address")
 	}
 	for k, v := range r.header {
 		req.Header[k] = v
@@ -52,11 +51,11 @@ func (r *ranged) ReadAt(p []byte, off int64) (int, error) {
 	want := fmt.Sprintf("bytes %d-%d/%d", off, end-1, r.size)
 	switch got := resp.Header.Get("Content-Range"); {
 	case resp.StatusCode == http.StatusOK:
-		return 0, fmt.Errorf("%s sends whole files only (200 to a range), so that the header cannot be read alone", req.URL.Host)
+		return 0, fmt.Errorf("%s sends whole files only (200 to a range), so the header cannot be read alone", req.URL.Host)
 	case resp.StatusCode != http.StatusPartialContent:
 		return 0, fmt.Errorf("%s answered %s", req.URL.Host, resp.Status)
 	case got != want:
-		return 0, fmt.Errorf("%s sent %q and was asked for %q; the file there is another one", req.URL.Host, got, want)
+		return 0, fmt.Errorf("%s sent %q, requested %q; its file is a different one", req.URL.Host, got, want)
 	case resp.Header.Get("Content-Encoding") != "":
 		return 0, fmt.Errorf("%s sent the file encoded as %q", req.URL.Host, resp.Header.Get("Content-Encoding"))
 	}
@@ -73,7 +72,7 @@ func (r *ranged) ReadAt(p []byte, off int64) (int, error) {
 // errShort is not io.ErrUnexpectedEOF, which would speak of the file's end.
 var errShort = errors.New("the connection ended")
 
-// cause is an error without the address, which may carry a signature.
+// cause is an error without the address, which may be signed.
 func cause(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

@@ -62,9 +62,9 @@ func TestAnAnswerThatIsNotTheRangeIsRefused(t *testing.T) {
 	}{
 		"the whole file":     {func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(data) }, "whole files only"},
 		"gone":               {func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }, "404"},
-		"another part":       {func(w http.ResponseWriter, r *http.Request) { partial(w, "bytes 4-1999/2000", data[4:]) }, "another one"},
-		"of another file":    {func(w http.ResponseWriter, r *http.Request) { partial(w, "bytes 0-1999/3000", data) }, "another one"},
-		"no word of a range": {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusPartialContent) }, "another one"},
+		"another part":       {func(w http.ResponseWriter, r *http.Request) { partial(w, "bytes 4-1999/2000", data[4:]) }, "a different one"},
+		"of another file":    {func(w http.ResponseWriter, r *http.Request) { partial(w, "bytes 0-1999/3000", data) }, "a different one"},
+		"no word of a range": {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusPartialContent) }, "a different one"},
 		"cut off":            {func(w http.ResponseWriter, r *http.Request) { partial(w, "bytes 0-1999/2000", data[:7]) }, "sent 7 of 2000"},
 		"encoded": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "br")

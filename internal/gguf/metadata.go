@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// metadata is what a caller may want of a header's keys: short texts, whole
-// numbers, arrays of as many as a model has layers, and lengths of longer ones.
+// metadata are the keys of a header that callers may need: short texts,
+// integers, arrays with an element for each layer, and lengths of longer ones.
 type metadata struct {
 	texts   map[string]string
 	numbers map[string]int64
 	arrays  map[string][]int64
 	lengths map[string]int64
-	kept    int // members in arrays
+	kept    int // elements in arrays
 	err     error
 }
 
@@ -34,12 +34,12 @@ func (s *scanner) metadata(keys int64) *metadata {
 	return m
 }
 
-// value reads one value and keeps what may be wanted of it.
+// value reads one value and keeps it if callers may need it.
 func (s *scanner) value(m *metadata, key string, typ uint32) {
 	switch {
 	case s.err != nil:
 	case typ >= uint32(len(widths)):
-		s.fail("%s is of the unknown type %d; the file is damaged, or newer than this aisync", key, typ)
+		s.fail("%s has the unknown type %d; the file is damaged, or newer than this aisync", key, typ)
 	case typ == typeString && strings.HasPrefix(key, "tokenizer."):
 		s.skip(s.length(key)) // a chat template may be long
 	case typ == typeString:
@@ -88,14 +88,15 @@ func (s *scanner) array(m *metadata, key string, depth int) {
 	}
 }
 
-// damaged notes a value that cannot be true.
+// damaged records an impossible value.
 func (m *metadata) damaged(key string, n int64) {
 	if m.err == nil {
 		m.err = fmt.Errorf("%s is %d, which no model has; the file is damaged", key, n)
 	}
 }
 
-// number returns a number of up to most, or other if the file does not have it.
+// number returns a number of at most most, or other if the file does not have
+// it.
 func (m *metadata) number(key string, most, other int64) int64 {
 	n, ok := m.numbers[key]
 	if !ok {
@@ -108,8 +109,8 @@ func (m *metadata) number(key string, most, other int64) int64 {
 	return n
 }
 
-// layers returns a number by layer: an array of the file, or the one number for
-// all, or other.
+// layers returns a number for each layer: the file's array, or its one number
+// for all, or other.
 func (m *metadata) layers(key string, blocks int, other int64) []int64 {
 	out := make([]int64, blocks)
 	one := m.number(key, maxLength, other)
@@ -129,7 +130,7 @@ func (m *metadata) layers(key string, blocks int, other int64) []int64 {
 	return out
 }
 
-// flags returns a yes or no by layer, or nil if the file has no such list.
+// flags returns a flag for each layer, or nil if the file has no such list.
 func (m *metadata) flags(key string) []bool {
 	each, ok := m.arrays[key]
 	if !ok {
@@ -142,7 +143,7 @@ func (m *metadata) flags(key string) []bool {
 	return out
 }
 
-// header returns what the keys say; all but what is about tensors.
+// header returns the metadata; everything but tensors.
 func (m *metadata) header() (Header, error) {
 	h := Header{Arch: m.texts["general.architecture"], Name: m.texts["general.name"], FileType: m.number("general.file_type", maxCount, 0)}
 	h.Split = Split{int(m.number("split.no", maxCount, 0)), int(m.number("split.count", maxCount, 0)), m.number("split.tensors.count", maxCount, 0)}
@@ -169,8 +170,8 @@ func (m *metadata) header() (Header, error) {
 	return h, m.err
 }
 
-// attention fills in what the keys say of heads, windows and the kinds of
-// layers, with the defaults of llama_model_base::load_hparams.
+// attention fills in heads, windows and the kinds of layers, with the defaults
+// of llama_model_base::load_hparams.
 func (m *metadata) attention(h *Header, of func(key string, most, other int64) int64) {
 	h.HeadCount = m.layers(h.Arch+".attention.head_count", h.Blocks, 0)
 	h.HeadCountKV = h.HeadCount

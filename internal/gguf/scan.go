@@ -27,11 +27,11 @@ const (
 	typeFloat64
 )
 
-// widths are the bytes of a value by its type; 0 means that it has no fixed one.
+// widths are the bytes of a value by its type; 0 means variable.
 var widths = [...]int64{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8}
 
-// scanner reads the parts of a header one after the other. After the first
-// error it returns zero values and keeps the error.
+// scanner reads a header sequentially. After the first error it returns zero
+// values and keeps the error.
 type scanner struct {
 	r    *bufio.Reader
 	at   int64 // bytes read so far
@@ -51,19 +51,19 @@ func (s *scanner) fail(format string, args ...any) {
 	}
 }
 
-// failed turns an error of the reader into one of the file.
+// failed turns an error of the reader into one about the file.
 func (s *scanner) failed(err error) {
 	switch {
 	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		s.fail("read the header at byte %d: %w", s.at, err)
 	case s.size > maxHeader:
-		s.fail("the header goes on behind %d MiB; the file is damaged", maxHeader>>20)
+		s.fail("the header is longer than %d MiB; the file is damaged", maxHeader>>20)
 	default:
-		s.fail("the file ends within its header, at byte %d; it was not fetched to the end, or is damaged", s.size)
+		s.fail("the file ends within its header, at byte %d; the download is incomplete, or the file is damaged", s.size)
 	}
 }
 
-// left is how many bytes a header of this file can still have.
+// left is how many bytes the header can still have.
 func (s *scanner) left() int64 { return min(s.size, maxHeader) - s.at }
 
 // bytes returns the next n bytes, valid until the next call; zeros after an
@@ -103,7 +103,7 @@ func (s *scanner) skip(n int64) {
 func (s *scanner) uint32() uint32 { return binary.LittleEndian.Uint32(s.bytes(4)) }
 func (s *scanner) uint64() uint64 { return binary.LittleEndian.Uint64(s.bytes(8)) }
 
-// count reads how many of something follow. Each takes 8 bytes at least.
+// count reads a number of elements, each of at least 8 bytes.
 func (s *scanner) count(what string, most int64) int64 {
 	n := s.uint64()
 	if s.err == nil && (n > uint64(most) || n > uint64(s.left())/8) {
@@ -127,8 +127,8 @@ func (s *scanner) length(what string) int64 {
 	return int64(n)
 }
 
-// text reads a string. Only its first maxText bytes are kept: nothing that a
-// caller wants is longer.
+// text reads a string. It keeps only the first maxText bytes: callers need
+// nothing longer.
 func (s *scanner) text(what string) string {
 	n := s.length(what)
 	b := s.bytes(min(n, maxText))
@@ -139,8 +139,8 @@ func (s *scanner) text(what string) string {
 	return string(b)
 }
 
-// number reads one value of a type with a fixed width as an integer. Fractions
-// are no number that a caller wants and read as 0.
+// number reads a fixed-width value as an integer. Fractions, which callers do
+// not need, read as 0.
 func (s *scanner) number(typ uint32) int64 {
 	b := s.bytes(widths[typ])
 	switch typ {
@@ -164,7 +164,7 @@ func (s *scanner) number(typ uint32) int64 {
 	return 0
 }
 
-// magic reads how a GGUF file begins and returns the version of its format.
+// magic reads the start of a GGUF file and returns the version of its format.
 func (s *scanner) magic() int {
 	first, err := s.r.Peek(int(min(max(s.size, 0), 16)))
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -179,17 +179,17 @@ func (s *scanner) magic() int {
 	v := s.uint32()
 	switch {
 	case s.err != nil:
-	case v != 0 && v&0xffff == 0: // llama.cpp tells them apart in this way too
+	case v != 0 && v&0xffff == 0: // as in llama.cpp
 		s.fail("the file is a big-endian GGUF file, for another kind of machine; fetch the little-endian one")
 	case v == 0 || v == 1:
-		s.fail("the file is GGUF version %d, which nothing reads any more; fetch a newer one", v)
+		s.fail("the file is GGUF version %d, which is obsolete; fetch a newer one", v)
 	case v > 3:
-		s.fail("the file is GGUF version %d, and this aisync knows 2 and 3; upgrade aisync", v)
+		s.fail("the file is GGUF version %d, but this aisync knows 2 and 3; upgrade aisync", v)
 	}
 	return int(v)
 }
 
-// looksLike says what a file is that begins with these bytes.
+// looksLike says what file begins with these bytes.
 func looksLike(first []byte) string {
 	text := bytes.ToLower(bytes.TrimSpace(first))
 	for _, known := range []struct {
@@ -199,9 +199,9 @@ func looksLike(first []byte) string {
 		{"<", "it is a web page, perhaps the error message of a server"},
 		{"{", "it is JSON, perhaps the error message of a server"},
 		{"pk\x03\x04", "it is a zip archive"},
-		{"lmgg", "it is of GGML's first format, which nothing reads any more"},
-		{"fmgg", "it is of GGML's first format, which nothing reads any more"},
-		{"tjgg", "it is of the format before GGUF (GGJT), which nothing reads any more"},
+		{"lmgg", "it has GGML's first format, which is obsolete"},
+		{"fmgg", "it has GGML's first format, which is obsolete"},
+		{"tjgg", "it has the format before GGUF (GGJT), which is obsolete"},
 	} {
 		if bytes.HasPrefix(text, []byte(known.prefix)) {
 			return known.what
@@ -213,7 +213,7 @@ func looksLike(first []byte) string {
 	case len(first) > 8 && first[8] == '{':
 		return "it is a safetensors file; fetch the GGUF one"
 	case bytes.Count(first, []byte{0}) == len(first):
-		return "it begins with zeros; it was not fetched to the end"
+		return "it begins with zeros; the download is incomplete"
 	}
 	return fmt.Sprintf("it begins with %q", first[:min(4, len(first))])
 }

@@ -7,10 +7,10 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Shape returns what decides how much memory serving the model takes. It wants
-// the headers of all shards in their order, or the one of a single file; the
-// first says what the model is, all of them count tensors. An error says which
-// shard is missing, or that the file holds no language model.
+// Shape returns what determines the memory of serving the model. It needs the
+// headers of all shards in order, or the only one; the first describes the
+// model, all of them count tensors. The error names a missing shard, or says
+// that the file holds no language model.
 func Shape(shards ...Header) (spec.Shape, error) {
 	if len(shards) == 0 {
 		return spec.Shape{}, fmt.Errorf("no header of the model was read")
@@ -19,13 +19,13 @@ func Shape(shards ...Header) (spec.Shape, error) {
 	for i, s := range shards {
 		switch count := max(1, s.Split.Count); {
 		case count != len(shards):
-			return spec.Shape{}, fmt.Errorf("shard %d says that the model has %d files, and the headers of %d were read", i+1, count, len(shards))
+			return spec.Shape{}, fmt.Errorf("shard %d says that the model has %d files, but %d headers were read", i+1, count, len(shards))
 		case s.Split.No != i:
 			return spec.Shape{}, fmt.Errorf("file %d of %d says that it is shard %d; name the shards in order", i+1, count, s.Split.No+1)
 		}
 	}
 	if h.Blocks == 0 || h.Embedding == 0 {
-		return spec.Shape{}, fmt.Errorf("the file holds no language model: its architecture is %q, and it names no layers", h.Arch)
+		return spec.Shape{}, fmt.Errorf("the file is not a language model: its architecture is %q, without layers", h.Arch)
 	}
 	s := spec.Shape{Arch: h.Arch, Context: h.Context, Vocabulary: h.Vocab, Embedding: h.Embedding}
 	for _, x := range shards {
@@ -50,29 +50,29 @@ func Shape(shards ...Header) (spec.Shape, error) {
 	return s, nil
 }
 
-// layer is how one layer remembers: numbers kept for each token, all of them or
-// only for those in a window, and bytes of a state.
+// layer is the cache of one layer: numbers kept for each token, all or only
+// those in a window, and bytes of a state.
 type layer struct {
 	key, value int64
 	window     bool
 	state      int64
 }
 
-// Architectures that llama.cpp knows as recurrent in every layer, and those that
-// have attention and a state in every layer (llm_arch_is_recurrent in
+// Architectures with only recurrent layers in llama.cpp, and those with
+// attention and a state in every layer (llm_arch_is_recurrent in
 // src/llama-arch.cpp, src/models/falcon-h1.cpp).
 var (
 	recurrent = []string{"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"}
 	both      = []string{"falcon-h1"}
 )
 
-// layers says how each layer remembers. Those that predict further tokens are
-// left out: llama.cpp gives them no cache unless asked to.
+// layers is the cache of each layer. It leaves out those that predict further
+// tokens: llama.cpp gives them no cache by default.
 func (h Header) layers() []layer {
 	out := make([]layer, h.Blocks-h.Predicting)
 	windows := h.windows()
 	state := h.state()
-	first := len(out) - h.SharedKV // those behind it use the cache of another one
+	first := len(out) - h.SharedKV // those after it use the cache of another one
 	if h.Arch == "gemma3n" && h.SharedKV == 0 {
 		first = 20 // src/models/gemma3n.cpp
 	}
@@ -89,14 +89,14 @@ func (h Header) layers() []layer {
 			key, value = h.KeyLenSWA, h.ValueLenSWA
 		}
 		if h.KeyLenMLA > 0 {
-			value = 0 // a part of what is kept as key: src/llama-kv-cache.cpp
+			value = 0 // a part of the key: src/llama-kv-cache.cpp
 		}
 		out[i].key, out[i].value = h.HeadCountKV[i]*key, h.HeadCountKV[i]*value
 	}
 	return out
 }
 
-// recurrent says whether layer i keeps a state instead of tokens.
+// recurrent reports whether layer i keeps a state instead of tokens.
 func (h Header) recurrent(i int) bool {
 	interval := h.FullAttentionInterval
 	if interval == 0 && slices.Contains([]string{"qwen3next", "qwen35", "qwen35moe"}, h.Arch) {
@@ -112,9 +112,9 @@ func (h Header) recurrent(i int) bool {
 	case h.state() == 0 || h.HeadCountKV[i] > 0 || slices.Contains(both, h.Arch):
 		return false
 	case h.Arch == "nemotron_h" || h.Arch == "nemotron_h_moe":
-		return h.FeedForward[i] == 0 // one without attention and state feeds forward only
+		return h.FeedForward[i] == 0 // one without attention and state only feeds forward
 	}
-	return true // Jamba, Granite, LFM2, Kimi: no heads that are kept
+	return true // Jamba, Granite, LFM2, Kimi: no cached heads
 }
 
 // state is the bytes that a recurrent layer keeps for one sequence, as 32-bit
@@ -133,17 +133,17 @@ func (h Header) state() int64 {
 	return 4 * (max(0, s.Conv-1)*(s.Inner+2*s.Groups*s.State) + s.State*s.Inner)
 }
 
-// pattern is how layers with a window alternate with those without: the last of
-// period has none, or the first. A period of 0 means that all have one.
+// pattern is how layers with and without a window alternate: the last of period
+// has none, or the first. A period of 0 means that all have one.
 type pattern struct {
 	period     int64
 	denseFirst bool
-	tokens     int64 // window where the file does not say it
+	tokens     int64 // window if the file does not have it
 }
 
-// patterns are those that llama.cpp's loaders have in their code, because many
-// files do not say them (set_swa_pattern in src/models). An architecture that is
-// not here counts as one without windows, which needs more memory, never less.
+// patterns are those in the code of llama.cpp's loaders, because many files
+// lack them (set_swa_pattern in src/models). An unlisted architecture counts as
+// one without windows, which needs more memory, never less.
 var patterns = map[string]pattern{
 	"afmoe":        {period: 4},
 	"cohere2":      {period: 4},
@@ -158,8 +158,7 @@ var patterns = map[string]pattern{
 	"smallthinker": {period: 4, denseFirst: true, tokens: 4096},
 }
 
-// window is how many tokens a layer with a window remembers; 0 means that none
-// has one.
+// window is how many tokens a layer with a window keeps; 0 means no windows.
 func (h Header) window() int64 {
 	if h.SlidingWindow > 0 {
 		return h.SlidingWindow
@@ -167,7 +166,7 @@ func (h Header) window() int64 {
 	return patterns[h.Arch].tokens
 }
 
-// windows says which layers have a window.
+// windows reports which layers have a window.
 func (h Header) windows() []bool {
 	out := make([]bool, h.Blocks)
 	p, known := patterns[h.Arch]

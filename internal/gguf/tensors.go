@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// packed are the types of tensors by their number: how many numbers lie in how
+// packed are the types of tensors by number: how many numbers are packed in how
 // many bytes. From the format's list and the blocks of ggml/src/ggml-common.h.
 var packed = map[uint32]struct{ numbers, bytes int64 }{
 	0: {1, 4}, 1: {1, 2}, 28: {1, 8}, 30: {1, 2}, // F32, F16, F64, BF16
@@ -21,18 +21,18 @@ var packed = map[uint32]struct{ numbers, bytes int64 }{
 	39: {32, 17}, 40: {64, 36}, // MXFP4, NVFP4
 }
 
-// tensor is where one tensor lies.
+// tensor is the place of one tensor.
 type tensor struct {
 	name   string
-	offset int64 // behind the header
-	bytes  int64 // -1: of a type that is not known here
+	offset int64 // after the header
+	bytes  int64 // -1: unknown type
 }
 
 // tensors reads the table of tensors and sums it up.
 func (s *scanner) tensors(h *Header, m *metadata) error {
 	align := m.number("general.alignment", maxCount, 32)
 	if align < 1 || align > readSize || align&(align-1) != 0 {
-		s.fail("general.alignment is %d, which is no power of two; the file is damaged", align)
+		s.fail("general.alignment is %d, not a power of two; the file is damaged", align)
 	}
 	all := make([]tensor, 0, min(h.Tensors, 4096))
 	for range h.Tensors {
@@ -52,11 +52,11 @@ func (s *scanner) tensors(h *Header, m *metadata) error {
 		if i+1 < len(all) {
 			next = all[i+1].offset
 		}
-		if t.bytes < 0 { // all but the padding behind it
+		if t.bytes < 0 { // all but the padding after it
 			t.bytes = next - t.offset
 		}
 		if t.bytes < 0 || t.bytes > room || t.offset > room-t.bytes {
-			s.fail("tensor %s ends behind the file, which has %d bytes; it was not fetched to the end, or is damaged", t.name, s.size)
+			s.fail("tensor %s ends after the file's %d bytes; the download is incomplete, or the file is damaged", t.name, s.size)
 			return s.err
 		}
 		if i+1 < len(all) && t.offset+t.bytes > next {
@@ -71,12 +71,12 @@ func (s *scanner) tensors(h *Header, m *metadata) error {
 	return nil
 }
 
-// tensor reads one line of the table.
+// tensor reads one entry of the table.
 func (s *scanner) tensor() tensor {
 	t := tensor{name: s.text("a tensor's name")}
 	dimensions := s.uint32()
 	if s.err == nil && dimensions > 8 { // ggml has 4
-		s.fail("tensor %s is said to have %d dimensions; the file is damaged", t.name, dimensions)
+		s.fail("tensor %s has %d dimensions; the file is damaged", t.name, dimensions)
 	}
 	if s.err != nil {
 		return t
@@ -95,7 +95,7 @@ func (s *scanner) tensor() tensor {
 	}
 	typ, offset := s.uint32(), s.uint64()
 	if s.err == nil && offset > uint64(max(s.size, 0)) {
-		s.fail("tensor %s begins behind the file, which has %d bytes; it was not fetched to the end, or is damaged", t.name, s.size)
+		s.fail("tensor %s begins after the file's %d bytes; the download is incomplete, or the file is damaged", t.name, s.size)
 	}
 	t.offset, t.bytes = int64(offset), -1
 	if p, ok := packed[typ]; ok && s.err == nil {
@@ -108,8 +108,8 @@ func (s *scanner) tensor() tensor {
 	return t
 }
 
-// expert says whether a tensor belongs to the experts, of which each token
-// reads only some: those that llama-server --cpu-moe leaves in main memory.
+// expert reports whether a tensor belongs to the experts, of which each token
+// uses only some: those that llama-server --cpu-moe leaves in main memory.
 func expert(name string) bool {
 	return strings.Contains(name, "_exps.") || strings.Contains(name, "_chexps.") || strings.HasSuffix(name, "_exps")
 }

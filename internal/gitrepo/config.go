@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// Config is the configuration that git sees at one place, in git's order.
+// Config is the configuration that git reads at one place, in git's order.
 type Config struct{ Entries []Entry }
 
-// Entry is a value and the scope that it comes from: system, global, local,
-// worktree or command. Key is written as git lists it.
+// Entry is a value and its scope: system, global, local, worktree or command.
+// Key has git's spelling in lists.
 type Entry struct{ Scope, Key, Value string }
 
 // Local reports whether the entry belongs to one repository or work tree.
 func (e Entry) Local() bool { return e.Scope == "local" || e.Scope == "worktree" }
 
-// ReadConfig looks at the configuration at a place. The error wraps what Look's
-// command returned, with what git printed.
+// ReadConfig reads the configuration at a place. Its error wraps that of Look's
+// command, with git's output.
 func ReadConfig(ctx context.Context, env []string, at Place) (*Config, error) {
 	cmd := Look(ctx, env, at, "config", "--list", "--show-scope", "--includes", "-z")
 	var said bytes.Buffer
@@ -37,11 +37,11 @@ func ReadConfig(ctx context.Context, env []string, at Place) (*Config, error) {
 	return ParseConfig(out), nil
 }
 
-// ParseConfig reads what git config --list --show-scope -z prints. What a
-// command of this package sets itself is no part of it.
+// ParseConfig parses the output of git config --list --show-scope -z, without
+// the settings that this package adds to a command.
 func ParseConfig(list []byte) *Config {
 	c := new(Config)
-	own := append(slices.Clone(off), blind...)
+	own := append(slices.Clone(baseSettings), lookSettings...)
 	fields := strings.Split(strings.TrimSuffix(string(list), "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		key, value, _ := strings.Cut(fields[i+1], "\n")
@@ -59,8 +59,8 @@ func ParseConfig(list []byte) *Config {
 	return c
 }
 
-// Own returns the last value that the person gave key for all repositories, or
-// for this command. Key is written as git lists it: section and name in lower case.
+// Own returns the person's last value of key, for all repositories or for this
+// command. Key has git's spelling in lists: section and name in lower case.
 func (c *Config) Own(key string) (value string, ok bool) { return c.own(key) }
 
 // own is Own for a setting with several names.
@@ -73,8 +73,8 @@ func (c *Config) own(names ...string) (value string, ok bool) {
 	return value, ok
 }
 
-// programs are the names of settings that make git run something, or that
-// depend on it. git lists sections and names in lower case.
+// programs matches the settings that make git run a program, or that depend on
+// one. git lists sections and names in lower case.
 var programs = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`alias\..*`,
 	`browser\..*\.(cmd|path)`,
@@ -103,10 +103,10 @@ var programs = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`web\.browser`,
 }, "|") + `)$`)
 
-// instead is what a setting of the repository's gives way to where the person
-// has none: git's own default where an empty value would be run. The others are
+// replacements are the values that replace a repository's setting if the person has
+// none: git's default where an empty value would be run. The others become
 // empty.
-var instead = map[string]string{
+var replacements = map[string]string{
 	"core.alternaterefscommand": "false",
 	"core.editor":               "false",
 	"core.pager":                "cat",
@@ -118,8 +118,8 @@ var instead = map[string]string{
 	"sequence.editor":           "false",
 }
 
-// Programs are the settings that take every program of the repository's own
-// configuration out of it: the person's value stands in its place, or none.
+// Programs returns settings that disable every program in the repository's
+// configuration: the person's value replaces it, if there is one.
 func (c *Config) Programs() []Setting {
 	var out []Setting
 	seen, helpers := map[string]bool{}, false
@@ -145,14 +145,15 @@ func (c *Config) Programs() []Setting {
 		case strings.HasSuffix(e.Key, ".update"):
 			value = "none"
 		default:
-			value = instead[e.Key]
+			value = replacements[e.Key]
 		}
 		out = append(out, Setting{e.Key, value})
 	}
 	if !helpers {
 		return out
 	}
-	// These add up: an empty one forgets those before it, and the person's follow.
+	// These accumulate: an empty one clears the earlier ones, and the person's
+	// follow.
 	out = append(out, Setting{"credential.helper", ""})
 	for _, e := range c.Entries {
 		if helper(e.Key) && !e.Local() {
@@ -162,7 +163,7 @@ func (c *Config) Programs() []Setting {
 	return out
 }
 
-// helper reports whether key names a program that knows passwords.
+// helper reports whether key names a program with passwords.
 func helper(key string) bool {
 	return strings.HasPrefix(key, "credential.") && strings.HasSuffix(key, ".helper")
 }

@@ -1,8 +1,8 @@
-// Package gitrepo builds every command of git that aisync runs. Look only reads,
-// and runs no program that a repository or its configuration names. Act changes
-// a repository after a yes: the person's own configuration counts, the programs
-// of the repository's never run, nor do hooks. Dial is Act over the network. It
-// reads no environment: callers hand theirs over. Start reading at Look.
+// Package gitrepo builds all git commands of aisync. Look only reads, and runs
+// no program of a repository or its configuration. Act changes a repository
+// after a confirmation, with the person's configuration, but never the
+// repository's programs or hooks. Dial is Act over the network. The package
+// reads no environment; callers pass theirs. Call Look, Act or Dial.
 package gitrepo
 
 import (
@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// Place is where git works. A path that is "" is git's own choice.
+// Place is where git works. An empty path is git's choice.
 type Place struct {
-	Dir       string // the folder that git runs in
-	GitDir    string // the repository; "": the one around Dir, unless that is a bare one
+	Dir       string // the folder in which git runs
+	GitDir    string // the repository; "": the one around Dir, unless that is bare
 	WorkTree  string
 	IndexFile string
 }
@@ -25,10 +25,10 @@ type Place struct {
 // Setting is one value of git's configuration.
 type Setting struct{ Key, Value string }
 
-// off is the configuration of both ways: nothing runs by itself. A bare
-// repository that lies among the files of a project is none.
+// baseSettings are settings of all commands: nothing runs automatically, and a bare
+// repository among a project's files is ignored.
 // https://git-scm.com/docs/git-config, safe.bareRepository: git 2.38
-var off = []Setting{
+var baseSettings = []Setting{
 	{"safe.bareRepository", "explicit"},
 	{"core.hooksPath", "/dev/null"},
 	{"core.fsmonitor", "false"},
@@ -43,10 +43,10 @@ var off = []Setting{
 	{"advice.detachedHead", "false"},
 }
 
-// blind is what Look adds: of the programs that have one name, none is named.
-// Those with a name for each driver (diff.*, filter.*, merge.*, alias.*, …) are
-// reached by none of the readers.
-var blind = []Setting{
+// lookSettings are further settings of Look: they clear the single-name programs. The
+// readers never use programs with a name per driver (diff.*, filter.*, merge.*,
+// alias.*, …).
+var lookSettings = []Setting{
 	{"log.showSignature", "false"},
 	{"protocol.allow", "never"},
 	{"core.askPass", ""},
@@ -63,9 +63,9 @@ var blind = []Setting{
 	{"uploadpack.packObjectsHook", "false"},
 }
 
-// readers are the commands of git that only read, with the options that each
-// runs with. What is not listed is refused: git diff and git status, for one,
-// run filters on what lies in the work tree.
+// readers are the git commands that only read, with their options. All others
+// are refused: git diff and git status, for example, run filters on the work
+// tree.
 var readers = map[string][]string{
 	"cat-file":     nil,
 	"check-attr":   nil,
@@ -80,18 +80,18 @@ var readers = map[string][]string{
 	"var":          nil,
 }
 
-// Look returns git with args, which only reads. It runs no other program,
-// dials nothing, takes no lock and asks nobody. Starting it fails where args is
-// no command that only reads.
+// Look returns git with args, a command that only reads. It runs no other
+// program, dials nothing, takes no lock and never prompts. Starting it fails if
+// args can do more than read.
 func Look(ctx context.Context, env []string, at Place, args ...string) *exec.Cmd {
-	cmd := command(ctx, inherited(env, nil), at, append(slices.Clone(off), blind...), nil)
+	cmd := command(ctx, inherited(env, nil), at, append(slices.Clone(baseSettings), lookSettings...), nil)
 	if !Reads(args) {
-		cmd.Err = fmt.Errorf("git %s is no command that only reads", strings.Join(args[:min(len(args), 2)], " "))
+		cmd.Err = fmt.Errorf("git %s is not a read-only command", strings.Join(args[:min(len(args), 2)], " "))
 		return cmd
 	}
 	cmd.Args = append(append(append(cmd.Args, args[0]), readers[args[0]]...), args[1:]...)
-	// An empty GIT_ASKPASS and GIT_PROXY_COMMAND keep what the configuration names
-	// from being run. GIT_NO_LAZY_FETCH is git 2.44's.
+	// An empty GIT_ASKPASS and GIT_PROXY_COMMAND disable the configured
+	// programs. GIT_NO_LAZY_FETCH needs git 2.44.
 	cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_ASKPASS=", "GIT_PROXY_COMMAND=")
 	return cmd
 }
@@ -120,28 +120,28 @@ func Reads(args []string) bool {
 	return reader
 }
 
-// Act returns git with args, which may change the repository at a place. More
-// are settings over the configuration: (*Config).Programs, and what the caller
-// wants besides. It dials nothing.
+// Act returns git with args, which may change the repository at a place. more
+// overrides the configuration: (*Config).Programs, and the caller's settings. It
+// dials nothing.
 func Act(ctx context.Context, env []string, at Place, more []Setting, args ...string) *exec.Cmd {
-	cmd := command(ctx, inherited(env, nil), at, off, more)
+	cmd := command(ctx, inherited(env, nil), at, baseSettings, more)
 	cmd.Args = append(cmd.Args, args...)
 	cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_ASKPASS=")
 	return cmd
 }
 
-// Dial is Act for a command that talks to another repository, with the person's
-// own insteadOf, credentials, ssh and proxy.
+// Dial is Act for a command that connects to another repository, with the
+// person's insteadOf, credentials, ssh and proxy.
 func Dial(ctx context.Context, env []string, at Place, more []Setting, args ...string) *exec.Cmd {
-	cmd := command(ctx, inherited(env, transport), at, off, more)
+	cmd := command(ctx, inherited(env, transport), at, baseSettings, more)
 	cmd.Args = append(cmd.Args, args...)
 	cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh")
 	return cmd
 }
 
-// For returns git with args at dir for a caller that has one way to run
-// programs: Look where args only reads, else Act. Starting it fails where the
-// configuration of the repository cannot be read.
+// For returns git with args at dir for a caller with a single way to run
+// programs: Look if args only reads, else Act. Starting it fails if the
+// configuration of the repository is unreadable.
 func For(ctx context.Context, env []string, dir string, args ...string) *exec.Cmd {
 	at := Place{Dir: dir}
 	if Reads(args) {
@@ -156,8 +156,8 @@ func For(ctx context.Context, env []string, dir string, args ...string) *exec.Cm
 	return Act(ctx, env, at, c.Programs(), args...)
 }
 
-// command is git without a command: set are settings of this package's own,
-// more those that hold a name of the repository's, which may hold any byte.
+// command returns git without a command: set are settings of this package, more
+// may contain names from the repository, with any bytes.
 func command(ctx context.Context, env []string, at Place, set, more []Setting) *exec.Cmd {
 	args := []string{"--no-pager"}
 	for _, s := range set {
@@ -174,20 +174,20 @@ func command(ctx context.Context, env []string, at Place, set, more []Setting) *
 	return cmd
 }
 
-// configuration are the variables of git that say how it reads, and that a
-// person may have set for that.
+// configuration are git's variables for its configuration, which a person may
+// have set.
 var configuration = []string{
 	"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_",
 	"GIT_ATTR_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_EXEC_PATH", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_LFS_",
 }
 
-// transport are those that say how it reaches other repositories.
+// transport are git's variables for reaching other repositories.
 var transport = []string{
 	"GIT_SSH", "GIT_ASKPASS", "GIT_PROXY_", "GIT_SSL_", "GIT_HTTP_", "GIT_TRACE", "GIT_CURL_VERBOSE", "GIT_REDACT_COOKIES",
 }
 
-// inherited is env with no variables of git but the person's own, so that git
-// does not work for the repository whose hook runs us, nor with its index.
+// inherited returns env with only the person's git variables, so that git does
+// not work on the repository whose hook runs us, or with its index.
 func inherited(env, more []string) []string {
 	keep := slices.Concat(configuration, more)
 	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
@@ -201,8 +201,8 @@ func inherited(env, more []string) []string {
 	})
 }
 
-// Outside is env for a program that is not git, without what would make a git
-// that it starts work for the repository whose hook runs us.
+// Outside returns env for a program other than git, without the variables that
+// would make git work on the repository whose hook runs us.
 func Outside(env []string) []string {
 	places := []string{
 		"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX",
@@ -213,7 +213,7 @@ func Outside(env []string) []string {
 	})
 }
 
-// With is env with settings after those that it holds.
+// With returns env with additional settings.
 // https://git-scm.com/docs/git-config, GIT_CONFIG_COUNT: git 2.31
 func With(env []string, more ...Setting) []string {
 	if len(more) == 0 {
@@ -223,13 +223,13 @@ func With(env []string, more ...Setting) []string {
 	env = slices.DeleteFunc(env, func(pair string) bool {
 		count, ok := strings.CutPrefix(pair, "GIT_CONFIG_COUNT=")
 		if ok {
-			n, _ = strconv.Atoi(count) // what is no number git refuses; here it counts as none
+			n, _ = strconv.Atoi(count) // git refuses an invalid number; here it counts as 0
 		}
 		return ok
 	})
 	for _, s := range more {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, s.Key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, s.Value))
-		if strings.EqualFold(s.Key, "core.gitproxy") { // of which git takes the first
+		if strings.EqualFold(s.Key, "core.gitproxy") { // git uses the first one
 			env = append(env, "GIT_PROXY_COMMAND=")
 		}
 		n++

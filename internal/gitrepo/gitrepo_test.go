@@ -246,14 +246,14 @@ func TestPlainGitRunsWhatTheRepositoryNames(t *testing.T) {
 	}
 }
 
-func TestLookRefusesWhatDoesMoreThanRead(t *testing.T) {
+func TestLookRefusesWrites(t *testing.T) {
 	b := newBench(t)
 	for _, args := range [][]string{
 		nil, {"status"}, {"diff"}, {"config", "core.editor", "x"}, {"config", "-e"}, {"remote", "update"}, {"commit"}, {"checkout"}, {"x"}, {"symbolic-ref", "HEAD", "x"},
 		{"log", "-p", "--ext-diff"}, {"log", "--textconv"}, {"log", "--show-signature"}, {"cat-file", "--textconv", "HEAD:a.md"}, {"cat-file", "--filters", "HEAD:a.md"}, {"log", "--output=x"},
 		{"-c", "core.fsmonitor=x", "log"}, {"cat-file", "--filt", "HEAD:a.md"},
 	} {
-		if err := Look(t.Context(), b.env, Place{Dir: b.dir}, args...).Run(); err == nil || !strings.Contains(err.Error(), "only reads") {
+		if err := Look(t.Context(), b.env, Place{Dir: b.dir}, args...).Run(); err == nil || !strings.Contains(err.Error(), "not a read-only command") {
 			t.Errorf("git %q: %v", args, err)
 		}
 	}
@@ -269,7 +269,7 @@ func TestLookRefusesWhatDoesMoreThanRead(t *testing.T) {
 }
 
 // A hook, or the git that runs it, says where git works.
-func TestTheEnvironmentOfAHookDoesNotCount(t *testing.T) {
+func TestHookEnvironmentIsIgnored(t *testing.T) {
 	b := newBench(t)
 	env := append(slices.Clone(b.env), "GIT_DIR=/nowhere", "GIT_WORK_TREE=/nowhere", "GIT_INDEX_FILE=/nowhere", "GIT_COMMON_DIR=/nowhere", "GIT_OBJECT_DIRECTORY=/nowhere", "GIT_NAMESPACE=x",
 		"GIT_CONFIG=/nowhere", "GIT_EXTERNAL_DIFF="+b.program("diff"), "GIT_PAGER="+b.program("pager"), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=user.x", "GIT_CONFIG_VALUE_0=kept")
@@ -319,7 +319,7 @@ func (b bench) act(dial bool, args ...string) (string, error) {
 	return string(out) + said.String(), err
 }
 
-func TestActRunsThePersonsProgramsAndNoneOfTheRepositorys(t *testing.T) {
+func TestActRunsOnlyPersonsPrograms(t *testing.T) {
 	b := newBench(t)
 	theirs := b.program("theirs")
 	far := filepath.Join(t.TempDir(), "far.git")
@@ -394,7 +394,7 @@ func TestActRunsThePersonsProgramsAndNoneOfTheRepositorys(t *testing.T) {
 	}
 }
 
-func TestProgramsGiveWayToThePersonsOwn(t *testing.T) {
+func TestProgramsYieldToPersons(t *testing.T) {
 	c := ParseConfig([]byte(strings.Join([]string{
 		"global", "credential.helper\nstore", "global", "filter.lfs.clean\ngit-lfs clean", "local", "filter.lfs.clean\nevil", "local", "filter.other.smudge\nevil", "worktree", "core.sshcommand\nevil",
 		"local", "credential.https://x.helper\nevil", "local", "user.name\nme", "local", "filter.other.required\ntrue", "",

@@ -1,6 +1,6 @@
-// Package limit watches work that nothing can stop but the end of the program:
-// it tells when this process takes more memory, depth or time than it may. It
-// ends nothing itself. Start reading at Watch.
+// Package limit watches work that only the end of the program can stop: it
+// reports when this process exceeds limits of memory, depth or time. It never
+// ends the process. Call Watch.
 package limit
 
 import (
@@ -14,31 +14,31 @@ import (
 	"time"
 )
 
-// Limits are what this process may take while work is watched.
+// Limits bound this process while work is watched.
 type Limits struct {
-	Memory uint64        // bytes that the process has from the system
+	Memory uint64        // that the process has from the system
 	Stack  uint64        // bytes of all stacks
-	Time   time.Duration // of processor and clock: a busy machine does not count
+	Time   time.Duration // of processor and clock, so that a busy machine does not count
 }
 
-// Default is what a spec may take.
+// Default are the limits of evaluating a spec.
 var Default = Limits{Memory: 1 << 30, Stack: 128 << 20, Time: 10 * time.Second}
 
-// Exceeded says that work took more than it may.
+// Exceeded reports a limit that was exceeded.
 type Exceeded struct{ What string }
 
 func (e Exceeded) Error() string { return "takes more than " + e.What }
 
-// tick is how often is looked: between two looks, memory grows by some MB.
+// tick is the sampling interval: within it, memory grows by some MB.
 const tick = 5 * time.Millisecond
 
-// Watch looks at this process until stop is called. It calls soft once, when a
-// limit is reached, and then hard, where the work still goes on and takes twice
-// that, or after a second: both from another goroutine. While it watches, the
-// collector keeps garbage from counting.
+// Watch samples this process until stop is called. It calls soft once, when a
+// limit is reached, and hard when the work continues to twice the limit, or for
+// a second more; both from another goroutine. Meanwhile the garbage collector is
+// set so that garbage hardly counts.
 func Watch(l Limits, soft, hard func(Exceeded)) (stop func()) {
 	l.Memory = min(l.Memory, addressSpace()/3)
-	unlimit := hold(l)
+	unlimit := tuneRuntime(l)
 	end := make(chan struct{})
 	go func() {
 		t := time.NewTicker(tick)
@@ -68,15 +68,16 @@ func Watch(l Limits, soft, hard func(Exceeded)) (stop func()) {
 	return sync.OnceFunc(func() { close(end); unlimit() })
 }
 
-// holding counts the watches at work: the settings of the runtime are of all.
+// holding counts the active watches, which share the runtime's settings.
 var holding struct {
 	sync.Mutex
 	n             int
 	memory, stack int64
 }
 
-// hold lets the collector work before l is reached, and stacks grow beyond it.
-func hold(l Limits) (release func()) {
+// tuneRuntime makes the garbage collector run before l is reached, and raises the stack
+// limit beyond it.
+func tuneRuntime(l Limits) (release func()) {
 	holding.Lock()
 	defer holding.Unlock()
 	if holding.n++; holding.n == 1 {
@@ -96,10 +97,10 @@ func hold(l Limits) (release func()) {
 // maxStack is the largest stack that Go lets one goroutine have on 64 bits.
 const maxStack = 2_000_000_000
 
-// sample is what the process has taken since it was made.
+// sample is the use of the process since it was taken.
 type sample struct {
 	began         time.Time
-	used          time.Duration // of processor, when it was made
+	used          time.Duration // of processor, when it was taken
 	memory, stack uint64
 	time          time.Duration
 	m             []metrics.Sample
@@ -129,7 +130,7 @@ func (s *sample) exceeds(l Limits) Exceeded {
 	return Exceeded{}
 }
 
-// processor is the time of it that this process has used.
+// processor returns the processor time of this process.
 func processor() time.Duration {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
@@ -138,7 +139,7 @@ func processor() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// addressSpace is the limit of it that the process runs under (ulimit -v).
+// addressSpace returns the process's limit (ulimit -v).
 func addressSpace() uint64 {
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &r) != nil {
@@ -147,23 +148,23 @@ func addressSpace() uint64 {
 	return uint64(r.Cur)
 }
 
-// roomy is an address space in which Go runs into no limit before Watch does.
-const roomy = 8 << 30
+// ampleAddressSpace is an address space in which Watch reports before Go fails.
+const ampleAddressSpace = 8 << 30
 
-// Tight reports whether memory may run out, which ends a Go program at once,
-// before Watch can tell: the address space is limited (ulimit -v), or the
-// system gives out no more than it has.
+// Tight reports whether memory may run out before Watch can report, which ends a
+// Go program at once: the address space is limited (ulimit -v), or the system
+// does not overcommit.
 func Tight() bool {
-	text, _ := os.ReadFile("/proc/sys/vm/overcommit_memory") // elsewhere than on Linux there is none
-	return addressSpace() < roomy || strings.TrimSpace(string(text)) == "2"
+	text, _ := os.ReadFile("/proc/sys/vm/overcommit_memory") // missing except on Linux
+	return addressSpace() < ampleAddressSpace || strings.TrimSpace(string(text)) == "2"
 }
 
-// margin is what the process that asked for a rehearsal may have mapped more.
+// margin is the mapped memory that the parent of a rehearsal may have more.
 const margin = 128 << 20
 
-// Bound lets this process map at most more bytes beyond those that it has
-// mapped now, and less than it might: one step that asks for more ends it, as
-// Go does then. It does nothing where the system does not say how much is mapped.
+// Bound limits this process to more bytes beyond its mapped memory, less than it
+// could have: a single larger allocation then ends it. It does nothing where the
+// mapped memory is unknown.
 func Bound(more uint64) {
 	text, err := os.ReadFile("/proc/self/statm")
 	var pages uint64
@@ -175,10 +176,10 @@ func Bound(more uint64) {
 	}
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &r) == nil {
-		if uint64(r.Cur) < roomy {
+		if uint64(r.Cur) < ampleAddressSpace {
 			r.Cur -= min(r.Cur, margin)
 		}
-		if most := pages*uint64(os.Getpagesize()) + more; most < r.Cur || uint64(r.Cur) < roomy {
+		if most := pages*uint64(os.Getpagesize()) + more; most < r.Cur || uint64(r.Cur) < ampleAddressSpace {
 			r.Cur = min(r.Cur, most)
 			_ = syscall.Setrlimit(syscall.RLIMIT_AS, &r) // lowering is always allowed
 		}

@@ -24,7 +24,7 @@ func ends(t *testing.T, l Limits, work func(stop <-chan struct{})) string {
 	}
 }
 
-func TestWatchTellsWhatIsExceeded(t *testing.T) {
+func TestWatchReportsExceededLimit(t *testing.T) {
 	large := Limits{Memory: 1 << 40, Stack: 1 << 40, Time: time.Hour}
 	memory, stack, cpu := large, large, large
 	memory.Memory, stack.Stack, cpu.Time = 300<<20, 32<<20, 200*time.Millisecond
@@ -77,7 +77,7 @@ func deep(n int) int {
 	return deep(n-1) + int(b[n%64])
 }
 
-func TestSleepIsNoWork(t *testing.T) {
+func TestWatchIgnoresSleep(t *testing.T) {
 	var said strings.Builder
 	runtime.GC() // what the other tests left is not to be collected meanwhile
 	stop := Watch(Limits{Memory: 1 << 40, Stack: 1 << 40, Time: 200 * time.Millisecond}, func(e Exceeded) { said.WriteString(e.What) }, func(Exceeded) {})

@@ -11,13 +11,13 @@ import (
 	"aisync.dev/aisync/internal/merge/leaf"
 )
 
-// IsBinary reports whether b is no text, as git decides it: a zero byte among
-// the first 8000.
+// IsBinary reports whether b is binary by git's rule: a zero byte in the first
+// 8000.
 func IsBinary(b []byte) bool { return bytes.IndexByte(b[:min(len(b), 8000)], 0) >= 0 }
 
-// Unified returns a unified diff with three lines of context, "" where old and
-// new are equal, and one line that says so where either is binary. A name that
-// holds the end of a line is shown quoted, as git shows it.
+// Unified returns a unified diff with three lines of context, "" if old and new
+// are equal, and one line that says so if either is binary. A name that
+// contains a line end is quoted, as in git.
 func Unified(oldName, newName string, old, new []byte) string {
 	oldName, newName = onOneLine(oldName), onOneLine(newName)
 	switch {
@@ -36,9 +36,9 @@ func onOneLine(name string) string {
 	return name
 }
 
-// DiffLines returns the first line of b, from 1, that is not as in a; 0 where
-// they are equal. Where b only lacks lines, it is the line after the gap, but
-// never more than b has.
+// DiffLines returns the first line of b, from 1, that differs from a; 0 if they
+// are equal. If b only lacks lines, it is the line after the gap, at most the
+// last line of b.
 func DiffLines(a, b []byte) int {
 	if bytes.Equal(a, b) {
 		return 0
@@ -55,9 +55,9 @@ func DiffLines(a, b []byte) int {
 	return max(1, min(line, last))
 }
 
-// Merge3 brings what mine and theirs changed of base together, line by line.
-// ok is false where both changed the same or touching lines in different ways,
-// or where any of them is binary.
+// Merge3 merges the changes of mine and theirs to base, line by line. ok is
+// false if both changed the same or touching lines differently, or if any of
+// them is binary.
 func Merge3(base, mine, theirs []byte) (merged []byte, ok bool) {
 	merged, conflicts := merge3(base, mine, theirs)
 	if merged == nil || conflicts > 0 {
@@ -66,9 +66,9 @@ func Merge3(base, mine, theirs []byte) (merged []byte, ok bool) {
 	return merged, true
 }
 
-// Merge3Marked is Merge3 that leaves to a person what touches: there all three
-// texts stand between conflict markers, as git's diff3 style writes them. It
-// returns nil where any of them is binary.
+// Merge3Marked is Merge3 with conflicts left to a person: all three texts
+// between conflict markers, in git's diff3 style. It returns nil if any of them
+// is binary.
 func Merge3Marked(base, mine, theirs []byte) []byte {
 	merged, _ := merge3(base, mine, theirs)
 	return merged
@@ -81,8 +81,8 @@ const (
 	markEnd    = ">>>>>>> the bundle\n"
 )
 
-// HasMarkers reports whether any conflict marker of Merge3Marked, or of git, is
-// left in doc.
+// HasMarkers reports whether doc has a conflict marker of Merge3Marked, or of
+// git.
 func HasMarkers(doc []byte) bool {
 	for line := range bytes.Lines(doc) {
 		for _, mark := range []string{"<<<<<<< ", "||||||| ", ">>>>>>> "} {
@@ -125,7 +125,8 @@ func merge3(base, mine, theirs []byte) (merged []byte, conflicts int) {
 	return leaf.Apply(base, all...), conflicts
 }
 
-// marked takes the changes off x and y that meet, and shows them side by side.
+// marked takes the conflicting changes off x and y, and shows them side by
+// side.
 func marked(base string, x, y []leaf.Splice) (leaf.Splice, []leaf.Splice, []leaf.Splice) {
 	from, to := min(x[0].Start, y[0].Start), min(x[0].Start, y[0].Start)
 	var mine, theirs []leaf.Splice

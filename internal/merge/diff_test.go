@@ -26,7 +26,7 @@ func TestMerge3(t *testing.T) {
 	}
 }
 
-func TestWhatMeetsStandsBetweenMarkers(t *testing.T) {
+func TestMergeMarksConflicts(t *testing.T) {
 	base := "a\nb\nc\nd\ne\n"
 	for _, tt := range []struct{ mine, theirs, want string }{
 		{"A\nb\nc\nd\nE\n", "B\nb\nc\nD\ne\n",

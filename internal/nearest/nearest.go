@@ -1,6 +1,6 @@
-// Package nearest finds the name that a mistyped one was meant to be, for
-// messages that ask "did you mean". Call Name for the name, Unknown for the
-// whole error, and Suggest for the end of a sentence.
+// Package nearest finds the known name nearest to a mistyped one, for "did you
+// mean" messages. Call Name for the name, Unknown for a whole error, and Suggest
+// for the end of a sentence.
 package nearest
 
 import (
@@ -11,10 +11,9 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// Name returns the one of known that got was probably meant to be: the one with
-// the fewest edits, if these are at most a third of got and fewer than the name
-// is long; of several as near, the first by the alphabet. It returns "" if there
-// is none, and never got itself.
+// Name returns the known name with the fewest edits from got, if these are at
+// most a third of got and fewer than the name's length; of several, the
+// alphabetically first. It returns "" if there is none, and never got.
 func Name(got string, known []string) string {
 	best, fewest := "", max(1, (len(got)+1)/3)+1
 	for _, k := range slices.Sorted(slices.Values(known)) {
@@ -25,19 +24,19 @@ func Name(got string, known []string) string {
 	return best
 }
 
-// Unknown says that name is none of known, and which of them it may mean.
+// Unknown returns an error for a name that is not in known, with the nearest one.
 func Unknown(what, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q%s", what, termtext.Safe(name), Suggest(name, known))
 }
 
-// Suggest says which name was probably meant, and lists what there is: the end
-// of a message that starts with what is unknown.
+// Suggest returns the end of a message about an unknown name: the nearest known
+// name and the list of all.
 func Suggest(name string, known []string) string {
 	known = slices.Clone(known)
 	slices.Sort(known)
 	known = slices.Compact(known)
 	if len(known) == 0 {
-		return "; there is none"
+		return "; none is known"
 	}
 	list := "there is " + strings.Join(known, ", ")
 	if best := Name(name, known); best != "" {
@@ -46,8 +45,8 @@ func Suggest(name string, known []string) string {
 	return "; " + list
 }
 
-// edits counts the bytes to insert, remove, change or swap with their neighbour
-// to make b of a, ignoring case: the optimal string alignment distance.
+// edits returns the number of insertions, removals, changes and swaps of
+// neighbours from a to b, ignoring case: the optimal string alignment distance.
 func edits(a, b string) int {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

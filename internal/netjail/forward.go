@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Forwarder carries connections from listeners to addresses, until Close.
+// Forwarder forwards connections from listeners to addresses, until Close.
 type Forwarder struct {
-	Sent, Got func([]byte) // see what is carried; may be nil
+	Sent, Got func([]byte) // get the forwarded bytes; may be nil
 
 	mu     sync.Mutex
 	closed bool
@@ -16,7 +16,7 @@ type Forwarder struct {
 	wait   sync.WaitGroup
 }
 
-// hold remembers what Close closes; false if it has been closed already.
+// hold registers c for Close; false if f is closed.
 func (f *Forwarder) hold(c io.Closer) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -28,7 +28,7 @@ func (f *Forwarder) hold(c io.Closer) bool {
 	return true
 }
 
-// Close ends all connections, and returns when nothing is carried any more.
+// Close closes all connections, and returns when forwarding has ended.
 func (f *Forwarder) Close() {
 	f.mu.Lock()
 	f.closed = true
@@ -39,7 +39,7 @@ func (f *Forwarder) Close() {
 	f.wait.Wait()
 }
 
-// Serve carries all that l accepts to an address. It returns at once.
+// Serve forwards l's connections to an address. It returns at once.
 func (f *Forwarder) Serve(l net.Listener, to string) {
 	if !f.hold(l) {
 		return
@@ -71,7 +71,7 @@ func (f *Forwarder) pass(in net.Conn, to string) {
 	_, _ = io.Copy(seen(in, f.Got), out)
 }
 
-// seen is w, with all that goes there shown to see.
+// seen returns w with all writes passed to see.
 func seen(w io.Writer, see func([]byte)) io.Writer {
 	if see == nil {
 		return w

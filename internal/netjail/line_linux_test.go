@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAHandedOutSocketIsServedByWhoTakesIt(t *testing.T) {
+func TestTakenSocketIsServed(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNone says that a program cannot be kept from the network here.
-var ErrNone = errors.New("this kernel does not let it be kept from the network")
+// ErrNone reports that a program cannot be isolated from the network.
+var ErrNone = errors.New("network isolation refused by the kernel")
 
-// Namespaces starts a process in a network namespace, with the right to set up
-// its loopback.
+// Namespaces returns the attributes that start a process in a network namespace,
+// with the right to set up its loopback.
 func Namespaces() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET, AmbientCaps: []uintptr{unix.CAP_NET_ADMIN},
@@ -29,9 +29,9 @@ func Namespaces() *syscall.SysProcAttr {
 	}
 }
 
-// Run runs the program until it ends, and all that it left in its process group,
-// and returns what it printed. Where the kernel refuses a jail it runs as usual,
-// and jailed is false, or is ErrNone where it must not.
+// Run runs the program until it ends, kills its process group, and returns its
+// output. If the kernel refuses a jail, it runs the program unjailed, with
+// jailed false, or returns ErrNone if Must is set.
 func (p Program) Run(ctx context.Context) (output string, jailed bool, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -53,7 +53,7 @@ func (p Program) Run(ctx context.Context) (output string, jailed bool, err error
 		defer f.Close()
 		pass = append(pass, inside)
 	}
-	output, err = p.captured(ctx, self, append([]string{"aisync", word, way}, p.Argv...), pass, Namespaces())
+	output, err = p.runCaptured(ctx, self, append([]string{"aisync", jailCommand, way}, p.Argv...), pass, Namespaces())
 	var ran *exec.ExitError
 	switch {
 	case errors.As(err, &ran) && ran.ExitCode() == exitRefused:
@@ -64,12 +64,12 @@ func (p Program) Run(ctx context.Context) (output string, jailed bool, err error
 	if p.Must != "" {
 		return "", false, fmt.Errorf("%w, and %s (%v)", ErrNone, p.Must, err)
 	}
-	output, err = p.captured(ctx, p.Argv[0], p.Argv, nil, &syscall.SysProcAttr{})
+	output, err = p.runCaptured(ctx, p.Argv[0], p.Argv, nil, &syscall.SysProcAttr{})
 	return output, false, err
 }
 
-// captured runs a program in a process group, which ends with it.
-func (p Program) captured(ctx context.Context, program string, argv []string, pass []*os.File, attr *syscall.SysProcAttr) (string, error) {
+// runCaptured runs a program in a process group that ends with it.
+func (p Program) runCaptured(ctx context.Context, program string, argv []string, pass []*os.File, attr *syscall.SysProcAttr) (string, error) {
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Args, cmd.Env, cmd.Dir, cmd.ExtraFiles, cmd.SysProcAttr = argv, p.Env, p.Dir, pass, attr
 	cmd.SysProcAttr.Setpgid = true
@@ -79,20 +79,20 @@ func (p Program) captured(ctx context.Context, program string, argv []string, pa
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // servers that it started and left behind
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // servers that it left running
 	}
 	return out.String(), err
 }
 
 const (
-	noWay       = "-" // in place of the port
-	lineFile    = 3   // the descriptor through which the socket is handed out
-	exitRefused = 213 // no program is known to use it
+	noWay       = "-" // instead of the port
+	lineFile    = 3   // the descriptor for passing the listener
+	exitRefused = 213 // an exit code that no known program uses
 )
 
-// become is Main: way is the port of the way out, or noWay.
+// become implements Main: way is the forwarder's port, or noWay.
 func become(way string, argv, environ []string) int {
-	runtime.LockOSThread() // powers are a thread's
+	runtime.LockOSThread() // capabilities belong to a thread
 	if err := LoopbackUp(); err != nil {
 		return exitRefused
 	}

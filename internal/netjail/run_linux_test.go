@@ -43,7 +43,7 @@ func answers(t *testing.T, text string) *httptest.Server {
 	return s
 }
 
-func TestAProgramReachesItsServerAndNothingElse(t *testing.T) {
+func TestProgramReachesOnlyItsServer(t *testing.T) {
 	server, other := answers(t, "from the server"), answers(t, "from another")
 	var asked, served atomic.Bool
 	p := Program{

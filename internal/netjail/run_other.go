@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// ErrNone says that a program cannot be kept from the network here.
-var ErrNone = errors.New("this system does not let it be kept from the network")
+// ErrNone reports that a program cannot be isolated from the network.
+var ErrNone = errors.New("no network isolation on this system")
 
-// become is never called: Run does not start this program again here.
+// become is never called here.
 func become(string, []string, []string) int { return 1 }
 
-// Run runs the program as usual, or returns ErrNone where it must not: only
-// Linux can take the network away from one program.
+// Run runs the program unjailed, or returns ErrNone if Must is set: only Linux
+// can isolate one program from the network.
 func (p Program) Run(ctx context.Context) (output string, jailed bool, err error) {
 	if p.Must != "" {
 		return "", false, fmt.Errorf("%w, and %s", ErrNone, p.Must)

@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// board runs the tests in a network of their own.
+// board runs the tests in a separate network.
 func board(dir string) error {
 	runtime.LockOSThread() // Pdeathsig is about the thread
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)

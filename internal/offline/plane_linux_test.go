@@ -58,7 +58,7 @@ func (p passenger) run(argv ...string) (string, int) {
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
-// watch runs a program on a terminal of its own until its model was asked with
+// watch runs a program on a new terminal until its model was asked with
 // all of rules and has answered, for two minutes at most, and returns what it asked.
 func (p passenger) watch(argv []string, ear *ear, rules []string) string {
 	p.t.Helper()
@@ -308,7 +308,7 @@ func TestAPlane(t *testing.T) {
 		p.must(binary, "services", "stop", "local")
 		p.sick(nil, "fail service-local", "it does not run", "fail port-local", "fail endpoint-local", "nothing listens", "skip prompt-local")
 	})
-	t.Run("somebody takes the port", func(t *testing.T) {
+	t.Run("another program takes the port", func(t *testing.T) {
 		p := passenger{t, p.dir}
 		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
 		if err != nil {

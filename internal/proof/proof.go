@@ -1,6 +1,5 @@
-// Package proof prints what a proof of a guarantee tried, as one line that the
-// table of docs/guarantees.md is made from. It proves nothing itself. Start
-// reading at Line.
+// Package proof prints what a test of a guarantee tried, as one line for the
+// table of docs/guarantees.md. It proves nothing itself. Call Start.
 package proof
 
 import (
@@ -12,10 +11,9 @@ import (
 	"time"
 )
 
-// Start begins to measure the proof of a guarantee (1 to 10 of the list in
-// docs/guarantees.md, above that what is beside it). What it returns is called
-// once, at the end, with pairs of what was counted (one word) and how many; a
-// test that failed prints nothing, for it proved nothing.
+// Start starts measuring the proof of a guarantee (1 to 10 of the list in
+// docs/guarantees.md, higher numbers beside it). Call its result once, at the
+// end, with pairs of a word and a count; it prints nothing for a failed test.
 func Start(t testing.TB, guarantee int) func(counts ...any) {
 	began := time.Now()
 	return func(counts ...any) {
@@ -32,7 +30,7 @@ func Start(t testing.TB, guarantee int) func(counts ...any) {
 	}
 }
 
-// Line is
+// Line returns
 //
 //	proof: GUARANTEE/TEST WHAT=N … seconds=S
 //
@@ -43,11 +41,11 @@ func Line(guarantee int, test string, took time.Duration, counts ...any) (string
 	for i := 0; i+1 < len(counts); i += 2 {
 		what, ok := counts[i].(string)
 		if !ok || strings.ContainsAny(what, " =\n") || what == "" {
-			return "", fmt.Errorf("proof: %v is no word for what was counted", counts[i])
+			return "", fmt.Errorf("proof: %v is not a word", counts[i])
 		}
 		n, ok := counts[i+1].(int)
 		if !ok || n <= 0 {
-			return "", fmt.Errorf("proof: %s=%v: a proof that tried nothing proves nothing", what, counts[i+1])
+			return "", fmt.Errorf("proof: %s=%v: want a positive count", what, counts[i+1])
 		}
 		fmt.Fprintf(&b, " %s=%d", what, n)
 	}

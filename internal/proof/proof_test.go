@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestALineSaysWhatWasTried(t *testing.T) {
+func TestLineFormat(t *testing.T) {
 	got, err := Line(1, "TestEveryFault", 1234*time.Millisecond, "faults", 12, "kills", 3)
 	if want := "proof: 1/TestEveryFault faults=12 kills=3 seconds=1.2"; got != want || err != nil {
 		t.Errorf("%q, %v, want %q", got, err, want)

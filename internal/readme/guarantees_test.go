@@ -16,7 +16,7 @@ var (
 )
 
 // A guarantee without a test is a hope.
-func TestEveryGuaranteeNamesTestsThatExist(t *testing.T) {
+func TestGuaranteesNameExistingTests(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/guarantees.md")
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ completion) echo "completion of $2" ;;
 esac
 `
 
-func TestInstallPutsWhatTheProgramSaysAndTakesOnlyThatAway(t *testing.T) {
+func TestInstallAndUninstallMatchList(t *testing.T) {
 	dir := t.TempDir()
 	aisync := filepath.Join(dir, "aisync")
 	to := filepath.Join(dir, "to")
@@ -118,7 +118,7 @@ func TestMakeInstallsRulesThroughAisync(t *testing.T) {
 }
 
 // The locale's variable of that name is in every environment.
-func TestLANGCountsOnTheCommandLineAlone(t *testing.T) {
+func TestLANGOnlyFromCommandLine(t *testing.T) {
 	recipe := func(args ...string) string {
 		cmd := exec.Command("make", append([]string{"-C", "../..", "-n", "install-lang", "PROJECT=/app"}, args...)...)
 		cmd.Env = append(os.Environ(), "LANG=elisp")

@@ -10,7 +10,7 @@ import (
 
 // The tree that the tests lie in becomes a package, by the program that makes
 // packages for Arch. It refuses root, so root goes by another number for it.
-func TestThePKGBUILDMakesAPackageOfThisTree(t *testing.T) {
+func TestPKGBUILDBuilds(t *testing.T) {
 	if _, err := exec.LookPath("makepkg"); err != nil {
 		t.Skip("needs makepkg")
 	}

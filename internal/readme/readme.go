@@ -1,4 +1,3 @@
-// Package readme holds the test that the documents of the house tell the
-// truth: what they show as typed is run, and must print what they show. It has
-// no code of its own. Start reading at readme_test.go.
+// Package readme tests the documents: it runs the commands in them and compares
+// the output. It has no code. See readme_test.go.
 package readme

@@ -76,7 +76,7 @@ func binary(t *testing.T) string {
 	return built
 }
 
-func TestWhatTheDocumentsShowIsTrue(t *testing.T) {
+func TestDocumentsMatchOutput(t *testing.T) {
 	top, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func matches(picture, text string) bool {
 	return regexp.MustCompile(`\A\s*` + re.String() + `\s*\z`).MatchString(strings.TrimSpace(text) + "\n")
 }
 
-func TestAPictureMatchesOnlyWhatItShows(t *testing.T) {
+func TestPicturePatterns(t *testing.T) {
 	for _, c := range []struct {
 		picture, text string
 		want          bool

@@ -236,7 +236,7 @@ func (pl *place) unchanged(what string, f func()) {
 
 // Nothing of a stranger's project reaches a program before a person said yes to
 // it, and all of it does then: the last step is what the steps before it lack.
-func TestEffectsThatASpecAsksForWaitForAYes(t *testing.T) {
+func TestSpecEffectsNeedConfirmation(t *testing.T) {
 	needPrograms(t)
 	for _, s := range strangers {
 		if s.spec == "" {
@@ -267,7 +267,7 @@ func TestEffectsThatASpecAsksForWaitForAYes(t *testing.T) {
 // What a stranger committed lies there whatever aisync does, and some programs
 // obey it unasked. aisync makes none of them trust the folder and starts none
 // there before a person said yes.
-func TestEffectsThatAreCommittedWaitForAYes(t *testing.T) {
+func TestCommittedEffectsNeedConfirmation(t *testing.T) {
 	needPrograms(t)
 	for _, s := range strangers {
 		if s.spec != "" {
@@ -356,7 +356,7 @@ func TestTheTableOfEffectsNamesThePins(t *testing.T) {
 }
 
 // git runs what lies in githooks once core.hooksPath names it, which waits too.
-func TestEffectsOfGitHooksWaitForAYes(t *testing.T) {
+func TestGitHookEffectsNeedConfirmation(t *testing.T) {
 	needPrograms(t)
 	hook := "#!/bin/sh\ntouch {mark:git-hook}\n"
 	for name, s := range map[string]stranger{

@@ -1,7 +1,6 @@
-// Package realcli has agent programs themselves, out of npm at pinned versions,
-// and its tests run them: what aisync writes is right if the program that it is
-// for sends it to its model. Nothing of aisync imports it. Start reading at
-// Agents and Install, then at load_test.go.
+// Package realcli installs real agent programs from npm at pinned versions for
+// its tests: what aisync writes is right if the program sends it to its model.
+// No other package imports it. Call Cache.Install; see load_test.go.
 package realcli
 
 import (
@@ -21,16 +20,16 @@ import (
 	"aisync.dev/aisync/internal/filelock"
 )
 
-// Package is a program out of npm at one version.
+// Package is an npm package at one version.
 type Package struct {
-	ID      string // of the runtime, where it is one
+	ID      string // of the runtime, if it is one
 	Name    string // in npm
 	Version string
-	Command string // what it puts in PATH
+	Command string // its program in PATH
 }
 
-// Agents are the runtimes that the tests run. Newer versions may read other
-// files: move one pin at a time, and look at what the tests say.
+// Agents are the runtimes under test. Newer versions may read other files: move
+// one pin at a time, and check the tests.
 var Agents = []Package{
 	{"claude", "@anthropic-ai/claude-code", "2.1.329", "claude"},
 	{"codex", "@openai/codex", "0.169.0", "codex"},
@@ -41,26 +40,26 @@ var Agents = []Package{
 	{"qwen", "@qwen-code/qwen-code", "0.24.4", "qwen"},
 }
 
-// Peers do a part of what aisync does; make bench compares.
+// Peers overlap with aisync; make bench compares them.
 var Peers = []Package{
 	{"rulesync", "rulesync", "17.0.0", "rulesync"},
 	{"ruler", "@intellectronica/ruler", "0.3.44", "ruler"},
 }
 
-// What npm takes of a range was published before this day, so that a pin stands
-// for all that it drags in.
+// before is the latest publication date of dependencies, so that a pin fixes all
+// of them.
 const before = "2026-11-22"
 
-// Some programs need a newer Node than a distribution has, and npm installs an
-// older release of a program, without a word, where Node is too old for it. So
-// both come out of npm themselves.
+// Some programs need a newer Node than a distribution has, and npm silently
+// installs an older release of a program if Node is too old for it. So both come
+// from npm.
 var (
 	node = Package{"node", "node-linux-" + map[string]string{"amd64": "x64"}[runtime.GOARCH], "24.21.0", "node"}
 	npm  = Package{"npm", "npm", "11.19.1", "npm"}
 )
 
-// Cache is a folder of installed packages. One below it is complete or is not
-// there, whenever an installation was killed.
+// Cache is a folder of installed packages. A folder in it is complete or
+// missing, whenever an installation is killed.
 type Cache string
 
 // DefaultCache is $AISYNC_TEST_CACHE, or aisync-test in the user's cache folder.
@@ -73,16 +72,15 @@ func DefaultCache() (Cache, error) {
 	return Cache(filepath.Join(dir, "aisync-test")), err
 }
 
-// Dir is where p is, or will be. The pins are its name: another pin is another
-// folder.
+// Dir returns the folder of p. Its name contains the pins.
 func (c Cache) Dir(p Package) string {
 	return filepath.Join(string(c), "runtimes", p.ID+"-"+p.Version+"-node"+node.Version+"-"+before)
 }
 
-// Bin is the folder to put into PATH for p.
+// Bin returns the PATH folder of p.
 func (c Cache) Bin(p Package) string { return filepath.Join(c.Dir(p), "node_modules", ".bin") }
 
-// NodeBin is the folder to put into PATH for the Node that packages run with.
+// NodeBin returns the PATH folder of the Node for packages.
 func (c Cache) NodeBin() string { return filepath.Join(c.Dir(node), "node_modules", node.Name, "bin") }
 
 // Has reports whether p is installed.
@@ -91,9 +89,8 @@ func (c Cache) Has(p Package) bool {
 	return err == nil
 }
 
-// Install installs what is missing of packages, and the Node and npm to do it
-// with, and says of each how large it is and how long it took. It needs npm, of
-// any version, in PATH. Two at a time take turns.
+// Install installs missing packages, and Node and npm for them, and reports each
+// one's size and time. It needs any npm in PATH. Concurrent calls take turns.
 func (c Cache) Install(ctx context.Context, say func(format string, args ...any), packages ...Package) error {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return fmt.Errorf("the programs are pinned for linux/amd64, this is %s/%s", runtime.GOOS, runtime.GOARCH)
@@ -126,12 +123,12 @@ func (c Cache) Install(ctx context.Context, say func(format string, args ...any)
 	return os.RemoveAll(c.downloads())
 }
 
-// downloads is npm's own cache, kept until all is installed.
+// downloads returns npm's cache, which is kept until all is installed.
 func (c Cache) downloads() string { return filepath.Join(string(c), "runtimes", "npm-cache") }
 
-// install has p in its folder once everything of it is there.
+// install renames p into its folder once it is complete.
 func (c Cache) install(ctx context.Context, p Package) error {
-	// An npm whose caller was killed may be writing its own still.
+	// An npm whose caller was killed may still be writing.
 	if left, err := filepath.Glob(c.Dir(p) + ".partial*"); err == nil {
 		for _, dir := range left {
 			os.RemoveAll(dir)
@@ -164,8 +161,8 @@ func (c Cache) install(ctx context.Context, p Package) error {
 	return os.Rename(dir, c.Dir(p))
 }
 
-// diskUse is the sum of the files below dir, in bytes. A file of two names
-// counts once: some packages link their binary to where npm wants it.
+// diskUse returns the size of the files below dir in bytes. It counts hard links
+// once: some packages link their binary.
 func diskUse(dir string) (sum int64, err error) {
 	var linked []fs.FileInfo
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

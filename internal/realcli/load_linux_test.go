@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestEveryProgramLoadsEverythingOnce(t *testing.T) {
+func TestProgramsLoadEverythingOnce(t *testing.T) {
 	needPrograms(t)
 	for _, s := range []scope{{"host", true, false}, {"project", false, true}, {"both", true, true}} {
 		t.Run(s.name, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestEveryProgramLoadsEverythingOnce(t *testing.T) {
 
 // What a person wrote in those files before stays, is read, and does not keep
 // out what the specs ask for; and it is all that is there in the end.
-func TestAPersonsOwnFilesAreReadToo(t *testing.T) {
+func TestPersonsFilesAreRead(t *testing.T) {
 	needPrograms(t)
 	own := map[string]string{}
 	for _, name := range []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md"} {
@@ -147,7 +147,7 @@ func (w *world) judge(id string) {
 		parts.add(id, "host", "endpoint", len(seen) > 0)
 	}
 	// Without trust it would have left these out. Claude Code does not ask for any
-	// where nobody can answer: its own list of servers proves that, elsewhere.
+	// without a person to answer: its list of servers proves that elsewhere.
 	if w.scope.project && len(p.User.Trust) > 0 && id != "claude" {
 		proof := mark("project", "tool")
 		if p.Project.MCP == nil {
@@ -198,7 +198,7 @@ func (w *world) shares() bool {
 	return err == nil && len(marks(string(b))) > 1
 }
 
-// keep copies what was written, for somebody who looks into a failure.
+// keep copies what was written, to examine a failure.
 func (w *world) keep() {
 	dir := os.Getenv("AISYNC_TEST_KEEP")
 	if dir == "" {

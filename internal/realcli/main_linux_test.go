@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// outside installs, then runs the tests in a network of their own, or, where
+// outside installs, then runs the tests in a separate network, or, where
 // the machine does not allow one, as they are: TestTheNetworkIsCut says so.
 func outside() int {
 	runtime.LockOSThread() // Pdeathsig is about the thread

@@ -19,7 +19,7 @@ type program struct {
 	spec.Runtime
 	flags []string                            // of a question, beside the catalog's
 	env   []string                            // what stands in no file of it, with {url}
-	any   []string                            // environment in which it runs in a folder that nobody has trusted
+	any   []string                            // environment in which it runs in an untrusted folder
 	say   []string                            // what a person tells it before it takes a project's MCP servers
 	shell func(command string) fakemodel.Call // how its model runs a command
 	read  func(file string) fakemodel.Call    // how its model reads a file

@@ -1,6 +1,6 @@
 package realcli
 
-// stranger is a project of somebody else's, with doors: means by which it makes
+// stranger is another person's project, with doors: means by which it makes
 // one program run something by itself, send elsewhere or ask less. In texts
 // {mark:NAME} is the file that the door NAME leaves, {url} a server that leaves
 // the mark "sends" when it is called, {self} this test, an MCP server.

@@ -12,7 +12,7 @@ import (
 // sandbox whose one way out is the model, in a copy that holds what the task
 // lets it read. Gemini CLI takes no server but its maker's, and the task stays
 // where it is.
-func TestEveryProgramDoesATask(t *testing.T) {
+func TestProgramsDoTask(t *testing.T) {
 	needPrograms(t)
 	for _, id := range everyone() {
 		t.Run(id, func(t *testing.T) {
@@ -32,7 +32,8 @@ verify: ["grep -qx world src/hello.txt"]
 			me := []string{"GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@localhost", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@localhost"}
 			w.run(w.project, me, "git", "add", "src", "secret.txt")
 			w.run(w.project, me, "git", "commit", "-qm", "first")
-			// Hidden from the program, which may look at the paths of a command itself.
+			// Hidden from the program, which may look at the paths of a command
+			// itself.
 			look := base64.StdEncoding.EncodeToString([]byte("cat secret.txt '" + w.project + "/secret.txt' '" + w.home + "/.config/aisync/host.cue'"))
 			c := p.shell("echo " + look + " | base64 -d | sh; echo world >src/hello.txt")
 			w.call.Store(&c)
@@ -40,7 +41,7 @@ verify: ["grep -qx world src/hello.txt"]
 			r := w.try(w.project, me, "aisync", "task", "run-once", "--project", "core", "--executor", id)
 			asked := w.model.Take()
 			if id == "gemini" {
-				if _, err := os.Stat(filepath.Join(w.project, "tasks/queue/core/greet.yaml")); r.code == 0 || err != nil || len(asked) > 0 || !strings.Contains(r.out, "takes no server but its own maker's") {
+				if _, err := os.Stat(filepath.Join(w.project, "tasks/queue/core/greet.yaml")); r.code == 0 || err != nil || len(asked) > 0 || !strings.Contains(r.out, "accepts only its vendor's server") {
 					t.Errorf("exit code %d, error %v, asked %d times:\n%s", r.code, err, len(asked), r.out)
 				}
 				return

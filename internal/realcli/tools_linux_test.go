@@ -22,7 +22,7 @@ func (w *world) use(p program, c fakemodel.Call) []fakemodel.Request {
 
 // A hook of a tool runs when the model uses that tool, whatever the program
 // calls it, and not before.
-func TestAHookRunsBeforeTheShell(t *testing.T) {
+func TestHookRunsBeforeShell(t *testing.T) {
 	needPrograms(t)
 	w := newWorld(t, scope{"both", true, true}, everyone())
 	w.program(w.project, "project-may", "echo "+mark("project", "may")+"\n")
@@ -57,8 +57,8 @@ func TestAHookRunsBeforeTheShell(t *testing.T) {
 }
 
 // A command is a text that a person calls by its name. Codex takes its own only
-// from somebody who types, so nothing is proved of it.
-func TestACommandBecomesItsText(t *testing.T) {
+// from a person who types, so this proves nothing about it.
+func TestCommandBecomesText(t *testing.T) {
 	needPrograms(t)
 	w := newWorld(t, scope{"both", true, true}, everyone())
 	w.aisync("apply", "--yes", "--trust")
@@ -90,7 +90,7 @@ func TestACommandBecomesItsText(t *testing.T) {
 }
 
 // A rule for some files costs nothing until one of them is read.
-func TestARuleForSomeFilesComesWithThem(t *testing.T) {
+func TestPathRuleLoadsWithFiles(t *testing.T) {
 	needPrograms(t)
 	for _, id := range everyone() {
 		p := lookUp(t, id)
@@ -115,7 +115,7 @@ func TestARuleForSomeFilesComesWithThem(t *testing.T) {
 	}
 }
 
-// What is allowed runs without a question, which nobody could answer here; what
+// What is allowed runs without a question, which no person could answer here; what
 // is denied does not run. Each scope for itself: where both say something, some
 // programs take the project's word alone.
 func TestPermissionsHold(t *testing.T) {

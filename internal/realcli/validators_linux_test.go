@@ -27,7 +27,7 @@ var said = map[string][]string{
 	"qwen mcp list":                  {"✓ {scope}srv: "},
 }
 
-func TestEveryValidatorIsContent(t *testing.T) {
+func TestValidatorsPass(t *testing.T) {
 	needPrograms(t)
 	w := newWorld(t, scope{"both", true, true}, everyone())
 	w.aisync("apply", "--yes", "--trust")

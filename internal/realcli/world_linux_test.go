@@ -215,7 +215,7 @@ func (w *world) mcp(scope string) string {
 	return fmt.Sprintf("%s: {command: %q, args: [\"fake-mcp\", %q, %q]}", name, self, name, mark(scope, "tool"))
 }
 
-// bundle is a source with one of everything, each with a mark of its own. What
+// bundle is a source with one of everything, each with a distinct mark. What
 // a project takes is its language demo, what a host takes lies at the top.
 func (w *world) bundle(dir, scope string) {
 	m := func(what string) string { return mark(scope, what) }

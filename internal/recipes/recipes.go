@@ -1,4 +1,3 @@
-// Package recipes holds the test that the recipes of CONTRIBUTING.md work: each
-// is followed in a copy of the module, to its last command. It has no code of
-// its own. Start reading at recipes_test.go.
+// Package recipes tests the recipes of CONTRIBUTING.md: it follows each in a
+// copy of the module, to its last command. It has no code. See recipes_test.go.
 package recipes

@@ -1,6 +1,6 @@
-// Package regular reads files that others may have put in place: regular ones,
-// of bounded size, and nothing else. It never waits for a named pipe and never
-// reads a device. Start reading at Read.
+// Package regular reads only regular files of bounded size, from places that
+// others can write to. It never waits for a named pipe and never reads a device.
+// Call Read.
 package regular
 
 import (
@@ -13,21 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MaxSpec is how large a spec or a lock may be, in bytes.
+// MaxSpec is the largest spec or lock, in bytes.
 const MaxSpec = 16 << 20
 
 var (
-	// ErrKind says that something is no regular file.
+	// ErrKind reports something other than a regular file.
 	ErrKind = errors.New("not a regular file")
-	// ErrTooLarge says that a file has more bytes than it may.
+	// ErrTooLarge reports a file over its limit.
 	ErrTooLarge = errors.New("too large")
 )
 
-// Read returns the bytes of the regular file name, or of what a link there
-// leads to, of at most limit bytes. Anything else is an error that names the file:
-// ErrKind for a folder, pipe, device or socket, ErrTooLarge, or one of fs.
+// Read returns the content of a regular file, following links, of at most limit
+// bytes. Its error names the file: ErrKind for a folder, pipe, device or socket,
+// ErrTooLarge, or one of fs.
 func Read(name string, limit int64) ([]byte, error) {
-	info, err := os.Stat(name) // before it is opened: some devices act on that
+	info, err := os.Stat(name) // before opening: some devices react to that
 	if err == nil {
 		err = Check(name, info, limit)
 	}
@@ -55,7 +55,8 @@ func Read(name string, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-// Check returns an error unless info is of a regular file of at most limit bytes.
+// Check returns an error unless info is of a regular file of at most limit
+// bytes.
 func Check(name string, info fs.FileInfo, limit int64) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is %s, and %w: move it away", name, kind(info.Mode()), ErrKind)
@@ -70,7 +71,7 @@ func tooLarge(name string, limit int64) error {
 	return fmt.Errorf("%s is %w: it may have %d bytes", name, ErrTooLarge, limit)
 }
 
-// kind is what m is of, for a person.
+// kind describes m's type for a person.
 func kind(m fs.FileMode) string {
 	switch {
 	case m.IsDir():

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestReadTakesRegularFilesAlone(t *testing.T) {
+func TestReadTakesOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	l, err := net.Listen("unix", at("socket"))

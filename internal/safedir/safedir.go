@@ -1,7 +1,7 @@
-// Package safedir decides whether what another user of the machine wrote may be
-// used, by the rules that git has for repositories: safe.directory in
-// git-config(1). It reads no configuration and runs nothing: the caller hands
-// over what git says. Start reading at User.Check.
+// Package safedir decides whether files of another user may be used, by git's
+// rules for repositories: safe.directory in git-config(1). It reads no
+// configuration and runs nothing: the caller passes git's values. Call
+// User.Check.
 package safedir
 
 import (
@@ -16,34 +16,34 @@ import (
 	"syscall"
 )
 
-// User is who uses files.
+// User is the user of the files.
 type User struct {
 	UID  int // effective
-	Also int // another user whose files are as good, such as the one that root works for; -1 for none
+	Also int // another trusted user, such as the one for whom root works; -1: none
 
-	// Sudo is SUDO_UID: to root, files of who called sudo are root's own. This is
-	// git's rule; anything but a number counts as unset.
+	// Sudo is SUDO_UID: root also trusts the files of the user who called sudo.
+	// This is git's rule; anything but a number counts as unset.
 	Sudo string
 
 	// Safe returns the values of safe.directory in git's protected
-	// configuration, in their order. It is called only where an owner differs.
+	// configuration, in order. It is called only if an owner differs.
 	Safe func() []string
 }
 
-// Foreign says that a file belongs to another user.
+// Foreign reports a file of another user.
 type Foreign struct {
 	Path  string
 	Owner int // user id
-	UID   int // of who asks
+	UID   int // of the caller
 	Dir   string
 }
 
-// Error names the owner.
+// Error names both users.
 func (f *Foreign) Error() string {
-	return fmt.Sprintf("%s belongs to %s, and this is %s: what another user wrote is not used", f.Path, name(f.Owner), name(f.UID))
+	return fmt.Sprintf("%s belongs to %s, but this is %s: files of another user are not used", f.Path, name(f.Owner), name(f.UID))
 }
 
-// name is a user as a person knows it.
+// name returns a user's name and id.
 func name(uid int) string {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		return fmt.Sprintf("%s (user id %d)", u.Username, uid)
@@ -52,9 +52,8 @@ func name(uid int) string {
 }
 
 // Check returns a *Foreign for the first of names in the folder dir, or dir
-// itself, that belongs to another user, be it a link or what the link leads to.
-// A name that is not there is left out. It returns nil where safe.directory
-// names dir.
+// itself, that belongs to another user, either a link or its target. It ignores
+// missing names, and returns nil if safe.directory contains dir.
 func (u User) Check(dir string, names ...string) error {
 	for _, name := range append([]string{""}, names...) {
 		at := filepath.Join(dir, name)
@@ -79,7 +78,7 @@ func (u User) Check(dir string, names ...string) error {
 	return nil
 }
 
-// owns reports whether files of uid are u's.
+// owns reports whether u trusts files of uid.
 func (u User) owns(uid int) bool {
 	if uid == u.UID || u.Also >= 0 && uid == u.Also {
 		return true
@@ -88,9 +87,9 @@ func (u User) owns(uid int) bool {
 	return u.UID == 0 && err == nil && uint64(uid) == sudo
 }
 
-// Names reports whether values of safe.directory name dir: its path, * for all,
-// or a path that ends in /* for all below it. An empty value takes back those
-// before it. Paths are compared with links resolved; ~ is git's to expand.
+// Names reports whether values of safe.directory contain dir: its path, * for
+// all, or a path that ends in /* for all below it. An empty value clears the
+// earlier ones. Paths are compared with links resolved; git expands ~.
 func Names(values []string, dir string) bool {
 	dir = real(dir)
 	safe := false

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestNamesIsGits(t *testing.T) {
+func TestNamesMatchesGit(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(dir, filepath.Join(dir, "l")); err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func TestNamesIsGits(t *testing.T) {
 	}
 }
 
-func TestCheckLooksAtFolderFilesAndLinks(t *testing.T) {
+func TestCheckFolderFilesAndLinks(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give files away")
 	}

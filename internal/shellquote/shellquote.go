@@ -1,6 +1,6 @@
-// Package shellquote writes words so that a POSIX shell reads them back as they
-// are. Call Word for a command that people read, Terminal for one that is printed,
-// and Quote where the same bytes are wanted whatever the word is.
+// Package shellquote quotes words so that a POSIX shell reads them back
+// unchanged. Call Word for a command that people read, Terminal for one that is
+// printed, and Quote for a uniform form.
 package shellquote
 
 import (
@@ -11,8 +11,7 @@ import (
 // Quote puts s in single quotes.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// Word is Quote for a word in which a shell reads more than letters, and s
-// itself for every other.
+// Word quotes s only if a shell would interpret a character in it.
 func Word(s string) string {
 	if s == "" || s[0] == '~' || strings.ContainsFunc(s, special) {
 		return Quote(s)
@@ -20,12 +19,12 @@ func Word(s string) string {
 	return s
 }
 
-// special reports whether r may mean something to a shell.
+// special reports whether r may have a meaning in a shell.
 func special(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/.-_:=~@+,%", r)
 }
 
-// Join is argv as a command line, each of it a Word.
+// Join returns argv as a command line of Words.
 func Join(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {

@@ -17,7 +17,7 @@ import (
 
 // Two people build the same bytes out of the same files, in other folders, with
 // other homes. The long form shares nothing that was compiled before.
-func TestTwoBuildsAreOneProgram(t *testing.T) {
+func TestBuildIsReproducible(t *testing.T) {
 	proved := proof.Start(t, 11)
 	cache := goEnv(t, "GOCACHE")
 	first := build(t, cache)

@@ -1,6 +1,6 @@
-// Package termtext makes text of others fit for a terminal and for a line of one:
-// harmless, on one line, no longer than there is room. It imports nothing of
-// ours. Call Safe wherever text that aisync did not write is shown.
+// Package termtext makes foreign text safe for a terminal: harmless, on one
+// line, short enough. It imports nothing of ours. Call Safe for all shown text
+// that aisync did not write.
 package termtext
 
 import (
@@ -10,9 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Safe makes text of others harmless on a terminal: control characters,
-// invalid UTF-8 and characters that reorder a line are shown by their codes.
-// Tabs stay.
+// Safe makes foreign text harmless on a terminal: it shows control characters,
+// invalid UTF-8 and characters that reorder a line by their codes. Tabs stay.
 func Safe(s string) string {
 	if clean(s) {
 		return s
@@ -47,8 +46,8 @@ func clean(s string) bool {
 	return true
 }
 
-// Mask is Safe for columns: each character that Safe would not show as it is, a
-// tab too, becomes one by, so that the width stays what it was.
+// Mask is Safe for columns: it replaces each character that Safe would change,
+// and tabs, by one by, so that the width stays.
 func Mask(s string, by rune) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || Hidden(r) {
@@ -70,7 +69,7 @@ func SafeLines(s string) string {
 // OneLine joins the words of s with single spaces.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Clip cuts s to at most n characters, the last of which is then "…".
+// Clip shortens s to at most n characters, the last of which is then "…".
 func Clip(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
@@ -81,8 +80,8 @@ func Clip(s string, n int) string {
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-// Hidden reports whether r does something to a terminal, or to the order of a
-// line, rather than stand for itself.
+// Hidden reports whether r affects a terminal, or the order of a line, instead
+// of being visible.
 func Hidden(r rune) bool {
 	switch {
 	case r == '\t':
@@ -92,7 +91,7 @@ func Hidden(r rune) bool {
 	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c, r == 0x2028, r == 0x2029:
 		return true
 	case r == 0x00ad, r == 0x115f, r == 0x1160, r == 0x180e, r == 0x200b, r >= 0x2060 && r <= 0x2064, r == 0x3164, r == 0xfeff, r == 0xffa0, r >= 0xe0000 && r <= 0xe007f:
-		return true // of no width: two texts that look alike
+		return true // zero width: two texts would look alike
 	}
 	return false
 }

@@ -1,6 +1,6 @@
-// Package dir is the provider of folders that shall exist. What is in one is
-// never its business: a folder that aisync made goes again only while it is
-// empty. Start reading at Observe.
+// Package dir is the provider of folders that must exist. It never changes what
+// a folder holds, and removes a folder that aisync made only while it is empty.
+// A folder with first contents is a Layout. Start reading at Observe.
 package dir
 
 import (
@@ -15,7 +15,7 @@ import (
 	"aisync.dev/aisync/reconcile/provide"
 )
 
-// Folder is a folder that exists.
+// Folder is the body of a folder that must exist.
 func Folder() reconcile.Body { return body{} }
 
 type body struct{}
@@ -27,7 +27,7 @@ const exists reconcile.Fingerprint = "dir"
 
 // Provider keeps folders. It is stateless.
 type Provider struct {
-	Layouts map[string]Layout // of folders that may have been laid out, by their names: what may be removed with them
+	Layouts map[string]Layout // layouts by folder name: what may be removed with the folder
 }
 
 var _ reconcile.Preflighter = Provider{}
@@ -47,7 +47,7 @@ func (Provider) Observe(_ context.Context, r reconcile.ReadEnv, batch []reconcil
 
 func see(r fsys.Reader, t reconcile.Target, home fsys.LogicalPath) reconcile.Observation {
 	o := observe(r, t.Resource.Address, home)
-	if b, ok := laidOut(t); ok {
+	if b, ok := layoutOf(t); ok {
 		o = b.observe(o, r, t.Resource.Address.Path(home))
 	}
 	return o
@@ -58,7 +58,7 @@ func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) reconcil
 	info, err := r.Lstat(p)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if _, err = r.ReadDir(p); fsys.Conclusive(err) {
-			return reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s is a link to no folder that may be used (%v); make its target, or remove the link", a.Name(), err)}
+			return reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s does not link to a usable folder (%v); create its target, or remove the link", a.Name(), err)}
 		}
 	} else if err == nil && !info.IsDir() {
 		return reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s is a file; move it away, or take the folder out of the spec", a.Name())}
@@ -69,8 +69,8 @@ func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) reconcil
 	return reconcile.Observation{Presence: reconcile.Present, Token: exists, Live: map[reconcile.LeafKey]reconcile.Fingerprint{"": exists}}
 }
 
-// Explain implements reconcile.Provider: a folder says it all by its address,
-// unless it stays because something is in it.
+// Explain implements reconcile.Provider. It has nothing to add to the address,
+// except why a folder stays.
 func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
 	if removes(c) {
@@ -78,7 +78,7 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 			return []reconcile.Line{{Op: ' ', Text: fmt.Sprintf("stays if it is not empty; it holds %d entries now", len(list))}}
 		}
 	}
-	if b, ok := laidOut(c.Target); ok && !removes(c) {
+	if b, ok := layoutOf(c.Target); ok && !removes(c) {
 		return b.explain(r.FS, a.Path(r.Home))
 	}
 	return nil
@@ -96,8 +96,8 @@ func removes(c reconcile.Change) bool {
 	return false
 }
 
-// Apply implements reconcile.Provider. A folder that is not empty stays, which
-// is no error: what is in it is somebody's.
+// Apply implements reconcile.Provider. A folder that is not empty stays,
+// without an error: its contents are not aisync's.
 func (d Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	a := c.Target.Resource.Address
 	p := a.Path(w.Home)
@@ -126,9 +126,9 @@ func (d Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.Write
 	if now.Token == exists {
 		return reconcile.Outcome{Token: exists}, nil
 	}
-	b, filled := laidOut(c.Target)
+	b, filled := layoutOf(c.Target)
 	if l, known := d.Layouts[a.Name()]; known && !filled { // put back
-		b, filled = l.laid, true
+		b, filled = l.layout, true
 	}
 	mode := fs.FileMode(0o755)
 	if filled {
@@ -145,13 +145,13 @@ func (d Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.Write
 		}
 	}
 	if n := len(made); n > 0 && made[n-1] == p {
-		made = made[:n-1] // the folder itself has a record of its own
+		made = made[:n-1] // the folder itself has a separate record
 	}
 	return reconcile.Outcome{Token: exists, Dirs: made}, nil
 }
 
-// Preflight implements reconcile.Preflighter: every folder that is written to
-// must let us.
+// Preflight implements reconcile.Preflighter: every folder that changes must be
+// writable.
 func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	return provide.Unwritable(r, batch)
 }

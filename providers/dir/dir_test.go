@@ -12,7 +12,7 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-func TestDirKeepsThePromisesOfEveryProvider(t *testing.T) {
+func TestDirPassesProviderSuite(t *testing.T) {
 	providertest.Run(t, func(*testing.T) providertest.Suite {
 		return providertest.Suite{
 			Provider: Provider{}, Address: "dir:.ai/sessions", OneValue: true,
@@ -50,7 +50,7 @@ func TestDirKeepsThePromisesOfEveryProvider(t *testing.T) {
 	})
 }
 
-func TestAFolderThatIsNotEmptyStays(t *testing.T) {
+func TestNonEmptyFolderStays(t *testing.T) {
 	project := t.TempDir()
 	disk, err := fsys.New(fsys.Options{Project: project, Tag: "t"})
 	if err != nil {
@@ -80,7 +80,7 @@ func TestAFolderThatIsNotEmptyStays(t *testing.T) {
 	}
 }
 
-func TestALinkToAFolderOfTheProjectIsAFolder(t *testing.T) {
+func TestLinkToProjectFolderCountsAsFolder(t *testing.T) {
 	project := t.TempDir()
 	if err := os.Mkdir(filepath.Join(project, "real"), 0o755); err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"aisync.dev/aisync/reconcile/provide"
 )
 
-// Apply implements reconcile.Provider. A target that is already as c wants it
-// is left untouched.
+// Apply implements reconcile.Provider. It leaves a target alone that already is
+// as c wants it.
 func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	a := c.Target.Resource.Address
 	p := a.Path(w.Home)
@@ -51,15 +51,15 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 
 var _ reconcile.Foreteller = Provider{}
 
-// Foretell implements reconcile.Foreteller. Of whole files there is nothing to
-// tell but the outcome of a merge.
+// Foretell implements reconcile.Foreteller. Of a whole file only the outcome of
+// a merge can be told.
 func (Provider) Foretell(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) reconcile.Outcome {
 	if !slices.ContainsFunc(c.Leaves, func(l reconcile.LeafChange) bool { return l.Writes() && (l.Key != "" || l.MergeBoth) }) {
 		return reconcile.Outcome{}
 	}
 	s := see(r, c.Target, true)
 	if s.token() != c.Before.Token {
-		return reconcile.Outcome{} // Apply says that it is stale
+		return reconcile.Outcome{} // Apply reports that it is stale
 	}
 	b, err := build(r, c, s)
 	if err != nil {
@@ -72,8 +72,8 @@ func (b built) outcome() reconcile.Outcome {
 	return reconcile.Outcome{LeafPrivate: b.private, LeafLive: b.live, LeafMarked: b.marked, Token: b.token(), Content: b.base}
 }
 
-// write brings b to disk in place of s, with mode where that is not 0, and
-// returns the folders that it made.
+// write replaces s on disk by b, with mode unless it is 0, and returns the
+// folders that it made.
 func (b built) write(w reconcile.WriteEnv, p fsys.LogicalPath, s seen, mode fs.FileMode) ([]fsys.LogicalPath, error) {
 	keep := provide.KeepAs(w, s.token())
 	if b.gone {
@@ -92,8 +92,8 @@ func (b built) write(w reconcile.WriteEnv, p fsys.LogicalPath, s seen, mode fs.F
 	return dirs, w.FS.Replace(p, fsys.Content{Bytes: b.doc, Mode: mode}, s.expect(), keep)
 }
 
-// mode is 0 where the one that is there stays: only the bits that execute are
-// ever ours.
+// mode returns 0 where the present mode stays: only the executable bits are
+// aisync's.
 func (b built) mode(s seen) fs.FileMode {
 	switch {
 	case b.secret && s.presence == reconcile.Absent:
@@ -112,8 +112,9 @@ func (b built) mode(s seen) fs.FileMode {
 	return s.mode.Perm() &^ 0o111
 }
 
-// done is the outcome where s is not what the plan saw: fine if everything is
-// as c wants it, as after a kill between the write and its record.
+// done is the outcome where s has changed since the plan was made. It succeeds
+// if everything is as c wants it, as after a kill between the write and its
+// record.
 func done(r reconcile.ReadEnv, c reconcile.Change, s seen) (reconcile.Outcome, error) {
 	a := c.Target.Resource.Address
 	if before, kept := planned(r, c); kept { // then the notes can be had again
@@ -128,7 +129,7 @@ func done(r reconcile.ReadEnv, c reconcile.Change, s seen) (reconcile.Outcome, e
 	return reconcile.Outcome{}, fmt.Errorf("%s %w; run the command again", a.Name(), reconcile.ErrStale)
 }
 
-// planned is what the plan saw; kept is false where that is in no backup.
+// planned is the file that the plan saw; kept is false if no backup has it.
 func planned(r reconcile.ReadEnv, c reconcile.Change) (_ seen, kept bool) {
 	if c.Before.Token == "" {
 		return seen{presence: reconcile.Absent}, true
@@ -140,11 +141,11 @@ func planned(r reconcile.ReadEnv, c reconcile.Change) (_ seen, kept bool) {
 	return seen{presence: reconcile.Present, digest: fsys.Digest(doc), exec: executes(c.Before.Token), doc: doc}, err == nil
 }
 
-// holds reports whether s is what c makes, and not only what c leaves alone.
+// holds reports whether s is what c makes, beyond what c leaves alone.
 func (b built) holds(c reconcile.Change, s seen) bool {
 	for _, l := range c.Leaves {
 		if l.MergeBoth || l.Key == reconcile.Seed && l.Writes() && l.Want != nil {
-			return false // what it would have made cannot be told from what is there
+			return false // what c would have made cannot be told from s
 		}
 	}
 	return true
@@ -152,8 +153,8 @@ func (b built) holds(c reconcile.Change, s seen) bool {
 
 var _ reconcile.Preflighter = Provider{}
 
-// Preflight implements reconcile.Preflighter: every folder that is written to
-// must let us.
+// Preflight implements reconcile.Preflighter: every folder that changes must be
+// writable.
 func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	for _, c := range batch {

@@ -17,7 +17,7 @@ type noModes struct{ fsys.FS }
 
 func (noModes) KeepsExec(fsys.LogicalPath, fs.FileMode) bool { return false }
 
-func TestWhereNoModesAreKeptNobodyEditedThem(t *testing.T) {
+func TestNoDriftOnFileSystemWithoutModes(t *testing.T) {
 	plain, script, seed := Whole([]byte("text\n"), 0o644), Whole([]byte("#!/bin/sh\n"), 0o755), Whole([]byte("first\n"), 0o644)
 	for _, mount := range []fs.FileMode{0o777, 0o644} {
 		for _, keeps := range []bool{false, true} {
@@ -68,7 +68,7 @@ func TestWhereNoModesAreKeptNobodyEditedThem(t *testing.T) {
 	}
 }
 
-func TestWhereNoModesAreKeptOnlyTheBitMayHaveMoved(t *testing.T) {
+func TestWithoutModesOnlyExecBitMayMove(t *testing.T) {
 	m := newMachine(t)
 	m.env.ReadEnv.FS = noModes{m.env.FS}
 	was, want := Whole([]byte("x\n"), 0o644), Whole([]byte("x\n"), 0o755)

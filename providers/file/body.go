@@ -1,7 +1,7 @@
 // Package file is the provider of everything that aisync keeps in a file: the
-// whole of it, its first content, or single keys, lines and blocks in a file
-// that is otherwise somebody else's. It never writes what it does not own.
-// Start reading at the bodies below, then observe.go and build.go.
+// whole text, its first content, or single keys, lines and blocks of a file
+// that others write too. It never writes what it does not own. Start reading at
+// Whole, Value and Block, then observe.go and build.go.
 package file
 
 import (
@@ -24,16 +24,16 @@ type content interface {
 	executable() bool
 }
 
-// Executable reports whether b is a whole file that its owner shall be able to
+// Executable reports whether b is a whole file that its owner must be able to
 // execute.
 func Executable(b reconcile.Body) bool {
 	if c, ok := b.(content); ok {
 		return c.executable()
 	}
-	return executes(b.Fingerprint()) // which may be all that is known of it
+	return executes(b.Fingerprint()) // sometimes only the fingerprint is known
 }
 
-// Text is what b makes a file hold, where b is about the whole of it.
+// Text returns the text of a body that stands for a whole file.
 func Text(b reconcile.Body) (text []byte, ok bool) {
 	c, ok := b.(content)
 	if !ok {
@@ -43,8 +43,8 @@ func Text(b reconcile.Body) (text []byte, ok bool) {
 	return text, err == nil
 }
 
-// Whole is the whole of a file, or its first content. Of mode only the bit
-// that lets the owner execute it counts.
+// Whole is a whole file, or its first content. Of mode only the owner's
+// executable bit counts.
 func Whole(b []byte, mode fs.FileMode) reconcile.Body {
 	return wholeBody{b, isExecutable(mode)}
 }
@@ -61,19 +61,18 @@ func (w wholeBody) Fingerprint() reconcile.Fingerprint {
 }
 func (w wholeBody) Redacted() json.RawMessage { return redactedContent(w.Fingerprint()) }
 
-// FromSource is the whole of a file, or its first content, that is read only
-// when it is written or shown. path is physical and may be anywhere; digest is
-// that of the bytes that transform makes of the source, or of the source
-// itself where transform is nil. Bytes that are not those when they are read
-// are an error that wraps reconcile.ErrStale.
+// FromSource is a whole file, or its first content, that is read only when it
+// is written or shown. path is physical and may lie anywhere. digest is that of
+// the bytes after transform; a nil transform changes nothing. Other bytes are
+// an error that wraps reconcile.ErrStale.
 func FromSource(path string, digest reconcile.Fingerprint, mode fs.FileMode, transform func([]byte) []byte) reconcile.Body {
 	plain, _, _ := strings.Cut(string(digest), "+")
 	return sourceBody{path: path, digest: plain, exec: isExecutable(mode), transform: transform}
 }
 
-// WithPast is a body of FromSource with what its source held before, newest
-// first. It is asked only where a file is there that nobody recorded, or where
-// what was recorded is known no more.
+// WithPast adds to a body of FromSource what its source held before, newest
+// first. past is called only for a file that was not recorded, or whose
+// recorded text is no longer known.
 func WithPast(b reconcile.Body, past func() [][]byte) reconcile.Body {
 	s, ok := b.(sourceBody)
 	if !ok {
@@ -83,8 +82,20 @@ func WithPast(b reconcile.Body, past func() [][]byte) reconcile.Body {
 	return s
 }
 
-// SourceOf returns the file that a body of FromSource is read from, and what is
-// made of it; ok is false for other bodies.
+// Elsewhere marks a body of FromSource whose source does not lie beside the spec
+// that asks for it, where an import puts what it takes: a file with the present
+// or a former text of that source counts as made from it.
+func Elsewhere(b reconcile.Body) reconcile.Body {
+	s, ok := b.(sourceBody)
+	if !ok {
+		return b
+	}
+	s.elsewhere = true
+	return s
+}
+
+// SourceOf returns the file that a body of FromSource reads, and its transform;
+// ok is false for other bodies.
 func SourceOf(b reconcile.Body) (path string, transform func([]byte) []byte, ok bool) {
 	s, ok := b.(sourceBody)
 	if ok && s.transform == nil {
@@ -99,11 +110,12 @@ type sourceBody struct {
 	exec      bool
 	transform func([]byte) []byte
 	past      func() [][]byte
-	parts     int // of the target's path that are the bundle's own; 0: 1
+	parts     int // how many trailing parts of the target's path belong to the bundle; 0 means 1
+	elsewhere bool
 }
 
-// earlier is what the source came to before, newest first, in the form of now
-// and as it was: installers of old copied it as it was.
+// earlier returns the source's former contents, newest first, each transformed
+// and as it was: old installers copied it unchanged.
 func (s sourceBody) earlier() [][]byte {
 	if s.past == nil {
 		return nil
@@ -149,7 +161,7 @@ type member struct {
 	head  string
 	style merge.Format
 	ours  func(merge.Value) merge.Value // nil: only an equal value is the same
-	print func() reconcile.Fingerprint  // of v, once: a block may be the text of many rules
+	print func() reconcile.Fingerprint  // fingerprint of v, computed once: a block may be the text of many rules
 }
 
 func newMember(m member) member {
@@ -157,32 +169,32 @@ func newMember(m member) member {
 	return m
 }
 
-// Value is a value, a set member or a hook in a json, jsonc, toml or yaml file. v is
-// JSON text; the order of its keys is that in which a new value is written.
+// Value is a value, a set member or a hook in a json, jsonc, toml or yaml file.
+// v is JSON text; a new value is written with the order of its keys.
 func Value(v merge.Value) reconcile.Body { return newMember(member{v: v}) }
 
-// ValueOf is the value that b makes a part of a file hold; ok is false for
-// other bodies, and for secrets.
+// ValueOf returns the value that b writes into a file; ok is false for other
+// bodies, and for secrets.
 func ValueOf(b reconcile.Body) (v merge.Value, ok bool) {
 	m, ok := b.(member)
 	return m.v, ok
 }
 
-// Meaning is Value for a value that others may spell otherwise: what is there
-// counts as ours makes it. ours leaves alone what it does not know, and what is
-// in our form already.
+// Meaning is Value for a value that others may spell differently: what is there
+// is compared after ours. ours keeps what it does not know, and what already
+// has our form.
 func Meaning(v merge.Value, ours func(merge.Value) merge.Value) reconcile.Body {
 	return newMember(member{v: v, ours: ours})
 }
 
-// Line is a line of text, which its key spells. Where it is added, header
-// stands above it, once for all lines of that header; "" is none.
+// Line is a line of text, spelled by its key. header is written above the first
+// line that has it; "" is none.
 func Line(header string) reconcile.Body {
 	return newMember(member{v: merge.Value("true"), head: header})
 }
 
-// Block is text between two marker lines. style is how they are written:
-// merge.Text, Markdown or Slashes; "" goes by the file's name.
+// Block is text between two marker lines. style is the form of the markers:
+// merge.Text, Markdown or Slashes; "" derives it from the file's name.
 func Block(style merge.Format, text string) reconcile.Body {
 	return newMember(member{v: merge.TextValue(text), style: style})
 }
@@ -190,7 +202,7 @@ func Block(style merge.Format, text string) reconcile.Body {
 func (m member) Fingerprint() reconcile.Fingerprint { return m.print() }
 func (m member) Redacted() json.RawMessage          { return redact(m.v) }
 
-// valueFingerprint is the same for equal values, however they are spelled.
+// valueFingerprint is equal for equal values, whatever their spelling.
 func valueFingerprint(v merge.Value) reconcile.Fingerprint {
 	c, err := merge.Canonical(v)
 	if err != nil {
@@ -199,8 +211,8 @@ func valueFingerprint(v merge.Value) reconcile.Fingerprint {
 	return reconcile.Fingerprint(fsys.Digest(c))
 }
 
-// tokenOf is the fingerprint of a whole file. The bits of mode that come from a
-// umask are not part of it, so that two people agree.
+// tokenOf is the fingerprint of a whole file. It leaves out the mode bits that
+// a umask sets, so that two people agree.
 func tokenOf(digest string, exec bool) reconcile.Fingerprint {
 	if exec {
 		return reconcile.Fingerprint(digest + "+x")
@@ -208,7 +220,7 @@ func tokenOf(digest string, exec bool) reconcile.Fingerprint {
 	return reconcile.Fingerprint(digest)
 }
 
-// executes reports whether token is of a file that can be executed.
+// executes reports whether token is that of an executable file.
 func executes(token reconcile.Fingerprint) bool { return strings.HasSuffix(string(token), "+x") }
 
 func isExecutable(mode fs.FileMode) bool { return mode&0o100 != 0 }

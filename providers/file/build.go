@@ -12,7 +12,7 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// built is what a file shall be after a change, and what is to be recorded.
+// built is a file as it must be after a change, and what to record of it.
 type built struct {
 	gone    bool
 	doc     []byte
@@ -21,10 +21,10 @@ type built struct {
 	live    map[reconcile.LeafKey]reconcile.Fingerprint
 	marked  map[reconcile.LeafKey]bool
 	base    []byte // whole text of the spec, for a later diff or three-way merge
-	secret  bool   // something of it is for its owner's eyes only
+	secret  bool   // some of it is secret: readable by the owner alone
 }
 
-// token identifies what b says.
+// token is the fingerprint of b.
 func (b built) token() reconcile.Fingerprint {
 	if b.gone {
 		return ""
@@ -32,7 +32,7 @@ func (b built) token() reconcile.Fingerprint {
 	return tokenOf(fsys.Digest(b.doc), b.exec)
 }
 
-// build says what c makes of s. It is pure but for reading sources and backups.
+// build applies c to s. It is pure except that it reads sources and backups.
 func build(r reconcile.ReadEnv, c reconcile.Change, s seen) (built, error) {
 	b := built{
 		gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.exec,
@@ -51,7 +51,7 @@ func build(r reconcile.ReadEnv, c reconcile.Change, s seen) (built, error) {
 				return b, err
 			}
 			if !b.gone {
-				return b, nil // what was in it went with it
+				return b, nil // its members went with it
 			}
 		case l.Key == reconcile.Seed && l.Want == nil:
 			seedDropped = true
@@ -65,7 +65,7 @@ func build(r reconcile.ReadEnv, c reconcile.Change, s seen) (built, error) {
 	return b, err
 }
 
-// putBack makes b what token says.
+// putBack gives b the earlier content with that token.
 func (b *built) putBack(r reconcile.ReadEnv, token reconcile.Fingerprint) error {
 	b.gone, b.doc, b.exec = token == "", nil, executes(token)
 	if b.gone {
@@ -76,7 +76,7 @@ func (b *built) putBack(r reconcile.ReadEnv, token reconcile.Fingerprint) error 
 	return err
 }
 
-// whole changes the one leaf that is all of the file.
+// whole changes the one leaf that is the whole file.
 func (b *built) whole(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) error {
 	switch l.Action {
 	case reconcile.Delete:
@@ -95,7 +95,7 @@ func (b *built) whole(r reconcile.ReadEnv, a reconcile.Address, l reconcile.Leaf
 	merged, clean := merged(r, a, l, s)
 	switch {
 	case merged == nil && l.MergeBoth:
-		return fmt.Errorf("what was edited and what the spec changed cannot be brought together; %s", advice.ForceOrAdopt)
+		return fmt.Errorf("your edit and the spec's change cannot be merged; %s", advice.ForceOrAdopt)
 	case merged == nil:
 		return nil
 	}
@@ -107,18 +107,18 @@ func (b *built) whole(r reconcile.ReadEnv, a reconcile.Address, l reconcile.Leaf
 	return nil
 }
 
-// fill makes b the content that l wants.
+// fill gives b the content that l wants.
 func (b *built) fill(l reconcile.LeafChange) error {
 	body, ok := l.Want.Body.(content)
 	if !ok {
-		return fmt.Errorf("leaf %q wants a %T, which is no content of a file", l.Key, l.Want.Body)
+		return fmt.Errorf("leaf %q wants a %T, not the content of a file", l.Key, l.Want.Body)
 	}
 	doc, err := body.bytes()
 	b.gone, b.doc, b.exec = false, doc, body.executable()
 	return err
 }
 
-// members changes what is ours in a document that may be anybody's.
+// members changes aisync's members of a document that others write too.
 func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDropped bool) error {
 	var ops []memberOp
 	groups := groupsOf(c.Target)
@@ -180,8 +180,8 @@ func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDro
 	return nil
 }
 
-// asAsked returns list with what is wanted in the order in which it was asked
-// for, and what is not wanted before it.
+// asAsked returns list with the wanted leaves in the order of their declaration,
+// after the others.
 func asAsked(list []reconcile.LeafChange) []reconcile.LeafChange {
 	order := func(l reconcile.LeafChange) int {
 		if l.Want == nil {
@@ -194,8 +194,8 @@ func asAsked(list []reconcile.LeafChange) []reconcile.LeafChange {
 	return out
 }
 
-// groupsOf returns the lines that are wanted of t in their order, by the header
-// that they stand under.
+// groupsOf returns the wanted lines of t in their order, by the header that they
+// stand under.
 func groupsOf(t reconcile.Target) map[string][]string {
 	leaves := slices.Clone(t.Resource.Leaves)
 	sort.SliceStable(leaves, func(i, j int) bool { return leaves[i].Order < leaves[j].Order })
@@ -210,8 +210,8 @@ func groupsOf(t reconcile.Target) map[string][]string {
 	return out
 }
 
-// keptOps sets, in a document that starts anew, the members that stay when its
-// first content goes: the rest of it is known to be that content.
+// keptOps sets the members that stay in a new document when the first content
+// goes: everything else in it is known to be that content.
 func keptOps(c reconcile.Change, s seen) ([]memberOp, error) {
 	var keys []reconcile.LeafKey
 	changes := map[reconcile.LeafKey]reconcile.LeafChange{}
@@ -251,12 +251,12 @@ func setOp(l reconcile.LeafChange) (merge.Op, error) {
 	}
 	m, ok := l.Want.Body.(member)
 	if !ok {
-		return merge.Op{}, fmt.Errorf("leaf %s wants a %T, which is no part of a file", l.Key, l.Want.Body)
+		return merge.Op{}, fmt.Errorf("leaf %s wants a %T, not a part of a file", l.Key, l.Want.Body)
 	}
 	return merge.Op{Key: string(l.Key), Value: m.v, Header: m.head}, nil
 }
 
-// priorValue is what l was in the file that it was changed in; nil where it was not there.
+// priorValue is the value of l before aisync changed it; nil if there was none.
 func priorValue(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange) (merge.Value, error) {
 	doc, err := backup(r, l.Last.Prior)
 	if err != nil {
@@ -264,14 +264,14 @@ func priorValue(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange)
 	}
 	leaves, err := readLeaves(t, doc, []reconcile.LeafKey{l.Key})
 	if err != nil {
-		return nil, fmt.Errorf("what %s was before: %w", l.Key, err)
+		return nil, fmt.Errorf("prior value of %s: %w", l.Key, err)
 	}
 	return leaves[l.Key].Value, nil
 }
 
 func backup(r reconcile.ReadEnv, id reconcile.BackupID) ([]byte, error) {
 	if r.Backup == nil || id == "" {
-		return nil, fmt.Errorf("no backup of what was there before is known; %s", advice.AdoptLeaf)
+		return nil, fmt.Errorf("no backup of the prior value is known; %s", advice.AdoptLeaf)
 	}
 	b, err := r.Backup(id)
 	if err != nil {
@@ -280,7 +280,7 @@ func backup(r reconcile.ReadEnv, id reconcile.BackupID) ([]byte, error) {
 	return b, nil
 }
 
-// sets reports whether any op adds or changes something.
+// sets reports whether any op adds or changes a value.
 func sets(ops []memberOp) bool {
 	for _, op := range ops {
 		if op.Value != nil {
@@ -290,7 +290,7 @@ func sets(ops []memberOp) bool {
 	return false
 }
 
-// onlySets keeps of ops those that set something.
+// onlySets returns the ops that set a value.
 func onlySets(ops []memberOp) []memberOp {
 	var out []memberOp
 	for _, op := range ops {

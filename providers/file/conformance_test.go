@@ -88,7 +88,7 @@ func write(t *testing.T, path, content string, mode fs.FileMode) {
 	}
 }
 
-func TestFileKeepsThePromisesOfEveryProvider(t *testing.T) {
+func TestFilePassesProviderSuite(t *testing.T) {
 	content := func(v string) string { return "first line\nvalue " + v + "\n" }
 	whole := func(v string) reconcile.Body { return Whole([]byte(content(v)), 0o644) }
 	value := func(v string) reconcile.Body { return Value(merge.Value(`"` + v + `"`)) }
@@ -136,7 +136,7 @@ func blockSuite(s providertest.Suite) providertest.Suite {
 	})
 }
 
-func TestLinesKeepThePromisesOfEveryProvider(t *testing.T) {
+func TestLinesPassProviderSuite(t *testing.T) {
 	for name, bare := range map[string]string{"in a file of the user": "node_modules\n", "in a file of our own": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +148,7 @@ func TestLinesKeepThePromisesOfEveryProvider(t *testing.T) {
 	}
 }
 
-func TestExecutableFilesKeepThePromisesOfEveryProvider(t *testing.T) {
+func TestExecutableFilesPassProviderSuite(t *testing.T) {
 	s := document("file:githooks/pre-commit", "", "", "", nil, nil)
 	s.Stride = 3
 	modes := map[string]fs.FileMode{"X": 0o755, "Y": 0o644, "Z": 0o644}

@@ -8,9 +8,9 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// formatOf says how the leaf key is kept in t: as its declaration says, with
-// lines and blocks marked as the wanted or recorded block says, else as the
-// file's name suggests.
+// formatOf returns the format of the leaf key in t: the declared one, with the
+// markers of the wanted or recorded block; otherwise the one that the file's
+// name suggests.
 func formatOf(t reconcile.Target, key reconcile.LeafKey) merge.Format {
 	byName := merge.FormatOf(t.Resource.Address.Name())
 	text := strings.HasPrefix(string(key), "line:") || strings.HasPrefix(string(key), "block:")
@@ -26,7 +26,7 @@ func formatOf(t reconcile.Target, key reconcile.LeafKey) merge.Format {
 	return merge.TextFormat(byName)
 }
 
-// styleOf is what a block itself says of its markers; "" where it says nothing.
+// styleOf is the marker style that a block names; "" if it names none.
 func styleOf(t reconcile.Target, key reconcile.LeafKey) merge.Format {
 	for _, l := range t.Resource.Leaves {
 		if m, ok := l.Body.(member); ok && l.Key == key {
@@ -47,8 +47,8 @@ type memberOp struct {
 	merge.Op
 }
 
-// edit is merge.Edit where leaves may be marked in more than one way. It
-// returns the document and, for every op, what was made around its leaf.
+// edit is merge.Edit for leaves that may be marked in several ways. It returns
+// the document and, for every op, the containers that were created.
 func edit(doc []byte, ops []memberOp, made []string) ([]byte, [][]string, error) {
 	around := make([][]string, len(ops))
 	var formats []merge.Format

@@ -13,17 +13,17 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// shown bounds the lines of a text that is new or goes away as a whole. Who
-// prints them cuts far earlier, unless all of it is asked for.
+// shown bounds the lines of a text that appears or disappears as a whole.
+// Callers cut far earlier, unless a person asks for everything.
 const shown = 10_000
 
-// Explain implements reconcile.Provider: a unified diff from what is there to
-// what shall be for whole texts, the leaves that change elsewhere.
+// Explain implements reconcile.Provider: a unified diff for whole texts,
+// otherwise the leaves that change.
 func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
 	s := linked(r, c.Target, see(r, c.Target, true))
 	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
-		return nil // the reason is the meaning of the change
+		return nil // the change's meaning is the reason
 	}
 	if c.Exact != nil {
 		b, err := build(r, c, s)
@@ -51,8 +51,8 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 }
 
 // After returns what c makes its file hold, and whether its owner may execute
-// it; gone says that there is no file then. It writes nothing. The error says
-// why that cannot be told.
+// it; gone means that there is no file then. It writes nothing. The error says
+// why the result is unknown.
 func After(r reconcile.ReadEnv, c reconcile.Change) (doc []byte, exec, gone bool, err error) {
 	s := see(r, c.Target, true)
 	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
@@ -62,22 +62,22 @@ func After(r reconcile.ReadEnv, c reconcile.Change) (doc []byte, exec, gone bool
 	return b.doc, b.exec, b.gone, err
 }
 
-// MayExecute reports whether the file of c, which c does not write, may be one
-// that its owner can execute, by the mode in info alone. Where it may, After
-// tells.
+// MayExecute reports whether the file of c, which c does not write, may be
+// executable for its owner, judged by the mode in info alone. Where it may be,
+// After tells.
 func MayExecute(c reconcile.Change, info fs.FileInfo) bool {
 	return isExecutable(info.Mode()) || executes(c.Before.Token)
 }
 
-// explainLeaf shows what becomes of a file that is one leaf. Where only a
-// fingerprint is known of what is wanted, the text that was recorded serves.
+// explainLeaf shows the change of a file that is one leaf. Where only a
+// fingerprint of the wanted text is known, it shows the recorded text.
 func explainLeaf(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) []reconcile.Line {
 	b := built{gone: s.presence == reconcile.Absent, doc: s.doc, exec: s.exec, live: map[reconcile.LeafKey]reconcile.Fingerprint{}}
 	if l.Want != nil {
 		if _, ok := l.Want.Body.(content); !ok {
 			base, known := baseOf(r, a, l)
 			if !known {
-				return []reconcile.Line{{Op: ' ', Text: "is not what was recorded; the recorded text is not known here"}}
+				return []reconcile.Line{{Op: ' ', Text: "differs from the record; the recorded text is not on this machine"}}
 			}
 			b.gone, b.doc, b.exec = false, base, executes(l.Last.Live)
 			return explainWhole(s, b, nil)
@@ -86,15 +86,16 @@ func explainLeaf(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChang
 	if l.Action == reconcile.Clash && (l.Rel.CanMerge || l.Rel.CanMark) {
 		base, theirs, ok := ends(r, a, l, s)
 		if ok && !bytes.Equal(base, s.doc) && !bytes.Equal(base, theirs) {
-			lines := append([]reconcile.Line{{Op: ' ', Text: "what was changed here:"}}, unified(base, s.doc)...)
-			return append(append(lines, reconcile.Line{Op: ' ', Text: "what the bundle changed:"}), unified(base, theirs)...)
+			lines := append([]reconcile.Line{{Op: ' ', Text: "changed here:"}}, unified(base, s.doc)...)
+			return append(append(lines, reconcile.Line{Op: ' ', Text: "changed by the bundle:"}), unified(base, theirs)...)
 		}
 	}
 	err := b.whole(r, a, asIfForced(l), s)
 	return explainWhole(s, b, err)
 }
 
-// asIfForced shows what a conflict is about: what ours would change.
+// asIfForced returns l as it would be applied with --force, to show what a
+// conflict is about.
 func asIfForced(l reconcile.LeafChange) reconcile.LeafChange {
 	if l.Action == reconcile.Clash {
 		l.Action = reconcile.Update
@@ -105,7 +106,7 @@ func asIfForced(l reconcile.LeafChange) reconcile.LeafChange {
 	return l
 }
 
-// explainWhole shows the way from s to b.
+// explainWhole shows the difference between s and b.
 func explainWhole(s seen, b built, err error) []reconcile.Line {
 	if err != nil {
 		return []reconcile.Line{{Op: ' ', Text: "cannot be shown: " + err.Error()}}
@@ -113,14 +114,14 @@ func explainWhole(s seen, b built, err error) []reconcile.Line {
 	return between(whole{s.doc, s.exec, s.presence == reconcile.Absent}, whole{b.doc, b.exec, b.gone})
 }
 
-// whole is a file at one end of a difference.
+// whole is one side of a difference.
 type whole struct {
 	doc    []byte
 	exec   bool
 	absent bool
 }
 
-// between shows the way from one file to another.
+// between shows the difference between two files.
 func between(from, to whole) []reconcile.Line {
 	switch {
 	case to.absent:
@@ -168,7 +169,7 @@ func unified(from, to []byte) []reconcile.Line {
 	return lines
 }
 
-// excerpt shows the first lines of a text that is new or goes away.
+// excerpt shows the first lines of a text that appears or disappears.
 func excerpt(op byte, doc []byte) []reconcile.Line {
 	if merge.IsBinary(doc) {
 		return []reconcile.Line{{Op: op, Text: fmt.Sprintf("binary, %d bytes", len(doc))}}
@@ -227,13 +228,13 @@ func explainMembers(r reconcile.ReadEnv, c reconcile.Change, s seen, leaves []re
 	return lines
 }
 
-// wanted is the value that l wants; nil where it wants none of a member.
+// wanted is the value that l wants; nil if it wants no member.
 func wanted(l reconcile.LeafChange) merge.Value {
 	m, _ := l.Want.Body.(member)
 	return m.v
 }
 
-// shownWith is an entry that comes or goes as a whole.
+// shownWith shows an entry that appears or disappears as a whole.
 func shownWith(op byte, key reconcile.LeafKey, v merge.Value) []reconcile.Line {
 	if text, ok := blockText(key, v); ok {
 		return append([]reconcile.Line{{Op: op, Text: label(key)}}, excerpt(op, []byte(text))...)
@@ -253,7 +254,7 @@ func changed(l reconcile.LeafChange, is, want merge.Value) []reconcile.Line {
 	return []reconcile.Line{{Op: '~', Text: fmt.Sprintf("%s is %s, %s %s", label(l.Key), redactLeaf(string(l.Key), is), verb, redactLeaf(string(l.Key), want))}}
 }
 
-// label is how a person is told of a key.
+// label is key as messages name it.
 func label(key reconcile.LeafKey) string {
 	if line, ok := strings.CutPrefix(string(key), "line:"); ok {
 		return "line " + line
@@ -264,7 +265,7 @@ func label(key reconcile.LeafKey) string {
 	return string(key)
 }
 
-// describe is a key with its value, where the key does not say it all.
+// describe is key with its value, where the key does not include it.
 func describe(key reconcile.LeafKey, v merge.Value) string {
 	pointer, member, isMember := strings.Cut(string(key), "#")
 	switch {
@@ -287,7 +288,7 @@ func compact(v json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// blockText is what a block holds.
+// blockText returns the text of a block.
 func blockText(key reconcile.LeafKey, v merge.Value) (string, bool) {
 	if !strings.HasPrefix(string(key), "block:") {
 		return "", false

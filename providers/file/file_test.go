@@ -97,7 +97,7 @@ func act(key reconcile.LeafKey, a reconcile.Action, want reconcile.Body, last *r
 	return l
 }
 
-func TestASeedAndALineMakeOneFileAndEachGoesAlone(t *testing.T) {
+func TestSeedAndLineShareFileAndGoSeparately(t *testing.T) {
 	m := newMachine(t)
 	const key = "line:@AGENTS.md"
 	seed, line := Whole([]byte("# Notes\n"), 0o644), Line("")
@@ -144,7 +144,7 @@ func TestAnEmptyFileOfTheUserIsNotDeletedWithOurLastLine(t *testing.T) {
 	}
 }
 
-func TestABrokenDocumentIsAConflictWithItsPlaceAndLosesNothing(t *testing.T) {
+func TestBrokenDocumentIsConflictWithPosition(t *testing.T) {
 	m := newMachine(t)
 	const broken = "{\n  \"a\": 1,\n  oops\n}\n"
 	m.put(t, ".claude/settings.json", broken)
@@ -165,7 +165,7 @@ func TestABrokenDocumentIsAConflictWithItsPlaceAndLosesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsInTheWayIsSaidWithANextStep(t *testing.T) {
+func TestBlockedTargetNamesNextStep(t *testing.T) {
 	m := newMachine(t)
 	m.put(t, "real", "text")
 	for name, make := range map[string]func(path string) error{
@@ -190,7 +190,7 @@ func TestWhatIsInTheWayIsSaidWithANextStep(t *testing.T) {
 	}
 }
 
-func TestThreeWayMergeKeepsBothAndGoesOnFromThere(t *testing.T) {
+func TestThreeWayMergeKeepsBothChanges(t *testing.T) {
 	m := newMachine(t)
 	base, mine, theirs := "one\ntwo\nthree\nfour\nfive\n", "ONE\ntwo\nthree\nfour\nfive\n", "one\ntwo\nthree\nfour\nFIVE\n"
 	old := Whole([]byte(base), 0o644)
@@ -271,7 +271,7 @@ func TestExplainShowsOurLeavesAndNothingElse(t *testing.T) {
 	for _, l := range (Provider{}).Explain(t.Context(), m.env.ReadEnv, c) {
 		got = append(got, string(l.Op)+l.Text)
 	}
-	want := []string{"~/a/b is 1, was recorded as 2", "-/gone", `+/mcp: {"env":{"API_KEY":"(not shown)","LEVEL":"warn","TOKEN":"${TOKEN}"}}`}
+	want := []string{"-/gone", "~/a/b is 1, was recorded as 2", `+/mcp: {"env":{"API_KEY":"(not shown)","LEVEL":"warn","TOKEN":"${TOKEN}"}}`}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

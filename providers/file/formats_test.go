@@ -48,7 +48,7 @@ func TestEveryFormatMeetsWhatPeopleHave(t *testing.T) {
 		{"no object", sample{"[1]", "", "- 1\n"}, `:1:1: the document is (an array|a sequence), want (an object|a mapping)`},
 		{"another shape", sample{`{"x": "text"}`, "x = \"text\"\n", "x: text\n"}, `:1:\d+: /x is a string, want (an object|a table|a mapping)`},
 		{"UTF-16", sample{"\xff\xfe{\x00", "\xff\xfea\x00", "\xff\xfea\x00"}, `:1:1: the document is UTF-16; save it as UTF-8`},
-		{"no text", sample{"{\"a\": \"\x00\"}", "a = \"\x00\"\n", "a: \x00\n"}, `:1:\d+: the document holds a zero byte`},
+		{"no text", sample{"{\"a\": \"\x00\"}", "a = \"\x00\"\n", "a: \x00\n"}, `:1:\d+: the document contains a zero byte`},
 	} {
 		for _, f := range names {
 			before := f.of(tt.is)

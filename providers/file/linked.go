@@ -13,9 +13,9 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Spanning is a body of FromSource with how many of the last parts of its
-// target's path are the bundle's own: 1 is the file alone, more are folders
-// above it. A link among these leads to the bundle itself, or to somewhere else.
+// Spanning adds to a body of FromSource how many trailing parts of its target's
+// path belong to the bundle: 1 is the file alone, more are folders above it. A
+// link among these parts must lead to the bundle itself.
 func Spanning(b reconcile.Body, parts int) reconcile.Body {
 	s, ok := b.(sourceBody)
 	if !ok {
@@ -25,10 +25,10 @@ func Spanning(b reconcile.Body, parts int) reconcile.Body {
 	return s
 }
 
-// linked judges s where a link stands in the place of a bundle's file, or of a
-// folder that is the bundle's own, in user scope: installers of old linked what
-// others copy. A link to the bundle's own file is as good as the file. Through
-// any other nothing is written: it may be somebody's checkout.
+// linked judges a link in the place of a bundle's file, or of a folder that
+// belongs to the bundle, in user scope: old installers linked what others copy.
+// A link to the bundle's file counts as the file. aisync never writes through
+// any other: it may lead to a checkout.
 func linked(r reconcile.ReadEnv, t reconcile.Target, s seen) seen {
 	p := t.Resource.Address.Path(r.Home)
 	if p.Project() || len(t.Resource.Leaves) != 1 {
@@ -71,14 +71,14 @@ func blockedBy(at fsys.LogicalPath, why string) seen {
 	return seen{presence: reconcile.Blocked, reason: fmt.Sprintf("%s %s; %s", at, why, advice.UnlinkFirst)}
 }
 
-// asSource is what is seen through a link to the bundle's own file.
+// asSource is what a link to the bundle's file shows.
 func asSource(body sourceBody, at fsys.LogicalPath) seen {
 	doc, mode, err := fsys.ReadSource(body.path, nil)
 	if err != nil {
 		return seen{presence: reconcile.Unknown, reason: err.Error()}
 	}
 	if fsys.Digest(doc) != body.digest {
-		return blockedBy(at, "is a link to the bundle's own file, and this program needs it in another form")
+		return blockedBy(at, "links to the bundle's file, but this program needs it in another form")
 	}
 	exec := isExecutable(mode)
 	if exec != body.exec && !new(fsys.Bits).Kept(body.path, mode) {
@@ -87,18 +87,18 @@ func asSource(body sourceBody, at fsys.LogicalPath) seen {
 	return seen{presence: reconcile.Present, digest: body.digest, mode: mode, exec: exec, doc: doc}
 }
 
-// where a link leads.
+// where says what a link leads to.
 type where int
 
 const (
 	noLink where = iota
-	home         // to what it should
+	home         // to its bundle
 	elsewhere
 	nowhere
 )
 
-// judge returns where the link at leads, and whether that is source. The error
-// is that of a link that cannot be read, or followed.
+// judge says what the link at leads to, and whether that is source. The error
+// is that of reading or following the link.
 func judge(r reconcile.ReadEnv, at fsys.LogicalPath, source string) (where, string, error) {
 	info, err := r.FS.Lstat(at)
 	if fsys.Conclusive(err) || err == nil && info.Mode()&fs.ModeSymlink == 0 {

@@ -15,14 +15,14 @@ import (
 // seen is what lies at the path of a target.
 type seen struct {
 	presence reconcile.Presence
-	reason   string // of Blocked and Unknown
+	reason   string // why the state is Blocked or Unknown
 	digest   string
 	mode     fs.FileMode
-	exec     bool   // of mode, where the file system keeps it
-	doc      []byte // only where it was asked for
+	exec     bool   // whether mode allows execution, where the file system keeps it
+	doc      []byte // only on request
 }
 
-// token identifies all of what was seen; "" where nothing is.
+// token identifies all of what was seen; "" if there is nothing.
 func (s seen) token() reconcile.Fingerprint {
 	if s.presence != reconcile.Present {
 		return ""
@@ -30,8 +30,8 @@ func (s seen) token() reconcile.Fingerprint {
 	return tokenOf(s.digest, s.exec)
 }
 
-// readOnly reports whether the right to write to what was seen was taken away.
-// It could be replaced all the same; its owner wants it as it is.
+// readOnly reports whether the write permission was removed. A replacement
+// would work all the same, but the owner wants the file as it is.
 func (s seen) readOnly() bool {
 	return s.presence == reconcile.Present && s.mode.IsRegular() && s.mode&0o200 == 0
 }
@@ -48,8 +48,8 @@ func (s seen) expect() fsys.Expect {
 	return fsys.Expect{Digest: s.digest}
 }
 
-// see is look at the file of t. Where the file system keeps no executable bit,
-// the file has the one that it should have: nobody edited it.
+// see reads the file of t. Where the file system keeps no executable bit, the
+// file gets the expected one: that is no edit.
 func see(r reconcile.ReadEnv, t reconcile.Target, whole bool) seen {
 	a := t.Resource.Address
 	s := look(r.FS, a.Path(r.Home), a.Name(), whole)
@@ -62,9 +62,9 @@ func see(r reconcile.ReadEnv, t reconcile.Target, whole bool) seen {
 	return s
 }
 
-// shouldExecute is the executable bit of the file of t as it is wanted or was
-// recorded: where these differ, of the one that has the bytes of s. A file of
-// which only parts are ours has none.
+// shouldExecute is the executable bit of the file of t as wanted or recorded:
+// where these differ, the one whose bytes match s. A file of which only parts
+// are ours has none.
 func shouldExecute(t reconcile.Target, s seen) bool {
 	whole := func(key reconcile.LeafKey) bool { return key == "" || key == reconcile.Seed }
 	i := slices.IndexFunc(t.Resource.Leaves, func(l reconcile.Leaf) bool { return whole(l.Key) })
@@ -80,8 +80,7 @@ func shouldExecute(t reconcile.Target, s seen) bool {
 	return should
 }
 
-// look reads the file at p, as a whole or only through its digest. name is how
-// messages call it.
+// look reads the file at p, whole or only its digest. name is used in messages.
 func look(r fsys.Reader, p fsys.LogicalPath, name string, whole bool) seen {
 	if !whole {
 		digest, mode, err := r.Digest(p)
@@ -109,9 +108,9 @@ func look(r fsys.Reader, p fsys.LogicalPath, name string, whole bool) seen {
 	return seen{presence: reconcile.Present, digest: fsys.Digest(doc), mode: info.Mode(), exec: isExecutable(info.Mode()), doc: doc}
 }
 
-// asCommitted is s as git has it: without the \r that git puts before each
-// line's end when it writes the file in this place. A file in which some lines
-// have none was edited, and stays as it is.
+// asCommitted is s as git stores it: without the \r that git adds to each line
+// when it writes this work tree. A file with mixed line ends was edited and
+// stays as it is.
 func asCommitted(r reconcile.ReadEnv, a reconcile.Address, s seen) seen {
 	if s.presence != reconcile.Present || r.CRLF == nil || !a.InProject() {
 		return s
@@ -132,7 +131,7 @@ func asCommitted(r reconcile.ReadEnv, a reconcile.Address, s seen) seen {
 	return s
 }
 
-// notOpened says why p cannot be opened, or read.
+// notOpened says why p cannot be opened or read.
 func notOpened(r fsys.Reader, p fsys.LogicalPath, name string, err error) seen {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -152,7 +151,7 @@ func notOpened(r fsys.Reader, p fsys.LogicalPath, name string, err error) seen {
 	case info.IsDir():
 		blocked.reason = fmt.Sprintf("%s is a folder; move it away, or take the file out of the spec", name)
 	default:
-		blocked.reason = fmt.Sprintf("%s is no regular file (%s); move it away, or take it out of the spec", name, info.Mode().Type())
+		blocked.reason = fmt.Sprintf("%s is not a regular file (%s); move it away, or take it out of the spec", name, info.Mode().Type())
 	}
 	return blocked
 }

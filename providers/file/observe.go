@@ -14,18 +14,18 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Provider keeps files. It is stateless.
+// Provider keeps files. It has no state.
 type Provider struct {
-	Seal Seal // for leaves that hold a secret; nil: they count as unlike anything recorded
+	Seal Seal // for leaves that hold a secret; nil: they differ from every record
 }
 
 // Kind implements reconcile.Provider.
 func (Provider) Kind() string { return "file" }
 
-// Observe implements reconcile.Provider. Files that are owned as a whole are
-// hashed and not kept; a document that cannot be read is Blocked where
-// something is wanted in it, with its place, and Unknown where something is
-// only recorded, so that it is not forgotten.
+// Observe implements reconcile.Provider. It hashes a file that is owned as a
+// whole and does not keep its text. A document that cannot be parsed is Blocked
+// where a leaf is wanted in it, and Unknown where one is only recorded, so that
+// the record stays.
 func (p Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
 	out := make([]reconcile.Observation, len(batch))
 	const chunk = 16
@@ -44,7 +44,7 @@ func (p Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reco
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil { // what went wrong is in the observations
+	if err := g.Wait(); err != nil { // the observations carry the errors
 		panic(err)
 	}
 	return out
@@ -76,8 +76,12 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 		return o, raw
 	}
 	if _, whole := o.Live[""]; whole {
-		if isFormer(r, t, s) {
+		former := isFormer(r, t, s)
+		if former {
 			o.Former = map[reconcile.LeafKey]bool{"": true}
+		}
+		if isCopy(r, t, raw, former) {
+			o.Copies = map[reconcile.LeafKey]bool{"": true}
 		}
 		if isMarked(t) && merge.HasMarkers(s.doc) {
 			o.Marked = map[reconcile.LeafKey]bool{"": true}
@@ -86,7 +90,7 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 	return o, raw
 }
 
-// live is what s holds of t's keys.
+// live returns the fingerprints that s holds for t's keys.
 func (p Provider) live(t reconcile.Target, s seen, members []reconcile.LeafKey) (map[reconcile.LeafKey]reconcile.Fingerprint, error) {
 	leaves, err := readLeaves(t, s.doc, members)
 	if err != nil {
@@ -108,8 +112,8 @@ func (p Provider) live(t reconcile.Target, s seen, members []reconcile.LeafKey) 
 	return out, nil
 }
 
-// Attest implements reconcile.Attester. Of an executable bit nothing is known:
-// it is the one that was recorded.
+// Attest implements reconcile.Attester. The text does not tell the executable
+// bit: it is taken from the record.
 func (p Provider) Attest(t reconcile.Target, text []byte) map[reconcile.LeafKey]reconcile.Fingerprint {
 	s := seen{presence: reconcile.Present, digest: fsys.Digest(text), doc: text}
 	s.exec = slices.ContainsFunc(t.Last, func(l reconcile.LeafRecord) bool { return executes(l.Live) })
@@ -120,14 +124,14 @@ func (p Provider) Attest(t reconcile.Target, text []byte) map[reconcile.LeafKey]
 	return live
 }
 
-// asKnown reports whether s, all of it, is just what was recorded or is wanted.
+// asKnown reports whether all of s is exactly what is recorded or wanted.
 func asKnown(t reconcile.Target, s seen) bool {
 	token := s.token()
 	return slices.ContainsFunc(t.Last, func(l reconcile.LeafRecord) bool { return l.Live == token }) ||
 		slices.ContainsFunc(t.Resource.Leaves, func(l reconcile.Leaf) bool { return l.Key == "" && l.Body.Fingerprint() == token })
 }
 
-// fingerprint is that of what stands under key.
+// fingerprint is that of the value under key.
 func (p Provider) fingerprint(t reconcile.Target, key reconcile.LeafKey, v merge.Value) reconcile.Fingerprint {
 	if p.Seal != nil && isSecret(t, key) {
 		return sealed(p.Seal, v)
@@ -140,8 +144,8 @@ func (p Provider) fingerprint(t reconcile.Target, key reconcile.LeafKey, v merge
 	return valueFingerprint(v)
 }
 
-// seedFingerprint is that of s without our members, so that what we added to a
-// first content does not count as an edit of it.
+// seedFingerprint is that of s without our members: what aisync added to a
+// first content is no edit of it.
 func seedFingerprint(t reconcile.Target, s seen, members []reconcile.LeafKey) reconcile.Fingerprint {
 	if len(members) == 0 {
 		return s.token()
@@ -187,7 +191,7 @@ func readLeaves(t reconcile.Target, doc []byte, keys []reconcile.LeafKey) (map[r
 	return out, nil
 }
 
-// inFile puts the name of a's file before what package merge says of it.
+// inFile prefixes the file's name to an error of package merge.
 func inFile(a reconcile.Address, err error) error {
 	var at *merge.Error
 	if errors.As(err, &at) && at.Line > 0 {

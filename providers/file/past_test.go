@@ -56,7 +56,7 @@ func TestTheNearestVersionIsTheBaseAndOfEquallyNearTheOldest(t *testing.T) {
 	}
 }
 
-func TestWhatMeetsIsLeftBetweenMarkersAndReportedUntilNoneIsLeft(t *testing.T) {
+func TestOverlappingEditsLeaveMarkersUntilResolved(t *testing.T) {
 	m := newMachine(t)
 	base, mine, theirs := "one\ntwo\n", "ONE\ntwo\n", "eins\ntwo\n"
 	m.put(t, "a.md", mine)

@@ -8,12 +8,13 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// note is LeafRecord.Private of a member: what had to be made for it, and so
-// may go with it. It holds no path and no time: a project's lock carries it.
+// note is LeafRecord.Private of a member: what was created for it, and so may
+// go with it. It holds no path and no time, because a project's lock carries
+// it.
 type note struct {
 	Made  []string     `json:"made,omitempty"`  // containers, in the words of package merge
 	File  bool         `json:"file,omitempty"`  // the file itself
-	Style merge.Format `json:"style,omitempty"` // of a block's markers, where the file's name does not tell
+	Style merge.Format `json:"style,omitempty"` // marker style of a block, where the file's name does not tell
 }
 
 func (n note) raw() json.RawMessage {
@@ -24,16 +25,16 @@ func (n note) raw() json.RawMessage {
 	return b
 }
 
-// noteOf returns what is noted beside l. A note that cannot be read counts as
-// none: the leaf is still removed, its containers stay.
+// noteOf returns the note beside l. An unreadable note counts as none: the leaf
+// is still removed, its containers stay.
 func noteOf(l reconcile.LeafRecord) note {
 	var n note
 	_ = json.Unmarshal(l.Private, &n)
 	return n
 }
 
-// notesOf joins what is noted beside all leaves of t, whoever wants them: any
-// of them may be the last to go.
+// notesOf joins the notes of all leaves of t, of every owner: any of them may
+// be the last to go.
 func notesOf(t reconcile.Target) note {
 	var all note
 	for _, l := range slices.Concat(t.Last, t.Others) {

@@ -9,32 +9,31 @@ import (
 	"aisync.dev/aisync/internal/merge"
 )
 
-// secretName matches the names of keys whose values nobody should see in a
-// terminal, a log or a plan. Like reference it is compiled when it is first
-// needed, not at each start of the program.
+// secretName matches key names whose values must not appear in a terminal, a
+// log or a plan. It is compiled on first use, not at each start of the program.
 var secretName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(token|secret|passw|api[-_]?key|private[-_]?key|access[-_]?key|credential|authorization|cookie)`)
 })
 
-// reference matches a value that only names where a secret is.
+// reference matches a value that only names where a secret is kept.
 var reference = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(Bearer )?\$(\{[A-Za-z_][A-Za-z0-9_:-]*\}|[A-Za-z_][A-Za-z0-9_]*)$|^\{env:[^}]*\}$`)
 })
 
 const hidden = "(not shown)"
 
-// redact returns v with every string hidden that stands under the name of a
-// secret and is no reference to one. Order and spelling stay where nothing is.
+// redact returns v with the strings under a secret's name hidden, except
+// references. Without such strings, order and spelling stay.
 func redact(v merge.Value) json.RawMessage { return redactNamed("", v) }
 
-// redactLeaf is redact for the value of a leaf, whose key may name a secret.
+// redactLeaf is redact for a leaf, whose key may name a secret.
 func redactLeaf(key string, v merge.Value) json.RawMessage {
 	pointer, _, _ := strings.Cut(key, "#")
 	return redactNamed(pointer[strings.LastIndexByte(pointer, '/')+1:], v)
 }
 
-// Redact returns v, which stands under name, with every string hidden that is a
-// secret by its name and no reference to one.
+// Redact returns v, the value under name, with the strings under a secret's
+// name hidden, except references.
 func Redact(name string, v merge.Value) json.RawMessage { return redactNamed(name, v) }
 
 func redactNamed(name string, v merge.Value) json.RawMessage {

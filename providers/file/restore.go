@@ -8,9 +8,9 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// asItWas returns the text that was committed with the lock, where nothing but
-// the members that c puts back is another there than in s. They then stand in
-// their own places again, and git sees no change.
+// asItWas returns the text that was committed with the lock, if it differs from
+// s in nothing but the members that c puts back. They then return to their
+// former places, and git sees no change.
 func asItWas(r reconcile.ReadEnv, c reconcile.Change, s seen, ops []memberOp, made []string) ([]byte, bool) {
 	a := c.Target.Resource.Address
 	if r.Committed == nil || !a.InProject() || s.presence != reconcile.Present {

@@ -12,14 +12,14 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Seal is the fingerprint of a value that holds a secret, under a key that
-// stays on this machine: a plain digest of a short secret could be guessed.
+// Seal returns the fingerprint of a value that holds a secret, keyed to this
+// machine: a plain digest of a short secret could be guessed.
 type Seal func(v []byte) reconcile.Fingerprint
 
 // sealedPrefix begins every fingerprint that a Seal makes.
 const sealedPrefix = "hmac-sha256:"
 
-// NewSeal seals with key.
+// NewSeal returns a Seal with key.
 func NewSeal(key []byte) Seal {
 	return func(v []byte) reconcile.Fingerprint {
 		mac := hmac.New(sha256.New, key)
@@ -28,10 +28,10 @@ func NewSeal(key []byte) Seal {
 	}
 }
 
-// Secret is Value for a v in which the value of a secret stands, because the
-// program that reads the file can be told of it in no other way. shown is v
-// with a name in its place: it is all that a plan, a log or a person sees.
-// A file that is made for it, or changed, is readable by its owner alone.
+// Secret is Value for a v that contains the secret itself, because the program
+// that reads the file cannot be told of it in another way. shown is v with the
+// secret's name instead: plans, logs and people see only that. A file that is
+// created or changed for it is readable by its owner alone.
 func Secret(v, shown merge.Value, seal Seal) reconcile.Body {
 	return secret{v: v, shown: shown, print: sealed(seal, v)}
 }
@@ -53,7 +53,7 @@ func (s secret) Redacted() json.RawMessage {
 	return s.shown
 }
 
-// sealed is valueFingerprint for what holds a secret.
+// sealed is valueFingerprint for a value that holds a secret.
 func sealed(seal Seal, v merge.Value) reconcile.Fingerprint {
 	c, err := merge.Canonical(v)
 	if err != nil {
@@ -62,13 +62,12 @@ func sealed(seal Seal, v merge.Value) reconcile.Fingerprint {
 	return seal(c)
 }
 
-// IsSealed reports whether print is of something that holds a secret.
+// IsSealed reports whether print is that of a value that holds a secret.
 func IsSealed(print reconcile.Fingerprint) bool {
 	return strings.HasPrefix(string(print), sealedPrefix)
 }
 
-// holdsSecret reports whether a leaf is, or was recorded as, one whose value
-// nobody may see.
+// holdsSecret reports whether the wanted or recorded value of a leaf is secret.
 func holdsSecret(l reconcile.LeafChange) bool {
 	if l.Want != nil {
 		if _, ok := l.Want.Body.(secret); ok {
@@ -78,8 +77,8 @@ func holdsSecret(l reconcile.LeafChange) bool {
 	return l.Last != nil && (IsSealed(l.Last.Live) || IsSealed(l.Last.Wanted()))
 }
 
-// isClaimed reports whether only a lock says that l is ours: its value is shown
-// to nobody, as the lock may name any key of any file that lies in the project.
+// isClaimed reports whether only a lock says that l is ours. Such a value is
+// never shown: a lock may name any key of any file in the project.
 func isClaimed(l reconcile.LeafChange) bool {
 	return l.Want == nil && l.Last != nil && l.Last.Claimed
 }
@@ -99,7 +98,7 @@ func isSecret(t reconcile.Target, key reconcile.LeafKey) bool {
 	return false
 }
 
-// explainSecret shows that a leaf changes, and nothing of what is in it.
+// explainSecret shows that a leaf changes, without its value.
 func explainSecret(l reconcile.LeafChange, there bool) reconcile.Line {
 	wanted := l.Want != nil
 	switch {
@@ -111,5 +110,5 @@ func explainSecret(l reconcile.LeafChange, there bool) reconcile.Line {
 	return reconcile.Line{Op: '~', Text: label(l.Key) + " holds a secret and is not shown; want " + string(compact(l.Want.Body.Redacted()))}
 }
 
-// errSecretUnknown says why a Kept cannot be written.
-var errSecretUnknown = errors.New("its secret cannot be read now: set the variable, or the file, that the spec names and run the command again")
+// errSecretUnknown is why a Kept cannot be written.
+var errSecretUnknown = errors.New("its secret cannot be read now: set the variable, or create the file, that the spec names and run the command again")

@@ -18,9 +18,9 @@ const (
 	shownValue = `{"command":"x","env":{"WORD":"(the secret W)"}}`
 )
 
-// TestASecretIsOnlyInItsFile goes through what an observer of a change could
+// TestSecretAppearsOnlyInItsFile goes through what an observer of a change could
 // see of one whose value must be written.
-func TestASecretIsOnlyInItsFile(t *testing.T) {
+func TestSecretAppearsOnlyInItsFile(t *testing.T) {
 	seal := NewSeal([]byte("a key of this machine"))
 	p := Provider{Seal: seal}
 	body := Secret(merge.Value(realValue), merge.Value(shownValue), seal)
@@ -54,7 +54,7 @@ func TestASecretIsOnlyInItsFile(t *testing.T) {
 		if same.Before.Live["/servers/a"] != body.Fingerprint() {
 			t.Errorf("%s: what was just written is not in sync", name)
 		}
-		// Somebody else's file, whose mode lets others read it.
+		// Another writer's file, whose mode lets others read it.
 		if err := os.Chmod(filepath.Join(m.dir, name), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -9,13 +9,13 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Since implements reconcile.Historian for the leaves of c that drifted.
-// Explain goes the other way, to what shall be.
+// Since implements reconcile.Historian: how the drifted leaves of c differ from
+// the record. Explain goes the other way, to what is wanted.
 func (Provider) Since(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
 	s := asCommitted(r, a, see(r, c.Target, true))
 	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
-		return nil // the reason is the meaning of the change
+		return nil // the change's meaning is the reason
 	}
 	drifted := slices.DeleteFunc(slices.Clone(c.Leaves), func(l reconcile.LeafChange) bool { return !l.Drift || l.Last == nil })
 	var keys []reconcile.LeafKey
@@ -50,15 +50,14 @@ func wholeSince(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange
 	case !known && s.presence == reconcile.Absent:
 		return nil
 	case !known:
-		return []reconcile.Line{{Op: ' ', Text: "is not what was recorded; the recorded text is not known here"}}
+		return []reconcile.Line{{Op: ' ', Text: "differs from the record; the recorded text is not on this machine"}}
 	}
 	made := whole{doc: base, exec: executes(l.Last.Live)}
 	return between(made, whole{doc: s.doc, exec: s.exec, absent: s.presence == reconcile.Absent})
 }
 
-// recorded is the value of which l's record has the fingerprint: what the spec
-// wants, if that did not move, or what was committed with the lock. nil: it is
-// not known.
+// recorded is the value whose fingerprint l's record has: the spec's, if that
+// did not move, or the one committed with the lock. nil if neither is known.
 func recorded(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange) merge.Value {
 	if l.Want != nil && l.Rel.WantLast {
 		if v := wanted(l); v != nil { // else it is known by its fingerprint alone
@@ -80,7 +79,8 @@ func recorded(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange) m
 	return nil
 }
 
-// memberSince is Since of one entry, which was was; nil where that is not known.
+// memberSince is Since of one entry, whose recorded value is was; nil if that
+// is unknown.
 func memberSince(l reconcile.LeafChange, is merge.Value, there bool, was merge.Value) []reconcile.Line {
 	if holdsSecret(l) {
 		if !there {

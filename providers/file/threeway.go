@@ -13,8 +13,7 @@ import (
 
 var _ reconcile.Merger = Provider{}
 
-// CanMerge implements reconcile.Merger: for whole texts of which it is known
-// from what the edit and the spec went out.
+// CanMerge implements reconcile.Merger: for whole texts whose common base is known.
 func (Provider) CanMerge(_ context.Context, r reconcile.ReadEnv, c reconcile.Change, l reconcile.LeafChange) (clean, marked bool) {
 	a := c.Target.Resource.Address
 	if l.Key != "" || l.Want == nil {
@@ -29,7 +28,7 @@ func (Provider) CanMerge(_ context.Context, r reconcile.ReadEnv, c reconcile.Cha
 	return clean, !clean
 }
 
-// ends returns what a merge of s goes out from, and what the spec wants.
+// ends returns the base of a merge of s, and what the spec wants.
 func ends(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) (base, theirs []byte, ok bool) {
 	if l.Want == nil || s.presence != reconcile.Present {
 		return nil, nil, false
@@ -53,8 +52,8 @@ func ends(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s se
 	return base, theirs, ok && !merge.IsBinary(base)
 }
 
-// wasWanted is what the spec wanted when l was recorded: as it was kept, as the
-// project has it committed, or as the history of its source has it.
+// wasWanted is what the spec wanted when l was recorded: from the records, the
+// project's commits, or the history of its source.
 func wasWanted(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange) ([]byte, bool) {
 	if r.Contents != nil {
 		if b, ok := r.Contents(l.Last.Wanted()); ok {
@@ -76,7 +75,7 @@ func wasWanted(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange)
 	return nil, false
 }
 
-// earlier is what l was in earlier versions of its source, newest first.
+// earlier returns the earlier versions of l's source, newest first.
 func earlier(l *reconcile.Leaf) [][]byte {
 	if s, ok := l.Body.(sourceBody); ok {
 		return s.earlier()
@@ -84,10 +83,9 @@ func earlier(l *reconcile.Leaf) [][]byte {
 	return nil
 }
 
-// merged brings s and theirs together where that is asked for, or where the
-// spec moves on from what was itself such a merge: those edits are still the
-// user's. It returns nil where theirs shall stand alone. clean is false where
-// conflict markers are left.
+// merged merges s and theirs where that is asked for, or where the record
+// itself is such a merge: its edits are still the user's. It returns nil if
+// theirs alone counts. clean is false if conflict markers are left.
 func merged(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) (doc []byte, clean bool) {
 	again := l.Last != nil && l.Last.Want != "" && !l.Last.Marked && l.Rel.LiveLast && l.Action == reconcile.Update
 	if !l.MergeBoth && !again {
@@ -108,9 +106,9 @@ func isMarked(t reconcile.Target) bool {
 	return slices.ContainsFunc(t.Last, func(l reconcile.LeafRecord) bool { return l.Marked })
 }
 
-// isFormer reports whether what is there, and was never recorded, is what is
-// wanted as an earlier version of its source had it: nobody has edited it.
-// Line ends do not count, which git may have changed.
+// isFormer reports whether an unrecorded file equals an earlier version of its
+// wanted source, line ends apart, which git may have changed: then it was not
+// edited.
 func isFormer(r reconcile.ReadEnv, t reconcile.Target, s seen) bool {
 	if len(t.Last) > 0 || len(t.Resource.Leaves) != 1 {
 		return false
@@ -126,10 +124,25 @@ func isFormer(r reconcile.ReadEnv, t reconcile.Target, s seen) bool {
 	return slices.ContainsFunc(earlier(want), func(b []byte) bool { return bytes.Equal(unix(b), is) })
 }
 
-// nearest is the one of versions, newest first, from which doc differs least;
-// of several the oldest, so that what the bundle changed since where doc was
-// edited is seen to meet. There is none where doc has less than half of its
-// lines from any.
+// isCopy reports whether the present regular file has the text of a source
+// elsewhere or, with former, one that it had earlier. An empty file does not
+// count.
+func isCopy(r reconcile.ReadEnv, t reconcile.Target, s seen, former bool) bool {
+	if len(t.Resource.Leaves) != 1 {
+		return false
+	}
+	body, ok := t.Resource.Leaves[0].Body.(sourceBody)
+	if !ok || !body.elsewhere || !former && body.Fingerprint() != s.token() || s.digest == fsys.Digest(nil) {
+		return false
+	}
+	info, err := r.FS.Lstat(t.Resource.Address.Path(r.Home))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// nearest returns the one of versions, newest first, from which doc differs
+// least; of several, the oldest, so that a change of the bundle since then is
+// seen to meet the edit. There is none if doc shares less than half of its
+// lines with each.
 func nearest(versions [][]byte, doc []byte) ([]byte, bool) {
 	var best []byte
 	most := 0

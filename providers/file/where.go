@@ -16,9 +16,8 @@ var (
 	_ reconcile.Historian = Provider{}
 )
 
-// Where implements reconcile.Locator. It returns, for each leaf of c that is not as it was recorded, or that
-// stands in the way, where that is: of a whole text the first line that
-// differs, of a member its line, or that of what it should stand in.
+// Where implements reconcile.Locator. For each leaf of c that drifted or conflicts, it returns the first differing
+// line of a whole text, or the line of a member or of the nearest value above it.
 func (Provider) Where(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Place {
 	a := c.Target.Resource.Address
 	var leaves []reconcile.LeafChange
@@ -27,7 +26,7 @@ func (Provider) Where(_ context.Context, r reconcile.ReadEnv, c reconcile.Change
 			leaves = append(leaves, l)
 		}
 	}
-	if len(leaves) == 0 || c.Target.Stray { // all of a stray is wrong
+	if len(leaves) == 0 || c.Target.Stray { // a stray is wrong as a whole
 		return nil
 	}
 	s := asCommitted(r, a, see(r, c.Target, true))
@@ -49,7 +48,7 @@ func (Provider) Where(_ context.Context, r reconcile.ReadEnv, c reconcile.Change
 	return out
 }
 
-// differs is the first line of s that is not as l was recorded or is wanted.
+// differs is the first line of s that differs from the record or the spec.
 func differs(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s seen) (int, string) {
 	base, ok := baseOf(r, a, l)
 	switch {
@@ -72,8 +71,8 @@ func differs(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s
 	return line, fmt.Sprintf("is %q, was %q", is, was)
 }
 
-// baseOf is the text that l is compared with: what was recorded, as this
-// machine keeps it or as it was committed with the lock, else what is wanted.
+// baseOf is the text that l is compared with: the recorded one, from this
+// machine's backups or the commit of the lock, otherwise the wanted one.
 func baseOf(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange) ([]byte, bool) {
 	if l.Last != nil && r.Contents != nil {
 		if b, ok := r.Contents(l.Last.Live); ok {
@@ -105,7 +104,7 @@ func lineAt(doc []byte, n int) string {
 	return strings.TrimSuffix(lines[n-1], "\r")
 }
 
-// memberPlace is where l stands, or where it should.
+// memberPlace is the line of l, or the one where it belongs.
 func memberPlace(t reconcile.Target, l reconcile.LeafChange, s seen) (int, string) {
 	leaves, err := readLeaves(t, s.doc, []reconcile.LeafKey{l.Key})
 	if err != nil {
@@ -121,7 +120,7 @@ func memberPlace(t reconcile.Target, l reconcile.LeafChange, s seen) (int, strin
 	return leaf.Line, changed(l, leaf.Value, wanted(l))[0].Text
 }
 
-// parentLine is the line of the nearest thing there that key lies in.
+// parentLine is the line of the nearest value above key.
 func parentLine(t reconcile.Target, key reconcile.LeafKey, s seen) int {
 	pointer, _, isMember := strings.Cut(string(key), "#")
 	for strings.HasPrefix(pointer, "/") {

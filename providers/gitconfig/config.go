@@ -14,16 +14,16 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// The scopes of git's configuration that belong to one repository. A linked
-// work tree shares local with its repository; worktree is its own, and counts
-// only where extensions.worktreeConfig is on. A relative core.hooksPath is
-// taken from the top of each work tree, so that the shared value serves all.
+// The scopes of one repository's git configuration. A linked work tree shares
+// local with its repository; worktree belongs to it alone, and counts only if
+// extensions.worktreeConfig is on. A relative core.hooksPath starts at the top
+// of each work tree, so that the shared value serves all.
 const (
 	local    = "local"
 	worktree = "worktree"
 )
 
-// config is what git says in the project's folder.
+// config is git's configuration in the project's folder.
 type config struct {
 	run     reconcile.Runner
 	dir     string // physical
@@ -32,8 +32,8 @@ type config struct {
 
 type entry struct{ scope, key, value string }
 
-// read asks git for everything at once. Work trees and submodules, where .git
-// is a file, are git's business.
+// read asks git once for everything. Work trees and submodules, where .git is a
+// file, are left to git.
 func read(ctx context.Context, r reconcile.ReadEnv) (config, error) {
 	if r.Run == nil {
 		return config{}, errors.New("git config cannot be read: no program may be run here")
@@ -46,7 +46,7 @@ func read(ctx context.Context, r reconcile.ReadEnv) (config, error) {
 	b, err := c.run.Run(ctx, dir, "git", "config", "--list", "--show-scope", "-z")
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return config{}, errors.New("git config cannot be read: there is no git; install git")
+		return config{}, errors.New("git config cannot be read: git is not installed")
 	case err != nil:
 		return config{}, fmt.Errorf("git config cannot be read in %s: %s", dir, message(err))
 	}
@@ -63,8 +63,8 @@ func read(ctx context.Context, r reconcile.ReadEnv) (config, error) {
 	return c, nil
 }
 
-// values returns what key has in scope. The names of a section and of a
-// variable do not depend on case; what is between them does.
+// values returns the values of key in scope. The names of a section and of a
+// variable ignore case; what is between them does not.
 func (c config) values(scope, key string) []string {
 	var out []string
 	for _, e := range c.entries {
@@ -75,7 +75,7 @@ func (c config) values(scope, key string) []string {
 	return out
 }
 
-// canonical is how git lists key.
+// canonical is key as git lists it.
 func canonical(key string) string {
 	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
 	if first < 0 {
@@ -84,7 +84,7 @@ func canonical(key string) string {
 	return strings.ToLower(key[:first]) + key[first:last] + strings.ToLower(key[last:])
 }
 
-// scope is where a value is written.
+// scope is the scope that values are written to.
 func (c config) scope() string {
 	on := c.values(local, "extensions.worktreeConfig")
 	if len(on) > 0 {
@@ -96,7 +96,7 @@ func (c config) scope() string {
 	return local
 }
 
-// ours is the value that counts among those of this repository.
+// ours is the effective value among those of this repository.
 func (c config) ours(key string) (value, scope string, ok bool) {
 	for _, scope := range []string{worktree, local} {
 		if v := c.values(scope, key); len(v) > 0 {
@@ -116,15 +116,15 @@ func (c config) outside(key string) (value, scope string, ok bool) {
 	return "", "", false
 }
 
-// lockTries is how often a lock is waited for, each time for lockWait: git itself
-// does not wait, and holds one for a moment.
+// A lock is waited for lockTries times, each time for lockWait: git itself does
+// not wait, and holds one for a moment.
 const (
-	lockTries = 10
+	lockTries = 30
 	lockWait  = 100 * time.Millisecond
 )
 
-// write runs git config. A lock that is there, of a git that is at work or was
-// killed, is waited for; one that stays is named with what to do.
+// write runs git config. It waits for a lock, which a running or a killed git
+// holds; the error names one that stays, and what to do.
 func (c config) write(ctx context.Context, scope string, args ...string) error {
 	args = append([]string{"--" + scope}, args...)
 	for n := 1; ; n++ {
@@ -134,7 +134,13 @@ func (c config) write(ctx context.Context, scope string, args ...string) error {
 		}
 		err = fmt.Errorf("git config %s in %s: %s", strings.Join(args, " "), c.dir, message(err))
 		lock := c.lock(ctx, scope)
-		if _, serr := os.Lstat(lock); lock == "" || serr != nil || ctx.Err() != nil {
+		if lock == "" || ctx.Err() != nil {
+			return err
+		}
+		if _, serr := os.Lstat(lock); serr != nil { // it may have gone since git met it
+			if n == 1 {
+				continue
+			}
 			return err
 		}
 		if n == lockTries {
@@ -144,8 +150,8 @@ func (c config) write(ctx context.Context, scope string, args ...string) error {
 	}
 }
 
-// lock is the physical path of the lock that git takes to write scope; "" where
-// git does not say it.
+// lock is the physical path of the lock that git takes to write scope; "" if
+// git does not tell.
 func (c config) lock(ctx context.Context, scope string) string {
 	name := "config"
 	if scope == worktree {

@@ -1,7 +1,7 @@
-// Package gitconfig is the provider of single values in a project's own git
-// configuration, such as core.hooksPath. It asks git and lets git write; it
-// never touches what a person set for all repositories, and never replaces
-// what somebody else set here unless told to. Start reading at read.
+// Package gitconfig is the provider of single values in a project's git
+// configuration, such as core.hooksPath. It reads and writes through git, never
+// touches what a person set for all repositories, and replaces another writer's
+// value only with --force. Start reading at read.
 package gitconfig
 
 import (
@@ -17,7 +17,7 @@ import (
 	"aisync.dev/aisync/reconcile/provide"
 )
 
-// Value is the one value of a key.
+// Value is the single value of a key.
 func Value(v string) reconcile.Body { return body(v) }
 
 type body string
@@ -28,15 +28,15 @@ func (b body) Redacted() json.RawMessage {
 	return v
 }
 
-// prefix starts a token. The rest of it is the value, so that a prior value is
-// known from the record alone.
+// prefix starts a token. The rest of the token is the value, so that the record
+// alone tells a prior value.
 const prefix = "value:"
 
 func token(value string) reconcile.Fingerprint { return reconcile.Fingerprint(prefix + value) }
 
 func valueOf(t string) (string, bool) { return strings.CutPrefix(t, prefix) }
 
-// Provider keeps values in the git configuration of the project. It is stateless.
+// Provider keeps values in the project's git configuration. It has no state.
 type Provider struct{}
 
 var _ reconcile.Historian = Provider{}
@@ -44,9 +44,9 @@ var _ reconcile.Historian = Provider{}
 // Kind implements reconcile.Provider.
 func (Provider) Kind() string { return "gitconfig" }
 
-// Observe implements reconcile.Provider with one run of git. Without git, and
-// where git sees no repository, the value is Unknown: gitconfig is declared
-// only for a project that has one.
+// Observe implements reconcile.Provider with one run of git. Without git or a
+// repository the value is Unknown: gitconfig is declared only for a project
+// that has one.
 func (Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
 	out := make([]reconcile.Observation, len(batch))
 	config, err := read(ctx, r)
@@ -73,8 +73,8 @@ func (c config) observe(key string) reconcile.Observation {
 	return reconcile.Observation{Presence: reconcile.Present, Token: token(value), Live: map[reconcile.LeafKey]reconcile.Fingerprint{"": token(value)}}
 }
 
-// Explain implements reconcile.Provider. It also says where a value that was
-// set for all repositories no longer counts.
+// Explain implements reconcile.Provider. It also names a value for all
+// repositories that no longer counts here.
 func (Provider) Explain(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	config, err := read(ctx, r)
 	if err != nil {
@@ -116,7 +116,7 @@ func (Provider) Since(ctx context.Context, r reconcile.ReadEnv, c reconcile.Chan
 	return lines
 }
 
-// target is the value after c; ok is false where there shall be none.
+// target is the value after c; ok is false if there must be none.
 func target(c reconcile.Change) (value string, ok bool, err error) {
 	want, prior, err := provide.Wanted(c)
 	if want == nil {
@@ -124,13 +124,13 @@ func target(c reconcile.Change) (value string, ok bool, err error) {
 		return value, ok, err
 	}
 	if value, ok = valueOf(string(want.Fingerprint())); !ok {
-		return "", false, fmt.Errorf("%s wants a %T, which is no value", c.Target.Resource.Address, want)
+		return "", false, fmt.Errorf("%s wants a %T, not a value", c.Target.Resource.Address, want)
 	}
 	return value, true, nil
 }
 
-// Apply implements reconcile.Provider. git itself writes its file as a whole
-// or not at all.
+// Apply implements reconcile.Provider. git writes its file as a whole or not at
+// all.
 func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	key := c.Target.Resource.Address.Name()
 	config, err := read(ctx, w.ReadEnv)
@@ -172,8 +172,8 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 	return out, nil
 }
 
-// exactly is git's pattern for one value: what somebody else put there in the
-// meantime does not match and stays.
+// exactly is git's pattern for one value: a value that another program set in
+// the meantime does not match and stays.
 func exactly(value string) string {
 	var b strings.Builder
 	b.WriteByte('^')
@@ -187,7 +187,7 @@ func exactly(value string) string {
 	return b.String()
 }
 
-// message is what git said, where it said anything.
+// message is git's error message, or err's own if git printed none.
 func message(err error) string {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {

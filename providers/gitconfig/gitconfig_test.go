@@ -40,7 +40,7 @@ func (g git) must(t *testing.T, dir string, args ...string) string {
 
 const address reconcile.Address = "gitconfig:core.hooksPath"
 
-func TestGitconfigKeepsThePromisesOfEveryProvider(t *testing.T) {
+func TestGitconfigPassesProviderSuite(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Suite {
 		g := git{home: t.TempDir()}
 		return providertest.Suite{
@@ -125,7 +125,7 @@ func TestALinkedWorkTreeSharesTheValueUnlessItHasItsOwn(t *testing.T) {
 	}
 }
 
-func TestAValueForAllRepositoriesIsSaidAndLeftAlone(t *testing.T) {
+func TestGlobalValueIsReportedAndKept(t *testing.T) {
 	g, dir := git{home: t.TempDir()}, t.TempDir()
 	g.must(t, dir, "init", "-q")
 	g.must(t, dir, "config", "--global", "core.hooksPath", "/home/me/hooks")
@@ -149,7 +149,7 @@ func TestAValueForAllRepositoriesIsSaidAndLeftAlone(t *testing.T) {
 
 // The lock is that of the file that would be written, and the command that
 // removes it works when it is typed.
-func TestALockThatStaysIsNamedWithItsCure(t *testing.T) {
+func TestStaleGitLockIsNamedWithFix(t *testing.T) {
 	for _, perTree := range []bool{false, true} {
 		g := git{home: t.TempDir()}
 		main, tree := filepath.Join(t.TempDir(), "it's main"), filepath.Join(t.TempDir(), "a tree")
@@ -199,12 +199,12 @@ func (missing) Run(context.Context, string, ...string) ([]byte, error) {
 	return nil, &exec.Error{Name: "git", Err: exec.ErrNotFound}
 }
 
-func TestWhatGitCannotTellIsUnknownWithANextStep(t *testing.T) {
+func TestUnreadableGitConfigIsUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
 		run  reconcile.Runner
 		want string
 	}{
-		"no git":         {missing{}, "install git"},
+		"no git":         {missing{}, "git is not installed"},
 		"no repository":  {git{home: t.TempDir()}, "run git init"},
 		"no program run": {nil, "no program may be run"},
 	} {

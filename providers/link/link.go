@@ -1,6 +1,6 @@
 // Package link is the provider of symbolic links, each owned as a whole: its
-// value is the text of its target. It never follows one, and never takes the
-// place of a file or folder. Start reading at Observe.
+// value is the text of its target. It never follows a link, and never replaces
+// a file or folder. Start reading at Observe.
 package link
 
 import (
@@ -15,8 +15,8 @@ import (
 	"aisync.dev/aisync/reconcile/provide"
 )
 
-// To is the link's target, as Readlink returns it: relative to the folder of
-// the link, or absolute.
+// To is a link to target, as Readlink returns it: relative to the folder of the
+// link, or absolute.
 func To(target string) reconcile.Body { return body(target) }
 
 type body string
@@ -31,7 +31,7 @@ func token(target string) reconcile.Fingerprint {
 	return reconcile.Fingerprint(fsys.LinkDigest(target))
 }
 
-// Provider keeps links. It is stateless.
+// Provider keeps links. It has no state.
 type Provider struct{}
 
 var (
@@ -51,12 +51,13 @@ func (Provider) Observe(_ context.Context, r reconcile.ReadEnv, batch []reconcil
 	return out
 }
 
-// Attest implements reconcile.Attester: git keeps of a link where it leads.
+// Attest implements reconcile.Attester: git stores the target of a link as its
+// text.
 func (Provider) Attest(_ reconcile.Target, text []byte) map[reconcile.LeafKey]reconcile.Fingerprint {
 	return map[reconcile.LeafKey]reconcile.Fingerprint{"": token(string(text))}
 }
 
-// observe also returns where the link leads.
+// observe also returns the link's target.
 func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) (reconcile.Observation, string) {
 	p := a.Path(home)
 	info, err := r.Lstat(p)
@@ -68,7 +69,7 @@ func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) (reconci
 		if info.IsDir() {
 			what = "folder"
 		}
-		return reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s is a %s and no link; move it away, or take the link out of the spec", a.Name(), what)}, ""
+		return reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s is a %s, not a link; move it away, or take the link out of the spec", a.Name(), what)}, ""
 	}
 	target, err := r.Readlink(p)
 	if err != nil {
@@ -82,7 +83,7 @@ func observe(r fsys.Reader, a reconcile.Address, home fsys.LogicalPath) (reconci
 func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	_, is := observe(r.FS, c.Target.Resource.Address, r.Home)
 	want, err := target(r, c)
-	if err != nil { // only a fingerprint is known of what is wanted, or the backup is gone
+	if err != nil { // only the fingerprint of the wanted target is known, or the backup is gone
 		if is == "" {
 			return nil
 		}
@@ -98,13 +99,13 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 	return lines
 }
 
-// target is where the link shall lead after c; "" where it shall be gone.
+// target is the link's target after c; "" if the link goes.
 func target(r reconcile.ReadEnv, c reconcile.Change) (string, error) {
 	want, prior, err := provide.Wanted(c)
 	if want != nil {
 		to, ok := want.(body)
 		if !ok {
-			return "", fmt.Errorf("%s wants a %T, which is no link", c.Target.Resource.Address, want)
+			return "", fmt.Errorf("%s wants a %T, not a link", c.Target.Resource.Address, want)
 		}
 		return string(to), nil
 	}
@@ -113,7 +114,7 @@ func target(r reconcile.ReadEnv, c reconcile.Change) (string, error) {
 	}
 	b, err := r.Backup(prior)
 	if err != nil {
-		return "", fmt.Errorf("where %s led before: %w", c.Target.Resource.Address.Name(), err)
+		return "", fmt.Errorf("prior target of %s: %w", c.Target.Resource.Address.Name(), err)
 	}
 	return string(b), nil
 }
@@ -156,8 +157,8 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 	return out, nil
 }
 
-// Preflight implements reconcile.Preflighter: every folder that is written to
-// must let us.
+// Preflight implements reconcile.Preflighter: every folder that changes must be
+// writable.
 func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	return provide.Unwritable(r, batch)
 }

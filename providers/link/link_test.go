@@ -9,7 +9,7 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-func TestLinkKeepsThePromisesOfEveryProvider(t *testing.T) {
+func TestLinkPassesProviderSuite(t *testing.T) {
 	providertest.Run(t, func(*testing.T) providertest.Suite {
 		return providertest.Suite{
 			Provider: Provider{}, Address: "link:~/.tool/skills/review",

@@ -11,11 +11,11 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Apply implements reconcile.Provider. The bytes get into the store by one
-// rename, when all of them are verified, and then their name. What lay there
-// is renamed aside just before. Killed, it leaves a part that the next call
-// goes on from; killed between the two renames, nothing under the name, and
-// both files where they can be found.
+// Apply implements reconcile.Provider. A file enters the store by one rename,
+// after all its bytes are verified, and gets its name then. What had that name
+// is renamed aside just before. A kill leaves a part that the next call goes on
+// from; a kill between the two renames leaves nothing under the name, and both
+// files where they can be found.
 func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	out := reconcile.Outcome{LeafPrivate: map[reconcile.LeafKey]json.RawMessage{}, LeafLive: map[reconcile.LeafKey]reconcile.Fingerprint{}}
 	fail := func(err error) (reconcile.Outcome, error) {
@@ -51,8 +51,8 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 	return out, nil
 }
 
-// Foretell implements reconcile.Foreteller: of a name that is new, which bytes
-// it will be of. By that a kill right after it was made is seen to have made it.
+// Foretell implements reconcile.Foreteller: which bytes a new name will stand
+// for. It shows after a kill that aisync made the name.
 func (Provider) Foretell(_ context.Context, _ reconcile.ReadEnv, c reconcile.Change) reconcile.Outcome {
 	out := reconcile.Outcome{LeafPrivate: map[reconcile.LeafKey]json.RawMessage{}}
 	for _, l := range c.Leaves {
@@ -66,7 +66,7 @@ func (Provider) Foretell(_ context.Context, _ reconcile.ReadEnv, c reconcile.Cha
 	return out
 }
 
-// tokenAfter is what Observe will say of the target.
+// tokenAfter is the token that Observe will return.
 func tokenAfter(c reconcile.Change, out reconcile.Outcome) reconcile.Fingerprint {
 	var tokens []string
 	for _, l := range c.Leaves {
@@ -81,8 +81,8 @@ func tokenAfter(c reconcile.Change, out reconcile.Outcome) reconcile.Fingerprint
 	return reconcile.Fingerprint(strings.Join(tokens, "\n"))
 }
 
-// drop takes the name away and puts back what made place for it. The bytes
-// stay in the store.
+// drop removes the name and puts back what it displaced. The bytes stay in the
+// store.
 func drop(c reconcile.Change, l reconcile.LeafChange, w reconcile.WriteEnv) error {
 	f := lookAt(w.FS, c.Target, l.Key)
 	if f.presence != reconcile.Present {
@@ -99,7 +99,7 @@ func drop(c reconcile.Change, l reconcile.LeafChange, w reconcile.WriteEnv) erro
 	}
 	if f.note.Aside != "" {
 		if err := w.FS.Move(f.note.Aside, f.note.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("put back what was there before: %w", err)
+			return fmt.Errorf("put back the prior file: %w", err)
 		}
 	}
 	return nil

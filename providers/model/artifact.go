@@ -1,7 +1,7 @@
-// Package model is the provider of model files. One is visible under its name
-// only after its sha256 was right; an unchanged one is known by its stat, so
-// that nothing is read; and no bytes of a model are ever deleted here. Start
-// reading at Artifact, then observe.go and publish.go.
+// Package model is the provider of model files. A file appears under its name
+// only after its sha256 matched; an unchanged file is known by its stat and not
+// read; bytes of a model are never deleted here. Start reading at Artifact,
+// then observe.go and publish.go.
 package model
 
 import (
@@ -15,9 +15,9 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Artifact is one file of a model. It is a Body: a leaf of its own, under the
-// key "" or, for a model in shards, the name of the file. Its bytes lie in the
-// store under their sha256; what the leaf owns is the friendly name.
+// Artifact is one file of a model. It is a Body: a leaf with the key "" or, for
+// a model in shards, the name of the file. Its bytes lie in the store under
+// their sha256; the leaf owns the friendly name.
 type Artifact struct {
 	ID      string
 	Quant   string
@@ -25,13 +25,13 @@ type Artifact struct {
 	Shard   int                // its place among the files of the model, from 0
 	Store   fsys.LogicalPath   // folder of all models
 	Path    fsys.LogicalPath   // store.Friendly
-	Views   []fsys.LogicalPath // names in other programs' folders, resources of their own
-	Size    int64              // bytes; a rough figure while it is not pinned
+	Views   []fsys.LogicalPath // names in other programs' folders, each a resource
+	Size    int64              // bytes; an estimate while it is not pinned
 	SHA256  string             // 64 hex digits; "" while it is not pinned
 	Sources []string
-	Open    string // what is found only when it is pinned, and where: Path and Size are then not known; "" where they are
+	Open    string // what pinning will find, and where, while Path and Size are unknown; otherwise ""
 	Reason  string // why this quant
-	Unknown string // why nobody can say now what its content is, and what to do; "" where that is known or was not asked
+	Unknown string // why its content cannot be known now, and what to do; "" if it is known or was not asked for
 }
 
 // Fingerprint implements reconcile.Body.
@@ -59,12 +59,12 @@ func fingerprint(sha256 string, p fsys.LogicalPath) reconcile.Fingerprint {
 	return reconcile.Fingerprint("sha256:" + strings.ToLower(sha256) + " " + string(p))
 }
 
-// unverified is a file of that size whose bytes nobody has read.
+// unverified is the fingerprint of a file of that size whose bytes were not read.
 func unverified(size int64, p fsys.LogicalPath) reconcile.Fingerprint {
 	return reconcile.Fingerprint(fmt.Sprintf("unverified:%d %s", size, p))
 }
 
-// blob is where the bytes lie when they are whole and right.
+// blob is the place of the verified bytes.
 func (a Artifact) blob() fsys.LogicalPath {
 	if a.SHA256 == "" {
 		return ""
@@ -72,10 +72,10 @@ func (a Artifact) blob() fsys.LogicalPath {
 	return store.Blob(a.Store, a.SHA256)
 }
 
-// part is where the download lies until then.
+// part is the place of the unfinished download.
 func (a Artifact) part() fsys.LogicalPath { return store.Part(a.Store, a.SHA256) }
 
-// pinned says what to do where the content is not known yet.
+// pinned returns an error with what to do if the content is not known yet.
 func (a Artifact) pinned() error {
 	if a.Open != "" {
 		return fmt.Errorf("%s are not known yet; %s", a.Open, advice.LockOnline)
@@ -86,11 +86,11 @@ func (a Artifact) pinned() error {
 	return nil
 }
 
-// artifact is what l wants.
+// artifact is the Artifact that l wants.
 func artifact(l reconcile.Leaf) (Artifact, error) {
 	a, ok := l.Body.(Artifact)
 	if !ok {
-		return a, fmt.Errorf("leaf %q wants a %T, which is no model file", l.Key, l.Body)
+		return a, fmt.Errorf("leaf %q wants a %T, not a model file", l.Key, l.Body)
 	}
 	return a, nil
 }

@@ -11,9 +11,9 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Held returns every file of a model that the declarations want or the records
-// know, sorted by model, shards in order. For store.GC the records must be
-// those of every owner.
+// Held returns every model file that the declarations want or the records know,
+// sorted by model, shards in order. For store.GC, pass the records of every
+// owner.
 func Held(decls []reconcile.Declaration, records []reconcile.Record) []store.Held {
 	type file struct {
 		store.Held

@@ -112,7 +112,7 @@ func suite(t *testing.T) (providertest.Suite, *atomic.Int64) {
 	}, asked
 }
 
-func TestModelKeepsThePromisesOfEveryProvider(t *testing.T) {
+func TestModelPassesProviderSuite(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Suite { s, _ := suite(t); return s })
 }
 
@@ -160,7 +160,7 @@ func TestOfflineAndUnpinnedModelsSayWhatToDo(t *testing.T) {
 	}
 }
 
-func TestWrongBytesOfTheRightSizeAreNeverTakenOver(t *testing.T) {
+func TestWrongBytesOfRightSizeAreNotAdopted(t *testing.T) {
 	root, w := machine(t, nil)
 	a := wanted("", "X")
 	wrong := bytesOf("X")
@@ -229,7 +229,7 @@ func TestAnUnchangedModelIsKnownWithoutReadingItAndATouchedOneIsNot(t *testing.T
 	}
 }
 
-func TestAnotherStoreTakesTheFileAlong(t *testing.T) {
+func TestStoreMoveKeepsFile(t *testing.T) {
 	s, asked := suite(t)
 	root, w := machine(t, s.Fetch)
 	a := s.Want(nil, "X")[0].Body.(Artifact)
@@ -289,7 +289,7 @@ func TestForeignBytesAreRenamedAndAPartCounts(t *testing.T) {
 	}
 }
 
-func TestAFullDiskIsSaidInNumbers(t *testing.T) {
+func TestFullDiskReportsBytes(t *testing.T) {
 	n := need{store: "/srv/models", bytes: 3 << 30, free: 4 << 30}
 	err := n.check()
 	if err == nil || !strings.Contains(err.Error(), "3221225472 bytes to fetch and 2147483648 to leave free, but only 4294967296 are free (1073741824 missing)") {

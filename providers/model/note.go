@@ -10,15 +10,15 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// note is LeafRecord.Private: which bytes were verified where, and the stat by
-// which they are known again.
+// note is LeafRecord.Private: which bytes were verified where, and the stat
+// that identifies them.
 type note struct {
-	Store      fsys.LogicalPath `json:"store,omitempty"` // "": by a version that kept the file under its name
+	Store      fsys.LogicalPath `json:"store,omitempty"` // "": recorded by a version that kept the file under its name
 	Path       fsys.LogicalPath `json:"path"`
 	SHA256     string           `json:"sha256"`
-	store.Stat                  // of the file that was verified: the blob, or what is under the name
-	How        store.How        `json:"how,omitempty"`   // what the name is
-	Clone      store.Stat       `json:"clone,omitzero"`  // of the name, where it is a file of its own
+	store.Stat                  // of the verified file: the blob, or the file under the name
+	How        store.How        `json:"how,omitempty"`   // kind of the name
+	Clone      store.Stat       `json:"clone,omitzero"`  // of the name, if it is a separate file
 	Aside      fsys.LogicalPath `json:"aside,omitempty"` // what was renamed to make place
 	Verified   time.Time        `json:"verified,omitzero"`
 }
@@ -31,7 +31,7 @@ func noteOf(l *reconcile.LeafRecord) note {
 	return n
 }
 
-// blob is where the bytes lie, "" where they only ever lay under the name.
+// blob is the place of the bytes, "" if they only ever lay under the name.
 func (n note) blob() fsys.LogicalPath {
 	if n.Store == "" || n.SHA256 == "" {
 		return ""
@@ -39,8 +39,7 @@ func (n note) blob() fsys.LogicalPath {
 	return store.Blob(n.Store, n.SHA256)
 }
 
-// intact reports whether what was seen at a name still holds the bytes that
-// were verified.
+// intact reports whether the name s still shows the verified bytes.
 func (n note) intact(s store.Seen) bool {
 	if n.SHA256 == "" {
 		return false
@@ -54,8 +53,8 @@ func (n note) intact(s store.Seen) bool {
 	return false
 }
 
-// foretold reports whether a name that was seen is of the blob of which n was
-// noted before it was there, and which this user has verified since.
+// foretold reports whether the name s shows the blob that n was written for
+// before the name existed, and that this user has verified since.
 func (n note) foretold(r fsys.Reader, s store.Seen) bool {
 	return n.Stat == store.Stat{} && n.blob() != "" && (s.How == store.HardLink || s.How == store.Symlink) && store.Marked(r, n.Store, n.SHA256, s.Blob)
 }
@@ -67,8 +66,8 @@ func (n note) raw() json.RawMessage {
 	return b
 }
 
-// noteOn is what to note of a, whose bytes have been verified: of the name as
-// it was seen, and of the file that holds them.
+// noteOn returns the note of a after its verification: of the name s, and of
+// the file that holds the bytes.
 func noteOn(a Artifact, s store.Seen, bytes fs.FileInfo, aside fsys.LogicalPath, at time.Time) note {
 	n := note{Store: a.Store, Path: a.Path, SHA256: lower(a.SHA256), Stat: store.StatOf(bytes), How: s.How, Aside: aside, Verified: at}
 	if s.How == store.File {

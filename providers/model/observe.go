@@ -13,7 +13,7 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Provider keeps model files. It is stateless.
+// Provider keeps model files. It has no state.
 type Provider struct{}
 
 var (
@@ -34,7 +34,7 @@ func (Provider) NotUndone() string {
 	return "a download is kept; remove it by hand when nothing needs it"
 }
 
-// Folder implements reconcile.Placed: all files of a model lie in one.
+// Folder implements reconcile.Placed: all files of a model share one folder.
 func (Provider) Folder(t reconcile.Target, _ fsys.LogicalPath) fsys.LogicalPath {
 	for _, l := range t.Resource.Leaves {
 		if a, ok := l.Body.(Artifact); ok {
@@ -49,8 +49,8 @@ func (Provider) Folder(t reconcile.Target, _ fsys.LogicalPath) fsys.LogicalPath 
 	return ""
 }
 
-// Satisfied implements reconcile.Relater. A file of the right size is taken
-// for the right one until it is taken over: then Confirm reads it.
+// Satisfied implements reconcile.Relater. A file of the right size counts as
+// right until it is adopted: then Confirm reads it.
 func (Provider) Satisfied(l reconcile.Leaf, live reconcile.Fingerprint) bool {
 	if live == l.Body.Fingerprint() {
 		return true
@@ -59,7 +59,7 @@ func (Provider) Satisfied(l reconcile.Leaf, live reconcile.Fingerprint) bool {
 	return ok && a.SHA256 != "" && live == unverified(a.Size, a.Path)
 }
 
-// Observe implements reconcile.Provider. It only looks at stats: the cost of a
+// Observe implements reconcile.Provider. It reads only stats: the cost of a
 // plan does not depend on the size of models.
 func (Provider) Observe(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Target) []reconcile.Observation {
 	out := make([]reconcile.Observation, len(batch))
@@ -96,18 +96,18 @@ func observe(r fsys.Reader, t reconcile.Target) reconcile.Observation {
 	return o
 }
 
-// found is what there is of one file.
+// found is the state of one file.
 type found struct {
 	presence reconcile.Presence
 	reason   string
 	live     reconcile.Fingerprint
-	note     note       // what was recorded of it
+	note     note       // its record
 	at       store.Seen // what lies under the name
 	moved    bool       // it is intact where it was recorded, and wanted elsewhere
 	fetch    int64
 }
 
-// lookAt finds the file that key wants, or that was recorded of it.
+// lookAt finds the file that key wants, or that is recorded for it.
 func lookAt(r fsys.Reader, t reconcile.Target, key reconcile.LeafKey) found {
 	f := found{}
 	for i := range t.Last {
@@ -142,7 +142,7 @@ func lookAt(r fsys.Reader, t reconcile.Target, key reconcile.LeafKey) found {
 		return f
 	case s.How == store.Strange, s.How == store.Other:
 		f.presence = reconcile.Blocked
-		f.reason = fmt.Sprintf("%s is no regular file; move it away, or let the store of the spec name the folder where the models really are", at)
+		f.reason = fmt.Sprintf("%s is not a regular file; move it away, or let the spec's store name the folder that holds the models", at)
 		return f
 	}
 	f.presence = reconcile.Present
@@ -155,7 +155,7 @@ func lookAt(r fsys.Reader, t reconcile.Target, key reconcile.LeafKey) found {
 		f.live = unverified(s.Blob.Size(), at)
 	}
 	if want.Path != "" && want.SHA256 == "" && f.live == unverified(s.Info.Size(), at) {
-		f.reason = fmt.Sprintf("%s is there, and no digest is pinned to compare it with; %s", at, advice.LockOnline)
+		f.reason = fmt.Sprintf("%s exists, but no digest is pinned to compare it with; %s", at, advice.LockOnline)
 	}
 	if want.Path != "" && f.live != want.Fingerprint() && f.live != unverified(want.Size, at) {
 		f.fetch = missing(r, want)
@@ -163,8 +163,8 @@ func lookAt(r fsys.Reader, t reconcile.Target, key reconcile.LeafKey) found {
 	return f
 }
 
-// see looks at a name that may be one of the blob that was recorded, or of the
-// one that is wanted, and says of which.
+// see looks at a name that may show the recorded or the wanted blob, and says
+// which.
 func see(r fsys.Reader, at fsys.LogicalPath, n note, want Artifact) (store.Seen, string, error) {
 	s, err := store.Look(r, at, n.blob())
 	if err == nil && s.How != store.HardLink && s.How != store.Symlink && want.blob() != n.blob() {
@@ -174,8 +174,8 @@ func see(r fsys.Reader, at fsys.LogicalPath, n note, want Artifact) (store.Seen,
 	return s, n.SHA256, err
 }
 
-// absent fills f where nothing lies under the wanted name: the bytes may be
-// where the record says, under the name of before.
+// absent fills f if the wanted name does not exist: the bytes may lie where the
+// record says, under the former name.
 func (f *found) absent(r fsys.Reader, want Artifact) {
 	if want.Path == "" {
 		return
@@ -196,7 +196,7 @@ func (f *found) absent(r fsys.Reader, want Artifact) {
 	}
 }
 
-// missing is what has still to be fetched of a.
+// missing is the number of bytes of a still to fetch.
 func missing(r fsys.Reader, a Artifact) int64 {
 	if a.SHA256 == "" {
 		return a.Size // the catalog's figure, until it is pinned
@@ -213,13 +213,13 @@ func missing(r fsys.Reader, a Artifact) int64 {
 	return max(0, a.Size-store.Fetched(r, a.part(), info))
 }
 
-// elsewhere is where the bytes of a may lie without being in the store: where
-// an earlier layout kept them, and under the names in other programs' folders.
+// elsewhere lists the places outside the store where the bytes of a may lie:
+// those of an earlier layout, and the names in other programs' folders.
 func (a Artifact) elsewhere() []fsys.LogicalPath {
 	return append([]fsys.LogicalPath{store.Old(a.Store, a.ID, a.Path.Base())}, a.Views...)
 }
 
-// whole reports whether a download has come to its end.
+// whole reports whether the download is complete.
 func whole(r fsys.Reader, a Artifact) bool {
 	info, err := r.Lstat(a.part())
 	if err != nil || info.Size() != a.Size {

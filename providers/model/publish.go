@@ -13,8 +13,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// right reports whether what is under the name of a is what it shall be, as
-// after a kill, and returns the note of it.
+// right reports whether the name of a already shows the wanted file, as after a
+// kill, and returns its note.
 func right(ctx context.Context, c reconcile.Change, l reconcile.LeafChange, f found, a Artifact, w reconcile.WriteEnv) (note, bool, error) {
 	if f.live == a.Fingerprint() {
 		n := f.note
@@ -140,8 +140,8 @@ func publish(ctx context.Context, c reconcile.Change, l reconcile.LeafChange, w 
 	return noteOn(a, s, bytes, aside, clock(w.ReadEnv)), nil
 }
 
-// retire takes away the name that n notes, as it was seen, and first gives its
-// bytes a name in the store where they have none. back undoes it.
+// retire removes the name s that n records, after giving its bytes a name in
+// the store if they have none. back undoes it.
 func retire(w fsys.FS, n note, s store.Seen) (back func() error, err error) {
 	if n.Store == "" {
 		n.Store = n.Path.Dir().Dir() // an earlier layout: STORE/ID/FILE
@@ -155,15 +155,16 @@ func retire(w fsys.FS, n note, s store.Seen) (back func() error, err error) {
 	return back, w.Discard(n.Path, s.Info)
 }
 
-// leave takes away the name of before. What somebody else had put there stays.
-// Nothing is done after the new name is made: a kill would leave it unrecorded.
+// leave removes the former name, unless it shows another file now. It runs
+// before the new name is made: a kill afterwards would leave the new name
+// unrecorded.
 func leave(w fsys.FS, n note, a Artifact, last *reconcile.LeafRecord) error {
 	s, err := store.Look(w, n.Path, n.blob())
 	if err != nil || !n.intact(s) || last == nil || last.Provenance == reconcile.Adopted {
 		return nil // nothing of ours is there
 	}
 	if _, err := retire(w, n, s); err != nil {
-		return fmt.Errorf("the name of before: %w", err)
+		return fmt.Errorf("former name: %w", err)
 	}
 	if n.Path.Dir() != a.Store {
 		store.Tidy(w, []fsys.LogicalPath{n.Path.Dir()})

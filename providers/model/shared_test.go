@@ -16,7 +16,7 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Two people of one group, who are nobody on this machine otherwise.
+// Two people of one group without accounts on this machine.
 const (
 	ann, bob = 61001, 61002
 	group    = 61000
@@ -25,7 +25,7 @@ const (
 const sharedStore fsys.LogicalPath = "/srv/models/llm"
 
 // TestActAsAnotherUser is no test of its own: it is what the test below runs as
-// somebody else.
+// another user.
 func TestActAsAnotherUser(t *testing.T) {
 	root, url, v := os.Getenv("SHARED_ROOT"), os.Getenv("SHARED_URL"), os.Getenv("SHARED_VALUE")
 	if root == "" {

@@ -17,16 +17,16 @@ import (
 
 const (
 	reserve      = 2 << 30 // bytes to leave free for everything else
-	reserveAbove = 1 << 30 // of downloads smaller than this the reserve is not asked for
+	reserveAbove = 1 << 30 // smaller downloads ignore the reserve
 )
 
-// Preflight implements reconcile.Preflighter: what is to be fetched must be
-// pinned, fit on the disk of the store, be writable there, and be had from one
-// source at least.
+// Preflight implements reconcile.Preflighter: every file to fetch must be
+// pinned, fit on the store's disk, which must be writable, and be available
+// from at least one source.
 func (Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	needs := map[uint64]*need{}
-	var ask []asked
+	var ask []toFetch
 	for _, c := range batch {
 		addr := c.Target.Resource.Address
 		fail := func(err error) { problems = append(problems, reconcile.Problem{Address: addr, Err: err}) }
@@ -61,7 +61,7 @@ func (Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reco
 			fetch := lookAt(r.FS, c.Target, l.Key).fetch
 			needs[disk].bytes += fetch
 			if fetch > 0 {
-				ask = append(ask, asked{addr, a})
+				ask = append(ask, toFetch{addr, a})
 			}
 		}
 	}
@@ -71,23 +71,23 @@ func (Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reco
 		}
 	}
 	if len(problems) > 0 {
-		return problems // what is wrong here needs no network to be said
+		return problems // these problems show without the network
 	}
 	return unreachable(ctx, r, ask)
 }
 
-// asked is a file that must be fetched.
-type asked struct {
+// toFetch is a file that must be fetched.
+type toFetch struct {
 	of   reconcile.Address
 	file Artifact
 }
 
-// askAtOnce is how many files their sources are asked for at a time.
+// askAtOnce is how many files are asked for at a time.
 const askAtOnce = 16
 
-// unreachable asks the sources of all files at once, and returns one problem for
-// each model that could not be had now.
-func unreachable(ctx context.Context, r reconcile.ReadEnv, ask []asked) []reconcile.Problem {
+// unreachable asks the sources of all files at once, and returns one problem
+// for each model that none can serve now.
+func unreachable(ctx context.Context, r reconcile.ReadEnv, ask []toFetch) []reconcile.Problem {
 	if r.Reach == nil {
 		return nil
 	}
@@ -116,7 +116,7 @@ func unreachable(ctx context.Context, r reconcile.ReadEnv, ask []asked) []reconc
 	return problems
 }
 
-// need is what one file system has to hold.
+// need is what one file system must hold.
 type need struct {
 	first       reconcile.Address
 	store       string
@@ -135,8 +135,8 @@ func (n need) check() error {
 		n.store, n.bytes, want-n.bytes, n.free, want-n.free)
 }
 
-// space returns which file system the nearest folder above path is on, and
-// how many bytes of it this user may still fill.
+// space returns the file system of the nearest folder above path, and how many
+// bytes of it this user may still fill.
 func space(path string) (disk uint64, free int64, err error) {
 	for {
 		var st unix.Statfs_t

@@ -13,13 +13,13 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// turns has a mutex for each blob: models of the same bytes, which one apply
-// makes side by side, bring them into the store one after the other.
+// turns has a mutex for each blob: models with the same bytes in one apply take
+// turns to bring them into the store.
 var turns sync.Map
 
-// stock brings the bytes of a into the store, from where they are already or
-// from a source, and marks them as verified until they are on record. Nothing
-// is there before all of it was verified.
+// stock brings the bytes of a into the store, from this machine or from a
+// source, and marks them as verified until they are recorded. No unverified
+// byte appears in the store.
 func stock(ctx context.Context, target reconcile.Address, n note, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) error {
 	at, err := w.FS.Physical(a.blob())
 	if err != nil {
@@ -55,15 +55,15 @@ func stock(ctx context.Context, target reconcile.Address, n note, a Artifact, w 
 	return store.Mark(w.FS, a.Store, a.SHA256, info)
 }
 
-// haveBlob returns nil where the blob of a is there and right, and an error
-// that wraps fs.ErrNotExist where it has to be made. Wrong bytes are renamed.
+// haveBlob returns nil if the blob of a is there and right, and an error that
+// wraps fs.ErrNotExist if it must be fetched. Wrong bytes are renamed.
 func haveBlob(ctx context.Context, n note, a Artifact, w fsys.FS) error {
 	info, err := w.Lstat(a.blob())
 	switch {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file; move it away", a.blob())
+		return fmt.Errorf("%s is not a regular file; move it away", a.blob())
 	case strings.EqualFold(n.SHA256, a.SHA256) && n.Stat.Of(info), store.Marked(w, a.Store, a.SHA256, info):
 		return nil
 	case info.Size() == a.Size:
@@ -78,8 +78,8 @@ func haveBlob(ctx context.Context, n note, a Artifact, w fsys.FS) error {
 	return fs.ErrNotExist
 }
 
-// take brings the bytes of a into the store from another place on this
-// machine, without a copy where that can be.
+// take brings the bytes of a into the store from another place on this machine,
+// without a copy where possible.
 func take(ctx context.Context, n note, a Artifact, w fsys.FS) (bool, error) {
 	places := a.elsewhere()
 	if n.Path != "" {
@@ -108,20 +108,20 @@ func take(ctx context.Context, n note, a Artifact, w fsys.FS) (bool, error) {
 			err = w.Clone(p, a.blob(), store.BlobMode(w, a.Store))
 		}
 		if errors.Is(err, fsys.ErrCannotShare) && recorded {
-			err = w.Move(p, a.blob()) // the store of the spec is on another file system now
+			err = w.Move(p, a.blob()) // the spec's store is on another file system now
 		}
 		if errors.Is(err, fsys.ErrCannotShare) {
 			continue
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return false, fmt.Errorf("take over %s: %w", p, err)
+			return false, fmt.Errorf("adopt %s: %w", p, err)
 		}
 		return true, nil
 	}
 	return false, nil
 }
 
-// bring downloads a and gives it its place in the store.
+// bring downloads a and publishes it in the store.
 func bring(ctx context.Context, target reconcile.Address, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) error {
 	if err := download(ctx, target, a, w, out); err != nil {
 		return err
@@ -136,7 +136,7 @@ func bring(ctx context.Context, target reconcile.Address, a Artifact, w reconcil
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// Somebody who shares the store was quicker.
+	// Another process that shares the store was quicker.
 	if err := haveBlob(ctx, note{}, a, w.FS); err != nil {
 		return err
 	}
@@ -147,8 +147,7 @@ func bring(ctx context.Context, target reconcile.Address, a Artifact, w reconcil
 	return err
 }
 
-// download brings the part of a to its end. A part that is whole already needs
-// no network.
+// download completes the part of a. A complete part needs no network.
 func download(ctx context.Context, target reconcile.Address, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) error {
 	made, err := store.MakeDir(w.FS, a.Store, a.part().Dir())
 	out.Dirs = append(out.Dirs, made...)
@@ -162,7 +161,7 @@ func download(ctx context.Context, target reconcile.Address, a Artifact, w recon
 		}
 	}
 	if w.Fetch == nil {
-		return fmt.Errorf("%s (%d bytes) %w; run it again with the network", a.Path.Base(), a.Size, reconcile.ErrOffline)
+		return fmt.Errorf("%s (%d bytes): %w; run it again with the network", a.Path.Base(), a.Size, reconcile.ErrOffline)
 	}
 	progress := func(done, total int64) {
 		if w.Progress != nil {

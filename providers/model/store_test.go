@@ -52,7 +52,7 @@ func put(t *testing.T, root string, p fsys.LogicalPath, b []byte) string {
 	return at
 }
 
-func TestSixtyGigabytesCostNotAByteToLookAt(t *testing.T) {
+func TestObserveReadsNoModelBytes(t *testing.T) {
 	root, w := machine(t, nil)
 	a := wanted("", "X")
 	a.Size = 60 << 30
@@ -96,7 +96,7 @@ func TestSixtyGigabytesCostNotAByteToLookAt(t *testing.T) {
 	}
 }
 
-func TestTheEarlierLayoutIsTakenOverWithoutFetching(t *testing.T) {
+func TestOldStoreLayoutIsAdoptedWithoutFetching(t *testing.T) {
 	for name, recorded := range map[string]bool{"on record": true, "not on record": false} {
 		t.Run(name, func(t *testing.T) {
 			root, w := machine(t, nil) // no fetcher
@@ -181,13 +181,13 @@ func TestBytesThatAnotherProgramStillHasAreNotFetchedAgain(t *testing.T) {
 	}
 }
 
-func TestAWholePartThatIsNoGGUFIsNeverShown(t *testing.T) {
+func TestCompletePartThatIsNotGGUFIsNotPublished(t *testing.T) {
 	root, w := machine(t, nil)
 	b := bytes.Repeat([]byte("<html>"), 99)
 	a := wanted("", "X")
 	a.Size, a.SHA256 = int64(len(b)), sumOf(b)
 	put(t, root, a.part(), b)
-	if _, err := (Provider{}).Apply(t.Context(), create(w, a), w); err == nil || !strings.Contains(err.Error(), "catalog entry points to something else") {
+	if _, err := (Provider{}).Apply(t.Context(), create(w, a), w); err == nil || !strings.Contains(err.Error(), "correct path and sha256 in the catalog entry") {
 		t.Errorf("%v", err)
 	}
 	for _, p := range []fsys.LogicalPath{a.Path, a.blob()} {

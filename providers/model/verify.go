@@ -11,8 +11,8 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Confirm implements reconcile.Confirmer: it reads every byte of a file that
-// is about to be taken over.
+// Confirm implements reconcile.Confirmer: it reads every byte of a file that is
+// about to be adopted.
 func (Provider) Confirm(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) (reconcile.Outcome, error) {
 	out := reconcile.Outcome{
 		Token:       c.Before.Token,
@@ -39,7 +39,8 @@ func (Provider) Confirm(ctx context.Context, r reconcile.ReadEnv, c reconcile.Ch
 	return out, errors.Join(wrong...)
 }
 
-// confirm reads the file of a and compares, unless this user just did.
+// confirm reads the file of a and compares it, unless this user has just
+// verified it.
 func confirm(ctx context.Context, r reconcile.ReadEnv, f found, a Artifact) (note, error) {
 	p, bytes := a.Path, f.at.Info
 	if f.at.How == store.HardLink || f.at.How == store.Symlink {

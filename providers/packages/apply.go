@@ -14,9 +14,9 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Apply implements reconcile.Provider. The manager does the work; what it did
-// is looked at afterwards. Killed, it leaves what the manager leaves, and the
-// next call goes on from there.
+// Apply implements reconcile.Provider. The manager does the work; Apply checks
+// its result afterwards. A kill leaves what the manager leaves, and the next
+// call goes on from there.
 func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	m, name := split(c.Target.Resource.Address)
 	if m == nil {
@@ -84,11 +84,11 @@ func (p Provider) Tidy(ctx context.Context, w reconcile.WriteEnv, gone reconcile
 	}
 }
 
-// perform runs commands. What installs leaves a mark while it is at work, for a
+// perform runs commands. An installation leaves a mark while it runs, for a
 // manager that cannot tell half a package from a whole one.
 func (at place) perform(ctx context.Context, w fsys.FS, name string, commands [][]string, installs bool) error {
 	var mark fsys.LogicalPath
-	whole := true // as far as anybody knows, before this
+	whole := true // as far as is known before this
 	if installs && at.by.unfinished != nil {
 		mark = at.by.unfinished(at.Home, name)
 		_, err := w.Lstat(mark)
@@ -102,8 +102,8 @@ func (at place) perform(ctx context.Context, w fsys.FS, name string, commands []
 		if err == nil {
 			continue
 		}
-		if mark != "" && whole && saidNo(err) && ctx.Err() == nil {
-			err = errors.Join(err, takeAway(w, mark)) // what was there is there again
+		if mark != "" && whole && exitedWithError(err) && ctx.Err() == nil {
+			err = errors.Join(err, takeAway(w, mark)) // the former state is back
 		}
 		return at.by.failed(name, argv, err)
 	}
@@ -113,7 +113,7 @@ func (at place) perform(ctx context.Context, w fsys.FS, name string, commands []
 	return takeAway(w, mark)
 }
 
-// takeAway removes a file of aisync's own.
+// takeAway removes a file that aisync made.
 func takeAway(w fsys.FS, p fsys.LogicalPath) error {
 	info, err := w.Lstat(p)
 	if err != nil {
@@ -122,11 +122,11 @@ func takeAway(w fsys.FS, p fsys.LogicalPath) error {
 	return w.Discard(p, info)
 }
 
-// one is what there is of one package.
+// one is the state of one package.
 func (at place) one(ctx context.Context, m *manager, name string) (installed, error) {
 	found, err := m.look(ctx, at, []string{name})
 	if err != nil {
-		return installed{}, fmt.Errorf("what %s has installed cannot be seen: %s", m.name, said(err))
+		return installed{}, fmt.Errorf("the packages of %s cannot be listed: %s", m.name, complaintLine(err))
 	}
 	return found[name], nil
 }
@@ -138,30 +138,30 @@ func (is installed) token() reconcile.Fingerprint {
 	return reconcile.Fingerprint(exactly(is.version))
 }
 
-// failed says what a manager complained about.
+// failed describes the failure of a manager.
 func (m *manager) failed(name string, argv []string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	if argv[0] == "env" { // and what it sets
+	if argv[0] == "env" { // and its assignments
 		argv = argv[1+slices.IndexFunc(argv[1:], func(a string) bool { return !strings.Contains(a, "=") }):]
 	}
-	return fmt.Errorf("%s failed for %s: %s; nothing of it counts as installed; %s", shellquote.Join(argv[:min(2, len(argv))]), name, said(err), advice.ApplyRetries)
+	return fmt.Errorf("%s failed for %s: %s; it counts as not installed; %s", shellquote.Join(argv[:min(2, len(argv))]), name, complaintLine(err), advice.ApplyRetries)
 }
 
-// notDone says that a manager was content and something else is there.
+// notDone describes a manager's success without the wanted result.
 func (m *manager) notDone(name string, want constraint, wanted bool, is installed) error {
 	switch {
 	case !wanted:
-		return fmt.Errorf("%s says that it removed %s, and version %s is still there", m.name, name, is.version)
+		return fmt.Errorf("%s reported success removing %s, but version %s is still installed", m.name, name, is.version)
 	case is.version == "":
-		return fmt.Errorf("%s says that it installed %s, and it is not there", m.name, name)
+		return fmt.Errorf("%s reported success installing %s, but it is not installed", m.name, name)
 	}
-	return fmt.Errorf("%s installed %s %s, and the spec wants %s; it takes the newest that its sources and this machine allow: correct the version, or bring the sources up to date", m.name, name, is.version, want)
+	return fmt.Errorf("%s installed %s %s, but the spec wants %s; it takes the newest version that its sources and this machine allow: correct the version, or update the sources", m.name, name, is.version, want)
 }
 
-// Preflight implements reconcile.Preflighter: whatever can be known before the
-// first package is touched.
+// Preflight implements reconcile.Preflighter: it reports what can be known
+// before the first package is touched.
 func (p Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	at, err := p.at(r)
 	if err != nil {
@@ -199,7 +199,7 @@ func (at place) preflight(ctx context.Context, m *manager, batch []reconcile.Cha
 	case m.manual != "":
 		return all(errors.New(m.manual), byHand)
 	case !at.has(ctx, m.program):
-		return all(fmt.Errorf("%s is not in PATH, and it is what installs this", m.program), "install "+m.program+", or choose another installer in the spec")
+		return all(fmt.Errorf("%s, which installs this, is not in PATH", m.program), "install "+m.program+", or choose another installer in the spec")
 	case m == &brew && at.EUID == 0:
 		return all(errors.New("brew does not run as root"), advice.BrewUser)
 	case m.system && at.EUID != 0 && at.root != "":
@@ -216,7 +216,7 @@ func (at place) preflight(ctx context.Context, m *manager, batch []reconcile.Cha
 		switch {
 		case !ok:
 		case at.Offline:
-			problems = append(problems, reconcile.Problem{Address: c.Target.Resource.Address, Err: fmt.Errorf("installing %s %w", name, reconcile.ErrOffline)})
+			problems = append(problems, reconcile.Problem{Address: c.Target.Resource.Address, Err: fmt.Errorf("install %s: %w", name, reconcile.ErrOffline)})
 		default:
 			wanted[name] = want
 		}
@@ -254,7 +254,7 @@ func (at place) byHand(m *manager, batch []reconcile.Change) string {
 	return strings.Join(lines, " && ")
 }
 
-// notThere is nil where err says that nothing is there.
+// notThere hides the error that a file does not exist.
 func notThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

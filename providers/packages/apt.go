@@ -7,15 +7,14 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// apt is Debian's and Ubuntu's. Like pacman, it decides itself which version is
-// installed.
+// apt is Debian's and Ubuntu's manager. Like pacman, it chooses the version itself.
 var apt = manager{
 	name: "apt", program: "apt-get", system: true, rooted: true,
 	database: func(place) fsys.LogicalPath { return "/var/lib/dpkg/status" },
 	list: func(ctx context.Context, at place, names []string) (map[string]installed, error) {
 		argv := []string{"dpkg-query", "--admindir=" + at.physical("/var/lib/dpkg"), "--show", "--showformat=${db:Status-Status} ${Package} ${Version}\n", "--"}
 		b, err := at.run(ctx, append(argv, names...)...)
-		if err != nil && !exitedWith(err, 1) { // 1: it does not know some of them
+		if err != nil && !exitedWith(err, 1) { // 1: some names are unknown
 			return nil, err
 		}
 		found := map[string]installed{}
@@ -41,8 +40,8 @@ var apt = manager{
 		}
 		return append(out, aptArgs(at, append(args, name)...))
 	},
-	// dpkg refuses where something else needs the package; apt-get would take
-	// that away as well.
+	// dpkg refuses if another package needs this one; apt-get would remove that
+	// as well.
 	remove: func(at place, name string) [][]string {
 		argv := []string{"env", "DEBIAN_FRONTEND=noninteractive", "dpkg"}
 		if at.root != "" {
@@ -52,8 +51,8 @@ var apt = manager{
 	},
 }
 
-// aptArgs begins a command, below the root where there is one. There, the
-// programs are this machine's and everything else is the root's.
+// aptArgs begins a command, below the root if there is one: the programs are
+// this machine's then, everything else is the root's.
 func aptArgs(at place, args ...string) []string {
 	argv := []string{"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"}
 	if at.root != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// brew is Homebrew's. Its versions are other packages (node@24), so that none
+// brew is Homebrew. It keeps versions as separate packages (node@24), so none
 // is pinned or chosen.
 var brew = manager{
 	name: "brew", program: "brew",

@@ -39,7 +39,7 @@ var cargo = manager{
 	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
 		b, err := at.run(ctx, "cargo", "info", "--quiet", "--color", "never", name)
 		if err != nil {
-			return "", fmt.Errorf("cargo info %s: %s", name, said(err))
+			return "", fmt.Errorf("cargo info %s: %s", name, complaintLine(err))
 		}
 		m := regexp.MustCompile(`(?m)^version: (\S+)`).FindSubmatch(b)
 		if m == nil {

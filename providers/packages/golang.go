@@ -13,8 +13,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// golang builds Go programs into ~/.local/bin. A name is the path of a
-// package; a program says itself which one it was built from.
+// golang builds Go programs into ~/.local/bin. A name is the path of a package;
+// a binary records the package that it was built from.
 var golang = manager{
 	name: "go", program: "go", rooted: true,
 	list: func(_ context.Context, at place, names []string) (map[string]installed, error) {
@@ -40,7 +40,7 @@ var golang = manager{
 	remove: func(at place, name string) [][]string {
 		return [][]string{{"rm", "-f", "--", at.physical(goBinary(at.Home, name))}}
 	},
-	// The module of a package is the longest path above it that is one.
+	// The module of a package is the longest path above it that is a module.
 	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
 		var first error
 		for module := name; strings.Contains(module, "/"); module = path.Dir(module) {
@@ -52,14 +52,14 @@ var golang = manager{
 				first = err
 			}
 		}
-		return "", fmt.Errorf("go list -m %s@latest: %s", name, said(first))
+		return "", fmt.Errorf("go list -m %s@latest: %s", name, complaintLine(first))
 	},
 }
 
-// majorSuffix ends the path of a module from version 2 on; it names no program.
+// majorSuffix ends a module path from version 2 on; it names no program.
 var majorSuffix = regexp.MustCompile(`^v[0-9]+$`)
 
-// goBinary is where go install puts the program of a package.
+// goBinary is the path where go install puts the program of a package.
 func goBinary(home fsys.LogicalPath, name string) fsys.LogicalPath {
 	if majorSuffix.MatchString(path.Base(name)) {
 		name = path.Dir(name)
@@ -67,7 +67,7 @@ func goBinary(home fsys.LogicalPath, name string) fsys.LogicalPath {
 	return home.Join(".local/bin", path.Base(name))
 }
 
-// goProgram looks at what lies where the program of a package goes.
+// goProgram examines the file in the place of a package's program.
 func goProgram(at place, name string) (installed, error) {
 	p := goBinary(at.Home, name)
 	f, err := at.FS.Open(p)
@@ -86,7 +86,7 @@ func goProgram(at place, name string) (installed, error) {
 		return installed{}, err
 	}
 	if err != nil || built.Path != name {
-		return installed{blocked: fmt.Sprintf("%s is there, and was not built from %s; move it away, or take the package out of the spec", p, name)}, nil
+		return installed{blocked: fmt.Sprintf("%s was not built from %s; move it away, or take the package out of the spec", p, name)}, nil
 	}
 	return installed{version: plain(built.Main.Version)}, nil
 }

@@ -17,41 +17,41 @@ import (
 
 // manager is one way of installing programs.
 type manager struct {
-	name    string // as a spec says it
-	program string // that must be in PATH to change anything; "" where aisync does it itself
-	system  bool   // works for the whole machine, so as root
+	name    string // its name in a spec
+	program string // needed in PATH to change anything; "" if aisync does the work itself
+	system  bool   // works for the whole machine, as root
 	rooted  bool   // can work below another root
-	folder  string // below the home, where it keeps what aisync alone installs; "" where others use it too
+	folder  string // below the home, for a folder that only aisync uses; "" if others use it too
 
-	// database is what is there once anything was ever installed; without it
-	// nobody is asked. "": ask always.
+	// database exists once anything was installed; without it list is not
+	// called. "": always call list.
 	database func(at place) fsys.LogicalPath
-	// list says what of names is installed.
+	// list returns which of names are installed.
 	list func(ctx context.Context, at place, names []string) (map[string]installed, error)
-	// add and remove are the commands, one after the other.
+	// add and remove are the commands, run in order.
 	add    func(at place, name string, want constraint) [][]string
 	remove func(at place, name string) [][]string
-	// latest asks for the newest version, of those that begin with within. nil:
-	// the manager itself decides what is installed, so that nothing is pinned.
+	// latest asks for the newest version of those that begin with within. nil:
+	// the manager chooses the version itself, so nothing is pinned.
 	latest func(ctx context.Context, at place, name, within string) (string, error)
-	series bool // a part of a version, such as "24", is a want; else within is ""
-	// check says before anything is changed what would go wrong; may be nil.
+	series bool // a part of a version, such as "24", is allowed; otherwise within is ""
+	// check reports, before any change, what would go wrong; may be nil.
 	check func(ctx context.Context, at place, wanted map[string]constraint) map[string]error
-	// unfinished is a file that is there while a package is installed, for a
-	// manager that cannot tell half a package from a whole one; else nil.
+	// unfinished is a file that exists while a package is being installed, for
+	// a manager that cannot tell half a package from a whole one; otherwise
+	// nil.
 	unfinished func(home fsys.LogicalPath, name string) fsys.LogicalPath
-	// tidy takes away what nothing needs after a removal; may be nil.
+	// tidy removes what nothing needs after a removal; may be nil.
 	tidy func(ctx context.Context, at place, w fsys.FS, name string)
-	// manual says why aisync only looks; "" where it installs.
+	// manual says why aisync does not install here; "" if it does.
 	manual string
-	// own makes a change where no program does, in place of add and remove, and
-	// preflight says what would go wrong; else nil.
+	// own makes a change without a program, in place of add and remove;
+	// preflight reports what would go wrong. Otherwise nil.
 	own       func(ctx context.Context, at place, c reconcile.Change, w reconcile.WriteEnv) error
 	preflight func(ctx context.Context, at place, batch []reconcile.Change) []reconcile.Problem
 }
 
-// managers are all that this version knows. The order is the one in which a
-// machine's own is chosen.
+// managers in the order in which a machine's default is chosen.
 var managers = []*manager{&apt, &pacman, &brew, &npm, &uv, &pipx, &golang, &cargo, &release, &aur}
 
 func managerOf(name string) *manager {
@@ -63,11 +63,11 @@ func managerOf(name string) *manager {
 	return nil
 }
 
-// names are what a spec may say after via of a runtime.
+// names are the values of via that a runtime's spec accepts.
 func names() []string {
 	var out []string
 	for _, m := range managers {
-		if m.own == nil { // of a release nobody knows the address
+		if m.own == nil { // a release needs an address
 			out = append(out, m.name)
 		}
 	}
@@ -75,20 +75,20 @@ func names() []string {
 	return out
 }
 
-// installed is what there is of one package.
+// installed is the state of one package.
 type installed struct {
-	version string // "": it is not there
+	version string // "": not installed
 	blocked string // something else is in its place: what, and what to do
 }
 
-// versionForm keeps out what a manager could take for a flag or a pattern.
+// versionForm rejects what a manager could take for a flag or a pattern.
 var (
 	versionForm = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+:~_-]*$`)
 	partial     = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 	nameForm    = regexp.MustCompile(`^(@[0-9A-Za-z][0-9A-Za-z._-]*/)?[0-9A-Za-z][0-9A-Za-z.+_-]*(/[0-9A-Za-z][0-9A-Za-z.+_-]*)*$`)
 )
 
-// look is list, where there is anything to look at.
+// look calls list if the manager has a database.
 func (m *manager) look(ctx context.Context, at place, names []string) (map[string]installed, error) {
 	at.by = m
 	if m.database != nil {
@@ -100,13 +100,13 @@ func (m *manager) look(ctx context.Context, at place, names []string) (map[strin
 	}
 	found, err := m.list(ctx, at, names)
 	if missingProgram(err) {
-		return nil, nil // what is not there has installed nothing
+		return nil, nil // an absent manager has installed nothing
 	}
 	return found, err
 }
 
-// satisfies reports whether an installed version is one that c allows. A spec
-// need not know a distribution's epochs and revisions.
+// satisfies reports whether c allows an installed version. A spec may leave out
+// a distribution's epoch and revision.
 func (m *manager) satisfies(version string, c constraint) bool {
 	return c.allows(version) || m.system && c.allows(upstream(version))
 }
@@ -116,7 +116,7 @@ type place struct {
 	Options
 	reconcile.ReadEnv
 	root string   // physical; "" is /
-	by   *manager // who is asked
+	by   *manager // the manager
 }
 
 func (p Provider) at(r reconcile.ReadEnv) (place, error) {
@@ -133,19 +133,19 @@ func (p Provider) at(r reconcile.ReadEnv) (place, error) {
 // physical is where a host path lies.
 func (at place) physical(p fsys.LogicalPath) string { return filepath.Join("/", at.root, string(p)) }
 
-// home is a folder below the person's home.
+// home is a path below the person's home.
 func (at place) home(below string) string { return at.physical(at.Home.Join(below)) }
 
-// run runs a program that looks. Its words are not translated.
+// run runs a command that only reads, with untranslated output.
 func (at place) run(ctx context.Context, argv ...string) ([]byte, error) {
 	if at.Run == nil {
-		return nil, errors.New("no program may be run here")
+		return nil, errors.New("programs cannot be run here")
 	}
 	return at.Run.Run(ctx, "/", at.command(argv)...)
 }
 
-// command is argv as it is really run: as the person whose home it is, or as
-// root, never with a question.
+// command is argv as it is executed: as the home's owner or as root, never with
+// a prompt.
 func (at place) command(argv []string) []string {
 	out := []string{"env", "LC_ALL=C"}
 	switch {
@@ -159,7 +159,7 @@ func (at place) command(argv []string) []string {
 	return append(out, argv...)
 }
 
-// looks reports whether a command of a system's manager changes nothing.
+// looks reports whether a command of the system's manager changes nothing.
 func looks(argv []string) bool {
 	return slices.Contains([]string{"dpkg-query", "apt-cache"}, argv[0]) || slices.Contains(argv, "-Q")
 }
@@ -173,26 +173,27 @@ func (at place) has(ctx context.Context, program string) bool {
 	return err == nil
 }
 
-// missingProgram reports whether err says that a program is not there: env
-// ends with 127 then.
+// missingProgram reports whether err means that a program does not exist: env
+// exits with 127 then.
 func missingProgram(err error) bool {
 	var exit *exec.ExitError
 	return errors.Is(err, exec.ErrNotFound) || errors.As(err, &exit) && exit.ExitCode() == 127
 }
 
-// exitedWith reports whether err is a program's exit code.
+// exitedWith reports whether a program exited with code.
 func exitedWith(err error, code int) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && exit.ExitCode() == code
 }
 
-// saidNo reports whether a program failed by itself, and was not killed.
-func saidNo(err error) bool {
+// exitedWithError reports whether a program exited with an error and was not
+// killed.
+func exitedWithError(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && exit.Exited()
 }
 
-// complaint is what a program wrote to stderr, as far as it is known.
+// complaint is the known part of a program's stderr.
 func complaint(err error) string {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
@@ -201,8 +202,8 @@ func complaint(err error) string {
 	return err.Error()
 }
 
-// said is what a program complained, in one line.
-func said(err error) string {
+// complaintLine is a program's complaint in one line.
+func complaintLine(err error) string {
 	var out []string
 	for line := range strings.Lines(complaint(err)) {
 		line = strings.TrimSpace(line)

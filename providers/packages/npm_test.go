@@ -58,7 +58,7 @@ func TestNpmInstallsUpdatesAndRemovesInAPrefixOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledNpmLeftIsNotTakenForWhole(t *testing.T) {
+func TestKilledNpmInstallIsIncomplete(t *testing.T) {
 	m, r := npmMachine(t, Options{})
 	r.Publish("@own/tool", "1.0.0", "tool", "")
 	must(t, m.apply(tool, "=1.0.0"))
@@ -79,7 +79,7 @@ func TestWhatAKilledNpmLeftIsNotTakenForWhole(t *testing.T) {
 	}
 }
 
-func TestARegistryThatFailsHalfWayLosesNothing(t *testing.T) {
+func TestFailingRegistryKeepsInstalledPackage(t *testing.T) {
 	m, r := npmMachine(t, Options{})
 	r.Publish("@own/tool", "1.0.0", "tool", "")
 	must(t, m.apply(tool, "=1.0.0"))
@@ -99,7 +99,7 @@ func TestARegistryThatFailsHalfWayLosesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatNpmWouldKeepSilentAboutIsSaidBeforehand(t *testing.T) {
+func TestNpmProblemsAreReportedBeforehand(t *testing.T) {
 	m, r := npmMachine(t, Options{})
 	r.Publish("old", "1.0.0", "old", "")
 	r.Publish("old", "2.0.0", "old", ">=99")

@@ -1,9 +1,9 @@
 // Package packages is the provider of installed programs: one resource a
-// package, named by who installs it (package:npm/@openai/codex). A package
-// manager is a value in a slice, one file each; what it installs is checked
-// afterwards, and what was there before is only ever released. It looks
-// without dialling, asks for no password, and keeps no files of its own.
-// Start reading at Provider.Observe, then manager.go.
+// package, named by its manager (package:npm/@openai/codex). A package manager
+// is a value in a slice, one file each. aisync checks what a manager installed,
+// and only releases what was installed before. Observing does not dial, and
+// nothing asks for a password. Start reading at Provider.Observe, then
+// manager.go.
 package packages
 
 import (
@@ -20,15 +20,15 @@ import (
 
 // Options say for whom packages are installed.
 type Options struct {
-	Offline  bool             // nothing may be fetched
+	Offline  bool             // no download is allowed
 	Cache    fsys.LogicalPath // for archives of releases
 	EUID     int              // of this process
-	UID, GID int              // whose the home is, where Chown
-	Chown    bool             // this is root, working for UID
+	UID, GID int              // the home's owner, with Chown
+	Chown    bool             // this process is root, working for UID
 }
 
-// Provider installs and removes packages. Managers keep what they have in one
-// place each, so that one change at a time is made with each of them.
+// Provider installs and removes packages, with each manager one change at a
+// time: a manager has one database.
 type Provider struct {
 	options Options
 	turns   map[string]*sync.Mutex // by manager
@@ -42,7 +42,7 @@ var (
 	_ reconcile.Placed      = Provider{}
 )
 
-// New returns a provider of all managers.
+// New returns a provider with all managers.
 func New(o Options) Provider {
 	p := Provider{options: o, turns: map[string]*sync.Mutex{}}
 	for _, m := range managers {
@@ -56,11 +56,11 @@ func (Provider) Kind() string { return "package" }
 
 // NotUndone implements reconcile.Permanent.
 func (Provider) NotUndone() string {
-	return "what was installed stays, and what was removed is not fetched again; change the spec, or use the package manager"
+	return "installed packages stay and removed ones are not reinstalled; change the spec, or use the package manager"
 }
 
 // Recall implements reconcile.Recallable: the address names the package, and
-// what is recorded says which versions will do.
+// the record its allowed versions.
 func (Provider) Recall() {}
 
 // Folder implements reconcile.Placed.
@@ -71,34 +71,34 @@ func (Provider) Folder(t reconcile.Target, home fsys.LogicalPath) fsys.LogicalPa
 	return ""
 }
 
-// Address names the package that a manager calls name.
+// Address is that of the package that a manager calls name.
 func Address(via, name string) reconcile.Address {
 	return reconcile.Address("package:" + via + "/" + name)
 }
 
-// nameOf is what a is called by its manager.
+// nameOf is the manager's name for a.
 func nameOf(a reconcile.Address) string {
 	_, name, _ := strings.Cut(a.Name(), "/")
 	return name
 }
 
-// split returns who installs a, nil where nobody of that name is known, and
-// what it is called there.
+// split returns the manager of a, nil if it is unknown, and the package's name
+// there.
 func split(a reconcile.Address) (*manager, string) {
 	via, name, _ := strings.Cut(a.Name(), "/")
 	return managerOf(via), name
 }
 
-// wish is what a spec wants of one package. unknown, where it is not "", says
-// why nobody can tell: the package is then left as it is.
-type wish struct {
+// request is what a spec wants of one package. A non-empty unknown says why that
+// cannot be told: the package then stays as it is.
+type request struct {
 	want    constraint
 	unknown string
 	archive Archive // of a release
 }
 
-func (w wish) Fingerprint() reconcile.Fingerprint { return reconcile.Fingerprint(w.want) }
-func (w wish) Redacted() json.RawMessage {
+func (w request) Fingerprint() reconcile.Fingerprint { return reconcile.Fingerprint(w.want) }
+func (w request) Redacted() json.RawMessage {
 	says := map[string]string{"version": w.want.String()}
 	if w.archive.URL != "" {
 		says["url"] = w.archive.URL
@@ -110,8 +110,8 @@ func (w wish) Redacted() json.RawMessage {
 	return b
 }
 
-// Satisfied implements reconcile.Relater: a version that was found stands for
-// every want that it fulfils.
+// Satisfied implements reconcile.Relater: an installed version satisfies every
+// want that allows it.
 func (Provider) Satisfied(l reconcile.Leaf, live reconcile.Fingerprint) bool {
 	return constraint(live).implies(constraint(l.Body.Fingerprint()))
 }
@@ -143,7 +143,7 @@ func (p Provider) Observe(ctx context.Context, r reconcile.ReadEnv, batch []reco
 		case m == nil:
 			out[i] = unknown("this version of aisync does not know the installer of %s", t.Resource.Address.Name())
 		case failed[m] != nil:
-			out[i] = unknown("what %s has installed cannot be seen: %s", m.name, said(failed[m]))
+			out[i] = unknown("the packages of %s cannot be listed: %s", m.name, complaintLine(failed[m]))
 		default:
 			out[i] = observe(m, t, found[m][name])
 		}
@@ -155,14 +155,14 @@ func unknown(format string, args ...any) reconcile.Observation {
 	return reconcile.Observation{Presence: reconcile.Unknown, Reason: fmt.Sprintf(format, args...)}
 }
 
-// observe says of what was found which want it fulfils: the recorded one, that
-// of the spec, or that of exactly this version. An upgrade within what was
-// asked for is thus no drift.
+// observe returns the want that the installed version fulfils: the recorded
+// one, the spec's, or exactly this version. An upgrade within the spec's range
+// is thus no drift.
 func observe(m *manager, t reconcile.Target, is installed) reconcile.Observation {
 	var want, last constraint
 	if len(t.Resource.Leaves) > 0 {
 		body := t.Resource.Leaves[0].Body
-		if w, ok := body.(wish); ok && w.unknown != "" {
+		if w, ok := body.(request); ok && w.unknown != "" {
 			return reconcile.Observation{Presence: reconcile.Unknown, Reason: w.unknown}
 		}
 		want = constraint(body.Fingerprint())
@@ -190,7 +190,8 @@ func observe(m *manager, t reconcile.Target, is installed) reconcile.Observation
 	}
 }
 
-// Explain implements reconcile.Provider: the versions, and what is run as root.
+// Explain implements reconcile.Provider: the versions, and the commands that
+// run as root.
 func (p Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	m, name := split(c.Target.Resource.Address)
 	at, err := p.at(r)
@@ -220,7 +221,7 @@ func (p Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Ch
 	return lines
 }
 
-// target is what is wanted after c; ok is false where nothing is.
+// target is what is wanted after c; ok is false if nothing is.
 func target(c reconcile.Change) (want constraint, ok bool) {
 	if len(c.Leaves) == 0 {
 		return "", false

@@ -7,14 +7,14 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// pacman is Arch Linux's. It installs what its repositories have now, so that
-// nothing is pinned; an exact version is had where a repository still has it.
+// pacman is Arch Linux's manager. It installs what its repositories have now,
+// so nothing is pinned; an exact version works while a repository has it.
 var pacman = manager{
 	name: "pacman", program: "pacman", system: true, rooted: true,
 	database: func(place) fsys.LogicalPath { return "/var/lib/pacman/local" },
 	list: func(ctx context.Context, at place, _ []string) (map[string]installed, error) {
 		b, err := at.run(ctx, pacmanArgs(at, "-Q")...)
-		if err != nil && (!exitedWith(err, 1) || len(b) > 0 || strings.Contains(complaint(err), "error:")) { // else nothing at all is installed
+		if err != nil && (!exitedWith(err, 1) || len(b) > 0 || strings.Contains(complaint(err), "error:")) { // without it nothing is installed
 			return nil, err
 		}
 		found := map[string]installed{}
@@ -28,21 +28,21 @@ var pacman = manager{
 	add: func(at place, name string, want constraint) [][]string {
 		verb := "-S"
 		if entries, err := at.FS.ReadDir("/var/lib/pacman/sync"); err != nil || len(entries) == 0 {
-			verb = "-Sy" // a new system; else never, for it would upgrade in part
+			verb = "-Sy" // a new system only: later it would upgrade in part
 		}
 		if want != anyVersion {
 			name += string(want)
 		}
 		return [][]string{pacmanArgs(at, verb, "--needed", "--noconfirm", "--noprogressbar", name)}
 	},
-	// What else was installed for it stays: somebody may have come to need it.
+	// Its dependencies stay: something else may need them by now.
 	remove: func(at place, name string) [][]string {
 		return [][]string{pacmanArgs(at, "-R", "--noconfirm", "--noprogressbar", name)}
 	},
 }
 
-// pacmanArgs begins a command, below the root where there is one, with the
-// root's own configuration if it has one.
+// pacmanArgs begins a command, below the root if there is one, with the root's
+// own configuration if it has one.
 func pacmanArgs(at place, args ...string) []string {
 	argv := []string{"pacman"}
 	if at.root != "" {
@@ -54,8 +54,8 @@ func pacmanArgs(at place, args ...string) []string {
 	return append(argv, args...)
 }
 
-// aur is looked at with pacman. What it has is built on the machine by a
-// program that asks, so that a person does that.
+// aur is read with pacman. Its packages are built by a program that asks
+// questions, so a person does that.
 var aur = manager{
 	name: "aur", program: "paru", rooted: true,
 	database: pacman.database,
@@ -66,5 +66,5 @@ var aur = manager{
 		return [][]string{{"paru", "-S", "--needed", name}}
 	},
 	remove: func(_ place, name string) [][]string { return [][]string{{"paru", "-R", name}} },
-	manual: "a package of the AUR is built on the machine, and aisync leaves that to you",
+	manual: "an AUR package is built on the machine; build it yourself",
 }

@@ -112,7 +112,7 @@ func arch(t *testing.T, root, conf string) {
 	}
 }
 
-func TestPacmanKeepsThePromisesOfEveryProvider(t *testing.T) {
+func TestPacmanPassesProviderSuite(t *testing.T) {
 	needs(t, "pacman", "pacman-package-manager")
 	needsRoot(t, "pacman")
 	repos := t.TempDir()
@@ -127,7 +127,7 @@ func TestPacmanKeepsThePromisesOfEveryProvider(t *testing.T) {
 			Provider: New(Options{EUID: os.Geteuid()}), Address: Address("pacman", "tool"), Run: run, Stride: 29, Kept: []string{"var"},
 			Prepare: func(t *testing.T, b *providertest.Bench) { arch(t, b.Root, conf) },
 			Want: func(_ *providertest.Bench, v string) []reconcile.Leaf {
-				return []reconcile.Leaf{{Body: wish{want: exactly(strings.TrimSuffix(versions[v], "-1"))}}}
+				return []reconcile.Leaf{{Body: request{want: exactly(strings.TrimSuffix(versions[v], "-1"))}}}
 			},
 			Put: func(t *testing.T, b *providertest.Bench, v string) {
 				args := []string{"-R", "tool"}
@@ -135,7 +135,7 @@ func TestPacmanKeepsThePromisesOfEveryProvider(t *testing.T) {
 					args = []string{"-U", filepath.Join(repos, v, "tool-"+versions[v]+"-any.pkg.tar.gz")}
 				}
 				if _, err := pacmanIn(t, b, args...); err != nil && v != "" {
-					t.Fatal(said(err))
+					t.Fatal(complaintLine(err))
 				}
 			},
 			Get: func(t *testing.T, b *providertest.Bench) string {
@@ -176,7 +176,7 @@ func (m *machine) change(a reconcile.Address, want constraint) reconcile.Change 
 	c := reconcile.Change{Target: reconcile.Target{Resource: reconcile.Resource{Address: a}}}
 	l := reconcile.LeafChange{Decision: reconcile.Decision{Action: reconcile.Delete}}
 	if want != "" {
-		l.Want = &reconcile.Leaf{Body: wish{want: want}}
+		l.Want = &reconcile.Leaf{Body: request{want: want}}
 		l.Action = reconcile.Update
 		c.Target.Resource.Leaves = []reconcile.Leaf{*l.Want}
 	}

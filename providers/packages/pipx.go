@@ -7,8 +7,8 @@ import (
 	"regexp"
 )
 
-// pipx installs Python programs, each in an environment of its own, with links
-// in ~/.local/bin. https://pipx.pypa.io/stable/docs/
+// pipx installs Python programs, each in a separate environment, with links in
+// ~/.local/bin. https://pipx.pypa.io/stable/docs/
 var pipx = manager{
 	name: "pipx", program: "pipx",
 	list: func(ctx context.Context, at place, _ []string) (map[string]installed, error) {
@@ -41,7 +41,7 @@ var pipx = manager{
 	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
 		b, err := at.run(ctx, "python3", "-m", "pip", "index", "versions", name)
 		if err != nil {
-			return "", fmt.Errorf("pip index versions %s: %s", name, said(err))
+			return "", fmt.Errorf("pip index versions %s: %s", name, complaintLine(err))
 		}
 		m := regexp.MustCompile(`^\S+ \(([^)]+)\)`).FindSubmatch(b) // "name (1.2.3)"
 		if m == nil {

@@ -39,26 +39,26 @@ var release = manager{
 // ReleaseFolder is where releases are unpacked, below the home.
 const ReleaseFolder = ".local/share/aisync/releases"
 
-// Archive is the archive of a release. Without SHA256 and Size nothing is known
-// of what it holds, and it cannot be installed.
+// Archive is the archive of a release. Without SHA256 and Size it cannot be
+// installed.
 type Archive struct {
 	URL    string
 	SHA256 string
 	Size   int64
 }
 
-// ReleaseProgram is where the program of a release is found.
+// ReleaseProgram is the path of a release's program.
 func ReleaseProgram(home fsys.LogicalPath, name string) fsys.LogicalPath {
 	return home.Join(ReleaseFolder, name, "bin", name)
 }
 
-// ReleaseArchive is where, in a cache, an archive lies that was fetched.
+// ReleaseArchive is the path of a downloaded archive in a cache.
 func ReleaseArchive(cache fsys.LogicalPath, sha256 string) fsys.LogicalPath {
 	return cache.Join("releases", sha256)
 }
 
-// releaseVersion names the folder of a version: another archive under the same
-// version is another one.
+// releaseVersion names the folder of a version and digest: another archive of
+// the same version gets another folder.
 func releaseVersion(version string, a Archive) string {
 	if a.SHA256 == "" {
 		return plain(version)
@@ -66,8 +66,8 @@ func releaseVersion(version string, a Archive) string {
 	return plain(version) + "-" + a.SHA256[:12]
 }
 
-// releaseOf looks at the link to the program, and at what it leads to. A
-// program that is gone, or cannot be executed, is none.
+// releaseOf reads the link to the program, and its target. A program that is
+// missing or not executable does not count.
 func releaseOf(at place, name string) (installed, error) {
 	p := ReleaseProgram(at.Home, name)
 	target, err := at.FS.Readlink(p)
@@ -75,13 +75,13 @@ func releaseOf(at place, name string) (installed, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return installed{}, nil
 	case fsys.Conclusive(err):
-		return installed{blocked: fmt.Sprintf("%s is there, and is no link of aisync's; move it away", p)}, nil
+		return installed{blocked: fmt.Sprintf("%s is not a link made by aisync; move it away", p)}, nil
 	case err != nil:
 		return installed{}, err
 	}
 	version, _, ok := strings.Cut(strings.TrimPrefix(target, "../"), "/")
 	if !ok || !versionForm.MatchString(version) {
-		return installed{blocked: fmt.Sprintf("%s leads to %s, where aisync puts no release; move it away", p, target)}, nil
+		return installed{blocked: fmt.Sprintf("%s links to %s, outside aisync's releases; move it away", p, target)}, nil
 	}
 	info, err := at.FS.Lstat(p.Dir().Join(target))
 	switch {
@@ -93,17 +93,17 @@ func releaseOf(at place, name string) (installed, error) {
 	return installed{version: version}, nil
 }
 
-// archiveOf is what c wants to be unpacked; nothing where it wants none, or
-// where no more than the version is known.
+// archiveOf is the archive that c wants to unpack; zero if it wants none, or if
+// only the version is known.
 func archiveOf(c reconcile.Change) Archive {
 	if len(c.Leaves) == 0 || c.Leaves[0].Want == nil || c.Leaves[0].Action == reconcile.PutBack {
 		return Archive{}
 	}
-	w, _ := c.Leaves[0].Want.Body.(wish)
+	w, _ := c.Leaves[0].Want.Body.(request)
 	return w.archive
 }
 
-// explain says what is fetched, and by what it is known.
+// explain says what is fetched, and what identifies it.
 func (a Archive) explain() []reconcile.Line {
 	switch {
 	case a.URL == "":
@@ -111,14 +111,13 @@ func (a Archive) explain() []reconcile.Line {
 	case a.SHA256 == "":
 		return []reconcile.Line{
 			{Op: ' ', Text: "from " + a.URL},
-			{Op: ' ', Text: "no sha256 is known: the first that is fetched is trusted, and pinned"},
+			{Op: ' ', Text: "no sha256 is known: the first download is trusted and pinned"},
 		}
 	}
 	return []reconcile.Line{{Op: ' ', Text: "from " + a.URL}, {Op: ' ', Text: "sha256 " + a.SHA256}}
 }
 
-// releasePreflight asks whether the archives can be had, before anything is
-// changed.
+// releasePreflight asks whether the archives are available, before any change.
 func releasePreflight(ctx context.Context, at place, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	for _, c := range batch {
@@ -132,7 +131,7 @@ func releasePreflight(ctx context.Context, at place, batch []reconcile.Change) [
 			p.Err = errNotPinned
 			p.Hint = advice.LockItself
 		case at.Offline:
-			p.Err = fmt.Errorf("installing %s %w", name, reconcile.ErrOffline)
+			p.Err = fmt.Errorf("install %s: %w", name, reconcile.ErrOffline)
 		case at.Reach != nil:
 			p.Err = at.Reach(ctx, name, []string{a.URL}, a.Size, a.SHA256)
 			p.Hint = advice.UpdateArchive(name)
@@ -144,4 +143,4 @@ func releasePreflight(ctx context.Context, at place, batch []reconcile.Change) [
 	return problems
 }
 
-var errNotPinned = errors.New("nothing is known yet of what its archive holds: no sha256 is in the spec, and none in aisync.lock")
+var errNotPinned = errors.New("the content of its archive is unknown: neither the spec nor aisync.lock has a sha256")

@@ -146,7 +146,7 @@ func releases(t *testing.T, o Options) *machine {
 // wants is the change to a version of an archive, which is recorded as ours.
 func (m *machine) wants(version string, a Archive) reconcile.Change {
 	c := m.change(llama, exactly(releaseVersion(version, a)))
-	c.Leaves[0].Want.Body = wish{want: exactly(releaseVersion(version, a)), archive: a}
+	c.Leaves[0].Want.Body = request{want: exactly(releaseVersion(version, a)), archive: a}
 	c.Leaves[0].Last = &reconcile.LeafRecord{Provenance: reconcile.Created}
 	return c
 }
@@ -230,9 +230,9 @@ func TestAProgramThatIsGoneOrCannotRunIsBroughtAnew(t *testing.T) {
 	}
 }
 
-// What lies there and is not recorded as aisync's own is somebody else's, and
+// What lies there and is not recorded as aisync's own belongs to others, and
 // is put back when the spec drops what replaced it.
-func TestAVersionOfSomebodyElseStaysAndIsPutBack(t *testing.T) {
+func TestForeignReleaseVersionIsKeptAndRestored(t *testing.T) {
 	s, m := newShelf(t), releases(t, Options{})
 	one, two := s.put("1.tar.gz", tarball(t, server("one"))), s.put("2.tar.gz", tarball(t, server("two")))
 	must(t, m.bring(m.wants("b1", one)))
@@ -248,7 +248,7 @@ func TestAVersionOfSomebodyElseStaysAndIsPutBack(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotTheArchiveIsNeverUnpacked(t *testing.T) {
+func TestWrongArchiveIsNotUnpacked(t *testing.T) {
 	for name, x := range map[string]struct {
 		entries []entry
 		ending  string
@@ -256,13 +256,13 @@ func TestWhatIsNotTheArchiveIsNeverUnpacked(t *testing.T) {
 		want    string
 	}{
 		"another sha256":                        {change: func(_ *shelf, a *Archive) { a.SHA256 = strings.Repeat("0", 64) }, want: "sha256 mismatch"},
-		"another archive under the same URL":    {change: func(s *shelf, _ *Archive) { s.put("1.tar.gz", tarball(t, server("TWO"))) }, want: "bytes, not the 244 that are pinned"},
+		"another archive under the same URL":    {change: func(s *shelf, _ *Archive) { s.put("1.tar.gz", tarball(t, server("TWO"))) }, want: "bytes, but 244 are pinned"},
 		"an archive that is gone":               {change: func(s *shelf, a *Archive) { a.URL += ".tar.gz" }, want: "answered 404"},
 		"a file that leads out":                 {entries: []entry{{name: "../../../../evil", text: "x", mode: 0o755}}, want: "leads out of the archive"},
-		"an absolute file":                      {entries: []entry{{name: "/evil", text: "x", mode: 0o755}}, want: "only names below the archive's own top"},
+		"an absolute file":                      {entries: []entry{{name: "/evil", text: "x", mode: 0o755}}, want: "must be a relative path below the archive's top"},
 		"a link that leads out":                 {entries: []entry{{name: "llama-server", to: "/bin/sh"}}, want: "leads out of the archive"},
 		"a program behind a link that is a lie": {entries: []entry{{name: "x", to: ".."}, {name: "x/llama-server", text: "x", mode: 0o755}}, want: "unpack"},
-		"no program":                            {entries: []entry{{name: "README", text: "x", mode: 0o644}}, want: "it holds no program llama-server, but README"},
+		"no program":                            {entries: []entry{{name: "README", text: "x", mode: 0o644}}, want: "the archive has no program llama-server, but README"},
 		"no archive at all":                     {change: func(s *shelf, a *Archive) { *a = s.put("1.tar.gz", []byte("<html>sign in</html>")) }, want: "unpack"},
 		"half an archive": {change: func(s *shelf, a *Archive) {
 			b := tarball(t, server("one"))
@@ -374,7 +374,7 @@ func TestAnApplyThatIsKilledLeavesTheOldProgram(t *testing.T) {
 	}
 }
 
-func TestWhatAReleaseLacksIsSaidBeforehand(t *testing.T) {
+func TestReleaseProblemsAreReportedBeforehand(t *testing.T) {
 	s, m := newShelf(t), releases(t, Options{})
 	a := s.put("1.tar.gz", tarball(t, server("one")))
 	ask := func(a Archive) error {
@@ -390,7 +390,7 @@ func TestWhatAReleaseLacksIsSaidBeforehand(t *testing.T) {
 	}
 	larger := a
 	larger.Size++
-	if err := ask(larger); err == nil || !strings.Contains(err.Error(), "bytes, not the") {
+	if err := ask(larger); err == nil || !strings.Contains(err.Error(), "bytes, but") {
 		t.Errorf("with another size: %v", err)
 	}
 	m.p = New(Options{Offline: true, Cache: "/home/me/.cache/aisync"})
@@ -406,7 +406,7 @@ func TestWhatAReleaseLacksIsSaidBeforehand(t *testing.T) {
 	if m.runs() != "one" {
 		t.Errorf("it says %q", m.runs())
 	}
-	// A drop needs nobody.
+	// A drop needs no network.
 	if p := m.p.Preflight(t.Context(), m.read, []reconcile.Change{m.change(llama, "")}); len(p) > 0 {
 		t.Errorf("a drop: %v", p)
 	}
@@ -422,7 +422,7 @@ func TestACachedArchiveThatRottedIsFetchedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsInTheWayOfAReleaseStays(t *testing.T) {
+func TestBlockedReleaseKeepsFiles(t *testing.T) {
 	s, m := newShelf(t), releases(t, Options{})
 	a := s.put("1.tar.gz", tarball(t, server("one")))
 	at := filepath.Join(m.root, string(ReleaseProgram("/home/me", "llama-server")))

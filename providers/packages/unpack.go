@@ -18,7 +18,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// archiveLimits bound what a release may hold: ollama's has gigabytes of libraries.
+// archiveLimits bound the contents of a release: ollama's has gigabytes of
+// libraries.
 var archiveLimits = archives.Limits{Files: 50_000, Bytes: 32 << 30}
 
 // unpacking is one change of a release.
@@ -30,9 +31,10 @@ type unpacking struct {
 	dir  fsys.LogicalPath // of all its versions
 }
 
-// releaseApply makes c true. A version gets its name when all of it is on disk,
-// and becomes the program by one exchange of a link. Killed, it leaves what was
-// there, and folders whose names start with a dot, which the next one clears.
+// releaseApply makes c true. A version gets its name after all of it is on
+// disk, and becomes the program by one exchange of a link. A kill leaves the
+// former state, and folders whose names start with a dot, which the next call
+// removes.
 func releaseApply(ctx context.Context, at place, c reconcile.Change, w reconcile.WriteEnv) error {
 	name := nameOf(c.Target.Resource.Address)
 	u := unpacking{at, c, w, name, at.Home.Join(ReleaseFolder, name)}
@@ -67,12 +69,12 @@ func releaseApply(ctx context.Context, at place, c reconcile.Change, w reconcile
 		}
 	}
 	if l := c.Leaves[0].Last; was != "" && was != version && l != nil && l.Provenance == reconcile.Created {
-		return u.clear(was) // what was there before aisync stays, to be put back
+		return u.clear(was) // a version from before aisync stays, to be put back
 	}
 	return nil
 }
 
-// install brings the archive a as a version.
+// install unpacks the archive a as a version.
 func (u unpacking) install(ctx context.Context, version string, a Archive) error {
 	packed, err := u.fetch(ctx, a)
 	if err != nil {
@@ -100,13 +102,13 @@ func (u unpacking) install(ctx context.Context, version string, a Archive) error
 	return nil
 }
 
-// fetch brings a into the cache, unless it is there, and returns where it lies.
+// fetch downloads a into the cache, unless it is there, and returns its path.
 func (u unpacking) fetch(ctx context.Context, a Archive) (fsys.LogicalPath, error) {
 	p := ReleaseArchive(u.at.Cache, a.SHA256)
 	switch digest, _, err := u.w.FS.Digest(p); {
 	case err == nil && digest == "sha256:"+a.SHA256:
 		return p, nil
-	case err == nil: // it did not keep what it was named for
+	case err == nil: // its content does not match its name
 		if err := takeAway(u.w.FS, p); err != nil {
 			return "", err
 		}
@@ -125,15 +127,15 @@ func (u unpacking) fetch(ctx context.Context, a Archive) (fsys.LogicalPath, erro
 	err := u.w.Fetch.Fetch(ctx, u.w.FS, u.name, []string{a.URL}, a.Size, a.SHA256, part, progress)
 	switch {
 	case errors.Is(err, fetch.ErrMismatch):
-		return "", fmt.Errorf("%w; nothing of it was unpacked; %s", err, advice.UpdateArchive(u.name))
+		return "", fmt.Errorf("%w; nothing was unpacked; %s", err, advice.UpdateArchive(u.name))
 	case err != nil:
 		return "", err
 	}
 	return p, u.w.FS.Move(part, p)
 }
 
-// program finds the program in a version: the file of its name that is the
-// least deep. It is relative to the version.
+// program finds the program in a version: the file of that name nearest to the
+// top. The path is relative to the version.
 func (u unpacking) program(version string) (string, error) {
 	top := u.physical(version)
 	found, all := "", []string{}
@@ -152,13 +154,13 @@ func (u unpacking) program(version string) (string, error) {
 		return nil
 	})
 	if err == nil && found == "" {
-		err = fmt.Errorf("it holds no program %s, but %s; is it the right archive?", u.name, strings.Join(all[:min(5, len(all))], ", "))
+		err = fmt.Errorf("the archive has no program %s, but %s; is it the right one?", u.name, strings.Join(all[:min(5, len(all))], ", "))
 	}
 	return found, err
 }
 
-// settle makes the program executable, which an archive that was packed on
-// Windows does not say, and everything below to the person's own and lasting.
+// settle makes the program executable, which an archive packed on Windows does
+// not record, gives everything below to the person, and syncs it.
 func (u unpacking) settle(version string) error {
 	program, err := u.program(version)
 	if err != nil {
@@ -183,7 +185,7 @@ func (u unpacking) settle(version string) error {
 	})
 }
 
-// point has the link lead to a program.
+// point sets the link's target to a program.
 func (u unpacking) point(to string) error {
 	p, target := ReleaseProgram(u.at.Home, u.name), "../"+to
 	expect := fsys.Expect{Absent: true}
@@ -198,7 +200,7 @@ func (u unpacking) point(to string) error {
 	return u.w.FS.Symlink(p, target, expect, nil)
 }
 
-// drop takes a version away, and what is empty then.
+// drop removes a version, and the folders that are empty then.
 func (u unpacking) drop(version string) error {
 	if err := takeAway(u.w.FS, ReleaseProgram(u.at.Home, u.name)); err != nil {
 		return err
@@ -207,13 +209,13 @@ func (u unpacking) drop(version string) error {
 		return err
 	}
 	for _, dir := range []fsys.LogicalPath{u.dir.Join("bin"), u.dir} {
-		_ = u.w.FS.Rmdir(dir) // where it is not empty, another version is there
+		_ = u.w.FS.Rmdir(dir) // a folder that is not empty holds another version
 	}
 	return nil
 }
 
-// clear takes the folder of a version away. Under its name there is all of it
-// or nothing.
+// clear removes the folder of a version. Its name stands for the whole version
+// or does not exist.
 func (u unpacking) clear(version string) error {
 	if version == "" {
 		return nil
@@ -225,7 +227,7 @@ func (u unpacking) clear(version string) error {
 	return os.RemoveAll(away)
 }
 
-// sweep takes away what a killed apply left.
+// sweep removes what a killed apply left.
 func (u unpacking) sweep() error {
 	entries, err := u.w.FS.ReadDir(u.dir)
 	if err != nil {
@@ -239,10 +241,10 @@ func (u unpacking) sweep() error {
 	return err
 }
 
-// physical is where something below the folder of all versions lies.
+// physical is the path of something below the folder of all versions.
 func (u unpacking) physical(below string) string { return u.at.physical(u.dir.Join(below)) }
 
-// ending is how the name of an archive ends, as package archive knows it.
+// ending is the suffix of an archive's name, as package archive knows it.
 func ending(address string) string {
 	name, _, _ := strings.Cut(path.Base(address), "?")
 	i := slices.IndexFunc(archives.Endings, func(e string) bool { return strings.HasSuffix(name, "."+e) })
@@ -252,5 +254,6 @@ func ending(address string) string {
 	return archives.Endings[i]
 }
 
-// IsArchive reports whether an address ends as an archive does that can be unpacked.
+// IsArchive reports whether an address has the suffix of an archive that can be
+// unpacked.
 func IsArchive(address string) bool { return ending(address) != "" }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// uv installs Python programs, each in an environment of its own, with links in
+// uv installs Python programs, each in a separate environment, with links in
 // ~/.local/bin. https://docs.astral.sh/uv/reference/cli/#uv-tool
 var uv = manager{
 	name: "uv", program: "uv",
@@ -31,7 +31,7 @@ var uv = manager{
 		const resolve = `echo "$0" | uv pip compile --quiet --no-deps --no-header --no-annotate -`
 		b, err := at.run(ctx, "sh", "-c", resolve, name)
 		if err != nil {
-			return "", fmt.Errorf("uv pip compile %s: %s", name, said(err))
+			return "", fmt.Errorf("uv pip compile %s: %s", name, complaintLine(err))
 		}
 		_, version, ok := strings.Cut(strings.TrimSpace(string(b)), "==")
 		if !ok {
@@ -41,7 +41,7 @@ var uv = manager{
 	},
 }
 
-// pythonRange is a constraint as Python's tools write it.
+// pythonRange is a constraint in the syntax of Python's tools.
 func pythonRange(c constraint) string {
 	switch {
 	case c.exact() != "":

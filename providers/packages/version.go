@@ -7,15 +7,15 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// constraint says which versions will do: "any", ">=1.2" or "=1.2.3". It is
-// kept in records as it is. "" allows none.
+// constraint tells the allowed versions: "any", ">=1.2" or "=1.2.3". Records
+// keep it in this form. "" allows none.
 type constraint string
 
 const anyVersion constraint = "any"
 
 func exactly(version string) constraint { return constraint("=" + version) }
 
-// parseConstraint reads what a spec says of a version; it says something.
+// parseConstraint reads the version of a spec, which is not empty.
 func parseConstraint(text string) (constraint, error) {
 	text = strings.TrimSpace(text)
 	rest, atLeast := strings.CutPrefix(text, ">=")
@@ -62,7 +62,7 @@ func (c constraint) atLeast() string {
 	return v
 }
 
-// allows reports whether version will do.
+// allows reports whether c allows version.
 func (c constraint) allows(version string) bool {
 	switch {
 	case c == anyVersion:
@@ -73,7 +73,7 @@ func (c constraint) allows(version string) bool {
 	return c != "" && plain(version) == plain(c.exact())
 }
 
-// implies reports whether whatever c allows, d allows too.
+// implies reports whether d allows everything that c allows.
 func (c constraint) implies(d constraint) bool {
 	switch {
 	case c == d || d == anyVersion:
@@ -86,7 +86,7 @@ func (c constraint) implies(d constraint) bool {
 	return false
 }
 
-// plain is version without the v that Go's begin with.
+// plain is version without the leading v of Go's versions.
 func plain(version string) string {
 	if len(version) > 1 && version[0] == 'v' && isDigit(version[1]) {
 		return version[1:]

@@ -2,7 +2,7 @@ package packages
 
 import "testing"
 
-func TestAConstraintSaysWhichVersionsWillDo(t *testing.T) {
+func TestConstraintAllows(t *testing.T) {
 	for _, x := range []struct {
 		spec, version string
 		want          bool
@@ -48,7 +48,7 @@ func TestADistributionsVersionIsComparedWithoutEpochAndRevision(t *testing.T) {
 	}
 }
 
-func TestWhatOneConstraintImpliesAnother(t *testing.T) {
+func TestConstraintImplies(t *testing.T) {
 	for _, x := range []struct {
 		a, b constraint
 		want bool

@@ -43,8 +43,8 @@ func NewBench(t *testing.T, s Suite) *Bench {
 	return b
 }
 
-// tempDir is t.TempDir in memory, where there is such a place: the cases sync
-// thousands of times, and it is no loss of power that they are about.
+// tempDir is t.TempDir in memory, if possible: the cases sync thousands of
+// times, and do not test a loss of power.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "providertest-")
@@ -55,7 +55,7 @@ func tempDir(t *testing.T) string {
 	return dir
 }
 
-// Path is where the address of the suite lies.
+// Path is the physical path of the suite's address.
 func (b *Bench) Path() string {
 	p := b.Address.Path(home)
 	if p.Project() {
@@ -64,7 +64,7 @@ func (b *Bench) Path() string {
 	return filepath.Join(b.Root, string(p))
 }
 
-// Home is what ~ stands for.
+// Home is the logical path of ~.
 func (b *Bench) Home() fsys.LogicalPath { return home }
 
 func (b *Bench) inProject() bool { return b.Suite.Project || b.Address.InProject() }
@@ -76,7 +76,7 @@ func (b *Bench) owner() reconcile.Owner {
 	return reconcile.HostOwner
 }
 
-// session is what one command has in its hands.
+// session is what one command works with.
 type session struct {
 	engine reconcile.Engine
 	store  *reconcile.Store
@@ -115,7 +115,7 @@ func (b *Bench) open(t *testing.T, hook fsys.Hook) session {
 	}
 }
 
-// plan decides about want, one of the names; "" wants nothing.
+// plan plans want, one of the names; "" wants nothing.
 func (b *Bench) plan(t *testing.T, s session, want string, c reconcile.Choice) *reconcile.Plan {
 	t.Helper()
 	in := reconcile.Input{Owners: []reconcile.Owner{b.owner()}, Choice: c}
@@ -132,7 +132,7 @@ func (b *Bench) plan(t *testing.T, s session, want string, c reconcile.Choice) *
 	return p
 }
 
-// apply plans and applies as one command, with recovery where it is needed.
+// apply plans and applies as one command, and recovers first if necessary.
 func (b *Bench) apply(t *testing.T, want string, c reconcile.Choice, hook fsys.Hook) (*reconcile.Plan, error) {
 	t.Helper()
 	s := b.open(t, hook)
@@ -153,7 +153,7 @@ func (b *Bench) run(ctx context.Context, s session, p *reconcile.Plan, rollbackO
 	return err
 }
 
-// must is apply for what cannot fail.
+// must is apply for a case that cannot fail.
 func (b *Bench) must(t *testing.T, want string, c reconcile.Choice) *reconcile.Plan {
 	t.Helper()
 	p, err := b.apply(t, want, c, nil)
@@ -163,13 +163,13 @@ func (b *Bench) must(t *testing.T, want string, c reconcile.Choice) *reconcile.P
 	return p
 }
 
-// records is what is on record of the suite's address.
+// records are the records of the suite's address.
 func (b *Bench) records(t *testing.T) []reconcile.Record {
 	t.Helper()
 	return b.open(t, nil).store.On(b.Address)
 }
 
-// snapshot is everything outside of aisync's own bookkeeping, with modes.
+// snapshot is everything but aisync's own files, with modes.
 func (b *Bench) snapshot(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder

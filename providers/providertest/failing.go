@@ -10,8 +10,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// failing: what cannot be looked at is unknown. Nothing is decided about it as
-// if it were gone, edited, or in the way of something.
+// failing: a target that cannot be read is unknown. Nothing is decided as if it
+// were gone, edited or blocked.
 func failing(t *testing.T, mk func(t *testing.T) Suite) {
 	b := NewBench(t, mk(t))
 	b.must(t, "X", reconcile.Choice{})
@@ -20,7 +20,7 @@ func failing(t *testing.T, mk func(t *testing.T) Suite) {
 		"":  {reconcile.Unclear, reconcile.Delete},
 	} {
 		for n := range len(crash.Reads) + 1 {
-			look := crash.Reads[n:min(n+1, len(crash.Reads))] // at last none: all of them fail
+			look := crash.Reads[n:min(n+1, len(crash.Reads))] // in the last round every read fails
 			s := b.open(t, nil)
 			for _, dir := range []fsys.LogicalPath{"/", "."} {
 				s.env.FS = crash.FailReads(s.env.FS, dir, syscall.EIO, look...)

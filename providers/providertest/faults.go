@@ -14,7 +14,7 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// breaks are the changes that are broken at every one of their operations.
+// breaks are the changes that are broken at each of their operations.
 func breaks(s Suite) []row {
 	rows := []row{
 		{name: "create", then: "=", want: "X", live: "X"},
@@ -29,10 +29,10 @@ func breaks(s Suite) []row {
 	return rows
 }
 
-// faults lets every operation fail once, and lets everything from there on
-// fail, as a kill would, the engine's bookkeeping included, with and without
-// the notes of what was done, which are not synced: what is there is then the
-// old or the new value, and the next apply gets where the first would have.
+// faults fails every operation once, and then everything from there on, as a
+// kill would, including the engine's own files, with and without the notes of
+// what was done, which are not synced. The target then holds the old or the new
+// value, and the next apply arrives where the first would have.
 func faults(t *testing.T, mk func(t *testing.T) Suite) {
 	for _, r := range breaks(mk(t)) {
 		for _, mode := range []struct {
@@ -67,7 +67,7 @@ func faults(t *testing.T, mk func(t *testing.T) Suite) {
 					}
 					with := r.with
 					if b.Gap {
-						with = force // what was renamed and back counts as edited: it was not read again
+						with = force // a rename and back counts as an edit: the file was not read again
 					}
 					if _, err := b.apply(t, r.want, with, nil); err != nil {
 						t.Fatalf("%s: the next apply: %v", at, err)
@@ -86,14 +86,14 @@ func faults(t *testing.T, mk func(t *testing.T) Suite) {
 	}
 }
 
-// forget takes from the journal what it notes of changes that were made, as a
+// forget removes from the journal the notes of changes that were made, as a
 // kill between a change and its note does.
 func (b *Bench) forget(t *testing.T) {
 	t.Helper()
 	journal := filepath.Join(b.Root, string(stateDir), "journal.jsonl")
 	text, err := os.ReadFile(journal)
 	if err != nil {
-		return // there was none yet, or none any more
+		return // there is none yet, or none any more
 	}
 	head, _, _ := bytes.Cut(text, []byte("\n"))
 	if err := os.WriteFile(journal, append(head, '\n'), 0o600); err != nil {
@@ -101,8 +101,7 @@ func (b *Bench) forget(t *testing.T) {
 	}
 }
 
-// dropped checks that nothing stays of what a failed apply began and another
-// one finished.
+// dropped checks that nothing is left of a failed apply that another one finished.
 func (b *Bench) dropped(t *testing.T, at, bare string) {
 	t.Helper()
 	b.must(t, "", reconcile.Choice{})
@@ -136,7 +135,8 @@ func failAt(b *Bench, n int, dead bool, fault error, seen *int) fsys.Hook {
 	}
 }
 
-// stale: what changed between plan and apply is left alone, and said.
+// stale: a target that changed between plan and apply stays as it is, with an
+// error.
 func stale(t *testing.T, mk func(t *testing.T) Suite) {
 	s := mk(t)
 	if s.OneValue || s.KeepsSeed {

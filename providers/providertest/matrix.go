@@ -8,13 +8,13 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// row is one row of the matrix: how the machine came to where it is, what is
-// wanted now, and what must come of it.
+// row is one row of the matrix: how the machine got to its state, what is
+// wanted now, and what must happen.
 type row struct {
 	name string
-	put  string // there before aisync
+	put  string // before aisync
 	last string // applied then; "" nothing
-	then string // put by hand after that; "=" leaves it
+	then string // by hand after that; "=" leaves it
 	want string // "" nothing
 	with reconcile.Choice
 
@@ -31,7 +31,7 @@ var (
 	keep    = reconcile.Choice{Adopt: true}
 )
 
-// oneValue are the rows that need no other value than X.
+// oneValue are the rows that need no value but X.
 var oneValue = []row{
 	{name: "new", want: "X", then: "=", action: reconcile.Create, live: "X", left: 1},
 	{name: "already right", put: "X", then: "=", want: "X", action: reconcile.Accept, live: "X", left: 1},
@@ -43,21 +43,21 @@ var oneValue = []row{
 }
 
 var values = []row{
-	{name: "somebody else's", put: "Y", then: "=", want: "X", action: reconcile.Clash, live: "Y", undec: true},
-	{name: "somebody else's, forced", put: "Y", then: "=", want: "X", with: force, action: reconcile.Update, live: "X", left: 1},
-	{name: "somebody else's, adopted", put: "Y", then: "=", want: "X", with: keep, action: reconcile.Accept, live: "Y", left: 1},
+	{name: "another writer's", put: "Y", then: "=", want: "X", action: reconcile.Clash, live: "Y", undec: true},
+	{name: "another writer's, forced", put: "Y", then: "=", want: "X", with: force, action: reconcile.Update, live: "X", left: 1},
+	{name: "another writer's, adopted", put: "Y", then: "=", want: "X", with: keep, action: reconcile.Accept, live: "Y", left: 1},
 	{name: "spec moved", last: "X", then: "=", want: "Z", action: reconcile.Update, live: "Z", left: 1},
 	{name: "edited", last: "X", then: "Y", want: "X", action: reconcile.Clash, live: "Y", left: 1, undec: true, drift: true},
 	{name: "edited, restored", last: "X", then: "Y", want: "X", with: restore, action: reconcile.Update, live: "X", left: 1, drift: true},
 	{name: "edited, kept", last: "X", then: "Y", want: "X", with: keep, action: reconcile.Accept, live: "Y", left: 1, drift: true},
-	{name: "the user did it already", last: "X", then: "Z", want: "Z", action: reconcile.Accept, live: "Z", left: 1, drift: true},
+	{name: "already done by the user", last: "X", then: "Z", want: "Z", action: reconcile.Accept, live: "Z", left: 1, drift: true},
 	{name: "both moved", last: "X", then: "Y", want: "Z", action: reconcile.Clash, live: "Y", left: 1, undec: true, drift: true},
 	{name: "both moved, forced", last: "X", then: "Y", want: "Z", with: force, action: reconcile.Update, live: "Z", left: 1, drift: true},
 	{name: "dropped, but edited", last: "X", then: "Y", action: reconcile.Release, live: "Y", left: 0, drift: true},
 	{name: "deleted by hand, and the spec moved", last: "X", then: "", want: "Z", action: reconcile.Create, live: "Z", left: 1, drift: true},
 }
 
-// seeds are the rows of what is written once and is then the user's.
+// seeds are the rows of a target that is written once and then belongs to the user.
 var seeds = []row{
 	{name: "new", want: "X", then: "=", action: reconcile.Create, live: "X", left: 1},
 	{name: "there already", put: "Y", then: "=", want: "X", action: reconcile.Accept, live: "Y", left: 1},
@@ -80,7 +80,7 @@ func matrix(t *testing.T, mk func(t *testing.T) Suite) {
 	_, sole := s.Provider.(reconcile.Sole)
 	for _, r := range rows {
 		if sole && r.put != "" && r.action == reconcile.Release {
-			r.action, r.live = reconcile.Delete, "" // nobody else can have made it
+			r.action, r.live = reconcile.Delete, "" // only aisync can have made it
 		}
 		t.Run(r.name, func(t *testing.T) { r.check(t, NewBench(t, mk(t))) })
 	}
@@ -92,7 +92,7 @@ func matrix(t *testing.T, mk func(t *testing.T) Suite) {
 	}
 }
 
-// arrange brings the machine to where r begins.
+// arrange brings the machine to the start of r.
 func (r row) arrange(t *testing.T, b *Bench) {
 	t.Helper()
 	if r.put != "" {
@@ -139,7 +139,7 @@ func (r row) check(t *testing.T, b *Bench) {
 	}
 }
 
-// again checks that twice is once: nothing is planned and nothing is written.
+// again checks that a second run plans nothing and writes nothing.
 func (b *Bench) again(t *testing.T, want string) {
 	t.Helper()
 	hook, ops := fsys.CountOps()
@@ -155,7 +155,7 @@ func (b *Bench) again(t *testing.T, want string) {
 	}
 }
 
-// putBack: what was replaced comes back when ours is dropped.
+// putBack: a replaced value comes back when ours is dropped.
 func putBack(t *testing.T, b *Bench) {
 	b.Put(t, b, "Y")
 	before := b.snapshot(t)
@@ -170,7 +170,7 @@ func putBack(t *testing.T, b *Bench) {
 	b.again(t, "")
 }
 
-// blocked: what is of another type is never touched, not even by force.
+// blocked: a target of another type is never touched, not even with force.
 func blocked(t *testing.T, b *Bench) {
 	b.Block(t, b)
 	before := b.snapshot(t)

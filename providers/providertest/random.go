@@ -15,15 +15,14 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// SeedVariable repeats the random cases of a run; RoundsVariable asks for more
-// of them.
+// SeedVariable repeats a run's random cases; RoundsVariable asks for more of them.
 const (
 	SeedVariable   = "AISYNC_TEST_SEED"
 	RoundsVariable = "AISYNC_TEST_ROUNDS"
 )
 
-// Rounds is how many random cases a test shall try: few, or as many as the
-// environment asks for.
+// Rounds is the number of random cases to try: few, unless the environment asks
+// for more.
 func Rounds(few int) int {
 	if n, err := strconv.Atoi(os.Getenv(RoundsVariable)); err == nil {
 		return n
@@ -47,7 +46,7 @@ func Random(t *testing.T) *rand.Rand {
 }
 
 // properties plays random histories: people change things, specs change, some
-// of it is applied, one way or another, and some of that is taken back.
+// of it is applied in one way or another, and some of that is rolled back.
 func properties(t *testing.T, mk func(t *testing.T) Suite) {
 	done := proof.Start(t, 2)
 	r := Random(t)
@@ -65,7 +64,7 @@ func properties(t *testing.T, mk func(t *testing.T) Suite) {
 	done("histories", rounds, "applies", applies)
 }
 
-// history is one of them, and returns how often it applied.
+// history plays one of them, and returns how often it applied.
 func history(t *testing.T, r *rand.Rand, b *Bench) (applies int) {
 	t.Helper()
 	values := []string{"", "X", "X", "Y", "Z"}
@@ -89,7 +88,7 @@ func history(t *testing.T, r *rand.Rand, b *Bench) (applies int) {
 		}
 		want, choice := wants[r.IntN(len(wants))], choices[r.IntN(len(choices))]
 		story = append(story, fmt.Sprintf("apply %s %+v", want, choice))
-		declined = declined || choice == keep // what was refused is not asked for again until the spec moves
+		declined = declined || choice == keep // a refused change is not asked for again until the spec moves
 		before, had := b.snapshot(t), b.Get(t, b)
 		p, err := b.apply(t, want, choice, nil)
 		applies++
@@ -131,8 +130,8 @@ func history(t *testing.T, r *rand.Rand, b *Bench) (applies int) {
 	return applies
 }
 
-// withoutEmpty is a snapshot without the folders that hold nothing: those that
-// aisync made go with what it made them for.
+// withoutEmpty is a snapshot without empty folders: those that aisync made go
+// together with their contents.
 func withoutEmpty(snapshot string) string {
 	lines := strings.SplitAfter(snapshot, "\n")
 	var kept []string
@@ -147,7 +146,7 @@ func withoutEmpty(snapshot string) string {
 	return strings.Join(kept, "")
 }
 
-// rollBack takes the last apply back.
+// rollBack rolls back the last apply.
 func (b *Bench) rollBack(t *testing.T) {
 	t.Helper()
 	cmd := b.open(t, nil)

@@ -6,8 +6,7 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// rollback: whatever an apply did, its rollback gives back the exact bytes,
-// modes and folders.
+// rollback: a rollback restores the exact bytes, modes and folders.
 func rollback(t *testing.T, mk func(t *testing.T) Suite) {
 	s := mk(t)
 	if _, permanent := s.Provider.(reconcile.Permanent); permanent {

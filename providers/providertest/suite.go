@@ -1,7 +1,8 @@
 // Package providertest holds every provider to the same promises: each row of
-// the matrix, twice is once, old or new after any failure, exact bytes after a
-// rollback, nothing left behind. It drives the real engine on a real file
-// system and knows no provider. Start reading at Suite, then matrix.go.
+// the matrix, nothing to do the second time, the old or the new value after any
+// failure, exact bytes after a rollback, nothing left behind. It drives the
+// real engine on a real file system and knows no provider. Call Run with a
+// Suite.
 package providertest
 
 import (
@@ -10,43 +11,42 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Suite is one kind of resource, or one way of keeping it, under test. Values
-// are named "X", "Y" and "Z", and "" for nothing there.
+// Suite is one kind of resource, or one way of keeping it, under test. The
+// values are named "X", "Y" and "Z", and "" for none.
 type Suite struct {
 	Provider reconcile.Provider
-	Address  reconcile.Address // in the home or, where it is relative or Project is set, in the project
+	Address  reconcile.Address // in the home or, if it is relative or Project is set, in the project
 	Project  bool
 	Format   string
 	Fetch    reconcile.Fetcher
 	Run      reconcile.Runner
 
-	// Prepare makes what is there before anything else; may be nil.
+	// Prepare sets up the machine before anything else; may be nil.
 	Prepare func(t *testing.T, b *Bench)
-	// Want is what a spec says that wants v.
+	// Want returns the leaves of a spec that wants v.
 	Want func(b *Bench, v string) []reconcile.Leaf
-	// Put makes v be there, as a person or another program would.
+	// Put puts v in place as a person or another program would.
 	Put func(t *testing.T, b *Bench, v string)
-	// Get says which value is there; anything but the four names is a failure.
+	// Get returns the present value; any but the four names is a failure.
 	Get func(t *testing.T, b *Bench) string
-	// Block puts something of another type in the place; nil where nothing can be there.
+	// Block puts something of another type in the place; nil if that is impossible.
 	Block func(t *testing.T, b *Bench)
 
-	// The fields below exempt a suite from a promise, and so does a nil Block: see
-	// the table in docs/guarantees.md, where each of their users stands.
+	// The fields below exempt a suite from a promise, and so does a nil Block:
+	// the table in docs/guarantees.md names their users.
 
-	// Kept are folders below the root whose content outlives what uses it, such
-	// as a store; what is in them is not compared.
+	// Kept are folders below the root whose content outlives its users, such as
+	// a store; their content is not compared.
 	Kept []string
 
-	OneValue  bool // there is no other value than X
-	Gap       bool // a kill or a panic while something is replaced may leave nothing there, and the old under another name
-	Outside   bool // break only what is written outside of the engine's own files
+	OneValue  bool // the kind has no value but X
+	Gap       bool // a kill or a panic during a replacement may leave nothing there, and the old under another name
+	Outside   bool // break only writes outside the engine's own files
 	Stride    int  // break only every n-th operation; for the further suites of one provider
-	KeepsSeed bool // first content: never drifts, never replaced
+	KeepsSeed bool // first content: never drifts, is never replaced
 }
 
-// Run holds what mk makes to everything this package knows. mk is called for
-// every case anew.
+// Run tests what mk makes against every promise. It calls mk once per case.
 func Run(t *testing.T, mk func(t *testing.T) Suite) {
 	t.Run("matrix", func(t *testing.T) { matrix(t, mk) })
 	t.Run("ffailing disk", func(t *testing.T) { failing(t, mk) })

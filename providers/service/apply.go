@@ -16,8 +16,8 @@ import (
 )
 
 // Apply implements reconcile.Provider. It returns once the server listens, or
-// has lived for a while without that: a large model takes minutes to read.
-// Killed, it leaves the server as it is by then.
+// has run for a while without listening: a large model takes minutes to load. A
+// kill leaves the server in its present state.
 func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	if p.Controllers == nil {
 		return reconcile.Outcome{}, errors.New("services are started and stopped on the machine itself")
@@ -29,12 +29,12 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 		return reconcile.Outcome{}, err
 	}
 	want, ok := wanted(c)
-	expect, _ := wantedOf(c.Target) // by which it was looked at
+	expect, _ := wantedOf(c.Target) // with which it was observed
 	before := observation(now, expect).Token
 	out := reconcile.Outcome{}
 	switch {
 	case !ok && before == "":
-		return out, at.Stop(ctx, name) // also forgets that it failed
+		return out, at.Stop(ctx, name) // also clears the failure
 	case ok && before == want.Fingerprint():
 		return want.outcome(), nil
 	case before != c.Before.Token:
@@ -44,7 +44,7 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 	}
 	for _, need := range want.needs {
 		if _, err := w.FS.Lstat(need); err != nil {
-			return out, fmt.Errorf("a file that it needs is not there: %w; %s", err, advice.PullModels)
+			return out, fmt.Errorf("a required file is missing: %w; %s", err, advice.PullModels)
 		}
 	}
 	if _, err := w.FS.MkdirAll(LogFolder(p.State), 0o700); err != nil {
@@ -58,7 +58,7 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 	err = await(ctx, at, name, want.port, want.Fingerprint(), err)
 	if err != nil {
 		if ctx.Err() == nil {
-			err = errors.Join(err, at.Stop(ctx, name)) // else it would try and try
+			err = errors.Join(err, at.Stop(ctx, name)) // otherwise it would restart for ever
 		}
 		return out, err
 	}
@@ -73,18 +73,18 @@ func (r run) outcome() reconcile.Outcome {
 // grace is how long an apply waits for a server to listen.
 const grace = 10 * time.Second
 
-// Await waits until a service listens on its port whose start ended with the
-// error started, and sees whether it stays: one that ends is an error with the
-// last that it wrote.
+// Await waits until a service listens on its port, and checks that it keeps
+// running; started is the error of its start. The error about a service that
+// ended holds the last lines that it wrote.
 func Await(ctx context.Context, at control.Controller, name string, port int, started error) error {
 	return await(ctx, at, name, port, "", started)
 }
 
-// await is Await for a service that must have been started as want says.
+// await is Await for a service that must have been started as want declares.
 func await(ctx context.Context, at control.Controller, name string, port int, want reconcile.Fingerprint, started error) error {
 	if started != nil {
 		if st, err := state(ctx, at, name); err == nil && st.Ended != "" && st.Activity != control.Running {
-			return died(ctx, at, st)
+			return endedError(ctx, at, st)
 		}
 		return started
 	}
@@ -94,10 +94,10 @@ func await(ctx context.Context, at control.Controller, name string, port int, wa
 		case err != nil:
 			return err
 		case st.Activity != control.Running || st.Restarts > 0:
-			return died(ctx, at, st)
+			return endedError(ctx, at, st)
 		case want != "" && !st.Hidden && runs(st.Inputs) != want:
-			return fmt.Errorf("service %s was started with something else than its definition says; look for what overrides it: systemctl cat %s", name, control.UnitName(name))
-		case port == 0, mine(port, st.PID), time.Now().After(until):
+			return fmt.Errorf("service %s was not started as its definition says; find the override: systemctl cat %s", name, control.UnitName(name))
+		case port == 0, holdsPort(port, st.PID), time.Now().After(until):
 			return nil
 		}
 		select {
@@ -108,11 +108,11 @@ func await(ctx context.Context, at control.Controller, name string, port int, wa
 	}
 }
 
-// mine reports whether a process, or one that it started, has the port.
-func mine(port, pid int) bool {
+// holdsPort reports whether a process, or one that it started, has the port.
+func holdsPort(port, pid int) bool {
 	all, err := listen.On(port)
 	if err != nil {
-		return true // nobody can tell here
+		return true // cannot be told here
 	}
 	for _, l := range all {
 		if l.PID == pid || l.Below(pid) {
@@ -122,9 +122,10 @@ func mine(port, pid int) bool {
 	return false
 }
 
-// died says how a server ended, with the last that it wrote.
-func died(ctx context.Context, at control.Controller, st control.State) error {
-	for range 20 { // what runs it may still have to notice how it ended
+// endedError is the error of a server that ended, with the last lines that it
+// wrote.
+func endedError(ctx context.Context, at control.Controller, st control.State) error {
+	for range 20 { // the service manager may need a moment to notice
 		if st.Ended != "" || ctx.Err() != nil {
 			break
 		}
@@ -144,7 +145,8 @@ func died(ctx context.Context, at control.Controller, st control.State) error {
 	return fmt.Errorf("service %s %s; %s", st.Name, how, said)
 }
 
-// LastLines are the last that a service wrote, as far as they can be had.
+// LastLines returns the last lines that a service wrote; nil if they cannot be
+// read.
 func LastLines(ctx context.Context, at control.Controller, name string, lines int) []string {
 	argv := at.Log(name, lines, false)
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
@@ -160,8 +162,9 @@ func LastLines(ctx context.Context, at control.Controller, name string, lines in
 	return all
 }
 
-// stranger names who has a port and is no service of aisync; "" for nobody.
-func (Provider) stranger(port int) string {
+// otherListener names the program that has a port and is no service of aisync;
+// "" if there is none.
+func (Provider) otherListener(port int) string {
 	all, err := listen.On(port)
 	if err != nil {
 		return ""
@@ -174,8 +177,8 @@ func (Provider) stranger(port int) string {
 	return ""
 }
 
-// Preflight implements reconcile.Preflighter: a port that somebody else has is
-// known before anything is changed.
+// Preflight implements reconcile.Preflighter: a port taken by another program
+// is reported before any change.
 func (p Provider) Preflight(ctx context.Context, _ reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	for _, c := range batch {
@@ -183,7 +186,7 @@ func (p Provider) Preflight(ctx context.Context, _ reconcile.ReadEnv, batch []re
 		if !ok || want.port == 0 {
 			continue
 		}
-		if who := p.stranger(want.port); who != "" {
+		if who := p.otherListener(want.port); who != "" {
 			_, name := NameOf(c.Target.Resource.Address)
 			problems = append(problems, reconcile.Problem{
 				Address: c.Target.Resource.Address, Err: fmt.Errorf("service %s: port %d is taken by %s", name, want.port, who),

@@ -13,7 +13,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// command is what runs a server: a program, its arguments, its variables.
+// command is how a server is run: a program, its arguments, its variables.
 type command struct {
 	argv []string
 	env  map[string]string
@@ -22,20 +22,20 @@ type command struct {
 // allLayers is more layers than any model has.
 const allLayers = 999
 
-// served is a model as a server is handed it.
+// served is a model as a server gets it.
 type served struct {
 	id      string
 	file    fsys.LogicalPath // the first of its files
-	context int64            // tokens of one conversation; 0: what the model was made for
+	context int64            // tokens of one conversation; 0: the model's own limit
 }
 
 // llamaServer is the command line of llama-server for one model. The port is
-// text, for llama-swap fills it in. See
+// text, because llama-swap fills it in. See
 // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md.
 //
-// The context of the server is shared by its slots, so it is as many times
-// that of a conversation. --jinja is the default of newer versions; of older
-// ones, tools work with it alone.
+// The slots of a server share its context, so it is as many times that of a
+// conversation. --jinja is the default of newer versions; older ones need it
+// for tools.
 func (h Host) llamaServer(program string, s spec.Service, m served, host, port string) []string {
 	slots := max(1, s.Parallel)
 	argv := []string{program, "--model", string(m.file), "--alias", m.id, "--host", host, "--port", port,
@@ -61,7 +61,7 @@ func (h Host) llamaServer(program string, s spec.Service, m served, host, port s
 	return append(argv, s.Args...)
 }
 
-// path is where a path of the spec lies.
+// path is the host path for a path of the spec.
 func (h Host) path(p string) fsys.LogicalPath {
 	if rest, ok := strings.CutPrefix(p, "~/"); ok {
 		return h.Home.Join(rest)
@@ -69,8 +69,8 @@ func (h Host) path(p string) fsys.LogicalPath {
 	return fsys.LogicalPath(path.Clean(p))
 }
 
-// address is where a server listens: this machine alone, unless the spec says
-// in so many words that the network may reach it.
+// address is where a server listens: loopback, unless the spec opens it to the
+// network explicitly.
 func address(s spec.Service) string {
 	if s.Listen == "lan" {
 		return "0.0.0.0"
@@ -78,8 +78,8 @@ func address(s spec.Service) string {
 	return "127.0.0.1"
 }
 
-// command returns what runs s; models are those that it serves, and config is
-// where the configuration of llama-swap lies.
+// command returns the command that runs s with models; config is the path of
+// llama-swap's configuration.
 func (h Host) command(s spec.Service, program string, models []served, config fsys.LogicalPath) command {
 	c := command{env: map[string]string{}}
 	port := strconv.Itoa(s.Port)
@@ -89,8 +89,8 @@ func (h Host) command(s spec.Service, program string, models []served, config fs
 	case "llama-swap":
 		c.argv = []string{program, "--config", string(config), "--listen", address(s) + ":" + port}
 	case "ollama":
-		// See https://github.com/ollama/ollama/blob/main/envconfig/config.go. What
-		// aisync laid into its folder must not be taken for rubbish at start.
+		// See https://github.com/ollama/ollama/blob/main/envconfig/config.go.
+		// ollama must not prune what aisync put into its folder when it starts.
 		c.argv = []string{program, "serve"}
 		c.env["OLLAMA_HOST"] = address(s) + ":" + port
 		c.env["OLLAMA_MODELS"] = string(h.Ollama)
@@ -99,20 +99,20 @@ func (h Host) command(s spec.Service, program string, models []served, config fs
 		for _, m := range models {
 			longest = max(longest, m.context)
 		}
-		if longest > 0 { // else 4096, which an agent's first question fills
+		if longest > 0 { // otherwise 4096, which an agent's first question fills
 			c.env["OLLAMA_CONTEXT_LENGTH"] = strconv.FormatInt(longest, 10)
 		}
-		c.env["OLLAMA_NUM_PARALLEL"] = strconv.Itoa(max(1, s.Parallel)) // else it chooses, and memory was counted for one
+		c.env["OLLAMA_NUM_PARALLEL"] = strconv.Itoa(max(1, s.Parallel)) // otherwise ollama chooses, and memory was counted for one
 	}
 	maps.Copy(c.env, s.Env)
 	return c
 }
 
-// swapPorts is where llama-swap's own servers begin by themselves: its default.
+// swapPorts is the first port of llama-swap's servers, its default.
 const swapPorts = 5800
 
-// swapStart is the first of n ports in a row that no service has, and that the
-// services of kind llama-swap before s do not use either.
+// swapStart is the first of n consecutive ports that no service has, and that
+// no llama-swap service before s uses.
 func (h Host) swapStart(s spec.Service) int {
 	start := swapPorts
 	for _, other := range h.Spec.Services {
@@ -134,13 +134,13 @@ func (h Host) swapStart(s spec.Service) int {
 	return start
 }
 
-// swapConfig is the configuration of llama-swap: a server of each model, of
+// swapConfig is the configuration of llama-swap: one server for each model, of
 // which one runs at a time. See
 // https://github.com/mostlygeek/llama-swap/blob/main/docs/configuration.md.
 func (h Host) swapConfig(s spec.Service, program string, models []served) []byte {
 	var b strings.Builder
 	b.WriteString(header + "\n")
-	// A large model is read for minutes.
+	// A large model takes minutes to load.
 	b.WriteString("healthCheckTimeout: 600\nstartPort: " + strconv.Itoa(h.swapStart(s)) + "\nmodels:\n")
 	for _, m := range models {
 		argv := h.llamaServer(program, s, m, "127.0.0.1", swapPort)
@@ -151,13 +151,13 @@ func (h Host) swapConfig(s spec.Service, program string, models []served) []byte
 	return []byte(b.String())
 }
 
-// header is the first line of every file that is aisync's alone.
+// header is the first line of every file that only aisync writes.
 const header = "# Written by aisync, which owns this file: change the spec instead."
 
-// swapPort is what llama-swap puts the port of a model in place of.
+// swapPort is llama-swap's placeholder for the port of a model.
 const swapPort = "${PORT}"
 
-// shell is argv as a shell, and llama-swap, splits it.
+// shell joins argv so that a shell, and llama-swap, splits it again.
 func shell(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {
@@ -169,16 +169,16 @@ func shell(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// sorted are variables in a fixed order.
+// sorted are the names of variables in a fixed order.
 func sorted(env map[string]string) []string { return slices.Sorted(maps.Keys(env)) }
 
-// BaseURL is where s is reached from this machine, with /v1.
+// BaseURL is the address of s from this machine, with /v1.
 func BaseURL(s spec.Service) string {
 	return cmp.Or(strings.TrimSuffix(s.URL, "/"), "http://127.0.0.1:"+strconv.Itoa(s.Port)+"/v1")
 }
 
-// ModelName is what s calls a model in its list. Requests may leave ollama's
-// tag out.
+// ModelName is the name of a model in s's list. Requests may leave out ollama's
+// tag.
 func ModelName(s spec.Service, id string) string {
 	if s.Kind == "ollama" && !strings.Contains(id, ":") {
 		return id + ":latest"
@@ -186,7 +186,7 @@ func ModelName(s spec.Service, id string) string {
 	return id
 }
 
-// Runs reports whether aisync is to run s.
+// Runs reports whether aisync must run s.
 func Runs(s spec.Service) bool { return s.Enabled && s.Kind != "external" }
 
 // ModelsOf are the models that s serves.

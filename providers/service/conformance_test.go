@@ -57,7 +57,7 @@ func (b *box) running() string {
 	return st.Inputs
 }
 
-func TestServicesKeepThePromisesOfEveryProvider(t *testing.T) {
+func TestServicesPassProviderSuite(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Suite {
 		m := newBox(t)
 		return providertest.Suite{

@@ -30,40 +30,40 @@ type Host struct {
 	Ollama fsys.LogicalPath // folder of ollama's models
 
 	By      control.Kind
-	Waits   string // why nothing can be started or stopped here; "" where it can
-	Journal bool   // what servers write is kept by systemd
-	User    string // whom services of the machine run as; "" is root
-	Self    string // this program, as a timer starts it
+	Waits   string // why nothing can be started or stopped here; "" if it can
+	Journal bool   // systemd keeps the output of servers
+	User    string // the user that system services run as; "" is root
+	Self    string // path of this program, for a timer
 
 	Models   func(id string) (Model, bool)
-	Memory   func(s spec.Service) int64 // bytes that serving s takes; 0: not known
-	Place    string                     // where models lie while they are served: "unified", "gpu", "gpu+ram", "cpu", "" not known
+	Memory   func(s spec.Service) int64 // bytes that serving s takes; 0: unknown
+	Place    string                     // memory that served models lie in: "unified", "gpu", "gpu+ram", "cpu"; "" unknown
 	Recorded func(reconcile.Address) bool
 	Lacking  func(reconcile.Address) bool   // packages that cannot be installed here
-	Version  func(reconcile.Address) string // of a package, as it is wanted; nil: nobody knows
+	Version  func(reconcile.Address) string // wanted version of a package; nil: unknown
 }
 
-// Model is a model as it was chosen for the host.
+// Model is a model as chosen for the host.
 type Model struct {
 	File    fsys.LogicalPath    // the first of its files
-	SHA256  []string            // of each file; "" where it is not pinned
-	Context int64               // tokens that it was made for; 0: not known
-	Views   []reconcile.Address // by which ollama sees it
+	SHA256  []string            // of each file; "" if it is not pinned
+	Context int64               // tokens that the model is made for; 0: unknown
+	Views   []reconcile.Address // through which ollama sees it
 }
 
-// Declared is what services come to.
+// Declared is what services declare.
 type Declared struct {
 	Declarations []reconcile.Declaration
 	Unsupported  []reconcile.Unsupported
 	Notes        []reconcile.Note
 }
 
-// Address names what runs of a service.
+// Address is that of a service's running state.
 func Address(s spec.Service) reconcile.Address {
 	return reconcile.Address("service:" + s.Scope + "/" + s.Name)
 }
 
-// Programs are the packages that services ask for.
+// Programs are the packages that services need.
 func Programs(h *spec.Host, f *facts.Facts) ([]packages.Program, error) {
 	var out []packages.Program
 	var errs []error
@@ -74,7 +74,7 @@ func Programs(h *spec.Host, f *facts.Facts) ([]packages.Program, error) {
 		for i, program := range programs[s.Kind] {
 			p, ok, err := programOf(program, s, f)
 			if i > 0 {
-				p.Version, err = "", nil // it is the first that the spec speaks of
+				p.Version, err = "", nil // the first in the spec
 			}
 			if err == nil && ok {
 				out, err = joined(out, p)
@@ -87,7 +87,7 @@ func Programs(h *spec.Host, f *facts.Facts) ([]packages.Program, error) {
 	return out, errors.Join(errs...)
 }
 
-// programOf is the package of a program that s asks for; ok is false where there is none.
+// programOf is the package of a program that s needs; ok is false if there is none.
 func programOf(program string, s spec.Service, f *facts.Facts) (p packages.Program, ok bool, err error) {
 	via := s.Install.Via
 	if via == viaRelease {
@@ -95,18 +95,18 @@ func programOf(program string, s spec.Service, f *facts.Facts) (p packages.Progr
 	}
 	name := packageOf(program, via, backend(s, f))
 	if name == "" {
-		return p, false, fmt.Errorf("no package of %s is known for %s; known: %s; else install it by hand (%s)", program, via, strings.Join(vias(program), ", "), byHand[program])
+		return p, false, fmt.Errorf("no package of %s is known for %s; known: %s; or install it by hand (%s)", program, via, strings.Join(vias(program), ", "), byHand[program])
 	}
 	return packages.Program{Command: program, Via: via, Name: name, Version: s.Install.Version, Pos: s.Install.Pos}, true, nil
 }
 
-// joined is list with p. What two services ask for they must ask for alike.
+// joined is list with p. Two services that need one program must want the same one.
 func joined(list []packages.Program, p packages.Program) ([]packages.Program, error) {
 	for i, q := range list {
 		switch {
 		case q.Via != p.Via || q.Name != p.Name:
 		case q.Archive != p.Archive || q.Version != p.Version && q.Version != "" && p.Version != "":
-			return list, fmt.Errorf("it asks for another %s than %s does, and there is one of them on a machine", p.Name, q.Pos)
+			return list, fmt.Errorf("it wants another %s than %s does, but only one per machine is supported", p.Name, q.Pos)
 		default:
 			if q.Version == "" {
 				list[i] = p
@@ -117,8 +117,8 @@ func joined(list []packages.Program, p packages.Program) ([]packages.Program, er
 	return append(list, p), nil
 }
 
-// Declare returns units, configurations and the running state of all services
-// that are enabled.
+// Declare returns units, configurations and the running state of all enabled
+// services.
 func (h Host) Declare() Declared {
 	var d Declared
 	for _, s := range h.Spec.Services {
@@ -136,7 +136,7 @@ func (h Host) Declare() Declared {
 type wants struct {
 	*Declared
 	s     spec.Service
-	after []reconcile.Address // what running waits for
+	after []reconcile.Address // what the running state waits for
 }
 
 func (w *wants) declare(a reconcile.Address, body reconcile.Body, after ...reconcile.Address) {
@@ -154,10 +154,10 @@ func origin(s spec.Service) []reconcile.Position {
 	return []reconcile.Position{reconcile.Position(s.Pos)}
 }
 
-// files are where the definition of a service lies, what starts it, and its
+// files are a service's definition, the link that enables it, and its
 // configuration.
 type files struct {
-	unit, wanted, config fsys.LogicalPath // wanted is "" where the unit alone starts it
+	unit, wanted, config fsys.LogicalPath // wanted is "" if the unit alone enables it
 	target               string           // of wanted
 }
 
@@ -186,12 +186,12 @@ func (h Host) files(s spec.Service) files {
 	return f
 }
 
-// Definition is where the definition of s lies.
+// Definition is the path of s's definition.
 func Definition(by control.Kind, home, config fsys.LogicalPath, s spec.Service) fsys.LogicalPath {
 	return Host{By: by, Home: home, Config: config}.files(s).unit
 }
 
-// UnitFolder is where the definitions of services lie.
+// UnitFolder is the folder of service definitions.
 func UnitFolder(by control.Kind, home, config fsys.LogicalPath, system bool) fsys.LogicalPath {
 	switch {
 	case by == control.Own:
@@ -206,7 +206,7 @@ func UnitFolder(by control.Kind, home, config fsys.LogicalPath, system bool) fsy
 	return config.Join("systemd/user")
 }
 
-// at is the address of a path of the host.
+// at is the address of a host path.
 func (h Host) at(kind string, p fsys.LogicalPath) reconcile.Address {
 	if rest, ok := strings.CutPrefix(string(p), string(h.Home)+"/"); ok && h.Home != "" {
 		return reconcile.Address(kind + ":~/" + rest)
@@ -218,18 +218,18 @@ func (h Host) one(d *Declared, s spec.Service) {
 	w := &wants{Declared: d, s: s}
 	f := h.files(s)
 	if why, fix := h.missing(s); why != "" {
-		// Of one that was made before, all stays as it is.
+		// the definition of a service made earlier stays as it is
 		why += fix
 		w.cannot(Address(s), "%s", why)
 		for _, a := range []reconcile.Address{h.at("file", f.unit), h.at("link", f.wanted), h.at("file", f.config)} {
 			if h.Recorded != nil && h.Recorded(a) {
-				w.cannot(a, "left as it is: %s", why)
+				w.cannot(a, "unchanged: %s", why)
 			}
 		}
 		return
 	}
 	if s.Listen == "lan" {
-		w.Notes = append(w.Notes, reconcile.Note{Warning: true, Origin: origin(s), Text: fmt.Sprintf("service %s listens on the network: whoever reaches port %d may use it, without a key", s.Name, s.Port)})
+		w.Notes = append(w.Notes, reconcile.Note{Warning: true, Origin: origin(s), Text: fmt.Sprintf("service %s listens on the network: anyone who reaches port %d may use it without a key", s.Name, s.Port)})
 	}
 	h.packages(w)
 	models, inputs, needs := h.models(w)
@@ -273,22 +273,21 @@ func (h Host) one(d *Declared, s spec.Service) {
 	w.declare(Address(s), run{digest: u.digest, inputs: inputs, by: h.By, port: s.Port, needs: needs, argv: u.argv, env: u.variables()}, w.after...)
 }
 
-// LogFolder is where servers write whose words nobody else keeps.
+// LogFolder holds the output of servers without a journal.
 func LogFolder(state fsys.LogicalPath) fsys.LogicalPath { return state.Join("services") }
 
-// Absent says why nothing of s can be started by this plan, "" where it is
-// started, or will be when the system is booted. It asks for Facts, By, Home,
-// Lacking and Models alone.
+// Absent says why this plan starts nothing of s; "" if s is started, or will be
+// when the system boots. It needs only Facts, By, Home, Lacking and Models.
 func (h Host) Absent(s spec.Service) string {
 	why, _ := h.missing(s)
 	return why
 }
 
-// missing says what a service lacks on this machine, "" for nothing, and how a
-// sentence about it goes on that says what to do.
+// missing says what a service lacks on this machine, "" for nothing, and, as
+// the end of a sentence about it, what to do.
 func (h Host) missing(s spec.Service) (why, fix string) {
 	if s.Scope == "system" && h.By == control.Own {
-		return "a service of the machine needs systemd or launchd, and neither runs here", `; write scope: "user"`
+		return "a system service needs systemd or launchd, and neither runs here", `; write scope: "user"`
 	}
 	for _, program := range programs[s.Kind] {
 		if program == programs[s.Kind][0] && s.Install != nil && s.Install.Via == viaRelease && s.Install.URL == "" && releaseURL(program, s, h.Facts) == "" {
@@ -304,13 +303,13 @@ func (h Host) missing(s spec.Service) (why, fix string) {
 	}
 	for _, id := range ModelsOf(s) {
 		if _, ok := h.Models(id); !ok {
-			return fmt.Sprintf("the files of its model %s are not known yet", id), ": " + advice.ApplyLooks
+			return fmt.Sprintf("its model %s is not pinned", id), "; " + advice.ApplyLooks
 		}
 	}
 	return "", ""
 }
 
-// packages has the service wait for those that hold its programs.
+// packages makes the service wait for the packages of its programs.
 func (h Host) packages(w *wants) {
 	for _, program := range programs[w.s.Kind] {
 		if a := h.packageOf(program, w.s); a != "" {
@@ -319,7 +318,7 @@ func (h Host) packages(w *wants) {
 	}
 }
 
-// packageOf is the package that the spec has a program installed by, "" for none.
+// packageOf is the package that the spec installs a program with, "" for none.
 func (h Host) packageOf(program string, s spec.Service) reconcile.Address {
 	if _, ok := h.releaser(program, s); ok {
 		return packages.Address(viaRelease, program)
@@ -334,8 +333,8 @@ func (h Host) packageOf(program string, s spec.Service) reconcile.Address {
 	return packages.Address(s.Install.Via, name)
 }
 
-// models are those that the service serves, what of them a running server
-// depends on, and the files that must be there before it is started.
+// models are the models that the service serves, the inputs of the server that
+// come from them, and the files that must exist before it starts.
 func (h Host) models(w *wants) (models []served, inputs map[string]string, needs []fsys.LogicalPath) {
 	inputs = map[string]string{}
 	for _, id := range ModelsOf(w.s) {
@@ -358,7 +357,7 @@ func (h Host) models(w *wants) (models []served, inputs map[string]string, needs
 	return models, inputs, needs
 }
 
-// text is u in the words of what runs it.
+// text is u in the service manager's format.
 func (h Host) text(u unit) []byte {
 	switch h.By {
 	case control.Own:
@@ -370,9 +369,9 @@ func (h Host) text(u unit) []byte {
 	return u.systemd()
 }
 
-// bound is what a server may take that needs so many bytes: half as much again
-// and two GiB, for an estimate is none to kill a server by; 0 for what is
-// beyond the machine.
+// bound is the memory limit of a server that needs so many bytes: half as much
+// again plus two GiB, because an estimate must not kill a server; 0 if that
+// exceeds the machine.
 func bound(need int64, f *facts.Facts) int64 {
 	const gib = int64(1) << 30
 	most := (need + need/2 + 2*gib) / gib * gib
@@ -393,7 +392,7 @@ func digestOf(inputs map[string]string) string {
 	return digest(b)[:32]
 }
 
-// NameOf takes an address apart.
+// NameOf splits the address of a service.
 func NameOf(a reconcile.Address) (scope, name string) {
 	scope, name, _ = strings.Cut(a.Name(), "/")
 	return scope, path.Base(name)

@@ -106,7 +106,7 @@ func TestEachKindIsDeclaredAsWritten(t *testing.T) {
 
 // What systemd itself says of every unit. The programs are replaced by one that
 // is there, for it looks.
-func TestSystemdFindsNothingWrongInAUnit(t *testing.T) {
+func TestUnitsPassSystemdVerify(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("needs systemd-analyze")
 	}
@@ -156,7 +156,7 @@ func verify(t *testing.T, name string, text []byte) string {
 }
 
 // A server's digest moves with what it is started with, and with nothing else.
-func TestOnlyWhatAServerRunsFromRestartsIt(t *testing.T) {
+func TestOnlyInputsRestartServer(t *testing.T) {
 	digests := func(h Host) map[reconcile.Address]reconcile.Fingerprint {
 		out := map[reconcile.Address]reconcile.Fingerprint{}
 		for _, d := range h.Declare().Declarations {
@@ -256,8 +256,8 @@ func TestAServiceWhoseModelIsNotKnownYetIsARowAndStaysAsItIs(t *testing.T) {
 	h.Models = func(id string) (Model, bool) { m, _ := known(id); return m, id != "next" }
 	h.Recorded = func(a reconcile.Address) bool { return a.Kind() == "file" }
 	got := shown(t, h)
-	const why = "the files of its model next are not known yet: aisync apply, or aisync lock, looks for them"
-	for _, want := range []string{"x service:user/many: " + why, "x file:~/.config/systemd/user/aisync-many.service: left as it is: " + why, "== service:user/coder ", "== service:user/easy "} {
+	const why = "its model next is not pinned; run: aisync apply, or aisync lock (needs the network)"
+	for _, want := range []string{"x service:user/many: " + why, "x file:~/.config/systemd/user/aisync-many.service: unchanged: " + why, "== service:user/coder ", "== service:user/easy "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("does not say %q:\n%s", want, got)
 		}
@@ -265,7 +265,7 @@ func TestAServiceWhoseModelIsNotKnownYetIsARowAndStaysAsItIs(t *testing.T) {
 	if strings.Contains(got, "== file:~/.config/systemd/user/aisync-many.service") {
 		t.Errorf("declares it:\n%s", got)
 	}
-	if why := h.Absent(h.Spec.Services[2]); why != "the files of its model next are not known yet" {
+	if why := h.Absent(h.Spec.Services[2]); why != "its model next is not pinned" {
 		t.Errorf("absent: %q", why)
 	}
 	if why := h.Absent(h.Spec.Services[0]); why != "" {

@@ -43,7 +43,7 @@ func self(t *testing.T) string {
 	return exe
 }
 
-// freePort is a port that nobody listens on.
+// freePort is a port without a listener.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

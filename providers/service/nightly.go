@@ -10,14 +10,13 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// nightly declares the timer that has the queues of tasks worked: two units,
-// the link that starts the timer with the session, and the timer's running.
-// What is to be done stands in the spec, which the command reads when it is
-// time.
+// nightly declares the timer that works the queues of tasks: two units, the
+// link that starts the timer with the session, and its running state. The
+// command reads from the spec, at its time, what to do.
 func (h Host) nightly(d *Declared, n spec.Nightly) {
 	w := &wants{Declared: d, s: spec.Service{Name: control.Nightly, Scope: "user", Pos: n.Pos}}
 	if h.By != control.Systemd {
-		w.cannot(Address(w.s), "a timer needs systemd, which does not run here; have cron, or whoever keeps time here, run: aisync task nightly")
+		w.cannot(Address(w.s), "a timer needs systemd, which does not run here; let cron or another scheduler run: aisync task nightly")
 		return
 	}
 	dir := UnitFolder(h.By, h.Home, h.Config, false)
@@ -44,9 +43,9 @@ func (h Host) nightly(d *Declared, n spec.Nightly) {
 	w.declare(Address(w.s), run{digest: digestOf(inputs), inputs: inputs, by: h.By, argv: argv}, w.after...)
 }
 
-// nightlyService does the work of one night. It may use whatever nobody else
-// needs, and makes sandboxes, which a unit with restricted namespaces cannot. A
-// command of a task that is ended for want of memory does not end the night.
+// nightlyService runs one night's work, at low priority. It makes sandboxes,
+// which a unit with restricted namespaces cannot. A task's command that is
+// killed for lack of memory does not end the night.
 func nightlyService(argv []string) []byte {
 	return fmt.Appendf(nil, `%s
 [Unit]
@@ -62,8 +61,8 @@ OOMPolicy=continue
 `, header, execLine(argv))
 }
 
-// nightlyTimer starts it. A night on which the machine slept is over: it is not
-// made up for by day.
+// nightlyTimer starts it. A night that the machine slept through is not made up
+// for by day.
 func nightlyTimer(at, digest string) []byte {
 	return fmt.Appendf(nil, `%s
 [Unit]

@@ -10,15 +10,14 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// programs are those of the kinds of service: each kind's own, then those that
-// it starts.
+// programs of each kind of service: its server first, then those that it starts.
 var programs = map[string][]string{
 	"llama-server": {"llama-server"},
 	"ollama":       {"ollama"},
 	"llama-swap":   {"llama-swap", "llama-server"},
 }
 
-// Commands are the programs that services are run by, sorted.
+// Commands are the programs that run services, sorted.
 func Commands() []string {
 	var out []string
 	for _, some := range programs {
@@ -28,11 +27,11 @@ func Commands() []string {
 	return slices.Compact(out)
 }
 
-// channels are the packages that hold a program, by installer and backend; ""
-// is that of a processor alone, and of every backend that has none of its own.
-// Sources: archlinux.org and aur.archlinux.org (llama.cpp is in the AUR, and in
-// the repositories of some of Arch's relatives), formulae.brew.sh,
-// packages.debian.org (llama.cpp from 14 on), pkg.go.dev.
+// channels are the packages of a program, by installer and backend; "" is the
+// CPU build, used for every backend without an entry. Sources: archlinux.org
+// and aur.archlinux.org (llama.cpp is in the AUR, and in the repositories of
+// some of Arch's relatives), formulae.brew.sh, packages.debian.org (llama.cpp
+// from 14 on), pkg.go.dev.
 var channels = map[string]map[string]map[string]string{
 	"llama-server": {
 		"pacman": {"": "llama.cpp", "vulkan": "llama.cpp-vulkan", "rocm": "llama.cpp-hip", "cuda": "llama.cpp-cuda"},
@@ -51,16 +50,16 @@ var channels = map[string]map[string]map[string]string{
 	},
 }
 
-// byHand is where a person finds a program that no installer has.
+// byHand is where to find a program that no installer has.
 var byHand = map[string]string{
 	"llama-server": "https://github.com/ggml-org/llama.cpp/releases",
 	"ollama":       "https://github.com/ollama/ollama/releases",
 	"llama-swap":   "https://github.com/mostlygeek/llama-swap/releases",
 }
 
-// backend is what computes for s: what the spec says, else the best that the
-// machine has. Vulkan comes before ROCm: its driver is part of every desktop,
-// and ROCm is heavy and knows few units.
+// backend is what computes for s: the spec's choice, otherwise the machine's
+// best. Vulkan comes before ROCm: its driver is part of every desktop, while
+// ROCm is heavy and supports few GPUs.
 func backend(s spec.Service, f *facts.Facts) string {
 	switch {
 	case s.Backend != "":
@@ -77,8 +76,7 @@ func backend(s spec.Service, f *facts.Facts) string {
 	return "cpu"
 }
 
-// packageOf is the package of program that an installer has for a backend; ""
-// for none.
+// packageOf is an installer's package of program for a backend; "" for none.
 func packageOf(program, via, backend string) string {
 	names := channels[program][via]
 	if name := names[backend]; name != "" {
@@ -98,8 +96,8 @@ func vias(program string) []string {
 	return out
 }
 
-// place is where a program lies: where it was found, or where its installer
-// will put it. "" where nobody will.
+// place is the path of a program: where it was found, or where its installer
+// will put it; "" if neither.
 func (h Host) place(program string, s spec.Service) string {
 	if _, ok := h.releaser(program, s); ok {
 		return string(packages.ReleaseProgram(h.Home, program))
@@ -121,7 +119,7 @@ func (h Host) place(program string, s spec.Service) string {
 	return ""
 }
 
-// brewPrefix is where brew installs, after its own documentation.
+// brewPrefix is brew's prefix, from its documentation.
 func brewPrefix(f *facts.Facts) string {
 	switch {
 	case f == nil || f.OS == "linux":
@@ -132,7 +130,7 @@ func brewPrefix(f *facts.Facts) string {
 	return "/usr/local"
 }
 
-// howTo says what a person does who lacks a program.
+// howTo says how to get a missing program.
 func (h Host) howTo(program string, s spec.Service) string {
 	var mine []string
 	b := backend(s, h.Facts)
@@ -160,7 +158,7 @@ func installerProgram(via string) string {
 	case "apt":
 		return "apt-get"
 	case "aur":
-		return "pacman" // which looks at what is installed; a person builds it
+		return "pacman" // pacman sees what is installed; a person builds it
 	}
 	return via
 }

@@ -11,16 +11,17 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// viaRelease is the installer that unpacks what the makers of a program built.
+// viaRelease is the installer that unpacks a project's own release archives.
 const viaRelease = "release"
 
-// releases are where the makers of a program put the archives of a version, by
-// platform and backend; "" is that of every backend that has none of its own.
-// {version} is a version without the v before it. As of llama.cpp b11211, ollama
-// v0.32 and llama-swap v255, by the names of their assets; older ones had
-// others, which url in the spec says. llama.cpp's archives for ROCm name a
-// version of ROCm, ollama's are two, and for CUDA llama.cpp's makers say no name
-// that lasts: these too are for url.
+// releases are the addresses of a program's release archives, by platform and
+// backend; "" is the archive for every backend without an entry. {version} is a
+// version without its v. They match the assets of llama.cpp b11211, ollama
+// v0.32 and llama-swap v255; for older ones, use url in the spec.
+//
+// Not listed, and left to url: llama.cpp's archives for ROCm, which name a
+// version of ROCm, its archives for CUDA, whose names change, and ollama's for
+// ROCm, which are two.
 var releases = map[string]map[string]map[string]string{
 	"llama-server": {
 		"linux/amd64":  {"cpu": llamaCpp + "ubuntu-x64.tar.gz", "vulkan": llamaCpp + "ubuntu-vulkan-x64.tar.gz"},
@@ -48,8 +49,8 @@ const (
 	llamaSwap = "https://github.com/mostlygeek/llama-swap/releases/download/v{version}/llama-swap_{version}_"
 )
 
-// releaser is the service that has a program installed from a release: s, or
-// another where s itself does not say who brings it.
+// releaser is the service that installs a program from a release: s, or another
+// if s itself names no installer.
 func (h Host) releaser(program string, s spec.Service) (spec.Service, bool) {
 	all := h.Spec.Services
 	if own := programs[s.Kind][0] == program; own && s.Install != nil {
@@ -65,15 +66,15 @@ func (h Host) releaser(program string, s spec.Service) (spec.Service, bool) {
 	return spec.Service{}, false
 }
 
-// releaseURL is where the archive of a program lies that s asks for; "" where
-// its makers have none for this machine.
+// releaseURL is the address of the archive of a program that s needs; "" if its
+// makers have none for this machine.
 func releaseURL(program string, s spec.Service, f *facts.Facts) string {
 	forms := releases[program][platform(f)]
 	version := strings.TrimPrefix(s.Install.Version, "v")
 	return strings.ReplaceAll(cmp.Or(forms[backend(s, f)], forms[""]), "{version}", version)
 }
 
-// platform is a machine as releases are listed.
+// platform is a machine's key in releases.
 func platform(f *facts.Facts) string {
 	if f == nil {
 		return ""
@@ -81,8 +82,8 @@ func platform(f *facts.Facts) string {
 	return f.OS + "/" + f.Arch
 }
 
-// release is a program as its makers' release holds it; ok is false where they
-// have none for this machine, which the plan says of the service.
+// release is the package of a program's release; ok is false if its makers have
+// none for this machine, which the plan reports with the service.
 func release(program string, s spec.Service, f *facts.Facts) (p packages.Program, ok bool, err error) {
 	in := s.Install
 	p = packages.Program{Command: program, Via: viaRelease, Name: program, Version: in.Version, Pos: in.Pos}
@@ -93,7 +94,7 @@ func release(program string, s spec.Service, f *facts.Facts) (p packages.Program
 	case in.Version == "":
 		return p, false, fmt.Errorf("via: \"release\" needs version: the name of a release (%s)", byHand[program])
 	case in.URL != "" && !packages.IsArchive(in.URL):
-		return p, false, errors.New("the url is that of no archive which aisync can unpack: tar, tar.gz, tar.bz2, tar.zst, zip")
+		return p, false, errors.New("the url does not end like an archive that aisync can unpack: tar, tar.gz, tar.bz2, tar.zst, zip")
 	case in.URL == "":
 		p.Archive.URL = releaseURL(program, s, f)
 	}

@@ -79,7 +79,7 @@ func TestAServiceRunsTheProgramOfItsReleaseAndStartsAnewWithAnother(t *testing.T
 	}
 }
 
-func TestWhatNoReleaseHasIsSaid(t *testing.T) {
+func TestMissingReleaseIsReported(t *testing.T) {
 	h := reference()
 	h.Spec.Services = h.Spec.Services[1:2]
 	h.Spec.Services[0].Install, h.Spec.Services[0].Backend = fromRelease("b1"), "rocm"
@@ -101,7 +101,7 @@ func TestTwoServicesAgreeOnOneProgram(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	all[1].Install = fromRelease("b22")
-	if _, err := Programs(h.Spec, h.Facts); err == nil || !strings.Contains(err.Error(), `service "coder": it asks for another llama-server than me.cue:2:0 does`) {
+	if _, err := Programs(h.Spec, h.Facts); err == nil || !strings.Contains(err.Error(), `service "coder": it wants another llama-server than me.cue:2:0 does`) {
 		t.Error(err)
 	}
 	all[1].Install, all[1].Backend = fromRelease("b1"), "cpu" // another archive

@@ -1,9 +1,9 @@
-// Package service is what a host's services come to: units, configurations,
-// packages, and one resource a service for what runs of it. A server that runs
-// carries the digest of all that it was started with, so that what it runs
-// from, and nothing else, decides whether it is started again. It talks to
-// service managers through package control, and serves nothing itself. Start
-// reading at Host.Declare, then Provider.
+// Package service declares and reconciles model servers: units, configurations,
+// packages, and one resource a service for its running state. A running server
+// carries the digest of everything that it was started with; only a change of
+// that restarts it. The package talks to service managers through package
+// control, and serves nothing itself. Start reading at Host.Declare, then
+// Provider.
 package service
 
 import (
@@ -20,11 +20,11 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Provider starts and stops services. Their definitions are files of other
-// resources, which running depends on.
+// Provider starts and stops services. Their definitions are files, resources
+// that the running state depends on.
 type Provider struct {
 	By          control.Kind
-	Controllers func(by control.Kind, system bool) control.Controller // nil: nothing runs where this machine is, which is below another root
+	Controllers func(by control.Kind, system bool) control.Controller // nil: nothing runs, because aisync works below another root
 	State       fsys.LogicalPath
 }
 
@@ -40,23 +40,23 @@ func (Provider) Kind() string { return "service" }
 
 // NotUndone implements reconcile.Permanent.
 func (Provider) NotUndone() string {
-	return "a server that runs goes on as it was started; " + advice.RestartServices
+	return "a running server keeps running as it was started; " + advice.RestartServices
 }
 
 // Recall implements reconcile.Recallable: the address names the service.
 func (Provider) Recall() {}
 
-// Sole implements reconcile.Sole: units of these names are aisync's alone, and
-// those that it enabled are started by the machine.
+// Sole implements reconcile.Sole: units with these names belong to aisync
+// alone, and those that it enabled start with the machine.
 func (Provider) Sole() {}
 
-// run is a server that runs as it is declared now.
+// run is a server that runs as declared.
 type run struct {
 	digest string
-	inputs map[string]string // what digest is of, each with its own
+	inputs map[string]string // the inputs of digest, each with its own digest
 	by     control.Kind
-	port   int                // 0: it listens nowhere
-	needs  []fsys.LogicalPath // files that must be there
+	port   int                // 0: it does not listen
+	needs  []fsys.LogicalPath // files that must exist
 	argv   []string
 	env    map[string]string
 }
@@ -82,11 +82,11 @@ type private struct {
 
 func privateOf(t reconcile.Target) private {
 	var p private
-	_ = json.Unmarshal(t.Private, &p) // what an older version noted differently is not known
+	_ = json.Unmarshal(t.Private, &p) // a note in an older format counts as unknown
 	return p
 }
 
-// by is what runs, or ran, the service of t.
+// by is the manager that runs, or ran, the service of t.
 func (p Provider) by(t reconcile.Target) control.Kind {
 	if was := privateOf(t).By; was != "" && len(t.Resource.Leaves) == 0 {
 		return was
@@ -128,7 +128,7 @@ func (p Provider) Observe(ctx context.Context, _ reconcile.ReadEnv, batch []reco
 	return out
 }
 
-// wantedOf is what t wants to run; ok is false where it wants nothing.
+// wantedOf is what t wants to run; ok is false if it wants nothing.
 func wantedOf(t reconcile.Target) (want run, ok bool) {
 	if len(t.Resource.Leaves) == 0 {
 		return run{}, false
@@ -137,9 +137,9 @@ func wantedOf(t reconcile.Target) (want run, ok bool) {
 	return want, ok
 }
 
-// observation is a service as it is found. One that says that it was started
-// as want says, and was not, since its unit was edited for a while, runs from
-// something else.
+// observation is that of a service's state. A server that claims to run as want
+// says, but does not, because its unit was edited in the meantime, counts as
+// another.
 func observation(s control.State, want run) reconcile.Observation {
 	switch {
 	case s.Activity != control.Running && s.Ended != "":
@@ -147,7 +147,7 @@ func observation(s control.State, want run) reconcile.Observation {
 	case s.Activity != control.Running:
 		return reconcile.Observation{Reason: "it was stopped since the last apply"}
 	case s.Hidden:
-		return reconcile.Observation{Presence: reconcile.Unknown, Reason: fmt.Sprintf("service %s runs, and only root may see what it was started with; run aisync as root", s.Name)}
+		return reconcile.Observation{Presence: reconcile.Unknown, Reason: fmt.Sprintf("service %s runs, but only root may see what it was started with; run aisync as root", s.Name)}
 	}
 	is := runs(s.Inputs)
 	if len(want.argv) > 0 && is == want.Fingerprint() && control.StartedOtherwise(s.PID, want.argv, want.env) {
@@ -156,7 +156,7 @@ func observation(s control.State, want run) reconcile.Observation {
 	return reconcile.Observation{Presence: reconcile.Present, Token: is, Live: map[reconcile.LeafKey]reconcile.Fingerprint{"": is}}
 }
 
-// state asks for one service alone.
+// state returns the state of one service.
 func state(ctx context.Context, c control.Controller, name string) (control.State, error) {
 	states, err := c.States(ctx, []string{name})
 	if err != nil {
@@ -165,8 +165,7 @@ func state(ctx context.Context, c control.Controller, name string) (control.Stat
 	return states[0], nil
 }
 
-// Explain implements reconcile.Provider: what is started, or started again and
-// why.
+// Explain implements reconcile.Provider: what starts, or restarts and why.
 func (p Provider) Explain(ctx context.Context, _ reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	if !c.Writes() || p.Controllers == nil {
 		return nil
@@ -197,16 +196,16 @@ func (p Provider) Explain(ctx context.Context, _ reconcile.ReadEnv, c reconcile.
 	if want.port == 0 {
 		return lines
 	}
-	if who := p.stranger(want.port); who != "" {
+	if who := p.otherListener(want.port); who != "" {
 		say(' ', "port %d is taken by %s", want.port, who)
 	}
 	if want.by == control.Own {
-		say(' ', "by a supervisor of aisync's own, for no service manager runs here: it does not come back when the machine does")
+		say(' ', "run by aisync's supervisor, because no service manager runs here: it does not start with the machine")
 	}
 	return lines
 }
 
-// wanted is what c wants to run; ok is false where it wants nothing.
+// wanted is what c wants to run; ok is false if it wants nothing.
 func wanted(c reconcile.Change) (want run, ok bool) {
 	if len(c.Leaves) == 0 || c.Leaves[0].Want == nil {
 		return run{}, false
@@ -229,7 +228,7 @@ func moved(was, is map[string]string) []string {
 		}
 	}
 	if len(out) == 0 {
-		out = []string{"it was started with something else"}
+		out = []string{"its inputs changed"}
 	}
 	return out
 }

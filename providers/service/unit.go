@@ -12,16 +12,16 @@ import (
 type unit struct {
 	command
 	name   string
-	says   string // in a few words
+	says   string // a short description
 	system bool
-	user   string // whom a service of the machine runs as; "" is root
-	log    string // file for what it writes; "" where the journal keeps that
-	memory int64  // bytes that it may take; 0: nine tenths of the machine's
-	waits  bool   // for the network to be set up, because it listens there
-	digest string // of everything that it is started with; "" while that is made
+	user   string // the user that a system service runs as; "" is root
+	log    string // file for its output; "" if the journal keeps it
+	memory int64  // memory limit in bytes; 0: nine tenths of the machine's
+	waits  bool   // it waits for the network, because it listens there
+	digest string // of everything that it is started with; "" while that is computed
 }
 
-// variables are all that the server's environment is given.
+// variables are the server's entire environment.
 func (u unit) variables() map[string]string {
 	env := map[string]string{control.ServiceVariable: u.name}
 	if u.digest != "" {
@@ -33,14 +33,13 @@ func (u unit) variables() map[string]string {
 	return env
 }
 
-// systemd is the text of a unit file. Where a sandbox cannot be made, as for a
-// person's own units on a kernel that allows no user namespaces, systemd goes
-// on without what needs one.
+// systemd is the text of a unit file. Where a sandbox is impossible, as for a
+// person's units on a kernel without user namespaces, systemd skips the options
+// that need one.
 //
-// A server gets no more rights than it has, its own /tmp, and a system that it
-// cannot write to; homes stay open, for that is where models and caches of
-// graphics drivers are. It is started again when it fails, five times in five
-// minutes at most.
+// A server gets no further privileges, a private /tmp, and a read-only system;
+// homes stay writable, because models and the caches of graphics drivers are
+// there. It restarts after a failure, at most five times in five minutes.
 func (u unit) systemd() []byte {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -79,7 +78,7 @@ func (u unit) systemd() []byte {
 	line("RestrictRealtime=yes")
 	line("LockPersonality=yes")
 	line("RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK")
-	line("OOMScoreAdjust=500") // rather this than what a person works with
+	line("OOMScoreAdjust=500") // kill the server rather than a person's programs
 	if u.memory > 0 {
 		line("MemoryMax=%d", u.memory)
 	} else {
@@ -91,7 +90,7 @@ func (u unit) systemd() []byte {
 	return []byte(b.String())
 }
 
-// target is what pulls the unit in when the machine, or the session, starts.
+// target is the unit that starts it with the machine or the session.
 func (u unit) target() string {
 	if u.system {
 		return "multi-user.target"
@@ -99,7 +98,7 @@ func (u unit) target() string {
 	return "default.target"
 }
 
-// execLine is argv in the words of systemd.service(5).
+// execLine is argv in the syntax of systemd.service(5).
 func execLine(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {
@@ -108,7 +107,7 @@ func execLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// quoteUnit is one word of a unit file: systemd.syntax(7), systemd.unit(5).
+// quoteUnit quotes one word of a unit file: systemd.syntax(7), systemd.unit(5).
 func quoteUnit(s string) string {
 	s = escapeSpecifiers(s)
 	if s != "" && !strings.ContainsAny(s, " \t\n\r\"'\\;") {
@@ -119,12 +118,12 @@ func quoteUnit(s string) string {
 
 func escapeSpecifiers(s string) string { return strings.ReplaceAll(s, "%", "%%") }
 
-// definition is what the supervisor of aisync's own reads.
+// definition is what aisync's supervisor reads.
 func (u unit) definition() control.Definition {
 	return control.Definition{FormatVersion: "1.0", Name: u.name, Command: u.argv, Environment: u.variables()}
 }
 
-// launchd is the text of a property list, after launchd.plist(5).
+// launchd is the text of a property list, written from launchd.plist(5).
 func (u unit) launchd() []byte {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>

@@ -16,10 +16,10 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// AdoptOptions say how far Adopt may go.
+// AdoptOptions limit what Adopt may do.
 type AdoptOptions struct {
-	DryRun   bool // look only
-	Copy     bool // a second copy is all right where the bytes cannot be shared
+	DryRun   bool // only look
+	Copy     bool // allow a second copy if the bytes cannot be shared
 	Progress func(file fsys.LogicalPath, done, total int64)
 }
 
@@ -27,18 +27,18 @@ type AdoptOptions struct {
 type Adopted struct {
 	Held
 	Program string
-	From    fsys.LogicalPath // "" where none was found
-	How     string           // "hardlink", "reflink", "copy"; "" where nothing was done
-	Why     string           // nothing was done, for a person
+	From    fsys.LogicalPath // "" if none was found
+	How     string           // "hardlink", "reflink", "copy"; "" if nothing was done
+	Why     string           // the reason for a person, if nothing was done
 }
 
 // searchDepth bounds the search below a folder; the hub's cache needs 2, LM
 // Studio 3.
 const searchDepth = 8
 
-// Adopt finds files that other programs have fetched already, reads each once,
-// and gives those that are right a name in the store. It writes nowhere else.
-// The apply that follows makes the other names, and does not read them again.
+// Adopt finds files that other programs have already fetched, reads each once,
+// and gives the right ones a name in the store. It writes nowhere else. The
+// next apply makes the other names without reading the files again.
 func Adopt(ctx context.Context, w fsys.FS, dir fsys.LogicalPath, held []Held, places []Location, o AdoptOptions) ([]Adopted, error) {
 	var out []Adopted
 	want := map[string]Held{} // by sha256
@@ -83,8 +83,9 @@ func Adopt(ctx context.Context, w fsys.FS, dir fsys.LogicalPath, held []Held, pl
 	return out, nil
 }
 
-// candidates are the wanted files that one of that name and size may be: a name
-// that is a digest says so itself, else size and kind decide whether to read it.
+// candidates are the wanted files that a file of that name and size may be: a
+// name that is a digest decides; otherwise size and extension decide whether to
+// read it.
 func candidates(want map[string]Held, name string, size int64) []Held {
 	digest := strings.TrimPrefix(strings.ToLower(name), "sha256-")
 	if _, err := hex.DecodeString(digest); err == nil && len(digest) == 64 {
@@ -129,7 +130,7 @@ func (a *Adopted) take(ctx context.Context, w fsys.FS, dir fsys.LogicalPath, o A
 	}
 	if err == nil {
 		if after, lerr := w.Lstat(a.From); lerr != nil || !StatOf(before).Of(after) {
-			err = errors.New("it was written to while it was read")
+			err = errors.New("changed while it was read")
 		}
 	}
 	if err != nil {
@@ -170,7 +171,7 @@ func (a *Adopted) share(w fsys.FS, dir, blob fsys.LogicalPath, copies bool) erro
 	return err
 }
 
-// duplicate copies from into the store and compares what it copied.
+// duplicate copies from into the store and verifies the copy.
 func duplicate(w fsys.FS, dir, from, blob fsys.LogicalPath, want string) error {
 	sum := sha256.New()
 	open := func() (io.ReadCloser, error) {
@@ -190,7 +191,7 @@ func duplicate(w fsys.FS, dir, from, blob fsys.LogicalPath, want string) error {
 	return nil
 }
 
-// hashed is a file that is hashed while it is read.
+// hashed hashes a file while it is read.
 type hashed struct {
 	io.ReadCloser
 	sum hash.Hash

@@ -12,7 +12,7 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-func TestWhatOtherProgramsFetchedIsTakenOverOnce(t *testing.T) {
+func TestAdoptTakesEachFileOnce(t *testing.T) {
 	root, w := machine(t)
 	in := func(p string) string { return filepath.Join(root, "home/me", p) }
 	hub, oll, lms, cpp, any := heldOf("hub", model("X")), heldOf("oll", model("Y")), heldOf("lms", model("Z")), heldOf("cpp", model("X")[:999]), heldOf("any", model("Y")[:888])
@@ -55,7 +55,7 @@ func TestWhatOtherProgramsFetchedIsTakenOverOnce(t *testing.T) {
 	}
 	for _, a := range got {
 		switch {
-		case a.ID == "unpinned" && strings.Contains(a.Why, "not pinned"), a.ID == "liar" && strings.Contains(a.Why, "sha256 mismatch"), a.ID == "text" && strings.Contains(a.Why, "no GGUF"):
+		case a.ID == "unpinned" && strings.Contains(a.Why, "not pinned"), a.ID == "liar" && strings.Contains(a.Why, "sha256 mismatch"), a.ID == "text" && strings.Contains(a.Why, "not a GGUF file"):
 			if a.How != "" {
 				t.Errorf("%+v", a)
 			}

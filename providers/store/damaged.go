@@ -10,18 +10,16 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Damaged reads every byte of those files that were verified once, and returns
-// those that no longer hold what they held then. The error is that of the
-// context.
+// Damaged reads every byte of the files that were verified before, and returns
+// those whose content changed since. The error is that of the context.
 func Damaged(ctx context.Context, r fsys.Reader, dir fsys.LogicalPath, held []Held, progress func(file Held, done, total int64)) ([]Checked, error) {
 	once := slices.DeleteFunc(slices.Clone(held), func(h Held) bool { return h.Stat == Stat{} })
 	checked, err := Verify(ctx, r, dir, once, VerifyOptions{Deep: true, Progress: progress})
 	return slices.DeleteFunc(checked, func(c Checked) bool { return c.State != Changed }), err
 }
 
-// SetAside takes a damaged file from under the names that the held ones give
-// it, and returns the one that it keeps, beside its place. Killed in between it
-// has taken some of them, and the next call takes the others.
+// SetAside removes all names of a damaged file but one, beside its place, which
+// it returns. After a kill some names are left; the next call removes them.
 func SetAside(w fsys.FS, dir fsys.LogicalPath, c Checked, held []Held) (fsys.LogicalPath, error) {
 	bad, err := w.Lstat(c.Where)
 	if err != nil {

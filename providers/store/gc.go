@@ -12,11 +12,11 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Garbage is something in a store that nobody known here wants.
+// Garbage is something in a store that no known spec or record wants.
 type Garbage struct {
 	Path    fsys.LogicalPath
 	Size    int64
-	Kind    string // "blob", "part", "view" (a link that leads nowhere)
+	Kind    string // "blob", "part", "view" (a dangling link)
 	Removed bool   // or would be
 	Kept    string // why it is not removed, for a person
 }
@@ -24,14 +24,14 @@ type Garbage struct {
 // GCOptions say what may go.
 type GCOptions struct {
 	DryRun bool
-	Parts  time.Duration // unwanted parts that were written to since then stay
+	Parts  time.Duration // unwanted parts written to within this time stay
 	Now    time.Time
 }
 
-// GC removes what nobody wants: blobs that no spec and no record names and that
-// have no other name, downloads that were given up, links that lead nowhere. It
-// never removes what another name, another user or another process uses, and
-// says so. held must hold the records of every owner.
+// GC removes what no spec and no record wants: blobs without another name,
+// abandoned downloads, dangling links. It never removes what another name,
+// another user or another process uses, and reports it. held must hold the
+// records of every owner.
 func GC(w fsys.FS, dir fsys.LogicalPath, held []Held, o GCOptions) ([]Garbage, error) {
 	found, err := loose(w, dir, held, o)
 	if err != nil || o.DryRun {
@@ -53,7 +53,7 @@ func GC(w fsys.FS, dir fsys.LogicalPath, held []Held, o GCOptions) ([]Garbage, e
 	return plain(found), errors.Join(errs...)
 }
 
-// Loose is what GC would look at.
+// Loose returns what GC would consider.
 func Loose(r fsys.Reader, dir fsys.LogicalPath, held []Held) ([]Garbage, error) {
 	found, err := loose(r, dir, held, GCOptions{})
 	return plain(found), err
@@ -92,9 +92,9 @@ func loose(r fsys.Reader, dir fsys.LogicalPath, held []Held, o GCOptions) ([]gar
 		case n > 1:
 			g.Kept = fmt.Sprintf("%d other names still use it, and would keep its bytes", n)
 		case links[p] != "":
-			g.Kept = fmt.Sprintf("%s leads to it", links[p])
+			g.Kept = fmt.Sprintf("%s links to it", links[p])
 		case owner(info) != os.Geteuid() && os.Geteuid() != 0:
-			g.Kept = fmt.Sprintf("user %d fetched it, and may use it", owner(info))
+			g.Kept = fmt.Sprintf("user %d fetched it and may use it", owner(info))
 		}
 		g.Removed = g.Kept == ""
 		out = append(out, g)
@@ -119,7 +119,7 @@ func loose(r fsys.Reader, dir fsys.LogicalPath, held []Held, o GCOptions) ([]gar
 		case busy(r, p.Dir().Join(sha256+".part")):
 			g.Kept = "another process is fetching it"
 		case !have && o.Now.Sub(info.ModTime()) < o.Parts:
-			g.Kept = "it is not old yet"
+			g.Kept = "it is too new"
 		}
 		g.Removed = g.Kept == ""
 		out = append(out, g)
@@ -132,8 +132,8 @@ func loose(r fsys.Reader, dir fsys.LogicalPath, held []Held, o GCOptions) ([]gar
 	return out, nil
 }
 
-// storeLinks finds the links among the friendly names: by where they lead, and
-// as garbage where they lead nowhere.
+// storeLinks finds the links among the friendly names: by target, and as
+// garbage if they dangle.
 func storeLinks(r fsys.Reader, dir fsys.LogicalPath) (map[fsys.LogicalPath]fsys.LogicalPath, []garbage, error) {
 	links := map[fsys.LogicalPath]fsys.LogicalPath{}
 	var dead []garbage
@@ -172,7 +172,7 @@ func storeLinks(r fsys.Reader, dir fsys.LogicalPath) (map[fsys.LogicalPath]fsys.
 	return links, dead, nil
 }
 
-// busy reports whether somebody fetches into p now.
+// busy reports whether a process is downloading into p.
 func busy(r fsys.Reader, p fsys.LogicalPath) bool {
 	f, err := r.Open(p)
 	if err != nil {
@@ -182,8 +182,8 @@ func busy(r fsys.Reader, p fsys.LogicalPath) bool {
 	return errors.Is(filelock.Try(f, filelock.Exclusive), filelock.ErrBusy)
 }
 
-// walk visits what lies below p, at most depth folders deep, and follows no
-// link. What is not there, or may not be looked into, is passed over.
+// walk visits what lies below p, at most depth folders deep, without following
+// links. It skips what does not exist or may not be read.
 func walk(r fsys.Reader, p fsys.LogicalPath, depth int, visit func(fsys.LogicalPath, fs.FileInfo)) error {
 	entries, err := r.ReadDir(p)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fsys.ErrBlocked) {

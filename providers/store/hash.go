@@ -13,8 +13,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Hash returns the sha256 of all of p, in hex. progress, where not nil, is
-// called after each chunk with the bytes read so far.
+// Hash returns the sha256 of p, in hex. progress, if not nil, is called after
+// each chunk with the bytes read so far.
 func Hash(ctx context.Context, r fsys.Reader, p fsys.LogicalPath, progress func(done, total int64)) (string, error) {
 	f, err := r.Open(p)
 	if err != nil {
@@ -45,16 +45,16 @@ func Hash(ctx context.Context, r fsys.Reader, p fsys.LogicalPath, progress func(
 	}
 }
 
-// Bounds on what a header may claim; the largest models have some thousands of
+// Bounds on the counts in a header; the largest models have some thousands of
 // tensors and some dozens of keys.
 const (
 	maxTensors = 1 << 24
 	maxKeys    = 1 << 20
 )
 
-// CheckGGUF returns an error where name is that of a GGUF file and the bytes
-// at p do not begin as one does: magic, version 1 to 3, the numbers of tensors and
-// of keys. See https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
+// CheckGGUF returns an error if name is that of a GGUF file and p does not
+// begin as one: magic, version 1 to 3, the numbers of tensors and of keys. See
+// https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 func CheckGGUF(r fsys.Reader, p fsys.LogicalPath, name string) error {
 	if !strings.HasSuffix(strings.ToLower(name), ".gguf") {
 		return nil
@@ -65,7 +65,7 @@ func CheckGGUF(r fsys.Reader, p fsys.LogicalPath, name string) error {
 	}
 	defer f.Close()
 	if err := header(bufio.NewReader(f)); err != nil {
-		return fmt.Errorf("%s has the right digest and is no GGUF file (%w): the catalog entry points to something else; correct its path and sha256", name, err)
+		return fmt.Errorf("%s has the right digest but is not a GGUF file (%w): correct path and sha256 in the catalog entry", name, err)
 	}
 	return nil
 }

@@ -15,28 +15,28 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// State says what there is of a model or of one of its files.
+// State is the state of a model or of one of its files.
 type State string
 
 const (
-	OK         State = "ok"         // there, and as it was verified
-	Unverified State = "unverified" // there with the right size, and never read
-	Partial    State = "partial"    // on its way
+	OK         State = "ok"         // present, as verified
+	Unverified State = "unverified" // present with the right size, never read
+	Partial    State = "partial"    // download unfinished
 	Missing    State = "missing"
-	Changed    State = "changed"  // there, and not as it was verified
-	Unpinned   State = "unpinned" // nobody knows yet what it shall be
+	Changed    State = "changed"  // present, but changed since its verification
+	Unpinned   State = "unpinned" // its content is not known yet
 )
 
-// order is from the worst state that a file can make its model be.
+// order lists the states, the worst first.
 var order = []State{Changed, Missing, Partial, Unpinned, Unverified, OK}
 
 // FileState is one file as it lies in the store.
 type FileState struct {
 	Held
 	State State
-	Have  int64            // bytes that are there
+	Have  int64            // bytes present
 	Where fsys.LogicalPath // the file that holds them, "" for none
-	How   How              // what the friendly name is
+	How   How              // kind of the friendly name
 }
 
 // Model is all files of one model.
@@ -48,12 +48,12 @@ type Model struct {
 	Files      []FileState
 	Path       fsys.LogicalPath // friendly name of the first file
 	Views      []fsys.LogicalPath
-	Verified   time.Time // of the file that was verified first; zero if one never was
+	Verified   time.Time // when the first of its files was verified; zero if one never was
 	Wanted     bool
 }
 
-// List says what there is of every model, by stats alone, sorted by ID. A model
-// that the spec wants in another form than is on record is listed twice.
+// List returns every model, from stats alone, sorted by ID. A model that the
+// spec wants in another form than recorded appears twice.
 func List(r fsys.Reader, dir fsys.LogicalPath, held []Held) ([]Model, error) {
 	var models []Model
 	for _, h := range held {
@@ -80,14 +80,14 @@ func List(r fsys.Reader, dir fsys.LogicalPath, held []Held) ([]Model, error) {
 	}
 	for i := range models {
 		if m := &models[i]; m.State == Missing && m.Have > 0 {
-			m.State = Partial // some of its files are there, or on their way
+			m.State = Partial // some of its files are present or on their way
 		}
 	}
 	sort.SliceStable(models, func(i, j int) bool { return models[i].ID < models[j].ID })
 	return models, nil
 }
 
-// state looks at one file.
+// state returns the state of one file.
 func state(r fsys.Reader, dir fsys.LogicalPath, h Held) (FileState, error) {
 	f := FileState{Held: h, State: Unpinned}
 	blob := fsys.LogicalPath("")
@@ -125,7 +125,7 @@ func state(r fsys.Reader, dir fsys.LogicalPath, h Held) (FileState, error) {
 	return f, nil
 }
 
-// Fetched is how many bytes of the part behind info need not be fetched again.
+// Fetched is how many bytes of the part behind info need no second download.
 func Fetched(r fsys.Reader, part fsys.LogicalPath, info fs.FileInfo) int64 {
 	if n, ok := fetch.Kept(r, part); ok {
 		return n
@@ -133,7 +133,7 @@ func Fetched(r fsys.Reader, part fsys.LogicalPath, info fs.FileInfo) int64 {
 	return Allocated(info)
 }
 
-// Allocated is how many bytes of a file that may have holes are on disk.
+// Allocated is how many bytes of a possibly sparse file are on disk.
 func Allocated(info fs.FileInfo) int64 {
 	if st, ok := info.Sys().(*unix.Stat_t); ok {
 		return min(info.Size(), st.Blocks*512)
@@ -141,8 +141,8 @@ func Allocated(info fs.FileInfo) int64 {
 	return info.Size()
 }
 
-// Path returns the files to hand to a server, the first shard first: of what a
-// spec wants, else of what is on record. One that is not there is an error.
+// Path returns the files to hand to a server, the first shard first: the wanted
+// ones, otherwise the recorded ones. A missing file is an error.
 func Path(r fsys.Reader, dir fsys.LogicalPath, held []Held, id string) ([]fsys.LogicalPath, error) {
 	wanted := slices.ContainsFunc(held, func(h Held) bool { return h.ID == id && h.Wanted })
 	var out []fsys.LogicalPath
@@ -156,16 +156,16 @@ func Path(r fsys.Reader, dir fsys.LogicalPath, held []Held, id string) ([]fsys.L
 		case err != nil:
 			errs = append(errs, err)
 		case f.State == Unpinned && f.How == Absent:
-			errs = append(errs, fmt.Errorf("model %q: nobody knows yet what it shall be; %s", id, advice.LockThenApplyModel(id)))
+			errs = append(errs, fmt.Errorf("model %q is not pinned; %s", id, advice.LockThenApplyModel(id)))
 		case f.How == Absent || f.How == Strange || f.How == Other || f.State == Missing || f.State == Partial:
-			errs = append(errs, fmt.Errorf("model %q: %s is not there; %s", id, h.Path, advice.ApplyModel(id)))
+			errs = append(errs, fmt.Errorf("model %q: %s is missing; %s", id, h.Path, advice.ApplyModel(id)))
 		case f.State == Changed:
-			errs = append(errs, fmt.Errorf("model %q: %s is not what was verified; %s", id, h.Path, advice.VerifyDeep))
+			errs = append(errs, fmt.Errorf("model %q: %s changed since it was verified; %s", id, h.Path, advice.VerifyDeep))
 		}
 		out = append(out, h.Path)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no spec wants a model %q, and none of that name is on record; %s", id, advice.ListModels)
+		return nil, fmt.Errorf("unknown model %q: neither in a spec nor on record; %s", id, advice.ListModels)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -13,28 +13,28 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// How says what a name in a view is.
+// How is the kind of a name in a view.
 type How string
 
 const (
 	Absent   How = ""
 	HardLink How = "hardlink" // another name of the blob
-	RefLink  How = "reflink"  // a file of its own that shares the blob's blocks
-	Symlink  How = "symlink"  // leads to the blob, which may be gone
-	File     How = "file"     // a file of its own
-	Strange  How = "link"     // leads elsewhere
+	RefLink  How = "reflink"  // a separate file that shares the blob's blocks
+	Symlink  How = "symlink"  // a link to the blob, which may be gone
+	File     How = "file"     // a separate file
+	Strange  How = "link"     // a link to something else
 	Other    How = "other"    // a folder, a device
 )
 
 // Seen is what lies at a name.
 type Seen struct {
 	How  How
-	Info fs.FileInfo // of the name itself, nil where it is Absent
-	Blob fs.FileInfo // of the blob, nil where that is not there
+	Info fs.FileInfo // of the name itself, nil if it is Absent
+	Blob fs.FileInfo // of the blob, nil if there is none
 }
 
-// Look finds what lies at p, by stats alone. Whether a File is a RefLink only
-// a record can tell. The error is that of a name that cannot be looked at.
+// Look examines p by stats alone. Only a record can tell whether a File is a
+// RefLink. The error is that of a name that cannot be examined.
 func Look(r fsys.Reader, p, blob fsys.LogicalPath) (Seen, error) {
 	var s Seen
 	if blob != "" {
@@ -77,7 +77,7 @@ func Look(r fsys.Reader, p, blob fsys.LogicalPath) (Seen, error) {
 	return s, nil
 }
 
-// leads reports whether a link at p to the target to leads to blob.
+// leads reports whether a link at p with the target to leads to blob.
 func leads(r fsys.Reader, p fsys.LogicalPath, to string, blob fsys.LogicalPath) (bool, error) {
 	if blob == "" {
 		return false, nil
@@ -95,9 +95,9 @@ func leads(r fsys.Reader, p fsys.LogicalPath, to string, blob fsys.LogicalPath) 
 	return err == nil && to == physical, nil
 }
 
-// Place makes p a name of the bytes of blob: a hard link, where that cannot be
-// a clone that shares its blocks, where that cannot be a link. It never copies.
-// Something that is at p already is an error that wraps fs.ErrExist.
+// Place makes p a name for the bytes of blob: a hard link, otherwise a clone
+// that shares its blocks, otherwise a symbolic link. It never copies. If p
+// exists, the error wraps fs.ErrExist.
 func Place(w fsys.FS, dir, blob, p fsys.LogicalPath) (How, error) {
 	sweep(w, p)
 	err := w.Link(blob, p)
@@ -114,8 +114,8 @@ func Place(w fsys.FS, dir, blob, p fsys.LogicalPath) (How, error) {
 	return Symlink, err
 }
 
-// target is what a link at p to blob says. Within a store it is relative, so
-// that the store can be moved as a whole.
+// target is the target of a link at p to blob. Within a store it is relative,
+// so that the store can be moved as a whole.
 func target(dir, blob, p fsys.LogicalPath) string {
 	if within(dir, p) && within(dir, blob) {
 		if rel, err := filepath.Rel(string(p.Dir()), string(blob)); err == nil {
@@ -125,8 +125,8 @@ func target(dir, blob, p fsys.LogicalPath) string {
 	return string(blob)
 }
 
-// sweep removes what a killed run left beside p: names of bytes that have
-// another name, or links. It is a courtesy; what cannot be removed stays.
+// sweep removes what a killed run left beside p: further names of the same
+// bytes, or links. What cannot be removed stays.
 func sweep(w fsys.FS, p fsys.LogicalPath) {
 	entries, err := w.ReadDir(p.Dir())
 	if err != nil {
@@ -182,7 +182,7 @@ func WasAside(r fsys.Reader, p fsys.LogicalPath, fits func(fs.FileInfo) bool) fs
 }
 
 // Keep moves the file at p, whose bytes are known to be right, to its place in
-// the store dir, which has none of them.
+// the store dir, which does not have them.
 func Keep(w fsys.FS, dir fsys.LogicalPath, sha256 string, p fsys.LogicalPath) error {
 	blob := Blob(dir, sha256)
 	if _, err := MakeDir(w, dir, blob.Dir()); err != nil {
@@ -194,11 +194,11 @@ func Keep(w fsys.FS, dir fsys.LogicalPath, sha256 string, p fsys.LogicalPath) er
 	return nil
 }
 
-// Tidy removes folders that were made for nothing, the deepest first.
+// Tidy removes folders that are no longer needed, the deepest first.
 func Tidy(w fsys.FS, dirs []fsys.LogicalPath) {
 	for i := len(dirs) - 1; i >= 0; i-- {
 		if err := w.Rmdir(dirs[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return // somebody else uses it by now
+			return // another process uses it by now
 		}
 	}
 }

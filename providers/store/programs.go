@@ -15,9 +15,9 @@ type Programs struct {
 	LlamaCpp    fsys.LogicalPath
 }
 
-// ProgramPlaces finds them as the programs themselves do, from environment
-// variables and the home folder; "" where neither says.
-// See https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables,
+// ProgramPlaces finds them as the programs do, from environment variables and
+// the home folder; "" if neither tells. See
+// https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables,
 // https://github.com/ollama/ollama/blob/main/envconfig/config.go,
 // https://lmstudio.ai/docs/app/basics/import-model and, for llama.cpp,
 // https://github.com/ggml-org/llama.cpp/blob/master/common/common.cpp.
@@ -56,7 +56,7 @@ type Location struct {
 	Dir     fsys.LogicalPath
 }
 
-// Locations are the folders of p that are known.
+// Locations are the known folders of p.
 func (p Programs) Locations() []Location {
 	var out []Location
 	for _, l := range []Location{{"huggingface", p.HuggingFace}, {"ollama", p.Ollama}, {"lmstudio", p.LMStudio}, {"llama.cpp", p.LlamaCpp}} {

@@ -12,10 +12,10 @@ import (
 	"aisync.dev/aisync/internal/fetch/peer"
 )
 
-// Serve hands out the whole files of the store in the physical folder dir, by
-// their digest, on addr (HOST:PORT), until ctx ends. addr must be of this machine
-// alone unless beyondLoopback is set. began is called once it listens, access
-// after each answer, from several goroutines.
+// Serve serves the complete files of the store in the physical folder dir, by
+// digest, on addr (HOST:PORT), until ctx ends. addr must be loopback unless
+// beyondLoopback is set. It calls began once it listens, and access after each
+// response, from several goroutines.
 func Serve(ctx context.Context, dir, addr string, beyondLoopback bool, began func(files int, at net.Addr), access func(line string)) error {
 	ln, err := peer.Listen(addr, beyondLoopback)
 	if err != nil {

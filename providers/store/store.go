@@ -1,7 +1,7 @@
-// Package store is where models lie: each file once, under its sha256, with
-// names beside it that people and programs know (views). It never dials, shows
-// no byte that was not verified, and deletes only in GC. Start reading at Blob
-// and Held, then place.go.
+// Package store keeps models: each file once, under its sha256, with names
+// beside it that people and programs know (views). It never dials, shows no
+// unverified byte, and deletes only in GC. Start reading at Blob and Held, then
+// place.go.
 package store
 
 import (
@@ -26,19 +26,19 @@ const (
 	oldParts = ".partial" // of an earlier layout
 )
 
-// Blob is where the bytes of that sha256 lie in the store dir.
+// Blob is the path of the bytes with that sha256 in the store dir.
 func Blob(dir fsys.LogicalPath, sha256 string) fsys.LogicalPath {
 	hex := strings.ToLower(sha256)
 	return dir.Join(blobs, hex[:min(2, len(hex))], hex)
 }
 
-// Part is where they are fetched to; its journal lies at Part + ".journal".
+// Part is the path of their download; its journal is Part + ".journal".
 func Part(dir fsys.LogicalPath, sha256 string) fsys.LogicalPath {
 	return dir.Join(parts, strings.ToLower(sha256)+".part")
 }
 
 // Friendly is the view that every model has. repo is the Hugging Face
-// repository, owner/name, or "" where the model comes from elsewhere.
+// repository, owner/name, or "" for a model from elsewhere.
 func Friendly(dir fsys.LogicalPath, id, repo, file string) fsys.LogicalPath {
 	owner, name, ok := strings.Cut(repo, "/")
 	switch {
@@ -48,7 +48,7 @@ func Friendly(dir fsys.LogicalPath, id, repo, file string) fsys.LogicalPath {
 	return dir.Join(owner, name, path.Base(file))
 }
 
-// Old is where an earlier layout kept the file itself.
+// Old is the path of the file in an earlier layout.
 func Old(dir fsys.LogicalPath, id, file string) fsys.LogicalPath {
 	return dir.Join(id, path.Base(file))
 }
@@ -57,17 +57,17 @@ func Old(dir fsys.LogicalPath, id, file string) fsys.LogicalPath {
 type Held struct {
 	ID, Quant, License string
 
-	SHA256   string // "" while it is not pinned
+	SHA256   string // "" if it is not pinned
 	Size     int64  // bytes
 	Path     fsys.LogicalPath
 	Views    []fsys.LogicalPath // further names, in other programs' folders
 	Verified time.Time          // zero: never
-	Stat     Stat               // of the file that was verified; zero where none was
-	Wanted   bool               // by a spec; else only a record knows it
+	Stat     Stat               // of the verified file; zero if none was verified
+	Wanted   bool               // by a spec; otherwise only a record knows it
 }
 
-// Stat tells a file from every other, and from itself before it was written
-// to. The change time is no part of it: every new name of the file renews it.
+// Stat identifies a file, and its content as of a certain write. It leaves out
+// the change time, which every new name of the file renews.
 type Stat struct {
 	Size    int64  `json:"size"`
 	MtimeNS int64  `json:"mtime_ns"`
@@ -83,7 +83,7 @@ func StatOf(info fs.FileInfo) Stat {
 	return s
 }
 
-// Of reports whether the file behind info is the one that s describes.
+// Of reports whether s describes the file behind info.
 func (s Stat) Of(info fs.FileInfo) bool {
 	return s != Stat{} && info != nil && info.Mode().IsRegular() && StatOf(info) == s
 }
@@ -96,7 +96,7 @@ func owner(info fs.FileInfo) int {
 	return os.Geteuid()
 }
 
-// folderMode is the mode of the store's own folder; 0 where it is not there yet.
+// folderMode is the mode of the store's folder; 0 if it does not exist yet.
 func folderMode(r fsys.Reader, dir fsys.LogicalPath) fs.FileMode {
 	at, err := r.Physical(dir.Join(blobs)) // resolves dir itself, where that is a link
 	if err != nil {
@@ -109,8 +109,8 @@ func folderMode(r fsys.Reader, dir fsys.LogicalPath) fs.FileMode {
 	return info.Mode()
 }
 
-// BlobMode is the mode of a finished file in the store dir: for everybody who
-// may enter the store, and for nobody to write.
+// BlobMode is the mode of a finished file in the store dir: readable by those
+// who may enter the store, writable by none.
 func BlobMode(r fsys.Reader, dir fsys.LogicalPath) fs.FileMode {
 	if m := folderMode(r, dir); m != 0 && m&0o001 == 0 {
 		return 0o440
@@ -118,9 +118,9 @@ func BlobMode(r fsys.Reader, dir fsys.LogicalPath) fs.FileMode {
 	return 0o444
 }
 
-// MakeDir makes the folder p, which lies in the store dir or outside of it.
-// Where a group shares the store, its new folders are the group's as well. If
-// it fails, nothing is left of what it made.
+// MakeDir makes the folder p, inside or outside the store dir. If a group
+// shares the store, new folders belong to the group as well. A failure leaves
+// none of them.
 func MakeDir(w fsys.FS, dir, p fsys.LogicalPath) ([]fsys.LogicalPath, error) {
 	shared := folderMode(w, dir)
 	made, err := w.MkdirAll(p, 0o755)

@@ -106,7 +106,7 @@ func TestListPathAndVerifyTellEachStateApart(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatNobodyUsesIsCollected(t *testing.T) {
+func TestGCRemovesOnlyUnusedFiles(t *testing.T) {
 	root, w := machine(t)
 	at := func(p fsys.LogicalPath) string { return filepath.Join(root, string(p)) }
 	wanted, loose, shared, linked := heldOf("wanted", model("X")), heldOf("loose", model("Y")), heldOf("shared", model("Z")), heldOf("linked", model("Z")[1:])

@@ -9,22 +9,22 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// VerifyOptions say how closely to look.
+// VerifyOptions say how closely to check.
 type VerifyOptions struct {
 	Deep     bool                               // read every byte again
 	Progress func(file Held, done, total int64) // of Deep; may be nil
 }
 
-// Checked is what came of one file; Err says what is wrong and what to run.
+// Checked is the result for one file; Err says what is wrong and what to run.
 type Checked struct {
 	Held
 	State State
-	Where fsys.LogicalPath // the file that was looked at, "" where there is none
+	Where fsys.LogicalPath // the examined file, "" if there is none
 	Err   error
 }
 
-// Verify looks at every file. Without Deep it reads no byte of a model. The
-// error is that of the context.
+// Verify checks every file. Without Deep it reads no byte of a model. The error
+// is that of the context.
 func Verify(ctx context.Context, r fsys.Reader, dir fsys.LogicalPath, held []Held, o VerifyOptions) ([]Checked, error) {
 	var out []Checked
 	for _, h := range held {
@@ -44,8 +44,7 @@ func Verify(ctx context.Context, r fsys.Reader, dir fsys.LogicalPath, held []Hel
 	return out, nil
 }
 
-// Again says how a file of the model id that was verified once, and is damaged
-// now, is fetched again; see SetAside.
+// Again says how to fetch a damaged file of the model id again; see SetAside.
 func Again(id string) string { return advice.RestoreModel(id) }
 
 func check(ctx context.Context, r fsys.Reader, f FileState, o VerifyOptions) (State, error) {
@@ -57,9 +56,9 @@ func check(ctx context.Context, r fsys.Reader, f FileState, o VerifyOptions) (St
 	case Unpinned:
 		return f.State, fmt.Errorf("%s has no digest to compare with; %s", f.Path, advice.LockOnline)
 	case Missing:
-		return f.State, fmt.Errorf("%s is not there; %s", f.Path, advice.ApplyModel(f.ID))
+		return f.State, fmt.Errorf("%s is missing; %s", f.Path, advice.ApplyModel(f.ID))
 	case Partial:
-		return f.State, fmt.Errorf("%s is fetched in part (%d of %d bytes); %s", f.Path, f.Have, f.Size, advice.ApplyModel(f.ID))
+		return f.State, fmt.Errorf("%s is incomplete (%d of %d bytes); %s", f.Path, f.Have, f.Size, advice.ApplyModel(f.ID))
 	}
 	if f.Have != f.Size {
 		return Changed, fmt.Errorf("%s has %d bytes, want %d; %s", f.Where, f.Have, f.Size, again)
@@ -85,7 +84,7 @@ func check(ctx context.Context, r fsys.Reader, f FileState, o VerifyOptions) (St
 	case f.How == Absent, f.How == Strange, f.How == Other:
 		return f.State, fmt.Errorf("%s does not show the model; %s", f.Path, advice.ApplyModel(f.ID))
 	case f.State == Changed:
-		return f.State, fmt.Errorf("%s was touched since it was verified; %s", f.Where, advice.VerifyDeep)
+		return f.State, fmt.Errorf("%s changed since it was verified; %s", f.Where, advice.VerifyDeep)
 	}
 	return f.State, nil
 }

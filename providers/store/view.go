@@ -18,7 +18,7 @@ type View struct {
 	Dir    fsys.LogicalPath // of the store
 	SHA256 string
 	Size   int64
-	Path   fsys.LogicalPath // the friendly path, in case the bytes lie there and not in the blob
+	Path   fsys.LogicalPath // the friendly path, for bytes that lie there and not in the blob
 }
 
 // Fingerprint implements reconcile.Body.
@@ -37,12 +37,12 @@ func shows(sha256 string) reconcile.Fingerprint {
 	return reconcile.Fingerprint("sha256:" + strings.ToLower(sha256))
 }
 
-// unread is a file of its own that nobody has compared with anything.
+// unread is the fingerprint of a separate file that was not compared yet.
 func unread(size int64) reconcile.Fingerprint {
 	return reconcile.Fingerprint(fmt.Sprintf("unverified:%d", size))
 }
 
-// source is where the bytes of v are.
+// source is the path of v's bytes.
 func (v View) source(r fsys.Reader) fsys.LogicalPath {
 	blob := Blob(v.Dir, v.SHA256)
 	if _, err := r.Lstat(blob); err == nil || v.Path == "" {
@@ -67,7 +67,7 @@ type viewNote struct {
 func viewNoteOf(l *reconcile.LeafRecord) viewNote {
 	var n viewNote
 	if l != nil {
-		_ = json.Unmarshal(l.Private, &n) // unreadable: what is there is somebody else's
+		_ = json.Unmarshal(l.Private, &n) // unreadable: what is there counts as another writer's
 	}
 	return n
 }
@@ -76,7 +76,7 @@ func (n viewNote) view() View {
 	return View{Dir: n.Dir, SHA256: n.SHA256, Size: n.Stat.Size, Path: n.Path}
 }
 
-// Provider keeps views. It is stateless.
+// Provider keeps views. It has no state.
 type Provider struct{}
 
 var (
@@ -92,10 +92,10 @@ var (
 func (Provider) Kind() string { return "view" }
 
 // NotUndone implements reconcile.Permanent.
-func (Provider) NotUndone() string { return "a view goes when the spec no longer asks for it" }
+func (Provider) NotUndone() string { return "a view is removed when no spec asks for it" }
 
-// Satisfied implements reconcile.Relater. A file of the right size is taken
-// for the right one until it is taken over: then Confirm reads it.
+// Satisfied implements reconcile.Relater. A file of the right size counts as
+// right until it is adopted: then Confirm reads it.
 func (Provider) Satisfied(l reconcile.Leaf, live reconcile.Fingerprint) bool {
 	v, ok := l.Body.(View)
 	return ok && (live == v.Fingerprint() || live == unread(v.Size))
@@ -115,14 +115,14 @@ func (Provider) Observe(_ context.Context, r reconcile.ReadEnv, batch []reconcil
 	return out
 }
 
-// lookAtView finds what lies at the address of t.
+// lookAtView examines the address of t.
 func lookAtView(r reconcile.ReadEnv, t reconcile.Target) (Seen, reconcile.Observation) {
 	p := t.Resource.Address.Path(r.Home)
 	var note viewNote
 	if len(t.Last) > 0 {
 		note = viewNoteOf(&t.Last[0])
 	}
-	var known []View // what the name may be of: what was made, and what is wanted
+	var known []View // what was made, and what is wanted
 	if note.SHA256 != "" {
 		known = append(known, note.view())
 	}
@@ -156,9 +156,9 @@ func lookAtView(r reconcile.ReadEnv, t reconcile.Target) (Seen, reconcile.Observ
 	case s.How == File:
 		return s, present(unread(s.Info.Size()))
 	case s.How == Strange:
-		return s, reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s is a link that leads elsewhere; remove it, or take the view out of the spec", p)}
+		return s, reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s links to something else; remove the link, or take the view out of the spec", p)}
 	}
-	return s, reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s is no file; move it away, or take the view out of the spec", p)}
+	return s, reconcile.Observation{Presence: reconcile.Blocked, Reason: fmt.Sprintf("%s is not a file; move it away, or take the view out of the spec", p)}
 }
 
 // Explain implements reconcile.Provider.
@@ -184,7 +184,7 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 		switch {
 		case !ok || l.Action == reconcile.None:
 		case l.Action == reconcile.Accept && c.Before.Live[""] != v.Fingerprint():
-			say(' ', "%s is there as a file of its own with the right size, and will be verified (%d bytes to read)", p, v.Size)
+			say(' ', "%s is a separate file with the right size, and will be verified (%d bytes to read)", p, v.Size)
 		case l.Writes() && l.Rel.Live:
 			say('~', "%s is not what the spec wants; a file that is not ours is renamed, not deleted", p)
 			say('+', "a name of %s, no second copy", v.source(r.FS))

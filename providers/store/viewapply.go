@@ -14,8 +14,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Apply implements reconcile.Provider. Killed between taking away what is there
-// and placing the new name it leaves nothing under the name; no byte is lost.
+// Apply implements reconcile.Provider. A kill between removing the old name and
+// placing the new one leaves nothing under the name; no byte is lost.
 func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	out := reconcile.Outcome{Token: c.Before.Token}
 	for _, l := range c.Leaves {
@@ -27,7 +27,7 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 		want, ok := View{}, false
 		if l.Want != nil {
 			if want, ok = l.Want.Body.(View); !ok {
-				return reconcile.Outcome{}, fmt.Errorf("%s wants a %T, which is no view", a, l.Want.Body)
+				return reconcile.Outcome{}, fmt.Errorf("%s wants a %T, not a view", a, l.Want.Body)
 			}
 		}
 		switch {
@@ -56,8 +56,8 @@ func (Provider) Apply(_ context.Context, c reconcile.Change, w reconcile.WriteEn
 	return out, nil
 }
 
-// Foretell implements reconcile.Foreteller: of a name that is new, which bytes
-// it will be of. By that a kill right after it was made is seen to have made it.
+// Foretell implements reconcile.Foreteller: which bytes a new name will stand
+// for. It shows after a kill that aisync made the name.
 func (Provider) Foretell(_ context.Context, _ reconcile.ReadEnv, c reconcile.Change) reconcile.Outcome {
 	out := reconcile.Outcome{LeafPrivate: map[reconcile.LeafKey]json.RawMessage{}}
 	for _, l := range c.Leaves {
@@ -72,14 +72,14 @@ func (Provider) Foretell(_ context.Context, _ reconcile.ReadEnv, c reconcile.Cha
 	return out
 }
 
-// apply makes p show want, or nothing of ours where want is zero, and returns
-// what is to be noted. If it fails, p is as it was.
+// apply makes p show want, or nothing of ours if want is zero, and returns the
+// note to record. If it fails, p is as before.
 func (n viewNote) apply(w fsys.FS, p fsys.LogicalPath, s Seen, live reconcile.Fingerprint, want View) (viewNote, []fsys.LogicalPath, error) {
 	if want.SHA256 == "" {
 		_, n, err := n.clear(w, p, s, live)
 		if err == nil && n.Aside != "" {
 			if err = w.Move(n.Aside, p); errors.Is(err, fs.ErrNotExist) {
-				err = nil // somebody took it
+				err = nil // another process took it
 			}
 		}
 		return n, nil, err
@@ -105,8 +105,8 @@ func (n viewNote) apply(w fsys.FS, p fsys.LogicalPath, s Seen, live reconcile.Fi
 	return n, made, nil
 }
 
-// clear takes away what lies at p: our own name of bytes that have another, or
-// by renaming it. back undoes that.
+// clear removes what lies at p: our name of bytes that have another, or else by
+// renaming it. back undoes that.
 func (n viewNote) clear(w fsys.FS, p fsys.LogicalPath, s Seen, live reconcile.Fingerprint) (back func() error, _ viewNote, err error) {
 	back = func() error { return nil }
 	switch {
@@ -132,7 +132,7 @@ func (n viewNote) clear(w fsys.FS, p fsys.LogicalPath, s Seen, live reconcile.Fi
 }
 
 // Confirm implements reconcile.Confirmer: it reads every byte of a file that is
-// about to be taken over.
+// about to be adopted.
 func (Provider) Confirm(ctx context.Context, r reconcile.ReadEnv, c reconcile.Change) (reconcile.Outcome, error) {
 	out := reconcile.Outcome{Token: c.Before.Token}
 	for _, l := range c.Leaves {
@@ -141,7 +141,7 @@ func (Provider) Confirm(ctx context.Context, r reconcile.ReadEnv, c reconcile.Ch
 		}
 		v, ok := l.Want.Body.(View)
 		if !ok {
-			return out, fmt.Errorf("%s wants a %T, which is no view", c.Target.Resource.Address, l.Want.Body)
+			return out, fmt.Errorf("%s wants a %T, not a view", c.Target.Resource.Address, l.Want.Body)
 		}
 		p := c.Target.Resource.Address.Path(r.Home)
 		s, now := lookAtView(r, c.Target)

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bits tells where the bit that makes a file executable says something. FAT,
-// exFAT, and much of what is shared with Windows, keep no modes: there every
-// file looks executable, or none does, and chmod changes nothing. Bits finds
-// out by looking alone. The zero value is ready; safe for concurrent use. It
-// remembers what it saw, and is meant for one run.
+// Bits tells where the executable bit means something. FAT, exFAT, and many
+// shares with Windows, keep no modes: there every file looks executable, or
+// none does, and chmod has no effect. Bits finds out by reading only. The zero
+// value is ready; it is safe for concurrent use. It caches its findings for one
+// run.
 type Bits struct {
 	ask func(dir string, executable bool) keeps // nil: keeping
 
@@ -22,27 +22,26 @@ type Bits struct {
 	seen map[string]modes // by folder
 }
 
-// keeps is what the kind of a file system says of the modes of its files.
+// keeps is what the type of a file system says about modes.
 type keeps int
 
 const (
 	kept    keeps = iota
 	notKept       // by none of its kind
-	unsure        // it depends on how it is mounted, and on whose disk it shows
+	unsure        // depends on mount options, and on the shared disk
 )
 
-// modes are the different modes of a folder's files, the first two of them,
-// without the bits to write: those may come from an attribute that a file
-// system without modes has too.
+// modes are the first two different modes of a folder's files, without the
+// write bits, which a file system without modes may derive from an attribute.
 type modes []fs.FileMode
 
 const readOrRun fs.FileMode = 0o555
 
-// Kept reports whether the file at the physical path, found with mode, is
-// executable or not because somebody made it so. Where the kind of its file
-// system does not tell, another mode of any file beside it, or in the folders
-// above it up to the mount, shows that modes are kept. Who asks only where the
-// bit is not as expected pays one statfs for that on other file systems.
+// Kept reports whether the executable bit of the file at the physical path,
+// found with mode, was set deliberately. If the type of its file system does
+// not tell, a different mode of any file beside it, or in the folders above it
+// up to the mount, shows that modes are kept. Calling it only for an unexpected
+// bit costs one statfs on other file systems.
 func (b *Bits) Kept(path string, mode fs.FileMode) bool {
 	ask := b.ask
 	if ask == nil {
@@ -71,8 +70,8 @@ func (b *Bits) Kept(path string, mode fs.FileMode) bool {
 	}
 }
 
-// OfSource is mode of a file at path that holds content. Where the file system
-// keeps no modes, it is executable if it says what runs it.
+// OfSource is the mode of a file at path with content. If the file system keeps
+// no modes, a file with an interpreter line is executable.
 func (b *Bits) OfSource(path string, content []byte, mode fs.FileMode) fs.FileMode {
 	script := bytes.HasPrefix(content, []byte("#!"))
 	if script == (mode&0o100 != 0) || b.Kept(path, mode) {
@@ -84,7 +83,7 @@ func (b *Bits) OfSource(path string, content []byte, mode fs.FileMode) fs.FileMo
 	return mode &^ 0o111
 }
 
-// in returns the modes of the files in dir; none where it cannot be read.
+// in returns the modes of the files in dir; none if it cannot be read.
 func (b *Bits) in(dir string) modes {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,7 +111,7 @@ func modesIn(dir string) (out modes) {
 		}
 		info, err := e.Info()
 		if err != nil {
-			continue // gone, or not ours to see
+			continue // gone, or not readable for us
 		}
 		m := info.Mode() & readOrRun
 		if len(out) == 0 || out[0] != m {

@@ -49,10 +49,10 @@ func TestTheExecutableBitCountsWhereItIsKept(t *testing.T) {
 		{"one that is plain shows that this one was made executable", 0o755, 0o644, 0, true},
 		{"and so does one above", 0o755, 0o755, 0o644, true},
 		{"one that is executable shows that this one was made plain", 0o644, 0o755, 0, true},
-		{"and so does one for nobody else", 0o644, 0o600, 0, true},
-		{"where all are executable nobody made them so", 0o777, 0o777, 0o777, false},
+		{"and so does a private one", 0o644, 0o600, 0, true},
+		{"all executable means nothing", 0o777, 0o777, 0o777, false},
 		{"a file that is only to be read is no other", 0o777, 0o555, 0o777, false},
-		{"where none is, nobody made them plain", 0o644, 0o644, 0o444, false},
+		{"none executable means nothing", 0o644, 0o644, 0o444, false},
 	} {
 		at := file("a", c.mode)
 		if err := os.Chmod(at, c.mode); err != nil {

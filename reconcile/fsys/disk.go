@@ -79,9 +79,9 @@ func base(what, p string) (string, error) {
 	return real, nil
 }
 
-// Weaker lists the physical folders where the file system cannot exchange
-// entries in one step: there, a change by somebody else between the last check
-// and the rename is overwritten without notice.
+// Weaker lists the physical folders whose file system cannot exchange entries
+// in one step: there, another program's change between the last check and the
+// rename is overwritten without notice.
 func (d *Disk) Weaker() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,8 +143,8 @@ func (d *Disk) place(p LogicalPath, expect Expect, keep Keep, build func(*folder
 		return err
 	}
 	if !expect.Absent && old.changed() {
-		// Seen before it was swapped, what somebody wrote while the new bytes were
-		// synced never is out of sight. What comes later is swapped back.
+		// A change seen before the exchange never becomes visible as displaced;
+		// a later one is swapped back.
 		err = f.recheck(name, name, expect)
 	}
 	if err != nil {
@@ -164,8 +164,8 @@ func (d *Disk) place(p LogicalPath, expect Expect, keep Keep, build func(*folder
 	return nil
 }
 
-// create makes a new regular file, complete and on disk, or nothing. A nil old
-// stands for no entry whose owner, mode and attributes are to be kept.
+// create makes a new regular file, complete and on disk, or nothing. old is the
+// entry whose owner, mode and attributes to keep; may be nil.
 func (d *Disk) create(f *folder, name string, fill func(io.Writer) error, mode fs.FileMode, old *entry) (id identity, err error) {
 	at := f.path(name)
 	fd := -1
@@ -187,7 +187,7 @@ func (d *Disk) create(f *folder, name string, fill func(io.Writer) error, mode f
 	id = identityOf(&st)
 	err = fill(writer{d, fd, at})
 	if err == nil {
-		err = d.dress(fd, at, &st, mode, old)
+		err = d.copyMetadata(fd, at, &st, mode, old)
 	}
 	if err == nil {
 		err = d.sync(fd, at)
@@ -213,7 +213,7 @@ func (d *Disk) link(f *folder, name, target string) (id identity, err error) {
 		return id, &fs.PathError{Op: "lstat", Path: at, Err: err}
 	}
 	id = identityOf(st)
-	if d.gives(at) {
+	if d.givesAway(at) {
 		err = d.op("chown", at, func() error { return unix.Fchownat(f.fd, name, d.uid, d.gid, unix.AT_SYMLINK_NOFOLLOW) })
 		if err != nil {
 			return id, d.discard(f, name, id, err)

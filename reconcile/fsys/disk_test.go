@@ -369,7 +369,7 @@ func TestTheFallBackKeepsNothingThatWasNotExpected(t *testing.T) {
 	}
 }
 
-func TestSomebodyElsesFileIsNotDiscardedForOurs(t *testing.T) {
+func TestDiscardKeepsAnotherFile(t *testing.T) {
 	var w world
 	w = newWorld(t, func(op Op) error {
 		if op.Name != "fsync" {

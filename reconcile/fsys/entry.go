@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entry is a regular file, open for reading, or a link, as it was found.
+// entry is a regular file, open for reading, or a link, as found.
 type entry struct {
 	fd     int // -1 for a link
 	st     unix.Stat_t
@@ -36,8 +36,8 @@ func (e *entry) digest() (string, error) {
 	return DigestReader(reader{e.fd})
 }
 
-// changed reports whether something else lies at the name of e by now, or e
-// was written to.
+// changed reports whether the name of e now belongs to another entry, or e was
+// written to.
 func (e *entry) changed() bool {
 	st, err := lstatat(e.in.fd, e.name)
 	return err != nil || identityOf(st) != identityOf(&e.st) || st.Size != e.st.Size || st.Mtim != e.st.Mtim || st.Ctim != e.st.Ctim
@@ -46,7 +46,7 @@ func (e *entry) changed() bool {
 // open opens the entry name of f without following it. Anything but a regular
 // file or a link is an error that wraps ErrBlocked.
 func (f *folder) open(name string) (*entry, error) {
-	// O_NONBLOCK: a named pipe must not make anybody wait.
+	// O_NONBLOCK: a named pipe must not block
 	fd, err := openat(f.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EMLINK) {
 		return f.openLink(name)
@@ -81,8 +81,8 @@ func (f *folder) openLink(name string) (*entry, error) {
 	return &entry{fd: -1, st: *st, target: target, in: f, name: name}, nil
 }
 
-// expect returns the entry name if it is what want says: nil for none. The
-// error wraps ErrChanged, and ErrBlocked too where its type is another.
+// expect returns the entry name if it matches want: nil if want is absence. The
+// error wraps ErrChanged, and also ErrBlocked if its type differs.
 func (f *folder) expect(name string, want Expect) (*entry, error) {
 	if want.Absent == (want.Digest != "") {
 		return nil, fmt.Errorf("%s: exactly one of absent and digest must be expected: %w", f.path(name), fs.ErrInvalid)

@@ -124,7 +124,8 @@ func tryFault(t *testing.T, c change, keeping string, n int64, fault error, lack
 	}
 	err := attempt(func() error { return c.run(d, keep) })
 	got, faulted := look(t, at), seen.Load() >= n
-	// Remove has no entry in place from its first rename on: its old bytes lie beside.
+	// Remove has no entry in place from its first rename on: its old bytes lie
+	// beside.
 	if got != c.from && got != c.want {
 		t.Fatalf("operation %d: found %q, neither old %q nor new %q", n, got, c.from, c.want)
 	}
@@ -147,8 +148,9 @@ func tryFault(t *testing.T, c change, keeping string, n int64, fault error, lack
 	return faulted
 }
 
-// Syncing takes long on a real disk: what somebody saves meanwhile must not be
-// out of sight even for a moment, for they read it again before they save more.
+// Syncing takes long on a real disk: what another program saves meanwhile must
+// not be out of sight even for a moment, for they read it again before they
+// save more.
 func TestAChangeWhileTheNewBytesAreSyncedIsNeverOutOfSight(t *testing.T) {
 	var w world
 	swapped := 0

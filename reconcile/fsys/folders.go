@@ -10,7 +10,7 @@ import (
 // of 1024 open files.
 const maxFolders = 128
 
-// folders holds resolved folders open, so that a thousand files in one folder
+// folders keeps resolved folders open, so that a thousand files in one folder
 // cost one resolution. An entry is used only while its physical path still
 // leads to the same inode.
 type folders struct {
@@ -18,7 +18,7 @@ type folders struct {
 	byPath map[LogicalPath]*folder
 }
 
-// get returns the folder p where it is held and still in place, or nil.
+// get returns the folder p if it is cached and still in place, or nil.
 func (c *folders) get(p LogicalPath) *folder {
 	c.mu.Lock()
 	f := c.byPath[p]
@@ -40,7 +40,7 @@ func (c *folders) get(p LogicalPath) *folder {
 	return nil
 }
 
-// put holds f, with one reference for the caller.
+// put caches f, with one reference for the caller.
 func (c *folders) put(p LogicalPath, f *folder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +57,7 @@ func (c *folders) put(p LogicalPath, f *folder) {
 	c.byPath[p] = f
 }
 
-// drop forgets f; its last user closes it. The caller holds mu.
+// drop removes f; its last user closes it. The caller holds mu.
 func (c *folders) drop(f *folder) {
 	if f.dropped {
 		return

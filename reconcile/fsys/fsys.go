@@ -1,8 +1,7 @@
-// Package fsys is the only door to the file system for anything that aisync
-// writes. A path is logical until this package makes it physical: --root and
-// the project's folder are applied here and nowhere else, and nothing leaves
-// its scope. It knows nothing of specs, resources or records. Start reading at
-// FS, then Replace in disk.go.
+// Package fsys writes every target that aisync manages. A path is logical until
+// this package makes it physical: only here --root and the project's folder
+// apply, and no path leaves its scope. It knows nothing of specs, resources or
+// records. Start reading at FS, then Replace in disk.go.
 package fsys
 
 import (
@@ -36,7 +35,7 @@ func (p LogicalPath) Join(elem ...string) LogicalPath {
 	return LogicalPath(path.Join(append([]string{string(p)}, elem...)...))
 }
 
-// Reader looks and never writes.
+// Reader reads and never writes.
 type Reader interface {
 	// Lstat does not follow p itself; folders above it are followed as the
 	// scope allows. The error satisfies errors.Is(err, fs.ErrNotExist) where
@@ -52,16 +51,16 @@ type Reader interface {
 	// Physical returns where p lies on this machine, with links in the folders
 	// above it resolved: for messages and for programs that are run there.
 	Physical(p LogicalPath) (string, error)
-	// Writable says whether an entry at p could be made or replaced, without
-	// trying: nil, or an error that names the folder and the reason.
+	// Writable returns nil if an entry at p could be made or replaced, without
+	// trying; otherwise an error that names the folder and the reason.
 	Writable(p LogicalPath) error
-	// KeepsExec reports whether the file at p, found with the mode seen, is
-	// executable or not because somebody made it so. See Bits.
+	// KeepsExec reports whether the executable bit of the file at p, found with
+	// the mode seen, was set deliberately. See Bits.
 	KeepsExec(p LogicalPath, seen fs.FileMode) bool
 }
 
-// FS also writes. Every method may be killed at any point; its doc says what
-// is then there. Safe for concurrent use.
+// FS also writes. Every method may be killed at any point; its comment says
+// what is left then. It is safe for concurrent use.
 type FS interface {
 	Reader
 	// Replace makes p hold content and returns once its bytes are on disk
@@ -86,10 +85,10 @@ type FS interface {
 	// copies, syncs and removes, and a kill may leave both. An entry at to is
 	// an error that wraps fs.ErrExist.
 	Move(from, to LogicalPath) error
-	// Link makes to another name of the regular file at from, Clone a file of
-	// its own that shares from's blocks until one of them is written to. Neither
-	// reads a byte. What is at to already is an error that wraps fs.ErrExist;
-	// where the two cannot share, the error wraps ErrCannotShare.
+	// Link makes to another name of the regular file at from; Clone makes it a
+	// separate file that shares from's blocks until one of them is written to.
+	// Neither reads a byte. If to exists, the error wraps fs.ErrExist; if the
+	// two cannot share, it wraps ErrCannotShare.
 	Link(from, to LogicalPath) error
 	Clone(from, to LogicalPath, mode fs.FileMode) error
 	// Discard takes the file or link p away if it is the one that seen
@@ -119,38 +118,39 @@ type FS interface {
 	Flush() error
 }
 
-// Content is what a file shall hold: Bytes, or what From yields.
+// Content is the content of a file: Bytes, or what From yields.
 type Content struct {
 	Bytes []byte
 	From  func() (io.ReadCloser, error) // used when not nil
 	Mode  fs.FileMode                   // permission bits; 0: keep those there, or 0644 for a new file
 }
 
-// Expect is what must be found in place before it is replaced; exactly one of
-// its fields is set.
+// Expect is what a replacement must find in place; exactly one of its fields is
+// set.
 type Expect struct {
 	Absent bool
 	Digest string // Digest of a regular file's bytes, or LinkDigest of a link's target
 }
 
-// Keep takes over a displaced entry that now lies at old, in the same folder
-// as before. It may move it away; what it leaves is removed.
+// Keep receives a displaced entry at old, in its former folder. It may move it
+// away; what it leaves is removed.
 type Keep func(old LogicalPath) error
 
 var (
-	// ErrChanged says that what is there is not what was expected.
+	// ErrChanged means that an entry is not the expected one.
 	ErrChanged = errors.New("changed since it was read")
-	// ErrEscapes says that a path, or a link on its way, leaves its scope.
+	// ErrEscapes means that a path, or a link on its way, leaves its scope.
 	ErrEscapes = errors.New("leaves its scope")
-	// ErrNotEmpty says that a folder still has entries.
+	// ErrNotEmpty means that a folder still has entries.
 	ErrNotEmpty = errors.New("folder is not empty")
-	// ErrBlocked says that an entry of another type (folder, link, device) is in the way.
+	// ErrBlocked means that an entry of another type (folder, link, device) is
+	// in the way.
 	ErrBlocked = errors.New("something else is in the way")
 )
 
-// Conclusive reports whether err, of a look at a path, tells what is there:
-// nothing, an entry of another type, or a way out of the scope. Any other error,
-// such as one of the disk, tells nothing.
+// Conclusive reports whether err, from reading a path, tells what is there:
+// nothing, an entry of another type, or a way out of the scope. Any other
+// error, such as a disk error, tells nothing.
 func Conclusive(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrBlocked) || errors.Is(err, ErrEscapes)
 }
@@ -167,7 +167,7 @@ type Op struct {
 // through first. Tests inject faults with it; nil in real use.
 type Hook func(Op) error
 
-// Options say where logical paths lie. See New.
+// Options are the physical places of logical paths. See New.
 type Options struct {
 	Root    string // prefix of host paths; "" is /
 	Home    LogicalPath
@@ -179,8 +179,8 @@ type Options struct {
 	Chown   bool // UID and GID count
 }
 
-// TempName is where Replace, Symlink and Remove put the other entry of p while
-// they work. A name that would be too long for a file system is shortened.
+// TempName is the temporary place of p's other entry in Replace, Symlink and
+// Remove. A name too long for a file system is shortened.
 func TempName(p LogicalPath, tag string) LogicalPath {
 	base := p.Base()
 	if over := len(base) + len(tag) + len("..aisync-") - 255; over > 0 {
@@ -191,6 +191,6 @@ func TempName(p LogicalPath, tag string) LogicalPath {
 	return p.Dir().Join("." + base + ".aisync-" + tag)
 }
 
-// AsideName is where a copy of p's old entry lies while it is kept, on file
+// AsideName is the place of a copy of p's old entry while Keep runs, on file
 // systems that cannot exchange entries. A left-over is only ever a copy.
 func AsideName(p LogicalPath, tag string) LogicalPath { return TempName(p, tag+"-old") }

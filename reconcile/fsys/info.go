@@ -9,7 +9,7 @@ import (
 )
 
 // ChangeTime returns when an entry last changed in content, name or attributes;
-// unlike its modification time nobody can set it, and a move renews it.
+// unlike its modification time no program can set it, and a move renews it.
 func ChangeTime(fi fs.FileInfo) time.Time {
 	if st, ok := fi.Sys().(*unix.Stat_t); ok {
 		return time.Unix(int64(st.Ctim.Sec), int64(st.Ctim.Nsec))
@@ -17,8 +17,8 @@ func ChangeTime(fi fs.FileInfo) time.Time {
 	return fi.ModTime()
 }
 
-// Stamp tells the file behind fi from every other, and from itself before it
-// was written to, moved or given other attributes: its inode, size and times.
+// Stamp identifies the file behind fi, and its state as of its last write, move
+// or change of attributes: its inode, size and times.
 func Stamp(fi fs.FileInfo) string {
 	var inode uint64
 	if st, ok := fi.Sys().(*unix.Stat_t); ok {

@@ -14,8 +14,8 @@ func (d *Disk) isWeak(f *folder) bool {
 	return d.weak[f.physical]
 }
 
-// overwrite is swap for file systems that cannot exchange: keep gets a copy,
-// and a last check comes right before the rename.
+// overwrite is swap for file systems without exchange: keep gets a copy, and a
+// last check comes right before the rename.
 func (d *Disk) overwrite(f *folder, name, temp string, made identity, expect Expect, keep Keep) error {
 	err := d.keepCopy(f, name, expect, keep)
 	if err == nil {
@@ -49,7 +49,7 @@ func (d *Disk) keepCopy(f *folder, name string, expect Expect, keep Keep) error 
 	return d.discard(f, aside, id, nil)
 }
 
-// duplicate copies a regular file or a link with all that belongs to it.
+// duplicate copies a regular file or a link with its metadata.
 func (d *Disk) duplicate(from *folder, a string, to *folder, b string) (identity, error) {
 	e, err := from.open(a)
 	if err != nil {

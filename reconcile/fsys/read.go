@@ -122,7 +122,7 @@ func (d *Disk) Readlink(p LogicalPath) (string, error) {
 	return target, nil
 }
 
-// Physical implements Reader. What is missing on the way is taken as it is named.
+// Physical implements Reader. Missing parts of the path stay as named.
 func (d *Disk) Physical(p LogicalPath) (string, error) {
 	if err := valid(p); err != nil {
 		return "", err
@@ -143,7 +143,7 @@ func (d *Disk) Physical(p LogicalPath) (string, error) {
 	return filepath.Join(f.physical, rest), nil
 }
 
-// nearest returns the deepest folder above p that is there, and what is left of p.
+// nearest returns the deepest existing folder above p, and the rest of p.
 func (d *Disk) nearest(p LogicalPath) (*folder, string, error) {
 	rest := p.Base()
 	for dir := p.Dir(); ; dir = dir.Dir() {
@@ -199,7 +199,7 @@ func notWritable(folder string, st *unix.Stat_t, uid int, err error) error {
 	return &fs.PathError{Op: "access", Path: folder, Err: err}
 }
 
-// ReadOnly returns r without any way to its writing methods, whatever r is.
+// ReadOnly returns r without its writing methods, if it has any.
 func ReadOnly(r Reader) Reader { return readOnly{r} }
 
 type readOnly struct{ r Reader }

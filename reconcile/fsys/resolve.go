@@ -17,11 +17,11 @@ import (
 // maxLinks is how many links one path may go through, as in Linux.
 const maxLinks = 40
 
-// folder is a handle of a resolved folder. Everything is done relative to it,
-// so that nobody can redirect a write by swapping a folder after the check.
+// folder is a handle of a resolved folder. Every operation is relative to it,
+// so that swapping a folder after the check cannot redirect a write.
 type folder struct {
 	fd       int
-	logical  LogicalPath // as it was asked for
+	logical  LogicalPath // as requested
 	physical string
 	names    []string // physical, as elements below the top of its scope
 	id       identity
@@ -33,7 +33,7 @@ type folder struct {
 // path returns the physical path of an entry of f.
 func (f *folder) path(name string) string { return filepath.Join(f.physical, name) }
 
-// identity tells an inode from every other that is in use.
+// identity distinguishes an inode from every other in use.
 type identity struct{ dev, ino uint64 }
 
 func identityOf(st *unix.Stat_t) identity { return identity{uint64(st.Dev), uint64(st.Ino)} }
@@ -52,8 +52,8 @@ func (d *Disk) split(p LogicalPath) (*folder, string, error) {
 	return f, p.Base(), err
 }
 
-// valid refuses what is not a clean path, points above its start, or names
-// git's own folder.
+// valid refuses a path that is not clean, points above its start, or names
+// git's folder.
 func valid(p LogicalPath) error {
 	s := string(p)
 	switch {
@@ -67,7 +67,7 @@ func valid(p LogicalPath) error {
 	return notGits(p)
 }
 
-// folder returns the folder p, open, from the cache where it is still the same
+// folder returns the folder p, open, from the cache if that is still the same
 // folder. The caller releases it.
 func (d *Disk) folder(p LogicalPath) (*folder, error) {
 	if f := d.folders.get(p); f != nil {
@@ -223,9 +223,9 @@ func leaves(link, target, top string, within []string) error {
 }
 
 // linkInPlaceOf returns the target of the link name in the folder dir, which
-// could not be opened as a folder because of err; physical is where it lies.
-// The error wraps ErrBlocked only where something that is neither a folder nor
-// a link is there: what cannot be read is not known to be in the way.
+// err kept from being opened as a folder; physical is its path. The error wraps
+// ErrBlocked only if an entry other than a folder or a link is there: an
+// unreadable one is not known to be in the way.
 func linkInPlaceOf(dir int, name, physical string, err error) (string, error) {
 	if !errors.Is(err, unix.ENOTDIR) && !errors.Is(err, unix.ELOOP) && !errors.Is(err, unix.EMLINK) {
 		return "", &fs.PathError{Op: "open", Path: physical, Err: err}
@@ -253,10 +253,10 @@ func join(top string, names []string) string {
 	return filepath.Join(append([]string{top}, names...)...)
 }
 
-// GitsOwn reports whether an element of a path is git's own folder, or one that
-// some file system takes for it: .git in any case, with characters that HFS+
-// ignores, git~1, each with trailing dots and spaces, or a stream of it. A
-// backslash separates elements too. See verify_path in git's read-cache.c.
+// GitsOwn reports whether an element of a path is git's folder, or taken for it
+// by some file system: .git in any case, with characters that HFS+ ignores,
+// git~1, each with trailing dots and spaces, or a stream of it. A backslash
+// separates elements too. See verify_path in git's read-cache.c.
 func GitsOwn(name string) bool {
 	if !strings.ContainsAny(name, "gG") {
 		return false
@@ -277,8 +277,8 @@ func GitsOwn(name string) bool {
 	return false
 }
 
-// notGits refuses a path that names git's own folder. What lies there can make
-// git run programs, so aisync goes there through git alone.
+// notGits refuses a path that names git's folder. Files there can make git run
+// programs, so aisync writes there only through git.
 func notGits(p LogicalPath) error {
 	if GitsOwn(string(p)) {
 		return fmt.Errorf("path %q %w: it lies in git's own folder, which only git writes", p, ErrEscapes)
@@ -286,8 +286,8 @@ func notGits(p LogicalPath) error {
 	return nil
 }
 
-// notInGits refuses the open folder f, asked for as p, where a link led into
-// git's own folder. A project may itself lie in one.
+// notInGits refuses the open folder f, requested as p, if a link led into git's
+// folder. A project may itself lie in one.
 func (d *Disk) notInGits(p LogicalPath, f *folder) error {
 	names := f.names
 	if p.Project() {

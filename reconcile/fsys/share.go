@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrCannotShare says that two names cannot have one file's bytes: they lie on
+// ErrCannotShare means that two names cannot share a file's bytes: they lie on
 // different file systems, or the file system or the system's rules forbid it.
 var ErrCannotShare = errors.New("cannot share its bytes")
 

@@ -10,22 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MaxSource is how large a file may be that ReadSource reads, in bytes: what a
-// bundle holds is read by agents, and lies in memory while it is compared.
+// MaxSource is the size limit of ReadSource, in bytes: agents read the files of
+// a bundle, and comparing them needs memory.
 const MaxSource = 32 << 20
 
-// MaxRead is how large a file may be that ReadFile reads, in bytes.
+// MaxRead is the size limit of ReadFile, in bytes.
 const MaxRead = 1 << 30
 
-// ErrTooLarge says that a file has more than MaxSource, or MaxRead, bytes.
+// ErrTooLarge means that a file has more than MaxSource, or MaxRead, bytes.
 var ErrTooLarge = errors.New("is too large")
 
 // ReadSource reads the regular file at a physical path, which may lie anywhere
 // and be a link, into buf, and returns buf, grown as needed, and the file's
-// mode. One of more than MaxSource bytes is ErrTooLarge. It costs four system calls where os.ReadFile takes nine: a bundle may
-// hold thousands of files.
+// mode. One of more than MaxSource bytes is ErrTooLarge. It costs four system
+// calls where os.ReadFile takes nine: a bundle may hold thousands of files.
 func ReadSource(name string, buf []byte) ([]byte, fs.FileMode, error) {
-	fd, err := openat(unix.AT_FDCWD, name, unix.O_RDONLY|unix.O_NONBLOCK, 0) // a named pipe must not make anybody wait
+	fd, err := openat(unix.AT_FDCWD, name, unix.O_RDONLY|unix.O_NONBLOCK, 0) // a named pipe must not block
 	if err != nil {
 		return buf, 0, &fs.PathError{Op: "open", Path: name, Err: err}
 	}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// swap exchanges temp, which this Disk made, with the entry name, and lets go
-// of the old entry only after it has been found to be the expected one.
+// swap exchanges temp, which this Disk made, with the entry name, and releases
+// the old entry only after checking that it is the expected one.
 func (d *Disk) swap(f *folder, name, temp string, made identity, expect Expect, keep Keep) error {
 	if d.isWeak(f) {
 		return d.overwrite(f, name, temp, made, expect, keep)
@@ -39,7 +39,7 @@ func (d *Disk) swapBack(f *folder, name, temp string, made identity, cause error
 		return fmt.Errorf("%w (the new entry is in place, the old one was taken over)", cause)
 	}
 	err := d.exchange(f, temp, name)
-	if errors.Is(err, fs.ErrNotExist) { // somebody removed the new entry meanwhile
+	if errors.Is(err, fs.ErrNotExist) { // another program removed the new entry meanwhile
 		err = d.renameNew(f, temp, f, name)
 	}
 	if err != nil {
@@ -61,8 +61,8 @@ func (d *Disk) letGo(f *folder, temp string, keep Keep) error {
 	return d.unlink(f, temp)
 }
 
-// discard removes an entry that this Disk made, never anybody else's, and
-// returns cause with what else went wrong.
+// discard removes an entry that this Disk made, never another's, and returns
+// cause joined with further errors.
 func (d *Disk) discard(f *folder, name string, made identity, cause error) error {
 	var left error
 	st, err := lstatat(f.fd, name)
@@ -72,7 +72,7 @@ func (d *Disk) discard(f *folder, name string, made identity, cause error) error
 	case err != nil:
 		left = fmt.Errorf("%s is left behind: %w", f.path(name), err)
 	case identityOf(st) != made:
-		left = fmt.Errorf("%s was changed by somebody meanwhile and is kept", f.path(name))
+		left = fmt.Errorf("%s was changed by another program meanwhile and is kept", f.path(name))
 	default:
 		if err := d.unlink(f, name); err != nil {
 			left = fmt.Errorf("%s is left behind: %w", f.path(name), err)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// op is the one gate that every mutating system call goes through.
+// op is the gate of every mutating system call.
 func (d *Disk) op(name, path string, call func() error) error {
 	if d.hook != nil {
 		if err := d.hook(Op{Name: name, Path: path}); err != nil {
@@ -58,7 +58,7 @@ func writeAll(fd int, b []byte) error {
 	return nil
 }
 
-// writer makes every chunk that is copied to fd an op of its own.
+// writer makes every chunk copied to fd an op.
 type writer struct {
 	d    *Disk
 	fd   int
@@ -130,9 +130,9 @@ func (d *Disk) exchange(f *folder, a, b string) error {
 	return d.op("exchange", f.path(b), func() error { return exchangeat(f.fd, a, b) })
 }
 
-// renameNew renames where nothing may be. Where the file system cannot do that
-// in one step it links and unlinks, which overwrites nothing either, and where
-// it has no hard links it looks first and notes the weaker guarantee.
+// renameNew renames to a name that must not exist. If the file system cannot do
+// that in one step, it links and unlinks, which does not overwrite either;
+// without hard links it checks first and records the weaker guarantee.
 func (d *Disk) renameNew(from *folder, a string, to *folder, b string) error {
 	err := d.op("rename", to.path(b), func() error { return renameNewat(from.fd, a, to.fd, b) })
 	if !unsupported(err) {
@@ -160,11 +160,11 @@ func unsupported(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EOPNOTSUPP)
 }
 
-// Caught turns a panic into an error, deferred in a goroutine that works for
-// somebody who waits: there Go would end the program at once, in the middle of
-// everything, with a code that means something else.
+// Caught turns a panic into an error, deferred in a goroutine whose result is
+// awaited: Go would otherwise end the program at once, half-way, with a
+// misleading exit code.
 func Caught(err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("a fault in aisync itself: %v\n%s", p, debug.Stack())
+		*err = fmt.Errorf("bug in aisync: %v\n%s", p, debug.Stack())
 	}
 }

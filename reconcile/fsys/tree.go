@@ -48,7 +48,7 @@ func (d *Disk) MkdirAll(p LogicalPath, mode fs.FileMode) ([]LogicalPath, error) 
 	}
 	made = append(made, p)
 	d.changed(up)
-	if d.gives(at) {
+	if d.givesAway(at) {
 		err = d.op("chown", at, func() error {
 			return unix.Fchownat(up.fd, p.Base(), d.uid, d.gid, unix.AT_SYMLINK_NOFOLLOW)
 		})
@@ -56,7 +56,7 @@ func (d *Disk) MkdirAll(p LogicalPath, mode fs.FileMode) ([]LogicalPath, error) 
 	return made, err
 }
 
-// madeByOther tells a folder that appeared meanwhile from a link to nowhere.
+// madeByOther tells a folder that appeared meanwhile from a dangling link.
 func (d *Disk) madeByOther(p LogicalPath, at string) error {
 	f, err := d.folder(p)
 	if err == nil {
@@ -64,7 +64,7 @@ func (d *Disk) madeByOther(p LogicalPath, at string) error {
 		return nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is a link that leads nowhere: %w; make its target, or remove the link", at, ErrBlocked)
+		return fmt.Errorf("%s is a dangling link: %w; create its target, or remove the link", at, ErrBlocked)
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func (d *Disk) OpenPart(p LogicalPath) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.path(name)), nil
 }
 
-// openOrMake opens a regular file, making it where it is missing.
+// openOrMake opens a regular file, creating it if it is missing.
 func (d *Disk) openOrMake(f *folder, name string, flags int, mode fs.FileMode) (int, error) {
 	at := f.path(name)
 	for {
@@ -181,13 +181,13 @@ func (d *Disk) openOrMake(f *folder, name string, flags int, mode fs.FileMode) (
 			return err
 		})
 		if errors.Is(err, fs.ErrExist) {
-			continue // made by somebody in between
+			continue // another process made it in between
 		}
 		if err != nil {
 			return -1, err
 		}
 		d.changed(f)
-		if d.gives(at) {
+		if d.givesAway(at) {
 			if err := d.op("chown", at, func() error { return unix.Fchown(fd, d.uid, d.gid) }); err != nil {
 				_ = unix.Close(fd)
 				return -1, err
@@ -197,7 +197,8 @@ func (d *Disk) openOrMake(f *folder, name string, flags int, mode fs.FileMode) (
 	}
 }
 
-// onlyRegular makes fd block again, or closes it if it is no regular file.
+// onlyRegular makes fd blocking again, or closes it if it is not a regular
+// file.
 func onlyRegular(fd int, at string) error {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)
@@ -212,14 +213,14 @@ func onlyRegular(fd int, at string) error {
 	return err
 }
 
-// changed notes that the entries of f must be synced by the next Flush.
+// changed records that the next Flush must sync the entries of f.
 func (d *Disk) changed(f *folder) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.dirty[f.physical] = true
 }
 
-// Flush implements FS. A folder that could not be synced stays noted.
+// Flush implements FS. A folder that could not be synced stays recorded.
 func (d *Disk) Flush() error {
 	d.mu.Lock()
 	todo := d.dirty
@@ -249,8 +250,9 @@ func (d *Disk) syncOne(physical string) (err error) {
 	return d.syncFolder(physical)
 }
 
-// syncFolder syncs the folder at a resolved physical path. One that has been
-// removed, or that only may be searched, is left out: its parent, or nobody, can.
+// syncFolder syncs the folder at a resolved physical path. It skips one that
+// was removed, or that may only be searched: only its owner could sync
+// that.
 func (d *Disk) syncFolder(physical string) error {
 	return d.op("fsyncdir", physical, func() error { return atomicfile.SyncFolder(physical) })
 }

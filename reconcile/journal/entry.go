@@ -1,5 +1,5 @@
-// Package journal tells what an apply does to each target, and did: first in the
-// journal of one on its way, then in the history. It changes no target. Start
+// Package journal records what an apply does to each target: first in the
+// journal of a running one, then in the history. It changes no target. Start
 // reading at Entry, then at Begin and History.
 package journal
 
@@ -14,28 +14,27 @@ import (
 	"aisync.dev/aisync/reconcile/resource"
 )
 
-// Version is the format of journals and of the entries that are kept of
-// finished applies.
+// Version is the format of journals and of the entries of finished applies.
 const Version = 1
 
-// Entry is what is known of one apply, for rollback and for people.
+// Entry is the record of one apply, for rollback and for people.
 type Entry struct {
 	FormatVersion int            `json:"format_version"`
 	ID            string         `json:"id"`
 	Time          time.Time      `json:"time"`
 	Command       string         `json:"command"`
 	Version       string         `json:"version"`
-	LockOwner     resource.Owner `json:"lock_owner,omitempty"` // whose lock took part
+	LockOwner     resource.Owner `json:"lock_owner,omitempty"` // owner whose lock took part
 	LockPath      string         `json:"lock_path,omitempty"`
 	RollbackOf    string         `json:"rollback_of,omitempty"`
 	RolledBack    string         `json:"rolled_back,omitempty"` // id of the apply that undid this one
-	Interrupted   bool           `json:"interrupted,omitempty"` // its end was written by a later apply
-	Partial       bool           `json:"partial,omitempty"`     // something of its plan was not done
+	Interrupted   bool           `json:"interrupted,omitempty"` // a later apply wrote its end
+	Partial       bool           `json:"partial,omitempty"`     // a part of its plan was not done
 	Changes       []Step         `json:"changes"`
-	Resources     int            `json:"-"` // how many Changes the apply has, be they read or not
+	Resources     int            `json:"-"` // number of Changes, whether read or not
 }
 
-// Step is one change of an apply: what was there and what came of it.
+// Step is one change of an apply: what was there, and its outcome.
 type Step struct {
 	Address resource.Address     `json:"address"`
 	Action  matrix.Action        `json:"action"`
@@ -43,9 +42,9 @@ type Step struct {
 	Aliases []resource.Address   `json:"aliases,omitempty"` // other addresses of the same place
 	Path    fsys.LogicalPath     `json:"path,omitempty"`    // of path kinds
 	Folder  fsys.LogicalPath     `json:"folder,omitempty"`  // in which the target lies, where that is known
-	Before  resource.Fingerprint `json:"before"`            // token of the whole target; "" where nothing was
+	Before  resource.Fingerprint `json:"before"`            // token of the whole target; "" if it was absent
 	Mode    fs.FileMode          `json:"mode,omitempty"`
-	After   resource.Fingerprint `json:"after"` // "" where nothing is, or while it is not done
+	After   resource.Fingerprint `json:"after"` // "" if it is absent, or not done yet
 	Writes  bool                 `json:"writes"`
 	Keys    []resource.LeafKey   `json:"keys"` // of the leaves that were written
 	Had     []record.Owned       `json:"had,omitempty"`
@@ -53,7 +52,7 @@ type Step struct {
 	Dirs    []fsys.LogicalPath   `json:"dirs,omitempty"`
 }
 
-// Owners returns whose records e changed, the host first.
+// Owners returns the owners whose records e changed, the host first.
 func (e Entry) Owners() []resource.Owner {
 	var out []resource.Owner
 	for _, step := range e.Changes {
@@ -67,7 +66,7 @@ func (e Entry) Owners() []resource.Owner {
 	return out
 }
 
-// Changed reports whether anything came of s: its target or its records.
+// Changed reports whether s changed its target or its records.
 func (s Step) Changed() bool {
 	if s.Writes && s.Before != s.After {
 		return true

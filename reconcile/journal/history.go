@@ -62,7 +62,8 @@ func entries(r fsys.Reader, dir *state.Dir, read func(name string) (Entry, error
 	return out, nil
 }
 
-// ReadEntry reads one file of the history; where it is not there, the entry has no ID.
+// ReadEntry reads one file of the history; where it is not there, the entry has
+// no ID.
 func ReadEntry(r fsys.Reader, d *state.Dir, name string) (e Entry, err error) {
 	if _, err := state.ReadVersioned(r, d.Applies().Join(name), Version, nil, &e); err != nil {
 		return e, fmt.Errorf("read history: %w", err)

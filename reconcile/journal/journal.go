@@ -14,9 +14,9 @@ import (
 	"aisync.dev/aisync/reconcile/state"
 )
 
-// Journal is an apply on its way. The head and every step's intent are on disk
-// before the first change; a step's end is noted after it, without a sync: a
-// note that is lost costs one more look at the target.
+// Journal is a running apply. The head and every step's intent are on disk
+// before the first change; the end of a step is noted after it, without a sync:
+// a lost note costs one more look at the target.
 type Journal struct {
 	entry Entry
 	done  map[resource.Address]Step
@@ -26,15 +26,15 @@ type Journal struct {
 	at fsys.LogicalPath
 }
 
-// entryLine is one line of the file: the head, a step of it that is begun anew
-// from what is there by then, or the end of a step.
+// entryLine is one line of the file: the head, a step that is begun again from
+// its present state, or the end of a step.
 type entryLine struct {
 	Head  *Entry `json:"head,omitempty"`
 	Again *Step  `json:"again,omitempty"`
 	Done  *Step  `json:"done,omitempty"`
 }
 
-// Read returns nil where there is none.
+// Read returns nil if there is none.
 func Read(r fsys.Reader, p fsys.LogicalPath) (*Journal, error) {
 	b, err := r.ReadFile(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +46,7 @@ func Read(r fsys.Reader, p fsys.LogicalPath) (*Journal, error) {
 	j := &Journal{done: map[resource.Address]Step{}}
 	for n, line := range bytes.SplitAfter(b, []byte("\n")) {
 		if !bytes.HasSuffix(line, []byte("\n")) {
-			break // torn: never counted
+			break // torn: does not count
 		}
 		var x entryLine
 		if err := json.Unmarshal(line, &x); err != nil {
@@ -72,13 +72,13 @@ func Read(r fsys.Reader, p fsys.LogicalPath) (*Journal, error) {
 		}
 	}
 	if j.entry.ID == "" {
-		return nil, nil // killed before the head was whole: nothing was changed
+		return nil, nil // killed while writing the head: nothing was changed
 	}
 	return j, nil
 }
 
-// Begin puts the head on disk. A journal that lies there and says
-// something must have gone through Recover before.
+// Begin writes the head. An existing journal with content must have gone
+// through Recover before.
 func Begin(w fsys.FS, p fsys.LogicalPath, e Entry) (*Journal, error) {
 	line, err := json.Marshal(entryLine{Head: &e})
 	if err != nil {
@@ -103,19 +103,19 @@ func Begin(w fsys.FS, p fsys.LogicalPath, e Entry) (*Journal, error) {
 	return &Journal{entry: e, done: map[resource.Address]Step{}, w: w, at: p}, nil
 }
 
-// Entry returns the head: what is about to be done, with the steps that were begun anew.
+// Entry returns the head, with the steps that were begun again.
 func (j *Journal) Entry() Entry { return j.entry }
 
-// Running reports whether j was begun by this process, and was not read.
+// Running reports whether this process began j, rather than read it.
 func (j *Journal) Running() bool { return j.w != nil }
 
-// Done returns the end of the step of a, where it was noted.
+// Done returns the noted end of the step of a.
 func (j *Journal) Done(a resource.Address) (step Step, noted bool) {
 	step, noted = j.done[a]
 	return step, noted
 }
 
-// Disbelieve drops the note of the end of the step of a.
+// Disbelieve drops the noted end of the step of a.
 func (j *Journal) Disbelieve(a resource.Address) { delete(j.done, a) }
 
 // Revise replaces step i, on disk too.
@@ -143,13 +143,13 @@ func (j *Journal) Finish(step Step) (err error) {
 	return j.w.Note(j.at, append(line, '\n'))
 }
 
-// Did reports whether step, as it was settled, came to its end.
+// Did reports whether step, as settled, ended.
 func (j *Journal) Did(step Step) bool {
 	_, noted := j.done[step.Address]
 	return noted || step.Writes && step.After != step.Before
 }
 
-// End takes the journal away: everything it was for is written.
+// End removes the journal, once everything is recorded.
 func (j *Journal) End(w fsys.FS, p fsys.LogicalPath) error {
 	b, err := w.ReadFile(p)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package matrix decides what is done to one leaf from what is wanted, what is
-// there and what was recorded. It reads and writes nothing. Call Decide; each
+// Package matrix decides what to do to one leaf from what is wanted, what is
+// there and what is recorded. It reads and writes nothing. Call Decide; each
 // row of its table is a case of its test.
 package matrix
 
@@ -9,8 +9,8 @@ import (
 	"aisync.dev/aisync/reconcile/resource"
 )
 
-// Action is what is done to a leaf or, summed up, to a resource. Its value is
-// the symbol a person sees.
+// Action is what to do to a leaf or, summed up, to a resource. Its value is the
+// symbol that a person sees.
 type Action string
 
 const (
@@ -18,45 +18,46 @@ const (
 	Create  Action = "+"
 	Update  Action = "~"
 	Delete  Action = "-"
-	Accept  Action = "=" // record only: it is already right
+	Accept  Action = "=" // record only: already right
 	Release Action = "." // forget, and leave what is there
-	Clash   Action = "!" // nobody decided yet
+	Clash   Action = "!" // no choice yet
 	Unclear Action = "?" // cannot be observed
 	PutBack Action = "<" // a dropped leaf: the prior is put back
 )
 
 // Relation is how want, live and last of one leaf relate.
 type Relation struct {
-	Want, Live, Last bool // there is one
+	Want, Live, Last bool // whether each exists
 
 	WantLive bool // live satisfies want; both exist
-	LiveLast bool // live is what was recorded; both exist
-	WantLast bool // want is what was recorded; both exist
+	LiveLast bool // live equals the record; both exist
+	WantLast bool // want equals the record; both exist
 
 	Declined   bool // the user refused exactly this want
-	Refused    bool // the user refused some want: what is recorded is theirs
-	Merged     bool // what is recorded holds edits of the user
-	InputsSame bool // what it depends on is as recorded
-	Shared     bool // another owner, not in this plan, still has it
-	CanMerge   bool // the provider could bring want and live together
-	CanMark    bool // it could do so but for some lines, where it would leave conflict markers
-	Marked     bool // what is there still has the conflict markers of such a merge
-	Resolved   bool // it has them no more
-	Former     bool // what is there was never recorded, and is what an earlier version of the want was
-	Stray      bool // nobody asked for it ever, and it lies in a folder that is ours
+	Refused    bool // the user refused some want: the record is theirs
+	Merged     bool // the record contains edits of the user
+	InputsSame bool // its dependencies are as recorded
+	Shared     bool // another owner, outside this plan, still has it
+	CanMerge   bool // the provider could merge want and live
+	CanMark    bool // it could, except for some lines that would get conflict markers
+	Marked     bool // the conflict markers of such a merge are still there
+	Resolved   bool // they are gone
+	Former     bool // never recorded, and equal to an earlier version of the want
+	Copy       bool // made from a source elsewhere, which has or had that text
+	Stray      bool // never wanted, in a folder that aisync owns
 	Blocked    bool // something of another type is in the way
 	Unknown    bool
-	ReadOnly   bool // what is there must not be written to
-	NoPrior    bool // what was replaced is not kept on this machine
+	ReadOnly   bool // must not be written to
+	NoPrior    bool // no backup of what was replaced is on this machine
 
-	Contested resource.Owner // not in this plan, and has it recorded with another value
+	Contested resource.Owner // an owner outside this plan that recorded another value
 
 	Own        resource.Ownership
 	Provenance record.Provenance
 }
 
-// BothMoved reports whether edits of the user and a new want meet in r, or a
-// want and what is there of old.
+// BothMoved reports whether edits of the user meet a new want in r, or an old
+// copy meets a want.
 func (r Relation) BothMoved() bool {
 	if !r.Last {
 		return r.Want && r.Live && !r.WantLive && !r.Former && r.Contested == "" && !r.Unknown && !r.Blocked && r.Own == resource.Exclusive
@@ -64,31 +65,31 @@ func (r Relation) BothMoved() bool {
 	return r.Want && r.Last && r.Live && (!r.LiveLast || r.Merged) && !r.WantLive && !r.WantLast && !r.Declined && !r.Unknown && !r.Blocked && r.Own != resource.SeedOnly
 }
 
-// Choice is what the person said about what nobody decided.
+// Choice is a person's decision about conflicts.
 type Choice struct {
-	Force   bool `json:"force"`   // write ours over what is somebody else's or edited; the prior is kept
-	Restore bool `json:"restore"` // put back what was edited
-	Adopt   bool `json:"adopt"`   // keep what is there, and remember that ours was refused
-	Merge   bool `json:"merge"`   // bring both changes together where that can be done
+	Force   bool `json:"force"`   // write ours over another writer's or an edit; the prior is kept
+	Restore bool `json:"restore"` // restore what was edited
+	Adopt   bool `json:"adopt"`   // keep what is there, and record that ours was refused
+	Merge   bool `json:"merge"`   // merge both changes if possible
 }
 
 // Decision is the outcome of one row of the matrix.
 type Decision struct {
 	Action  Action
-	Drift   bool   // live is not what was recorded
-	Pending bool   // the spec wants something other than what was recorded
+	Drift   bool   // live differs from the record
+	Pending bool   // the spec wants something other than the record
 	Meaning string // for people
 	Warn    bool
 
-	Provenance record.Provenance // of the record afterwards; "" where there is none
-	TakePrior  bool              // what is there now becomes the prior
+	Provenance record.Provenance // of the record afterwards; "" without a record
+	TakePrior  bool              // what is there becomes the prior
 	Decline    bool              // record the want as refused
-	Same       bool              // the record stays as it is; only whose it is changes
+	Same       bool              // the record stays; only its owner changes
 	MergeBoth  bool              // three-way
-	ReadOnly   bool              // decided, and not done, because the target is read-only: nothing else waits for it
+	ReadOnly   bool              // decided, but not done, because the target is read-only: nothing else waits for it
 }
 
-// Writes reports whether d touches anything but records.
+// Writes reports whether d changes more than records.
 func (d Decision) Writes() bool {
 	switch d.Action {
 	case Create, Update, Delete, PutBack:
@@ -97,7 +98,7 @@ func (d Decision) Writes() bool {
 	return false
 }
 
-// Decide is the matrix: the one place where want, live and last become an
+// Decide is the matrix: the only place where want, live and last become an
 // action. It is pure.
 func Decide(r Relation, c Choice) Decision {
 	d := decide(r, c)
@@ -135,6 +136,9 @@ func decide(r Relation, c Choice) Decision {
 		if !r.InputsSame {
 			return Decision{Action: Update, Pending: true, Meaning: "what it depends on changed", Provenance: r.Provenance}
 		}
+		if r.Provenance == record.Adopted && !r.Refused && r.WantLive && r.Copy { // recorded by an aisync that did not look for that
+			return Decision{Action: Accept, Meaning: "a copy of its source: kept up to date and removed with it from now on", Provenance: record.Created}
+		}
 		return keep(r, "")
 	case r.LiveLast && (r.Refused || r.Merged):
 		return theirsMoved(r, c)
@@ -148,27 +152,26 @@ func decide(r Relation, c Choice) Decision {
 	return bothMoved(r, c)
 }
 
-// stray is what nobody asked for. Only a person who wants everything as it was
-// made has it taken away.
+// stray is a file that was never wanted. Only --force removes it.
 func stray(r Relation, c Choice) Decision {
 	switch {
 	case !r.Stray:
 		return Decision{}
 	case !c.Restore && r.Live:
-		return Decision{Action: Release, Drift: true, Meaning: "a stray file: nobody asked for it, in a folder that is ours"}
+		return Decision{Action: Release, Drift: true, Meaning: "a stray file: no spec asks for it, in a folder of aisync's"}
 	case !c.Restore:
-		return Decision{Action: Release, Drift: true, Meaning: "a stray: nobody asked for it, in a folder that is ours"}
+		return Decision{Action: Release, Drift: true, Meaning: "a stray: no spec asks for it, in a folder of aisync's"}
 	case !r.Live:
-		return Decision{Drift: true, Meaning: "a stray, and no regular file: left to you"}
+		return Decision{Drift: true, Meaning: "a stray, not a regular file: left to you"}
 	}
-	return Decision{Action: Delete, Drift: true, Meaning: "a stray file: taken away"}
+	return Decision{Action: Delete, Drift: true, Meaning: "a stray file: removed"}
 }
 
 func keep(r Relation, meaning string) Decision {
 	return Decision{Meaning: meaning, Provenance: r.Provenance}
 }
 
-// declined stays as it is, whatever the user makes of it, until the want moves.
+// declined stays as it is, edited or not, until the want moves.
 func declined(r Relation) Decision {
 	if r.WantLive {
 		return Decision{Action: Accept, Meaning: "now what the spec wants", Provenance: record.Adopted}
@@ -184,10 +187,14 @@ func unrecorded(r Relation, c Choice) Decision {
 		d.Action, d.Meaning, d.Provenance = Create, "new", record.Created
 	case r.Own == resource.SeedOnly:
 		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "there already, and yours", record.Adopted, false
+	case r.WantLive && r.Copy:
+		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "already right: a copy of it", record.Created, false
 	case r.WantLive:
 		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "already right", record.Adopted, false
+	case r.Former && r.Copy:
+		d.Action, d.Meaning, d.Provenance = Update, "an earlier version of it, unedited: brought up to date", record.Created
 	case r.Former:
-		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "an earlier version of it, unedited: brought up to date", record.Replaced, true
+		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "an earlier version of it, unedited: updated", record.Replaced, true
 	case c.Force:
 		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "replaces what was there", record.Replaced, true
 	case c.Merge && (r.CanMerge || r.CanMark):
@@ -202,8 +209,8 @@ func unrecorded(r Relation, c Choice) Decision {
 	return d
 }
 
-// theirsMoved is a want that moved where what is there is the user's, or theirs
-// and ours: they were asked about another want, and are asked again.
+// theirsMoved is a want that moved where the present value is the user's, or a
+// merge: the user decided about another want, and is asked again.
 func theirsMoved(r Relation, c Choice) Decision {
 	d := Decision{Pending: true, Provenance: r.Provenance}
 	switch {
@@ -238,7 +245,7 @@ func drifted(r Relation, c Choice) Decision {
 	return d
 }
 
-// bothMoved was edited, and the spec wants something new as well.
+// bothMoved is a leaf that was edited while the spec moved.
 func bothMoved(r Relation, c Choice) Decision {
 	d := Decision{Drift: true, Pending: true, Provenance: r.Provenance}
 	switch {
@@ -257,8 +264,8 @@ func bothMoved(r Relation, c Choice) Decision {
 	return d
 }
 
-// marked holds conflict markers of an earlier merge: no runtime should read it
-// as it is, and nobody but a person can say what it should be.
+// marked has conflict markers of an earlier merge: no runtime should read it,
+// and only a person can resolve it.
 func marked(r Relation, c Choice) Decision {
 	d := Decision{Drift: true, Pending: !r.WantLast, Provenance: r.Provenance}
 	switch {
@@ -268,12 +275,12 @@ func marked(r Relation, c Choice) Decision {
 	case c.Adopt:
 		d.Action, d.Meaning, d.Decline = Accept, "has conflict markers: kept", true
 	default:
-		d.Action, d.Meaning = Clash, "has conflict markers of a merge: edit it until none is left"
+		d.Action, d.Meaning = Clash, "has conflict markers of a merge: edit it until none are left"
 	}
 	return d
 }
 
-// both says how a merge ends.
+// both describes the result of a merge.
 func both(r Relation) string {
 	if r.CanMerge {
 		return "both"
@@ -281,7 +288,7 @@ func both(r Relation) string {
 	return "both, with conflict markers where they meet"
 }
 
-// offer says what a merge would do.
+// offer describes what a merge would do.
 func offer(r Relation) string {
 	if r.CanMerge {
 		return advice.MergeBoth
@@ -296,7 +303,7 @@ func dropped(r Relation, c Choice) Decision {
 	case !r.Live && !r.Blocked:
 		d.Meaning, d.Drift = "gone already", true
 	case r.Shared:
-		d.Meaning = "somebody else still wants it"
+		d.Meaning = "another owner still wants it"
 	case r.Provenance == record.Adopted || r.Refused:
 		d.Meaning = "no longer in the spec, and yours"
 	case r.Blocked || (!r.LiveLast || r.Merged) && !c.Force:

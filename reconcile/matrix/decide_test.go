@@ -52,6 +52,11 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 		{"-", "Y", "X", Relation{}, Choice{Adopt: true}, Decision{Action: Accept, Pending: true, Provenance: record.Adopted, Decline: true}},
 		{"-", "Y", "X", Relation{}, Choice{Force: true}, Decision{Action: Update, Pending: true, Provenance: record.Replaced, TakePrior: true}},
 		{"-", "Y", "X", with(Relation{}, func(r *Relation) { r.Former = true }), Choice{}, Decision{Action: Update, Pending: true, Provenance: record.Replaced, TakePrior: true}},
+		{"-", "Y", "X", with(Relation{}, func(r *Relation) { r.Former, r.Copy = true, true }), Choice{}, Decision{Action: Update, Pending: true, Provenance: record.Created}},
+		{"-", "X", "X", with(Relation{}, func(r *Relation) { r.Copy = true }), Choice{}, Decision{Action: Accept, Provenance: record.Created}},
+		{"X", "X", "X", with(adopted, func(r *Relation) { r.Copy = true }), Choice{}, Decision{Action: Accept, Provenance: record.Created}},
+		{"X", "X", "X", with(adopted, func(r *Relation) { r.Copy, r.Refused = true, true }), Choice{}, Decision{Action: Accept, Pending: true, Provenance: record.Adopted}},
+		{"X", "X", "X", with(created, func(r *Relation) { r.Copy = true }), Choice{}, Decision{Provenance: record.Created}},
 		{"-", "Y", "X", with(Relation{}, func(r *Relation) { r.CanMark = true }), Choice{}, Decision{Action: Clash, Pending: true}},
 		{"-", "Y", "X", with(Relation{}, func(r *Relation) { r.CanMark = true }), Choice{Merge: true}, Decision{Action: Update, Pending: true, Provenance: record.Replaced, TakePrior: true, MergeBoth: true}},
 		{"-", "Y", "X", Relation{}, Choice{Merge: true}, Decision{Action: Clash, Pending: true}},
@@ -162,7 +167,7 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 }
 
 // Whatever relates in whatever way, and whatever a person chose: nothing that
-// is not wanted or is somebody else's is written without a word.
+// is not wanted or is another writer's is written without a word.
 func TestNothingForeignIsWrittenUnasked(t *testing.T) {
 	bools := []bool{false, true}
 	for bits := range 1 << 13 {
@@ -176,7 +181,7 @@ func TestNothingForeignIsWrittenUnasked(t *testing.T) {
 		}
 		d := Decide(r, Choice{})
 		writes := d.Action == Create || d.Action == Update || d.Action == Delete || d.Action == PutBack
-		foreign := r.Live && !r.LiveLast // nobody recorded these bytes
+		foreign := r.Live && !r.LiveLast // these bytes were never recorded
 		if writes && (foreign || r.Blocked || r.Unknown) {
 			t.Errorf("%+v: %+v", r, d)
 		}

@@ -1,5 +1,5 @@
-// Package provide has what providers of whole targets at paths have in common.
-// It decides nothing and keeps nothing. A new provider calls Unseen in Observe,
+// Package provide holds helpers for providers of whole targets at paths. It
+// decides nothing and stores nothing. A new provider calls Unseen in Observe,
 // Unwritable in Preflight, and the others in Apply.
 package provide
 
@@ -13,8 +13,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Wanted says what c makes of a target with one leaf: a body, or the backup to
-// put back. Where both are empty the target goes.
+// Wanted returns what c makes of a target with one leaf: a body, or the backup
+// to restore. If both are empty, the target goes.
 func Wanted(c reconcile.Change) (want reconcile.Body, prior reconcile.BackupID, err error) {
 	switch {
 	case c.Exact != nil:
@@ -29,8 +29,8 @@ func Wanted(c reconcile.Change) (want reconcile.Body, prior reconcile.BackupID, 
 	return nil, "", nil
 }
 
-// Unseen is what the error of a look at a says: it is absent, something else is
-// in its place, or nothing is known.
+// Unseen is the observation for an error of reading a: it is absent, something
+// else is in its place, or its state is unknown.
 func Unseen(a reconcile.Address, err error) reconcile.Observation {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -49,8 +49,8 @@ func Unmake(w reconcile.WriteEnv, dirs []fsys.LogicalPath) {
 	}
 }
 
-// KeepAs hands what is displaced to the backups, under the token that was
-// observed; nil where nothing is kept.
+// KeepAs hands displaced entries to the backups, under the observed token; nil
+// if nothing is kept.
 func KeepAs(w reconcile.WriteEnv, token reconcile.Fingerprint) fsys.Keep {
 	if w.Keep == nil {
 		return nil
@@ -58,8 +58,8 @@ func KeepAs(w reconcile.WriteEnv, token reconcile.Fingerprint) fsys.Keep {
 	return func(old fsys.LogicalPath) error { return w.Keep(old, token) }
 }
 
-// Unwritable is the Preflight of a kind whose names are paths: the targets that
-// could not be made or replaced, each with the folder that does not allow it.
+// Unwritable is the Preflight of a kind with paths as names: the targets that
+// could not be made or replaced, each with the folder that prevents it.
 func Unwritable(r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
 	for _, c := range batch {

@@ -12,32 +12,31 @@ import (
 	"aisync.dev/aisync/reconcile/resource"
 )
 
-// A lock comes with a clone, and the author of the repository wrote it. It may
-// speak of paths in the project and of pins, in the forms that aisync writes,
-// and of nothing else.
+// A lock comes with a clone, written by the author of the repository. It may
+// contain paths in the project and pins, in aisync's forms, and nothing else.
 
 // check returns why x is no target that a lock may name; nil for one that it may.
 func (x lockLine) check() error {
 	name := x.Address.Name()
 	switch {
 	case !x.Address.IsPath():
-		return fmt.Errorf("a lock names files, links and folders, and no %q", x.Address.Kind())
+		return fmt.Errorf("a lock names only files, links and folders, not %q", x.Address.Kind())
 	case strings.HasPrefix(name, "~"), strings.HasPrefix(name, "/"):
-		return errors.New("a lock speaks of its project alone, and this path is outside of it")
+		return errors.New("a lock is about its project only, but this path is outside it")
 	case name == "" || name == "." || name == ".." || strings.HasPrefix(name, "../") || strings.Contains(name, "/../") || strings.HasSuffix(name, "/.."):
-		return errors.New("a lock speaks of its project alone, and this path leads out of it")
+		return errors.New("a lock is about its project only, but this path leads out of it")
 	case path.Clean(name) != name || strings.ContainsRune(name, 0):
 		return fmt.Errorf("the path is not clean, want %q", path.Clean(name))
 	case fsys.GitsOwn(name):
 		return errors.New("it lies in git's own folder, which only git writes")
 	case x.Prior != "":
-		return errors.New("it has a prior, which only the state of one machine may name")
+		return errors.New("it has a prior, which only a machine's state may have")
 	case !isFormat(x.Format):
-		return fmt.Errorf("no format is called %q", x.Format)
+		return fmt.Errorf("unknown format %q", x.Format)
 	case x.Provenance != Created && x.Provenance != Adopted && x.Provenance != Replaced:
-		return fmt.Errorf("no provenance is called %q", x.Provenance)
+		return fmt.Errorf("unknown provenance %q", x.Provenance)
 	case x.Own < resource.Exclusive || x.Own > resource.SeedOnly:
-		return fmt.Errorf("no ownership has the number %d", x.Own)
+		return fmt.Errorf("unknown ownership %d", x.Own)
 	}
 	return nil
 }
@@ -88,20 +87,21 @@ func isLine(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.C, r) })
 }
 
-// check returns why p is no pin that aisync writes; nil for one that it may have written.
+// check returns why p is no pin that aisync writes; nil for one that it may
+// have written.
 func (p Pin) check() error {
 	for what, text := range map[string]string{"kind": p.Kind, "name": p.Name, "host": p.Host} {
 		if !isLine(text) || slices.Contains(strings.Split(text, "/"), "..") {
-			return fmt.Errorf("%q is no %s of a pin", text, what)
+			return fmt.Errorf("%q is not a %s of a pin", text, what)
 		}
 	}
 	for key, v := range p.Values {
 		form := pinForms[key]
 		switch {
 		case key == "file" && (v == ".." || strings.HasPrefix(v, "/") || strings.ContainsAny(v, "\\\x00") || strings.HasPrefix(path.Clean(v), "../") || fsys.GitsOwn(v)):
-			return fmt.Errorf("file %q is no path within a repository", v)
+			return fmt.Errorf("file %q is not a path within a repository", v)
 		case form == nil && !isLine(v), form != nil && !form(v):
-			return fmt.Errorf("%q is no %s", v, key)
+			return fmt.Errorf("%q is not a %s", v, key)
 		}
 	}
 	return nil

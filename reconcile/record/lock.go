@@ -15,7 +15,7 @@ import (
 // LockVersion is the format of aisync.lock that this version writes.
 const LockVersion = 1
 
-// ErrLockNewer says that a lock was written by a newer aisync.
+// ErrLockNewer means that a newer aisync wrote the lock.
 var ErrLockNewer = errors.New("written by a newer aisync")
 
 // Lock is aisync.lock: pins, and what was last made true of the targets that

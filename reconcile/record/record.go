@@ -10,8 +10,8 @@ import (
 	"aisync.dev/aisync/reconcile/resource"
 )
 
-// Provenance says how a leaf came to be, and so what happens when it is no
-// longer wanted.
+// Provenance is how a leaf came to be; it decides what happens when the leaf is
+// no longer wanted.
 type Provenance string
 
 const (
@@ -26,7 +26,7 @@ type BackupID string
 // Record is what aisync last made true of one target for one owner.
 type Record struct {
 	Address   resource.Address     `json:"address"`
-	Owner     resource.Owner       `json:"-"` // the file that holds it says whose it is
+	Owner     resource.Owner       `json:"-"` // named by the file that holds the record
 	Format    string               `json:"format,omitempty"`
 	Local     bool                 `json:"local,omitempty"`
 	Inputs    resource.Fingerprint `json:"inputs,omitempty"` // of what it depends on
@@ -38,15 +38,15 @@ type Record struct {
 // LeafRecord is what aisync last made true of one leaf.
 type LeafRecord struct {
 	Key        resource.LeafKey     `json:"key,omitempty"`
-	Live       resource.Fingerprint `json:"live"`               // what was there when it was last in order
-	Want       resource.Fingerprint `json:"want,omitempty"`     // what was wanted then, where that is not Live (a merge)
+	Live       resource.Fingerprint `json:"live"`               // its value when it was last in order
+	Want       resource.Fingerprint `json:"want,omitempty"`     // what was wanted then, if it differs from Live (a merge)
 	Declined   resource.Fingerprint `json:"declined,omitempty"` // a want that the user refused
 	Marked     bool                 `json:"marked,omitempty"`   // Live has conflict markers of a merge
 	Own        resource.Ownership   `json:"own,omitempty"`
 	Provenance Provenance           `json:"provenance"`
 	Prior      BackupID             `json:"prior,omitempty"`   // of the whole target, where Provenance is Replaced
-	Claimed    bool                 `json:"claimed,omitempty"` // only a lock says so: this machine neither wrote nor accepted it
-	Private    json.RawMessage      `json:"private,omitempty"` // the provider's own, such as containers that were made
+	Claimed    bool                 `json:"claimed,omitempty"` // only a lock claims it: this machine neither wrote nor accepted it
+	Private    json.RawMessage      `json:"private,omitempty"` // the provider's, such as created containers
 }
 
 // Leaf returns the record of key, or nil.
@@ -67,13 +67,13 @@ func (l *LeafRecord) Wanted() resource.Fingerprint {
 	return l.Live
 }
 
-// Owned is a record that says itself whose it is.
+// Owned is a record with its owner.
 type Owned struct {
 	Owner  resource.Owner `json:"owner"`
 	Record Record         `json:"record"`
 }
 
-// Of returns what o has in list; an empty record where it has nothing.
+// Of returns o's record in list; an empty one if there is none.
 func Of(list []Owned, o resource.Owner) *Record {
 	for i := range list {
 		if list[i].Owner == o {

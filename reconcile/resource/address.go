@@ -58,7 +58,7 @@ func (a Address) Match(pattern string) bool {
 func ParseAddress(s string) (Address, error) {
 	kind, name, ok := strings.Cut(s, ":")
 	if !ok || kind == "" || name == "" {
-		return "", fmt.Errorf("%q is no address: want kind:name, such as file:~/.claude/settings.json or model:tiny", s)
+		return "", fmt.Errorf("%q is not an address: want kind:name, such as file:~/.claude/settings.json or model:tiny", s)
 	}
 	return Address(s), nil
 }

@@ -11,11 +11,11 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Compose brings all declarations of each target together. It is the one place
-// where they meet: equal leaves collapse and keep every origin and owner,
-// different ones are a Conflict that names both places, and so is a target in
-// git's own folder, or with a name that records cannot hold. The resources are sorted by address, their leaves by key; a
-// target in conflict is left out.
+// Compose joins all declarations of each target. It is the only place where
+// they meet: equal leaves collapse and keep every origin and owner; different
+// ones are a Conflict with both places, and so is a target in git's folder, or
+// with a name that records cannot hold. The resources are sorted by address,
+// their leaves by key; a target in conflict is left out.
 func Compose(decls []Declaration) ([]Resource, []Conflict) {
 	byTarget := make(map[Address][]Resource, len(decls))
 	for _, d := range decls {
@@ -46,9 +46,9 @@ func Compose(decls []Declaration) ([]Resource, []Conflict) {
 	return resources, conflicts
 }
 
-// refused says why r may be no target, and what to do about it; "" where it may.
-// What lies in git's own folder can make git run programs. Records, plans and
-// locks are JSON, which holds no name that is not UTF-8.
+// refused returns why r must not be a target, and what to do; "" if it may be.
+// Files in git's folder can make git run programs. Records, plans and locks are
+// JSON, which cannot hold a name that is not UTF-8.
 func refused(r Resource) (why, hint string) {
 	notText := func(l Leaf) bool { return !utf8.ValidString(string(l.Key)) }
 	switch i := slices.IndexFunc(r.Leaves, notText); {

@@ -6,27 +6,27 @@ import "encoding/json"
 // other text that is equal exactly when the values are. "" is no value.
 type Fingerprint string
 
-// Body is a value that somebody wants. It may hold a lot of bytes or know only
-// where they are; a plan file holds its fingerprint, never the body.
+// Body is a wanted value. It may hold many bytes or only know where they are; a
+// plan file holds its fingerprint, never the body.
 type Body interface {
 	Fingerprint() Fingerprint
-	Redacted() json.RawMessage // what people and plans may see of it; no secret
+	Redacted() json.RawMessage // the part that people and plans may see; no secret
 }
 
 // LeafKey names one owned part of a target: "" for the whole, "seed" for first
 // content, else as the provider's format says (a pointer, a set member, a line).
 type LeafKey string
 
-// Seed is the key of content that is written once and is then the user's.
+// Seed is the key of content that is written once and then belongs to the user.
 const Seed LeafKey = "seed"
 
-// Ownership says how much of a target a leaf claims.
+// Ownership is how much of a target a leaf claims.
 type Ownership int
 
 const (
-	Exclusive Ownership = iota // the whole target; shares it with no other leaf
-	Member                     // this part only; the rest is somebody else's
-	SeedOnly                   // written where nothing is; never drifts afterwards
+	Exclusive Ownership = iota // the whole target; shared with no other leaf
+	Member                     // this part only; the rest belongs to others
+	SeedOnly                   // written if there is nothing; never drifts afterwards
 )
 
 // Leaf is one part of one target, wanted by one place of a spec.
@@ -38,7 +38,7 @@ type Leaf struct {
 	Owners []Owner    // set by Compose
 	Order  int        // its place among the leaves of its target, as they were asked for; set by Compose
 	Reason string     // why, where it is not plain: "the best quant that fits 64 GiB"
-	Source string     // the pinned bundle source that all of Body comes from; "" where it is not pinned, or the spec's own
+	Source string     // the pinned bundle source of all of Body; "" if it is not pinned, or from the spec itself
 }
 
 // Declaration is one thing that one place of a spec asks of one target.
@@ -60,8 +60,8 @@ type Resource struct {
 	Local     bool
 }
 
-// Conflict says that declarations cannot be true together. It names every
-// place that takes part.
+// Conflict means that declarations contradict each other. It names every place
+// that takes part.
 type Conflict struct {
 	Address Address    `json:"address"`
 	Key     LeafKey    `json:"key,omitempty"`
@@ -72,14 +72,15 @@ type Conflict struct {
 }
 
 // Unsupported is something a spec asks for that this version or this machine
-// cannot do. It is counted and shown, and is no error.
+// cannot do. It is counted and shown, and is not an error.
 type Unsupported struct {
 	Address Address    `json:"address"`
 	Reason  string     `json:"reason"`
 	Origin  []Position `json:"origin"`
 }
 
-// Note is said beside a plan: something a person should know that changes nothing.
+// Note is shown beside a plan: something that a person should know and that
+// changes nothing.
 type Note struct {
 	Warning bool       `json:"warning"`
 	Text    string     `json:"text"`

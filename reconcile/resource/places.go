@@ -12,15 +12,15 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Places are the places of a machine that several addresses lead to, because a
-// project lies in the home or a folder is a link. The zero value knows of none.
+// Places are the places of a machine with several addresses, because a project
+// lies in the home or a folder is a link. The zero value has none.
 type Places struct {
 	same map[Address][]Address // all addresses of a place, the one that stands for them first
 	path map[Address]string    // where addresses lie that differ in kind, or in case alone
 }
 
-// FindPlaces compares where the folders of addresses lie, links resolved and
-// case folded. A folder that cannot be looked at is a place of its own.
+// FindPlaces compares the places of the addresses' folders, links resolved and
+// case folded. A folder that cannot be read is a separate place.
 func FindPlaces(r fsys.Reader, home fsys.LogicalPath, addresses []Address) Places {
 	at := map[string]string{} // folders, as addresses have them, and where they lie
 	places := map[string]bool{}

@@ -12,19 +12,19 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// ErrNoBackup says that bytes are no longer kept.
+// ErrNoBackup means that bytes are no longer kept.
 var ErrNoBackup = errors.New("no longer kept")
 
-// linkBackup is how a displaced link is kept.
+// linkBackup is the form of a displaced link in the backups.
 type linkBackup struct {
 	Link string `json:"link"`
 }
 
 // KeepBackup moves the displaced entry at old into the backups under digest,
 // which is fsys.Digest of its bytes or fsys.LinkDigest of its target. A regular
-// file keeps its mode. Where the backup is there already, intact, nothing
-// happens and old is left to the caller. If it fails, old is still there; a
-// kill leaves old, the backup, or both.
+// file keeps its mode. If an intact backup exists, nothing happens and old is
+// left to the caller. If it fails, old is still there; a kill leaves old, the
+// backup, or both.
 func (d *Dir) KeepBackup(w fsys.FS, old fsys.LogicalPath, digest string) error {
 	d.keeping.Lock()
 	defer d.keeping.Unlock()
@@ -64,13 +64,13 @@ func (d *Dir) KeepBackup(w fsys.FS, old fsys.LogicalPath, digest string) error {
 	if err := d.put(w, digest, b); err != nil {
 		return err
 	}
-	if err := w.Flush(); err != nil { // the caller lets go of old, which is not moved here
+	if err := w.Flush(); err != nil { // the caller removes old, which is not moved here
 		return fmt.Errorf("keep backup: %w", err)
 	}
 	return nil
 }
 
-// backupBytes is how the entry at p is kept.
+// backupBytes is the content of the backup of the entry at p.
 func backupBytes(r fsys.Reader, p fsys.LogicalPath, info fs.FileInfo) ([]byte, error) {
 	if info.Mode()&fs.ModeSymlink == 0 {
 		return r.ReadFile(p)
@@ -104,13 +104,13 @@ func (d *Dir) put(w fsys.FS, digest string, b []byte) error {
 	if err == nil {
 		err = w.Replace(p, fsys.Content{Bytes: b, Mode: 0o600}, fsys.Expect{Absent: true}, nil)
 	}
-	if err != nil && !d.has(digest) { // somebody may have kept the same meanwhile
+	if err != nil && !d.has(digest) { // another process may have kept the same meanwhile
 		return fmt.Errorf("keep backup: %w", err)
 	}
 	return nil
 }
 
-// clear removes a damaged backup, which would keep an intact one out.
+// clear removes a damaged backup, which would block an intact one.
 func (d *Dir) clear(w fsys.FS, p fsys.LogicalPath) error {
 	b, err := w.ReadFile(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,14 +120,14 @@ func (d *Dir) clear(w fsys.FS, p fsys.LogicalPath) error {
 		return err
 	}
 	if at, err := d.backup(digestOf(p, b)); err == nil && at == p {
-		return nil // somebody made it whole
+		return nil // another process completed it
 	}
 	return w.Remove(p, fsys.Expect{Digest: fsys.Digest(b)}, nil)
 }
 
 // GetBackup returns kept bytes, checked against digest; of a link, its target.
-// The error wraps ErrNoBackup where there are none, ErrDamaged where they are
-// no longer what was kept.
+// The error wraps ErrNoBackup if there are none, and ErrDamaged if they
+// changed.
 func (d *Dir) GetBackup(digest string) ([]byte, error) {
 	p, err := d.backup(digest)
 	if err != nil {
@@ -158,13 +158,13 @@ func (d *Dir) has(digest string) bool {
 
 const linkEnding = ".link"
 
-// backup returns where the backup with a digest lies. A link has an ending, for
-// a file may hold the very text that the link points to.
+// backup returns the path of the backup with a digest. A link's has an
+// extension, because a file may hold the very text of the link's target.
 func (d *Dir) backup(digest string) (fsys.LogicalPath, error) {
 	kind, sum, _ := strings.Cut(digest, ":")
 	raw, err := hex.DecodeString(sum)
 	if err != nil || len(raw) != sha256.Size || kind != "sha256" && kind != "link" || strings.ToLower(sum) != sum {
-		return "", fmt.Errorf("%q is no digest of a backup", digest)
+		return "", fmt.Errorf("%q is not the digest of a backup", digest)
 	}
 	name := sum
 	if kind == "link" {
@@ -175,7 +175,7 @@ func (d *Dir) backup(digest string) (fsys.LogicalPath, error) {
 
 func isLink(p fsys.LogicalPath) bool { return strings.HasSuffix(string(p), linkEnding) }
 
-// digestOf is the digest of what the backup file at p stands for, if it holds b.
+// digestOf is the digest that the backup file at p stands for if it holds b.
 func digestOf(p fsys.LogicalPath, b []byte) string {
 	if !isLink(p) {
 		return fsys.Digest(b)

@@ -15,14 +15,14 @@ import (
 
 func (d *Dir) contents(name string) fsys.LogicalPath { return d.base.Join("contents", name+".zip") }
 
-// pack is the texts of one name as far as they were asked for.
+// pack is the texts of one name, as far as they were requested.
 type pack struct {
 	has   map[string]bool      // by digest
 	files map[string]*zip.File // nil until one of them is read; its file then stays open
 }
 
-// ReadContent returns the text with that digest, where aisync wrote it last
-// and still has it: a base for diffs and merges, never the truth.
+// ReadContent returns the text with that digest, if aisync last wrote it and
+// still has it: a base for diffs and merges, never the truth.
 func (d *Dir) ReadContent(name, digest string) ([]byte, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,9 +79,9 @@ func byName(z *zip.Reader) map[string]*zip.File {
 	return files
 }
 
-// WriteContents makes name's texts those of add and of what was there whose
-// digests are in keep. Nothing is written where that changes nothing. An old
-// file that cannot be read counts as empty: the texts are a comfort.
+// WriteContents sets name's texts to add and those existing ones whose digests
+// are in keep. It writes nothing if that changes nothing. An unreadable old
+// file counts as empty: the texts are optional.
 func (d *Dir) WriteContents(w fsys.FS, name string, add map[string][]byte, keep map[string]bool) error {
 	p := d.contents(name)
 	old, err := w.ReadFile(p)

@@ -13,12 +13,10 @@ import (
 )
 
 // Index stands in for record files that need not be read: it holds the part of
-// each that others than its owner look at. It is a cache, valid for a file as
-// long as the stamp of that is the one that was indexed, and made anew from the
-// files where it is missing or damaged.
-//
-// Its own file has a first line, then for each record file a line "name TAB
-// stamp" and a line "key TAB value", both in JSON, for each part.
+// each that other owners read. It is a cache, valid for a file while its stamp
+// is the indexed one, and rebuilt from the files if it is missing or damaged.
+// Its file has a first line, then for each record file a line "name TAB stamp"
+// and, for each part, a line "key TAB value", both in JSON.
 type Index struct {
 	bytes  []byte // of its file; nil where there is none that counts
 	files  map[string]Indexed
@@ -40,7 +38,7 @@ type indexHead struct {
 // indexVersion is the format of the index. One of another version is made anew.
 const indexVersion = 1
 
-// ReadIndex reads the index of d. What is not as it was written counts as none.
+// ReadIndex reads the index of d. A damaged one counts as none.
 func (d *Dir) ReadIndex() *Index {
 	x := &Index{files: map[string]Indexed{}}
 	b, err := d.r.ReadFile(d.index())
@@ -68,8 +66,8 @@ func (d *Dir) ReadIndex() *Index {
 	return x
 }
 
-// Stamp returns the stamp of the file name when it was indexed, "" where x does
-// not stand in for it.
+// Stamp returns the indexed stamp of the file name, "" if x does not stand in
+// for it.
 func (x *Index) Stamp(name string) string { return x.files[name].Stamp }
 
 // Names returns the files that x stands in for, sorted.
@@ -129,9 +127,9 @@ func (f *Indexed) Add(key string, value any) error {
 	return err
 }
 
-// WriteIndex makes the index of d that of the files that x stands in for, and
-// of fresh, each of which is on disk. Nothing is written where it is that
-// already. A kill leaves the old index, which knows old stamps.
+// WriteIndex sets the index of d to the files that x stands in for, and fresh,
+// each of which is on disk. It writes nothing if nothing changed. A kill leaves
+// the old index, with old stamps.
 func (d *Dir) WriteIndex(w fsys.FS, x *Index, fresh map[string]Indexed) error {
 	files := maps.Clone(x.files)
 	maps.Copy(files, fresh)

@@ -16,7 +16,7 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Holder is who holds the lock of a state folder.
+// Holder is the holder of a state folder's lock.
 type Holder struct {
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
@@ -24,7 +24,7 @@ type Holder struct {
 	Command string    `json:"command"`
 }
 
-// HeldError says that another apply is on its way.
+// HeldError means that another apply is running.
 type HeldError struct {
 	Holder
 	Inside bool // this process was started by the holder
@@ -49,15 +49,15 @@ func (e *HeldError) Hint() string {
 	return advice.WaitForLock
 }
 
-// PIDVariable tells what an apply starts that it is inside of one.
+// PIDVariable tells the programs that an apply starts that they run inside it.
 const PIDVariable = "AISYNC_APPLY_PID"
 
 // Held is the lock of a state folder, held until Release or the process ends.
 type Held struct{ file *os.File }
 
-// Lock waits up to timeout (0: not at all) for the lock of the folder and says
-// in it who holds it. It returns a *HeldError where another does, and the error
-// of ctx where that ends first. A holder that died holds nothing.
+// Lock waits up to timeout (0: not at all) for the lock of the folder and
+// writes its holder into it. It returns a *HeldError if another holds it, and
+// the error of ctx if that ends first. A dead holder holds nothing.
 func (d *Dir) Lock(ctx context.Context, w fsys.FS, timeout time.Duration, me Holder) (*Held, error) {
 	if _, err := w.MkdirAll(d.base, 0o700); err != nil {
 		return nil, fmt.Errorf("lock the state: %w", err)
@@ -83,8 +83,8 @@ func acquire(ctx context.Context, timeout time.Duration, f *os.File) error {
 	}
 	err := filelock.Try(f, filelock.Exclusive)
 	if errors.Is(err, filelock.ErrBusy) && heldBy(f).gone() {
-		// Killed while it started a program: what it forked holds the lock until
-		// it is that program.
+		// A program was killed while starting another: its child holds the lock
+		// until it executes that program.
 		timeout = max(timeout, time.Second)
 	}
 	if errors.Is(err, filelock.ErrBusy) && timeout > 0 {
@@ -103,7 +103,7 @@ func acquire(ctx context.Context, timeout time.Duration, f *os.File) error {
 	return nil
 }
 
-// gone reports whether the holder was on this machine and runs no more.
+// gone reports whether the holder was on this machine and has ended.
 func (e *HeldError) gone() bool {
 	host, err := os.Hostname()
 	return err == nil && e.PID > 0 && e.Host == host && errors.Is(syscall.Kill(e.PID, 0), syscall.ESRCH)
@@ -112,13 +112,13 @@ func (e *HeldError) gone() bool {
 func heldBy(f *os.File) *HeldError {
 	held := &HeldError{}
 	if json.NewDecoder(io.NewSectionReader(f, 0, 1<<16)).Decode(&held.Holder) != nil {
-		held.Holder = Holder{} // half written: nobody is named
+		held.Holder = Holder{} // half written: names no holder
 	}
 	held.Inside = held.PID != 0 && os.Getenv(PIDVariable) == strconv.Itoa(held.PID)
 	return held
 }
 
-// sign writes in place: another file of that name would be another lock.
+// sign writes in place: another file with that name would be another lock.
 func (h *Held) sign(me Holder) error {
 	b, err := json.Marshal(me)
 	if err != nil {
@@ -131,7 +131,7 @@ func (h *Held) sign(me Holder) error {
 	return err
 }
 
-// Release gives the lock back. The file stays, for others may wait for it.
+// Release releases the lock. The file stays, because others may wait for it.
 func (h *Held) Release() error {
 	return errors.Join(h.file.Truncate(0), filelock.Unlock(h.file))
 }

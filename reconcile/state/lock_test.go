@@ -104,7 +104,7 @@ func TestOneOfManyProcessesGetsTheLock(t *testing.T) {
 		}
 	}
 	if winner.Cmd == nil {
-		t.Fatal("nobody got it")
+		t.Fatal("no process got it")
 	}
 	_, err := d.Lock(context.Background(), w, 0, holder("aisync apply"))
 	var held *HeldError
@@ -205,7 +205,7 @@ func TestAnApplyWithinAnApplyIsToldWhy(t *testing.T) {
 	}
 }
 
-func TestALockFileWithoutAHolderNamesNobody(t *testing.T) {
+func TestLockFileWithoutHolderNamesNone(t *testing.T) {
 	d, w, _ := newDir(t, nil)
 	held, err := d.Lock(context.Background(), w, 0, holder("x"))
 	if err != nil {

@@ -19,10 +19,10 @@ type kept struct {
 	time time.Time // when it came in, not when its bytes were written
 }
 
-// SweepBackups removes what needed, by digest, does not name: everything that
-// is older than age, and then the oldest until what is left, needed or not, is
-// at most limit bytes. It returns what it removed; with w nil it only says what
-// it would remove.
+// SweepBackups removes backups that needed, by digest, does not name:
+// everything older than age, and then the oldest until the rest, needed or not,
+// is at most limit bytes. It returns what it removed; with w nil it only
+// returns what it would remove.
 func (d *Dir) SweepBackups(w fsys.FS, needed map[string]bool, now time.Time, age time.Duration, limit int64) (removed []fsys.LogicalPath, freed int64, err error) {
 	all, err := d.backups()
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	// ErrNewer says that a file was written by a newer aisync.
+	// ErrNewer means that a newer aisync wrote a file.
 	ErrNewer = errors.New("written by a newer aisync")
-	// ErrDamaged says that a file is not what aisync writes.
+	// ErrDamaged means that aisync did not write a file in its present form.
 	ErrDamaged = errors.New("damaged")
 )
 
@@ -57,9 +57,9 @@ func ReadVersioned(r fsys.Reader, p fsys.LogicalPath, current int, m Migrations,
 	return true, nil
 }
 
-// ReadHead reads the document at p as far as its last field, an array of
-// objects, and counts those. ok is false for anything but a document as
-// WriteVersioned writes it: then ReadVersioned says what is wrong.
+// ReadHead reads the document at p up to its last field, an array of objects,
+// and counts those. ok is false for anything but a document as WriteVersioned
+// writes it: then ReadVersioned gives the error.
 func ReadHead(r fsys.Reader, p fsys.LogicalPath, last string, v any) (objects int, ok bool) {
 	b, err := r.ReadFile(p)
 	i := bytes.Index(b, []byte(`,"`+last+`":[`)) // no quote stands like that in a string
@@ -139,10 +139,10 @@ func damaged(at string, b []byte, err error) error {
 	return fmt.Errorf("%s:%d:%d: %w: %w; %s", at, line, column, ErrDamaged, err, advice.TakeOver)
 }
 
-// WriteVersioned makes p hold v as JSON, which says its format_version itself,
-// readable by the owner only. What is there in an older format is first kept
-// as <name>.v<N>.bak; what is newer or damaged is refused as ReadVersioned does.
-// Killed, it leaves the old document or the new one.
+// WriteVersioned writes v to p as JSON with its format_version, readable by the
+// owner only. An existing document in an older format is first kept as
+// <name>.v<N>.bak; a newer or damaged one is refused as in ReadVersioned. A
+// kill leaves the old document or the new one.
 func WriteVersioned(w fsys.FS, p fsys.LogicalPath, current int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

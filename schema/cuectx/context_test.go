@@ -9,7 +9,7 @@ import (
 	"cuelang.org/go/cue/parser"
 )
 
-func TestCUEEvaluatesAsEverywhere(t *testing.T) {
+func TestContextEvaluatesLikeCUE(t *testing.T) {
 	v := Context().CompileString("import \"strings\"\na: strings.ToUpper(\"x\")\nb: {a: >3 & <9, a: 7}")
 	if got, err := v.LookupPath(cue.ParsePath("a")).String(); got != "X" || err != nil {
 		t.Errorf("a is %q, %v", got, err)
@@ -20,7 +20,7 @@ func TestCUEEvaluatesAsEverywhere(t *testing.T) {
 }
 
 // What a spec could read it could carry into a file that is committed.
-func TestASpecCannotEmbedAFile(t *testing.T) {
+func TestContextRefusesEmbedding(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for name, text := range map[string]string{"secret.json": `{"token":"hunter2"}`, "cue.mod/module.cue": "module: \"example.com/x\"\nlanguage: version: \"v0.9.0\"\n"} {

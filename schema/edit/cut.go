@@ -6,9 +6,9 @@ import (
 	"cuelang.org/go/cue/ast"
 )
 
-// cut is the edit that takes the spot out. What is written as "a: b: c:" goes as
-// a whole, unless the root would go with it, which then stays empty.
-func (s spot) cut(root int, onlyRoot bool) (from, to int, with string) {
+// removal returns the edit that removes the occurrence. A chain "a: b: c:" goes as a
+// whole, unless it contains the root, which then stays empty.
+func (s occurrence) removal(root int, onlyRoot bool) (from, to int, with string) {
 	if s.depth < root && onlyRoot {
 		v := spanOf(s.chain[root-1-s.depth].Value)
 		return v.from, v.to, "{}"
@@ -17,26 +17,26 @@ func (s spot) cut(root int, onlyRoot bool) (from, to int, with string) {
 	for i < len(s.in.decls) && s.in.decls[i] != ast.Decl(s.chain[0]) {
 		i++
 	}
-	from, to = s.file.without(spans(s.in.decls), i)
+	from, to = s.file.removalRange(spans(s.in.decls), i)
 	return from, to, ""
 }
 
-// cutElement is the edit that takes the element i out of list.
+// cutElement returns the edit that removes the element i from list.
 func (f *file) cutElement(list *ast.ListLit, i int) (from, to int, with string) {
-	from, to = f.without(spans(list.Elts), i)
+	from, to = f.removalRange(spans(list.Elts), i)
 	return from, to, ""
 }
 
-// without is what to take out so that items lack the one at i: its lines with
-// the comments above and beside it where it has them for itself, else it and
+// removalRange returns the range to remove for the item at i: its lines with the
+// comments above and beside it if it has lines to itself, otherwise the item and
 // one comma.
-func (f *file) without(items []span, i int) (from, to int) {
+func (f *file) removalRange(items []span, i int) (from, to int) {
 	item := items[i]
 	start, end := f.lineStart(item.from), f.lineEnd(f.comma(item.to))
 	alone := blank(f.Text[start:item.from]) && (i == 0 || items[i-1].to <= start)
 	rest := bytes.TrimLeft(f.Text[f.comma(item.to):end], " \t")
 	if alone && (len(rest) == 0 || bytes.HasPrefix(rest, []byte("//"))) {
-		return f.above(start), f.below(start, end)
+		return f.commentStart(start), f.gapEnd(start, end)
 	}
 	switch {
 	case i > 0 && items[i-1].to > start:
@@ -47,8 +47,8 @@ func (f *file) without(items []span, i int) (from, to int) {
 	return item.from, f.comma(item.to)
 }
 
-// above is where the comment begins that stands right above the line at start.
-func (f *file) above(start int) int {
+// commentStart returns the start of the comment directly above the line at start.
+func (f *file) commentStart(start int) int {
 	for start > 0 {
 		before := f.lineStart(start - 1)
 		if !bytes.HasPrefix(bytes.TrimLeft(f.Text[before:start], " \t"), []byte("//")) {
@@ -59,18 +59,18 @@ func (f *file) above(start int) int {
 	return start
 }
 
-// below is where what follows the line that ends at end begins. Of two blank
-// lines that would meet, one goes.
-func (f *file) below(start, end int) int {
+// gapEnd returns the start of the text after the line that ends at end. If two
+// blank lines would meet, it removes one.
+func (f *file) gapEnd(start, end int) int {
 	next := f.nextLine(end)
-	top := f.above(start)
+	top := f.commentStart(start)
 	if top > 0 && blank(f.Text[f.lineStart(top-1):top]) && next < len(f.Text) && blank(f.Text[next:f.lineEnd(next)]) {
 		next = f.nextLine(next)
 	}
 	return next
 }
 
-// nextLine is the offset behind the line break at or after i.
+// nextLine returns the offset after the line break at or after i.
 func (f *file) nextLine(i int) int {
 	if n := bytes.IndexByte(f.Text[i:], '\n'); n >= 0 {
 		return i + n + 1

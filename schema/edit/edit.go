@@ -1,8 +1,7 @@
-// Package edit changes the text of a spec the way a careful person would: a
-// field or an element is put in or taken out where its neighbours stand, and
-// every other byte stays as it is. It reads and writes no file, and does not
-// know what a spec may hold: package schema checks the result. Start reading
-// at Files.
+// Package edit changes the text of a spec like a careful person: it inserts or
+// removes a field or an element beside its neighbours and keeps every other
+// byte. It reads and writes no file, and does not know the schema: package
+// schema checks the result. Call Parse.
 package edit
 
 import (
@@ -18,12 +17,12 @@ import (
 
 // File is one file of a spec.
 type File struct {
-	Name string // as positions shall name it
+	Name string // for positions
 	Text []byte
 }
 
-// Files is a spec of one or more files that is being edited. After an error it
-// is as it was before the call.
+// Files is a spec of one or more files in the course of edits. A failed call
+// changes nothing.
 type Files struct {
 	files []*file
 	root  []string
@@ -35,9 +34,9 @@ type file struct {
 	ast *ast.File
 }
 
-// Parse reads the files of one spec of which the part at root is edited, such
-// as hosts, velox: paths start there, and it stays whatever is taken out of it.
-// What is no CUE is an error with its place.
+// Parse parses the files of one spec for edits of the part at root, such as
+// hosts, velox: paths start there, and removals keep it. A CUE syntax error
+// names its place.
 func Parse(files []File, root ...string) (*Files, error) {
 	e := &Files{root: root}
 	for _, f := range files {
@@ -50,7 +49,7 @@ func Parse(files []File, root ...string) (*Files, error) {
 	return e, nil
 }
 
-// Changed returns the files whose text is no longer what Parse was given.
+// Changed returns the files whose text differs from Parse's input.
 func (e *Files) Changed() []File {
 	var out []File
 	for _, f := range e.files {
@@ -61,28 +60,28 @@ func (e *Files) Changed() []File {
 	return out
 }
 
-// Handmade says that a part of a spec is written in a form that only a person
-// can change: a comprehension, a reference, an expression.
+// Handmade reports a part of a spec that only a person can change: a
+// comprehension, a reference, an expression.
 type Handmade struct {
 	Pos  spec.Position
 	Path []string
-	Do   string // what is to be done there
+	Do   string // what the person must do there
 }
 
 // Error names the place and what to do.
 func (h *Handmade) Error() string {
-	text := fmt.Sprintf("%s is not written in a form that can be edited for you", strings.Join(h.Path, "."))
+	text := fmt.Sprintf("%s is written in a form that aisync cannot edit", strings.Join(h.Path, "."))
 	if h.Pos.File != "" {
 		text = h.Pos.String() + ": " + text
 	}
 	return text
 }
 
-// Hint is what to do.
+// Hint returns what to do.
 func (h *Handmade) Hint() string { return h.Do }
 
-// Find returns where path is written, in the order of the files; none if it is
-// nowhere in plain sight.
+// Find returns the places where path is written, in the order of the files; none
+// if it is not written as plain data.
 func (e *Files) Find(path ...string) []spec.Position {
 	var out []spec.Position
 	for _, s := range e.find(e.at(path)) {
@@ -91,18 +90,18 @@ func (e *Files) Find(path ...string) []spec.Position {
 	return out
 }
 
-// at is path from the top of the files.
+// at returns path from the top of the files.
 func (e *Files) at(path []string) []string { return slices.Concat(e.root, path) }
 
-// Add puts the field path with value, CUE text of one line, where its siblings
-// stand, or else where the nearest thing around it does. It does not look
-// whether path is there.
+// Add adds the field path with value, CUE text of one line, beside its siblings,
+// or else in the nearest enclosing struct. It does not check whether path
+// exists.
 func (e *Files) Add(value string, path ...string) error {
 	return e.change(func() error { return e.add(value, e.at(path)) })
 }
 
-// Append puts element, CUE text of one line, at the end of the list at path,
-// wherever that list is written, or writes a list of one.
+// Append appends element, CUE text of one line, to the list at path, or writes a
+// new list.
 func (e *Files) Append(element string, path ...string) error {
 	return e.change(func() error {
 		spots := e.find(e.at(path))
@@ -115,25 +114,25 @@ func (e *Files) Append(element string, path ...string) error {
 	})
 }
 
-// Remove takes out the field at path wherever it is written, with the comment
-// above it. Structs around it stay, be they empty.
+// Remove removes the field at path wherever it is written, with the comment
+// above it. Enclosing structs stay, even if empty.
 func (e *Files) Remove(path ...string) error {
 	return e.change(func() error {
-		for { // each removal moves what follows it, so it is looked for again
+		for { // each removal moves the rest, so search again
 			spots := e.find(e.at(path))
 			if len(spots) == 0 {
 				return nil
 			}
 			s := spots[len(spots)-1]
 			onlyRoot := len(e.find(e.root)) == 1
-			if err := s.file.replace(s.cut(len(e.root), onlyRoot)); err != nil {
+			if err := s.file.replace(s.removal(len(e.root), onlyRoot)); err != nil {
 				return err
 			}
 		}
 	})
 }
 
-// RemoveElement takes the string element out of the list at path wherever that
+// RemoveElement removes the string element from the list at path wherever that
 // list is written. It reports whether it was there.
 func (e *Files) RemoveElement(element string, path ...string) (found bool, err error) {
 	err = e.change(func() error {
@@ -149,9 +148,9 @@ func (e *Files) RemoveElement(element string, path ...string) (found bool, err e
 	return found, err
 }
 
-// eachList does something to the list at each spot, last first, so that places
-// before it hold.
-func (e *Files) eachList(spots []spot, path []string, byHand string, do func(*file, *ast.ListLit) error) error {
+// eachList calls do for the list at each occurrence, last first, so that earlier
+// offsets stay valid.
+func (e *Files) eachList(spots []occurrence, path []string, byHand string, do func(*file, *ast.ListLit) error) error {
 	for _, s := range slices.Backward(spots) {
 		list, ok := s.field.Value.(*ast.ListLit)
 		if !ok {
@@ -164,7 +163,7 @@ func (e *Files) eachList(spots []spot, path []string, byHand string, do func(*fi
 	return nil
 }
 
-// change undoes what do did if it fails.
+// change reverts the edits of do if it fails.
 func (e *Files) change(do func() error) error {
 	before := make([]file, len(e.files))
 	for i, f := range e.files {
@@ -179,7 +178,7 @@ func (e *Files) change(do func() error) error {
 	return err
 }
 
-// replace puts text in place of the bytes from..to and reads the file again.
+// replace replaces the bytes from..to by text and parses the file again.
 func (f *file) replace(from, to int, text string) error {
 	changed := slices.Concat(f.Text[:from], []byte(text), f.Text[to:])
 	tree, err := parser.ParseFile(f.Name, changed, parser.ParseComments)

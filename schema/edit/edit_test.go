@@ -34,7 +34,7 @@ func removeElement(path, s string) change {
 	}
 }
 
-func TestEverythingElseKeepsItsBytes(t *testing.T) {
+func TestEditKeepsOtherBytes(t *testing.T) {
 	const project, host = "project", "hosts.velox"
 	for _, c := range []struct {
 		name, root   string
@@ -170,7 +170,7 @@ func TestEverythingElseKeepsItsBytes(t *testing.T) {
 	}
 }
 
-func TestTheFileWithTheSiblingsIsEdited(t *testing.T) {
+func TestAddChoosesFileOfSiblings(t *testing.T) {
 	files := []File{
 		{"a.cue", []byte("package aisync\nhosts: velox: {\n\ttrust: true\n}\n")},
 		{"b.cue", []byte("package aisync\nhosts: velox: models: {\n\ttiny: {}\n}\n")},
@@ -195,7 +195,7 @@ func TestTheFileWithTheSiblingsIsEdited(t *testing.T) {
 	}
 }
 
-func TestAListThatIsNoneIsForAPerson(t *testing.T) {
+func TestHandmadeListIsRefused(t *testing.T) {
 	e, err := Parse([]File{{"a.cue", []byte("package aisync\n_all: [\"claude\"]\nproject: {\n\truntimes: _all\n}\n")}}, "project")
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestAListThatIsNoneIsForAPerson(t *testing.T) {
 	}
 }
 
-func TestAFailedEditChangesNothing(t *testing.T) {
+func TestFailedEditChangesNothing(t *testing.T) {
 	text := "package aisync\nproject: {\n\tname: \"a\"\n}\n"
 	e, err := Parse([]File{{"a.cue", []byte(text)}}, "project")
 	if err != nil {
@@ -249,7 +249,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-func TestTextIsWrittenAsCUE(t *testing.T) {
+func TestTextIsCUE(t *testing.T) {
 	got := Struct(Text("command", `say "hi" \(x)`), Texts("args", []string{"-y", "a\nb"}), Number("port", 8081), Text("url", ""), Field{"env", Struct(Text("A_B", "1"), Text("X-Y", "2"))})
 	want := `{command: "say \"hi\" \\(x)", args: ["-y", "a\nb"], port: 8081, env: {A_B: "1", "X-Y": "2"}}`
 	if got != want {

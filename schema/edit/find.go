@@ -9,37 +9,37 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// spot is one place where a path is written.
-type spot struct {
+// occurrence is one place where a path is written.
+type occurrence struct {
 	file  *file
 	field *ast.Field   // the last of the path
-	chain []*ast.Field // from the declaration of its struct, through "a: b: c:", to field
-	depth int          // how many names of the path lie before chain[0]
-	in    *braces      // what chain[0] is declared in
+	chain []*ast.Field // from the declaration in its struct, through "a: b: c:", to field
+	depth int          // number of names of the path before chain[0]
+	in    *block       // the struct with chain[0]
 }
 
-func (s spot) pos() spec.Position { return s.file.position(s.field.Label) }
+func (s occurrence) pos() spec.Position { return s.file.position(s.field.Label) }
 
-// braces is a struct between { and }, or the top of a file.
-type braces struct {
+// block is a struct between { and }, or the top of a file.
+type block struct {
 	open, shut int // offsets of { and }; -1 at the top of a file
 	decls      []ast.Decl
 }
 
-// find returns the fields that are written at path, in all files.
-func (e *Files) find(path []string) []spot {
-	var out []spot
+// find returns the fields written at path, in all files.
+func (e *Files) find(path []string) []occurrence {
+	var out []occurrence
 	if len(path) == 0 {
 		return nil
 	}
 	for _, f := range e.files {
-		f.walk(path, 0, &braces{-1, -1, f.ast.Decls}, nil, f.ast.Decls, func(s spot) { out = append(out, s) })
+		f.walk(path, 0, &block{-1, -1, f.ast.Decls}, nil, f.ast.Decls, func(s occurrence) { out = append(out, s) })
 	}
 	return out
 }
 
-// walk finds path[at:] among decls. chain is how decls were come to from in.
-func (f *file) walk(path []string, at int, in *braces, chain []*ast.Field, decls []ast.Decl, found func(spot)) {
+// walk finds path[at:] among decls; chain leads from in to decls.
+func (f *file) walk(path []string, at int, in *block, chain []*ast.Field, decls []ast.Decl, found func(occurrence)) {
 	for _, d := range decls {
 		switch d := d.(type) {
 		case *ast.EmbedDecl:
@@ -50,7 +50,7 @@ func (f *file) walk(path []string, at int, in *braces, chain []*ast.Field, decls
 			}
 			chain := append(chain[:len(chain):len(chain)], d)
 			if at+1 == len(path) {
-				found(spot{f, d, chain, at + 1 - len(chain), in})
+				found(occurrence{f, d, chain, at + 1 - len(chain), in})
 				continue
 			}
 			f.walkValue(path, at+1, in, chain, d.Value, found)
@@ -58,10 +58,10 @@ func (f *file) walk(path []string, at int, in *braces, chain []*ast.Field, decls
 	}
 }
 
-func (f *file) walkValue(path []string, at int, in *braces, chain []*ast.Field, value ast.Expr, found func(spot)) {
+func (f *file) walkValue(path []string, at int, in *block, chain []*ast.Field, value ast.Expr, found func(occurrence)) {
 	switch v := value.(type) {
 	case *ast.StructLit:
-		if b := bracesOf(v); b != nil {
+		if b := blockOf(v); b != nil {
 			f.walk(path, at, b, nil, v.Elts, found)
 		} else {
 			f.walk(path, at, in, chain, v.Elts, found)
@@ -74,15 +74,15 @@ func (f *file) walkValue(path []string, at int, in *braces, chain []*ast.Field, 
 	}
 }
 
-// bracesOf is v as a struct between braces; nil for the value of "a: b: c".
-func bracesOf(v *ast.StructLit) *braces {
+// blockOf returns v as a struct between braces; nil for the value of "a: b: c".
+func blockOf(v *ast.StructLit) *block {
 	if !v.Lbrace.IsValid() || !v.Rbrace.IsValid() {
 		return nil
 	}
-	return &braces{v.Lbrace.Offset(), v.Rbrace.Offset(), v.Elts}
+	return &block{v.Lbrace.Offset(), v.Rbrace.Offset(), v.Elts}
 }
 
-// labelOf is the name of a regular field.
+// labelOf returns the name of a regular field.
 func labelOf(f *ast.Field) (string, bool) {
 	label := f.Label
 	if a, ok := label.(*ast.Alias); ok {

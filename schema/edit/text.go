@@ -12,10 +12,10 @@ import (
 	"aisync.dev/aisync/schema/cuectx"
 )
 
-// String is s as CUE writes it.
+// String returns s as a CUE string.
 func String(s string) string { return literal.String.Quote(s) }
 
-// Label is name as CUE writes a field's name.
+// Label returns name as a CUE label.
 func Label(name string) string {
 	if ast.StringLabelNeedsQuoting(name) {
 		return String(name)
@@ -23,7 +23,7 @@ func Label(name string) string {
 	return name
 }
 
-// Struct is CUE text of a struct on one line. Empty values are left out.
+// Struct returns a struct on one line, as CUE text, without empty fields.
 func Struct(fields ...Field) string {
 	var parts []string
 	for _, f := range fields {
@@ -34,10 +34,10 @@ func Struct(fields ...Field) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// Field is a name with its value, CUE text.
+// Field is a name and its value, as CUE text.
 type Field struct{ Name, Value string }
 
-// Text is a field of s, left out where s is empty.
+// Text returns a field with s, an empty one if s is empty.
 func Text(name, s string) Field {
 	if s == "" {
 		return Field{}
@@ -45,7 +45,7 @@ func Text(name, s string) Field {
 	return Field{name, String(s)}
 }
 
-// Number is a field of n, left out where n is 0.
+// Number returns a field with n, an empty one if n is 0.
 func Number(name string, n int) Field {
 	if n == 0 {
 		return Field{}
@@ -53,7 +53,7 @@ func Number(name string, n int) Field {
 	return Field{name, strconv.Itoa(n)}
 }
 
-// Texts is a field with a list of strings, left out where there is none.
+// Texts returns a field with a list of strings, an empty one without any.
 func Texts(name string, list []string) Field {
 	if len(list) == 0 {
 		return Field{}
@@ -65,8 +65,8 @@ func Texts(name string, list []string) Field {
 	return Field{name, "[" + strings.Join(quoted, ", ") + "]"}
 }
 
-// Same reports whether what is written at path is value, CUE text. It is false
-// where path is written in several places, or not as plain data.
+// Same reports whether path has the value, CUE text. It is false where path is
+// written in several places, or not as plain data.
 func (e *Files) Same(value string, path ...string) bool {
 	spots := e.find(e.at(path))
 	if len(spots) != 1 {

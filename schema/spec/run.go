@@ -3,8 +3,8 @@ package spec
 // RunVersion is the schemaVersion of every file below .ilchul.
 const RunVersion = 1
 
-// RunConfig is .ilchul/config.json as it was written: what it leaves out is
-// taken from the user's own, and then from the defaults.
+// RunConfig is .ilchul/config.json as written: missing fields come from the
+// user's config, then from the defaults.
 type RunConfig struct {
 	SchemaVersion int                   `json:"schemaVersion"`
 	Storage       *RunStorage           `json:"storage,omitempty"`
@@ -14,19 +14,19 @@ type RunConfig struct {
 	Verification  *RunVerification      `json:"verification,omitempty"`
 }
 
-// RunStorage says where runs lie. Both fields take one value only.
+// RunStorage is the place of runs. Each field accepts only one value.
 type RunStorage struct {
 	Root             string `json:"root,omitempty"`
 	LegacyRootPolicy string `json:"legacyRootPolicy,omitempty"`
 }
 
-// RunAdapter is how workers of one runtime are started.
+// RunAdapter says how workers of one runtime start.
 type RunAdapter struct {
 	Enabled          *bool  `json:"enabled,omitempty"`
 	DefaultSubstrate string `json:"defaultSubstrate,omitempty"` // "tmux", "process"
 }
 
-// RunRuntime bounds what a supervisor does. Zero is "not said"; no field takes it.
+// RunRuntime bounds a supervisor. Zero is unset; no field accepts it.
 type RunRuntime struct {
 	WorktreeRoot            string `json:"worktreeRoot,omitempty"`
 	MaxWorkers              int    `json:"maxWorkers,omitempty"`
@@ -35,7 +35,7 @@ type RunRuntime struct {
 	HeartbeatTimeoutSeconds int    `json:"heartbeatTimeoutSeconds,omitempty"`
 }
 
-// RunRetention is what happens to a worker whose work is done.
+// RunRetention says what happens to a worker whose work is done.
 type RunRetention struct {
 	CompletedDefault           string `json:"completedDefault,omitempty"` // "completed-retained", "safe-to-close"
 	SafeCleanupRequiresCommand *bool  `json:"safeCleanupRequiresCommand,omitempty"`
@@ -48,7 +48,7 @@ type RunVerification struct {
 	RequireEvidenceForTaskCompletion *bool  `json:"requireEvidenceForTaskCompletion,omitempty"`
 }
 
-// RunContract is run-contract.json: what the run is for, and what proves it.
+// RunContract is run-contract.json: the purpose of a run, and its proof.
 type RunContract struct {
 	SchemaVersion    int      `json:"schemaVersion"`
 	RunID            string   `json:"runId"`
@@ -56,12 +56,12 @@ type RunContract struct {
 	CreatedAt        string   `json:"createdAt"`
 	CreatedBy        string   `json:"createdBy,omitempty"`
 	Acceptance       []string `json:"acceptance,omitempty"`
-	EvidenceRequired []string `json:"evidenceRequired,omitempty"` // before the run may complete; as in RunTask
-	Adapter          string   `json:"adapter,omitempty"`          // of tasks that name none
+	EvidenceRequired []string `json:"evidenceRequired,omitempty"` // required for completion; as in RunTask
+	Adapter          string   `json:"adapter,omitempty"`          // for tasks that name none
 	Status           string   `json:"status"`                     // "active", "completed", "failed", "cancelled"
 }
 
-// RunObjective is objective.json. It advises; nothing is decided by it.
+// RunObjective is objective.json. It only advises.
 type RunObjective struct {
 	SchemaVersion int      `json:"schemaVersion"`
 	RunID         string   `json:"runId"`
@@ -70,15 +70,15 @@ type RunObjective struct {
 	Authority     string   `json:"authority"` // "advisory"
 }
 
-// RunSettings are what a run was started with. A later change of a config does
-// not reach it.
+// RunSettings are the settings with which a run started. A later change of a
+// config does not affect it.
 type RunSettings struct {
 	Adapter          string `json:"adapter,omitempty"`
 	Substrate        string `json:"substrate,omitempty"`
 	Strategy         string `json:"strategy"` // "graph"
 	Depth            string `json:"depth"`
 	MaxWorkers       int    `json:"maxWorkers"`
-	MaxAttempts      int    `json:"maxAttempts"` // failures of a task before it is failed for good
+	MaxAttempts      int    `json:"maxAttempts"` // failures after which a task has failed permanently
 	ReadinessMS      int64  `json:"readinessTimeoutMs"`
 	LeaseMS          int64  `json:"leaseDurationMs"`
 	HeartbeatMS      int64  `json:"heartbeatTimeoutMs"`
@@ -89,38 +89,38 @@ type RunSettings struct {
 	Worktrees        bool   `json:"worktrees,omitempty"` // a git work tree for each worker, below WorktreeRoot
 }
 
-// RunPolicy is policy-selection.json: what was chosen, and why.
+// RunPolicy is policy-selection.json: the settings and their reasons.
 type RunPolicy struct {
 	SchemaVersion int         `json:"schemaVersion"`
 	RunID         string      `json:"runId"`
 	SelectedAt    string      `json:"selectedAt"`
 	Settings      RunSettings `json:"settings"`
 	Reasons       []RunReason `json:"reasons"`
-	Advice        []string    `json:"advice,omitempty"` // of learning/, named and not followed
+	Advice        []string    `json:"advice,omitempty"` // of learning/, recorded but not followed
 }
 
-// RunReason says where one setting comes from.
+// RunReason is the source of one setting.
 type RunReason struct {
 	Setting string `json:"setting"`
 	Value   string `json:"value"`
 	From    string `json:"from"` // "flag", "graph", "default", or the config file
 }
 
-// RunTask is one task of a graph as it was asked for.
+// RunTask is one task of a graph as requested.
 type RunTask struct {
 	ID        string            `json:"id"`
 	Title     string            `json:"title,omitempty"`
-	Goal      string            `json:"goal,omitempty"` // what the worker is told
+	Goal      string            `json:"goal,omitempty"` // the worker's instruction
 	DependsOn []string          `json:"dependsOn,omitempty"`
 	Adapter   string            `json:"adapter,omitempty"`
 	Substrate string            `json:"substrate,omitempty"`
 	Command   []string          `json:"command,omitempty"` // with the adapter "command"
 	Env       map[string]string `json:"env,omitempty"`
-	Evidence  []string          `json:"evidence,omitempty"` // KIND or KIND:NAME that it must leave
-	Worktree  *bool             `json:"worktree,omitempty"` // its workers have work trees of their own; nil: as the run says
+	Evidence  []string          `json:"evidence,omitempty"` // required KIND or KIND:NAME
+	Worktree  *bool             `json:"worktree,omitempty"` // its workers have separate work trees; nil: the run's setting
 }
 
-// RunGraph is what run start --graph reads.
+// RunGraph is the input of run start --graph.
 type RunGraph struct {
 	SchemaVersion int       `json:"schemaVersion"`
 	Worktrees     bool      `json:"worktrees,omitempty"` // as RunSettings.Worktrees

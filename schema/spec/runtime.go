@@ -1,157 +1,158 @@
 package spec
 
-// Runtime is one agent program: what it needs on disk, and how others start
-// it, tell that it runs, and reach it. Every field may be empty.
+// Runtime is one agent program: what it needs on disk, and how to start, detect
+// and reach it. Every field may be empty.
 type Runtime struct {
 	ID           string
 	Pos          Position
-	Source       string // the bundle source that brought it along; "" for an entry of a catalog
+	Source       string // the bundle source that provides it; "" for an entry of a catalog
 	DisplayName  string
-	Aliases      []string // other ids under which people know it
+	Aliases      []string // other known ids
 	Homepage     string
-	Command      string            // program looked for in PATH
+	Command      string            // program name in PATH
 	Packages     map[string]string // installer ("npm", "pacman") to package name
-	Node         string            // least version of Node that its npm package runs on, such as "22.19"
-	Network      bool              // needs a network to be of any use
-	Local        bool              // has no service of its own: talks to the host's endpoint
-	APIs         []string          // "chat", "responses", "messages": an endpoint must have one, the first is preferred; none: no endpoint can be set
+	Node         string            // minimum version of Node for its npm package, such as "22.19"
+	Network      bool              // useless without a network
+	Local        bool              // has no service: uses the host's endpoint
+	APIs         []string          // "chat", "responses", "messages": an endpoint must have one, the first is preferred; none: it cannot use an endpoint
 	MCPSupport   bool
 	Subagents    bool
-	HomeVar      string            // variable that moves the program's own user folder away from where User says
-	Tools        map[string]string // a bundle's word for a kind of tool to the names of the program's, with | between them
-	FirstRequest int64             // tokens that it sends before anybody has said anything: a quarter of the bytes, as measured with the version of catalog/proved.json; 0: not known
-	Hooks        string            // "native", "wrapper", "manual": the level of events that HookEvents does not name
+	HomeVar      string            // variable that moves the program's user folder away from User
+	Tools        map[string]string // a bundle's word for a kind of tool to the program's names, separated by |
+	FirstRequest int64             // tokens of its first request without any input: a quarter of the bytes, as measured with the version of catalog/proved.json; 0: unknown
+	Hooks        string            // "native", "wrapper", "manual": the level of events missing in HookEvents
 	HookEvents   []HookEvent       // sorted by Event
 	Detect       Detect
 	Session      Session
 	Launch       Launch
 
-	Preferred bool    // started where nothing says which; one entry of the embedded catalog has it
-	ForModels bool    // started where a model or a service is named in place of a runtime; likewise
+	Preferred bool    // the default runtime; one entry of the embedded catalog has it
+	ForModels bool    // the default where a model or a service is named instead of a runtime; likewise
 	Driver    *Driver // how it drives a generic runtime; nil: it cannot
-	Worker    *Worker // how a run starts workers of it where no config says so; nil: it starts none
+	Worker    *Worker // how a run starts its workers without a config; nil: it starts none
 
-	Coordination Coordination  // as the program is; package catalog fills in what is empty
-	HAL          *Coordination // as the HAL's table has it; nil: not in the table
+	Coordination Coordination  // as the program is; package catalog fills empty fields
+	HAL          *Coordination // from the HAL's table; nil: not in it
 	Validators   []Validator   // cheapest first
-	Trust        []Trust       // what it takes from a project only where its user allowed that
-	Loads        *Loads        // what it loads by itself; nil: not known
+	Trust        []Trust       // what it loads from a project only after its user's approval
+	Loads        *Loads        // what it loads by itself; nil: unknown
 
 	User    Scope
 	Project Scope
 }
 
-// HookEvent says how one program runs the hooks of one event.
+// HookEvent says how a program runs the hooks of one event.
 type HookEvent struct {
-	Event string // as bundles name it: "SessionStart", "PreToolUse", …
+	Event string // the bundles' name: "SessionStart", "PreToolUse", …
 	Level string // "native", "wrapper", "manual"
-	Name  string // the program's own name of the event; "" is Event
+	Name  string // the program's name of the event; "" is Event
 }
 
-// Detect says how to tell that a process is the program, or runs below it.
+// Detect says how to recognise a process of the program, or one below it.
 type Detect struct {
-	// Processes are basenames: a process is the program if its command name
+	// Processes are base names: a process is the program if its command name
 	// (comm), argv[0] or executable has one of them; or, where an interpreter
-	// (node, bun, python) runs it, the script that it was given, without .js.
+	// (node, bun, python) runs it, the script's name without .js.
 	Processes []string
-	Generic   []string // as Processes, but other programs have these names too: evidence only beside another
-	Scripts   []string // parts of paths of scripts that an interpreter runs, such as "@openai/codex/"
+	Generic   []string // like Processes, but shared with other programs: evidence only together with another
+	Scripts   []string // parts of script paths under an interpreter, such as "@openai/codex/"
 	Markers   []Marker // strongest first
-	Files     []string // below a workspace; aisync writes such files itself, so they are the weakest evidence
-	HALVar    string   // the variable by which the HAL's own cascade knows the program
-	HALFile   string   // the file of a workspace by which it does
+	Files     []string // below a workspace; the weakest evidence, because aisync writes such files
+	HALVar    string   // the program's variable in the HAL's cascade
+	HALFile   string   // the program's workspace file in the HAL's cascade
 }
 
-// Marker is an environment variable that tells what set it.
+// Marker is an environment variable that reveals its setter.
 type Marker struct {
 	Name     string
-	Value    string // "": any that is not empty
+	Value    string // "": any non-empty value
 	Prefix   string // of the value; exclusive with Value
-	Strength string // "proof": no other program sets it; "strong": its forks may; "weak": others do
+	Strength string // "proof": only this program sets it; "strong": its forks may; "weak": others do
 }
 
-// Session says how sessions of a program are named and gone on with. Each
-// list is arguments after the command; {id} stands for a session's id.
+// Session says how to name and continue sessions of a program. Each list is
+// arguments after the command; {id} stands for a session's id.
 type Session struct {
 	IDVars   []string // variables with the running session's id, most specific first
-	Start    []string // begins a session under an id of ours
-	Resume   []string // goes on with the session of an id
-	Continue []string // goes on with the last session
+	Start    []string // begins a session under an id that we choose
+	Resume   []string // continues the session of an id
+	Continue []string // continues the last session
 	Fork     []string // begins a copy of the session of an id
 }
 
-// Launch says how a program is started. Each list is arguments after the
-// command; {prompt} stands for one argument, {model} for a model's name.
+// Launch says how to start a program. Each list is arguments after the command;
+// {prompt} stands for one argument, {model} for a model's name.
 type Launch struct {
 	Args        []string            // always
 	Interactive []string            // opens a session with an instruction; empty: it must be typed
 	Headless    []string            // answers one prompt and exits
 	JSON        []string            // added to Headless: prints JSON
-	Reads       map[string][]string // added where the project has that file, which the program reads only if it is told to
-	Autonomous  []string            // asks for no permission; never used unless somebody says so
-	Model       []string            // chooses a model
-	Ready       string              // what the program prints when it takes input; "": wait for ReadyDelay
+	Reads       map[string][]string // added if the project has that file, which the program reads only when told to
+	Autonomous  []string            // asks for no permission; used only on explicit request
+	Model       []string            // selects a model
+	Ready       string              // its prompt for input; "": wait for ReadyDelay
 	ReadyDelay  int                 // milliseconds
 	Environment map[string]string   // always
-	Endpoint    map[string]string   // where the host has an endpoint; {url} ends before /v1, {model}, {context} in tokens, {key}
-	Sandbox     map[string]string   // where it works in a sandbox of ours, as root perhaps
-	Offline     map[string]string   // where there shall be no network
+	Endpoint    map[string]string   // if the host has an endpoint; {url} ends before /v1, {model}, {context} in tokens, {key}
+	Sandbox     map[string]string   // in our sandbox, perhaps as root
+	Offline     map[string]string   // without a network
 }
 
 // Driver says how a program drives a generic runtime, one that is Local: by a
-// file in that runtime's folder, which it is started with. What points it at the
-// server is its own: User.Endpoint, and the variables of Launch.Endpoint.
+// file in that runtime's folder, with which it starts. User.Endpoint and the
+// variables of Launch.Endpoint point it at the server.
 type Driver struct {
-	Order       int               // among the programs that can: the first that is installed is taken
+	Order       int               // of preference: the first installed driver is used
 	File        string            // its name
-	Settings    []Reference       // of that file, beside those of User.Always and User.Endpoint
-	Rules       *Reference        // of that file: names the runtime's list of rules, {index}
-	Text        string            // the whole file, where it has no settings: as Settings, and {runtime}, {base}
+	Settings    []Reference       // in that file, beside those of User.Always and User.Endpoint
+	Rules       *Reference        // in that file: names the runtime's list of rules, {index}
+	Text        string            // the whole file, if it has no settings: like Settings, and {runtime}, {base}
 	RulesText   string            // follows Text: names the list of rules, {index}, an absolute path
-	Args        []string          // in front of all others; {file} is the physical path of File
+	Args        []string          // before all others; {file} is the physical path of File
 	Environment map[string]string // likewise
-	Inline      string            // variable that takes User.Endpoint as JSON, and counts more than any file
+	Inline      string            // variable that takes User.Endpoint as JSON, and overrides files
 }
 
-// Worker says how a run starts workers of a program where no config says so.
+// Worker says how a run starts workers of a program without a config.
 type Worker struct {
-	Name      string // by which the configs of other tools call the program, if not by its id
+	Name      string // the program's name in configs of other tools, if not its id
 	Substrate string // "tmux", "process"
-	Off       bool   // it starts none until a config says so
+	Off       bool   // it starts none unless a config says so
 }
 
-// Coordination is how work reaches an agent, and when it counts as stalled.
+// Coordination says how work reaches an agent, and when the agent counts as
+// stalled.
 type Coordination struct {
-	Events          string // "yes", "partial", "no": hooks by which work reaches it
-	Forks           bool   // can branch off a session with all it knows
+	Events          string // "yes", "partial", "no": hooks that deliver work
+	Forks           bool   // can branch a session with its context
 	SessionVar      string
 	Startup         string              // "hook_injection", "startup_fallback", "polling"
-	StartupCommands map[string][]string // by role, "*" any other; {role}, {agent}
+	StartupCommands map[string][]string // by role, "*" for others; {role}, {agent}
 	GUPP            string              // "hook_injection", "startup_fallback", "prompt_preamble", "polling"
-	Stall           int                 // seconds without a sign of life
+	Stall           int                 // seconds without activity
 	Nudge           int                 // seconds between nudges
 	NudgeBy         string              // "filesystem", "limited", "none"
 }
 
-// Validator is a command of a program that checks what it was given, without a
-// network. It fails if it exits with another code than 0, or prints Bad.
+// Validator is a command of a program that checks its configuration without a
+// network. It fails if its exit code is not 0, or it prints Bad.
 type Validator struct {
 	Args      []string
 	Proves    string   // in words
 	Bad       string   // regular expression
-	Needs     []string // of the project: it says nothing where none of these is there
+	Needs     []string // files of the project; without any of them it proves nothing
 	Starts    bool     // it starts MCP servers
-	InProject bool     // it says something of the project that it runs in
+	InProject bool     // checks the project in which it runs
 }
 
-// Trust is one thing that a program takes from a project only where its user
-// allowed it. In pointers, values and Do, {dir} stands for the project's folder,
+// Trust is one thing that a program loads from a project only after its user's
+// approval. In pointers, values and Do, {dir} stands for the project's folder,
 // {name} for an MCP server or subagent, {sha256} for the digest of its text.
 type Trust struct {
-	Parts   []string    // "hooks", "mcp", "skills", "commands", "subagents", "settings", "everything": what of a project that is
-	Records []Reference // where the program keeps the answer: any one of them says yes; none: nobody can tell
-	Parents bool        // an answer for a folder above counts where there is no nearer one
-	// Variables that say yes, whatever the records say: any one of them with its value.
+	Parts   []string    // "hooks", "mcp", "skills", "commands", "subagents", "settings", "everything": the affected parts of a project
+	Records []Reference // where the program stores the answer: any one of them means yes; none: unknown
+	Parents bool        // an answer for a parent folder counts if there is no nearer one
+	// Variables that mean yes without a record, any one of them with its value.
 	Environment map[string]string
 	Do          string // what a person runs to allow it
 }

@@ -1,40 +1,40 @@
 package spec
 
-// Scope is where one runtime reads its parts in one scope. Paths of user scope
-// start with ~/, those of project scope are relative to its root. An empty
-// field means that the runtime has no such place there.
+// Scope says where one runtime reads its parts in one scope. Paths of user scope
+// start with ~/, those of project scope are relative to its root. An empty field
+// means that the runtime has no such place.
 type Scope struct {
-	Dir          string        // the runtime's own folder
-	Rules        string        // folder of rule files it loads by itself or by RulesRef
-	RulesForm    string        // form of these files: "" as they stand, "paths", "mdc", "instructions"
-	RulesRef     *Reference    // how the program is told of Rules, where it must be
-	RulesAlso    []string      // folders and instruction files of others from which it loads rules too
+	Dir          string        // the runtime's folder
+	Rules        string        // folder of rule files that it loads by default or through RulesRef
+	RulesForm    string        // form of these files: "" unchanged, "paths", "mdc", "instructions"
+	RulesRef     *Reference    // the setting that names Rules, if required
+	RulesAlso    []string      // foreign folders and instruction files from which it also loads rules
 	RulesBlock   string        // instruction file that it reads, in which a marked block can hold the rules
-	BlockRef     *Reference    // how the program is told of RulesBlock, where it must be
-	BlockLimit   *BlockLimit   // how much of RulesBlock it reads; nil: all of it
-	RulesIndex   string        // instruction file in which a marked block only names the files in Rules
+	BlockRef     *Reference    // the setting that names RulesBlock, if required
+	BlockLimit   *BlockLimit   // how much of RulesBlock it reads; nil: all
+	RulesIndex   string        // instruction file in which a marked block only lists the files in Rules
 	RulesKept    string        // folder for rules that only skills refer to; no program loads it
 	Skills       string        // folder of skills
-	SkillsAlso   []string      // other folders that it loads skills from as well
+	SkillsAlso   []string      // other folders from which it also loads skills
 	Hooks        string        // folder of hook programs
 	Settings     *SettingsFile // settings and hooks
 	Instructions []string      // instruction files, the seeded one first
-	Imports      string        // line ensured in Instructions[0] where AGENTS.md holds something of ours
-	ImportsApart *ImportLine   // the same where another program would follow that line and see it all twice
-	Follows      []string      // instruction files of others that it reads, with what they import
+	Imports      string        // line ensured in Instructions[0] if AGENTS.md holds content of ours
+	ImportsApart *ImportLine   // the same where another program would also follow that line and load the file twice
+	Follows      []string      // foreign instruction files that it reads, with their imports
 	MCP          *MCPFile
 	Trust        []Reference      // leaves that mark a project as trusted; {dir} is its path
 	Commands     *PromptFolder    // prompts with a name
 	Agents       *PromptFolder    // subagents
-	Events       *EventsFile      // where it is told which hooks to run
-	Permissions  *PermissionsFile // where it is told what agents may do
-	Ignore       string           // file of patterns that it does not read
+	Events       *EventsFile      // where its hooks are configured
+	Permissions  *PermissionsFile // where its permissions are configured
+	Ignore       string           // file with patterns of files that it does not read
 	Endpoint     []Reference      // leaves that point the program at a server; {url} {model} {context} {output} {key} {name}
-	Always       []Reference      // leaves that a file gets as soon as it holds anything of ours
-	Obeys        []Obeyed         // files that steer the program, and what in them is an effect
+	Always       []Reference      // leaves that a file gets as soon as it has content of ours
+	Obeys        []Obeyed         // files that configure the program, and what in them is an effect
 }
 
-// SettingsFile is a structured file in which only some leaves are ours.
+// SettingsFile is a structured file of which aisync owns some leaves.
 type SettingsFile struct {
 	Path   string
 	Format string   // "json", "jsonc", "toml", "yaml"
@@ -42,54 +42,55 @@ type SettingsFile struct {
 	Hooks  string   // pointer of hooks by event, matcher, command; "" if none
 }
 
-// MCPFile is where a runtime reads MCP servers.
+// MCPFile says where a runtime reads MCP servers.
 type MCPFile struct {
 	Path    string
 	Format  string
 	Pointer string // parent object of the servers
 	Shape   string // form of one server: "claude", "gemini", "cursor", "opencode", "codex", "copilot", "goose"
-	// How it names a variable of the environment, or a file, instead of a
+	// How it refers to a variable of the environment, or a file, instead of a
 	// secret: NAME stands for it. "": it cannot, or its shape has a way.
 	SecretEnv, SecretFile string
 }
 
-// PromptFolder is where a program reads Markdown prompts.
+// PromptFolder says where a program reads Markdown prompts.
 type PromptFolder struct {
 	Path string
 	Form string // see package render
 }
 
-// EventsFile is where a program reads hooks, or a module of ours that runs them.
+// EventsFile says where a program reads hooks, or a module of ours that runs
+// them.
 type EventsFile struct {
 	Path    string
 	Format  string   // "" for a module
 	Pointer string   // object of hooks by event
 	Shape   string   // "claude", "cursor", "copilot", "opencode-plugin", "pi-extension"
-	Also    []string // files of others from which it takes hooks too
-	Program string   // how a command calls a program of ours: {path} is its own
+	Also    []string // foreign files from which it also takes hooks
+	Program string   // how a command calls a program of ours: {path} is its path
 	Millis  bool     // timeouts are in milliseconds, else in seconds
 	Always  []Reference
 }
 
-// PermissionsFile is where a program reads what agents may do.
+// PermissionsFile says where a program reads permissions.
 type PermissionsFile struct {
 	Path    string
-	Format  string // "" for a file that is all ours
+	Format  string // "" for a file that is entirely ours
 	Pointer string // object of the lists
 	Shape   string // "claude", "cursor", "gemini", "opencode", "codex"
 }
 
-// ImportLine is a line of an instruction file that brings in another one.
+// ImportLine is a line of an instruction file that imports another one.
 type ImportLine struct {
 	Path string
 	Line string
 }
 
-// BlockLimit says that a program stops reading after some bytes, and which
-// setting, a number of bytes, moves that.
+// BlockLimit is the number of bytes after which a program stops reading, and the
+// setting that changes it.
 type BlockLimit struct {
 	Bytes   int64
-	Setting Reference // its JSON is not used
+	Setting Reference // its JSON is unused
 }
 
 // Reference is one leaf that an adapter always sets.

@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// Shape is what decides how much memory serving a model takes, apart from the
-// size of its files. It comes from a GGUF header (package gguf) and is the same
-// for all quantizations of a model but for Tensors and Experts. The zero value
-// of a field means that the model has none of it, or that it is not known.
+// Shape describes the memory that serving a model takes, apart from its files'
+// size. It comes from a GGUF header (package gguf) and is the same for all
+// quantizations of a model except for Tensors and Experts. A zero field means
+// none, or unknown.
 type Shape struct {
 	Arch         string `json:"arch"`
-	Context      int64  `json:"context_tokens"`           // that the model was made for
+	Context      int64  `json:"context_tokens"`           // that the model was trained for
 	Layers       int64  `json:"layers"`                   // of all kinds
-	Attention    int64  `json:"attention_layers"`         // that remember every token
-	Key          int64  `json:"key_values_per_token"`     // numbers kept for a token, by all these layers together
+	Attention    int64  `json:"attention_layers"`         // that keep every token
+	Key          int64  `json:"key_values_per_token"`     // numbers kept for a token, in all these layers together
 	Value        int64  `json:"value_values_per_token"`   // likewise
-	Windowed     int64  `json:"window_layers"`            // that remember the last tokens only
+	Windowed     int64  `json:"window_layers"`            // that keep only the last tokens
 	Window       int64  `json:"window_tokens"`            // how many
 	WindowKey    int64  `json:"window_key_values"`        // as Key, by the windowed layers
 	WindowValue  int64  `json:"window_value_values"`      // as Value, by the windowed layers
-	Recurrent    int64  `json:"recurrent_layers"`         // that keep a state of one size
+	Recurrent    int64  `json:"recurrent_layers"`         // that keep a state of fixed size
 	State        int64  `json:"state_bytes_per_sequence"` // of all these layers together
 	Vocabulary   int64  `json:"vocabulary_tokens"`
 	Embedding    int64  `json:"embedding_length"`
 	TensorBytes  int64  `json:"tensor_bytes"`  // of the quantization that was read
-	ExpertsBytes int64  `json:"experts_bytes"` // how many of TensorBytes are experts', only some of which are read for a token
+	ExpertsBytes int64  `json:"experts_bytes"` // the experts' part of TensorBytes, only some of which is read for a token
 }
 
-// fields are the words of the text form in their order.
+// fields are the words of the text form, in order.
 func (s *Shape) fields() []struct {
 	word string
 	n    *int64
@@ -47,9 +47,8 @@ func (s *Shape) fields() []struct {
 	}
 }
 
-// String is the text form that a lock keeps, such as
-// "qwen3 context=32768 layers=36 …"; ParseShape reads it back. What is zero is
-// left out.
+// String returns the text form in a lock, such as "qwen3 context=32768 layers=36
+// …", without zero fields; ParseShape parses it.
 func (s Shape) String() string {
 	var b strings.Builder
 	b.WriteString(s.Arch)
@@ -61,12 +60,12 @@ func (s Shape) String() string {
 	return b.String()
 }
 
-// ParseShape reads what String wrote. Words that it does not know are passed
-// over, so that a newer aisync may add some.
+// ParseShape parses String's result. It ignores unknown words, so that a newer
+// aisync may add some.
 func ParseShape(text string) (Shape, error) {
 	words := strings.Fields(text)
 	if len(words) < 2 || strings.Contains(words[0], "=") {
-		return Shape{}, fmt.Errorf("%q does not describe a model's layers: want a word for its architecture and name=number", text)
+		return Shape{}, fmt.Errorf("invalid description of a model's layers %q: want an architecture and name=number", text)
 	}
 	s := Shape{Arch: words[0]}
 	fields := s.fields()
@@ -78,7 +77,7 @@ func ParseShape(text string) (Shape, error) {
 			}
 			n, err := strconv.ParseInt(value, 10, 64)
 			if err != nil || n < 0 {
-				return Shape{}, fmt.Errorf("%q in the description of a model's layers is no size", w)
+				return Shape{}, fmt.Errorf("invalid size %q in the description of a model's layers", w)
 			}
 			*f.n = n
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAShapeIsReadBackAsItWasWritten(t *testing.T) {
+func TestShapeRoundTrip(t *testing.T) {
 	var s Shape
 	s.Arch = "qwen3next"
 	v := reflect.ValueOf(&s).Elem()
@@ -25,7 +25,7 @@ func TestAShapeIsReadBackAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestADamagedShapeIsRefused(t *testing.T) {
+func TestDamagedShapeIsRefused(t *testing.T) {
 	for _, text := range []string{"", "llama", "layers=3 key=4", "llama layers=x", "llama layers=-1", "llama layers=99999999999999999999", "llama tensors=1 experts=2"} {
 		if s, err := ParseShape(text); err == nil {
 			t.Errorf("%q is %+v", text, s)

@@ -1,6 +1,5 @@
-// Package spec holds what a person wrote, as plain Go values: no CUE, no
-// defaults that depend on a machine, no behaviour. Package schema fills it.
-// Start reading at Spec.
+// Package spec holds the content of specs as plain Go values: no CUE, no
+// machine-dependent defaults, no behaviour. Package schema fills it. See Spec.
 package spec
 
 import (
@@ -9,15 +8,15 @@ import (
 	"strings"
 )
 
-// Position is a place in a file that a person can open. File is as the person
-// named it (relative to where they stand, where that is shorter).
+// Position is a place in a file that a person can open. File is relative to the
+// working folder where that is shorter.
 type Position struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
 	Col  int    `json:"col"`
 }
 
-// String renders file:line:col, the form editors and CI systems link.
+// String returns file:line:col, the form that editors and CI systems link.
 func (p Position) String() string {
 	if p.File == "" {
 		return ""
@@ -28,13 +27,13 @@ func (p Position) String() string {
 	return p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Col)
 }
 
-// Spec is everything that one invocation loaded: the selected host, the
-// project if there is one, and the catalog with the person's own entries.
+// Spec is everything that one invocation loaded: the selected host, the project
+// if there is one, and the person's catalog entries.
 type Spec struct {
 	Host    *Host    // nil when only a project was loaded
 	Project *Project // nil outside a project
-	Catalog Catalog  // only the person's own entries; package catalog has the embedded ones
-	Files   []string // every file that was read, absolute, sorted
+	Catalog Catalog  // only the person's entries; package catalog has the embedded ones
+	Files   []string // every file read, absolute, sorted
 	Digest  string   // sha256:… over the names and bytes of Files
 }
 
@@ -43,47 +42,48 @@ type Host struct {
 	Name      string
 	Pos       Position
 	Dir       string // absolute folder of the spec; relative sources start here
-	Builtin   bool   // the embedded default host, used where there is no spec
+	Builtin   bool   // the embedded default host, used without a spec
 	Match     Match
 	Runtimes  []RuntimeUse // sorted by ID
 	Default   string
 	Roots     []string
 	Mailboxes []Mailbox // sorted by Machine
 	Trust     Flag
-	// TrustSources are bundle sources whose effects need no question, each at one pin.
+	// TrustSources are bundle sources, each at one pin, whose effects need no
+	// confirmation.
 	TrustSources []TrustedSource
 	Packages     []Named
 	Bundles      []HostBundle // sorted by Name
 	MCP          []MCPServer  // sorted by Name
 	Store        Named
-	Views        []Named    // programs that see the models as if they had fetched them: "huggingface", "ollama", "lmstudio"
+	Views        []Named    // programs that get the models in their stores: "huggingface", "ollama", "lmstudio"
 	Models       []ModelUse // sorted by ID
 	Services     []Service  // sorted by Name
 	Endpoint     Named
 	Settings     []Settings // sorted by Runtime
 	Policy       Policy
-	Nightly      *Nightly // nil: nothing is worked by itself
+	Nightly      *Nightly // nil: no scheduled work
 }
 
-// Nightly is when the queues of some repositories are worked by themselves.
+// Nightly schedules work on the queues of some repositories.
 type Nightly struct {
-	At, Until string  // HH:MM, local time; no Until: when the queues are empty
+	At, Until string  // HH:MM, local time; no Until: until the queues are empty
 	Repos     []Named // ~/PATH or /PATH
-	Max       int     // tasks in one night; 0: as many as there are
-	Executor  string  // "": whoever fits each task
-	Push      string  // remote that branches go to; "": nowhere
+	Max       int     // tasks in one night; 0: no limit
+	Executor  string  // "": the one that fits each task
+	Push      string  // remote for branches; "": no push
 	Gitea     *Gitea
 	Pos       Position
 }
 
-// Gitea is a server that reports go back to.
+// Gitea is a server that gets the reports.
 type Gitea struct {
 	URL                  string
 	Token                Secret
 	Comment, PullRequest bool
 }
 
-// Flag is a boolean with the place that set it.
+// Flag is a boolean and its position.
 type Flag struct {
 	On  bool
 	Pos Position
@@ -91,25 +91,25 @@ type Flag struct {
 
 // TrustedSource is a bundle source at one pin.
 type TrustedSource struct {
-	Source string // as sources name it
-	Pin    string // a commit or the digest of a tree, as aisync.lock has it
+	Source string // as in sources
+	Pin    string // a commit or the digest of a tree, as in aisync.lock
 	Pos    Position
 }
 
-// Named is a string with the place that said it.
+// Named is a string and its position.
 type Named struct {
 	Value string
 	Pos   Position
 }
 
-// Mailbox is the folder through which messages for the agents of a machine go.
+// Mailbox is the folder for messages to the agents of a machine.
 type Mailbox struct {
 	Machine string
 	Place   string // ~/PATH, /PATH or ssh://[user@]host[:port]/PATH
 	Pos     Position
 }
 
-// Match selects a host: every field that is set must hold.
+// Match selects a host: every field that is set must match.
 type Match struct {
 	Hostname  string
 	CPU       string // regular expression
@@ -117,38 +117,38 @@ type Match struct {
 	MemoryGiB Bound
 }
 
-// Bound is a comparison with a number of GiB, such as >=60. A zero Bound
-// always holds.
+// Bound is a comparison with a number of GiB, such as >=60. A zero Bound always
+// holds.
 type Bound struct {
 	Op  string // "", "==", "<", "<=", ">", ">="
 	GiB float64
 }
 
-// RuntimeUse is one runtime that a host wants.
+// RuntimeUse is one runtime of a host.
 type RuntimeUse struct {
 	ID      string
 	Pos     Position
-	Install *Install // nil: adapter only, if the program is there
+	Install *Install // nil: only its adapter, if the program is installed
 	CLI     string   // the program that drives a generic runtime
-	// Endpoint says whether it talks to a service of the host; nil: a generic
-	// local runtime talks to the host's endpoint, a vendor's program to its maker.
+	// Endpoint says whether it uses a service of the host; nil: a generic local
+	// runtime uses the host's endpoint, a vendor's program its vendor's service.
 	Endpoint *EndpointUse
 }
 
-// EndpointUse is what a host says about one runtime and its services.
+// EndpointUse is a host's setting for one runtime and its services.
 type EndpointUse struct {
 	On      bool
 	Service string // "": the host's endpoint
 	Pos     Position
 }
 
-// Install says how a program gets onto the machine.
+// Install says how to install a program.
 type Install struct {
 	Via     string // "npm", "pacman", …
-	Version string // "any", ">=1.2", "1.2.3"; "" means pinned by the lock
-	Node    string // version of Node that npm also installs; "" means that of the machine
-	URL     string // of a release's archive; "": where the catalog knows that its makers put it
-	SHA256  string // of that archive; "" means pinned by the lock
+	Version string // "any", ">=1.2", "1.2.3"; "": pinned by the lock
+	Node    string // version of Node that npm also installs; "": the machine's
+	URL     string // of a release's archive; "": from the catalog
+	SHA256  string // of that archive; "": pinned by the lock
 	Pos     Position
 }
 
@@ -171,7 +171,7 @@ type MCPServer struct {
 	Pos     Position
 }
 
-// EnvVar is a name with a value or a secret reference, exactly one of them.
+// EnvVar is a name with either a value or a secret reference.
 type EnvVar struct {
 	Name   string
 	Value  string
@@ -179,18 +179,18 @@ type EnvVar struct {
 	Pos    Position
 }
 
-// Secret names where a value is read from; the value itself is never in a spec.
+// Secret names the source of a value; the value is never in a spec.
 type Secret struct {
 	Env  string
 	File string
 }
 
-// ModelUse is one model that a host wants.
+// ModelUse is one model of a host.
 type ModelUse struct {
 	ID      string
-	Quant   string // "auto", a quant's name, or "" for the only one there is
-	Context int64  // tokens to plan its memory for where no service says it; 0 means not said
-	Fit     string // "ignore": no warning if it does not fit; "" otherwise
+	Quant   string // "auto", a quant's name, or "" for the only one
+	Context int64  // tokens for which to plan memory if no service sets it; 0: unset
+	Fit     string // "ignore": no warning if it does not fit; else ""
 	Pos     Position
 }
 
@@ -209,21 +209,21 @@ type Service struct {
 	Enabled bool
 	Pos     Position
 
-	Install      *Install          // of its program; nil: it is there already
-	Backend      string            // "vulkan", "rocm", "cuda", "cpu"; "" is what the machine has
+	Install      *Install          // of its program; nil: it is installed
+	Backend      string            // "vulkan", "rocm", "cuda", "cpu"; "": the machine's
 	Parallel     int               // conversations at once, each with Context tokens; 0 is one
-	GPULayers    *int              // nil: all where the machine's graphics are worth it, else none
+	GPULayers    *int              // nil: all if the machine's graphics are worth it, else none
 	ChatTemplate string            // a name, or a file that starts with ~/ or /
-	Args         []string          // of llama-server, after those that aisync gives it
-	Env          map[string]string // beside what aisync sets
+	Args         []string          // of llama-server, after aisync's
+	Env          map[string]string // in addition to aisync's
 }
 
-// maxUnsaid is how many tokens a conversation is planned with that nobody said:
-// enough for an agent's first question, and not the memory of a whole machine.
+// maxUnsaid is the planned size of a conversation in tokens if none is set:
+// enough for an agent's first question, without filling a machine's memory.
 const maxUnsaid = 32768
 
-// ContextOf is how many tokens one conversation with model m has where s serves
-// it: what the service says, then what h says of the model. 0: not known.
+// ContextOf returns the tokens of one conversation with model m served by s: the
+// service's setting, else h's for the model. 0: unknown.
 func (s Service) ContextOf(h *Host, id string, m Model) int64 {
 	if s.Context > 0 {
 		return int64(s.Context)
@@ -239,21 +239,22 @@ func (s Service) ContextOf(h *Host, id string, m Model) int64 {
 	return min(maxUnsaid, m.Context)
 }
 
-// Settings is a fragment merged into one runtime's own settings file.
+// Settings is a fragment that is merged into one runtime's settings file.
 type Settings struct {
 	Runtime string
 	JSON    []byte // canonical JSON, object keys sorted
 	Pos     Position
-	Leaves  map[string]Position // JSON pointer to the line that said it
+	Leaves  map[string]Position // JSON pointer to the position of its value
 }
 
-// Policy is how strict the host is.
+// Policy is the strictness of the host.
 type Policy struct {
 	Drift string // "report" or "enforce"
 	Pos   Position
 }
 
-// Project is one project's own wishes; nothing in it depends on a machine.
+// Project is the content of a project's spec; nothing in it depends on a
+// machine.
 type Project struct {
 	Name     string
 	Pos      Position
@@ -271,34 +272,34 @@ type Project struct {
 	NoGitHooks bool // githooks: false: none of the bundles' git hooks
 }
 
-// Source names a place bundles come from: a folder, git::URL?ref=…, or an
-// archive URL.
+// Source names the place of bundles: a folder, git::URL?ref=…, or an archive
+// URL.
 type Source struct {
 	Name string
 	URL  string
-	Dir  string // folder that a relative URL starts from
+	Dir  string // folder where a relative URL starts
 	Pos  Position
 }
 
 // BundleRef is source//name, or a bare name that exactly one source has.
 type BundleRef struct {
 	Source string
-	Name   string // "." is the generic part alone
+	Name   string // "." is only the generic part
 	Pos    Position
 }
 
-// Agents says which coordination systems a project lays out.
+// Agents selects the coordination systems of a project.
 type Agents struct {
 	Sessions Flag
 	Ledger   Flag
 	Tasks    Flag
 	Queues   []string
 	Runs     Flag
-	Track    bool // true: git carries what agents write there
+	Track    bool // true: git tracks the agents' files there
 	Pos      Position
 }
 
-// Catalog is data about the world: runtimes, models.
+// Catalog is data about runtimes and models.
 type Catalog struct {
 	Runtimes []Runtime // sorted by ID
 	Models   []Model   // sorted by ID
@@ -312,13 +313,12 @@ type Model struct {
 	Context  int64 // native context length, tokens
 	Params   string
 	Homepage string
-	Chat     string  // form of its prompts: "chatml"; "" where aisync knows none
+	Chat     string  // form of its prompts: "chatml"; "": unknown
 	Quants   []Quant // smallest first
 }
 
-// Quant is one quantization of a model: one file, or the shards in order.
-// Where Repo is not "", Name finds them there once it is asked: until then
-// there are no Files.
+// Quant is one quantization of a model: one file, or the shards in order. With a
+// Repo, Name is looked up there on demand: until then there are no Files.
 type Quant struct {
 	Name     string
 	Files    []ModelFile
@@ -326,7 +326,7 @@ type Quant struct {
 	Revision string // of Repo: a branch, tag or commit; "" is main
 }
 
-// Size is the sum of the files' sizes in bytes.
+// Size returns the sum of the files' sizes in bytes.
 func (q Quant) Size() int64 {
 	var n int64
 	for _, f := range q.Files {
@@ -335,19 +335,20 @@ func (q Quant) Size() int64 {
 	return n
 }
 
-// ModelFile is one artifact. SHA256 is empty where only a hub knows it; it
-// must then be pinned before anything is fetched.
+// ModelFile is one artifact. SHA256 is empty where only a hub knows it; it must
+// then be pinned before a download.
 type ModelFile struct {
 	Path     string
 	Size     int64 // bytes
 	SHA256   string
-	Repo     string // Hugging Face repository, where it comes from there
-	Revision string // of the repository, as it was asked for: a branch, tag or commit; "" is main
-	Commit   string // of the repository, where it is pinned
+	Repo     string // Hugging Face repository, if it is from there
+	Revision string // of the repository, as requested: a branch, tag or commit; "": main
+	Commit   string // of the repository, if pinned
 	Sources  []string
 }
 
-// InRegistry reports whether f comes from an OCI registry, which knows its digest.
+// InRegistry reports whether f comes from an OCI registry, which knows its
+// digest.
 func (f ModelFile) InRegistry() bool {
 	return slices.ContainsFunc(f.Sources, IsOCI)
 }

@@ -2,24 +2,23 @@ package spec
 
 import "time"
 
-// Task is one bounded piece of work that an executor carries out by itself.
-// Both forms of a task file come to this, with the limits that a file leaves
-// out filled in.
+// Task is one bounded piece of work for an executor. Both forms of a task file
+// are decoded to it, with default limits filled in.
 type Task struct {
-	File string // as it was named
+	File string // as named by the caller
 
 	ID        string
 	Source    string // "gitea:<project>:<issue>"; "" none
 	CreatedBy string
-	CreatedAt time.Time // zero: not said
+	CreatedAt time.Time // zero: unset
 	Priority  int       // 1 critical to 4 low
 
-	Tier         string // "trivial", "simple", "moderate", "complex"; "" not said
+	Tier         string // "trivial", "simple", "moderate", "complex"; "": unset
 	Capabilities []string
-	Tokens       int // as estimated; 0 not said
+	Tokens       int // estimated; 0: unknown
 	Duration     time.Duration
 
-	Requires []string // tasks that must be done before
+	Requires []string // tasks that must be done first
 	Blocks   []string // tasks that wait for this one
 
 	Goal        string
@@ -34,12 +33,12 @@ type Task struct {
 	Steps       []TaskStep
 	Verify      []string // shell commands
 	Assumptions []string
-	Issue       int    // of the host that reports go back to; 0 none
+	Issue       int    // of the host that gets the reports; 0: none
 	Form        string // "1", or "flat"
 }
 
-// What a task that does not say so is bounded by. The first three are the
-// figures of the example in the design that the file format comes from.
+// Default limits of a task. The first three are the figures of the example in
+// the design of the file format.
 const (
 	TaskMaxFiles = 10
 	TaskMaxDiff  = 50_000

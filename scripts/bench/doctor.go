@@ -16,7 +16,7 @@ import (
 
 // doctor is the reference host with its agent programs as npm installs them,
 // its rules, hooks, packages and a model, and ollama serving it where the tests
-// have one. The two models that nobody can have here are left out.
+// have one. The two models that cannot be had here are left out.
 func (w *world) doctor() ([]row, error) {
 	here := filepath.Join(w.dir, "doctor")
 	home, contract := filepath.Join(here, "home"), filepath.Join(here, "contract")
@@ -101,7 +101,7 @@ func agentPrograms(home, bin string) (string, error) {
 	return path, os.WriteFile(filepath.Join(bin, "uvx"), []byte("#!/bin/sh\n"), 0o755)
 }
 
-// referenceHost leaves out of the spec what nobody can have here: the large
+// referenceHost leaves out of the spec what cannot be had here: the large
 // models with their service.
 func referenceHost(file string) error {
 	b, err := os.ReadFile(file)

@@ -1,7 +1,6 @@
-// Package page shows a ledger as one page for a browser, which needs nothing
-// else and runs nothing. It reads no file. It is a package of its own because
-// html/template is slow to begin, and most commands of ensemble are short. Start
-// reading at Write.
+// Package page renders a ledger as one self-contained HTML page without scripts.
+// It reads no file. It is separate from package ensemble because html/template
+// initialises slowly and most commands are short. Call Write.
 package page
 
 import (

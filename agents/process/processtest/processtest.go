@@ -1,5 +1,5 @@
-// Package processtest makes process tables out of folders, as proc(5) describes
-// them, for tests of what reads processes. Start reading at Table.
+// Package processtest writes process tables into folders, in the format of
+// proc(5), for tests of code that reads processes. Call Table.
 package processtest
 
 import (
@@ -22,7 +22,7 @@ type P struct {
 	Start       int    // PID where it is 0
 }
 
-// Table writes a table in a folder of its own and returns the folder.
+// Table writes a table into a temporary folder and returns the folder.
 func Table(t testing.TB, ps ...P) string {
 	t.Helper()
 	dir := t.TempDir()

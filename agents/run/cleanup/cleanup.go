@@ -1,8 +1,8 @@
-// Package cleanup closes what a run has let go of: handles of workers that are
-// terminal, not retained and proved to be ours, and logs past their days. It is
-// the only thing that closes anything. It never touches workers that are at work
-// or uncertain, .kapi, worktrees, branches, evidence, events, ledgers or folders
-// of runs. Start reading at Look and Do.
+// Package cleanup closes the handles of workers that are finished, not retained
+// and proved to be aisync's, and removes logs past their retention. No other
+// package closes anything. It never touches active or uncertain workers, .kapi,
+// work trees, branches, evidence, events, ledgers or folders of runs. Call Look,
+// then Do.
 package cleanup
 
 import (
@@ -21,15 +21,15 @@ import (
 	"aisync.dev/aisync/agents/run/worker"
 )
 
-// What is done with one thing.
+// Actions on one item.
 const (
 	Keep   = "keep"
-	Close  = "close"  // end its handle, and see that it is gone
-	Note   = "note"   // its handle is gone: write that down
+	Close  = "close"  // end its handle, and check that it is gone
+	Note   = "note"   // its handle is gone: record that
 	Remove = "remove" // a log
 )
 
-// Item is one worker or log of a run, and what is done with it.
+// Item is one worker or log of a run, and the action on it.
 type Item struct {
 	Run    string        `json:"run"`
 	Worker string        `json:"worker"`
@@ -46,11 +46,11 @@ type Item struct {
 // Cleaner cleans up runs.
 type Cleaner struct {
 	Table    process.Table
-	Retained bool // let go of completed-retained workers that still live, too
+	Retained bool // also release completed-retained workers that still live
 }
 
-// Look says what Do would do with a run, and why not with the rest. It writes
-// nothing and closes nothing.
+// Look returns what Do would do with a run, and the reasons. It writes and
+// closes nothing.
 func (c Cleaner) Look(r *run.Run) ([]Item, error) {
 	cited := map[string]bool{}
 	st, err := r.Replay(func(e run.Event) error { return cite(cited, e) })
@@ -71,7 +71,7 @@ func (c Cleaner) Look(r *run.Run) ([]Item, error) {
 	}
 	logs, err := r.OldLogs(st)
 	for _, l := range logs {
-		// The clock of the wall, by which a log is old, may have jumped.
+		// The wall clock, which dates the log, may have jumped.
 		if w := gone[l.Name]; w != nil && !cited[l.Name] && r.Now().Since(ended(w)) > days(st) {
 			items = append(items, Item{
 				Run: r.ID, Worker: w.ID, State: w.Retention, Action: Remove, Log: l.Name, Bytes: l.Size,
@@ -86,16 +86,16 @@ func days(st *run.State) time.Duration {
 	return time.Duration(st.Settings().RetainLogsDays) * 24 * time.Hour
 }
 
-// judge says what becomes of one worker, and whether its handle is gone.
+// judge returns the action on one worker, and whether its handle is gone.
 func (c Cleaner) judge(r *run.Run, st *run.State, w *run.Worker) (Item, bool) {
 	item := Item{Run: r.ID, Worker: w.ID, State: w.Retention, Action: Keep}
 	if w.Substrate == run.External {
-		item.Why = "it was started by somebody else, who ends it"
+		item.Why = "it was not started by aisync, which does not end it"
 		return item, false
 	}
 	o, err := worker.Observe(c.Table, supervise.Folder(r, w.ID), w.Owner)
 	if err != nil {
-		item.Why = "nothing is known of it: " + err.Error()
+		item.Why = "its state is unknown: " + err.Error()
 		return item, false
 	}
 	item.Seen = o.String()
@@ -107,11 +107,11 @@ func (c Cleaner) judge(r *run.Run, st *run.State, w *run.Worker) (Item, bool) {
 		item.Why = "it is at work, or expected to be"
 		return item, gone
 	case run.StaleRegistry:
-		item.Why = "what is seen of it contradicts what is written; when you have looked: aisync run worker confirm " + w.ID + " --run " + r.ID + " --reason WHAT-YOU-SAW"
+		item.Why = "its observed state contradicts its record; after checking it, run: aisync run worker confirm " + w.ID + " --run " + r.ID + " --reason WHAT-YOU-SAW"
 		return item, gone
 	case run.CompletedRetained:
 		if !gone && !c.Retained {
-			item.Why = "it is kept on purpose; to let go of it: aisync run worker let-go " + w.ID + " --run " + r.ID
+			item.Why = "it is kept on purpose; to release it, run: aisync run worker let-go " + w.ID + " --run " + r.ID
 			return item, gone
 		}
 	}
@@ -122,13 +122,13 @@ func (c Cleaner) judge(r *run.Run, st *run.State, w *run.Worker) (Item, bool) {
 	switch err := owned(c.Table, o, w); {
 	case gone:
 		item.Action, item.Why = Note, "its handle is gone"
-		if o.Held { // such as a server that went into the background: whose it is cannot be proved
-			item.Why += "; something that it started still runs, and is left alone"
+		if o.Held { // such as a server in the background, whose owner is unproved
+			item.Why += "; a process that it started still runs, and is left alone"
 		}
 	case err != nil:
 		item.Why = err.Error()
 	default:
-		item.Action, item.Why = Close, "its work is over, nothing keeps it, and it is ours"
+		item.Action, item.Why = Close, "its work is over, nothing keeps it, and aisync started it"
 	}
 	return item, gone
 }
@@ -142,20 +142,19 @@ func holds(st *run.State, workerID string) string {
 	return ""
 }
 
-// owned is worker.Owned, and that the events tell of the same process.
+// owned is worker.Owned, and checks that the events name the same process.
 func owned(t process.Table, o worker.Observation, w *run.Worker) error {
 	if err := worker.Owned(t, o, w.Owner); err != nil {
 		return err
 	}
 	if k := o.Ticket.Keeper; w.Handle == nil || w.Handle.PID != k.PID || w.Handle.Start != k.Start {
-		return fmt.Errorf("%w: the run's events tell of another process", worker.ErrNotOurs)
+		return fmt.Errorf("%w: the run's events name another process", worker.ErrNotOurs)
 	}
 	return nil
 }
 
-// Do does what the items of one run say, as far as it is still so: each worker is
-// looked at again. What could not be done has its Error; ErrIncomplete says that
-// there is such an item.
+// Do executes the items of one run that still apply: it examines each worker
+// again. A failed item has its Error; ErrIncomplete reports that there is one.
 func (c Cleaner) Do(ctx context.Context, r *run.Run, items []Item) error {
 	var failed []string
 	for i := range items {
@@ -180,11 +179,11 @@ func (c Cleaner) Do(ctx context.Context, r *run.Run, items []Item) error {
 	return nil
 }
 
-// ErrIncomplete says that not all that was to be cleaned up is.
+// ErrIncomplete reports that an item was not cleaned up.
 var ErrIncomplete = errors.New("not cleaned up")
 
-// close releases a worker, ends its handle, and writes down that it is gone.
-// Killed in between, the worker is cleanup-released, and the next Do goes on.
+// close releases a worker, ends its handle, and records that. After a crash in
+// between, the worker is cleanup-released, and the next Do continues.
 func (c Cleaner) close(ctx context.Context, r *run.Run, item *Item) error {
 	st, err := r.State()
 	if err != nil {
@@ -192,7 +191,7 @@ func (c Cleaner) close(ctx context.Context, r *run.Run, item *Item) error {
 	}
 	w := st.Worker(item.Worker)
 	if w == nil {
-		return fmt.Errorf("worker %s is not in the run any more", item.Worker)
+		return fmt.Errorf("worker %s is no longer in the run", item.Worker)
 	}
 	now, _ := c.judge(r, st, w)
 	if now.Action != Close && now.Action != Note {
@@ -222,7 +221,7 @@ func (c Cleaner) close(ctx context.Context, r *run.Run, item *Item) error {
 	return nil
 }
 
-// ended is when a worker's work was over: the last that was written of it.
+// ended returns when a worker's work was over: the time of its last event.
 func ended(w *run.Worker) run.Moment {
 	if len(w.Moves) > 0 {
 		return w.Moves[0].At // away from active
@@ -230,7 +229,7 @@ func ended(w *run.Worker) run.Moment {
 	return w.Registered
 }
 
-// remove removes a log, once it is written down which.
+// remove removes a log after recording it.
 func remove(r *run.Run, item *Item) error {
 	if filepath.Dir(item.Log) != "logs" || filepath.Base(item.Log) != item.Worker+".log" {
 		return fmt.Errorf("%s is not the log of worker %s", item.Log, item.Worker)

@@ -192,7 +192,7 @@ func (f *fixture) do(c Cleaner) (map[string]Item, error) {
 	return byKey(items), err
 }
 
-func TestOnlyWhatIsOverUnretainedAndOursIsClosed(t *testing.T) {
+func TestCleanupClosesOnlyFinishedOwnWorkers(t *testing.T) {
 	f := begun(t, run.CompletedRetained)
 	working, _ := f.worker("a")
 	kept, token := f.worker("b")
@@ -262,7 +262,7 @@ func tree(t *testing.T, root string) []string {
 	return out
 }
 
-func TestAHandleThatIsGoneIsWrittenDown(t *testing.T) {
+func TestCleanupRecordsGoneHandle(t *testing.T) {
 	f := begun(t, run.CompletedRetained)
 	id, token := f.worker("a")
 	f.must(f.Complete(token))
@@ -277,7 +277,7 @@ func TestAHandleThatIsGoneIsWrittenDown(t *testing.T) {
 	}
 }
 
-func TestWhatAWorkerLeftInTheBackgroundIsNamedAndLeftAlone(t *testing.T) {
+func TestCleanupKeepsBackgroundProcesses(t *testing.T) {
 	f := begun(t, run.SafeToClose)
 	f.script = "sleep 300 & echo $! $$ > left; echo printed; exec sleep 60"
 	id, token := f.worker("a")
@@ -296,7 +296,7 @@ func TestWhatAWorkerLeftInTheBackgroundIsNamedAndLeftAlone(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotProvedToBeOursIsLeftAlone(t *testing.T) {
+func TestCleanupKeepsUnprovedWorkers(t *testing.T) {
 	bystander := exec.Command("sleep", "60")
 	if err := bystander.Start(); err != nil {
 		t.Fatal(err)
@@ -312,7 +312,7 @@ func TestWhatIsNotProvedToBeOursIsLeftAlone(t *testing.T) {
 	p, err := process.System().Read(bystander.Process.Pid)
 	f.must(err)
 	for _, c := range []struct{ says, from, to, why string }{
-		{"another worker's ticket", `"marker": "`, `"marker": "0`, "another worker's"},
+		{"another worker's ticket", `"marker": "`, `"marker": "0`, "belongs to another worker"},
 		{"the ticket of a process that the events do not know", fmt.Sprintf(`"pid": %d`, k.PID), fmt.Sprintf(`"pid": %d`, p.PID), ""},
 	} {
 		f.must(os.WriteFile(filepath.Join(folder, "ticket.json"), []byte(strings.Replace(string(ticket), c.from, c.to, 1)), 0o600))
@@ -342,7 +342,7 @@ func TestWhatIsNotProvedToBeOursIsLeftAlone(t *testing.T) {
 	f.must(os.WriteFile(filepath.Join(folder, "ticket.json"), ticket, 0o600))
 }
 
-func TestAStaleOneNeedsTheWordOfAPerson(t *testing.T) {
+func TestCleanupNeedsConfirmationForStaleWorker(t *testing.T) {
 	f := begun(t, run.SafeToClose)
 	id, token := f.worker("a")
 	f.must(f.Release(token, "taken from it"))
@@ -357,7 +357,7 @@ func TestAStaleOneNeedsTheWordOfAPerson(t *testing.T) {
 	}
 }
 
-func TestACleanupThatWasKilledIsGoneOnWith(t *testing.T) {
+func TestCleanupContinuesAfterKill(t *testing.T) {
 	f := begun(t, run.SafeToClose)
 	id, token := f.worker("a")
 	f.over(id, token, run.SafeToClose)
@@ -367,7 +367,7 @@ func TestACleanupThatWasKilledIsGoneOnWith(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatTookAnotherTaskMeanwhileIsNotClosed(t *testing.T) {
+func TestCleanupRechecksWorker(t *testing.T) {
 	f := begun(t, run.SafeToClose)
 	id, token := f.worker("a")
 	items, err := cleaner.Look(f.Run) // it is at work
@@ -382,7 +382,7 @@ func TestAWorkerThatTookAnotherTaskMeanwhileIsNotClosed(t *testing.T) {
 	f.must(f.Complete(token))
 }
 
-func TestALogGoesWhenItsDaysAreOverAndNothingCitesIt(t *testing.T) {
+func TestCleanupRemovesOldUncitedLogs(t *testing.T) {
 	f := begun(t, run.SafeToClose)
 	plain, token := f.worker("a")
 	f.over(plain, token, run.SafeToClose)

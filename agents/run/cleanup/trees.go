@@ -7,8 +7,8 @@ import (
 	"aisync.dev/aisync/agents/run"
 )
 
-// Left is the work tree of a worker that is over. Cleanup leaves it alone: what
-// is in it may be nowhere else.
+// Left is the work tree of a finished worker. Cleanup leaves it alone: its
+// content may exist nowhere else.
 type Left struct {
 	Run    string `json:"run"`
 	Worker string `json:"worker"`
@@ -16,8 +16,8 @@ type Left struct {
 	Branch string `json:"branch"`
 }
 
-// Trees are the work trees that aisync made for workers of a run that are over, as
-// far as they are there, each once.
+// Trees lists the existing work trees that aisync made for finished workers of a
+// run, each once.
 func Trees(r *run.Run) ([]Left, error) {
 	st, err := r.State()
 	if err != nil {
@@ -25,7 +25,7 @@ func Trees(r *run.Run) ([]Left, error) {
 	}
 	var left []Left
 	seen := map[string]bool{}
-	for i := len(st.Workers) - 1; i >= 0; i-- { // the last that had it worked in it
+	for i := len(st.Workers) - 1; i >= 0; i-- { // the last worker that had it worked in it
 		w := st.Workers[i]
 		if w.Worktree == "" || w.Branch == "" || w.Substrate == run.External || seen[w.Worktree] {
 			continue

@@ -12,7 +12,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Session is the session of the agent that s starts, by the agent of the id by.
+// Session returns the work of the agent that s starts, started by the agent by.
 func Session(s launch.Start, by string) Work {
 	name := cmp.Or(s.ID, launch.Primary)
 	return Work{
@@ -22,8 +22,8 @@ func Session(s launch.Start, by string) Work {
 	}
 }
 
-// SessionOutcome is proved by how the program of s ended: what the agent did is
-// for the evidence of a supervised run.
+// SessionOutcome returns the outcome that the exit code of s's program proves.
+// Evidence of the agent's work is for supervised runs.
 func SessionOutcome(s launch.Start, code int) Outcome {
 	o := Outcome{Status: run.RunCompleted, Evidence: []run.Evidence{{Kind: "command", Name: "session", Command: s.Command[0], ExitCode: &code}}}
 	if code != 0 {
@@ -32,8 +32,8 @@ func SessionOutcome(s launch.Start, code int) Outcome {
 	return o
 }
 
-// Task is the task t of a queue, which the process pid works with an executor of
-// that adapter, by the agent of the id by.
+// Task returns the work on task t of a queue in process pid, with an executor of
+// that adapter, started by the agent by.
 func Task(t spec.Task, adapter, by string, pid int) Work {
 	return Work{
 		Goal: "task " + t.ID, By: by, Worker: fmt.Sprintf("executor.%d", pid),
@@ -42,11 +42,11 @@ func Task(t spec.Task, adapter, by string, pid int) Work {
 	}
 }
 
-// TaskOutcome is proved by the verify commands of a task and a copy of its
-// report r; nil means that the task was given back.
+// TaskOutcome returns the outcome that a task's verify commands and a copy of
+// its report r prove; nil means that the task was given back.
 func TaskOutcome(r *task.Report) Outcome {
 	if r == nil {
-		return Outcome{Status: run.RunCancelled, Reason: "it was interrupted, and given back to its queue"}
+		return Outcome{Status: run.RunCancelled, Reason: "it was interrupted and returned to its queue"}
 	}
 	o := Outcome{Status: run.RunCompleted}
 	if !r.OK() {

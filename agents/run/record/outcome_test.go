@@ -10,7 +10,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestSessionIsProvedByItsExitCode(t *testing.T) {
+func TestSessionOutcomeIsExitCode(t *testing.T) {
 	s := launch.Start{Runtime: "codex", ID: "me.app.codex.1f3a", Command: []string{"codex", "--secret=x"}}
 	w := Session(s, "other")
 	if w.Worker != s.ID || w.By != "other" || w.Register.Adapter != "codex" || w.Register.AgentID != s.ID {
@@ -27,7 +27,7 @@ func TestSessionIsProvedByItsExitCode(t *testing.T) {
 	}
 }
 
-func TestTaskIsProvedByItsChecksAndItsReport(t *testing.T) {
+func TestTaskOutcomeHasChecksAndReport(t *testing.T) {
 	w := Task(spec.Task{ID: "one", Goal: " do it\n"}, "endpoint", "me", 7)
 	if w.Goal != "task one" || w.Task.Goal != "do it" || w.Worker != "executor.7" || w.Register.Adapter != "endpoint" {
 		t.Errorf("%+v", w)

@@ -1,7 +1,6 @@
-// Package record writes down, as a run of its own, work that somebody else
-// carries out: a session of an agent, a task of the queue. It starts, ends and
-// delays nothing: what it cannot write down is an error at the end, and the work
-// goes on. Start reading at Begin.
+// Package record records external work as a run: a session of an agent, a task
+// of the queue. It never starts, ends or delays the work; a failure to record is
+// an error at the end. Call Begin, then Recording.End.
 package record
 
 import (
@@ -14,16 +13,16 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Work is what begins.
+// Work describes work that begins.
 type Work struct {
 	Goal     string
-	By       string // the agent's id; may be empty
+	By       string // the agent's id; optional
 	Task     spec.RunTask
 	Worker   string
 	Register run.Registration // Task and Substrate are set by Begin
 }
 
-// Outcome is what came of it.
+// Outcome is the result of work.
 type Outcome struct {
 	Status   string // run.RunCompleted, run.RunFailed, run.RunCancelled: given back undone
 	Reason   string // why it is not completed
@@ -31,41 +30,39 @@ type Outcome struct {
 	Outputs  []Output
 }
 
-// Output is a text that is kept with the run, whatever becomes of the file that
-// it came from.
+// Output is a text whose copy stays with the run.
 type Output struct {
 	Name string
 	Text []byte
 }
 
-// Recording is work that is being written down.
+// Recording is work in progress that is recorded.
 type Recording struct {
 	ended chan Outcome
 	done  chan error
 }
 
-// Begin writes work down from now on, in the store that open gives, and returns
-// at once. Its run lies beside the active one. Its claim is renewed for as long
-// as this process lives: after a crash it is overdue, which run status and
-// doctor tell.
+// Begin starts recording work in the store that open returns, and returns at
+// once. Its run lies beside the active one. Its claim is renewed while this
+// process lives: after a crash it is overdue, which run status and doctor
+// report.
 func Begin(open func() (*run.Store, error), w Work) *Recording {
 	r := &Recording{ended: make(chan Outcome, 1), done: make(chan error, 1)}
 	go func() { r.done <- record(open, w, r.ended) }()
 	return r
 }
 
-// patience is how long End waits for a lock that somebody else holds.
+// patience is how long End waits for a lock of another process.
 const patience = 10 * time.Second
 
-// End writes down what came of the work, and returns what could not be written
-// of all of it. It is called once.
+// End records the outcome and returns all errors of recording. Call it once.
 func (r *Recording) End(o Outcome) error {
 	r.ended <- o
 	select {
 	case err := <-r.done:
 		return err
 	case <-time.After(patience):
-		return fmt.Errorf("nothing could be written for %s", patience)
+		return fmt.Errorf("no write succeeded within %s", patience)
 	}
 }
 
@@ -80,13 +77,13 @@ func record(open func() (*run.Store, error), w Work, ended <-chan Outcome) error
 	if err != nil {
 		return err
 	}
-	// Three chances before the lease is over.
+	// three heartbeats in a lease
 	beat := time.NewTicker(time.Duration(s.Settings().LeaseMS) * time.Millisecond / 3)
 	defer beat.Stop()
 	for {
 		select {
 		case <-beat.C:
-			err = r.Renew(token, 0) // the next one may succeed; only the last one's counts
+			err = r.Renew(token, 0) // the next one may succeed; only the last one's error counts
 		case o := <-ended:
 			return errors.Join(err, end(r, w, token, o))
 		}
@@ -124,8 +121,8 @@ func begin(open func() (*run.Store, error), w Work) (*run.Run, string, error) {
 	return r, token, nil
 }
 
-// end writes down the evidence, the end of the claim and how the worker is kept,
-// in one change, and then that the run is over.
+// end records the evidence, the end of the claim and the worker's retention in
+// one change, and then the end of the run.
 func end(r *run.Run, w Work, token string, o Outcome) error {
 	for _, out := range o.Outputs {
 		ref, digest, size, err := r.KeepOutput(bytes.NewReader(out.Text))
@@ -140,7 +137,7 @@ func end(r *run.Run, w Work, token string, o Outcome) error {
 	case run.RunCompleted:
 		kind, data, why = run.TaskCompleted, nil, "its work is done"
 	case run.RunCancelled:
-		kind, why = run.ClaimReleased, "its work was given back"
+		kind, why = run.ClaimReleased, "its work was returned undone"
 	}
 	err := r.Change(func(c *run.Change) error {
 		for _, e := range o.Evidence {

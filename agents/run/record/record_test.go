@@ -53,7 +53,7 @@ func only(t *testing.T, s *run.Store) *run.State {
 	return nil
 }
 
-func TestWhatCameOfWorkIsARunBesideTheActiveOne(t *testing.T) {
+func TestRecordingIsBesideActiveRun(t *testing.T) {
 	zero, three := 0, 3
 	tests := map[string]struct {
 		out       Outcome
@@ -94,7 +94,7 @@ func TestWhatCameOfWorkIsARunBesideTheActiveOne(t *testing.T) {
 	}
 }
 
-func TestAClaimIsHeldWhileTheWorkGoesOn(t *testing.T) {
+func TestRecordingRenewsClaim(t *testing.T) {
 	s, open := opened(t)
 	config := `{"schemaVersion": 1, "runtime": {"leaseDurationSeconds": 30, "heartbeatTimeoutSeconds": 5}}`
 	if err := os.WriteFile(filepath.Join(s.Path, "config.json"), []byte(config), 0o600); err != nil {
@@ -110,7 +110,7 @@ func TestAClaimIsHeldWhileTheWorkGoesOn(t *testing.T) {
 	}
 }
 
-func TestWorkThatCannotBeRecordedGoesOn(t *testing.T) {
+func TestRecordingFailureKeepsWork(t *testing.T) {
 	s, open := opened(t)
 	if err := os.WriteFile(filepath.Join(s.Path, "config.json"), []byte(`{"schemaVersion": 9}`), 0o600); err != nil {
 		t.Fatal(err)

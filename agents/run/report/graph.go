@@ -8,13 +8,13 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// Graph is the task graph as a picture: boxes in columns, what a task depends
-// on to its left. All lengths are pixels.
+// Graph is a picture of the task graph: boxes in columns, dependencies to the
+// left. All lengths are pixels.
 type Graph struct {
 	Width, Height int
 	Boxes         []Box
 	Edges         []Edge
-	Left          int // tasks beyond the first maxBoxes, which are not drawn
+	Left          int // number of tasks beyond the first maxBoxes, which are not drawn
 }
 
 // Box is one task.
@@ -24,10 +24,10 @@ type Box struct {
 	X, Y  int // of its upper left corner
 }
 
-// Edge is an arrow from a task to one that depends on it, as the d of a path.
+// Edge is an arrow from a task to a dependent one, as the d of a path.
 type Edge struct {
 	Path   string
-	Status string // of the task it comes from
+	Status string // of the task at its start
 }
 
 const (
@@ -37,8 +37,7 @@ const (
 	maxLabel            = 25
 )
 
-// draw lays the first maxBoxes tasks out. Tasks come in an order in which what
-// they depend on stands before them.
+// draw lays out the first maxBoxes tasks. Dependencies precede their dependents.
 func draw(tasks []Task) Graph {
 	g := Graph{Left: max(len(tasks)-maxBoxes, 0)}
 	tasks = tasks[:len(tasks)-g.Left]
@@ -79,8 +78,8 @@ func draw(tasks []Task) Graph {
 	return g
 }
 
-// settle orders a column by the middle of what its tasks depend on, which keeps
-// most arrows from crossing.
+// settle sorts a column by the average row of each task's dependencies, which
+// avoids most crossings.
 func settle(col []Task, row map[string]float64) {
 	middle := func(t Task) float64 {
 		sum := 0.0
@@ -104,7 +103,7 @@ func (g *Graph) connect() {
 				continue
 			}
 			x1, y1 := from.X+boxWidth, from.Y+boxHeight/2
-			x2, y2 := b.X-5, b.Y+boxHeight/2 // the head of the arrow is 5 long
+			x2, y2 := b.X-5, b.Y+boxHeight/2 // the arrow head is 5 long
 			bend := max((x2-x1)/2, gapX/2)
 			g.Edges = append(g.Edges, Edge{Status: from.Task.Status, Path: fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2)})
 		}

@@ -24,8 +24,8 @@ var page = sync.OnceValue(func() *template.Template {
 	}).Parse(pageText))
 })
 
-// HTML writes the report as one page that needs nothing else: no script, no
-// font, no picture from elsewhere.
+// HTML writes the report as one self-contained page: no script, no font, no
+// remote picture.
 func (d *Report) HTML(w io.Writer) error {
 	return page().Execute(w, struct {
 		*Report
@@ -38,16 +38,16 @@ func (d *Report) HTML(w io.Writer) error {
 	}{d, draw(d.Tasks), d.timeline(), Span(d.To.Sub(d.From)), d.Counts(), boxWidth, boxHeight})
 }
 
-// StatusCount is how many tasks have a status.
+// StatusCount is the number of tasks in a status.
 type StatusCount struct {
 	Status string
 	Tasks  int
 }
 
-// Statuses of tasks, in the order in which people ask for them.
+// Statuses of tasks, the most interesting first.
 var statuses = []string{"completed", "claimed", "pending", "failed", "blocked"}
 
-// Counts leaves out what no task is.
+// Counts omits statuses without tasks.
 func (d *Report) Counts() []StatusCount {
 	var out []StatusCount
 	for _, status := range statuses {
@@ -58,12 +58,12 @@ func (d *Report) Counts() []StatusCount {
 	return out
 }
 
-// timeline is the attempts as bars, a lane a task, in the order of their start.
+// timeline draws the attempts as bars, one lane a task, ordered by their start.
 type timeline struct {
 	Lanes         []lane
 	Width, Height int
 	Ticks         []tick
-	Left          int // tasks beyond the first maxLanes, which are not drawn
+	Left          int // number of tasks beyond the first maxLanes, which are not drawn
 }
 
 type lane struct {
@@ -88,7 +88,7 @@ const (
 )
 
 func (d *Report) timeline() timeline {
-	t := timeline{Width: laneLabel + laneWidth + 4*margin} // the last label stands half beyond the end
+	t := timeline{Width: laneLabel + laneWidth + 4*margin} // the last label extends half beyond the end
 	whole := max(d.To.Sub(d.From), time.Millisecond)
 	x := func(at time.Time) int {
 		return laneLabel + int(float64(laneWidth)*min(max(float64(at.Sub(d.From))/float64(whole), 0), 1))
@@ -118,7 +118,8 @@ func (d *Report) timeline() timeline {
 	return t
 }
 
-// Span writes a duration as people say it: "0.4 s", "12 s", "3 min 20 s", "2 h 5 min".
+// Span formats a duration for people: "0.4 s", "12 s", "3 min 20 s", "2 h 5
+// min".
 func Span(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:

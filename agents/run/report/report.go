@@ -1,6 +1,6 @@
-// Package report shows one run to a person: its task graph, who worked when,
-// the workers by their state, and the evidence. It reads, and decides nothing.
-// Start reading at Collect.
+// Package report summarises one run for a person: its task graph, the attempts
+// over time, the workers by state, and the evidence. It only reads. Call
+// Collect.
 package report
 
 import (
@@ -13,7 +13,7 @@ import (
 	"aisync.dev/aisync/agents/run"
 )
 
-// Report is one run as its events tell it.
+// Report is one run as its events describe it.
 type Report struct {
 	FormatVersion string           `json:"format_version"`
 	Run           string           `json:"run"`
@@ -22,8 +22,8 @@ type Report struct {
 	Status        string           `json:"status"`
 	Reason        string           `json:"reason,omitempty"` // why it is over
 	From          time.Time        `json:"from"`
-	To            time.Time        `json:"to"`     // when it was over; else of the last event
-	Events        int64            `json:"events"` // read, with their checksums
+	To            time.Time        `json:"to"`     // its end; else the last event
+	Events        int64            `json:"events"` // number read, with verified checksums
 	Recovered     int              `json:"recovered"`
 	Choices       []Choice         `json:"choices"` // of policy-selection
 	Tasks         []Task           `json:"tasks"`   // in the graph's order
@@ -33,23 +33,23 @@ type Report struct {
 	Evidence      []run.EvidenceAt `json:"evidence"`
 }
 
-// Choice is one setting of a run and where it came from.
+// Choice is one setting of a run and its source.
 type Choice struct {
 	Setting string `json:"setting"`
 	Value   string `json:"value"`
 	From    string `json:"from"`
 }
 
-// Task is one task and how far it came.
+// Task is one task and its progress.
 type Task struct {
 	ID        string   `json:"id"`
 	Title     string   `json:"title,omitempty"`
 	Status    string   `json:"status"` // pending, claimed, completed, failed, blocked
 	DependsOn []string `json:"depends_on"`
 	Attempts  int      `json:"attempts"`
-	Worker    string   `json:"worker,omitempty"` // that completed it, or has it
+	Worker    string   `json:"worker,omitempty"` // that completed or holds it
 	Reason    string   `json:"reason,omitempty"`
-	Missing   []string `json:"missing"` // evidence that it must leave and has not
+	Missing   []string `json:"missing"` // evidence that it requires and lacks
 	Seconds   float64  `json:"seconds"` // of all attempts
 }
 
@@ -62,38 +62,38 @@ type Worker struct {
 	Task      string    `json:"task,omitempty"`
 	Adapter   string    `json:"adapter"`
 	Substrate string    `json:"substrate"`
-	Worktree  string    `json:"worktree,omitempty"` // where it works, if that is a tree of its own
+	Worktree  string    `json:"worktree,omitempty"` // its work tree, if it has one
 	Branch    string    `json:"branch,omitempty"`   // of that tree
 	Heartbeat time.Time `json:"heartbeat,omitzero"`
 }
 
-// StateCount is how many workers are in a state of retention.
+// StateCount is the number of workers in a retention state.
 type StateCount struct {
 	State   string `json:"state"`
 	Workers int    `json:"workers"`
 }
 
-// Attempt is one claim of a task: who had it, from when to when.
+// Attempt is one claim of a task: who held it, from when to when.
 type Attempt struct {
 	Task   string    `json:"task"`
 	Worker string    `json:"worker"`
 	From   time.Time `json:"from"`
-	To     time.Time `json:"to"` // of the last event where it goes on
+	To     time.Time `json:"to"` // the last event, if it is still open
 	Ended  string    `json:"ended"`
 }
 
-// How an attempt ended; an open one goes on.
+// open is the end of an attempt in progress.
 const open = "open"
 
 var endings = map[string]string{
 	run.TaskCompleted: "completed", run.TaskFailed: "failed", run.ClaimReleased: "released", run.ClaimExpired: "expired",
 }
 
-// Collect reads a run once, from its first event to its last. With verify each
-// file that is evidence is digested again.
+// Collect reads a run once, from its first event to its last. With verify it
+// digests each file of evidence again.
 func Collect(r *run.Run, verify bool) (*Report, error) {
 	doc := &Report{FormatVersion: "1.0", Acceptance: []string{}, Choices: []Choice{}, Tasks: []Task{}, Workers: []Worker{}, Attempts: []Attempt{}, Evidence: []run.EvidenceAt{}}
-	held := map[string]int{} // task to its open attempt
+	held := map[string]int{} // open attempt by task
 	over := false
 	state, err := r.Replay(func(e run.Event) error {
 		doc.Events++
@@ -101,7 +101,7 @@ func Collect(r *run.Run, verify bool) (*Report, error) {
 		if doc.Events == 1 {
 			doc.From = at
 		}
-		if !over { // what is tidied up later is no part of its time
+		if !over { // later cleanup does not count
 			doc.To = at
 		}
 		switch e.Type {
@@ -136,7 +136,7 @@ func Collect(r *run.Run, verify bool) (*Report, error) {
 	return doc, nil
 }
 
-// take fills in what the state after the last event says.
+// take adds what the state after the last event holds.
 func (d *Report) take(s *run.State) {
 	d.Run, d.Goal, d.Status, d.Reason, d.Recovered = s.ID, s.Contract.Goal, s.Contract.Status, s.Reason, s.Recovered
 	d.Acceptance = append(d.Acceptance, s.Contract.Acceptance...)
@@ -148,7 +148,7 @@ func (d *Report) take(s *run.State) {
 		if a.Ended == open {
 			d.Attempts[i].To = d.To
 		}
-		took[a.Task] += max(d.Attempts[i].To.Sub(a.From), 0) // clocks go back
+		took[a.Task] += max(d.Attempts[i].To.Sub(a.From), 0) // clocks may go back
 	}
 	blocked := map[string]bool{}
 	for _, t := range s.Blocked() {
@@ -164,7 +164,7 @@ func (d *Report) take(s *run.State) {
 		case t.Held():
 			one.Worker = t.Claim.Worker
 		case t.Status == run.TaskDone:
-			one.Reason = "" // of an attempt before
+			one.Reason = "" // of an earlier attempt
 		}
 		d.Tasks = append(d.Tasks, one)
 	}
@@ -188,10 +188,10 @@ func (d *Report) take(s *run.State) {
 	}
 }
 
-// States are those of a worker's retention, in the order of its life.
+// States are a worker's retention states, in the order of its life.
 var States = []string{string(run.Active), string(run.CompletedRetained), string(run.SafeToClose), string(run.StaleRegistry), string(run.CleanupReleased), string(run.Closed)}
 
-// Count is how many tasks have a status.
+// Count returns the number of tasks in a status.
 func (d *Report) Count(status string) int {
 	n := 0
 	for _, t := range d.Tasks {

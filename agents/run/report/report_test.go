@@ -65,7 +65,7 @@ func collected(t *testing.T) *Report {
 	return doc
 }
 
-func TestAReportTellsWhatTheEventsTell(t *testing.T) {
+func TestReportMatchesEvents(t *testing.T) {
 	doc := collected(t)
 	var tasks []string
 	for _, task := range doc.Tasks {
@@ -92,7 +92,7 @@ func TestAReportTellsWhatTheEventsTell(t *testing.T) {
 	}
 }
 
-func TestThePageStandsAloneAndBelievesNobody(t *testing.T) {
+func TestPageIsSelfContainedAndEscaped(t *testing.T) {
 	var b bytes.Buffer
 	must(t, collected(t).HTML(&b))
 	must(t, new(Report).HTML(&bytes.Buffer{})) // one without anything, and the template a second time
@@ -127,7 +127,7 @@ func TestThePageStandsAloneAndBelievesNobody(t *testing.T) {
 	}
 }
 
-func TestNoBoxCoversAnotherAndArrowsGoRight(t *testing.T) {
+func TestGraphLayout(t *testing.T) {
 	var tasks []Task
 	for i := range 60 {
 		one := Task{ID: string(rune('A'+i%26)) + strings.Repeat("x", i), DependsOn: []string{}}
@@ -170,7 +170,7 @@ func TestNoBoxCoversAnotherAndArrowsGoRight(t *testing.T) {
 
 func abs(n int) int { return max(n, -n) }
 
-func TestDurationsAreSaidAsPeopleSayThem(t *testing.T) {
+func TestSpanFormatsDurations(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0.0 s", 1240 * time.Millisecond: "1.2 s", 42 * time.Second: "42 s", 200 * time.Second: "3 min 20 s", time.Hour: "1 h", 125 * time.Minute: "2 h 5 min", 50 * time.Hour: "2 d 2 h",
 	} {

@@ -43,7 +43,7 @@ func tmuxOf(t *testing.T) worker.Server {
 	return worker.Server{Socket: socket}
 }
 
-func TestATaskThatIsDoneByHandIsLeftToAPerson(t *testing.T) {
+func TestManualTaskWaitsForPerson(t *testing.T) {
 	r := begun(t, settings(nil), nil, sh("hand", "touch never"), sh("after", "touch after", "hand"))
 	s := supervisor(r)
 	s.Plan = func(t run.Task, _ *run.State) (Plan, error) {
@@ -78,7 +78,7 @@ func TestATaskThatIsDoneByHandIsLeftToAPerson(t *testing.T) {
 	}
 }
 
-func TestTheAnswerOfAnAgentIsItsEvidence(t *testing.T) {
+func TestAgentAnswerIsEvidence(t *testing.T) {
 	r := begun(t, settings(func(s *spec.RunSettings) { s.MaxAttempts = 1 }), nil, sh("answers", "echo the answer"), sh("silent", "true"))
 	if out := worked(t, planned(r, Plan{Adapter: "claude", Substrate: worker.Process})); out.Status != run.RunFailed {
 		t.Errorf("ended %+v", out)
@@ -92,7 +92,7 @@ func TestTheAnswerOfAnAgentIsItsEvidence(t *testing.T) {
 	}
 }
 
-func TestTasksAreWorkedInTmux(t *testing.T) {
+func TestTasksRunInTmux(t *testing.T) {
 	r := begun(t, settings(nil), nil, sh("a", "tty > tty; echo printed"), sh("b", "true", "a"))
 	s := planned(r, Plan{Adapter: command, Substrate: worker.Tmux})
 	s.Starter.Tmux, s.Starter.Session = tmuxOf(t), "aisync-r1"
@@ -108,7 +108,7 @@ func TestTasksAreWorkedInTmux(t *testing.T) {
 	}
 }
 
-func TestAnAgentInATerminalIsDoneWhenItSaysSo(t *testing.T) {
+func TestTerminalAgentReportsDone(t *testing.T) {
 	r := begun(t, settings(func(s *spec.RunSettings) { s.RequireEvidence, s.MaxAttempts = false, 1 }), nil, sh("leaves", "true"), sh("says", "echo $AISYNC_CLAIM > token; exec sleep 60"))
 	s := planned(r, Plan{Adapter: "claude", Substrate: worker.Tmux})
 	s.Starter.Tmux, s.Starter.Session = tmuxOf(t), "aisync-r1"
@@ -121,7 +121,7 @@ func TestAnAgentInATerminalIsDoneWhenItSaysSo(t *testing.T) {
 	}
 	wait.Wait()
 	st := state(t, r)
-	if out.Status != run.RunFailed || st.Task("says").Status != run.TaskDone || !strings.Contains(st.Task("leaves").Reason, "did not say that it was done") {
+	if out.Status != run.RunFailed || st.Task("says").Status != run.TaskDone || !strings.Contains(st.Task("leaves").Reason, "ended without: aisync run worker done") {
 		t.Errorf("ended %+v: %+v", out, st.Tasks)
 	}
 	for _, w := range st.Workers {
@@ -132,7 +132,7 @@ func TestAnAgentInATerminalIsDoneWhenItSaysSo(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatDoesNotGetReadyIsLeftForAPersonToLookAt(t *testing.T) {
+func TestUnreadyWorkerIsStale(t *testing.T) {
 	r := begun(t, settings(func(s *spec.RunSettings) { s.ReadinessMS = 2000 }), nil, sh("stuck", "exec sleep 60"), sh("other", "touch other"))
 	s := planned(r, Plan{Adapter: "claude", Substrate: worker.Tmux, Ready: "never shown"})
 	plan := s.Plan

@@ -13,22 +13,22 @@ import (
 	"aisync.dev/aisync/agents/run/worker"
 )
 
-// collect takes in a worker that has ended: that its command ran is evidence, so
-// is what it printed where the task asks for that, and its exit code says whether
-// the task is done.
+// collect records a worker that has ended: its command's run is evidence, so is
+// its output if the task asks for that, and its exit code decides whether the
+// task is done.
 func (s *Supervisor) collect(c *run.Change, w *run.Worker, t *run.Task, o worker.Observation) error {
 	wanted, asked := outputOf(t, w)
 	output, kept := s.outputs[w.ID]
 	switch {
-	case o.Keeper == worker.Here: // it is about to go
+	case o.Keeper == worker.Here: // it is about to exit
 		s.news = true
 		return nil
-	case asked && !kept: // without the run's lock: it may be much
+	case asked && !kept: // outside the run's lock: it may be large
 		s.wanted, s.news = append(s.wanted, w.ID), true
 		return nil
 	}
 	token := t.Claim.Token
-	if !agent(w) { // that an agent has ended proves nothing of its work
+	if !agent(w) { // an agent's exit proves nothing about its work
 		name, _ := named(t, "command")
 		if err := c.AddEvidence(token, run.Evidence{Kind: "command", Name: name, Command: clip(strings.Join(o.Job.Command, " ")), ExitCode: &o.Exit.Code}); err != nil {
 			return err
@@ -44,8 +44,8 @@ func (s *Supervisor) collect(c *run.Change, w *run.Worker, t *run.Task, o worker
 	switch {
 	case o.Exit.Code != 0:
 		why = o.String()
-	case agent(w) && w.Substrate == run.Tmux: // somebody has closed it
-		why = "it ended and did not say that it was done: aisync run worker done"
+	case agent(w) && w.Substrate == run.Tmux: // its window was closed
+		why = "it ended without: aisync run worker done"
 	}
 	if why != "" {
 		return errors.Join(s.fail(c, w, t, why), s.idle(c, w, o))
@@ -65,15 +65,15 @@ func (s *Supervisor) collect(c *run.Change, w *run.Worker, t *run.Task, o worker
 	return s.idle(c, w, o)
 }
 
-// outputOf says whether what a worker prints is evidence, and under which name:
-// where the task asks for it, and of an agent, whose answer it is. What a terminal
-// shows is neither.
+// outputOf returns whether a worker's output is evidence, and under which name:
+// where the task asks for it, and of an agent, whose answer it is. Terminal
+// output is no evidence.
 func outputOf(t *run.Task, w *run.Worker) (name string, asked bool) {
 	name, asked = named(t, "output")
 	return name, asked || agent(w) && w.Substrate == run.Process
 }
 
-// named is the name under which a task asks for evidence of a kind first.
+// named returns the name of the first requirement of a kind.
 func named(t *run.Task, kind string) (name string, asked bool) {
 	for _, want := range t.Evidence {
 		if k, name, _ := strings.Cut(want, ":"); k == kind {
@@ -83,18 +83,18 @@ func named(t *run.Task, kind string) (name string, asked bool) {
 	return "", false
 }
 
-// agent reports whether a worker is a program that thinks.
+// agent reports whether a worker runs an agent program.
 func agent(w *run.Worker) bool { return w.Adapter != command }
 
 // command is the adapter of tasks that are a command.
 const command = "command"
 
-// keepOutput keeps a copy of what a worker printed: its log may go one day. What
-// cannot be read is no evidence.
+// keepOutput keeps a copy of a worker's output, because its log may be removed.
+// Unreadable output is no evidence.
 func (s *Supervisor) keepOutput(workerID string) {
 	e, err := s.copyLog(workerID)
 	if err != nil {
-		s.warn("worker %s: what it printed is no evidence: %v", workerID, err)
+		s.warn("worker %s: its output is not kept as evidence: %v", workerID, err)
 	}
 	s.outputs[workerID] = e
 }
@@ -113,7 +113,7 @@ func (s *Supervisor) copyLog(workerID string) (run.Evidence, error) {
 	return e, err
 }
 
-// logName is where the log of a worker lies, below the run's folder.
+// logName returns the log file of a worker, below the run's folder.
 func logName(workerID string) string { return filepath.Join("logs", workerID+".log") }
 
 func logOf(r *run.Run, workerID string) string { return filepath.Join(r.Path, logName(workerID)) }

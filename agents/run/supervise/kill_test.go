@@ -18,10 +18,10 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// TestSupervisorsKilledAtRandomDoNoTaskTwiceAndLoseNone kills supervisor after
+// TestKilledSupervisorsRunTasksOnce kills supervisor after
 // supervisor with SIGKILL while they work a graph. AISYNC_RUN_KILLS=100 is the long
 // form: fifty tasks, five workers.
-func TestSupervisorsKilledAtRandomDoNoTaskTwiceAndLoseNone(t *testing.T) {
+func TestKilledSupervisorsRunTasksOnce(t *testing.T) {
 	proved := proof.Start(t, 16)
 	kills, tasks, workers := 12, 16, 4
 	if text := os.Getenv("AISYNC_RUN_KILLS"); text != "" {

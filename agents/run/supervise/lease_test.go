@@ -33,7 +33,7 @@ func (c *at) set(wall, up time.Duration) {
 	c.wall, c.up = wall, up
 }
 
-func TestNeitherAJumpOfTheClockNorALongSleepTakesATaskFromAWorkerThatLives(t *testing.T) {
+func TestClockJumpKeepsLiveClaim(t *testing.T) {
 	var clock at
 	r := begun(t, settings(nil), clock.now, sh("a", "echo $AISYNC_TASK >> all; while ! test -e go; do sleep 0.02; done"))
 	var wait sync.WaitGroup
@@ -57,7 +57,7 @@ func TestNeitherAJumpOfTheClockNorALongSleepTakesATaskFromAWorkerThatLives(t *te
 	once(t, r, 1)
 }
 
-func TestTheLeaseOfSomebodyElseEndsAndTheirWorkerIsLeftAlone(t *testing.T) {
+func TestExpiredForeignLeaseKeepsWorker(t *testing.T) {
 	var clock at
 	r := begun(t, settings(nil), clock.now, sh("a", "echo $AISYNC_TASK >> all"))
 	if err := r.Register("them", run.Registration{Adapter: "manual", Substrate: run.External}); err != nil {
@@ -72,7 +72,7 @@ func TestTheLeaseOfSomebodyElseEndsAndTheirWorkerIsLeftAlone(t *testing.T) {
 	wait.Go(func() { out = worked(t, supervisor(r)) })
 	time.Sleep(100 * time.Millisecond)
 	if n := len(state(t, r).Workers); n != 1 {
-		t.Errorf("a task that somebody holds was given to another: %d workers", n)
+		t.Errorf("a held task was given to another worker: %d workers", n)
 	}
 	clock.set(0, time.Hour)
 	wait.Wait()

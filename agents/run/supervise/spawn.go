@@ -12,26 +12,26 @@ import (
 	"aisync.dev/aisync/agents/run/worker"
 )
 
-// Variables that tell a worker what it works for.
+// Variables that tell a worker its task.
 const (
 	VarRun    = "AISYNC_RUN"
 	VarWorker = "AISYNC_WORKER"
 	VarTask   = "AISYNC_TASK"
 	VarClaim  = "AISYNC_CLAIM"
-	// VarWorkspace is the folder whose run it is: a worker may stand elsewhere.
+	// VarWorkspace is the workspace of the run: a worker may run elsewhere.
 	VarWorkspace = "AISYNC_WORKSPACE"
 )
 
-// start is a worker that is registered, and about to be started.
+// start is a registered worker, about to be started.
 type start struct {
 	job   worker.Job
 	env   []string
 	token string
 	place *place // nil: it works in the workspace
-	fault error  // why it cannot be
+	fault error  // why it cannot start
 }
 
-// spawn registers workers for the tasks that are ready, as many as there may be.
+// spawn registers workers for ready tasks, up to the limit.
 func (s *Supervisor) spawn(c *run.Change) error {
 	var tasks []string
 	for _, t := range c.State.Ready() {
@@ -42,7 +42,7 @@ func (s *Supervisor) spawn(c *run.Change) error {
 		if active(c.State) >= c.State.Settings().MaxWorkers {
 			return nil
 		}
-		if other := s.formerAlive(c.State, t); other != "" {
+		if other := s.livePrevious(c.State, t); other != "" {
 			continue
 		}
 		p, err := s.Plan(*t, c.State)
@@ -66,9 +66,9 @@ func active(st *run.State) int {
 	return n
 }
 
-// formerAlive names a worker that was given the task before, has not said that it
-// is done with it, and is not gone: it may still be at it, so that nobody else is.
-func (s *Supervisor) formerAlive(st *run.State, t *run.Task) string {
+// livePrevious returns a worker that had the task before, has not reported its
+// end, and is not gone: it may still work, so no other worker may start.
+func (s *Supervisor) livePrevious(st *run.State, t *run.Task) string {
 	for _, w := range st.Workers {
 		if w.Task != t.ID || w.Substrate == run.External || w.Retention != run.Active && w.Retention != run.StaleRegistry {
 			continue
@@ -81,8 +81,8 @@ func (s *Supervisor) formerAlive(st *run.State, t *run.Task) string {
 	return ""
 }
 
-// register gives t to a new worker, which start starts by p once that is written,
-// or fails for fault.
+// register gives t to a new worker, which start starts by p once that is
+// recorded, or fails with fault.
 func (s *Supervisor) register(c *run.Change, t run.Task, p Plan, fault error) error {
 	if p.Substrate == "" {
 		p.Substrate = worker.Process
@@ -112,9 +112,9 @@ func (s *Supervisor) register(c *run.Change, t run.Task, p Plan, fault error) er
 	return nil
 }
 
-// prepare names the worker, says where it works and writes its folder. A folder
-// that a supervisor left which was killed before it had registered anything keeps
-// its name.
+// prepare names the worker, chooses its place and writes its folder. A folder
+// left by a supervisor that was killed before it registered anything stays
+// taken.
 func (s *Supervisor) prepare(st *run.State, t run.Task, j *worker.Job) (*place, error) {
 	for _, dir := range []string{"workers", "logs"} {
 		at := filepath.Join(s.Run.Path, dir)
@@ -122,7 +122,7 @@ func (s *Supervisor) prepare(st *run.State, t run.Task, j *worker.Job) (*place, 
 			return nil, fmt.Errorf("make a folder for workers: %w", err)
 		}
 		if info, err := os.Lstat(at); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("%s is no folder, or a link; move it away", at)
+			return nil, fmt.Errorf("%s is not a folder, or is a link; move it away", at)
 		}
 	}
 	for n := t.Attempts + 1; ; n++ {
@@ -142,7 +142,7 @@ func (s *Supervisor) prepare(st *run.State, t run.Task, j *worker.Job) (*place, 
 	}
 }
 
-// start starts what was registered. That it cannot be started is a failed attempt.
+// start starts a registered worker. A failure to start is a failed attempt.
 func (s *Supervisor) start(p start) error {
 	err := p.fault
 	if err == nil && p.place != nil {
@@ -158,5 +158,5 @@ func (s *Supervisor) start(p start) error {
 		return errors.Join(err, off)
 	}
 	s.warn("worker %s: %v", p.job.Worker, err)
-	return nil // the next round sees that it was called off
+	return nil // the next round finds that it was called off
 }

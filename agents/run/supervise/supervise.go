@@ -1,10 +1,10 @@
-// Package supervise works the task graph of a run: it claims tasks that are ready,
-// starts workers for them, renews the leases of those that live, collects those
-// that have ended, and stops by itself. It ends no worker and deletes nothing.
+// Package supervise works the task graph of a run: it claims ready tasks, starts
+// workers for them, renews the leases of live ones, collects those that have
+// ended, and stops when nothing is left. It ends no worker and deletes nothing.
 //
-// A supervisor keeps nothing that the run's events and the workers' folders do not
-// have: killed anywhere, the next one goes on from there, and any number of them
-// may work on one run at once. Start reading at Supervisor.Work, then settle.go.
+// A supervisor has no state beside the run's events and the workers' folders:
+// after a crash the next one continues, and any number of them may work on one
+// run at once. Call Supervisor.Work.
 package supervise
 
 import (
@@ -21,7 +21,7 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// Plan is how the worker of one task is started.
+// Plan says how to start the worker of one task.
 type Plan struct {
 	Adapter, Substrate string
 	Command            []string
@@ -30,9 +30,8 @@ type Plan struct {
 	ReadyDelay         int
 }
 
-// ErrByHand is what Supervisor.Plan returns for a task that no worker is started
-// for: somebody claims it.
-var ErrByHand = errors.New("it is done by hand")
+// ErrByHand is Supervisor.Plan's error for a task that a person claims.
+var ErrByHand = errors.New("done by hand")
 
 // Supervisor works one run.
 type Supervisor struct {
@@ -40,16 +39,16 @@ type Supervisor struct {
 	Plan    func(run.Task, *run.State) (Plan, error) // an error is a failed attempt, or ErrByHand
 	Starter worker.Starter
 	Table   process.Table
-	Say     func(text string) // a line for a person
-	Poll    time.Duration     // how often workers are looked at while nothing happens; 0: half a second
+	Say     func(text string) // prints a line for a person
+	Poll    time.Duration     // how often workers are observed while nothing happens; 0: half a second
 
 	self    worker.Identity
 	pending []start                 // registered in the last change, to be started after it
-	outputs map[string]run.Evidence // of workers that have ended, as far as it is asked for
-	wanted  []string                // workers whose output is to be kept
+	outputs map[string]run.Evidence // of ended workers, as far as it is required
+	wanted  []string                // workers whose output to keep
 	news    bool                    // something happened in this round
-	stuck   string                  // why nothing can proceed; "" while something can
-	lines   []string                // to be said when the run's lock is free
+	stuck   string                  // why no task can proceed; "" while one can
+	lines   []string                // to print when the run's lock is released
 	said    map[string]bool
 	ended   chan struct{}
 }
@@ -57,19 +56,19 @@ type Supervisor struct {
 // Outcome is why Work returned.
 type Outcome struct {
 	Status string // of the run, as run.RunActive
-	Reason string // why it ended so, or what it waits for
+	Reason string // why it ended, or what it waits for
 }
 
-// Folder is where the handle of a run's worker is written down.
+// Folder returns the folder of a worker's handle.
 func Folder(r *run.Run, workerID string) string { return filepath.Join(r.Path, "workers", workerID) }
 
-// Work works the run until it is over, nothing can proceed, or ctx ends. It may be
-// killed at any point; its workers live on, and another Work adopts them. A run
-// that waits for a person stays active, and Reason says for what.
+// Work works the run until it is over, nothing can proceed, or ctx ends. After a
+// crash its workers live on, and another Work adopts them. A run that waits for
+// a person stays active, and Reason names what it waits for.
 func (s *Supervisor) Work(ctx context.Context) (Outcome, error) {
 	var err error
 	if s.self, err = worker.Self(s.Table); err != nil {
-		return Outcome{}, fmt.Errorf("say which process this is: %w", err)
+		return Outcome{}, fmt.Errorf("identify this process: %w", err)
 	}
 	if s.Say == nil {
 		s.Say = func(string) {}
@@ -96,25 +95,25 @@ func (s *Supervisor) Work(ctx context.Context) (Outcome, error) {
 		if out.Status != run.RunActive || s.stuck != "" {
 			return out, s.leave(cmp.Or(out.Reason, "the run is "+out.Status))
 		}
-		// What ends soon is seen soon; what lasts is not looked at all the time.
+		// Quick ends are seen quickly; long work is polled rarely.
 		if wait = min(2*wait+5*time.Millisecond, calm); s.news {
 			wait = 5 * time.Millisecond
 		}
 		select {
 		case <-ctx.Done():
-			return Outcome{run.RunActive, "its supervisor was asked to stop"}, s.leave("it was asked to stop")
+			return Outcome{run.RunActive, "the supervisor was asked to stop"}, s.leave("it was asked to stop")
 		case <-s.ended:
 		case <-time.After(wait):
 		}
 	}
 }
 
-// join writes down that this supervisor is here. Of a run that is over it only
-// brings the workers up to what is seen of them.
+// join records this supervisor's start. For a finished run it only settles the
+// workers.
 func (s *Supervisor) join() (out Outcome, err error) {
 	err = s.Run.Change(func(c *run.Change) error {
 		if out = outcome(c.State); out.Status != run.RunActive {
-			return s.settle(c)
+			return s.observe(c)
 		}
 		return c.Note(run.SupervisorJoined, map[string]any{"pid": s.self.PID, "start": s.self.Start, "boot": s.self.Boot})
 	})
@@ -127,8 +126,8 @@ func (s *Supervisor) leave(why string) error {
 
 func outcome(st *run.State) Outcome { return Outcome{st.Contract.Status, st.Reason} }
 
-// round looks at every worker once, writes down what became of it, and gives
-// tasks that are ready to new ones.
+// round observes every worker once, records the results, and gives ready tasks
+// to new workers.
 func (s *Supervisor) round() (out Outcome, err error) {
 	s.news, s.stuck, s.pending, s.wanted, s.lines = false, "", nil, nil, nil
 	defer func() { s.flush(err == nil) }()
@@ -137,13 +136,13 @@ func (s *Supervisor) round() (out Outcome, err error) {
 		if out = outcome(c.State); out.Status != run.RunActive {
 			return nil
 		}
-		if err := s.settle(c); err != nil {
+		if err := s.observe(c); err != nil {
 			return err
 		}
 		if err := s.spawn(c); err != nil {
 			return err
 		}
-		done, out.Reason = s.rest(c.State)
+		done, out.Reason = s.outcome(c.State)
 		return nil
 	})
 	if err != nil {
@@ -164,7 +163,7 @@ func (s *Supervisor) round() (out Outcome, err error) {
 	return s.finish(done, out.Reason)
 }
 
-// finish ends the run. What its contract still asks for is waited for by nobody.
+// finish ends the run. It waits for nothing that its contract still requires.
 func (s *Supervisor) finish(status, why string) (Outcome, error) {
 	err := s.Run.Finish(status, why)
 	var no *run.Refusal
@@ -184,13 +183,13 @@ func (s *Supervisor) finish(status, why string) (Outcome, error) {
 	return Outcome{run.RunActive, s.stuck}, nil
 }
 
-// tell says something that has just happened, once it is written.
+// tell queues a line about an event, printed once the event is recorded.
 func (s *Supervisor) tell(format string, args ...any) {
 	s.news = true
 	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 }
 
-// warn says something once.
+// warn prints a line once.
 func (s *Supervisor) warn(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !s.said[text] {
 		s.said[text] = true
@@ -198,7 +197,7 @@ func (s *Supervisor) warn(format string, args ...any) {
 	}
 }
 
-// flush says what there is to say, if it has become true.
+// flush prints the queued lines if is, the events are recorded.
 func (s *Supervisor) flush(is bool) {
 	for _, line := range s.lines {
 		if is {
@@ -208,5 +207,5 @@ func (s *Supervisor) flush(is bool) {
 	s.lines = nil
 }
 
-// clip keeps a text short enough for an event.
+// clip shortens a text for an event.
 func clip(s string) string { return termtext.Clip(s, 2001) }

@@ -176,7 +176,7 @@ func lines(t *testing.T, path string) []string {
 	return strings.Fields(string(text))
 }
 
-func TestAGraphIsWorkedInItsOrderAndTheRunEnds(t *testing.T) {
+func TestGraphRunsInOrder(t *testing.T) {
 	say := "echo $AISYNC_TASK >> order; test -n \"$AISYNC_CLAIM\" && test $AISYNC_RUN = r1"
 	r := begun(t, settings(nil), nil, sh("d", say, "b", "c"), sh("b", say, "a"), sh("c", say, "a"), sh("a", say))
 	if out := worked(t, supervisor(r)); out.Status != run.RunCompleted {
@@ -204,7 +204,7 @@ func TestAGraphIsWorkedInItsOrderAndTheRunEnds(t *testing.T) {
 
 // Each worker stays until three have met, however slowly they come; a fourth
 // would have the time of a blink to come too.
-func TestNoMoreWorkersThanThereMayBe(t *testing.T) {
+func TestSupervisorHonoursMaxWorkers(t *testing.T) {
 	const stay = `mkdir -p at; touch at/$$
 for n in $(seq 300); do
 	[ -e met ] && break
@@ -227,7 +227,7 @@ ls at | wc -l >>many; sleep 0.05; rm at/$$`
 	}
 }
 
-func TestAFailedTaskIsTriedAgainAndThenIsFailedForGood(t *testing.T) {
+func TestFailedTaskIsRetriedThenFailed(t *testing.T) {
 	r := begun(t, settings(nil), nil,
 		sh("flaky", "echo x >> flaky; test $(wc -l < flaky) = 2"),
 		sh("hopeless", "echo x >> hopeless; exit 9"),
@@ -253,7 +253,7 @@ func TestAFailedTaskIsTriedAgainAndThenIsFailedForGood(t *testing.T) {
 	}
 }
 
-func TestATaskWithoutTheEvidenceThatItOwesIsNotDone(t *testing.T) {
+func TestTaskNeedsItsEvidence(t *testing.T) {
 	quiet, loud := sh("quiet", "true"), sh("loud", "echo it works")
 	quiet.Evidence, loud.Evidence = []string{"artifact:binary"}, []string{"output:proof", "command:check"}
 	r := begun(t, settings(func(s *spec.RunSettings) { s.MaxAttempts = 1 }), nil, quiet, loud)
@@ -278,7 +278,7 @@ func TestATaskWithoutTheEvidenceThatItOwesIsNotDone(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatCannotBeStartedIsAFailedAttempt(t *testing.T) {
+func TestUnstartableWorkerIsFailedAttempt(t *testing.T) {
 	r := begun(t, settings(nil), nil, spec.RunTask{ID: "planless", Goal: "x"}, spec.RunTask{ID: "missing", Adapter: "command", Command: []string{"no-such-program"}})
 	if out := worked(t, supervisor(r)); out.Status != run.RunFailed {
 		t.Errorf("ended %+v", out)
@@ -291,7 +291,7 @@ func TestAWorkerThatCannotBeStartedIsAFailedAttempt(t *testing.T) {
 	}
 }
 
-func TestTwoSupervisorsShareARun(t *testing.T) {
+func TestSupervisorsShareRun(t *testing.T) {
 	var tasks []spec.RunTask
 	for i := range 12 {
 		tasks = append(tasks, sh(fmt.Sprint("t", i), "echo $AISYNC_TASK >> all"))
@@ -328,7 +328,7 @@ func once(t *testing.T, r *run.Run, n int) {
 	}
 }
 
-// killable is a supervisor in a process of its own.
+// killable is a supervisor in a separate process.
 func killable(t *testing.T, what string, r *run.Run) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -340,7 +340,7 @@ func killable(t *testing.T, what string, r *run.Run) *exec.Cmd {
 	return cmd
 }
 
-func TestTheNextSupervisorAdoptsWhatLives(t *testing.T) {
+func TestSupervisorAdoptsLiveWorkers(t *testing.T) {
 	r := begun(t, settings(nil), nil, sh("long", "echo $AISYNC_TASK >> all; while ! test -e go; do sleep 0.02; done"), sh("next", "echo $AISYNC_TASK >> all", "long"))
 	cmd := killable(t, work, r)
 	if err := cmd.Start(); err != nil {
@@ -374,7 +374,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-func TestAWorkerWhoseSupervisorDiedBeforeItRanIsCalledOffAtOnce(t *testing.T) {
+func TestOrphanedStartIsCalledOff(t *testing.T) {
 	r := begun(t, settings(func(s *spec.RunSettings) { s.ReadinessMS = 600_000 }), nil, sh("a", "echo $AISYNC_TASK >> all"))
 	cmd := killable(t, begin, r)
 	if err := cmd.Start(); err != nil {
@@ -395,7 +395,7 @@ func TestAWorkerWhoseSupervisorDiedBeforeItRanIsCalledOffAtOnce(t *testing.T) {
 	}
 }
 
-func TestAKilledWorkerIsAFailedAttemptAndStaleForAPerson(t *testing.T) {
+func TestKilledWorkerIsFailedAttempt(t *testing.T) {
 	r := begun(t, settings(nil), nil, sh("a", "echo $$ >> pids; test $(wc -l < pids) = 2 || exec sleep 60"))
 	var out Outcome
 	var wait sync.WaitGroup
@@ -416,7 +416,7 @@ func TestAKilledWorkerIsAFailedAttemptAndStaleForAPerson(t *testing.T) {
 	}
 }
 
-func TestATaskThatWasTakenFromALivingWorkerIsNotStartedAgain(t *testing.T) {
+func TestTaskOfLiveWorkerIsNotRestarted(t *testing.T) {
 	r := begun(t, settings(nil), nil, sh("a", "echo $AISYNC_TASK >> all; while ! test -e go; do sleep 0.02; done"))
 	var out Outcome
 	var wait sync.WaitGroup
@@ -426,7 +426,7 @@ func TestATaskThatWasTakenFromALivingWorkerIsNotStartedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait.Wait() // nothing can proceed
-	if out.Status != run.RunActive || !strings.Contains(out.Reason, "not seen to be gone") {
+	if out.Status != run.RunActive || !strings.Contains(out.Reason, "may still live") {
 		t.Errorf("ended %+v", out)
 	}
 	if st := state(t, r); len(st.Workers) != 1 || st.Workers[0].Retention != run.StaleRegistry {
@@ -445,7 +445,7 @@ func TestATaskThatWasTakenFromALivingWorkerIsNotStartedAgain(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatIsDoneAndStaysIsRetained(t *testing.T) {
+func TestDoneLiveWorkerIsRetained(t *testing.T) {
 	r := begun(t, settings(func(s *spec.RunSettings) { s.RequireEvidence = false }), nil, sh("a", "echo $AISYNC_CLAIM > token; exec sleep 60"))
 	var out Outcome
 	var wait sync.WaitGroup
@@ -463,7 +463,7 @@ func TestAWorkerThatIsDoneAndStaysIsRetained(t *testing.T) {
 	}
 }
 
-func TestASupervisorThatIsAskedToStopLeavesItsWorkers(t *testing.T) {
+func TestStopKeepsWorkers(t *testing.T) {
 	r := begun(t, settings(nil), nil, sh("a", "sleep 60"))
 	ctx, cancel := context.WithCancel(context.Background())
 	var out Outcome

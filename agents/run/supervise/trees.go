@@ -15,24 +15,24 @@ import (
 	"aisync.dev/aisync/agents/worktree"
 )
 
-// place is the work tree that a worker gets. It is registered before it is made:
-// killed in between, the next supervisor finds it by the registration.
+// place is the work tree for a worker. It is registered before it is made: after
+// a crash in between, the next supervisor finds it by the registration.
 type place struct {
 	dir, branch string
-	from        string // the branch that it begins at; "": where the workspace is
-	again       bool   // it was meant for a worker that never ran, and may be there
+	from        string // the branch to start from; "": the workspace's commit
+	again       bool   // it was meant for a worker that never ran, and may exist
 }
 
-// placeOf says where a worker of t works, if not in the workspace.
+// placeOf returns the work tree for a worker of t; nil: the workspace.
 func (s *Supervisor) placeOf(st *run.State, t run.Task, workerID string) *place {
 	if wanted := st.Settings().Worktrees; t.Worktree != nil && !*t.Worktree || t.Worktree == nil && !wanted {
 		return nil
 	}
 	p := &place{dir: filepath.Join(treesOf(st, s.Run), workerID), branch: "aisync/" + s.Run.ID + "/" + workerID}
-	if w := s.orphan(st, t.ID); w != nil {
+	if w := s.orphanedStart(st, t.ID); w != nil {
 		p.dir, p.branch, p.again = w.Worktree, w.Branch, true
 	}
-	if len(t.DependsOn) == 1 { // of several, nobody has merged the work
+	if len(t.DependsOn) == 1 { // several dependencies have no merged branch
 		if w := st.Worker(st.Task(t.DependsOn[0]).DoneBy); w != nil {
 			p.from = w.Branch
 		}
@@ -40,16 +40,17 @@ func (s *Supervisor) placeOf(st *run.State, t run.Task, workerID string) *place 
 	return p
 }
 
-// treesOf is the folder of a run's work trees. Two workspaces may share a root, and
-// have runs of one name.
+// treesOf returns the folder of a run's work trees. Workspaces may share a root
+// and have runs with one name.
 func treesOf(st *run.State, r *run.Run) string {
 	sum := sha256.Sum256([]byte(r.Workspace()))
 	return filepath.Join(st.Settings().WorktreeRoot, filepath.Base(r.Workspace())+"-"+hex.EncodeToString(sum[:4]), r.ID)
 }
 
-// orphan is the last worker of a task that was registered and never ran, for its
-// supervisor was gone, if nobody was given its work tree since.
-func (s *Supervisor) orphan(st *run.State, taskID string) *run.Worker {
+// orphanedStart returns the last worker of a task that was registered and never ran,
+// because its supervisor died, unless its work tree was given to another worker
+// since.
+func (s *Supervisor) orphanedStart(st *run.State, taskID string) *run.Worker {
 	var last *run.Worker
 	for i := range st.Workers {
 		if w := &st.Workers[i]; w.Task == taskID && w.Worktree != "" {
@@ -66,8 +67,7 @@ func (s *Supervisor) orphan(st *run.State, taskID string) *run.Worker {
 	return last
 }
 
-// make makes the work tree, or finds it. It is not given up in the middle because
-// somebody asks the supervisor to stop.
+// make creates or finds the work tree. A request to stop does not interrupt it.
 func (p *place) make(workspace string) error {
 	ctx := context.Background()
 	repo, err := Repository(ctx, workspace)
@@ -89,8 +89,8 @@ func (p *place) make(workspace string) error {
 	return repo.Lasting(ctx, p.dir, p.branch, commit, p.again)
 }
 
-// folder makes a folder, and goes through no link: the root of work trees was
-// free of them when the run began.
+// folder creates a folder without following links: the root of work trees had
+// none when the run began.
 func folder(dir string) error {
 	for at := dir; ; at = filepath.Dir(at) {
 		real, err := filepath.EvalSymlinks(at)
@@ -100,19 +100,19 @@ func folder(dir string) error {
 		case err != nil:
 			return err
 		case real != at:
-			return fmt.Errorf("%s leads to %s through a link that was not there when the run began: move the link away", at, real)
+			return fmt.Errorf("%s leads to %s through a link made after the run began: move the link away", at, real)
 		}
 		return os.MkdirAll(dir, 0o700)
 	}
 }
 
-// Repository opens the git repository that workers of a workspace get work trees
-// of. An error says what keeps them from it.
+// Repository opens the git repository from which workers of a workspace get work
+// trees. The error is why they cannot.
 func Repository(ctx context.Context, workspace string) (worktree.Repo, error) {
 	repo, err := worktree.Open(ctx, workspace)
 	var below *worktree.NotTop
 	if errors.As(err, &below) {
-		err = fmt.Errorf("%s is not the top of its git repository, which is %s: only there can workers have work trees of their own", below.Dir, below.Top)
+		err = fmt.Errorf("%s is not the top of its git repository, which is %s: run aisync there to give workers separate work trees", below.Dir, below.Top)
 	}
 	return repo, err
 }

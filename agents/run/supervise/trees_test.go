@@ -13,7 +13,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// git runs git in a folder, with nobody's settings, and returns what it prints.
+// git runs git in a folder, without a person's settings, and returns its output.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=T", "-c", "user.email=t@example.org"}, args...)...)
@@ -67,7 +67,7 @@ func trees(t *testing.T, r *run.Run) []string {
 	return out
 }
 
-func TestWorkersHaveWorkTreesOfTheirOwn(t *testing.T) {
+func TestWorkersGetWorkTrees(t *testing.T) {
 	no := false
 	commits := `cat tracked; echo "$AISYNC_TASK" > "$AISYNC_TASK"; git add . && git commit --quiet -m "$AISYNC_TASK"`
 	apart := sh("apart", "touch apart")
@@ -102,7 +102,7 @@ func TestWorkersHaveWorkTreesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestAWorkTreeOfAKilledSupervisorIsFoundAgain(t *testing.T) {
+func TestWorkTreeSurvivesKilledSupervisor(t *testing.T) {
 	commit := func(t *testing.T, r *run.Run) string { return git(t, r.Workspace(), "rev-parse", "HEAD") }
 	for name, killed := range map[string]func(t *testing.T, r *run.Run, w *run.Worker){
 		"before it was made": func(*testing.T, *run.Run, *run.Worker) {},
@@ -157,7 +157,7 @@ func TestAWorkTreeOfAKilledSupervisorIsFoundAgain(t *testing.T) {
 	}
 }
 
-func TestAnotherAttemptHasAnotherWorkTree(t *testing.T) {
+func TestRetryGetsNewWorkTree(t *testing.T) {
 	r, _ := inTrees(t, func(s *spec.RunSettings) { s.MaxAttempts = 2 }, sh("a", "test ! -f left; touch left; test $AISYNC_WORKER = a.2"))
 	if out := worked(t, supervisor(r)); out.Status != run.RunCompleted {
 		t.Fatalf("ended %+v: %+v", out, state(t, r).Tasks)
@@ -167,7 +167,7 @@ func TestAnotherAttemptHasAnotherWorkTree(t *testing.T) {
 	}
 }
 
-func TestABranchOfAPersonIsNoWorkers(t *testing.T) {
+func TestPersonsBranchIsNotReused(t *testing.T) {
 	r, _ := inTrees(t, nil, sh("a", "true"))
 	git(t, r.Workspace(), "branch", "aisync/r1/a.1")
 	if out := worked(t, supervisor(r)); out.Status != run.RunFailed || !strings.Contains(state(t, r).Task("a").Reason, "already exists") {
@@ -176,7 +176,7 @@ func TestABranchOfAPersonIsNoWorkers(t *testing.T) {
 	git(t, r.Workspace(), "rev-parse", "--verify", "refs/heads/aisync/r1/a.1")
 }
 
-func TestALinkInTheRootOfWorkTreesLeadsNobodyOut(t *testing.T) {
+func TestLinkedWorkTreeRootIsRefused(t *testing.T) {
 	r, root := inTrees(t, nil, sh("a", "touch ran"))
 	out := t.TempDir()
 	if err := os.Symlink(out, root); err != nil {

@@ -12,13 +12,13 @@ import (
 	"aisync.dev/aisync/agents/process"
 )
 
-// Owned says whether the worker's handle is proved to be the one that was started
-// for it: the process is there by number, start, boot and command line, and its
-// pane has its marker and runs that process. The error, which is ErrNotOurs, says
-// what is missing. A handle that is gone is nobody's.
+// Owned checks that the worker's handle is the one started for it: the process
+// matches by number, start, boot and command line, and its pane has the marker
+// and runs that process. The error, ErrNotOurs, names what is missing. A handle
+// that is gone is not ours.
 func Owned(t process.Table, o Observation, marker string) error {
 	if o.Ticket == nil || o.Ticket.Keeper == nil || o.Ticket.Marker != marker {
-		return fmt.Errorf("%w: it has no ticket", ErrNotOurs)
+		return fmt.Errorf("%w: no ticket", ErrNotOurs)
 	}
 	keeper := *o.Ticket.Keeper
 	if p := keeper.Presence(t); p != Here {
@@ -30,7 +30,7 @@ func Owned(t process.Table, o Observation, marker string) error {
 	pane, err := Server{Socket: o.Ticket.Pane.Socket}.find(marker)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: tmux cannot be asked: %w", ErrNotOurs, err)
+		return fmt.Errorf("%w: tmux does not answer: %w", ErrNotOurs, err)
 	case pane == nil:
 		return fmt.Errorf("%w: no pane of tmux has its marker", ErrNotOurs)
 	case pane.pid != keeper.PID:
@@ -39,10 +39,10 @@ func Owned(t process.Table, o Observation, marker string) error {
 	return nil
 }
 
-// End ends a worker that runs and is proved to be ours, and waits until it is
-// seen to be gone: its command is asked to end, and made to after Grace. For a
-// worker that is gone it only closes the pane that tmux may have kept.
-// ErrNotOurs: nothing was done. ErrStillHere: it was asked to end and has not.
+// End ends a running worker that is proved to be ours, and waits until it is
+// gone: it asks the command to end, and kills it after Grace. For a worker that
+// is gone it only closes the pane that tmux may have kept. ErrNotOurs: nothing
+// was done. ErrStillHere: it was asked to end and has not.
 func End(ctx context.Context, t process.Table, folder, marker string) error {
 	o, err := Observe(t, folder, marker)
 	if err != nil {
@@ -65,7 +65,7 @@ func End(ctx context.Context, t process.Table, folder, marker string) error {
 	}
 	s := Server{Socket: o.Ticket.Pane.Socket}
 	pane, err := s.find(marker)
-	if err != nil || pane == nil || !pane.dead { // one that lives runs somebody else's program
+	if err != nil || pane == nil || !pane.dead { // a live pane runs another program
 		return err
 	}
 	return s.closePane(pane.id, marker)

@@ -15,12 +15,12 @@ import (
 	"aisync.dev/aisync/internal/atomicfile"
 )
 
-// maxFile bounds what is read of one file here; a prompt is the largest part.
+// maxFile bounds what is read of one file; a prompt is the largest part.
 const maxFile = 4 << 20
 
-// once makes a file with its content in one step, durably. It reports false,
-// having changed nothing, where there is one already.
-func once(folder, name string, content any) (bool, error) {
+// createOnce creates a file with its content in one step, durably. It reports false,
+// having changed nothing, if the file exists.
+func createOnce(folder, name string, content any) (bool, error) {
 	text, err := json.MarshalIndent(content, "", "  ")
 	if err != nil {
 		return false, err
@@ -35,8 +35,8 @@ func once(folder, name string, content any) (bool, error) {
 	return true, nil
 }
 
-// read decodes a file of the folder. It reports false where there is none, and an
-// error where it is not what this version writes.
+// read decodes a file of the folder. It reports false if it is missing, and an
+// error if this version does not write such a file.
 func read(folder, name string, into any) (bool, error) {
 	path := filepath.Join(folder, name)
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
@@ -68,7 +68,7 @@ func decode(text []byte, into any) error {
 		return err
 	}
 	if version.Schema != schema {
-		return fmt.Errorf("schemaVersion is %d: this aisync knows %d", version.Schema, schema)
+		return fmt.Errorf("schemaVersion is %d: this aisync supports %d", version.Schema, schema)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

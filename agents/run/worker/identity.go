@@ -11,27 +11,27 @@ import (
 	"aisync.dev/aisync/agents/process"
 )
 
-// Identity names a process for good: its number is given again, the time at which
-// it began is not while the machine runs, and the boot tells one run of the
-// machine from the next. No clock that can be set is part of it.
+// Identity identifies a process for good: its number may be reused, but its
+// start time is unique within a boot, and the boot id tells boots apart. No
+// settable clock is part of it.
 type Identity struct {
 	PID   int      `json:"pid"`
-	Start uint64   `json:"start"` // as process.Process has it
+	Start uint64   `json:"start"` // as in process.Process
 	Boot  string   `json:"boot"`
 	Args  []string `json:"args,omitempty"`
 }
 
-// Presence is what is known of a process now.
+// Presence is the known state of a process.
 type Presence string
 
-// A process is there, has gone, or cannot be looked at.
+// A process exists, is gone, or is hidden from us.
 const (
 	Here    Presence = "here"
 	Gone    Presence = "gone"
 	Unknown Presence = "unknown"
 )
 
-// Self is the identity of this process.
+// Self returns the identity of this process.
 func Self(t process.Table) (Identity, error) { return identify(t, t.Self()) }
 
 func identify(t process.Table, pid int) (Identity, error) {
@@ -43,8 +43,8 @@ func identify(t process.Table, pid int) (Identity, error) {
 	return Identity{PID: pid, Start: p.Start, Boot: boot, Args: p.Args}, err
 }
 
-// Presence looks whether the process is there. Where another has its number, it
-// is gone, and where the number is hidden from us, nothing is known.
+// Presence checks whether the process exists. If another process has its number,
+// it is gone; if the number is hidden from us, its state is unknown.
 func (id Identity) Presence(t process.Table) Presence {
 	boot, err := bootID()
 	switch {
@@ -67,7 +67,7 @@ func (id Identity) Presence(t process.Table) Presence {
 	return Here
 }
 
-// mayBeSignalled says why the process must not get a signal.
+// mayBeSignalled returns why the process must not get a signal.
 func (id Identity) mayBeSignalled(t process.Table) error {
 	switch id.Presence(t) {
 	case Gone:
@@ -78,8 +78,8 @@ func (id Identity) mayBeSignalled(t process.Table) error {
 	return nil
 }
 
-// signalByNumber is for systems that cannot hold on to a process: between the
-// look and the signal its number could be given again.
+// signalByNumber signals on systems that cannot hold a process: its number could
+// be reused between the check and the signal.
 func (id Identity) signalByNumber(t process.Table, sig unix.Signal) error {
 	if err := id.mayBeSignalled(t); err != nil {
 		return err

@@ -12,18 +12,17 @@ import (
 	"aisync.dev/aisync/agents/process"
 )
 
-// bootID is the kernel's own name for this run of the machine: random(4).
+// bootID is the kernel's id of this boot: random(4).
 var bootID = sync.OnceValues(func() (string, error) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return "", fmt.Errorf("read which boot this is: %w", err)
+		return "", fmt.Errorf("read the boot id: %w", err)
 	}
 	return strings.TrimSpace(string(text)), nil
 })
 
-// signal sends a signal to the process of an identity, and to no other that may
-// get its number meanwhile: it looks once it holds on to it, by pidfd_open(2).
-// os.ErrProcessDone: it has gone.
+// signal signals the process of an identity and no other that may reuse its
+// number: it checks after pidfd_open(2). os.ErrProcessDone: it has gone.
 func (id Identity) signal(t process.Table, sig unix.Signal) error {
 	fd, err := unix.PidfdOpen(id.PID, 0)
 	switch {

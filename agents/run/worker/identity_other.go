@@ -11,11 +11,11 @@ import (
 	"aisync.dev/aisync/agents/process"
 )
 
-// bootID is the kernel's own name for this run of the machine. It is not proved.
+// bootID is the kernel's id of this boot. It is untested.
 var bootID = sync.OnceValues(func() (string, error) {
 	id, err := unix.Sysctl("kern.bootsessionuuid")
 	if err != nil {
-		return "", fmt.Errorf("read which boot this is: %w", err)
+		return "", fmt.Errorf("read the boot id: %w", err)
 	}
 	return id, nil
 })

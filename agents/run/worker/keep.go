@@ -16,41 +16,41 @@ import (
 	"aisync.dev/aisync/internal/filelock"
 )
 
-// Grace is how long a command that was asked to end has until it is made to.
+// Grace is how long a command that was asked to end has before it is killed.
 var Grace = 5 * time.Second
 
 // Exit codes of a keeper that ran nothing.
 const (
 	exitFailed = 1
-	exitVoid   = 75 // EX_TEMPFAIL of sysexits(3): another has the ticket
+	exitVoid   = 75 // EX_TEMPFAIL of sysexits(3): another process has the ticket
 )
 
-// Keep runs the worker of a folder and returns its keeper's exit code, which is
-// that of the command. It runs the command only with the worker's ticket, so that
-// no worker is ever run twice, by whomever it is started and how often.
+// Keep runs the worker of a folder and returns the keeper's exit code, which is
+// that of the command. It runs the command only with the worker's ticket, so
+// that a worker never runs twice.
 func Keep(folder, marker string) int {
 	k, err := newKeeper(folder, marker)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "aisync: worker in %s: %v\n", folder, err)
 		return exitFailed
 	}
-	first, err := once(folder, ticketFile, k.ticket)
+	first, err := createOnce(folder, ticketFile, k.ticket)
 	switch {
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "aisync: worker %s: %v\n", k.job.Worker, err)
 		return exitFailed
 	case !first:
-		fmt.Fprintf(os.Stderr, "aisync: worker %s has been run, or called off\n", k.job.Worker)
+		fmt.Fprintf(os.Stderr, "aisync: worker %s has run already, or was called off\n", k.job.Worker)
 		return exitVoid
 	}
 	e := k.run()
 	e.Schema, e.Marker, e.At = schema, marker, time.Now().UTC()
-	if _, err := once(folder, endFile, e); err != nil {
+	if _, err := createOnce(folder, endFile, e); err != nil {
 		fmt.Fprintf(os.Stderr, "aisync: worker %s: %v\n", k.job.Worker, err)
 		return exitFailed
 	}
 	if k.ticket.Pane != nil {
-		time.Sleep(50 * time.Millisecond) // tmux drops what it has not yet given to the log
+		time.Sleep(50 * time.Millisecond) // tmux drops output that is not in the log yet
 	}
 	return e.Code
 }
@@ -73,7 +73,7 @@ func newKeeper(folder, marker string) (*keeper, error) {
 	case !there:
 		return nil, fmt.Errorf("there is no %s", startFile)
 	case k.job.Marker != marker || marker == "":
-		return nil, fmt.Errorf("%s is another worker's", startFile)
+		return nil, fmt.Errorf("%s belongs to another worker", startFile)
 	case len(k.job.Command) == 0:
 		return nil, fmt.Errorf("%s has no command", startFile)
 	}
@@ -85,7 +85,7 @@ func newKeeper(folder, marker string) (*keeper, error) {
 	}
 	self, err := Self(process.System())
 	if err != nil {
-		return nil, fmt.Errorf("say which process this is: %w", err)
+		return nil, fmt.Errorf("identify this process: %w", err)
 	}
 	k.ticket = Ticket{Schema: schema, Worker: k.job.Worker, Marker: marker, Keeper: &self, At: time.Now().UTC()}
 	if k.job.Substrate == Tmux {
@@ -93,17 +93,17 @@ func newKeeper(folder, marker string) (*keeper, error) {
 		k.ticket.Pane = &Pane{Socket: socket, ID: os.Getenv("TMUX_PANE")}
 		k.tmux = Server{Socket: socket}
 		if socket == "" || k.ticket.Pane.ID == "" {
-			return nil, errors.New("this is no pane of tmux")
+			return nil, errors.New("not in a tmux pane")
 		}
-		if err := k.tmux.mark(k.ticket.Pane.ID, marker, k.job.Log); err != nil {
+		if err := k.tmux.setMarker(k.ticket.Pane.ID, marker, k.job.Log); err != nil {
 			return nil, err
 		}
 	}
 	return k, nil
 }
 
-// hold takes the lock of a worker for as long as this process lives, and whatever
-// inherits it. Who only looks holds it for a moment.
+// hold takes the lock of a worker for the lifetime of this process and of all
+// that inherit it. Observers hold it for a moment.
 func hold(folder string) (*os.File, error) {
 	f, err := openLock(folder, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -116,7 +116,7 @@ func hold(folder string) (*os.File, error) {
 	return f, nil
 }
 
-// run runs the command and says how it ended.
+// run runs the command and returns how it ended.
 func (k *keeper) run() Exit {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
@@ -124,9 +124,9 @@ func (k *keeper) run() Exit {
 
 	cmd := exec.Command(k.job.Command[0], k.job.Command[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.ExtraFiles = []*os.File{k.lock} // so that we are seen to live on in what we started
+	cmd.ExtraFiles = []*os.File{k.lock} // so that the lock shows when a process that we started outlives us
 	if k.ticket.Pane != nil {
-		cmd.Stdin = os.Stdin // in the pane's own group, where Ctrl-C reaches it
+		cmd.Stdin = os.Stdin // in the pane's process group, where Ctrl-C reaches it
 	} else {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	}
@@ -137,14 +137,14 @@ func (k *keeper) run() Exit {
 	go func() { ended <- cmd.Wait() }()
 	done := make(chan struct{})
 	defer close(done)
-	go k.getReady(done)
+	go k.recordReady(done)
 	return exitOf(k.wait(cmd.Process.Pid, signals, ended), cmd.ProcessState)
 }
 
-// wait passes on what is meant for the command. Asked to end, it gives it time
-// to, and then ends it.
+// wait forwards signals to the command. After a request to end it kills the
+// command when Grace is over.
 func (k *keeper) wait(pid int, signals <-chan os.Signal, ended <-chan error) error {
-	target := -pid // its group
+	target := -pid // its process group
 	if k.ticket.Pane != nil {
 		target = pid
 	}

@@ -13,20 +13,20 @@ import (
 	"aisync.dev/aisync/internal/filelock"
 )
 
-// State is what can be seen of a worker.
+// State is the observable state of a worker.
 type State string
 
-// States. Nothing is concluded from how long something takes.
+// States. None depends on how long something takes.
 const (
-	Absent  State = "absent"  // nobody began to start it
-	Waiting State = "waiting" // somebody began; nobody has its ticket
-	Running State = "running" // it lives, or cannot be looked at
+	Absent  State = "absent"  // never started
+	Waiting State = "waiting" // started, but no keeper has its ticket
+	Running State = "running" // it lives, or is hidden from us
 	Ended   State = "ended"   // Exit says how
-	Lost    State = "lost"    // it is gone and nobody saw how: killed, or the machine went down
-	Void    State = "void"    // it was called off before it ran
+	Lost    State = "lost"    // it is gone without a recorded end: killed, or the machine went down
+	Void    State = "void"    // called off before it ran
 )
 
-// Observation is what was seen of a worker at one moment.
+// Observation is the state of a worker at one moment.
 type Observation struct {
 	State  State
 	Job    *Job
@@ -34,10 +34,10 @@ type Observation struct {
 	Ready  *Ready
 	Exit   *Exit
 	Keeper Presence // of the keeper's process; "" without one
-	Held   bool     // its lock is held: the keeper or something that it started lives, or did a moment ago
+	Held   bool     // its lock is held: the keeper or a process that it started lives, or did a moment ago
 }
 
-// String says it in words.
+// String describes the observation in words.
 func (o Observation) String() string {
 	switch o.State {
 	case Running:
@@ -45,9 +45,9 @@ func (o Observation) String() string {
 		case o.Keeper == Here:
 			return fmt.Sprintf("running as process %d", o.Ticket.Keeper.PID)
 		case o.Keeper == Unknown:
-			return fmt.Sprintf("process %d cannot be looked at from here", o.Ticket.Keeper.PID)
+			return fmt.Sprintf("process %d is hidden from this user", o.Ticket.Keeper.PID)
 		}
-		return fmt.Sprintf("its keeper, process %d, is gone, but what that started still runs", o.Ticket.Keeper.PID)
+		return fmt.Sprintf("its keeper, process %d, is gone, but a process that it started still runs", o.Ticket.Keeper.PID)
 	case Ended:
 		switch {
 		case o.Exit.Error != "":
@@ -57,11 +57,11 @@ func (o Observation) String() string {
 		}
 		return fmt.Sprintf("ended with code %d", o.Exit.Code)
 	case Lost:
-		return "gone, and nobody saw how it ended"
+		return "gone without a recorded end"
 	case Void:
 		return "called off before it ran: " + o.Ticket.Void
 	case Waiting:
-		return "started, and not heard of yet"
+		return "started, no report yet"
 	}
 	return "not started"
 }
@@ -69,9 +69,9 @@ func (o Observation) String() string {
 // Gone reports whether nothing of the worker's handle is left.
 func (o Observation) Gone() bool { return o.State != Running && (o.Keeper == "" || o.Keeper == Gone) }
 
-// Observe says what is to be seen of the worker in a folder. It writes nothing.
-// An error says that its files are not what we write, or are another worker's:
-// then nothing is known of it.
+// Observe returns the state of the worker in a folder. It writes nothing. It
+// returns an error if the files are invalid or another worker's: then its state
+// is unknown.
 func Observe(t process.Table, folder, marker string) (Observation, error) {
 	o := Observation{State: Absent}
 	var j Job
@@ -99,7 +99,7 @@ func Observe(t process.Table, folder, marker string) (Observation, error) {
 		return o, nil
 	}
 	if ticket.Keeper == nil || !begun {
-		return o, fmt.Errorf("%s: says neither who runs the worker and what, nor why nobody may", filepath.Join(folder, ticketFile))
+		return o, fmt.Errorf("%s: names neither the worker's keeper and command nor a reason to call it off", filepath.Join(folder, ticketFile))
 	}
 	var ready Ready
 	if is, err := load(folder, readyFile, &ready, func() string { return ready.Marker }, marker); err != nil {
@@ -107,8 +107,9 @@ func Observe(t process.Table, folder, marker string) (Observation, error) {
 	} else if is {
 		o.Ready = &ready
 	}
-	// The keeper took its lock before its ticket and writes its end before it goes:
-	// looking in this order, a worker that is gone without an end has none.
+	// The keeper takes its lock before its ticket and writes its end before it
+	// exits: in this order of checks, a worker that is gone without an end has
+	// none.
 	if o.Held, err = held(folder); err != nil {
 		return o, err
 	}
@@ -128,12 +129,12 @@ func Observe(t process.Table, folder, marker string) (Observation, error) {
 	return o, nil
 }
 
-// load reads a file of the worker with a marker. It must be called before what it
-// fills in is looked at.
+// load reads a file of the worker with a marker. Call it before using its
+// fields.
 func load(folder, name string, into any, has func() string, marker string) (bool, error) {
 	there, err := read(folder, name, into)
 	if err == nil && there && has() != marker {
-		err = fmt.Errorf("%s: another worker's: %w", filepath.Join(folder, name), ErrNotOurs)
+		err = fmt.Errorf("%s belongs to another worker: %w", filepath.Join(folder, name), ErrNotOurs)
 	}
 	return there, err
 }
@@ -142,7 +143,7 @@ func openLock(folder string, flag int) (*os.File, error) {
 	return os.OpenFile(filepath.Join(folder, lockFile), flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 }
 
-// held reports whether anybody has the worker's lock.
+// held reports whether any process has the worker's lock.
 func held(folder string) (bool, error) {
 	f, err := openLock(folder, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,7 +155,7 @@ func held(folder string) (bool, error) {
 	defer f.Close()
 	switch err := filelock.Try(f, filelock.Shared); {
 	case err == nil:
-		return false, nil // closing gives it back
+		return false, nil // closing releases it
 	case errors.Is(err, filelock.ErrBusy):
 		return true, nil
 	default:

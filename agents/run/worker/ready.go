@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// lookEvery is how often a program is looked at until it takes input.
-const lookEvery = 100 * time.Millisecond
+// promptPoll is the poll interval for a program's prompt.
+const promptPoll = 100 * time.Millisecond
 
-// getReady writes down that the command is ready: once it shows so, or its delay
-// is over. A command that shows nothing is ready when it has been started.
-func (k *keeper) getReady(done <-chan struct{}) {
+// recordReady records that the command is ready: when it shows its prompt, or after
+// its delay. A command without either is ready when it has started.
+func (k *keeper) recordReady(done <-chan struct{}) {
 	how := "started"
 	if k.ticket.Pane != nil && (k.job.Ready != "" || k.job.ReadyDelay > 0) {
-		shown, alive := k.shows(done)
+		shown, alive := k.waitPrompt(done)
 		if !alive {
 			return
 		}
@@ -24,27 +24,27 @@ func (k *keeper) getReady(done <-chan struct{}) {
 			how = "shows that it takes input"
 		}
 	}
-	if _, err := once(k.folder, readyFile, Ready{Schema: schema, Marker: k.job.Marker, How: how, At: time.Now().UTC()}); err != nil {
+	if _, err := createOnce(k.folder, readyFile, Ready{Schema: schema, Marker: k.job.Marker, How: how, At: time.Now().UTC()}); err != nil {
 		fmt.Fprintf(os.Stderr, "aisync: %v\n", err)
 	}
 }
 
-// shows waits until the pane shows what the program prints when it takes input.
-func (k *keeper) shows(done <-chan struct{}) (shown, alive bool) {
+// waitPrompt waits until the pane shows the program's prompt.
+func (k *keeper) waitPrompt(done <-chan struct{}) (shown, alive bool) {
 	delay := time.Duration(k.job.ReadyDelay) * time.Millisecond
 	if delay == 0 {
-		delay = time.Hour // the supervisor's patience ends before
+		delay = time.Hour // the supervisor times out earlier
 	}
 	for began := time.Now(); time.Since(began) < delay; {
 		select {
 		case <-done:
 			return false, false
-		case <-time.After(lookEvery):
+		case <-time.After(promptPoll):
 		}
 		if k.job.Ready == "" {
 			continue
 		}
-		// A screen has no blanks at the end of its lines.
+		// Screen lines have no trailing blanks.
 		if text, err := k.tmux.run("capture-pane", "-p", "-t", k.ticket.Pane.ID); err == nil && strings.Contains(text, strings.TrimRight(k.job.Ready, " ")) {
 			return true, true
 		}

@@ -12,21 +12,20 @@ import (
 
 // Starter starts workers.
 type Starter struct {
-	Keeper  []string // this program as a keeper: what follows is the folder and the marker
-	Environ []string // of workers; those in tmux have the server's, and of this Passed
+	Keeper  []string // this program as a keeper, before the arguments folder and marker
+	Environ []string // of workers; in tmux they have the server's, and of this Passed
 	Passed  func(name string) bool
 	Tmux    Server
-	Session string // of tmux, for this run's workers
-	Ended   func() // if set, called when a keeper that we started without tmux has gone
+	Session string // tmux session for this run's workers
+	Ended   func() // if set, called when a keeper that we started without tmux has exited
 }
 
-// Start starts the keeper of a worker that has been prepared, with extra
-// (NAME=value) on top of the environment, and does not wait for it: Observe says
-// what became of it. The worker stays when we end, whatever ends us. However often
-// it is started, it runs once.
+// Start starts the keeper of a prepared worker, with extra (NAME=value) added to
+// the environment, and does not wait for it: Observe returns its state. The
+// worker outlives this process. However often it is started, it runs once.
 //
-// Killed in the middle, it has started the keeper or not; Observe tells, and
-// CallOff makes sure.
+// After a crash the keeper may have started or not; Observe reports it, and
+// CallOff prevents it.
 func (s Starter) Start(folder string, j Job, extra []string) error {
 	keeper := append(slices.Clone(s.Keeper), folder, j.Marker)
 	var err error
@@ -36,7 +35,7 @@ func (s Starter) Start(folder string, j Job, extra []string) error {
 	case Tmux:
 		err = s.window(j, keeper, extra)
 	default:
-		err = fmt.Errorf("unknown substrate %q: there are %s and %s", j.Substrate, Process, Tmux)
+		err = fmt.Errorf("unknown substrate %q: want %s or %s", j.Substrate, Process, Tmux)
 	}
 	if err != nil {
 		return fmt.Errorf("start worker %s: %w", j.Worker, err)
@@ -58,7 +57,7 @@ func (s Starter) detached(j Job, keeper, extra []string) error {
 		return err
 	}
 	go func() {
-		_ = cmd.Wait() // how it went is in its folder; this takes it off the process table
+		_ = cmd.Wait() // its end is recorded in its folder; this only reaps it
 		if s.Ended != nil {
 			s.Ended()
 		}

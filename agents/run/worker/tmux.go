@@ -14,11 +14,11 @@ import (
 
 // Server is a tmux server.
 type Server struct {
-	Socket  string   // a name as after -L, or a path as after -S; "": the usual one
+	Socket  string   // a name as after -L, or a path as after -S; "": the default
 	Environ []string // nil: ours
 }
 
-// markerOption is the option of a pane that says which worker's it is.
+// markerOption is the pane option with the worker's marker.
 const markerOption = "@aisync_worker"
 
 func (s Server) command(ctx context.Context, args ...string) *exec.Cmd {
@@ -44,8 +44,8 @@ func (s Server) run(args ...string) (string, error) {
 	return strings.TrimRight(string(out), "\n"), err
 }
 
-// open opens a window with a command in a session, which is made where it is not
-// there, and shows it to nobody.
+// open opens a window with a command in a detached session, which it creates if
+// needed.
 func (s Server) open(session, window string, env, command []string) error {
 	args := []string{"-d", "-n", window}
 	for _, kv := range env {
@@ -53,7 +53,7 @@ func (s Server) open(session, window string, env, command []string) error {
 	}
 	args = append(append(args, "--"), command...)
 	if _, err := s.run("has-session", "-t", "="+session); err != nil {
-		// Wide enough that lines of a log are not broken where nobody looks.
+		// Wide enough not to break log lines.
 		_, err := s.run(append([]string{"new-session", "-s", session, "-x", "200", "-y", "50"}, args...)...)
 		if err == nil || !strings.Contains(err.Error(), "duplicate session") {
 			return err
@@ -63,8 +63,8 @@ func (s Server) open(session, window string, env, command []string) error {
 	return err
 }
 
-// mark writes on a pane whose it is, and has what it shows kept in a log.
-func (s Server) mark(pane, marker, log string) error {
+// setMarker sets the marker of a pane and logs its output.
+func (s Server) setMarker(pane, marker, log string) error {
 	if _, err := s.run("set-option", "-p", "-t", pane, markerOption, marker); err != nil {
 		return err
 	}
@@ -72,22 +72,22 @@ func (s Server) mark(pane, marker, log string) error {
 	return err
 }
 
-// quote makes a text one word of a shell, and keeps tmux from seeing formats or
-// parts of a date in it.
+// quote quotes a text as one word for a shell, without formats or dates for tmux
+// to expand.
 func quote(s string) string {
 	return shellquote.Quote(strings.NewReplacer("#", "##", "%", "%%").Replace(s))
 }
 
-// marked is what tmux knows of the pane with a marker.
-type marked struct {
+// markedPane describes the pane with a marker.
+type markedPane struct {
 	id   string
 	pid  int
 	dead bool
 }
 
-// find looks for the pane with a marker on the whole server; nil: there is none.
-// An error says that the server, if there is one, could not be asked.
-func (s Server) find(marker string) (*marked, error) {
+// find returns the pane with a marker on the whole server, or nil. It returns an
+// error if a server exists but does not answer.
+func (s Server) find(marker string) (*markedPane, error) {
 	out, err := s.run("list-panes", "-a", "-F", "#{pane_id} #{pane_pid} #{pane_dead} #{"+markerOption+"}")
 	if err != nil {
 		if noServer(err) {
@@ -99,21 +99,21 @@ func (s Server) find(marker string) (*marked, error) {
 		f := strings.Fields(line)
 		if len(f) == 4 && f[3] == marker {
 			pid, err := strconv.Atoi(f[1])
-			return &marked{f[0], pid, f[2] == "1"}, err
+			return &markedPane{f[0], pid, f[2] == "1"}, err
 		}
 	}
 	return nil, nil
 }
 
-// noServer reports whether tmux failed as there is no server at its socket.
+// noServer reports whether tmux failed because no server listens at its socket.
 func noServer(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "no server running") || strings.Contains(text, "no current target") || // it is about to end
 		strings.Contains(text, "server exited") || strings.Contains(text, "No such file or directory") || strings.Contains(text, "Connection refused")
 }
 
-// closePane closes a pane if the server still has the marker on it: it is one
-// step there, so that no other pane can be hit.
+// closePane closes a pane if it still has the marker: the server does both in
+// one step, so that no other pane can be closed.
 func (s Server) closePane(pane, marker string) error {
 	_, err := s.run("if-shell", "-F", "-t", pane, "#{==:#{"+markerOption+"},"+marker+"}", "kill-pane -t "+pane)
 	return err

@@ -14,7 +14,7 @@ import (
 	"aisync.dev/aisync/agents/process"
 )
 
-// inTmux is a starter with a tmux server of its own.
+// inTmux is a starter with a separate tmux server.
 func inTmux(t *testing.T) Starter {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -35,7 +35,7 @@ func inTmux(t *testing.T) Starter {
 	return s
 }
 
-func TestAWorkerInTmuxHasAMarkedPaneAndALog(t *testing.T) {
+func TestTmuxWorkerHasMarkerAndLog(t *testing.T) {
 	s := inTmux(t)
 	folder, j := job(t, `echo "hello from $AISYNC_TASK, $(tty | cut -c1-8)"; exec sleep 60`)
 	j.Substrate = Tmux
@@ -63,7 +63,7 @@ func TestAWorkerInTmuxHasAMarkedPaneAndALog(t *testing.T) {
 	}
 }
 
-func TestWorkersOfARunShareOneSession(t *testing.T) {
+func TestWorkersShareSession(t *testing.T) {
 	s := inTmux(t)
 	var folders []string
 	var jobs []Job
@@ -90,7 +90,7 @@ func TestWorkersOfARunShareOneSession(t *testing.T) {
 	}
 }
 
-func TestAShellThatIgnoresTheRequestIsEndedToo(t *testing.T) {
+func TestEndKillsUnwillingShell(t *testing.T) {
 	s := inTmux(t)
 	folder, j := job(t, "")
 	j.Substrate, j.Command = Tmux, []string{"sh", "-i"}
@@ -104,7 +104,7 @@ func TestAShellThatIgnoresTheRequestIsEndedToo(t *testing.T) {
 	}
 }
 
-func TestAPaneWithoutTheMarkerIsNotOurs(t *testing.T) {
+func TestUnmarkedPaneIsNotOurs(t *testing.T) {
 	s := inTmux(t)
 	folder, j := job(t, "sleep 60")
 	j.Substrate = Tmux
@@ -130,7 +130,7 @@ func TestAPaneWithoutTheMarkerIsNotOurs(t *testing.T) {
 			t.Fatalf("%s: seen: %s", c.says, o)
 		}
 	}
-	// The marker on somebody else's pane is not enough either.
+	// The marker on a foreign pane is not enough either.
 	if _, err := s.Tmux.run("new-window", "-d", "-t", "="+s.Session+":", "-n", "theirs", "sleep 60"); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestAPaneWithoutTheMarkerIsNotOurs(t *testing.T) {
 	}
 }
 
-func TestAPaneThatTmuxKeepsIsClosedWhenItsWorkerIsEnded(t *testing.T) {
+func TestEndClosesDeadPane(t *testing.T) {
 	s := inTmux(t)
 	if _, err := s.Tmux.run("new-session", "-d", "-s", s.Session, "sleep 60"); err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestAPaneThatTmuxKeepsIsClosedWhenItsWorkerIsEnded(t *testing.T) {
 	}
 }
 
-func TestAProgramIsReadyWhenItShowsSoOrItsTimeIsOver(t *testing.T) {
+func TestReadyAtPromptOrDelay(t *testing.T) {
 	s := inTmux(t)
 	for how, delay := range map[string]int{"shows that it takes input": 0, "waited for": 150} {
 		folder, j := job(t, `sleep 0.3; printf 'ready> '; sleep 60`)
@@ -180,7 +180,7 @@ func TestAProgramIsReadyWhenItShowsSoOrItsTimeIsOver(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsKilledTakesItsWorkersAlong(t *testing.T) {
+func TestKilledTmuxServerEndsWorkers(t *testing.T) {
 	s := inTmux(t)
 	folder, j := job(t, "sleep 60")
 	j.Substrate = Tmux

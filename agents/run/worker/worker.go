@@ -1,8 +1,8 @@
-// Package worker starts the processes that work for a run, says what became of
-// them, and ends them. A worker outlives whoever started it: a keeper, which is
-// this program again, runs its command and writes down in the worker's folder how
-// that went. Nothing here ends a worker but End, and nothing deletes a file.
-// Start reading at Job, Start, Observe and Keep.
+// Package worker starts, observes and ends the processes that work for a run. A
+// worker outlives its starter: a keeper, which is this program again, runs the
+// command and records its end in the worker's folder. Only End ends a worker,
+// and nothing deletes a file. Call Prepare and Starter.Start, then Observe and
+// End; Keep is the keeper.
 package worker
 
 import (
@@ -14,32 +14,32 @@ import (
 	"time"
 )
 
-// Substrates: what a worker runs in.
+// Substrates: where a worker runs.
 const (
-	Process = "process" // a session of its own, without a terminal
+	Process = "process" // a new session without a terminal
 	Tmux    = "tmux"    // a window of a tmux session
 )
 
-// Files of a worker's folder. Each is written once, whole, by the one named.
+// Files of a worker's folder. Each is written once, in one step.
 const (
-	startFile  = "start.json"  // Job, by who starts it
-	ticketFile = "ticket.json" // Ticket, by the keeper that runs it, or by who calls it off
+	startFile  = "start.json"  // Job, by its starter
+	ticketFile = "ticket.json" // Ticket, by the keeper that runs it, or by the process that calls it off
 	readyFile  = "ready.json"  // Ready, by the keeper
 	endFile    = "end.json"    // Exit, by the keeper
-	lockFile   = "lock"        // held while the keeper or anything that it started lives
+	lockFile   = "lock"        // held while the keeper or a process that it started lives
 )
 
-// Job is what a worker is started for.
+// Job describes a worker.
 type Job struct {
 	Schema    int      `json:"schemaVersion"`
 	Worker    string   `json:"worker"`
-	Marker    string   `json:"marker"` // random: it tells this worker from all others
+	Marker    string   `json:"marker"` // random: it identifies this worker
 	Substrate string   `json:"substrate"`
 	Command   []string `json:"command"`
 	Dir       string   `json:"dir"` // absolute
-	Log       string   `json:"log"` // absolute: the file that gets what it prints
+	Log       string   `json:"log"` // absolute: the file for its output
 	By        Identity `json:"startedBy"`
-	// Of a program in tmux that shows when it takes input: see spec.Launch.
+	// For a program in tmux that shows a prompt: see spec.Launch.
 	Ready      string `json:"ready,omitempty"`
 	ReadyDelay int    `json:"readyDelayMilliseconds,omitempty"`
 }
@@ -47,32 +47,32 @@ type Job struct {
 // schema is the version of the files here.
 const schema = 1
 
-// NewMarker makes a marker.
+// NewMarker returns a new random marker.
 func NewMarker() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand
 	return hex.EncodeToString(b[:])
 }
 
-// Ticket is who may run a worker. There is one at most for a worker's life: who
-// comes second with another does nothing.
+// Ticket is the right to run a worker. A worker gets at most one: a second
+// keeper does nothing.
 type Ticket struct {
 	Schema int       `json:"schemaVersion"`
 	Worker string    `json:"worker"`
 	Marker string    `json:"marker"`
-	Void   string    `json:"void,omitempty"` // why nobody may
+	Void   string    `json:"void,omitempty"` // why it must not run
 	Keeper *Identity `json:"keeper,omitempty"`
 	Pane   *Pane     `json:"pane,omitempty"`
 	At     time.Time `json:"at"`
 }
 
-// Pane is where a worker's window is, in tmux's words.
+// Pane is the place of a worker's window in tmux.
 type Pane struct {
 	Socket string `json:"socket"` // the server's, as a path
-	ID     string `json:"pane"`   // %7; another server has such a pane too: see Job.Marker
+	ID     string `json:"pane"`   // %7; other servers have such a pane too: see Job.Marker
 }
 
-// Ready says that the command takes input.
+// Ready records that the command takes input.
 type Ready struct {
 	Schema int       `json:"schemaVersion"`
 	Marker string    `json:"marker"`
@@ -90,21 +90,21 @@ type Exit struct {
 	At     time.Time `json:"at"`
 }
 
-// What Start and End say no with.
+// Errors of Prepare and End.
 var (
-	ErrStarted   = errors.New("this worker has been started before")
-	ErrNotOurs   = errors.New("it is not proved to be ours")
-	ErrStillHere = errors.New("it has not ended")
+	ErrStarted   = errors.New("worker already started")
+	ErrNotOurs   = errors.New("not proved to be ours")
+	ErrStillHere = errors.New("still running")
 )
 
-// Prepare makes the worker's folder and writes what it is to do. ErrStarted: it
-// has been done before, for this job or another.
+// Prepare creates the worker's folder and writes its job. It returns ErrStarted
+// if a job was written there before.
 func Prepare(folder string, j Job) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("make the folder of worker %s: %w", j.Worker, err)
 	}
 	j.Schema = schema
-	first, err := once(folder, startFile, j)
+	first, err := createOnce(folder, startFile, j)
 	if err == nil && !first {
 		err = ErrStarted
 	}
@@ -114,13 +114,13 @@ func Prepare(folder string, j Job) error {
 	return nil
 }
 
-// CallOff calls a worker off that has no ticket yet: whatever of it comes later runs
-// nothing. It reports false where the worker was faster, or is called off already.
+// CallOff prevents a worker without a ticket from ever running its command. It
+// reports false if the worker has its ticket already, or is called off.
 func CallOff(folder, worker, marker, why string) (bool, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return false, fmt.Errorf("call off worker %s: %w", worker, err)
 	}
-	first, err := once(folder, ticketFile, Ticket{Schema: schema, Worker: worker, Marker: marker, Void: why, At: time.Now().UTC()})
+	first, err := createOnce(folder, ticketFile, Ticket{Schema: schema, Worker: worker, Marker: marker, Void: why, At: time.Now().UTC()})
 	if err != nil {
 		return false, fmt.Errorf("call off worker %s: %w", worker, err)
 	}

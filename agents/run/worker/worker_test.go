@@ -102,7 +102,7 @@ func start(t *testing.T, s Starter, folder string, j Job, extra ...string) {
 	}
 }
 
-func TestAWorkerRunsAndItsEndIsWrittenDown(t *testing.T) {
+func TestWorkerRunsAndRecordsEnd(t *testing.T) {
 	for _, c := range []struct {
 		script string
 		want   Exit
@@ -125,7 +125,7 @@ func TestAWorkerRunsAndItsEndIsWrittenDown(t *testing.T) {
 	}
 }
 
-func TestACommandThatCannotBeStartedSaysWhy(t *testing.T) {
+func TestUnstartableCommandIsExplained(t *testing.T) {
 	folder, j := job(t, "")
 	j.Command = []string{"no-such-program-anywhere"}
 	start(t, starter(), folder, j)
@@ -134,7 +134,7 @@ func TestACommandThatCannotBeStartedSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAWorkerOutlivesWhoStartedIt(t *testing.T) {
+func TestWorkerOutlivesStarter(t *testing.T) {
 	folder, j := job(t, "")
 	self, _ := os.Executable()
 	cmd := exec.Command(self, "start-and-stay", folder, j.Marker)
@@ -152,7 +152,7 @@ func TestAWorkerOutlivesWhoStartedIt(t *testing.T) {
 	}
 }
 
-func TestAWorkerRunsOnceHoweverOftenItIsStarted(t *testing.T) {
+func TestWorkerRunsOnce(t *testing.T) {
 	folder, j := job(t, "echo once >> lines; sleep 0.2")
 	s := starter()
 	start(t, s, folder, j)
@@ -177,7 +177,7 @@ func TestAWorkerRunsOnceHoweverOftenItIsStarted(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatIsCalledOffNeverRuns(t *testing.T) {
+func TestCalledOffWorkerNeverRuns(t *testing.T) {
 	folder, j := job(t, "echo ran > ran")
 	if first, err := CallOff(folder, j.Worker, j.Marker, "its supervisor is gone"); err != nil || !first {
 		t.Fatal(first, err)
@@ -201,7 +201,7 @@ func TestAWorkerThatIsCalledOffNeverRuns(t *testing.T) {
 	}
 }
 
-func TestOneThatRunsCannotBeCalledOff(t *testing.T) {
+func TestRunningWorkerCannotBeCalledOff(t *testing.T) {
 	folder, j := job(t, "sleep 60")
 	start(t, starter(), folder, j)
 	await(t, folder, j, "running", running)
@@ -210,13 +210,13 @@ func TestOneThatRunsCannotBeCalledOff(t *testing.T) {
 	}
 }
 
-func TestAKilledWorkerIsLostAndNotGuessedToBeDone(t *testing.T) {
+func TestKilledWorkerIsLost(t *testing.T) {
 	folder, j := job(t, "sleep 60")
 	start(t, starter(), folder, j)
 	o := await(t, folder, j, "running", running)
 	kill(t, o, unix.SIGKILL) // the keeper alone: its command goes on
 	o = await(t, folder, j, "an orphan", func(o Observation) bool { return o.Keeper == Gone })
-	if o.State != Running || !o.Held || !strings.Contains(o.String(), "what that started still runs") {
+	if o.State != Running || !o.Held || !strings.Contains(o.String(), "a process that it started still runs") {
 		t.Errorf("a command without its keeper: %s, %+v", o, o)
 	}
 	if err := End(context.Background(), process.System(), folder, j.Marker); err != nil && !errors.Is(err, ErrNotOurs) {
@@ -256,7 +256,7 @@ func childrenOf(t *testing.T, j Job) []int {
 	})
 }
 
-func TestAnotherProcessWithTheSameNumberIsNotTheWorker(t *testing.T) {
+func TestReusedNumberIsNotTheWorker(t *testing.T) {
 	boot, err := bootID()
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestAnotherProcessWithTheSameNumberIsNotTheWorker(t *testing.T) {
 	}
 }
 
-func TestAReusedNumberGetsNoSignal(t *testing.T) {
+func TestReusedNumberGetsNoSignal(t *testing.T) {
 	bystander := exec.Command("sleep", "60")
 	if err := bystander.Start(); err != nil {
 		t.Fatal(err)
@@ -329,12 +329,12 @@ func rewrite(t *testing.T, folder, name string, content any) {
 	if err := os.Remove(filepath.Join(folder, name)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := once(folder, name, content); err != nil {
+	if _, err := createOnce(folder, name, content); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestEndAsksAndThenInsists(t *testing.T) {
+func TestEndAsksThenKills(t *testing.T) {
 	for _, c := range []struct{ says, script, signal, left string }{
 		{"one that ends in order", "trap 'echo bye > bye; exit 0' TERM; echo; while :; do sleep 0.05; done", "", "bye"},
 		{"one that does not listen", "trap '' TERM; echo; while :; do sleep 0.05; done", "killed", ""},
@@ -363,7 +363,7 @@ func TestEndAsksAndThenInsists(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNotOursAreNoWorker(t *testing.T) {
+func TestForeignFilesAreNoWorker(t *testing.T) {
 	folder, j := job(t, "exit 0")
 	start(t, starter(), folder, j)
 	await(t, folder, j, "ended", gone)
@@ -387,13 +387,13 @@ func TestFilesThatAreNotOursAreNoWorker(t *testing.T) {
 	}
 }
 
-func TestLookingWritesNothing(t *testing.T) {
+func TestObserveWritesNothing(t *testing.T) {
 	folder, j := job(t, "sleep 60")
 	start(t, starter(), folder, j)
 	await(t, folder, j, "running", running)
 	before := listing(t, filepath.Dir(folder))
 	see(t, folder, j)
-	if o, err := Observe(process.System(), filepath.Join(filepath.Dir(folder), "nobody"), "m"); err != nil || o.State != Absent {
+	if o, err := Observe(process.System(), filepath.Join(filepath.Dir(folder), "missing"), "m"); err != nil || o.State != Absent {
 		t.Errorf("a folder that is not there: %v, %v", o, err)
 	}
 	if after := listing(t, filepath.Dir(folder)); after != before {

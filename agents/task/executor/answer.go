@@ -11,16 +11,15 @@ import (
 // edit is one change of one file.
 type edit struct {
 	file string   // slash-separated, below the work tree
-	old  []string // lines that must be there once; none: the file is made
-	new  []string // lines that take their place
+	old  []string // lines that occur exactly once; none: create the file
+	new  []string // their replacement
 	line int      // of the answer, from 1
 }
 
-// least is how long a marker is at least.
-const least = 7
+// minMarker is the shortest length of a marker.
+const minMarker = 7
 
-// marker takes a line apart that is nothing but n or more of one of < = >, and
-// perhaps a word.
+// marker parses a line of n or more of one of < = >, with an optional word.
 func marker(line string) (kind byte, n int, word string) {
 	if line == "" || !strings.ContainsRune("<=>", rune(line[0])) {
 		return 0, 0, ""
@@ -31,7 +30,7 @@ func marker(line string) (kind byte, n int, word string) {
 	}
 	word = strings.TrimSpace(line[n:])
 	wants := map[byte]string{'<': "SEARCH", '=': "", '>': "REPLACE"}[kind]
-	if n < least || word != wants {
+	if n < minMarker || word != wants {
 		return 0, 0, ""
 	}
 	return kind, n, word
@@ -46,14 +45,14 @@ func marker(line string) (kind byte, n int, word string) {
 //	lines that take their place
 //	>>>>>>> REPLACE
 //
-// The file is named by the last line before the block, and a line of ``` may
-// stand around the block or between the two. The three markers of a block have
-// the same length, 7 or more: one that must hold such a line takes longer ones.
-// All else is the model's words, and returned as such. One block that is not
-// whole makes the answer none at all.
+// The last line before the block names the file, and a line of ``` may stand
+// around the block or between the two. The three markers of a block have the
+// same length, 7 or more: a block that contains such a line takes longer ones.
+// All other text is returned as the model's words. One incomplete block makes
+// the whole answer invalid.
 func parseAnswer(text string) (edits []edit, words string, err error) {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	name, nameAt := "", 0 // the last line with words, and its number
+	name, nameAt := "", 0 // the last non-empty line, and its number
 	var said []string
 	flush := func() {
 		if nameAt > 0 {
@@ -67,7 +66,7 @@ func parseAnswer(text string) (edits []edit, words string, err error) {
 		switch {
 		case kind == '<':
 			if nameAt == 0 {
-				return nil, "", fmt.Errorf("line %d of the answer begins a block, and no line before it names the file", i+1)
+				return nil, "", fmt.Errorf("line %d of the answer begins a block, but no line before it names the file", i+1)
 			}
 			e := edit{file: name, line: i + 1}
 			if e.file, err = fileName(name); err != nil {
@@ -92,7 +91,7 @@ func parseAnswer(text string) (edits []edit, words string, err error) {
 }
 
 // body reads the two halves of a block whose markers have n characters, and
-// returns the line of its last one.
+// returns the line of its last marker.
 func (e *edit) body(lines []string, from, n int) (end int, err error) {
 	half := &e.old
 	for i := from; i < len(lines); i++ {
@@ -108,22 +107,21 @@ func (e *edit) body(lines []string, from, n int) (end int, err error) {
 			}
 			return i, nil
 		default:
-			return 0, fmt.Errorf("line %d of the answer is %q where the block that begins at line %d cannot have it; a block whose text holds such a line takes markers of %d characters or more",
+			return 0, fmt.Errorf("line %d of the answer is %q inside the block at line %d; if the text contains such a line, use markers of %d characters or more",
 				i+1, lines[i], e.line, n+1)
 		}
 	}
-	return 0, fmt.Errorf("the block that begins at line %d of the answer has no end", e.line)
+	return 0, fmt.Errorf("the block at line %d of the answer has no end", e.line)
 }
 
-// fileName is the path that a model named, if it is one that a work tree may
-// have.
+// fileName returns the path that a model named, if it is valid in a work tree.
 func fileName(line string) (string, error) {
 	name := strings.TrimSpace(line)
 	switch {
 	case strings.ContainsAny(name, "\x00\\`*:") || strings.Contains(name, "//"):
-		return "", fmt.Errorf("%q is no path: name the file alone on the line before the block", line)
+		return "", fmt.Errorf("%q is not a path: put only the file's path on the line before the block", line)
 	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../"):
-		return "", fmt.Errorf("%q is no path below the work tree", line)
+		return "", fmt.Errorf("%q is not a path below the work tree", line)
 	}
 	for _, part := range strings.Split(name, "/") {
 		if policy.GitsOwn(part) {

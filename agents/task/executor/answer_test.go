@@ -10,7 +10,7 @@ import (
 
 const block = "a.txt\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"
 
-func TestAnAnswerIsReadOrRefusedAsAWhole(t *testing.T) {
+func TestParseAnswerIsAllOrNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer string
 		files  []string // of its edits
@@ -28,7 +28,7 @@ func TestAnAnswerIsReadOrRefusedAsAWhole(t *testing.T) {
 		"nothing but words":      {answer: "It is right as it is.", words: "It is right as it is."},
 		"no name":                {answer: strings.TrimPrefix(block, "a.txt\n"), wrong: "no line before it names the file"},
 		"the name used up":       {answer: block + strings.TrimPrefix(block, "a.txt\n"), wrong: "no line before it names the file"},
-		"a sentence for a name":  {answer: "`a.txt`:\n" + strings.TrimPrefix(block, "a.txt\n"), wrong: "is no path"},
+		"a sentence for a name":  {answer: "`a.txt`:\n" + strings.TrimPrefix(block, "a.txt\n"), wrong: "is not a path"},
 		"no end":                 {answer: "a.txt\n<<<<<<< SEARCH\nold\n=======\nnew\n", wrong: "has no end"},
 		"no divider":             {answer: "a.txt\n<<<<<<< SEARCH\nold\n>>>>>>> REPLACE\n", wrong: "line 4 of the answer"},
 		"two dividers":           {answer: "a.txt\n<<<<<<< SEARCH\nold\n=======\nx\n=======\nnew\n>>>>>>> REPLACE\n", wrong: "markers of 8 characters or more"},
@@ -37,13 +37,13 @@ func TestAnAnswerIsReadOrRefusedAsAWhole(t *testing.T) {
 		"a divider alone":        {answer: block + "=======\n", wrong: "outside of a block"},
 		"empty":                  {answer: "a.txt\n<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n", wrong: "is empty"},
 		"one good, one not":      {answer: block + "b.txt\n<<<<<<< SEARCH\n", wrong: "has no end"},
-		"absolute":               {answer: strings.Replace(block, "a.txt", "/etc/passwd", 1), wrong: "no path below"},
-		"above":                  {answer: strings.Replace(block, "a.txt", "../x", 1), wrong: "no path below"},
-		"above, in the middle":   {answer: strings.Replace(block, "a.txt", "a/../../x", 1), wrong: "no path below"},
-		"the folder itself":      {answer: strings.Replace(block, "a.txt", ".", 1), wrong: "no path below"},
+		"absolute":               {answer: strings.Replace(block, "a.txt", "/etc/passwd", 1), wrong: "not a path below"},
+		"above":                  {answer: strings.Replace(block, "a.txt", "../x", 1), wrong: "not a path below"},
+		"above, in the middle":   {answer: strings.Replace(block, "a.txt", "a/../../x", 1), wrong: "not a path below"},
+		"the folder itself":      {answer: strings.Replace(block, "a.txt", ".", 1), wrong: "not a path below"},
 		"git's":                  {answer: strings.Replace(block, "a.txt", ".git/config", 1), wrong: "belongs to git"},
 		"git's, of a submodule":  {answer: strings.Replace(block, "a.txt", "sub/.GIT", 1), wrong: "belongs to git"},
-		"a path of another kind": {answer: strings.Replace(block, "a.txt", `a\b`, 1), wrong: "is no path"},
+		"a path of another kind": {answer: strings.Replace(block, "a.txt", `a\b`, 1), wrong: "is not a path"},
 	} {
 		edits, words, err := parseAnswer(c.answer)
 		var files []string
@@ -84,7 +84,7 @@ func read(t *testing.T, dir, name string) string {
 	return string(b)
 }
 
-func TestEditsFitOnceOrChangeNothing(t *testing.T) {
+func TestEditsMustMatchOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		was, old, new string
 		is            string
@@ -102,7 +102,7 @@ func TestEditsFitOnceOrChangeNothing(t *testing.T) {
 		"twice":                    {was: "a\nb\na\n", old: "a", new: "x", wrong: "more than once (at its lines 1, 3)"},
 		"twice, overlapping":       {was: "a\na\na\n", old: "a\na", new: "x", wrong: "more than once"},
 		"a part of a line":         {was: "abc\n", old: "bc", new: "x", wrong: "not in f.txt"},
-		"made where one is":        {was: "a\n", old: "", new: "x", wrong: "is there and not empty"},
+		"made where one is":        {was: "a\n", old: "", new: "x", wrong: "exists and is not empty"},
 		"made where it is empty":   {was: "", old: "", new: "x", is: "x\n"},
 	} {
 		dir := tree(t, map[string]string{"f.txt": c.was})
@@ -129,7 +129,7 @@ func TestEditsFitOnceOrChangeNothing(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatMayBeReadIsEdited(t *testing.T) {
+func TestEditsOnlyReadableFiles(t *testing.T) {
 	dir := tree(t, map[string]string{"open.txt": "a\n", "closed.txt": "a\n", "picture": "\x89PNG\x00"})
 	outside := tree(t, map[string]string{"x": "a\n"})
 	if err := os.Symlink(outside, filepath.Join(dir, "out")); err != nil {
@@ -141,10 +141,10 @@ func TestOnlyWhatMayBeReadIsEdited(t *testing.T) {
 	}
 	defer root.Close()
 	for name, wrong := range map[string]string{
-		"closed.txt": "none of the files that may be read",
-		"picture":    "is no text",
-		"absent.txt": "none of the files that may be read",
-		"out/x":      "none of the files that may be read",
+		"closed.txt": "not one of the readable files",
+		"picture":    "not a text",
+		"absent.txt": "not one of the readable files",
+		"out/x":      "not one of the readable files",
 	} {
 		f := newFiles(root, []string{"open.txt", "picture"})
 		if err := f.apply(edit{file: name, old: []string{"a"}, new: []string{"b"}}); err == nil || !strings.Contains(err.Error(), wrong) {

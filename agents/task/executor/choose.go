@@ -10,36 +10,35 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// EndpointName is what the endpoint is called where executors are named.
+// EndpointName is the endpoint's name as an executor.
 const EndpointName = "endpoint"
 
-// Candidate is one executor that a host may have.
+// Candidate is one possible executor of a host.
 type Candidate struct {
 	Name     string   // EndpointName, or the id of a runtime
-	Tools    []string // kinds of tools that it has; of the endpoint none
+	Tools    []string // kinds of tools that it has; the endpoint has none
 	Executor task.Executor
-	Missing  string // why it cannot be used here; "" where it can
-	// Unfit says why it does a task only when it is asked for by name, "" where
-	// it does it unasked; nil where it does every task.
+	Missing  string // why it is unavailable here; "" if it is available
+	// Unfit returns why it does a task only when named explicitly, "" if it does
+	// the task unasked; nil: it does every task.
 	Unfit func(spec.Task) string
 }
 
 // TooComplex is the Unfit of the endpoint.
 func TooComplex(t spec.Task) string {
 	if t.Tier == "moderate" || t.Tier == "complex" {
-		return "a " + t.Tier + " task is for a runtime; --executor " + EndpointName + " has it done nevertheless"
+		return "a " + t.Tier + " task is for a runtime; --executor " + EndpointName + " forces it"
 	}
 	return ""
 }
 
-// Choice has each task done by the candidate that fits it. The first that does
-// wins:
+// Choice gives each task to the first candidate that fits:
 //
 //	complexity.tier              candidates
 //	none, trivial, simple        the endpoint, then runtimes
 //	moderate, complex            runtimes
 //
-// and of complexity.required_capabilities each must hold:
+// and for each of complexity.required_capabilities:
 //
 //	edit, or a word that ends so   every candidate can
 //	shell, search, fetch, agent …  a runtime that has such a tool; fetch and
@@ -47,12 +46,12 @@ func TooComplex(t spec.Task) string {
 //	any other                      a program of that name is in PATH
 type Choice struct {
 	Candidates []Candidate // in the order of preference
-	Only       string      // the name of the one that is to do it, whatever its tier
+	Only       string      // the name of the one that must do it, whatever its tier
 	Program    func(name string) bool
 }
 
-// Can returns why nobody here can do the task, a line for each reason; nil where
-// somebody can, or where it has no step for an executor.
+// Can returns why no candidate can do the task, a line for each reason; nil if
+// one can, or if the task has no step for an executor.
 func (c Choice) Can(t spec.Task) error {
 	for _, s := range t.Steps {
 		if s.Action == "edit" {
@@ -97,10 +96,10 @@ func (c Choice) choose(t spec.Task) (Candidate, error) {
 	if len(why) == 0 {
 		why = []string{"none is known"}
 	}
-	return Candidate{}, fmt.Errorf("no executor here can do it:\n  %s", strings.Join(why, "\n  "))
+	return Candidate{}, fmt.Errorf("no executor here can do the task:\n  %s", strings.Join(why, "\n  "))
 }
 
-// unfit says why one cannot do a task, "" if it can.
+// unfit returns why a candidate cannot do a task, "" if it can.
 func (c Choice) unfit(one Candidate, t spec.Task) string {
 	if c.Only == "" && one.Unfit != nil {
 		if why := one.Unfit(t); why != "" {
@@ -118,14 +117,14 @@ func (c Choice) unfit(one Candidate, t spec.Task) string {
 		case isTool(word):
 			return "it has no tool for " + word
 		case c.Program == nil || !c.Program(capability):
-			return "the task requires " + capability + ", which is no tool, and no program in PATH"
+			return "the task requires " + capability + ", which is neither a tool nor a program in PATH"
 		}
 	}
 	return ""
 }
 
-// isTool reports whether a word is a kind of tool, as runtimes of the catalog
-// name them.
+// isTool reports whether a word is a kind of tool that runtimes of the catalog
+// name.
 func isTool(word string) bool {
 	return slices.Contains([]string{"shell", "edit", "read", "search", "fetch", "agent"}, word)
 }

@@ -8,7 +8,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestTheFirstThatFitsDoesATask(t *testing.T) {
+func TestChoiceTakesFirstFit(t *testing.T) {
 	endpoint := Candidate{Name: EndpointName, Unfit: TooComplex}
 	opencode := Candidate{Name: "opencode", Tools: []string{"shell", "edit", "read", "search", "fetch", "agent"}}
 	plain := Candidate{Name: "plain", Tools: []string{"edit"}}
@@ -31,13 +31,13 @@ func TestTheFirstThatFitsDoesATask(t *testing.T) {
 		"complex, on demand":         {tier: "complex", from: []Candidate{endpoint, opencode}, only: "endpoint", is: "endpoint"},
 		"no endpoint":                {tier: "simple", from: []Candidate{{Name: EndpointName, Missing: "none is named"}, opencode}, is: "opencode"},
 		"python-edit and a program":  {needs: []string{"python-edit", "pytest"}, from: []Candidate{endpoint}, is: "endpoint"},
-		"a program that is not here": {needs: []string{"system-admin"}, from: []Candidate{endpoint, opencode}, says: "requires system-admin, which is no tool, and no program"},
+		"a program that is not here": {needs: []string{"system-admin"}, from: []Candidate{endpoint, opencode}, says: "requires system-admin, which is neither a tool nor a program"},
 		"a tool":                     {needs: []string{"shell"}, from: []Candidate{endpoint, plain, opencode}, is: "opencode"},
-		"a tool that nobody has":     {needs: []string{"search"}, from: []Candidate{endpoint, plain}, says: "it has no tool for search"},
+		"a tool that none has":       {needs: []string{"search"}, from: []Candidate{endpoint, plain}, says: "it has no tool for search"},
 		"fetch without a network":    {needs: []string{"fetch"}, from: []Candidate{opencode}, says: "does not allow the network"},
 		"fetch with one":             {needs: []string{"fetch"}, network: true, from: []Candidate{endpoint, opencode}, is: "opencode"},
 		"one that is not there":      {from: []Candidate{endpoint, absent}, only: "opencode", says: "it is not installed"},
-		"one that nobody knows":      {from: []Candidate{endpoint}, only: "nobody", says: "none is known"},
+		"an unknown one":             {from: []Candidate{endpoint}, only: "unknown", says: "none is known"},
 	} {
 		choice := Choice{Candidates: c.from, Only: c.only, Program: func(name string) bool { return name == "pytest" }}
 		work := spec.Task{ID: "t1", Tier: c.tier, Capabilities: c.needs, Network: c.network, Steps: []spec.TaskStep{{Action: "edit"}}}
@@ -50,7 +50,7 @@ func TestTheFirstThatFitsDoesATask(t *testing.T) {
 		}
 	}
 	three := Choice{Candidates: []Candidate{absent, endpoint, {Name: "aider", Missing: "it is not installed"}}}
-	const lines = "no executor here can do it:\n  opencode, aider: it is not installed\n  endpoint: a complex task is for a runtime; --executor endpoint has it done nevertheless"
+	const lines = "no executor here can do the task:\n  opencode, aider: it is not installed\n  endpoint: a complex task is for a runtime; --executor endpoint forces it"
 	if err := three.Can(spec.Task{Tier: "complex", Steps: []spec.TaskStep{{Action: "edit"}}}); err == nil || err.Error() != lines {
 		t.Errorf("each reason is not said once: %v", err)
 	}
@@ -58,6 +58,6 @@ func TestTheFirstThatFitsDoesATask(t *testing.T) {
 		t.Errorf("a task without words needs an executor: %v", err)
 	}
 	if _, err := (Choice{}).Edit(t.Context(), task.Work{}); err == nil {
-		t.Error("a step was done by nobody")
+		t.Error("a step was done without an executor")
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"aisync.dev/aisync/agents/task/policy"
 )
 
-// A copied tree is the work tree as a program sees it: what it may read and
-// nothing else, and without git's folder.
+// copied is the work tree as a program sees it: only what it may read, without
+// git's folder.
 type copied struct {
 	from *os.Root // the work tree
 	dir  string   // the copy
@@ -31,7 +31,7 @@ func copyOut(from *os.Root, files []string, dir string) (*copied, error) {
 			return nil, fmt.Errorf("copy %s: %w", name, err)
 		}
 		if !info.Mode().IsRegular() {
-			continue // a link, say: what it leads to has a name of its own
+			continue // such as a link: its target is listed under its own name
 		}
 		b, err := readAll(from, name)
 		if err != nil {
@@ -58,14 +58,14 @@ func readAll(root *os.Root, name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// maxCopied is the largest file that is taken back: none of a repository that
-// an agent writes has as much.
+// maxCopied is the largest file that is copied back: no file of a repository
+// that an agent writes is larger.
 const maxCopied = 16 << 20
 
-// bringBack makes the work tree what the copy has become, and returns what
-// changed, sorted. What is no plain file fails it, and so does a file that is
-// in the work tree and was not shown.
-func (c *copied) bringBack() (changed []string, err error) {
+// copyBackAll copies the changes in the copy to the work tree, and returns them,
+// sorted. It fails on anything but a plain file, and on a file of the work tree
+// that was not shown.
+func (c *copied) copyBackAll() (changed []string, err error) {
 	copy, err := os.OpenRoot(c.dir)
 	if err != nil {
 		return nil, err
@@ -77,14 +77,14 @@ func (c *copied) bringBack() (changed []string, err error) {
 		case err != nil:
 			return err
 		case policy.GitsOwn(path.Base(name)):
-			return fmt.Errorf("it made %s, which belongs to git", name)
+			return fmt.Errorf("the program made %s, which belongs to git", name)
 		case d.IsDir():
 			return nil
 		case !d.Type().IsRegular():
-			return fmt.Errorf("it made %s, which is no plain file", name)
+			return fmt.Errorf("the program made %s, which is not a plain file", name)
 		}
 		seen[name] = true
-		differs, err := c.bring(copy, name, d)
+		differs, err := c.copyBack(copy, name, d)
 		if differs {
 			changed = append(changed, name)
 		}
@@ -105,14 +105,14 @@ func (c *copied) bringBack() (changed []string, err error) {
 	return changed, nil
 }
 
-// bring takes one file back, if it differs.
-func (c *copied) bring(copy *os.Root, name string, d fs.DirEntry) (differs bool, err error) {
+// copyBack copies one file back, if it differs.
+func (c *copied) copyBack(copy *os.Root, name string, d fs.DirEntry) (differs bool, err error) {
 	info, err := d.Info()
 	if err != nil {
 		return false, err
 	}
 	if info.Size() > maxCopied {
-		return false, fmt.Errorf("it made %s of %d bytes, and %d are the most", name, info.Size(), maxCopied)
+		return false, fmt.Errorf("the program made %s of %d bytes; the limit is %d", name, info.Size(), maxCopied)
 	}
 	is, err := readAll(copy, name)
 	if err != nil {
@@ -130,11 +130,11 @@ func (c *copied) bring(copy *os.Root, name string, d fs.DirEntry) (differs bool,
 		}
 		mode = mode &^ 0o111
 		if executable {
-			mode |= mode >> 2 & 0o111 // for whom it may be read
+			mode |= mode >> 2 & 0o111 // for the same users that may read it
 		}
 	} else {
 		if _, err := c.from.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-			return false, fmt.Errorf("it wrote %s, which it may not read", name)
+			return false, fmt.Errorf("the program wrote %s, which it may not read", name)
 		}
 		mode = 0o644 | info.Mode().Perm()&0o111
 	}

@@ -16,26 +16,26 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// Endpoint asks a model server for edits, in the protocol that parseAnswer
-// documents. The model sees the step, the task's goal, and files that the task
-// lets it read; it runs nothing.
+// Endpoint asks a model server for edits, in the protocol of parseAnswer. The
+// model sees the step, the task's goal, and files that the task lets it read; it
+// runs nothing.
 type Endpoint struct {
-	URL     string // with /v1: it speaks OpenAI's chat completions
+	URL     string // with /v1: the API is OpenAI's chat completions
 	Model   string
-	Context int64        // tokens; 0: not known, and taken for 8192
-	Tries   int          // answers to one step, with a word on what was wrong with the last; 0: 3
-	Client  *http.Client // nil: one that follows no redirection
+	Context int64        // tokens; 0: unknown, taken as 8192
+	Tries   int          // answers to one step, each after a note on the error of the previous one; 0: 3
+	Client  *http.Client // nil: one that follows no redirects
 }
 
-// Bounds of what is asked and answered.
+// Bounds of questions and answers.
 const (
 	unknownContext = 8192
 	maxAnswer      = 8192     // tokens of one answer
-	maxShown       = 48 << 10 // bytes of files: more takes a local server minutes to read
-	maxBody        = 4 << 20  // bytes of what a server sends
+	maxShown       = 48 << 10 // bytes of files: a local server reads more for minutes
+	maxBody        = 4 << 20  // bytes of a server's response
 )
 
-// answerTokens is how long one answer may be: no more than a quarter of the
+// answerTokens returns the limit of one answer: at most a quarter of the
 // context.
 func (e Endpoint) answerTokens() int64 { return min(maxAnswer, e.context()/4) }
 
@@ -46,18 +46,18 @@ func (e Endpoint) context() int64 {
 	return unknownContext
 }
 
-// room is how many bytes of files a prompt may hold: half of the context.
-func (e Endpoint) room() int { return int(min(maxShown, e.context()/2*perToken)) }
+// roomBytes returns how many bytes of files a prompt may hold: half of the context.
+func (e Endpoint) roomBytes() int { return int(min(maxShown, e.context()/2*perToken)) }
 
-// message is one of a conversation.
+// message is one message of a conversation.
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// Edit implements task.Executor. An answer that is no whole one, or whose lines
-// are not in the files, changes nothing and is asked for again, Tries times.
-// What the server does wrong is task.ErrTransient.
+// Edit implements task.Executor. An incomplete answer, or one whose lines are
+// not in the files, changes nothing and is asked for again, Tries times. A
+// failure of the server is task.ErrTransient.
 func (e Endpoint) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 	out := task.Outcome{Name: "endpoint " + e.Model}
 	root, err := os.OpenRoot(w.Dir)
@@ -65,7 +65,7 @@ func (e Endpoint) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 		return out, fmt.Errorf("open the work tree: %w", err)
 	}
 	defer root.Close()
-	question, err := prompt(w, newFiles(root, w.Readable), e.room())
+	question, err := prompt(w, newFiles(root, w.Readable), e.roomBytes())
 	if err != nil {
 		return out, err
 	}
@@ -87,23 +87,23 @@ func (e Endpoint) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 		if out.Summary, wrong = take(f, said, cut); wrong == nil {
 			return out, f.write()
 		}
-		fmt.Fprintf(w.Log, "executor: nothing of that is used: %v\n", wrong)
-		talk = append(talk[:2:2], message{"assistant", said}, message{"user", "None of that was used: " + wrong.Error() + "\n\nAnswer again, with all of the edits."})
+		fmt.Fprintf(w.Log, "executor: answer rejected: %v\n", wrong)
+		talk = append(talk[:2:2], message{"assistant", said}, message{"user", "The answer was rejected: " + wrong.Error() + "\n\nAnswer again, with all edits."})
 	}
 	return out, fmt.Errorf("%s gave no usable answer in %d tries: %w", out.Name, tries, wrong)
 }
 
-// take makes the edits of an answer, in memory.
+// take applies the edits of an answer, in memory.
 func take(f *files, said string, cut bool) (words string, err error) {
 	if cut {
-		return "", errors.New("the answer was longer than it may be and is cut off; make smaller edits")
+		return "", errors.New("the answer exceeded its limit and was cut off; make smaller edits")
 	}
 	edits, words, err := parseAnswer(said)
 	if err != nil {
 		return "", err
 	}
 	if len(edits) == 0 {
-		return "", errors.New("it holds no edit")
+		return "", errors.New("the answer contains no edit")
 	}
 	for _, e := range edits {
 		if err := f.apply(e); err != nil {
@@ -120,7 +120,7 @@ func size(talk []message) (n int) {
 	return n
 }
 
-// ask has the model answer once. cut says that the answer has no end.
+// ask asks the model once. cut reports an answer without its end.
 func (e Endpoint) ask(ctx context.Context, talk []message) (said string, tokens int, cut bool, err error) {
 	body, err := json.Marshal(struct {
 		Model       string    `json:"model"`
@@ -140,7 +140,7 @@ func (e Endpoint) ask(ctx context.Context, talk []message) (said string, tokens 
 	req.Header.Set("Authorization", "Bearer none")
 	client := e.Client
 	if client == nil {
-		client = plain
+		client = noRedirects
 	}
 	res, err := client.Do(req)
 	if err != nil {
@@ -152,19 +152,19 @@ func (e Endpoint) ask(ctx context.Context, talk []message) (said string, tokens 
 	case err != nil:
 		return "", 0, false, fmt.Errorf("%w: read the answer of %s: %w", task.ErrTransient, url, err)
 	case len(answer) > maxBody:
-		return "", 0, false, fmt.Errorf("%s answers with more than %d bytes", url, maxBody)
+		return "", 0, false, fmt.Errorf("%s: response of more than %d bytes", url, maxBody)
 	case res.StatusCode != http.StatusOK:
 		err := fmt.Errorf("%s answers %s: %s", url, res.Status, excerpt(answer))
-		if passing(res.StatusCode) {
+		if isTemporary(res.StatusCode) {
 			err = fmt.Errorf("%w: %w", task.ErrTransient, err)
 		}
 		return "", 0, false, err
 	}
-	return completion(url, answer)
+	return parseCompletion(url, answer)
 }
 
-// completion reads an answer of chat completions.
-func completion(url string, answer []byte) (said string, tokens int, cut bool, err error) {
+// parseCompletion parses a response of chat completions.
+func parseCompletion(url string, answer []byte) (said string, tokens int, cut bool, err error) {
 	var c struct {
 		Choices []struct {
 			Message struct{ Content string }
@@ -175,17 +175,17 @@ func completion(url string, answer []byte) (said string, tokens int, cut bool, e
 		}
 	}
 	if err := json.Unmarshal(answer, &c); err != nil || len(c.Choices) != 1 {
-		return "", 0, false, fmt.Errorf("%s answers what is no chat completion: %s", url, excerpt(answer))
+		return "", 0, false, fmt.Errorf("%s: response is not a chat completion: %s", url, excerpt(answer))
 	}
 	return c.Choices[0].Message.Content, c.Usage.Total, c.Choices[0].Finish == "length", nil
 }
 
-// passing reports whether a status may be another one soon.
-func passing(status int) bool {
+// isTemporary reports whether a status may soon change.
+func isTemporary(status int) bool {
 	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
 }
 
-// excerpt is the beginning of what a server said, on one line.
+// excerpt returns the beginning of a server's response, on one line.
 func excerpt(b []byte) string {
 	s := termtext.OneLine(strings.ToValidUTF8(string(b), "?"))
 	if len(s) > 300 {
@@ -194,9 +194,9 @@ func excerpt(b []byte) string {
 	return s
 }
 
-// plain goes where it is told to and nowhere else. It waits as long as the
-// context of a question lets it: a local model may think for minutes.
-var plain = &http.Client{
+// noRedirects follows no redirects. The question's context bounds its wait: a local
+// model may think for minutes.
+var noRedirects = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1, IdleConnTimeout: time.Minute},
 }

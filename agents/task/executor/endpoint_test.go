@@ -45,7 +45,7 @@ func work(t *testing.T, files map[string]string, readable ...string) task.Work {
 
 const greeting = "src/hello.py\n<<<<<<< SEARCH\nprint(\"hi\")\n=======\nprint(\"hello, world\")\n>>>>>>> REPLACE\n"
 
-func TestAModelEditsWhatItIsShown(t *testing.T) {
+func TestEndpointEditsShownFiles(t *testing.T) {
 	w := work(t, map[string]string{"src/hello.py": "print(\"hi\")\n", "src/other.py": "zqother", "secret.env": "zqsecret"}, "src/hello.py", "src/other.py")
 	w.Earlier = "zqearlier"
 	model := saying(t, "I make it friendlier.\n\n"+greeting)
@@ -71,7 +71,7 @@ func TestAModelEditsWhatItIsShown(t *testing.T) {
 	}
 }
 
-func TestAWrongAnswerIsAskedForAgain(t *testing.T) {
+func TestEndpointRetriesWrongAnswer(t *testing.T) {
 	w := work(t, map[string]string{"src/hello.py": "print(\"hi\")\n"}, "src/hello.py")
 	model := saying(t, "No.", strings.Replace(greeting, `"hi"`, `'hi'`, 1), greeting)
 	out, err := Endpoint{URL: model.URL + "/v1", Model: "tiny"}.Edit(t.Context(), w)
@@ -79,19 +79,19 @@ func TestAWrongAnswerIsAskedForAgain(t *testing.T) {
 		t.Errorf("outcome %+v, error %v", out, err)
 	}
 	asked := model.Take()
-	if len(asked) != 3 || !strings.Contains(string(asked[1].Body), "it holds no edit") || !strings.Contains(string(asked[2].Body), "not in src/hello.py, character by character") {
+	if len(asked) != 3 || !strings.Contains(string(asked[1].Body), "the answer contains no edit") || !strings.Contains(string(asked[2].Body), "not in src/hello.py, character by character") {
 		t.Errorf("the model was asked %d times; the last: %s", len(asked), asked[len(asked)-1].Body)
 	}
-	if strings.Contains(string(asked[2].Body), "it holds no edit") {
+	if strings.Contains(string(asked[2].Body), "the answer contains no edit") {
 		t.Error("the conversation grows with each wrong answer")
 	}
 }
 
-func TestTriesAreBounded(t *testing.T) {
+func TestEndpointTriesAreBounded(t *testing.T) {
 	w := work(t, map[string]string{"src/hello.py": "print(\"hi\")\n"}, "src/hello.py")
 	model := saying(t, "No.")
 	_, err := Endpoint{URL: model.URL + "/v1", Model: "tiny", Tries: 2}.Edit(t.Context(), w)
-	if err == nil || errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "no usable answer in 2 tries: it holds no edit") {
+	if err == nil || errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "no usable answer in 2 tries: the answer contains no edit") {
 		t.Errorf("error %v", err)
 	}
 	if n := len(model.Take()); n != 2 {
@@ -100,7 +100,7 @@ func TestTriesAreBounded(t *testing.T) {
 }
 
 // One block of two that does not fit leaves both files as they were.
-func TestAnAnswerIsUsedAsAWhole(t *testing.T) {
+func TestEndpointAppliesWholeAnswer(t *testing.T) {
 	w := work(t, map[string]string{"src/hello.py": "print(\"hi\")\n"}, "src/hello.py")
 	model := saying(t, greeting+"src/new.py\n<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE\nsrc/hello.py\n<<<<<<< SEARCH\nabsent\n=======\nx\n>>>>>>> REPLACE\n")
 	if _, err := (Endpoint{URL: model.URL + "/v1", Model: "tiny", Tries: 1}).Edit(t.Context(), w); err == nil {
@@ -111,7 +111,7 @@ func TestAnAnswerIsUsedAsAWhole(t *testing.T) {
 	}
 }
 
-func TestWhatAServerDoesWrong(t *testing.T) {
+func TestEndpointServerErrors(t *testing.T) {
 	cut := `{"choices":[{"message":{"content":` + fmt.Sprintf("%q", greeting) + `},"finish_reason":"length"}]}`
 	for name, c := range map[string]struct {
 		status    int
@@ -122,8 +122,8 @@ func TestWhatAServerDoesWrong(t *testing.T) {
 		"overloaded":   {503, `{"error":"loading model"}`, true, "loading model"},
 		"too many":     {429, "", true, "429"},
 		"unknown":      {404, "no such model", false, "no such model"},
-		"a page":       {200, "<html>", false, "what is no chat completion"},
-		"two answers":  {200, `{"choices":[{},{}]}`, false, "what is no chat completion"},
+		"a page":       {200, "<html>", false, "response is not a chat completion"},
+		"two answers":  {200, `{"choices":[{},{}]}`, false, "response is not a chat completion"},
 		"cut off":      {200, cut, false, "cut off"},
 		"redirected":   {302, "", false, "302"},
 		"without end":  {200, strings.Repeat("x", maxBody+10), false, "more than"},
@@ -156,7 +156,7 @@ func TestWhatAServerDoesWrong(t *testing.T) {
 	}
 }
 
-func TestASlowServerIsNotWaitedForBeyondTheTask(t *testing.T) {
+func TestEndpointHonoursTaskTimeout(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
@@ -170,7 +170,7 @@ func TestASlowServerIsNotWaitedForBeyondTheTask(t *testing.T) {
 	}
 }
 
-func TestAPromptFitsTheContext(t *testing.T) {
+func TestPromptFitsContext(t *testing.T) {
 	files := map[string]string{"src/hello.py": "print(\"hi\")\n", "src/large.py": strings.Repeat("x = 1\n", 4000), "docs/a.md": "zqdocs"}
 	w := work(t, files, "docs/a.md", "src/hello.py", "src/large.py")
 	model := saying(t, greeting)
@@ -191,7 +191,7 @@ func TestAPromptFitsTheContext(t *testing.T) {
 		t.Errorf("the model was told:\n%s", said)
 	}
 	w.Step.File = "src/large.py"
-	if _, err := e.Edit(t.Context(), w); err == nil || errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "too small for that file") {
+	if _, err := e.Edit(t.Context(), w); err == nil || errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "more than the") {
 		t.Errorf("error %v", err)
 	}
 	if n := len(model.Take()); n != 0 {

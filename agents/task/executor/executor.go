@@ -1,6 +1,5 @@
-// Package executor does the steps of a task that say in words what to change:
-// by asking the host's endpoint for edits in a strict protocol, or by running
-// an agent program in a sandbox. It judges nothing that came of it: the runner
-// does. Start reading at Endpoint, then Program, and Choose for which of them
-// does a task.
+// Package executor does the steps of a task that are described in words: by
+// asking the host's endpoint for edits in a strict protocol, or by running an
+// agent program in a sandbox. It never judges the changes; the task runner does.
+// Call Choice.Edit, or Endpoint.Edit and Program.Edit directly.
 package executor

@@ -13,19 +13,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxFile is the largest file that a model is shown, or may make.
+// maxFile is the largest file that a model sees or may write.
 const maxFile = 1 << 20
 
-// text is a file as a model sees it: lines that end in a newline, which is how
-// most files are; what it was is kept.
+// text is a file as a model sees it: lines that end in a newline. It remembers
+// the original line ends.
 type text struct {
 	lines []string
-	crlf  bool // every line ended so
-	open  bool // the last line did not end
+	crlf  bool // every line ended with CRLF
+	open  bool // the last line had no end
 	mode  fs.FileMode
 }
 
-// newText takes a file apart. ok is false where it is no text.
+// newText parses a file. ok is false for binary content.
 func newText(b []byte, mode fs.FileMode) (t text, ok bool) {
 	if !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 || len(b) > maxFile {
 		return text{}, false
@@ -46,7 +46,7 @@ func newText(b []byte, mode fs.FileMode) (t text, ok bool) {
 	return t, true
 }
 
-// bytes is the file again.
+// bytes returns the file's content.
 func (t text) bytes() []byte {
 	if len(t.lines) == 0 {
 		return nil
@@ -62,7 +62,7 @@ func (t text) bytes() []byte {
 	return []byte(s)
 }
 
-// places are the lines at which old begins in t.
+// places returns the lines at which old begins in t.
 func (t text) places(old []string) (at []int) {
 	for i := 0; i+len(old) <= len(t.lines); i++ {
 		if slices.Equal(t.lines[i:i+len(old)], old) {
@@ -72,11 +72,11 @@ func (t text) places(old []string) (at []int) {
 	return at
 }
 
-// files are those of a work tree that a model may be shown, as edits leave
-// them. Nothing is written before all of an answer fits.
+// files are the files of a work tree that a model may see, after the edits so
+// far. Nothing is written before a whole answer fits.
 type files struct {
 	root    *os.Root
-	known   map[string]bool // those that it may read
+	known   map[string]bool // those that the model may read
 	now     map[string]*text
 	changed []string
 }
@@ -89,23 +89,23 @@ func newFiles(root *os.Root, readable []string) *files {
 	return f
 }
 
-// errNoText says that a file holds what is no text.
-var errNoText = errors.New("is no text of at most 1 MiB")
+// errNoText reports a file that is not text.
+var errNoText = errors.New("not a text of at most 1 MiB")
 
-// read returns a file that a model may be shown.
+// read returns a file that a model may see.
 func (f *files) read(name string) (*text, error) {
 	if t := f.now[name]; t != nil {
 		return t, nil
 	}
 	if !f.known[name] {
-		return nil, fmt.Errorf("%s is none of the files that may be read", name)
+		return nil, fmt.Errorf("%s is not one of the readable files", name)
 	}
 	info, err := f.root.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("%s %w", name, errNoText)
+		return nil, fmt.Errorf("%s: %w", name, errNoText)
 	}
 	file, err := f.root.Open(name)
 	if err != nil {
@@ -118,7 +118,7 @@ func (f *files) read(name string) (*text, error) {
 	}
 	t, ok := newText(b, info.Mode().Perm())
 	if !ok {
-		return nil, fmt.Errorf("%s %w", name, errNoText)
+		return nil, fmt.Errorf("%s: %w", name, errNoText)
 	}
 	f.now[name] = &t
 	return &t, nil
@@ -132,7 +132,7 @@ func (f *files) apply(e edit) error {
 	}
 	t, err := f.read(e.file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: there is no file %s; a new one has nothing between SEARCH and the divider", where, e.file)
+		return fmt.Errorf("%s: no file %s; a new file has nothing between SEARCH and the divider", where, e.file)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", where, err)
@@ -150,12 +150,12 @@ func (f *files) apply(e edit) error {
 		for _, i := range at {
 			lines = append(lines, fmt.Sprint(i+1))
 		}
-		return fmt.Errorf("%s: these lines are in %s more than once (at its lines %s); add lines around them that tell which:\n%s",
+		return fmt.Errorf("%s: these lines are in %s more than once (at its lines %s); add surrounding lines to make them unique:\n%s",
 			where, e.file, strings.Join(lines, ", "), strings.Join(e.old, "\n"))
 	}
 }
 
-// make makes a file that is not there, or fills one that is empty.
+// make creates a file, or fills an empty one.
 func (f *files) make(e edit, where string) error {
 	t := &text{mode: 0o644}
 	if now := f.now[e.file]; now != nil {
@@ -168,7 +168,7 @@ func (f *files) make(e edit, where string) error {
 		return fmt.Errorf("%s: %w", where, err)
 	}
 	if len(t.lines) > 0 {
-		return fmt.Errorf("%s: %s is there and not empty; say which of its lines are replaced", where, e.file)
+		return fmt.Errorf("%s: %s exists and is not empty; name the lines to replace", where, e.file)
 	}
 	next := *t
 	next.lines = e.new
@@ -183,9 +183,8 @@ func (f *files) set(name string, t text) {
 	}
 }
 
-// write writes what changed. Nothing outside of the work tree is reached, and
-// no link is followed to where the edits were not checked: os.Root keeps within
-// the tree, and the runner judges what is there afterwards.
+// write writes the changes. os.Root keeps it inside the work tree, even through
+// links, and the runner judges the result.
 func (f *files) write() error {
 	for _, name := range f.changed {
 		t := f.now[name]

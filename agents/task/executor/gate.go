@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// maxQuestions is how often a program may ask the model within one step.
+// maxQuestions bounds a program's questions to the model within one step.
 const maxQuestions = 200
 
-// gate lets a program reach one model server, and of that nothing but what a
-// model is asked by. It listens on loopback, counts, and keeps what went wrong.
+// gate is a proxy that lets a program reach only the model endpoints of one
+// server. It listens on loopback, counts tokens, and keeps the last failure.
 type gate struct {
 	to     *url.URL
 	server http.Server
@@ -30,19 +30,19 @@ type gate struct {
 	mu        sync.Mutex
 	questions int
 	tokens    int
-	failed    error // the last time that the server did not answer well
+	failed    error // the server's last failure
 	refused   []string
 }
 
-// openGate opens one to the server at a URL that ends in /v1.
+// openGate opens a gate to the server at a URL that ends in /v1.
 func openGate(endpoint string) (*gate, error) {
 	to, err := url.Parse(strings.TrimSuffix(strings.TrimSuffix(endpoint, "/"), "/v1"))
 	if err != nil || to.Host == "" {
-		return nil, fmt.Errorf("endpoint %q is no URL", endpoint)
+		return nil, fmt.Errorf("endpoint %q is not a URL", endpoint)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("open a way to the endpoint: %w", err)
+		return nil, fmt.Errorf("open a proxy to the endpoint: %w", err)
 	}
 	g := &gate{to: to, addr: l.Addr().(*net.TCPAddr)}
 	proxy := &httputil.ReverseProxy{
@@ -50,14 +50,14 @@ func openGate(endpoint string) (*gate, error) {
 			r.SetURL(to)
 			r.Out.Host = ""
 		},
-		Transport:      plain.Transport,
+		Transport:      noRedirects.Transport,
 		FlushInterval:  -1,
 		ModifyResponse: g.look,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			g.fail(err)
 			http.Error(w, `{"error":{"message":"the endpoint does not answer"}}`, http.StatusBadGateway)
 		},
-		ErrorLog: log.New(io.Discard, "", 0), // g.failed says it
+		ErrorLog: log.New(io.Discard, "", 0), // reported through g.failed
 	}
 	g.server = http.Server{Handler: g.guard(proxy), ReadHeaderTimeout: 10 * time.Second, ErrorLog: proxy.ErrorLog}
 	go g.server.Serve(l) // ends with close
@@ -66,26 +66,26 @@ func openGate(endpoint string) (*gate, error) {
 
 func (g *gate) close() { g.server.Close() }
 
-// state is how many tokens were spent, and what the server did wrong at last.
+// state returns the tokens spent and the server's last failure.
 func (g *gate) state() (tokens int, failed error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.tokens, g.failed
 }
 
-// others are the requests that were refused.
+// others returns the refused requests.
 func (g *gate) others() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.refused)
 }
 
-// asking are the addresses by which a model is asked; the others of a server
-// load and unload models, or write files.
-var asking = []string{"/chat/completions", "/completions", "/responses", "/messages", "/messages/count_tokens", "/embeddings"}
+// modelPaths are the paths that ask a model; others of a server load and unload
+// models, or write files.
+var modelPaths = []string{"/chat/completions", "/completions", "/responses", "/messages", "/messages/count_tokens", "/embeddings"}
 
-// allowed reports whether a program may ask for that, and whether it is a
-// question to the model.
+// allowed reports whether a program may send a request, and whether it asks the
+// model.
 func allowed(method, path string) (ok, question bool) {
 	rest, v1 := strings.CutPrefix(path, "/v1")
 	switch {
@@ -96,7 +96,7 @@ func allowed(method, path string) (ok, question bool) {
 	case method == http.MethodGet && (rest == "/models" || strings.HasPrefix(rest, "/models/")):
 		return true, false
 	}
-	return method == http.MethodPost && slices.Contains(asking, rest), true
+	return method == http.MethodPost && slices.Contains(modelPaths, rest), true
 }
 
 func (g *gate) guard(next http.Handler) http.Handler {
@@ -125,9 +125,9 @@ func (g *gate) fail(err error) {
 	g.failed = err
 }
 
-// look has the tokens of a response counted while it passes.
+// look counts the tokens of a response while it passes.
 func (g *gate) look(res *http.Response) error {
-	if passing(res.StatusCode) {
+	if isTemporary(res.StatusCode) {
 		g.fail(fmt.Errorf("it answers %s", res.Status))
 	} else if res.StatusCode == http.StatusOK {
 		g.fail(nil)
@@ -136,7 +136,7 @@ func (g *gate) look(res *http.Response) error {
 	return nil
 }
 
-// counted keeps the end of a body, where the figures of a stream stand, or all
+// counted keeps the end of a body, which holds a stream's token counts, or all
 // of a short one.
 type counted struct {
 	io.ReadCloser
@@ -166,8 +166,8 @@ func (c *counted) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// The figures of chat completions and responses, and of messages, which has
-// two; the last of a stream count.
+// Token counts of chat completions and responses, and the two of messages; the
+// last one in a stream counts.
 var (
 	totalTokens = regexp.MustCompile(`"total_tokens"\s*:\s*(\d+)`)
 	partTokens  = []*regexp.Regexp{regexp.MustCompile(`"input_tokens"\s*:\s*(\d+)`), regexp.MustCompile(`"output_tokens"\s*:\s*(\d+)`)}

@@ -15,22 +15,22 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Program has an agent program do a step, in its non-interactive form. It works
-// in a copy that holds what the task lets it read, with a home of its own, in a
-// sandbox whose one way out leads to the endpoint. What it made of the copy is
-// then taken over into the work tree.
+// Program does a step with an agent program in its non-interactive form. The
+// program works in a copy with the files that the task lets it read, with a
+// separate home, in a sandbox whose only way out is the endpoint. Its changes
+// are then copied to the work tree.
 type Program struct {
 	Runtime  spec.Runtime
 	Path     string   // of its command, absolute
-	Show     []string // all that it needs to see of places that are hidden
+	Show     []string // hidden paths that it needs to see
 	Hide     []string // the repository and its history
 	Endpoint string   // with /v1
-	// Set says how it is started in a home of its own, so that it talks to a
-	// server at url, which has /v1.
+	// Set returns how to start the program in a separate home, so that it uses
+	// the server at url, which ends in /v1.
 	Set func(url string) (Setting, error)
 }
 
-// Setting is what a program is given.
+// Setting is a program's arguments, environment and files.
 type Setting struct {
 	Environment map[string]string
 	Files       map[string][]byte // below its home, slash-separated
@@ -40,7 +40,7 @@ type Setting struct {
 func (p Program) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 	out := task.Outcome{Name: p.Runtime.ID}
 	if len(p.Runtime.Launch.Headless) == 0 {
-		return out, fmt.Errorf("%s has no form that answers one prompt and ends", p.Runtime.ID)
+		return out, fmt.Errorf("%s cannot answer a single prompt and exit", p.Runtime.ID)
 	}
 	root, err := os.OpenRoot(w.Dir)
 	if err != nil {
@@ -75,22 +75,22 @@ func (p Program) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	changed, err := copied.bringBack()
+	changed, err := copied.copyBackAll()
 	switch {
 	case err != nil:
 		return out, fmt.Errorf("%s: %w", p.Runtime.ID, err)
 	case len(changed) == 0 && failed != nil:
-		return out, fmt.Errorf("%w: %s changed nothing, for the endpoint failed: %w", task.ErrTransient, p.Runtime.ID, failed)
+		return out, fmt.Errorf("%w: %s changed nothing, because the endpoint failed: %w", task.ErrTransient, p.Runtime.ID, failed)
 	case len(changed) == 0:
-		return out, fmt.Errorf("%s changed nothing; it said: %s", p.Runtime.ID, ending(result.Stdout))
+		return out, fmt.Errorf("%s changed nothing; it said: %s", p.Runtime.ID, outputTail(result.Stdout))
 	}
-	out.Summary = ending(result.Stdout)
+	out.Summary = outputTail(result.Stdout)
 	return out, nil
 }
 
-// box is the sandbox of the program: that of the task, with another tree and
-// home, and a door to the endpoint alone. What commands of the task see of the
-// repository, its history among it, is not for the program's eyes.
+// box returns the sandbox of the program: the task's, with another tree and
+// home, and a forwarder to the endpoint. The program does not see the repository
+// and its history, which the task's commands see.
 func (p Program) box(b sandbox.Box, dir string, g *gate) sandbox.Box {
 	return sandbox.Box{
 		Way: b.Way, Tree: filepath.Join(dir, "tree"), Scratch: filepath.Join(dir, "own"), Home: b.Home, Network: b.Network,
@@ -130,7 +130,7 @@ func (p Program) run(ctx context.Context, b sandbox.Box, w task.Work, g *gate) (
 	fmt.Fprintf(w.Log, "executor: %s, with the endpoint %s behind %s\n", p.Runtime.ID, g.to, g.addr)
 	result, err := b.Run(ctx, sandbox.Command{Argv: argv, Env: env, Log: w.Log, Timeout: w.Task.Timeout})
 	for _, r := range g.others() {
-		fmt.Fprintf(w.Log, "executor: %s asked the endpoint for %s, which is not for it\n", p.Runtime.ID, r)
+		fmt.Fprintf(w.Log, "executor: %s asked the endpoint for %s, which is not allowed\n", p.Runtime.ID, r)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w: %s: %w", task.ErrTransient, p.Runtime.ID, err)
@@ -138,8 +138,9 @@ func (p Program) run(ctx context.Context, b sandbox.Box, w task.Work, g *gate) (
 	return result, err
 }
 
-// command is how the program answers one prompt. Where it is kept in, it asks
-// nobody for permission: nobody is there, and what it may do is not its to say.
+// command returns the command that answers one prompt. In a sandbox it never
+// asks for permission: no person is there to answer, and the sandbox sets the
+// limits.
 func (p Program) command(prompt string, kept bool) []string {
 	l := p.Runtime.Launch
 	var headless []string
@@ -150,7 +151,7 @@ func (p Program) command(prompt string, kept bool) []string {
 	if kept && !slices.ContainsFunc(l.Autonomous, func(a string) bool { return slices.Contains(l.Headless, a) }) {
 		free = l.Autonomous
 	}
-	// A word that begins the non-interactive form must stand first: codex exec
+	// A word that begins the non-interactive form must come first: codex exec
 	// --flag prompt.
 	sub := 0
 	for sub < len(headless) && !strings.HasPrefix(l.Headless[sub], "-") && l.Headless[sub] != "{prompt}" {
@@ -159,24 +160,24 @@ func (p Program) command(prompt string, kept bool) []string {
 	return slices.Concat([]string{p.Path}, l.Args, headless[:sub], free, headless[sub:])
 }
 
-// judge says whether the program ended well; failed is what the endpoint did
-// wrong at last.
+// judge returns an error if the program failed; failed is the endpoint's last
+// failure.
 func (p Program) judge(r sandbox.Result, failed error) error {
 	switch {
 	case r.TimedOut:
-		return fmt.Errorf("%w: %s was not done after %s", task.ErrTransient, p.Runtime.ID, r.Took.Round(1e9))
+		return fmt.Errorf("%w: %s was not finished after %s", task.ErrTransient, p.Runtime.ID, r.Took.Round(1e9))
 	case r.Exit != 0 && failed != nil:
 		return fmt.Errorf("%w: the endpoint failed under %s: %w", task.ErrTransient, p.Runtime.ID, failed)
 	case r.Exit != 0:
-		return fmt.Errorf("%s ended with exit code %d: %s", p.Runtime.ID, r.Exit, ending(r.Stderr+"\n"+r.Stdout))
+		return fmt.Errorf("%s ended with exit code %d: %s", p.Runtime.ID, r.Exit, outputTail(r.Stderr+"\n"+r.Stdout))
 	}
 	return nil
 }
 
-// request is the prompt of one step.
+// request returns the prompt of one step.
 func request(w task.Work) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Change files in the current folder; do not ask, nobody is there to answer.\n\nThe goal of the whole task, of which this is one step:\n%s\n\n", strings.TrimSpace(w.Task.Goal))
+	fmt.Fprintf(&b, "Change files in the current folder; do not ask questions, they are not answered.\n\nThe goal of the whole task, of which this is one step:\n%s\n\n", strings.TrimSpace(w.Task.Goal))
 	if len(w.Task.Assumptions) > 0 {
 		fmt.Fprintf(&b, "Notes:\n- %s\n\n", strings.Join(w.Task.Assumptions, "\n- "))
 	}
@@ -191,8 +192,8 @@ func request(w task.Work) string {
 	return b.String()
 }
 
-// ending is the last of what a program printed, for a report.
-func ending(s string) string {
+// outputTail returns the end of a program's output, for a report.
+func outputTail(s string) string {
 	const most = 2000
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "?"))
 	if over := len(s) - most; over > 0 {

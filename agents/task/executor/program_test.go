@@ -115,7 +115,7 @@ func boxed(t *testing.T, w task.Work) task.Work {
 
 var trees = map[string]string{"src/hello.py": "print(\"hi\")\n", "src/old.py": "x\n", "secret.env": "zqsecret\n", "src/kept.py": "kept\n"}
 
-func TestAProgramEditsACopyAndTheEndpointIsItsOneWayOut(t *testing.T) {
+func TestProgramEditsCopyAndReachesEndpoint(t *testing.T) {
 	w := boxed(t, work(t, trees, "src/hello.py", "src/kept.py", "src/old.py"))
 	model := saying(t, "Edited.")
 	out, err := program(t, "edits", model.URL+"/v1").Edit(t.Context(), w)
@@ -140,7 +140,7 @@ func TestAProgramEditsACopyAndTheEndpointIsItsOneWayOut(t *testing.T) {
 	}
 }
 
-func TestAProgramSeesWhatItMayReadAndReachesNothingElse(t *testing.T) {
+func TestProgramIsConfined(t *testing.T) {
 	elsewhere, err := fakemodel.Start(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -157,11 +157,11 @@ func TestAProgramSeesWhatItMayReadAndReachesNothingElse(t *testing.T) {
 	}
 }
 
-func TestWhatAProgramMayNotDoFailsTheStep(t *testing.T) {
+func TestProgramViolationsFailStep(t *testing.T) {
 	for do, wrong := range map[string]string{
-		"blind":   "it wrote secret.env, which it may not read",
-		"links":   "it made src/link.py, which is no plain file",
-		"git":     "it made src/.git, which belongs to git",
+		"blind":   "the program wrote secret.env, which it may not read",
+		"links":   "the program made src/link.py, which is not a plain file",
+		"git":     "the program made src/.git, which belongs to git",
 		"fails":   "ended with exit code 4: it will not",
 		"nothing": "changed nothing",
 		"loads":   "changed nothing; it said: load: 403",
@@ -179,14 +179,14 @@ func TestWhatAProgramMayNotDoFailsTheStep(t *testing.T) {
 					t.Errorf("%s is %q", name, got)
 				}
 			}
-			if do == "loads" && !strings.Contains(log.String(), "asked the endpoint for POST /models/load, which is not for it") {
+			if do == "loads" && !strings.Contains(log.String(), "asked the endpoint for POST /models/load, which is not allowed") {
 				t.Errorf("the log does not say what was refused:\n%s", &log)
 			}
 		})
 	}
 }
 
-func TestAProgramWhoseEndpointFailsOrThatIsSlowMayBeTriedAgain(t *testing.T) {
+func TestProgramTransientErrors(t *testing.T) {
 	w := boxed(t, work(t, trees, "src/hello.py"))
 	gone := saying(t, "")
 	gone.Close()
@@ -200,12 +200,12 @@ func TestAProgramWhoseEndpointFailsOrThatIsSlowMayBeTriedAgain(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	w.Task.Timeout = 300 * time.Millisecond
-	if _, err := program(t, "sleeps", saying(t, "x").URL+"/v1").Edit(t.Context(), w); !errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "was not done after") {
+	if _, err := program(t, "sleeps", saying(t, "x").URL+"/v1").Edit(t.Context(), w); !errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "was not finished after") {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestAProgramIsAskedInItsNonInteractiveForm(t *testing.T) {
+func TestProgramCommandIsNonInteractive(t *testing.T) {
 	launch := func(autonomous []string, headless ...string) spec.Runtime {
 		return spec.Runtime{Launch: spec.Launch{Args: []string{"--always"}, Headless: headless, Autonomous: autonomous}}
 	}

@@ -10,11 +10,11 @@ import (
 	"aisync.dev/aisync/agents/task"
 )
 
-// perToken is how many bytes a token is taken to have: code has three to four,
-// so a prompt that is counted so is not longer than it is thought to be.
+// perToken is the assumed number of bytes in a token: code has three to four, so
+// an estimate is rarely too low.
 const perToken = 3
 
-// protocol is what a model is told once.
+// protocol is the system prompt.
 const protocol = `You change files of a repository. You answer with edits, each in exactly this form:
 
 path/of/the/file
@@ -34,8 +34,8 @@ the lines that take their place
   have one more character.
 - Do only what is asked. You cannot run anything, and see no file but these.`
 
-// prompt is the question of one step, with as many bytes of files as may be.
-// The file that the step names must be among them.
+// prompt returns the question of one step, with as many bytes of files as fit in
+// room. The file that the step names must be among them.
 func prompt(w task.Work, f *files, room int) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The goal of the task\n\n%s\n\n", strings.TrimSpace(w.Task.Goal))
@@ -45,7 +45,7 @@ func prompt(w task.Work, f *files, room int) (string, error) {
 	fmt.Fprintf(&b, "# What you may write\n\nPaths that match %s; anything else fails the task.\n\n", strings.Join(w.Task.Write, ", "))
 	shown, named := 0, 0
 	var unseen []string
-	for _, name := range inOrder(w) {
+	for _, name := range byRelevance(w) {
 		own := name == w.Step.File
 		if info, err := f.root.Lstat(name); !own && (err != nil || info.Size() > int64(room-shown)) {
 			unseen = append(unseen, name)
@@ -65,7 +65,7 @@ func prompt(w task.Work, f *files, room int) (string, error) {
 		}
 		if shown+len(text) > room {
 			if own {
-				return "", fmt.Errorf("step %s: %s has %d bytes, and the model is shown %d at most: its context is too small for that file", w.Step.ID, name, len(text), room)
+				return "", fmt.Errorf("step %s: %s has %d bytes, more than the %d that fit in the model's context", w.Step.ID, name, len(text), room)
 			}
 			unseen = append(unseen, name)
 			continue
@@ -100,10 +100,9 @@ func prompt(w task.Work, f *files, room int) (string, error) {
 	return b.String(), nil
 }
 
-// inOrder sorts what may be read by how much it matters to the step: the file
-// that it names, those of which it or the goal speaks, those beside it, the
-// rest.
-func inOrder(w task.Work) []string {
+// byRelevance sorts the readable files by their relevance to the step: the file that
+// it names, files named in it or in the goal, files beside it, the rest.
+func byRelevance(w task.Work) []string {
 	said := w.Step.Instructions + "\n" + w.Task.Goal
 	rank := func(name string) int {
 		switch {

@@ -1,7 +1,7 @@
-// Package gitea reads issues of a Gitea server, makes tasks of them that wait
-// for a person's approval, and reports back: comments, pull requests. It
-// merges nothing, closes nothing, and lets no error, task or report hold the
-// token. Start reading at Open and Task.
+// Package gitea turns issues of a Gitea server into tasks that wait for a
+// person's approval, and reports back with comments and pull requests. It merges
+// and closes nothing, and no error, task or report contains the token. Call
+// Open, then Issue.Task.
 package gitea
 
 import (
@@ -19,19 +19,19 @@ import (
 	sdk "code.gitea.io/sdk/gitea"
 )
 
-// Server is one Gitea server, spoken to with the rights of a token.
+// Server is one Gitea server, used with the rights of a token.
 type Server struct {
 	url    string
 	token  string
 	client *sdk.Client
 }
 
-// Repo is a repository of it.
+// Repo is a repository on it.
 type Repo struct{ Owner, Name string }
 
 func (r Repo) String() string { return r.Owner + "/" + r.Name }
 
-// Issue is what a task is made of.
+// Issue is the source of a task.
 type Issue struct {
 	Repo    Repo
 	Number  int64
@@ -45,16 +45,16 @@ type Issue struct {
 
 var names = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// ParseRepo reads OWNER/REPO.
+// ParseRepo parses OWNER/REPO.
 func ParseRepo(s string) (Repo, error) {
 	owner, name, ok := strings.Cut(s, "/")
 	if !ok || !names.MatchString(owner) || !names.MatchString(name) {
-		return Repo{}, fmt.Errorf("%q is no OWNER/REPO", s)
+		return Repo{}, fmt.Errorf("%q: want OWNER/REPO", s)
 	}
 	return Repo{owner, name}, nil
 }
 
-// ParseIssue reads OWNER/REPO#N. Without #N the number is 0.
+// ParseIssue parses OWNER/REPO#N. Without #N the number is 0.
 func ParseIssue(s string) (Repo, int64, error) {
 	repo, number, numbered := strings.Cut(s, "#")
 	r, err := ParseRepo(repo)
@@ -63,39 +63,39 @@ func ParseIssue(s string) (Repo, int64, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 1 {
-		return r, 0, fmt.Errorf("%q is no OWNER/REPO#N: N is the number of an issue", s)
+		return r, 0, fmt.Errorf("%q: want OWNER/REPO#N, where N is the number of an issue", s)
 	}
 	return r, n, nil
 }
 
-// maxAnswer is the most that a server may answer with.
+// maxAnswer bounds a server's response.
 const maxAnswer = 16 << 20
 
-// Open connects to the server at a URL. The token may be "", for what anybody
-// may read. ctx holds for all that the server is asked.
+// Open connects to the server at a URL. Without a token it can read only what is
+// public. ctx bounds all requests.
 func Open(ctx context.Context, at, token string) (*Server, error) {
 	u, err := url.Parse(at)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("the address of the Gitea server is no http:// or https:// URL")
+		return nil, errors.New("the address of the Gitea server is not an http:// or https:// URL")
 	case u.User != nil:
-		return nil, errors.New("the address of the Gitea server holds a name or password; a token is given by itself")
+		return nil, errors.New("the address of the Gitea server contains a name or password; give the token separately")
 	}
 	s := &Server{url: strings.TrimSuffix(at, "/"), token: token}
 	s.client, err = sdk.NewClient(s.url, sdk.SetContext(ctx), sdk.SetToken(token), sdk.SetUserAgent("aisync"), sdk.SetHTTPClient(&http.Client{
 		Timeout:   time.Minute,
 		Transport: bounded{http.DefaultTransport},
 		CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-			return fmt.Errorf("the server leads on to %s://%s, where a token of its does not belong", r.URL.Scheme, r.URL.Host)
+			return fmt.Errorf("refusing to forward the token to redirect target %s://%s", r.URL.Scheme, r.URL.Host)
 		},
 	}))
 	if errors.Is(err, &sdk.ErrUnknownVersion{}) {
-		err = nil // another forge of the same interface
+		err = nil // another forge with the same API
 	}
 	return s, s.wrap("ask for its version", nil, err)
 }
 
-// bounded cuts off answers that have no end.
+// bounded cuts off endless responses.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -111,7 +111,8 @@ type limited struct {
 	io.Closer
 }
 
-// wrap says what was asked of whom, without the token, and what to do.
+// wrap adds the request and the server to an error, without the token, and what
+// to do.
 func (s *Server) wrap(doing string, res *sdk.Response, err error) error {
 	if err == nil {
 		return nil
@@ -127,7 +128,7 @@ func (s *Server) wrap(doing string, res *sdk.Response, err error) error {
 				text += " (no token was given)"
 			}
 		case http.StatusNotFound:
-			text += " (it is not there, or not for this token)"
+			text += " (missing, or not accessible with this token)"
 		}
 		if !strings.Contains(text, strconv.Itoa(res.StatusCode)) {
 			text = res.Status + ": " + text
@@ -160,7 +161,7 @@ func (s *Server) Labelled(repo Repo, label string) ([]Issue, error) {
 			return nil, err
 		}
 		for _, i := range got {
-			if issue := of(repo, i); i.PullRequest == nil && issue.has(label) { // older servers take an unknown label for none
+			if issue := of(repo, i); i.PullRequest == nil && issue.has(label) { // older servers ignore an unknown label
 				all = append([]Issue{issue}, all...)
 			}
 		}
@@ -191,8 +192,8 @@ func (i Issue) has(label string) bool {
 	return false
 }
 
-// Comment writes below an issue, and returns where it can be read. The token is
-// taken out of the text, should it stand there.
+// Comment comments on an issue, and returns the comment's address. It removes
+// the token from the text.
 func (s *Server) Comment(repo Repo, number int64, text string) (at string, err error) {
 	c, res, err := s.client.CreateIssueComment(repo.Owner, repo.Name, number, sdk.CreateIssueCommentOption{Body: s.clean(text)})
 	if err := s.wrap(fmt.Sprintf("comment on %s#%d", repo, number), res, err); err != nil {
@@ -201,11 +202,11 @@ func (s *Server) Comment(repo Repo, number int64, text string) (at string, err e
 	return c.HTMLURL, nil
 }
 
-// Pull asks for a branch that the server has to be taken over into base, and
-// returns where that is discussed.
+// Pull opens a pull request of a pushed branch into base, and returns its
+// address.
 func (s *Server) Pull(repo Repo, branch, base, title, text string) (at string, err error) {
 	p, res, err := s.client.CreatePullRequest(repo.Owner, repo.Name, sdk.CreatePullRequestOption{Head: branch, Base: base, Title: s.clean(title), Body: s.clean(text)})
-	if err := s.wrap(fmt.Sprintf("ask %s to take over %s", repo, branch), res, err); err != nil {
+	if err := s.wrap(fmt.Sprintf("open a pull request in %s for %s", repo, branch), res, err); err != nil {
 		return "", err
 	}
 	return p.HTMLURL, nil

@@ -35,7 +35,7 @@ func server(t *testing.T, issues ...fakegitea.Issue) (*fakegitea.Server, *Server
 
 var repo = Repo{"me", "chiffon"}
 
-func TestAnIssueBecomesATaskFile(t *testing.T) {
+func TestIssueBecomesTaskFile(t *testing.T) {
 	body, err := os.ReadFile("testdata/issue.md")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestAnIssueBecomesATaskFile(t *testing.T) {
 	}
 }
 
-func TestWhatAnIssueLeavesOut(t *testing.T) {
+func TestIssueDefaults(t *testing.T) {
 	task := func(body string) (string, error) {
 		text, err := Issue{Repo: repo, Number: 7, Title: "Mend it", Body: body}.Task()
 		return string(text), err
@@ -89,7 +89,7 @@ func TestWhatAnIssueLeavesOut(t *testing.T) {
 	}
 }
 
-func TestIssuesAreFoundByTheirLabel(t *testing.T) {
+func TestIssuesByLabel(t *testing.T) {
 	issues := []fakegitea.Issue{
 		{Number: 1, Labels: []string{"chiffon:queue"}, Closed: true}, {Number: 2, Labels: []string{"other"}},
 		{Number: 3, Labels: []string{"chiffon:queue"}, Pull: true},
@@ -107,7 +107,7 @@ func TestIssuesAreFoundByTheirLabel(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("found %d, error %v", got, err)
 	}
-	if found, err := s.Labelled(repo, "nobody's"); err != nil || len(found) > 0 {
+	if found, err := s.Labelled(repo, "unused"); err != nil || len(found) > 0 {
 		t.Errorf("found %v, error %v", found, err)
 	}
 	if _, err := s.Issue(repo, 3); err == nil || !strings.Contains(err.Error(), "is a pull request") {
@@ -115,7 +115,7 @@ func TestIssuesAreFoundByTheirLabel(t *testing.T) {
 	}
 }
 
-func TestReportsGoBackWithoutTheToken(t *testing.T) {
+func TestCommentsHideToken(t *testing.T) {
 	fake, s := server(t, fakegitea.Issue{Number: 7})
 	at, err := s.Comment(repo, 7, "It is done with "+token+".")
 	if err != nil || at != fake.URL+"/me/chiffon/issues/7#issuecomment-1" {
@@ -134,13 +134,13 @@ func TestReportsGoBackWithoutTheToken(t *testing.T) {
 	}
 }
 
-func TestAnErrorSaysWhatToDoAndHoldsNoToken(t *testing.T) {
+func TestErrorsAdviseAndHideToken(t *testing.T) {
 	fake, s := server(t)
 	other, err := Open(t.Context(), fake.URL, "zq-another-token")
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody, err := Open(t.Context(), fake.URL, "")
+	anonymous, err := Open(t.Context(), fake.URL, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestAnErrorSaysWhatToDoAndHoldsNoToken(t *testing.T) {
 		"no issue":     {second(s.Issue(repo, 9)), "is not there, or not for this token"},
 		"no repo":      {second(s.Issue(Repo{"me", "other"}, 9)), "is not there, or not for this token"},
 		"wrong token":  {second(other.Issue(repo, 9)), "401"},
-		"no token":     {second(nobody.Issue(repo, 9)), "no token was given"},
+		"no token":     {second(anonymous.Issue(repo, 9)), "no token was given"},
 		"echo":         {second(echo.Issue(repo, 9)), "you sent token …"},
 		"leads on":     {second(Open(t.Context(), leads.URL, token)), "where a token of its does not belong"},
 		"not there":    {second(Open(t.Context(), "http://127.0.0.1:1", token)), "refused"},
@@ -186,7 +186,7 @@ func TestAnErrorSaysWhatToDoAndHoldsNoToken(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-func TestIssuesAreNamedAsPeopleNameThem(t *testing.T) {
+func TestParseIssue(t *testing.T) {
 	for s, want := range map[string]string{
 		"me/chiffon#42": "me/chiffon 42", "me/chiffon": "me/chiffon 0", "a.b/c-d_e#1": "a.b/c-d_e 1",
 		"chiffon#1": "", "me/chiffon#": "", "me/chiffon#0": "", "me/chiffon#-1": "", "me/chiffon#x": "", "me/../x#1": "", "me/a/b": "", "/x": "", "../x#1": "", "me/chiffon#1#2": "",

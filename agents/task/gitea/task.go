@@ -14,10 +14,10 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// Source is where a task of an issue comes from, as its file says it.
+// Source returns the source of an issue's task, as in the task's file.
 func (i Issue) Source() string { return fmt.Sprintf("gitea:%s:%d", i.Repo, i.Number) }
 
-// ParseSource reads what Source writes; ok is false for a task from elsewhere.
+// ParseSource parses Source's result; ok is false for other tasks.
 func ParseSource(source string) (repo Repo, number int64, ok bool) {
 	rest, ok := strings.CutPrefix(source, "gitea:")
 	at := strings.LastIndexByte(rest, ':')
@@ -28,10 +28,10 @@ func ParseSource(source string) (repo Repo, number int64, ok bool) {
 	return repo, number, err == nil
 }
 
-// ID is what the task of an issue is called.
+// ID returns the id of the issue's task.
 func (i Issue) ID() string { return fmt.Sprintf("task-%d", i.Number) }
 
-// The fields of a task file, in the order in which a person reads them.
+// The fields of a task file, in reading order.
 type (
 	file struct {
 		Version     string   `yaml:"version"`
@@ -63,8 +63,8 @@ type (
 	}
 )
 
-// Task makes a task file of an issue, by the sections of its text, which are
-// headings of any depth:
+// Task returns a task file for an issue, from the sections of its text, which
+// are headings of any depth:
 //
 //	## Goal                 what it is for; without it the title is
 //	## Tasks                a list: "`path`: what to change" edits that file, "run: command"
@@ -74,8 +74,8 @@ type (
 //	## Files                a list of globs that may be written; without it the files of Tasks
 //	## Read                 a list of globs that may be read besides
 //
-// What anybody can write into an issue decides nothing: the task waits in the
-// inbox until a person has read it.
+// An issue's author decides nothing: the task waits in the inbox until a person
+// has read it.
 func (i Issue) Task() ([]byte, error) {
 	s := sections(i.Body)
 	t := file{Version: "1", Goal: i.goal(s), Verify: commands(s["verify"])}
@@ -90,12 +90,12 @@ func (i Issue) Task() ([]byte, error) {
 	for _, c := range items(s["acceptance criteria"]) {
 		t.Assumptions = append(t.Assumptions, "Done means: "+c)
 	}
-	t.Scope.Write = plainWords(items(s["files"]))
+	t.Scope.Write = withoutBackquotes(items(s["files"]))
 	if len(t.Scope.Write) == 0 {
 		t.Scope.Write = files
 	}
 	t.Scope.Read = slices.Clone(t.Scope.Write)
-	for _, glob := range plainWords(items(s["read"])) {
+	for _, glob := range withoutBackquotes(items(s["read"])) {
 		if !slices.Contains(t.Scope.Read, glob) {
 			t.Scope.Read = append(t.Scope.Read, glob)
 		}
@@ -104,7 +104,7 @@ func (i Issue) Task() ([]byte, error) {
 		t.Verify = []string{}
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Of issue %s#%d: %s\n# Read it before you approve it: whoever may write there has written this.\n", i.Repo, i.Number, termtext.Safe(termtext.OneLine(i.Title)))
+	fmt.Fprintf(&b, "# Of issue %s#%d: %s\n# Read it before you approve it: any author of issues may have written this.\n", i.Repo, i.Number, termtext.Safe(termtext.OneLine(i.Title)))
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
 	if err := enc.Encode(t); err != nil {
@@ -142,8 +142,8 @@ var (
 	runs    = regexp.MustCompile("^(?i:run)(?::[ \t]*(.+)|[ \t]+`([^`]+)`.*)$")
 )
 
-// sections splits Markdown at its headings; names are in lower case. What
-// stands in a block of code is no heading.
+// sections splits Markdown at its headings; names are in lower case. Headings in
+// a code block do not count.
 func sections(body string) map[string]string {
 	out := map[string]string{}
 	name, fenced := "", ""
@@ -165,8 +165,8 @@ func sections(body string) map[string]string {
 	return out
 }
 
-// items are those of a list; what goes on below one, indented, belongs to it.
-// A box that is ticked is done already.
+// items returns the items of a list; indented lines below one belong to it. A
+// ticked box is done already and left out.
 func items(text string) (out []string) {
 	open := false
 	for line := range strings.Lines(text) {
@@ -188,8 +188,8 @@ func items(text string) (out []string) {
 	return out
 }
 
-// commands are those of Verify: the lines of its blocks of code, or, without
-// one, the items of its list.
+// commands returns the commands of Verify: the lines of its code blocks, or,
+// without one, the items of its list.
 func commands(text string) (out []string) {
 	fenced := false
 	for line := range strings.Lines(text) {
@@ -201,13 +201,13 @@ func commands(text string) (out []string) {
 		}
 	}
 	if out == nil {
-		out = plainWords(items(text))
+		out = withoutBackquotes(items(text))
 	}
 	return out
 }
 
-// plainWords takes items out of the backquotes that they may stand in.
-func plainWords(items []string) (out []string) {
+// withoutBackquotes removes the backquotes around items.
+func withoutBackquotes(items []string) (out []string) {
 	for _, i := range items {
 		if m := quoted.FindStringSubmatch(i); m != nil && strings.HasPrefix(i, "`") {
 			i = m[1]
@@ -217,12 +217,12 @@ func plainWords(items []string) (out []string) {
 	return out
 }
 
-// readSteps makes steps of the list of tasks, and returns the files that they
+// readSteps turns the list of tasks into steps, and returns the files that they
 // edit.
 func (t *file) readSteps(text string) (files []string, err error) {
 	list := items(text)
 	if len(list) == 0 {
-		return nil, fmt.Errorf("it has no list under a heading Tasks, which is what would be done")
+		return nil, fmt.Errorf("it has no list of steps under a heading Tasks")
 	}
 	at := ""
 	for n, i := range list {
@@ -246,7 +246,7 @@ func (t *file) readSteps(text string) (files []string, err error) {
 	return files, nil
 }
 
-// firstFile is the first thing in backquotes that is a file by its looks.
+// firstFile returns the first text in backquotes that looks like a file.
 func firstFile(s string) string {
 	for _, m := range quoted.FindAllStringSubmatch(s, -1) {
 		p := m[1]

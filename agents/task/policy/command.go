@@ -12,11 +12,10 @@ import (
 )
 
 // Command returns a *Violation if a line of shell runs a denied command, or if
-// it cannot be told which commands it runs. Each command of the line is looked
-// at by itself, in quotes, substitutions, functions and nested shells as well,
-// with its words as the shell would see them and its options in every usual
-// order. What a program does that the line starts is not seen: for that there
-// is the sandbox.
+// the commands that it runs are undecidable. It examines each command of the
+// line, in quotes, substitutions, functions and nested shells too, with its
+// words as the shell would expand them and its options in every usual order. It
+// does not see what a started program does; the sandbox limits that.
 func (l Limits) Command(line string) error {
 	if len(l.denied) == 0 {
 		return nil
@@ -24,16 +23,16 @@ func (l Limits) Command(line string) error {
 	return l.script(line, 0)
 }
 
-// deepest is how many shells within shells are looked at.
-const deepest = 8
+// maxNesting bounds nested shells.
+const maxNesting = 8
 
 func (l Limits) script(line string, depth int) error {
-	if depth > deepest {
-		return &Violation{Text: fmt.Sprintf("command %q: too many shells within shells to tell what it runs", clip(line))}
+	if depth > maxNesting {
+		return &Violation{Text: fmt.Sprintf("command %q: shells are nested too deeply to check it", clip(line))}
 	}
 	calls, err := parse(line)
 	if err != nil {
-		return &Violation{Text: fmt.Sprintf("command %q: cannot be told apart (%v), and there are denied commands", clip(line), err)}
+		return &Violation{Text: fmt.Sprintf("command %q: cannot be parsed (%v), and the task denies commands", clip(line), err)}
 	}
 	for _, words := range calls {
 		if err := l.call(words, depth); err != nil {
@@ -43,7 +42,7 @@ func (l Limits) script(line string, depth int) error {
 	return nil
 }
 
-// wrappers run what their arguments say, as a command or as a line of shell.
+// wrappers run their arguments, as a command or as a line of shell.
 var wrappers = []string{
 	"env", "sudo", "doas", "nohup", "nice", "ionice", "chrt", "taskset", "timeout", "stdbuf", "setsid", "command", "builtin", "exec", "time",
 	"xargs", "busybox", "toybox", "unbuffer", "strace", "ltrace", "watch", "parallel", "find", "fd", "flock", "chroot", "unshare", "nsenter",
@@ -55,7 +54,7 @@ var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish",
 func (l Limits) call(words []word, depth int) error {
 	text := join(words)
 	if words[0].unknown() || words[0].glob {
-		return &Violation{Text: fmt.Sprintf("command %q: which program it runs cannot be told, and there are denied commands", clip(text))}
+		return &Violation{Text: fmt.Sprintf("command %q: its program is undecidable, and the task denies commands", clip(text))}
 	}
 	name := path.Base(words[0].text)
 	args := words[1:]
@@ -66,13 +65,13 @@ func (l Limits) call(words []word, depth int) error {
 		}
 	case name == "eval":
 		if slices.ContainsFunc(args, word.unknown) {
-			return &Violation{Text: fmt.Sprintf("command %q: what it runs cannot be told, and there are denied commands", clip(text))}
+			return &Violation{Text: fmt.Sprintf("command %q: what it runs is undecidable, and the task denies commands", clip(text))}
 		}
 		if err := l.script(join(args), depth+1); err != nil {
 			return err
 		}
 	case name == "alias" && len(args) > 0:
-		return &Violation{Text: fmt.Sprintf("command %q: an alias hides what is run, and there are denied commands", clip(text))}
+		return &Violation{Text: fmt.Sprintf("command %q: an alias hides what it runs, and the task denies commands", clip(text))}
 	case slices.Contains(wrappers, name):
 		for i, w := range args {
 			if strings.ContainsAny(w.text, " \t\n;|&") && !w.unknown() {
@@ -83,7 +82,7 @@ func (l Limits) call(words []word, depth int) error {
 			if w.text == "" || w.text[0] == '-' || strings.Contains(w.text, "=") && name == "env" {
 				continue
 			}
-			if depth+1 > deepest {
+			if depth+1 > maxNesting {
 				break
 			}
 			if w.unknown() && i == 0 || !w.unknown() {
@@ -95,26 +94,26 @@ func (l Limits) call(words []word, depth int) error {
 	}
 	words = append([]word{{text: name}}, args...)
 	for _, re := range l.denied {
-		if speaksOf(re.String(), words) && slices.ContainsFunc(args, word.unknown) {
-			return &Violation{Text: fmt.Sprintf("command %q: its arguments cannot be told, and %q is denied: write them out", clip(text), re)}
+		if mayMatch(re.String(), words) && slices.ContainsFunc(args, word.unknown) {
+			return &Violation{Text: fmt.Sprintf("command %q: its arguments are undecidable, and %q is denied: write them out", clip(text), re)}
 		}
-		for _, r := range append(renderings(words), text) {
+		for _, r := range append(spellings(words), text) {
 			if re.MatchString(r) {
-				return &deniedViolation{Violation{Text: fmt.Sprintf("command %q is denied by %q", clip(text), re)}}
+				return &certainViolation{Violation{Text: fmt.Sprintf("command %q is denied by %q", clip(text), re)}}
 			}
 		}
 	}
 	return nil
 }
 
-// deniedViolation is one that is sure, not one of doubt.
-type deniedViolation struct{ Violation }
+// certainViolation is a certain violation, as opposed to an undecidable one.
+type certainViolation struct{ Violation }
 
-func (d *deniedViolation) Unwrap() error { return &d.Violation }
+func (d *certainViolation) Unwrap() error { return &d.Violation }
 
-func denies(err error) bool { return errors.As(err, new(*deniedViolation)) }
+func denies(err error) bool { return errors.As(err, new(*certainViolation)) }
 
-// shell looks at what a shell is given to run.
+// shell examines what a shell is given to run.
 func (l Limits) shell(text string, args []word, depth int) error {
 	for i, a := range args {
 		switch {
@@ -125,7 +124,7 @@ func (l Limits) shell(text string, args []word, depth int) error {
 				rest = rest[1:]
 			}
 			if len(rest) == 0 || rest[0].unknown() {
-				return &Violation{Text: fmt.Sprintf("command %q: what it runs cannot be told, and there are denied commands", clip(text))}
+				return &Violation{Text: fmt.Sprintf("command %q: what it runs is undecidable, and the task denies commands", clip(text))}
 			}
 			return l.script(rest[0].text, depth+1)
 		case a.text == "--version", a.text == "--help", a.text == "-n":
@@ -138,12 +137,12 @@ func (l Limits) shell(text string, args []word, depth int) error {
 		}
 		break
 	}
-	return &Violation{Text: fmt.Sprintf("command %q: a shell that reads what it runs from elsewhere, and there are denied commands", clip(text))}
+	return &Violation{Text: fmt.Sprintf("command %q: a shell that reads its commands from elsewhere, and the task denies commands", clip(text))}
 }
 
-// speaksOf reports whether a pattern may be about a command: the words that it
-// begins with are the command's, as far as both are known.
-func speaksOf(pattern string, words []word) bool {
+// mayMatch reports whether a pattern may match a command: its first words are
+// the command's, as far as both are known.
+func mayMatch(pattern string, words []word) bool {
 	words = subcommand(words)
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -173,7 +172,7 @@ func same(fields []string, words []word) bool {
 	return true
 }
 
-// literal is the text that every match of re begins with.
+// literal returns the text with which every match of re begins.
 func literal(re *syntax.Regexp) (text string, whole bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -199,5 +198,5 @@ func literal(re *syntax.Regexp) (text string, whole bool) {
 	return "", false
 }
 
-// clip leaves of a command what a message has room for.
+// clip shortens a command for a message.
 func clip(s string) string { return termtext.Clip(s, 201) }

@@ -7,8 +7,8 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// long are the long names of short options, where a program has both, by the
-// program and, for git, its command.
+// long maps short options to their long names, by the program and, for git, its
+// command.
 var long = map[string]map[string]string{
 	"rm":           {"r": "recursive", "R": "recursive", "f": "force", "d": "dir"},
 	"cp":           {"r": "recursive", "R": "recursive", "f": "force"},
@@ -28,10 +28,10 @@ var long = map[string]map[string]string{
 	"git switch":   {"f": "force"},
 }
 
-// gitValues are options of git itself that bring a word along.
+// gitValues are options of git that take the next word.
 var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--exec-path", "--attr-source"}
 
-// subcommand takes from a call of git what stands before its command.
+// subcommand removes from a call of git the words before its command.
 func subcommand(words []word) []word {
 	if words[0].text != "git" {
 		return words
@@ -46,9 +46,9 @@ func subcommand(words []word) []word {
 	return append([]word{words[0]}, rest...)
 }
 
-// renderings are the usual ways of writing one command: with options in front,
-// at the end and in between, glued and apart, short and long.
-func renderings(words []word) []string {
+// spellings returns the usual spellings of a command: options before, after and
+// between, joined and separate, short and long.
+func spellings(words []word) []string {
 	out := []string{join(words)}
 	words = subcommand(words)
 	out = append(out, join(words))
@@ -70,7 +70,7 @@ func renderings(words []word) []string {
 			only = true
 		case a.text[1] == '-':
 			name, value, has := strings.Cut(a.text[2:], "=")
-			for _, l := range names { // as far as one is written
+			for _, l := range names { // in its shortest form
 				if len(name) > 0 && strings.HasPrefix(l, name) {
 					name = l
 				}
@@ -89,7 +89,7 @@ func renderings(words []word) []string {
 			options = append(options, a.text)
 		}
 	}
-	for short, l := range names { // other letters for the same
+	for short, l := range names { // other letters with the same meaning
 		if slices.Contains(options, "--"+l) {
 			letters = append(letters, short)
 		}
@@ -104,7 +104,7 @@ func renderings(words []word) []string {
 		line(first, o, rest)
 		line(first, rest, o)
 	}
-	for _, some := range arranged(letters) {
+	for _, some := range permutations(letters) {
 		glued, apart := "-"+strings.Join(some, ""), "-"+strings.Join(some, " -")
 		line(first, glued, rest)
 		line(first, rest, glued)
@@ -120,8 +120,8 @@ func renderings(words []word) []string {
 	return out
 }
 
-// arranged are the orders of up to three of the letters, of the first twelve.
-func arranged(letters []string) [][]string {
+// permutations returns the orders of up to three of the first twelve letters.
+func permutations(letters []string) [][]string {
 	var out [][]string
 	letters = letters[:min(12, len(letters))]
 	for i, a := range letters {

@@ -1,8 +1,8 @@
-// Package policy judges what a step did, or is about to do, by the limits of
-// its task. It fails closed: a glob that is none matches nothing, and what
-// cannot be told counts as forbidden. It reads no files and runs nothing: what
-// changed is found by package tree, and that a command reaches nothing else is
-// package sandbox's. Start reading at Limits.Judge and Limits.Command.
+// Package policy judges what a step did, or is about to do, by the limits of its
+// task. It fails closed: an invalid glob matches nothing, and the undecidable is
+// forbidden. It reads no files and runs nothing: package worktree finds the
+// changes, and package sandbox confines commands. Call Of, then Limits.Judge and
+// Limits.Command.
 package policy
 
 import (
@@ -18,16 +18,16 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Limits are those of one task.
+// Limits are the limits of one task.
 type Limits struct {
-	Write    []string // globs; none means nowhere
+	Write    []string // none means nowhere
 	Read     []string
 	MaxFiles int
 	MaxDiff  int64 // bytes
 	denied   []*regexp.Regexp
 }
 
-// Of returns the limits that a task names.
+// Of returns the limits in a task.
 func Of(t spec.Task) (Limits, error) {
 	l := Limits{Write: t.Write, Read: t.Read, MaxFiles: t.MaxFiles, MaxDiff: t.MaxDiff}
 	for _, g := range append(append([]string{}, t.Write...), t.Read...) {
@@ -50,7 +50,7 @@ func validGlob(g string) error {
 	case g == "", path.IsAbs(g), path.Clean(g) != g && path.Clean(g)+"/" != g, strings.HasPrefix(g, "../"), g == "..":
 		return fmt.Errorf("glob %q: want a path below the repository, in its shortest form", g)
 	case !doublestar.ValidatePattern(g):
-		return fmt.Errorf("glob %q: it is none: see the brackets, braces and backslashes in it", g)
+		return fmt.Errorf("invalid glob %q: unbalanced bracket, brace or trailing backslash", g)
 	}
 	return nil
 }
@@ -74,11 +74,11 @@ func match(globs []string, name string) bool {
 	return false
 }
 
-// GitsOwn reports whether an element of a path is git's own folder, or one that
-// some file system takes for it.
+// GitsOwn reports whether a path element is git's folder, or a name that some
+// file system treats as it.
 func GitsOwn(name string) bool { return fsys.GitsOwn(name) }
 
-// gitsFolder is the beginning of a path that is git's own.
+// gitsFolder returns the prefix of a path up to git's folder.
 func gitsFolder(name string) string {
 	for at, c := range name {
 		if c == '/' && GitsOwn(name[:at]) {
@@ -88,7 +88,7 @@ func gitsFolder(name string) string {
 	return name
 }
 
-// Kind is what became of a file.
+// Kind is the kind of a file's change.
 type Kind string
 
 // The kinds. A rename is a deletion and an addition: both paths are judged.
@@ -98,17 +98,17 @@ const (
 	Deleted  Kind = "deleted"
 )
 
-// Change is one path that is not as it was before the task.
+// Change is one path that differs from before the task.
 type Change struct {
 	Path    string `json:"path"` // slash-separated, below the repository
 	Kind    Kind   `json:"kind"`
-	Ignored bool   `json:"ignored,omitempty"` // git does not want it: it is judged, and committed only if a step names it
-	Wrong   string `json:"wrong,omitempty"`   // why it can never be right, whatever the globs say
+	Ignored bool   `json:"ignored,omitempty"` // git ignores it: it is judged, but committed only if a step names it
+	Wrong   string `json:"wrong,omitempty"`   // why it is always wrong, whatever the globs say
 }
 
-// Violation is a limit that was not kept. It is never tried again.
+// Violation is a broken limit. It is never retried.
 type Violation struct {
-	Path string // "" where it is about no file
+	Path string // "" where no file is concerned
 	Text string
 }
 
@@ -119,9 +119,9 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("%q: %s", v.Path, v.Text)
 }
 
-// Judge returns what is wrong with the changes of a task, as far as it has
-// come, and with the size of their diff in bytes. Files that git ignores count
-// for the globs, and not for the number and the size.
+// Judge returns the violations in the changes of a task so far, and in the size
+// of their diff in bytes. Ignored files count for the globs, but not for the
+// number and the size.
 func (l Limits) Judge(changes []Change, diff int64) []*Violation {
 	var out []*Violation
 	files := 0
@@ -133,7 +133,7 @@ func (l Limits) Judge(changes []Change, diff int64) []*Violation {
 		case c.Wrong != "":
 			out = append(out, &Violation{c.Path, c.Wrong})
 		case GitsOwn(c.Path):
-			own := gitsFolder(c.Path) // with all that is in it
+			own := gitsFolder(c.Path) // with its content
 			if !slices.ContainsFunc(out, func(v *Violation) bool { return v.Path == own }) {
 				out = append(out, &Violation{own, "is git's own"})
 			}
@@ -142,10 +142,10 @@ func (l Limits) Judge(changes []Change, diff int64) []*Violation {
 		}
 	}
 	if files > l.MaxFiles {
-		out = append(out, &Violation{Text: fmt.Sprintf("%d files changed, and max_files_changed is %d", files, l.MaxFiles)})
+		out = append(out, &Violation{Text: fmt.Sprintf("%d files changed, but max_files_changed is %d", files, l.MaxFiles)})
 	}
 	if diff > l.MaxDiff {
-		out = append(out, &Violation{Text: fmt.Sprintf("the diff has %d bytes, and max_diff_bytes is %d", diff, l.MaxDiff)})
+		out = append(out, &Violation{Text: fmt.Sprintf("the diff has %d bytes, but max_diff_bytes is %d", diff, l.MaxDiff)})
 	}
 	return out
 }

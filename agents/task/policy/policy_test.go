@@ -17,7 +17,7 @@ func limits(t *testing.T, task spec.Task) Limits {
 	return l
 }
 
-func TestGlobsDoNotCrossASlash(t *testing.T) {
+func TestGlobsStopAtSlash(t *testing.T) {
 	for glob, c := range map[string]struct{ yes, no []string }{
 		"src/cli/*.py": {[]string{"src/cli/a.py"}, []string{"src/cli/sub/a.py", "src/a.py", "src/cli/a.pyc", "x/src/cli/a.py", "src/cli-evil/a.py", "src/cli/../a.py", "/src/cli/a.py"}},
 		"src/**":       {[]string{"src/a", "src/a/b/c"}, []string{"srcs/a", "a/src/b", "src/.git/config", "src/.GIT/x", "src/a/.git"}},
@@ -52,7 +52,7 @@ func TestGlobsDoNotCrossASlash(t *testing.T) {
 	}
 }
 
-func TestEveryChangeIsJudged(t *testing.T) {
+func TestJudge(t *testing.T) {
 	l := limits(t, spec.Task{Write: []string{"src/**"}, MaxFiles: 2, MaxDiff: 100})
 	for name, c := range map[string]struct {
 		changes []Change
@@ -82,7 +82,7 @@ func TestEveryChangeIsJudged(t *testing.T) {
 }
 
 // What the person denied is denied however it is written.
-func TestDeniedCommandsAreFoundHoweverTheyAreWritten(t *testing.T) {
+func TestDeniedCommandSpellings(t *testing.T) {
 	l := limits(t, spec.Task{Denied: []string{"rm -rf", "git push.*--force", "^curl "}})
 	for _, line := range []string{
 		"rm -rf x", "rm  -rf x", "rm\t-rf x", "rm -r -f x", "rm -fr x", "rm -f -r x", "rm -r x -f", "rm -rfv x", "rm -vrf x", "rm -v -I -R -f x",
@@ -106,7 +106,7 @@ func TestDeniedCommandsAreFoundHoweverTheyAreWritten(t *testing.T) {
 }
 
 // Where it cannot be told what a line runs, it does not run.
-func TestWhatCannotBeToldIsDenied(t *testing.T) {
+func TestUndecidableCommandsAreDenied(t *testing.T) {
 	l := limits(t, spec.Task{Denied: []string{"rm -rf", `git\s+push.*--force`}})
 	for _, line := range []string{
 		"$CMD x", `"$CMD" x`, "$(echo rm) -rf x", "`echo rm` -rf x", "r? -rf x", "/bin/r[m] -rf x", "{rm,-rf,x}", "rm $X", `rm "$@"`, "rm -{r,f} x", "rm $(cat flags) x", "git push $X", "git $X",
@@ -120,7 +120,7 @@ func TestWhatCannotBeToldIsDenied(t *testing.T) {
 	}
 }
 
-func TestOrdinaryCommandsRun(t *testing.T) {
+func TestOrdinaryCommandsAreAllowed(t *testing.T) {
 	l := limits(t, spec.Task{Denied: []string{"rm -rf", "git push.*--force", "^curl "}})
 	for _, line := range []string{
 		"pytest tests/ -v", "pytest tests/ -v | grep -q 'passed'", "rm -f x", "rm -r x", "rm x", "rm *.o", "git push origin main", "git status", "git commit -m \"$MSG\"", "echo $HOME", "make -C \"$DIR\" test",

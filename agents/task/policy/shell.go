@@ -9,16 +9,16 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// word is one word of a command as the shell would see it. What only the shell
-// can know is hole.
+// word is one word of a command after the shell's expansion. hole stands for a
+// part that only the shell can know.
 type word struct {
 	text string
-	glob bool // the shell takes it for a pattern of names
+	glob bool // the shell expands it as a pattern
 }
 
 const hole = "\x00"
 
-// unknown reports whether a word may be any, an option among them.
+// unknown reports whether a word may be any word, also an option.
 func (w word) unknown() bool {
 	return strings.Contains(w.text, hole) || w.glob && strings.HasPrefix(w.text, "-")
 }
@@ -34,8 +34,7 @@ func join(words []word) string {
 	return termtext.OneLine(b.String())
 }
 
-// parse returns the words of every command in a line of shell, wherever it
-// stands.
+// parse returns the words of every command in a line of shell.
 func parse(line string) ([][]word, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	if err != nil {
@@ -61,8 +60,8 @@ func parse(line string) ([][]word, error) {
 	return calls, nil
 }
 
-// assigned are the variables that are given one value in the whole line, and
-// that written out.
+// assigned returns the variables that get exactly one value in the whole line, a
+// literal one.
 func assigned(file *syntax.File) map[string]string {
 	values, times := map[string]string{}, map[string]int{}
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -82,7 +81,7 @@ func assigned(file *syntax.File) map[string]string {
 			values[n.Name.Value] = value
 		case *syntax.WordIter:
 			times[n.Name.Value] += 2
-		case *syntax.CallExpr: // read X, printf -v X, and the like give values too
+		case *syntax.CallExpr: // read X, printf -v X and the like also set variables
 			for _, a := range n.Args {
 				times[a.Lit()]++
 			}
@@ -97,11 +96,10 @@ func assigned(file *syntax.File) map[string]string {
 	return values
 }
 
-// expander turns words of the source into words of the command.
+// expander turns source words into command words.
 type expander struct{ values map[string]string }
 
-// words expands one word of the source: a variable that is not in quotes may
-// be several.
+// words expands one source word: an unquoted variable may become several.
 func (e expander) words(w *syntax.Word) []word {
 	if len(w.Parts) == 1 {
 		if p, ok := w.Parts[0].(*syntax.ParamExp); ok {
@@ -122,7 +120,7 @@ func (e expander) words(w *syntax.Word) []word {
 		if !ok {
 			continue
 		}
-		plain := unescapable.Replace(lit.Value)
+		plain := withoutEscaped.Replace(lit.Value)
 		switch {
 		case strings.Contains(plain, "{") && strings.ContainsAny(plain, ",."), // makes several words
 			strings.ContainsAny(plain, "$`"):
@@ -134,8 +132,8 @@ func (e expander) words(w *syntax.Word) []word {
 	return []word{out}
 }
 
-// unescapable takes out what a backslash makes ordinary.
-var unescapable = strings.NewReplacer(`\\`, "", `\{`, "", `\*`, "", `\?`, "", `\[`, "", `\$`, "", "\\`", "", `\,`, "")
+// withoutEscaped removes escaped characters.
+var withoutEscaped = strings.NewReplacer(`\\`, "", `\{`, "", `\*`, "", `\?`, "", `\[`, "", `\$`, "", "\\`", "", `\,`, "")
 
 func (e expander) quoted(parts []syntax.WordPart, double bool) string {
 	var b strings.Builder
@@ -160,7 +158,7 @@ func (e expander) quoted(parts []syntax.WordPart, double bool) string {
 	return b.String()
 }
 
-// param is the value of a variable, hole if the line does not say.
+// param returns the value of a variable, hole if the line does not define it.
 func (e expander) param(p *syntax.ParamExp) string {
 	if p.Param == nil || p.Flags != nil || p.Excl || p.Length || p.Width || p.IsSet || p.Index != nil || len(p.Modifiers) > 0 || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil || p.NestedParam != nil {
 		return hole
@@ -171,7 +169,7 @@ func (e expander) param(p *syntax.ParamExp) string {
 	return hole
 }
 
-// unescape takes the backslashes from what stands outside of single quotes.
+// unescape removes backslashes outside single quotes.
 func unescape(s string, double bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

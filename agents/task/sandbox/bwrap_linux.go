@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// bwrapSelf is where this program lies in a box of bwrap.
+// bwrapSelf is the path of this program in a bwrap box.
 const bwrapSelf = "/run/.aisync-box"
 
-// bwrap returns the arguments that make the same box as mounts does, in
-// bwrap(1)'s words: later ones lie over earlier ones.
+// bwrap returns the arguments with which bwrap(1) makes the same box as mounts:
+// later ones cover earlier ones.
 func (p plan) bwrap(self string) []string {
 	args := []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"}
 	if !p.Network {
@@ -34,7 +34,7 @@ func (p plan) bwrap(self string) []string {
 		args = append(args, "--bind", dir, dir)
 	}
 	args = append(args, "--bind", p.Tmp, "/tmp")
-	for _, dir := range append(p.Write, p.Show...) { // those below /tmp have just been covered
+	for _, dir := range append(p.Write, p.Show...) { // those below /tmp are covered by now
 		if below(dir, []string{"/tmp"}) {
 			how := "--bind"
 			if !below(dir, p.Write) {
@@ -51,11 +51,11 @@ func (p plan) bwrap(self string) []string {
 	}
 	args = append(args, "--ro-bind", self, bwrapSelf)
 	for _, dir := range p.Hide {
-		if !below(dir, []string{"/tmp"}) && !slices.Contains(p.Write, dir) && !slices.Contains(p.Show, dir) { // else something stands there
+		if !below(dir, []string{"/tmp"}) && !slices.Contains(p.Write, dir) && !slices.Contains(p.Show, dir) { // otherwise the path is in use
 			args = append(args, "--remount-ro", dir)
 		}
 	}
-	return append(args, "--chdir", "/", "--", bwrapSelf, word, "inside")
+	return append(args, "--chdir", "/", "--", bwrapSelf, boxCommand, "inside")
 }
 
 func exists(path string) bool {

@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// passed are what a command has of the environment of its caller. Nothing that
-// may hold a secret, and nothing that makes a program run another.
+// passed are the variables that a command inherits: none that may hold a secret,
+// and none that makes a program run another.
 var passed = []string{"PATH", "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 
-// set are what a command has besides. Programs that would leave caches in the
-// work tree, where they would count as written, keep them elsewhere.
+// set are further variables of a command. They keep programs' caches out of the
+// work tree, where they would count as changes.
 var set = []string{
 	"TERM=dumb", "NO_COLOR=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
 	"PYTHONPYCACHEPREFIX=/tmp/pycache", "PYTEST_ADDOPTS=-p no:cacheprovider", "CARGO_TARGET_DIR=/tmp/cargo-target",
 }
 
-// toolchains are where programs that people install for themselves lie, and
-// what these have fetched, by the variable that names the place. They hold no
-// secrets: of ~/.cargo, which does, only parts are seen.
+// toolchains are the folders of programs that people install for themselves, and
+// of their downloads, by the variable that names the place. They hold no
+// secrets: of ~/.cargo, which does, only parts are visible.
 var toolchains = []struct{ variable, path string }{
 	{"GOMODCACHE", "go/pkg/mod"}, {"RUSTUP_HOME", ".rustup"}, {"", ".cargo/bin"}, {"", ".nvm/versions"}, {"", ".pyenv"},
 	{"", ".asdf"}, {"", ".sdkman"}, {"", ".deno/bin"}, {"", ".bun/bin"}, {"", ".local/bin"}, {"", ".local/lib"},
 	{"", ".local/share/mise"}, {"", ".local/share/uv"}, {"", ".local/pipx"}, {"", ".local/share/pipx"}, {"", ".nix-profile"}, {"", "sdk"},
 }
 
-// Toolchains returns what of a home commands need to see: the folders of path
-// that lie in it, with the libraries beside them, and the toolchains.
+// Toolchains returns the parts of a home that commands need to see: the folders
+// of path that lie in it, with the libraries beside them, and the toolchains.
 func Toolchains(home, path string) []string {
 	var out []string
 	for _, dir := range filepath.SplitList(path) {
@@ -51,7 +51,7 @@ func Toolchains(home, path string) []string {
 	})
 }
 
-// environment is what a command of b gets, own winning over the rest.
+// environment returns the environment of a command in b; own takes precedence.
 func environment(b Box, own []string) []string {
 	values := map[string]string{}
 	put := func(pair string) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Find returns the first way that works here: each is tried. Where there is
-// none the error is ErrNone, with what kept each from working.
+// Find tries each way and returns the first that works. Without one the error is
+// ErrNone, with the reason of each.
 func Find(ctx context.Context) (Way, error) {
 	var why []string
 	for _, way := range []Way{Namespaces, Bubblewrap} {
@@ -26,7 +26,7 @@ func Find(ctx context.Context) (Way, error) {
 	return "", fmt.Errorf("%w (%s); allow unprivileged user namespaces, or install bubblewrap", ErrNone, strings.Join(why, "; "))
 }
 
-// try runs a command in a box of a way and looks whether it is kept in.
+// try runs a command in a box of a way and checks that it is confined.
 func try(ctx context.Context, way Way) error {
 	dir, err := os.MkdirTemp("", "aisync-box")
 	if err != nil {
@@ -46,7 +46,7 @@ func try(ctx context.Context, way Way) error {
 	case err != nil:
 		return err
 	case r.TimedOut || r.Exit != 0:
-		return fmt.Errorf("a command was not kept in (%d)", r.Exit)
+		return fmt.Errorf("a test command was not confined (%d)", r.Exit)
 	}
 	return nil
 }

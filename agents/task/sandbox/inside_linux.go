@@ -19,17 +19,17 @@ import (
 	"aisync.dev/aisync/internal/netjail"
 )
 
-// Main is what this program does when it has been called to be the inside of a
-// box: with the first argument that IsInside tells. It returns an exit code.
+// Main is the program inside a box: the caller runs it when IsInside reports
+// true. It returns an exit code.
 func Main(argv []string) int {
 	if argv[2] == "mounts" {
-		return report(becomeInside())
+		return report(enterBox())
 	}
 	return inside()
 }
 
 // IsInside reports whether argv is a call of Main.
-func IsInside(argv []string) bool { return len(argv) == 3 && argv[1] == word }
+func IsInside(argv []string) bool { return len(argv) == 3 && argv[1] == boxCommand }
 
 func report(err error) int {
 	text, _ := json.Marshal(status{Error: err.Error()}) // of strings and numbers
@@ -37,11 +37,11 @@ func report(err error) int {
 	return 1
 }
 
-// becomeInside makes the box around this process, gives up what made that
-// possible, and starts this program again as the first process in it. It
-// returns only on failure.
-func becomeInside() error {
-	runtime.LockOSThread() // powers are a thread's
+// enterBox makes the box around this process, drops the capabilities for
+// that, and starts this program again as the first process in it. It returns
+// only on failure.
+func enterBox() error {
+	runtime.LockOSThread() // capabilities belong to a thread
 	p, err := readPlan()
 	if err != nil {
 		return err
@@ -58,15 +58,15 @@ func becomeInside() error {
 	if err := p.mounts(); err != nil {
 		return err
 	}
-	if err := powerless(); err != nil {
-		return fmt.Errorf("give up all powers: %w", err)
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("drop all capabilities: %w", err)
 	}
 	if _, err := unix.Seek(planFile, 0, 0); err != nil {
 		return err
 	}
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
-	// By descriptor: the file may not be seen from here any more.
-	return syscall.Exec("/proc/self/fd/"+strconv.Itoa(int(self.Fd())), []string{"aisync", word, "inside"}, os.Environ())
+	// By descriptor: the path may be hidden by now.
+	return syscall.Exec("/proc/self/fd/"+strconv.Itoa(int(self.Fd())), []string{"aisync", boxCommand, "inside"}, os.Environ())
 }
 
 func readPlan() (plan, error) {
@@ -76,11 +76,11 @@ func readPlan() (plan, error) {
 	return p, err
 }
 
-// planned keeps the descriptor open: it is read once more after exec.
+// planned keeps the descriptor open for a second read after exec.
 var planned *os.File
 
-// powerless takes every capability from this thread for good, root's too.
-func powerless() error {
+// dropCapabilities drops every capability of this thread for good, root's too.
+func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func inside() int {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM) // the outside decides
 	go func() {
 		_, _ = os.NewFile(lifeFile, "life").Read(make([]byte, 1)) // until the outside is gone
-		p.endAll()
+		p.killAll()
 		os.Exit(1)
 	}()
 	if p.Way == None {
@@ -130,7 +130,7 @@ func inside() int {
 		_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	}
 	st, err := p.command()
-	p.endAll()
+	p.killAll()
 	if err != nil {
 		return report(err)
 	}
@@ -142,15 +142,13 @@ func inside() int {
 // maxFile is the largest file that a command can write.
 const maxFile = 2 << 30
 
-// maxProcesses is how many processes and threads a box can have. They are
-// counted by user namespace since Linux 5.14, and for root, user 0 of the
-// machine, not at all. Memory has no such bound: RLIMIT_AS counts what runtimes
-// such as Go, Java and node only reserve. Instead, where memory is short, the
-// kernel ends what runs in boxes before anything else.
+// maxProcesses bounds the processes and threads of a box. Linux counts them by
+// user namespace since 5.14, and not at all for root, user 0 of the machine.
+// Memory has no such bound: RLIMIT_AS counts what runtimes such as Go, Java and
+// node only reserve. Instead the kernel's OOM killer ends boxes first.
 const maxProcesses = 4096
 
-// command starts the command in a session of its own, and takes care of those
-// that lost their parents until it ends.
+// command starts the command in a new session, and reaps orphans until it ends.
 func (p plan) command() (status, error) {
 	program, err := lookup(p.Argv[0], p.Env)
 	if err != nil {
@@ -197,13 +195,13 @@ func lookup(name string, env []string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// endAll kills what was started. The first process of a namespace can say so in
-// one word; the end of it would do the same, a moment later. Without one, this
-// process is a subreaper and has all of them below it, whatever sessions they
-// made.
-func (p plan) endAll() {
+// killAll kills all that was started. The first process of a namespace can do so
+// with one call; its end would do the same a moment later. Otherwise this
+// process is a subreaper and finds all of them below it, whatever their
+// sessions.
+func (p plan) killAll() {
 	if p.Way != None {
-		if os.Getpid() == 1 { // else it would be everything that the person runs
+		if os.Getpid() == 1 { // otherwise it would kill all processes of the person
 			_ = syscall.Kill(-1, syscall.SIGKILL)
 		}
 		return
@@ -225,7 +223,7 @@ func (p plan) endAll() {
 	}
 }
 
-// descendants reads the process table for what is below pid and not ended.
+// descendants reads the live descendants of pid from the process table.
 func descendants(pid int) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

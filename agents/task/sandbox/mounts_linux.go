@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mounts makes the file system of the box, in the mount namespace that this
-// process has been started in. It needs Linux 5.12, for mount_setattr.
+// mounts makes the file system of the box, in the mount namespace of this
+// process. It needs Linux 5.12, for mount_setattr.
 func (p plan) mounts() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("take the mounts apart: %w", err)
+		return fmt.Errorf("make the mounts private: %w", err)
 	}
-	// What shall be seen is taken hold of before anything is covered.
+	// Open the visible paths before covering anything.
 	type held struct {
 		path string
 		fd   int
@@ -25,7 +25,7 @@ func (p plan) mounts() error {
 	hold := func(path string, flags uint64) error {
 		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 		if err != nil {
-			return fmt.Errorf("take hold of %s: %w", path, err)
+			return fmt.Errorf("open %s: %w", path, err)
 		}
 		if err := setAttr(fd, flags|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, 0); err != nil {
 			return fmt.Errorf("protect %s: %w", path, err)
@@ -52,7 +52,7 @@ func (p plan) mounts() error {
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
 		fd, err := unix.OpenTree(unix.AT_FDCWD, "/dev/"+name, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 		if err != nil {
-			return fmt.Errorf("take hold of /dev/%s: %w", name, err)
+			return fmt.Errorf("open /dev/%s: %w", name, err)
 		}
 		devices[name] = fd
 	}
@@ -68,7 +68,7 @@ func (p plan) mounts() error {
 	covers := map[string]int{}
 	for _, dir := range p.Hide {
 		if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
-			continue // below one that is covered already
+			continue // inside a covered folder
 		}
 		if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=16m"); err != nil {
 			return fmt.Errorf("cover %s: %w", dir, err)
@@ -95,20 +95,20 @@ func (p plan) mounts() error {
 	}
 	for _, l := range p.Links {
 		_ = os.MkdirAll(filepath.Dir(l[0]), 0o755)
-		_ = os.Symlink(l[1], l[0]) // where that folder is shown itself, the link is there
+		_ = os.Symlink(l[1], l[0]) // if the real folder is shown, the link exists
 	}
-	for dir, fd := range covers { // all that belongs into them is there
+	for dir, fd := range covers { // their content is complete
 		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 			return fmt.Errorf("make the cover of %s read-only: %w", dir, err)
 		}
 	}
 	for _, path := range p.Shield {
-		if err := stand(Stand{path, path}); err != nil {
+		if err := mountStand(Stand{path, path}); err != nil {
 			return err
 		}
 	}
 	for _, s := range p.Instead {
-		if err := stand(s); err != nil {
+		if err := mountStand(s); err != nil {
 			return err
 		}
 	}
@@ -118,8 +118,8 @@ func (p plan) mounts() error {
 	return proc()
 }
 
-// stand mounts a file or folder read-only at another, or at itself.
-func stand(s Stand) error {
+// mountStand mounts a file or folder read-only at another path, or at its own.
+func mountStand(s Stand) error {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, s.File, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
 		return fmt.Errorf("shield %s: %w", s.At, err)
@@ -130,7 +130,7 @@ func stand(s Stand) error {
 	return attach(fd, s.At)
 }
 
-// dev is a /dev with nothing in it that could do harm.
+// dev makes a /dev with only harmless devices.
 func dev(devices map[string]int) error {
 	if err := unix.Mount("tmpfs", "/dev", "tmpfs", unix.MS_NOSUID, "mode=755,size=1m"); err != nil {
 		return fmt.Errorf("cover /dev: %w", err)
@@ -167,11 +167,11 @@ func dev(devices map[string]int) error {
 	return nil
 }
 
-// settings are the parts of /proc that set the machine up. To root these files
-// ask for no power, so they are read-only.
+// settings are the parts of /proc that configure the machine. Root needs no
+// capability to write them, so they are read-only.
 var settings = []string{"sys", "sysrq-trigger", "irq", "bus", "fs"}
 
-// proc shows the processes of the box.
+// proc mounts a /proc with the processes of the box.
 func proc() error {
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
@@ -207,7 +207,7 @@ func attach(fd int, path string) error {
 	return nil
 }
 
-// mountpoint makes the place where fd shall be mounted, if it has been covered.
+// mountpoint creates the place for mounting fd, if it is covered.
 func mountpoint(path string, fd int) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// Find returns ErrNone: only Linux has a sandbox that this program can make.
+// Find returns ErrNone: aisync has a sandbox only on Linux.
 func Find(context.Context) (Way, error) {
-	return "", fmt.Errorf("%w: only Linux has one that aisync can make", ErrNone)
+	return "", fmt.Errorf("%w: aisync has one only on Linux", ErrNone)
 }
 
-// Main is never called: Run does not call this program again here.
+// Main is never called here.
 func Main([]string) int { return 1 }
 
 // IsInside is false.
 func IsInside([]string) bool { return false }
 
-// run runs a command that is not kept in; what it leaves behind in its process
-// group is killed. It is not proved.
+// run runs an unconfined command and kills what it leaves in its process group.
+// It is untested.
 func (b Box) run(ctx context.Context, c Command) (Result, error) {
 	if b.Way != None {
 		return Result{}, fmt.Errorf("run %s: %w", c.Argv[0], ErrNone)

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// kept is a stream of which the beginning and the end are kept, half of limit
-// each, and the number of bytes between them.
+// kept keeps the beginning and the end of a stream, half of limit each, and
+// counts the bytes between.
 type kept struct {
 	head, tail []byte
 	limit      int
@@ -44,8 +44,8 @@ func (k *kept) String() string {
 	return strings.ToValidUTF8(string(k.head)+middle+string(k.tail), "\uFFFD")
 }
 
-// log writes to a log until its room is used up. It never fails: a command is
-// not ended because its log cannot be written.
+// log writes to a log up to a limit. It never fails: a broken log does not end
+// its command.
 type log struct {
 	mu   sync.Mutex
 	to   io.Writer

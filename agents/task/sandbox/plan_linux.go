@@ -8,41 +8,40 @@ import (
 	"strings"
 )
 
-// plan is what the inside is told: everything has been looked at and resolved
-// before, outside.
+// plan is the input of the inside; the outside has checked and resolved
+// everything in it.
 type plan struct {
 	Way     Way
 	Argv    []string
 	Dir     string
 	Env     []string
 	Hide    []string // folders that are covered by empty ones, outer before inner
-	Show    []string // put back read-only, in the same order
+	Show    []string // made visible again read-only, in the same order
 	Links   [][2]string
-	Write   []string // put back writable
-	Tmp     string   // stands at /tmp
+	Write   []string // made visible again writable
+	Tmp     string   // mounted at /tmp
 	Shield  []string // read-only again
 	Instead []Stand
 	Network bool
 	Ports   []int
 }
 
-// Descriptors of the inside, besides the three streams.
+// File descriptors of the inside, besides the three streams.
 const (
 	planFile   = 3 + iota // the plan, JSON
-	statusFile            // the inside says how it went
+	statusFile            // the inside reports the result here
 	lifeFile              // ends when the outside does
-	doorFile              // sockets go out here
+	doorFile              // the inside sends sockets here
 )
 
-// status is what the inside says, one value.
+// status is the result of the inside.
 type status struct {
 	Exit  int
 	Error string
 }
 
-// covered are where the sockets of the system and the session lie, and what
-// belongs to people. A read-only mount keeps nobody from connecting to a
-// socket.
+// covered are the folders of the system's and the session's sockets, and
+// people's files. A read-only mount does not prevent connections to a socket.
 var covered = []string{"/run", "/tmp", "/var/tmp", "/home", "/root", "/var/run", "/mnt", "/media"}
 
 func (b Box) plan(c Command) (plan, error) {
@@ -58,15 +57,15 @@ func (b Box) plan(c Command) (plan, error) {
 			p.Hide = append(p.Hide, real)
 		}
 	}
-	p.Hide = outerFirst(p.Hide)
+	p.Hide = sortOuterFirst(p.Hide)
 	show := b.Show
-	if b.Network { // where the names of hosts are looked up
+	if b.Network { // for resolving host names
 		show = append(slices.Clone(show), "/etc/resolv.conf", "/run/systemd/resolve", "/run/NetworkManager/resolv.conf")
 	}
 	for _, path := range show {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
-			continue // it is not there, and so is not seen
+			continue // missing, and so not visible
 		}
 		if real != path && below(path, p.Hide) {
 			p.Links = append(p.Links, [2]string{path, real})
@@ -75,11 +74,11 @@ func (b Box) plan(c Command) (plan, error) {
 			p.Show = append(p.Show, real)
 		}
 	}
-	p.Show = outerFirst(p.Show)
-	p.Write = outerFirst([]string{b.Tree, b.Scratch})
+	p.Show = sortOuterFirst(p.Show)
+	p.Write = sortOuterFirst([]string{b.Tree, b.Scratch})
 	if c.Frozen {
 		p.Write = []string{b.Scratch}
-		p.Show = outerFirst(append(p.Show, b.Tree))
+		p.Show = sortOuterFirst(append(p.Show, b.Tree))
 	}
 	for _, path := range b.Shield {
 		if _, err := os.Lstat(path); err == nil {
@@ -95,18 +94,18 @@ func (b Box) plan(c Command) (plan, error) {
 	return p, nil
 }
 
-// outerFirst sorts so that a folder stands before what lies in it.
-func outerFirst(paths []string) []string {
+// sortOuterFirst sorts folders before their content.
+func sortOuterFirst(paths []string) []string {
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }
 
-// below reports whether path is one of the folders or lies in one.
+// below reports whether path is one of the folders or below one.
 func below(path string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(d string) bool { return path == d || strings.HasPrefix(path, d+"/") })
 }
 
-// file is the plan as a file to be read from its beginning.
+// file returns the plan as a file, positioned at its beginning.
 func (p plan) file() (*os.File, error) {
 	text, err := json.Marshal(p)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// ProgramFolders returns what a program needs to see to be run: where it lies,
-// with the packages of npm around it, and what interprets it. look finds the
+// ProgramFolders returns the folders that a program needs to see to run: its
+// folder, with the npm packages around it, and its interpreter's. look finds the
 // interpreter in PATH, "" for none.
 func ProgramFolders(program string, look func(name string) string) (out []string) {
-	for range 2 { // the program, then what interprets it
+	for range 2 { // the program, then its interpreter
 		if program == "" {
 			break
 		}
@@ -30,7 +30,7 @@ func ProgramFolders(program string, look func(name string) string) (out []string
 	return out
 }
 
-// interpreter is the program of a script's first line, "" for what has none.
+// interpreter returns the program in a script's first line, "" if there is none.
 func interpreter(script string) string {
 	f, err := os.Open(script)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestProgramSeesItsPackageAndItsInterpreter(t *testing.T) {
+func TestProgramFolders(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	file := func(name, text string) {

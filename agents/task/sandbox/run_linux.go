@@ -20,12 +20,10 @@ import (
 	"aisync.dev/aisync/internal/netjail"
 )
 
-// word is the first argument of this program when it is called to be the
-// inside of a box.
-const word = "__box"
+// boxCommand is the first argument of this program as the inside of a box.
+const boxCommand = "__box"
 
-// grace is how long the inside has to end what it started, where nothing but
-// itself can.
+// grace is how long the inside may take to end its processes, where only it can.
 const grace = 5 * time.Second
 
 func (b Box) run(ctx context.Context, c Command) (Result, error) {
@@ -66,13 +64,13 @@ func (b Box) run(ctx context.Context, c Command) (Result, error) {
 	case st.Error != "":
 		return r, fmt.Errorf("run %s: sandbox (%s): %s", c.Argv[0], b.Way, st.Error)
 	case err != nil:
-		// Not wrapped: a kernel without room for namespaces is no full disk.
+		// Not wrapped: a kernel without room for namespaces is not a full disk.
 		return r, fmt.Errorf("run %s: sandbox (%s): %s", c.Argv[0], b.Way, strings.TrimSpace(err.Error()+" "+r.Stderr))
 	}
 	return r, nil
 }
 
-// outside is the program that makes the box.
+// outside returns the command that makes the box.
 func (b Box) outside(p plan) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -83,7 +81,7 @@ func (b Box) outside(p plan) (*exec.Cmd, error) {
 	cmd.Env = p.Env
 	switch b.Way {
 	case Namespaces:
-		cmd.Args = []string{"aisync", word, "mounts"}
+		cmd.Args = []string{"aisync", boxCommand, "mounts"}
 		flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS)
 		if !p.Network {
 			flags |= unix.CLONE_NEWNET
@@ -102,15 +100,15 @@ func (b Box) outside(p plan) (*exec.Cmd, error) {
 		cmd.Path, cmd.Args = program, append([]string{"bwrap"}, p.bwrap(self)...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	case None:
-		cmd.Args = []string{"aisync", word, "inside"}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // outlives us to end its children
+		cmd.Args = []string{"aisync", boxCommand, "inside"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it outlives us to end its children
 	default:
-		return nil, fmt.Errorf("%w: no way is called %q", ErrNone, b.Way)
+		return nil, fmt.Errorf("%w: unknown way %q", ErrNone, b.Way)
 	}
 	return cmd, nil
 }
 
-// pipes are the lines between the outside and the inside.
+// pipes connect the outside and the inside.
 type pipes struct {
 	files  []*os.File // of the inside, closed here once it has started
 	status *os.File
@@ -158,10 +156,10 @@ func (l pipes) close() {
 	}
 }
 
-// wait starts cmd and waits until nothing of it is left, which it sees to when
-// ctx ends.
+// wait starts cmd and waits until all its processes have ended, which it
+// enforces when ctx ends.
 func (l pipes) wait(ctx context.Context, cmd *exec.Cmd, doors []Door) (status, error) {
-	// The death signal of the inside comes when the thread ends that started it.
+	// The death signal reaches the inside when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
@@ -181,7 +179,7 @@ func (l pipes) wait(ctx context.Context, cmd *exec.Cmd, doors []Door) (status, e
 	stop := context.AfterFunc(ctx, func() {
 		l.life.Close()
 		if cmd.SysProcAttr.Cloneflags == 0 && cmd.Args[0] != "bwrap" {
-			select { // the inside ends what it started: nobody else finds all of it
+			select { // only the inside finds all its processes
 			case <-ended:
 				return
 			case <-time.After(grace):
@@ -196,9 +194,9 @@ func (l pipes) wait(ctx context.Context, cmd *exec.Cmd, doors []Door) (status, e
 	stop()
 	switch {
 	case heard == nil:
-		return st, nil // how it ended otherwise is of no interest
+		return st, nil // its exit code is irrelevant
 	case err == nil:
-		err = errors.New("it ended and did not say how")
+		err = errors.New("it ended without a result")
 	}
 	return st, err
 }

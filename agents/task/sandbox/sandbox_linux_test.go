@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if IsInside(os.Args) {
 		syscall.Exit(Main(os.Args)) // os.Exit waits for a second where the race detector is
 	}
-	if len(os.Args) == 4 && os.Args[1] == "run-and-wait" { // see TestACommandDiesWithWhoeverRanIt
+	if len(os.Args) == 4 && os.Args[1] == "run-and-wait" { // see TestCommandDiesWithCaller
 		dir := os.Args[3]
 		b := Box{Way: Way(os.Args[2]), Tree: dir, Scratch: filepath.Join(dir, "scratch")}
 		_, err := b.Run(context.Background(), Command{Argv: Shell("setsid sh -c 'while :; do date +%N >beat; sleep 0.02; done' & wait")})
@@ -73,7 +73,7 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-func TestACommandWritesItsTreeAndNothingElse(t *testing.T) {
+func TestCommandWritesOnlyItsTree(t *testing.T) {
 	each(t, func(t *testing.T, b Box) {
 		shielded := write(t, filepath.Join(b.Tree, ".git"), "gitdir: elsewhere\n")
 		b.Shield = []string{shielded}
@@ -111,7 +111,7 @@ func TestACommandWritesItsTreeAndNothingElse(t *testing.T) {
 	}, Namespaces, Bubblewrap)
 }
 
-func TestATreeCanBeReadOnly(t *testing.T) {
+func TestFrozenTreeIsReadOnly(t *testing.T) {
 	each(t, func(t *testing.T, b Box) {
 		write(t, filepath.Join(b.Tree, "f"), "x")
 		r, err := b.Run(t.Context(), Command{Argv: Shell("cat f && echo y >/tmp/t && ! echo y >f"), Frozen: true})
@@ -121,7 +121,7 @@ func TestATreeCanBeReadOnly(t *testing.T) {
 	}, Namespaces, Bubblewrap)
 }
 
-func TestTheHomeAndItsSocketsAreNotSeenButForWhatIsShown(t *testing.T) {
+func TestHomeIsHiddenExceptShown(t *testing.T) {
 	each(t, func(t *testing.T, b Box) {
 		write(t, filepath.Join(b.Home, ".ssh", "id"), "secret")
 		tool := write(t, filepath.Join(b.Home, ".tool", "bin", "tool"), "#!/bin/sh\necho tool\n")
@@ -145,7 +145,7 @@ func TestTheHomeAndItsSocketsAreNotSeenButForWhatIsShown(t *testing.T) {
 	}, Namespaces, Bubblewrap)
 }
 
-func TestNothingIsDialledButWhatADoorLeadsTo(t *testing.T) {
+func TestOnlyDoorsLeadOut(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "answer") }))
 	defer srv.Close()
 	address := strings.TrimPrefix(srv.URL, "http://")
@@ -188,7 +188,7 @@ func beats(t *testing.T, file string) bool {
 
 const beat = "sh -c 'while :; do date +%N >beat; sleep 0.02; done' >/dev/null 2>&1 </dev/null &"
 
-func TestNoProcessOutlivesItsCommand(t *testing.T) {
+func TestProcessesEndWithCommand(t *testing.T) {
 	each(t, func(t *testing.T, b Box) {
 		for _, line := range []string{beat, "setsid " + beat, "(setsid setsid " + beat + " );", "nohup setsid " + beat} {
 			r := run(t, b, line+" sleep 0.2; echo ended")
@@ -205,7 +205,7 @@ func TestNoProcessOutlivesItsCommand(t *testing.T) {
 	}, Namespaces, Bubblewrap, None)
 }
 
-func TestATimeoutEndsAllOfIt(t *testing.T) {
+func TestTimeoutEndsAllProcesses(t *testing.T) {
 	each(t, func(t *testing.T, b Box) {
 		r, err := b.Run(t.Context(), Command{Argv: Shell("trap '' TERM INT HUP; setsid " + beat + " echo begun; while :; do sleep 1; done"), Timeout: 700 * time.Millisecond})
 		if err != nil || !r.TimedOut || r.Exit != -1 || r.Stdout != "begun\n" || r.Took > 10*time.Second {
@@ -223,7 +223,7 @@ func TestATimeoutEndsAllOfIt(t *testing.T) {
 	}, Namespaces, Bubblewrap, None)
 }
 
-func TestACommandDiesWithWhoeverRanIt(t *testing.T) {
+func TestCommandDiesWithCaller(t *testing.T) {
 	each(t, func(t *testing.T, b Box) {
 		cmd := exec.Command(os.Args[0], "run-and-wait", string(b.Way), b.Tree)
 		if err := cmd.Start(); err != nil {
@@ -249,7 +249,7 @@ func TestACommandDiesWithWhoeverRanIt(t *testing.T) {
 	}, Namespaces, Bubblewrap, None)
 }
 
-func TestOutputIsBoundedInMemoryAndOnDisk(t *testing.T) {
+func TestOutputIsBounded(t *testing.T) {
 	each(t, func(t *testing.T, b Box) {
 		var logged bytes.Buffer
 		r, err := b.Run(t.Context(), Command{Argv: Shell("echo first; head -c 100000000 /dev/zero | tr '\\0' x; echo; echo last"), Log: &logged})
@@ -288,7 +288,7 @@ func TestTheEnvironmentHoldsNoSecret(t *testing.T) {
 	}, Namespaces, Bubblewrap, None)
 }
 
-func TestExitCodesAreTheCommands(t *testing.T) {
+func TestExitCodes(t *testing.T) {
 	each(t, func(t *testing.T, b Box) {
 		for line, want := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -SEGV $$": 128 + int(syscall.SIGSEGV), "no-such-program": 127} {
 			if r := run(t, b, line); r.Exit != want {
@@ -306,7 +306,7 @@ func TestExitCodesAreTheCommands(t *testing.T) {
 	}, Namespaces, Bubblewrap, None)
 }
 
-func TestWithoutAWayNothingRuns(t *testing.T) {
+func TestZeroWayRunsNothing(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Box{Tree: dir, Scratch: dir}.Run(t.Context(), Command{Argv: Shell("echo x >" + filepath.Join(dir, "f"))})
 	if !errors.Is(err, ErrNone) {
@@ -317,7 +317,7 @@ func TestWithoutAWayNothingRuns(t *testing.T) {
 	}
 }
 
-func TestProcessesOfTheMachineAreNotSeen(t *testing.T) {
+func TestMachineProcessesAreHidden(t *testing.T) {
 	each(t, func(t *testing.T, b Box) {
 		if r := run(t, b, "kill -0 "+strconv.Itoa(os.Getpid())+" 2>/dev/null || ls /proc"); strings.Contains(" "+strings.ReplaceAll(r.Stdout, "\n", " ")+" ", " "+strconv.Itoa(os.Getpid())+" ") || r.Stdout == "" {
 			t.Errorf("%+v", r)

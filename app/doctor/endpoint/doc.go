@@ -1,4 +1,4 @@
-// Package endpoint looks at model servers from outside, as a client sees them:
+// Package endpoint examines model servers from outside, as a client sees them:
 // which models a server names, which APIs it has, whether a prompt brings
 // tokens. It starts nothing, writes nothing, and knows nothing of specs. Start
 // reading at Endpoint.

@@ -24,15 +24,16 @@ import (
 // Endpoint is a server that speaks one of the model APIs.
 type Endpoint struct {
 	URL    string       // up to and with /v1
-	API    string       // "chat" (also ""), "responses" or "messages": how Prompt asks
+	API    string       // "chat" (also ""), "responses" or "messages": the API that Prompt uses
 	Client *http.Client // see Client
 }
 
-// ErrRemote says that an address is not this machine's own, which was asked for.
-var ErrRemote = errors.New("it is not on this machine")
+// ErrRemote means that an address is not on this machine, which the client
+// requires.
+var ErrRemote = errors.New("not on this machine")
 
 // Client returns a client that follows no redirect. With loopback it connects
-// to this machine alone, whatever a name resolves to, and knows no proxy: any
+// to this machine only, whatever a name resolves to, and ignores proxies; any
 // other connection is ErrRemote.
 func Client(loopback bool) *http.Client {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
@@ -49,8 +50,8 @@ func Client(loopback bool) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// Loopback reports whether address names this machine itself, without asking
-// a name server.
+// Loopback reports whether address names this machine, without asking a name
+// server.
 func Loopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -63,7 +64,7 @@ func Loopback(address string) bool {
 	return true
 }
 
-// Models returns the names under which models answer.
+// Models returns the names under which the server offers models.
 func (e Endpoint) Models(ctx context.Context) ([]string, error) {
 	var got struct {
 		Data []struct{ ID string } `json:"data"`
@@ -73,7 +74,7 @@ func (e Endpoint) Models(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(body, &got); err != nil || got.Data == nil {
-		return nil, fmt.Errorf("%s/models answers something else than a list of models: %s", e.URL, clip(string(body)))
+		return nil, fmt.Errorf("%s/models: response is not a list of models: %s", e.URL, clip(string(body)))
 	}
 	var names []string
 	for _, m := range got.Data {
@@ -82,8 +83,8 @@ func (e Endpoint) Models(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Named is the name among names that stands for model: the same, or with the
-// tag that ollama adds. It is "" where there is none.
+// Named returns the one of names that stands for model: equal, or with the tag
+// that ollama adds; "" if there is none.
 func Named(names []string, model string) string {
 	for _, name := range []string{model, model + ":latest"} {
 		if slices.Contains(names, name) {
@@ -93,8 +94,8 @@ func Named(names []string, model string) string {
 	return ""
 }
 
-// Has reports whether the endpoint knows an API. It sends an empty request,
-// which no server takes for more than that.
+// Has reports whether the server has an API. It sends an empty request, which
+// makes no server work.
 func (e Endpoint) Has(ctx context.Context, api string) (bool, error) {
 	e.API = api
 	_, err := e.call(ctx, http.MethodPost, e.path(), []byte("{}"))
@@ -105,13 +106,13 @@ func (e Endpoint) Has(ctx context.Context, api string) (bool, error) {
 	return err == nil, err
 }
 
-// Answer is what came of a prompt.
+// Answer is the result of a prompt.
 type Answer struct {
-	Tokens int // that the server says it made, or 1 where it does not count and there is a text
+	Tokens int // as the server counts; 1 if it counts none and there is a text
 	Took   time.Duration
 }
 
-// promptTokens bound the answer to a prompt: it is enough that there is one.
+// promptTokens bounds the answer to a prompt: a few tokens suffice.
 const promptTokens = 8
 
 // Prompt asks a model for a few words. An answer without a token is an error.
@@ -138,7 +139,7 @@ func (e Endpoint) Prompt(ctx context.Context, model string) (Answer, error) {
 	return Answer{tokens, time.Since(begin)}, nil
 }
 
-// path is where the API is.
+// path is the path of the API.
 func (e Endpoint) path() string {
 	switch e.API {
 	case "responses", "messages":
@@ -147,7 +148,7 @@ func (e Endpoint) path() string {
 	return "/chat/completions"
 }
 
-// tokensOf counts what a model made, in any of the three forms of an answer.
+// tokensOf counts the tokens of an answer in any of the three forms.
 func tokensOf(body []byte) (int, error) {
 	type part struct{ Text, Thinking string }
 	var got struct {
@@ -167,10 +168,10 @@ func tokensOf(body []byte) (int, error) {
 		}
 	}
 	if err := json.Unmarshal(body, &got); err != nil {
-		return 0, errors.New("it answers something else than JSON of that API")
+		return 0, errors.New("response is not JSON of that API")
 	}
 	if len(got.Choices)+len(got.Output)+len(got.Content) == 0 {
-		return 0, errors.New("the answer holds no message")
+		return 0, errors.New("response has no message")
 	}
 	if n := max(got.Usage.Completion, got.Usage.Output); n > 0 {
 		return n, nil
@@ -186,16 +187,16 @@ func tokensOf(body []byte) (int, error) {
 		text.WriteString(c.Text + c.Thinking)
 	}
 	if text.Len() == 0 {
-		return 0, errors.New("the answer holds not one token")
+		return 0, errors.New("response has no token")
 	}
 	return 1, nil
 }
 
-// Status is an answer that says that something went wrong.
+// Status is an HTTP response with an error.
 type Status struct {
 	URL  string
 	Code int
-	Text string // the server's own words, or the beginning of them
+	Text string // the server's message, or its beginning
 }
 
 // Error implements error.
@@ -203,7 +204,7 @@ func (s Status) Error() string {
 	return fmt.Sprintf("%s answers %d %s: %s", s.URL, s.Code, http.StatusText(s.Code), cmp.Or(s.Text, "nothing more"))
 }
 
-// answerBytes bound what is read of an answer.
+// answerBytes bounds what is read of a response.
 const answerBytes = 4 << 20
 
 func (e Endpoint) call(ctx context.Context, method, path string, send []byte) ([]byte, error) {
@@ -213,7 +214,7 @@ func (e Endpoint) call(ctx context.Context, method, path string, send []byte) ([
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer none") // some servers want one, and none of a local one looks at it
+	request.Header.Set("Authorization", "Bearer none") // some servers require one; a local one ignores its value
 	request.Header.Set("Anthropic-Version", "2023-06-01")
 	response, err := e.Client.Do(request)
 	if err != nil {
@@ -229,12 +230,12 @@ func (e Endpoint) call(ctx context.Context, method, path string, send []byte) ([
 	case response.StatusCode >= 300:
 		return nil, Status{address, response.StatusCode, wordsOf(kind, body)}
 	case kind == "text/html":
-		return nil, fmt.Errorf("%s answers with a page for a browser: %s; something else than a model server listens there", address, wordsOf(kind, body))
+		return nil, fmt.Errorf("%s returned a web page: %s; this is not a model server", address, wordsOf(kind, body))
 	}
 	return body, nil
 }
 
-// plain says what a person wants to know of a failed call.
+// plain describes a failed call for a person.
 func plain(address string, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -251,8 +252,8 @@ func plain(address string, err error) error {
 	return fmt.Errorf("%s: %w", address, err)
 }
 
-// wordsOf finds what a server says of an error: in JSON, in the title of a
-// page, or as it stands.
+// wordsOf finds a server's error message: in JSON, in the title of a page, or
+// as plain text.
 func wordsOf(kind string, body []byte) string {
 	var said struct{ Error any }
 	if json.Unmarshal(body, &said) == nil {

@@ -47,15 +47,15 @@ func TestAnAnswerThatIsNoListOfModelsSaysWhatItIs(t *testing.T) {
 		kind, body string
 		want       string
 	}{
-		"a page":              {200, "text/html; charset=utf-8", "<html><title>Router login</title>", "page for a browser: Router login"},
+		"a page":              {200, "text/html; charset=utf-8", "<html><title>Router login</title>", "web page: Router login"},
 		"a page of an error":  {502, "text/html", "<html><title>Bad Gateway</title>", "502 Bad Gateway: Bad Gateway"},
 		"an error in JSON":    {503, "application/json", `{"error":{"message":"Loading model"}}`, "503 Service Unavailable: Loading model"},
 		"another in JSON":     {404, "application/json", `{"error":"no such thing"}`, "404 Not Found: no such thing"},
 		"an empty error":      {500, "", "", "500 Internal Server Error: nothing more"},
 		"a redirect":          {302, "", "", "302 Found"},
-		"other JSON":          {200, "application/json", `{"models":[]}`, "something else than a list of models"},
-		"a list of something": {200, "application/json", `["a"]`, "something else than a list of models"},
-		"nothing":             {200, "application/json", "", "something else than a list of models"},
+		"other JSON":          {200, "application/json", `{"models":[]}`, "is not a list of models"},
+		"a list of something": {200, "application/json", `["a"]`, "is not a list of models"},
+		"nothing":             {200, "application/json", "", "is not a list of models"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			names, err := answering(t, c.status, c.kind, c.body).Models(context.Background())
@@ -77,10 +77,10 @@ func TestAPromptMustBringTokens(t *testing.T) {
 		"chat, only thoughts": {"chat", `{"choices":[{"message":{"content":null,"reasoning_content":"hm"}}]}`, 1, ""},
 		"responses":           {"responses", `{"output":[{"content":[{"text":"hi"}]}],"usage":{"output_tokens":2}}`, 2, ""},
 		"messages":            {"messages", `{"content":[{"type":"text","text":"hi"}],"usage":{"output_tokens":3}}`, 3, ""},
-		"not one token":       {"chat", `{"choices":[{"message":{"content":""}}],"usage":{"completion_tokens":0}}`, 0, "not one token"},
+		"not one token":       {"chat", `{"choices":[{"message":{"content":""}}],"usage":{"completion_tokens":0}}`, 0, "no token"},
 		"no message":          {"chat", `{"choices":[],"usage":{"completion_tokens":5}}`, 0, "no message"},
 		"an error as success": {"chat", `{"error":"out of memory"}`, 0, "no message"},
-		"no JSON":             {"chat", `hello`, 0, "something else than JSON"},
+		"no JSON":             {"chat", `hello`, 0, "not JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := answering(t, 200, "application/json", c.body)
@@ -136,7 +136,7 @@ func TestAServerThatHangsIsGivenUpOn(t *testing.T) {
 	}
 }
 
-func TestNobodyThereIsSaidSo(t *testing.T) {
+func TestUnreachableEndpointIsReported(t *testing.T) {
 	_, err := Endpoint{URL: "http://127.0.0.1:1/v1", Client: Client(true)}.Models(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "nothing listens at http://127.0.0.1:1/v1/models") {
 		t.Errorf("got %v", err)

@@ -13,7 +13,7 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// findHome sets home and whose files are written.
+// findHome sets the home and the owner of files.
 func (p *Places) findHome(o Options) error {
 	if o.User != "" {
 		if err := p.lookUp(o.User); err != nil {
@@ -34,7 +34,7 @@ func (p *Places) findHome(o Options) error {
 	}
 	info, err := os.Stat(p.Physical(p.Home))
 	if err != nil {
-		return nil // made by the first apply, and root's then
+		return nil // the first apply makes it, for root
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
 		return &ForeignHomeError{p.Physical(p.Home), st.Uid}
@@ -42,7 +42,7 @@ func (p *Places) findHome(o Options) error {
 	return nil
 }
 
-// lookUp reads home and ids of user from the root's own passwd.
+// lookUp reads home and ids of user from the root's passwd.
 func (p *Places) lookUp(user string) error {
 	file := filepath.Join(p.Root, "/etc/passwd")
 	f, err := os.Open(file)

@@ -7,8 +7,8 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Reader is the file system of a command that only looks; tag is part of the
-// names of temp files, of which it makes none.
+// Reader is the file system of a command that only reads; tag becomes part of
+// the names of temp files, of which it makes none.
 func (p Places) Reader(tag string) (fsys.Reader, error) {
 	o := p.FSOptions(tag)
 	if p.NewRoot {
@@ -24,8 +24,8 @@ func (p Places) Reader(tag string) (fsys.Reader, error) {
 	return fsys.ReadOnly(disk), nil
 }
 
-// emptyMachine reads the project as it is, and nothing of a host whose root is
-// not there yet.
+// emptyMachine reads the project, and nothing of a host whose root does not
+// exist yet.
 type emptyMachine struct {
 	fsys.Reader
 	places Places

@@ -1,6 +1,6 @@
-// Package place finds where everything of one invocation lies: the person's
-// home, the folder of host specs, aisync's own state and cache, the project.
-// It looks at the disk and writes nothing. Call Find first.
+// Package place finds the places of one invocation: the person's home, the
+// folder of host specs, aisync's state and cache, the project. It reads the
+// disk and writes nothing. Call Find first.
 package place
 
 import (
@@ -20,50 +20,50 @@ import (
 // SpecFile is the spec that makes a folder a project.
 const SpecFile = "aisync.cue"
 
-// LockFile lies beside a spec and holds its pins.
+// LockFile is the file of pins beside a spec.
 const LockFile = "aisync.lock"
 
-// Nowhere stands for a home that does not exist: nothing is there, and nothing
-// is ever written there.
+// Nowhere stands for a home that does not exist: it is empty, and nothing is
+// ever written there.
 const Nowhere = "/nonexistent"
 
-// Places says where everything of one invocation lies.
+// Places are the places of one invocation.
 type Places struct {
 	Root         string           // physical, "" is /
-	NewRoot      bool             // Root is not there yet: an empty machine, until an apply makes it
+	NewRoot      bool             // Root does not exist yet: an empty machine, until an apply makes it
 	Home         fsys.LogicalPath // the person's
 	Config       string           // physical folder of the host specs
-	ConfigHome   fsys.LogicalPath // where that folder lies when Options name none
+	ConfigHome   fsys.LogicalPath // that folder, if Options name none
 	Configured   bool             // Options name it
-	State, Cache fsys.LogicalPath // aisync's own folders
+	State, Cache fsys.LogicalPath // folders of aisync
 	Project      string           // physical folder of the project, "" outside one
-	Refused      error            // why the project here may not be used; then Project is ""
+	Refused      error            // why the project here must not be used; then Project is ""
 	UID, GID     int
 	Chown        bool // files belong to UID and GID, not to this process's user
 	Hook         fsys.Hook
 }
 
-// Options are what a person and a command say about the places.
+// Options are the places that a person or a command names.
 type Options struct {
 	Cwd  string // the working folder
 	Env  environ.Env
-	Root string // everything of the host lies below it; it may not be there yet
-	User string // a user of the root's own passwd, "" the one who runs aisync
-	// Config is the folder of the host specs, Project the one of the project;
-	// "" looks for them.
+	Root string // root of the host; it may not exist yet
+	User string // a user of the root's passwd; "" the one who runs aisync
+	// Config is the folder of the host specs, Project that of the project; ""
+	// searches for them.
 	Config, Project string
-	// ProjectOnly is for a command that needs no home: one that is not set, or
-	// that this user may not read, counts as empty.
+	// ProjectOnly is for a command without need of a home: one that is not set,
+	// or not readable, counts as empty.
 	ProjectOnly bool
-	// AnyOwner is for a command that only looks at a project that the person
+	// AnyOwner is for a command that only reads a project that the person
 	// named: its files may belong to another user.
 	AnyOwner bool
-	// Safe lists the folders that git's safe.directory names.
+	// Safe lists the folders of git's safe.directory.
 	Safe func() []string
 	Hook fsys.Hook
 }
 
-// InputError is what is wrong with a place that Options name.
+// InputError is an error in a place that Options name.
 type InputError struct {
 	Input string // "root", "config", "project", or "user NAME"
 	Err   error
@@ -72,13 +72,13 @@ type InputError struct {
 // Error begins with the input.
 func (e *InputError) Error() string { return e.Input + ": " + e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// ErrNoHome says that no home can be found: Options.User names one.
+// ErrNoHome means that no home was found; Options.User names one.
 var ErrNoHome = errors.New("HOME is not set to an absolute path")
 
-// ForeignHomeError says that root would write into another user's home:
+// ForeignHomeError means that root would write into another user's home;
 // Options.User names that user.
 type ForeignHomeError struct {
 	Home string
@@ -87,11 +87,11 @@ type ForeignHomeError struct {
 
 // Error names the home and its owner.
 func (e *ForeignHomeError) Error() string {
-	return fmt.Sprintf("this is root in somebody else's home: %s belongs to user id %d, and would get files they cannot change", e.Home, e.UID)
+	return fmt.Sprintf("this is root in another user's home: %s belongs to user id %d, and would get files that user cannot change", e.Home, e.UID)
 }
 
-// Find looks for everything. Where a project is there and may not be used, the
-// error is also in Refused, and the other places are valid.
+// Find finds all places. If the project here must not be used, the error is
+// also in Refused, and the other places are valid.
 func Find(o Options) (Places, error) {
 	p := Places{Hook: o.Hook}
 	var err error
@@ -110,7 +110,7 @@ func Find(o Options) (Places, error) {
 	if err := p.findHome(o); err != nil {
 		return p, err
 	}
-	own := o.User == "" // the environment speaks of this user's folders, not of another's
+	own := o.User == "" // the environment describes this user's folders, not another's
 	p.ownFolders(o.Env, own)
 	if o.ProjectOnly && (p.closed(p.State) || p.closed(p.ConfigHome)) {
 		p.Home = Nowhere
@@ -130,14 +130,14 @@ func Find(o Options) (Places, error) {
 	return p, err
 }
 
-// FSOptions are what package fsys needs to make these paths physical. The tag
-// is part of the names of temp files.
+// FSOptions are the options of package fsys for these paths. The tag becomes
+// part of the names of temp files.
 func (p Places) FSOptions(tag string) fsys.Options {
 	return fsys.Options{Root: p.Root, Home: p.Home, Project: p.Project, Tag: tag, Hook: p.Hook, UID: p.UID, GID: p.GID, Chown: p.Chown}
 }
 
-// Physical is where a host path lies on this machine, links not resolved: for
-// messages and for packages that take plain folders to read.
+// Physical is the place of a host path on this machine, links not resolved: for
+// messages and for packages that read plain folders.
 func (p Places) Physical(l fsys.LogicalPath) string {
 	if l.Project() {
 		return filepath.Join(p.Project, string(l))
@@ -145,7 +145,7 @@ func (p Places) Physical(l fsys.LogicalPath) string {
 	return filepath.Join(p.Root, string(l))
 }
 
-// Expand is the physical path of one that a host's spec names: ~/PATH or /PATH.
+// Expand is the physical path of ~/PATH or /PATH in a host's spec.
 func (p Places) Expand(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		return p.Physical(p.Home.Join(rest))
@@ -153,10 +153,10 @@ func (p Places) Expand(path string) string {
 	return path
 }
 
-// StateFile is a file of aisync's own state.
+// StateFile is a file of aisync's state.
 func (p Places) StateFile(name string) fsys.LogicalPath { return p.State.Join(name) }
 
-// Short shows a physical path as a person would type it from cwd or home.
+// Short is a physical path as a person would type it from cwd or home.
 func (p Places) Short(cwd, path string) string {
 	best := path
 	if rel, err := filepath.Rel(cwd, path); err == nil && len(rel) < len(best) {
@@ -168,8 +168,8 @@ func (p Places) Short(cwd, path string) string {
 	return best
 }
 
-// UserName is the name of the user whose home it is, "" for root; named is the
-// one that Options name.
+// UserName is the name of the home's user, "" for root; named is the one that
+// Options name.
 func (p Places) UserName(named string) string {
 	if named != "" {
 		return named
@@ -184,7 +184,7 @@ func (p Places) UserName(named string) string {
 	return strconv.Itoa(uid)
 }
 
-// ownFolders sets aisync's own folders, from home and the environment.
+// ownFolders sets aisync's folders from home and the environment.
 func (p *Places) ownFolders(e environ.Env, own bool) {
 	p.State = p.xdg(e, own, "XDG_STATE_HOME", ".local/state").Join("aisync")
 	p.Cache = p.xdg(e, own, "XDG_CACHE_HOME", ".cache").Join("aisync")
@@ -192,7 +192,7 @@ func (p *Places) ownFolders(e environ.Env, own bool) {
 	p.Config = p.Physical(p.ConfigHome)
 }
 
-// closed reports whether this user may not read dir.
+// closed reports whether this user must not read dir.
 func (p Places) closed(dir fsys.LogicalPath) bool {
 	_, err := os.ReadDir(p.Physical(dir))
 	return errors.Is(err, fs.ErrPermission)

@@ -112,9 +112,9 @@ func TestFindSaysWhichInputIsWrong(t *testing.T) {
 	dir := tree(t, map[string]string{"file": ""})
 	env := environ.Env{"HOME": dir}
 	for want, o := range map[string]Options{
-		"config: " + dir + "/none is not there":       {Config: "none"},
+		"config: " + dir + "/none does not exist":     {Config: "none"},
 		"config: " + dir + "/file is not a folder":    {Config: "file"},
-		"project: " + dir + "/none is not there":      {Project: "none"},
+		"project: " + dir + "/none does not exist":    {Project: "none"},
 		"project: " + dir + " has no aisync.cue":      {Project: "."},
 		"root: " + dir + "/file is not a folder":      {Root: "file"},
 		"HOME is not set to an absolute path":         {Env: environ.Env{"HOME": "rel"}},

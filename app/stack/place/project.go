@@ -11,8 +11,8 @@ import (
 	"aisync.dev/aisync/internal/safedir"
 )
 
-// Project returns the folder named, which must hold a spec, or else the nearest
-// one from cwd upwards that does; "" where there is none.
+// Project returns the folder named, which must hold a spec, or otherwise the
+// nearest one from cwd upwards that does; "" if there is none.
 func Project(cwd, named string) (string, error) {
 	if named != "" {
 		dir, err := ExistingFolder(cwd, named)
@@ -42,10 +42,9 @@ func Project(cwd, named string) (string, error) {
 	}
 }
 
-// CheckOwner returns an error where the spec or the lock of the project is no
-// regular file, or where those or the folder belong to another user and neither
-// Safe nor Options.User says that they may be used: then it wraps a
-// *safedir.Foreign.
+// CheckOwner returns an error if the spec or the lock of the project is not a
+// regular file, or if they or the folder belong to another user and neither
+// Safe nor Options.User allows that: then it wraps a *safedir.Foreign.
 func (p Places) CheckOwner(o Options) error {
 	for _, name := range []string{SpecFile, LockFile} {
 		at := filepath.Join(p.Project, name)
@@ -70,8 +69,8 @@ func (p Places) CheckOwner(o Options) error {
 	return u.Check(p.Project, SpecFile, LockFile)
 }
 
-// ExistingFolder makes dir absolute, with links resolved, so that one folder
-// has one name. A folder that is not there is a MissingError.
+// ExistingFolder makes dir absolute and resolves links, so that one folder has
+// one name. A missing folder is a MissingError.
 func ExistingFolder(cwd, dir string) (string, error) {
 	dir = Absolute(cwd, dir)
 	resolved, err := filepath.EvalSymlinks(dir)
@@ -88,7 +87,7 @@ func ExistingFolder(cwd, dir string) (string, error) {
 	return resolved, err
 }
 
-// Absolute is dir, seen from cwd, without .. in it.
+// Absolute is dir as seen from cwd, without .. in it.
 func Absolute(cwd, dir string) string {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(cwd, dir)
@@ -96,10 +95,10 @@ func Absolute(cwd, dir string) string {
 	return filepath.Clean(dir)
 }
 
-// MissingError is a folder that was named and is not there.
+// MissingError is a named folder that does not exist.
 type MissingError string
 
-func (m MissingError) Error() string { return string(m) + " is not there" }
+func (m MissingError) Error() string { return string(m) + " does not exist" }
 
 // Is makes it an fs.ErrNotExist.
 func (m MissingError) Is(target error) bool { return target == fs.ErrNotExist }

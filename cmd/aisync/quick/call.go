@@ -13,25 +13,25 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Call is one call of one of the commands.
+// Call is one invocation of one of the commands.
 type Call struct {
 	Getenv func(string) string
-	// Runtimes is what is known of agent programs in a project, "" outside one;
-	// an error where that cannot be told without evaluating a spec.
+	// Runtimes returns the known runtimes in a project, "" outside one; an error
+	// where a spec must be evaluated first.
 	Runtimes func(root string) ([]spec.Runtime, error)
 	Out, Err io.Writer
-	Version  string // of this binary; "" where it has to be looked for
+	Version  string // of this binary; "": look it up
 
 	Project              string // --project
 	JSON, Quiet, Verbose bool
 
 	Compat bool          // detect --compat
 	Field  string        // detect --field: one of Fields, or ""
-	Table  process.Table // of roster --proc; nil is this machine's
+	Table  process.Table // of roster --proc; nil: this machine's
 }
 
-// FormatVersion is the format_version of the JSON documents of commands: a new
-// field moves the second number, a changed meaning the first.
+// FormatVersion is the format_version of the commands' JSON documents: a new
+// field raises the second number, a changed meaning the first.
 const FormatVersion = "1.0"
 
 func (c Call) printf(format string, args ...any) { fmt.Fprintf(c.Out, format, args...) }
@@ -50,13 +50,13 @@ func (c Call) writeJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// Root is the root of the project that the caller is at work in: that of
-// --project, of AI_PROJECT_DIR, or of the working folder.
+// Root returns the root of the caller's project: of --project, AI_PROJECT_DIR,
+// or the working folder.
 func (c Call) Root() (string, error) {
 	return project.Root(cmp.Or(c.Project, c.Getenv(identity.VarProject), "."))
 }
 
-// ContextPath prints where the caller's context lies.
+// ContextPath prints the path of the caller's context.
 func (c Call) ContextPath() (int, error) {
 	root, err := c.Root()
 	if err != nil {
@@ -70,7 +70,8 @@ func (c Call) ContextPath() (int, error) {
 	return 0, nil
 }
 
-// PrintVersion prints the version of aisync, of the Go that built it, and the platform.
+// PrintVersion prints the version of aisync, the Go version that built it, and
+// the platform.
 func (c Call) PrintVersion() (int, error) {
 	if c.Version == "" {
 		return 0, errElsewhere
@@ -79,6 +80,6 @@ func (c Call) PrintVersion() (int, error) {
 	return 0, nil
 }
 
-// Version is set by the linker; see Makefile. It is empty in a plain `go build` or
-// `go install`.
+// Version is set by the linker; see Makefile. It is empty in a plain `go build`
+// or `go install`.
 var Version string

@@ -12,7 +12,7 @@ import (
 func (c Call) Detect() (int, error) {
 	root, err := c.Root()
 	if err != nil {
-		root = "" // it never fails: no file is evidence then
+		root = "" // detect never fails: without a root no file is evidence
 	}
 	s := detect.Surroundings{Getenv: c.Getenv, Workspace: root, Processes: process.System()}
 	if s.Runtimes, err = c.Runtimes(root); err != nil {
@@ -40,7 +40,7 @@ func (c Call) Detect() (int, error) {
 	return 0, nil
 }
 
-// fields are what a script may ask for one by one.
+// fields are the values of --field.
 var fields = []struct {
 	name string
 	of   func(detect.Result) string
@@ -61,7 +61,7 @@ var fields = []struct {
 	{"nudge-interval", func(r detect.Result) string { return strconv.Itoa(r.Nudge) }},
 }
 
-// Fields are the names that --field takes.
+// Fields returns the names for --field.
 func Fields() []string {
 	var names []string
 	for _, f := range fields {

@@ -18,32 +18,32 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// ProjectFile is the spec that makes a folder a project of aisync.
+// ProjectFile is the spec that makes a folder an aisync project.
 const ProjectFile = "aisync.cue"
 
-// Specs are where runtimes are described beside the catalog. What the specs say
-// is evaluated once and kept, under a digest of their bytes, of this program and
-// of whom they are asked for, with digests of what else was looked at: it is never
-// out of date. Folders are as the system knows them.
+// Specs locates the descriptions of runtimes beside the catalog. The result of
+// evaluating them is cached under a digest of their bytes, of this program and
+// of the caller's flags, with digests of everything else that was read: it is
+// never out of date. Folders are physical.
 type Specs struct {
-	Config  string // of the host's specs
-	Project string // with a ProjectFile; "" none
-	Cache   string // aisync's own
+	Config  string // folder of the host's specs
+	Project string // folder with a ProjectFile; "": none
+	Cache   string // aisync's cache folder
 	Version string // of this program
-	For     string // --host and --facts, where they were given
+	For     string // --host and --facts, if given
 }
 
 // Kept is a file of the cache.
 type Kept struct {
 	Runtimes []spec.Runtime    `json:"runtimes"`
-	Looked   map[string]string `json:"looked,omitempty"` // DigestOf what the sources' own depend on
+	Looked   map[string]string `json:"looked,omitempty"` // DigestOf the inputs of the sources' runtimes
 }
 
-// keptVersion is that of the form in which runtimes are kept.
+// keptVersion is the version of the cache's format.
 const keptVersion = 2
 
-// Recall returns what is known of agent programs. Where that has not been kept,
-// or is out of date, ok is false: file is where it has to be kept.
+// Recall returns the known runtimes. If they are not cached, or out of date, ok
+// is false, and file is the place to cache them.
 func (s Specs) Recall() (known []spec.Runtime, file string, ok bool) {
 	file = s.File()
 	if file == "" {
@@ -65,8 +65,7 @@ func (s Specs) Recall() (known []spec.Runtime, file string, ok bool) {
 	return catalog.With(spec.Catalog{Runtimes: k.Runtimes}).Runtimes(), file, true
 }
 
-// File is where what these specs add to the catalog is kept; "" where they
-// cannot add anything.
+// File returns the cache file for these specs; "" if they cannot add runtimes.
 func (s Specs) File() string {
 	type spec struct {
 		name string
@@ -77,7 +76,7 @@ func (s Specs) File() string {
 	for _, name := range s.names() {
 		text, err := regular.Read(name, regular.MaxSpec)
 		if err != nil {
-			continue // it cannot add anything
+			continue // it adds no runtime
 		}
 		all = append(all, spec{name, text})
 		adds = adds || addsRuntimes(text)
@@ -96,7 +95,7 @@ func (s Specs) File() string {
 
 func (s Specs) names() []string {
 	var names []string
-	entries, _ := os.ReadDir(s.Config) // where there are none, none is read
+	entries, _ := os.ReadDir(s.Config) // a missing folder has none
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".cue") {
 			names = append(names, path.Join(s.Config, e.Name()))
@@ -108,8 +107,8 @@ func (s Specs) names() []string {
 	return names
 }
 
-// addsRuntimes reports whether a spec has one of the words without which it adds
-// no runtime: entries of an own catalog, and sources, which may bring some along.
+// addsRuntimes reports whether a spec contains one of the words without which it
+// adds no runtime: catalog entries, and sources, which may provide some.
 func addsRuntimes(text []byte) bool {
 	for _, word := range []string{"catalog", "bundles", "sources", "import"} {
 		for end := 0; ; {
@@ -131,8 +130,8 @@ func letter(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// DigestOf is that of a file's bytes or of the names in a folder, "" of what
-// cannot be read.
+// DigestOf returns the digest of a file's bytes or of the names in a folder, ""
+// if it is unreadable.
 func DigestOf(name string) string {
 	text, err := regular.Read(name, regular.MaxSpec)
 	if errors.Is(err, regular.ErrKind) {
@@ -149,18 +148,18 @@ func DigestOf(name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// errElsewhere says that the whole program has to look.
-var errElsewhere = errors.New("not to be told here")
+// errElsewhere reports that the whole program must look.
+var errElsewhere = errors.New("unknown without evaluating specs")
 
-// recall is Runtimes of a call that has no flag about where specs lie.
-func (c Call) recall(root string) ([]spec.Runtime, error) {
+// cachedRuntimes is Runtimes for a call without flags for the specs' place.
+func (c Call) cachedRuntimes(root string) ([]spec.Runtime, error) {
 	home := c.Getenv("HOME")
 	if !path.IsAbs(home) {
 		return nil, errElsewhere
 	}
 	if info, err := os.Stat(home); os.Geteuid() == 0 && err == nil {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
-			return nil, errElsewhere // root in somebody else's home
+			return nil, errElsewhere // root in another user's home
 		}
 	}
 	folder := func(name, otherwise string) string {
@@ -177,7 +176,7 @@ func (c Call) recall(root string) ([]spec.Runtime, error) {
 	return known, nil
 }
 
-// HasSpec is root where that has a spec of its own, else "".
+// HasSpec returns root if it has a spec, else "".
 func HasSpec(root string) string {
 	if info, err := os.Stat(path.Join(root, ProjectFile)); root != "" && err == nil && info.Mode().IsRegular() {
 		return root

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestASpecAddsRuntimesByCertainWordsAlone(t *testing.T) {
+func TestAddsRuntimes(t *testing.T) {
 	for text, want := range map[string]bool{
 		"catalog: runtimes: x: {}":                true,
 		"x: 1\nproject: bundles: [\"elisp\"]":     true,
@@ -24,7 +24,7 @@ func TestASpecAddsRuntimesByCertainWordsAlone(t *testing.T) {
 	}
 }
 
-func TestAFolderHasTheDigestOfItsNames(t *testing.T) {
+func TestDigestOfFolder(t *testing.T) {
 	dir := t.TempDir()
 	empty := DigestOf(dir)
 	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o644); err != nil {

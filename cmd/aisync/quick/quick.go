@@ -1,14 +1,13 @@
-// Package quick answers what agents ask many times a minute (who else is here,
-// where is my context, what do I run in) before the rest of the program has
-// begun: the packages of CUE, of the downloads and of the command line alone
-// take longer to initialise than the answer takes. It writes no file and starts
-// nothing. Start reading at Answer.
+// Package quick answers frequent questions of agents (roster, detect, session
+// path, version) before the heavy packages initialise: CUE, downloads and the
+// command line alone take longer to initialise than the answer takes. It writes
+// no file and starts nothing. Call Process.Answer.
 //
-// Go initialises packages in the order of their paths as soon as all that they
-// import is initialised. So this package and what it imports must do without
-// those that come late, however small: path/filepath, regexp, crypto/rand,
-// net/url, runtime/debug. Where one comes in, the answers are still right, and slow;
-// TestAnswersComeBeforeTheRestHasBegun fails then.
+// Go initialises packages in the order of their paths as soon as their imports
+// are initialised. So this package and its imports must avoid packages that come
+// late, however small: path/filepath, regexp, crypto/rand, net/url,
+// runtime/debug. With one of them the answers are still right, but slow;
+// TestAnswersComeBeforeTheRestHasBegun then fails.
 package quick
 
 import (
@@ -36,25 +35,24 @@ var Links = map[string][]string{
 	"session-context-path": {"session", "path"},
 }
 
-// Process is what Answer may use of the process.
+// Process holds the parts of the process that Answer may use.
 type Process struct {
 	Args     []string // with the program's name
 	Environ  []string
 	Out, Err io.Writer
 }
 
-// Answer does what the command line asks for, if that is one of the commands of
-// this package in a plain form and can be answered without anything else, and
-// returns the exit code. Otherwise ok is false and nothing has been written: the
-// whole program has to look, and says what is wrong where something is. Both ways
-// give the same bytes and the same code.
+// Answer executes the command line if it is one of this package's commands in a
+// plain form and needs nothing else, and returns the exit code. Otherwise ok is
+// false and nothing has been written: the whole program must handle it, errors
+// included. Both ways give the same bytes and exit code.
 func (p Process) Answer() (code int, ok bool) {
 	c, command := p.parse()
 	if command == nil {
 		return 0, false
 	}
 	defer func() {
-		if recover() != nil { // it will happen again, where it can be reported
+		if recover() != nil { // it will panic again, where it can be reported
 			code, ok = 0, false
 		}
 	}()
@@ -67,18 +65,18 @@ func (p Process) Answer() (code int, ok bool) {
 	if n, fault := p.Out.Write(out.Bytes()); fault != nil && n == 0 {
 		return 0, false
 	}
-	_, _ = p.Err.Write(err.Bytes()) // there is nobody left to tell
+	_, _ = p.Err.Write(err.Bytes()) // there is no other output for an error
 	return code, true
 }
 
-// command is one that is answered here, with the flags that it is answered with.
+// command is a command that is answered here, with the supported flags.
 type command struct {
 	words []string
 	flags []flag
 	run   func(Call) (code int, err error)
 }
 
-// flag is read in its plain forms alone: --name, or --name VALUE where it has one.
+// flag is read only in its plain forms: --name, or --name VALUE.
 type flag struct {
 	names []string
 	value bool
@@ -102,18 +100,19 @@ var commands = []command{
 	{words: []string{"version"}, run: Call.PrintVersion},
 }
 
-// parse finds the command that the arguments name in a plain form; nil if none.
+// parse returns the command that the arguments name in a plain form; nil if
+// none.
 func (p Process) parse() (Call, *command) {
 	env := make(map[string]string, len(p.Environ))
 	for _, kv := range p.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if strings.HasPrefix(name, "AISYNC_CLI_ARGS") || name == "AISYNC_LOG" {
-			return Call{}, nil // more arguments; a log to begin
+			return Call{}, nil // more arguments, or a log to begin
 		}
 		env[name] = value
 	}
 	c := Call{Getenv: func(name string) string { return env[name] }, Version: Version}
-	c.Runtimes = c.recall
+	c.Runtimes = c.cachedRuntimes
 	if len(p.Args) == 0 {
 		return c, nil
 	}
@@ -126,7 +125,7 @@ func (p Process) parse() (Call, *command) {
 	return c, nil
 }
 
-// take reads the flags into c; false where one is not in its plain form.
+// take reads the flags into c; false if one is not in its plain form.
 func (m command) take(c *Call, args []string) bool {
 	for len(args) > 0 {
 		i := slices.IndexFunc(m.flags, func(f flag) bool { return slices.Contains(f.names, args[0]) })

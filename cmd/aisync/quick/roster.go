@@ -12,7 +12,7 @@ import (
 const (
 	Alone    = 0
 	NotAlone = 1
-	Unknown  = 2 // for an error: that is never "alone"
+	Unknown  = 2 // an error: that is never "alone"
 )
 
 // Roster prints the other agents of the project.
@@ -55,7 +55,7 @@ func (c Call) Roster() (code int, err error) {
 		c.printf("%d %s\n", o.PID, termtext.Safe(o.Cwd))
 	}
 	for _, h := range r.Hidden {
-		c.say("aisync: process %d (%s) is another user's, and its folder may not be looked at", h.PID, h.Runtime)
+		c.say("aisync: process %d (%s) belongs to another user, and its folder is unreadable", h.PID, h.Runtime)
 	}
 	return code, nil
 }

@@ -76,7 +76,7 @@ agent() {
   [ "$output" = "$pid $root/src" ]
 }
 
-@test "a linked work tree is a project of its own" {
+@test "a linked work tree is a separate project" {
   repo=$BATS_TEST_TMPDIR/repo
   git init -q "$repo"
   git -C "$repo" -c user.name=me -c user.email=me@localhost commit -q --allow-empty -m x
@@ -155,7 +155,7 @@ agent() {
 }
 
 @test "a wrong word is no answer either" {
-  for words in --no-such-flag somebody "--color never" "--self x" "--proc"; do
+  for words in --no-such-flag someword "--color never" "--self x" "--proc"; do
     run agent-roster $words
     [ "$status" -eq 2 ]
   done

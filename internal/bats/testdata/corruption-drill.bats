@@ -104,7 +104,7 @@ end() {
   [ "$(grep -c 'Write the letter :: append: helper' .ai/session-context.d/helper-1f3a.org)" -eq 15 ]
 }
 
-@test "a helper that dies is left over, named, and in nobody's way" {
+@test "a dead helper is reported and blocks no agent" {
   as primary 'aisync session start'
   begin helper AI_AGENT_ID=helper-1f3a AI_HELPER=1
   as helper 'aisync session edit todo.org --heading "Fix the parser" --append "half of it" --intent "first half"'

@@ -83,7 +83,7 @@ note.org" ]
   [ "$status" -eq 64 ]
 }
 
-@test "to a machine that nobody has named" {
+@test "to an unknown machine" {
   run aisync message send mars.app "hello"
   [ "$status" -eq 1 ]
   [[ $output == *"mars is another machine (this one is $me)"*"mailboxes"* ]]

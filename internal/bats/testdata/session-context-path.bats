@@ -14,7 +14,7 @@ setup() {
   [ "$output" = "$root/.ai/session-context.org" ]
 }
 
-@test "an id has a file of its own" {
+@test "an id has a separate file" {
   AI_AGENT_ID=pearl.app.claude.a83f run session-context-path
   [ "$status" -eq 0 ]
   [ "$output" = "$root/.ai/session-context.d/pearl.app.claude.a83f.org" ]
@@ -62,7 +62,7 @@ setup() {
   [ ! -e .ai/session-context.org ]
 }
 
-@test "two contexts at once, and the singleton is nobody's who has an id" {
+@test "two contexts at once, and no agent with an id uses the singleton" {
   AI_AGENT_ID=helper-1f3a aisync session start
   AI_AGENT_ID=helper-2222 aisync session start
   AI_AGENT_ID=helper-1f3a aisync session journal --file todo.org --heading A "one"

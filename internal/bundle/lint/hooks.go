@@ -12,13 +12,13 @@ import (
 type call struct {
 	file    string
 	line    int
-	event   string // in one spelling
+	event   string // normalized
 	matcher string
 	command string
 }
 
-// checkHooks wants each command once for an event: within a file, and between
-// the neutral list and the settings of a runtime beside it.
+// checkHooks requires each command once for an event: within a file, and
+// between the neutral list and a runtime's settings beside it.
 func checkHooks(s *source, say func(Finding)) {
 	seen := map[string]call{}
 	s.each(func(f file, u use) {
@@ -35,7 +35,8 @@ func checkHooks(s *source, say func(Finding)) {
 	}, hookList, settings)
 }
 
-// calls reads the hooks of either form; what cannot be read is said elsewhere.
+// calls parses the hooks of either form; other checks report what cannot be
+// parsed.
 func calls(f file) []call {
 	var out []call
 	from := 0
@@ -74,7 +75,7 @@ func calls(f file) []call {
 	return out
 }
 
-// orderedGroups are the hooks of settings in the order in which they stand.
+// orderedGroups are the hooks of settings in file order.
 type orderedGroups []hookGroup
 
 type hookGroup struct {
@@ -106,14 +107,14 @@ func (o *orderedGroups) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// program is what a command runs, however its folder is spelled.
+// program is the program of a command, however its folder is written.
 func program(command string) string {
 	first, rest, _ := strings.Cut(command, " ")
 	return path.Base(strings.Trim(first, `"'`)) + " " + rest
 }
 
-// bundleOf is the part of a source that name belongs to: a language, a team,
-// or what is for all.
+// bundleOf is the part of a source that name belongs to: a language, a team, or
+// the part for all.
 func bundleOf(name string) string {
 	parts := strings.Split(name, "/")
 	if (parts[0] == "languages" || parts[0] == "teams") && len(parts) > 2 {

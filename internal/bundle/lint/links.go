@@ -15,8 +15,8 @@ var (
 	codeSpan   = lazily("`[^`]*`")
 )
 
-// checkLinks wants the targets of relative links to be there, and the files
-// that hooks call by a path of the bundle.
+// checkLinks requires the targets of relative links, and the files that hooks
+// call by a path of the bundle, to exist.
 func checkLinks(s *source, say func(Finding)) {
 	for _, f := range s.files {
 		if f.binary {
@@ -32,7 +32,7 @@ func checkLinks(s *source, say func(Finding)) {
 	s.each(func(f file, _ use) { s.calledFiles(f, say) }, settings, hookList)
 }
 
-// markdownLinks looks at all links but those in code.
+// markdownLinks checks all links outside code.
 func (s *source) markdownLinks(f file, say func(Finding)) {
 	fence := ""
 	s.linksIn(f, say, func(line string) [][]string {
@@ -55,7 +55,7 @@ func (s *source) markdownLinks(f file, say func(Finding)) {
 	})
 }
 
-// fenceOf is what opens or closes a block of code.
+// fenceOf is the fence that opens or closes a block of code.
 func fenceOf(line string) string {
 	t := strings.TrimLeft(line, " ")
 	for _, c := range []string{"`", "~"} {
@@ -85,7 +85,7 @@ func (s *source) deadLink(name, link string) string {
 		return "" // an address, a place in this file, or an example
 	}
 	if strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "~") {
-		return "it starts at somebody's file system; name the file from here"
+		return "it is an absolute path; use a relative one"
 	}
 	to := path.Join(path.Dir(name), u.Path)
 	if strings.HasPrefix(to, "../") || to == ".." {
@@ -105,10 +105,11 @@ func (s *source) deadLink(name, link string) string {
 	return "there is no such file"
 }
 
-// called are the files of a project or a home that a bundle brings along.
+// called matches the files of a project or a home that a bundle installs.
 var called = lazily(`(?:\$\{?CLAUDE_PROJECT_DIR\}?\\?"?|~|\$HOME)/\.claude/(hooks/[^\s"'\\;&|)]+)`)
 
-// calledFiles wants the programs that settings call to lie in the bundle.
+// calledFiles requires the bundle to contain the programs that its settings
+// call.
 func (s *source) calledFiles(f file, say func(Finding)) {
 	for _, m := range called().FindAllSubmatchIndex(f.text, -1) {
 		want := string(f.text[m[2]:m[3]])
@@ -117,7 +118,7 @@ func (s *source) calledFiles(f file, say func(Finding)) {
 			dir = path.Dir(dir)
 		}
 		if !s.names[path.Join(dir, want)] && !s.names[want] {
-			say(Finding{File: f.name, Line: lineOf(f.text, m[2]), Level: Error, Text: fmt.Sprintf("calls %s, and the bundle has no %s", want, path.Join(dir, want))})
+			say(Finding{File: f.name, Line: lineOf(f.text, m[2]), Level: Error, Text: fmt.Sprintf("calls %s, but the bundle has no %s", want, path.Join(dir, want))})
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package lint checks a bundle source for its author: what a reader of the
-// bundle, or a program that loads it, would stumble over. It reads files and
-// changes none. Start reading at Dir, then Checks.
+// Package lint checks a bundle source for its author: it finds what would
+// trouble a reader of the bundle, or a program that loads it. It reads files
+// and changes none. Call Dir.
 package lint
 
 import (
@@ -19,30 +19,30 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Level says how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
 const (
-	Error   Level = "error"   // something does not work, or works otherwise than it reads
-	Warning Level = "warning" // something that is better mended
+	Error   Level = "error"   // something does not work, or not as it seems
+	Warning Level = "warning" // something to improve
 )
 
-// Finding is one thing to mend.
+// Finding is one thing to fix.
 type Finding struct {
 	File  string `json:"file"` // slash-separated, within the source
-	Line  int    `json:"line"` // from 1; 0: the file as a whole
+	Line  int    `json:"line"` // from 1; 0: the whole file
 	Level Level  `json:"level"`
-	Check string `json:"check"` // which of Checks says so
+	Check string `json:"check"` // its name in Checks
 	Text  string `json:"text"`
 }
 
-// Check is one kind of thing that is looked for.
+// Check is one kind of finding.
 type Check struct {
 	Name, Doc string
 	run       func(*source, func(Finding))
 }
 
-// Checks are all there are.
+// Checks are all checks.
 var Checks = []Check{
 	{"read", "the source can be read as bundles: its JSON, its links, its layout", checkRead},
 	{"heading", "rules and instruction files start with a heading", checkHeadings},
@@ -57,13 +57,13 @@ var Checks = []Check{
 	{"text", "text is UTF-8 with \\n at its lines' ends, and of a size that programs read", checkText},
 }
 
-// ignoreMark on a line says that its findings are meant to be there.
+// ignoreMark on a line suppresses its findings.
 const ignoreMark = "aisync-lint: ignore"
 
-// maxFiles bounds a source; a folder that holds more is most likely no bundle.
+// maxFiles bounds a source; a larger folder is probably not a bundle.
 const maxFiles = 20_000
 
-// source is all that is looked at, read once.
+// source is all files to check, read once.
 type source struct {
 	dir   string // absolute
 	files []file // sorted by name
@@ -78,8 +78,8 @@ type file struct {
 	binary bool
 }
 
-// Dir checks the bundle source in dir and returns what it found, sorted by
-// file and line. The error is for a folder that cannot be read at all.
+// Dir checks the bundle source in dir and returns the findings, sorted by file
+// and line. The error means that the folder cannot be read at all.
 func Dir(dir string) ([]Finding, error) {
 	s, err := readSource(dir)
 	if err != nil {
@@ -107,7 +107,7 @@ func readSource(dir string) (*source, error) {
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no folder %s", dir)
+		return nil, fmt.Errorf("no such folder: %s", dir)
 	}
 	if err != nil {
 		return nil, err
@@ -130,14 +130,14 @@ func readSource(dir string) (*source, error) {
 		s.names[name] = true
 		info, err := os.Stat(p)
 		if err != nil || !info.Mode().IsRegular() || d.Name()[0] == '.' || !inside(real, p) {
-			return nil // a link that leads nowhere or out, a socket: the check "read" says so
+			return nil // a link that dangles or leads out, a socket: reported by the check "read"
 		}
 		if len(s.files) == maxFiles {
 			return fmt.Errorf("%s holds more than %d files; is it a bundle source? name the folder with languages/, skills/ or agent-rules/", dir, maxFiles)
 		}
 		f := file{name: name}
 		if info.Size() > maxSize {
-			f.binary = true // not looked into; the check "text" says so
+			f.binary = true // too large to examine: reported by the check "text"
 		} else if f.text, err = os.ReadFile(p); err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func inside(root, p string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// meant reports whether the line of f says that it is meant to be so.
+// meant reports whether the line of f suppresses findings.
 func (s *source) meant(f Finding) bool {
 	i := slices.IndexFunc(s.files, func(x file) bool { return x.name == f.File })
 	return i >= 0 && f.Line > 0 && strings.Contains(lineAt(s.files[i].text, f.Line), ignoreMark)
@@ -178,12 +178,12 @@ func lineAt(text []byte, n int) string {
 	return string(line)
 }
 
-// lineOf is the line in which offset lies.
+// lineOf is the line of offset.
 func lineOf(text []byte, offset int) int {
 	return 1 + bytes.Count(text[:min(max(offset, 0), len(text))], []byte("\n"))
 }
 
-// use is what a file of a bundle is for, by where it lies.
+// use is the purpose of a bundle's file, judged by its place.
 type use int
 
 const (
@@ -191,7 +191,7 @@ const (
 	rule        // Markdown that agents load
 	seed        // CLAUDE.md, AGENTS.md: the first content of an instruction file
 	skill       // a SKILL.md
-	inSkill     // what lies beside it
+	inSkill     // a file beside it
 	command
 	agent
 	hook    // a program that an agent program runs
@@ -200,7 +200,7 @@ const (
 	settings
 )
 
-// use says what f is for.
+// use returns the purpose of a file.
 func (s *source) use(name string) use {
 	base, dir := path.Base(name), path.Dir(name)
 	parts := strings.Split(dir, "/")
@@ -244,7 +244,7 @@ func (s *source) inSkill(name string) bool {
 	return false
 }
 
-// each calls look for every file of one of uses.
+// each calls look for every file with one of uses.
 func (s *source) each(look func(file, use), uses ...use) {
 	for _, f := range s.files {
 		if u := s.use(f.name); slices.Contains(uses, u) && !f.binary {

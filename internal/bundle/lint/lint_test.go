@@ -88,9 +88,9 @@ func TestEveryFindingNamesFileLineAndCheck(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSourceIsSaidSo(t *testing.T) {
+func TestNonSourceIsReported(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Dir(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "no folder") {
+	if _, err := Dir(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "no such folder") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("x\n"), 0o644); err != nil {
@@ -106,7 +106,7 @@ func TestALinkOutOfTheSourceIsAnError(t *testing.T) {
 	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "agent-rules/b.md")); err != nil {
 		t.Fatal(err)
 	}
-	if got := check(t, dir); len(got) != 1 || !strings.Contains(got[0], "leads out of the source") {
+	if got := check(t, dir); len(got) != 1 || !strings.Contains(got[0], "links out of the source") {
 		t.Error(got)
 	}
 }

@@ -10,12 +10,13 @@ import (
 	"aisync.dev/aisync/internal/frontmatter"
 )
 
-// checkHeadings wants a first heading in what an agent reads by its title.
+// checkHeadings requires a first heading in texts that an agent knows by their
+// title.
 func checkHeadings(s *source, say func(Finding)) {
 	s.each(func(f file, u use) {
 		_, body, _, err := frontmatter.Split(f.text)
 		if err != nil {
-			return // the check "front-matter" says so
+			return // reported by the check "front-matter"
 		}
 		first, line := firstLine(f.text, body)
 		switch {
@@ -35,7 +36,8 @@ var (
 	anyHeading = lazily(`(?m)^#{1,6} +\S`)
 )
 
-// firstLine is the first line of body that is not blank, and where in text.
+// firstLine is the first line of body that is not blank, and its offset in
+// text.
 func firstLine(text, body []byte) (string, int) {
 	n := lineOf(text, len(text)-len(body))
 	body = bytes.TrimPrefix(body, []byte("\uFEFF"))
@@ -48,7 +50,7 @@ func firstLine(text, body []byte) (string, int) {
 	return "", 0
 }
 
-// checkAppliesTo wants every rule to say what it is for, once.
+// checkAppliesTo requires every rule to say once which files it is for.
 func checkAppliesTo(s *source, say func(Finding)) {
 	s.each(func(f file, _ use) {
 		front, body, _, err := frontmatter.Split(f.text)
@@ -97,7 +99,7 @@ func lineLength(b []byte) int {
 	return len(b)
 }
 
-// badGlob says why pattern can match nothing in a project.
+// badGlob says why pattern cannot match anything in a project.
 func badGlob(pattern string) string {
 	switch {
 	case pattern == "":
@@ -119,8 +121,8 @@ func badGlob(pattern string) string {
 
 var skillName = lazily(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// checkFrontMatter wants what programs find things by. The limits are those of
-// https://agentskills.io/specification.
+// checkFrontMatter requires the fields that programs use. The limits are those
+// of https://agentskills.io/specification.
 func checkFrontMatter(s *source, say func(Finding)) {
 	s.each(func(f file, u use) {
 		front, _, has, err := frontmatter.Split(f.text)
@@ -148,7 +150,7 @@ func checkFrontMatter(s *source, say func(Finding)) {
 			case !has || name == "" || about == "":
 				wrong(Error, "has no name and description in its front matter; programs find a skill by them")
 			case name != folder:
-				wrong(Error, "is named %q and lies in %s/; programs want both alike", name, folder)
+				wrong(Error, "is named %q but lies in %s/; programs want both to match", name, folder)
 			case !skillName().MatchString(name) || len(name) > 64:
 				wrong(Error, "name %q: want up to 64 small letters, digits and single hyphens", name)
 			case len([]rune(about)) > 1024:
@@ -159,7 +161,7 @@ func checkFrontMatter(s *source, say func(Finding)) {
 				wrong(Error, "has no description in its front matter; programs choose a subagent by it")
 			}
 			if stem := strings.TrimSuffix(path.Base(f.name), ".md"); name != "" && name != stem {
-				wrong(Warning, "is named %q and its file %s; people look for one name", name, path.Base(f.name))
+				wrong(Warning, "is named %q but its file is %s; people look for one name", name, path.Base(f.name))
 			}
 		case command:
 			if about == "" {

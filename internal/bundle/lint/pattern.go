@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// lazily compiles a pattern when it is first used: all of this package together
-// cost every start of the program a third of a millisecond.
+// lazily compiles a pattern on first use: all patterns of this package together
+// cost a third of a millisecond at every start.
 func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

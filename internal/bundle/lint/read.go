@@ -17,8 +17,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// maxSize is the size over which a file of a bundle is a mistake; maxContext
-// is that of a text which an agent would have to read whole.
+// maxSize is the size from which a file of a bundle is a mistake; maxContext is
+// that of a text which an agent reads whole.
 const (
 	maxSize    = 4 << 20
 	maxContext = 64 << 10
@@ -35,7 +35,7 @@ func checkRead(s *source, say func(Finding)) {
 	problems := func(list []bundle.Problem) {
 		for _, p := range list {
 			if strings.Contains(p.Text, "heading") || strings.Contains(p.Text, "front matter") {
-				continue // checks of their own
+				continue // with separate checks
 			}
 			say(Finding{File: s.rel(p.Path), Level: Warning, Text: p.Text})
 		}
@@ -78,7 +78,7 @@ func (s *source) anySkill() bool {
 	return false
 }
 
-// rel is a path of this machine within the source.
+// rel is a path of this machine relative to the source.
 func (s *source) rel(p string) string {
 	if rel, err := filepath.Rel(s.dir, p); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
@@ -88,7 +88,7 @@ func (s *source) rel(p string) string {
 
 var place = lazily(`^(.*?):(\d+)(?::\d+)?: `)
 
-// fault says err, at the file and line that it names.
+// fault reports err at the file and line that it names.
 func (s *source) fault(err error, say func(Finding)) {
 	var joined interface{ Unwrap() []error }
 	if errors.As(err, &joined) {
@@ -98,7 +98,7 @@ func (s *source) fault(err error, say func(Finding)) {
 		return
 	}
 	if errors.Is(err, bundle.ErrCase) {
-		return // the check "twice" says so
+		return // reported by the check "twice"
 	}
 	f := Finding{File: ".", Level: Error, Text: strings.ReplaceAll(err.Error(), s.dir+string(filepath.Separator), "")}
 	if m := place().FindStringSubmatch(f.Text); m != nil && s.names[m[1]] {
@@ -112,7 +112,7 @@ func (s *source) fault(err error, say func(Finding)) {
 	say(f)
 }
 
-// json wants every JSON file to be JSON, with no key twice.
+// json requires every JSON file to be valid, without duplicate keys.
 func (s *source) json(say func(Finding)) {
 	for _, f := range s.files {
 		if path.Ext(f.name) != ".json" || f.binary || s.inSkill(f.name) {
@@ -125,15 +125,15 @@ func (s *source) json(say func(Finding)) {
 	}
 }
 
-// oneOfEach reads one value and refuses an object that has a key twice: of
-// two, readers of JSON take one without a word.
+// oneOfEach reads one value and refuses an object with a duplicate key: readers
+// of JSON silently take one of the two.
 func oneOfEach(dec *json.Decoder, at string) error {
 	tok, err := dec.Token()
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("is no JSON: it ends too early")
+		return errors.New("is not JSON: it ends too early")
 	}
 	if err != nil {
-		return fmt.Errorf("is no JSON: %w", err)
+		return fmt.Errorf("is not JSON: %w", err)
 	}
 	open, ok := tok.(json.Delim)
 	if !ok || open == ']' || open == '}' {
@@ -145,10 +145,10 @@ func oneOfEach(dec *json.Decoder, at string) error {
 		if open == '{' {
 			tok, err := dec.Token()
 			if err != nil {
-				return fmt.Errorf("is no JSON: %w", err)
+				return fmt.Errorf("is not JSON: %w", err)
 			}
 			if key, _ = tok.(string); seen[key] {
-				return fmt.Errorf("has %s/%s twice; one of them counts, and nobody says which", at, key)
+				return fmt.Errorf("has %s/%s twice; which one counts depends on the reader", at, key)
 			}
 			seen[key] = true
 		}
@@ -157,12 +157,12 @@ func oneOfEach(dec *json.Decoder, at string) error {
 		}
 	}
 	if _, err := dec.Token(); err != nil {
-		return errors.New("is no JSON: it ends too early")
+		return errors.New("is not JSON: it ends too early")
 	}
 	return nil
 }
 
-// checkText wants text that every program reads alike.
+// checkText requires text that every program reads the same way.
 func checkText(s *source, say func(Finding)) {
 	for _, f := range s.files {
 		u := s.use(f.name)
@@ -174,21 +174,21 @@ func checkText(s *source, say func(Finding)) {
 		case f.text == nil && f.binary:
 			wrong(0, Error, "is larger than %d MiB; a bundle is text", maxSize>>20)
 		case f.binary && read:
-			wrong(0, Error, "is binary, and is read as text")
+			wrong(0, Error, "is binary, but read as text")
 		case f.binary:
 		case read && !utf8.Valid(f.text):
 			wrong(0, Error, "is not UTF-8")
 		case bytes.HasPrefix(f.text, []byte("\uFEFF")):
 			wrong(1, Warning, "starts with a byte order mark; programs take it for a letter")
 		case bytes.Contains(f.text, []byte("\r\n")) && (u == hook || u == gitHook):
-			wrong(lineOf(f.text, bytes.Index(f.text, []byte("\r\n"))), Error, "has lines that end with \\r\\n; shells take the \\r for a part of the last word")
+			wrong(lineOf(f.text, bytes.Index(f.text, []byte("\r\n"))), Error, "has lines that end with \\r\\n; shells take the \\r as a part of the last word")
 		case bytes.Contains(f.text, []byte("\r\n")):
-			wrong(lineOf(f.text, bytes.Index(f.text, []byte("\r\n"))), Warning, "has lines that end with \\r\\n; say *.%s text eol=lf in .gitattributes", strings.TrimPrefix(path.Ext(f.name), "."))
+			wrong(lineOf(f.text, bytes.Index(f.text, []byte("\r\n"))), Warning, "has lines that end with \\r\\n; put *.%s text eol=lf into .gitattributes", strings.TrimPrefix(path.Ext(f.name), "."))
 		case len(f.text) > 0 && f.text[len(f.text)-1] != '\n' && (read || path.Base(f.name) == "gitignore-add.txt"):
-			wrong(lineOf(f.text, len(f.text)), Warning, "its last line has no end")
+			wrong(lineOf(f.text, len(f.text)), Warning, "does not end with a newline")
 		}
 		if (u == rule || u == seed) && len(f.text) > maxContext {
-			wrong(0, Warning, "has %d KiB, which an agent has to read at every start; split it, or make it a skill", len(f.text)>>10)
+			wrong(0, Warning, "has %d KiB, which an agent reads at every start; split it, or make it a skill", len(f.text)>>10)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// secrets are forms that their makers give to keys, so that they can be found:
-// the prefixes are public, as in GitHub's secret scanning patterns.
+// secrets are the public prefixes of keys, as in GitHub's secret scanning
+// patterns.
 var secrets = []struct {
 	what  string
 	form  func() *regexp.Regexp
@@ -28,10 +28,10 @@ var secrets = []struct {
 	{"a secret", lazily(`(?i)\b(?:api[_-]?key|secret|token|passwd|password)["']?\s*[:=]\s*["']([A-Za-z0-9/+_.-]{16,})["']`), Warning},
 }
 
-// placeholder is what people write where a secret would be.
+// placeholder is what people write instead of a secret.
 var placeholder = lazily(`(?i)example|placeholder|changeme|your[-_]|xxxx|0000|1234|\.\.\.`)
 
-// checkSecrets looks at every line; what it found is not repeated.
+// checkSecrets checks every line; it does not repeat what it found.
 func checkSecrets(s *source, say func(Finding)) {
 	for _, f := range s.files {
 		if f.binary {
@@ -45,7 +45,7 @@ func checkSecrets(s *source, say func(Finding)) {
 				if m == "" || placeholder().MatchString(m) {
 					continue
 				}
-				say(Finding{File: f.name, Line: n, Level: x.level, Text: fmt.Sprintf("looks like %s; take it out and make it void, or if it is none, say %q in the line", x.what, ignoreMark)})
+				say(Finding{File: f.name, Line: n, Level: x.level, Text: fmt.Sprintf("looks like %s; remove and revoke it or, if it is none, put %q in the line", x.what, ignoreMark)})
 				break
 			}
 		}

@@ -1,7 +1,7 @@
-// Package archive unpacks tar and zip archives of strangers into a folder. It
-// writes nothing outside of it, makes nothing but folders, files and links that
-// stay inside, and stops at its limits by what really comes out, whatever the
-// archive says of itself. Start reading at Unpack.
+// Package archive unpacks untrusted tar and zip archives into a folder. It
+// writes nothing outside the folder, creates only folders, files and links that
+// stay inside, and applies its limits to what actually comes out, whatever the
+// archive claims. Call Unpack.
 package archive
 
 import (
@@ -21,25 +21,25 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Names have limits too: each of their folders is remembered. Linux has no
-// longer ones (PATH_MAX), and no source that people write is so deep.
+// Bounds on the length and depth of names: each folder of a name is remembered.
+// Linux has no longer names (PATH_MAX), and real sources are not so deep.
 const longest, deepest = 4096, 64
 
-// Limits bound what an archive may hold.
+// Limits bound the contents of an archive.
 type Limits struct {
 	Files int   // entries of any kind
-	Bytes int64 // of all files together, unpacked
+	Bytes int64 // of all files, unpacked
 }
 
-// Endings are those of archives that Unpack knows. tar.xz is not among them:
+// Endings are the suffixes of archives that Unpack knows. tar.xz is left out:
 // its decoders have had faults on hostile input.
 var Endings = []string{"tar", "tar.gz", "tgz", "tar.bz2", "tbz2", "tar.zst", "tzst", "zip"}
 
-// ErrTooLarge says that an archive holds more than the limits allow.
-var ErrTooLarge = errors.New("holds more than a source may")
+// ErrTooLarge means that an archive exceeds the limits.
+var ErrTooLarge = errors.New("too large")
 
-// Unpack unpacks the archive src, of one of Endings, into the folder dst, which
-// it makes. Where it fails, what is in dst is for the caller to remove.
+// Unpack unpacks the archive src, with the suffix ending, into the folder dst,
+// which it makes. After a failure the caller removes dst.
 func Unpack(dst, src, ending string, limits Limits) error {
 	if err := os.MkdirAll(dst, 0o755); err != nil {
 		return err
@@ -66,8 +66,8 @@ type unpacking struct {
 	limits Limits
 	count  int
 	files  int
-	left   int64             // bytes that may still come
-	names  map[string]string // as they are, by how a file system that knows no case sees them
+	left   int64             // bytes still allowed
+	names  map[string]string // names by their form on a case-insensitive file system
 	links  []link
 }
 
@@ -83,20 +83,20 @@ func (u *unpacking) place(name string, dir bool) (string, error) {
 	}
 	switch {
 	case strings.HasPrefix(name, "/"), strings.ContainsAny(name, "\\\x00"):
-		return "", fmt.Errorf("entry %q: only names below the archive's own top are allowed, with / between them", name)
+		return "", fmt.Errorf("entry %q: name must be a relative path below the archive's top, with slashes", name)
 	case path.Clean(name) == ".":
 		return "", nil
 	case !filepath.IsLocal(name) || path.Clean(name) != strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/"):
-		return "", fmt.Errorf("entry %q leads out of the archive, or in circles", name)
+		return "", fmt.Errorf("entry %q leads out of the archive or in a circle", name)
 	}
 	name = path.Clean(name)
-	for n := name; n != "."; n = path.Dir(n) { // its folders may have no entry of their own
+	for n := name; n != "."; n = path.Dir(n) { // its folders may have no entry
 		folded := strings.ToLower(n)
 		if had, ok := u.names[folded]; ok && (had != n || n == name && !dir) {
 			if had == n {
-				return "", fmt.Errorf("entry %q is there twice", n)
+				return "", fmt.Errorf("duplicate entry %q", n)
 			}
-			return "", fmt.Errorf("entries %q and %q differ only in case; on many machines they are one", had, n)
+			return "", fmt.Errorf("entries %q and %q differ only in case; many file systems treat them as one", had, n)
 		}
 		u.names[folded] = n
 	}
@@ -110,7 +110,7 @@ func (u *unpacking) folder(name string) error {
 	return u.root.MkdirAll(name, 0o755)
 }
 
-// file writes one file. Of mode only the bit to execute it counts.
+// file writes one file. Of mode only the executable bit counts.
 func (u *unpacking) file(name string, mode fs.FileMode, from io.Reader) error {
 	if name == "" {
 		return errors.New("the archive's top is a file")
@@ -134,7 +134,8 @@ func (u *unpacking) file(name string, mode fs.FileMode, from io.Reader) error {
 	return errors.Join(err, f.Close(), u.root.Chmod(name, perm))
 }
 
-// link notes a link; links are made last, so that nothing is written through one.
+// link records a link; links are made last, so that nothing is written through
+// one.
 func (u *unpacking) link(name, target string) error {
 	to := path.Join(path.Dir(name), target)
 	if name == "" || path.IsAbs(target) || strings.ContainsAny(target, "\\\x00") || !filepath.IsLocal(to) {
@@ -193,7 +194,7 @@ func (u *unpacking) tar(src, ending string) error {
 		case tar.TypeLink:
 			err = fmt.Errorf("entry %q is a hard link, to %s; pack the file itself: tar --hard-dereference", h.Name, h.Linkname)
 		default:
-			err = fmt.Errorf("entry %q is neither file, folder nor link (a device or a pipe)", h.Name)
+			err = fmt.Errorf("entry %q is not a file, folder or link", h.Name)
 		}
 		if err != nil {
 			return err
@@ -201,7 +202,7 @@ func (u *unpacking) tar(src, ending string) error {
 	}
 }
 
-// decoder undoes the compression of a tar.
+// decoder decompresses a tar.
 func decoder(f io.Reader, ending string) (io.ReadCloser, error) {
 	switch ending {
 	case "tar":
@@ -217,7 +218,7 @@ func decoder(f io.Reader, ending string) (io.ReadCloser, error) {
 		}
 		return d.IOReadCloser(), nil
 	}
-	return nil, fmt.Errorf("no archive that is known here: %q", ending)
+	return nil, fmt.Errorf("unknown archive format: %q", ending)
 }
 
 func (u *unpacking) zip(src string) error {
@@ -244,7 +245,7 @@ func (u *unpacking) zipped(f *zip.File) error {
 	case mode.IsDir():
 		return u.folder(name)
 	case mode.Type() != 0 && mode.Type() != fs.ModeSymlink:
-		return fmt.Errorf("entry %q is neither file, folder nor link (a device or a pipe)", f.Name)
+		return fmt.Errorf("entry %q is not a file, folder or link", f.Name)
 	}
 	r, err := f.Open()
 	if err != nil {

@@ -111,24 +111,24 @@ func TestEveryKindOfArchiveGivesTheSameFiles(t *testing.T) {
 	}
 }
 
-func TestWhatAnArchiveMayNotHoldIsNamed(t *testing.T) {
+func TestArchiveErrorsNameEntry(t *testing.T) {
 	for name, c := range map[string]struct {
 		entries []entry
 		want    string
 	}{
 		"a parent":               {[]entry{{name: "../x", body: "x"}}, `"../x" leads out`},
 		"a hidden parent":        {[]entry{{name: "a/../../x", body: "x"}}, "leads out"},
-		"an absolute name":       {[]entry{{name: "/etc/x", body: "x"}}, `"/etc/x": only names below`},
-		"a name of Windows":      {[]entry{{name: `..\x`, body: "x"}}, "only names below"},
-		"a device":               {[]entry{{name: "dev", typ: tar.TypeBlock}}, `"dev" is neither`},
-		"a pipe":                 {[]entry{{name: "pipe", typ: tar.TypeFifo}}, `"pipe" is neither`},
+		"an absolute name":       {[]entry{{name: "/etc/x", body: "x"}}, `"/etc/x": name must be a relative path`},
+		"a name of Windows":      {[]entry{{name: `..\x`, body: "x"}}, "must be a relative path"},
+		"a device":               {[]entry{{name: "dev", typ: tar.TypeBlock}}, `"dev" is not a file`},
+		"a pipe":                 {[]entry{{name: "pipe", typ: tar.TypeFifo}}, `"pipe" is not a file`},
 		"a hard link":            {[]entry{{name: "a", body: "x"}, {name: "b", typ: tar.TypeLink, link: "a"}}, `"b" is a hard link`},
 		"a link out":             {[]entry{{name: "a/l", typ: tar.TypeSymlink, link: "../../x"}}, "leads out"},
 		"an absolute link":       {[]entry{{name: "l", typ: tar.TypeSymlink, link: "/etc"}}, "leads out"},
 		"a file through a link":  {[]entry{{name: "l", typ: tar.TypeSymlink, link: "d"}, {name: "l/x", body: "x"}}, "file exists"},
 		"names of another case":  {[]entry{{name: "rules/A.md", body: "x"}, {name: "rules/a.md", body: "y"}}, `"rules/A.md" and "rules/a.md" differ only in case`},
 		"folders of another one": {[]entry{{name: "Rules/a.md", body: "x"}, {name: "rules/b.md", body: "y"}}, "differ only in case"},
-		"one name twice":         {[]entry{{name: "a", body: "x"}, {name: "a", body: "y"}}, "twice"},
+		"one name twice":         {[]entry{{name: "a", body: "x"}, {name: "a", body: "y"}}, "duplicate entry"},
 		"a deep folder":          {[]entry{{name: strings.Repeat("a/", 65) + "x", body: "x"}}, "has a name of 131 bytes and 65 folders"},
 		"a name without end":     {[]entry{{name: strings.Repeat("a/", 400_000) + "x", body: "x"}}, "400000 folders"},
 		"nothing":                {nil, "empty"},

@@ -1,7 +1,7 @@
-// Package git brings a git repository into a folder, at one ref, with the git
-// of the machine. It asks nobody for a password, runs no hook and no transport
-// that runs commands, fetches no submodule, and gives up a host that falls
-// silent. Start reading at Clone.
+// Package git clones a git repository into a folder, at one ref, with the
+// machine's git. It never asks for a password, runs no hook and no transport
+// that runs commands, fetches no submodule, and gives up a silent host. Call
+// Clone.
 package git
 
 import (
@@ -25,25 +25,26 @@ import (
 // Source is a repository at a ref.
 type Source struct {
 	URL   string        // for git: https://, ssh://, git://, file://
-	Ref   string        // a branch, a tag or a commit; "" is the repository's own choice
-	Depth int           // commits of history; 0: all of it
-	Stall time.Duration // without a sign of life for so long, git is given up; 0: a minute
+	Ref   string        // a branch, a tag or a commit; "" is the repository's default
+	Depth int           // commits of history; 0: all
+	Stall time.Duration // time limit without output; 0: a minute
 }
 
 var (
-	// ErrNoRef says that the repository has no branch, tag or commit of that name.
-	ErrNoRef = errors.New("has no branch, tag or commit of that name")
-	// ErrGone says that a commit is not in the repository, or no longer.
-	ErrGone = errors.New("is not in the repository: its history was rewritten (a forced push), or it is another repository now")
+	// ErrNoRef means that the repository has no branch, tag or commit with that
+	// name.
+	ErrNoRef = errors.New("no such branch, tag or commit")
+	// ErrGone means that a commit is not, or no longer, in the repository.
+	ErrGone = errors.New("not in the repository: its history was rewritten (a forced push), or it is another repository now")
 )
 
-// commit is a whole name of one.
+// commit matches a full commit id.
 var commit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// Clone makes the folder dst with the files of s and its history in .git, and
-// returns the commit that the ref was. Files get the bytes that were committed,
-// whatever this machine says of line ends and filters. Where it fails, dst is
-// for the caller to remove.
+// Clone creates the folder dst with the files of s and its history in .git, and
+// returns the commit of the ref. Files get the committed bytes, whatever line
+// ends and filters this machine configures. After a failure the caller removes
+// dst.
 func Clone(ctx context.Context, s Source, dst string) (string, error) {
 	g := git{dir: dst, url: s.URL, stall: s.Stall}
 	if g.stall <= 0 {
@@ -58,7 +59,7 @@ func Clone(ctx context.Context, s Source, dst string) (string, error) {
 	if err := os.MkdirAll(filepath.Join(dst, ".git", "info"), 0o755); err != nil {
 		return "", err
 	}
-	// A filter, such as git-lfs, is on one machine and not on another.
+	// Filters, such as git-lfs, differ between machines.
 	if err := os.WriteFile(filepath.Join(dst, ".git", "info", "attributes"), []byte("* -filter\n"), 0o644); err != nil {
 		return "", err
 	}
@@ -79,7 +80,7 @@ const (
 	chosen   = branches + "HEAD"
 )
 
-// fetch brings everything that a ref could mean.
+// fetch fetches everything that a ref could mean.
 func (g git) fetch(ctx context.Context, s Source) error {
 	args := []string{"fetch", "--progress", "--no-tags", "--no-recurse-submodules"}
 	if s.Depth > 0 {
@@ -113,7 +114,7 @@ func (g git) resolve(ctx context.Context, s Source) (string, error) {
 	}
 	switch {
 	case len(found) == 2 && found[0] != found[1]:
-		return "", fmt.Errorf("%s is a branch and a tag, of different commits; say which: ref=refs/heads/%s or ref=refs/tags/%s", s.Ref, s.Ref, s.Ref)
+		return "", fmt.Errorf("%s is both a branch and a tag, of different commits; use ref=refs/heads/%s or ref=refs/tags/%s", s.Ref, s.Ref, s.Ref)
 	case len(found) > 0:
 		return found[0], nil
 	}
@@ -121,9 +122,9 @@ func (g git) resolve(ctx context.Context, s Source) (string, error) {
 		return id, nil
 	}
 	if !commit.MatchString(s.Ref) {
-		return "", fmt.Errorf("%q: the repository %w%s", s.Ref, ErrNoRef, g.near(ctx))
+		return "", fmt.Errorf("%q: %w%s", s.Ref, ErrNoRef, g.near(ctx))
 	}
-	// Many hosts hand out a commit that no branch leads to any more.
+	// Many hosts serve commits that no branch contains any more.
 	_, err := g.run(ctx, "fetch", "--progress", "--no-tags", "--no-recurse-submodules", "--", s.URL, s.Ref)
 	if id, gone := g.commitOf(ctx, s.Ref); gone == nil {
 		return id, nil
@@ -131,7 +132,7 @@ func (g git) resolve(ctx context.Context, s Source) (string, error) {
 	if stalled := new(StallError); errors.As(err, &stalled) || ctx.Err() != nil {
 		return "", err
 	}
-	return "", fmt.Errorf("commit %.12s %w", s.Ref, ErrGone)
+	return "", fmt.Errorf("commit %.12s: %w", s.Ref, ErrGone)
 }
 
 func (g git) commitOf(ctx context.Context, name string) (string, error) {
@@ -139,18 +140,18 @@ func (g git) commitOf(ctx context.Context, name string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// near lists what refs there are.
+// near lists the refs that exist.
 func (g git) near(ctx context.Context) string {
 	const most = 8
 	out, err := g.run(ctx, "for-each-ref", "--count="+strconv.Itoa(most+1), "--format=%(refname:lstrip=2)", branches, tags)
 	names := strings.Fields(strings.ReplaceAll(string(out), "origin/", ""))
 	if err != nil || len(names) == 0 {
-		return "; it has none at all"
+		return "; the repository is empty"
 	}
 	if len(names) > most {
 		names = append(names[:most], "…")
 	}
-	return "; it has " + strings.Join(names, ", ")
+	return "; known: " + strings.Join(names, ", ")
 }
 
 // git runs git in one repository.
@@ -165,8 +166,8 @@ var settings = []gitrepo.Setting{
 	{Key: "core.symlinks", Value: "true"}, {Key: "core.fileMode", Value: "true"},
 }
 
-// run runs one command of git and returns what it prints. One that gives no
-// sign of life, on either stream, is ended with all that it started.
+// run runs a git command and returns its output. It kills one that is silent on
+// both streams, with all its children.
 func (g git) run(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -184,7 +185,7 @@ func (g git) run(ctx context.Context, args ...string) ([]byte, error) {
 	case err == nil:
 		return out.Bytes(), nil
 	case errors.Is(err, exec.ErrNotFound):
-		return nil, errors.New("there is no git; install git")
+		return nil, errors.New("git is not installed")
 	case cause != nil:
 		return nil, cause
 	}
@@ -194,7 +195,7 @@ func (g git) run(ctx context.Context, args ...string) ([]byte, error) {
 	return out.Bytes(), fmt.Errorf("git %s: %w", args[0], err)
 }
 
-// said is what git complained of, without its progress.
+// said is git's error message, without its progress.
 func said(text string) string {
 	var lines []string
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
@@ -209,22 +210,22 @@ func said(text string) string {
 	return strings.Join(lines, "; ")
 }
 
-// progress is a line that counts something.
+// progress matches a progress line.
 var progress = regexp.MustCompile(`: +\d+%|, done\.$|^remote: (Total|Enumerating|Counting|Compressing) `)
 
-// StallError says that git, or the host it talked to, fell silent.
+// StallError means that git, or its host, fell silent.
 type StallError struct{ After time.Duration }
 
 func (e *StallError) Error() string {
-	return fmt.Sprintf("no sign of life from the host for %s", e.After)
+	return fmt.Sprintf("no output from the host for %s", e.After)
 }
 
-// Timeout and Temporary make it a net.Error: it may pass.
+// Timeout and Temporary make it a net.Error: a retry may succeed.
 func (e *StallError) Timeout() bool   { return true }
 func (e *StallError) Temporary() bool { return true }
 
-// watched keeps what is written to it, the last of it where most is not 0, and
-// says that something was.
+// watched keeps what is written to it, only the end if most is not 0, and
+// signals each write.
 type watched struct {
 	bytes.Buffer
 	mu    sync.Mutex

@@ -20,7 +20,7 @@ type repo struct {
 	dir string
 }
 
-// TestMain keeps the configuration of whoever runs the tests out of them.
+// TestMain keeps the configuration of the machine out of the tests.
 func TestMain(m *testing.M) {
 	os.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	os.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -322,7 +322,7 @@ func TestEveryVersionOfAFileIsFoundUnderAllItsNames(t *testing.T) {
 	}
 }
 
-// What lies in .git of a folder that somebody sent may name programs.
+// What lies in .git of an untrusted folder may name programs.
 func TestLookingRunsNothingThatARepositoryNames(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)

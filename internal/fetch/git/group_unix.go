@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// inGroup lets cmd be ended with everything that it started: git talks to a
-// host through programs of its own.
+// inGroup makes cmd killable with all its children: git talks to a host through
+// other programs.
 func inGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

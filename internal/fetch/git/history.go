@@ -16,19 +16,19 @@ import (
 	"aisync.dev/aisync/internal/gitrepo"
 )
 
-// patience bounds what looking at a history may take.
+// patience bounds the time for reading a history.
 const patience = 20 * time.Second
 
-// Version is a file as some commits had it.
+// Version is a file in one or more commits.
 type Version struct {
-	Path string // from the top of the repository, or from the folder that was asked about
+	Path string // relative to the repository's top, or to the requested folder
 	Blob string
 }
 
-// History lists every version of every file below dir that any branch or tag
-// has had, newest first, each once a path. dir lies in a work tree, which a
-// stranger may have filled: nothing of it is run, and nothing is fetched. A
-// folder that git knows nothing of is an error.
+// History lists every version of every file below dir on any branch or tag,
+// newest first, once for each path. dir lies in a work tree, which may be
+// untrusted: nothing of it is run, and nothing is fetched. A folder outside git
+// is an error.
 func History(ctx context.Context, dir string) ([]Version, error) {
 	out, err := look(ctx, gitrepo.Place{Dir: dir}, nil, "log", "--all", "HEAD", "--date-order", "--raw", "-z", "--no-abbrev", "--no-renames", "--diff-filter=AM", "--relative", "--no-mailmap", "--format=", "--", ".")
 	if err != nil {
@@ -75,7 +75,7 @@ func Texts(ctx context.Context, dir string, versions []Version) ([][]byte, error
 		if err != nil {
 			return nil, fmt.Errorf("git cat-file: %q", head)
 		}
-		text := make([]byte, size+1) // and the line's end
+		text := make([]byte, size+1) // and the newline
 		if _, err := io.ReadFull(r, text); err != nil {
 			return nil, fmt.Errorf("git cat-file: %w", err)
 		}
@@ -84,13 +84,13 @@ func Texts(ctx context.Context, dir string, versions []Version) ([][]byte, error
 	return texts, nil
 }
 
-// Head is the commit that the work tree at dir, itself the top of one, is at.
+// Head is the commit of the work tree whose top is dir.
 func Head(ctx context.Context, dir string) (string, error) {
 	out, err := look(ctx, gitrepo.Place{Dir: dir, GitDir: ".git"}, nil, "rev-parse", "--verify", "-q", "HEAD")
 	return strings.TrimSpace(string(out)), err
 }
 
-// look runs a command of git that only looks at a place.
+// look runs a read-only git command.
 func look(ctx context.Context, at gitrepo.Place, in io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -107,7 +107,7 @@ func look(ctx context.Context, at gitrepo.Place, in io.Reader, args ...string) (
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, exec.ErrNotFound):
-		return nil, errors.New("there is no git; install git")
+		return nil, errors.New("git is not installed")
 	case text != "":
 		return nil, fmt.Errorf("git in %s: %s", at.Dir, text)
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ask makes one request, following redirects within its origin up to the
-// answer that describes the content. Whoever calls it closes the body.
+// ask makes one request and follows redirects within its origin to the response
+// that describes the content. The caller closes the body.
 func (c Client) ask(ctx context.Context, method, at string, header http.Header) (*http.Response, error) {
 	if err := c.online(); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (c Client) ask(ctx context.Context, method, at string, header http.Header) 
 	return nil, fmt.Errorf("%s redirects in a circle", c.endpoint())
 }
 
-// status explains an answer that describes nothing.
+// status explains a response without a description.
 func status(resp *http.Response, repo string) error {
 	switch code := resp.StatusCode; {
 	case code/100 == 2 || code/100 == 3:
@@ -64,7 +64,7 @@ func status(resp *http.Response, repo string) error {
 		if resp.Request.Header.Get("Authorization") != "" || code == http.StatusForbidden {
 			what = "use a token (HF_TOKEN) of an account that may read it"
 		}
-		return fmt.Errorf("%s %w (%s); accept its terms at %s://%s/%s and %s",
+		return fmt.Errorf("%s: %w (%s); accept its terms at %s://%s/%s and %s",
 			repo, ErrGated, resp.Status, resp.Request.URL.Scheme, resp.Request.URL.Host, repo, what)
 	case code == http.StatusNotFound || code == http.StatusGone:
 		if why := resp.Header.Get("X-Error-Code"); why != "" {
@@ -72,24 +72,24 @@ func status(resp *http.Response, repo string) error {
 		}
 		return fmt.Errorf("%w; check the repository, the revision and the path", ErrNotFound)
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500:
-		return &later{status: resp.Status, after: retryAfter(resp.Header.Get("Retry-After"))}
+		return &temporaryError{status: resp.Status, after: retryAfter(resp.Header.Get("Retry-After"))}
 	default:
 		return fmt.Errorf("answered %s", resp.Status)
 	}
 }
 
-// later is an answer that may be another one soon.
-type later struct {
+// temporaryError is a failure that may pass soon.
+type temporaryError struct {
 	status string
 	after  time.Duration
 }
 
-func (l *later) Error() string { return "answered " + l.status + "; try again later" }
+func (l *temporaryError) Error() string { return "answered " + l.status + "; try again later" }
 
-// RetryAfter returns how long the endpoint asked to wait, 0 where it said nothing.
-func (l *later) RetryAfter() time.Duration { return l.after }
+// RetryAfter returns the wait that the endpoint asked for, 0 if none.
+func (l *temporaryError) RetryAfter() time.Duration { return l.after }
 
-// retryAfter reads seconds or a date; what it cannot read is 0.
+// retryAfter parses seconds or a date; anything else is 0.
 func retryAfter(h string) time.Duration {
 	if s, err := strconv.ParseInt(h, 10, 32); err == nil {
 		return max(0, time.Duration(s)*time.Second)
@@ -100,15 +100,15 @@ func retryAfter(h string) time.Duration {
 	return 0
 }
 
-// described is what the headers of an answer say of a file.
+// described is what the headers of a response say about a file.
 type described struct {
-	commit, sha256 string // "" where nothing usable is said
-	etag           string // as it was said
-	size           int64  // -1 where nothing usable is said
+	commit, sha256 string // "" if unusable
+	etag           string // unparsed
+	size           int64  // -1 if unusable
 }
 
-// describe reads the headers. X-Linked-* describe the content where the answer
-// itself is a redirect or a pointer; Content-Length of a redirect never does.
+// describe parses the headers. X-Linked-* describe the content if the response
+// is a redirect or a pointer; the Content-Length of a redirect never does.
 func describe(resp *http.Response) described {
 	h := resp.Header
 	d := described{size: -1}
@@ -133,24 +133,24 @@ func describe(resp *http.Response) described {
 	return d
 }
 
-// readHeader is describe where everything must be said.
+// readHeader is describe with every field required.
 func readHeader(resp *http.Response) (described, error) {
 	d := describe(resp)
 	switch {
 	case d.commit == "":
-		return d, fmt.Errorf("X-Repo-Commit %q is no commit; is it a Hugging Face endpoint?", resp.Header.Get("X-Repo-Commit"))
+		return d, fmt.Errorf("X-Repo-Commit %q is not a commit; is this a Hugging Face endpoint?", resp.Header.Get("X-Repo-Commit"))
 	case d.sha256 == "" && len(d.etag) == 40:
-		return d, fmt.Errorf("%w: ETag %s is a git blob's, the file is not stored as a large one; write its sha256 into the catalog entry", ErrNoDigest, d.etag)
+		return d, fmt.Errorf("%w: ETag %s is that of a git blob, because the file is not in LFS; write its sha256 into the catalog entry", ErrNoDigest, d.etag)
 	case d.sha256 == "":
 		return d, fmt.Errorf("%w: ETag is %q; write the sha256 into the catalog entry", ErrNoDigest, d.etag)
 	case d.size <= 0:
-		return d, errors.New("does not tell the file's size")
+		return d, errors.New("no file size in the response")
 	}
 	return d, nil
 }
 
-// hexDigest returns s as 64 lower-case hex digits, without the prefix that some
-// servers write, or "" where it is no sha256.
+// hexDigest returns s as 64 lower-case hex digits, without a server's prefix,
+// or "" if it is not a sha256.
 func hexDigest(s string) string {
 	s = strings.TrimPrefix(strings.ToLower(s), "sha256:")
 	if raw, err := hex.DecodeString(s); err != nil || len(raw) != 32 {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Endpoint is what HF_ENDPOINT names, or DefaultEndpoint.
+// Endpoint is the value of HF_ENDPOINT, or DefaultEndpoint.
 func Endpoint(getenv func(string) string) string {
 	if e := strings.TrimRight(getenv("HF_ENDPOINT"), "/"); e != "" {
 		return e
@@ -19,8 +19,8 @@ func Endpoint(getenv func(string) string) string {
 	return DefaultEndpoint
 }
 
-// Offline reports whether the environment forbids asking a hub, in the words
-// that the official clients know.
+// Offline reports whether the environment forbids asking a hub, through the
+// variables of the official clients.
 func Offline(getenv func(string) string) bool {
 	for _, name := range []string{"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"} {
 		switch strings.ToUpper(getenv(name)) {
@@ -32,8 +32,8 @@ func Offline(getenv func(string) string) bool {
 }
 
 // Token finds the token as the official client does: HF_TOKEN, then the file
-// that HF_TOKEN_PATH names, then token in HF_HOME, which is huggingface in
-// XDG_CACHE_HOME or home's .cache. "" means that there is none.
+// HF_TOKEN_PATH, then token in HF_HOME, which is huggingface in XDG_CACHE_HOME
+// or in home's .cache. "" means no token.
 func Token(getenv func(string) string, home string) (string, error) {
 	if t := strings.TrimSpace(getenv("HF_TOKEN")); t != "" {
 		return printable(t, "HF_TOKEN")
@@ -58,19 +58,19 @@ func Token(getenv func(string) string, home string) (string, error) {
 	return printable(strings.TrimSpace(string(raw)), file)
 }
 
-// printable refuses a token that could not stand in a header, without showing it.
+// printable refuses a token that a header cannot hold, without showing it.
 func printable(token, from string) (string, error) {
 	for _, r := range token {
 		if r <= ' ' || r > '~' {
-			return "", fmt.Errorf("read the Hugging Face token: %s holds something else than one token; log in anew or set HF_TOKEN", from)
+			return "", fmt.Errorf("read the Hugging Face token: %s does not hold exactly one token; log in again or set HF_TOKEN", from)
 		}
 	}
 	return token, nil
 }
 
-// Authorize adds token to requests to endpoint's own origin (scheme, host and
-// port). It does so for each request anew, so that no redirect carries the
-// token to a content host, and never replaces another Authorization.
+// Authorize adds token to requests to endpoint's origin (scheme, host and
+// port). It decides for each request, so that no redirect carries the token to
+// a content host, and never replaces another Authorization.
 func Authorize(base http.RoundTripper, endpoint, token string) http.RoundTripper {
 	origin, err := url.Parse(endpoint)
 	if err != nil || token == "" {

@@ -256,7 +256,7 @@ func TestAnEndlessListingEnds(t *testing.T) {
 	h.Add("me/m", file("a"), file("b"))
 	c := at(h)
 	c.HTTP.Transport = firstPage{c.HTTP.Transport}
-	if _, err := hub.Tree(c, t.Context(), "me/m", "main"); err == nil || !strings.Contains(err.Error(), "does not end") {
+	if _, err := hub.Tree(c, t.Context(), "me/m", "main"); err == nil || !strings.Contains(err.Error(), "endless") {
 		t.Error(err)
 	}
 }
@@ -270,7 +270,7 @@ func (f firstPage) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.base.RoundTrip(r)
 }
 
-func TestOfflineNobodyIsAsked(t *testing.T) {
+func TestOfflineMakesNoRequest(t *testing.T) {
 	h := hubtest.New(t)
 	h.Add("me/m", file("a"))
 	env := map[string]string{"HF_HUB_OFFLINE": "yes"}

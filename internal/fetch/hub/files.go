@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// maxShards is more than any model has: a name that says more is a mistake.
+// maxShards is more than any model has: a larger number in a name is a mistake.
 const maxShards = 999
 
-// Files pins file, or, where its name is that of a shard, all shards in order.
-// Where the endpoint lists no files it asks for each. The error wraps
-// ErrMissingShard, and names it, where others are there.
+// Files pins file or, if its name is that of a shard, all shards in order. If
+// the endpoint lists no files, it asks for each. If some shards are missing,
+// the error wraps ErrMissingShard and names one.
 func (c Client) Files(ctx context.Context, repo, rev, file string) ([]Resolved, error) {
 	got, err := c.files(ctx, repo, rev, file)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c Client) files(ctx context.Context, repo, rev, file string) ([]Resolved, 
 	}
 	commit, entries, err := c.list(ctx, repo, rev)
 	if errors.Is(err, errNoAPI) {
-		return c.each(ctx, repo, rev, names)
+		return c.pinEach(ctx, repo, rev, names)
 	}
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (c Client) files(ctx context.Context, repo, rev, file string) ([]Resolved, 
 	return c.pick(repo, commit, entries, names)
 }
 
-// Quant pins the file or the shards of one quantization, found by its name in
+// Quant pins the file or the shards of one quantization, found by name among
 // repo's files.
 func (c Client) Quant(ctx context.Context, repo, rev, quant string) ([]Resolved, error) {
 	got, err := c.quant(ctx, repo, rev, quant)
@@ -62,7 +62,7 @@ func (c Client) quant(ctx context.Context, repo, rev, quant string) ([]Resolved,
 	return c.pick(repo, commit, entries, names)
 }
 
-// list returns what is at rev, and its commit.
+// list returns the files at rev, and its commit.
 func (c Client) list(ctx context.Context, repo, rev string) (string, []Entry, error) {
 	commit, err := c.commit(ctx, repo, rev)
 	if err != nil {
@@ -84,10 +84,10 @@ func (c Client) pick(repo, commit string, entries []Entry, names []string) ([]Re
 		}
 		e := entries[i]
 		if e.SHA256 == "" {
-			return nil, fmt.Errorf("%s: %w: the file is not stored as a large one; write its sha256 into the catalog entry", name, ErrNoDigest)
+			return nil, fmt.Errorf("%s: %w: the file is not in LFS; write its sha256 into the catalog entry", name, ErrNoDigest)
 		}
 		if e.Size <= 0 {
-			return nil, fmt.Errorf("%s does not tell the size of %s", c.endpoint(), name)
+			return nil, fmt.Errorf("%s does not report the size of %s", c.endpoint(), name)
 		}
 		r, err := c.pinned(repo, commit, e)
 		if err != nil {
@@ -98,8 +98,8 @@ func (c Client) pick(repo, commit string, entries []Entry, names []string) ([]Re
 	return out, absent(missing, len(names), near(entries, names[0]))
 }
 
-// each pins names one by one, all at the commit of the first that is there.
-func (c Client) each(ctx context.Context, repo, rev string, names []string) ([]Resolved, error) {
+// pinEach pins names one by one, at the commit of the first that exists.
+func (c Client) pinEach(ctx context.Context, repo, rev string, names []string) ([]Resolved, error) {
 	var out []Resolved
 	var missing []string
 	for _, name := range names {
@@ -116,7 +116,7 @@ func (c Client) each(ctx context.Context, repo, rev string, names []string) ([]R
 	return out, absent(missing, len(names), nil)
 }
 
-// absent explains what is missing of one file or of all shards.
+// absent describes the missing files of one file or of all shards.
 func absent(missing []string, of int, instead []string) error {
 	hint := "check the repository, the revision and the path"
 	if len(instead) > 0 {
@@ -126,7 +126,7 @@ func absent(missing []string, of int, instead []string) error {
 	case len(missing) == 0:
 		return nil
 	case len(missing) < of:
-		return fmt.Errorf("%w: %s (%d of %d are there); ask the repository's owner, or choose another quant", ErrMissingShard, strings.Join(missing, ", "), of-len(missing), of)
+		return fmt.Errorf("%w: %s (%d of %d exist); ask the repository's owner, or choose another quant", ErrMissingShard, strings.Join(missing, ", "), of-len(missing), of)
 	default:
 		return fmt.Errorf("%s: %w; %s", missing[0], ErrNotFound, hint)
 	}
@@ -134,8 +134,9 @@ func absent(missing []string, of int, instead []string) error {
 
 var shardName = regexp.MustCompile(`^(.*)-([0-9]{5})-of-([0-9]{5})(\.[^./]+)$`)
 
-// Shards returns the names of all shards of which file is one, in order, or
-// file alone. https://github.com/ggml-org/llama.cpp/blob/master/tools/gguf-split
+// Shards returns the names of all shards of the model that file belongs to, in
+// order, or file alone.
+// https://github.com/ggml-org/llama.cpp/blob/master/tools/gguf-split
 func Shards(file string) ([]string, error) {
 	m := shardName.FindStringSubmatch(file)
 	if m == nil {
@@ -144,7 +145,7 @@ func Shards(file string) ([]string, error) {
 	i, _ := strconv.Atoi(m[2])
 	n, _ := strconv.Atoi(m[3])
 	if i < 1 || i > n || n > maxShards {
-		return nil, fmt.Errorf("%s is no name of a shard: there is no part %d of %d", path.Base(file), i, n)
+		return nil, fmt.Errorf("%s is not a shard name: there is no part %d of %d", path.Base(file), i, n)
 	}
 	names := make([]string, n)
 	for i := range names {
@@ -153,10 +154,10 @@ func Shards(file string) ([]string, error) {
 	return names, nil
 }
 
-// quantFiles finds the one model of that quantization among entries.
+// quantFiles finds the only model with that quantization among entries.
 func quantFiles(entries []Entry, quant string) ([]string, error) {
 	word := regexp.MustCompile(`(?i)(^|[-./])` + regexp.QuoteMeta(quant) + `([-./]|$)`)
-	var found, all []string // one name a model: the file or its first shard
+	var found, all []string // one name for each model: the file or its first shard
 	var firsts = map[string][]string{}
 	for _, e := range entries {
 		if !strings.EqualFold(path.Ext(e.Path), ".gguf") || strings.HasPrefix(path.Base(e.Path), "mmproj") {
@@ -176,15 +177,15 @@ func quantFiles(entries []Entry, quant string) ([]string, error) {
 	case len(found) == 1:
 		return firsts[found[0]], nil
 	case len(found) > 1:
-		return nil, fmt.Errorf("several files are of it: %s; write the path into the catalog entry", strings.Join(found, ", "))
+		return nil, fmt.Errorf("several files match: %s; write the path into the catalog entry", strings.Join(found, ", "))
 	case len(all) == 0:
-		return nil, fmt.Errorf("%w; the repository holds no GGUF file", ErrNotFound)
+		return nil, fmt.Errorf("%w; the repository has no GGUF file", ErrNotFound)
 	}
-	return nil, fmt.Errorf("%w; it has %s", ErrNotFound, strings.Join(all, ", "))
+	return nil, fmt.Errorf("%w; known: %s", ErrNotFound, strings.Join(all, ", "))
 }
 
-// near returns files that may be meant by one that is not there: of the same
-// name elsewhere, or in shards.
+// near returns files that a wrong name may mean: the same name elsewhere, or
+// shards of it.
 func near(entries []Entry, file string) []string {
 	stem := strings.TrimSuffix(path.Base(file), path.Ext(file))
 	var out []string

@@ -1,6 +1,6 @@
-// Package hub knows what is particular to Hugging Face and its mirrors: how a
-// file of a repository is named, pinned, found and paid for with a token. It
-// moves no content and keeps none. Start reading at Client, then locate.go.
+// Package hub is the client for Hugging Face and its mirrors: it names, pins
+// and locates files of a repository, with a token where one is required. It
+// moves no content and stores nothing. Start reading at Client, then locate.go.
 package hub
 
 import (
@@ -14,43 +14,44 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// DefaultEndpoint is used where HF_ENDPOINT names no mirror.
+// DefaultEndpoint is used unless HF_ENDPOINT names a mirror.
 const DefaultEndpoint = "https://huggingface.co"
 
-// Resolved pins one file: what is at URL never changes, as it names a commit.
+// Resolved pins one file: the content at URL never changes, because it names a
+// commit.
 type Resolved struct {
 	Path   string // in the repository
 	Commit string // 40 hex digits
 	Size   int64  // bytes
 	SHA256 string // 64 hex digits
-	URL    string // at the endpoint that was asked
+	URL    string // at the endpoint that answered
 	Source string // hf://…, which any endpoint serves: see Locate
 }
 
 var (
-	// ErrGated says that a login, or accepting the terms, is missing.
-	ErrGated = errors.New("is gated, private, or not there")
-	// ErrNotFound says that the endpoint has no such file.
+	// ErrGated means that a login, or accepting the terms, is missing.
+	ErrGated = errors.New("gated, private or missing")
+	// ErrNotFound means that the endpoint has no such file.
 	ErrNotFound = errors.New("not found")
-	// ErrNoDigest says that the endpoint does not tell the file's sha256.
-	ErrNoDigest = errors.New("the endpoint does not tell its sha256")
-	// ErrMissingShard says that a model's other shards are there and one is not.
-	ErrMissingShard = errors.New("a shard is missing")
-	// ErrChanged says that upstream has other content than was locked.
+	// ErrNoDigest means that the endpoint does not report the file's sha256.
+	ErrNoDigest = errors.New("no sha256 from the endpoint")
+	// ErrMissingShard means that a model lacks one of its shards.
+	ErrMissingShard = errors.New("missing shard")
+	// ErrChanged means that upstream has other content than the lock.
 	ErrChanged = errors.New("upstream changed")
 )
 
 // Client asks one endpoint. The zero value asks DefaultEndpoint without a
-// token. Safe for concurrent use.
+// token. It is safe for concurrent use.
 type Client struct {
-	HTTP     *http.Client // brings the token: see Authorize; nil: http.DefaultClient
+	HTTP     *http.Client // adds the token: see Authorize; nil: http.DefaultClient
 	Endpoint string       // "" is DefaultEndpoint
 	Offline  bool         // every call fails with an error that wraps reconcile.ErrOffline
 }
 
-// resolve pins one file with one HEAD request. Redirects are followed only
-// within the endpoint, as renamed repositories need it; the content's own host
-// is never asked. See Files for a model that may lie in shards.
+// resolve pins one file with one HEAD request. It follows redirects only within
+// the endpoint, for renamed repositories, and never asks the content host. See
+// Files for a model that may have shards.
 func (c Client) resolve(ctx context.Context, repo, rev, file string) (Resolved, error) {
 	at, err := URL(c.endpoint(), repo, rev, file)
 	if err != nil {
@@ -71,7 +72,7 @@ func (c Client) resolve(ctx context.Context, repo, rev, file string) (Resolved, 
 	return c.pinned(repo, said.commit, Entry{Path: file, Size: said.size, SHA256: said.sha256})
 }
 
-// pinned is a file whose every detail is known.
+// pinned is a file whose fields are all known.
 func (c Client) pinned(repo, commit string, e Entry) (Resolved, error) {
 	at, err := URL(c.endpoint(), repo, commit, e.Path)
 	if err != nil {
@@ -90,16 +91,16 @@ func (c Client) endpoint() string {
 // online returns the error of a client that must not dial.
 func (c Client) online() error {
 	if c.Offline {
-		return fmt.Errorf("asking %s %w (HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE count too)", c.endpoint(), reconcile.ErrOffline)
+		return fmt.Errorf("ask %s: %w (HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE count too)", c.endpoint(), reconcile.ErrOffline)
 	}
 	return nil
 }
 
-// URL is where endpoint serves file of repo at rev. rev may hold slashes, as
-// refs/pr/1 does; file is a slash-separated path.
+// URL is the address at endpoint of file of repo at rev. rev may contain
+// slashes, as in refs/pr/1; file is a slash-separated path.
 func URL(endpoint, repo, rev, file string) (string, error) {
 	if !clean(file) {
-		return "", fmt.Errorf("%q is no path of a file in a repository", file)
+		return "", fmt.Errorf("%q is not a file path in a repository", file)
 	}
 	base, err := repository(endpoint, "", repo, "resolve", rev)
 	if err != nil {
@@ -108,19 +109,19 @@ func URL(endpoint, repo, rev, file string) (string, error) {
 	return base + "/" + escape(file), nil
 }
 
-// repository is the address under which endpoint does verb for repo at rev.
+// repository is the address at endpoint of verb for repo at rev.
 func repository(endpoint, prefix, repo, verb, rev string) (string, error) {
 	base, err := url.Parse(strings.TrimRight(endpoint, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
-		return "", fmt.Errorf("endpoint %q is no http(s) URL; check HF_ENDPOINT", endpoint)
+		return "", fmt.Errorf("endpoint %q is not an http(s) URL; check HF_ENDPOINT", endpoint)
 	}
 	if strings.Count(repo, "/") > 1 || !clean(repo) || !clean(rev) {
-		return "", fmt.Errorf("%q at %q is no repository: want OWNER/NAME and a revision", repo, rev)
+		return "", fmt.Errorf("%q at %q is not a repository: want OWNER/NAME and a revision", repo, rev)
 	}
 	return base.String() + prefix + "/" + repo + "/" + verb + "/" + url.PathEscape(rev), nil
 }
 
-// clean reports whether p is a relative path that stays where it is joined.
+// clean reports whether p is a relative path that stays below its base.
 func clean(p string) bool {
 	for s := range strings.SplitSeq(p, "/") {
 		if s == "" || s == "." || s == ".." || strings.ContainsAny(s, "\\\x00\n\r") {

@@ -67,11 +67,11 @@ func TestResolveSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		"private":          {401, nil, ErrGated, []string{"HF_TOKEN"}},
 		"not found":        {404, []string{"X-Error-Code", "EntryNotFound"}, ErrNotFound, []string{"EntryNotFound"}},
 		"down":             {503, nil, nil, []string{"503", "try again later"}},
-		"no hub":           {200, nil, nil, []string{"X-Repo-Commit", "is it a Hugging Face endpoint"}},
+		"no hub":           {200, nil, nil, []string{"X-Repo-Commit", "is this a Hugging Face endpoint"}},
 		"a git blob":       {200, append(pin, "ETag", `"`+commit+`"`), ErrNoDigest, []string{"git blob", "catalog"}},
 		"a strange etag":   {200, append(pin, "ETag", `"abc-7"`), ErrNoDigest, []string{"abc-7"}},
 		"no size":          {302, []string{"X-Repo-Commit", commit, "X-Linked-Etag", digest, "Content-Length", "1170", "Location", "/x"}, nil, []string{"size"}},
-		"a forged commit":  {200, []string{"X-Repo-Commit", "../../x", "X-Linked-Etag", digest, "X-Linked-Size", "10"}, nil, []string{"no commit"}},
+		"a forged commit":  {200, []string{"X-Repo-Commit", "../../x", "X-Linked-Etag", digest, "X-Linked-Size", "10"}, nil, []string{"not a commit"}},
 		"circle of moves":  {307, []string{"Location", "/moved"}, nil, []string{"circle"}},
 		"any other status": {418, nil, nil, []string{"418"}},
 	} {

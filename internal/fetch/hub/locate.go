@@ -11,8 +11,8 @@ import (
 	"aisync.dev/aisync/internal/fetch/ssrf"
 )
 
-// Source is the URL of a file of repo that names no endpoint: the one that is
-// in use when it is fetched serves it.
+// Source is the URL of a file of repo without an endpoint: the endpoint
+// configured at the time of the fetch serves it.
 func Source(repo, rev, file string) string {
 	return "hf://" + repo + "@" + url.PathEscape(rev) + "/" + escape(file)
 }
@@ -30,19 +30,19 @@ func ParseSource(source string) (repo, rev, file string, err error) {
 	rev, err1 := url.PathUnescape(rev)
 	file, err2 := url.PathUnescape(file)
 	if !ok || err1 != nil || err2 != nil || strings.Count(repo, "/") > 1 || !clean(repo) || !clean(rev) || !clean(file) {
-		return "", "", "", fmt.Errorf("source %q is not understood; want hf://OWNER/NAME@COMMIT/PATH", source)
+		return "", "", "", fmt.Errorf("invalid source %q; want hf://OWNER/NAME@COMMIT/PATH", source)
 	}
 	return repo, rev, file, nil
 }
 
 // Locate returns where the content of source can be had now, for requests with
-// Range: an address that expires, at a host that must not see the token, or
-// one of the endpoint itself. Whoever is answered 401 or 403 there asks again.
+// Range: an expiring address at a host that must not see the token, or one at
+// the endpoint itself. A client that gets 401 or 403 there calls Locate again.
 //
-// The error wraps ErrChanged, and names both digests, where the endpoint has
-// other content than the sha256 and size that are locked; ErrGated and
-// ErrNotFound where nothing will help but a person. Where it has a method
-// RetryAfter() time.Duration, it may pass by itself.
+// The error wraps ErrChanged, with both digests, if the endpoint's content
+// differs from the locked sha256 and size; ErrGated and ErrNotFound if only a
+// person can help. If it has a method RetryAfter() time.Duration, a retry may
+// succeed.
 func (c Client) Locate(ctx context.Context, source string, size int64, sha256 string) (string, http.Header, error) {
 	repo, rev, file, err := ParseSource(source)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c Client) Locate(ctx context.Context, source string, size int64, sha256 st
 	}
 	to, err := resp.Location()
 	if err != nil || to.Host == "" || to.Scheme != "https" && to.Scheme != "http" {
-		return "", nil, fmt.Errorf("%s answered %s and does not say where to", c.endpoint(), resp.Status)
+		return "", nil, fmt.Errorf("%s answered %s without a location", c.endpoint(), resp.Status)
 	}
 	if err := ssrf.Check(resp.Request.URL, to); err != nil {
 		return "", nil, fmt.Errorf("%s: %w", c.endpoint(), err)
@@ -77,8 +77,8 @@ func (c Client) Locate(ctx context.Context, source string, size int64, sha256 st
 	return to.String(), nil, nil
 }
 
-// same compares what an endpoint says of a file with what is locked. What it
-// does not say is left to the digest of the content.
+// same compares an endpoint's description of a file with the locked one. Fields
+// that it leaves out are left to the digest of the content.
 func same(now described, size int64, sha256 string) error {
 	differs := now.sha256 != "" && !strings.EqualFold(now.sha256, sha256)
 	if !differs && (now.size < 0 || now.size == size) {
@@ -88,5 +88,5 @@ func same(now described, size int64, sha256 string) error {
 	if now.sha256 == "" {
 		is = "no known sha256"
 	}
-	return fmt.Errorf("%w: locked are sha256 %s and %d bytes, it has %s and %d bytes", ErrChanged, sha256, size, is, now.size)
+	return fmt.Errorf("%w: locked sha256 %s and %d bytes, found %s and %d bytes", ErrChanged, sha256, size, is, now.size)
 }

@@ -71,7 +71,7 @@ func TestTheTokenStaysWithTheHubWhateverItDoes(t *testing.T) {
 	}
 }
 
-// A mirror that leads to another host gets its own token and tells nobody.
+// A mirror that leads to another host gets its own token and passes it to no other.
 func TestLocateNeverTellsTheTokenInAnAddress(t *testing.T) {
 	h := hubtest.New(t)
 	h.Add("me/m", file("a"))

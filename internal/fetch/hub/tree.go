@@ -17,11 +17,12 @@ import (
 type Entry struct {
 	Path   string
 	Size   int64  // bytes of the content, never of a pointer to it
-	SHA256 string // "" for a file that is not stored as a large one
-	Xet    string // Hugging Face's own content address, "" where there is none
+	SHA256 string // "" for a file outside LFS
+	Xet    string // Hugging Face's content address, "" if there is none
 }
 
-// errNoAPI says that an endpoint serves files and lists none, as some mirrors do.
+// errNoAPI means that an endpoint serves files but lists none, as some mirrors
+// do.
 var errNoAPI = errors.New("the endpoint lists no files")
 
 const (
@@ -40,7 +41,7 @@ func (c Client) tree(ctx context.Context, repo, rev string) ([]Entry, error) {
 	seen := map[string]bool{}
 	for query := "recursive=true"; query != ""; {
 		if seen[query] || len(seen) == maxPages {
-			return nil, fmt.Errorf("%s: its listing does not end", c.endpoint())
+			return nil, fmt.Errorf("%s: endless file listing", c.endpoint())
 		}
 		seen[query] = true
 		var page []struct {
@@ -61,7 +62,7 @@ func (c Client) tree(ctx context.Context, repo, rev string) ([]Entry, error) {
 			}
 			e := Entry{Path: f.Path, Size: f.Size, Xet: f.XetHash}
 			if f.LFS != nil {
-				e.Size = max(f.LFS.Size, f.Size) // some servers give the pointer's size above
+				e.Size = max(f.LFS.Size, f.Size) // some servers report the pointer's size above
 				e.SHA256 = hexDigest(f.LFS.OID)
 				if e.SHA256 == "" {
 					e.SHA256 = hexDigest(f.LFS.SHA256)
@@ -74,8 +75,8 @@ func (c Client) tree(ctx context.Context, repo, rev string) ([]Entry, error) {
 	return all, nil
 }
 
-// commit asks for the commit that rev, a branch, a tag or a commit, stands for.
-// A full commit is returned without asking.
+// commit returns the commit of rev: a branch, a tag or a commit. A full commit
+// is returned without a request.
 func (c Client) commit(ctx context.Context, repo, rev string) (string, error) {
 	at, err := repository(c.endpoint(), "/api/models", repo, "revision", rev)
 	if err != nil {
@@ -89,13 +90,13 @@ func (c Client) commit(ctx context.Context, repo, rev string) (string, error) {
 		return "", err
 	}
 	if raw, err := hex.DecodeString(answer.SHA); err != nil || len(raw) != 20 {
-		return "", fmt.Errorf("%s: %q is no commit; is it a Hugging Face endpoint?", c.endpoint(), answer.SHA)
+		return "", fmt.Errorf("%s: %q is not a commit; is this a Hugging Face endpoint?", c.endpoint(), answer.SHA)
 	}
 	return answer.SHA, nil
 }
 
-// get reads JSON. errNoAPI tells what has no such address from what has it and
-// does not find repo there: only the latter gives a reason.
+// get reads JSON. It returns errNoAPI if the endpoint has no such address, and
+// not if it has one but no repo: only the latter gives a reason.
 func (c Client) get(ctx context.Context, at, repo string, into any) (http.Header, error) {
 	resp, err := c.ask(ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -112,15 +113,15 @@ func (c Client) get(ctx context.Context, at, repo string, into any) (http.Header
 		return nil, err
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxPage)).Decode(into); err != nil {
-		return nil, fmt.Errorf("read the answer of %s: %w", c.endpoint(), err)
+		return nil, fmt.Errorf("read the response of %s: %w", c.endpoint(), err)
 	}
 	return resp.Header, nil
 }
 
 var relNext = regexp.MustCompile(`<([^>]*)>\s*;[^,]*rel="?next"?`)
 
-// nextPage returns the query of the next page, "" after the last one. The rest
-// of the link does not count: mirrors pass on links that lead elsewhere.
+// nextPage returns the query of the next page, "" after the last. It ignores
+// the rest of the link: mirrors pass on links to other hosts.
 func nextPage(h http.Header) string {
 	for _, link := range h.Values("Link") {
 		if m := relNext.FindStringSubmatch(link); m != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// content serves /blob/{sha256} to whoever has an address that has not expired.
+// content serves /blob/{sha256} to clients with an unexpired address.
 func (h *Hub) content(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	sum := strings.TrimPrefix(r.URL.Path, "/blob/")
@@ -36,7 +36,7 @@ func (h *Hub) content(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve answers with what was asked of f, or as the fault has it.
+// serve answers the request for f, subject to the fault.
 func (h *Hub) serve(w http.ResponseWriter, r *http.Request, f File) {
 	fault := h.strike(ofContent)
 	if fault.Latency > 0 {
@@ -54,7 +54,7 @@ func (h *Hub) serve(w http.ResponseWriter, r *http.Request, f File) {
 	}
 	w.Header().Set("Accept-Ranges", "bytes")
 	w.Header().Set("Content-Type", "application/octet-stream")
-	size := f.Size - fault.Short + fault.Long // that is had
+	size := f.Size - fault.Short + fault.Long // that exists
 	said := size
 	if fault.Silent {
 		said = f.Size
@@ -136,7 +136,8 @@ func (h *Hub) body(w http.ResponseWriter, r *http.Request, f File, fault Fault, 
 	}
 }
 
-// read fills p with what is at off, wrong bytes included; past the end are zeros.
+// read fills p with the bytes at off, wrong ones included; past the end are
+// zeros.
 func (f File) read(p []byte, off int64, fault Fault) error {
 	clear(p)
 	if off < f.Size {
@@ -157,7 +158,8 @@ func (f File) read(p []byte, off int64, fault Fault) error {
 	return nil
 }
 
-// bounds reads "bytes=FROM-TO" and "bytes=FROM-"; to is one behind the last byte.
+// bounds parses "bytes=FROM-TO" and "bytes=FROM-"; to is one past the last
+// byte.
 func bounds(h string, size int64) (from, to int64, ranged bool, err error) {
 	if h == "" {
 		return 0, size, false, nil

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// endpoint speaks /{repo}/resolve/{rev}/{path} and /api/models/{repo}/….
+// endpoint serves /{repo}/resolve/{rev}/{path} and /api/models/{repo}/….
 func (h *Hub) endpoint(w http.ResponseWriter, r *http.Request) {
 	rest := strings.TrimPrefix(r.URL.EscapedPath(), "/")
 	rest, api := strings.CutPrefix(rest, "api/models/")
@@ -55,8 +55,8 @@ func (h *Hub) endpoint(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// open finds a revision, or answers why not. Listings of a repository with
-// terms are public, as they are on the real hub; those of a private one are not.
+// open finds a revision, or answers with an error. Listings of a repository
+// with terms are public, as on the real hub; those of a private one are not.
 func (h *Hub) open(w http.ResponseWriter, r *http.Request, name, rev string) (string, []File, bool) {
 	commit, files, code, why := h.find(r, name, rev)
 	if why == "" {
@@ -67,14 +67,14 @@ func (h *Hub) open(w http.ResponseWriter, r *http.Request, name, rev string) (st
 	return "", nil, false
 }
 
-// find finds a revision, or says why not.
+// find finds a revision, or returns the reason.
 func (h *Hub) find(r *http.Request, name, rev string) (commit string, files []File, code int, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	repo := h.repos[name]
 	switch {
 	case repo == nil:
-		return "", nil, http.StatusUnauthorized, "RepoNotFound" // so as not to tell whether it is private
+		return "", nil, http.StatusUnauthorized, "RepoNotFound" // so as not to reveal whether it is private
 	case repo.token != "" && r.Header.Get("Authorization") != "Bearer "+repo.token:
 		return "", nil, http.StatusUnauthorized, "GatedRepo"
 	case repo.terms && !strings.HasPrefix(r.URL.Path, "/api/"):
@@ -92,7 +92,7 @@ func (h *Hub) find(r *http.Request, name, rev string) (commit string, files []Fi
 	return rev, files, 0, ""
 }
 
-// resolve answers as https://huggingface.co does: content of any size lies elsewhere.
+// resolve answers as https://huggingface.co does: content is on another host.
 func (h *Hub) resolve(w http.ResponseWriter, r *http.Request, path string, files []File) {
 	i := slices.IndexFunc(files, func(f File) bool { return f.Path == path })
 	if i < 0 {
@@ -123,13 +123,13 @@ func (h *Hub) resolve(w http.ResponseWriter, r *http.Request, path string, files
 		return
 	}
 	w.Header().Set("X-Xet-Hash", sum)
-	w.Header().Set("ETag", `"`+sum[:32]+`"`) // of the redirect: says nothing of the content
+	w.Header().Set("ETag", `"`+sum[:32]+`"`) // of the redirect, not of the content
 	w.Header().Set("Location", h.CDN+"/blob/"+f.SHA256+"?X-Amz-Expires=3600&X-Amz-Signature="+h.sign())
 	w.WriteHeader(http.StatusFound)
 	fmt.Fprintln(w, "Found. Redirecting")
 }
 
-// sign gives out one more address.
+// sign issues one more address.
 func (h *Hub) sign() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,7 +140,7 @@ func (h *Hub) sign() string {
 	return s
 }
 
-// list answers one page, the next one by Link.
+// list answers one page, with the next one in Link.
 func (h *Hub) list(w http.ResponseWriter, r *http.Request, files []File) {
 	if f := h.strike(func(f Fault) bool { return f.APIStatus != 0 }); f.APIStatus != 0 {
 		http.Error(w, "no", f.APIStatus)

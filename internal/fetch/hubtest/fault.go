@@ -2,44 +2,44 @@ package hubtest
 
 import "time"
 
-// Fault is one way in which a hub misbehaves; its zero value is none. Faults
-// of the content strike whoever serves it.
+// Fault is one way in which a hub misbehaves; its zero value is none. A fault
+// of the content strikes the server that serves it.
 type Fault struct {
 	Name  string
-	Times int // requests that it strikes; 0: all
+	Times int // number of requests to strike; 0: all
 
-	Status     int    // answered in place of the content
-	RetryAfter string // header that goes with Status
+	Status     int    // sent instead of the content
+	RetryAfter string // header sent with Status
 
-	DropAt   int64 // the connection breaks after so many bytes of a body
-	StallAt  int64 // no byte comes after so many of a body, until the client leaves
+	DropAt   int64 // the connection breaks after this many bytes of a body
+	StallAt  int64 // no byte follows after this many of a body, until the client leaves
 	Stall    bool  // no byte of a body comes
 	Throttle int64 // bytes a second of one connection
 
-	NoRange     bool  // 200 and all of it to a request with Range, although ranges are advertised
-	ShiftRange  int64 // Content-Range, and the bytes, begin so much later than was asked
+	NoRange     bool  // 200 with the whole file for a request with Range, although ranges are advertised
+	ShiftRange  int64 // Content-Range, and the bytes, begin this much later than requested
 	NoTotal     bool  // Content-Range ends in /*
 	WrongTotal  int64 // added to the total of Content-Range
 	BareRange   bool  // 206 without Content-Range
 	Unsatisfied bool  // 416 to every range
 	Gzip        bool  // Content-Encoding: gzip, although identity was asked for
 
-	Short   int64   // so many bytes are missing at the end of the file
-	Long    int64   // so many bytes follow the end of the file
-	Silent  bool    // and the headers do not tell; there is no Content-Length
+	Short   int64   // bytes missing at the end of the file
+	Long    int64   // bytes added at the end of the file
+	Silent  bool    // the headers hide that; there is no Content-Length
 	Flip    []int64 // offsets of wrong bytes
 	FlipAll bool    // every byte is wrong
 
 	ChangedEtag bool // the endpoint describes other content at the same commit
-	NewEtag     bool // the content host gives every answer another ETag
+	NewEtag     bool // the content host sends a new ETag with every response
 
 	APIStatus     int // of the listings
-	ResolveStatus int // of the endpoint's answer to /resolve
+	ResolveStatus int // of the endpoint's response to /resolve
 	Latency       time.Duration
 }
 
-// Faults returns every way to misbehave, for content of size bytes. None of
-// them lasts longer than it is on.
+// Faults returns every way to misbehave, for content of size bytes. None
+// outlasts its Break.
 func Faults(size int64) []Fault {
 	middle := size / 2
 	return []Fault{
@@ -82,8 +82,8 @@ func Faults(size int64) []Fault {
 	}
 }
 
-// strike returns the fault that one request meets. which tells what a fault
-// must do to be spent on that request.
+// strike returns the fault that one request meets. which selects the faults
+// that this request uses up.
 func (h *Hub) strike(which func(Fault) bool) Fault {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -97,7 +97,7 @@ func (h *Hub) strike(which func(Fault) bool) Fault {
 	return f
 }
 
-// ofContent reports whether f strikes what serves content.
+// ofContent reports whether f strikes the server of the content.
 func ofContent(f Fault) bool {
 	return !f.ChangedEtag && f.APIStatus == 0 && f.ResolveStatus == 0
 }

@@ -1,7 +1,7 @@
 // Package hubtest is a Hugging Face for tests: an endpoint that resolves,
 // lists, gates and renames, and a content host on another port, both on
-// loopback, which misbehave as they are told. It is never part of the program.
-// Start reading at New, then fault.go.
+// loopback, which misbehave on request. It is never part of the program. Start
+// reading at New, then fault.go.
 package hubtest
 
 import (
@@ -21,14 +21,14 @@ import (
 type File struct {
 	Path    string
 	Data    []byte
-	Content io.ReaderAt // in place of Data, for what is too large for memory; Size and SHA256 must then be given
+	Content io.ReaderAt // instead of Data, for content too large for memory; Size and SHA256 must be set then
 	Size    int64
 	SHA256  string
-	Plain   bool // kept in git itself: no sha256 is known, and the endpoint serves it
+	Plain   bool // kept in git itself: without a sha256, and served by the endpoint
 }
 
-// Hub is both servers. Its fields may be set before the first request; its
-// methods are safe at any time.
+// Hub is both servers. Set its fields before the first request; its methods are
+// safe at any time.
 type Hub struct {
 	URL string // the endpoint
 	CDN string // the content host
@@ -42,7 +42,7 @@ type Hub struct {
 	repos    map[string]*repo
 	renamed  map[string]string
 	blobs    map[string]File // by sha256
-	signed   map[string]int  // signatures of addresses that were given out: requests made with each
+	signed   map[string]int  // requests for each signed address
 	expire   int
 	fault    Fault
 	hits     int // requests that the fault saw
@@ -74,22 +74,22 @@ func New(t testing.TB) *Hub {
 	h.URL, h.CDN, h.servers = hub.URL, cdn.URL, []*httptest.Server{hub, cdn}
 	t.Cleanup(func() {
 		for _, s := range h.servers {
-			s.CloseClientConnections() // ends requests that stall
+			s.CloseClientConnections() // ends stalled requests
 			s.Close()
 		}
 	})
 	return h
 }
 
-// OnceEach makes a connection end after one answer, so that thousands of
-// clients of one process leave none behind.
+// OnceEach closes each connection after one response, so that thousands of
+// clients in one process leave none behind.
 func (h *Hub) OnceEach() {
 	for _, s := range h.servers {
 		s.Config.SetKeepAlivesEnabled(false)
 	}
 }
 
-// Add makes a commit of repo that holds exactly files, moves main to it and
+// Add makes a commit of repo with exactly these files, moves main to it and
 // returns it. Equal files make equal commits.
 func (h *Hub) Add(name string, files ...File) string {
 	id := sha1.New()
@@ -124,7 +124,8 @@ func (h *Hub) Tag(name, ref string) {
 	h.repos[name].refs[ref] = h.repos[name].head
 }
 
-// Gate makes repo readable with token only; without terms accepted not even so.
+// Gate makes repo readable with token only, and without accepted terms not at
+// all.
 func (h *Hub) Gate(name, token string, accepted bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,15 +141,15 @@ func (h *Hub) Rename(from, to string) {
 	delete(h.repos, from)
 }
 
-// ExpireAfter lets every address of the content host that is given out serve k
-// requests, and answer 403 from then on. 0 is no limit.
+// ExpireAfter makes every issued address of the content host serve k requests,
+// and then answer 403. 0 is no limit.
 func (h *Hub) ExpireAfter(k int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.expire = k
 }
 
-// Expire makes every address that was given out so far answer 403.
+// Expire makes every address issued so far answer 403.
 func (h *Hub) Expire() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -51,7 +51,7 @@ func TestAnHonestHubServesWhatWasAdded(t *testing.T) {
 	}
 }
 
-// Every fault must be seen by somebody who asks for a range or for everything:
+// Every fault must show to a client that asks for a range or for everything:
 // otherwise a test that meets it proves nothing.
 func TestEveryFaultShows(t *testing.T) {
 	for _, f := range hubtest.Faults(int64(len(data))) {
@@ -87,7 +87,7 @@ func TestEveryFaultShows(t *testing.T) {
 			}
 			resp.Body.Close()
 			if resp.StatusCode == 302 && resp.Header.Get("X-Linked-Size") == "65536" {
-				t.Error("nobody would notice it")
+				t.Error("no client would notice it")
 			}
 		})
 	}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Request is what one of the servers was asked.
+// Request is a request to one of the servers.
 type Request struct {
 	Host          string // "hub" or "cdn"
 	Method, Path  string
 	Range         string
 	Authorization string
-	Status        int // that was answered; 0 while it is not
+	Status        int // of the response; 0 before it
 }
 
 // Requests returns all requests so far, in the order in which they came.
@@ -27,21 +27,21 @@ func (h *Hub) Requests() []Request {
 	return all
 }
 
-// Forget starts Requests, Sent and Leaks anew.
+// Forget resets Requests, Sent and Leaks.
 func (h *Hub) Forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.requests, h.sent = nil, 0
 }
 
-// Sent returns how many bytes of content were written.
+// Sent returns the number of content bytes written.
 func (h *Hub) Sent() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.sent
 }
 
-// Leaks describes every request in which the content host was told a token.
+// Leaks describes every request that showed a token to the content host.
 func (h *Hub) Leaks() []string {
 	var leaks []string
 	for _, r := range h.Requests() {
@@ -52,14 +52,14 @@ func (h *Hub) Leaks() []string {
 	return leaks
 }
 
-// Secrets returns what must stand in no text: tokens and signatures.
+// Secrets returns what must not appear in any text: tokens and signatures.
 func (h *Hub) Secrets() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.secrets)
 }
 
-// Told returns the secrets that stand in text.
+// Told returns the secrets in text.
 func (h *Hub) Told(text string) []string {
 	var told []string
 	for _, s := range h.Secrets() {
@@ -70,7 +70,7 @@ func (h *Hub) Told(text string) []string {
 	return told
 }
 
-// recorded notes every request and its answer.
+// recorded records every request and its response.
 func (h *Hub) recorded(host string, next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		noted := &Request{Host: host, Method: r.Method, Path: r.URL.Path, Range: r.Header.Get("Range"), Authorization: r.Header.Get("Authorization")}
@@ -87,7 +87,7 @@ func (h *Hub) recorded(host string, next http.HandlerFunc) http.Handler {
 	})
 }
 
-// recorder tells the status of an answer.
+// recorder remembers the status of a response.
 type recorder struct {
 	http.ResponseWriter
 	note func(status int)

@@ -17,8 +17,8 @@ import (
 	"aisync.dev/aisync/internal/fetch/ssrf"
 )
 
-// locate asks for a layer's first byte, so as to log in and to learn where the
-// registry sends those who want it.
+// locate requests a layer's first byte, to log in and to learn the address that
+// the registry redirects to.
 func (a *artifact) locate(ctx context.Context, l file) (string, http.Header, error) {
 	scheme := "https"
 	if a.repo.PlainHTTP {
@@ -46,47 +46,47 @@ func (a *artifact) locate(ctx context.Context, l file) (string, http.Header, err
 		return at, header, nil
 	case code/100 != 3:
 		after, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return "", nil, &answered{status: code, after: time.Duration(max(after, 0)) * time.Second}
+		return "", nil, &statusError{status: code, after: time.Duration(max(after, 0)) * time.Second}
 	}
 	to, err := resp.Location()
 	if err != nil || to.Host == "" || to.Scheme != "https" && to.Scheme != "http" {
-		return "", nil, fmt.Errorf("answered %s and does not say where to", resp.Status)
+		return "", nil, fmt.Errorf("answered %s without a location", resp.Status)
 	}
 	if err := ssrf.Check(resp.Request.URL, to); err != nil {
 		return "", nil, err
 	}
 	if !strings.EqualFold(to.Host, resp.Request.URL.Host) || to.Scheme != resp.Request.URL.Scheme {
-		header = nil // the login is the registry's alone
+		header = nil // the login belongs to the registry only
 	}
 	return to.String(), header, nil
 }
 
-// answered is a status that brought nothing.
-type answered struct {
+// statusError is a status without content.
+type statusError struct {
 	status int
 	after  time.Duration
 }
 
-func (e *answered) Error() string {
+func (e *statusError) Error() string {
 	return fmt.Sprintf("answered %d %s", e.status, http.StatusText(e.status))
 }
 
-// later is an answer that may be another one soon.
-type later struct {
+// temporaryError is a failure that may pass soon.
+type temporaryError struct {
 	error
 	after time.Duration
 }
 
-func (l *later) Unwrap() error { return l.error }
+func (l *temporaryError) Unwrap() error { return l.error }
 
-// RetryAfter returns how long the registry asked to wait, 0 where it said nothing.
-func (l *later) RetryAfter() time.Duration { return l.after }
+// RetryAfter returns the wait that the registry asked for, 0 if none.
+func (l *temporaryError) RetryAfter() time.Duration { return l.after }
 
-// explain says what an error of a registry means, and what to do. The address
-// of a failed request is left out: it may be signed.
+// explain says what a registry's error means, and what to do. It leaves out the
+// address of a failed request, which may be signed.
 func (a *artifact) explain(err error) error {
 	status, after := 0, time.Duration(0)
-	var own *answered
+	var own *statusError
 	var theirs *errcode.ErrorResponse
 	var u *url.Error
 	switch {
@@ -114,7 +114,7 @@ func (a *artifact) explain(err error) error {
 	case status == http.StatusNotFound:
 		err = fmt.Errorf("%w; check the repository and the tag", ErrNotFound)
 	case status == http.StatusTooManyRequests || status >= 500:
-		err = &later{fmt.Errorf("%w; try again later", err), after}
+		err = &temporaryError{fmt.Errorf("%w; try again later", err), after}
 	}
 	return fmt.Errorf("%s: %w", a.name(), err)
 }

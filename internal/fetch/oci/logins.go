@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// logins sees what is asked for a registry, which may name any address as the
-// one where logins are looked at. That a registry elsewhere names no address of
-// this machine or of its network is auth.Client's to refuse, by what a name
-// resolves to then.
+// logins checks the requests for a registry's logins, because a registry may
+// name any address for them. auth.Client refuses an address of this machine or
+// its network, by what a name resolves to.
 type logins struct {
 	base http.RoundTripper // nil: http.DefaultTransport
-	host string            // the registry's
+	host string            // of the registry
 }
 
-// RoundTrip implements http.RoundTripper. An address that a registry names is
-// one that it led to, as with a redirect: base may look where its connection
-// ends. A login leaves the registry's host over https alone.
+// RoundTrip implements http.RoundTripper. It treats an address that a registry
+// names like a redirect: base may check where its connection ends. A login
+// leaves the registry's host over https only.
 func (l *logins) RoundTrip(req *http.Request) (*http.Response, error) {
 	base := l.base
 	if base == nil {
@@ -29,7 +28,7 @@ func (l *logins) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	registry := &url.URL{Scheme: req.URL.Scheme, Host: l.host}
 	if told := req.Header.Get("Authorization") != "" || req.Body != nil; told && req.URL.Scheme != "https" && !strings.EqualFold(req.URL.Hostname(), registry.Hostname()) {
-		return nil, fmt.Errorf("wants the login sent to %s, which is another host, and in clear text: it was not sent", req.URL.Host)
+		return nil, fmt.Errorf("refusing to send the login to %s, another host, in clear text", req.URL.Host)
 	}
 	led := req.Clone(req.Context())
 	led.Response = &http.Response{Request: &http.Request{URL: registry}}

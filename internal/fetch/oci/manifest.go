@@ -19,7 +19,7 @@ import (
 
 const (
 	maxManifest = 4 << 20 // bytes
-	maxIndex    = 16      // artifacts of one index that are looked at
+	maxIndex    = 16      // artifacts of one index that are examined
 )
 
 // file is a layer as the manifest describes it.
@@ -37,18 +37,18 @@ func (a *artifact) layers(ctx context.Context) (manifest string, all []file, err
 	}
 	defer body.Close()
 	if desc.Size > maxManifest {
-		return "", nil, fmt.Errorf("its manifest has %d bytes, more than any artifact needs", desc.Size)
+		return "", nil, fmt.Errorf("manifest too large: %d bytes", desc.Size)
 	}
 	raw, err := content.ReadAll(body, desc)
 	if err != nil {
-		return "", nil, fmt.Errorf("read its manifest: %w", err)
+		return "", nil, fmt.Errorf("read manifest: %w", err)
 	}
 	all, members, err := files(raw)
 	if err != nil {
 		return "", nil, err
 	}
 	if len(members) > maxIndex {
-		return "", nil, fmt.Errorf("it is an index of %d artifacts; name one by its digest", len(members))
+		return "", nil, fmt.Errorf("index of %d artifacts; name one by its digest", len(members))
 	}
 	for _, d := range members {
 		if d.Digest.Validate() != nil || d.Size > maxManifest {
@@ -67,11 +67,11 @@ func (a *artifact) layers(ctx context.Context) (manifest string, all []file, err
 	return desc.Digest.String(), all, nil
 }
 
-// files reads a manifest's layers, or the artifacts of an index.
+// files parses a manifest's layers, or the artifacts of an index.
 func files(raw []byte) (all []file, members []ocispec.Descriptor, err error) {
 	var m struct{ Layers, Manifests []ocispec.Descriptor }
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, nil, fmt.Errorf("read its manifest: %w", err)
+		return nil, nil, fmt.Errorf("read manifest: %w", err)
 	}
 	for _, l := range m.Layers {
 		if l.Digest.Validate() == nil && l.Digest.Algorithm() == digest.SHA256 && l.Size > 0 {
@@ -81,8 +81,8 @@ func files(raw []byte) (all []file, members []ocispec.Descriptor, err error) {
 	return all, m.Manifests, nil
 }
 
-// title is the name of a layer's file: as oras and podman write it, or as the
-// model specification of the CNCF does.
+// title is the name of a layer's file, in the annotation of oras and podman, or
+// of the CNCF's model specification.
 // https://github.com/modelpack/model-spec/blob/main/docs/annotations.md
 func title(annotations map[string]string) string {
 	for _, key := range []string{ocispec.AnnotationTitle, "org.cncf.model.filepath", "org.cnai.model.filepath"} {
@@ -93,7 +93,7 @@ func title(annotations map[string]string) string {
 	return ""
 }
 
-// weights are the media types of layers that are a GGUF file as it is.
+// weights are the media types of layers that are an unmodified GGUF file.
 var weights = []string{
 	"application/vnd.ollama.image.model",
 	"application/vnd.docker.ai.gguf.v3", // https://github.com/docker/model-spec/blob/main/spec.md
@@ -104,7 +104,7 @@ var weights = []string{
 var shard = regexp.MustCompile(`^(.*)-[0-9]{5}-of-([0-9]{5})\.gguf$`)
 
 // choose returns the model's layers: those with that title, or those that are
-// a GGUF file by title or media type, or the one largest file of unknown type.
+// GGUF files by title or media type, or the only largest file of unknown type.
 func choose(all []file, want string) ([]Layer, error) {
 	var model []Layer
 	var largest file
@@ -133,13 +133,13 @@ func choose(all []file, want string) ([]Layer, error) {
 	case len(model) == 1:
 		return model, nil
 	case want != "":
-		return nil, fmt.Errorf("%w that is called %s; it has %s", ErrNoModel, want, titles(all))
+		return nil, fmt.Errorf("%w named %s; files: %s", ErrNoModel, want, titles(all))
 	case largest.Size > 0 && !wrapped && !strings.Contains(largest.mediaType, "json"):
 		return []Layer{largest.Layer}, nil
 	case wrapped:
-		return nil, fmt.Errorf("%w as a layer of its own, only archives; push the file as it is: oras push HOST/REPO:TAG FILE.gguf", ErrNoModel)
+		return nil, fmt.Errorf("%w, only archives; push the file itself: oras push HOST/REPO:TAG FILE.gguf", ErrNoModel)
 	}
-	return nil, fmt.Errorf("%w; it has %s", ErrNoModel, titles(all))
+	return nil, fmt.Errorf("%w; files: %s", ErrNoModel, titles(all))
 }
 
 // shards puts the shards of one model in order.
@@ -152,27 +152,27 @@ func shards(model []Layer) ([]Layer, error) {
 			for _, l := range model {
 				names = append(names, cmp.Or(l.Title, "sha256:"+l.SHA256))
 			}
-			return nil, fmt.Errorf("holds several models: %s; name one with #TITLE at the end of the source", strings.Join(names, ", "))
+			return nil, fmt.Errorf("several models: %s; name one with #TITLE at the end of the source", strings.Join(names, ", "))
 		}
 	}
 	n, _ := strconv.Atoi(first[2])
 	for i := range max(n, len(model)) {
 		want := fmt.Sprintf("%s-%05d-of-%s.gguf", first[1], i+1, first[2])
 		if i >= len(model) || model[i].Title != want {
-			return nil, fmt.Errorf("a shard is missing: %s (%d of %d are there)", want, len(model), n)
+			return nil, fmt.Errorf("missing shard: %s (%d of %d exist)", want, len(model), n)
 		}
 	}
 	return model, nil
 }
 
-// titles lists what an artifact has, for people.
+// titles lists the files of an artifact, for people.
 func titles(all []file) string {
 	var names []string
 	for _, f := range all {
 		names = append(names, cmp.Or(f.Title, f.mediaType))
 	}
 	if names == nil {
-		return "no file at all"
+		return "none"
 	}
 	return strings.Join(names, ", ")
 }

@@ -1,6 +1,7 @@
-// Package oci finds models in OCI registries: which layer of an artifact is
-// the model, and where its bytes can be had with Range. It moves no content,
-// pushes nothing and keeps no credentials. Start reading at Client.Resolve.
+// Package oci finds models in OCI registries: the layers of an artifact that
+// are the model, and the address that serves their bytes with Range. It moves
+// no content, pushes nothing and stores no credentials. Start reading at
+// Client.Resolve.
 package oci
 
 import (
@@ -20,38 +21,39 @@ import (
 	"aisync.dev/aisync/internal/advice"
 )
 
-// Client asks registries. The zero value is anonymous. Safe for concurrent use.
+// Client asks registries. The zero value is anonymous. It is safe for
+// concurrent use.
 type Client struct {
 	HTTP         *http.Client // nil: http.DefaultClient
-	DockerConfig string       // file with logins, as docker and oras write it; "" or none there: anonymous
+	DockerConfig string       // file of logins in docker's form; "" or none there: anonymous
 }
 
 // Resolved pins an artifact.
 type Resolved struct {
 	Manifest string  // sha256:…
-	Source   string  // as Resolve was asked, at Manifest
+	Source   string  // as given to Resolve, at Manifest
 	Layers   []Layer // the model: one file, or its shards in order
 }
 
 // Layer is one file of an artifact.
 type Layer struct {
-	Title  string // file name; "" where the artifact does not say
+	Title  string // file name; "" if the artifact has none
 	SHA256 string // 64 hex digits
 	Size   int64  // bytes
 }
 
 var (
-	// ErrNotFound says that the registry has no such artifact.
+	// ErrNotFound means that the registry has no such artifact.
 	ErrNotFound = errors.New("not found")
-	// ErrDenied says that a login is missing or does not suffice.
-	ErrDenied = errors.New("needs a login")
-	// ErrNoModel says that an artifact holds no file that could be the model.
-	ErrNoModel = errors.New("holds no GGUF file")
-	// ErrChanged says that the artifact has other content than was locked.
+	// ErrDenied means that a login is missing or insufficient.
+	ErrDenied = errors.New("login required")
+	// ErrNoModel means that an artifact has no file that could be the model.
+	ErrNoModel = errors.New("no GGUF file")
+	// ErrChanged means that the artifact has other content than the lock.
 	ErrChanged = errors.New("upstream changed")
 )
 
-// ConfigFile is where docker keeps logins: in DOCKER_CONFIG, or .docker in home.
+// ConfigFile is docker's file of logins: in DOCKER_CONFIG, or .docker in home.
 func ConfigFile(getenv func(string) string, home string) string {
 	if dir := getenv("DOCKER_CONFIG"); dir != "" {
 		return filepath.Join(dir, "config.json")
@@ -59,8 +61,8 @@ func ConfigFile(getenv func(string) string, home string) string {
 	return filepath.Join(home, ".docker", "config.json")
 }
 
-// Resolve pins what source, oci://HOST/REPO with :TAG or @DIGEST and perhaps
-// #TITLE, is now.
+// Resolve pins the present content of source: oci://HOST/REPO with :TAG or
+// @DIGEST, and optionally #TITLE.
 func (c Client) Resolve(ctx context.Context, source string) (Resolved, error) {
 	a, err := c.open(source)
 	if err != nil {
@@ -81,7 +83,7 @@ func (c Client) Resolve(ctx context.Context, source string) (Resolved, error) {
 	return Resolved{Manifest: manifest, Source: pinned, Layers: model}, nil
 }
 
-// At is source at the manifest with that digest, whatever tag it names.
+// At is source at the manifest with that digest, whatever its tag.
 func At(source, manifest string) (string, error) {
 	a, err := Client{}.open(source)
 	if err != nil {
@@ -98,12 +100,11 @@ func At(source, manifest string) (string, error) {
 	return pinned, nil
 }
 
-// Locate returns where the layer of source with that digest can be had now,
-// for requests with Range, and what Authorization to send to exactly that
-// address. Both expire: whoever is answered 401 or 403 asks again. The error
-// wraps ErrChanged, and names both digests, where the artifact holds another
-// model than is locked. Where it has a method RetryAfter() time.Duration, it
-// may pass by itself.
+// Locate returns where the layer of source with that digest can be had now, for
+// requests with Range, and the Authorization for exactly that address. Both
+// expire: a client that gets 401 or 403 calls Locate again. The error wraps
+// ErrChanged, with both digests, if the artifact holds another model than the
+// lock. If it has a method RetryAfter() time.Duration, a retry may succeed.
 func (c Client) Locate(ctx context.Context, source string, size int64, sha256 string) (string, http.Header, error) {
 	a, err := c.open(source)
 	if err != nil {
@@ -130,7 +131,7 @@ func (c Client) Locate(ctx context.Context, source string, size int64, sha256 st
 	} else {
 		has = append(has, "no GGUF file")
 	}
-	return "", nil, fmt.Errorf("%s: %w: locked are sha256 %s and %d bytes, it has %s; %s",
+	return "", nil, fmt.Errorf("%s: %w: locked sha256 %s and %d bytes, found %s; %s",
 		a.name(), ErrChanged, sha256, size, strings.Join(has, ", "), advice.UpdateLock)
 }
 
@@ -149,7 +150,7 @@ func (c Client) open(source string) (*artifact, error) {
 	rest, title, _ := strings.Cut(rest, "#")
 	ref, err := registry.ParseReference(rest)
 	if !ok || scheme != "oci" && scheme != "oci+http" || err != nil {
-		return nil, fmt.Errorf("source %q is not understood; want oci://HOST/REPO:TAG or oci://HOST/REPO@DIGEST", source)
+		return nil, fmt.Errorf("invalid source %q; want oci://HOST/REPO:TAG or oci://HOST/REPO@DIGEST", source)
 	}
 	if ref.Reference == "" {
 		ref.Reference = "latest"
@@ -160,7 +161,7 @@ func (c Client) open(source string) (*artifact, error) {
 		base = *c.HTTP
 	}
 	base.Transport = &logins{base: base.Transport, host: ref.Host()}
-	// A store that cannot be read leaves public artifacts within reach.
+	// Public artifacts need no readable store of logins.
 	login := func(context.Context, string) (auth.Credential, error) { return auth.EmptyCredential, nil }
 	if c.DockerConfig != "" {
 		if store, err := credentials.NewStore(c.DockerConfig, credentials.StoreOptions{}); err != nil {
@@ -182,7 +183,7 @@ func (c Client) open(source string) (*artifact, error) {
 	return a, nil
 }
 
-// optional makes a login that cannot be had none at all, and remembers why.
+// optional makes an unavailable login anonymous, and remembers why.
 func (a *artifact) optional(get auth.CredentialFunc) auth.CredentialFunc {
 	return func(ctx context.Context, host string) (auth.Credential, error) {
 		cred, err := get(ctx, host)

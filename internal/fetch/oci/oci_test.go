@@ -124,10 +124,10 @@ func TestTheModelIsFoundAmongTheLayers(t *testing.T) {
 		"the last missing":     {[]layer{{octets, "m-00001-of-00003.gguf", "one"}, {octets, "m-00002-of-00003.gguf", "two"}}, "", nil, "m-00003-of-00003.gguf"},
 		"several models":       {[]layer{{octets, "a.gguf", "a"}, {octets, "b.gguf", "b"}}, "", nil, "a.gguf, b.gguf; name one with #TITLE"},
 		"one of several":       {[]layer{{octets, "a.gguf", "a"}, {octets, "b.gguf", "b"}}, "#b.gguf", []string{"b"}, ""},
-		"a title that is none": {[]layer{{octets, "a.gguf", "a"}}, "#c.gguf", nil, "it has a.gguf"},
+		"a title that is none": {[]layer{{octets, "a.gguf", "a"}}, "#c.gguf", nil, "files: a.gguf"},
 		"an image":             {[]layer{{tar, "", "PK"}}, "", nil, "oras push"},
 		"an image of a GGUF":   {[]layer{{tar, "m.gguf", "PK"}}, "", nil, "oras push"},
-		"nothing":              {nil, "", nil, "no file at all"},
+		"nothing":              {nil, "", nil, "files: none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := serve(t)
@@ -178,7 +178,7 @@ func dockerConfig(t *testing.T, r *server, password string) string {
 	return file
 }
 
-func TestLocateLogsInAndTellsNobodyElse(t *testing.T) {
+func TestLocateSendsLoginToRegistryOnly(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		t.Errorf("asked the blobs' host: %s %q", req.URL, req.Header.Get("Authorization"))
 	}))
@@ -288,7 +288,7 @@ func TestPlainHTTPIsForLoopbackUnlessItIsSaid(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "oci://", "oci://host", "http://host/m:1", "oci://host/UPPER:1", "oci://host/m@sha256:12"} {
-		if got, err := (Client{}).Resolve(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "not understood") {
+		if got, err := (Client{}).Resolve(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "invalid source") {
 			t.Errorf("%q gave %+v, %v", bad, got, err)
 		}
 	}
@@ -324,7 +324,7 @@ func TestARegistryElsewhereLeadsNotToThisMachine(t *testing.T) {
 }
 
 // asked is a transport that writes down where a login goes; the registry of
-// registry.example names realm, and every realm gives a token to whoever asks.
+// registry.example names realm, and every realm gives a token to every client.
 type asked struct{ realm, logins string }
 
 func (a *asked) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -350,7 +350,7 @@ func (a *asked) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // A registry may name any address for logins. Its own login goes there over
-// https, to nobody of this machine and its network, and none of another host.
+// https, never to this machine or its network, and none of another host.
 func TestALoginGoesWhereItsRegistrySaysAndNeverHereOrInTheClear(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.json")
 	entry := func(pass string) string {

@@ -1,5 +1,5 @@
 // Package ocitest is an OCI registry for tests, on loopback: pull only, without
-// a login. It is never part of the program. Start reading at New.
+// a login. It is never part of the program. Call New.
 package ocitest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Registry answers /v2/REPO/manifests/… and /v2/REPO/blobs/….
+// Registry serves /v2/REPO/manifests/… and /v2/REPO/blobs/….
 type Registry struct {
 	Host string // HOST:PORT, as it stands in oci+http://HOST:PORT/REPO:TAG
 
@@ -73,7 +73,7 @@ func (r *Registry) Forget() {
 	r.asked = nil
 }
 
-// Asked returns the paths that were asked for.
+// Asked returns the requested paths.
 func (r *Registry) Asked() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

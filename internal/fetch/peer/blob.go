@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// blob serves one file with ranges. Its digest is its ETag: it never changes.
+// blob serves one file with ranges. Its digest is its ETag, because it never
+// changes.
 func (h *handler) blob(w http.ResponseWriter, r *http.Request, sha256 string) {
 	path, size, ok := h.store.Find(sha256)
 	if !ok {
@@ -21,7 +22,8 @@ func (h *handler) blob(w http.ResponseWriter, r *http.Request, sha256 string) {
 		return
 	}
 	defer f.Close()
-	// A file that is being written, or no longer what was verified, is not shared.
+	// A file that is being written, or has changed since its verification, is
+	// not shared.
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() != size {
 		http.NotFound(w, r)
 		return
@@ -32,24 +34,24 @@ func (h *handler) blob(w http.ResponseWriter, r *http.Request, sha256 string) {
 	http.ServeContent(w, r, "", time.Time{}, f)
 }
 
-// Access is one answer.
+// Access is one request and its response.
 type Access struct {
 	Time   time.Time
 	Remote string
 	Method string
-	Path   string // as it was sent; may be anything
+	Path   string // as sent; untrusted
 	Range  string
 	Status int
-	Bytes  int64 // of the body that were sent
+	Bytes  int64 // bytes of the body sent
 	Took   time.Duration
 }
 
-// String is one line without a control character in it.
+// String is one line without control characters.
 func (a Access) String() string {
 	return fmt.Sprintf("%s %s %s %q %q %d %d %s", a.Time.UTC().Format(time.RFC3339), a.Remote, safe(a.Method), a.Path, a.Range, a.Status, a.Bytes, a.Took.Round(time.Millisecond))
 }
 
-// safe quotes a method that is no plain word.
+// safe quotes a method that is not a plain word.
 func safe(method string) string {
 	for _, r := range method {
 		if r < 'A' || r > 'Z' {
@@ -59,7 +61,7 @@ func safe(method string) string {
 	return method
 }
 
-// logged tells access of every answer.
+// logged reports every response to access.
 func logged(next http.Handler, access func(Access)) http.Handler {
 	if access == nil {
 		return next
@@ -75,8 +77,8 @@ func logged(next http.Handler, access func(Access)) http.Handler {
 	})
 }
 
-// counter notes status and bytes. It passes ReadFrom on, so that files go out
-// by sendfile.
+// counter counts status and bytes. It passes ReadFrom on, so that files are
+// sent by sendfile.
 type counter struct {
 	http.ResponseWriter
 	access *Access

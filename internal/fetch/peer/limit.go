@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// limited accepts no more than n connections at a time and gives up those
-// whose other side takes no byte for stall.
+// limited accepts at most n connections at a time and closes those whose client
+// accepts no byte for stall.
 func limited(ln net.Listener, n int, stall time.Duration) net.Listener {
 	return &listener{Listener: ln, slots: make(chan struct{}, n), closed: make(chan struct{}), stall: stall}
 }
 
 type listener struct {
 	net.Listener
-	slots  chan struct{} // one element a connection
+	slots  chan struct{} // one element for each connection
 	closed chan struct{}
 	once   sync.Once
 	stall  time.Duration
 }
 
-// Accept waits for a slot first: who is over the limit waits in the backlog.
+// Accept waits for a slot first: connections over the limit wait in the
+// backlog.
 func (l *listener) Accept() (net.Conn, error) {
 	select {
 	case l.slots <- struct{}{}:
@@ -41,10 +42,10 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// piece is how much may be sent before the deadline moves on.
+// piece is the most that is sent before the deadline moves.
 const piece = 4 << 20
 
-// conn renews its deadline with every piece that was sent.
+// conn moves its deadline with every piece sent.
 type conn struct {
 	net.Conn
 	stall time.Duration
@@ -58,8 +59,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// ReadFrom implements io.ReaderFrom. The connection below sends a file by
-// sendfile if it sees it through one limit at most, hence the unwrapping.
+// ReadFrom implements io.ReaderFrom. The inner connection uses sendfile only
+// through at most one limit, hence the unwrapping.
 func (c *conn) ReadFrom(r io.Reader) (int64, error) {
 	limit, ok := r.(*io.LimitedReader)
 	if !ok {

@@ -1,6 +1,6 @@
-// Package peer shares a store with the machines of one network: read-only, by
-// digest, and nothing else. Nobody trusts a peer: who fetches compares the
-// digest. Start reading at Serve; Source is the other side.
+// Package peer shares a store with the machines of one network, read-only and
+// by digest. Peers are not trusted: the client compares the digest. Call Serve;
+// Source is the client's side.
 package peer
 
 import (
@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// Store is what is shared.
+// Store is the shared store.
 type Store interface {
-	// Find returns the file with that digest (64 lower-case hex digits), whole
-	// and verified, and its size.
+	// Find returns the complete, verified file with that digest (64 lower-case
+	// hex digits), and its size.
 	Find(sha256 string) (path string, size int64, ok bool)
-	// List returns what Find finds.
+	// List returns everything that Find finds.
 	List() ([]Blob, error)
 }
 
@@ -31,22 +31,22 @@ type Blob struct {
 	Size   int64  `json:"size"` // bytes
 }
 
-// Options say how Serve serves. The zero value works.
+// Options configure Serve. The zero value works.
 type Options struct {
-	Connections int           // at a time; more wait; 0: 32
-	Stall       time.Duration // a client that takes no byte for so long is left; 0: 1 minute
-	Access      func(Access)  // called after each answer, from several goroutines; nil: nobody is told
+	Connections int           // at a time; further ones wait; 0: 32
+	Stall       time.Duration // time limit for a client that accepts no byte; 0: 1 minute
+	Access      func(Access)  // called after each response, from several goroutines; may be nil
 }
 
 // Listen opens addr (HOST:PORT), which must be a loopback address unless
-// beyondLoopback is said.
+// beyondLoopback is set.
 func Listen(addr string, beyondLoopback bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, fmt.Errorf("serve models: address %q is no HOST:PORT: %w", addr, err)
+		return nil, fmt.Errorf("serve models: address %q is not HOST:PORT: %w", addr, err)
 	}
 	if !beyondLoopback && !loopback(host) {
-		return nil, fmt.Errorf("serve models: %s can be reached by other machines; say so in so many words, or use 127.0.0.1", addr)
+		return nil, fmt.Errorf("serve models: other machines can reach %s; allow that explicitly, or use 127.0.0.1", addr)
 	}
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -55,7 +55,7 @@ func Listen(addr string, beyondLoopback bool) (net.Listener, error) {
 	return ln, nil
 }
 
-// loopback reports whether host is this machine alone.
+// loopback reports whether host is this machine only.
 func loopback(host string) bool {
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
@@ -68,7 +68,7 @@ func loopback(host string) bool {
 //	GET /sha256/HEX    the bytes, with Range; HEAD too
 //
 // Whatever else is asked for is refused. On a loopback address only requests
-// that name one are answered, so that no web page reaches it by a name of its own.
+// that name one are answered, so that no web page reaches it by another name.
 func Serve(ctx context.Context, ln net.Listener, store Store, o Options) error {
 	host, _, _ := net.SplitHostPort(ln.Addr().String())
 	h := &handler{store: store, local: loopback(host)}
@@ -147,19 +147,18 @@ func isDigest(s string) bool {
 	return err == nil && len(raw) == 32 && strings.ToLower(s) == s
 }
 
-// Source is where a peer is named in place of a URL: peer://HOST:PORT.
+// Source is a peer in place of a URL: peer://HOST:PORT.
 type Source struct{}
 
-// Locate returns where the peer that source names has the content. It asks
-// nobody.
+// Locate returns the peer's address of the content. It makes no request.
 func (Source) Locate(_ context.Context, source string, _ int64, sha256 string) (string, http.Header, error) {
 	u, err := url.Parse(source)
 	if err != nil || u.Scheme != "peer" || u.Hostname() == "" || u.Port() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-		return "", nil, fmt.Errorf("source %q is not understood; want peer://HOST:PORT", source)
+		return "", nil, fmt.Errorf("invalid source %q; want peer://HOST:PORT", source)
 	}
 	sha256 = strings.ToLower(sha256)
 	if !isDigest(sha256) {
-		return "", nil, fmt.Errorf("sha256 %q is not 64 hex digits: a peer has content by digest only", sha256)
+		return "", nil, fmt.Errorf("sha256 %q is not 64 hex digits: a peer serves by digest only", sha256)
 	}
 	return "http://" + u.Host + "/sha256/" + sha256, nil, nil
 }

@@ -1,6 +1,6 @@
-// Package ssrf judges where a server sends who asks it. A server elsewhere could
-// otherwise make this machine ask its own servers, which trust whoever reaches
-// them. Start reading at Check.
+// Package ssrf refuses redirects from a remote host to loopback or link-local
+// addresses. A remote server could otherwise make this machine ask its local
+// servers, which trust local clients. Call Check.
 package ssrf
 
 import (
@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Check refuses to be sent from another machine to this one, or to an address
-// of the link, where clouds hand out credentials. It goes by the names alone
-// and asks no resolver: who dials asks Here about the address.
+// Check refuses a redirect from another machine to this one, or to a link-local
+// address, where clouds serve credentials. It judges names only and does not
+// resolve them: the dialer checks the address with Here.
 func Check(from, to *url.URL) error {
 	if !Here(from.Hostname()) && Here(to.Hostname()) {
 		return Refused(to.Host)
@@ -20,13 +20,13 @@ func Check(from, to *url.URL) error {
 	return nil
 }
 
-// Refused says that host may not be asked.
+// Refused is the error for host.
 func Refused(host string) error {
-	return fmt.Errorf("is sent from outside to %s, which is this machine or of its link", host)
+	return fmt.Errorf("refusing redirect from a remote host to local address %s", host)
 }
 
-// Here reports whether host, a name or an IP address, is this machine or of the
-// link: https://www.rfc-editor.org/rfc/rfc6761#section-6.3 for the names.
+// Here reports whether host, a name or an IP address, is loopback or
+// link-local: https://www.rfc-editor.org/rfc/rfc6761#section-6.3 for the names.
 func Here(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "ip6-localhost" {

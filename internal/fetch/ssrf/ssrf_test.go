@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestFromOutsideNothingLeadsToThisMachine(t *testing.T) {
+func TestCheckRefusesLocalAddresses(t *testing.T) {
 	for to, want := range map[string]bool{
 		"http://127.0.0.1:1/x": true, "http://127.8.8.8/x": true, "http://[::1]/x": true, "http://[::ffff:127.0.0.1]/x": true,
 		"http://localhost/": true, "http://LocalHost.:80/": true, "http://a.localhost/": true, "http://0.0.0.0/": true, "http://[::]/": true,

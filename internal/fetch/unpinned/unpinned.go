@@ -1,6 +1,6 @@
-// Package unpinned fetches what nothing is known of yet: from then on its size
-// and sha256 can be pinned, and package fetch does the rest. It says nothing
-// of whether what came is what its makers meant. Start reading at Get.
+// Package unpinned downloads a file of unknown size and digest, and returns
+// both (trust on first use); from then on they can be pinned, and package fetch
+// verifies them. It does not judge the content. Call Get.
 package unpinned
 
 import (
@@ -24,25 +24,24 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// Most is how many bytes an answer may have.
-const Most = 16 << 30
+// MaxSize is the largest accepted response, in bytes.
+const MaxSize = 16 << 30
 
-// every is how many bytes may come before they are synced and noted: what a
-// loss of power costs.
-var every int64 = 32 << 20
+// syncEvery is the number of bytes between syncs: what a loss of power costs.
+var syncEvery int64 = 32 << 20
 
-// tries in a row that bring nothing before it is given up, and the pause
-// before the first of them; each next one is twice as long.
+// tries is the number of consecutive failures before giving up, and pause the
+// wait before the first retry; each further wait is twice as long.
 var (
 	tries = 4
 	pause = time.Second
 )
 
-// Get brings what address holds into part, and returns its size and sha256. It
-// may be killed anywhere and called again: it goes on where it was if the
-// server has ranges and says that its content is the same, by a strong ETag;
-// else it starts anew. What has come is noted in part+".from", which is gone at
-// the end. progress may be nil; total is 0 where the server does not say it.
+// Get downloads address into part, and returns its size and sha256. It may be
+// killed anywhere and called again: it continues if the server has ranges and a
+// strong ETag shows the same content; otherwise it starts over. It records its
+// progress in part+".from", which is gone at the end. progress may be nil;
+// total is 0 if the server does not report it.
 func Get(ctx context.Context, client *http.Client, address string, store fsys.FS, part fsys.LogicalPath, progress func(done, total int64)) (size int64, digest string, err error) {
 	f, err := store.OpenPart(part)
 	if err != nil {
@@ -81,7 +80,7 @@ func Get(ctx context.Context, client *http.Client, address string, store fsys.FS
 	}
 }
 
-// Size asks how many bytes address holds.
+// Size asks for the number of bytes at address.
 func Size(ctx context.Context, client *http.Client, address string) (int64, error) {
 	resp, err := ask(ctx, client, address, 0, 0, "")
 	if err != nil {
@@ -95,17 +94,17 @@ func Size(ctx context.Context, client *http.Client, address string) (int64, erro
 			size = 0
 		}
 	}
-	if size <= 0 || size > Most {
-		return 0, fmt.Errorf("%s does not say how large it is", place(address))
+	if size <= 0 || size > MaxSize {
+		return 0, fmt.Errorf("%s does not report its size", place(address))
 	}
 	return size, nil
 }
 
-// errBeyond says that there are no more bytes than have come: what came may be
-// all, or of something else.
-var errBeyond = errors.New("has no bytes where the last try ended")
+// errBeyond means that there are no more bytes than came: they may be complete,
+// or of another file.
+var errBeyond = errors.New("no bytes where the last try ended")
 
-// refusal is an answer that another try does not change.
+// refusal is a response that a retry does not change.
 type refusal struct{ error }
 
 type getting struct {
@@ -116,11 +115,11 @@ type getting struct {
 	note     fsys.LogicalPath
 	progress func(done, total int64)
 
-	done, saved int64  // bytes that are in place, and that are noted
-	etag        string // of what they are of; "" where it cannot be gone on with
+	done, saved int64  // bytes in place, and recorded
+	etag        string // of the bytes; "" if the download cannot continue
 }
 
-// noted is what a part is of.
+// noted is the record of a part.
 type noted struct {
 	Address string `json:"address"`
 	ETag    string `json:"etag"`
@@ -141,7 +140,7 @@ func (g *getting) resume() error {
 	return err
 }
 
-// save syncs what has come and notes it.
+// save syncs and records what has come.
 func (g *getting) save() error {
 	if g.etag == "" || g.done == g.saved {
 		return nil
@@ -161,7 +160,7 @@ func (g *getting) save() error {
 	return g.store.Replace(g.note, fsys.Content{Bytes: b, Mode: 0o600}, expect, nil)
 }
 
-// once asks for what is missing and writes what comes.
+// once requests what is missing and writes what comes.
 func (g *getting) once(ctx context.Context) error {
 	if g.etag == "" {
 		g.done, g.saved = 0, 0
@@ -179,14 +178,14 @@ func (g *getting) once(ctx context.Context) error {
 		g.done, g.saved, g.etag = 0, 0, strong(resp.Header)
 	} else if !strings.HasPrefix(resp.Header.Get("Content-Range"), from) {
 		g.done, g.saved, g.etag = 0, 0, ""
-		return fmt.Errorf("was asked for %s and answered %q", from, resp.Header.Get("Content-Range"))
+		return fmt.Errorf("requested %s, got %q", from, resp.Header.Get("Content-Range"))
 	} else if total >= 0 {
 		total += g.done
 	}
 	if err := g.file.Truncate(g.done); err != nil {
 		return &refusal{err}
 	}
-	if total > Most {
+	if total > MaxSize {
 		return &refusal{fmt.Errorf("has %d bytes, more than a release may", total)}
 	}
 	return g.write(ctx, resp.Body, max(total, 0))
@@ -200,10 +199,10 @@ func (g *getting) write(ctx context.Context, body io.Reader, total int64) error 
 			return &refusal{failed}
 		}
 		g.done += int64(n)
-		if g.done > Most {
-			return &refusal{fmt.Errorf("has more than %d bytes", int64(Most))}
+		if g.done > MaxSize {
+			return &refusal{fmt.Errorf("has more than %d bytes", int64(MaxSize))}
 		}
-		if g.done-g.saved >= every {
+		if g.done-g.saved >= syncEvery {
 			if err := g.save(); err != nil {
 				return &refusal{err}
 			}
@@ -227,7 +226,8 @@ func (g *getting) write(ctx context.Context, body io.Reader, total int64) error 
 	}
 }
 
-// finish syncs the whole and reads it once more: what is pinned is what lies there.
+// finish syncs the file and reads it once more: what is pinned is what lies on
+// disk.
 func (g *getting) finish() (int64, string, error) {
 	if err := g.file.Sync(); err != nil {
 		return 0, "", err
@@ -245,8 +245,8 @@ func (g *getting) finish() (int64, string, error) {
 	return n, hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// ask asks for the bytes from from on, up to and with to where that is not
-// less than 0, of the content that etag names. Its answer brings bytes.
+// ask requests the bytes from from on, up to and including to if that is not
+// negative, of the content with that etag. Its response has bytes.
 func ask(ctx context.Context, client *http.Client, address string, from, to int64, etag string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -278,7 +278,7 @@ func ask(ctx context.Context, client *http.Client, address string, from, to int6
 	return nil, err
 }
 
-// strong is the ETag of an answer, where it identifies its bytes.
+// strong is the ETag of a response, if it is a strong one.
 func strong(h http.Header) string {
 	if etag := h.Get("ETag"); strings.HasPrefix(etag, `"`) {
 		return etag
@@ -286,7 +286,7 @@ func strong(h http.Header) string {
 	return ""
 }
 
-// place is an address without what may be secret.
+// place is an address without possible secrets.
 func place(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -295,7 +295,7 @@ func place(address string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// bare takes the address out of an error: it may be signed.
+// bare removes the address, which may be signed, from an error.
 func bare(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

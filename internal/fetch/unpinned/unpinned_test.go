@@ -31,7 +31,7 @@ type shelf struct {
 }
 
 func newShelf(t *testing.T, content []byte) *shelf {
-	tries, pause, every = 2, time.Millisecond, 64<<10
+	tries, pause, syncEvery = 2, time.Millisecond, 64<<10
 	s := &shelf{}
 	s.etag.Store(true)
 	s.content.Store(&content)
@@ -100,7 +100,7 @@ func content(seed byte, n int) []byte {
 	return b
 }
 
-func TestWhatComesIsWhatIsNamed(t *testing.T) {
+func TestGetReturnsSizeAndDigest(t *testing.T) {
 	want := content(1, 500<<10)
 	s, f := newShelf(t, want), newFolder(t)
 	size, sum, err := f.get(t, s)
@@ -136,7 +136,7 @@ func TestAFetchThatBrokeOffGoesOn(t *testing.T) {
 	}
 }
 
-func TestAFetchIsNeverGoneOnWithSomethingElse(t *testing.T) {
+func TestGetNeverMixesContents(t *testing.T) {
 	for name, change := range map[string]func(*shelf){
 		"another content":     func(s *shelf) { s.content.Store(new(content(2, 500<<10))) },
 		"a shorter content":   func(s *shelf) { s.content.Store(new(content(3, 100<<10))) },
@@ -161,7 +161,7 @@ func TestAFetchIsNeverGoneOnWithSomethingElse(t *testing.T) {
 	}
 }
 
-func TestWhatAServerSaysNoToIsNotTriedAgain(t *testing.T) {
+func TestRefusalIsNotRetried(t *testing.T) {
 	s, f := newShelf(t, nil), newFolder(t)
 	s.answers(http.NotFound)
 	_, _, err := f.get(t, s)

@@ -123,7 +123,7 @@ func (l List) Remove(i int) []leaf.Splice {
 	rest := l.Doc[after:l.Close]
 	if inline := bytes.TrimLeft(rest, " \t"); len(inline) > 0 {
 		if e, _ := l.Syntax.Comment(inline, 0); e > 0 && comma <= it.End {
-			cut.Start = it.Start // a comment on its line stays on a line of its own
+			cut.Start = it.Start // a comment on its line stays on a separate line
 			ss = append(ss, leaf.Cut(after, after+len(rest)-len(inline)))
 		} else if line && leaf.LineBreak(l.Doc[it.End:]) == "" && leaf.LineBreak(rest) == "" {
 			cut.Text = nl

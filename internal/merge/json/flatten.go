@@ -30,7 +30,7 @@ func Flatten(fragment []byte, rules Rules) ([]leaf.Leaf, error) {
 		return nil, err
 	}
 	if d.blank {
-		return nil, &leaf.Error{Line: 1, Col: 1, Reason: "the fragment is empty", Hint: "write {} where nothing is asked for"}
+		return nil, &leaf.Error{Line: 1, Col: 1, Reason: "the fragment is empty", Hint: "write {} to ask for nothing"}
 	}
 	if _, err := d.object(&d.root, ""); err != nil {
 		return nil, err

@@ -109,7 +109,7 @@ var suite = mergetest.Suite{
 		{Doc: `{"hooks":{"Stop":[1]}}`, Op: hook("Stop", "", "x"), Want: "/hooks/Stop/0 is a number, want an object"},
 		{Doc: `{"hooks":{"Stop":[{}]}}`, Op: hook("Stop", "", "x"), Want: "/hooks/Stop/0 has no hooks array"},
 		{Doc: strings.Repeat("[", 100000), Op: mergetest.Set("/x", "1"), Want: "nests 100000 deep"},
-		{Doc: "{\"a\": \"\x00\"}", Op: mergetest.Set("/x", "1"), Want: "1:8: the document holds a zero byte"},
+		{Doc: "{\"a\": \"\x00\"}", Op: mergetest.Set("/x", "1"), Want: "1:8: the document contains a zero byte"},
 		{Doc: "\xff\xfe{\x00", Op: mergetest.Set("/x", "1"), Want: "UTF-16"},
 	},
 	Priors: []mergetest.Prior{

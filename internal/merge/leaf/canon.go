@@ -23,22 +23,22 @@ const MaxDepth = 1000
 // of it, not of v.
 func Canonical(v Value) (Value, error) {
 	if !utf8.Valid(v) {
-		return nil, errors.New("it is not UTF-8")
+		return nil, errors.New("not UTF-8")
 	}
 	if isQuoted(v) {
 		return v, nil
 	}
 	if depth(v) > MaxDepth {
-		return nil, fmt.Errorf("it nests more than %d deep", MaxDepth)
+		return nil, fmt.Errorf("nests more than %d deep", MaxDepth)
 	}
 	dec := json.NewDecoder(bytes.NewReader(v))
 	dec.UseNumber()
 	var x any
 	if err := dec.Decode(&x); err != nil {
-		return nil, fmt.Errorf("it is not JSON: %w", err)
+		return nil, fmt.Errorf("not JSON: %w", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("it is not JSON: something follows the value")
+		return nil, errors.New("not JSON: text after the value")
 	}
 	return appendCanonical(nil, x), nil
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Error says what is wrong with a document and where. It knows no file name:
-// put "path:" before its text and the whole reads path:line:column: ….
+// Error is a fault in a document, with its place. It knows no file name: with
+// "path:" before its text, the whole reads path:line:column: ….
 type Error struct {
 	Line, Col int    // from 1, Col in bytes; 0 unknown
 	Pointer   string // the leaf or container at fault, "" where it is the document
@@ -33,13 +33,13 @@ func (e *Error) Error() string {
 // FixHint is the hint of an Error about what a person wrote.
 const FixHint = "correct it there and run again; nothing was changed"
 
-// ErrorAt makes an Error of an offset in doc, which has no byte order mark.
+// ErrorAt returns an Error at an offset in doc, which has no byte order mark.
 func ErrorAt(doc []byte, off int, pointer, reason string) *Error {
 	line, col := Position(doc, off)
 	return &Error{Line: line, Col: col, Pointer: pointer, Reason: reason, Hint: FixHint}
 }
 
-// ErrTooDeep makes an Error of a document that nests n deep.
+// ErrTooDeep returns an Error about a document that nests n deep.
 func ErrTooDeep(n int) *Error {
 	return &Error{Reason: fmt.Sprintf("the document nests %d deep, more than %d", n, MaxDepth), Hint: FixHint}
 }
@@ -48,7 +48,7 @@ func ErrTooDeep(n int) *Error {
 // and positions in TOML are 32 bits wide.
 const maxSize = 64 << 20
 
-// CheckDocument refuses what no format here can hold.
+// CheckDocument refuses what no format can hold.
 func CheckDocument(doc []byte) error {
 	if len(doc) > maxSize {
 		return &Error{Reason: fmt.Sprintf("the document has %d bytes, more than the %d that are edited in place", len(doc), maxSize), Hint: "make it smaller"}
@@ -58,7 +58,7 @@ func CheckDocument(doc []byte) error {
 	}
 	if i := bytes.IndexByte(doc, 0); i >= 0 {
 		line, col := Position(doc, i)
-		return &Error{Line: line, Col: col, Reason: "the document holds a zero byte, so it is no text", Hint: "move it away or name another target"}
+		return &Error{Line: line, Col: col, Reason: "the document contains a zero byte, so it is not text", Hint: "move it away or name another target"}
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// HookID is what makes two hooks of one event the same one. No matcher is "".
-// Command is what runs: the command, or the prompt or url of other types.
+// HookID identifies a hook of an event. An absent matcher is "". Command is the
+// command, or the prompt or url of other types.
 type HookID struct {
 	Matcher string `json:"matcher"`
 	Type    string `json:"type"`
@@ -23,8 +23,8 @@ func HookGroup(k Key) string {
 	return Pointer(k.Path...) + `#{"matcher":` + string(Quote(k.Hook.Matcher)) + `}`
 }
 
-// parseHookID tells a hook from a set member: the three names are always
-// there and in an order that canonical JSON never has.
+// parseHookID tells a hook from a set member: it always has the three names, in
+// an order that canonical JSON never has.
 func parseHookID(id string) (HookID, bool) {
 	var h HookID
 	dec := json.NewDecoder(strings.NewReader(id))

@@ -52,11 +52,11 @@ func parseKeys(f Format, keys []string) ([]Key, error) {
 	return out, nil
 }
 
-// refuse says why a document of format f holds no leaf of kind k.
+// refuse returns why a document of format f has no leaf of kind k.
 func (f Format) refuse(k Kind) error {
 	switch {
 	case k == KindLine || k == KindBlock:
-		return fmt.Errorf("a %s document has no lines of its own; use a pointer such as /a/b", f.Name)
+		return fmt.Errorf("a %s document has no line keys; use a pointer such as /a/b", f.Name)
 	case !slices.Contains(f.Holds, KindValue):
 		return fmt.Errorf("a %s document has lines and blocks only; use line:… or block:…", f.Name)
 	case k == KindHook:
@@ -67,11 +67,11 @@ func (f Format) refuse(k Kind) error {
 
 func parseKey(s string) (Key, error) {
 	if !utf8.ValidString(s) {
-		return Key{}, errors.New("it is not UTF-8")
+		return Key{}, errors.New("not UTF-8")
 	}
 	if line, ok := strings.CutPrefix(s, "line:"); ok {
 		if strings.TrimSpace(line) == "" || strings.ContainsAny(line, "\n\r\x00") {
-			return Key{}, errors.New("a line is some text without a line end")
+			return Key{}, errors.New("a line is text without a line end")
 		}
 		return Key{Kind: KindLine, Text: line, Name: s}, nil
 	}
@@ -117,7 +117,7 @@ func checkBlockName(name string) error {
 	return nil
 }
 
-// want is the value that op asks of k, in the form that Read gives.
+// want is the value that op wants for k, in the form that Read returns.
 func (k Key) want(v Value) Value {
 	switch k.Kind {
 	case KindMember:

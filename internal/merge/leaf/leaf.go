@@ -37,7 +37,7 @@ type Op struct {
 	// the nearest that follows it, of those that are there. Without it the line
 	// comes last.
 	Group []string
-	Raw    string // Leaf.Raw of an earlier Read: how to write Value where another value is, if it says the same
+	Raw   string // Leaf.Raw of an earlier Read: how to write Value where another value is, if it says the same
 }
 
 // Result is an edited document.

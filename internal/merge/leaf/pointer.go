@@ -22,7 +22,7 @@ func Pointer(names ...string) string {
 // Names returns the names of which a pointer is made.
 func Names(pointer string) ([]string, error) {
 	if pointer == "" {
-		return nil, errors.New("it is empty; a leaf is never the whole document")
+		return nil, errors.New("empty; a leaf is never the whole document")
 	}
 	if pointer[0] != '/' {
 		return nil, errors.New("want a pointer that starts with /, or line:… or block:…")
@@ -37,7 +37,7 @@ func Names(pointer string) ([]string, error) {
 		parts[i] = unescaper.Replace(p)
 	}
 	if len(parts) > MaxDepth {
-		return nil, fmt.Errorf("it has more than %d parts", MaxDepth)
+		return nil, fmt.Errorf("more than %d parts", MaxDepth)
 	}
 	return parts, nil
 }

@@ -46,7 +46,7 @@ func (s Suite) absent(t *testing.T) {
 				continue
 			}
 			if res := MustEdit(t, s.Format, doc, nil, leaf.Op{Key: op.Key}); res.Changed || string(res.Doc) != doc {
-				t.Errorf("%s, which is not there, was removed from %q: %q", op.Key, doc, res.Doc)
+				t.Errorf("%s, which does not exist, was removed from %q: %q", op.Key, doc, res.Doc)
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func (s Suite) removals(t *testing.T) {
 func (s Suite) reads(t *testing.T) {
 	for _, tt := range s.Reads {
 		if _, err := leaf.Read(s.Format, []byte(tt.Doc), []string{tt.Key, "x-" + tt.Key}); err == nil {
-			t.Errorf("%q was read: it is no key", "x-"+tt.Key)
+			t.Errorf("%q was read: not a key", "x-"+tt.Key)
 		}
 		want, err := leaf.Canonical(leaf.Value(tt.Want))
 		if err != nil {

@@ -61,7 +61,7 @@ func (d *doc) setInline(notes *leaf.Notes, sp spot, path []string, v leaf.Value)
 	at := d.value(sp)
 	whole := len(path) - len(sp.rest)
 	if at.kind != unstable.InlineTable {
-		return nil, d.refuse(path[:whole], "is no table")
+		return nil, d.refuse(path[:whole], "is not a table")
 	}
 	names := []string{sp.rest[len(sp.rest)-1]}
 	for i := len(sp.rest) - 2; i >= 0; i-- {

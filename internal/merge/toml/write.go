@@ -59,7 +59,7 @@ func valueText(v leaf.Value) (string, error) {
 		for _, y := range x {
 			s, ok := y.(string)
 			if !ok || strings.Trim(s, "0123456789-+:.TZtz infa") != "" {
-				return "", fmt.Errorf("write toml value %s: it is no date, time or float", v)
+				return "", fmt.Errorf("write toml value %s: not a date, time or float", v)
 			}
 			return s, nil
 		}
@@ -76,7 +76,7 @@ func number(s string) (string, error) {
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsInf(f, 0) {
-		return "", fmt.Errorf("write toml value %s: it is too large for a float", s)
+		return "", fmt.Errorf("write toml value %s: too large for a float", s)
 	}
 	if !leaf.Equal(leaf.Value(s), leaf.Value(strconv.FormatFloat(f, 'g', -1, 64))) {
 		return "", fmt.Errorf("write toml value %s: a float of 64 bits cannot hold all its digits", s)

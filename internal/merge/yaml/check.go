@@ -7,21 +7,21 @@ import (
 	"aisync.dev/aisync/internal/merge/leaf"
 )
 
-// checkNote refuses to put back what is not nothing.
+// checkNote refuses to put back anything but an empty value.
 func checkNote(n leaf.Note) error {
 	if n.Word == leaf.EmptyNote && !saysNothing(n.Text) {
-		return errors.New("only what says nothing can be put back")
+		return errors.New("only an empty value can be put back")
 	}
 	return nil
 }
 
-// saysNothing reports whether a text, written after a colon, says that nothing is there.
+// saysNothing reports whether a text after a colon is an empty value.
 func saysNothing(text string) bool {
 	d, err := read([]byte("x:" + text))
 	return err == nil && d.root != nil && len(d.root.entries) == 1 && d.root.entries[0].value.empty() && len(d.comments) == 0
 }
 
-// without is what d says besides k and the containers that only hold k.
+// without is everything in d except k and the containers that only hold k.
 func (d *doc) without(k leaf.Key) any {
 	root := d.outline(d.root)
 	chain := []any{root}
@@ -53,7 +53,7 @@ func (d *doc) without(k leaf.Key) any {
 	return chain[0]
 }
 
-// others are the elements of n besides the member of k.
+// others are the elements of n except the member of k.
 func (d *doc) others(n *node, k leaf.Key) []any {
 	var out []any
 	for _, it := range n.items {
@@ -64,7 +64,7 @@ func (d *doc) others(n *node, k leaf.Key) []any {
 	return out
 }
 
-// nothing reports whether an outline says no more than that nothing is there.
+// nothing reports whether an outline is empty.
 func nothing(x any) bool {
 	switch x := x.(type) {
 	case map[string]any:

@@ -75,10 +75,10 @@ type fault struct {
 func (f *fault) Error() string { return f.reason }
 
 // read parses one document without a byte order mark. go.yaml.in/yaml/v3 tells
-// where its nodes begin, ends.go where they end; what both do not agree on is
-// refused rather than guessed. What is wrong with the document is a *fault: it is
-// no YAML, it is several documents, a name stands twice in one mapping, or it is
-// written so that its parts cannot be told apart.
+// where its nodes begin, ends.go where they end; a disagreement is refused
+// rather than guessed. A fault of the document is a *fault: it is not YAML, it
+// holds several documents, a name stands twice in one mapping, or its parts
+// cannot be told apart.
 func read(src []byte) (*doc, error) {
 	d := &doc{src: src, lines: []int{0}}
 	for i, c := range src {

@@ -42,7 +42,7 @@ func (d *doc) write(b *bytes.Buffer, n *node) error {
 		b.WriteByte('{')
 		for i, e := range n.entries {
 			if e.odd {
-				return &fault{e.Start, "has a key that is no plain text"}
+				return &fault{e.Start, "has a key that is not plain text"}
 			}
 			if e.key == "<<" {
 				return &fault{e.Start, "merges another mapping with <<"}

@@ -162,7 +162,8 @@ var plainText = sync.OnceValue(func() *regexp.Regexp {
 // words are texts that some YAML reads as null, a boolean or a number.
 var words = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity"}
 
-// stringText writes a text, plain where no reader of any YAML takes it for something else.
+// stringText writes a text, plain where no reader of any YAML takes it for
+// something else.
 func stringText(s string) string {
 	if plainText().MatchString(s) && !slices.Contains(words, strings.ToLower(s)) {
 		return s
@@ -220,10 +221,11 @@ func scalarText(v leaf.Value) (string, error) {
 			return "-.inf", nil
 		}
 	}
-	return "", fmt.Errorf("write yaml value %s: it is no date, time or float", v)
+	return "", fmt.Errorf("write yaml value %s: not a date, time or float", v)
 }
 
-// numberText spells a number with an exponent so that YAML 1.1 takes it for one too.
+// numberText spells a number with an exponent so that YAML 1.1 takes it for one
+// too.
 func numberText(s string) string {
 	i := strings.IndexAny(s, "eE")
 	if i < 0 {

@@ -1,7 +1,6 @@
-// Package control talks to whatever runs services on a machine: systemd,
-// launchd, or, where neither is, a supervisor of aisync's own. It knows the
-// services of aisync by their names, and no other; it writes no unit. Start
-// reading at Controller, then Detect.
+// Package control talks to a machine's service manager: systemd, launchd or,
+// without either, aisync's supervisor. It knows aisync's services by name, and
+// no others; it writes no unit. Call Detect, then New.
 package control
 
 import (
@@ -10,81 +9,80 @@ import (
 	"time"
 )
 
-// Kind is what runs services.
+// Kind is a kind of service manager.
 type Kind string
 
 const (
 	Systemd Kind = "systemd"
-	Launchd Kind = "launchd"   // written after its manual, and not proved
-	Own     Kind = "supervise" // aisync services supervise: nothing starts it when the machine does
+	Launchd Kind = "launchd"   // written from its manual, not proved
+	Own     Kind = "supervise" // aisync services supervise: it does not start with the machine
 )
 
 // Controller starts and stops the services of one scope.
 type Controller interface {
-	// States says how each of names is, in order. An error means that nobody
-	// can tell, and wraps ErrUnreachable where nobody answers.
+	// States returns the state of each of names, in order. An error means that
+	// none can be told; it wraps ErrUnreachable if the manager does not answer.
 	States(ctx context.Context, names []string) ([]State, error)
-	// Start and Restart read the definitions anew first. They return once the
-	// program was executed, which is not to say that it stays.
+	// Start and Restart first reload the definitions. They return once the
+	// program was executed; it may still end at once.
 	Start(ctx context.Context, name string) error
 	Restart(ctx context.Context, name string) error
-	// Stop ends a service, and forgets that it failed. One that does not run is
+	// Stop ends a service and clears its failure. Stopping a stopped service is
 	// no error.
 	Stop(ctx context.Context, name string) error
-	// Reload reads the definitions anew.
+	// Reload reads the definitions again.
 	Reload(ctx context.Context) error
-	// Log is the command that prints the last lines that a service wrote, and
-	// with follow what it writes from then on.
+	// Log is the command that prints the last lines of a service and, with
+	// follow, the lines that it writes from then on.
 	Log(name string, lines int, follow bool) []string
-	// Kind says what answers.
+	// Kind is the kind of the manager.
 	Kind() Kind
 }
 
-// ErrUnreachable says that what runs services does not answer.
+// ErrUnreachable means that the service manager does not answer.
 var ErrUnreachable = errors.New("does not answer")
 
-// Activity is what a service does.
+// Activity is what a service is doing.
 type Activity string
 
 const (
 	Running  Activity = "running"
-	Starting Activity = "starting" // also: waits to be started again after it ended
-	Failed   Activity = "failed"   // ended, and is not started again
+	Starting Activity = "starting" // also: waits for its restart
+	Failed   Activity = "failed"   // ended, and will not be restarted
 	Stopped  Activity = "stopped"
 )
 
-// State is how one service is.
+// State is the state of one service.
 type State struct {
 	Name     string
 	Activity Activity
 	PID      int
-	Inputs   string    // AISYNC_INPUTS of the process that runs
-	Hidden   bool      // the process runs, and its environment may not be read
-	Since    time.Time // that it runs
+	Inputs   string    // AISYNC_INPUTS of the running process
+	Hidden   bool      // the process runs, but its environment may not be read
+	Since    time.Time // start of the process
 	Restarts int       // after it ended by itself
-	Ended    string    // how it ended last: "exit code 1", "signal KILL"
-	Enabled  bool      // it is started when the machine, or the session, is
+	Ended    string    // how it last ended: "exit code 1", "signal KILL"
+	Enabled  bool      // it starts with the machine or the session
 }
 
 // Options say whose services are meant.
 type Options struct {
-	System     bool   // those of the machine, not of a person
-	UID, GID   int    // whose
-	As         bool   // this is root, working for UID
-	RuntimeDir string // XDG_RUNTIME_DIR of that person; "" where there is none
-	Journal    bool   // what they write goes to the journal, not to files in Logs
+	System     bool   // the machine's services, not a person's
+	UID, GID   int    // of that person
+	As         bool   // this process is root, working for UID
+	RuntimeDir string // XDG_RUNTIME_DIR of that person; "" if there is none
+	Journal    bool   // their output goes to the journal, not to files in Logs
 	Units      string // physical folder of the definitions
-	Logs       string // physical folder of what they write, and of what Own notes
+	Logs       string // physical folder of their output, and of the supervisor's notes
 	Self       []string
 	Env        []string // of programs that are run
 }
 
-// Nightly is the name of the one timer that there is. It runs while it waits
-// for its time, and its inputs are the word in brackets that ends its
-// description.
+// Nightly is the name of the only timer. It runs while it waits for its time;
+// its inputs are the word in brackets at the end of its description.
 const Nightly = "nightly.timer"
 
-// UnitName is what systemd calls a service.
+// UnitName is systemd's name of a service.
 func UnitName(name string) string {
 	if name == Nightly {
 		return "aisync-" + name
@@ -92,7 +90,7 @@ func UnitName(name string) string {
 	return "aisync-" + name + ".service"
 }
 
-// LabelOf is what launchd calls a service.
+// LabelOf is launchd's name of a service.
 func LabelOf(name string) string { return "dev.aisync." + name }
 
 // New returns the controller of a kind.
@@ -101,13 +99,13 @@ func New(k Kind, o Options) Controller {
 	case Launchd:
 		return launchd{o}
 	case Own:
-		return own{o}
+		return supervised{o}
 	}
 	return systemd{o}
 }
 
-// Variables of every server that aisync starts.
+// The variables of every server that aisync starts.
 const (
 	ServiceVariable = "AISYNC_SERVICE" // its name
-	InputsVariable  = "AISYNC_INPUTS"  // the digest of all that it was started with
+	InputsVariable  = "AISYNC_INPUTS"  // digest of everything that it was started with
 )

@@ -5,9 +5,9 @@ import (
 	"runtime"
 )
 
-// Detect says what runs services on this machine, as it is now. InChroot says
-// that this is a system that something else has started: what it has written
-// holds once it is booted itself.
+// Detect returns the service manager of this machine. InChroot means that
+// another system started this one: what aisync writes takes effect once it
+// boots itself.
 func Detect() (k Kind, inChroot bool) {
 	switch {
 	case runtime.GOOS == "darwin":
@@ -20,9 +20,8 @@ func Detect() (k Kind, inChroot bool) {
 	return Own, false
 }
 
-// changedRoot reports whether / is another folder for this process than for
-// the first one. Only root may look; for others it is not. A system without
-// /proc is none that runs: somebody has just laid it out.
+// changedRoot reports whether / differs from the first process's. Only root may
+// look; for others the answer is no. A system without /proc does not run yet.
 func changedRoot() bool {
 	if runtime.GOOS == "linux" && !exists("/proc/self") {
 		return true
@@ -35,8 +34,8 @@ func changedRoot() bool {
 	return err == nil && !os.SameFile(here, first)
 }
 
-// Journaled reports whether what services of this machine write is kept in
-// the journal of systemd.
+// Journaled reports whether systemd's journal keeps the output of this
+// machine's services.
 func Journaled() bool { return exists("/run/systemd/journal/stdout") }
 
 func exists(path string) bool {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// launchd is that of macOS, through launchctl. Nothing of it was ever run: it
-// is written after launchctl(1) and launchd.plist(5).
+// launchd is the manager of macOS, used through launchctl. It is written from
+// launchctl(1) and launchd.plist(5) and was never run.
 type launchd struct{ Options }
 
 func (launchd) Kind() Kind { return Launchd }
@@ -54,7 +54,7 @@ func (l launchd) States(ctx context.Context, names []string) ([]State, error) {
 	return states, nil
 }
 
-// printed reads what launchctl print says of a service.
+// printed parses launchctl print's description of a service.
 func printed(name, out string) State {
 	st := State{Name: name, Activity: Stopped, Enabled: true}
 	for line := range strings.Lines(out) {
@@ -103,7 +103,8 @@ func (l launchd) Stop(ctx context.Context, name string) error {
 	return err
 }
 
-// Reload implements Controller: a definition is read when it is started.
+// Reload implements Controller: launchd reads a definition when it starts the
+// service.
 func (launchd) Reload(context.Context) error { return nil }
 
 // Log implements Controller.

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// own starts one supervisor for each service: aisync services supervise, a
-// process of its own session. Nobody starts it when the machine starts.
-type own struct{ Options }
+// supervised starts one supervisor for each service: aisync services supervise,
+// in a new session. It does not start with the machine.
+type supervised struct{ Options }
 
-func (own) Kind() Kind { return Own }
+func (supervised) Kind() Kind { return Own }
 
 // Definition says what a supervisor runs: the content of the file Units/NAME.json.
 type Definition struct {
@@ -28,10 +28,10 @@ type Definition struct {
 	Environment   map[string]string `json:"environment"`
 }
 
-// DefinitionFile is where the definition of a service lies.
+// DefinitionFile is the path of a service's definition.
 func DefinitionFile(units, name string) string { return filepath.Join(units, name+".json") }
 
-// note is what a supervisor says of itself and its service, in Logs/NAME.state.
+// note is a supervisor's state and its service's, in Logs/NAME.state.
 type note struct {
 	Supervisor process   `json:"supervisor"`
 	Server     process   `json:"server"`
@@ -41,7 +41,7 @@ type note struct {
 	Ended      string    `json:"ended,omitempty"`
 }
 
-// process is one process for good: numbers are used again.
+// process identifies one process for good: numbers are used again.
 type process struct {
 	PID   int    `json:"pid"`
 	Began string `json:"began"`
@@ -51,8 +51,8 @@ func (p process) alive() bool { return p.PID > 0 && p.Began != "" && began(p.PID
 
 func noteFile(logs, name string) string { return filepath.Join(logs, name+".state") }
 
-// read returns the note of a service, an empty one where there is none.
-func (o own) read(name string) (note, error) {
+// read returns the note of a service, empty if there is none.
+func (o supervised) read(name string) (note, error) {
 	var n note
 	b, err := os.ReadFile(noteFile(o.Logs, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,13 +62,13 @@ func (o own) read(name string) (note, error) {
 		err = json.Unmarshal(b, &n)
 	}
 	if err != nil {
-		err = fmt.Errorf("read what is noted of service %s: %w", name, err)
+		err = fmt.Errorf("read state of service %s: %w", name, err)
 	}
 	return n, err
 }
 
 // States implements Controller.
-func (o own) States(_ context.Context, names []string) ([]State, error) {
+func (o supervised) States(_ context.Context, names []string) ([]State, error) {
 	var states []State
 	for _, name := range names {
 		n, err := o.read(name)
@@ -93,12 +93,12 @@ func (o own) States(_ context.Context, names []string) ([]State, error) {
 }
 
 // Start implements Controller.
-func (o own) Start(ctx context.Context, name string) error {
+func (o supervised) Start(ctx context.Context, name string) error {
 	if n, err := o.read(name); err != nil || n.Activity != Failed && n.Supervisor.alive() {
 		return err
 	}
 	if len(o.Self) == 0 {
-		return errors.New("where this program itself lies is not known, so nothing can be started with it")
+		return errors.New("the path of this program is unknown, so it cannot start a supervisor")
 	}
 	if err := os.MkdirAll(o.Logs, 0o700); err != nil {
 		return err
@@ -134,19 +134,19 @@ func (o own) Start(ctx context.Context, name string) error {
 			return ctx.Err()
 		case <-exited:
 			if n, err := o.read(name); err == nil && n.Supervisor.PID == cmd.Process.Pid {
-				return nil // it says itself why
+				return nil // its note says why
 			}
 			return errors.New("its supervisor ended at once")
 		case <-deadline:
-			return errors.New("its supervisor does not say that it has started")
+			return errors.New("its supervisor did not report that it started")
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }
 
-// plain is the environment of whoever started us, as far as servers need it:
-// nothing of the terminal or the agent that aisync happens to be run by.
-func (o own) plain() []string {
+// plain is the part of our environment that servers need: nothing of the
+// terminal or the agent that runs aisync.
+func (o supervised) plain() []string {
 	var out []string
 	for _, kv := range o.Env {
 		name, _, _ := strings.Cut(kv, "=")
@@ -158,7 +158,7 @@ func (o own) plain() []string {
 	return out
 }
 
-// logLimit is the size from which a log is put aside when a service is started.
+// logLimit is the size at which the start of a service rotates its log.
 const logLimit = 10 << 20
 
 func openLog(path string) (*os.File, error) {
@@ -171,7 +171,7 @@ func openLog(path string) (*os.File, error) {
 }
 
 // Restart implements Controller.
-func (o own) Restart(ctx context.Context, name string) error {
+func (o supervised) Restart(ctx context.Context, name string) error {
 	if err := o.Stop(ctx, name); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (o own) Restart(ctx context.Context, name string) error {
 }
 
 // Stop implements Controller.
-func (o own) Stop(ctx context.Context, name string) error {
+func (o supervised) Stop(ctx context.Context, name string) error {
 	n, err := o.read(name)
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func (o own) Stop(ctx context.Context, name string) error {
 			return fmt.Errorf("stop the supervisor of %s: %w", name, err)
 		}
 	}
-	if n.Server.alive() { // its supervisor was killed, and it outlived that
+	if n.Server.alive() { // its supervisor was killed, and the server outlived it
 		if err := end(ctx, n.Server, 10*time.Second); err != nil {
 			return fmt.Errorf("stop %s: %w", name, err)
 		}
@@ -200,7 +200,7 @@ func (o own) Stop(ctx context.Context, name string) error {
 	return nil
 }
 
-// end asks a process to end, and kills it where it has not after a while.
+// end asks a process to end, and kills it if it has not ended in time.
 func end(ctx context.Context, p process, after time.Duration) error {
 	sig, deadline := syscall.SIGTERM, time.Now().Add(after)
 	for p.alive() {
@@ -221,10 +221,10 @@ func end(ctx context.Context, p process, after time.Duration) error {
 	return nil
 }
 
-// Reload implements Controller: a definition is read when it is started.
-func (own) Reload(context.Context) error { return nil }
+// Reload implements Controller: a supervisor reads its definition when it starts.
+func (supervised) Reload(context.Context) error { return nil }
 
 // Log implements Controller.
-func (o own) Log(name string, lines int, follow bool) []string {
+func (o supervised) Log(name string, lines int, follow bool) []string {
 	return tail(o.Options, name, lines, follow)
 }

@@ -12,19 +12,20 @@ import (
 	"time"
 )
 
-// Variable is a variable of the environment that a process was started with.
-// The error satisfies errors.Is with os.ErrPermission where that is somebody
-// else's process, and os.ErrNotExist where there is none such.
+// Variable returns a variable of the environment that a process was started
+// with. The error satisfies errors.Is with os.ErrPermission for another user's
+// process, and with os.ErrNotExist if the process or the variable does not
+// exist.
 func Variable(pid int, name string) (string, error) {
 	b, err := environment(pid)
 	for range 20 {
 		if err != nil || len(b) > 0 {
 			break
 		}
-		if began(pid) == "" { // it has ended, and nobody has noticed yet
+		if began(pid) == "" { // it has ended, but was not reaped yet
 			return "", os.ErrNotExist
 		}
-		time.Sleep(5 * time.Millisecond) // it is about to become another program
+		time.Sleep(5 * time.Millisecond) // it is about to execute another program
 		b, err = environment(pid)
 	}
 	if err != nil {
@@ -38,9 +39,9 @@ func Variable(pid int, name string) (string, error) {
 	return "", nil
 }
 
-// StartedOtherwise reports whether a process, as far as can be seen, was not
-// started with argv, or with other values of env. Of a program that is a script
-// nobody can tell: it may become another one.
+// StartedOtherwise reports whether a process was visibly not started with argv,
+// or with other values of env. A script counts as started with both: it may
+// execute another program.
 func StartedOtherwise(pid int, argv []string, env map[string]string) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil || len(b) == 0 || !isBinary(argv[0]) {
@@ -69,7 +70,7 @@ func isBinary(program string) bool {
 	return err == nil && string(magic) == "\x7fELF"
 }
 
-// environment is read at one go: between two reads the process may become
+// environment is read in one call: between two reads the process may execute
 // another program, and the rest would be missing.
 func environment(pid int) ([]byte, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
@@ -88,14 +89,14 @@ func environment(pid int) ([]byte, error) {
 	return b[:n], err
 }
 
-// began is when a process was started, in ticks since the machine was: with
-// the number of the process it says which one is meant. "" where it is gone.
+// began is the start of a process in ticks since boot: with its number it
+// identifies the process. "" if it is gone.
 func began(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return ""
 	}
-	// The name, in brackets, may hold anything.
+	// The name, in brackets, may hold any bytes.
 	_, rest, ok := bytes.Cut(b[max(0, bytes.LastIndexByte(b, ')')):], []byte(") "))
 	fields := strings.Fields(string(rest))
 	if !ok || len(fields) < 20 || fields[0] == "Z" {
@@ -104,5 +105,5 @@ func began(pid int) string {
 	return fields[19]
 }
 
-// withParent has a child end when its parent does, however that ends.
+// withParent makes a child end when its parent does, whatever the reason.
 func withParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }

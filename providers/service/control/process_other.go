@@ -10,13 +10,13 @@ import (
 	"syscall"
 )
 
-// Variable is not known here: launchd says it itself.
+// Variable is not supported here: launchd knows the environment.
 func Variable(int, string) (string, error) { return "", errors.ErrUnsupported }
 
 // StartedOtherwise cannot be told here.
 func StartedOtherwise(int, []string, map[string]string) bool { return false }
 
-// began is when a process was started, as ps says it; "" where it is gone.
+// began is the start of a process as ps prints it; "" if it is gone.
 func began(pid int) string {
 	out, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {

@@ -15,9 +15,8 @@ import (
 	"aisync.dev/aisync/internal/atomicfile"
 )
 
-// A service that ends with an error is started again, later each time; one
-// that does so tries times within window is given up, as systemd does with
-// StartLimitBurst.
+// A service that ends with an error is restarted, later each time; after tries
+// failures within window it stays down, as with systemd's StartLimitBurst.
 const (
 	firstPause = 500 * time.Millisecond
 	longPause  = 30 * time.Second
@@ -25,8 +24,8 @@ const (
 	window     = 5 * time.Minute
 )
 
-// Supervise runs what the definition at file says until ctx ends, and notes in
-// the folder logs how it is. What the server writes goes to the standard
+// Supervise runs the service of the definition in file until ctx ends, and
+// keeps its state in the folder logs. The server's output goes to the standard
 // output and error of this process.
 func Supervise(ctx context.Context, file, logs string) error {
 	b, err := os.ReadFile(file)
@@ -35,9 +34,9 @@ func Supervise(ctx context.Context, file, logs string) error {
 	}
 	var d Definition
 	if err := json.Unmarshal(b, &d); err != nil || d.Name == "" || len(d.Command) == 0 {
-		return fmt.Errorf("%s is no definition of a service (%w)", file, err)
+		return fmt.Errorf("%s is not a service definition (%w)", file, err)
 	}
-	// The server ends when the thread that started it does.
+	// The server ends with the thread that started it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	s := supervisor{Definition: d, logs: logs}
@@ -91,8 +90,8 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// once runs the server until it ends, or until ctx does: it is then asked to
-// end, and killed where it does not within ten seconds.
+// once runs the server until it or ctx ends; in the latter case it asks the
+// server to end, and kills it after ten seconds.
 func (s *supervisor) once(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, s.Command[0], s.Command[1:]...)
 	cmd.Env = os.Environ()
@@ -127,7 +126,7 @@ func saidBy(err error) string {
 	return fmt.Sprintf("exit code %d", exit.ExitCode())
 }
 
-// save writes the note; who reads sees the old one or the new one.
+// save writes the note; a reader sees the old or the new one.
 func (s *supervisor) save() error {
 	b, err := json.Marshal(s.note)
 	if err != nil {
@@ -136,7 +135,7 @@ func (s *supervisor) save() error {
 	file := noteFile(s.logs, s.Name)
 	err = atomicfile.Write(file, b, atomicfile.Options{Temp: filepath.Base(file) + ".new", Survives: atomicfile.Content})
 	if err != nil {
-		return fmt.Errorf("note how service %s is: %w", s.Name, err)
+		return fmt.Errorf("save state of service %s: %w", s.Name, err)
 	}
 	return nil
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// systemctl does what systemd does over its sockets, by the program.
+// systemctl does through the program what systemd does over its sockets.
 type systemctl struct{ Options }
 
-// run returns what systemctl prints, in words that are not translated.
+// run returns systemctl's output, untranslated.
 func (c systemctl) run(ctx context.Context, args ...string) (string, error) {
 	verb := args[0]
 	if !c.System {
@@ -26,7 +26,7 @@ func (c systemctl) run(ctx context.Context, args ...string) (string, error) {
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		// The lines after the first say which commands to look with.
+		// The lines after the first only suggest commands.
 		if text, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n"); text != "" {
 			err = errors.New(text)
 		}
@@ -38,7 +38,7 @@ func (c systemctl) run(ctx context.Context, args ...string) (string, error) {
 // properties are those that stateOf reads.
 const properties = "--property=Id,ActiveState,UnitFileState,MainPID,NRestarts,Result,ExecMainCode,ExecMainStatus,ActiveEnterTimestamp,Description"
 
-// States is like Controller's.
+// States implements Controller.States.
 func (c systemctl) States(ctx context.Context, names []string) ([]State, error) {
 	args := []string{"show", properties}
 	for _, name := range names {
@@ -69,7 +69,7 @@ func (c systemctl) States(ctx context.Context, names []string) ([]State, error) 
 	return states, nil
 }
 
-// Reload is like Controller's.
+// Reload implements Controller.Reload.
 func (c systemctl) Reload(ctx context.Context) error {
 	_, err := c.run(ctx, "daemon-reload")
 	return err

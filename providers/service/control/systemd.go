@@ -16,14 +16,14 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// systemd asks the manager over its own socket, which needs no bus, then over
-// the bus; systemctl does where neither answers.
+// systemd asks the manager over its private socket, which needs no bus, then
+// over the bus, then with systemctl.
 type systemd struct{ Options }
 
 func (systemd) Kind() Kind { return Systemd }
 
-// sockets are where the manager of the scope may be reached, the best first.
-// The first of a pair is a socket of the manager's own.
+// sockets are the addresses of the scope's manager: its private socket, and the
+// bus.
 func (s systemd) sockets() (direct, bus string) {
 	if s.System {
 		return "/run/systemd/private", "/run/dbus/system_bus_socket"
@@ -34,7 +34,7 @@ func (s systemd) sockets() (direct, bus string) {
 	return filepath.Join(s.RuntimeDir, "systemd/private"), filepath.Join(s.RuntimeDir, "bus")
 }
 
-// dial connects to the manager. There is no socket where it does not run.
+// dial connects to the manager. Without a running one there is no socket.
 func (s systemd) dial(ctx context.Context) (*manager.Conn, error) {
 	direct, bus := s.sockets()
 	conn, err := dialSocket(ctx, direct, false)
@@ -69,9 +69,10 @@ func dialSocket(ctx context.Context, socket string, hello bool) (*manager.Conn, 
 	})
 }
 
-// ask lets do talk to the manager, or other to systemctl where that cannot be.
+// ask runs do on a connection to the manager, or other, with systemctl, if
+// there is none.
 func (s systemd) ask(ctx context.Context, do func(*manager.Conn) error, other func(systemctl) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
 	conn, err := s.dial(ctx)
 	if err == nil {
@@ -87,9 +88,9 @@ func (s systemd) ask(ctx context.Context, do func(*manager.Conn) error, other fu
 	return nil
 }
 
-// patience is how long a manager may take for one service to start or stop:
-// longer than it waits itself (90 s) before it kills one.
-const patience = 100 * time.Second
+// jobTimeout is the time limit for one service to start or stop: longer than
+// systemd's own limit (90 s), after which it kills.
+const jobTimeout = 100 * time.Second
 
 func (s systemd) unreachable(err error) error {
 	if s.System {
@@ -143,7 +144,7 @@ func stateOf(name string, property func(string) string) State {
 		st.Since = time.UnixMicro(us)
 	}
 	if st.Activity != Running {
-		st.Ended = ended(property("Result"), number("ExecMainCode"), number("ExecMainStatus"))
+		st.Ended = endReason(property("Result"), number("ExecMainCode"), number("ExecMainStatus"))
 	}
 	if name == Nightly {
 		if _, inputs, ok := strings.Cut(strings.TrimSuffix(property("Description"), "]"), " ["); ok && st.Activity == Running {
@@ -154,16 +155,16 @@ func stateOf(name string, property func(string) string) State {
 	return st.look()
 }
 
-// ended says how a process ended, from what systemd calls the result, SIGCHLD's
-// code (1 exited, 2 killed, 3 dumped) and its status.
-func ended(result string, code, status int) string {
+// endReason says how a process ended, from systemd's result, SIGCHLD's code (1
+// exited, 2 killed, 3 dumped) and its status.
+func endReason(result string, code, status int) string {
 	switch {
 	case result == "success" || result == "":
-		return "" // somebody stopped it
+		return "" // stopped on request
 	case result == "oom-kill":
-		return "killed, for the machine had no memory left"
+		return "killed: out of memory"
 	case result == "timeout":
-		return "killed, for it took too long"
+		return "killed: timeout"
 	case code == 1 && status == 203:
 		return "its program could not be executed"
 	case code == 1:
@@ -185,7 +186,7 @@ func (st State) look() State {
 	switch {
 	case errors.Is(err, os.ErrPermission):
 		st.Hidden = true
-	case errors.Is(err, os.ErrNotExist): // what runs it is about to notice
+	case errors.Is(err, os.ErrNotExist): // the manager is about to notice
 		st.Activity, st.PID, st.Since = Starting, 0, time.Time{}
 	case err == nil:
 		st.Inputs = inputs
@@ -214,9 +215,9 @@ func (s systemd) Reload(ctx context.Context) error {
 		func(c systemctl) error { return c.Reload(ctx) })
 }
 
-// job asks for one job and waits for its end.
+// job queues one job and waits for its end.
 func (s systemd) job(ctx context.Context, verb, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
 	return s.ask(ctx, func(conn *manager.Conn) error {
 		unit := UnitName(name)
@@ -227,9 +228,9 @@ func (s systemd) job(ctx context.Context, verb, name string) error {
 			_, err = conn.StopUnitContext(ctx, unit, "replace", done)
 		default:
 			if err = conn.ReloadContext(ctx); err != nil {
-				return fmt.Errorf("read the units anew: %w", err)
+				return fmt.Errorf("reload the units: %w", err)
 			}
-			_ = conn.ResetFailedUnitContext(ctx, unit) // it has not failed, most often
+			_ = conn.ResetFailedUnitContext(ctx, unit) // most often it has not failed
 			if verb == "restart" {
 				_, err = conn.RestartUnitContext(ctx, unit, "replace", done)
 			} else {
@@ -273,7 +274,7 @@ func (s systemd) Log(name string, lines int, follow bool) []string {
 	return append(argv, "--user", "--unit="+UnitName(name))
 }
 
-// LogFile is where a service writes that has no journal.
+// LogFile is the log of a service outside the journal.
 func LogFile(logs, name string) string { return filepath.Join(logs, name+".log") }
 
 func tail(o Options, name string, lines int, follow bool) []string {

@@ -77,7 +77,7 @@ func TestSystemctlSaysWhatTheSocketSays(t *testing.T) {
 	}
 }
 
-func TestAManagerThatIsNotThereIsNotGuessed(t *testing.T) {
+func TestMissingManagerIsUnreachable(t *testing.T) {
 	o := Options{UID: 4242, RuntimeDir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}}
 	_, err := systemd{o}.States(context.Background(), []string{"x"})
 	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "loginctl enable-linger 4242") {
@@ -85,7 +85,7 @@ func TestAManagerThatIsNotThereIsNotGuessed(t *testing.T) {
 	}
 }
 
-func TestHowAServiceEndedIsSaid(t *testing.T) {
+func TestEndReason(t *testing.T) {
 	for _, c := range []struct {
 		result       string
 		code, status int
@@ -96,17 +96,17 @@ func TestHowAServiceEndedIsSaid(t *testing.T) {
 		{"exit-code", 1, 203, "its program could not be executed"},
 		{"signal", 2, 9, "signal killed"},
 		{"core-dump", 3, 11, "signal segmentation fault"},
-		{"oom-kill", 2, 9, "killed, for the machine had no memory left"},
-		{"timeout", 2, 15, "killed, for it took too long"},
+		{"oom-kill", 2, 9, "killed: out of memory"},
+		{"timeout", 2, 15, "killed: timeout"},
 	} {
-		if got := ended(c.result, c.code, c.status); got != c.want {
+		if got := endReason(c.result, c.code, c.status); got != c.want {
 			t.Errorf("%s %d %d: %q, want %q", c.result, c.code, c.status, got, c.want)
 		}
 	}
 }
 
 // After the form that launchctl(1) shows; never seen on a real one.
-func TestWhatLaunchctlPrintsIsRead(t *testing.T) {
+func TestParseLaunchctlPrint(t *testing.T) {
 	running := "gui/501/dev.aisync.coder = {\n\tstate = running\n\tpid = 812\n\tenvironment = {\n\t\tAISYNC_INPUTS => abc\n\t}\n\tlast exit code = (never exited)\n}\n"
 	if got := printed("coder", running); got.Activity != Running || got.PID != 812 || got.Inputs != "abc" || got.Ended != "" {
 		t.Errorf("%+v", got)
@@ -117,7 +117,7 @@ func TestWhatLaunchctlPrintsIsRead(t *testing.T) {
 	}
 }
 
-func TestAProcessIsKnownByMoreThanItsNumber(t *testing.T) {
+func TestProcessIdentityIncludesStartTime(t *testing.T) {
 	me := process{os.Getpid(), began(os.Getpid())}
 	if me.Began == "" || !me.alive() {
 		t.Fatalf("%+v", me)

@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// On returns who listens on a TCP port of this machine. It reads /proc
-// and asks nobody: the kernel's list of sockets names the user, and a process
-// that holds the socket is found among those whose open files may be seen.
+// On returns the listeners on a TCP port of this machine. It reads only /proc:
+// the kernel's socket table names the user, and the process is found among
+// those whose open files may be read.
 func On(port int) ([]Listener, error) {
 	var out []Listener
 	owners := map[string][]int{} // inode of a socket to indexes of out
@@ -26,7 +26,7 @@ func On(port int) ([]Listener, error) {
 			continue // a kernel without IPv6
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look who listens: %w", err)
+			return nil, fmt.Errorf("list listening sockets: %w", err)
 		}
 		lines := bufio.NewScanner(f)
 		for lines.Scan() {
@@ -38,7 +38,7 @@ func On(port int) ([]Listener, error) {
 		}
 		f.Close()
 		if err := lines.Err(); err != nil {
-			return nil, fmt.Errorf("look who listens: %s: %w", name, err)
+			return nil, fmt.Errorf("list listening sockets: %s: %w", name, err)
 		}
 	}
 	if len(out) > 0 {
@@ -47,7 +47,7 @@ func On(port int) ([]Listener, error) {
 	return out, nil
 }
 
-// listening reads one line of /proc/net/tcp: its form is in the kernel's
+// listening parses one line of /proc/net/tcp, described in the kernel's
 // Documentation/networking/proc_net_tcp.rst. State 0A is LISTEN.
 func listening(line string) (l Listener, inode string, ok bool) {
 	field := strings.Fields(line)
@@ -61,21 +61,21 @@ func listening(line string) (l Listener, inode string, ok bool) {
 	if errors.Join(err1, err2, err3) != nil || len(raw)%4 != 0 {
 		return l, "", false
 	}
-	for i := 0; i < len(raw); i += 4 { // words in the machine's order, which is little-endian wherever this runs
+	for i := 0; i < len(raw); i += 4 { // words in the machine's order, little-endian on every supported platform
 		slices.Reverse(raw[i : i+4])
 	}
 	ip, ok := netip.AddrFromSlice(raw)
 	return Listener{Address: netip.AddrPortFrom(ip.Unmap(), uint16(number)), UID: uid}, field[9], ok
 }
 
-// holders fills in the process of each socket. One of another user stays
-// unknown, unless root looks.
+// holders fills in the process of each socket. A process of another user stays
+// unknown, except to root.
 func holders(owners map[string][]int, out []Listener) {
 	processes, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range processes {
 		files, err := os.ReadDir(filepath.Join(dir, "fd"))
 		if err != nil {
-			continue // it has ended, or is somebody else's
+			continue // it has ended, or belongs to another user
 		}
 		for _, f := range files {
 			to, err := os.Readlink(filepath.Join(dir, "fd", f.Name()))
@@ -113,8 +113,8 @@ func (l Listener) InUnit(unit string) bool {
 	})
 }
 
-// Below reports whether a process that holds the socket is main, or was
-// started by it or by one of its children.
+// Below reports whether a process that holds the socket is main or a descendant
+// of it.
 func (l Listener) Below(main int) bool {
 	return main > 1 && slices.ContainsFunc(l.pids, func(pid int) bool {
 		for n := 0; pid > 1 && n < 100; n++ {
@@ -127,8 +127,8 @@ func (l Listener) Below(main int) bool {
 	})
 }
 
-// parent is 0 where it cannot be told. A command's name may hold anything, so
-// the fields are counted from its end.
+// parent is 0 if it cannot be told. A command's name may hold any bytes, so the
+// fields are counted after its end.
 func parent(pid int) int {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(b[strings.LastIndexByte(string(b), ')')+1:]), " ")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestWhoListensIsFound(t *testing.T) {
+func TestOnFindsListener(t *testing.T) {
 	for _, network := range []string{"tcp4", "tcp6"} {
 		t.Run(network, func(t *testing.T) {
 			l, err := net.Listen(network, "localhost:0")
@@ -48,8 +48,8 @@ func TestWhoListensIsFound(t *testing.T) {
 	}
 }
 
-// A connection to a port is not somebody who listens there.
-func TestLinesOfTheKernelAreRead(t *testing.T) {
+// A connection to a port is not a listener.
+func TestListeningParsesProcNetTCP(t *testing.T) {
 	for line, want := range map[string]string{
 		"   0: 0100007F:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0": "127.0.0.1:8081 1000 4711",
 		"   1: 00000000000000000000000001000000:1F91 0:0 0A 0:0 00:0 0 0 0 12 1":                              "[::1]:8081 0 12",

@@ -61,7 +61,8 @@ func (a *App) WriteJSONLine(v any) error {
 	return enc.Encode(v)
 }
 
-// Terminal reports whether somebody can be asked: they see stderr and type on stdin.
+// Terminal reports whether somebody can be asked: they see stderr and type on
+// stdin.
 func (a *App) Terminal() bool { return IsTerminal(a.In) && IsTerminal(a.Err) }
 
 func IsTerminal(stream any) bool {

@@ -42,7 +42,8 @@ func fitting(root, cmd *cobra.Command, words []string) ([]string, error) {
 	return out, nil
 }
 
-// known refuses words with a flag that cmd has not; variable is where they are from.
+// known refuses words with a flag that cmd has not; variable is where they are
+// from.
 func known(cmd *cobra.Command, variable string, words []string) error {
 	for i := 0; i < len(words); i++ {
 		word := words[i]

@@ -63,7 +63,8 @@ func ExitCode(err error) int {
 	return ExitError
 }
 
-// ExitWith ends the program with a code and prints nothing: the report was the message.
+// ExitWith ends the program with a code and prints nothing: the report was the
+// message.
 type ExitWith int
 
 func (e ExitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }

@@ -122,7 +122,8 @@ func (a *App) MakeRoot(p place.Places, command string) error {
 // WorkingFolder is the folder that the process stands in, without links.
 func WorkingFolder() string { return quickledger.WorkingFolder() }
 
-// RunHome is the home whose .ilchul holds the user's defaults; "" where there is none.
+// RunHome is the home whose .ilchul holds the user's defaults; "" where there
+// is none.
 func (a *App) RunHome() string {
 	p, err := a.PlacesFor("")
 	if err != nil {

@@ -111,7 +111,8 @@ func (i interruptible) Read(b []byte) (int, error) {
 	}
 }
 
-// readLine reads one line and not a byte more, so that the next question finds its own.
+// readLine reads one line and not a byte more, so that the next question finds
+// its own.
 func readLine(r io.Reader) (string, error) {
 	if br, ok := r.(*bufio.Reader); ok {
 		return br.ReadString('\n')

@@ -24,7 +24,8 @@ type Plan struct {
 	reconcile.PlanDoc
 	Disk *diskView `json:"disk,omitempty"`
 
-	// Effects are what programs and git will obey in the project and wait for an answer.
+	// Effects are what programs and git will obey in the project and wait for
+	// an answer.
 	Effects []effects.Effect `json:"undecided_effects"`
 
 	// NotTrusted is what programs do not load before their user allows it.

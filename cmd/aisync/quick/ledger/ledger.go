@@ -1,7 +1,7 @@
-// Package ledger does the short commands of ensemble before the rest of the
-// program has begun: agents claim and note all the time, and the packages that a
-// claim does without begin for longer than it takes. It adds nothing to package
-// ensemble. Start reading at Do; package quick says how it comes to be early.
+// Package ledger answers the short commands of ensemble before the heavy
+// packages initialise: agents claim and note all the time, and those packages
+// take longer to initialise than a claim takes. It adds nothing to package
+// ensemble. Call Do; package quick explains the order of initialisation.
 package ledger
 
 import (
@@ -16,8 +16,8 @@ import (
 	"aisync.dev/aisync/agents/ensemble"
 )
 
-// Crashed is how Do failed where it should not, for the rest of the program to
-// report; nil if it did not.
+// Crashed is a panic of Do, for the rest of the program to report; nil if there
+// was none.
 var Crashed *Crash
 
 // Crash is a panic.
@@ -40,26 +40,26 @@ func init() {
 	}
 }
 
-// shown reports whether f may be a terminal: what others wrote is made safe for
-// one by the whole program, and a person does not wait for these milliseconds.
+// shown reports whether f may be a terminal: the whole program makes foreign
+// text safe for one, and a person does not notice these milliseconds.
 func shown(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Do does what the words say, if that is short, and returns the exit code.
+// Do executes the words if they are a short command, and returns the exit code.
 // Otherwise ok is false and nothing has been done.
 func Do(words []string, getenv func(string) string, out, err io.Writer) (code int, ok bool) {
 	if !ensemble.Short(words) {
 		return 0, false
 	}
-	// What was begun is ended, whoever interrupts it: it takes no time.
+	// Finish what was started in spite of an interrupt: it takes no time.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM)
 	return ensemble.Run(ensemble.Program{Args: words, Out: out, Err: err, Getenv: getenv, Dir: WorkingFolder()}), true
 }
 
-// WorkingFolder is the folder that the process stands in, without links: what
-// a ledger calls a path must not depend on how the shell got there.
+// WorkingFolder returns the process's working folder, without links: the paths
+// in a ledger must not depend on how the shell got there.
 func WorkingFolder() string {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -45,7 +45,8 @@ exist. It reads no spec and no state.`,
 	}
 }
 
-// writeOver makes the files of dir hold the contents; those that do stay as they are.
+// writeOver makes the files of dir hold the contents; those that do stay as
+// they are.
 func writeOver(dir string, files map[fsys.LogicalPath][]byte) error {
 	disk, err := fsys.New(fsys.Options{Project: dir, Tag: "docs"})
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package edit is the commands that edit a spec or check bundles: add, remove, lint.
+// Package edit is the commands that edit a spec or check bundles: add, remove,
+// lint.
 package edit
 
 import (

@@ -1,4 +1,5 @@
-// Package launch is the commands that start and find agents: launch, detect, roster.
+// Package launch is the commands that start and find agents: launch, detect,
+// roster.
 package launch
 
 import (

@@ -113,7 +113,8 @@ func SameHost(a *cli.App) []string {
 	return words
 }
 
-// windowWords make a launch of the program of a file: a copy of it may be called ai.
+// windowWords make a launch of the program of a file: a copy of it may be
+// called ai.
 func windowWords(program string) []string {
 	if quick.Links[filepath.Base(program)] != nil {
 		return nil

@@ -1,4 +1,5 @@
-// Package start is the commands before the first apply: init, import, validate, facts.
+// Package start is the commands before the first apply: init, import, validate,
+// facts.
 package start
 
 import (

@@ -39,11 +39,12 @@ hosts: %s: {
 		fmt.Fprintf(&b, "\tdefault: %s\n", strconv.Quote(found[0].ID))
 	}
 	b.WriteString(`
-	// Your own rules, skills and hooks for all of them, from a folder or a git repository:
-	// bundles: core: {source: "~/rulesets", parts: ["rules", "skills", "hooks"]}
+	// Your own rules, skills and hooks for all of them, from a folder or a git
+	// repository: bundles: core: {source: "~/rulesets", parts: ["rules",
+	// "skills", "hooks"]}
 
-	// Merged into a program's own settings file; every other key in it stays as it is:
-	// settings: claude: {permissions: {allow: ["Bash(make test)"]}}
+	// Merged into a program's own settings file; every other key in it stays as
+	// it is: settings: claude: {permissions: {allow: ["Bash(make test)"]}}
 
 `)
 	fmt.Fprintf(&b, "\tstore: \"~/.local/share/llm/models\" // where models lie\n\n\t// %s\n", comment(memoryLine(f)))

@@ -170,7 +170,7 @@ again: change the task first.`,
 			for _, id := range args {
 				i, err := q.Retry(id, gone, process.System())
 				if errors.Is(err, task.ErrMayLive) {
-					err = advice.New(err, "and say so with --gone")
+					err = advice.New(err, "make sure that it is not, then add --gone")
 				}
 				if err == nil {
 					a.Printf("%s\n", termtext.Safe(i.Path))

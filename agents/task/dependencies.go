@@ -11,14 +11,14 @@ import (
 // Need is one task that another waits for.
 type Need struct {
 	ID  string `json:"id"`
-	Why string `json:"why"` // it is not done: "queued", "running", "failed", …
+	Why string `json:"why"` // why it is not done: "queued", "running", "failed", …
 }
 
 func (n Need) String() string { return n.ID + " (" + n.Why + ")" }
 
-// Gate says why a task may not start: Waiting for what may still be done, and
-// Never for what cannot come to pass by itself: it failed, nobody knows it, it
-// waits for the task itself, or another file has the task's id.
+// Gate is why a task cannot start: Waiting for tasks that can still be done, and
+// Never for what needs a person: a dependency failed, is unknown, or is the task
+// itself, or another file has the task's id.
 type Gate struct {
 	Waiting []Need `json:"waiting,omitempty"`
 	Never   []Need `json:"never,omitempty"`
@@ -27,15 +27,15 @@ type Gate struct {
 // Free reports whether the task may start.
 func (g Gate) Free() bool { return len(g.Waiting) == 0 && len(g.Never) == 0 }
 
-// Graph is which task waits for which, over all queues and the inbox: a task
-// may wait for one of another queue.
+// Graph holds the dependencies over all queues and the inbox: a task may wait
+// for one of another queue.
 type Graph struct {
 	byID  map[string][]Item
-	needs map[string][]string // sorted, without doubles
-	wrong map[string]Item     // files that are no task, by name without suffix
+	needs map[string][]string // sorted, unique
+	wrong map[string]Item     // invalid files, by name without suffix
 }
 
-// NewGraph makes the graph of all that List returns.
+// NewGraph returns the graph of all items of List.
 func NewGraph(all []Item) Graph {
 	g := Graph{map[string][]Item{}, map[string][]string{}, map[string]Item{}}
 	for _, i := range all {
@@ -56,12 +56,12 @@ func NewGraph(all []Item) Graph {
 	return g
 }
 
-// Needs are the ids that id waits for, done or not, sorted.
+// Needs returns the ids that id waits for, done or not, sorted.
 func (g Graph) Needs(id string) []string { return g.needs[id] }
 
-// State is that of a task, by its id: the furthest that some file of that id
-// has come, where a queued one counts for more than one that failed before.
-// "" is nobody's.
+// State returns the state of a task by its id: the furthest of the files with
+// that id, where a queued one outranks an earlier failed one. "" is an unknown
+// id.
 func (g Graph) State(id string) State {
 	var s State
 	for _, i := range g.byID[id] {
@@ -74,7 +74,7 @@ func (g Graph) State(id string) State {
 
 var weight = []State{Inbox, Failed, Queued, Running, Done}
 
-// Gate says what i, which is not done yet, waits for.
+// Gate returns what i, which is not done yet, waits for.
 func (g Graph) Gate(i Item) Gate {
 	var gate Gate
 	for _, id := range g.needs[i.Task.ID] {
@@ -105,7 +105,7 @@ func (g Graph) Gate(i Item) Gate {
 	return gate
 }
 
-// circle is the shortest way from id back to itself, nil if there is none.
+// circle returns the shortest cycle from id to itself, nil if there is none.
 func (g Graph) circle(id string) []string {
 	from := map[string]string{}
 	for todo := []string{id}; len(todo) > 0; todo = todo[1:] {
@@ -128,11 +128,11 @@ func (g Graph) circle(id string) []string {
 	return nil
 }
 
-// Blocked says that a queue has tasks, and none of them may start.
+// Blocked reports a queue with tasks, none of which can start.
 type Blocked struct {
 	Project string
 	Tasks   []string // each with what it waits for
-	Never   bool     // one of them can never start as things are
+	Never   bool     // one of them can never start without a person
 }
 
 func (b *Blocked) Error() string {
@@ -144,10 +144,10 @@ func (b *Blocked) Error() string {
 	return fmt.Sprintf("no task of %s may start: %s%s", b.Project, strings.Join(why, "; "), more)
 }
 
-// Is makes a queue that only waits an empty one.
+// Is treats a queue that only waits as empty.
 func (b *Blocked) Is(target error) bool { return target == ErrNone && !b.Never }
 
-// Why is one line for a task that may not start.
+// Why returns one line for a task that cannot start.
 func (g Gate) Why(id string) string {
 	var parts []string
 	for _, n := range slices.Concat(g.Never, g.Waiting) {

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dress gives a new file, found as st, its owner, extended attributes and mode:
-// those of old where there is one, else those that the options ask for.
-func (d *Disk) dress(fd int, at string, st *unix.Stat_t, mode fs.FileMode, old *entry) error {
+// copyMetadata sets the owner, extended attributes and mode of a new file, found as
+// st: old's if there is one, otherwise those in the options.
+func (d *Disk) copyMetadata(fd int, at string, st *unix.Stat_t, mode fs.FileMode, old *entry) error {
 	if old != nil && old.isLink() {
 		old = nil
 	}
@@ -21,7 +21,7 @@ func (d *Disk) dress(fd int, at string, st *unix.Stat_t, mode fs.FileMode, old *
 	switch {
 	case old != nil:
 		uid, gid = old.st.Uid, old.st.Gid
-	case d.gives(at):
+	case d.givesAway(at):
 		uid, gid = uint32(d.uid), uint32(d.gid)
 	}
 	if uid != st.Uid || gid != st.Gid {
@@ -47,15 +47,15 @@ func (d *Disk) dress(fd int, at string, st *unix.Stat_t, mode fs.FileMode, old *
 	}
 	err := d.op("chmod", at, func() error { return unix.Fchmod(fd, bits) })
 	if errors.Is(err, unix.EPERM) && keeping(filepath.Dir(at), false) != kept {
-		return nil // a Windows disk in WSL says so; others keep silent: https://github.com/microsoft/WSL/issues/41519
+		return nil // a Windows disk in WSL reports it; others stay silent: https://github.com/microsoft/WSL/issues/41519
 	}
 	return err
 }
 
-// gives reports whether a new entry at the physical path at belongs to the
-// user that root works for. What lies in the machine's own configuration is
-// root's: a unit that a person may change would run what they write into it.
-func (d *Disk) gives(at string) bool {
+// givesAway reports whether a new entry at the physical path at belongs to the user
+// that root works for. The machine's own configuration is root's: a unit that a
+// person may change would run what they write into it.
+func (d *Disk) givesAway(at string) bool {
 	if !d.chown {
 		return false
 	}
@@ -68,10 +68,9 @@ func (d *Disk) gives(at string) bool {
 	return true
 }
 
-// copyAttributes copies the extended attributes of the file old. Those that
-// belong to the user, and access lists, must be copied; what the system labels
-// itself is copied where the system lets it. The error names old and the
-// attribute.
+// copyAttributes copies the extended attributes of the file old. User
+// attributes and access lists must be copied; attributes that the system sets
+// are copied if the system allows it. The error names old and the attribute.
 func (d *Disk) copyAttributes(fd int, at string, old *entry) error {
 	names, err := attributeNames(old.fd)
 	if err != nil {
@@ -98,7 +97,7 @@ func ownAttribute(name string) bool {
 	return strings.HasPrefix(name, "user.") || name == "system.posix_acl_access"
 }
 
-// refused reports whether the system does not let this user have something.
+// refused reports whether the system denies something to this user.
 func refused(err error) bool {
 	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || unsupported(err)
 }
@@ -157,7 +156,7 @@ func attribute(fd int, name string) ([]byte, error) {
 	}
 }
 
-// modeBits turns Go's mode into the system's permission bits.
+// modeBits converts Go's mode to the system's permission bits.
 func modeBits(m fs.FileMode) uint32 {
 	bits := uint32(m.Perm())
 	if m&fs.ModeSetuid != 0 {

@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// Head is the commit that the person's work tree is at.
+// Head returns the commit of the person's work tree.
 func (r Repo) Head(ctx context.Context) (string, error) {
-	return r.own(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	return r.personsGit(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 }
 
-// Lasting makes a work tree at dir that stays until a person removes it, on a
-// new branch off commit. With again an earlier call for the same may have been
-// killed: the tree that it made is found, and one that is half made is finished.
-// Nobody may have worked in it. Nothing is deleted, whatever fails.
+// Lasting creates a work tree at dir that stays until a person removes it, on a
+// new branch from commit. With again, an earlier call for the same may have been
+// killed: Lasting then finds its tree, or completes it. The tree must be unused.
+// Nothing is deleted, even on failure.
 func (r Repo) Lasting(ctx context.Context, dir, branch, commit string, again bool) error {
-	err := r.alone(ctx, func(r Repo) error {
+	err := r.exclusive(ctx, func(r Repo) error {
 		_, err := os.Lstat(dir)
 		switch {
 		case err == nil && again:
-			return r.finish(ctx, dir, branch)
+			return r.completeTree(ctx, dir, branch)
 		case err == nil:
-			return fmt.Errorf("%s is there already", dir)
+			return fmt.Errorf("%s already exists", dir)
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
@@ -43,17 +43,16 @@ func (r Repo) Lasting(ctx context.Context, dir, branch, commit string, again boo
 	return nil
 }
 
-// finish checks that the work tree at dir is one of branch. What git says of one
-// that it is at is still there when it was killed; nobody else is at it, for we
-// hold the lock.
-func (r Repo) finish(ctx context.Context, dir, branch string) error {
+// completeTree checks that the work tree at dir is on branch. A killed git leaves its
+// lock file; no other process uses it, because we hold the lock.
+func (r Repo) completeTree(ctx context.Context, dir, branch string) error {
 	link, err := os.ReadFile(filepath.Join(dir, ".git"))
 	if err != nil {
-		return fmt.Errorf("%s is there, and is no work tree: %w", dir, err)
+		return fmt.Errorf("%s exists, but is not a work tree: %w", dir, err)
 	}
 	admin, ok := strings.CutPrefix(strings.TrimSpace(string(link)), "gitdir: ")
 	if rel, err := filepath.Rel(filepath.Join(r.common, "worktrees"), admin); !ok || err != nil || !filepath.IsLocal(rel) {
-		return fmt.Errorf("%s is there, and is no work tree of %s", dir, r.Dir)
+		return fmt.Errorf("%s exists, but is not a work tree of %s", dir, r.Dir)
 	}
 	locked, err := os.ReadFile(filepath.Join(admin, "locked"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +72,7 @@ func (r Repo) finish(ctx context.Context, dir, branch string) error {
 		return os.Remove(filepath.Join(admin, "locked"))
 	}
 	if head, err := r.git(ctx, call{gitDir: admin}, "symbolic-ref", "HEAD"); err != nil || strings.TrimSpace(head) != ref {
-		return errors.Join(fmt.Errorf("%s is there, and is not on branch %s", dir, branch), err)
+		return errors.Join(fmt.Errorf("%s exists, but is not on branch %s", dir, branch), err)
 	}
 	return nil
 }

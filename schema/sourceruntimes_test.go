@@ -22,7 +22,7 @@ func lending(more bool, err error, runtimes ...spec.Runtime) Options {
 
 const wantsMine = "package aisync\n\nhosts: here: runtimes: mine: {}\n"
 
-func TestARuntimeMayBeLent(t *testing.T) {
+func TestSourceRuntimesAreKnown(t *testing.T) {
 	mine := catalog.Completed(spec.Runtime{ID: "mine", Source: "src", Command: "mine"})
 	s, err := hostSpec(t, wantsMine, lending(false, nil, mine, spec.Runtime{ID: "claude", Command: "other"}))
 	if err != nil {
@@ -37,7 +37,7 @@ func TestARuntimeMayBeLent(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyLendsIsUnknown(t *testing.T) {
+func TestUnknownRuntimeIsRejected(t *testing.T) {
 	if _, err := hostSpec(t, wantsMine, lending(false, nil)); err == nil || !strings.Contains(err.Error(), `unknown runtime "mine"`) {
 		t.Error(err)
 	}
@@ -49,7 +49,7 @@ func TestWhatNobodyLendsIsUnknown(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithAManifestIsReportedWithTheRest(t *testing.T) {
+func TestManifestErrorsAreReported(t *testing.T) {
 	_, broken := manifest.Parse("src/runtimes/mine.toml", []byte("id = \"mine\"\ncolour = 1\n"))
 	_, err := hostSpec(t, strings.Replace(wantsMine, "mine", "min", 1), lending(false, errors.Join(broken)))
 	if err == nil || !strings.Contains(err.Error(), "mine.toml:2:1: colour: field not allowed") || !strings.Contains(err.Error(), `unknown runtime "min"`) {

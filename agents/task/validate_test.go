@@ -8,7 +8,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestWhatItsOwnLimitsForbidIsForeseen(t *testing.T) {
+func TestForeseeFindsFlaws(t *testing.T) {
 	task := spec.Task{
 		File: "t.yaml", Write: []string{"src/*", `a\[1\].txt`}, MaxFiles: 2, Denied: []string{"rm -rf"},
 		Steps: []spec.TaskStep{
@@ -27,7 +27,7 @@ func TestWhatItsOwnLimitsForbidIsForeseen(t *testing.T) {
 	want := []string{
 		"t.yaml:9:5: step b: no allowed_write_globs names src/deep/x",
 		`t.yaml:13:5: step d: command "rm -r -f x" is denied by "rm -rf"`,
-		"t.yaml: its steps write 3 files, and max_files_changed is 2",
+		"t.yaml: its steps write 3 files, but max_files_changed is 2",
 		`t.yaml: verify: command "rm -rf /" is denied by "rm -rf"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

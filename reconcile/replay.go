@@ -14,12 +14,11 @@ import (
 	"aisync.dev/aisync/reconcile/record"
 )
 
-// settle brings the records in memory in line with what j's apply made true:
-// a step whose end was noted counts as it was noted, unless a loss of power took
-// it back; of the others each leaf is looked at, and is recorded anew exactly
-// where what was wanted is there.
-// It writes nothing and returns the entry with what came of each step.
-func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal.Journal) (Entry, []string) {
+// replay updates the records in memory with what j's apply made true. A step
+// with a noted end counts as noted, unless a loss of power undid it; of the
+// others it examines each leaf, and records exactly those that are as wanted.
+// It writes nothing and returns the entry with the outcome of each step.
+func (e *Engine) replay(ctx context.Context, r ReadEnv, s *Store, j *journal.Journal) (Entry, []string) {
 	entry := j.Entry()
 	entry.Changes = slices.Clone(entry.Changes)
 	var said []string
@@ -28,7 +27,7 @@ func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal.Jou
 			continue
 		}
 		intent := step
-		if done, ok := j.Done(step.Address); ok && !j.Running() && e.tookBack(ctx, r, done) {
+		if done, ok := j.Done(step.Address); ok && !j.Running() && e.undone(ctx, r, done) {
 			j.Disbelieve(step.Address)
 		}
 		if done, ok := j.Done(step.Address); ok {
@@ -61,9 +60,9 @@ func (e *Engine) settle(ctx context.Context, r ReadEnv, s *Store, j *journal.Jou
 	return entry, said
 }
 
-// tookBack reports whether the target of step, whose end was noted, is as it was
-// before: a disk may keep the note and lose what it is about.
-func (e *Engine) tookBack(ctx context.Context, r ReadEnv, step EntryStep) bool {
+// undone reports whether the target of step, whose end was noted, is as
+// before the step: a disk may keep the note and lose the change.
+func (e *Engine) undone(ctx context.Context, r ReadEnv, step EntryStep) bool {
 	if !step.Writes || step.Before == step.After || !step.Address.IsPath() {
 		return false
 	}
@@ -71,7 +70,7 @@ func (e *Engine) tookBack(ctx context.Context, r ReadEnv, step EntryStep) bool {
 	return o.After == step.Before
 }
 
-// look finds out what came of a step whose end nobody noted.
+// look finds the outcome of a step without a noted end.
 func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep {
 	had, got := step.Had, step.Got
 	step.Got = had
@@ -97,7 +96,8 @@ func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep 
 		}
 	}
 	if !step.Address.IsPath() {
-		// What its name is of, only a note can tell: of a new one, the foretold.
+		// Only a note can tell what a name stands for: for a new one, the
+		// foretold note.
 		for _, g := range got {
 			for _, l := range g.Record.Leaves {
 				if len(l.Private) > 0 && !slices.ContainsFunc(t.Last, func(x LeafRecord) bool { return x.Key == l.Key }) {
@@ -109,7 +109,7 @@ func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep 
 	sortLeaves(t)
 	switch o := p.Observe(ctx, r, []Target{t})[0]; o.Presence {
 	case Unknown:
-		if step.Address.IsPath() { // the record tells whose bytes are there, once they can be read
+		if step.Address.IsPath() { // the record tells whose bytes they are, once they can be read
 			step.Got = claimed(had, got)
 		}
 	case Blocked:
@@ -120,8 +120,8 @@ func (e *Engine) look(ctx context.Context, r ReadEnv, step EntryStep) EntryStep 
 	return step
 }
 
-// claimed is what each owner had on record, with the leaves of got that were on
-// no record: of a target that cannot be observed nothing is forgotten.
+// claimed is each owner's records, with the leaves of got that had no record:
+// of a target that cannot be observed nothing is forgotten.
 func claimed(had, got []record.Owned) []record.Owned {
 	var out []record.Owned
 	for _, x := range got {
@@ -144,7 +144,7 @@ func claimed(had, got []record.Owned) []record.Owned {
 }
 
 // settled is, for each owner, the new record of each leaf that is as the step
-// wanted it, and the old one of the others that are still there.
+// wanted it, and the old one of the others that still exist.
 func settled(o Observation, had, got []record.Owned) []record.Owned {
 	var out []record.Owned
 	owners := map[Owner]bool{}
@@ -178,7 +178,7 @@ func settled(o Observation, had, got []record.Owned) []record.Owned {
 	return out
 }
 
-// known is a wanted value of which only the fingerprint is known any more.
+// known is a wanted value of which only the fingerprint is known.
 type known Fingerprint
 
 func (k known) Fingerprint() Fingerprint  { return Fingerprint(k) }

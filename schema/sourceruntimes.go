@@ -11,20 +11,20 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// inventory is what a spec may refer to.
+// inventory lists what a spec may refer to.
 type inventory struct {
 	catalog.Index
-	more bool // a source that is not on this machine may have further runtimes
+	more bool // a missing source may have further runtimes
 }
 
-// runtime reports whether id names a runtime, or may do so.
+// runtime reports whether id names a runtime, or may name one.
 func (x inventory) runtime(id string) bool {
 	_, ok := x.Runtime(id)
 	return ok || x.more
 }
 
-// unknown reports that id, which stands at n, names no runtime. A name that
-// people also call one by is a hint.
+// unknown reports that id at n names no runtime, with a hint if id is another
+// name of one.
 func (x inventory) unknown(n node, pos spec.Position, id string) {
 	hint := didYouMean(id, runtimeIDs(x.Index))
 	if r, ok := x.Find(id); ok {
@@ -33,16 +33,16 @@ func (x inventory) unknown(n node, pos spec.Position, id string) {
 	n.doc.add(Problem{Pos: pos, Path: pathText(n.path), Message: fmt.Sprintf("unknown runtime %q", id), Hint: hint})
 }
 
-// lend is what the sources of h or of p bring along beside own, and all that
-// may be referred to with it. An entry of the catalog or of a person's own
-// stands before one that is lent under its id. What a stranger's project lends
-// says nothing of a home.
-func (l *loader) lend(d *document, own spec.Catalog, h *spec.Host, p *spec.Project) ([]spec.Runtime, inventory) {
+// sourceRuntimes returns the runtimes that the sources of h or p add to own, and all that
+// may be referred to with them. An entry of the catalog or of the person takes
+// precedence over a source's with the same id. A stranger's project adds nothing
+// to the home.
+func (l *loader) sourceRuntimes(d *document, own spec.Catalog, h *spec.Host, p *spec.Project) ([]spec.Runtime, inventory) {
 	if l.Lent == nil {
 		return nil, inventory{Index: catalog.With(own)}
 	}
 	runtimes, more, err := l.Lent(h, p)
-	d.blame(err)
+	d.addErrors(err)
 	index := catalog.With(own)
 	runtimes = slices.DeleteFunc(runtimes, func(r spec.Runtime) bool {
 		_, taken := index.Runtime(r.ID)
@@ -59,15 +59,15 @@ func (l *loader) lend(d *document, own spec.Catalog, h *spec.Host, p *spec.Proje
 	return runtimes, inventory{catalog.With(own), more}
 }
 
-// blame adds what err joins.
-func (d *document) blame(err error) {
+// addErrors adds the problems in err.
+func (d *document) addErrors(err error) {
 	var several interface{ Unwrap() []error }
 	var one *manifest.Problem
 	switch {
 	case err == nil:
 	case errors.As(err, &several):
 		for _, e := range several.Unwrap() {
-			d.blame(e)
+			d.addErrors(e)
 		}
 	case errors.As(err, &one):
 		pos := one.Pos

@@ -12,54 +12,54 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
-// First is an entry of a folder that is laid out: a file with its first
-// content, for its user alone, or, where Folder is set, a folder.
+// First is an entry that a Layout creates: a file with its first content,
+// readable by its user alone, or, where Folder is set, a folder.
 type First struct {
 	Name    string
 	Folder  bool
 	Content string
-	Sound   func([]byte) error // says what is wrong with what the file holds by now; nil: anything may
+	Sound   func([]byte) error // checks the file's present content; nil accepts any
 }
 
-// Laid is a folder, for its user alone, with what is to be in it at first. What
-// its files hold later is theirs: only an entry that is missing, or that Sound
-// finds broken, is drift. A broken one is never written; mend says what to run.
-// It is removed only as long as nobody has written to it.
-func Laid(mend string, first ...First) Layout { return Layout{laid{mend, first}} }
+// Laid returns the layout of a folder, private to its user, with its first
+// entries. Files may change later: only a missing entry, or one that Sound
+// rejects, is drift. A broken file is never written; mend says what to run. The
+// folder is removed only while none of its entries was changed.
+func Laid(mend string, first ...First) Layout { return Layout{layout{mend, first}} }
 
-// Layout is a Body that Laid has made.
-type Layout struct{ laid }
+// Layout is a body made by Laid.
+type Layout struct{ layout }
 
-type laid struct {
+type layout struct {
 	mend  string
 	first []First
 }
 
-func (laid) Fingerprint() reconcile.Fingerprint { return exists }
-func (laid) Redacted() json.RawMessage          { return json.RawMessage(`true`) }
+func (layout) Fingerprint() reconcile.Fingerprint { return exists }
+func (layout) Redacted() json.RawMessage          { return json.RawMessage(`true`) }
 
 const damaged reconcile.Fingerprint = "dir+damaged"
 
-// laidOut returns the body of a target that is wanted so.
-func laidOut(t reconcile.Target) (laid, bool) {
+// layoutOf returns the layout that t wants.
+func layoutOf(t reconcile.Target) (layout, bool) {
 	for _, l := range t.Resource.Leaves {
 		if b, ok := l.Body.(Layout); ok {
-			return b.laid, true
+			return b.layout, true
 		}
 	}
-	return laid{}, false
+	return layout{}, false
 }
 
-// state is what a laid out folder lacks. untouched says that nothing in it is
-// more than a beginning of what was laid out: somebody made the folder and was
-// interrupted.
+// state is what a folder lacks of its layout. untouched means that it holds
+// nothing but entries of the layout that are still as created, perhaps cut
+// short by an interruption.
 type state struct {
 	missing, broken []string // lines for a person
-	err             error    // something of it cannot be looked at
+	err             error    // why a part of it cannot be read
 	untouched       bool
 }
 
-func (b laid) look(r fsys.Reader, dir fsys.LogicalPath) state {
+func (b layout) look(r fsys.Reader, dir fsys.LogicalPath) state {
 	s := state{untouched: true}
 	list, err := r.ReadDir(dir)
 	if err != nil {
@@ -82,14 +82,14 @@ func (b laid) look(r fsys.Reader, dir fsys.LogicalPath) state {
 		case f.Folder:
 			switch list, err := r.ReadDir(p); {
 			case fsys.Conclusive(err):
-				s.broken = append(s.broken, f.Name+" is no folder")
+				s.broken = append(s.broken, f.Name+" is not a folder")
 			case err != nil:
 				s.unseen(err)
 			case len(list) > 0:
 				s.untouched = false
 			}
 		case !info.Mode().IsRegular():
-			s.broken = append(s.broken, f.Name+" is no regular file")
+			s.broken = append(s.broken, f.Name+" is not a regular file")
 		case f.Sound == nil && info.Size() > int64(len(f.Content)):
 			s.untouched = false // anything may be in it, and it is not read
 		default:
@@ -122,13 +122,13 @@ func (b laid) look(r fsys.Reader, dir fsys.LogicalPath) state {
 	return s
 }
 
-// unseen notes that a part could not be looked at.
+// unseen records that a part could not be read.
 func (s *state) unseen(err error) {
 	s.broken, s.err = append(s.broken, err.Error()), err
 }
 
-// observe is that of the folder, once the folder is there.
-func (b laid) observe(o reconcile.Observation, r fsys.Reader, dir fsys.LogicalPath) reconcile.Observation {
+// observe completes the observation of a folder that exists.
+func (b layout) observe(o reconcile.Observation, r fsys.Reader, dir fsys.LogicalPath) reconcile.Observation {
 	if o.Presence != reconcile.Present {
 		return o
 	}
@@ -143,14 +143,14 @@ func (b laid) observe(o reconcile.Observation, r fsys.Reader, dir fsys.LogicalPa
 	return o
 }
 
-// leftover reports whether a name is one that a kill left while an entry was
-// made; see fsys.TempName.
-func (b laid) leftover(name string) bool {
+// leftover reports whether name is a temporary file that a kill left; see
+// fsys.TempName.
+func (b layout) leftover(name string) bool {
 	return slices.ContainsFunc(b.first, func(f First) bool { return strings.HasPrefix(name, "."+f.Name+".aisync-") })
 }
 
-// clear takes away what a kill left.
-func (b laid) clear(w fsys.FS, dir fsys.LogicalPath) error {
+// clear removes what a kill left.
+func (b layout) clear(w fsys.FS, dir fsys.LogicalPath) error {
 	list, err := w.ReadDir(dir)
 	if err != nil {
 		return err
@@ -171,9 +171,9 @@ func (b laid) clear(w fsys.FS, dir fsys.LogicalPath) error {
 	return nil
 }
 
-// complete makes what is missing in the folder, each file in one step. What is
-// broken stays as it is, and is an error.
-func (b laid) complete(w fsys.FS, dir fsys.LogicalPath) error {
+// complete creates what is missing, each file in one step. A broken file stays
+// as it is and is an error.
+func (b layout) complete(w fsys.FS, dir fsys.LogicalPath) error {
 	if err := b.clear(w, dir); err != nil {
 		return err
 	}
@@ -198,13 +198,13 @@ func (b laid) complete(w fsys.FS, dir fsys.LogicalPath) error {
 		}
 	}
 	if s := b.look(w, dir); len(s.broken) > 0 {
-		return fmt.Errorf("%s; it is left as it is; %s", strings.Join(s.broken, "; "), b.mend)
+		return fmt.Errorf("%s; left unchanged; %s", strings.Join(s.broken, "; "), b.mend)
 	}
 	return nil
 }
 
-// explain says what is wrong with the folder.
-func (b laid) explain(r fsys.Reader, dir fsys.LogicalPath) (out []reconcile.Line) {
+// explain says what is missing or broken.
+func (b layout) explain(r fsys.Reader, dir fsys.LogicalPath) (out []reconcile.Line) {
 	if _, err := r.Lstat(dir); err != nil {
 		return nil
 	}
@@ -221,9 +221,9 @@ func (b laid) explain(r fsys.Reader, dir fsys.LogicalPath) (out []reconcile.Line
 	return out
 }
 
-// empty takes away what was laid out in a folder, if nobody has written to any
-// of it. A kill leaves a part of it, which the next removal takes away.
-func (b laid) empty(w fsys.FS, dir fsys.LogicalPath) error {
+// empty removes the entries of the layout if none was changed. A kill may leave
+// some of them; the next removal goes on.
+func (b layout) empty(w fsys.FS, dir fsys.LogicalPath) error {
 	if !b.look(w, dir).untouched {
 		return nil
 	}

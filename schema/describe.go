@@ -11,8 +11,8 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// describe says in words what schema takes: its own @want, the values that it
-// lists, or its kind.
+// describe describes what schema accepts: its @want, the values that it lists,
+// or its kind.
 func describe(schema cue.Value, want string) string {
 	if want == "" {
 		want = attribute(schema, "want")
@@ -53,8 +53,7 @@ func describe(schema cue.Value, want string) string {
 	return fmt.Sprint(schema)
 }
 
-// describeStruct shows which fields a struct has room for, those that it needs
-// first.
+// describeStruct lists the fields of a struct, required ones first.
 func describeStruct(schema cue.Value) string {
 	l := levelOf(schema)
 	names := slices.DeleteFunc(l.names(), func(name string) bool { return slices.Contains(l.required, name) })
@@ -79,7 +78,7 @@ func describeStruct(schema cue.Value) string {
 
 const nameRule = "a name of lower-case letters, digits, dots and hyphens"
 
-// describeName says in words what a pattern for names takes.
+// describeName describes what a pattern for names accepts.
 func describeName(pattern cue.Value) string {
 	switch s := fmt.Sprint(pattern); {
 	case strings.Contains(s, "a-z0-9.-"):
@@ -92,8 +91,8 @@ func describeName(pattern cue.Value) string {
 	return "letters, digits, dots, hyphens and underscores"
 }
 
-// attribute is the text of the field's attribute of that name; a bare @name()
-// counts as "yes".
+// attribute returns the text of the field's attribute of that name; "yes" for a
+// bare @name().
 func attribute(v cue.Value, name string) string {
 	a := v.Attribute(name)
 	if a.Err() != nil {
@@ -105,7 +104,7 @@ func attribute(v cue.Value, name string) string {
 	return "yes"
 }
 
-// choices is the strings that a disjunction lists.
+// choices returns the strings in a disjunction.
 func choices(schema cue.Value) []string {
 	op, parts := cue.Dereference(schema).Expr()
 	if op != cue.OrOp {
@@ -120,7 +119,7 @@ func choices(schema cue.Value) []string {
 	return names
 }
 
-// disjunct is the part of schema that is of that kind, if there is one.
+// disjunct returns the part of schema of that kind, if there is one.
 func disjunct(schema cue.Value, kind cue.Kind) (cue.Value, bool) {
 	if schema.IncompleteKind() == cue.TopKind {
 		return schema, true
@@ -138,7 +137,7 @@ func disjunct(schema cue.Value, kind cue.Kind) (cue.Value, bool) {
 	return schema, true
 }
 
-// text is a value as it was written, cut where it is long.
+// text returns a value as written, shortened if it is long.
 func text(v cue.Value) string {
 	switch v.IncompleteKind() {
 	case cue.StructKind:

@@ -9,9 +9,9 @@ import (
 	"aisync.dev/aisync/agents/run"
 )
 
-// rest says whether anything is left to do: with which status the run ends, or ""
-// and, in s.stuck, why it goes on only when a person has done something.
-func (s *Supervisor) rest(st *run.State) (status, why string) {
+// outcome returns the status with which the run ends, or "" while work is left;
+// s.stuck is then why it waits for a person, if it does.
+func (s *Supervisor) outcome(st *run.State) (status, why string) {
 	if s.news || len(s.pending) > 0 {
 		return "", ""
 	}
@@ -30,8 +30,8 @@ func (s *Supervisor) rest(st *run.State) (status, why string) {
 		return "", ""
 	}
 	for _, t := range ready {
-		if other := s.formerAlive(st, t); other != "" {
-			waits = append(waits, fmt.Sprintf("task %s is free, but worker %s, which had it, is not seen to be gone", t.ID, other))
+		if other := s.livePrevious(st, t); other != "" {
+			waits = append(waits, fmt.Sprintf("task %s is free, but worker %s, which had it, may still live", t.ID, other))
 		} else if _, err := s.Plan(*t, st); errors.Is(err, ErrByHand) {
 			waits = append(waits, fmt.Sprintf("task %s is done by hand: aisync run claim %s --worker NAME, after aisync run worker register NAME", t.ID, t.ID))
 		}
@@ -53,16 +53,16 @@ func (s *Supervisor) rest(st *run.State) (status, why string) {
 		return run.RunCompleted, ""
 	}
 	slices.Sort(lost)
-	why = "failed for good: " + strings.Join(lost, ", ")
+	why = "failed permanently: " + strings.Join(lost, ", ")
 	if n := len(st.Blocked()); n > 0 {
-		why += fmt.Sprintf("; waiting for them: %d", n)
+		why += fmt.Sprintf("; tasks that depend on them: %d", n)
 	}
 	return run.RunFailed, clip(why)
 }
 
 func lastSeen(w *run.Worker) string {
 	if len(w.Moves) == 0 {
-		return "nothing was seen of it"
+		return "never observed"
 	}
 	return w.Moves[len(w.Moves)-1].Observed
 }

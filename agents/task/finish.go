@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// end decides what came of the task, writes it down, and moves the task on.
-// Once it is decided, whoever goes on after a crash does not do it again.
+// end decides the result of the task, records it, and moves the task's file.
+// Once the result is recorded, a restart after a crash does not decide again.
 func (a *attempt) end(ctx context.Context, err error) error {
 	r := a.report
 	r.Status = string(Done)
@@ -19,7 +19,7 @@ func (a *attempt) end(ctx context.Context, err error) error {
 		}
 	}
 	r.Finished = a.now()
-	a.keeping(ctx)
+	a.decideKeep(ctx)
 	var problem error
 	if a.After != nil {
 		if err := a.After(ctx, a.task, r); err != nil {
@@ -52,9 +52,9 @@ func (a *attempt) end(ctx context.Context, err error) error {
 	return errors.Join(problem, err)
 }
 
-// keeping decides whether the work tree is kept: where something is in it that
-// is not committed. A branch without a commit goes with it.
-func (a *attempt) keeping(ctx context.Context) {
+// decideKeep decides whether to keep the work tree: where it has uncommitted
+// content. A branch without a commit is removed with the tree.
+func (a *attempt) decideKeep(ctx context.Context) {
 	switch {
 	case a.tree == nil:
 		a.report.Branch = ""
@@ -70,11 +70,11 @@ func (a *attempt) keeping(ctx context.Context) {
 	a.report.Branch = ""
 }
 
-// interrupted puts the task back into its queue. What was done of it is kept
-// where it is, if it was anything.
+// interrupted returns the task to its queue. It keeps the work tree if it has
+// content.
 func (a *attempt) interrupted(ctx context.Context, cause error) error {
 	a.note("interrupted: %v", cause)
-	a.keeping(ctx)
+	a.decideKeep(ctx)
 	if a.tree != nil && a.report.Kept == "" {
 		cause = errors.Join(cause, a.tree.Remove(ctx))
 	}
@@ -83,7 +83,7 @@ func (a *attempt) interrupted(ctx context.Context, cause error) error {
 	}
 	if a.report.Kept != "" {
 		a.journal.Left = append(a.journal.Left, Leftover{Tree: a.report.Kept, Branch: a.report.Branch})
-		a.say("%s: interrupted; what was done of it is kept in %s", a.task.ID, a.report.Kept)
+		a.say("%s: interrupted; its work is kept in %s", a.task.ID, a.report.Kept)
 	}
 	a.journal.Tree, a.journal.Branch = "", ""
 	err := a.journal.write(a.dir)

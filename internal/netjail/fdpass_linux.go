@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LoopbackUp brings the loopback of this namespace up.
+// LoopbackUp brings up loopback in this namespace.
 func LoopbackUp() error {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -24,10 +24,10 @@ func LoopbackUp() error {
 }
 
 // A socket stays in the namespace in which it was made, whichever process holds
-// it: one that listens inside is handed out through a line, and served outside.
+// it: one that listens inside is passed out (SCM_RIGHTS) and served outside.
 
-// Line makes the two ends of what sockets are handed out through: one to take
-// them from, and one for the process inside.
+// Line returns a pair of sockets for passing listeners: outside receives them,
+// inside is for the process inside.
 func Line() (outside *net.UnixConn, inside *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -43,7 +43,7 @@ func Line() (outside *net.UnixConn, inside *os.File, err error) {
 	return c.(*net.UnixConn), os.NewFile(uintptr(fds[1]), "line"), nil
 }
 
-// HandOut listens at a port of this namespace's loopback and sends the socket
+// HandOut listens at a port of this namespace's loopback and passes the listener
 // out through the descriptor line.
 func HandOut(line, port int) error {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -60,7 +60,7 @@ func HandOut(line, port int) error {
 	return unix.Sendmsg(line, []byte{0}, unix.UnixRights(s), nil, 0)
 }
 
-// Take waits for one socket that HandOut sends. It ends when line is closed.
+// Take waits for one listener of HandOut. It ends when line is closed.
 func Take(line *net.UnixConn) (net.Listener, error) {
 	b, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := line.ReadMsgUnix(b, oob)
@@ -72,22 +72,22 @@ func Take(line *net.UnixConn) (net.Listener, error) {
 		return nil, err
 	}
 	if len(messages) != 1 {
-		return nil, errors.New("no socket was handed out")
+		return nil, errors.New("received no file descriptor")
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
 	if err != nil {
 		return nil, err
 	}
 	if len(fds) != 1 {
-		return nil, errors.New("more than one socket was handed out")
+		return nil, errors.New("received more than one file descriptor")
 	}
 	f := os.NewFile(uintptr(fds[0]), "listener")
 	defer f.Close()
 	return net.FileListener(f)
 }
 
-// Admit takes a socket from line for each of these addresses, in their order,
-// and carries what connects to it there. It closes line in the end.
+// Admit takes a listener from line for each of these addresses, in order, and
+// forwards its connections there. It closes line in the end.
 func (f *Forwarder) Admit(line *net.UnixConn, to ...string) {
 	if !f.hold(line) {
 		return

@@ -17,18 +17,18 @@ import (
 	"aisync.dev/aisync/internal/limit"
 )
 
-// CostlyError says that specs take more memory, depth or time than they may.
+// CostlyError reports specs that take too much memory, depth or time.
 type CostlyError struct {
 	Specs string // their files or folder
-	What  string // they do, such as "take more than 1024 MiB of memory"
+	What  string // such as "take more than 1024 MiB of memory"
 }
 
 func (e *CostlyError) Error() string {
-	return e.Specs + ": cannot be evaluated: " + e.What + "; look for loops within loops, and for lists and texts that are repeated"
+	return e.Specs + ": cannot be evaluated: " + e.What + "; look for nested loops, and for repeated lists and texts"
 }
 
-// costly is the error for the specs of o, which take what they may not.
-func (o Options) costly(what string) error { return &CostlyError{o.specs(), what} }
+// costlyError returns the error for the specs of o.
+func (o Options) costlyError(what string) error { return &CostlyError{o.specs(), what} }
 
 // specs names what Load reads, for a person.
 func (o Options) specs() string {
@@ -45,22 +45,22 @@ func (o Options) specs() string {
 	return cmp.Or(project, host, "the embedded specs")
 }
 
-// watched runs work, which CUE may never end, and returns its error, or the
-// reason to wait no longer: ctx, a limit, or patience. What goes on then is
-// ended by the end of the program, or by o.Abort where it takes still more.
-func (o Options) watched(ctx context.Context, work func() error) error {
+// withLimits runs work, which CUE may never end, and returns its error, or the
+// reason to stop waiting: ctx, a limit, or patience. Work that continues ends
+// with the program, or by o.Abort if it takes still more.
+func (o Options) withLimits(ctx context.Context, work func() error) error {
 	done := make(chan error, 2)
 	abort := func(e limit.Exceeded) {
 		if o.Abort != nil {
-			o.Abort(o.costly(e.Error()))
+			o.Abort(o.costlyError(e.Error()))
 		}
 	}
-	stop := limit.Watch(limit.Default, func(e limit.Exceeded) { done <- o.costly(e.Error()) }, abort)
+	stop := limit.Watch(limit.Default, func(e limit.Exceeded) { done <- o.costlyError(e.Error()) }, abort)
 	go func() {
 		defer stop()
 		defer func() {
 			if bad := recover(); bad != nil {
-				done <- o.costly(fmt.Sprint(bad))
+				done <- o.costlyError(fmt.Sprint(bad))
 			}
 		}()
 		done <- work()
@@ -73,18 +73,18 @@ func (o Options) watched(ctx context.Context, work func() error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-late.C:
-		return o.costly("not done after " + patience.String())
+		return o.costlyError("not done after " + patience.String())
 	}
 }
 
-// patience is how long specs may take by the clock, on a machine however busy.
+// patience is the time limit for specs, generous for a busy machine.
 var patience = 2 * time.Minute
 
-// takesAtOnce reports whether a spec has what can ask for a lot of memory in one
-// step, during which no watch of the same process gets to run: texts that are put
-// together, sums and products, which repeat texts and lists, and CUE's own
-// packages. A file that is wrong has none: it is not evaluated.
-func takesAtOnce(text []byte) bool {
+// allocatesAtOnce reports whether a spec can allocate much memory in one step,
+// during which no watcher in the same process runs: with interpolations, sums
+// and products, which repeat texts and lists, and CUE's packages. It is false
+// for a file with errors, which is not evaluated.
+func allocatesAtOnce(text []byte) bool {
 	if !bytes.ContainsAny(text, "(+*") && !bytes.Contains(text, []byte("import")) {
 		return false
 	}

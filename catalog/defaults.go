@@ -7,15 +7,14 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Unknown is how work reaches an agent of which nothing is known: it looks
-// for it now and then. The figures are the HAL's.
+// Unknown returns how work reaches an unknown agent: it polls. The figures are
+// the HAL's.
 func Unknown() spec.Coordination {
 	return spec.Coordination{Events: "no", Startup: "polling", GUPP: "polling", Stall: 300, Nudge: 120, NudgeBy: "filesystem"}
 }
 
-// Completed is r with what follows from the rest where it says nothing: a
-// process is named like its command, hooks are somebody's own business, and
-// work reaches it as it reaches Unknown.
+// Completed returns r with defaults for empty fields: a process has its
+// command's name, hooks are manual, and work reaches it as in Unknown.
 func Completed(r spec.Runtime) spec.Runtime {
 	r.Hooks = cmp.Or(r.Hooks, "manual")
 	if r.Command != "" && len(r.Detect.Processes) == 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// restart forgets everything: the journal first, so that it never claims
+// restart forgets everything, the journal first, so that it never describes
 // bytes that are being overwritten.
 func (d *download) restart() error {
 	d.source, d.seen, d.mixed = "", validator{}, false
@@ -21,13 +21,13 @@ func (d *download) restart() error {
 	return d.reserve()
 }
 
-// record is what is true of the part once it is synced.
+// record is the state of the part once it is synced.
 func (d *download) record() (record, int64) {
 	r := record{SHA256: d.a.SHA256}
 	d.mu.Lock()
 	r.Source, r.Seen = d.source, d.seen
 	d.mu.Unlock()
-	_, landed := d.chunks.count() // before the snapshot: it may know more
+	_, landed := d.chunks.count() // before the snapshot: that may know more
 	d.chunks.snapshot(&r)
 	return r, landed
 }
@@ -36,14 +36,14 @@ func (d *download) save() error { return d.journal.save(d.record()) }
 
 func (d *download) right() bool { return strings.EqualFold(d.chunks.digest(), d.a.SHA256) }
 
-// hashAll hashes what is written and not hashed.
+// hashAll hashes everything written but not hashed.
 func (d *download) hashAll(ctx context.Context) error {
 	d.chunks.closing(true)
 	defer d.chunks.closing(false)
 	return d.chunks.hash(ctx, d.chunks.feeding(0))
 }
 
-// finish makes a right part durable. It is the only way to success.
+// finish syncs a right part. It is the only way to success.
 func (d *download) finish() error {
 	if err := d.journal.settle(); err != nil {
 		return err
@@ -63,7 +63,8 @@ func (d *download) finish() error {
 	return nil
 }
 
-// stop keeps what has come for the next run and returns why with what to do.
+// stop keeps what was fetched for the next run, and returns why with what to
+// do.
 func (d *download) stop(why error) error {
 	present, landed := d.chunks.count()
 	keep := d.journal.settle()
@@ -79,10 +80,10 @@ func (d *download) stop(why error) error {
 	if keep != nil || present == 0 {
 		return why
 	}
-	return fmt.Errorf("%w; %d of %d bytes are kept in %s: run the same again to go on from there", why, present, d.a.Size, d.part)
+	return fmt.Errorf("%w; %d of %d bytes are kept in %s: run the same command again to continue", why, present, d.a.Size, d.part)
 }
 
-// explain makes one error of those of all sources.
+// explain joins the errors of all sources.
 func (d *download) explain(failures []error) error {
 	err := errors.Join(failures...)
 	if len(failures) > 1 {
@@ -94,10 +95,11 @@ func (d *download) explain(failures []error) error {
 	return err
 }
 
-// reject deals with a whole that is not right. Where the disk gives back other
-// bytes than came over the wire, those chunks alone are fetched again, and nil
-// is returned. Else the source lied and all is thrown away; but where the part
-// was put together, the same source may still have the right one.
+// reject handles a complete part with the wrong digest. If the disk returns
+// other bytes than were received, only those chunks are fetched again, and
+// reject returns nil. Otherwise the source lied and everything is thrown away;
+// but if the part came from several responses, the same source may still have
+// the right file.
 func (d *download) reject(ctx context.Context) error {
 	got := d.chunks.digest()
 	bad, err := d.chunks.recheck(ctx, 0, len(d.chunks.have))
@@ -106,7 +108,7 @@ func (d *download) reject(ctx context.Context) error {
 	}
 	if len(bad) > 0 {
 		if d.repairs++; d.repairs > maxRepairs {
-			return fmt.Errorf("%w: the disk gives back other bytes than were written, %d times now, at byte %d this time; check the disk", errLocal, d.repairs, d.chunks.start(bad[0]))
+			return fmt.Errorf("%w: the disk returned other bytes than were written, %d times now, at byte %d this time; check the disk", errLocal, d.repairs, d.chunks.start(bad[0]))
 		}
 		d.chunks.rewind()
 		return d.save()

@@ -25,7 +25,7 @@ func book() Layout {
 	)
 }
 
-func TestALaidOutFolderKeepsThePromisesOfEveryProvider(t *testing.T) {
+func TestLayoutPassesProviderSuite(t *testing.T) {
 	providertest.Run(t, func(*testing.T) providertest.Suite {
 		return providertest.Suite{
 			Provider: Provider{Layouts: map[string]Layout{".book": book()}}, Address: "dir:.book", OneValue: true,
@@ -62,7 +62,7 @@ func TestALaidOutFolderKeepsThePromisesOfEveryProvider(t *testing.T) {
 
 // What agents write is never drift; what is missing or broken always is, and
 // only what is missing is made again.
-func TestALedgerDriftsByItsDamageAlone(t *testing.T) {
+func TestLayoutDriftsOnlyWhenDamaged(t *testing.T) {
 	project := t.TempDir()
 	disk, err := fsys.New(fsys.Options{Project: project, Tag: "t"})
 	if err != nil {
@@ -118,7 +118,7 @@ func TestALedgerDriftsByItsDamageAlone(t *testing.T) {
 	if o := observe(); o.Token != damaged || explained() != "config: no version; look at it\n" {
 		t.Errorf("%+v %q", o, explained())
 	}
-	if err := apply(); err == nil || !strings.Contains(err.Error(), "config: no version; it is left as it is; look at it") {
+	if err := apply(); err == nil || !strings.Contains(err.Error(), "config: no version; left unchanged; look at it") {
 		t.Error(err)
 	}
 	if b, _ := os.ReadFile(at("config")); string(b) != "garbage" {

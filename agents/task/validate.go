@@ -7,7 +7,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// Flaw is what would fail a task for certain.
+// Flaw is a certain reason for a task to fail.
 type Flaw struct {
 	Pos  spec.Position
 	Text string
@@ -20,8 +20,8 @@ func (f Flaw) Error() string {
 	return f.Pos.String() + ": " + f.Text
 }
 
-// Foresee returns what a task does that its own limits forbid, as far as the
-// file shows it. The limits are enforced while it runs, whatever this says.
+// Foresee returns what a task does against its own limits, as far as the file
+// shows it. The limits are also enforced while it runs.
 func Foresee(t spec.Task) []Flaw {
 	l, err := policy.Of(t)
 	if err != nil {
@@ -45,7 +45,7 @@ func Foresee(t spec.Task) []Flaw {
 		}
 	}
 	if len(files) > l.MaxFiles {
-		out = append(out, Flaw{spec.Position{File: t.File}, fmt.Sprintf("its steps write %d files, and max_files_changed is %d", len(files), l.MaxFiles)})
+		out = append(out, Flaw{spec.Position{File: t.File}, fmt.Sprintf("its steps write %d files, but max_files_changed is %d", len(files), l.MaxFiles)})
 	}
 	for _, v := range t.Verify {
 		if err := l.Command(v); err != nil {

@@ -9,15 +9,15 @@ import (
 	"aisync.dev/aisync/agents/run/worker"
 )
 
-// Why a worker is called off. What was started by a supervisor that is gone was
-// nobody's fault, and counts as no attempt.
+// Reasons to call a worker off. If its supervisor died before it ran, that
+// counts as no attempt.
 const (
-	orphaned = "its supervisor was gone before it ran"
-	silent   = "it was not heard of in time"
+	orphaned = "its supervisor died before it ran"
+	silent   = "it did not report in time"
 )
 
-// settle brings the run up to what is seen of its workers.
-func (s *Supervisor) settle(c *run.Change) error {
+// observe updates the run to the observed state of its workers.
+func (s *Supervisor) observe(c *run.Change) error {
 	for i := range c.State.Workers {
 		w := &c.State.Workers[i]
 		t := heldBy(c.State, w.ID)
@@ -27,7 +27,7 @@ func (s *Supervisor) settle(c *run.Change) error {
 				return err
 			}
 		case t != nil || w.Retention == run.Active:
-			if err := s.settleWorker(c, w, t); err != nil {
+			if err := s.observeWorker(c, w, t); err != nil {
 				return fmt.Errorf("worker %s: %w", w.ID, err)
 			}
 		}
@@ -45,24 +45,24 @@ func heldBy(st *run.State, workerID string) *run.Task {
 	return nil
 }
 
-// expire frees a task that somebody holds whom we cannot look at, and who has not
-// renewed the lease. Where we can look, we need not guess.
+// expire frees a task of a worker that we cannot observe and that has not
+// renewed its lease. An observable worker needs no lease.
 func (s *Supervisor) expire(c *run.Change, t *run.Task) error {
 	if t == nil || !t.Claim.Expired(c.Now) {
 		return nil
 	}
 	since := c.Now.Since(t.Claim.Renewed).Round(time.Second)
-	s.tell("%s: no word from %s for %s: it is free again", t.ID, t.Claim.Worker, since)
+	s.tell("%s: no heartbeat of %s for %s: the task is free again", t.ID, t.Claim.Worker, since)
 	return c.Held(run.ClaimExpired, t.Claim.Token, 0, run.Reason{Reason: fmt.Sprintf("no heartbeat for %s, the lease was %s", since, t.Claim.Lease)})
 }
 
-// settleWorker settles one of our own, which holds t or nothing.
-func (s *Supervisor) settleWorker(c *run.Change, w *run.Worker, t *run.Task) error {
+// observeWorker settles one of our workers, which holds t or nothing.
+func (s *Supervisor) observeWorker(c *run.Change, w *run.Worker, t *run.Task) error {
 	folder := Folder(s.Run, w.ID)
 	o, err := worker.Observe(s.Table, folder, w.Owner)
-	if err != nil { // its files are not what we write: nothing is known, and nothing done
+	if err != nil { // invalid files: its state is unknown, so do nothing
 		s.warn("worker %s: %v", w.ID, err)
-		return s.stale(c, w, "its files cannot be believed: "+err.Error())
+		return s.stale(c, w, "its files are invalid:  "+err.Error())
 	}
 	if o.Ticket != nil && o.Ticket.Keeper != nil && w.Handle == nil && w.Retention == run.Active {
 		if err := s.started(c, w, o); err != nil {
@@ -71,7 +71,7 @@ func (s *Supervisor) settleWorker(c *run.Change, w *run.Worker, t *run.Task) err
 	}
 	switch {
 	case o.State == worker.Absent, o.State == worker.Waiting:
-		return s.unheard(c, w, o, folder)
+		return s.observeUnstarted(c, w, o, folder)
 	case t == nil:
 		return s.idle(c, w, o)
 	}
@@ -86,9 +86,9 @@ func (s *Supervisor) settleWorker(c *run.Change, w *run.Worker, t *run.Task) err
 	return s.watch(c, w, t, o)
 }
 
-// unheard is a worker that nobody has the ticket of: it is called off when the one
-// that started it is gone, or its time is over. Where its keeper is faster, it runs.
-func (s *Supervisor) unheard(c *run.Change, w *run.Worker, o worker.Observation, folder string) error {
+// observeUnstarted handles a worker without a ticket: it is called off when its starter
+// is gone or its time is over. If its keeper is faster, it runs.
+func (s *Supervisor) observeUnstarted(c *run.Change, w *run.Worker, o worker.Observation, folder string) error {
 	why := ""
 	if o.Job != nil && o.Job.By.Presence(s.Table) == worker.Gone {
 		why = orphaned
@@ -115,8 +115,8 @@ func (s *Supervisor) started(c *run.Change, w *run.Worker, o worker.Observation)
 	return c.Started(w.ID, h)
 }
 
-// watch keeps the claim of a worker that lives. That it lives is its heartbeat: no
-// lease runs out below a worker that may still change something.
+// watch keeps the claim of a live worker. Being alive is its heartbeat: no lease
+// expires under a worker that may still change something.
 func (s *Supervisor) watch(c *run.Change, w *run.Worker, t *run.Task, o worker.Observation) error {
 	set := c.State.Settings()
 	switch {
@@ -138,7 +138,7 @@ func (s *Supervisor) watch(c *run.Change, w *run.Worker, t *run.Task, o worker.O
 	return nil
 }
 
-// calledOff gives the task of a worker back that never ran.
+// calledOff gives back the task of a worker that never ran.
 func (s *Supervisor) calledOff(c *run.Change, w *run.Worker, t *run.Task, o worker.Observation) error {
 	if o.Ticket.Void != orphaned {
 		if err := s.fail(c, w, t, o.String()); err != nil {
@@ -161,12 +161,12 @@ func (s *Supervisor) fail(c *run.Change, w *run.Worker, t *run.Task, why string)
 	if last {
 		s.tell("%s: failed: %s (worker %s, which printed to %s)", t.ID, why, w.ID, logOf(s.Run, w.ID))
 	} else {
-		s.tell("%s: failed, and is tried again: %s (worker %s)", t.ID, why, w.ID)
+		s.tell("%s: failed, will be tried again: %s (worker %s)", t.ID, why, w.ID)
 	}
 	return nil
 }
 
-// idle is a worker of ours that holds nothing.
+// idle settles a worker of ours that holds no task.
 func (s *Supervisor) idle(c *run.Change, w *run.Worker, o worker.Observation) error {
 	if w.Retention != run.Active {
 		return nil
@@ -178,15 +178,15 @@ func (s *Supervisor) idle(c *run.Change, w *run.Worker, o worker.Observation) er
 		to, why = run.SafeToClose, o.String()
 	case o.State == worker.Lost:
 		return s.stale(c, w, o.String())
-	case o.State == worker.Running && !ownEnd(c.State, w):
+	case o.State == worker.Running && !endedByReport(c.State, w):
 		return s.stale(c, w, o.String()+", and holds no task")
 	}
 	return c.Move(w.ID, run.Move{To: to, By: run.BySupervisor, Reason: why})
 }
 
-// ownEnd reports whether the worker's task has ended as it or we reported, and was
-// not taken from it.
-func ownEnd(st *run.State, w *run.Worker) bool {
+// endedByReport reports whether the worker's task ended by a report of the worker or of
+// us, and was not taken from it.
+func endedByReport(st *run.State, w *run.Worker) bool {
 	t := st.Task(w.Task)
 	if t == nil || t.Claim == nil || t.Claim.Worker != w.ID {
 		return false
@@ -194,12 +194,12 @@ func ownEnd(st *run.State, w *run.Worker) bool {
 	return t.Claim.Ended == run.TaskCompleted || t.Claim.Ended == run.TaskFailed
 }
 
-// stale says that what is seen of a worker is not what is written of it. It is a
-// diagnosis: only a person says that it may go.
+// stale records that the observation of a worker contradicts its record. It is
+// only a diagnosis: a person decides whether to close the worker.
 func (s *Supervisor) stale(c *run.Change, w *run.Worker, seen string) error {
 	if w.Retention != run.Active {
 		return nil
 	}
 	s.news = true
-	return c.Move(w.ID, run.Move{To: run.StaleRegistry, By: run.BySupervisor, Reason: "what is seen of it contradicts its registration", Observed: clip(seen)})
+	return c.Move(w.ID, run.Move{To: run.StaleRegistry, By: run.BySupervisor, Reason: "its observed state contradicts its registration", Observed: clip(seen)})
 }

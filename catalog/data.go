@@ -34,6 +34,16 @@ func runtimes() []spec.Runtime {
 				Nudge:   120,
 				NudgeBy: "filesystem",
 			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{Name: "read", Kind: "note", Named: &spec.NamedFiles{
+						Settings: []spec.LoadSetting{
+							{Path: ".aider.conf.yml", Format: "yaml", Pointer: "/read", Walk: "ends"},
+							{Path: "~/.aider.conf.yml", Format: "yaml", Pointer: "/read"},
+						},
+					}, Walk: "top", Source: "https://aider.chat/docs/config/aider_conf.html"},
+				},
+			},
 			User: spec.Scope{
 				RulesBlock:   "~/.aider/AGENTS.md",
 				BlockRef:     &spec.Reference{Path: "~/.aider.conf.yml", Format: "yaml", Pointer: "/read/-", JSON: []byte(`"~/.aider/AGENTS.md"`)},
@@ -83,6 +93,47 @@ func runtimes() []spec.Runtime {
 				Stall:      180,
 				Nudge:      60,
 				NudgeBy:    "filesystem",
+			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{
+						Name:    "user",
+						Kind:    "note",
+						Files:   []string{"~/.config/amp/AGENTS.md", "~/.config/AGENTS.md"},
+						Walk:    "user",
+						Imports: true,
+						Source:  "https://ampcode.com/manual",
+					},
+					{
+						Name:    "notes",
+						Kind:    "note",
+						Files:   []string{"AGENTS.md", "AGENT.md", "CLAUDE.md"},
+						Walk:    "up",
+						Pick:    "folder",
+						Imports: true,
+						Source:  "https://ampcode.com/manual",
+					},
+					{
+						Name:    "notes-below",
+						Kind:    "note",
+						Files:   []string{"AGENTS.md", "AGENT.md", "CLAUDE.md"},
+						Walk:    "below",
+						Pick:    "folder",
+						Imports: true,
+						Source:  "https://ampcode.com/manual",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{Kind: "skills", Walk: "project", Same: "project", Source: "https://ampcode.com/manual"},
+					{Kind: "mcp", Walk: "top", Same: "project", Source: "https://ampcode.com/manual"},
+				},
+				Imports: &spec.TextImports{UserAnywhere: true, Source: "https://ampcode.com/manual"},
+				Once: []spec.LoadedOnce{
+					{By: "file", Among: []string{"note", "import"}, Source: "https://ampcode.com/manual"},
+				},
+				Moves: []spec.Move{
+					{Variable: "XDG_CONFIG_HOME", From: "~/.config", Source: "https://ampcode.com/manual"},
+				},
 			},
 			User: spec.Scope{
 				Dir:          "~/.config/amp",
@@ -192,6 +243,150 @@ func runtimes() []spec.Runtime {
 						{Path: "~/.claude/settings.json", Format: "json", Pointer: "/enableAllProjectMcpServers", JSON: []byte(`true`)},
 					},
 					Do: "cd {dir} && claude, and allow the server {name} when it asks",
+				},
+			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{
+						Name:          "user",
+						Kind:          "note",
+						Files:         []string{"~/.claude/CLAUDE.md"},
+						Walk:          "user",
+						Imports:       true,
+						DropsComments: true,
+						Source:        "loads.json 16-user, 21b-inhome-userclaude+agents",
+					},
+					{
+						Name:  "user-rules",
+						Kind:  "rule",
+						Files: []string{"~/.claude/rules/**/*.md"},
+						Walk:  "user",
+						Scope: &spec.RuleScope{
+							Field: "paths",
+							Whole: []string{"**"},
+							Globs: spec.Globs{Syntax: "gitignore", Commas: true},
+						},
+						Imports:       true,
+						DropsComments: true,
+						Source:        "loads.json 16-user, 16e-user-crules+agents",
+					},
+					{
+						Name:          "own",
+						Kind:          "note",
+						Files:         []string{"CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"},
+						Walk:          "up",
+						Imports:       true,
+						DropsComments: true,
+						Source:        "loads.json 02-claude, 14-local, 21e-inhome-homeCLAUDE+agents",
+					},
+					{
+						Name:  "rules",
+						Kind:  "rule",
+						Files: []string{".claude/rules/**/*.md"},
+						Walk:  "up",
+						Scope: &spec.RuleScope{
+							Field: "paths",
+							Whole: []string{"**"},
+							Globs: spec.Globs{Syntax: "gitignore", Commas: true},
+						},
+						Imports:       true,
+						DropsComments: true,
+						Source:        "loads.json 10d-globs, 13k-rules-root-from-sub",
+					},
+					{
+						Name:          "agents",
+						Kind:          "note",
+						Files:         []string{"AGENTS.md", ".claude/AGENTS.md"},
+						Walk:          "up",
+						Unless:        []string{"own"},
+						Imports:       true,
+						DropsComments: true,
+						Source:        "loads.json 04-agents+claude, 20b-agents+dotclaude-agents, 20f-empty-claude, 21-inhome-user+agents",
+					},
+					{
+						Name:          "own-below",
+						Kind:          "note",
+						Files:         []string{"CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"},
+						Walk:          "below",
+						Imports:       true,
+						DropsComments: true,
+						Source:        "loads.json 13-nested-root; the others measured with it",
+					},
+					{
+						Name:  "rules-below",
+						Kind:  "rule",
+						Files: []string{".claude/rules/**/*.md"},
+						Walk:  "below",
+						Scope: &spec.RuleScope{
+							Field: "paths",
+							Whole: []string{"**"},
+							Globs: spec.Globs{Syntax: "gitignore", Commas: true},
+						},
+						Imports:       true,
+						DropsComments: true,
+						Source:        "measured beside loads.json 13-nested-root",
+					},
+					{
+						Name:          "agents-below",
+						Kind:          "note",
+						Files:         []string{"AGENTS.md"},
+						Walk:          "below",
+						Unless:        []string{"own"},
+						UnlessBeside:  []string{"own-below"},
+						Imports:       true,
+						DropsComments: true,
+						Source:        "loads.json 13f-claude-root-agents-sub-from-root, 13h-agents-root-both-sub-from-root",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{Kind: "skills", Walk: "up", Below: true, Same: "user", Source: "loads.json 12-skills, 16g-user-skills"},
+					{Kind: "commands", Walk: "ends", Same: "project", Source: "https://code.claude.com/docs/en/slash-commands"},
+					{Kind: "subagents", Walk: "ends", Same: "project", Source: "https://code.claude.com/docs/en/sub-agents"},
+					{Kind: "mcp", Walk: "ends", Same: "project", Source: "https://code.claude.com/docs/en/mcp"},
+					{Kind: "hooks", Walk: "ends", Source: "https://code.claude.com/docs/en/hooks"},
+				},
+				Imports: &spec.TextImports{
+					Depth:        4,
+					Within:       "start",
+					UserAnywhere: true,
+					Approval: []spec.Reference{
+						{Path: "~/.claude.json", Format: "json", Pointer: "/projects/{dir}/hasClaudeMdExternalIncludesApproved", JSON: []byte(`true`)},
+					},
+					Source: "loads.json 13l-claude@agents-from-sub, 13s-external-approved-root-only-from-sub, 20r-user-imports-project-file-twice, 26c-imports-outside",
+				},
+				Once: []spec.LoadedOnce{
+					{By: "file", Among: []string{"note", "rule", "import"}, Source: "loads.json 18-claude-imports-twice, 18e-rule-symlink"},
+					{By: "content", Among: []string{"note", "rule", "import"}, Source: "loads.json 20g-claude-copy"},
+				},
+				Excludes: []spec.LoadSetting{
+					{Path: ".claude/settings.local.json", Format: "json", Pointer: "/claudeMdExcludes", Walk: "ends"},
+					{Path: ".claude/settings.json", Format: "json", Pointer: "/claudeMdExcludes", Walk: "ends"},
+					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/claudeMdExcludes"},
+				},
+				Environment: []spec.LoadSetting{
+					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env"},
+				},
+				Moves: []spec.Move{
+					{Variable: "CLAUDE_CONFIG_DIR", From: "~/.claude", Source: "https://code.claude.com/docs/en/settings"},
+					{Variable: "CLAUDE_CONFIG_DIR", From: "~/.claude.json", To: "{value}/.claude.json", Source: "https://code.claude.com/docs/en/settings"},
+				},
+				Switches: []spec.LoadSwitch{
+					{Setting: &spec.LoadSetting{Path: "~/.claude/settings.json", Format: "json", Pointer: "/pluginConfigs/agents-md@builtin/options/instructionFiles"}, JSON: []byte(`"claude-md"`), Off: []string{"agents", "agents-below"}, Why: "instructionFiles is claude-md in your settings", Source: "loads.json 19-opt-claude-md-01, -04 and -05; 19-projopt-04 for settings of the project"},
+					{Setting: &spec.LoadSetting{Path: "~/.claude/settings.json", Format: "json", Pointer: "/pluginConfigs/agents-md@builtin/options/instructionFiles"}, JSON: []byte(`"claude-md-and-agents-md"`), Lifts: []string{"agents", "agents-below"}, Why: "instructionFiles is claude-md-and-agents-md in your settings", Source: "loads.json 19-opt-claude-md-and-agents-md-01, -04 and -05; 19-projopt-04 for settings of the project"},
+					{Setting: &spec.LoadSetting{Path: "~/.claude/settings.json", Format: "json", Pointer: "/pluginConfigs/agents-md@builtin/options/instructionFiles"}, JSON: []byte(`"managed-only"`), Off: []string{"user", "own", "own-below", "agents", "agents-below"}, Why: "instructionFiles is managed-only in your settings", Source: "loads.json 19-opt-managed-only-01, -04 and -05; 19-projopt-04 for settings of the project"},
+					{Setting: &spec.LoadSetting{Path: "~/.claude/settings.json", Format: "json", Pointer: "/pluginConfigs/cc-plugin-agents-md@builtin/options/instructionFiles"}, JSON: []byte(`"claude-md"`), Off: []string{"agents", "agents-below"}, Why: "instructionFiles is claude-md in your settings", Source: "loads.json 19-opt-claude-md-01, -04 and -05; 19-projopt-04 for settings of the project"},
+					{Setting: &spec.LoadSetting{Path: "~/.claude/settings.json", Format: "json", Pointer: "/pluginConfigs/cc-plugin-agents-md@builtin/options/instructionFiles"}, JSON: []byte(`"claude-md-and-agents-md"`), Lifts: []string{"agents", "agents-below"}, Why: "instructionFiles is claude-md-and-agents-md in your settings", Source: "loads.json 19-opt-claude-md-and-agents-md-01, -04 and -05; 19-projopt-04 for settings of the project"},
+					{Setting: &spec.LoadSetting{Path: "~/.claude/settings.json", Format: "json", Pointer: "/pluginConfigs/cc-plugin-agents-md@builtin/options/instructionFiles"}, JSON: []byte(`"managed-only"`), Off: []string{"user", "own", "own-below", "agents", "agents-below"}, Why: "instructionFiles is managed-only in your settings", Source: "loads.json 19-opt-managed-only-01, -04 and -05; 19-projopt-04 for settings of the project"},
+					{Setting: &spec.LoadSetting{Path: "~/.claude/settings.json", Format: "json", Pointer: "/enabledPlugins/agents-md@builtin"}, JSON: []byte(`false`), Off: []string{"agents", "agents-below"}, Why: "the plugin agents-md@builtin is off in your settings", Source: "loads.json 22g-plugin-off, 22h-plugin-off-short"},
+					{Setting: &spec.LoadSetting{Path: "~/.claude/settings.json", Format: "json", Pointer: "/enabledPlugins/cc-plugin-agents-md@builtin"}, JSON: []byte(`false`), Off: []string{"agents", "agents-below"}, Why: "the plugin cc-plugin-agents-md@builtin is off in your settings", Source: "loads.json 22g-plugin-off, 22h-plugin-off-short"},
+					{
+						Setting: &spec.LoadSetting{Path: "~/.claude.json", Format: "json", Pointer: "/cachedGrowthBookFeatures/tengu_agents_md_mod"},
+						JSON:    []byte(`false`),
+						Without: "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+						Off:     []string{"agents", "agents-below"},
+						Why:     "the program's maker has switched AGENTS.md off for this account",
+						Source:  "loads.json 22-claude-flag-off; measured without the variable",
+					},
 				},
 			},
 			User: spec.Scope{
@@ -313,6 +508,51 @@ func runtimes() []spec.Runtime {
 				},
 				{Parts: []string{"hooks"}, Do: "cd {dir} && codex, then /hooks"},
 			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{
+						Name:   "user",
+						Kind:   "note",
+						Files:  []string{"~/.codex/AGENTS.override.md", "~/.codex/AGENTS.md"},
+						Walk:   "user",
+						Pick:   "folder",
+						Source: "loads.json 16-user; measured with both files",
+					},
+					{
+						Name:  "agents",
+						Kind:  "note",
+						Files: []string{"AGENTS.override.md", "AGENTS.md"},
+						Named: &spec.NamedFiles{
+							Settings: []spec.LoadSetting{
+								{Path: ".codex/config.toml", Format: "toml", Pointer: "/project_doc_fallback_filenames", Walk: "project", Trusted: true},
+								{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/project_doc_fallback_filenames"},
+							},
+						},
+						Walk:    "project",
+						Pick:    "folder",
+						Limited: true,
+						Source:  "loads.json 13-nested-sub, 14-local, 23-codex-fallback, 23b-codex-fallback+agents",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{Kind: "skills", Walk: "project", Deep: true, Needs: []string{"name", "description"}, Source: "loads.json 12-skills, 13j-skills-root-from-sub, 16g-user-skills; measured with skills without front matter"},
+					{Kind: "commands", Walk: "top", Source: "https://developers.openai.com/codex/custom-prompts"},
+					{Kind: "subagents", Walk: "project", Same: "project", Source: "https://developers.openai.com/codex/subagents"},
+					{Kind: "mcp", Walk: "project", Same: "project", Source: "https://developers.openai.com/codex/mcp"},
+					{Kind: "hooks", Walk: "project", Source: "https://developers.openai.com/codex/hooks"},
+				},
+				Limit: &spec.TextLimit{
+					Bytes: 32768,
+					Settings: []spec.LoadSetting{
+						{Path: ".codex/config.toml", Format: "toml", Pointer: "/project_doc_max_bytes", Walk: "project", Trusted: true},
+						{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/project_doc_max_bytes"},
+					},
+					Source: "loads.json 24-big40k, 24b-big40k-nested",
+				},
+				Moves: []spec.Move{
+					{Variable: "CODEX_HOME", From: "~/.codex", Source: "https://developers.openai.com/codex/config-advanced"},
+				},
+			},
 			User: spec.Scope{
 				Dir:          "~/.codex",
 				RulesBlock:   "~/.codex/AGENTS.md",
@@ -428,6 +668,91 @@ func runtimes() []spec.Runtime {
 					Do: "cd {dir} && copilot, and remember the folder as trusted; or copilot --trust-folder -p for one prompt",
 				},
 			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{Name: "user", Kind: "note", Files: []string{"~/.copilot/copilot-instructions.md"}, Walk: "user", Source: "loads.json 16-user"},
+					{
+						Name:  "user-rules",
+						Kind:  "rule",
+						Files: []string{"~/.copilot/instructions/**/*.instructions.md"},
+						Walk:  "user",
+						Scope: &spec.RuleScope{
+							Field: "applyTo",
+							Whole: []string{"**", "**/*"},
+							Globs: spec.Globs{Syntax: "path", AnyName: true, Dot: true, Commas: true},
+						},
+						Source: "measured beside loads.json 16-user",
+					},
+					{
+						Name:    "notes",
+						Kind:    "note",
+						Files:   []string{"AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"},
+						Walk:    "ends",
+						Imports: true,
+						Source:  "loads.json 04-agents+claude, 05-claude@agents, 26-imports-everywhere",
+					},
+					{Name: "gemini", Kind: "note", Files: []string{"GEMINI.md"}, Walk: "ends", Source: "loads.json 03-gemini, 09-gemini@agents"},
+					{
+						Name:  "rules",
+						Kind:  "rule",
+						Files: []string{".github/instructions/**/*.instructions.md"},
+						Walk:  "ends",
+						Scope: &spec.RuleScope{
+							Field: "applyTo",
+							Whole: []string{"**", "**/*"},
+							Globs: spec.Globs{Syntax: "path", AnyName: true, Dot: true, Commas: true},
+						},
+						Source: "loads.json 10d-globs, 11-others, 13k-rules-root-from-sub",
+					},
+					{
+						Name:  "claude-rules",
+						Kind:  "rule",
+						Files: []string{".claude/rules/**/*.md"},
+						Walk:  "ends",
+						Scope: &spec.RuleScope{
+							Field: "paths",
+							Whole: []string{"**", "**/*"},
+							Globs: spec.Globs{Syntax: "path", AnyName: true, Dot: true, Commas: true},
+						},
+						Source: "loads.json 10d-globs, 13k-rules-root-from-sub",
+					},
+					{
+						Name:    "notes-below",
+						Kind:    "note",
+						Files:   []string{"AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md", ".claude/CLAUDE.md"},
+						Walk:    "below",
+						Imports: true,
+						Source:  "loads.json 13-nested-root, 13p-sub-claude@agents-from-root; the last two measured with them",
+					},
+					{Name: "gemini-below", Kind: "note", Files: []string{"GEMINI.md"}, Walk: "below", Source: "loads.json 13c-nested-gemini-root"},
+					{
+						Name:  "claude-rules-below",
+						Kind:  "rule",
+						Files: []string{".claude/rules/**/*.md"},
+						Walk:  "below",
+						Scope: &spec.RuleScope{
+							Field: "paths",
+							Whole: []string{"**", "**/*"},
+							Globs: spec.Globs{Syntax: "path", AnyName: true, Dot: true, Commas: true},
+						},
+						Source: "measured beside loads.json 13-nested-root",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{Kind: "skills", Walk: "ends", Same: "project", Source: "loads.json 12-skills, 13j-skills-root-from-sub, 16g-user-skills"},
+					{Kind: "subagents", Walk: "top", Same: "project", Source: "https://docs.github.com/en/copilot/reference/custom-agents-configuration"},
+					{Kind: "mcp", Walk: "top", Also: []string{".mcp.json"}, Same: "project", Source: "https://docs.github.com/copilot/how-tos/use-copilot-agents/use-copilot-cli"},
+					{Kind: "hooks", Walk: "top", Source: "https://docs.github.com/en/copilot/reference/hooks-reference"},
+				},
+				Imports: &spec.TextImports{Within: "project", Source: "loads.json 18-claude-imports-twice, 26-imports-everywhere, 26c-imports-outside, 26d-agents-imports-claude-and-back"},
+				Once: []spec.LoadedOnce{
+					{By: "file", Among: []string{"note"}, Source: "loads.json 06b-all-symlinks"},
+					{By: "content", Among: []string{"note"}, Source: "loads.json 20g-claude-copy"},
+				},
+				Moves: []spec.Move{
+					{Variable: "COPILOT_HOME", From: "~/.copilot", Source: "https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-config-dir-reference"},
+				},
+			},
 			User: spec.Scope{
 				Dir:          "~/.copilot",
 				Rules:        "~/.copilot/instructions",
@@ -540,6 +865,46 @@ func runtimes() []spec.Runtime {
 				Stall:   120,
 				Nudge:   30,
 				NudgeBy: "limited",
+			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{Name: "notes", Kind: "note", Files: []string{"AGENTS.md", "CLAUDE.md"}, Walk: "project", Source: "https://cursor.com/docs/cli/using"},
+					{Name: "old", Kind: "note", Files: []string{".cursorrules"}, Walk: "top", Source: "https://cursor.com/docs/rules"},
+					{
+						Name:  "rules",
+						Kind:  "rule",
+						Files: []string{".cursor/rules/**/*.mdc"},
+						Walk:  "project",
+						Scope: &spec.RuleScope{
+							Field:     "globs",
+							Always:    "alwaysApply",
+							OnRequest: "description",
+							Globs:     spec.Globs{Syntax: "path", AnyName: true, Dot: true, Commas: true},
+						},
+						Source: "https://cursor.com/docs/rules",
+					},
+					{Name: "notes-below", Kind: "note", Files: []string{"AGENTS.md"}, Walk: "below", Source: "https://cursor.com/docs/rules"},
+					{
+						Name:  "rules-below",
+						Kind:  "rule",
+						Files: []string{".cursor/rules/**/*.mdc"},
+						Walk:  "below",
+						Scope: &spec.RuleScope{
+							Field:     "globs",
+							Always:    "alwaysApply",
+							OnRequest: "description",
+							Globs:     spec.Globs{Syntax: "path", AnyName: true, Dot: true, Commas: true},
+						},
+						Source: "https://cursor.com/docs/rules",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{Kind: "skills", Walk: "top", Same: "project", Source: "https://cursor.com/docs/context/skills"},
+					{Kind: "commands", Walk: "top", Same: "project", Source: "https://cursor.com/docs/context/commands"},
+					{Kind: "subagents", Walk: "top", Same: "project", Source: "https://cursor.com/docs/context/subagents"},
+					{Kind: "mcp", Walk: "top", Same: "project", Source: "https://cursor.com/docs/context/mcp"},
+					{Kind: "hooks", Walk: "top", Source: "https://cursor.com/docs/agent/hooks"},
+				},
 			},
 			User: spec.Scope{
 				Dir:        "~/.cursor",
@@ -658,8 +1023,9 @@ func runtimes() []spec.Runtime {
 					Records: []spec.Reference{
 						{Path: "~/.gemini/trustedFolders.json", Format: "json", Pointer: "/{dir}", JSON: []byte(`"TRUST_FOLDER"`)},
 					},
-					Parents: true,
-					Do:      "cd {dir} && gemini, and trust the folder; or GEMINI_CLI_TRUST_WORKSPACE=true",
+					Parents:     true,
+					Environment: map[string]string{"GEMINI_CLI_TRUST_WORKSPACE": "true"},
+					Do:          "cd {dir} && gemini, and trust the folder; or GEMINI_CLI_TRUST_WORKSPACE=true",
 				},
 				{
 					Parts: []string{"subagents"},
@@ -667,6 +1033,69 @@ func runtimes() []spec.Runtime {
 						{Path: "~/.gemini/acknowledgments/agents.json", Format: "json", Pointer: "/{dir}/{name}", JSON: []byte(`"{sha256}"`)},
 					},
 					Do: "cd {dir} && gemini, and allow the subagent {name} when it asks",
+				},
+			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{
+						Name:  "user",
+						Kind:  "note",
+						Files: []string{"~/.gemini/GEMINI.md"},
+						Named: &spec.NamedFiles{
+							Settings: []spec.LoadSetting{
+								{Path: ".gemini/settings.json", Format: "json", Pointer: "/context/fileName", Walk: "start"},
+								{Path: "~/.gemini/settings.json", Format: "json", Pointer: "/context/fileName"},
+							},
+							Replaces: true,
+						},
+						Walk:    "user",
+						Imports: true,
+						Source:  "loads.json 16-user, 17f-userctx",
+					},
+					{
+						Name:  "notes",
+						Kind:  "note",
+						Files: []string{"GEMINI.md"},
+						Named: &spec.NamedFiles{
+							Settings: []spec.LoadSetting{
+								{Path: ".gemini/settings.json", Format: "json", Pointer: "/context/fileName", Walk: "start"},
+								{Path: "~/.gemini/settings.json", Format: "json", Pointer: "/context/fileName"},
+							},
+							Replaces: true,
+						},
+						Walk:    "project",
+						Imports: true,
+						Source:  "loads.json 03-gemini, 13u-gemini-from-sub, 17-ctx-agents+gemini",
+					},
+					{
+						Name:  "notes-below",
+						Kind:  "note",
+						Files: []string{"GEMINI.md"},
+						Named: &spec.NamedFiles{
+							Settings: []spec.LoadSetting{
+								{Path: ".gemini/settings.json", Format: "json", Pointer: "/context/fileName", Walk: "start"},
+								{Path: "~/.gemini/settings.json", Format: "json", Pointer: "/context/fileName"},
+							},
+							Replaces: true,
+						},
+						Walk:    "below",
+						Imports: true,
+						Source:  "loads.json 13c-nested-gemini-root, 17d-ctx-nested-root",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{Kind: "skills", Walk: "start", Same: "project", Source: "loads.json 12-skills, 13j-skills-root-from-sub, 16g-user-skills"},
+					{Kind: "commands", Walk: "start", Same: "project", Deep: true, Source: "https://geminicli.com/docs/cli/custom-commands"},
+					{Kind: "subagents", Walk: "start", Same: "project", Source: "https://geminicli.com/docs/core/subagents"},
+					{Kind: "mcp", Walk: "start", Same: "project", Source: "https://geminicli.com/docs/tools/mcp-server"},
+					{Kind: "hooks", Walk: "start", Source: "https://geminicli.com/docs/hooks"},
+				},
+				Imports: &spec.TextImports{Depth: 5, Within: "project", PerLine: true, Source: "loads.json 09-gemini@agents, 17b-ctx-gemini@agents, 26c-imports-outside; measured: 5 hops; processImports of its program"},
+				Once: []spec.LoadedOnce{
+					{By: "file", Among: []string{"note"}, Source: "loads.json 17c-ctx-symlink; deduplicatePathsByFileIdentity of its program, measured"},
+				},
+				Moves: []spec.Move{
+					{Variable: "GEMINI_CLI_HOME", From: "~/.gemini", To: "{value}/.gemini", Source: "https://geminicli.com/docs/reference/configuration"},
 				},
 			},
 			User: spec.Scope{
@@ -754,6 +1183,34 @@ func runtimes() []spec.Runtime {
 			},
 			Validators: []spec.Validator{
 				{Args: []string{"info", "--verbose"}, Proves: "config.yaml is valid"},
+			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{
+						Name:    "user",
+						Kind:    "note",
+						Files:   []string{"~/.config/goose/.goosehints", "~/.config/goose/AGENTS.md"},
+						Walk:    "user",
+						Imports: true,
+						Source:  "https://block.github.io/goose/docs/guides/using-goosehints",
+					},
+					{
+						Name:    "notes",
+						Kind:    "note",
+						Files:   []string{".goosehints", "AGENTS.md"},
+						Walk:    "project",
+						Imports: true,
+						Source:  "https://block.github.io/goose/docs/guides/using-goosehints",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{Kind: "skills", Walk: "start", Same: "project", Source: "https://block.github.io/goose/docs/guides/context-engineering/using-skills"},
+					{Kind: "mcp", Walk: "top", Source: "https://block.github.io/goose/docs/getting-started/using-extensions"},
+				},
+				Imports: &spec.TextImports{Within: "project", Source: "https://block.github.io/goose/docs/guides/using-goosehints"},
+				Moves: []spec.Move{
+					{Variable: "XDG_CONFIG_HOME", From: "~/.config", Source: "https://block.github.io/goose/docs/guides/using-goosehints"},
+				},
 			},
 			User: spec.Scope{
 				Dir:          "~/.config/goose",
@@ -881,6 +1338,82 @@ func runtimes() []spec.Runtime {
 				{Args: []string{"debug", "skill"}, Proves: "it finds the skills", InProject: true},
 				{Args: []string{"mcp", "list"}, Proves: "each MCP server connects", Bad: "failed", Starts: true, InProject: true},
 			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{
+						Name:   "user",
+						Kind:   "note",
+						Files:  []string{"~/.config/opencode/AGENTS.md", "~/.claude/CLAUDE.md"},
+						Walk:   "user",
+						Pick:   "folder",
+						Source: "loads.json 16-user, 16c-user-claude-only+agents",
+					},
+					{
+						Name:   "notes",
+						Kind:   "note",
+						Files:  []string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"},
+						Walk:   "project",
+						Upward: true,
+						Pick:   "name",
+						Source: "loads.json 13d-agents-root-claude-sub, 13e-claude-root-agents-sub, 20j-dotgithub-agents",
+					},
+					{
+						Name: "instructions",
+						Kind: "rule",
+						Named: &spec.NamedFiles{
+							Settings: []spec.LoadSetting{
+								{Path: "opencode.json", Format: "jsonc", Pointer: "/instructions", Walk: "project"},
+								{Path: "opencode.jsonc", Format: "jsonc", Pointer: "/instructions", Walk: "project"},
+								{Path: ".opencode/opencode.json", Format: "jsonc", Pointer: "/instructions", Walk: "project"},
+								{Path: ".opencode/opencode.jsonc", Format: "jsonc", Pointer: "/instructions", Walk: "project"},
+								{Path: "~/.config/opencode/opencode.json", Format: "jsonc", Pointer: "/instructions"},
+								{Path: "~/.config/opencode/opencode.jsonc", Format: "jsonc", Pointer: "/instructions"},
+							},
+							All: true,
+						},
+						Walk:   "project",
+						Upward: true,
+						Source: "loads.json 11-others, 13k-rules-root-from-sub, 25-oc-instr-agents",
+					},
+					{
+						Name:   "notes-below",
+						Kind:   "note",
+						Files:  []string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"},
+						Walk:   "below",
+						Pick:   "folder",
+						Source: "loads.json 13g-agents-root-claude-sub-from-root, 13h-agents-root-both-sub-from-root",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{
+						Kind:   "skills",
+						Walk:   "project",
+						Also:   []string{".opencode/skill"},
+						Same:   "project",
+						Deep:   true,
+						Needs:  []string{"name", "description"},
+						Source: "loads.json 12-skills, 13j-skills-root-from-sub, 16g-user-skills; opencode debug skill, measured",
+					},
+					{Kind: "commands", Walk: "project", Same: "project", Deep: true, Source: "https://opencode.ai/docs/commands"},
+					{Kind: "subagents", Walk: "project", Same: "project", Deep: true, Source: "https://opencode.ai/docs/agents"},
+					{Kind: "mcp", Walk: "project", Same: "project", Source: "https://opencode.ai/docs/mcp-servers"},
+					{Kind: "hooks", Walk: "project", Source: "https://opencode.ai/docs/plugins"},
+				},
+				Once: []spec.LoadedOnce{
+					{By: "path", Among: []string{"note", "rule"}, Source: "loads.json 25-oc-instr-agents"},
+				},
+				Rootless: "up",
+				Moves: []spec.Move{
+					{Variable: "XDG_CONFIG_HOME", From: "~/.config", Source: "https://opencode.ai/docs/config"},
+				},
+				Switches: []spec.LoadSwitch{
+					{Variable: "OPENCODE_DISABLE_CLAUDE_CODE", Drops: []string{"CLAUDE.md", "~/.claude/CLAUDE.md", ".claude/skills", "~/.claude/skills"}, Why: "OPENCODE_DISABLE_CLAUDE_CODE is set", Source: "opencode debug skill and Instruction.systemPaths, measured"},
+					{Variable: "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT", Drops: []string{"CLAUDE.md", "~/.claude/CLAUDE.md"}, Why: "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT is set", Source: "opencode debug skill and Instruction.systemPaths, measured"},
+					{Variable: "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS", Drops: []string{".claude/skills", "~/.claude/skills"}, Why: "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS is set", Source: "opencode debug skill and Instruction.systemPaths, measured"},
+					{Variable: "OPENCODE_DISABLE_EXTERNAL_SKILLS", Drops: []string{".claude/skills", "~/.claude/skills", ".agents/skills", "~/.agents/skills"}, Why: "OPENCODE_DISABLE_EXTERNAL_SKILLS is set", Source: "opencode debug skill and Instruction.systemPaths, measured"},
+					{Variable: "OPENCODE_DISABLE_PROJECT_CONFIG", Off: []string{"notes"}, Why: "OPENCODE_DISABLE_PROJECT_CONFIG is set", Source: "measured: Instruction.systemPaths of its program"},
+				},
+			},
 			User: spec.Scope{
 				Dir:          "~/.config/opencode",
 				Rules:        "~/.config/opencode/rules",
@@ -1007,6 +1540,37 @@ func runtimes() []spec.Runtime {
 					Do:      "cd {dir} && pi, then /trust; or pi --approve for one run",
 				},
 			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{
+						Name:   "user",
+						Kind:   "note",
+						Files:  []string{"~/.pi/agent/AGENTS.override.md", "~/.pi/agent/AGENTS.md", "~/.pi/agent/AGENTS.MD", "~/.pi/agent/CLAUDE.md", "~/.pi/agent/CLAUDE.MD"},
+						Walk:   "user",
+						Pick:   "folder",
+						Source: "loads.json 16-user",
+					},
+					{
+						Name:   "notes",
+						Kind:   "note",
+						Files:  []string{"AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD"},
+						Walk:   "up",
+						Pick:   "folder",
+						Source: "loads.json 13d-agents-root-claude-sub, 14-local, 21-inhome-user+agents",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{Kind: "skills", Walk: "project", AtStart: []string{".pi/skills"}, Same: "project", Source: "loads.json 12-skills, 13j-skills-root-from-sub, 16g-user-skills, 22c-untrusted-15"},
+					{Kind: "commands", Walk: "start", Same: "project", Source: "https://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/prompt-templates.md"},
+					{Kind: "hooks", Walk: "start", Source: "https://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/extensions.md"},
+				},
+				Once: []spec.LoadedOnce{
+					{By: "path", Among: []string{"note"}, Source: "measured: loadProjectContextFiles of 0.87.1 passes a path over that it has"},
+				},
+				Moves: []spec.Move{
+					{Variable: "PI_CODING_AGENT_DIR", From: "~/.pi/agent", Source: "https://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/settings.md"},
+				},
+			},
 			User: spec.Scope{
 				Dir:          "~/.pi/agent",
 				RulesBlock:   "~/.pi/agent/AGENTS.md",
@@ -1086,6 +1650,75 @@ func runtimes() []spec.Runtime {
 						{Path: "~/.qwen/mcpApprovals.json", Format: "json", Pointer: "/{dir}/{name}/status", JSON: []byte(`"approved"`)},
 					},
 					Do: "cd {dir} && qwen mcp approve {name}",
+				},
+			},
+			Loads: &spec.Loads{
+				Texts: []spec.LoadedText{
+					{
+						Name:    "user",
+						Kind:    "note",
+						Files:   []string{"~/.qwen/QWEN.md", "~/.qwen/AGENTS.md"},
+						Walk:    "user",
+						Imports: true,
+						Source:  "loads.json 16-user",
+					},
+					{
+						Name:    "notes",
+						Kind:    "note",
+						Files:   []string{"QWEN.md", "AGENTS.md"},
+						Walk:    "parent",
+						Imports: true,
+						Source:  "loads.json 11-others, 13-nested-sub; getMemoryFilePathsInternalForEachDir of its program, measured",
+					},
+					{
+						Name:    "local",
+						Kind:    "note",
+						Files:   []string{".qwen/QWEN.local.md"},
+						Walk:    "top",
+						Imports: true,
+						Source:  "loads.json 20j-dotgithub-agents",
+					},
+					{
+						Name:  "user-rules",
+						Kind:  "rule",
+						Files: []string{"~/.qwen/rules/**/*.md"},
+						Walk:  "user",
+						Scope: &spec.RuleScope{
+							Field: "paths",
+							Globs: spec.Globs{Syntax: "path", Dot: true},
+						},
+						DropsComments: true,
+						RealFiles:     true,
+						Source:        "measured beside loads.json 16-user",
+					},
+					{
+						Name:  "rules",
+						Kind:  "rule",
+						Files: []string{".qwen/rules/**/*.md"},
+						Walk:  "top",
+						Scope: &spec.RuleScope{
+							Field: "paths",
+							Globs: spec.Globs{Syntax: "path", Dot: true},
+						},
+						DropsComments: true,
+						RealFiles:     true,
+						Source:        "loads.json 10d-globs, 13k-rules-root-from-sub; loadRulesFromDir of its program for links, measured",
+					},
+				},
+				Parts: []spec.LoadedPart{
+					{Kind: "skills", Walk: "start", Same: "project", Source: "loads.json 12-skills, 13j-skills-root-from-sub, 16g-user-skills"},
+					{Kind: "commands", Walk: "start", Same: "project", Deep: true, Source: "https://qwenlm.github.io/qwen-code-docs/en/users/features/commands"},
+					{Kind: "subagents", Walk: "start", Same: "project", Source: "https://qwenlm.github.io/qwen-code-docs/en/users/features/sub-agents"},
+					{Kind: "mcp", Walk: "start", Same: "project", Source: "https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp"},
+					{Kind: "hooks", Walk: "start", Source: "https://qwenlm.github.io/qwen-code-docs/en/users/configuration/settings"},
+				},
+				Imports: &spec.TextImports{Depth: 5, Within: "project", PerLine: true, Source: "loads.json 20k-qwen@agents, 26-imports-everywhere, 26c-imports-outside, 26d-agents-imports-claude-and-back; processImports of its program, measured"},
+				Once: []spec.LoadedOnce{
+					{By: "file", Among: []string{"note"}, Source: "loads.json 06b-all-symlinks; dedupeByCanonicalIdentity of its program, measured"},
+				},
+				Rootless: "up",
+				Moves: []spec.Move{
+					{Variable: "QWEN_HOME", From: "~/.qwen", Source: "https://qwenlm.github.io/qwen-code-docs/en/users/configuration/settings"},
 				},
 			},
 			User: spec.Scope{

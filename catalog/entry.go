@@ -86,8 +86,10 @@ func object(v reflect.Value) Object {
 		case "MCPSupport":
 			name = "mcp"
 		case "Setting": // of a spec.BlockLimit, which is one struct in a spec
-			o = append(o, object(v.Field(i))...)
-			continue
+			if v.Field(i).Kind() == reflect.Struct {
+				o = append(o, object(v.Field(i))...)
+				continue
+			}
 		}
 		o = append(o, Field{name, value(v.Field(i))})
 	}

@@ -45,11 +45,14 @@ func (n node) runtime() spec.Runtime {
 		r.Validators = append(r.Validators, v)
 	}
 	for _, f := range n.get("trust").elements() {
-		t := spec.Trust{Parts: f.getStrings("parts"), Parents: f.getBool("parents"), Do: f.getStr("do")}
+		t := spec.Trust{Parts: f.getStrings("parts"), Parents: f.getBool("parents"), Environment: f.get("environment").texts(), Do: f.getStr("do")}
 		for _, ref := range f.get("records").elements() {
 			t.Records = append(t.Records, ref.reference())
 		}
 		r.Trust = append(r.Trust, t)
+	}
+	if f := n.get("loads"); f.exists() {
+		r.Loads = f.loads()
 	}
 	return catalog.Completed(r)
 }

@@ -35,6 +35,7 @@ type Runtime struct {
 	HAL          *Coordination // from the HAL's table; nil: not in it
 	Validators   []Validator   // cheapest first
 	Trust        []Trust       // what it loads from a project only after its user's approval
+	Loads        *Loads        // what it loads by itself; nil: unknown
 
 	User    Scope
 	Project Scope
@@ -151,5 +152,7 @@ type Trust struct {
 	Parts   []string    // "hooks", "mcp", "skills", "commands", "subagents", "settings", "everything": the affected parts of a project
 	Records []Reference // where the program stores the answer: any one of them means yes; none: unknown
 	Parents bool        // an answer for a parent folder counts if there is no nearer one
-	Do      string      // what a person runs to allow it
+	// Variables that mean yes without a record, any one of them with its value.
+	Environment map[string]string
+	Do          string // what a person runs to allow it
 }

@@ -91,13 +91,13 @@ func (i *Inventory) Unknown(id string) error {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	known := "it asks for none"
+	known := "there are none"
 	if len(names) > 0 {
 		known = "there are " + strings.Join(names, ", ")
 	}
-	next := "name it under models of the host's spec"
+	next := "add it to models in the host's spec"
 	if _, ok := i.View.Catalog.Model(id); !ok {
-		next += "; the catalog has none of that name either"
+		next += "; the catalog has no model of that name"
 	}
-	return advice.New(fmt.Errorf("no spec wants a model %q, and none is on record (%s)", id, known), next)
+	return advice.New(fmt.Errorf("unknown model %q: neither specs nor records have it (%s)", id, known), next)
 }

@@ -48,7 +48,7 @@ func TestInventoryJoinsSpecAndRecords(t *testing.T) {
 		t.Errorf("all: %+v, %v", files, err)
 	}
 	_, err = inv.Of([]string{"tinny"})
-	if err == nil || !strings.Contains(err.Error(), `no spec wants a model "tinny"`) || !strings.Contains(err.Error(), "there are tiny") {
+	if err == nil || !strings.Contains(err.Error(), `unknown model "tinny"`) || !strings.Contains(err.Error(), "there are tiny") {
 		t.Errorf("unknown model: %v", err)
 	}
 }

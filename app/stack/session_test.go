@@ -23,7 +23,7 @@ func TestSessionsExcludeEachOther(t *testing.T) {
 		t.Errorf("the second session: %v", err)
 	}
 	h.Release()
-	h, err = stack.HoldRecords(t.Context(), s.Machine(), stack.ScopeAll, stack.LockRequest{Command: "third"})
+	h, err = stack.HoldRecords(t.Context(), s.Machine(), stack.ScopeAll, stack.LockRequest{Command: "third", Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

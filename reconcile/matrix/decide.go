@@ -192,7 +192,7 @@ func unrecorded(r Relation, c Choice) Decision {
 	case r.WantLive:
 		d.Action, d.Meaning, d.Provenance, d.Pending = Accept, "already right", record.Adopted, false
 	case r.Former && r.Copy:
-		d.Action, d.Meaning, d.Provenance = Update, "an earlier version of it, unedited: brought up to date", record.Created
+		d.Action, d.Meaning, d.Provenance = Update, "an earlier version of it, unedited: updated", record.Created
 	case r.Former:
 		d.Action, d.Meaning, d.Provenance, d.TakePrior = Update, "an earlier version of it, unedited: updated", record.Replaced, true
 	case c.Force:

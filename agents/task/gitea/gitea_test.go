@@ -77,11 +77,11 @@ func TestIssueDefaults(t *testing.T) {
 		t.Errorf("error %v, task:\n%s", err, text)
 	}
 	for body, wrong := range map[string]string{
-		"":                                "no list under a heading Tasks",
-		"## Tasks\nMend it.\n":            "no list under a heading Tasks",
-		"## Tasks\n- [x] `a.go`: done\n":  "no list under a heading Tasks",
+		"":                                "no list of steps under a heading Tasks",
+		"## Tasks\nMend it.\n":            "no list of steps under a heading Tasks",
+		"## Tasks\n- [x] `a.go`: done\n":  "no list of steps under a heading Tasks",
 		"## Tasks\n- mend the `*.go`\n":   "names no file",
-		"```\n## Tasks\n- `a.go`: x\n```": "no list under a heading Tasks",
+		"```\n## Tasks\n- `a.go`: x\n```": "no list of steps under a heading Tasks",
 	} {
 		if text, err := task(body); err == nil || !strings.Contains(err.Error(), wrong) || !strings.Contains(err.Error(), "me/chiffon#7") {
 			t.Errorf("%q: error %v, task:\n%s", body, err, text)
@@ -167,16 +167,16 @@ func TestErrorsAdviseAndHideToken(t *testing.T) {
 		err error
 		say string
 	}{
-		"no issue":     {second(s.Issue(repo, 9)), "is not there, or not for this token"},
-		"no repo":      {second(s.Issue(Repo{"me", "other"}, 9)), "is not there, or not for this token"},
+		"no issue":     {second(s.Issue(repo, 9)), "missing, or not accessible with this token"},
+		"no repo":      {second(s.Issue(Repo{"me", "other"}, 9)), "missing, or not accessible with this token"},
 		"wrong token":  {second(other.Issue(repo, 9)), "401"},
 		"no token":     {second(anonymous.Issue(repo, 9)), "no token was given"},
 		"echo":         {second(echo.Issue(repo, 9)), "you sent token …"},
-		"leads on":     {second(Open(t.Context(), leads.URL, token)), "where a token of its does not belong"},
+		"leads on":     {second(Open(t.Context(), leads.URL, token)), "refusing to forward the token"},
 		"not there":    {second(Open(t.Context(), "http://127.0.0.1:1", token)), "refused"},
-		"no URL":       {second(Open(t.Context(), "gitea.example", token)), "no http:// or https:// URL"},
-		"in the URL":   {second(Open(t.Context(), "https://me:"+token+"@gitea.example", "")), "holds a name or password"},
-		"another file": {second(Open(t.Context(), "file:///etc", token)), "no http:// or https:// URL"},
+		"no URL":       {second(Open(t.Context(), "gitea.example", token)), "not an http:// or https:// URL"},
+		"in the URL":   {second(Open(t.Context(), "https://me:"+token+"@gitea.example", "")), "contains a name or password"},
+		"another file": {second(Open(t.Context(), "file:///etc", token)), "not an http:// or https:// URL"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.say) || strings.Contains(c.err.Error(), token) || strings.Contains(c.err.Error(), "zq-another") {
 			t.Errorf("%s: error %v, want one of %q", name, c.err, c.say)

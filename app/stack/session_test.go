@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,10 +63,10 @@ func TestUnreadableStateNamesWhatHelps(t *testing.T) {
 func TestRecoverFinishesAnInterruptedApply(t *testing.T) {
 	s := stacktest.New(t, nil)
 	died := errors.New("killed")
-	count := 0
+	var count atomic.Int32 // targets are looked at side by side
 	s.Set = func(m *stack.Machine) {
 		m.Places.Hook = func(op fsys.Op) error {
-			if count++; count > 60 {
+			if count.Add(1) > 60 {
 				return died
 			}
 			return nil

@@ -2,6 +2,7 @@ package crash_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -113,21 +114,24 @@ func (w wants) moved(r *rand.Rand, oneIn int) wants {
 	return out
 }
 
-// declarations are w as several places of a spec would say it, in some order.
+// declarations are w as several places of a spec would say it: the targets in
+// some order, the leaves of each in the one of their author.
 func (w wants) declarations(r *rand.Rand) []reconcile.Declaration {
-	var out []reconcile.Declaration
+	var groups [][]reconcile.Declaration
 	for _, t := range targets {
-		for key, v := range w[t.address] {
+		var group []reconcile.Declaration
+		for _, key := range slices.Sorted(maps.Keys(w[t.address])) {
 			d := reconcile.Declaration{Target: t.address, Owner: reconcile.HostOwner, Format: t.format}
-			d.Leaves = []reconcile.Leaf{{Key: key, Own: t.own, Body: t.body(key, v)}}
-			out = append(out, d)
+			d.Leaves = []reconcile.Leaf{{Key: key, Own: t.own, Body: t.body(key, w[t.address][key])}}
+			group = append(group, d)
 			if r.IntN(3) == 0 {
-				out = append(out, d) // two places may ask for the same
+				group = append(group, d) // two places may ask for the same
 			}
 		}
+		groups = append(groups, group)
 	}
-	r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-	return out
+	r.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
+	return slices.Concat(groups...)
 }
 
 // machine is a home on which wants are made true.
@@ -229,8 +233,8 @@ func mine(t crash.Tree) map[string]string {
 }
 
 // Whatever people have, and whatever specs ask for, one after the other: what
-// is asked for becomes true, once is enough, the order in which it is asked for
-// counts for nothing, what is not ours keeps its bytes, and a rollback gives
+// is asked for becomes true, once is enough, the order of targets counts for
+// nothing, what is not ours keeps its bytes, and a rollback gives
 // back all of them.
 func TestAnySpecOnAnyMachineKeepsThePromises(t *testing.T) {
 	done := proof.Start(t, 2)

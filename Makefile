@@ -47,7 +47,7 @@ test-crash: build ## the contract broken at each operation of an apply, in every
 	@AISYNC_TEST_CRASH='$(or $(FAULTS),full)' AISYNC_TEST_KILLS=$(or $(KILLS),300) AISYNC_TEST_BINARY='$(CURDIR)/bin/aisync' \
 	  go test -count=1 -v -timeout 60m ./cmd/aisync -run 'FaultAtAnyOperation|SIGKILLIsHarmless|ConcurrentApplies|ConcurrentEdits'
 	@AISYNC_TEST_ROUNDS=$(or $(ROUNDS),400) go test -count=1 -v -timeout 30m ./internal/crash
-	@AISYNC_TEST_ROUNDS=$(or $(HISTORIES),40) go test -count=1 -v -timeout 30m ./providers/... -run 'KeepsThePromises|KeepThePromises'
+	@AISYNC_TEST_ROUNDS=$(or $(HISTORIES),40) go test -count=1 -v -timeout 30m ./providers/... -run 'PassesProviderSuite|PassProviderSuite'
 
 test-ledger: ## the ledger with 64 processes of 200 operations each, and its parsers fuzzed (FUZZ=30s each)
 	LEDGER_LONG=1 go test -count=1 -timeout 30m ./agents/ledger

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"slices"
+	"sort"
 
 	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/internal/bundle"
@@ -150,10 +151,5 @@ func (b *builder) lookup(id string, pos spec.Position, catalog []spec.Runtime) (
 
 // sortPlaces orders runtimes by id, so that their order in a spec has no effect.
 func sortPlaces(places []place) {
-	slices.SortFunc(places, func(a, b place) int {
-		if a.rt.ID < b.rt.ID {
-			return -1
-		}
-		return 1
-	})
+	sort.Slice(places, func(i, j int) bool { return places[i].rt.ID < places[j].rt.ID })
 }

@@ -98,9 +98,7 @@ func (e *Engine) targets(p *Plan, resources []Resource, s *Store, owners []Owner
 		}
 		targets = append(targets, t.withRecords(s.of(t), owners))
 	}
-	slices.SortFunc(targets, func(a, b Target) int {
-		return strings.Compare(string(a.Resource.Address), string(b.Resource.Address))
-	})
+	sort.Slice(targets, func(i, j int) bool { return targets[i].Resource.Address < targets[j].Resource.Address })
 	sort.Slice(p.Unsupported, func(i, j int) bool { return p.Unsupported[i].Address < p.Unsupported[j].Address })
 	return targets
 }
@@ -120,9 +118,7 @@ func withStrays(targets []Target, strays []Address, places resource.Places) []Ta
 			targets = append(targets, Target{Resource: Resource{Address: a}, Stray: true})
 		}
 	}
-	slices.SortFunc(targets, func(a, b Target) int {
-		return strings.Compare(string(a.Resource.Address), string(b.Resource.Address))
-	})
+	sort.Slice(targets, func(i, j int) bool { return targets[i].Resource.Address < targets[j].Resource.Address })
 	return targets
 }
 

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -209,8 +208,11 @@ func (s *Store) OfKinds(kinds ...string) ([]Record, error) {
 			out = append(out, s.on(a)...)
 		}
 	}
-	slices.SortFunc(out, func(a, b Record) int {
-		return cmp.Or(strings.Compare(string(a.Owner), string(b.Owner)), strings.Compare(string(a.Address), string(b.Address)))
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].Owner != out[j].Owner {
+			return out[i].Owner < out[j].Owner
+		}
+		return out[i].Address < out[j].Address
 	})
 	return out, s.err
 }

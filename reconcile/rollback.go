@@ -56,8 +56,8 @@ func (e *Engine) RollbackPlan(ctx context.Context, r ReadEnv, s *Store, id strin
 			p.Changes = append(p.Changes, undo(ctx, r, s, kind, step, c))
 		}
 	}
-	slices.SortFunc(p.Changes, func(a, b Change) int {
-		return compareKeys(LeafKey(a.Target.Resource.Address), LeafKey(b.Target.Resource.Address))
+	sort.Slice(p.Changes, func(i, j int) bool {
+		return compareKeys(LeafKey(p.Changes[i].Target.Resource.Address), LeafKey(p.Changes[j].Target.Resource.Address)) < 0
 	})
 	return p, entry, s.err
 }

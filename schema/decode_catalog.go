@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -54,8 +55,9 @@ func (n node) model() spec.Model {
 		}
 		m.Quants = append(m.Quants, quant)
 	}
-	slices.SortFunc(m.Quants, func(a, b spec.Quant) int {
-		return cmp.Or(cmp.Compare(a.Size(), b.Size()), strings.Compare(a.Name, b.Name))
+	sort.Slice(m.Quants, func(i, j int) bool {
+		a, b := m.Quants[i], m.Quants[j]
+		return cmp.Or(cmp.Compare(a.Size(), b.Size()), strings.Compare(a.Name, b.Name)) < 0
 	})
 	return m
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -142,12 +143,11 @@ func (s *session) find(t *spec.LoadedText, dirs []string) []candidate {
 		}
 	}
 	if t.Walk != spec.WalkUser {
-		slices.SortStableFunc(out, func(a, b candidate) int {
-			if n := len(a.dir) - len(b.dir); !t.Upward {
-				return n
-			} else {
-				return -n
+		sort.SliceStable(out, func(i, j int) bool {
+			if t.Upward {
+				i, j = j, i
 			}
+			return len(out[i].dir) < len(out[j].dir)
 		})
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/agents/project"
@@ -36,9 +37,7 @@ func Projects(roots []string) ([]Project, error) {
 		}
 		out = append(out, below(root, Depth)...)
 	}
-	slices.SortFunc(out, func(a, b Project) int {
-		return strings.Compare(a.Name+"\x00"+a.Dir, b.Name+"\x00"+b.Dir)
-	})
+	sort.Slice(out, func(i, j int) bool { return out[i].Name+"\x00"+out[i].Dir < out[j].Name+"\x00"+out[j].Dir })
 	return slices.Compact(out), nil
 }
 

@@ -3,8 +3,7 @@ package ledger
 import (
 	"encoding/json"
 	"errors"
-	"slices"
-	"strings"
+	"sort"
 )
 
 // Ack records that a message was received. It accepts an unknown id: the message
@@ -129,11 +128,11 @@ func (t *threads) list(open bool) []Thread {
 			out = append(out, *m)
 		}
 	}
-	slices.SortFunc(out, func(a, b Thread) int {
-		if c := strings.Compare(a.TS, b.TS); c != 0 {
-			return c
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].TS != out[j].TS {
+			return out[i].TS < out[j].TS
 		}
-		return strings.Compare(a.MessageID, b.MessageID)
+		return out[i].MessageID < out[j].MessageID
 	})
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/internal/advice"
@@ -227,9 +228,7 @@ func (at place) preflight(ctx context.Context, m *manager, batch []reconcile.Cha
 	for name, err := range m.check(ctx, at, wanted) {
 		problems = append(problems, reconcile.Problem{Address: Address(m.name, name), Err: err})
 	}
-	slices.SortFunc(problems, func(a, b reconcile.Problem) int {
-		return strings.Compare(string(a.Address), string(b.Address))
-	})
+	sort.Slice(problems, func(i, j int) bool { return problems[i].Address < problems[j].Address })
 	return problems
 }
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -85,6 +85,6 @@ func (d *Dir) backups() ([]kept, error) {
 			all = append(all, kept{p, id, info.Size(), fsys.ChangeTime(info)})
 		}
 	}
-	slices.SortFunc(all, func(a, b kept) int { return a.time.Compare(b.time) })
+	sort.Slice(all, func(i, j int) bool { return all[i].time.Before(all[j].time) })
 	return all, nil
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -108,8 +108,9 @@ func who(a *cli.App, w cli.AtWork) whoDoc {
 	}
 	if claims, err := l.Claims(); !problem(err) {
 		doc.Claims = append(doc.Claims, claims...)
-		slices.SortFunc(doc.Claims, func(x, y ledger.Claim) int {
-			return cmp.Or(strings.Compare(x.Agent, y.Agent), strings.Compare(x.Path, y.Path))
+		sort.Slice(doc.Claims, func(i, j int) bool {
+			x, y := doc.Claims[i], doc.Claims[j]
+			return cmp.Or(strings.Compare(x.Agent, y.Agent), strings.Compare(x.Path, y.Path)) < 0
 		})
 	}
 	if open, err := l.Messages(0, true); !problem(err) {

@@ -125,8 +125,8 @@ func graphOf(q task.Queue, all []task.Item, project string) graphDoc {
 		}
 	}
 	sort.Slice(doc.Nodes, func(i, j int) bool { return doc.Nodes[i].ID < doc.Nodes[j].ID })
-	slices.SortFunc(doc.Edges, func(a, b graphEdge) int {
-		return strings.Compare(a.From+"\x00"+a.To, b.From+"\x00"+b.To)
+	sort.Slice(doc.Edges, func(i, j int) bool {
+		return doc.Edges[i].From+"\x00"+doc.Edges[i].To < doc.Edges[j].From+"\x00"+doc.Edges[j].To
 	})
 	return doc
 }

@@ -14,8 +14,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// FormatVersion is that of the JSON form; a change that breaks readers raises it.
-const FormatVersion = 1
+// FormatVersion is that of the JSON form, see docs/json.md.
+const FormatVersion = "1.0"
 
 // BytesPerToken is how a text's tokens are estimated: it is about right for
 // English prose with code in all of today's tokenizers, and wrong by a factor of
@@ -35,7 +35,7 @@ type Question struct {
 
 // Report is the answer.
 type Report struct {
-	FormatVersion int       `json:"format_version"`
+	FormatVersion string    `json:"format_version"`
 	Start         string    `json:"start"`
 	Touched       []string  `json:"touched,omitempty"`
 	Programs      []Program `json:"programs"`

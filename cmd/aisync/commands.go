@@ -25,7 +25,7 @@ func commands() []func(*cli.App) *cobra.Command {
 	return []func(*cli.App) *cobra.Command{
 		start.InitCommand, apply.PlanCommand, apply.ApplyCommand, drift.Command, apply.StatusCommand, apply.ShowCommand,
 		apply.RollbackCommand, apply.AdoptCommand, apply.PruneCommand, apply.DestroyCommand,
-		models.Command, runtimes.Command, services.Command,
+		models.Command, runtimes.Command, runtimes.ContextCommand, services.Command,
 		apply.LockCommand, start.ValidateCommand, start.FactsCommand,
 		editcmd.AddCommand, editcmd.RemoveCommand, start.ImportCommand, editcmd.LintCommand,
 		doctor.Command,

@@ -104,7 +104,7 @@ func TestReportsContainNoControlCharacters(t *testing.T) {
 	project := func(body string) string { return "project: {" + body + "}\n" }
 	const sources = `name: "p", runtimes: ["claude", "opencode"], sources: {r: "good"}, bundles: ["r//elisp"], agents: {sessions: true, ledger: true}`
 	reports := [][]string{
-		{"validate"}, {"plan"}, {"plan", "--diff=full"}, {"apply", "--yes"}, {"status"}, {"drift", "--fail-on", "both"}, {"doctor"},
+		{"validate"}, {"plan"}, {"plan", "--diff=full"}, {"apply", "--yes"}, {"status"}, {"drift", "--fail-on", "both"}, {"doctor"}, {"context"},
 		{"apply", "--yes", "--trust", "--keep-going"}, {"status"}, {"drift", "--scope", "project", "--format", "github"},
 	}
 	worlds := map[string][2]string{

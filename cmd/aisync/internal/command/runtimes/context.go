@@ -61,9 +61,6 @@ func showContext(ctx context.Context, a *cli.App, args []string) error {
 	if err != nil {
 		return err
 	}
-	if v.Places.Root != "" {
-		return cli.Usagef("context reads the running machine: --root does not go with it")
-	}
 	tree, ok := os.DirFS("/").(loads.Tree)
 	if !ok {
 		return errors.New("this build cannot read links")

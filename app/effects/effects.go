@@ -1,8 +1,8 @@
 // Package effects tells what agent programs and git will obey in a project
 // after an apply: what they run by themselves, where they send data, what they
-// allow, which folders they trust. It examines files as they will be, whoever
-// writes them, and never runs, dials or writes anything. Start reading at Of,
-// then Answers.
+// allow, which folders they trust. It examines files as they will be after the
+// apply, whether aisync or a person wrote them, and never runs, dials or writes
+// anything. Start reading at Of, then Answers.
 package effects
 
 import (

@@ -188,9 +188,9 @@ func workerReady(a *cli.App) *cobra.Command {
 
 func workerHeartbeat(a *cli.App) *cobra.Command {
 	var lease time.Duration
-	cmd := reporting(a, "heartbeat", "renew the claim of this worker", `Renews the claim's lease. A supervisor renews the claims of its own workers. Any
-other worker must renew: when its lease is over, other workers can take its
-task.`,
+	cmd := reporting(a, "heartbeat", "renew the claim of this worker", `Renews the claim's lease. A supervisor renews the claims of the workers that it
+started. Any other worker must renew: when its lease is over, other workers can
+take its task.`,
 		func(r *runs.Run, token string) error { return r.Renew(token, lease) })
 	cmd.Flags().DurationVar(&lease, "lease", 0, "hold it for `TIME`, such as 15m (default: the run's lease)")
 	return cmd

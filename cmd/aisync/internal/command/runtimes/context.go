@@ -17,6 +17,7 @@ import (
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/internal/quantity"
@@ -166,7 +167,7 @@ func programsHere(v *stack.View) ([]string, error) {
 	}
 	ids := slices.DeleteFunc(catalog.RuntimeIDs(v.Catalog.Runtimes()), func(id string) bool { return !named[id] })
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("no spec names a runtime here, and none is installed; name one: %s", strings.Join(catalog.RuntimeIDs(v.Catalog.Runtimes()), ", "))
+		return nil, advice.New(errors.New("no spec names a runtime here, and none is installed"), "name one: aisync context "+v.Catalog.Runtimes()[0].ID+" (aisync runtimes ls lists all)")
 	}
 	return ids, nil
 }
@@ -186,18 +187,16 @@ func printProgram(a *cli.App, v *stack.View, r contextreport.Report, p contextre
 		a.Printf("  %-8s %-8s %s%s\n", e.When, e.Kind, itemText(e, short), paint.Dim(pathsText(e)))
 	}
 	for _, n := range p.Never {
-		a.Printf("  %s %s  %s: %s\n", paint.Yellow("never   "), pad(string(n.Kind)), short(n.Path), termtext.Safe(n.Says))
+		a.Printf("  %s %-8s %s: %s\n", paint.Yellow("never   "), n.Kind, short(n.Path), termtext.Safe(n.Says))
 	}
 	for _, o := range p.Others {
-		a.Printf("  %s %s  %s: loaded by %s\n", paint.Yellow("not here"), pad(string(o.Kind)), short(o.Path), strings.Join(o.By, ", "))
+		a.Printf("  %s %-8s %s: loaded by %s\n", paint.Yellow("not here"), o.Kind, short(o.Path), strings.Join(o.By, ", "))
 	}
 	a.Printf("  %s at the start%s.\n", sumText(p.AtStart), afterText(r, p))
 	if n := len(p.Twice); n > 0 {
 		a.Printf("  %s\n", paint.Yellow(quantity.Count(n, "text")+" more than once: see ×"))
 	}
 }
-
-func pad(kind string) string { return fmt.Sprintf("%-7s", kind) }
 
 // itemText names an item, its copies and where the first one comes from.
 func itemText(e contextreport.Entry, short func(string) string) string {

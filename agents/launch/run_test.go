@@ -224,7 +224,7 @@ func server(t *testing.T) Tmux {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tm := Tmux{Environ: append(slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "TMUX") }), "TMUX_TMPDIR="+dir, "SHELL=/bin/sh")}
+	tm := Tmux{Environ: append(slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "TMUX") }), "TMUX_TMPDIR="+dir, "SHELL=/bin/sh", "LC_ALL=C")} // tmux hides tabs where no locale tells of UTF-8
 	t.Cleanup(func() {
 		_, _ = tm.run("kill-server") // there is none where no window was opened
 		_ = os.RemoveAll(dir)

@@ -239,7 +239,7 @@ func (s settings) tmux(words ...string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "tmux", words...)
+	cmd := exec.CommandContext(ctx, "tmux", append([]string{"-u"}, words...)...) // UTF-8 whatever the locale
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

@@ -28,7 +28,7 @@ func (s Server) command(ctx context.Context, args ...string) *exec.Cmd {
 	case s.Socket != "":
 		args = append([]string{"-L", s.Socket}, args...)
 	}
-	cmd := exec.CommandContext(ctx, "tmux", args...)
+	cmd := exec.CommandContext(ctx, "tmux", append([]string{"-u"}, args...)...) // UTF-8 whatever the locale
 	cmd.Env = s.Environ
 	return cmd
 }

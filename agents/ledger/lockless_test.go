@@ -28,7 +28,10 @@ func lockless(root, agent string, _ uint64, n int, out io.Writer) error {
 	audit := func(action string, members ...pair) error {
 		return appendTo(auditFile, string(line(l.stamp(), action, members))+"\n")
 	}
-	if err := l.ensureAgent(agent); err != nil {
+	if err := os.MkdirAll(l.path(agentsDir, agent), 0o700); err != nil {
+		return err
+	}
+	if err := appendTo(l.agentPath(agent, inboxFile), ""); err != nil {
 		return err
 	}
 	for i := range n {

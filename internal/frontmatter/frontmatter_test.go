@@ -102,3 +102,22 @@ func TestPatternsAreReadFromTheLineThatNamesThem(t *testing.T) {
 		})
 	}
 }
+
+func TestKindIsTheAuthors(t *testing.T) {
+	for text, want := range map[string]Kind{
+		"# A\n":                              Always,
+		"---\ndescription: d\n---\n# A\n":    Always,
+		"---\npaths: [\"*.go\"]\n---\n# A\n": Scoped,
+		"---\nglobs: \"*.go,*.mod\"\nalwaysApply: false\n---\n# A\n":        Scoped,
+		"---\nglobs: \"*.go\"\nalwaysApply: true\n---\n# A\n":               Always,
+		"---\napplyTo: \"**\"\n---\n# A\n":                                  Always,
+		"---\nglobs: \"**\"\nalwaysApply: false\n---\n# A\n":                Always,
+		"---\ndescription: d\nglobs:\nalwaysApply: false\n---\n# A\n":       OnRequest,
+		"---\ndescription:\nglobs:\nalwaysApply: false\n---\n# A\n":         Manual,
+		"---\r\ndescription: d\r\nglobs:\r\nalwaysApply: false\r\n---\r\nA": OnRequest,
+	} {
+		if r, err := ReadRule([]byte(text)); err != nil || r.Kind != want {
+			t.Errorf("%q: kind %d, %v; want %d", text, r.Kind, err, want)
+		}
+	}
+}

@@ -6,8 +6,20 @@ import (
 	"strings"
 )
 
+// Kind says when a program gives a rule to its model.
+type Kind int
+
+// The kinds that rules have.
+const (
+	Always    Kind = iota // at the start
+	Scoped                // with the first file that its patterns match
+	OnRequest             // when the model asks for what its description names
+	Manual                // when a person names it
+)
+
 // Rule is the metadata of a rule.
 type Rule struct {
+	Kind        Kind
 	Title       string
 	Description string   // "" if its front matter has none
 	Globs       []string // files it is for; none: every file
@@ -22,6 +34,9 @@ func ReadRule(text []byte) (Rule, error) {
 	var r Rule
 	r.Title, r.Globs = header(body)
 	if !ok {
+		if len(r.Globs) > 0 {
+			r.Kind = Scoped
+		}
 		return r, err
 	}
 	f, err := Parse(front)
@@ -32,8 +47,18 @@ func ReadRule(text []byte) (Rule, error) {
 			break
 		}
 	}
-	if f["alwaysApply"] == true || slices.ContainsFunc(r.Globs, everyFile) {
+	always := f["alwaysApply"] == true || slices.ContainsFunc(r.Globs, everyFile)
+	if always {
 		r.Globs = nil
+	}
+	switch {
+	case always:
+	case len(r.Globs) > 0:
+		r.Kind = Scoped
+	case f["alwaysApply"] == false && r.Description != "":
+		r.Kind = OnRequest
+	case f["alwaysApply"] == false:
+		r.Kind = Manual
 	}
 	return r, err
 }

@@ -96,9 +96,10 @@ func TestEveryRuleReachesEveryProgramOnceInEverySetOfThem(t *testing.T) {
 
 RULE-ALL
 -- languages/a/common/rules/some.md --
+---
+paths: ["**/*.el"]
+---
 # Some
-
-Applies to: `+"`**/*.el`"+`
 
 RULE-SOME
 -- languages/a/CLAUDE.md --

@@ -107,19 +107,25 @@ func TestSettingsThatDifferAreAConflictOfBothPlaces(t *testing.T) {
 	}
 }
 
-func TestRulesForSomeFilesGetFrontMatterWhereTheProgramReadsIt(t *testing.T) {
+func TestRulesGetFrontMatterOnlyWhereTheyNeedIt(t *testing.T) {
 	tests := map[string]struct {
-		rule  string
-		front string // what is put in front of it for claude
+		manifest string
+		rule     string
+		front    string // what is put in front of it for claude
 	}{
-		"some files":       {"# A\nApplies to: `**/*.el`, `say \"x\"`\n", "---\npaths:\n  - \"**/*.el\"\n  - \"say \\\"x\\\"\"\n---\n"},
-		"every file":       {"# A\nApplies to: `**/*`\n", ""},
-		"says nothing":     {"# A\n", ""},
-		"has front matter": {"---\npaths: [x]\n---\n# A\nApplies to: `*.el`\n", ""},
+		"by prose":         {`{"scope": "applies-to"}`, "# A\nApplies to: `**/*.el`, `say \"x\"`\n", "---\npaths:\n  - \"**/*.el\"\n  - \"say \\\"x\\\"\"\n---\n"},
+		"every file":       {`{"scope": "applies-to"}`, "# A\nApplies to: `**/*`\n", ""},
+		"prose":            {"{}", "# A\nApplies to: `**/*.el`\n", ""},
+		"says nothing":     {"{}", "# A\n", ""},
+		"has front matter": {`{"scope": "applies-to"}`, "---\npaths: [x]\n---\n# A\nApplies to: `*.el`\n", ""},
+		"CRLF, no end":     {"{}", "# A\r\nApplies to: `*.el`\r\nend", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			src := source(t, "s", "-- agent-rules/a.md --\n"+test.rule)
+			src := source(t, "s", "-- bundle.json --\n"+test.manifest+"\n-- agent-rules/a.md --\n")
+			if err := os.WriteFile(filepath.Join(src.URL, "agent-rules/a.md"), []byte(test.rule), 0o644); err != nil {
+				t.Fatal(err)
+			}
 			d, err := project([]string{"claude", "opencode"}, []spec.Source{src}, "s//.").Declare(context.Background())
 			if err != nil {
 				t.Fatal(err)

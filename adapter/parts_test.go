@@ -126,21 +126,59 @@ func TestRulesGetFrontMatterOnlyWhereTheyNeedIt(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(src.URL, "agent-rules/a.md"), []byte(test.rule), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			d, err := project([]string{"claude", "opencode"}, []spec.Source{src}, "s//.").Declare(context.Background())
+			d, err := project([]string{"claude"}, []spec.Source{src}, "s//.").Declare(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := prints(d)
-			for path, want := range map[string]string{".claude/rules/a.md": test.front + test.rule, ".opencode/rules/a.md": test.rule} {
-				if got["file:"+path+" "] != digest(want) {
-					t.Errorf("%s does not hold\n%s", path, want)
-				}
+			if got := prints(d)["file:.claude/rules/a.md "]; got != digest(test.front+test.rule) {
+				t.Errorf(".claude/rules/a.md does not hold %q", test.front+test.rule)
 			}
 		})
 	}
 }
 
-func TestInstructionsOfTwoBundlesMakeOneFile(t *testing.T) {
+func TestScopedRulesKeepTheirFormAndAreNamedForOthers(t *testing.T) {
+	tests := map[string]struct {
+		rule  string
+		front string // what is put in place of the first lines for claude
+		names bool   // opencode is told when to read it
+	}{
+		"claude's paths": {"---\npaths:\n  - \"**/*.el\"\n---\n# A\n", "", true},
+		"cursor's globs": {"---\nglobs: **/*.el\n---\n# A\n", "---\npaths:\n  - \"**/*.el\"\n---\n", true},
+		"every file":     {"---\napplyTo: \"**\"\n---\n# A\n", "", false},
+		"says nothing":   {"# A\n", "", false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			src := source(t, "s", "-- agent-rules/a.md --\n"+test.rule)
+			p := project([]string{"claude", "opencode"}, []spec.Source{src}, "s//.")
+			p.Runtimes = catalog.Runtimes()
+			d, err := p.Declare(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := prints(d), test.rule
+			if test.front != "" {
+				want = test.front + "# A\n"
+			}
+			if !test.names {
+				if got["file:AGENTS.md block:rules"] == "" || got["file:.claude/rules/a.md "] != "" {
+					t.Errorf("what holds always is not in the common file: %v", got)
+				}
+				return
+			}
+			if got["file:.claude/rules/a.md "] != digest(want) {
+				t.Errorf(".claude/rules/a.md does not hold\n%s", want)
+			}
+			list := "# Rules to read when they apply\n\n- If your program has not given you this rule already, read `.claude/rules/a.md` before you touch `**/*.el`.\n"
+			if got["file:.opencode/rules/aisync-index.md "] != digest(list) {
+				t.Errorf("opencode is not told of it: %v", got)
+			}
+		})
+	}
+}
+
+func TestInstructionsOfTwoBundlesAreOneText(t *testing.T) {
 	src := source(t, "s", `
 -- languages/a/runtimes/local-openai/instructions.md --
 # A
@@ -154,8 +192,9 @@ func TestInstructionsOfTwoBundlesMakeOneFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := prints(d)
-	if got["file:.agents/local-openai/instructions.md "] != digest("# A\n\n# B\n") || got["file:.claude/rules/instructions.md "] != digest("# C\n") {
-		t.Errorf("declares %v", got)
+	tree := written(t, d.Declarations)
+	if !strings.Contains(tree["AGENTS.md"], "For local-openai only:\n\n# A\n\n# B\n") || got["file:.claude/rules/instructions.md "] != digest("# C\n") || tree["CLAUDE.md"] != "" {
+		t.Errorf("declares %v and writes %q", got, tree)
 	}
 }
 

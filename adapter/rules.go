@@ -228,7 +228,7 @@ func (p place) native(kind frontmatter.Kind) bool {
 	if kind == frontmatter.Scoped {
 		return p.scope.RulesForm != render.Plain
 	}
-	return p.scope.RulesForm == render.MDC
+	return p.scope.RulesForm == render.MDC || p.scope.RulesForm == render.Instructions
 }
 
 // placeWaiting places rules that do not hold always, all of one kind and for the

@@ -159,7 +159,7 @@ func (b *builder) placeAlways(places []place, rules []rule) {
 	price, form := map[string]int{}, map[string]string{}
 	consumers := make([]consumer, len(places))
 	for i, p := range places {
-		s, block, folder := b.alwaysConsumer(p, rules[0].isFor(p))
+		s, block, folder := b.alwaysConsumer(p, places, rules[0].isFor(p))
 		if consumers[i] = s; !s.wants {
 			continue
 		}
@@ -190,10 +190,10 @@ func (b *builder) placeAlways(places []place, rules []rule) {
 
 // alwaysConsumer says from where the program of p loads rules that hold always,
 // and which block and folder of its own can hold them.
-func (b *builder) alwaysConsumer(p place, wants bool) (s consumer, block, folder string) {
+func (b *builder) alwaysConsumer(p place, places []place, wants bool) (s consumer, block, folder string) {
 	s = consumer{wants: wants, loads: slices.Clone(p.scope.RulesAlso)}
 	block, folder = p.scope.RulesBlock, p.scope.Rules
-	if b.barred[block] != "" || b.apart(p) {
+	if b.barred[block] != "" || b.apart(p, places) {
 		block = ""
 	}
 	if block != "" {

@@ -58,12 +58,15 @@ type Place struct {
 	Path string `json:"path"`
 	Real string `json:"links_to,omitempty"` // where links lead to
 	By   string `json:"imported_by,omitempty"`
-	Ours bool   `json:"ours"` // aisync writes it
+	Ours bool   `json:"ours"` // aisync writes it; with By, the line that imports it
 }
 
 func placeOf(f loads.File, ours bool) Place {
 	p := Place{Path: f.Path, Ours: ours}
-	if f.Real != f.Path {
+	switch {
+	case ours: // a link to it may be a person's
+		p.Path = f.Real
+	case f.Real != f.Path:
 		p.Real = f.Real
 	}
 	return p

@@ -36,6 +36,7 @@ func (f *finder) imported() {
 		if i := slices.IndexFunc(f.copies, other); i >= 0 && i != n {
 			kept, extra := c.place(), c.place()
 			extra.By = c.file.Via[len(c.file.Via)-1]
+			extra.Ours = slices.ContainsFunc(f.Own[extra.By].Keys, func(key string) bool { return strings.HasPrefix(key, "line:@") })
 			f.add(loads.Note, path.Base(c.file.Real), kept, extra, Imported, nil)
 		}
 	}

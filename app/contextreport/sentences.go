@@ -74,7 +74,11 @@ func sentence(d Duplicate, names, paths []string, short func(string) string) Sen
 	}
 	switch d.Is {
 	case Imported:
-		return Sentence{Text: fmt.Sprintf("%s %s twice: by itself, and by the line of %s that imports it", who, extra, short(d.Extra.By))}
+		s := Sentence{Text: fmt.Sprintf("%s %s twice: by itself, and by the line of %s that imports it", who, extra, short(d.Extra.By))}
+		if d.Extra.Ours {
+			s.Fix = "aisync plan, which says how to make one file of both"
+		}
+		return s
 	case Gone:
 		text := fmt.Sprintf("%s %s, which its source has no more", who, extra)
 		if !one {

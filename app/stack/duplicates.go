@@ -46,6 +46,9 @@ func (v *View) NoteDuplicates(ctx context.Context, p *reconcile.Plan) error {
 	if err != nil {
 		return err
 	}
+	list = slices.DeleteFunc(list, func(d contextreport.Duplicate) bool {
+		return d.Is == contextreport.Imported && d.Extra.Ours // a note of the adapter names it
+	})
 	for _, s := range contextreport.Sentences(list, v.shortPath) {
 		text := s.Text
 		switch {

@@ -16,6 +16,7 @@ import (
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/providers/link"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -46,8 +47,11 @@ func (d *duplicates) physical(a reconcile.Address) string {
 // overlay fills in what aisync writes, and returns the tree with the changes of
 // the plan to files that others write too.
 func (d *duplicates) overlay(base loads.Tree) loads.Tree {
-	over := &loads.Planned{Base: base, Files: map[string][]byte{}}
+	over := &loads.Planned{Base: base, Files: map[string][]byte{}, Links: map[string]string{}}
 	for _, c := range d.plan.Changes {
+		if c.Target.Resource.Address.Kind() == "link" && c.Writes() {
+			d.link(over, c)
+		}
 		if c.Target.Resource.Address.Kind() != "file" || c.Target.Stray && !c.Writes() {
 			continue
 		}
@@ -89,6 +93,18 @@ func (d *duplicates) overlay(base loads.Tree) loads.Tree {
 		}
 	}
 	return over
+}
+
+// link puts into over what c makes of a link.
+func (d *duplicates) link(over *loads.Planned, c reconcile.Change) {
+	at := d.physical(c.Target.Resource.Address)
+	for _, l := range c.Leaves {
+		if l.Want == nil {
+			over.Removed = append(over.Removed, at)
+		} else if to, ok := link.TargetOf(l.Want.Body); ok {
+			over.Links[at] = to
+		}
+	}
 }
 
 // recorded is a file as records have it.

@@ -18,6 +18,20 @@ import (
 // in the home where there is none, once p is applied, whoever wrote it. It needs
 // v.Declare.
 func (v *View) Duplicates(ctx context.Context, p *reconcile.Plan) ([]contextreport.Duplicate, error) {
+	begin := real(v.Places.Project)
+	if begin == "" {
+		begin = real(v.Places.Physical(v.Places.Home))
+	}
+	return v.duplicates(ctx, p, v.programs(), begin)
+}
+
+// DuplicatesNow returns what programs that are started in a folder load twice as
+// things are, by the records of what aisync made.
+func (v *View) DuplicatesNow(ctx context.Context, programs []spec.Runtime, folder string) ([]contextreport.Duplicate, error) {
+	return v.duplicates(ctx, nil, programs, real(folder))
+}
+
+func (v *View) duplicates(ctx context.Context, p *reconcile.Plan, programs []spec.Runtime, begin string) ([]contextreport.Duplicate, error) {
 	tree, ok := os.DirFS("/").(loads.Tree)
 	if !ok {
 		return nil, errors.New("this build cannot read links")
@@ -25,12 +39,8 @@ func (v *View) Duplicates(ctx context.Context, p *reconcile.Plan) ([]contextrepo
 	d := duplicates{View: v, ctx: ctx, plan: p, own: map[string]contextreport.Own{}, changes: map[string]reconcile.Change{}, known: map[string]lookalikes{}}
 	d.project, d.home = real(v.Places.Project), real(v.Places.Physical(v.Places.Home))
 	overlay := d.overlay(tree)
-	begin := d.project
-	if begin == "" {
-		begin = d.home
-	}
 	return contextreport.FindDuplicates(contextreport.Search{
-		Programs: v.programs(), Start: begin, Own: d.own, Titles: d.titles, Known: d.lookUp,
+		Programs: programs, Start: begin, Own: d.own, Titles: d.titles, Known: d.lookUp,
 		Text:    func(at string) ([]byte, error) { return d.text(d.changes[at], at) },
 		Machine: loads.Machine{Tree: overlay, Home: d.home, Environment: v.Env},
 	})
@@ -49,7 +59,7 @@ func (v *View) NoteDuplicates(ctx context.Context, p *reconcile.Plan) error {
 	list = slices.DeleteFunc(list, func(d contextreport.Duplicate) bool {
 		return d.Is == contextreport.Imported && d.Extra.Ours // a note of the adapter names it
 	})
-	for _, s := range contextreport.Sentences(list, v.shortPath) {
+	for _, s := range contextreport.Sentences(list, v.ShortPath) {
 		text := s.Text
 		switch {
 		case s.Fix == contextreport.TakeOver:
@@ -65,11 +75,11 @@ func (v *View) NoteDuplicates(ctx context.Context, p *reconcile.Plan) error {
 // DuplicateSentences says what programs load twice once p is applied.
 func (v *View) DuplicateSentences(ctx context.Context, p *reconcile.Plan) ([]contextreport.Sentence, error) {
 	list, err := v.Duplicates(ctx, p)
-	return contextreport.Sentences(list, v.shortPath), err
+	return contextreport.Sentences(list, v.ShortPath), err
 }
 
-// shortPath is a path with links resolved, from where the person stands.
-func (v *View) shortPath(p string) string {
+// ShortPath is a path with links resolved, from where the person stands.
+func (v *View) ShortPath(p string) string {
 	if rel, err := filepath.Rel(real(v.Places.Project), p); err == nil && filepath.IsLocal(rel) && v.Places.Project != "" {
 		p = filepath.Join(v.Places.Project, rel)
 	} else if rel, err := filepath.Rel(real(v.Places.Physical(v.Places.Home)), p); err == nil && filepath.IsLocal(rel) {

@@ -48,6 +48,24 @@ func (d *duplicates) physical(a reconcile.Address) string {
 // the plan to files that others write too.
 func (d *duplicates) overlay(base loads.Tree) loads.Tree {
 	over := &loads.Planned{Base: base, Files: map[string][]byte{}, Links: map[string]string{}}
+	owners := []reconcile.Owner{reconcile.HostOwner, reconcile.ProjectOwner(d.Places.Project)}
+	if d.plan != nil {
+		owners = slices.DeleteFunc(owners, d.Has) // the plan tells of those
+		d.changesOf(over)
+	}
+	for _, o := range owners { // what others own is aisync's all the same
+		for _, rec := range d.Store.Records(o) {
+			at := d.physical(rec.Address)
+			if _, there := d.own[at]; !there && rec.Address.Kind() == "file" {
+				d.own[at] = recorded(rec)
+			}
+		}
+	}
+	return over
+}
+
+// changesOf fills in what the plan makes.
+func (d *duplicates) changesOf(over *loads.Planned) {
 	for _, c := range d.plan.Changes {
 		if c.Target.Resource.Address.Kind() == "link" && c.Writes() {
 			d.link(over, c)
@@ -84,15 +102,6 @@ func (d *duplicates) overlay(base loads.Tree) loads.Tree {
 			d.own[at] = own
 		}
 	}
-	if !d.Has(reconcile.HostOwner) { // its files are ours all the same
-		for _, rec := range d.Store.Records(reconcile.HostOwner) {
-			at := d.physical(rec.Address)
-			if _, there := d.own[at]; !there && rec.Address.Kind() == "file" {
-				d.own[at] = recorded(rec)
-			}
-		}
-	}
-	return over
 }
 
 // link puts into over what c makes of a link.

@@ -214,7 +214,7 @@ func (e *Engine) spare(r ReadEnv, c Change, in Input) {
 	looked := false
 	for i := range c.Leaves {
 		l := &c.Leaves[i]
-		if l.Last == nil || !l.Last.Claimed || l.Action != Delete && l.Action != PutBack {
+		if l.Last == nil || !l.Last.Claimed || l.Rel.Duplicate || l.Action != Delete && l.Action != PutBack {
 			continue
 		}
 		if !looked {

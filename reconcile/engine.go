@@ -18,10 +18,11 @@ type Input struct {
 	Unsupported  []Unsupported
 	Notes        []Note
 	Choice       Choice
-	Targets      []string  // only these addresses, and what they depend on; all when empty
-	Excludes     []string  // not these, nor what depends on them
-	Strays       []Address // files in aisync's folders that no spec wants
-	Dropped      string    // why nothing is wanted any more, if the spec did not move
+	Targets      []string                // only these addresses, and what they depend on; all when empty
+	Excludes     []string                // not these, nor what depends on them
+	Strays       []Address               // files in aisync's folders that no spec wants
+	Duplicates   map[Address]Fingerprint // files that no spec wants, and that Choice.TakeOver removes if they are like this
+	Dropped      string                  // why nothing is wanted any more, if the spec did not move
 	// Hold returns why a leaf must not be written now; "" if it may be. A held
 	// leaf is undecided. May be nil.
 	Hold func(Address, LeafKey) string

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -29,7 +30,8 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 		e.replay(ctx, r, s, s.journal)
 	}
 	resources, conflicts := resource.Compose(in.Declarations)
-	known := s.places(r, resources, in.Strays, in.Owners)
+	unwanted := slices.Concat(in.Strays, slices.Collect(maps.Keys(in.Duplicates)))
+	known := s.places(r, resources, unwanted, in.Owners)
 	resources, clashes, asked := known.Compose(resources)
 	p := &Plan{
 		Conflicts:   slices.Concat(conflicts, clashes),
@@ -39,7 +41,7 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 		Choice:      in.Choice,
 		Partial:     len(in.Targets)+len(in.Excludes) > 0,
 	}
-	targets := withStrays(e.targets(p, resources, s, in.Owners, known, asked), in.Strays, known)
+	targets := withStrays(e.targets(p, resources, s, in.Owners, known, asked), unwanted, known)
 	seen, err := e.observe(ctx, r, targets)
 	if err != nil {
 		return nil, err
@@ -115,6 +117,7 @@ func withStrays(targets []Target, strays []Address, places resource.Places) []Ta
 	}
 	for _, a := range strays {
 		if !known[a] && places.Group(a) == nil && utf8.ValidString(string(a)) {
+			known[a] = true
 			targets = append(targets, Target{Resource: Resource{Address: a}, Stray: true})
 		}
 	}
@@ -202,6 +205,7 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 		if m, ok := p.(Merger); ok && l.Rel.BothMoved() {
 			l.Rel.CanMerge, l.Rel.CanMark = m.CanMerge(ctx, r, c, *l)
 		}
+		in.mayTakeOver(t, o, l)
 		l.Decision = matrix.Decide(l.Rel, in.Choice)
 		s.vouch(t, *l, in.Owners)
 		if why := in.held(t, l.Key); why != "" && l.Writes() {

@@ -55,6 +55,8 @@ type Program struct {
 	Twice        []Entry `json:"twice"`      // those of Loaded that the program has more than once
 	Never        []Never `json:"never"`      // files in its places that it does not take
 	Others       []Other `json:"others"`     // texts that other programs have here and this one has not
+
+	Duplicates []Duplicate `json:"duplicates,omitempty"` // with copies within longer texts, earlier and edited versions: see FindDuplicates
 }
 
 // Sum is how much reaches the model.

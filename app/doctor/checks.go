@@ -25,6 +25,7 @@ func Checks() []Check {
 		{Name: "memory", Doc: "what the enabled services serve fits into memory", Run: checkMemory},
 		{Name: "clock", Doc: "the clock has not gone back", Run: checkClock},
 		{Name: "trust", Doc: "the programs load what was written for them", Run: checkTrust},
+		{Name: "loads-once", Doc: "no program loads a text, a skill or a server twice", Run: checkLoadsOnce},
 		{Name: "runs", Doc: "runs are readable, and their workers are in the recorded state", Run: checkRuns},
 		{Name: "contents", Doc: "what can be verified has the right bytes", Deep: true, Limit: -1, Run: checkContents},
 	}

@@ -17,7 +17,16 @@ func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 	if ask.Untracked || ask.Choice.Restore { // policy "enforce" alone removes no file
 		in.Strays = v.untracked(ctx)
 	}
+	if ask.Choice.TakeOver {
+		var err error
+		if in.Duplicates, err = v.removable(ctx, in); err != nil {
+			return nil, err
+		}
+	}
 	p, err := v.Engine.Plan(ctx, v.ReadEnv(), v.Store, in)
+	if err == nil && ask.Choice.TakeOver {
+		p.Notes = append(p.Notes, notTakenOver(p)...)
+	}
 	return p, errors.Join(err, v.hasher.err)
 }
 

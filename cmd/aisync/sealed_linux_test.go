@@ -25,7 +25,7 @@ var uses = []struct {
 	line string
 	code string
 }{
-	{line: "validate"}, {line: "plan"}, {"plan --json --detailed-exitcode", "2"}, {line: "status"}, {line: "facts"}, {line: "version"}, {line: "completion bash"},
+	{line: "validate"}, {line: "plan"}, {line: "plan --take-over"}, {"plan --json --detailed-exitcode", "2"}, {line: "status"}, {line: "facts"}, {line: "version"}, {line: "completion bash"},
 	{line: "plan --scope project --out p.json"}, {"show p.json", "X"}, {line: "apply --scope project --yes --trust"}, {line: "drift"}, {line: "drift --scope all --format sarif --fail-on drift"},
 	{line: "status --json"}, {"show p.json", "X"}, {"doctor", "X"}, {"doctor --deep", "X"}, {line: "lint ../rulesets"}, {line: "detect"},
 	{line: "roster"}, {line: "roster --json"}, {line: "who"}, {line: "session list"}, {line: "session start"}, {line: "session path"}, {"session id", "X"}, {"session gate", "X"},

@@ -19,6 +19,12 @@ import (
 // link, or absolute.
 func To(target string) reconcile.Body { return body(target) }
 
+// TargetOf returns where a link of To leads; ok is false for other bodies.
+func TargetOf(b reconcile.Body) (target string, ok bool) {
+	to, ok := b.(body)
+	return string(to), ok
+}
+
 type body string
 
 func (b body) Fingerprint() reconcile.Fingerprint { return token(string(b)) }

@@ -45,6 +45,9 @@ type Relation struct {
 	Former     bool // never recorded, and equal to an earlier version of the want
 	Copy       bool // made from a source elsewhere, which has or had that text
 	Stray      bool // never wanted, in a folder that aisync owns
+	Duplicate  bool // not wanted, and what a source has or had of something that programs load from elsewhere as well
+	Held       bool // with Choice.TakeOver: the source of the want has, or had, exactly what is there
+	HeldPrior  bool // likewise of what was replaced
 	Blocked    bool // something of another type is in the way
 	Unknown    bool
 	ReadOnly   bool // must not be written to
@@ -71,6 +74,8 @@ type Choice struct {
 	Restore bool `json:"restore"` // restore what was edited
 	Adopt   bool `json:"adopt"`   // keep what is there, and record that ours was refused
 	Merge   bool `json:"merge"`   // merge both changes if possible
+
+	TakeOver bool `json:"take_over"` // make aisync's own what its sources have or had, and remove duplicates of that
 }
 
 // Decision is the outcome of one row of the matrix.
@@ -110,10 +115,14 @@ func Decide(r Relation, c Choice) Decision {
 
 func decide(r Relation, c Choice) Decision {
 	switch {
+	case r.Duplicate && c.TakeOver && !r.Want && r.Live && !r.Shared && !r.Blocked && !r.Unknown:
+		return Decision{Action: Delete, Pending: true, Meaning: "a duplicate, as its source has or had it: removed"}
 	case !r.Want && !r.Last:
 		return stray(r, c)
 	case r.Unknown:
 		return Decision{Action: Unclear, Meaning: "cannot be observed", Provenance: r.Provenance}
+	case c.TakeOver && r.foreign() && r.Held:
+		return takeOver(r)
 	case r.Last && r.Own == resource.SeedOnly && r.Want:
 		return keep(r, "")
 	case r.Want && r.Declined:
@@ -150,6 +159,31 @@ func decide(r Relation, c Choice) Decision {
 		return drifted(r, c)
 	}
 	return bothMoved(r, c)
+}
+
+// foreign reports whether what is there, where something is wanted, is not what
+// aisync last made.
+func (r Relation) foreign() bool {
+	return r.Want && r.Live && !r.Blocked && r.Contested == "" && r.Own == resource.Exclusive &&
+		(!r.Last || r.Provenance != record.Created || !r.LiveLast || r.Refused)
+}
+
+// takeOver makes a copy of a source aisync's own. A prior that no source ever
+// had is put back once the want is dropped, as before.
+func takeOver(r Relation) Decision {
+	d := Decision{Drift: r.Last && !r.LiveLast, Pending: !r.WantLast, Provenance: record.Created}
+	if r.Last && r.Provenance == record.Replaced && !r.HeldPrior {
+		d.Provenance = record.Replaced
+	}
+	switch {
+	case !r.WantLive:
+		d.Action, d.Meaning = Update, "an earlier version of it: taken over and updated"
+	case r.Last && r.LiveLast && d.Provenance == r.Provenance && !r.Refused:
+		d.Action = None
+	default:
+		d.Action, d.Meaning = Accept, "a copy of its source: taken over"
+	}
+	return d
 }
 
 // stray is a file that was never wanted. Only --force removes it.

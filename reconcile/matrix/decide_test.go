@@ -32,6 +32,9 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 	replaced := Relation{InputsSame: true, Provenance: record.Replaced}
 	with := func(r Relation, f func(*Relation)) Relation { f(&r); return r }
 	seed := func(r *Relation) { r.Own = resource.SeedOnly }
+	held := func(r Relation) Relation { r.Held = true; return r }
+	over := Choice{TakeOver: true}
+	duplicate := func(r *Relation) { r.Duplicate = true }
 	rows := []row{
 		{"-", "-", "-", Relation{}, Choice{}, Decision{}},
 		{"-", "Y", "-", Relation{}, Choice{}, Decision{}},
@@ -73,6 +76,29 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 		{"X", "Y", "-", with(created, func(r *Relation) { r.ReadOnly = true }), Choice{}, Decision{Action: Release, Drift: true, Pending: true, Warn: true}},
 
 		// in sync, and the spec moved
+		// taken over: what a source has or had
+		{"-", "X", "X", held(Relation{}), over, Decision{Action: Accept, Pending: true, Provenance: record.Created}},
+		{"-", "Y", "X", held(Relation{}), over, Decision{Action: Update, Pending: true, Provenance: record.Created}},
+		{"-", "Y", "X", held(Relation{}), Choice{}, Decision{Action: Clash, Pending: true}},
+		{"-", "Y", "X", Relation{}, over, Decision{Action: Clash, Pending: true}},
+		{"-", "Y", "X", with(held(Relation{}), func(r *Relation) { r.Own = resource.Member }), over, Decision{Action: Clash, Pending: true}},
+		{"-", "Y", "X", with(held(Relation{}), func(r *Relation) { r.ReadOnly = true }), over, Decision{Action: Clash, Pending: true, ReadOnly: true, Provenance: ""}},
+		{"X", "X", "X", held(adopted), over, Decision{Action: Accept, Provenance: record.Created}},
+		{"X", "X", "Z", held(adopted), over, Decision{Action: Update, Pending: true, Provenance: record.Created}},
+		{"X", "X", "X", held(created), over, Decision{Provenance: record.Created}},
+		{"X", "Y", "X", held(created), over, Decision{Action: Update, Drift: true, Provenance: record.Created}},
+		{"X", "Y", "X", created, over, Decision{Action: Clash, Drift: true, Provenance: record.Created}},
+		{"X", "X", "X", held(replaced), over, Decision{Provenance: record.Replaced}},
+		{"X", "X", "X", with(held(replaced), func(r *Relation) { r.HeldPrior = true }), over, Decision{Action: Accept, Provenance: record.Created}},
+		{"Y", "Y", "X", with(held(adopted), func(r *Relation) { r.Declined, r.Refused = true, true }), over, Decision{Action: Update, Pending: true, Provenance: record.Created}},
+		{"Y", "Y", "X", with(adopted, func(r *Relation) { r.Declined, r.Refused = true, true }), over, Decision{Provenance: record.Adopted, Decline: true}},
+		{"-", "Y", "-", with(Relation{}, duplicate), over, Decision{Action: Delete, Pending: true}},
+		{"-", "Y", "-", with(Relation{}, duplicate), Choice{}, Decision{}},
+		{"X", "X", "-", with(adopted, duplicate), over, Decision{Action: Delete, Pending: true}},
+		{"X", "X", "-", with(replaced, duplicate), over, Decision{Action: Delete, Pending: true}},
+		{"X", "X", "-", with(adopted, duplicate), Choice{}, Decision{Action: Release, Pending: true}},
+		{"X", "X", "-", with(adopted, func(r *Relation) { duplicate(r); r.Shared = true }), over, Decision{Action: Release, Pending: true}},
+
 		{"X", "X", "X", created, Choice{}, Decision{Provenance: record.Created}},
 		{"X", "X", "X", adopted, Choice{Force: true, Restore: true}, Decision{Provenance: record.Adopted}},
 		{"X", "X", "X", with(created, func(r *Relation) { r.InputsSame = false }), Choice{}, Decision{Action: Update, Pending: true, Provenance: record.Created}},

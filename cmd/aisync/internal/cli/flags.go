@@ -100,6 +100,7 @@ func ChoiceFlags(cmd *cobra.Command, c *reconcile.Choice) {
 	f.BoolVar(&c.Force, "force", false, "replace files that aisync did not make or that were edited (a backup is kept)")
 	f.BoolVar(&c.Restore, "restore", false, "undo edits made since the last apply (a backup is kept)")
 	f.BoolVar(&c.Adopt, "adopt", false, "keep what is there, and remember that decision")
+	f.BoolVar(&c.TakeOver, "take-over", false, "make aisync's own what its sources have or had, and remove duplicates of that (a backup is kept)")
 	f.BoolVar(&c.Merge, "merge", false, "merge the edit with the spec's change where both can stand")
 }
 

@@ -37,6 +37,12 @@ edited since, it changes nothing and lists the choices (exit 4). With
 replaces; aisync rollback restores it. It first finishes an apply that was
 interrupted.
 
+With --take-over, files that the sources of the spec have, or had in an earlier
+version, become aisync's own, whoever put them there: they are updated, and
+removed, with their rule. Copies of a rule that programs load from elsewhere as
+well are removed. A file that no version equals is left alone and named. Removed
+files come back with aisync rollback.
+
 Verified models are not read again. With --restore, a model named by --target is
 read; a damaged file is renamed and fetched again.
 
@@ -107,6 +113,9 @@ func Apply(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags,
 			return err
 		}
 	}
+	if err := w.NoteDuplicates(ctx, p); err != nil {
+		return err
+	}
 	shown := view.NewPlan(ctx, w.View, p, ask, mode)
 	if !a.Flags.JSON {
 		view.NewPlanText(a, w.View, "aisync plan", mode).Render(a.Out, shown)
@@ -149,7 +158,7 @@ func readPlanFile(file string, ask *stack.Request) (reconcile.PlanDoc, error) {
 		return doc, err
 	}
 	if len(ask.Targets)+len(ask.Excludes) > 0 || ask.Choice != (reconcile.Choice{}) || ask.Scope != stack.ScopeAll {
-		return doc, cli.Usagef("apply %s: a plan file already fixes scope, targets and choices; leave out --scope, --target, --exclude, --adopt, --force, --restore and --merge", file)
+		return doc, cli.Usagef("apply %s: a plan file already fixes scope, targets and choices; leave out --scope, --target, --exclude, --adopt, --force, --restore, --take-over and --merge", file)
 	}
 	ask.Scope, ask.Targets, ask.Excludes, ask.Choice = stack.Scope(doc.Meta.Scope), doc.Meta.Targets, doc.Meta.Excludes, doc.Meta.Choice
 	return doc, nil

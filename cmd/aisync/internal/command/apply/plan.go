@@ -75,6 +75,9 @@ func plan(ctx context.Context, a *cli.App, ask stack.Request, out, packages stri
 	if err != nil {
 		return err
 	}
+	if err := w.NoteDuplicates(ctx, p); err != nil {
+		return err
+	}
 	shown := view.NewPlan(ctx, w, p, ask, mode)
 	if out != "" {
 		if err := writePlanFile(a, out, shown.PlanDoc); err != nil {

@@ -22,6 +22,7 @@ import (
 	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // ContextCommand builds the command context.
@@ -94,6 +95,15 @@ func showContext(ctx context.Context, a *cli.App, args []string) error {
 	r, err := contextreport.New(q)
 	if err != nil {
 		return err
+	}
+	if v.Bundles != nil { // declared: who wrote what is known
+		for i := range r.Programs {
+			if rt, ok := v.Catalog.Runtime(r.Programs[i].ID); ok {
+				if r.Programs[i].Duplicates, err = v.DuplicatesNow(ctx, []spec.Runtime{rt}, q.Start); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	if a.Flags.JSON {
 		return a.WriteJSON(r)
@@ -191,6 +201,12 @@ func printProgram(a *cli.App, v *stack.View, r contextreport.Report, p contextre
 	}
 	for _, o := range p.Others {
 		a.Printf("  %s %-8s %s: loaded by %s\n", paint.Yellow("not here"), o.Kind, short(o.Path), strings.Join(o.By, ", "))
+	}
+	for _, s := range contextreport.Sentences(p.Duplicates, v.ShortPath) {
+		a.Printf("  %s %s\n", paint.Yellow("twice   "), termtext.Safe(s.Text))
+		if s.Fix != "" {
+			a.Printf("           fix: %s\n", termtext.Safe(s.Fix))
+		}
 	}
 	a.Printf("  %s at the start%s.\n", sumText(p.AtStart), afterText(r, p))
 	if n := len(p.Twice); n > 0 {

@@ -18,6 +18,11 @@ func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 		in.Strays = v.untracked(ctx)
 	}
 	p, err := v.Engine.Plan(ctx, v.ReadEnv(), v.Store, in)
+	if err == nil && len(ask.Targets) == 0 {
+		var notes []reconcile.Note
+		notes, err = v.BudgetNotes(p)
+		p.Notes = slices.Concat(p.Notes, notes)
+	}
 	return p, errors.Join(err, v.hasher.err)
 }
 

@@ -271,12 +271,13 @@ func (q Question) others(id string, results []loads.Result) []Other {
 	}
 	texts := func(i loads.Item) bool { return i.Kind == loads.Note || i.Kind == loads.Rule || i.Kind == loads.Skill }
 	taken := map[string]bool{} // files, for what another program cuts off
+	cut := map[string]bool{}   // those of which this one takes a part
 	for _, r := range results {
 		for _, i := range r.Items {
 			if r.Program == id {
 				has[same(i)] = true
 				for _, f := range i.From {
-					taken[f.Real] = true
+					taken[f.Real], cut[f.Real] = true, cut[f.Real] || i.Cut > 0
 				}
 			}
 		}
@@ -285,7 +286,7 @@ func (q Question) others(id string, results []loads.Result) []Other {
 	out := []Other{}
 	for _, r := range results {
 		for _, i := range r.Items {
-			if k := same(i); texts(i) && !has[k] && len(i.From) > 0 && !(i.Cut > 0 && taken[i.From[0].Real]) {
+			if k := same(i); texts(i) && !has[k] && len(i.From) > 0 && !(i.Cut > 0 && taken[i.From[0].Real]) && !cut[i.From[0].Real] {
 				n, there := at[k]
 				if !there {
 					n, at[k] = len(out), len(out)

@@ -40,13 +40,13 @@ func (v *View) FilesAfter(p *reconcile.Plan) (loads.Tree, error) {
 		return nil, err
 	}
 	tree := &loads.Planned{Base: base, Files: map[string][]byte{}, Links: map[string]string{}}
-	env := v.ReadEnv()
+	env, known := v.ReadEnv(), folders{}
 	for _, c := range p.Changes {
 		a := c.Target.Resource.Address
 		if !a.IsPath() || !c.Writes() {
 			continue
 		}
-		at := v.realPath(v.Places.Physical(a.Path(v.Places.Home)))
+		at := known.real(v.Places.Physical(a.Path(v.Places.Home)))
 		switch a.Kind() {
 		case "file":
 			switch doc, _, gone, err := file.After(env, c); {
@@ -70,19 +70,23 @@ func (v *View) FilesAfter(p *reconcile.Plan) (loads.Tree, error) {
 	return tree, nil
 }
 
-// realPath is p with the links in its folder resolved, as far as it exists: a
-// Planned keeps files by the folder that they really lie in.
-func (v *View) realPath(p string) string {
-	dir, rest := path.Split(p)
-	for dir = path.Clean(dir); ; dir = path.Dir(dir) {
+// folders resolves the links in the folders of paths, each once.
+type folders map[string]string
+
+// real is p with the links in its folder resolved, as far as it exists: a Planned
+// keeps files by the folder that they really lie in.
+func (f folders) real(p string) string {
+	dir, base := path.Split(p)
+	dir = path.Clean(dir)
+	if _, known := f[dir]; !known {
+		f[dir] = dir
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return path.Join(real, rest)
+			f[dir] = real
+		} else if dir != "/" {
+			f[dir] = f.real(dir)
 		}
-		if dir == "/" {
-			return p
-		}
-		rest = path.Join(path.Base(dir), rest)
 	}
+	return path.Join(f[dir], base)
 }
 
 // ContextQuestion asks what programs load in tree, started in the project, or
@@ -101,7 +105,7 @@ func (v *View) ContextQuestion(tree loads.Tree) contextreport.Question {
 // origins returns what names the source file and the lines of specs that a file
 // is made from; "" for a file that no spec asks for. It needs v.Declare.
 func (v *View) origins() func(string) string {
-	from := map[string][]string{}
+	from, known := map[string][]string{}, folders{}
 	add := func(at, what string) {
 		if what != "" && !slices.Contains(from[at], what) {
 			from[at] = append(from[at], what)
@@ -111,7 +115,10 @@ func (v *View) origins() func(string) string {
 		if !d.Target.IsPath() {
 			continue
 		}
-		at := v.realPath(v.Places.Physical(d.Target.Path(v.Places.Home)))
+		at := known.real(v.Places.Physical(d.Target.Path(v.Places.Home)))
+		if real, err := filepath.EvalSymlinks(at); err == nil && d.Format != "" { // a shared file may be a link
+			at = real
+		}
 		for _, l := range d.Leaves {
 			if source, _, ok := file.SourceOf(l.Body); ok && source != "" {
 				add(at, v.Places.Short(v.Cwd, source))

@@ -100,7 +100,7 @@ func (r rule) isFor(p place) bool {
 // what one cannot load for some files alone is named for it in a list.
 func (b *builder) placeRules(places []place) {
 	b.bar(places)
-	sort.SliceStable(b.rules, func(i, j int) bool { return b.rules[i].rel < b.rules[j].rel })
+	b.rules = b.distinct(b.rules)
 	var groups [][]rule // of one kind, for the same runtimes
 	for _, r := range b.rules {
 		i := slices.IndexFunc(groups, func(g []rule) bool { return slices.Equal(g[0].only, r.only) && g[0].kind == r.kind })
@@ -120,6 +120,31 @@ func (b *builder) placeRules(places []place) {
 		b.placeAlways(places, []rule{r})
 	}
 	b.completeFolders(places)
+}
+
+// distinct returns rules by name, each once. Two rules of one name for the same
+// program are an error unless they are equal.
+func (b *builder) distinct(rules []rule) []rule {
+	sort.SliceStable(rules, func(i, j int) bool { return rules[i].rel < rules[j].rel })
+	var out []rule
+next:
+	for _, r := range rules {
+		for i := len(out) - 1; i >= 0 && out[i].rel == r.rel; i-- {
+			had := &out[i]
+			switch {
+			case len(had.only) > 0 && len(r.only) > 0 && !slices.ContainsFunc(r.only, func(id string) bool { return slices.Contains(had.only, id) }):
+			case had.identity() != r.identity():
+				b.fail(r.origin, "%s and %s (%s) bring different rules %s; leave one of the bundles out, or make the files equal",
+					had.label, r.label, text(had.origin), r.rel)
+				continue next
+			case slices.Equal(had.only, r.only):
+				had.origin = joined(had.origin, r.origin)
+				continue next
+			}
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // The prices of places: a folder is cheaper than the common block for one

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -187,12 +188,29 @@ func (b *builder) done() (Decls, error) {
 		decl := b.targets[a]
 		first := func(l reconcile.Leaf) bool { return b.first[leafID{a, l.Key}] }
 		sort.SliceStable(decl.Leaves, func(i, j int) bool { return first(decl.Leaves[i]) && !first(decl.Leaves[j]) })
+		for i, l := range decl.Leaves {
+			decl.Leaves[i].Unless = importedBy(a, l.Key)
+		}
 		d.Declarations = append(d.Declarations, *decl)
 	}
 	d.Declarations = append(d.Declarations, b.more...)
 	sort.SliceStable(d.Declarations, func(i, j int) bool { return d.Declarations[i].Target < d.Declarations[j].Target })
 	sort.SliceStable(d.Unsupported, func(i, j int) bool { return d.Unsupported[i].Address < d.Unsupported[j].Address })
 	return d, errors.Join(b.errs...)
+}
+
+// importedBy returns the file that a line of target imports, "" for another leaf. A
+// file must not import itself, as it would by a link between the two.
+func importedBy(target reconcile.Address, key reconcile.LeafKey) reconcile.Address {
+	line, ok := merge.LineOf(string(key))
+	name, imports := strings.CutPrefix(line, "@")
+	switch {
+	case !ok || !imports || name == "" || strings.ContainsAny(name, " \t"):
+		return ""
+	case path.IsAbs(name) || strings.HasPrefix(name, "~/"):
+		return fileAt(name)
+	}
+	return fileAt(path.Join(path.Dir(target.Name()), name))
 }
 
 func fileAt(path string) reconcile.Address { return reconcile.Address("file:" + path) }

@@ -21,7 +21,21 @@ func (s *Store) places(r ReadEnv, resources []Resource, strays []Address, owners
 			all = append(all, rec.Address)
 		}
 	}
-	return resource.FindPlaces(r.FS, r.Home, all)
+	whole := map[Address]bool{}
+	for _, res := range resources {
+		whole[res.Address] = slices.ContainsFunc(res.Leaves, func(l Leaf) bool { return l.Own == resource.Exclusive })
+	}
+	for _, o := range slices.Compact(owners) {
+		for _, rec := range s.Records(o) {
+			whole[rec.Address] = whole[rec.Address] || slices.ContainsFunc(rec.Leaves, func(l LeafRecord) bool { return l.Key == "" })
+		}
+	}
+	for _, a := range strays {
+		whole[a] = true
+	}
+	// A link in place of a shared file says where that lies. One in place of a
+	// file that is all aisync's stands for another file, which must not be lost.
+	return resource.FindPlaces(r.FS, r.Home, all, func(a Address) bool { return !whole[a] })
 }
 
 // Is reports whether a is t's address, or another address of its place.

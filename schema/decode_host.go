@@ -28,6 +28,7 @@ func (n node) host(dir string) *spec.Host {
 		Views:    n.get("views").nameds(),
 		Endpoint: n.get("endpoint").named(),
 		Settings: n.get("settings").settings(),
+		Context:  n.get("context").budgets(),
 		Policy:   spec.Policy{Drift: "report"},
 	}
 	for _, f := range n.get("runtimes").fields() {

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -20,6 +21,7 @@ func (n node) project(dir, file string) *spec.Project {
 		MCP:      n.get("mcp").mcpServers(),
 		Agents:   n.get("agents").agents(n.getStr("name")),
 		Settings: n.get("settings").settings(),
+		Context:  n.get("context").budgets(),
 
 		NoGitHooks: !n.get("githooks").bool(true),
 	}
@@ -31,6 +33,26 @@ func (n node) project(dir, file string) *spec.Project {
 		p.Sources = append(p.Sources, src)
 	}
 	return p
+}
+
+// budgets reads tokens with or without the suffix k, a thousand.
+func (n node) budgets() []spec.ContextBudget {
+	var out []spec.ContextBudget
+	for _, f := range n.fields() {
+		most := f.get("max")
+		b := spec.ContextBudget{Runtime: f.name(), Max: int(most.int()), Text: most.str(), Pos: most.valuePos()}
+		if k, ok := strings.CutSuffix(b.Text, "k"); ok {
+			thousands, err := strconv.ParseFloat(k, 64)
+			if err == nil && thousands >= 1e9 {
+				most.problem("more tokens than any program has", "write a number such as \"20k\"")
+			}
+			b.Max = int(thousands * 1000)
+		} else {
+			b.Text = strconv.Itoa(b.Max)
+		}
+		out = append(out, b)
+	}
+	return out
 }
 
 func (n node) bundleRefs() []spec.BundleRef {

@@ -98,6 +98,7 @@ func checkHost(n node, h *spec.Host, x inventory) {
 			x.unknown(at, at.labelPos(), s.Runtime)
 		}
 	}
+	x.checkBudgets(n.get("context"), h.Context)
 	if climbs(h.Store.Value) {
 		n.get("store").problem("a store's path holds no ..", "")
 	}
@@ -241,6 +242,15 @@ func checkOverrides(n node) {
 	}
 }
 
+// checkBudgets refuses budgets of runtimes that the catalog does not know.
+func (x inventory) checkBudgets(n node, list []spec.ContextBudget) {
+	for _, b := range list {
+		if at := n.get(b.Runtime); !x.runtime(b.Runtime) {
+			x.unknown(at, at.labelPos(), b.Runtime)
+		}
+	}
+}
+
 func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 	var uses []string
 	for _, e := range n.get("runtimes").elements() {
@@ -263,6 +273,7 @@ func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 			x.unknown(at, at.labelPos(), s.Runtime)
 		}
 	}
+	x.checkBudgets(n.get("context"), p.Context)
 	sources := append(ids(p.Sources, func(s spec.Source) string { return s.Name }), "aisync") // which aisync provides
 	if h != nil {
 		sources = append(sources, ids(h.Bundles, func(b spec.HostBundle) string { return b.Name })...)

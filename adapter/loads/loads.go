@@ -74,19 +74,20 @@ const (
 // Item is one thing that a program has, or will have on a condition. Two files
 // of one content are one item.
 type Item struct {
-	Kind   Kind
-	Name   string // of a rule its file without folder and suffix, of a block of ours its name; of others their own name
-	Digest string // of the content: see Digest
-	When   When
-	Paths  []string // of a rule for some paths: its patterns, as written
-	Start  int      // copies that the program has at its start
-	Total  int      // copies that it has after the files were read; of a rule that waits, 0
-	From   []File   // where each copy comes from, in order; where it would come from, without copies
-	Bytes  int      // of Text
-	Later  int      // bytes that reach the model once it, or a person, asks: of a skill, a command, a subagent
-	Text   []byte   // what reaches the model by itself: of a skill or subagent its name and description, of a command, an MCP server or a hook nothing
-	Cut    int      // bytes at the end that the program does not take
-	Broken string   // what is wrong with its front matter, which then counts as text
+	Kind    Kind
+	Name    string // of a rule its file without folder and suffix, of a block of ours its name; of others their own name
+	Digest  string // of the content: see Digest
+	When    When
+	Paths   []string // of a rule for some paths: its patterns, as written
+	Start   int      // copies that the program has at its start
+	Total   int      // copies that it has after the files were read; of a rule that waits, 0
+	From    []File   // where each copy comes from, in order; where it would come from, without copies
+	Bytes   int      // of Text
+	Later   int      // bytes that reach the model once it, or a person, asks: of a skill, a command, a subagent
+	Text    []byte   // what reaches the model by itself: of a skill or subagent its name and description, of a command, an MCP server or a hook nothing
+	Cut     int      // bytes at the end of its file that the program does not take
+	CutLine int      // the line of the file from which on they are missing, at least in part
+	Broken  string   // what is wrong with its front matter, which then counts as text
 }
 
 // File is one place that an item comes from.
@@ -131,6 +132,7 @@ type Never struct {
 type Result struct {
 	Program string
 	Top     string // of the project
+	Limit   int64  // bytes that it takes of some of its texts, all in all; -1: all
 	Items   []Item // in the order in which the program takes them
 	Never   []Never
 }

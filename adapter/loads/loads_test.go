@@ -59,7 +59,7 @@ func told(r Result) []string {
 			}
 		}
 		if i.Cut > 0 {
-			line += fmt.Sprint(" cut ", i.Cut)
+			line += fmt.Sprint(" cut ", i.Cut, " from line ", i.CutLine)
 		}
 		out = append(out, line)
 	}
@@ -134,15 +134,15 @@ func TestLoads(t *testing.T) {
 		},
 		"bytes of all nested files together": {
 			program: "codex", files: map[string]string{"AGENTS.md": strings.Repeat("a", 30000), "sub/AGENTS.md": strings.Repeat("b", 5000), "sub/deep/AGENTS.md": "c"}, start: "sub/deep",
-			want: []string{"note AGENTS.md 1/1 AGENTS.md", "note AGENTS.md 1/1 sub/AGENTS.md cut 2232", "never sub/deep/AGENTS.md: cut"},
+			want: []string{"note AGENTS.md 1/1 AGENTS.md", "note AGENTS.md 1/1 sub/AGENTS.md cut 2232 from line 1", "never sub/deep/AGENTS.md: cut"},
 		},
 		"a setting moves the limit": {
 			program: "codex", files: map[string]string{"AGENTS.md": strings.Repeat("a", 40000), "~/.codex/config.toml": "project_doc_max_bytes = 39000\n"},
-			want: []string{"note AGENTS.md 1/1 AGENTS.md cut 1000"},
+			want: []string{"note AGENTS.md 1/1 AGENTS.md cut 1000 from line 1"},
 		},
 		"a project's setting counts once the folder is trusted": {
-			program: "codex", files: map[string]string{"AGENTS.md": strings.Repeat("a", 40000), ".codex/config.toml": "project_doc_max_bytes = 50000\n"},
-			want: []string{"note AGENTS.md 1/1 AGENTS.md cut 7232"},
+			program: "codex", files: map[string]string{"AGENTS.md": "a\nb\nc\n" + strings.Repeat("a", 39994), ".codex/config.toml": "project_doc_max_bytes = 50000\n"},
+			want: []string{"note AGENTS.md 1/1 AGENTS.md cut 7232 from line 4"},
 		},
 		"a variable moves the user's folder": {
 			program: "codex", files: map[string]string{"/else/AGENTS.md": "a", "~/.codex/AGENTS.md": "b"}, env: map[string]string{"CODEX_HOME": "/else"},

@@ -83,7 +83,7 @@ func (s *session) result() Result {
 		real, _, err := s.files.resolve(n.Path)
 		return err == nil && taken[real]
 	})
-	return Result{Program: s.program.ID, Top: s.top, Items: s.items, Never: s.never}
+	return Result{Program: s.program.ID, Top: s.top, Limit: s.limit(), Items: s.items, Never: s.never}
 }
 
 // folders returns the folders of a walk, the outermost first.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -31,7 +32,7 @@ func (s *session) takeFile(c candidate, r scoped, via *chain) {
 		s.unreadable(Kind(c.text.Kind), c.path, err)
 		return
 	}
-	class := "import"
+	whole, class := body, "import"
 	if via == nil {
 		class, body = c.text.Kind, r.body
 		via = &chain{seen: map[string]bool{real: true}, budget: new(int)}
@@ -40,14 +41,15 @@ func (s *session) takeFile(c candidate, r scoped, via *chain) {
 		s.skip(Kind(c.text.Kind), c.path, Same, "its content is that of "+s.relative(same))
 		return
 	}
-	cut := 0
+	cut, line := 0, 0
 	if class != "import" && c.text.Limited && s.left >= 0 {
 		if s.left == 0 && len(body) > 0 {
-			s.skip(Kind(c.text.Kind), c.path, Cut, "the texts before it fill what the program takes")
+			s.skip(Kind(c.text.Kind), c.path, Cut, fmt.Sprintf("the texts before it fill the %d bytes that the program takes of such texts", s.limit()))
 			return
 		}
 		if n := int64(len(body)); n > s.left {
 			cut, body = int(n-s.left), body[:s.left]
+			line = 1 + bytes.Count(whole[:len(whole)-cut], []byte("\n"))
 		}
 		s.left -= int64(len(body))
 	}
@@ -68,7 +70,7 @@ func (s *session) takeFile(c candidate, r scoped, via *chain) {
 			i.Kind, i.Name = Rule, p.name
 		}
 		if n == last {
-			i.Cut = cut
+			i.Cut, i.CutLine = cut, line
 		}
 		s.take(i, from)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/adapter/loads"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // machine is a project with notes that one program has twice, rules for two
@@ -45,7 +46,8 @@ func question(only ...string) Question {
 			}
 			return ""
 		},
-		TokensPerSecond: 2,
+		Model:   &Model{ID: "tiny", TokensPerSecond: 2},
+		Budgets: []spec.ContextBudget{{Runtime: "claude", Max: 5, Text: "5", Pos: spec.Position{File: "aisync.cue", Line: 9, Col: 2}}},
 	}
 }
 

@@ -26,6 +26,7 @@ func Checks() []Check {
 		{Name: "clock", Doc: "the clock has not gone back", Run: checkClock},
 		{Name: "trust", Doc: "the programs load what was written for them", Run: checkTrust},
 		{Name: "loads-once", Doc: "no program loads a text, a skill or a server twice", Run: checkLoadsOnce},
+		{Name: "context", Doc: "what programs load at their start fits their budgets in the spec, and none cuts off a text", Run: checkContext},
 		{Name: "runs", Doc: "runs are readable, and their workers are in the recorded state", Run: checkRuns},
 		{Name: "contents", Doc: "what can be verified has the right bytes", Deep: true, Limit: -1, Run: checkContents},
 	}

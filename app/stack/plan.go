@@ -27,6 +27,11 @@ func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 	if err == nil && ask.Choice.TakeOver {
 		p.Notes = append(p.Notes, notTakenOver(p)...)
 	}
+	if err == nil && len(ask.Targets) == 0 {
+		var notes []reconcile.Note
+		notes, err = v.BudgetNotes(p)
+		p.Notes = slices.Concat(p.Notes, notes)
+	}
 	return p, errors.Join(err, v.hasher.err)
 }
 

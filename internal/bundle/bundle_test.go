@@ -186,7 +186,8 @@ func TestLinksOutOfTheTreeAreRefused(t *testing.T) {
 		want         string // "" is accepted
 	}{
 		"file":     {"agent-rules/x.md", outside, func(t *Tree) error { _, err := t.Core(); return err }, "links out of the source"},
-		"dangling": {"agent-rules/x.md", "nowhere.md", func(t *Tree) error { _, err := t.Core(); return err }, "no such file"},
+		"dangling": {"agent-rules/x.md", "nowhere.md", func(t *Tree) error { _, err := t.Core(); return err }, "x.md is a dangling link, to nowhere.md"},
+		"circle":   {"agent-rules/x.md", "x.md", func(t *Tree) error { _, err := t.Core(); return err }, "x.md is a link in a circle of links; remove one of them"},
 		"folder":   {"hooks", filepath.Dir(outside), func(t *Tree) error { _, err := t.Hooks(); return err }, "links out of the source"},
 		"snippet":  {"hooks/settings-snippet.json", outside, func(t *Tree) error { _, err := t.Hooks(); return err }, "links out of the source"},
 		"within":   {"agent-rules/x.md", "commits.md", func(t *Tree) error { _, err := t.Core(); return err }, ""},

@@ -3,6 +3,7 @@ package bundle
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -96,6 +98,11 @@ func (t *Tree) leadsTo(src string) (real string, inside bool, err error) {
 	if err != nil {
 		if _, lerr := t.lstat(src); errors.Is(lerr, fs.ErrNotExist) {
 			return "", true, nil
+		}
+		if _, serr := t.stat(src); errors.Is(serr, syscall.ELOOP) {
+			err = fmt.Errorf("%s is a link in a circle of links; remove one of them", t.at(src))
+		} else if target, lerr := os.Readlink(t.at(src)); lerr == nil && errors.Is(serr, fs.ErrNotExist) {
+			err = fmt.Errorf("%s is a dangling link, to %s: %w; create its target, or remove the link", t.at(src), target, fs.ErrNotExist)
 		}
 		return "", false, err
 	}

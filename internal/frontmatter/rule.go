@@ -40,6 +40,9 @@ func ReadRule(text []byte) (Rule, error) {
 		return r, err
 	}
 	f, err := Parse(front)
+	if err == nil {
+		err = wrongType(front, f)
+	}
 	r.Description, r.Runtimes = f.Text("description"), f.List("runtimes")
 	for _, name := range globFields {
 		if globs := f.List(name); len(globs) > 0 {

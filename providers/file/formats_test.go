@@ -113,7 +113,7 @@ func TestALinkAndAReadOnlyFileAreLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := m.decide(f, "", act(key, reconcile.Create, body, nil))
-		if c.Before.Presence != reconcile.Blocked || c.Before.Reason != f+" is a link to else-"+f+"; name its target in the spec instead, or remove the link" {
+		if c.Before.Presence != reconcile.Blocked || c.Before.Reason != f+" is a link to else-"+f+", and aisync would replace all of that file; remove the link, or take the file out of the spec" {
 			t.Errorf("%s: %v, %q", f, c.Before.Presence, c.Before.Reason)
 		}
 		if _, err := (Provider{}).Apply(t.Context(), c, m.env); err == nil || m.get(t, "else-"+f) != "" {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"syscall"
 
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -52,7 +53,7 @@ func (s seen) expect() fsys.Expect {
 // file gets the expected one: that is no edit.
 func see(r reconcile.ReadEnv, t reconcile.Target, whole bool) seen {
 	a := t.Resource.Address
-	s := look(r.FS, a.Path(r.Home), a.Name(), whole)
+	s := look(r, a, whole)
 	if s.presence != reconcile.Present {
 		return s
 	}
@@ -80,18 +81,19 @@ func shouldExecute(t reconcile.Target, s seen) bool {
 	return should
 }
 
-// look reads the file at p, whole or only its digest. name is used in messages.
-func look(r fsys.Reader, p fsys.LogicalPath, name string, whole bool) seen {
+// look reads the file a, whole or only its digest.
+func look(r reconcile.ReadEnv, a reconcile.Address, whole bool) seen {
+	p, name := a.Path(r.Home), a.Name()
 	if !whole {
-		digest, mode, err := r.Digest(p)
+		digest, mode, err := r.FS.Digest(p)
 		if err != nil {
-			return notOpened(r, p, name, err)
+			return notOpened(r, a, err)
 		}
 		return seen{presence: reconcile.Present, digest: digest, mode: mode, exec: isExecutable(mode)}
 	}
-	f, err := r.Open(p)
+	f, err := r.FS.Open(p)
 	if err != nil {
-		return notOpened(r, p, name, err)
+		return notOpened(r, a, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -117,7 +119,7 @@ func asCommitted(r reconcile.ReadEnv, a reconcile.Address, s seen) seen {
 	}
 	if s.doc == nil {
 		exec := s.exec
-		if s = look(r.FS, a.Path(r.Home), a.Name(), true); s.presence != reconcile.Present {
+		if s = look(r, a, true); s.presence != reconcile.Present {
 			return s
 		}
 		s.exec = exec
@@ -131,29 +133,58 @@ func asCommitted(r reconcile.ReadEnv, a reconcile.Address, s seen) seen {
 	return s
 }
 
-// notOpened says why p cannot be opened or read.
-func notOpened(r fsys.Reader, p fsys.LogicalPath, name string, err error) seen {
+// notOpened says why a cannot be opened or read.
+func notOpened(r reconcile.ReadEnv, a reconcile.Address, err error) seen {
+	p, name := a.Path(r.Home), a.Name()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return seen{presence: reconcile.Absent}
+		return absent(r, p)
 	case errors.Is(err, fsys.ErrEscapes):
 		return seen{presence: reconcile.Blocked, reason: err.Error()}
+	case errors.Is(err, syscall.ELOOP):
+		at := string(p)
+		if in := new(fs.PathError); errors.As(err, &in) {
+			at = in.Path
+		}
+		return seen{presence: reconcile.Blocked, reason: at + " is a link in a circle of links; remove one of them"}
 	case !errors.Is(err, fsys.ErrBlocked):
 		return seen{presence: reconcile.Unknown, reason: unreadable(name, err)}
 	}
 	blocked := seen{presence: reconcile.Blocked, reason: err.Error() + "; move it away, or take what is below it out of the spec"}
-	info, lerr := r.Lstat(p)
+	info, lerr := r.FS.Lstat(p)
 	switch {
 	case lerr != nil: // a file where a folder above p should be
 	case info.Mode()&fs.ModeSymlink != 0:
-		target, _ := r.Readlink(p)
-		blocked.reason = fmt.Sprintf("%s is a link to %s; name its target in the spec instead, or remove the link", name, target)
+		target, _ := r.FS.Readlink(p)
+		blocked.reason = fmt.Sprintf("%s is a link to %s, and aisync would replace all of that file; remove the link, or take the file out of the spec", name, target)
+		if _, err := fsys.Follow(r.FS, r.Home, p); err != nil {
+			blocked.reason = err.Error()
+		}
 	case info.IsDir():
 		blocked.reason = fmt.Sprintf("%s is a folder; move it away, or take the file out of the spec", name)
 	default:
 		blocked.reason = fmt.Sprintf("%s is not a regular file (%s); move it away, or take it out of the spec", name, info.Mode().Type())
 	}
 	return blocked
+}
+
+// absent is what is seen where there is no p: a link that leads nowhere may be in
+// the place of a folder above it.
+func absent(r reconcile.ReadEnv, p fsys.LogicalPath) seen {
+	for dir := p.Dir(); dir != "." && dir != "/"; dir = dir.Dir() {
+		info, err := r.FS.Lstat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err == nil && info.Mode()&fs.ModeSymlink != 0:
+			if _, err := r.FS.ReadDir(dir); errors.Is(err, fs.ErrNotExist) {
+				target, _ := r.FS.Readlink(dir)
+				return seen{presence: reconcile.Blocked, reason: fmt.Sprintf("%s is a dangling link, to %s; create its target, or remove the link", dir, target)}
+			}
+		}
+		return seen{presence: reconcile.Absent}
+	}
+	return seen{presence: reconcile.Absent}
 }
 
 func unreadable(name string, err error) string {

@@ -19,7 +19,7 @@ func (Provider) CanMerge(_ context.Context, r reconcile.ReadEnv, c reconcile.Cha
 	if l.Key != "" || l.Want == nil {
 		return false, false
 	}
-	s := look(r.FS, a.Path(r.Home), a.Name(), true)
+	s := look(r, a, true)
 	base, theirs, ok := ends(r, a, l, s)
 	if !ok {
 		return false, false
@@ -118,7 +118,7 @@ func isFormer(r reconcile.ReadEnv, t reconcile.Target, s seen) bool {
 		return false
 	}
 	if s.doc == nil {
-		s = look(r.FS, t.Resource.Address.Path(r.Home), t.Resource.Address.Name(), true)
+		s = look(r, t.Resource.Address, true)
 	}
 	is := unix(s.doc)
 	return slices.ContainsFunc(earlier(want), func(b []byte) bool { return bytes.Equal(unix(b), is) })

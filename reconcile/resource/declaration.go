@@ -38,6 +38,7 @@ type Leaf struct {
 	Owners []Owner    // set by Compose
 	Order  int        // its place among the leaves of its target, as they were asked for; set by Compose
 	Reason string     // why, where it is not plain: "the best quant that fits 64 GiB"
+	Unless Address    // not wanted where this is the same place as the target, as by a link; "": always
 	Source string     // the pinned bundle source of all of Body; "" if it is not pinned, or from the spec itself
 }
 

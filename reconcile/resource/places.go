@@ -13,15 +13,31 @@ import (
 )
 
 // Places are the places of a machine with several addresses, because a project
-// lies in the home or a folder is a link. The zero value has none.
+// lies in the home, or a folder or a file is a link. The zero value has none.
 type Places struct {
 	same map[Address][]Address // all addresses of a place, the one that stands for them first
 	path map[Address]string    // where addresses lie that differ in kind, or in case alone
 }
 
 // FindPlaces compares the places of the addresses' folders, links resolved and
-// case folded. A folder that cannot be read is a separate place.
-func FindPlaces(r fsys.Reader, home fsys.LogicalPath, addresses []Address) Places {
+// case folded. A folder that cannot be read is a separate place. A file that is
+// a link lies where that leads to, if follows says that it may be written
+// through and fsys.Follow agrees: that place's own address stands for it.
+func FindPlaces(r fsys.Reader, home fsys.LogicalPath, addresses []Address, follows func(Address) bool) Places {
+	linked := map[Address]bool{}
+	real := map[Address]Address{} // of links
+	for _, a := range addresses {
+		if a.Kind() != "file" || linked[a] || !follows(a) {
+			continue
+		}
+		p := a.Path(home)
+		if to, err := fsys.Follow(r, home, p); err == nil && to != p {
+			linked[a], real[a] = true, pathAddress(r, home, to)
+		}
+	}
+	for _, to := range real {
+		addresses = append(addresses[:len(addresses):len(addresses)], to)
+	}
 	at := map[string]string{} // folders, as addresses have them, and where they lie
 	places := map[string]bool{}
 	for _, a := range addresses {
@@ -36,7 +52,7 @@ func FindPlaces(r fsys.Reader, home fsys.LogicalPath, addresses []Address) Place
 		at[dir], places[strings.ToLower(where)] = where, true
 	}
 	var out Places
-	if len(places) == len(at) {
+	if len(places) == len(at) && len(real) == 0 {
 		return out
 	}
 	by := map[string]map[string][]Address{} // by path, case folded, and by kind and path
@@ -44,7 +60,11 @@ func FindPlaces(r fsys.Reader, home fsys.LogicalPath, addresses []Address) Place
 		if !a.IsPath() {
 			continue
 		}
-		dir, base := path.Split(a.Name())
+		lies := a
+		if linked[a] {
+			lies = real[a]
+		}
+		dir, base := path.Split(lies.Name())
 		where := filepath.Join(at[dir], base)
 		folded := strings.ToLower(where)
 		if by[folded] == nil {
@@ -56,7 +76,15 @@ func FindPlaces(r fsys.Reader, home fsys.LogicalPath, addresses []Address) Place
 	out = Places{map[Address][]Address{}, map[Address]string{}}
 	for folded, groups := range by {
 		for _, group := range groups {
-			slices.SortFunc(group, compareAddresses)
+			slices.SortFunc(group, func(a, b Address) int {
+				if linked[a] != linked[b] {
+					if linked[a] {
+						return 1
+					}
+					return -1
+				}
+				return compareAddresses(a, b)
+			})
 			group = slices.Compact(group)
 			for _, a := range group {
 				if len(group) > 1 {
@@ -69,6 +97,24 @@ func FindPlaces(r fsys.Reader, home fsys.LogicalPath, addresses []Address) Place
 		}
 	}
 	return out
+}
+
+// pathAddress is the address of the file at p: that of the project for one in it.
+func pathAddress(r fsys.Reader, home, p fsys.LogicalPath) Address {
+	if p.Project() {
+		return Address("file:" + string(p))
+	}
+	if at, err := r.Physical(p); err == nil {
+		if project, err := r.Physical("."); err == nil {
+			if rel, err := filepath.Rel(project, at); err == nil && filepath.IsLocal(rel) {
+				return Address("file:" + filepath.ToSlash(rel))
+			}
+		}
+	}
+	if rel, ok := strings.CutPrefix(string(p), strings.TrimSuffix(string(home), "/")+"/"); ok {
+		return Address("file:~/" + rel)
+	}
+	return Address("file:" + string(p))
 }
 
 // compareAddresses puts those of the project first: git carries them, and what
@@ -110,6 +156,9 @@ func (p Places) Compose(resources []Resource) ([]Resource, []Conflict, map[Addre
 			r.DependsOn[i] = p.First(d)
 		}
 		a := p.First(r.Address)
+		if r.Leaves = slices.DeleteFunc(slices.Clone(r.Leaves), func(l Leaf) bool { return l.Unless != "" && p.First(l.Unless) == a }); len(r.Leaves) == 0 {
+			continue
+		}
 		parts[a] = append(parts[a], r)
 		if p.same[a] == nil {
 			continue

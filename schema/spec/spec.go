@@ -60,7 +60,8 @@ type Host struct {
 	Models       []ModelUse // sorted by ID
 	Services     []Service  // sorted by Name
 	Endpoint     Named
-	Settings     []Settings // sorted by Runtime
+	Settings     []Settings      // sorted by Runtime
+	Context      []ContextBudget // sorted by Runtime
 	Policy       Policy
 	Nightly      *Nightly // nil: no scheduled work
 }
@@ -269,8 +270,17 @@ type Project struct {
 	MCP      []MCPServer
 	Agents   Agents
 	Settings []Settings
+	Context  []ContextBudget // sorted by Runtime
 
 	NoGitHooks bool // githooks: false: none of the bundles' git hooks
+}
+
+// ContextBudget is the most that a runtime shall load by itself at its start.
+type ContextBudget struct {
+	Runtime string
+	Max     int    // tokens, estimated as aisync context does
+	Text    string // as written: "20k"
+	Pos     Position
 }
 
 // Source names the place of bundles: a folder, git::URL?ref=…, or an archive

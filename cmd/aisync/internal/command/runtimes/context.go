@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/adapter/loads"
 	"aisync.dev/aisync/app/contextreport"
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack"
@@ -27,26 +25,32 @@ import (
 
 // ContextCommand builds the command context.
 func ContextCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	var model string
+	cmd := &cobra.Command{
 		Use:   "context [RUNTIME] [FILE...]",
 		Short: "show what agent programs load here: rules, notes, skills, in order, with size",
 		Long: `Shows what a program has in its context when it is started in this folder, and
 after it has read FILE: instructions, rules, skills, commands, subagents, MCP
 servers and hooks, in its order, with bytes and an estimate of tokens (4 bytes
 each). It names what the program has twice, what it never loads and why, and
-texts that only other programs have here.
+texts that only other programs have here. Texts over a program's limit are named
+with the line from which they are cut off, and programs over their budget in the
+spec (context: RUNTIME: max) with what they have too much.
 
 Without RUNTIME it reports on the programs of the specs, or, where no spec names
 any, on those that are installed. What a program loads is known from runs of the
 real program, or from its documentation: see docs/sources.md. Nothing is started
-and nothing is written.`,
+and nothing is written. With --model it sends one prompt of some hundred words to
+a service of the host that serves MODEL, and tells from its speed how long a model
+takes to read all this; where no such service runs, it says so.`,
 		Example: `  $ aisync context
   $ aisync context claude src/server.go
+  $ aisync context opencode --model qwen3-coder-30b
   $ aisync context --json opencode`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return showContext(cmd.Context(), a, args)
+			return showContext(cmd.Context(), a, args, model)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -56,21 +60,21 @@ and nothing is written.`,
 			return ids, cobra.ShellCompDirectiveDefault
 		},
 	}
+	cmd.Flags().StringVar(&model, "model", "", "add how many seconds this `MODEL` of a service takes to read it, measured now")
+	return cmd
 }
 
-func showContext(ctx context.Context, a *cli.App, args []string) error {
-	v, origin, err := declaredHere(ctx, a)
+func showContext(ctx context.Context, a *cli.App, args []string, model string) error {
+	v, err := declaredHere(ctx, a)
 	if err != nil {
 		return err
 	}
-	tree, ok := os.DirFS("/").(loads.Tree)
-	if !ok {
-		return errors.New("this build cannot read links")
+	tree, err := stack.Files()
+	if err != nil {
+		return err
 	}
-	q := contextreport.Question{
-		Catalog: v.Catalog.Runtimes(), Start: v.Cwd, Origin: origin,
-		Machine: loads.Machine{Tree: tree, Home: v.Places.Physical(v.Places.Home), Environment: v.Env},
-	}
+	q := v.ContextQuestion(tree)
+	q.Start, q.Budgets = v.Cwd, v.Budgets()
 	if a.Flags.Project != "" && v.Places.Project != "" {
 		q.Start = v.Places.Project
 	}
@@ -89,6 +93,11 @@ func showContext(ctx context.Context, a *cli.App, args []string) error {
 	}
 	if q.Only == nil {
 		if q.Only, err = programsHere(v); err != nil {
+			return err
+		}
+	}
+	if model != "" {
+		if q.Model, err = prefillOf(ctx, a, v, model); err != nil {
 			return err
 		}
 	}
@@ -114,35 +123,24 @@ func showContext(ctx context.Context, a *cli.App, args []string) error {
 		}
 		printProgram(a, v, r, p)
 	}
+	if r.Model != nil {
+		a.Printf("\n%s\n", termtext.Safe(modelText(r.Model)))
+	}
 	return nil
 }
 
-// declaredHere loads the specs, and returns what names the line of a spec that a
-// file was made from. A source that is not on this machine leaves that out.
-func declaredHere(ctx context.Context, a *cli.App) (*stack.View, func(string) string, error) {
+// declaredHere loads the specs and what they ask for. A source that is not on
+// this machine leaves its part out.
+func declaredHere(ctx context.Context, a *cli.App) (*stack.View, error) {
 	v, err := a.Loaded(ctx, stack.ScopeAll, stack.Look)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var missing *bundle.MissingError
 	if err := v.Declare(ctx, v.Resolver(pin.Look)); err != nil && !errors.Is(err, pin.ErrNotFetched) && !errors.As(err, &missing) {
-		return nil, nil, cli.InputHint(err)
+		return nil, cli.InputHint(err)
 	}
-	from := map[string]string{}
-	for _, d := range v.Declared.Declarations {
-		if !d.Target.IsPath() {
-			continue
-		}
-		at := v.Places.Physical(d.Target.Path(v.Places.Home))
-		for _, l := range d.Leaves {
-			for _, o := range l.Origin {
-				if o.String() != "" && !strings.Contains(from[at], o.String()) {
-					from[at] = strings.TrimPrefix(from[at]+", "+o.String(), ", ")
-				}
-			}
-		}
-	}
-	return v, func(path string) string { return from[path] }, nil
+	return v, nil
 }
 
 // isFile reports whether a word is a file that is there, or looks like the path
@@ -152,34 +150,14 @@ func isFile(word string) bool {
 	return err == nil || strings.ContainsAny(word, "/.")
 }
 
-// programsHere returns the ids of the programs that the specs name, else of
-// those that are installed, in the order of the catalog.
+// programsHere returns the ids of the programs that are reported where none is
+// named. Having none is an error.
 func programsHere(v *stack.View) ([]string, error) {
-	named := map[string]bool{}
-	if h := v.Spec.Host; h != nil && !h.Builtin {
-		for _, u := range h.Runtimes {
-			named[u.ID] = true
-		}
+	ids, err := v.ProgramsHere()
+	if err == nil && len(ids) == 0 {
+		err = advice.New(errors.New("no spec names a runtime here, and none is installed"), "name one: aisync context "+v.Catalog.Runtimes()[0].ID+" (aisync runtimes ls lists all)")
 	}
-	if p := v.Spec.Project; p != nil {
-		for _, n := range p.Runtimes {
-			named[n.Value] = true
-		}
-	}
-	if len(named) == 0 {
-		f, err := v.Facts()
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range v.Catalog.Runtimes() {
-			named[r.ID] = r.Command != "" && f.Programs[r.Command] != ""
-		}
-	}
-	ids := slices.DeleteFunc(catalog.RuntimeIDs(v.Catalog.Runtimes()), func(id string) bool { return !named[id] })
-	if len(ids) == 0 {
-		return nil, advice.New(errors.New("no spec names a runtime here, and none is installed"), "name one: aisync context "+v.Catalog.Runtimes()[0].ID+" (aisync runtimes ls lists all)")
-	}
-	return ids, nil
+	return ids, err
 }
 
 func printProgram(a *cli.App, v *stack.View, r contextreport.Report, p contextreport.Program) {
@@ -209,6 +187,17 @@ func printProgram(a *cli.App, v *stack.View, r contextreport.Report, p contextre
 		}
 	}
 	a.Printf("  %s at the start%s.\n", sumText(p.AtStart), afterText(r, p))
+	if p.FirstSeconds > 0 {
+		a.Printf("  Its own first request adds about %d tokens%s.\n", p.FirstRequest, secondsText(p.FirstSeconds))
+	}
+	for _, b := range p.Budgets {
+		if b.Over > 0 {
+			a.Printf("  %s\n", paint.Yellow(fmt.Sprintf("%d tokens more than its budget of %d (%s)", b.Over, b.Tokens, b.Origin)))
+		}
+	}
+	for _, text := range p.CutTexts() {
+		a.Printf("  %s\n", paint.Yellow(fmt.Sprintf("%s takes %s of such texts in all: %s is cut from line %d on, %s are lost", p.ID, quantity.Memory(p.Limit), short(text.Path), text.Line, quantity.Bytes(int64(text.Bytes)))))
+	}
 	if n := len(p.Twice); n > 0 {
 		a.Printf("  %s\n", paint.Yellow(quantity.Count(n, "text")+" more than once: see ×"))
 	}
@@ -260,7 +249,14 @@ func pathsText(e contextreport.Entry) string {
 }
 
 func sumText(s contextreport.Sum) string {
-	return fmt.Sprintf("%s, about %d tokens", quantity.Bytes(int64(s.Bytes)), s.Tokens)
+	return fmt.Sprintf("%s, about %d tokens%s", quantity.Bytes(int64(s.Bytes)), s.Tokens, secondsText(s.Seconds))
+}
+
+func secondsText(seconds float64) string {
+	if seconds <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%.1f s)", seconds)
 }
 
 func afterText(r contextreport.Report, p contextreport.Program) string {

@@ -95,6 +95,7 @@ func (p Project) requests(ctx context.Context, b *builder) []bundleRequest {
 			return
 		}
 		origin := from(ref.Pos)
+		b.used = append(b.used, UsedSource{found.Tree, reconcile.Position(ref.Pos)})
 		for _, label := range []string{".", ref.Name} {
 			b.sources[found.Tree.Name+"//"+label] = PinnedSource(found.Tree.URL, found.Tree.Pinned)
 		}

@@ -14,10 +14,15 @@ import (
 // Plan returns the plan of what ask asks for. It needs v.Declare.
 func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 	in := v.input(ask)
+	older := v.newAges(ctx)
+	in.Older = older.of
 	if ask.Untracked || ask.Choice.Restore { // policy "enforce" alone removes no file
 		in.Strays = v.untracked(ctx)
 	}
 	p, err := v.Engine.Plan(ctx, v.ReadEnv(), v.Store, in)
+	if err == nil {
+		p.Notes = append(p.Notes, v.ageNotes(older)...)
+	}
 	return p, errors.Join(err, v.hasher.err)
 }
 

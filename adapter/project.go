@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sort"
 
@@ -58,6 +59,25 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 	b.ownSettings(places, p.Spec.Settings, func(string) bool { return false })
 	b.mcp(places, p.Spec.MCP)
 	b.finish(places)
+	d, err := b.done()
+	own, wrong := p.own()
+	d.Add(own)
+	return d, errors.Join(err, wrong)
+}
+
+// own returns what the person's own layer asks for: settings, in files that git
+// does not carry. The schema has refused programs without such a file.
+func (p Project) own() (Decls, error) {
+	b := newBuilder(reconcile.ProjectOwner(p.Spec.Dir))
+	b.dir, b.local = p.Spec.Dir, true
+	for _, s := range p.Spec.Local.Settings {
+		rt, ok := b.lookup(s.Runtime, s.Pos, p.Runtimes)
+		if !ok {
+			continue
+		}
+		scope := spec.Scope{Settings: rt.Project.SettingsOwn, Obeys: rt.Project.Obeys}
+		b.ownSettings([]place{{rt, scope, from(s.Pos)}}, []spec.Settings{s}, func(string) bool { return false })
+	}
 	return b.done()
 }
 

@@ -140,6 +140,7 @@ func (v *View) declareProject(ctx context.Context, sources *bundle.Sources) (ada
 		}
 	}
 	d, err := p.Declare(ctx)
+	err = errors.Join(err, v.checkOwnLayer(p.Spec, d))
 	d.Declarations = append(d.Declarations, withoutDocuments(workspace.Declare(v.Spec.Project), d.Declarations)...)
 	if v.Spec.Host != nil {
 		d.Add(adapter.Trust(v.Spec.Host, v.Spec.Project, v.Catalog.Runtimes()))

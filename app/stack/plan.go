@@ -21,7 +21,7 @@ func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 	}
 	p, err := v.Engine.Plan(ctx, v.ReadEnv(), v.Store, in)
 	if err == nil {
-		p.Notes = append(p.Notes, v.ageNotes(older)...)
+		p.Notes = append(append(p.Notes, v.ageNotes(older)...), v.ownLayerNote(ctx)...)
 	}
 	return p, errors.Join(err, v.hasher.err)
 }

@@ -268,8 +268,16 @@ type Project struct {
 	MCP      []MCPServer
 	Agents   Agents
 	Settings []Settings
+	Local    Local
 
 	NoGitHooks bool // githooks: false: none of the bundles' git hooks
+}
+
+// Local is the person's own layer of a project, from aisync.local.cue beside its
+// spec. Nothing of it reaches a file that git carries.
+type Local struct {
+	File     string // "" if there is none
+	Settings []Settings
 }
 
 // Source names the place of bundles: a folder, git::URL?ref=…, or an archive

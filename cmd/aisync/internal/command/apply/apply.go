@@ -245,6 +245,9 @@ func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Pl
 	}
 	w.Engine.Parallel = f.Parallel
 	w.RecordSources(ctx, p)
+	if err := w.IgnoreOwnLayer(ctx); err != nil {
+		return err
+	}
 	res, err := w.Engine.Apply(ctx, w.WriteEnv(o.Events), w.Store, p, o)
 	w.ForgetUnits(ctx, p)
 	bar.Close()

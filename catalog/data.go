@@ -1212,6 +1212,7 @@ func runtimes() []spec.Runtime {
 				Imports: &spec.TextImports{Within: "project", Source: "https://block.github.io/goose/docs/guides/using-goosehints"},
 				Moves: []spec.Move{
 					{Variable: "XDG_CONFIG_HOME", From: "~/.config", Source: "https://block.github.io/goose/docs/guides/using-goosehints"},
+					{Variable: "GOOSE_PATH_ROOT", From: "~/.config/goose", To: "{value}/config", Source: "https://github.com/block/goose/blob/main/crates/goose/src/config/paths.rs"},
 				},
 			},
 			User: spec.Scope{

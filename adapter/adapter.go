@@ -26,8 +26,16 @@ type Decls struct {
 	Declarations []reconcile.Declaration // sorted by target
 	Unsupported  []reconcile.Unsupported // sorted by address
 	Notes        []reconcile.Note
+	Sources      []UsedSource // of a project's bundles
 
 	loads []load
+}
+
+// UsedSource is a bundle source that a spec takes a bundle from. A leaf with
+// Origin among its positions comes from there, perhaps not only.
+type UsedSource struct {
+	Tree   *bundle.Tree
+	Origin reconcile.Position
 }
 
 // load is one rule that one program will load.
@@ -42,6 +50,7 @@ func (d *Decls) Add(other Decls) {
 	d.Declarations = append(d.Declarations, other.Declarations...)
 	d.Unsupported = append(d.Unsupported, other.Unsupported...)
 	d.Notes = append(d.Notes, other.Notes...)
+	d.Sources = append(d.Sources, other.Sources...)
 }
 
 // bundleRequest is one bundle that a spec asks for.
@@ -85,6 +94,7 @@ type builder struct {
 	modules     map[string]*module // by file path
 	checks      []check
 	sources     map[string]string // the pinned source of a bundle, by its label
+	used        []UsedSource
 	secrets     *Secrets
 	unsupported []reconcile.Unsupported
 	notes       []reconcile.Note
@@ -183,7 +193,7 @@ func (b *builder) cannot(a reconcile.Address, origin []reconcile.Position, forma
 // done returns everything collected. The leaves of a target keep the order in
 // which they were declared; all else is sorted.
 func (b *builder) done() (Decls, error) {
-	d := Decls{Unsupported: b.unsupported, Notes: b.notes, loads: b.loads}
+	d := Decls{Unsupported: b.unsupported, Notes: b.notes, Sources: b.used, loads: b.loads}
 	for _, a := range slices.Sorted(maps.Keys(b.targets)) {
 		decl := b.targets[a]
 		first := func(l reconcile.Leaf) bool { return b.first[leafID{a, l.Key}] }

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sort"
 
@@ -63,6 +64,25 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 	b.finish(places)
 	b.reportWaits()
 	b.unshared(places)
+	d, err := b.done()
+	own, wrong := p.own()
+	d.Add(own)
+	return d, errors.Join(err, wrong)
+}
+
+// own returns what the person's own layer asks for: settings, in files that git
+// does not carry. The schema has refused programs without such a file.
+func (p Project) own() (Decls, error) {
+	b := newBuilder(reconcile.ProjectOwner(p.Spec.Dir))
+	b.dir, b.local = p.Spec.Dir, true
+	for _, s := range p.Spec.Local.Settings {
+		rt, ok := b.lookup(s.Runtime, s.Pos, p.Runtimes)
+		if !ok {
+			continue
+		}
+		scope := spec.Scope{Settings: rt.Project.SettingsOwn, Obeys: rt.Project.Obeys}
+		b.ownSettings([]place{{rt: rt, scope: scope, origin: from(s.Pos)}}, []spec.Settings{s}, func(string) bool { return false })
+	}
 	return b.done()
 }
 
@@ -100,6 +120,7 @@ func (p Project) requests(ctx context.Context, b *builder) []bundleRequest {
 			return
 		}
 		origin := from(ref.Pos)
+		b.used = append(b.used, UsedSource{found.Tree, reconcile.Position(ref.Pos)})
 		for _, label := range []string{".", ref.Name} {
 			b.sources[found.Tree.Name+"//"+label] = PinnedSource(found.Tree.URL, found.Tree.Pinned)
 		}

@@ -423,6 +423,7 @@ func runtimes() []spec.Runtime {
 				Skills:       ".claude/skills",
 				Hooks:        ".claude/hooks",
 				Settings:     &spec.SettingsFile{Path: ".claude/settings.json", Format: "json", Sets: []string{"/permissions/allow", "/permissions/deny", "/permissions/ask", "/permissions/additionalDirectories", "/enabledMcpjsonServers"}, Hooks: "/hooks"},
+				SettingsOwn:  &spec.SettingsFile{Path: ".claude/settings.local.json", Format: "json", Sets: []string{"/permissions/allow", "/permissions/deny", "/permissions/ask", "/permissions/additionalDirectories", "/enabledMcpjsonServers"}, Hooks: "/hooks"},
 				Instructions: []string{"CLAUDE.md"},
 				Imports:      "@AGENTS.md",
 				ImportsApart: &spec.ImportLine{Path: ".claude/CLAUDE.md", Line: "@../AGENTS.md"},
@@ -799,6 +800,7 @@ func runtimes() []spec.Runtime {
 				Skills:       ".agents/skills",
 				SkillsAlso:   []string{".claude/skills", ".github/skills"},
 				Hooks:        ".agents/hooks",
+				SettingsOwn:  &spec.SettingsFile{Path: ".github/copilot/settings.local.json", Format: "json"},
 				Instructions: []string{"AGENTS.md"},
 				Follows:      []string{"CLAUDE.md"},
 				MCP:          &spec.MCPFile{Path: ".github/mcp.json", Format: "json", Pointer: "/mcpServers", Shape: "copilot"},
@@ -1220,6 +1222,7 @@ func runtimes() []spec.Runtime {
 				Imports: &spec.TextImports{Within: "project", Source: "https://block.github.io/goose/docs/guides/using-goosehints"},
 				Moves: []spec.Move{
 					{Variable: "XDG_CONFIG_HOME", From: "~/.config", Source: "https://block.github.io/goose/docs/guides/using-goosehints"},
+					{Variable: "GOOSE_PATH_ROOT", From: "~/.config/goose", To: "{value}/config", Source: "https://github.com/block/goose/blob/main/crates/goose/src/config/paths.rs"},
 				},
 			},
 			User: spec.Scope{

@@ -51,6 +51,11 @@ func (c Change) Drift() bool {
 	return false
 }
 
+// Older reports whether a source of c is older than its record.
+func (c Change) Older() bool {
+	return slices.ContainsFunc(c.Leaves, func(l LeafChange) bool { return l.Rel.Older && l.Action == Clash })
+}
+
 // Pending reports whether the spec wants something other than the record.
 func (c Change) Pending() bool {
 	for _, l := range c.Leaves {

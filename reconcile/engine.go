@@ -26,6 +26,10 @@ type Input struct {
 	// Hold returns why a leaf must not be written now; "" if it may be. A held
 	// leaf is undecided. May be nil.
 	Hold func(Address, LeafKey) string
+	// Older returns why the source of what is wanted of a leaf, or of what is no
+	// longer wanted, is older than its record; "" if it is not, or unknown. Such a
+	// leaf is undecided, whatever Choice says. May be nil.
+	Older func(Target, LeafChange) string
 }
 
 // Plan is what an apply would do.
@@ -65,6 +69,15 @@ func (in Input) held(t Target, key LeafKey) string {
 		why = cmp.Or(why, in.Hold(a, key))
 	}
 	return why
+}
+
+// older returns why what is wanted of l must not be made true: its source is
+// older than its record; "" if it may be.
+func (in Input) older(t Target, l LeafChange) string {
+	if in.Older == nil || !l.Rel.Regresses() || l.Last == nil && t.Resource.Local {
+		return ""
+	}
+	return in.Older(t, l)
 }
 
 // provider returns the provider of a kind, or nil.

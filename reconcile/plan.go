@@ -206,7 +206,13 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 			l.Rel.CanMerge, l.Rel.CanMark = m.CanMerge(ctx, r, c, *l)
 		}
 		in.mayTakeOver(t, o, l)
+		why := in.older(t, *l)
+		l.Rel.Older = why != ""
 		l.Decision = matrix.Decide(l.Rel, in.Choice)
+		if l.Rel.Older {
+			l.Meaning = why
+			continue
+		}
 		s.vouch(t, *l, in.Owners)
 		if why := in.held(t, l.Key); why != "" && l.Writes() {
 			l.Decision = Decision{Action: Clash, Meaning: why, Provenance: l.Rel.Provenance, Pending: true}

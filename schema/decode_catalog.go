@@ -123,9 +123,11 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	if f := n.get("blockLimit"); f.exists() {
 		s.BlockLimit = &spec.BlockLimit{Bytes: f.get("bytes").int(), Setting: f.reference()}
 	}
-	if f := n.get("settings"); f.exists() {
-		s.Settings = &spec.SettingsFile{
-			Path: in(f.get("path")), Format: f.getStr("format"), Sets: f.getStrings("sets"), Hooks: f.getStr("hooks"),
+	for field, to := range map[string]**spec.SettingsFile{"settings": &s.Settings, "settingsOwn": &s.SettingsOwn} {
+		if f := n.get(field); f.exists() {
+			*to = &spec.SettingsFile{
+				Path: in(f.get("path")), Format: f.getStr("format"), Sets: f.getStrings("sets"), Hooks: f.getStr("hooks"),
+			}
 		}
 	}
 	if f := n.get("mcp"); f.exists() {

@@ -106,7 +106,7 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 	if o.Facts != nil {
 		l.facts = sync.OnceValues(o.Facts)
 	}
-	var hostFiles, projectFiles []source
+	var hostFiles, projectFiles, localFiles []source
 	var err error
 	if o.Scope != ProjectOnly {
 		if hostFiles, err = hostSources(o.HostDir); err != nil {
@@ -127,8 +127,11 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 			}
 		}
 		projectFiles = append(projectFiles, f)
+		if localFiles, err = localSources(o); err != nil {
+			return nil, err
+		}
 	}
-	if o.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(slices.Concat(hostFiles, projectFiles), func(f source) bool { return allocatesAtOnce(f.text) })) {
+	if o.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(slices.Concat(hostFiles, projectFiles, localFiles), func(f source) bool { return allocatesAtOnce(f.text) })) {
 		if err := o.Rehearse(ctx, o); err != nil {
 			return nil, o.costlyError(err.Error())
 		}
@@ -145,10 +148,11 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 	if err := l.project(s, projectFiles); err != nil {
 		return nil, err
 	}
+	l.local(s, localFiles)
 	if err := l.problem.sorted(); err != nil {
 		return nil, err
 	}
-	s.Files, s.Digest = fingerprint(slices.Concat(hostFiles, projectFiles))
+	s.Files, s.Digest = fingerprint(slices.Concat(hostFiles, projectFiles, localFiles))
 	return s, nil
 }
 

@@ -46,9 +46,24 @@ func (e *Env) checkRuntime(ctx context.Context, use spec.RuntimeUse, rt spec.Run
 		}
 		return []Finding{warn("install "+rt.Command+", or take "+use.ID+" out of runtimes", "%s: %s is not in PATH, and the spec does not install it", use.Pos, rt.Command)}
 	}
-	out := e.checkVersion(use, rt)
+	out := append(e.movedFolders(use), e.checkVersion(use, rt)...)
 	if e.options.Deep && e.places.Root == "" {
 		out = append(out, e.runValidators(ctx, rt, program)...)
+	}
+	return out
+}
+
+// movedFolders reports variables by which a program looks elsewhere than aisync
+// writes.
+func (e *Env) movedFolders(use spec.RuntimeUse) (out []Finding) {
+	v, _, err := e.plan()
+	if err != nil {
+		return nil // the check of drift says why
+	}
+	for _, f := range v.MovedFolders() {
+		if f.Runtime == use.ID {
+			out = append(out, fail(f.Fix(), "%s: %s", use.Pos, f.Reason()))
+		}
 	}
 	return out
 }

@@ -70,6 +70,7 @@ func (v *View) Declare(ctx context.Context, r *pin.Resolver) error {
 	}
 	v.Declared.Add(host)
 	v.Declared.Add(project)
+	v.refuseMoved()
 	if len(host.Declarations) > 0 && len(project.Declarations) > 0 {
 		v.Declared.Notes = append(v.Declared.Notes, adapter.Overlaps(host, project)...)
 	}
@@ -145,6 +146,7 @@ func (v *View) declareProject(ctx context.Context, sources *bundle.Sources) (ada
 		}
 	}
 	d, err := p.Declare(ctx)
+	err = errors.Join(err, v.checkOwnLayer(p.Spec, d))
 	d.Declarations = append(d.Declarations, withoutDocuments(workspace.Declare(v.Spec.Project), d.Declarations)...)
 	if v.Spec.Host != nil {
 		d.Add(adapter.Trust(v.Spec.Host, v.Spec.Project, v.Catalog.Runtimes()))

@@ -14,6 +14,8 @@ import (
 // Plan returns the plan of what ask asks for. It needs v.Declare.
 func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 	in := v.input(ask)
+	older := v.newAges(ctx)
+	in.Older = older.of
 	if ask.Untracked || ask.Choice.Restore { // policy "enforce" alone removes no file
 		in.Strays = v.untracked(ctx)
 	}
@@ -31,6 +33,9 @@ func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 		var notes []reconcile.Note
 		notes, err = v.BudgetNotes(p)
 		p.Notes = slices.Concat(p.Notes, notes)
+	}
+	if err == nil {
+		p.Notes = append(append(p.Notes, v.ageNotes(older)...), v.ownLayerNote(ctx)...)
 	}
 	return p, errors.Join(err, v.hasher.err)
 }

@@ -51,6 +51,7 @@ type Relation struct {
 	Blocked    bool // something of another type is in the way
 	Unknown    bool
 	ReadOnly   bool // must not be written to
+	Older      bool // the source of the want is older than the record
 	NoPrior    bool // no backup of what was replaced is on this machine
 
 	Contested resource.Owner // an owner outside this plan that recorded another value
@@ -66,6 +67,18 @@ func (r Relation) BothMoved() bool {
 		return r.Want && r.Live && !r.WantLive && !r.Former && r.Contested == "" && !r.Unknown && !r.Blocked && r.Own == resource.Exclusive
 	}
 	return r.Want && r.Last && r.Live && (!r.LiveLast || r.Merged) && !r.WantLive && !r.WantLast && !r.Declined && !r.Unknown && !r.Blocked && r.Own != resource.SeedOnly
+}
+
+// Regresses reports whether r may bring something back, or remove something, if
+// the source of the want is older than the record.
+func (r Relation) Regresses() bool {
+	switch {
+	case r.Unknown || r.Declined || r.Want && r.Own == resource.SeedOnly && (r.Last || r.Live):
+		return false
+	case r.Want:
+		return !r.WantLive && !r.WantLast
+	}
+	return r.Last && r.Live
 }
 
 // Choice is a person's decision about conflicts.
@@ -106,6 +119,9 @@ func (d Decision) Writes() bool {
 // Decide is the matrix: the only place where want, live and last become an
 // action. It is pure.
 func Decide(r Relation, c Choice) Decision {
+	if r.Older && r.Regresses() {
+		return Decision{Action: Clash, Drift: r.Last && !r.LiveLast, Pending: true, Meaning: "its source is older than what was recorded", Provenance: r.Provenance}
+	}
 	d := decide(r, c)
 	if r.ReadOnly && d.Writes() {
 		return Decision{Action: Clash, Drift: d.Drift, Pending: d.Pending, Meaning: "read-only", Provenance: r.Provenance, ReadOnly: true}

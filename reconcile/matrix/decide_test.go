@@ -35,6 +35,7 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 	held := func(r Relation) Relation { r.Held = true; return r }
 	over := Choice{TakeOver: true}
 	duplicate := func(r *Relation) { r.Duplicate = true }
+	older := func(r *Relation) { r.Older = true }
 	rows := []row{
 		{"-", "-", "-", Relation{}, Choice{}, Decision{}},
 		{"-", "Y", "-", Relation{}, Choice{}, Decision{}},
@@ -170,6 +171,19 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 		{"X", "-", "X", with(created, seed), Choice{}, Decision{Provenance: record.Created}},
 		{"X", "X", "-", with(created, seed), Choice{}, Decision{Action: Delete, Pending: true}},
 		{"X", "Y", "-", with(created, seed), Choice{}, Decision{Action: Release, Pending: true, Drift: true, Warn: true}},
+
+		// the source is older than what was recorded
+		{"X", "X", "Z", with(created, older), Choice{Force: true, Restore: true, Adopt: true, Merge: true}, Decision{Action: Clash, Pending: true, Provenance: record.Created}},
+		{"X", "Y", "Z", with(created, older), Choice{Force: true}, Decision{Action: Clash, Drift: true, Pending: true, Provenance: record.Created}},
+		{"X", "-", "Z", with(created, older), Choice{}, Decision{Action: Clash, Drift: true, Pending: true, Provenance: record.Created}},
+		{"-", "-", "X", with(Relation{}, older), Choice{}, Decision{Action: Clash, Pending: true}},
+		{"X", "X", "-", with(created, older), Choice{Force: true}, Decision{Action: Clash, Pending: true, Provenance: record.Created}},
+		{"X", "X", "X", with(created, older), Choice{}, Decision{Provenance: record.Created}},
+		{"X", "Y", "X", with(created, older), Choice{Restore: true}, Decision{Action: Update, Drift: true, Provenance: record.Created}},
+		{"X", "-", "X", with(created, older), Choice{}, Decision{Action: Create, Drift: true, Provenance: record.Created}},
+		{"X", "-", "-", with(created, older), Choice{}, Decision{Action: Release, Drift: true, Pending: true}},
+		{"X", "Y", "Z", with(created, func(r *Relation) { older(r); seed(r) }), Choice{}, Decision{Provenance: record.Created}},
+		{"Y", "Y", "X", with(adopted, func(r *Relation) { r.Older, r.Declined = true, true }), Choice{}, Decision{Provenance: record.Adopted, Decline: true}},
 
 		// cannot be seen, or something else is there
 		{"X", "-", "X", with(created, func(r *Relation) { r.Unknown = true }), Choice{Force: true}, Decision{Action: Unclear, Provenance: record.Created}},

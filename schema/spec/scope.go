@@ -17,6 +17,7 @@ type Scope struct {
 	SkillsAlso   []string      // other folders from which it also loads skills
 	Hooks        string        // folder of hook programs
 	Settings     *SettingsFile // settings and hooks
+	SettingsOwn  *SettingsFile // settings of one person in a project, which git does not carry; nil: none
 	Instructions []string      // instruction files, the seeded one first
 	Imports      string        // line ensured in Instructions[0] if AGENTS.md holds content of ours
 	ImportsApart *ImportLine   // the same where another program would also follow that line and load the file twice

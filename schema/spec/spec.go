@@ -271,6 +271,7 @@ type Project struct {
 	Agents   Agents
 	Settings []Settings
 	Context  []ContextBudget // sorted by Runtime
+	Local    Local
 
 	NoGitHooks bool // githooks: false: none of the bundles' git hooks
 }
@@ -281,6 +282,13 @@ type ContextBudget struct {
 	Max     int    // tokens, estimated as aisync context does
 	Text    string // as written: "20k"
 	Pos     Position
+}
+
+// Local is the person's own layer of a project, from aisync.local.cue beside its
+// spec. Nothing of it reaches a file that git carries.
+type Local struct {
+	File     string // "" if there is none
+	Settings []Settings
 }
 
 // Source names the place of bundles: a folder, git::URL?ref=…, or an archive

@@ -68,6 +68,8 @@ func nextStep(c reconcile.Change) string {
 	ways := Ways(c)
 	switch {
 	case len(ways) > 0:
+	case c.Older():
+		return "pull its source, as the note says, then: aisync apply"
 	case c.Before.Reason != "":
 		return "" // the reason tells what to do
 	default:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -201,6 +202,9 @@ func Undecided(a *cli.App, p *reconcile.Plan, keepGoing bool) error {
 		return advice.Command(fmt.Errorf("the spec contradicts itself in %s (see above): %w; nothing was changed", quantity.Count(len(p.Conflicts), "place"), reconcile.ErrUndecided), "aisync validate")
 	}
 	var byHand []string
+	if !slices.ContainsFunc(open, func(c reconcile.Change) bool { return !c.Older() }) {
+		return fmt.Errorf("%s undecided, as a source is older (see the notes above): %w; nothing was changed; pull that source, then run aisync apply again; --keep-going does the rest", countAre(len(open), "resource"), reconcile.ErrUndecided)
+	}
 	for _, c := range open {
 		if len(view.Ways(c)) == 0 {
 			byHand = append(byHand, string(c.Target.Resource.Address))
@@ -249,6 +253,10 @@ func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Pl
 		}
 	}
 	w.Engine.Parallel = f.Parallel
+	w.RecordSources(ctx, p)
+	if err := w.IgnoreOwnLayer(ctx); err != nil {
+		return err
+	}
 	res, err := w.Engine.Apply(ctx, w.WriteEnv(o.Events), w.Store, p, o)
 	w.ForgetUnits(ctx, p)
 	bar.Close()

@@ -37,7 +37,11 @@ func LockCommand(a *cli.App) *cobra.Command {
 beside the spec: a git source to a commit and the digest of its files, a model
 to a commit, size and sha256, quant: "auto" to a quant, a package to a version.
 Existing pins stay. --update moves all of them, or those named, and shows what
-moved; for a bundle, how its files differ. A source in a folder is never pinned.
+moved; for a bundle, how its files differ.
+
+A source in a folder is read as it is. Of one that is a git checkout, the lock of
+a project keeps the commit that the project was last made from, so that an older
+checkout changes nothing. --update with its name goes back to it on purpose.
 
 It writes aisync.lock, and fetches git and archive sources into the cache.`,
 		Example: `  $ aisync lock
@@ -82,6 +86,9 @@ func lock(ctx context.Context, a *cli.App, s stack.Scope, f cli.ApplyFlags, upda
 	if err != nil {
 		return err
 	}
+	moved, known := w.UpdateFolders(ctx, r.Update)
+	res.Changes = append(res.Changes, moved...)
+	res.Unmatched = slices.DeleteFunc(res.Unmatched, func(id string) bool { return slices.Contains(known, id) })
 	if len(res.Unmatched) > 0 {
 		return fmt.Errorf("lock --update %s: no pin of that name; nothing was changed", res.Unmatched[0])
 	}

@@ -1421,7 +1421,7 @@ func runtimes() []spec.Runtime {
 				Skills:       "~/.config/opencode/skills",
 				SkillsAlso:   []string{"~/.agents/skills", "~/.claude/skills", "~/.opencode/skills"},
 				Hooks:        "~/.agents/hooks",
-				Settings:     &spec.SettingsFile{Path: "~/.config/opencode/opencode.json", Format: "json", Sets: []string{"/instructions"}},
+				Settings:     &spec.SettingsFile{Path: "~/.config/opencode/opencode.json", Format: "json", Sets: []string{"/instructions"}, Also: []string{"~/.config/opencode/opencode.jsonc"}},
 				Instructions: []string{"~/.config/opencode/AGENTS.md"},
 				MCP: &spec.MCPFile{
 					Path:       "~/.config/opencode/opencode.json",
@@ -1452,7 +1452,7 @@ func runtimes() []spec.Runtime {
 				Skills:       ".opencode/skills",
 				SkillsAlso:   []string{".agents/skills", ".claude/skills"},
 				Hooks:        ".agents/hooks",
-				Settings:     &spec.SettingsFile{Path: "opencode.json", Format: "json", Sets: []string{"/instructions"}},
+				Settings:     &spec.SettingsFile{Path: "opencode.json", Format: "json", Sets: []string{"/instructions"}, Also: []string{"opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"}},
 				Instructions: []string{"AGENTS.md"},
 				MCP: &spec.MCPFile{
 					Path:       "opencode.json",

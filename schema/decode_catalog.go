@@ -123,6 +123,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	if f := n.get("settings"); f.exists() {
 		s.Settings = &spec.SettingsFile{
 			Path: in(f.get("path")), Format: f.getStr("format"), Sets: f.getStrings("sets"), Hooks: f.getStr("hooks"),
+			Also: f.getStrings("also"),
 		}
 	}
 	if f := n.get("mcp"); f.exists() {

@@ -40,6 +40,7 @@ type SettingsFile struct {
 	Format string   // "json", "jsonc", "toml", "yaml"
 	Sets   []string // pointers of arrays that are sets; * matches one key
 	Hooks  string   // pointer of hooks by event, matcher, command; "" if none
+	Also   []string // its other names, which the program reads after Path: where they differ, the last that exists counts
 }
 
 // MCPFile says where a runtime reads MCP servers.

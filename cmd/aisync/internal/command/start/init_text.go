@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/quantity"

@@ -52,9 +52,10 @@ type bundleRequest struct {
 
 // place is one runtime in one scope.
 type place struct {
-	rt     spec.Runtime
-	scope  spec.Scope
-	origin []reconcile.Position // where the spec names the runtime
+	rt      spec.Runtime
+	scope   spec.Scope
+	origin  []reconcile.Position // where the spec names the runtime
+	program *spec.Runtime        // what runs: of a generic runtime, its preferred driver
 }
 
 // builder collects the leaves of one owner, target by target.
@@ -71,7 +72,14 @@ type builder struct {
 	index       map[string][]indexEntry
 	texts       map[string][]rule // rules in the block of an instruction file, by its path
 	loads       []load
-	folders     map[string]string // the folder of a runtime's rules, by its id
+	listed      []listing                  // rules that some programs learn of by a line
+	holds       map[string]map[string]bool // the rules for all runtimes in a folder
+	folders     map[string]string          // the folder of all of a runtime's rules, by its id
+	notesHere   Notes                      // nil: unknown
+	noLinks     bool                       // the project's folder cannot hold links
+	barred      map[string]string          // why nothing is written into a common file yet
+	waiting     map[string]waiting         // by common file
+	tried       trial                      // the notes as they will be
 	bridges     []bridge
 	modules     map[string]*module // by file path
 	checks      []check
@@ -96,7 +104,9 @@ func newBuilder(owner reconcile.Owner) *builder {
 		first:   map[leafID]bool{},
 		index:   map[string][]indexEntry{},
 		texts:   map[string][]rule{},
+		holds:   map[string]map[string]bool{},
 		folders: map[string]string{},
+		waiting: map[string]waiting{},
 		modules: map[string]*module{},
 		sources: map[string]string{},
 	}

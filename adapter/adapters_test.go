@@ -34,12 +34,12 @@ func adapters() []spec.Runtime {
 					{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/model_context_window", JSON: []byte(`"{context}"`)},
 					{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/model_providers/local", JSON: []byte(`{"name":"local ({name})","base_url":"{url}/v1"}`)},
 				},
-				Dir: "~/.codex", Rules: "~/.codex/rules-md", RulesIndex: "~/.codex/AGENTS.md", Skills: "~/.agents/skills",
+				Dir: "~/.codex", RulesKept: "~/.codex/rules-md", RulesBlock: "~/.codex/AGENTS.md", Skills: "~/.agents/skills",
 				MCP:   &spec.MCPFile{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/mcp_servers", Shape: "codex"},
 				Trust: []spec.Reference{{Path: "~/.codex/config.toml", Format: "toml", Pointer: "/projects/{dir}/trust_level", JSON: []byte(`"trusted"`)}},
 			},
 			Project: spec.Scope{
-				Dir: ".agents/codex", Rules: ".agents/codex/rules", RulesIndex: "AGENTS.md", Skills: ".agents/skills", Instructions: []string{"AGENTS.md"},
+				Dir: ".agents/codex", RulesKept: ".agents/codex/rules", RulesBlock: "AGENTS.md", Skills: ".agents/skills", Instructions: []string{"AGENTS.md"},
 				MCP: &spec.MCPFile{Path: ".codex/config.toml", Format: "toml", Pointer: "/mcp_servers", Shape: "codex"},
 			},
 		},
@@ -50,8 +50,8 @@ func adapters() []spec.Runtime {
 		},
 		{
 			ID: "local-openai", Hooks: "manual", Local: true,
-			User:    spec.Scope{Dir: "~/.config/rulesets/runtimes/local-openai", Rules: "~/.config/rulesets/runtimes/local-openai/rules", RulesIndex: "~/.config/rulesets/runtimes/local-openai/AGENTS.md"},
-			Project: spec.Scope{Dir: ".agents/local-openai", Rules: ".agents/local-openai/rules", RulesIndex: "AGENTS.md", Instructions: []string{"AGENTS.md"}},
+			User:    spec.Scope{Dir: "~/.config/rulesets/runtimes/local-openai", RulesKept: "~/.config/rulesets/runtimes/local-openai/rules", RulesBlock: "~/.config/rulesets/runtimes/local-openai/AGENTS.md"},
+			Project: spec.Scope{Dir: ".agents/local-openai", RulesKept: ".agents/local-openai/rules", RulesBlock: "AGENTS.md", Instructions: []string{"AGENTS.md"}},
 		},
 		{
 			ID: "opencode", Command: "opencode", APIs: []string{"chat"}, Hooks: "wrapper", Driver: known("opencode").Driver, MCPSupport: true, Packages: map[string]string{"npm": "opencode-ai"},

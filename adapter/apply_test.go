@@ -105,9 +105,26 @@ func (m *machine) apply(t *testing.T, decls []reconcile.Declaration) reconcile.S
 	}
 	result, err := m.engine.Apply(ctx, reconcile.WriteEnv{ReadEnv: m.read, FS: m.disk}, store, plan, reconcile.ApplyOptions{ID: strconv.Itoa(m.runs), Command: "test", Version: "0"})
 	if err != nil || len(result.Failed) > 0 {
-		t.Fatalf("apply %d: %v %+v", m.runs, err, result.Failed)
+		t.Fatalf("apply %d: %v %+v %+v", m.runs, err, result.Failed, plan.Undecided())
 	}
 	return plan.Summary()
+}
+
+// written applies declarations in an empty folder and returns the files.
+func written(t *testing.T, decls []reconcile.Declaration) map[string]string {
+	t.Helper()
+	m := newMachine(t)
+	for i := range decls {
+		decls[i].Owner = reconcile.ProjectOwner(m.project)
+	}
+	m.apply(t, decls)
+	out := map[string]string{}
+	for _, name := range filesIn(t, m.project) {
+		if b, err := os.ReadFile(filepath.Join(m.project, name)); err == nil && name != "aisync.lock" {
+			out[name] = string(b)
+		}
+	}
+	return out
 }
 
 func TestTheContractIsWrittenOnceAndLeavesNothingBehind(t *testing.T) {

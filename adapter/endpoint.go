@@ -221,7 +221,7 @@ func (p *pointing) driverSettings(b *builder, driver *spec.Runtime, name string)
 			refs = append(refs, ref)
 		}
 	}
-	if index := p.rt.User.RulesIndex; d.Rules != nil && len(b.index[index]) > 0 {
+	if index := p.rt.User.RulesBlock; d.Rules != nil && b.written(index) {
 		ref := *d.Rules
 		ref.JSON = []byte(strings.ReplaceAll(string(ref.JSON), "{index}", start.Escaped(index)))
 		refs = append(refs, ref)
@@ -235,7 +235,7 @@ func (p *pointing) driverSettings(b *builder, driver *spec.Runtime, name string)
 // driverText is the text of a driver's file that belongs to aisync as a whole.
 func (p *pointing) driverText(b *builder, d *spec.Driver) []byte {
 	text := p.server.FillQuoted(strings.ReplaceAll(d.Text, "{runtime}", p.rt.ID))
-	if index := p.rt.User.RulesIndex; p.host.Home != "" && len(b.index[index]) > 0 {
+	if index := p.rt.User.RulesBlock; p.host.Home != "" && b.written(index) {
 		text += strings.ReplaceAll(d.RulesText, "{index}", start.Escaped(string(fileAt(index).Path(p.host.Home))))
 	}
 	return []byte(text)

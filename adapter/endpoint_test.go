@@ -127,7 +127,7 @@ func TestTheConfigurationOfAiderIsYAMLWhateverTheNames(t *testing.T) {
 	rt, h := start.Find(adapters(), "local-openai"), host(t)
 	p := pointing{host: &h, rt: rt, server: start.Server{URL: "http://127.0.0.1:1/v1", Model: `a"b`}}
 	b := newBuilder(reconcile.HostOwner)
-	b.index[rt.User.RulesIndex] = []indexEntry{{}}
+	b.index[rt.User.RulesBlock] = []indexEntry{{}}
 	got := string(p.driverText(b, known("aider").Driver))
 	for _, want := range []string{`model: "openai/a\"b"`, `  - "/home/me/.config/rulesets/runtimes/local-openai/AGENTS.md"`, `openai-api-base: "http://127.0.0.1:1/v1"`} {
 		if !strings.Contains(got, want+"\n") {

@@ -69,7 +69,7 @@ func (h *Host) places(b *builder) []place {
 		case use.Install == nil && !h.there(h.command(&use, &rt)):
 			b.note(false, from(use.Pos), "%s is not installed (no program %s in PATH), so nothing is written for it; add install: {via: …} to install it", use.ID, h.command(&use, &rt))
 		default:
-			places = append(places, place{rt, rt.User, from(use.Pos)})
+			places = append(places, place{rt, rt.User, from(use.Pos), nil})
 		}
 	}
 	sortPlaces(places)

@@ -148,8 +148,9 @@ func TestRulesOfBothScopesAreNamedOnce(t *testing.T) {
 		got = append(got, strings.SplitN(n.Text, ";", 2)[0])
 	}
 	want := []string{
-		"claude loads commits.md, verify.md twice, from ~/.claude/rules and from .claude/rules",
-		"opencode loads commits.md, verify.md twice, from ~/.config/opencode/rules and from .opencode/rules",
+		"claude loads commits.md, verify.md twice, from ~/.claude/rules and from AGENTS.md",
+		"local-openai loads commits.md, verify.md twice, from ~/.config/rulesets/runtimes/local-openai/AGENTS.md and from AGENTS.md",
+		"opencode loads commits.md, verify.md twice, from ~/.config/opencode/rules and from AGENTS.md",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

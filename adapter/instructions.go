@@ -13,7 +13,6 @@ import (
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
-	"aisync.dev/aisync/schema/spec"
 )
 
 // indexEntry is one line of the block that tells an agent what to read.
@@ -42,8 +41,8 @@ func (b *builder) text(name string, r rule) {
 }
 
 // commonFiles writes the blocks in instruction files, one for each file,
-// whichever runtimes need it. A block lists the rules for programs that load
-// none themselves, and holds the text of those that lie in no folder.
+// whichever runtimes need it. A block holds the text of rules that lie in no
+// folder, and lists the skills for programs that know none.
 func (b *builder) commonFiles() {
 	names := slices.Concat(slices.Collect(maps.Keys(b.index)), slices.Collect(maps.Keys(b.texts)))
 	slices.Sort(names)
@@ -52,8 +51,7 @@ func (b *builder) commonFiles() {
 		var parts []string
 		if lines, from := b.indexLines(name); len(lines) > 0 {
 			origin = joined(origin, from)
-			parts = append(parts, "## Rules\n\nUnless your program has loaded them already, read these files before you start.\n"+
-				"A pattern after a name says which files it is about; without one it holds always.\n\n"+strings.Join(lines, "\n"))
+			parts = append(parts, "## Skills\n\nUnless your program has found them already, read one of these files when its skill is asked for.\n\n"+strings.Join(lines, "\n"))
 		}
 		for _, r := range b.texts[name] {
 			origin = joined(origin, r.origin)
@@ -72,6 +70,9 @@ func (b *builder) commonFiles() {
 	}
 }
 
+// written reports whether an instruction file will have a block of ours.
+func (b *builder) written(name string) bool { return len(b.index[name])+len(b.texts[name]) > 0 }
+
 func (b *builder) indexLines(name string) (lines []string, origin []reconcile.Position) {
 	entries := b.index[name]
 	sort.SliceStable(entries, func(i, j int) bool { return entries[i].path < entries[j].path })
@@ -89,52 +90,10 @@ func (b *builder) indexLines(name string) (lines []string, origin []reconcile.Po
 // common is the instruction file that p shares with other programs: the one
 // that its file imports, or that it must be told of.
 func (p place) common() string {
-	switch {
-	case p.scope.Imports != "" && len(p.scope.Instructions) > 0:
+	if p.scope.Imports != "" && len(p.scope.Instructions) > 0 {
 		return path.Join(path.Dir(p.scope.Instructions[0]), strings.TrimPrefix(p.scope.Imports, "@"))
-	case p.scope.RulesBlock != "":
-		return p.scope.RulesBlock
 	}
-	return p.scope.RulesIndex
-}
-
-// bringIn makes the program of p read the common instruction file, if that
-// holds anything of ours: by a line in its own file, or by a setting.
-func (b *builder) bringIn(p place, places []place) {
-	d := b.targets[fileAt(p.common())]
-	if d == nil {
-		return
-	}
-	var origin []reconcile.Position
-	for _, l := range d.Leaves {
-		origin = joined(origin, l.Origin)
-	}
-	if at := p.importLine(places); at.Line != "" {
-		b.leaf(fileAt(at.Path), merge.Markdown, reconcile.Leaf{
-			Key:    reconcile.LeafKey(merge.LineKey(at.Line)),
-			Body:   file.Line(""),
-			Own:    reconcile.Member,
-			Origin: origin,
-		}, p.rt.ID)
-	}
-	if ref := p.scope.BlockRef; ref != nil {
-		b.reference(*ref, origin, p.rt.ID)
-	}
-}
-
-// importLine is the line that imports the common file, and where it belongs:
-// not into a file that another program here reads with its imports, if that
-// program reads the common file too.
-func (p place) importLine(places []place) spec.ImportLine {
-	if p.scope.Imports == "" || len(p.scope.Instructions) == 0 {
-		return spec.ImportLine{}
-	}
-	own := p.scope.Instructions[0]
-	twice := slices.ContainsFunc(places, func(q place) bool { return slices.Contains(q.scope.Follows, own) && q.common() == p.common() })
-	if twice && p.scope.ImportsApart != nil {
-		return *p.scope.ImportsApart
-	}
-	return spec.ImportLine{Path: own, Line: p.scope.Imports}
+	return p.scope.RulesBlock
 }
 
 // limits raises a program's size limit for an instruction file if its rules

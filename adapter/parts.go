@@ -163,6 +163,10 @@ func (b *builder) reference(ref spec.Reference, origin []reconcile.Position, ask
 func (b *builder) seeds(places []place, w bundleRequest) {
 	seed := func(f bundle.File, among []place) {
 		for _, p := range among {
+			if common := p.common(); b.sharesSeed(p, places, w, f.Rel) {
+				b.leaf(fileAt(common), merge.Markdown, reconcile.Leaf{Key: reconcile.Seed, Body: sourceBody(f), Own: reconcile.SeedOnly, Origin: w.origin}, w.label)
+				return
+			}
 			for _, file := range slices.Concat(p.scope.Instructions, []string{p.common()}) {
 				if file != "" && path.Base(file) == f.Rel {
 					b.leaf(fileAt(file), merge.Markdown, reconcile.Leaf{Key: reconcile.Seed, Body: sourceBody(f), Own: reconcile.SeedOnly, Origin: w.origin}, w.label)

@@ -107,34 +107,48 @@ func TestSettingsThatDifferAreAConflictOfBothPlaces(t *testing.T) {
 	}
 }
 
-func TestRulesForSomeFilesGetFrontMatterWhereTheProgramReadsIt(t *testing.T) {
+func TestScopedRulesKeepTheirFormAndAreNamedForOthers(t *testing.T) {
 	tests := map[string]struct {
 		rule  string
-		front string // what is put in front of it for claude
+		front string // what is put in place of the first lines for claude
+		names bool   // opencode is told when to read it
 	}{
-		"some files":       {"# A\nApplies to: `**/*.el`, `say \"x\"`\n", "---\npaths:\n  - \"**/*.el\"\n  - \"say \\\"x\\\"\"\n---\n"},
-		"every file":       {"# A\nApplies to: `**/*`\n", ""},
-		"says nothing":     {"# A\n", ""},
-		"has front matter": {"---\npaths: [x]\n---\n# A\nApplies to: `*.el`\n", ""},
+		"claude's paths": {"---\npaths:\n  - \"**/*.el\"\n---\n# A\n", "", true},
+		"cursor's globs": {"---\nglobs: **/*.el\n---\n# A\n", "---\npaths:\n  - \"**/*.el\"\n---\n", true},
+		"every file":     {"---\napplyTo: \"**\"\n---\n# A\n", "", false},
+		"says nothing":   {"# A\n", "", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			src := source(t, "s", "-- agent-rules/a.md --\n"+test.rule)
-			d, err := project([]string{"claude", "opencode"}, []spec.Source{src}, "s//.").Declare(context.Background())
+			p := project([]string{"claude", "opencode"}, []spec.Source{src}, "s//.")
+			p.Runtimes = catalog.Runtimes()
+			d, err := p.Declare(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := prints(d)
-			for path, want := range map[string]string{".claude/rules/a.md": test.front + test.rule, ".opencode/rules/a.md": test.rule} {
-				if got["file:"+path+" "] != digest(want) {
-					t.Errorf("%s does not hold\n%s", path, want)
+			got, want := prints(d), test.rule
+			if test.front != "" {
+				want = test.front + "# A\n"
+			}
+			if !test.names {
+				if got["file:AGENTS.md block:rules"] == "" || got["file:.claude/rules/a.md "] != "" {
+					t.Errorf("what holds always is not in the common file: %v", got)
 				}
+				return
+			}
+			if got["file:.claude/rules/a.md "] != digest(want) {
+				t.Errorf(".claude/rules/a.md does not hold\n%s", want)
+			}
+			list := "# Rules to read when they apply\n\n- If your program has not given you this rule already, read `.claude/rules/a.md` before you touch `**/*.el`.\n"
+			if got["file:.opencode/rules/aisync-index.md "] != digest(list) {
+				t.Errorf("opencode is not told of it: %v", got)
 			}
 		})
 	}
 }
 
-func TestInstructionsOfTwoBundlesMakeOneFile(t *testing.T) {
+func TestInstructionsOfTwoBundlesAreOneText(t *testing.T) {
 	src := source(t, "s", `
 -- languages/a/runtimes/local-openai/instructions.md --
 # A
@@ -148,8 +162,9 @@ func TestInstructionsOfTwoBundlesMakeOneFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := prints(d)
-	if got["file:.agents/local-openai/instructions.md "] != digest("# A\n\n# B\n") || got["file:.claude/rules/instructions.md "] != digest("# C\n") {
-		t.Errorf("declares %v", got)
+	tree := written(t, d.Declarations)
+	if !strings.Contains(tree["AGENTS.md"], "For local-openai only:\n\n# A\n\n# B\n") || got["file:.claude/rules/instructions.md "] != digest("# C\n") || tree["CLAUDE.md"] != "" {
+		t.Errorf("declares %v and writes %q", got, tree)
 	}
 }
 

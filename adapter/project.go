@@ -21,6 +21,8 @@ type Project struct {
 	Sources  *bundle.Sources
 	Lent     []spec.Source // bundle sources of the host, for names that the project does not know; used with a warning
 	Git      bool          // IsGit(Spec.Dir)
+	Notes    Notes         // as ReadNotes returns them; nil: unknown, and nothing is linked
+	NoLinks  bool          // links cannot be had below Spec.Dir
 	Hooks    func() Hooks  // called at most once for the active git hooks; nil: none
 }
 
@@ -30,10 +32,11 @@ type Project struct {
 func (p Project) Declare(ctx context.Context) (Decls, error) {
 	b := newBuilder(reconcile.ProjectOwner(p.Spec.Dir))
 	b.dir = p.Spec.Dir
+	b.notesHere, b.noLinks, b.tried = p.Notes, p.NoLinks, p.Notes.trial()
 	var places []place
 	for _, r := range p.Spec.Runtimes {
 		if rt, ok := b.lookup(r.Value, r.Pos, p.Runtimes); ok {
-			places = append(places, place{rt, rt.Project, from(r.Pos)})
+			places = append(places, place{rt, rt.Project, from(r.Pos), program(&rt, p.Runtimes)})
 		}
 	}
 	sortPlaces(places)
@@ -58,6 +61,8 @@ func (p Project) Declare(ctx context.Context) (Decls, error) {
 	b.ownSettings(places, p.Spec.Settings, func(string) bool { return false })
 	b.mcp(places, p.Spec.MCP)
 	b.finish(places)
+	b.reportWaits()
+	b.unshared(places)
 	return b.done()
 }
 

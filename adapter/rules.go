@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/frontmatter"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
 )
@@ -18,14 +19,16 @@ import (
 // rule is one rule of a bundle, or the instructions of bundles for one runtime,
 // before its place is chosen.
 type rule struct {
-	rel    string // "commits.md"
-	text   []byte
-	title  string
-	globs  []string
-	src    bundle.File // source of text; zero if it was put together
-	only   []string    // ids of its runtimes, sorted; none: all
-	label  string
-	origin []reconcile.Position
+	rel     string // "commits.md"
+	text    []byte
+	title   string
+	kind    frontmatter.Kind
+	globs   []string
+	src     bundle.File // source of text; zero if it was put together
+	only    []string    // ids of its runtimes, sorted; none: all
+	readers []string    // of a list of rules: the runtimes that need it
+	label   string
+	origin  []reconcile.Position
 }
 
 // addRules records the rules that programs must load. only is the runtime of
@@ -33,7 +36,7 @@ type rule struct {
 func (b *builder) addRules(w bundleRequest, files []bundle.File, only string) {
 	b.rules = slices.Grow(b.rules, len(files))
 	for _, f := range files {
-		r := rule{rel: f.Rel, text: f.Text, title: f.About.Title, globs: f.About.Globs, src: f, label: w.label, origin: w.origin}
+		r := rule{rel: f.Rel, text: f.Text, title: f.About.Title, kind: f.About.Kind, globs: f.About.Globs, src: f, label: w.label, origin: w.origin}
 		switch {
 		case only != "":
 			r.only = []string{only}
@@ -85,119 +88,248 @@ func (r rule) identity() string {
 	return string(r.text)
 }
 
-// describe says which files a rule is about, and its purpose.
-func (r rule) describe() string {
-	if r.src.Path == "" {
-		return r.title
+func (r rule) isFor(p place) bool {
+	if r.readers != nil {
+		return slices.Contains(r.readers, p.rt.ID)
 	}
-	s := cmp.Or(r.title, strings.TrimSuffix(path.Base(r.rel), ".md"))
-	if len(r.globs) > 0 {
-		s += " (" + list(r.globs) + ")"
-	}
-	if len(r.only) > 0 {
-		s += ", for " + list(r.only)
-	}
-	return s
+	return len(r.only) == 0 || slices.Contains(r.only, p.rt.ID)
 }
 
-func (r rule) isFor(p place) bool { return len(r.only) == 0 || slices.Contains(r.only, p.rt.ID) }
-
-// placeRules chooses from where each program loads each rule, if possible just
-// once, and declares the files.
+// placeRules chooses from where each program loads each rule, just once if
+// possible, and declares the files. A rule keeps its kind for every program:
+// what one cannot load for some files alone is named for it in a list.
 func (b *builder) placeRules(places []place) {
+	b.bar(places)
 	sort.SliceStable(b.rules, func(i, j int) bool { return b.rules[i].rel < b.rules[j].rel })
-	var groups [][]rule // of rules for the same runtimes
+	var groups [][]rule // of one kind, for the same runtimes
 	for _, r := range b.rules {
-		i := slices.IndexFunc(groups, func(g []rule) bool { return slices.Equal(g[0].only, r.only) })
+		i := slices.IndexFunc(groups, func(g []rule) bool { return slices.Equal(g[0].only, r.only) && g[0].kind == r.kind })
 		if i < 0 {
 			groups, i = append(groups, nil), len(groups)
 		}
 		groups[i] = append(groups[i], r)
 	}
 	for _, g := range groups {
-		b.placeGroup(places, g)
-	}
-}
-
-// indexed reports whether a program only gets a list of its rules.
-func (p place) indexed() bool { return p.scope.RulesIndex != "" }
-
-// ruleConsumer says from where the program of p loads rules, and whether it
-// wants them.
-func ruleConsumer(p place, wants bool) consumer {
-	s := consumer{wants: wants && !p.indexed(), loads: slices.Clone(p.scope.RulesAlso)}
-	if p.indexed() {
-		s.loads = append(s.loads, p.scope.RulesIndex)
-		if wants {
-			s.loads = nil // a text or a list suits it: it does not restrict the choice
+		if g[0].kind == frontmatter.Always {
+			b.placeAlways(places, g)
+		} else {
+			b.placeWaiting(places, g)
 		}
-		return s
 	}
-	if p.scope.RulesBlock != "" {
-		s.loads = append(s.loads, p.scope.RulesBlock)
+	for _, r := range b.lists() {
+		b.placeAlways(places, []rule{r})
 	}
-	switch {
-	case p.scope.Rules == "":
-	case p.scope.RulesRef != nil:
-		s.told = p.scope.Rules
-	default:
-		s.loads = append(s.loads, p.scope.Rules)
-	}
-	if p.scope.RulesForm != render.Plain {
-		s.best = p.scope.Rules
-	}
-	return s
+	b.completeFolders(places)
 }
 
-// placeGroup places rules that are all for the same runtimes.
-func (b *builder) placeGroup(places []place, rules []rule) {
+// The prices of places: a folder is cheaper than the common block for one
+// program, and dearer for two.
+const (
+	priceFolder = 2
+	priceBlock  = 3
+)
+
+// placeAlways places rules that hold always and are all for the same runtimes.
+func (b *builder) placeAlways(places []place, rules []rule) {
 	price, form := map[string]int{}, map[string]string{}
 	consumers := make([]consumer, len(places))
 	for i, p := range places {
-		wants := rules[0].isFor(p)
-		if consumers[i] = ruleConsumer(p, wants); !wants || p.indexed() {
+		s, block, folder := b.alwaysConsumer(p, rules[0].isFor(p))
+		if consumers[i] = s; !s.wants {
 			continue
 		}
-		if f := p.scope.Rules; f != "" {
-			if _, ok := price[f]; !ok {
-				price[f], form[f] = 1, p.scope.RulesForm
-			}
+		if _, ok := price[folder]; folder != "" && !ok {
+			price[folder], form[folder] = priceFolder, p.scope.RulesForm
 		}
-		if f := p.scope.RulesBlock; f != "" {
-			price[f] = 2
+		if block != "" {
+			price[block] = priceBlock
+			if rules[0].readers != nil && b.written(block) {
+				price[block] = 1 // the list costs nothing more there
+			}
 		}
 	}
 	chosen := cover(price, consumers)
 	for _, folder := range chosen {
 		for _, r := range rules {
 			if f, ok := form[folder]; ok {
-				b.leaf(fileAt(path.Join(folder, render.RuleName(f, r.rel))), "", reconcile.Leaf{Body: r.body(f), Origin: r.origin}, r.label)
+				b.ruleFile(folder, f, r)
 			} else {
 				b.text(folder, r)
 			}
 		}
 	}
 	for i, p := range places {
-		b.told(p, consumers[i], chosen, form, rules)
+		b.told(p, consumers[i].finds(chosen), rules)
 	}
 }
 
-// told makes the program of p load the rules from the chosen places, and
-// reports if that is impossible.
-func (b *builder) told(p place, s consumer, chosen []string, form map[string]string, rules []rule) {
-	found := s.finds(chosen)
-	if p.indexed() && slices.Contains(chosen, p.scope.RulesIndex) {
-		found = []string{p.scope.RulesIndex} // it holds the text
+// alwaysConsumer says from where the program of p loads rules that hold always,
+// and which block and folder of its own can hold them.
+func (b *builder) alwaysConsumer(p place, wants bool) (s consumer, block, folder string) {
+	s = consumer{wants: wants, loads: slices.Clone(p.scope.RulesAlso)}
+	block, folder = p.scope.RulesBlock, p.scope.Rules
+	if b.barred[block] != "" || b.apart(p) {
+		block = ""
+	}
+	if block != "" {
+		s.loads = append(s.loads, block)
+	}
+	switch {
+	case folder == "":
+	case p.scope.RulesRef != nil:
+		s.told = folder
+	default:
+		s.loads = append(s.loads, folder)
+	}
+	return s, block, folder
+}
+
+// ruleFile declares a rule as a file of a folder.
+func (b *builder) ruleFile(folder, form string, r rule) string {
+	target := path.Join(folder, render.RuleName(form, r.rel))
+	b.leaf(fileAt(target), "", reconcile.Leaf{Body: r.body(form), Origin: r.origin}, r.label)
+	if len(r.only) == 0 && r.readers == nil && (form == render.Plain || form == render.Paths) {
+		if b.holds[folder] == nil {
+			b.holds[folder] = map[string]bool{}
+		}
+		b.holds[folder][r.rel] = true
+	}
+	return target
+}
+
+// native reports whether the program of p loads a rule of a kind when it is due,
+// and not before.
+func (p place) native(kind frontmatter.Kind) bool {
+	if kind == frontmatter.Scoped {
+		return p.scope.RulesForm != render.Plain
+	}
+	return p.scope.RulesForm == render.MDC
+}
+
+// placeWaiting places rules that do not hold always, all of one kind and for the
+// same runtimes: in the form of each program that has one, and in a list for the
+// others, which names the file that lies there already, or one that no program
+// loads.
+func (b *builder) placeWaiting(places []place, rules []rule) {
+	price, form := map[string]int{}, map[string]string{}
+	consumers := make([]consumer, len(places))
+	for i, p := range places {
+		s := consumer{loads: p.scope.RulesAlso}
+		if s.wants = rules[0].isFor(p) && p.native(rules[0].kind); s.wants {
+			price[p.scope.Rules], form[p.scope.Rules] = priceFolder, p.scope.RulesForm
+			s.best = p.scope.Rules
+			s.loads = append([]string{s.best}, s.loads...)
+		}
+		consumers[i] = s
+	}
+	chosen := cover(price, consumers)
+	for _, folder := range chosen {
+		for _, r := range rules {
+			b.ruleFile(folder, form[folder], r)
+		}
+	}
+	var readers []string
+	kept := ""
+	for i, p := range places {
+		switch {
+		case !rules[0].isFor(p):
+		case p.native(rules[0].kind):
+			b.told(p, consumers[i].finds(chosen), rules)
+		default:
+			readers = append(readers, p.rt.ID)
+			kept = cmp.Or(kept, p.scope.RulesKept)
+		}
+	}
+	if len(readers) == 0 {
+		return
 	}
 	labels, origin := askers(rules)
+	keptForm := render.Plain
+	if len(chosen) > 0 {
+		kept, keptForm = chosen[0], form[chosen[0]]
+	}
+	if kept == "" {
+		b.note(true, origin, "the rules of %s that do not hold always are not for %s, which has no place for them in this scope", labels, list(readers))
+		return
+	}
+	for _, r := range rules {
+		if target := b.ruleFile(kept, keptForm, r); r.kind != frontmatter.Manual {
+			b.listed = append(b.listed, listing{readers, r, target})
+		}
+	}
+}
+
+// listing is a rule that some programs learn of by a line.
+type listing struct {
+	readers []string
+	rule    rule
+	file    string
+}
+
+// lists returns the lines as rules that hold always, one for each set of
+// programs.
+func (b *builder) lists() []rule {
+	var out []rule
+	for _, l := range b.listed {
+		i := slices.IndexFunc(out, func(r rule) bool { return slices.Equal(r.readers, l.readers) })
+		if i < 0 {
+			name := "aisync-index.md"
+			if len(out) > 0 {
+				name = "aisync-index-" + strings.Join(l.readers, "-") + ".md"
+			}
+			out, i = append(out, rule{rel: name, title: "rules to read when they apply", readers: l.readers, text: []byte("# Rules to read when they apply\n\n"), label: l.rule.label}), len(out)
+		}
+		r := &out[i]
+		r.text = append(r.text, "- "+l.rule.sentence(l.file)+"\n"...)
+		r.origin = joined(r.origin, l.rule.origin)
+	}
+	return out
+}
+
+// sentence says when to read a rule. Programs that load the rule by themselves
+// see it too.
+func (r rule) sentence(file string) string {
+	when := "before you touch `" + strings.Join(r.globs, "`, `") + "`"
+	if r.kind == frontmatter.OnRequest {
+		when = "for: " + r.src.About.Description
+	}
+	s := "If your program has not given you this rule already, read `" + file + "` " + when
+	if len(r.only) > 0 {
+		s += "; it is for " + list(r.only)
+	}
+	return s + "."
+}
+
+// completeFolders records for each program the folder of its rules that holds
+// all of them, for the skills that refer to it.
+func (b *builder) completeFolders(places []place) {
+	all := map[string]bool{}
+	for _, r := range b.rules {
+		if len(r.only) == 0 {
+			all[r.rel] = true
+		}
+	}
+	for _, p := range places {
+		for _, folder := range append([]string{p.scope.Rules, p.scope.RulesKept}, p.scope.RulesAlso...) {
+			if b.folders[p.rt.ID] == "" && len(all) > 0 && len(b.holds[folder]) == len(all) {
+				b.folders[p.rt.ID] = folder
+			}
+		}
+	}
+}
+
+// told makes the program of p load rules from the places where it finds them,
+// and reports if that is impossible.
+func (b *builder) told(p place, found []string, rules []rule) {
+	labels, origin := askers(rules)
 	switch wants := rules[0].isFor(p); {
-	case !wants && len(found) > 0:
+	case !wants && len(found) > 0 && rules[0].readers == nil:
 		b.note(false, origin, "%s reads %s too, which of %s is for %s", p.rt.ID, list(found), labels, list(rules[0].only))
 		return
 	case !wants:
 		return
-	case len(found) == 0 && p.indexed():
-		b.indexRules(p, rules)
+	case len(found) == 0 && b.barred[p.scope.RulesBlock] != "":
+		b.wait(p, origin)
 		return
 	case len(found) == 0:
 		b.note(true, origin, "the rules of %s are not for %s, which has no place for them in this scope", labels, p.rt.ID)
@@ -215,9 +347,6 @@ func (b *builder) told(p place, s consumer, chosen []string, form map[string]str
 			b.loads = append(b.loads, load{p.rt.ID, r.rel, r.identity(), from, r.origin})
 		}
 	}
-	if f, ok := form[found[0]]; ok && (f == render.Plain || f == render.Paths) && len(rules[0].only) == 0 {
-		b.folders[p.rt.ID] = found[0]
-	}
 }
 
 // askers names the bundles of rules, and where a spec names them.
@@ -231,22 +360,4 @@ func askers(rules []rule) (string, []reconcile.Position) {
 		origin = joined(origin, r.origin)
 	}
 	return list(labels), origin
-}
-
-// indexRules places rules for a program that loads no folder and must not load
-// a text, and lists them in the file that it reads.
-func (b *builder) indexRules(p place, rules []rule) {
-	for _, r := range rules {
-		folder := p.scope.Rules
-		if r.src.Path == "" && p.scope.Dir != "" {
-			folder = p.scope.Dir
-		}
-		target := path.Join(folder, r.rel)
-		b.leaf(fileAt(target), "", reconcile.Leaf{Body: r.body(render.Plain), Origin: r.origin}, r.label)
-		b.index[p.scope.RulesIndex] = append(b.index[p.scope.RulesIndex], indexEntry{"rule " + r.rel + " " + list(r.only), target, r.describe(), r.origin})
-		b.loads = append(b.loads, load{p.rt.ID, r.rel, r.identity(), "", r.origin})
-		if len(r.only) == 0 {
-			b.folders[p.rt.ID] = folder
-		}
-	}
 }

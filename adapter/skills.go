@@ -85,13 +85,13 @@ func (b *builder) noSkills(label string, origin []reconcile.Position, none map[s
 // nameSkills lists the skills for runtimes whose driver may know no skills.
 func (b *builder) nameSkills(places []place, skills []bundle.Skill, origin []reconcile.Position) {
 	for _, p := range places {
-		if !p.rt.Local || p.scope.RulesIndex == "" || p.scope.Skills == "" {
+		if !p.rt.Local || p.scope.RulesBlock == "" || p.scope.Skills == "" {
 			continue
 		}
 		for _, s := range skills {
 			target := path.Join(p.scope.Skills, s.Name, "SKILL.md")
 			if b.targets[fileAt(target)] != nil {
-				b.index[p.scope.RulesIndex] = append(b.index[p.scope.RulesIndex], indexEntry{"skill " + s.Name, target, "the skill " + s.Name + ", when it is asked for", origin})
+				b.index[p.scope.RulesBlock] = append(b.index[p.scope.RulesBlock], indexEntry{"skill " + s.Name, target, "the skill " + s.Name + ", when it is asked for", origin})
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func TestPathsStayInScope(t *testing.T) {
 }
 
 func paths(s spec.Scope) []string {
-	all := slices.Concat([]string{s.Dir, s.Rules, s.RulesBlock, s.RulesIndex, s.RulesKept, s.Skills, s.Hooks, s.Ignore}, s.SkillsAlso, s.Instructions)
+	all := slices.Concat([]string{s.Dir, s.Rules, s.RulesBlock, s.RulesKept, s.Skills, s.Hooks, s.Ignore}, s.SkillsAlso, s.Instructions)
 	if s.Settings != nil {
 		all = append(all, s.Settings.Path)
 	}
@@ -102,7 +102,7 @@ func TestReferencesHaveValues(t *testing.T) {
 func TestRulesFolderIsLoadedOrNamed(t *testing.T) {
 	for _, r := range Runtimes() {
 		for _, s := range []spec.Scope{r.User, r.Project} {
-			if s.Rules != "" && s.RulesRef == nil && s.RulesIndex == "" && s.RulesForm == "" {
+			if s.Rules != "" && s.RulesRef == nil && s.RulesForm == "" {
 				t.Errorf("%s: nothing tells it of %s", r.ID, s.Rules)
 			}
 		}

@@ -84,8 +84,6 @@ func rulesPlace(_ spec.Runtime, s spec.Scope) string {
 	switch {
 	case s.Rules != "" && s.RulesRef != nil:
 		ways = append(ways, code(s.Rules)+", named in "+code(s.RulesRef.Path))
-	case s.Rules != "" && s.RulesIndex != "":
-		ways = append(ways, code(s.Rules)+", named in a marked block of "+code(s.RulesIndex))
 	case s.Rules != "":
 		ways = append(ways, code(s.Rules))
 	}

@@ -89,9 +89,12 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	s := spec.Scope{
 		Dir: in(n.get("dir")), Rules: in(n.get("rules")), RulesForm: n.getStr("rulesForm"),
 		RulesAlso: n.getStrings("rulesAlso"), RulesBlock: in(n.get("rulesBlock")),
-		RulesIndex: in(n.get("rulesIndex")), RulesKept: in(n.get("rulesKept")), Skills: in(n.get("skills")), SkillsAlso: n.getStrings("skillsAlso"),
+		RulesKept: in(n.get("rulesKept")), Skills: in(n.get("skills")), SkillsAlso: n.getStrings("skillsAlso"),
 		Hooks: in(n.get("hooks")), Instructions: paths(n.get("instructions")), Imports: n.getStr("imports"), Follows: n.getStrings("follows"),
 		Trust: references(n.get("trust")), Always: references(n.get("always")), Endpoint: references(n.get("endpoint")),
+	}
+	if index := in(n.get("rulesIndex")); index != "" { // the folder is only named there, not loaded
+		s.RulesBlock, s.RulesKept, s.Rules = index, s.Rules, ""
 	}
 	for name, to := range map[string]**spec.Reference{"rulesRef": &s.RulesRef, "blockRef": &s.BlockRef} {
 		if f := n.get(name); f.exists() {

@@ -245,3 +245,7 @@ func (s *session) allows(c candidate, p string) bool {
 	}
 	return slices.ContainsFunc(s.data.Imports.Approval, func(r spec.Reference) bool { return s.record(r, s.top) })
 }
+
+// Own returns what is the person's of a text: without the blocks that aisync
+// writes, and without import lines.
+func Own(text []byte) []byte { return normal(withoutImportLines(blocks(text)[0].text)) }

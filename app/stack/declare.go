@@ -137,6 +137,11 @@ func (v *View) Programs() store.Programs {
 
 func (v *View) declareProject(ctx context.Context, sources *bundle.Sources) (adapter.Decls, error) {
 	p := adapter.Project{Spec: v.Spec.Project, Runtimes: v.Catalog.Runtimes(), Sources: sources, Git: adapter.IsGit(v.Places.Project)}
+	var err error
+	if p.Notes, err = adapter.ReadNotes(v.Places.Project, p.Runtimes); err != nil {
+		return adapter.Decls{}, err
+	}
+	p.NoLinks = p.Git && adapter.NoLinks(v.Places.Project)
 	if p.Git && !p.Spec.NoGitHooks {
 		p.Hooks = func() adapter.Hooks {
 			found := activeHooks(ctx, v.Env, v.Places.Project)

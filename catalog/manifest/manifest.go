@@ -138,9 +138,9 @@ func line(file string, text []byte, field string) spec.Position {
 	return spec.Position{File: file}
 }
 
-// Runtime returns the catalog entry for m. Its rules are files in a separate
-// folder, which a block in its first instruction file names; its skills lie
-// beside them.
+// Runtime returns the catalog entry for m. Its rules stand in a block of its
+// first instruction file; those that do not hold always are files in a separate
+// folder, which the block names. Its skills lie beside them.
 func (m Manifest) Runtime() spec.Runtime {
 	r := spec.Runtime{
 		ID: m.ID, DisplayName: m.DisplayName, Command: m.Command, Network: m.RequiresNetwork,
@@ -156,8 +156,8 @@ func (m Manifest) Runtime() spec.Runtime {
 		if dir == "" {
 			return
 		}
-		s.Dir, s.Rules, s.Skills = dir, dir+"/rules", dir+"/skills"
-		s.RulesIndex = index
+		s.Dir, s.RulesKept, s.Skills = dir, dir+"/rules", dir+"/skills"
+		s.RulesBlock = index
 		if len(s.Instructions) == 0 {
 			s.Instructions = []string{index}
 		}

@@ -34,12 +34,12 @@ func TestManifestToEntry(t *testing.T) {
 		DisplayName: "Local OpenAI-compatible agent", Command: "aider", Hooks: "wrapper",
 		Launch: spec.Launch{Args: []string{"--model", "openai/qwen-local", "--openai-api-base", "http://127.0.0.1:11434/v1"}},
 		User: spec.Scope{
-			Dir: "~/.config/rulesets/runtimes/aider-local", Rules: "~/.config/rulesets/runtimes/aider-local/rules",
-			RulesIndex: "~/.config/rulesets/runtimes/aider-local/AGENTS.md", Skills: "~/.config/rulesets/runtimes/aider-local/skills",
+			Dir: "~/.config/rulesets/runtimes/aider-local", RulesKept: "~/.config/rulesets/runtimes/aider-local/rules",
+			RulesBlock: "~/.config/rulesets/runtimes/aider-local/AGENTS.md", Skills: "~/.config/rulesets/runtimes/aider-local/skills",
 			Instructions: []string{"~/.config/rulesets/runtimes/aider-local/AGENTS.md"},
 		},
 		Project: spec.Scope{
-			Dir: ".agents/aider-local", Rules: ".agents/aider-local/rules", RulesIndex: "AGENTS.md", Skills: ".agents/aider-local/skills",
+			Dir: ".agents/aider-local", RulesKept: ".agents/aider-local/rules", RulesBlock: "AGENTS.md", Skills: ".agents/aider-local/skills",
 			Instructions: []string{"AGENTS.md", ".ai/protocols.org"},
 		},
 	})

@@ -12,8 +12,7 @@ type Scope struct {
 	RulesBlock   string        // instruction file that it reads, in which a marked block can hold the rules
 	BlockRef     *Reference    // the setting that names RulesBlock, if required
 	BlockLimit   *BlockLimit   // how much of RulesBlock it reads; nil: all
-	RulesIndex   string        // instruction file in which a marked block only lists the files in Rules
-	RulesKept    string        // folder for rules that only skills refer to; no program loads it
+	RulesKept    string        // folder for rules that skills refer to, or lines that say when to read them; no program loads it
 	Skills       string        // folder of skills
 	SkillsAlso   []string      // other folders from which it also loads skills
 	Hooks        string        // folder of hook programs

@@ -30,12 +30,15 @@ with other values is an error.`,
 func addRuntimeCommand(a *cli.App) *cobra.Command {
 	var f EditFlags
 	var via, version, program string
+	var move bool
 	cmd := &cobra.Command{
 		Use:   "runtime ID...",
 		Short: "add an agent program to a host or a project",
 		Long: `Adds runtimes by their ids (aisync runtimes ls). A host's entry may also say how
-to install the program.`,
-		Example:     "  $ aisync add runtime codex gemini\n  $ aisync add runtime codex --scope host --via npm --version 0.169.0",
+to install the program. Where a project keeps its notes in a file that an added
+program does not read, such as CLAUDE.md, it offers to move them to AGENTS.md and
+to leave a link.`,
+		Example:     "  $ aisync add runtime codex gemini\n  $ aisync add runtime codex --scope host --via npm --version 0.169.0\n  $ aisync add runtime codex --move-notes",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,7 +62,9 @@ to install the program.`,
 						return err
 					}
 				}
-				return nil
+				m, err := e.notesMove(args, move)
+				e.move = m
+				return err
 			})
 		},
 		ValidArgsFunction: completeCatalog(a, func(e *Editing) []string { return catalog.RuntimeIDs(e.index.Runtimes()) }, "runtime"),
@@ -67,6 +72,7 @@ to install the program.`,
 	f.register(cmd)
 	cmd.Flags().StringVar(&via, "via", "", "install a missing program with `INSTALLER`: npm, pacman, …")
 	cmd.Flags().StringVar(&version, "version", "", "install `VERSION` (default: the version that aisync.lock pins)")
+	cmd.Flags().BoolVar(&move, "move-notes", false, "move the project's notes to AGENTS.md, and leave a link")
 	cmd.Flags().StringVar(&program, "cli", "", "drive a generic runtime with the program of `RUNTIME`")
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/app/stack/place"
@@ -42,6 +43,7 @@ type Editing struct {
 	old    map[string][]byte // by path
 	Notes  []string          // what needed no change, and advice
 	gone   []listed          // what was removed
+	move   *adapter.Move     // of the project's notes; nil: none
 	server effects.Server    // the MCP server that was typed; no name: none
 }
 
@@ -217,6 +219,11 @@ func (e *Editing) finish(ctx context.Context, k Kind) error {
 	}
 	if !e.Flags.DryRun {
 		if err := e.Write(texts); err != nil {
+			return err
+		}
+	}
+	if e.move != nil {
+		if err := e.moveNotes(e.move); err != nil {
 			return err
 		}
 	}

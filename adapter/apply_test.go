@@ -158,7 +158,7 @@ func TestTheContractIsWrittenOnceAndLeavesNothingBehind(t *testing.T) {
 	for name, want := range map[string]string{
 		filepath.Join(project, "CLAUDE.md"):                         "\n@AGENTS.md\n",
 		filepath.Join(project, ".gitignore"):                        "# --- elisp ruleset ---\n*.elc\n*.eln\n/.claude/settings.local.json\n",
-		filepath.Join(project, ".claude/rules/elisp.md"):            "---\npaths:\n  - \"**/*.el\"\n---\n# Emacs Lisp\n",
+		filepath.Join(project, "AGENTS.md"):                         "# Emacs Lisp\n\nApplies to: `**/*.el`\n",
 		filepath.Join(home, ".claude/skills/agent-rules/verify.md"): "# Verify before you say done\n",
 		filepath.Join(home, ".claude.json"):                         `"hasTrustDialogAccepted": true`,
 		filepath.Join(home, ".config/opencode/opencode.json"):       `"~/.config/opencode/rules/*.md"`,

@@ -63,7 +63,7 @@ func TestCoverIsTheBestChoiceForTheRuntimesOfTheCatalog(t *testing.T) {
 				var readers, users []consumer
 				for i, p := range places {
 					wants := only < 0 || only == i
-					readers, users = append(readers, func() consumer { s, _, _ := newBuilder("").alwaysConsumer(p, wants); return s }()), append(users, skillConsumer(p, wants))
+					readers, users = append(readers, func() consumer { s, _, _ := newBuilder("").alwaysConsumer(p, places, wants); return s }()), append(users, skillConsumer(p, wants))
 					for place, price := range map[string]int{p.scope.Rules: priceFolder, p.scope.RulesBlock: priceBlock} {
 						if place != "" && wants {
 							rules[place] = price

@@ -277,7 +277,7 @@ func writeRules(b *testing.B, dir string, n int) {
 		b.Fatal(err)
 	}
 	for i := range n {
-		text := fmt.Sprintf("# Rule %d\n\nApplies to: `**/*.x%d`\n\n%s", i, i, strings.Repeat("One change a commit.\n", 150))
+		text := fmt.Sprintf("---\npaths: [\"**/*.x%d\"]\n---\n# Rule %d\n\n%s", i, i, strings.Repeat("One change a commit.\n", 150))
 		if err := os.WriteFile(filepath.Join(dir, "agent-rules", fmt.Sprintf("r%04d.md", i)), []byte(text), 0o644); err != nil {
 			b.Fatal(err)
 		}

@@ -24,21 +24,7 @@ type indexEntry struct {
 }
 
 // text adds a rule to the block of an instruction file.
-func (b *builder) text(name string, r rule) {
-	for i, had := range b.texts[name] {
-		switch {
-		case had.rel != r.rel || len(had.only) > 0 && len(r.only) > 0 && !slices.Equal(had.only, r.only):
-		case string(had.text) == string(r.text):
-			b.texts[name][i].origin = joined(had.origin, r.origin)
-			return
-		default:
-			b.fail(r.origin, "%s and %s (%s) bring different rules %s; leave one of the bundles out, or make the files equal",
-				had.label, r.label, text(had.origin), r.rel)
-			return
-		}
-	}
-	b.texts[name] = append(b.texts[name], r)
-}
+func (b *builder) text(name string, r rule) { b.texts[name] = append(b.texts[name], r) }
 
 // commonFiles writes the blocks in instruction files, one for each file,
 // whichever runtimes need it. A block holds the text of rules that lie in no

@@ -238,13 +238,15 @@ func (b *builder) reportWaits() {
 
 // apart reports whether the program of p has a place for rules beside the common
 // file, and the person keeps notes of its own for it: with the common file it
-// would get notes that it does not read now.
-func (b *builder) apart(p place) bool {
+// would get notes that it does not read now. Where another program here reads
+// both places, that would have the rules twice, which is worse.
+func (b *builder) apart(p place, places []place) bool {
 	if p.scope.Imports == "" || p.scope.Rules == "" || len(p.scope.Instructions) == 0 {
 		return false
 	}
 	own := p.scope.Instructions[0]
 	return len(b.notesHere.own(own)) > 0 && b.notesHere[own].Link == "" && len(b.notesHere.own(p.common())) > 0 && b.notesHere[p.common()].Link == "" &&
+		!slices.ContainsFunc(places, func(q place) bool { return slices.Contains(q.scope.RulesAlso, p.scope.Rules) }) &&
 		b.notesHere.trial().copies(p.program, b.notesHere.own(p.common())) == 0
 }
 
@@ -258,7 +260,7 @@ func (b *builder) bringIn(p place, places []place) {
 		d = b.targets[fileAt(p.scope.Instructions[0])]
 		hides = d != nil
 	}
-	if d == nil || b.apart(p) || !hides && !b.needs(p, d) {
+	if d == nil || b.apart(p, places) || !hides && !b.needs(p, d) {
 		return
 	}
 	var origin []reconcile.Position

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/frontmatter"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
@@ -44,6 +45,9 @@ func sourceBody(f bundle.File) reconcile.Body {
 
 // madeOf is a bundle's file after transform; digest is that of the result.
 func madeOf(f bundle.File, digest reconcile.Fingerprint, mode fs.FileMode, transform func([]byte) []byte) reconcile.Body {
+	if form := transform; form != nil && f.ByProse {
+		transform = func(src []byte) []byte { return form(frontmatter.ScopeByProse(src)) }
+	}
 	switch {
 	case f.Embedded == nil:
 		return file.WithPast(file.FromSource(f.Path, digest, mode, transform), f.Past)

@@ -61,7 +61,7 @@ func TestErrorsNamePosition(t *testing.T) {
 	}{
 		"two seeds": {project([]string{"claude"}, []spec.Source{one, two}, "one//a", "two//c"), []string{
 			"aisync.cue:12:1: one//a and two//c (aisync.cue:11:1) bring different files CLAUDE.md",
-			"bring different files .claude/rules/testing.md",
+			"bring different rules testing.md",
 		}},
 		"settings": {project([]string{"claude"}, []spec.Source{one}, "one//b"), []string{
 			"aisync.cue:11:1: settings of one//b for claude: " + filepath.Join(one.URL, "languages/b/claude/settings.json") + ":2:",
@@ -143,6 +143,37 @@ func TestScopedRulesKeepTheirFormAndAreNamedForOthers(t *testing.T) {
 			list := "# Rules to read when they apply\n\n- If your program has not given you this rule already, read `.claude/rules/a.md` before you touch `**/*.el`.\n"
 			if got["file:.opencode/rules/aisync-index.md "] != digest(list) {
 				t.Errorf("opencode is not told of it: %v", got)
+			}
+		})
+	}
+}
+
+func TestRulesGetFrontMatterOnlyWhereTheyNeedIt(t *testing.T) {
+	tests := map[string]struct {
+		manifest string
+		rule     string
+		front    string // what is put in front of it for claude
+	}{
+		"by prose":         {`{"scope": "applies-to"}`, "# A\nApplies to: `**/*.el`, `say \"x\"`\n", "---\npaths:\n  - \"**/*.el\"\n  - \"say \\\"x\\\"\"\n---\n"},
+		"every file":       {`{"scope": "applies-to"}`, "# A\nApplies to: `**/*`\n", ""},
+		"prose":            {"{}", "# A\nApplies to: `**/*.el`\n", ""},
+		"says nothing":     {"{}", "# A\n", ""},
+		"has front matter": {`{"scope": "applies-to"}`, "---\npaths: [x]\n---\n# A\nApplies to: `*.el`\n", ""},
+		"CRLF, no end":     {"{}", "# A\r\nApplies to: `*.el`\r\nend", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			src := source(t, "s", "-- bundle.json --\n"+test.manifest+"\n-- agent-rules/a.md --\n")
+			if err := os.WriteFile(filepath.Join(src.URL, "agent-rules/a.md"), []byte(test.rule), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			d, err := project([]string{"claude"}, []spec.Source{src}, "s//.").Declare(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := prints(d)
+			if want := test.front + test.rule; got["file:.claude/rules/a.md "] != digest(want) {
+				t.Errorf("it does not hold\n%s", want)
 			}
 		})
 	}

@@ -100,7 +100,7 @@ func (r rule) isFor(p place) bool {
 // what one cannot load for some files alone is named for it in a list.
 func (b *builder) placeRules(places []place) {
 	b.bar(places)
-	sort.SliceStable(b.rules, func(i, j int) bool { return b.rules[i].rel < b.rules[j].rel })
+	b.rules = b.distinct(b.rules)
 	var groups [][]rule // of one kind, for the same runtimes
 	for _, r := range b.rules {
 		i := slices.IndexFunc(groups, func(g []rule) bool { return slices.Equal(g[0].only, r.only) && g[0].kind == r.kind })
@@ -122,6 +122,31 @@ func (b *builder) placeRules(places []place) {
 	b.completeFolders(places)
 }
 
+// distinct returns rules by name, each once. Two rules of one name for the same
+// program are an error unless they are equal.
+func (b *builder) distinct(rules []rule) []rule {
+	sort.SliceStable(rules, func(i, j int) bool { return rules[i].rel < rules[j].rel })
+	var out []rule
+next:
+	for _, r := range rules {
+		for i := len(out) - 1; i >= 0 && out[i].rel == r.rel; i-- {
+			had := &out[i]
+			switch {
+			case len(had.only) > 0 && len(r.only) > 0 && !slices.ContainsFunc(r.only, func(id string) bool { return slices.Contains(had.only, id) }):
+			case had.identity() != r.identity():
+				b.fail(r.origin, "%s and %s (%s) bring different rules %s; leave one of the bundles out, or make the files equal",
+					had.label, r.label, text(had.origin), r.rel)
+				continue next
+			case slices.Equal(had.only, r.only):
+				had.origin = joined(had.origin, r.origin)
+				continue next
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
 // The prices of places: a folder is cheaper than the common block for one
 // program, and dearer for two.
 const (
@@ -134,7 +159,7 @@ func (b *builder) placeAlways(places []place, rules []rule) {
 	price, form := map[string]int{}, map[string]string{}
 	consumers := make([]consumer, len(places))
 	for i, p := range places {
-		s, block, folder := b.alwaysConsumer(p, rules[0].isFor(p))
+		s, block, folder := b.alwaysConsumer(p, places, rules[0].isFor(p))
 		if consumers[i] = s; !s.wants {
 			continue
 		}
@@ -165,10 +190,10 @@ func (b *builder) placeAlways(places []place, rules []rule) {
 
 // alwaysConsumer says from where the program of p loads rules that hold always,
 // and which block and folder of its own can hold them.
-func (b *builder) alwaysConsumer(p place, wants bool) (s consumer, block, folder string) {
+func (b *builder) alwaysConsumer(p place, places []place, wants bool) (s consumer, block, folder string) {
 	s = consumer{wants: wants, loads: slices.Clone(p.scope.RulesAlso)}
 	block, folder = p.scope.RulesBlock, p.scope.Rules
-	if b.barred[block] != "" || b.apart(p) {
+	if b.barred[block] != "" || b.apart(p, places) {
 		block = ""
 	}
 	if block != "" {
@@ -203,7 +228,7 @@ func (p place) native(kind frontmatter.Kind) bool {
 	if kind == frontmatter.Scoped {
 		return p.scope.RulesForm != render.Plain
 	}
-	return p.scope.RulesForm == render.MDC
+	return p.scope.RulesForm == render.MDC || p.scope.RulesForm == render.Instructions
 }
 
 // placeWaiting places rules that do not hold always, all of one kind and for the

@@ -40,7 +40,7 @@ func (n node) host(dir string) *spec.Host {
 		h.Mailboxes = append(h.Mailboxes, spec.Mailbox{Machine: f.name(), Place: f.str(), Pos: f.labelPos()})
 	}
 	for _, f := range n.get("bundles").fields() {
-		b := spec.HostBundle{Name: f.name(), Source: f.getStr("source"), Parts: f.getStrings("parts"), Pos: f.labelPos()}
+		b := spec.HostBundle{Name: f.name(), Source: f.getStr("source"), Parts: f.getStrings("parts"), Scope: f.getStr("scope"), Pos: f.labelPos()}
 		if len(b.Parts) == 0 {
 			b.Parts = allParts
 		}

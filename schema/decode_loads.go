@@ -61,7 +61,7 @@ func (n node) loadedText() spec.LoadedText {
 	if f := n.get("scope"); f.exists() {
 		g := f.get("globs")
 		t.Scope = &spec.RuleScope{
-			Field: f.getStr("field"), Always: f.getStr("always"), OnRequest: f.getStr("onRequest"), Whole: f.getStrings("whole"),
+			Field: f.getStr("field"), Always: f.getStr("always"), OnRequest: f.getStr("onRequest"), Whole: f.getStrings("whole"), Asked: f.getStrings("asked"),
 			Globs: spec.Globs{Syntax: g.getStr("syntax"), AnyName: g.getBool("anyName"), Dot: g.getBool("dot"), Commas: g.getBool("commas")},
 		}
 	}

@@ -24,7 +24,11 @@ func (n node) project(dir, file string) *spec.Project {
 		NoGitHooks: !n.get("githooks").bool(true),
 	}
 	for _, f := range n.get("sources").fields() {
-		p.Sources = append(p.Sources, spec.Source{Name: f.name(), URL: f.str(), Dir: dir, Pos: f.labelPos()})
+		src := spec.Source{Name: f.name(), URL: f.str(), Dir: dir, Pos: f.labelPos()}
+		if kindOf(f.v) == cue.StructKind {
+			src.URL, src.Scope = f.getStr("source"), f.getStr("scope")
+		}
+		p.Sources = append(p.Sources, src)
 	}
 	return p
 }

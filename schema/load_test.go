@@ -443,3 +443,32 @@ hosts: me: tasks: {
 		t.Error(diff)
 	}
 }
+
+func TestSourceWithScope(t *testing.T) {
+	dir := unpack(t, txtar.Parse([]byte(`
+-- host/me.cue --
+package aisync
+
+hosts: me: bundles: core: {source: "~/rules", scope: "applies-to"}
+-- project/aisync.cue --
+package aisync
+
+project: {
+	name: "p"
+	sources: plain: "../plain"
+	sources: old: {source: "../old", scope: "applies-to"}
+}
+`)))
+	o := Options{HostDir: filepath.Join(dir, "host"), HostName: "me", ProjectDir: filepath.Join(dir, "project"), Cwd: dir}
+	s, err := Load(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []spec.Source{{Name: "old", URL: "../old", Dir: o.ProjectDir, Scope: "applies-to"}, {Name: "plain", URL: "../plain", Dir: o.ProjectDir}}
+	if diff := cmp.Diff(want, s.Project.Sources, cmpopts.IgnoreTypes(spec.Position{}), cmpopts.SortSlices(func(a, b spec.Source) bool { return a.Name < b.Name })); diff != "" {
+		t.Error(diff)
+	}
+	if b := s.Host.Bundles[0]; b.Source != "~/rules" || b.Scope != "applies-to" {
+		t.Errorf("%+v", b)
+	}
+}

@@ -39,6 +39,11 @@ func scopeOf(r *spec.RuleScope, text []byte) scoped {
 	switch {
 	case r.Always == "" && (!there || len(list) == 0 || whole):
 	case r.Always != "" && fields[r.Always] == true, whole:
+	case len(list) > 0 && !slices.ContainsFunc(list, func(p string) bool { return !slices.Contains(r.Asked, p) }):
+		out.when = Manual
+		if r.OnRequest != "" && fields.Text(r.OnRequest) != "" {
+			out.when = OnRequest
+		}
 	case len(list) > 0:
 		out.when, out.paths = OnPath, list
 	case r.OnRequest != "" && fields.Text(r.OnRequest) != "":

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aisync.dev/aisync/internal/frontmatter"
@@ -34,51 +35,68 @@ func RuleName(form, rel string) string {
 	return rel
 }
 
-// RuleFile is a rule in a form. Front matter that the program already
-// understands stays unchanged.
+// Patterns of the form Instructions that match no file. Copilot CLI loads a file
+// without applyTo at the start; of one with a pattern it tells the model the
+// pattern, the path and the description at the start (measured with 1.0.102). VS
+// Code loads neither by itself.
+const (
+	CopilotOnRequest = "on-request"
+	CopilotManual    = "only-when-named"
+)
+
+// RuleFile is a rule in a form. A text that the program takes as the author
+// meant it stays as it is, each byte of it; in others the front matter is
+// replaced, or added, and the body keeps its bytes. The form Paths has no rules
+// that wait to be asked for: those are the caller's to place.
 func RuleFile(form string, text []byte) []byte {
 	r, err := frontmatter.ReadRule(text)
 	front, body, _, _ := frontmatter.Split(text)
 	f, _ := frontmatter.Parse(front)
+	if form == Plain || form == Paths && err != nil || fits(form, r, f) {
+		return text
+	}
+	about := cmp.Or(r.Description, r.Title)
+	if form == Paths || r.Kind == frontmatter.OnRequest || r.Kind == frontmatter.Manual {
+		about = r.Description
+	}
 	var lines []string
+	if about != "" || form == MDC {
+		lines = append(lines, "description: "+quoted(about))
+	}
 	switch form {
 	case MDC:
-		if _, isText := f["globs"].(string); isText || f["alwaysApply"] != nil {
-			return text
-		}
-		lines = []string{"description: " + quoted(cmp.Or(r.Description, r.Title)), "globs: " + strings.Join(r.Globs, ","), "alwaysApply: true"}
-		if len(r.Globs) > 0 {
-			lines[2] = "alwaysApply: false"
-		} else {
-			lines[1] = "globs:"
-		}
+		lines = append(lines, strings.TrimSpace("globs: "+strings.Join(r.Globs, ",")), "alwaysApply: "+strconv.FormatBool(r.Kind == frontmatter.Always))
 	case Instructions:
-		if f["applyTo"] != nil {
-			return text
+		patterns := map[frontmatter.Kind]string{
+			frontmatter.Always: "**", frontmatter.Scoped: strings.Join(r.Globs, ","), frontmatter.OnRequest: CopilotOnRequest, frontmatter.Manual: CopilotManual,
 		}
-		patterns := "**"
-		if len(r.Globs) > 0 {
-			patterns = strings.Join(r.Globs, ",")
-		}
-		if d := cmp.Or(r.Description, r.Title); d != "" {
-			lines = append(lines, "description: "+quoted(d))
-		}
-		lines = append(lines, "applyTo: "+quoted(patterns))
+		lines = append(lines, "applyTo: "+quoted(patterns[r.Kind]))
 	case Paths:
-		if err != nil || f["paths"] != nil || len(r.Globs) == 0 {
-			return text
-		}
-		if r.Description != "" {
-			lines = append(lines, "description: "+quoted(r.Description))
-		}
 		lines = append(lines, "paths:")
 		for _, g := range r.Globs {
 			lines = append(lines, "  - "+quoted(g))
 		}
-	default:
-		return text
 	}
-	return slices.Concat([]byte("---\n"+strings.Join(lines, "\n")+"\n---\n"), body)
+	end := "\n"
+	if first, _, _ := bytes.Cut(text, []byte("\n")); bytes.HasSuffix(first, []byte("\r")) {
+		end = "\r\n"
+	}
+	return slices.Concat([]byte("---"+end+strings.Join(lines, end)+end+"---"+end), body)
+}
+
+// fits reports whether the program of a form takes a rule with the front matter
+// f as its author meant it.
+func fits(form string, r frontmatter.Rule, f frontmatter.Fields) bool {
+	switch form {
+	case Paths:
+		return r.Kind != frontmatter.Scoped || len(f.List("paths")) > 0
+	case MDC:
+		globs, _ := f["globs"].(string) // Cursor has a text with commas, no list
+		return f["alwaysApply"] == true || strings.TrimSpace(globs) != "" || r.Kind == frontmatter.OnRequest || r.Kind == frontmatter.Manual
+	case Instructions:
+		return len(f.List("applyTo")) > 0
+	}
+	return true
 }
 
 // RuleText is a rule as a part of a longer text, without its front matter, but
@@ -87,7 +105,7 @@ func RuleText(text []byte) string {
 	r, _ := frontmatter.ReadRule(text)
 	_, body, _, _ := frontmatter.Split(text)
 	body = bytes.TrimSpace(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
-	if said, _ := frontmatter.ReadRule(body); len(r.Globs) == 0 || len(said.Globs) > 0 {
+	if said, _ := frontmatter.AppliesTo(body); len(r.Globs) == 0 || len(said) > 0 {
 		return string(body)
 	}
 	line := "Applies to: `" + strings.Join(r.Globs, "`, `") + "`"

@@ -164,6 +164,7 @@ func newCrashMachine(t *testing.T, s *crashSite, serving bool) *crashMachine {
 	for _, name := range []string{"host", "project", "rulesets"} {
 		must(t, os.CopyFS(m.at(name), os.DirFS(filepath.Join("..", "..", "golden", "contract", name))))
 	}
+	must(t, os.WriteFile(m.at("rulesets/bundle.json"), []byte(scopedByProse), 0o644))
 	for rel, text := range usersFiles {
 		must(t, os.MkdirAll(filepath.Dir(m.at(rel)), 0o755))
 		must(t, os.WriteFile(m.at(rel), []byte(text), 0o644))

@@ -35,6 +35,10 @@ import (
 	"aisync.dev/aisync/internal/filelock"
 )
 
+// scopedByProse is the manifest of a bundle source whose rules say in prose which
+// files they are for.
+const scopedByProse = `{"scope": "applies-to"}` + "\n"
+
 // run is the program without a gate.
 func run(argv []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
 	return execute(nil, argv, stdin, stdout, stderr, environ)
@@ -144,6 +148,10 @@ func prepare(e *testscript.Env) error {
 	at := func(elem ...string) string { return filepath.Join(append([]string{e.WorkDir}, elem...)...) }
 	contract, root, facts := at("contract"), at("root"), at("velox.json")
 	if err := os.CopyFS(contract, os.DirFS(filepath.Join("..", "..", "golden", "contract"))); err != nil {
+		return err
+	}
+	// A rule for some files lies in a folder, whichever programs there are.
+	if err := os.WriteFile(filepath.Join(contract, "rulesets", "bundle.json"), []byte(scopedByProse), 0o644); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(root, "home", "me"), 0o755); err != nil {

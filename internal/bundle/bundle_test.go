@@ -63,9 +63,10 @@ Applies to: ` + "`**/*`" + `
 -- languages/elisp/CLAUDE.md --
 # Notes
 -- languages/elisp/claude/rules/elisp.md --
+---
+paths: ["**/*.el", Cask]
+---
 # Emacs Lisp
-
-Applies to: ` + "`**/*.el`, `Cask`" + `
 -- languages/elisp/claude/settings.json --
 {}
 -- languages/elisp/claude/hooks/check.sh --
@@ -91,9 +92,10 @@ Applies to: ` + "`**/*`" + `
 -- languages/elisp/runtimes/claude/CLAUDE.md --
 # Notes
 -- languages/elisp/common/rules/elisp.md --
+---
+paths: ["**/*.el", Cask]
+---
 # Emacs Lisp
-
-Applies to: ` + "`**/*.el`, `Cask`" + `
 -- languages/elisp/runtimes/claude/settings.json --
 {}
 -- languages/elisp/runtimes/claude/hooks/check.sh --
@@ -134,7 +136,7 @@ func TestBothLayoutsHoldTheSameParts(t *testing.T) {
 }
 
 func TestOneRuleInBothLayoutsIsOneRuleOrAnError(t *testing.T) {
-	both := oldLayout + "-- languages/elisp/common/rules/elisp.md --\n# Emacs Lisp\n\nApplies to: `**/*.el`, `Cask`\n"
+	both := oldLayout + "-- languages/elisp/common/rules/elisp.md --\n---\npaths: [\"**/*.el\", Cask]\n---\n# Emacs Lisp\n"
 	if p := must(unpack(t, both).Language("elisp"))(t); len(p.Rules) != 1 {
 		t.Errorf("rules: %v, want one", rels(p.Rules))
 	}
@@ -340,7 +342,7 @@ func BenchmarkReadingAThousandRules(b *testing.B) {
 	}
 	body := strings.Repeat("One change a commit; the first line says what it does.\n", 60)
 	for i := range 1000 {
-		text := fmt.Sprintf("# Rule %d\n\nApplies to: `**/*.x%d`\n\n%s", i, i, body)
+		text := fmt.Sprintf("---\npaths: [\"**/*.x%d\"]\n---\n# Rule %d\n\n%s", i, i, body)
 		if err := os.WriteFile(filepath.Join(dir, "agent-rules", fmt.Sprintf("r%04d.md", i)), []byte(text), 0o644); err != nil {
 			b.Fatal(err)
 		}

@@ -96,8 +96,12 @@ func (p *Part) Files() []File {
 // new and their old names, one of which may be a link to the other.
 func (t *Tree) readCore() (*Part, error) {
 	p := &Part{Kind: Core, Name: "."}
+	u, err := t.ruleUse(p, "")
+	if err != nil {
+		return nil, err
+	}
 	for _, dir := range t.oneOf(ruleFolders) {
-		if err := t.rules(p, &p.Rules, dir); err != nil {
+		if err := t.rules(p, &p.Rules, dir, u); err != nil {
 			return nil, err
 		}
 	}
@@ -140,9 +144,13 @@ func (t *Tree) readShared() (*Part, error) {
 	if err != nil {
 		return nil, err
 	}
+	u, err := t.ruleUse(&Part{}, "")
+	if err != nil {
+		return nil, err
+	}
 	for _, id := range ids {
 		r := RuntimePart{ID: id}
-		if err := t.readRuntime(p, &r, "runtimes/"+id); err != nil {
+		if err := t.readRuntime(p, &r, "runtimes/"+id, u); err != nil {
 			return nil, err
 		}
 		p.Runtimes = append(p.Runtimes, r)
@@ -151,8 +159,8 @@ func (t *Tree) readShared() (*Part, error) {
 }
 
 // readRuntime reads the part in the folder dir for one runtime.
-func (t *Tree) readRuntime(p *Part, r *RuntimePart, dir string) error {
-	if err := t.rules(p, &r.Rules, dir+"/rules"); err != nil {
+func (t *Tree) readRuntime(p *Part, r *RuntimePart, dir string, u use) error {
+	if err := t.rules(p, &r.Rules, dir+"/rules", u); err != nil {
 		return err
 	}
 	return t.runtime(p, r, dir)
@@ -170,8 +178,12 @@ func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
 		root = "teams/" + name
 	}
 	p := &Part{Kind: kind, Name: name}
+	u, err := t.ruleUse(p, root)
+	if err != nil {
+		return nil, err
+	}
 	for _, dir := range []string{root, root + "/common"} {
-		if err := t.rules(p, &p.Rules, dir+"/rules"); err != nil {
+		if err := t.rules(p, &p.Rules, dir+"/rules", u); err != nil {
 			return nil, err
 		}
 		if err := t.add(&p.Seeds, dir, plain, never, isSeed); err != nil {
@@ -203,14 +215,14 @@ func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
 		r := RuntimePart{ID: id}
 		if id == oldFolder {
 			// Rules of the old layout are neutral: every runtime gets them.
-			if err := t.rules(p, &p.Rules, root+"/"+oldFolder+"/rules"); err != nil {
+			if err := t.rules(p, &p.Rules, root+"/"+oldFolder+"/rules", u); err != nil {
 				return nil, err
 			}
 			if err := t.runtime(p, &r, root+"/"+oldFolder); err != nil {
 				return nil, err
 			}
 		}
-		if err := t.readRuntime(p, &r, root+"/runtimes/"+id); err != nil {
+		if err := t.readRuntime(p, &r, root+"/runtimes/"+id, u); err != nil {
 			return nil, err
 		}
 		p.Runtimes = append(p.Runtimes, r)
@@ -250,10 +262,10 @@ func (t *Tree) runtime(p *Part, r *RuntimePart, dir string) error {
 }
 
 // rules adds the Markdown files below dir to list, and reports those without a
-// heading.
-func (t *Tree) rules(p *Part, list *[]File, dir string) error {
+// heading. u is rule or proseRule.
+func (t *Tree) rules(p *Part, list *[]File, dir string, u use) error {
 	before := len(*list)
-	if err := t.add(list, dir, rule, nil, isRule); err != nil {
+	if err := t.add(list, dir, u, nil, isRule); err != nil {
 		return err
 	}
 	for _, f := range (*list)[before:] {

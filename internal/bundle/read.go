@@ -20,7 +20,7 @@ import (
 )
 
 // File is one file of a part. Digest is that of its bytes when they were read;
-// only a rule's bytes are kept.
+// only a rule's text is kept.
 type File struct {
 	Rel      string // slash-separated, relative to the folder that it is installed from: "commits.md"
 	Src      string // slash-separated, relative to the tree: "agent-rules/commits.md"
@@ -28,9 +28,10 @@ type File struct {
 	Embedded []byte // its bytes, if it lies only in aisync itself
 	Digest   string // "sha256:" and the hex digest of its bytes
 	Mode     fs.FileMode
-	Text     []byte           // of a rule: its bytes, which programs read in several forms
+	Text     []byte           // of a rule: its bytes or, if it is scoped by prose, these with its scope in their front matter
 	About    frontmatter.Rule // of a rule: its metadata
 	Fault    error            // of a rule: the error in its front matter
+	ByProse  bool             // of a rule: its line "Applies to:" is its scope
 	Past     func() [][]byte  // its contents in the versions of its source in git, newest first
 	Bridges  []string         // of a skill's Markdown: the folders of rules that it refers to as siblings
 }
@@ -42,11 +43,12 @@ var ErrCase = errors.New("differ only in case")
 type use int
 
 const (
-	plain   use = iota
-	rule        // its metadata
-	skill       // references to the rules
-	program     // *.sh is always executable
-	gitHook     // always executable
+	plain     use = iota
+	rule          // its metadata
+	proseRule     // its metadata, and its line "Applies to:", which is its scope
+	skill         // references to the rules
+	program       // *.sh is always executable
+	gitHook       // always executable
 )
 
 type job struct {
@@ -180,8 +182,11 @@ func (t *Tree) readOne(j job, buf []byte, out *File) ([]byte, error) {
 		out.Embedded = slices.Clone(buf)
 	}
 	switch j.use {
-	case rule:
+	case rule, proseRule:
 		out.Text = slices.Clone(buf)
+		if out.ByProse = j.use == proseRule; out.ByProse {
+			out.Text = frontmatter.ScopeByProse(out.Text)
+		}
 		out.About, out.Fault = frontmatter.ReadRule(out.Text)
 	case skill:
 		for _, dir := range ruleFolders {

@@ -23,7 +23,7 @@ func (t *Tree) Runtimes() ([]spec.Runtime, error) {
 	var out []spec.Runtime
 	var errs []error
 	for _, src := range files {
-		text, err := t.manifest(src)
+		text, err := t.runtimeText(src)
 		if err != nil {
 			errs = append(errs, at(t.Pos, err))
 			continue
@@ -57,7 +57,7 @@ func (t *Tree) manifests() ([]string, error) {
 	return out, err
 }
 
-func (t *Tree) manifest(src string) ([]byte, error) {
+func (t *Tree) runtimeText(src string) ([]byte, error) {
 	if err := t.inside(src); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (t *Tree) manifestFiles() ([]File, error) {
 	}
 	var out []File
 	for _, src := range names {
-		text, err := t.manifest(src)
+		text, err := t.runtimeText(src)
 		if err != nil {
 			return nil, err
 		}

@@ -46,7 +46,7 @@ func (e *MissingError) Error() string {
 
 // OfHost returns the source of a host's bundle.
 func OfHost(b spec.HostBundle, hostDir string) spec.Source {
-	return spec.Source{Name: b.Name, URL: b.Source, Dir: hostDir, Pos: b.Pos}
+	return spec.Source{Name: b.Name, URL: b.Source, Dir: hostDir, Scope: b.Scope, Pos: b.Pos}
 }
 
 // Remote reports whether url must be fetched: a git or archive source.
@@ -66,7 +66,7 @@ func Remote(url string) bool {
 // Open returns the tree of src. It lists folders and reads no file; parts are
 // read on demand. A folder is relative to src.Dir.
 func (s *Sources) Open(ctx context.Context, src spec.Source) (*Tree, error) {
-	key := src.Name + "\x00" + src.URL + "\x00" + src.Dir
+	key := strings.Join([]string{src.Name, src.URL, src.Dir, src.Scope}, "\x00")
 	s.mu.Lock()
 	if s.open == nil {
 		s.open = map[string]*opening{}
@@ -90,7 +90,7 @@ func (s *Sources) read(ctx context.Context, src spec.Source) (*Tree, error) {
 	if err != nil {
 		return nil, at(src.Pos, fmt.Errorf("bundle source %q (%s): %w", src.Name, src.URL, err))
 	}
-	t.Name, t.URL, t.Pinned, t.Pos = src.Name, src.URL, pinned, src.Pos
+	t.Name, t.URL, t.Pinned, t.Pos, t.scope = src.Name, src.URL, pinned, src.Pos, src.Scope
 	t.versions.none = Remote(src.URL) && !strings.HasPrefix(src.URL, "git::")
 	return t, nil
 }

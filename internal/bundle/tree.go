@@ -26,6 +26,7 @@ type Tree struct {
 	Pinned string // pin of a git or archive source; "" for a folder
 	Pos    spec.Position
 
+	scope     string // of its rules, as the spec declares it: "" or ByProse
 	real      string // Dir with links resolved
 	embedded  fs.FS  // the tree, if it lies in aisync itself; Dir is only its name then
 	versions  *versions
@@ -36,6 +37,8 @@ type Tree struct {
 
 	mu    sync.Mutex
 	parts map[string]func() (*Part, error)
+
+	manifest func() (Manifest, error)
 
 	core   func() (*Part, error)
 	shared func() (*Part, error)
@@ -90,6 +93,7 @@ func (t *Tree) open() error {
 	if t.teams, err = t.folders("teams"); err != nil {
 		return err
 	}
+	t.manifest = sync.OnceValues(t.readManifest)
 	t.core = sync.OnceValues(t.readCore)
 	t.shared = sync.OnceValues(t.readShared)
 	t.skills = sync.OnceValues(t.readSkills)

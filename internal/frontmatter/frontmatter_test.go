@@ -79,27 +79,71 @@ func TestReadRule(t *testing.T) {
 	}
 }
 
-func TestPatternsAreReadFromTheLineThatNamesThem(t *testing.T) {
+func TestAppliesToIsProse(t *testing.T) {
+	for text, want := range map[string]Rule{
+		"# A\nApplies to: `*.go`\n":                                  {Title: "A"},
+		"---\npaths: [x]\n# no title\n---\n# B\r\nApplies to: `y`\n": {Title: "B", Kind: Scoped, Globs: []string{"x"}},
+		"---\nglobs: x\nalwaysApply: true\n---\n# B\n":               {Title: "B"},
+		"text\n": {},
+	} {
+		if r, err := ReadRule([]byte(text)); err != nil || !cmp.Equal(r, want) {
+			t.Errorf("%q: %+v %v, want %+v", text, r, err, want)
+		}
+	}
+	if r, err := ReadRule([]byte("---\n# C\n")); err == nil || r.Title != "C" {
+		t.Errorf("front matter without an end: %+v %v", r, err)
+	}
+}
+
+func TestAppliesTo(t *testing.T) {
 	tests := map[string]struct {
-		text, title string
-		globs       []string
-		wrong       bool
+		text  string
+		globs []string
+		line  int
 	}{
-		"backquotes":   {"# A\nApplies to: `*.go`, and `cmd/**`\n", "A", []string{"*.go", "cmd/**"}, false},
-		"bare":         {"# A\nApplies to: *.go, *.mod\n", "A", []string{"*.go", "*.mod"}, false},
-		"every file":   {"# A\nApplies to: `**/*`\n", "A", nil, false},
-		"front matter": {"---\npaths: [x]\n# no title\n---\n# B\r\nApplies to: `y`\n", "B", []string{"x"}, false},
-		"always":       {"---\nglobs: x\nalwaysApply: true\n---\n# B\n", "B", nil, false},
-		"none":         {"text\n", "", nil, false},
-		"open front":   {"---\n# C\n", "C", nil, true},
+		"backquotes":   {"# A\nApplies to: `*.go`, and `cmd/**`\n", []string{"*.go", "cmd/**"}, 2},
+		"bare":         {"# A\n\nApplies to: *.go, *.mod\n", []string{"*.go", "*.mod"}, 3},
+		"every file":   {"# A\nApplies to: `**/*`\n", nil, 2},
+		"empty":        {"# A\nApplies to:\nApplies to: `x`\n", nil, 2},
+		"front matter": {"---\nApplies to: x\n---\n# B\r\nApplies to: `y`\r\n", []string{"y"}, 5},
+		"no end":       {"Applies to: `y`", []string{"y"}, 1},
+		"none":         {"text\n", nil, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r, err := ReadRule([]byte(test.text))
-			if r.Title != test.title || !slices.Equal(r.Globs, test.globs) || (err != nil) != test.wrong {
-				t.Errorf("got %+v %v, want %+v", r, err, test)
+			if globs, line := AppliesTo([]byte(test.text)); !slices.Equal(globs, test.globs) || line != test.line {
+				t.Errorf("%q, line %d; want %q, line %d", globs, line, test.globs, test.line)
 			}
 		})
+	}
+}
+
+func TestScopeByProse(t *testing.T) {
+	const line = "Applies to: `*.go`, `say \"x\"`\n"
+	for text, want := range map[string]string{
+		"# A\n" + line:                                          "---\npaths:\n  - \"*.go\"\n  - \"say \\\"x\\\"\"\n---\n# A\n" + line,
+		"# A\r\n\r\nApplies to: x":                              "---\r\npaths:\r\n  - \"x\"\r\n---\r\n# A\r\n\r\nApplies to: x",
+		"\uFEFF# A\nApplies to: x":                              "\uFEFF---\npaths:\n  - \"x\"\n---\n# A\nApplies to: x",
+		"---\ndescription: d\n--- \nApplies to: x\n":            "---\ndescription: d\npaths:\n  - \"x\"\n--- \nApplies to: x\n",
+		"\uFEFF---\r\n---\r\nApplies to: x\r\n":                 "\uFEFF---\r\npaths:\r\n  - \"x\"\r\n---\r\nApplies to: x\r\n",
+		"---\npaths: [y]\n---\nApplies to: x\n":                 "",
+		"---\nglobs:\nalwaysApply: false\n---\nApplies to: x\n": "",
+		"---\nalwaysApply: true\n---\nApplies to: x\n":          "",
+		"---\npaths: [\n---\nApplies to: x\n":                   "",
+		"---\n# A\nApplies to: x\n":                             "",
+		"# A\nApplies to: `**`, `x`\n":                          "",
+		"# A\n":                                                 "",
+	} {
+		got := string(ScopeByProse([]byte(text)))
+		if want == "" {
+			want = text
+		}
+		if got != want {
+			t.Errorf("%q becomes\n%q, want\n%q", text, got, want)
+		}
+		if again := string(ScopeByProse([]byte(got))); again != got {
+			t.Errorf("%q becomes another text the second time: %q", got, again)
+		}
 	}
 }
 

@@ -32,5 +32,11 @@ func FuzzReadRule(f *testing.F) {
 		}
 		_, err = ReadRule(text)
 		check(err)
+		scoped := ScopeByProse(text)
+		r, err := ReadRule(scoped)
+		check(err)
+		if _, body2, _, _ := Split(scoped); !bytes.Equal(scoped, text) && (r.Kind != Scoped || !bytes.Equal(body, body2) && !bytes.HasSuffix(body, body2)) {
+			t.Fatalf("%q became %q, %+v", text, scoped, r)
+		}
 	})
 }

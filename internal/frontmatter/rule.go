@@ -26,28 +26,28 @@ type Rule struct {
 	Runtimes    []string // runtimes it is for; none: all
 }
 
-// ReadRule reads the metadata in text's front matter, or in its first heading
-// and its first line "Applies to:". The error is about the front matter, which
-// then counts as text.
+// globFields are the fields that limit a rule to files: those of Claude Code,
+// Cursor and GitHub Copilot. The first that has patterns counts.
+var globFields = []string{"paths", "globs", "applyTo"}
+
+// ReadRule reads the metadata in text's front matter, and the title in its first
+// heading. A line "Applies to:" below it is prose; see ScopeByProse. The error
+// is about the front matter, which then counts as text.
 func ReadRule(text []byte) (Rule, error) {
 	front, body, ok, err := Split(text)
-	var r Rule
-	r.Title, r.Globs = header(body)
+	r := Rule{Title: title(body)}
 	if !ok {
-		if len(r.Globs) > 0 {
-			r.Kind = Scoped
-		}
 		return r, err
 	}
 	f, err := Parse(front)
 	r.Description, r.Runtimes = f.Text("description"), f.List("runtimes")
-	for _, name := range []string{"paths", "globs", "applyTo"} {
+	for _, name := range globFields {
 		if globs := f.List(name); len(globs) > 0 {
 			r.Globs = globs
 			break
 		}
 	}
-	always := f["alwaysApply"] == true || slices.ContainsFunc(r.Globs, everyFile)
+	always := f["alwaysApply"] == true || slices.ContainsFunc(r.Globs, EveryFile)
 	if always {
 		r.Globs = nil
 	}
@@ -63,39 +63,17 @@ func ReadRule(text []byte) (Rule, error) {
 	return r, err
 }
 
-func everyFile(glob string) bool { return glob == "**/*" || glob == "**" || glob == "*" }
+// EveryFile reports whether glob matches each file of a project.
+func EveryFile(glob string) bool { return glob == "**/*" || glob == "**" || glob == "*" }
 
-// header reads the first heading of a rule and the patterns of its first
-// "Applies to:" line.
-func header(text []byte) (title string, globs []string) {
-	for found := false; len(text) > 0 && (title == "" || !found); {
-		var line []byte
-		line, text, _ = bytes.Cut(text, []byte("\n"))
-		line = bytes.TrimRight(line, "\r \t")
-		switch {
-		case title == "" && bytes.HasPrefix(line, []byte("# ")):
-			title = strings.TrimSpace(string(line[2:]))
-		case !found && bytes.HasPrefix(line, []byte("Applies to:")):
-			found, globs = true, globsOf(string(line[len("Applies to:"):]))
-		}
-	}
-	if slices.ContainsFunc(globs, everyFile) {
-		globs = nil
-	}
-	return title, globs
-}
-
-// globsOf returns the patterns between backquotes or, without any, those
-// between commas.
-func globsOf(s string) []string {
-	if parts := strings.Split(s, "`"); len(parts) > 2 {
-		var out []string
-		for i := 1; i < len(parts); i += 2 {
-			if g := strings.TrimSpace(parts[i]); g != "" && !slices.Contains(out, g) {
-				out = append(out, g)
+// title is the first heading of text.
+func title(text []byte) string {
+	for line := range bytes.Lines(text) {
+		if rest, ok := bytes.CutPrefix(line, []byte("# ")); ok {
+			if t := strings.TrimSpace(string(rest)); t != "" {
+				return t
 			}
 		}
-		return out
 	}
-	return Fields{"": s}.List("")
+	return ""
 }

@@ -186,7 +186,7 @@ func (w *world) own(id string) map[string]int {
 		}
 	}
 	switch {
-	case id == "gemini" && !w.scope.project, id == "claude" && there("CLAUDE.md") && !w.shares():
+	case id == "gemini" && !w.scope.project, id == "claude" && there("CLAUDE.md") && (!w.shares() || !slices.Contains(w.set, "copilot")): // it stays apart
 		want[mark("own", "agents")] = 0
 	}
 	return want

@@ -26,8 +26,9 @@ var trees = map[string]map[string]string{
 		"AGENTS.md": "# A\n\nKeep to {agents}.\n", "sub/AGENTS.md": "# S\n\nKeep to {sub}.\n", "sub/CLAUDE.md": "# S\n\nKeep to {subclaude}.\n",
 		".claude/rules/always.md": "# R\n\nKeep to {always}.\n", ".claude/rules/zig.md": "---\npaths: [\"**/*.zig\"]\n---\n# Z\n\nKeep to {zig}.\n",
 		".qwen/rules/link.md": "-> ../../docs/linked.md", "docs/linked.md": "# L\n\nKeep to {linked}.\n", ".qwen/rules/zig.md": "---\npaths: [\"sub/*.zig\"]\n---\n# Z\n\nKeep to {qwenzig}.\n",
-		".github/instructions/zig.instructions.md": "---\napplyTo: \"sub/**\"\n---\n# Z\n\nKeep to {copilotzig}.\n",
-		".agents/skills/s/SKILL.md":                "---\nname: s\ndescription: Use it for {skill}.\n---\n# Look\n",
+		".github/instructions/zig.instructions.md":  "---\napplyTo: \"sub/**\"\n---\n# Z\n\nKeep to {copilotzig}.\n",
+		".github/instructions/free.instructions.md": "---\ndescription: Of asking\n---\n# F\n\nKeep to {copilotfree}.\n", ".github/instructions/none.instructions.md": "# N\n\nKeep to {copilotnone}.\n",
+		".agents/skills/s/SKILL.md": "---\nname: s\ndescription: Use it for {skill}.\n---\n# Look\n",
 	},
 }
 
@@ -51,7 +52,7 @@ func TestLoadsAgreesWithPrograms(t *testing.T) {
 			w.aisync("apply", "--yes", "--trust")
 			for file, text := range files {
 				to, link := strings.CutPrefix(text, "-> ")
-				for _, what := range []string{"agents", "claude", "gemini", "qwen", "sub", "subclaude", "always", "zig", "linked", "qwenzig", "copilotzig", "skill"} {
+				for _, what := range []string{"agents", "claude", "gemini", "qwen", "sub", "subclaude", "always", "zig", "linked", "qwenzig", "copilotzig", "copilotfree", "copilotnone", "skill"} {
 					text = strings.ReplaceAll(text, "{"+what+"}", mark("own", what))
 				}
 				if !link {

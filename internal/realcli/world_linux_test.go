@@ -224,7 +224,7 @@ func (w *world) bundle(dir, scope string) {
 		top = filepath.Join(dir, "languages/demo")
 	}
 	w.write(dir, "agent-rules/"+scope+"-always.md", "# Always\n\nKeep to "+m("rule")+".\n")
-	w.write(dir, "agent-rules/"+scope+"-zig.md", "# Zig\n\nApplies to: `**/*.zig`\n\nKeep to "+m("zig")+".\n")
+	w.write(dir, "agent-rules/"+scope+"-zig.md", "---\npaths: [\"**/*.zig\"]\n---\n# Zig\n\nKeep to "+m("zig")+".\n")
 	w.write(top, "skills/"+scope+"-look/SKILL.md", "---\nname: "+scope+"-look\ndescription: Use it for "+m("skill")+".\n---\n\n# Look\n\nDo "+m("body")+".\n")
 	w.write(top, "commands/"+scope+"-fix.md", "---\ndescription: Mends "+m("command")+".\n---\n\nMend "+m("fix")+".\n")
 	w.write(top, "agents/"+scope+"-judge.md", "---\nname: "+scope+"-judge\ndescription: Judges "+m("agent")+".\n---\n\nJudge "+m("verdict")+".\n")

@@ -71,6 +71,7 @@ type RuleScope struct {
 	Always    string   // field that is true in a rule for all; a rule with other front matter is not one
 	OnRequest string   // field of words by which the model asks for a rule without patterns
 	Whole     []string // patterns that make a rule one that is loaded at the start
+	Asked     []string // patterns that name no file: a rule with one waits for the model to ask for it
 	Globs     Globs
 }
 

@@ -157,6 +157,7 @@ type HostBundle struct {
 	Name   string
 	Source string // as written; see Source in package bundle for its grammar
 	Parts  []string
+	Scope  string // as in Source
 	Pos    Position
 }
 
@@ -275,10 +276,11 @@ type Project struct {
 // Source names the place of bundles: a folder, git::URL?ref=…, or an archive
 // URL.
 type Source struct {
-	Name string
-	URL  string
-	Dir  string // folder where a relative URL starts
-	Pos  Position
+	Name  string
+	URL   string
+	Dir   string // folder where a relative URL starts
+	Scope string // "applies-to": a rule's line "Applies to:" is its scope; "": its front matter is, or the source's manifest decides
+	Pos   Position
 }
 
 // BundleRef is source//name, or a bare name that exactly one source has.

@@ -32,7 +32,7 @@ func (w *world) manyAdapters() ([]row, error) {
 // installed, rulesync and ruler do the same from their own sources.
 func (w *world) adapters(rules int, apply, drift time.Duration) ([]row, error) {
 	dir := filepath.Join(w.dir, fmt.Sprintf("adapters-%d", rules))
-	if err := adapterSource(filepath.Join(dir, "rulesets/languages/many/common"), "rules", rules, ""); err != nil {
+	if err := adapterSource(filepath.Join(dir, "rulesets/languages/many/common"), "rules", rules, "---\npaths: [\"src/part%d/**/*.go\"]\n---\n\n"); err != nil {
 		return nil, err
 	}
 	var mcp strings.Builder
@@ -144,15 +144,11 @@ func (w *world) peer(p realcli.Package, dir string, rules int, apply, drift samp
 }
 
 // adapterSource writes rules of about 3.7 kB below dir/rulesName, each with
-// front or else a line that says what it is about, and skills.
+// front before it, and skills.
 func adapterSource(dir, rulesName string, rules int, front string) error {
 	body := strings.Repeat("Read the whole file before you change a line of it, and say what you saw.\n", 50)
 	for i := range rules {
-		head, about := fmt.Sprintf(front, i), ""
-		if front == "" {
-			head, about = "", fmt.Sprintf("Applies to: `src/part%d/**/*.go`\n\n", i)
-		}
-		if err := write(filepath.Join(dir, rulesName, fmt.Sprintf("rule-%03d.md", i)), fmt.Sprintf("%s# Rule %d\n\n%s%s", head, i, about, body)); err != nil {
+		if err := write(filepath.Join(dir, rulesName, fmt.Sprintf("rule-%03d.md", i)), fmt.Sprintf(front+"# Rule %d\n\n%s", i, i, body)); err != nil {
 			return err
 		}
 	}

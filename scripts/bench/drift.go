@@ -35,7 +35,7 @@ func (w *world) driftOf(n int, target time.Duration) ([]row, error) {
 	source, project, root := filepath.Join(here, "source"), filepath.Join(here, "project"), fmt.Sprintf("drift-%d/root", n)
 	for i := range n {
 		name := filepath.Join(source, "languages/many/rules", fmt.Sprintf("rule-%05d.md", i))
-		if err := write(name, fmt.Sprintf("# Rule %05d\n\nApplies to: `**/*.go`\n\n%s\n", i, strings.Repeat("Read the whole file before you change a line of it.\n", 20))); err != nil {
+		if err := write(name, fmt.Sprintf("---\npaths: [\"**/*.go\"]\n---\n# Rule %05d\n\n%s\n", i, strings.Repeat("Read the whole file before you change a line of it.\n", 20))); err != nil {
 			return nil, err
 		}
 	}

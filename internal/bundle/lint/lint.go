@@ -46,7 +46,8 @@ type Check struct {
 var Checks = []Check{
 	{"read", "the source can be read as bundles: its JSON, its links, its layout", checkRead},
 	{"heading", "rules and instruction files start with a heading", checkHeadings},
-	{"applies-to", "a rule says which files it is for", checkAppliesTo},
+	{"applies-to", "a line \"Applies to:\" limits its rule, where it is meant to", checkAppliesTo},
+	{"patterns", "the patterns of rules can be read, and name the same files for every program", checkPatterns},
 	{"front-matter", "front matter can be read, and says what programs find a skill, command or subagent by", checkFrontMatter},
 	{"exec", "what is run is executable, and nothing else", checkExec},
 	{"shebang", "a program says what runs it, in a way that works", checkShebangs},

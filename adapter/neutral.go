@@ -1,9 +1,6 @@
 package adapter
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"path"
 	"slices"
 	"strings"
 
@@ -19,8 +16,8 @@ import (
 // runtime cannot take.
 func (b *builder) neutral(places []place, w bundleRequest) {
 	n := w.part.Neutral
-	b.prompts(places, w, "commands", n.Commands, func(s spec.Scope) *spec.PromptFolder { return s.Commands })
-	b.prompts(places, w, "subagents", n.Agents, func(s spec.Scope) *spec.PromptFolder { return s.Agents })
+	b.prompts(places, w, "commands", n.Commands, commandWords(), func(s spec.Scope) *spec.PromptFolder { return s.Commands })
+	b.prompts(places, w, "subagents", n.Agents, agentWords(), func(s spec.Scope) *spec.PromptFolder { return s.Agents })
 	b.events(places, w, n)
 	b.permissions(places, w, n.Permissions)
 	b.ignored(places, w, n.Ignored)
@@ -29,44 +26,6 @@ func (b *builder) neutral(places []place, w bundleRequest) {
 // isFor reports whether an item with these runtime ids is for p; no ids mean
 // all runtimes.
 func (p place) isFor(ids []string) bool { return len(ids) == 0 || slices.Contains(ids, p.rt.ID) }
-
-// prompts puts commands or subagents where each program reads them.
-func (b *builder) prompts(places []place, w bundleRequest, what string, files []bundle.File, folder func(spec.Scope) *spec.PromptFolder) {
-	if len(files) == 0 {
-		return
-	}
-	var without, limited []string
-	for _, p := range places {
-		to := folder(p.scope)
-		if to == nil {
-			without = append(without, p.rt.ID)
-			continue
-		}
-		for _, f := range files {
-			if !p.isFor(f.About.Runtimes) {
-				continue
-			}
-			name := strings.TrimSuffix(f.Rel, ".md")
-			text := render.Prompt(to.Form, path.Base(name), f.Text)
-			sum := sha256.Sum256(text)
-			b.leaf(fileAt(path.Join(to.Path, render.PromptName(to.Form, f.Rel))), "", reconcile.Leaf{
-				Body: madeOf(f, reconcile.Fingerprint("sha256:"+hex.EncodeToString(sum[:])), 0o644, func(src []byte) []byte {
-					return render.Prompt(to.Form, path.Base(name), src)
-				}),
-				Origin: w.origin,
-			}, w.label)
-			if to.Form != render.Verbatim && render.Limited(f.Text) && !slices.Contains(limited, p.rt.ID) {
-				limited = append(limited, p.rt.ID)
-			}
-		}
-	}
-	if len(without) > 0 {
-		b.note(false, w.origin, "the %s of %s are not for %s, which reads no folder of them in this scope", what, w.label, list(without))
-	}
-	if len(limited) > 0 {
-		b.note(false, w.origin, "some %s of %s name tools or a model, which only claude understands: %s get neither", what, w.label, list(limited))
-	}
-}
 
 // permissions merges the permissions of agents into each program's settings.
 func (b *builder) permissions(places []place, w bundleRequest, perms []bundle.Permission) {

@@ -105,7 +105,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	s.Ignore = in(n.get("ignore"))
 	for name, to := range map[string]**spec.PromptFolder{"commands": &s.Commands, "agents": &s.Agents} {
 		if f := n.get(name); f.exists() {
-			*to = &spec.PromptFolder{Path: in(f.get("path")), Form: f.getStr("form")}
+			*to = f.promptFolder(in(f.get("path")))
 		}
 	}
 	if f := n.get("events"); f.exists() {
@@ -127,6 +127,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 		if f := n.get(field); f.exists() {
 			*to = &spec.SettingsFile{
 				Path: in(f.get("path")), Format: f.getStr("format"), Sets: f.getStrings("sets"), Hooks: f.getStr("hooks"),
+				Also: f.getStrings("also"),
 			}
 		}
 	}
@@ -140,6 +141,17 @@ func (n node) scope(where func(string) bool) spec.Scope {
 		s.Obeys = append(s.Obeys, f.obeyed(where))
 	}
 	return s
+}
+
+func (n node) promptFolder(at string) *spec.PromptFolder {
+	folder := &spec.PromptFolder{Path: at, Form: n.getStr("form"), Fields: n.get("fields").texts(), Models: n.get("models").texts()}
+	if f := n.get("limits"); f.exists() {
+		folder.Limits = &spec.ToolLimits{
+			Tools: f.get("tools").texts(), Only: f.getStr("only"), Deny: f.getStr("deny"),
+			ReadOnly: f.getStr("readOnly"), ReadOnlyValue: f.getStr("readOnlyValue"),
+		}
+	}
+	return folder
 }
 
 func (n node) reference() spec.Reference {

@@ -35,12 +35,54 @@ func Permission(shape string, names map[string]string, action, tool, pattern str
 		if key == "" || tool == "fetch" && pattern != "" {
 			return nil
 		}
-		if pattern == "" {
-			pattern = "*"
+		patterns := []string{pattern}
+		switch {
+		case pattern == "":
+			patterns = []string{"*"}
+		case tool == "read" || tool == "edit":
+			patterns = wildcards(pattern, action == "allow")
 		}
-		return []Setting{{Pointer: []string{"permission", key, pattern}, Value: text(action)}}
+		var all []Setting
+		for _, p := range patterns {
+			all = append(all, Setting{Pointer: []string{"permission", key, p}, Value: text(action)})
+		}
+		return all
 	}
 	return nil
+}
+
+// wildcards are opencode's patterns for the files that pattern, as in
+// .gitignore, stands for. It compares them with the whole path below the root of
+// the git repository, or below / without one, and * matches slashes too. What is
+// allowed matches no more than pattern; what is not holds wherever the project
+// lies, so it may match files of the same path deeper down. Wildcard.match and
+// ReadTool.execute of its program at 1.18.33.
+func wildcards(pattern string, exactly bool) []string {
+	if strings.HasPrefix(pattern, "~") || strings.HasPrefix(pattern, "//") || strings.HasPrefix(pattern, "$") {
+		return []string{pattern}
+	}
+	rest, anywhere := strings.CutPrefix(pattern, "**/")
+	rest = strings.TrimPrefix(strings.TrimPrefix(rest, "./"), "/")
+	anywhere = anywhere || !strings.Contains(pattern, "/")
+	all := []string{rest}
+	if strings.Contains(rest, "/**/") {
+		all = append(all, strings.ReplaceAll(rest, "/**/", "/"))
+	}
+	if !exactly {
+		for _, p := range all {
+			if !strings.HasSuffix(p, "*") {
+				all = append(all, p+"/*")
+			}
+		}
+	}
+	if anywhere || !exactly {
+		for _, p := range all {
+			if !strings.HasPrefix(p, "*") {
+				all = append(all, "*/"+p)
+			}
+		}
+	}
+	return all
 }
 
 // geminiPermission is a permission in Gemini CLI's settings: they allow a

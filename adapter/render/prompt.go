@@ -2,12 +2,13 @@ package render
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
-	"aisync.dev/aisync/internal/frontmatter"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // The forms of commands (prompts with a name) and subagents. The neutral form
@@ -15,7 +16,7 @@ import (
 // adds to a command.
 const (
 	Verbatim  = "markdown"   // Claude Code
-	Described = "described"  // front matter with a description only: opencode, pi, Codex prompts
+	Described = "described"  // front matter with a description: opencode, pi, Codex prompts
 	Bare      = "bare"       // no front matter: Cursor's commands
 	Args      = "args"       // Qwen Code: as described, {{args}} for $ARGUMENTS
 	ArgsTOML  = "args-toml"  // Gemini CLI: description and prompt in TOML, {{args}}
@@ -37,55 +38,74 @@ func PromptName(form, rel string) string {
 	return rel
 }
 
-// Prompt is the command or subagent called name in a form.
-func Prompt(form, name string, text []byte) []byte {
-	front, body, _, err := frontmatter.Split(text)
-	f, parseErr := frontmatter.Parse(front)
-	if form == Verbatim || err != nil || parseErr != nil {
-		return text
-	}
-	description := f.Text("description")
-	if n := f.Text("name"); n != "" {
-		name = n
-	}
-	plain := strings.TrimLeft(string(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n"))), "\n")
-	switch form {
-	case Bare:
-		return []byte(plain)
-	case Args, ArgsTOML:
-		plain = strings.ReplaceAll(plain, "$ARGUMENTS", "{{args}}")
-	}
-	switch form {
-	case ArgsTOML:
-		return tomlText(commandTOML{description, plain})
-	case AgentTOML:
-		return tomlText(agentTOML{name, description, plain})
-	}
-	var lines []string
-	if form == Named || form == AgentMD {
-		lines = append(lines, "name: "+quoted(name))
-	}
-	if description != "" {
-		lines = append(lines, "description: "+quoted(description))
-	}
-	if form == Subagent {
-		lines = append(lines, "mode: subagent")
-	}
-	if hint := f.Text("argument-hint"); hint != "" && form == Described {
-		lines = append(lines, "argument-hint: "+quoted(hint))
-	}
-	if len(lines) == 0 {
-		return []byte(plain)
-	}
-	return slices.Concat([]byte("---\n"+strings.Join(lines, "\n")+"\n---\n"), []byte(plain))
+// Prompt is a command or subagent as one program gets it, and what is lost on
+// the way.
+type Prompt struct {
+	Text    []byte
+	Only    string   // the program that alone has it, as its user's own mode; "": this program has it too
+	Limit   string   // the author's words that keep it from tools
+	Lost    []string // what of that the program cannot express: tools that it may use all the same, or the author's words
+	Model   string   // a model that the program has no name for
+	Dropped []string // other fields that the program does not have
 }
 
-// Limited reports whether a subagent names its tools or model, which only
-// Claude Code understands.
-func Limited(text []byte) bool {
-	front, _, _, _ := frontmatter.Split(text)
-	f, err := frontmatter.Parse(front)
-	return err == nil && (f["tools"] != nil || f["allowed-tools"] != nil || f["model"] != nil)
+// Prompt renders the command or subagent called name for a program, whose
+// folder is for the kind of w. A text in the program's own words keeps them; the
+// field runtimes, which no program has, is taken off.
+func (w Words) Prompt(to spec.Runtime, folder *spec.PromptFolder, name string, text []byte) Prompt {
+	p, ok := w.read(text)
+	native := p.from == to.ID
+	switch {
+	case !ok || native && folder.Form == Verbatim:
+		return Prompt{Text: text}
+	case p.alone && !native:
+		return Prompt{Only: p.from}
+	case native && slices.Contains([]string{Described, Named, AgentMD, Subagent}, folder.Form):
+		return Prompt{Text: p.unchanged(folder.Form, name, text)}
+	}
+	if p.name == "" {
+		p.name = name
+	}
+	plain := strings.TrimLeft(string(bytes.ReplaceAll(p.body, []byte("\r\n"), []byte("\n"))), "\n")
+	out := Prompt{Limit: strings.Join(p.limits, ", ")}
+	lines := w.translate(&out, p, folder)
+	if native {
+		out.Lost, out.Dropped = nil, nil
+	}
+	switch folder.Form {
+	case Bare:
+		out.Text = []byte(plain)
+		return out
+	case ArgsTOML:
+		out.Text = tomlText(commandTOML{p.description, strings.ReplaceAll(plain, "$ARGUMENTS", "{{args}}")})
+		return out
+	case AgentTOML:
+		out.Text = append(tomlText(agentTOML{p.name, p.description, plain}), tomlLines(lines)...)
+		return out
+	case Args:
+		plain = strings.ReplaceAll(plain, "$ARGUMENTS", "{{args}}")
+	}
+	out.Text = []byte(plain)
+	if head := w.header(folder.Form, p, lines); len(head) > 0 {
+		out.Text = slices.Concat([]byte("---\n"+strings.Join(head, "\n")+"\n---\n"), out.Text)
+	}
+	return out
+}
+
+// header is the front matter of p in a Markdown form; lines follow name and
+// description.
+func (w Words) header(form string, p prompt, lines []string) []string {
+	var head []string
+	if form == Named || form == AgentMD || form == Verbatim && w.agents {
+		head = append(head, "name: "+quoted(p.name))
+	}
+	if p.description != "" {
+		head = append(head, "description: "+quoted(p.description))
+	}
+	if form == Subagent {
+		head = append(head, "mode: subagent")
+	}
+	return append(head, lines...)
 }
 
 type commandTOML struct {
@@ -102,4 +122,14 @@ type agentTOML struct {
 func tomlText(v any) []byte {
 	b, _ := toml.Marshal(v) // plain texts: cannot fail
 	return b
+}
+
+// tomlLines converts lines "key: value" to TOML.
+func tomlLines(lines []string) []byte {
+	var b bytes.Buffer
+	for _, l := range lines {
+		key, value, _ := strings.Cut(l, ": ")
+		fmt.Fprintf(&b, "%s = %s\n", key, quoted(strings.Trim(value, `"'`)))
+	}
+	return b.Bytes()
 }

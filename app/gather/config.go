@@ -127,7 +127,8 @@ func (g *gatherer) configFile(runtime, name, servers string) {
 	if g.Home {
 		delete(o, "projects") // trust, by folders of this machine
 	}
-	if runtime == "opencode" {
+	if _, ok := o["instructions"]; ok && runtime == "opencode" {
+		g.keep(name+", instructions", "opencode goes on reading them; aisync adds its own entry beside them")
 		delete(o, "instructions")
 	}
 	g.settingsOf(runtime, name, o, "everything but MCP servers, for "+runtime+" only", withoutSecrets(o))

@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/adapter/render"
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/frontmatter"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // text is one rule, command or agent of one program.
@@ -39,12 +42,44 @@ func (g *gatherer) textsIn(what, runtime, dir string, suffixes ...string) {
 		case strings.EqualFold(path.Base(base), "README"):
 			g.keep(from, "a README is for people")
 		default:
-			if content, _, ok := g.read(from); ok {
+			if content, mode, ok := g.read(from); ok && g.ownWords(what, runtime, from, File{"", content, mode}) {
+				g.runtime(runtime)
+			} else if ok {
 				g.texts = append(g.texts, text{what: what, runtime: runtime, from: from, rel: base + ".md", content: content})
 				g.runtime(runtime)
 			}
 		}
 	}
+}
+
+// ownWords takes a command or agent that has words of its program alone, such as
+// opencode's permission, for that program: elsewhere they mean nothing, or
+// something else. It reports whether f is one.
+func (g *gatherer) ownWords(what, runtime, from string, f File) bool {
+	words := render.AgentWords
+	switch what {
+	case "command":
+		words = render.CommandWords
+	case "agent":
+	default:
+		return false
+	}
+	id, own := words(catalog.Runtimes()).Own(f.Text)
+	rt, ok := catalog.With(spec.Catalog{}).Runtime(runtime)
+	dir := rt.Project.Dir
+	if g.Home {
+		dir = strings.TrimPrefix(rt.User.Dir, "~/")
+	}
+	rel, below := strings.CutPrefix(from, dir+"/")
+	if !own || !ok || id != runtime || !below {
+		return false
+	}
+	to := g.own(runtime, rel)
+	if !g.put(to, f.Text, f.Mode) {
+		return false
+	}
+	g.took(what, from, to, "for "+runtime+" only: its front matter has words of "+runtime+"; move it to "+g.common(folderOf[what])+" to share it")
+	return true
 }
 
 // skillsIn collects the skills in dir.

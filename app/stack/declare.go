@@ -3,6 +3,8 @@ package stack
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -97,6 +99,9 @@ func (v *View) declareHost(ctx context.Context, sources *bundle.Sources, r *pin.
 		Sources: sources, Facts: &f, Home: v.Places.Home, Programs: v.Programs(), Secrets: v.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return v.pickModel(ctx, r, use, m) },
 		Absent: v.serviceHost(r, adapter.Decls{}, &f, installs.Unsupported).Absent, Recorded: v.wantedByHost,
 	}.Declare(ctx)
+	d.UseNames(v.Catalog.Runtimes(), func(rt spec.Runtime) spec.Scope { return rt.User }, func(name string) bool {
+		return exists(v.Places.Expand(name))
+	})
 	d.Add(adapter.Decls{Declarations: installs.Declarations, Unsupported: installs.Unsupported, Notes: installs.Notes})
 	if err := errors.Join(err, wrong); err != nil {
 		return d, err
@@ -104,6 +109,11 @@ func (v *View) declareHost(ctx context.Context, sources *bundle.Sources, r *pin.
 	services, err := v.declareServices(r, d, installs.Unsupported)
 	d.Add(adapter.Decls{Declarations: services.Declarations, Unsupported: services.Unsupported, Notes: services.Notes})
 	return d, err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // withoutDocuments removes from ours the documents below .ai/ that a bundle
@@ -147,6 +157,9 @@ func (v *View) declareProject(ctx context.Context, sources *bundle.Sources) (ada
 	}
 	d, err := p.Declare(ctx)
 	err = errors.Join(err, v.checkOwnLayer(p.Spec, d))
+	d.UseNames(p.Runtimes, func(rt spec.Runtime) spec.Scope { return rt.Project }, func(name string) bool {
+		return exists(filepath.Join(v.Places.Project, name))
+	})
 	d.Declarations = append(d.Declarations, withoutDocuments(workspace.Declare(v.Spec.Project), d.Declarations)...)
 	if v.Spec.Host != nil {
 		d.Add(adapter.Trust(v.Spec.Host, v.Spec.Project, v.Catalog.Runtimes()))

@@ -49,7 +49,7 @@ var inTests = map[string]program{
 	"claude":  {say: []string{"sh", "-c", `mkdir -p .claude && echo '{"enabledMcpjsonServers": ["projectsrv"]}' >.claude/settings.local.json`}, shell: call("Bash", "command", "description", "Do it"), read: call("Read", "file_path")},
 	"codex":   {flags: []string{"--dangerously-bypass-hook-trust"}, shell: call("exec_command", "cmd")},
 	"copilot": {shell: call("bash", "command", "description", "Do it", "mode", "sync"), read: call("view", "path")},
-	"opencode": {shell: call("bash", "command", "description", "Do it"), invoke: func(p program, name string) []string {
+	"opencode": {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: func(p program, name string) []string {
 		return []string{p.Runtime.Command, "run", "--command", name, "now"}
 	}},
 	// It has no local endpoint, so its own API is what the fake model speaks. A

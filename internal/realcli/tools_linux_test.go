@@ -1,8 +1,11 @@
 package realcli
 
 import (
+	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"aisync.dev/aisync/internal/fakemodel"
@@ -177,5 +180,74 @@ func TestAnIgnoredFileIsNotRead(t *testing.T) {
 				w.keep()
 			}
 		})
+	}
+}
+
+// A file that is denied by a permission is not read, wherever below the project
+// it lies; one with a name that only ends like its own is read.
+func TestADeniedReadHolds(t *testing.T) {
+	needPrograms(t)
+	w := newWorld(t, scope{"project", false, true}, everyone())
+	w.write(w.project, "rulesets/languages/demo/ignore", "hidden.txt\n/secrets/\n/top.txt\nsub/deep.txt\n*.key\n")
+	files := map[string]bool{
+		"hidden.txt": true, "sub/hidden.txt": true, "secrets/a/b.txt": true, "top.txt": true, "sub/deep.txt": true, "my.key": true,
+		"unhidden.txt": false, "stop.txt": false,
+	}
+	name := func(file string) string { return strings.NewReplacer("/", "", ".", "").Replace(file) }
+	for file := range files {
+		w.write(w.project, file, mark("file", name(file))+"\n")
+	}
+	w.aisync("apply", "--yes", "--trust")
+	for _, id := range everyone() {
+		p := lookUp(t, id)
+		if p.Project.Ignore != "" || p.Project.Permissions == nil || p.read == nil {
+			continue
+		}
+		t.Run(id, func(t *testing.T) {
+			w := w.with(t)
+			for _, file := range slices.Sorted(maps.Keys(files)) {
+				read := mostOf(w.use(p, p.read(filepath.Join(w.project, file))))[mark("file", name(file))] > 0
+				if read == files[file] {
+					t.Errorf("%s was read: %v", file, read)
+					w.keep()
+				}
+			}
+		})
+	}
+}
+
+// A subagent has the tools that its author left it, in the form of each program
+// that shows them.
+func TestASubagentKeepsItsLimits(t *testing.T) {
+	needPrograms(t)
+	w := newWorld(t, scope{"project", false, true}, everyone())
+	w.write(w.project, "rulesets/languages/demo/agents/project-judge.md", "---\nname: project-judge\ndescription: Judges.\ntools: Read, Grep\n---\n\nJudge.\n")
+	w.write(w.project, "hidden.txt", "x\n")
+	w.aisync("apply", "--yes", "--trust")
+	p := lookUp(t, "opencode")
+	out := w.run(w.project, p.environ(w.model.URL), p.Runtime.Command, "debug", "agent", "project-judge").out
+	var agent struct {
+		Permission []struct{ Permission, Pattern, Action string }
+		Tools      map[string]bool
+	}
+	if err := json.NewDecoder(strings.NewReader(out[strings.Index(out, "{"):])).Decode(&agent); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for tool, want := range map[string]bool{"read": true, "grep": true, "glob": true, "bash": false, "edit": false, "write": false, "webfetch": false, "task": false} {
+		if got, known := agent.Tools[tool]; known && got != want {
+			t.Errorf("%s: %v\n%s", tool, got, out)
+		}
+	}
+	if agent.Tools["bash"] || !agent.Tools["read"] {
+		t.Errorf("tools %v", agent.Tools)
+	}
+	hidden := ""
+	for _, rule := range agent.Permission {
+		if rule.Permission == "read" && (rule.Pattern == "*" || rule.Pattern == "hidden.txt") {
+			hidden = rule.Action
+		}
+	}
+	if hidden != "deny" {
+		t.Errorf("the subagent may read hidden.txt: %s", out)
 	}
 }

@@ -40,6 +40,7 @@ type SettingsFile struct {
 	Format string   // "json", "jsonc", "toml", "yaml"
 	Sets   []string // pointers of arrays that are sets; * matches one key
 	Hooks  string   // pointer of hooks by event, matcher, command; "" if none
+	Also   []string // its other names, which the program reads after Path: where they differ, the last that exists counts
 }
 
 // MCPFile says where a runtime reads MCP servers.
@@ -53,10 +54,24 @@ type MCPFile struct {
 	SecretEnv, SecretFile string
 }
 
-// PromptFolder says where a program reads Markdown prompts.
+// PromptFolder says where a program reads Markdown prompts, and which words it
+// has in their front matter.
 type PromptFolder struct {
-	Path string
-	Form string // see package render
+	Path   string
+	Form   string            // see package render
+	Fields map[string]string // its fields beside name, description, model and those of Limits, by Claude Code's names for them
+	Models map[string]string // its names of models, by a part of the name elsewhere; no other name is translated
+	Limits *ToolLimits       // how a subagent is kept from tools; nil: it cannot be
+}
+
+// ToolLimits says how the front matter of a subagent keeps it from tools. A
+// program has one of Only, Deny and ReadOnly, or the first two.
+type ToolLimits struct {
+	Tools         map[string]string // its names, separated by "|", of a bundle's tools and of "mcp", a tool of a server, and "mcp*", all of them
+	Only          string            // field with the list of all tools that the subagent has
+	Deny          string            // field with the list, or opencode's object, of tools that it does not have
+	ReadOnly      string            // field that keeps it from editing files, and from nothing else for certain
+	ReadOnlyValue string
 }
 
 // EventsFile says where a program reads hooks, or a module of ours that runs

@@ -34,8 +34,8 @@ func InitCommand(a *cli.App) *cobra.Command {
 		Use:   "init",
 		Short: "write a starter spec for this machine, or --here for a project",
 		Long: `Without flags, writes a spec of this machine, HOSTNAME.cue, into the folder of
-the host specs ($XDG_CONFIG_HOME/aisync): its facts, the agent programs found,
-and as a comment a model that fits.
+the host specs ($XDG_CONFIG_HOME/aisync): its facts, the agent programs found or
+those of --runtime, and as a comment a model that fits.
 
 --from SRC copies host specs instead: the name of an example (` + strings.Join(hosts.Examples(), ", ") + `),
 a folder, git::URL?ref=… or the URL of an archive. It copies *.cue and
@@ -56,8 +56,8 @@ vet and editors: it belongs to aisync, and init updates it.`,
 			if here && from != "" {
 				return cli.Usagef("init: --here and --from exclude each other; --from copies host specs")
 			}
-			if len(runtimes) > 0 && !here {
-				return cli.Usagef("init: --runtime needs --here")
+			if len(runtimes) > 0 && from != "" {
+				return cli.Usagef("init: --runtime and --from exclude each other; --from copies host specs")
 			}
 			if source != "" && !here {
 				return cli.Usagef("init: --source needs --here")
@@ -76,7 +76,7 @@ vet and editors: it belongs to aisync, and init updates it.`,
 			case from != "":
 				err = s.copyHosts(cmd.Context(), from)
 			default:
-				err = s.host(cmd.Context())
+				err = s.host(cmd.Context(), runtimes)
 			}
 			if err != nil {
 				return err
@@ -87,12 +87,26 @@ vet and editors: it belongs to aisync, and init updates it.`,
 	cmd.Flags().StringVar(&from, "from", "", "copy host specs from `SRC`: an example, a folder, git::URL or an archive's URL")
 	cmd.Flags().StringVar(&source, "source", "", "with --here: the source of bundles: a folder, git::`URL`?ref=… or the URL of an archive")
 	cmd.Flags().BoolVar(&here, "here", false, "write aisync.cue for the project in this folder")
-	cmd.Flags().StringSliceVar(&runtimes, "runtime", nil, "with --here: use the runtimes `IDS` instead of those found")
+	cmd.Flags().StringSliceVar(&runtimes, "runtime", nil, "use the runtimes `IDS` instead of those found")
 	return cmd
 }
 
-// host writes a spec of this machine unless one exists.
-func (s *initializer) host(ctx context.Context) error {
+// known reports the first of ids that is no runtime.
+func known(ids []string) error {
+	for _, id := range ids {
+		if _, ok := catalog.With(spec.Catalog{}).Runtime(id); !ok {
+			return nearest.Unknown("runtime", id, catalog.RuntimeIDs(catalog.Runtimes()))
+		}
+	}
+	return nil
+}
+
+// host writes a spec of this machine unless one exists. runtimes are its agent
+// programs; none: those found.
+func (s *initializer) host(ctx context.Context, runtimes []string) error {
+	if err := known(runtimes); err != nil {
+		return err
+	}
 	found, err := s.Machine(s.places).LoadSpec(ctx, schema.Options{})
 	if err != nil && slices.ContainsFunc(advice.Split(err), func(e error) bool { return !errors.Is(e, schema.ErrNoHost) }) {
 		return advice.Command(fmt.Errorf("the existing specs are invalid, so nothing was written: %w", err), "aisync validate")
@@ -108,7 +122,7 @@ func (s *initializer) host(ctx context.Context) error {
 	}
 	name := cli.NameOf(f.Hostname, "host")
 	s.next = "read and edit it, then: aisync plan"
-	if err := s.writeNew(s.places.Config, map[string][]byte{name + ".cue": hostSpec(name, f, catalog.Runtimes(), catalog.Models())}); err != nil {
+	if err := s.writeNew(s.places.Config, map[string][]byte{name + ".cue": hostSpec(name, f, chosen(runtimes, f), catalog.Models())}); err != nil {
 		return err
 	}
 	return s.vendorSchema()
@@ -139,10 +153,8 @@ func (s *initializer) project(ctx context.Context, runtimes []string, source str
 	switch found := installed(f, catalog.Runtimes()); {
 	case len(runtimes) > 0:
 		why = "in use here"
-		for _, id := range runtimes {
-			if _, ok := catalog.With(spec.Catalog{}).Runtime(id); !ok {
-				return nearest.Unknown("runtime", id, catalog.RuntimeIDs(catalog.Runtimes()))
-			}
+		if err := known(runtimes); err != nil {
+			return err
 		}
 	case len(found) > 0:
 		runtimes = catalog.RuntimeIDs(found)

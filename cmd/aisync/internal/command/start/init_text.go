@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
@@ -14,8 +15,8 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// hostSpec returns a starter spec of the machine with facts f, with examples as
-// comments for what aisync cannot know.
+// hostSpec returns a starter spec of the machine with facts f and these
+// runtimes, with examples as comments for what aisync cannot know.
 func hostSpec(name string, f facts.Facts, runtimes []spec.Runtime, models []spec.Model) []byte {
 	var b strings.Builder
 	q := strconv.Quote(name)
@@ -26,17 +27,20 @@ hosts: %s: {
 	match: {hostname: %s} // also: cpu, product (regular expressions), memoryGiB: >=60
 
 `, q, strconv.Quote(f.Hostname))
-	found := installed(f, runtimes)
 	b.WriteString("\t// The agent programs; {install: {via: \"npm\"}} installs one that is missing.\n\truntimes: {\n")
-	for _, r := range found {
-		fmt.Fprintf(&b, "\t\t%s: {} // found at %s\n", cli.Label(r.ID), comment(f.Programs[r.Command]))
+	for _, r := range runtimes {
+		where := "not found on this machine"
+		if at := f.Programs[r.Command]; at != "" && r.Command != "" {
+			where = "found at " + comment(at)
+		}
+		fmt.Fprintf(&b, "\t\t%s: {} // %s\n", cli.Label(r.ID), where)
 	}
-	if len(found) == 0 {
+	if len(runtimes) == 0 {
 		b.WriteString("\t\t// none found on this machine; such as:\n\t\t// claude: {install: {via: \"npm\"}}\n")
 	}
 	b.WriteString("\t}\n")
-	if len(found) > 0 {
-		fmt.Fprintf(&b, "\tdefault: %s\n", strconv.Quote(found[0].ID))
+	if len(runtimes) > 0 {
+		fmt.Fprintf(&b, "\tdefault: %s\n", strconv.Quote(runtimes[0].ID))
 	}
 	b.WriteString(`
 	// Your own rules, skills and hooks for all of them, from a folder or a git
@@ -110,6 +114,20 @@ project: {
 	// agents: sessions: true // .ai/: shared session files of the agents in this project
 }
 `, strconv.Quote(name), strings.Join(ids, ", "), why, sources))
+}
+
+// chosen returns the runtimes with these ids; none: those installed.
+func chosen(ids []string, f facts.Facts) []spec.Runtime {
+	if len(ids) == 0 {
+		return installed(f, catalog.Runtimes())
+	}
+	var out []spec.Runtime
+	for _, id := range ids {
+		if r, ok := catalog.With(spec.Catalog{}).Runtime(id); ok && !slices.ContainsFunc(out, func(o spec.Runtime) bool { return o.ID == r.ID }) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // installed returns the runtimes whose programs are on the machine.

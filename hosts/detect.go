@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/jaypipes/ghw"
 	"golang.org/x/sys/unix"
 
 	"aisync.dev/aisync/catalog"
@@ -50,7 +49,7 @@ func Detect(ctx context.Context, o Options) facts.Facts {
 	var group sync.WaitGroup
 	var notes [4][]string
 	for i, part := range []func() []string{
-		func() []string { return hardware.processors(ctx, &f) },
+		func() []string { return hardware.processors(&f) },
 		func() []string { return hardware.memory(&f) },
 		func() []string { return hardware.graphics(&f) },
 		func() []string {
@@ -86,34 +85,6 @@ func (m machine) hostname() string {
 	}
 	name, _ := os.Hostname() // unknown if the system has none
 	return name
-}
-
-// processors asks ghw, which counts cores apart from threads, with its tools and
-// warnings disabled: it runs no program and prints nothing.
-func (m machine) processors(ctx context.Context, f *facts.Facts) []string {
-	args := []any{ghw.WithDisableTools(), ghw.WithDisableWarnings(), ghw.WithDisableTopology()}
-	if m.root != "" {
-		args = append(args, ghw.WithChroot(m.root))
-	}
-	var notes []string
-	if product, err := ghw.Product(args...); err == nil && product.Name != "unknown" {
-		f.Product = product.Name
-		if product.Vendor != "" && product.Vendor != "unknown" && !strings.HasPrefix(product.Name, product.Vendor) {
-			f.Product = product.Vendor + " " + product.Name
-		}
-	}
-	cpu, err := ghw.CPU(args...)
-	if err != nil || len(cpu.Processors) == 0 {
-		return append(notes, "processors: unknown")
-	}
-	f.CPU.Cores, f.CPU.Threads = int(cpu.TotalCores), int(cpu.TotalHardwareThreads)
-	f.CPU.Model = cpu.Processors[0].Model
-	for _, flag := range flags {
-		if slices.Contains(cpu.Processors[0].Capabilities, flag) {
-			f.CPU.Flags = append(f.CPU.Flags, flag)
-		}
-	}
-	return notes
 }
 
 // software finds package managers and programs, and the distribution's name.

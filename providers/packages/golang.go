@@ -2,7 +2,6 @@ package packages
 
 import (
 	"context"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -81,12 +80,12 @@ func goProgram(at place, name string) (installed, error) {
 		return installed{}, err
 	}
 	defer f.Close()
-	built, err := buildinfo.Read(f)
-	if errors.As(err, new(*fs.PathError)) {
+	from, version, err := builtFrom(f)
+	if err != nil {
 		return installed{}, err
 	}
-	if err != nil || built.Path != name {
+	if from != name {
 		return installed{blocked: fmt.Sprintf("%s was not built from %s; move it away, or take the package out of the spec", p, name)}, nil
 	}
-	return installed{version: plain(built.Main.Version)}, nil
+	return installed{version: plain(version)}, nil
 }

@@ -33,6 +33,9 @@ func newPerson(t *testing.T) person {
 	if err := os.CopyFS(p.dir, os.DirFS(filepath.Join("..", "..", "golden", "contract"))); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(p.dir, "rulesets", "bundle.json"), []byte(scopedByProse), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.MkdirAll(filepath.Join(p.dir, "root/home/me"), 0o755); err != nil {
 		t.Fatal(err)
 	}

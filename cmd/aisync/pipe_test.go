@@ -23,7 +23,7 @@ func TestApplySurvivesClosedStdout(t *testing.T) {
 			t.Fatalf("%v: %v", args, err)
 		}
 	}
-	rule := filepath.Join(m.project(), ".claude", "rules", "elisp.md")
+	rule := filepath.Join(m.project(), "AGENTS.md")
 	run("apply", "--scope", "project", "--yes", "--trust", "--json")
 	if _, err := os.Stat(rule); err != nil {
 		t.Error("not applied:", err)

@@ -170,7 +170,7 @@ func (w world) check(t *testing.T, install, installLang string) {
 	if !has("home/.claude/rules/commits.md") || !has("home/.claude/skills/review-notes/SKILL.md") || !has("home/.config/aisync") {
 		t.Errorf("%s has not installed into the home", install)
 	}
-	for runtime, want := range map[string]string{"claude": ".claude/rules/elisp.md", "local-openai": ".agents/local-openai/rules/elisp.md"} {
+	for runtime, want := range map[string]string{"claude": ".claude/rules/elisp.md", "local-openai": "AGENTS.md"} {
 		project := "app " + runtime
 		if out, err := exec.Command("git", "init", "-q", filepath.Join(w.dir, project)).CombinedOutput(); err != nil {
 			t.Fatalf("git init: %v\n%s", err, out)

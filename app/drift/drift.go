@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/app/meaning"
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/internal/advice"
@@ -168,7 +169,7 @@ func compare(ctx context.Context, v *stack.View, p *reconcile.Plan, ignore []str
 			r.Ignored++
 			continue
 		}
-		doc.Meaning = stack.Meaning(c)
+		doc.Meaning = meaning.Of(c)
 		d := Difference{ChangeDoc: doc, File: doc.Address.Name(), Places: placesOf(ctx, v, c), Untracked: c.Target.Stray}
 		if len(d.Places) > 0 {
 			d.Line = d.Places[0].Line

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/app/effects"
-	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/app/meaning"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
@@ -143,12 +143,12 @@ func skipReason(p *reconcile.Plan, x reconcile.Problem) string {
 		for _, c := range p.Changes {
 			if c.Target.Resource.Address == x.Address {
 				if len(Ways(c)) == 0 {
-					return stack.Meaning(c) // it tells what to do by hand
+					return meaning.Of(c) // it tells what to do by hand
 				}
 				if held(c) {
-					return stack.Meaning(c)
+					return meaning.Of(c)
 				}
-				return stack.Meaning(c) + "; undecided"
+				return meaning.Of(c) + "; undecided"
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"aisync.dev/aisync/adapter/trust"
 	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/meaning"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/shellquote"
@@ -47,7 +48,7 @@ func PlanOf(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Chan
 	words := map[reconcile.Address]string{}
 	for _, c := range p.Changes {
 		a := c.Target.Resource.Address
-		words[a] = stack.Meaning(c)
+		words[a] = meaning.Of(c)
 		if c.Action == reconcile.None {
 			v.unchanged = append(v.unchanged, a)
 		}

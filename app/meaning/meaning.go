@@ -1,4 +1,5 @@
-package stack
+// Package meaning says in words what a change of a plan does. Call Of.
+package meaning
 
 import (
 	"fmt"
@@ -9,10 +10,10 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Meaning returns what c does, in words. For a file that others write to as well
+// Of returns what c does, in words. For a file that others write to as well
 // it counts our entries, so that a change of an entry never reads as one of the
 // whole file.
-func Meaning(c reconcile.Change) string {
+func Of(c reconcile.Change) string {
 	entries := 0
 	for _, l := range c.Leaves {
 		if l.Key == "" || l.Key == reconcile.Seed {

@@ -1,10 +1,11 @@
-package stack_test
+package meaning_test
 
 import (
 	"strings"
 	"testing"
 
 	"aisync.dev/aisync/adapter/trust"
+	"aisync.dev/aisync/app/meaning"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/app/stack/stacktest"
 	"aisync.dev/aisync/reconcile"
@@ -31,7 +32,7 @@ func TestMeaningCountsEntriesOfSharedFiles(t *testing.T) {
 		"four of different": {[]reconcile.LeafChange{entry("/a", reconcile.Clash, "a", false, false), entry("/b", reconcile.Update, "b", false, false), entry("/c", reconcile.Delete, "c", false, false), entry("/d", reconcile.Release, "d", false, false)}, "1 of 4 entries: a; 1 of 4 entries: b; 1 of 4 entries: c; …"},
 	} {
 		ch := reconcile.Change{Leaves: c.leaves, Before: reconcile.Observation{Presence: reconcile.Present}}
-		if got := stack.Meaning(ch); got != c.want {
+		if got := meaning.Of(ch); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

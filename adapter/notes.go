@@ -138,13 +138,15 @@ func (t trial) with(name, text, link string) trial {
 
 // copies returns how often a program has a text at its start; -1 if the catalog
 // does not say what it loads.
-func (t trial) copies(rt *spec.Runtime, text []byte) int {
-	r, err := loads.Loads(*rt, loads.Machine{Tree: t.tree, Home: "/h", Trust: loads.Granted}, trialRoot)
+func (t trial) copies(rt *spec.Runtime, text []byte) int { return t.copiesFrom(trialRoot, rt, text) }
+
+func (t trial) copiesFrom(start string, rt *spec.Runtime, text []byte) int {
+	r, err := loads.Loads(*rt, loads.Machine{Tree: t.tree, Home: "/h", Trust: loads.Granted}, start)
 	if err != nil {
 		return -1
 	}
-	start, _ := r.Count(text)
-	return start
+	n, _ := r.Count(text)
+	return n
 }
 
 // ReadsNotes reports whether the program of rt has what the person wrote into the
@@ -210,8 +212,8 @@ type waiting struct {
 }
 
 // sharesSeed reports whether the first content that a bundle has for p's file of
-// notes goes to the common file, because another program here would not read it.
-// Where the person has notes already, it goes nowhere.
+// notes goes to the common file, for the other programs here. Where the person
+// has notes already, it goes nowhere.
 func (b *builder) sharesSeed(p place, places []place, w bundleRequest, name string) bool {
 	if b.notesHere == nil || p.scope.Imports == "" || len(p.scope.Instructions) == 0 || path.Base(p.scope.Instructions[0]) != name {
 		return false
@@ -268,7 +270,7 @@ func (b *builder) bringIn(p place, places []place) {
 		origin = joined(origin, l.Origin)
 	}
 	if p.scope.Imports != "" && len(p.scope.Instructions) > 0 {
-		b.reach(p, places, common, origin, hides)
+		b.reach(p, places, common, origin)
 	}
 	if ref := p.scope.BlockRef; ref != nil && !hides {
 		b.reference(*ref, origin, p.rt.ID)
@@ -284,7 +286,7 @@ func (b *builder) needs(p place, d *reconcile.Declaration) bool {
 // reach makes the program of p read the common file from its own: by a link
 // where a person has no text in it, else by a line that imports it, in that file
 // or in another one, whichever gives all programs here one copy.
-func (b *builder) reach(p place, places []place, common string, origin []reconcile.Position, hides bool) {
+func (b *builder) reach(p place, places []place, common string, origin []reconcile.Position) {
 	own := p.scope.Instructions[0]
 	here, to := b.notesHere[own], Beside(own, common)
 	if here.Link != "" && here.Link != to && string(here.Text) == string(b.notesHere[common].Text) || b.notesHere[common].Link == Beside(common, own) {
@@ -332,6 +334,9 @@ func (b *builder) reach(p place, places []place, common string, origin []reconci
 		format = merge.Markdown
 	}
 	b.leaf(reconcile.Address(f.name), format, f.leaf, p.rt.ID)
+	if format != "" && f.tree.copiesFrom(trialRoot+"/sub", p.program, []byte(trialText)) == 0 {
+		b.note(false, origin, "%s, started in a folder below this one, does not follow the import of %s; with a link it would: aisync add runtime %s --move-notes", p.rt.ID, common, p.rt.ID)
+	}
 	if len(twice) > 0 {
 		b.note(true, joined(origin, p.origin), "%s is read twice by %s, by itself and from %s; to make one file of both: aisync add runtime %s --move-notes", common, list(twice), own, p.rt.ID)
 	}

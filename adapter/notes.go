@@ -23,6 +23,8 @@ import (
 type NoteFile struct {
 	Text []byte // what a program reads there
 	Link string // where a link leads; "" for a file
+
+	outside, own []byte // of Text: see package loads
 }
 
 // Notes are the files of notes that a project has, by their paths. They decide
@@ -60,6 +62,7 @@ func ReadNotes(dir string, catalog []spec.Runtime) (Notes, error) {
 		if n.Text, err = os.ReadFile(at); err != nil {
 			continue // as above
 		}
+		n.outside, n.own = loads.Unblocked(n.Text), loads.Own(n.Text)
 		notes[name] = n
 	}
 	return notes, nil
@@ -99,7 +102,7 @@ func noteNames(catalog []spec.Runtime) []string {
 }
 
 // own is the person's text in a file of notes.
-func (n Notes) own(name string) []byte { return loads.Own(n[name].Text) }
+func (n Notes) own(name string) []byte { return n[name].own }
 
 // The tree that trial looks at.
 const (
@@ -116,7 +119,7 @@ func (n Notes) trial() trial {
 		if f.Link != "" && filepath.IsLocal(path.Join(path.Dir(name), f.Link)) {
 			t.Links[path.Join(trialRoot, name)] = f.Link
 		} else {
-			t.Files[path.Join(trialRoot, name)] = f.Text
+			t.Files[path.Join(trialRoot, name)] = f.outside
 		}
 	}
 	return trial{t}
@@ -297,7 +300,7 @@ func (b *builder) reach(p place, places []place, common string, origin []reconci
 		leaf reconcile.Leaf
 		tree trial
 	}
-	now := b.tried.with(common, string(b.notesHere[common].Text)+trialText, "")
+	now := b.tried.with(common, string(b.notesHere[common].outside)+trialText, "")
 	var forms []form
 	_, there := b.notesHere[own]
 	if seeded := b.targets[fileAt(own)] != nil; b.notesHere != nil && !b.noLinks && !seeded && (!there || here.Link == to) {
@@ -305,7 +308,7 @@ func (b *builder) reach(p place, places []place, common string, origin []reconci
 	}
 	line := func(at spec.ImportLine) {
 		leaf := reconcile.Leaf{Key: reconcile.LeafKey(merge.LineKey(at.Line)), Body: file.Line(""), Own: reconcile.Member, Origin: origin}
-		forms = append(forms, form{"file:" + at.Path, leaf, now.with(at.Path, string(b.notesHere[at.Path].Text)+"\n"+at.Line+"\n", "")})
+		forms = append(forms, form{"file:" + at.Path, leaf, now.with(at.Path, string(b.notesHere[at.Path].outside)+"\n"+at.Line+"\n", "")})
 	}
 	if here.Link != to || len(forms) == 0 { // else the person's link stays
 		line(spec.ImportLine{Path: own, Line: p.scope.Imports})

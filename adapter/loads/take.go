@@ -153,18 +153,44 @@ type part struct {
 	text []byte
 }
 
-var marker = regexp.MustCompile(`(?m)^<!-- aisync:(begin|end) (\S+) -->[ \t\r]*\n?`)
+const markerStart = "<!-- aisync:"
+
+var marker = regexp.MustCompile(`^<!-- aisync:(begin|end) (\S+) -->[ \t\r]*\n?`)
+
+// markers returns the indices of each marker and its parts, as a regexp does.
+func markers(text []byte) (all [][]int) {
+	for at := 0; ; {
+		i := bytes.Index(text[at:], []byte(markerStart))
+		if i < 0 {
+			return all
+		}
+		at += i
+		line := text[at:]
+		if end := bytes.IndexByte(line, '\n'); end >= 0 {
+			line = line[:end+1]
+		}
+		m := marker.FindSubmatchIndex(line)
+		if m == nil || at > 0 && text[at-1] != '\n' {
+			at += len(markerStart)
+			continue
+		}
+		for i := range m {
+			m[i] += at
+		}
+		all, at = append(all, m), m[1]
+	}
+}
 
 // blocks cuts a text into what is the person's and the blocks that aisync writes.
 // The person's part is one, as it would be without the blocks.
 func blocks(text []byte) []part {
-	if !bytes.Contains(text, []byte("<!-- aisync:")) {
+	if !bytes.Contains(text, []byte(markerStart)) {
 		return []part{{"", text}}
 	}
 	var own []byte
 	var out []part
 	name, at := "", 0
-	for _, m := range marker.FindAllSubmatchIndex(text, -1) {
+	for _, m := range markers(text) {
 		inner, begins, block := text[at:m[0]], string(text[m[2]:m[3]]) == "begin", string(text[m[4]:m[5]])
 		switch {
 		case begins && name == "":
@@ -248,6 +274,9 @@ func (s *session) allows(c candidate, p string) bool {
 	return slices.ContainsFunc(s.data.Imports.Approval, func(r spec.Reference) bool { return s.record(r, s.top) })
 }
 
-// Own returns what is the person's of a text: without the blocks that aisync
-// writes, and without import lines.
-func Own(text []byte) []byte { return normal(withoutImportLines(blocks(text)[0].text)) }
+// Unblocked returns a text without the blocks that aisync writes.
+func Unblocked(text []byte) []byte { return blocks(text)[0].text }
+
+// Own returns what is the person's of a text: what is outside of blocks, without
+// import lines.
+func Own(text []byte) []byte { return normal(withoutImportLines(Unblocked(text))) }

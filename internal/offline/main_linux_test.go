@@ -116,6 +116,7 @@ func pack(dir string) error {
 	for name, text := range map[string]string{
 		"home/.config/aisync/host.cue":              fmt.Sprintf(hostSpec, source.URL),
 		"home/rules/agent-rules/brief.md":           "# Brief\n\nKeep to zqhostruleqz.\n",
+		"home/rules/agent-rules/zig.md":             "---\npaths: [\"**/*.zig\"]\n---\n# Zig\n\nKeep lines short.\n",
 		"project/aisync.cue":                        projectSpec,
 		"project/AGENTS.md":                         "# Notes\n\nKeep to zqnotesqz.\n",
 		"project/rules/agent-rules/house.md":        "# House\n\nKeep to zqhouseruleqz.\n",

@@ -227,14 +227,14 @@ func TestAPlane(t *testing.T) {
 	t.Run("agents answer, with the rules of home and project", func(t *testing.T) {
 		p := passenger{t, p.dir}
 		for _, c := range []struct {
-			name, host string // host: how it hears of the host's rule
-			argv       []string
+			name string
+			argv []string
 		}{
-			{"pi", "zqhostruleqz", []string{"pi", "-p", "Say hello."}},
-			// The generic runtime has an index of rules; ai has it begin by itself, on a terminal.
-			{"local-openai", "local-openai/rules/brief.md", []string{filepath.Join(p.dir, "ai"), "--runtime", "local-openai", "--no-tmux", "."}},
+			{"pi", []string{"pi", "-p", "Say hello."}},
+			// ai has the generic runtime begin by itself, on a terminal.
+			{"local-openai", []string{filepath.Join(p.dir, "ai"), "--runtime", "local-openai", "--no-tmux", "."}},
 		} {
-			rules := []string{c.host, "zqprojectruleqz", "zqhouseruleqz", "zqnotesqz"}
+			rules := []string{"zqhostruleqz", "zqprojectruleqz", "zqhouseruleqz", "zqnotesqz"}
 			ear.take()
 			var asked string
 			if c.name == "pi" {
@@ -263,18 +263,18 @@ func TestAPlane(t *testing.T) {
 	})
 	t.Run("a rule is gone", func(t *testing.T) {
 		p := passenger{t, p.dir}
-		if err := os.Remove(filepath.Join(p.dir, "home/.config/rulesets/runtimes/local-openai/rules/brief.md")); err != nil {
+		if err := os.Remove(filepath.Join(p.dir, "home/.config/rulesets/runtimes/local-openai/rules/zig.md")); err != nil {
 			t.Fatal(err)
 		}
-		p.sick([]string{"--no-prompt"}, "fail drift", "local-openai/rules/brief.md is not as it was made: deleted since the last apply")
+		p.sick([]string{"--no-prompt"}, "fail drift", "local-openai/rules/zig.md is not as it was made: deleted since the last apply")
 		p.must(binary, "apply", "--offline", "--yes", "--restore")
 		p.must(binary, "doctor", "--offline", "--no-prompt")
 	})
 	t.Run("a rule was edited, and shall stay so", func(t *testing.T) {
 		p := passenger{t, p.dir}
-		overwrite(t, filepath.Join(p.dir, "home/.config/rulesets/runtimes/local-openai/rules/brief.md"), []byte("# Brief\n\nMine.\n"))
+		overwrite(t, filepath.Join(p.dir, "home/.config/rulesets/runtimes/local-openai/rules/zig.md"), []byte("# Zig\n\nMine.\n"))
 		p.sick([]string{"--no-prompt"}, "fail drift", "aisync adopt")
-		p.must(binary, "adopt", "file:~/.config/rulesets/runtimes/local-openai/rules/brief.md")
+		p.must(binary, "adopt", "file:~/.config/rulesets/runtimes/local-openai/rules/zig.md")
 		p.must(binary, "doctor", "--offline", "--no-prompt")
 	})
 	t.Run("the model is damaged", func(t *testing.T) {

@@ -337,7 +337,7 @@ func (b *builder) reach(p place, places []place, common string, origin []reconci
 		format = merge.Markdown
 	}
 	b.leaf(reconcile.Address(f.name), format, f.leaf, p.rt.ID)
-	if format != "" && f.tree.copiesFrom(trialRoot+"/sub", p.program, []byte(trialText)) == 0 {
+	if format != "" && b.notesHere != nil && !b.noLinks && f.tree.copiesFrom(trialRoot+"/sub", p.program, []byte(trialText)) == 0 {
 		b.note(false, origin, "%s, started in a folder below this one, does not follow the import of %s; with a link it would: aisync add runtime %s --move-notes", p.rt.ID, common, p.rt.ID)
 	}
 	if len(twice) > 0 {

@@ -1,7 +1,6 @@
 package stack
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,10 +11,12 @@ import (
 
 	"aisync.dev/aisync/adapter/loads"
 	"aisync.dev/aisync/app/contextreport"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/file"
+	"aisync.dev/aisync/providers/link"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -35,18 +36,26 @@ func Files() (loads.Tree, error) {
 // FilesAfter returns the files of this machine as they will be after p. A target
 // that p leaves alone, or whose content cannot be computed, stays as it is.
 func (v *View) FilesAfter(p *reconcile.Plan) (loads.Tree, error) {
+	return v.filesAfter(p, folders{}, func(reconcile.Change) bool { return false })
+}
+
+// filesAfter is FilesAfter without the changes that skip says are of no account.
+func (v *View) filesAfter(p *reconcile.Plan, known folders, skip func(reconcile.Change) bool) (*loads.Planned, error) {
 	base, err := Files()
 	if err != nil {
 		return nil, err
 	}
 	tree := &loads.Planned{Base: base, Files: map[string][]byte{}, Links: map[string]string{}}
-	env, known := v.ReadEnv(), folders{}
+	if p == nil {
+		return tree, nil
+	}
+	env := v.ReadEnv()
 	for _, c := range p.Changes {
 		a := c.Target.Resource.Address
-		if !a.IsPath() || !c.Writes() {
+		if !a.IsPath() || !c.Writes() || skip(c) {
 			continue
 		}
-		at := known.real(v.Places.Physical(a.Path(v.Places.Home)))
+		at := known.of(v.Places, a)
 		switch a.Kind() {
 		case "file":
 			switch doc, _, gone, err := file.After(env, c); {
@@ -59,8 +68,10 @@ func (v *View) FilesAfter(p *reconcile.Plan) (loads.Tree, error) {
 		case "link":
 			tree.Removed = append(tree.Removed, at)
 			for _, l := range c.Leaves {
-				var to string
-				if l.Want != nil && json.Unmarshal(l.Want.Body.Redacted(), &to) == nil {
+				if l.Want == nil {
+					continue
+				}
+				if to, ok := link.TargetOf(l.Want.Body); ok {
 					tree.Links[at] = to
 				}
 			}
@@ -89,6 +100,11 @@ func (f folders) real(p string) string {
 	return path.Join(f[dir], base)
 }
 
+// of is where an address lies.
+func (f folders) of(p place.Places, a reconcile.Address) string {
+	return f.real(p.Physical(a.Path(p.Home)))
+}
+
 // ContextQuestion asks what programs load in tree, started in the project, or
 // where there is none in a folder of the home without texts.
 func (v *View) ContextQuestion(tree loads.Tree) contextreport.Question {
@@ -115,7 +131,7 @@ func (v *View) origins() func(string) string {
 		if !d.Target.IsPath() {
 			continue
 		}
-		at := known.real(v.Places.Physical(d.Target.Path(v.Places.Home)))
+		at := known.of(v.Places, d.Target)
 		if real, err := filepath.EvalSymlinks(at); err == nil && d.Format != "" { // a shared file may be a link
 			at = real
 		}

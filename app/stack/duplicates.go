@@ -2,8 +2,6 @@ package stack
 
 import (
 	"context"
-	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -32,17 +30,15 @@ func (v *View) DuplicatesNow(ctx context.Context, programs []spec.Runtime, folde
 }
 
 func (v *View) duplicates(ctx context.Context, p *reconcile.Plan, programs []spec.Runtime, begin string) ([]contextreport.Duplicate, error) {
-	tree, ok := os.DirFS("/").(loads.Tree)
-	if !ok {
-		return nil, errors.New("this build cannot read links")
-	}
 	d := duplicates{View: v, ctx: ctx, plan: p, own: map[string]contextreport.Own{}, changes: map[string]reconcile.Change{}, known: map[string]lookalikes{}}
-	d.project, d.home = real(v.Places.Project), real(v.Places.Physical(v.Places.Home))
-	overlay := d.overlay(tree)
+	tree, err := d.overlay()
+	if err != nil {
+		return nil, err
+	}
 	return contextreport.FindDuplicates(contextreport.Search{
 		Programs: programs, Start: begin, Own: d.own, Titles: d.titles, Known: d.lookUp,
 		Text:    func(at string) ([]byte, error) { return d.text(d.changes[at], at) },
-		Machine: loads.Machine{Tree: overlay, Home: d.home, Environment: v.Env},
+		Machine: loads.Machine{Tree: tree, Home: real(v.Places.Physical(v.Places.Home)), Environment: v.Env},
 	})
 }
 

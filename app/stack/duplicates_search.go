@@ -16,102 +16,76 @@ import (
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
-	"aisync.dev/aisync/providers/link"
 	"aisync.dev/aisync/reconcile"
 )
 
 // duplicates is what Duplicates knows of one plan.
 type duplicates struct {
 	*View
-	ctx           context.Context
-	plan          *reconcile.Plan
-	project, home string // links resolved
-	own           map[string]contextreport.Own
-	changes       map[string]reconcile.Change // of whole files, by path
-	trees         []*bundle.Tree
-	known         map[string]lookalikes
-}
-
-// physical is where an address lies.
-func (d *duplicates) physical(a reconcile.Address) string {
-	l := a.Path(d.Places.Home)
-	if l.Project() {
-		return path.Join(d.project, string(l))
-	}
-	if rel, ok := strings.CutPrefix(string(l), string(d.Places.Home)+"/"); ok {
-		return path.Join(d.home, rel)
-	}
-	return d.Places.Physical(l)
+	ctx     context.Context
+	plan    *reconcile.Plan
+	own     map[string]contextreport.Own
+	changes map[string]reconcile.Change // of whole files, by path
+	trees   []*bundle.Tree
+	known   map[string]lookalikes
 }
 
 // overlay fills in what aisync writes, and returns the tree with the changes of
 // the plan to files that others write too.
-func (d *duplicates) overlay(base loads.Tree) loads.Tree {
-	over := &loads.Planned{Base: base, Files: map[string][]byte{}, Links: map[string]string{}}
+func (d *duplicates) overlay() (loads.Tree, error) {
+	known := folders{}
+	after, err := d.filesAfter(d.plan, known, whole)
+	if err != nil {
+		return nil, err
+	}
 	owners := []reconcile.Owner{reconcile.HostOwner, reconcile.ProjectOwner(d.Places.Project)}
 	if d.plan != nil {
 		owners = slices.DeleteFunc(owners, d.Has) // the plan tells of those
-		d.changesOf(over)
+		d.changesOf(after, known)
 	}
 	for _, o := range owners { // what others own is aisync's all the same
 		for _, rec := range d.Store.Records(o) {
-			at := d.physical(rec.Address)
+			at := known.of(d.Places, rec.Address)
 			if _, there := d.own[at]; !there && rec.Address.Kind() == "file" {
 				d.own[at] = recorded(rec)
 			}
 		}
 	}
-	return over
+	return after, nil
+}
+
+// whole reports whether c makes or removes a file that is aisync's alone, which is
+// told apart by its path.
+func whole(c reconcile.Change) bool {
+	return c.Target.Resource.Address.Kind() == "file" && slices.ContainsFunc(c.Leaves, func(l reconcile.LeafChange) bool {
+		return l.Key == "" && (l.Want == nil && l.Writes() || l.Want != nil && kept(l))
+	})
 }
 
 // changesOf fills in what the plan makes.
-func (d *duplicates) changesOf(over *loads.Planned) {
+func (d *duplicates) changesOf(after *loads.Planned, known folders) {
 	for _, c := range d.plan.Changes {
-		if c.Target.Resource.Address.Kind() == "link" && c.Writes() {
-			d.link(over, c)
-		}
 		if c.Target.Resource.Address.Kind() != "file" || c.Target.Stray && !c.Writes() {
 			continue
 		}
-		at := d.physical(c.Target.Resource.Address)
-		own := contextreport.Own{}
+		at := known.of(d.Places, c.Target.Resource.Address)
+		own := contextreport.Own{Whole: whole(c)}
 		for _, l := range c.Leaves {
 			switch {
-			case l.Key == "" && (l.Want == nil && l.Writes() || l.Want != nil && kept(l)):
-				own.Whole = true
-				if l.Want != nil {
-					own.Digest, _, _ = strings.Cut(string(l.Want.Body.Fingerprint()), "+")
-				}
-				d.changes[at] = c
-			case l.Key != "" && l.Want != nil && kept(l):
+			case l.Want == nil || !kept(l):
+			case l.Key == "":
+				own.Digest, _, _ = strings.Cut(string(l.Want.Body.Fingerprint()), "+")
+			default:
 				own.Keys = append(own.Keys, string(l.Key))
 			}
 		}
-		if !own.Whole {
-			doc, err := d.text(c, at)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				over.Removed = append(over.Removed, at)
-			case err != nil: // applying it reports the error
-			case c.Writes():
-				over.Files[at] = doc
-			}
-			own.Only = err == nil && nothingBut(doc, own.Keys)
+		if own.Whole {
+			d.changes[at] = c
+		} else if doc, err := after.ReadFile(strings.TrimPrefix(at, "/")); err == nil {
+			own.Only = nothingBut(doc, own.Keys)
 		}
 		if own.Whole || len(own.Keys) > 0 {
 			d.own[at] = own
-		}
-	}
-}
-
-// link puts into over what c makes of a link.
-func (d *duplicates) link(over *loads.Planned, c reconcile.Change) {
-	at := d.physical(c.Target.Resource.Address)
-	for _, l := range c.Leaves {
-		if l.Want == nil {
-			over.Removed = append(over.Removed, at)
-		} else if to, ok := link.TargetOf(l.Want.Body); ok {
-			over.Links[at] = to
 		}
 	}
 }

@@ -242,8 +242,8 @@ func (b *builder) reportWaits() {
 }
 
 // apart reports whether the program of p has a place for rules beside the common
-// file, and the person keeps notes of its own for it: with the common file it
-// would get notes that it does not read now. Where another program here reads
+// file while the person keeps separate notes for it: with the common file the
+// program would get notes that it does not read now. Where another program here reads
 // both places, that would have the rules twice, which is worse.
 func (b *builder) apart(p place, places []place) bool {
 	if p.scope.Imports == "" || p.scope.Rules == "" || len(p.scope.Instructions) == 0 {

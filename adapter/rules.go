@@ -188,8 +188,8 @@ func (b *builder) placeAlways(places []place, rules []rule) {
 	}
 }
 
-// alwaysConsumer says from where the program of p loads rules that hold always,
-// and which block and folder of its own can hold them.
+// alwaysConsumer says from where the program of p loads rules that hold always. It
+// also returns the block and the folder of the program that can hold them.
 func (b *builder) alwaysConsumer(p place, places []place, wants bool) (s consumer, block, folder string) {
 	s = consumer{wants: wants, loads: slices.Clone(p.scope.RulesAlso)}
 	block, folder = p.scope.RulesBlock, p.scope.Rules

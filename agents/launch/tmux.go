@@ -30,7 +30,7 @@ const (
 func (t Tmux) run(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "tmux", append([]string{"-u"}, args...)...) // else it replaces what is not ASCII, and tabs, outside a UTF-8 locale
+	cmd := exec.CommandContext(ctx, "tmux", append([]string{"-u"}, args...)...) // outside a UTF-8 locale tmux replaces tabs and letters beyond ASCII
 	cmd.Env = t.Environ
 	out, err := cmd.Output()
 	var exit *exec.ExitError

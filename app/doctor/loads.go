@@ -7,7 +7,7 @@ import (
 	"aisync.dev/aisync/internal/advice"
 )
 
-// checkLoadsOnce reports what programs load twice, whoever wrote it. It never
+// checkLoadsOnce reports what programs load twice, of aisync and of others. It never
 // fails: the programs work, with less room and perhaps with rules that contradict
 // each other.
 func checkLoadsOnce(ctx context.Context, e *Env) Outcome {

@@ -13,7 +13,7 @@ import (
 )
 
 // Duplicates returns what the programs of the specs load twice in the project, or
-// in the home where there is none, once p is applied, whoever wrote it. It needs
+// in the home where there is none, once p is applied, of aisync and of others. It needs
 // v.Declare.
 func (v *View) Duplicates(ctx context.Context, p *reconcile.Plan) ([]contextreport.Duplicate, error) {
 	begin := real(v.Places.Project)

@@ -39,7 +39,7 @@ replaces; aisync rollback restores it. It first finishes an apply that was
 interrupted.
 
 With --take-over, files that the sources of the spec have, or had in an earlier
-version, become aisync's own, whoever put them there: they are updated, and
+version, become aisync's own, also those of another installer: they are updated, and
 removed, with their rule. Copies of a rule that programs load from elsewhere as
 well are removed. A file that no version equals is left alone and named. Removed
 files come back with aisync rollback.
